@@ -1,0 +1,13 @@
+import { defineConfig } from 'vitest/config';
+
+/** What takes minutes: long property runs, kills at random moments, large lists. */
+export default defineConfig({
+  root: new URL('..', import.meta.url).pathname,
+  test: {
+    include: ['test/**/*.slow.test.ts'],
+    pool: 'forks',
+    testTimeout: 900_000,
+    hookTimeout: 120_000,
+    reporters: ['default', './config/closing-line.ts'],
+  },
+});

@@ -1,0 +1,267 @@
+import { z } from 'zod';
+import {
+  Person,
+  PersonChange,
+  Playlist,
+  PlaylistChange,
+  Recording,
+  TrendInsight,
+  pageOf,
+} from './resources.ts';
+
+/** The scopes in use (section 5). A `:write` scope includes the `:read` scope of the same object. */
+export const scopes = [
+  'insight:read',
+  'person:read',
+  'person:write',
+  'activity_log:read',
+  'session_recording_playlist:read',
+  'session_recording_playlist:write',
+  'session_recording:read',
+] as const;
+export type Scope = (typeof scopes)[number];
+
+/** One endpoint of section 4, as data. The client, the sandbox, OpenAPI and the README are derived from it. */
+export type Endpoint = {
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  /** Below `{pathPrefix}/:project_id`, without a trailing slash. */
+  path: string;
+  /** Types of the path's parameters, as they are once read from the path. */
+  params: z.ZodObject;
+  /** The required scope; null where the document shows none (a valid key is still needed). */
+  scope: Scope | null;
+  query: z.ZodObject;
+  body: z.ZodType | null;
+  /** The one documented status of a success, or of the documented refusal (405). */
+  status: 200 | 204 | 405;
+  /** Null where the document says that the response has no body. */
+  response: z.ZodType | null;
+  summary: string;
+};
+
+/** Where every path begins in the document; live services also answer under `/api/projects`. */
+export const documentedPathPrefix = '/api/environments';
+
+const noParams = z.object({});
+const personId = z.object({ id: z.coerce.number().int() });
+const shortId = z.object({ short_id: z.string() });
+const membership = shortId.extend({ session_recording_id: z.string() });
+
+const noQuery = z.object({});
+const format = z.object({ format: z.enum(['csv', 'json']).optional() });
+const page = z.object({
+  limit: z.coerce.number().int().min(1).optional(),
+  offset: z.coerce.number().int().min(0).optional(),
+});
+const personList = page.extend({
+  ...format.shape,
+  distinct_id: z.string().optional(),
+  email: z.string().optional(),
+  properties: z.string().transform(parseJsonText).pipe(z.array(z.unknown())).optional(),
+  search: z.string().optional(),
+});
+
+/** The 17 endpoints of section 4, by the name under which `analytics-mirror call` knows them. */
+export const endpoints = {
+  'insights.trend': {
+    method: 'POST',
+    path: '/insights/trend',
+    params: noParams,
+    scope: 'insight:read',
+    query: format,
+    body: TrendInsight,
+    status: 200,
+    response: null,
+    summary: 'Create a trend insight',
+  },
+  'persons.list': {
+    method: 'GET',
+    path: '/persons',
+    params: noParams,
+    scope: 'person:read',
+    query: personList,
+    body: null,
+    status: 200,
+    response: pageOf(Person),
+    summary: 'List persons, filtered and paged',
+  },
+  'persons.retrieve': {
+    method: 'GET',
+    path: '/persons/:id',
+    params: personId,
+    scope: 'person:read',
+    query: format,
+    body: null,
+    status: 200,
+    response: Person,
+    summary: 'Retrieve one person',
+  },
+  'persons.update': {
+    method: 'PATCH',
+    path: '/persons/:id',
+    params: personId,
+    scope: 'person:write',
+    query: format,
+    body: PersonChange,
+    status: 200,
+    response: Person,
+    summary: "Merge properties into a person's",
+  },
+  'persons.delete': {
+    method: 'DELETE',
+    path: '/persons/:id',
+    params: personId,
+    scope: 'person:write',
+    query: format.extend({ delete_events: z.stringbool().optional() }),
+    body: null,
+    status: 204,
+    response: null,
+    summary: 'Delete a person, and queue the deletion of its events when asked',
+  },
+  'persons.activity': {
+    method: 'GET',
+    path: '/persons/:id/activity',
+    params: personId,
+    scope: 'activity_log:read',
+    query: format,
+    body: null,
+    status: 200,
+    response: null,
+    summary: 'Read the activity of a person',
+  },
+  'persons.delete_property': {
+    method: 'POST',
+    path: '/persons/:id/delete_property',
+    params: personId,
+    scope: 'person:write',
+    query: format.extend({ $unset: z.string().optional() }),
+    body: PersonChange,
+    status: 200,
+    response: null,
+    summary: 'Delete one property of a person',
+  },
+  'persons.properties_timeline': {
+    method: 'GET',
+    path: '/persons/:id/properties_timeline',
+    params: personId,
+    scope: null,
+    query: format,
+    body: null,
+    status: 200,
+    response: null,
+    summary: "Read how a person's properties changed",
+  },
+  'persons.split': {
+    method: 'POST',
+    path: '/persons/:id/split',
+    params: personId,
+    scope: 'person:write',
+    query: format,
+    body: PersonChange,
+    status: 200,
+    response: null,
+    summary: 'Split a person into one for each distinct id',
+  },
+  'playlists.retrieve': {
+    method: 'GET',
+    path: '/session_recording_playlists/:short_id',
+    params: shortId,
+    scope: 'session_recording_playlist:read',
+    query: noQuery,
+    body: null,
+    status: 200,
+    response: Playlist,
+    summary: 'Retrieve one playlist',
+  },
+  'playlists.update': {
+    method: 'PATCH',
+    path: '/session_recording_playlists/:short_id',
+    params: shortId,
+    scope: 'session_recording_playlist:write',
+    query: noQuery,
+    body: PlaylistChange,
+    status: 200,
+    response: Playlist,
+    summary: 'Change a playlist; `deleted: true` is the soft delete',
+  },
+  'playlists.delete': {
+    method: 'DELETE',
+    path: '/session_recording_playlists/:short_id',
+    params: shortId,
+    scope: 'session_recording_playlist:write',
+    query: noQuery,
+    body: null,
+    status: 405,
+    response: null,
+    summary: 'Refused: hard delete is not allowed, use the soft delete',
+  },
+  'playlists.recordings': {
+    method: 'GET',
+    path: '/session_recording_playlists/:short_id/recordings',
+    params: shortId,
+    scope: null,
+    query: noQuery,
+    body: null,
+    status: 200,
+    response: null,
+    summary: 'Read the recordings of a playlist',
+  },
+  'playlists.add_recording': {
+    method: 'POST',
+    path: '/session_recording_playlists/:short_id/recordings/:session_recording_id',
+    params: membership,
+    scope: null,
+    query: noQuery,
+    body: PlaylistChange,
+    status: 200,
+    response: null,
+    summary: 'Put a recording into a playlist',
+  },
+  'playlists.remove_recording': {
+    method: 'DELETE',
+    path: '/session_recording_playlists/:short_id/recordings/:session_recording_id',
+    params: membership,
+    scope: null,
+    query: noQuery,
+    body: null,
+    status: 204,
+    response: null,
+    summary: 'Take a recording out of a playlist',
+  },
+  'recordings.list': {
+    method: 'GET',
+    path: '/session_recordings',
+    params: noParams,
+    scope: 'session_recording:read',
+    query: page,
+    body: null,
+    status: 200,
+    response: pageOf(Recording),
+    summary: 'List session recordings, paged',
+  },
+  'recordings.retrieve': {
+    method: 'GET',
+    path: '/session_recordings/:id',
+    params: z.object({ id: z.string() }),
+    scope: 'session_recording:read',
+    query: noQuery,
+    body: null,
+    status: 200,
+    response: Recording,
+    summary: 'Retrieve one session recording',
+  },
+} as const satisfies Record<string, Endpoint>;
+
+export type EndpointName = keyof typeof endpoints;
+
+/** Every endpoint's name, in the order of section 4. */
+export const endpointNames = Object.keys(endpoints) as EndpointName[];
+
+function parseJsonText(value: string, context: z.core.$RefinementCtx): unknown {
+  try {
+    return JSON.parse(value);
+  } catch {
+    context.addIssue({ code: 'custom', message: 'not valid JSON' });
+    return z.NEVER;
+  }
+}

@@ -1,0 +1,98 @@
+import { z } from 'zod';
+import { isRawNumber } from '../core/exact-json.ts';
+import { isoToUtc } from '../core/time.ts';
+import { fieldKind, type FieldKind } from './resources.ts';
+
+/** A value as SQLite keeps it: JSON and lists as JSON text, booleans as 0 and 1, times as UTC text. */
+export type ColumnValue = string | number | bigint | null;
+
+/** A row that could be read: its known fields as column values, and everything else as JSON text. */
+export type ReadRow = { ok: true; columns: Record<string, ColumnValue>; extra: string | null };
+/** A row that could not be read: why (no personal data), and its key where that much was readable. */
+export type UnreadableRow = { ok: false; key: string | null; reason: string };
+
+/** Reads one row of a list as a live service may send it. Never throws. */
+export type RowReader = (row: unknown) => ReadRow | UnreadableRow;
+
+/**
+ * Derives a reader from a documented resource. It takes missing and null fields as null (the key excepted), keeps
+ * unknown fields, integers to 64 bits exactly, and times as exact as they were sent.
+ */
+export function tolerantReader(resource: z.ZodObject, keyField: string): RowReader {
+  const fields = Object.entries(resource.shape).map(([name, schema]) => ({ name, kind: fieldKind(schema) }));
+  const known = new Set(fields.map(({ name }) => name));
+  const tolerant = z.looseObject(
+    Object.fromEntries(
+      fields.map(({ name, kind }) => [
+        name,
+        name === keyField ? tolerantKinds[kind] : tolerantKinds[kind].nullish(),
+      ]),
+    ),
+  );
+  return (row) => {
+    const parsed = tolerant.safeParse(row);
+    if (!parsed.success) return { ok: false, key: keyOf(row, keyField), reason: reasonOf(parsed.error) };
+    const columns: Record<string, ColumnValue> = {};
+    for (const { name, kind } of fields) columns[name] = columnValue(kind, parsed.data[name]);
+    return { ok: true, columns, extra: unknownFields(parsed.data, known) };
+  };
+}
+
+const wellFormed = z.string().refine((value) => value.isWellFormed(), 'not well-formed Unicode');
+const int64 = z
+  .custom<{ rawJSON: string }>(
+    (value) => isRawNumber(value) && /^-?\d+$/.test(value.rawJSON),
+    'not an integer',
+  )
+  .transform((value) => BigInt(value.rawJSON))
+  .refine((value) => BigInt.asIntN(64, value) === value, 'beyond a 64-bit integer');
+const integer = z.union([z.int(), int64]);
+const key = z.string().min(1).max(1000);
+
+const tolerantKinds: Record<FieldKind, z.ZodType> = {
+  text: wellFormed,
+  uuid: z.guid().transform((value) => value.toLowerCase()),
+  integer,
+  // The uuid in its place is not the integer, so the integer is unknown.
+  integer_id: z.union([integer, z.guid().transform(() => null)]),
+  real: z.union([
+    z.number(),
+    z.custom<{ rawJSON: string }>(isRawNumber, 'not a number').transform((value) => Number(value.rawJSON)),
+  ]),
+  boolean: z.boolean(),
+  time: z.string().transform((value, context) => {
+    const utc = isoToUtc(value);
+    if (utc === undefined) context.addIssue({ code: 'custom', message: 'not an ISO 8601 date-time' });
+    return utc;
+  }),
+  text_list: z.union([z.array(wellFormed), wellFormed.transform((value) => [value])]),
+  json: z.unknown(),
+};
+
+function columnValue(kind: FieldKind, value: unknown): ColumnValue {
+  if (value === undefined || value === null) return null;
+  if (kind === 'boolean') return value === true ? 1 : 0;
+  if (kind === 'json' || kind === 'text_list') return JSON.stringify(value);
+  return value as ColumnValue;
+}
+
+function unknownFields(row: Record<string, unknown>, known: ReadonlySet<string>): string | null {
+  let extra: Record<string, unknown> | undefined;
+  for (const name in row) {
+    if (!known.has(name)) (extra ??= {})[name] = row[name];
+  }
+  return extra ? JSON.stringify(extra) : null;
+}
+
+function keyOf(row: unknown, keyField: string): string | null {
+  const value: unknown = typeof row === 'object' && row !== null ? Reflect.get(row, keyField) : undefined;
+  return key.safeParse(value).success ? String(value) : null;
+}
+
+/** Field paths and zod's own words: they name types and rules, never a value. */
+function reasonOf(error: z.ZodError): string {
+  return error.issues
+    .slice(0, 5)
+    .map((issue) => `${issue.path.map(String).join('.') || 'row'}: ${issue.message}`)
+    .join('; ');
+}

@@ -1,0 +1,68 @@
+/**
+ * What went wrong, as a closed set. Code branches on these, never on words.
+ *
+ * - `usage`: the command line or the configuration is wrong.
+ * - `refused`: the service refuses the key, the scope or the project.
+ * - `service`: the service answered with something that is not an answer (a 5xx, HTML, a body too large).
+ * - `unreachable`: no answer at all.
+ * - `rejected`: the service refused this one request (400, 404, 405, 409).
+ * - `storage`: disk, file or database.
+ * - `busy`: another run holds the data folder.
+ * - `held`: something waits for a person, or could not be proved complete.
+ * - `interrupted`: a signal ended the work.
+ */
+export type ErrorCode =
+  | 'usage'
+  | 'refused'
+  | 'service'
+  | 'unreachable'
+  | 'rejected'
+  | 'storage'
+  | 'busy'
+  | 'held'
+  | 'interrupted';
+
+/** Everything about an error but its message. `hint` says in one sentence what the reader should do. */
+export type ErrorDetail = {
+  code: ErrorCode;
+  hint?: string;
+  /** Whether the very same call may succeed later. */
+  retryable?: boolean;
+  /** The HTTP status that caused it, where there was one. */
+  status?: number;
+  /** How long the service asked us to wait, in milliseconds. */
+  retryAfterMs?: number;
+  cause?: unknown;
+};
+
+/**
+ * The program's one error. The message says operation, object, found and expected, and holds no personal data.
+ */
+export class AppError extends Error {
+  override readonly name = 'AppError';
+  readonly code: ErrorCode;
+  readonly hint: string | undefined;
+  readonly retryable: boolean;
+  readonly status: number | undefined;
+  readonly retryAfterMs: number | undefined;
+
+  constructor(message: string, detail: ErrorDetail) {
+    super(message, detail.cause === undefined ? undefined : { cause: detail.cause });
+    this.code = detail.code;
+    this.hint = detail.hint;
+    this.retryable = detail.retryable ?? false;
+    this.status = detail.status;
+    this.retryAfterMs = detail.retryAfterMs;
+  }
+}
+
+/** The system's code of an error (`ENOSPC`, `SQLITE_FULL`, …), or undefined. */
+export function systemCode(error: unknown): string | undefined {
+  if (!(error instanceof Error) || !('code' in error)) return undefined;
+  return typeof error.code === 'string' ? error.code : undefined;
+}
+
+/** Marks a branch that the types say cannot be reached. Throws if it is. */
+export function assertNever(value: never): never {
+  throw new Error(`unreachable: ${String(value)}`);
+}

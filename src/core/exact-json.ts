@@ -1,0 +1,50 @@
+/** A number that the text holds with more digits than a double can, kept as its digits. */
+export type RawNumber = { readonly rawJSON: string };
+
+// Node has these (V8's JSON.parse with source text access); TypeScript's library does not know them yet.
+const json = JSON as unknown as {
+  parse(
+    text: string,
+    reviver: (key: string, value: unknown, context: { source?: string }) => unknown,
+  ): unknown;
+  rawJSON(text: string): RawNumber;
+  isRawJSON(value: unknown): value is RawNumber;
+};
+
+// A number token of sixteen digits or more, or one with an exponent: only these can be changed by a double.
+const riskyNumber = /(?:^|[:[,])\s*-?(?:[\d.]{16,}|[\d.]+[eE])/;
+
+/**
+ * `JSON.parse` that never rounds: a number which a double cannot hold comes back as a `RawNumber`, which
+ * `JSON.stringify` writes digit for digit. Costs nothing where the text has no such number.
+ * Throws `SyntaxError` as `JSON.parse` does.
+ */
+export function parseExactJson(text: string): unknown {
+  if (!riskyNumber.test(text)) return JSON.parse(text);
+  return json.parse(text, (_key, value, { source }) => {
+    if (typeof value !== 'number' || source === undefined || isSameNumber(value, source)) return value;
+    return json.rawJSON(source);
+  });
+}
+
+/** Whether a value is a number kept as digits. */
+export function isRawNumber(value: unknown): value is RawNumber {
+  return json.isRawJSON(value);
+}
+
+/** Whether the double writes the same decimal as the source: `1.50` and `1.5` do, `9007199254740993` does not. */
+function isSameNumber(value: number, source: string): boolean {
+  if (String(value) === source) return true;
+  return Number.isFinite(value) && decimalOf(String(value)) === decimalOf(source);
+}
+
+/** Sign, significant digits and power of ten, so that two spellings of one decimal compare equal. */
+function decimalOf(number: string): string {
+  const [mantissa = '', exponent = '0'] = number.toLowerCase().split('e');
+  const sign = mantissa.startsWith('-') ? '-' : '';
+  const [whole = '', fraction = ''] = mantissa.replace('-', '').split('.');
+  const digits = (whole + fraction).replace(/^0+/, '');
+  const significant = digits.replace(/0+$/, '');
+  if (significant === '') return '0';
+  return `${sign}${significant}e${Number(exponent) - fraction.length + digits.length - significant.length}`;
+}
