@@ -1,0 +1,65 @@
+import { AppError } from '../core/errors.ts';
+import { refusalDetail } from '../contract/error-body.ts';
+import type { Endpoint } from '../contract/endpoints.ts';
+
+/** What is known of an answer that was not a success. `nowMs` is this machine's clock. */
+export type Refusal = { status: number; body: unknown; retryAfter: string | undefined; nowMs: number };
+
+/**
+ * The error for an answer that was not a success. The status decides, never the words; the service's own words are
+ * shown only where they can name nothing personal (a missing scope).
+ */
+export function refusalError(endpoint: Endpoint, { status, body, retryAfter, nowMs }: Refusal): AppError {
+  const call = `${endpoint.method} ${endpoint.path}`;
+  const isList = !endpoint.path.includes(':');
+  if (status === 401)
+    return new AppError(`the service refuses the API key (${call} answered 401)`, {
+      code: 'refused',
+      status,
+      hint: 'check MIRROR_API_KEY or the file that MIRROR_API_KEY_FILE names; a personal API key is needed',
+    });
+  if (status === 403)
+    return new AppError(`the API key may not do this: ${refusalDetail(body) ?? `${call} answered 403`}`, {
+      code: 'refused',
+      status,
+      hint: endpoint.scope
+        ? `give the key the scope ${endpoint.scope}, and access to the project`
+        : 'give the key access to the project',
+    });
+  if (status === 404 && isList)
+    return new AppError(`the service knows no such project (${call} answered 404)`, {
+      code: 'refused',
+      status,
+      hint: 'check service.projectId (MIRROR_PROJECT_ID) and service.pathPrefix',
+    });
+  if (status >= 300 && status < 400)
+    return new AppError(
+      `the service redirects (${call} answered ${status}); redirects are not followed, so that the key stays with one host`,
+      {
+        code: 'service',
+        status,
+        hint: 'set service.baseUrl to the address that the service really answers on',
+      },
+    );
+  if (status === 429 || status >= 500) {
+    const retryAfterMs = retryAfter === undefined ? undefined : parseRetryAfterMs(retryAfter, nowMs);
+    return new AppError(`the service is not ready (${call} answered ${status})`, {
+      code: 'service',
+      status,
+      retryable: true,
+      hint: status === 429 ? 'lower budget.windows: others use the same limit' : 'try again later',
+      ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    });
+  }
+  return new AppError(`the service rejects the request (${call} answered ${status})`, {
+    code: 'rejected',
+    status,
+  });
+}
+
+/** `Retry-After` in milliseconds from now: seconds or an HTTP date; undefined when it is neither. */
+export function parseRetryAfterMs(value: string, nowMs: number): number | undefined {
+  if (/^\s*\d+(\.\d+)?\s*$/.test(value)) return Number(value) * 1000;
+  const atMs = Date.parse(value);
+  return Number.isNaN(atMs) ? undefined : Math.max(0, atMs - nowMs);
+}

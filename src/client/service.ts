@@ -1,0 +1,114 @@
+import type { z } from 'zod';
+import { AppError } from '../core/errors.ts';
+import type { Clock } from '../core/clock.ts';
+import { parseExactJson } from '../core/exact-json.ts';
+import { retry, type RetryLimits } from '../core/retry.ts';
+import { endpoints, type Endpoint, type EndpointName } from '../contract/endpoints.ts';
+import type { Budget, Lane } from './budget.ts';
+import { refusalError } from './refusal.ts';
+import type { Transport, TransportResponse } from './transport.ts';
+
+/** Parameters of a call, typed by the endpoint's row. `extraQuery` is sent as it is, beside the documented query. */
+export type CallArguments<N extends EndpointName> = {
+  params?: z.output<(typeof endpoints)[N]['params']>;
+  query?: z.output<(typeof endpoints)[N]['query']>;
+  body?: unknown;
+  extraQuery?: Readonly<Record<string, string | number | boolean>>;
+  signal?: AbortSignal | undefined;
+};
+
+/** A documented answer. `body` is undefined without one, JSON exactly as sent, or text (CSV). Unchecked otherwise. */
+export type Reply = { status: number; body: unknown; date: string | undefined };
+
+/** The service's API: every endpoint of the contract, under the budget, tried again where that can help. */
+export type Service = {
+  /** Rejects with an `AppError`: `refused`, `rejected`, `service` or `unreachable`. */
+  call<N extends EndpointName>(name: N, args?: CallArguments<N>): Promise<Reply>;
+};
+
+/** What the client is made of. `onRetry` hears of every failed attempt that will be repeated. */
+export type ServiceParts = {
+  transport: Transport;
+  budget: Budget;
+  clock: Clock;
+  random: () => number;
+  retryLimits: RetryLimits;
+  /** Path prefix and project, as in `/api/environments/1`. */
+  projectPath: string;
+  onRetry?: (error: AppError, attempt: number, delayMs: number) => void;
+};
+
+/** Derives the client from the endpoint table. A request that waits to be tried again holds no place in the queue. */
+export function createService(parts: ServiceParts): Service {
+  const { transport, budget, clock, random, retryLimits, projectPath, onRetry } = parts;
+  return {
+    call: (name, { params = {}, query = {}, body, extraQuery = {}, signal } = {}) => {
+      const endpoint: Endpoint = endpoints[name];
+      const path = `${projectPath}${fillPath(endpoint.path, params)}/${queryText({ ...extraQuery, ...query })}`;
+      const lane: Lane = name === 'recordings.list' ? 'recordings list' : 'general';
+      const request = {
+        method: endpoint.method,
+        path,
+        signal,
+        ...(endpoint.body && body !== undefined ? { body: JSON.stringify(body) } : {}),
+      };
+      return retry(
+        async () => {
+          const response = await budget.run(() => transport.send(request), lane, signal);
+          return readReply(endpoint, response, clock.now());
+        },
+        { ...retryLimits, attemptsMax: isRepeatable(endpoint) ? retryLimits.attemptsMax : 1 },
+        { clock, random, signal, onRetry },
+      );
+    },
+  };
+}
+
+/** Only reads are sent twice: what a lost answer to a change means is for its caller to find out. */
+function isRepeatable(endpoint: Endpoint): boolean {
+  return endpoint.method === 'GET';
+}
+
+function readReply(endpoint: Endpoint, response: TransportResponse, nowMs: number): Reply {
+  const { status, contentType, text, date, retryAfter } = response;
+  const isSuccess = (status >= 200 && status < 300) || status === endpoint.status;
+  const body = readBody(contentType, text);
+  if (!isSuccess) throw refusalError(endpoint, { status, body, retryAfter, nowMs });
+  const isExpected =
+    endpoint.response === null || typeof body === 'object' || contentType.startsWith('text/csv');
+  if (!isExpected)
+    throw new AppError(
+      `${endpoint.method} ${endpoint.path} answered ${status} with ${contentType.split(';')[0] || 'no body'} instead of JSON`,
+      {
+        code: 'service',
+        status,
+        hint: 'a login page or a proxy may stand before the service; check service.baseUrl and service.pathPrefix',
+      },
+    );
+  return { status, body, date };
+}
+
+function readBody(contentType: string, text: string): unknown {
+  if (text === '') return undefined;
+  if (!contentType.includes('json')) return text;
+  try {
+    return parseExactJson(text);
+  } catch {
+    return text;
+  }
+}
+
+function fillPath(path: string, params: Readonly<Record<string, unknown>>): string {
+  return path.replace(/:(\w+)/g, (_match, name: string) => encodeURIComponent(parameterText(params[name])));
+}
+
+function queryText(query: Readonly<Record<string, unknown>>): string {
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(query))
+    if (value !== undefined) search.set(name, parameterText(value));
+  return search.size === 0 ? '' : `?${search.toString()}`;
+}
+
+function parameterText(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}

@@ -1,0 +1,139 @@
+import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
+import { pipeline, type Readable } from 'node:stream';
+import { Pool } from 'undici';
+import { AppError, systemCode } from '../core/errors.ts';
+
+/** How long and how much a call may take. */
+export type TransportLimits = {
+  connectTimeoutMs: number;
+  headersTimeoutMs: number;
+  bodyTimeoutMs: number;
+  totalTimeoutMs: number;
+  /** Of the decompressed body. */
+  bodyBytesMax: number;
+};
+
+/** One HTTP request, without its host: that never changes. */
+export type TransportRequest = {
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  /** Path and query. */
+  path: string;
+  body?: string | undefined;
+  signal?: AbortSignal | undefined;
+};
+
+/** One HTTP answer, whatever its status, its body read whole. */
+export type TransportResponse = {
+  status: number;
+  contentType: string;
+  retryAfter: string | undefined;
+  /** The service's own clock, from its `Date` header. */
+  date: string | undefined;
+  text: string;
+};
+
+/** Sends requests to one origin with one key. The key goes nowhere else: redirects are not followed. */
+export type Transport = {
+  /** Rejects with a retryable `unreachable` error when there is no whole answer, `service` when it is too large. */
+  send(request: TransportRequest): Promise<TransportResponse>;
+  close(): Promise<void>;
+};
+
+const decompressors = {
+  gzip: createGunzip,
+  deflate: createInflate,
+  br: createBrotliDecompress,
+} as const;
+
+/** Opens a pool of connections to the service. Nothing is sent before the first call. */
+export function openTransport(
+  origin: string,
+  apiKey: string,
+  connections: number,
+  limits: TransportLimits,
+): Transport {
+  const pool = new Pool(origin, {
+    connections,
+    connect: { timeout: limits.connectTimeoutMs },
+    headersTimeout: limits.headersTimeoutMs,
+    bodyTimeout: limits.bodyTimeoutMs,
+  });
+  return {
+    send: async ({ method, path, body, signal }) => {
+      const timeout = AbortSignal.timeout(limits.totalTimeoutMs);
+      try {
+        const response = await pool.request({
+          method,
+          path,
+          headers: {
+            authorization: `Bearer ${apiKey}`,
+            accept: 'application/json',
+            'accept-encoding': 'gzip, deflate, br',
+            'user-agent': 'analytics-mirror',
+            ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+          },
+          body: body ?? null,
+          signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
+        });
+        const { headers } = response;
+        return {
+          status: response.statusCode,
+          contentType: header(headers['content-type']) ?? '',
+          retryAfter: header(headers['retry-after']),
+          date: header(headers['date']),
+          text: await readText(response.body, header(headers['content-encoding']), limits.bodyBytesMax),
+        };
+      } catch (error) {
+        signal?.throwIfAborted();
+        if (error instanceof AppError) throw error;
+        throw unreachable(
+          origin,
+          timeout.aborted ? 'no whole answer in time' : (systemCode(error) ?? 'connection failed'),
+          error,
+        );
+      }
+    },
+    close: () => pool.destroy(),
+  };
+}
+
+/** Reads a body as UTF-8, unpacked, and gives up as soon as it is larger than allowed. */
+async function readText(body: Readable, encoding: string | undefined, bytesMax: number): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of decompressed(body, encoding)) {
+    bytes += (chunk as Buffer).length;
+    if (bytes > bytesMax)
+      throw new AppError(`the service's answer is larger than ${bytesMax} bytes`, {
+        code: 'service',
+        hint: 'ask for smaller pages (persons.pageSize, recordings.pageSize) or raise service.bodyBytesMax',
+      });
+    chunks.push(chunk as Buffer);
+  }
+  return Buffer.concat(chunks, bytes).toString('utf8');
+}
+
+function decompressed(body: Readable, encoding: string | undefined): Readable {
+  if (encoding === undefined || encoding === 'identity') return body;
+  if (!isKnownEncoding(encoding))
+    throw new AppError('the service compresses in a way that was not asked for', { code: 'service' });
+  // An error reaches whoever reads the last stream; the callback only keeps it from being unhandled.
+  return pipeline(body, decompressors[encoding](), () => undefined);
+}
+
+function isKnownEncoding(encoding: string): encoding is keyof typeof decompressors {
+  return Object.hasOwn(decompressors, encoding);
+}
+
+function header(value: string | string[] | undefined): string | undefined {
+  return Array.isArray(value) ? value[0] : value;
+}
+
+function unreachable(origin: string, reason: string, cause: unknown): AppError {
+  return new AppError(`no answer from ${origin}: ${reason}`, {
+    code: 'unreachable',
+    retryable: true,
+    hint: 'check service.baseUrl (MIRROR_BASE_URL), the network, and that the service runs',
+    cause,
+  });
+}

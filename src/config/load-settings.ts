@@ -1,0 +1,143 @@
+import { readFileSync } from 'node:fs';
+import { parseDocument } from 'yaml';
+import type { z } from 'zod';
+import { AppError, systemCode } from '../core/errors.ts';
+import { Settings } from './settings.ts';
+
+/** The process environment, as this program reads it. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** What the command line says about settings: a file, and single settings by their dotted path. */
+export type SettingsFlags = {
+  configFile?: string | undefined;
+  set?: readonly { path: string; value: unknown }[];
+};
+
+/** The settings, and the API key apart from them so that printing settings cannot print it. */
+export type LoadedSettings = { settings: Settings; apiKey: string | null };
+
+type Tree = { [name: string]: unknown };
+
+const settingVariables: Readonly<Record<string, string>> = {
+  MIRROR_BASE_URL: 'service.baseUrl',
+  MIRROR_PROJECT_ID: 'service.projectId',
+  MIRROR_DATA_DIR: 'dataDir',
+  MIRROR_LOG_LEVEL: 'log.level',
+};
+const otherVariables = ['MIRROR_CONFIG', 'MIRROR_API_KEY', 'MIRROR_API_KEY_FILE'];
+
+/**
+ * Reads the defaults, the configuration file, the environment and the flags, in this order, later ones winning, and
+ * checks the result. Throws one `usage` error that names every problem by its path.
+ */
+export function loadSettings(environment: Environment, flags: SettingsFlags = {}): LoadedSettings {
+  const tree = readYaml(new URL('../../config/default.yaml', import.meta.url));
+  const file = flags.configFile ?? (environment['MIRROR_CONFIG'] || undefined);
+  if (file !== undefined) merge(tree, readYaml(file));
+  const problems = unknownVariables(environment);
+  for (const [variable, path] of Object.entries(settingVariables)) {
+    const value = environment[variable];
+    if (value !== undefined && value !== '') assign(tree, path, value);
+  }
+  for (const { path, value } of flags.set ?? []) assign(tree, path, value);
+  const parsed = Settings.safeParse(tree);
+  if (!parsed.success) problems.push(...parsed.error.issues.flatMap(problemsOf));
+  if (!parsed.success || problems.length > 0) {
+    throw new AppError(
+      `the configuration has ${problems.length === 1 ? 'a problem' : `${problems.length} problems`}:\n${problems.map((problem) => `  ${problem}`).join('\n')}`,
+      {
+        code: 'usage',
+        hint: 'config/default.yaml explains every setting',
+      },
+    );
+  }
+  return { settings: deepFreeze(parsed.data), apiKey: readApiKey(environment) };
+}
+
+/** One line a problem: the setting's path and what is wrong, with the value's type but never the value. */
+function problemsOf(issue: z.core.$ZodIssue): string[] {
+  const path = issue.path.map(String).join('.');
+  if (issue.code === 'unrecognized_keys')
+    return issue.keys.map((name) => `${[...issue.path.map(String), name].join('.')}: unknown setting`);
+  return [`${path || 'the file'}: ${issue.message}`];
+}
+
+function unknownVariables(environment: Environment): string[] {
+  const known = new Set([...Object.keys(settingVariables), ...otherVariables]);
+  return Object.keys(environment)
+    .filter((name) => name.startsWith('MIRROR_') && !known.has(name))
+    .map((name) => `${name}: unknown variable (known are ${[...known].join(', ')})`);
+}
+
+function readApiKey(environment: Environment): string | null {
+  const file = environment['MIRROR_API_KEY_FILE'];
+  const key = (file ? readFile(file, 'MIRROR_API_KEY_FILE') : (environment['MIRROR_API_KEY'] ?? '')).trim();
+  if (/[^\x21-\x7e]/.test(key))
+    throw new AppError('the API key holds a space or another character that no key has', {
+      code: 'usage',
+      hint: `check ${file ? 'the file that MIRROR_API_KEY_FILE names' : 'MIRROR_API_KEY'}`,
+    });
+  return key === '' ? null : key;
+}
+
+function readYaml(path: string | URL): Tree {
+  const document = parseDocument(readFile(path, 'the configuration file'), { prettyErrors: true });
+  const [error] = document.errors;
+  if (error) {
+    const line = error.linePos?.[0].line;
+    throw new AppError(
+      `the configuration file ${String(path)} is not valid YAML${line ? ` at line ${line}` : ''} (${error.code})`,
+      { code: 'usage' },
+    );
+  }
+  const tree: unknown = document.toJS() ?? {};
+  if (!isTree(tree))
+    throw new AppError(`the configuration file ${String(path)} must be a map of settings`, { code: 'usage' });
+  return tree;
+}
+
+function readFile(path: string | URL, what: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    throw new AppError(`${what} cannot be read: ${String(path)} (${systemCode(error) ?? 'unknown error'})`, {
+      code: 'usage',
+      cause: error,
+    });
+  }
+}
+
+/** Maps are merged, everything else is replaced. `service.recordings.query` and the like are maps too. */
+function merge(target: Tree, source: Tree): void {
+  for (const [name, value] of Object.entries(source)) {
+    const existing = target[name];
+    if (isTree(existing) && isTree(value)) merge(existing, value);
+    else define(target, name, value);
+  }
+}
+
+function assign(tree: Tree, path: string, value: unknown): void {
+  const names = path.split('.');
+  const last = names.pop() ?? path;
+  let node = tree;
+  for (const name of names) {
+    if (!isTree(node[name])) define(node, name, {});
+    node = node[name] as Tree;
+  }
+  define(node, last, value);
+}
+
+/** Sets an own property, whatever its name: a file may say `__proto__`. */
+function define(tree: Tree, name: string, value: unknown): void {
+  Object.defineProperty(tree, name, { value, writable: true, enumerable: true, configurable: true });
+}
+
+function isTree(value: unknown): value is Tree {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function deepFreeze<T extends object>(value: T): T {
+  for (const child of Object.values(value))
+    if (typeof child === 'object' && child !== null) deepFreeze(child as object);
+  return Object.freeze(value);
+}

@@ -1,0 +1,71 @@
+import { z } from 'zod';
+
+const isLoopback = (host: string): boolean =>
+  host === 'localhost' || host === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(host);
+
+const baseUrl = z.string().superRefine((value, context) => {
+  const refuse = (message: string): void => context.addIssue({ code: 'custom', message });
+  if (!URL.canParse(value)) return refuse('is not a URL; write it like https://analytics.example.com');
+  const url = new URL(value);
+  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isLoopback(url.hostname)))
+    return refuse(
+      'must begin with https:// (http:// is taken only for a loopback address such as 127.0.0.1)',
+    );
+  if (url.username !== '' || url.password !== '') return refuse('must not hold a user name or password');
+  if (url.pathname !== '/' || url.search !== '' || url.hash !== '')
+    return refuse('must end after the host and port; the path belongs in service.pathPrefix');
+});
+
+const count = z.int().min(1);
+const durationMs = z.int().min(1);
+const limitWindows = z.array(z.strictObject({ requests: count, perSeconds: z.number().positive() }));
+const overlap = z.union([z.literal('auto'), z.int().min(0)]);
+const list = z.strictObject({ pageSize: count.max(10_000), overlap });
+
+/** Every setting, checked and complete. What each means stands beside its default in `config/default.yaml`. */
+export const Settings = z.strictObject({
+  dataDir: z.string().min(1),
+  service: z.strictObject({
+    baseUrl: baseUrl.nullable(),
+    projectId: z
+      .union([
+        z.string().regex(/^[\w-]+$/, 'is a number or a name, without slashes'),
+        z.int().transform(String),
+      ])
+      .nullable(),
+    pathPrefix: z.string().regex(/^(\/[\w.-]+)+$/, 'must look like /api/environments'),
+    connectTimeoutMs: durationMs,
+    headersTimeoutMs: durationMs,
+    bodyTimeoutMs: durationMs,
+    totalTimeoutMs: durationMs,
+    bodyBytesMax: count,
+  }),
+  retry: z.strictObject({
+    attemptsMax: count,
+    totalMs: durationMs,
+    delayBaseMs: durationMs,
+    delayMaxMs: durationMs,
+  }),
+  budget: z.strictObject({
+    windows: limitWindows,
+    concurrency: count.max(64),
+    recordings: z.strictObject({ windows: limitWindows }),
+  }),
+  persons: list,
+  recordings: list.extend({ query: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])) }),
+  playlists: z.strictObject({ shortIds: z.array(z.union([z.string().min(1), z.int().transform(String)])) }),
+  sync: z.strictObject({
+    resumeHoursMax: z.number().min(0),
+    headUnchangedRows: count,
+    windowsMax: count,
+    restartsMax: z.int().min(0),
+  }),
+  export: z.strictObject({
+    partRows: count,
+    keep: count,
+    promote: z.array(z.string().min(1)),
+    mask: z.array(z.string().min(1)),
+  }),
+  log: z.strictObject({ level: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']) }),
+});
+export type Settings = z.infer<typeof Settings>;

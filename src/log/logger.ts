@@ -1,0 +1,24 @@
+import { pino, type DestinationStream, type Logger } from 'pino';
+import pretty from 'pino-pretty';
+
+export type { Logger } from 'pino';
+
+/** What a logger is made of. `isTerminal` chooses lines for people over JSON. */
+export type LoggerOptions = { level: string; isTerminal: boolean; destination?: DestinationStream };
+
+/**
+ * The program's logger, on standard error. Messages are static, data are fields, and no field may hold personal
+ * data, a key, a payload, or a URL with its query.
+ */
+export function createLogger({ level, isTerminal, destination }: LoggerOptions): Logger {
+  const stream = isTerminal
+    ? pretty({
+        destination: 2,
+        sync: true,
+        ignore: 'pid,hostname',
+        translateTime: 'UTC:HH:MM:ss"Z"',
+        colorize: true,
+      })
+    : (destination ?? pino.destination({ dest: 2, sync: true }));
+  return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, stream);
+}
