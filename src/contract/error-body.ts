@@ -15,6 +15,7 @@ export const refusals = {
   authenticationFailed: { status: 401, type: 'authentication_error', code: 'authentication_failed' },
   permissionDenied: { status: 403, type: 'authentication_error', code: 'permission_denied' },
   notFound: { status: 404, type: 'invalid_request', code: 'not_found' },
+  methodNotAllowed: { status: 405, type: 'invalid_request', code: 'method_not_allowed' },
   invalidInput: { status: 400, type: 'validation_error', code: 'invalid_input' },
   throttled: { status: 429, type: 'throttled_error', code: 'throttled' },
 } as const;

@@ -69,6 +69,12 @@ const tolerantKinds: Record<FieldKind, z.ZodType> = {
   json: z.unknown(),
 };
 
+function tolerantKey(kind: FieldKind): z.ZodType {
+  return kind === 'uuid'
+    ? tolerantKinds.uuid
+    : key.refine((value) => value.isWellFormed() && !value.includes('\0'), 'not a key');
+}
+
 function columnValue(kind: FieldKind, value: unknown): ColumnValue {
   if (value === undefined || value === null) return null;
   if (kind === 'boolean') return value === true ? 1 : 0;

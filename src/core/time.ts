@@ -1,28 +1,35 @@
 const isoPattern =
   /^(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?(?:([Zz])|([+-])(\d\d):?(\d\d))?$/;
 
+const calendarCycleMs = 146_097 * 86_400_000;
+const daysOfMonth = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+
 type IsoParts = { seconds: number; fraction: string; utc: boolean };
 
 /** Seconds since 1970 and the fraction's digits, or undefined when the text is not a time. */
 function parseIso(text: string): IsoParts | undefined {
   const match = isoPattern.exec(text);
   if (!match) return undefined;
-  const [, year, month, day, hour, minute, second, fraction, zulu, sign, offsetHours, offsetMinutes] = match;
-  const date = new Date(0);
-  date.setUTCFullYear(Number(year), Number(month) - 1, Number(day));
-  date.setUTCHours(Number(hour), Number(minute), Number(second ?? 0));
-  const isRealTime =
-    date.getUTCMonth() === Number(month) - 1 &&
-    date.getUTCDate() === Number(day) &&
-    date.getUTCHours() === Number(hour) &&
-    date.getUTCMinutes() === Number(minute) &&
-    date.getUTCSeconds() === Number(second ?? 0);
+  const year = Number(match[1]);
+  const month = Number(match[2]);
+  const day = Number(match[3]);
+  const hour = Number(match[4]);
+  const minute = Number(match[5]);
+  const second = Number(match[6] ?? 0);
+  const isRealTime = day >= 1 && day <= daysIn(year, month) && hour <= 23 && minute <= 59 && second <= 59;
   if (!isRealTime) return undefined;
+  // Date.UTC takes the years 0 to 99 for 1900 to 1999; the calendar repeats every 400 years.
+  const utcMs = Date.UTC(year + 400, month - 1, day, hour, minute, second) - calendarCycleMs;
+  const sign = match[9];
   const offset =
-    sign === undefined
-      ? 0
-      : (sign === '-' ? -1 : 1) * (Number(offsetHours) * 3600 + Number(offsetMinutes) * 60);
-  return { seconds: date.getTime() / 1000 - offset, fraction: fraction ?? '', utc: zulu === 'Z' };
+    sign === undefined ? 0 : (sign === '-' ? -1 : 1) * (Number(match[10]) * 3600 + Number(match[11]) * 60);
+  return { seconds: utcMs / 1000 - offset, fraction: match[7] ?? '', utc: match[8] === 'Z' };
+}
+
+/** The days of a month, 1 to 12, in the Gregorian calendar; 0 for a month that there is not. */
+function daysIn(year: number, month: number): number {
+  const isLeapFebruary = month === 2 && year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
+  return isLeapFebruary ? 29 : (daysOfMonth[month - 1] ?? 0);
 }
 
 /**
@@ -32,7 +39,7 @@ function parseIso(text: string): IsoParts | undefined {
 export function isoToMicros(text: string): bigint | undefined {
   const parts = parseIso(text);
   if (!parts) return undefined;
-  return BigInt(parts.seconds) * 1_000_000n + BigInt(parts.fraction.slice(0, 6).padEnd(6, '0'));
+  return BigInt(parts.seconds) * 1_000_000n + BigInt(Number(parts.fraction.slice(0, 6).padEnd(6, '0')));
 }
 
 /**

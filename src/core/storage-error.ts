@@ -1,0 +1,50 @@
+import { AppError, systemCode } from './errors.ts';
+
+/** Sentence and advice for each system or SQLite code that a user can do something about. */
+const explanations: readonly { pattern: RegExp; message: string; hint: string }[] = [
+  {
+    pattern: /^(ENOSPC|EDQUOT|SQLITE_FULL)$/,
+    message: 'the disk is full',
+    hint: 'free some space and run the command again; nothing that was committed is lost',
+  },
+  {
+    pattern: /^(EACCES|EPERM|EROFS|SQLITE_READONLY.*|SQLITE_PERM)$/,
+    message: 'the data folder cannot be written',
+    hint: 'give this user the right to write to dataDir (MIRROR_DATA_DIR)',
+  },
+  {
+    pattern: /^SQLITE_(NOTADB|CORRUPT).*$/,
+    message: 'mirror.db is damaged or not a SQLite database',
+    hint: 'restore it from a backup, or move it away and sync again',
+  },
+  {
+    pattern: /^SQLITE_(BUSY|LOCKED).*$/,
+    message: 'another process holds mirror.db',
+    hint: 'end it, or wait for it, and run the command again',
+  },
+  {
+    pattern: /^(ENOTDIR|EEXIST|EISDIR|ENOENT|SQLITE_CANTOPEN.*)$/,
+    message: 'the data folder cannot be opened',
+    hint: 'dataDir (MIRROR_DATA_DIR) must be a folder, or a path where one can be made',
+  },
+  {
+    pattern: /^(EIO|SQLITE_IOERR.*)$/,
+    message: 'the disk answers with errors',
+    hint: 'check the disk and its file system; run `analytics-mirror doctor` afterwards',
+  },
+];
+
+/**
+ * The one sentence for a disk or database error, or undefined when it is something else. `where` is the path it was
+ * about. A busy database is `busy`, everything else `storage`.
+ */
+export function explainStorageError(error: unknown, where: string): AppError | undefined {
+  const code = systemCode(error);
+  const found = code === undefined ? undefined : explanations.find(({ pattern }) => pattern.test(code));
+  if (!found) return undefined;
+  return new AppError(`${found.message} (${code}): ${where}`, {
+    code: /BUSY|LOCKED/.test(code ?? '') ? 'busy' : 'storage',
+    hint: found.hint,
+    cause: error,
+  });
+}

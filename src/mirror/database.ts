@@ -1,0 +1,85 @@
+import { chmodSync, existsSync, mkdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import Sqlite, { type Database } from 'better-sqlite3';
+import { AppError } from '../core/errors.ts';
+import { isoTime, type Clock } from '../core/clock.ts';
+import { explainStorageError } from '../core/storage-error.ts';
+import { migrate } from './migrate.ts';
+
+export type { Database } from 'better-sqlite3';
+
+/** How long a statement waits for another process's transaction. */
+const busyTimeoutMs = 10_000;
+/** Pages of the write-ahead log between checkpoints: rarer ones write fewer pages twice. */
+const checkpointPages = 8000;
+
+/** The mirror's file below the data folder. */
+export function databasePath(dataDir: string): string {
+  return join(dataDir, 'mirror.db');
+}
+
+/**
+ * Opens the mirror for writing, making folder (0700) and file (0600) where there are none, and brings its schema up
+ * to date. Throws a `storage` error with the fix for everything that a user can mend.
+ */
+export function openDatabase(dataDir: string, clock: Clock): Database {
+  return explained(dataDir, () => {
+    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    if (!statSync(dataDir).isDirectory()) throw notAFolder(dataDir);
+    const path = databasePath(dataDir);
+    const isNew = !existsSync(path);
+    const db = new Sqlite(path, { timeout: busyTimeoutMs });
+    try {
+      if (isNew) {
+        chmodSync(path, 0o600);
+        db.pragma('page_size = 16384');
+      }
+      db.pragma('journal_mode = WAL');
+      db.pragma('synchronous = FULL');
+      db.pragma('secure_delete = ON');
+      db.pragma(`wal_autocheckpoint = ${checkpointPages}`);
+      migrate(db, isoTime(clock.now()));
+      return db;
+    } catch (error) {
+      db.close();
+      throw error;
+    }
+  });
+}
+
+/** Opens an existing mirror for reading only. Throws a `storage` error when there is none. */
+export function openDatabaseReadOnly(dataDir: string): Database {
+  return explained(dataDir, () => {
+    const path = databasePath(dataDir);
+    if (existsSync(dataDir) && !statSync(dataDir).isDirectory()) throw notAFolder(dataDir);
+    if (!existsSync(path))
+      throw new AppError(`there is no mirror yet: ${path}`, {
+        code: 'storage',
+        hint: 'run `analytics-mirror sync` first, or set dataDir (MIRROR_DATA_DIR)',
+      });
+    const db = new Sqlite(path, { readonly: true, timeout: busyTimeoutMs });
+    try {
+      db.prepare(/*sql*/ `SELECT count(*) FROM schema_migrations`).get();
+      return db;
+    } catch (error) {
+      db.close();
+      throw error;
+    }
+  });
+}
+
+function notAFolder(dataDir: string): AppError {
+  return new AppError(`the data folder is a file: ${dataDir}`, {
+    code: 'storage',
+    hint: 'set dataDir (MIRROR_DATA_DIR) to a folder, or to a path where one can be made',
+  });
+}
+
+function explained<T>(dataDir: string, open: () => T): T {
+  try {
+    return open();
+  } catch (error) {
+    if (error instanceof AppError) throw error;
+    throw explainStorageError(error, dataDir) ?? error;
+  }
+}

@@ -1,0 +1,63 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import type { Database } from 'better-sqlite3';
+import { AppError } from '../core/errors.ts';
+import { sha256 } from '../core/digest.ts';
+
+type Migration = { version: number; name: string; sql: string; digest: string };
+
+const folder = new URL('./migrations/', import.meta.url);
+
+/** `PRAGMA application_id` of a mirror: the letters "amir". */
+const applicationId = 0x61_6d_69_72;
+
+/**
+ * Brings a database to this program's schema: each numbered file once, each in a transaction of its own. Throws a
+ * `storage` error for a database of another program, of a newer version of this one, or with a changed history.
+ */
+export function migrate(db: Database, at: string): void {
+  const migrations = readMigrations();
+  const isEmpty = db.prepare(/*sql*/ `SELECT count(*) FROM sqlite_schema`).pluck().get() === 0;
+  if (!isEmpty && db.pragma('application_id', { simple: true }) !== applicationId)
+    throw new AppError('mirror.db belongs to another program', {
+      code: 'storage',
+      hint: 'set dataDir (MIRROR_DATA_DIR) to a folder of its own',
+    });
+  db.exec(/*sql*/ `CREATE TABLE IF NOT EXISTS schema_migrations
+    (version INTEGER PRIMARY KEY, name TEXT NOT NULL, digest TEXT NOT NULL, applied_at TEXT NOT NULL) STRICT`);
+  const applied = db
+    .prepare<[], Migration>(/*sql*/ `SELECT version, name, digest FROM schema_migrations ORDER BY version`)
+    .all();
+  for (const { version, digest } of applied) {
+    const known = migrations.find((migration) => migration.version === version);
+    if (!known)
+      throw new AppError('mirror.db was written by a newer version of analytics-mirror', {
+        code: 'storage',
+        hint: 'update the program; an older one cannot read it safely',
+      });
+    if (known.digest !== digest)
+      throw new AppError(`mirror.db was made by another build (migration ${known.name} differs)`, {
+        code: 'storage',
+        hint: 'use the build that made it, or start with an empty data folder',
+      });
+  }
+  const record = db.prepare(
+    /*sql*/ `INSERT INTO schema_migrations (version, name, digest, applied_at) VALUES (?, ?, ?, ?)`,
+  );
+  for (const migration of migrations.slice(applied.length)) {
+    db.transaction(() => {
+      db.exec(migration.sql);
+      db.pragma(`application_id = ${applicationId}`);
+      record.run(migration.version, migration.name, migration.digest, at);
+    }).immediate();
+  }
+}
+
+function readMigrations(): Migration[] {
+  return readdirSync(folder)
+    .filter((name) => name.endsWith('.sql'))
+    .toSorted()
+    .map((name) => {
+      const sql = readFileSync(new URL(name, folder), 'utf8');
+      return { version: Number.parseInt(name, 10), name, sql, digest: sha256(sql) };
+    });
+}

@@ -1,0 +1,87 @@
+import type { Database } from 'better-sqlite3';
+import type { z } from 'zod';
+import { Person, Playlist, Recording } from '../contract/resources.ts';
+import type { ColumnValue } from '../contract/tolerant-reader.ts';
+import { prepareOwnDistinctIds } from './distinct-ids.ts';
+import { prepareSavePass, type PageCounts, type PassDataset, type PassEvidence } from './passes.ts';
+import { prepareQuarantine, type QuarantinedRow } from './quarantine.ts';
+import { prepareMarkSeen, prepareUpsert, rowTable, type RowTable } from './row-table.ts';
+
+/** The mirrored resources and their keys. */
+export const mirrored = {
+  persons: { resource: Person, keyColumn: 'uuid', table: rowTable('persons', 'uuid', Person) },
+  recordings: {
+    resource: Recording,
+    keyColumn: 'id',
+    table: rowTable('recordings', 'id', Recording, ['person_uuid']),
+  },
+  playlists: {
+    resource: Playlist,
+    keyColumn: 'short_id',
+    table: rowTable('playlists', 'short_id', Playlist),
+  },
+} as const satisfies Record<PassDataset, { resource: z.ZodObject; keyColumn: string; table: RowTable }>;
+
+/** A page that may enter the mirror. `cursor` is where the pass goes on once it has. */
+export type PageToCommit = {
+  rows: readonly Readonly<Record<string, ColumnValue>>[];
+  quarantined: readonly QuarantinedRow[];
+  evidence: PassEvidence;
+  cursor: string;
+  at: string;
+};
+
+/** What a page changed. `unchangedRun` is how many rows at its end were known and unchanged. */
+export type PageOutcome = PageCounts & { unchangedRun: number };
+
+/**
+ * Prepares the one transaction by which a page enters the mirror: its rows, its quarantined rows, the change feed,
+ * the pass's evidence and its cursor, all or nothing.
+ */
+export function preparePageCommit(
+  db: Database,
+  dataset: PassDataset,
+  passId: number,
+): (page: PageToCommit) => PageOutcome {
+  const { table, keyColumn } = mirrored[dataset];
+  const upsert = prepareUpsert(db, table);
+  const markSeen = prepareMarkSeen(db, table);
+  const ownDistinctIds = dataset === 'persons' ? prepareOwnDistinctIds(db) : undefined;
+  const quarantine = prepareQuarantine(db, dataset);
+  const savePass = prepareSavePass(db, passId);
+  const appendChange = db.prepare<[string, ColumnValue, string]>(
+    /*sql*/ `INSERT INTO changes (dataset, key, op, at) VALUES (?, ?, 'upsert', ?)`,
+  );
+  const commit = db.transaction(({ rows, quarantined, evidence, cursor, at }: PageToCommit): PageOutcome => {
+    const counts = {
+      received: rows.length + quarantined.length,
+      added: 0,
+      changed: 0,
+      quarantined: quarantined.length,
+    };
+    let unchangedRun = 0;
+    for (const row of rows) {
+      const key = row[keyColumn] ?? null;
+      const change = upsert(row, passId, at);
+      if (change) {
+        appendChange.run(dataset, key, at);
+        const robbed = ownDistinctIds?.(change.rowKey, distinctIdsOf(row), change.isNew, at) ?? [];
+        for (const uuid of robbed) appendChange.run(dataset, uuid, at);
+        counts[change.isNew ? 'added' : 'changed'] += 1;
+        unchangedRun = 0;
+      } else unchangedRun += 1;
+      quarantine.release(String(key));
+    }
+    for (const row of quarantined) quarantine.add(row, passId, at);
+    // A row that cannot be read is there all the same.
+    markSeen([...rows.map((row) => row[keyColumn] ?? null), ...quarantined.map((row) => row.key)], passId);
+    savePass(evidence, counts, cursor);
+    return { ...counts, unchangedRun };
+  });
+  return (page) => commit.immediate(page);
+}
+
+function distinctIdsOf(row: Readonly<Record<string, ColumnValue>>): string[] {
+  const text = row['distinct_ids'];
+  return typeof text === 'string' ? (JSON.parse(text) as string[]) : [];
+}

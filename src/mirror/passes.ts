@@ -1,0 +1,130 @@
+import type { Database } from 'better-sqlite3';
+import { z } from 'zod';
+
+/** The lists that are walked. */
+export const passDatasets = ['persons', 'recordings', 'playlists'] as const;
+export type PassDataset = (typeof passDatasets)[number];
+export type PassMode = 'full' | 'head';
+
+/** Why a pass could not prove itself complete. */
+export type IncompleteReason = 'head' | 'seam_not_joined' | 'windows_limit' | 'superseded' | 'not_found';
+
+/** The evidence that a pass gathers while it walks, so far. */
+export type PassEvidence = {
+  windows: number;
+  seams: number;
+  stepBacks: number;
+  restarts: number;
+  countReported: number | null;
+  isOrdered: boolean;
+};
+
+/** What one page adds to a pass's counts of rows. */
+export type PageCounts = { received: number; added: number; changed: number; quarantined: number };
+
+const flag = z.union([z.literal(0), z.literal(1)]).transform((value) => value === 1);
+
+const PassRow = z.object({
+  id: z.int(),
+  dataset: z.enum(passDatasets),
+  mode: z.enum(['full', 'head']),
+  plan: z.string(),
+  verdict: z.enum(['complete', 'incomplete']).nullable(),
+  reason: z.string().nullable(),
+  started_at: z.string(),
+  finished_at: z.string().nullable(),
+  windows: z.int(),
+  seams: z.int(),
+  step_backs: z.int(),
+  restarts: z.int(),
+  rows_received: z.int(),
+  rows_added: z.int(),
+  rows_changed: z.int(),
+  rows_quarantined: z.int(),
+  count_reported: z.int().nullable(),
+  is_ordered: flag,
+  cursor: z.string().nullable(),
+});
+
+/** A pass as it stands in the mirror, in the names of its columns. */
+export type Pass = z.infer<typeof PassRow>;
+
+const columns = Object.keys(PassRow.shape).join(', ');
+
+/** Begins a pass and ends an unfinished one of the same dataset and mode as superseded. Returns the new pass's id. */
+export function startPass(
+  db: Database,
+  pass: { dataset: PassDataset; mode: PassMode; plan: string; at: string },
+): number {
+  return db
+    .transaction(() => {
+      db.prepare(/*sql*/ `UPDATE passes SET verdict = 'incomplete', reason = 'superseded', finished_at = @at, cursor = NULL
+        WHERE dataset = @dataset AND mode = @mode AND verdict IS NULL`).run(pass);
+      const { lastInsertRowid } = db
+        .prepare(
+          /*sql*/ `INSERT INTO passes (dataset, mode, plan, started_at) VALUES (@dataset, @mode, @plan, @at)`,
+        )
+        .run(pass);
+      return Number(lastInsertRowid);
+    })
+    .immediate();
+}
+
+/** The unfinished pass of a dataset and mode, if there is one. */
+export function findUnfinishedPass(db: Database, dataset: PassDataset, mode: PassMode): Pass | undefined {
+  const row = db
+    .prepare(
+      /*sql*/ `SELECT ${columns} FROM passes WHERE dataset = ? AND mode = ? AND verdict IS NULL ORDER BY id DESC LIMIT 1`,
+    )
+    .get(dataset, mode);
+  return row === undefined ? undefined : PassRow.parse(row);
+}
+
+/** The newest passes, newest first. */
+export function listPasses(db: Database, limit: number): Pass[] {
+  return db
+    .prepare(/*sql*/ `SELECT ${columns} FROM passes ORDER BY id DESC LIMIT ?`)
+    .all(limit)
+    .map((row) => PassRow.parse(row));
+}
+
+/** The newest full pass of a dataset that ended with a verdict, superseded ones excepted. */
+export function lastJudgedPass(db: Database, dataset: PassDataset): Pass | undefined {
+  const row = db
+    .prepare(/*sql*/ `SELECT ${columns} FROM passes
+        WHERE dataset = ? AND mode = 'full' AND verdict IS NOT NULL AND reason IS NOT 'superseded' ORDER BY id DESC LIMIT 1`)
+    .get(dataset);
+  return row === undefined ? undefined : PassRow.parse(row);
+}
+
+/** Prepares what a page's transaction writes of its pass: the evidence so far, its rows, and where the pass goes on. */
+export function prepareSavePass(
+  db: Database,
+  passId: number,
+): (evidence: PassEvidence, counts: PageCounts, cursor: string) => void {
+  const save =
+    db.prepare(/*sql*/ `UPDATE passes SET windows = @windows, seams = @seams, step_backs = @stepBacks, restarts = @restarts,
+        count_reported = @countReported, is_ordered = @isOrdered, cursor = @cursor,
+        rows_received = rows_received + @received, rows_added = rows_added + @added,
+        rows_changed = rows_changed + @changed, rows_quarantined = rows_quarantined + @quarantined
+      WHERE id = @passId AND verdict IS NULL`);
+  return (evidence, counts, cursor) => {
+    const { changes } = save.run({
+      ...evidence,
+      ...counts,
+      isOrdered: evidence.isOrdered ? 1 : 0,
+      cursor,
+      passId,
+    });
+    if (changes !== 1) throw new Error('the pass was ended by somebody else');
+  };
+}
+
+/** Ends a pass with its verdict: complete when there is no reason against it. Returns the ended pass. */
+export function finishPass(db: Database, passId: number, reason: IncompleteReason | null, at: string): Pass {
+  const row = db
+    .prepare(/*sql*/ `UPDATE passes SET verdict = @verdict, reason = @reason, finished_at = @at, cursor = NULL
+        WHERE id = @passId RETURNING ${columns}`)
+    .get({ verdict: reason === null ? 'complete' : 'incomplete', reason, at, passId });
+  return PassRow.parse(row);
+}

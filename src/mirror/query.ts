@@ -1,0 +1,44 @@
+import type { Database } from 'better-sqlite3';
+import { AppError } from '../core/errors.ts';
+
+/** The answer to a query: column names, and rows in their order. Integers beyond 2^53 are bigint. */
+export type QueryResult = { columns: string[]; rows: unknown[][]; isCut: boolean };
+
+/**
+ * Runs one reading statement over a read-only connection, and returns at most `rowsMax` rows. Throws a `usage`
+ * error, in SQLite's words, when the statement is wrong or would write.
+ */
+export function queryMirror(db: Database, sql: string, rowsMax: number): QueryResult {
+  try {
+    const statement = db.prepare<[], unknown[]>(sql);
+    if (!statement.reader)
+      throw new AppError('the statement returns no rows', {
+        code: 'usage',
+        hint: 'query reads only; write SELECT …',
+      });
+    const rows: unknown[][] = [];
+    let isCut = false;
+    for (const row of statement.raw().safeIntegers().iterate()) {
+      if (rows.length === rowsMax) {
+        isCut = true;
+        break;
+      }
+      rows.push(row.map(plainValue));
+    }
+    return { columns: statement.columns().map(({ name }) => name), rows, isCut };
+  } catch (error) {
+    if (error instanceof AppError) throw error;
+    const words = error instanceof Error ? error.message : 'unknown error';
+    throw new AppError(`the query failed: ${words}`, {
+      code: 'usage',
+      hint: '`query "SELECT name, sql FROM sqlite_schema"` shows the tables',
+      cause: error,
+    });
+  }
+}
+
+function plainValue(value: unknown): unknown {
+  return typeof value === 'bigint' && value >= Number.MIN_SAFE_INTEGER && value <= Number.MAX_SAFE_INTEGER
+    ? Number(value)
+    : value;
+}

@@ -1,0 +1,88 @@
+import { z } from 'zod';
+import { AppError } from '../core/errors.ts';
+import { isoToMicros } from '../core/time.ts';
+import type { ColumnValue, RowReader } from '../contract/tolerant-reader.ts';
+import type { QuarantinedRow } from '../mirror/quarantine.ts';
+import type { PageView, Window } from './walk-plan.ts';
+
+/** A list that can be walked: how its rows are read, and what they are known and sorted by. */
+export type WalkedList = {
+  keyColumn: string;
+  /** The column that a newest-first list is sorted by. */
+  timeColumn: string;
+  read: RowReader;
+  /** Columns that the mirror derives from a row as it was sent. */
+  derive?: (row: unknown) => Record<string, ColumnValue>;
+};
+
+/** A page, read: what enters the mirror, and what the walk is judged by. */
+export type Page = {
+  rows: Record<string, ColumnValue>[];
+  quarantined: QuarantinedRow[];
+  view: PageView;
+};
+
+const Envelope = z.object({
+  results: z.array(z.unknown()),
+  next: z.string().nullish(),
+  has_next: z.boolean().nullish(),
+  count: z.int().nullish(),
+});
+
+/**
+ * Reads the answer to a window. A row that cannot be read is quarantined and the page goes on; an answer that is not
+ * a page is an error, never an empty list.
+ */
+export function readPage(body: unknown, window: Window, list: WalkedList): Page {
+  const envelope = Envelope.safeParse(body);
+  if (!envelope.success)
+    throw new AppError('the service answered with something that is not a page of a list', {
+      code: 'service',
+      hint: 'check service.baseUrl and service.pathPrefix; nothing was taken from the answer',
+    });
+  const { results, count } = envelope.data;
+  const rows: Page['rows'] = [];
+  const quarantined: QuarantinedRow[] = [];
+  const keys: string[] = [];
+  const times: (bigint | null)[] = [];
+  for (const result of results) {
+    const row = list.read(result);
+    if (row.ok) {
+      const columns = { ...row.columns, extra: row.extra, ...list.derive?.(result) };
+      rows.push(columns);
+      keys.push(String(columns[list.keyColumn]));
+      times.push(isoToMicros(String(columns[list.timeColumn])) ?? null);
+    } else quarantined.push({ key: row.key, reason: row.reason, payload: JSON.stringify(result) });
+  }
+  const nextOffset = offsetOf(envelope.data.next, window);
+  return {
+    rows,
+    quarantined,
+    view: { keys, times, isLast: isLastPage(envelope.data, window), nextOffset, count: count ?? null },
+  };
+}
+
+/** The end is where the service says that nothing follows; a short or full page says nothing. */
+function isLastPage(envelope: z.infer<typeof Envelope>, { offset, limit }: Window): boolean {
+  if (typeof envelope.has_next === 'boolean') return !envelope.has_next;
+  if (envelope.next !== undefined) return envelope.next === null;
+  if (typeof envelope.count === 'number') return offset + limit >= envelope.count;
+  return envelope.results.length === 0;
+}
+
+/** Takes nothing but the offset out of `next`, never its host. Refuses one that does not advance. */
+function offsetOf(next: string | null | undefined, window: Window): number | null {
+  if (typeof next !== 'string' || !URL.canParse(next, 'http://service.invalid')) return null;
+  const text = new URL(next, 'http://service.invalid').searchParams.get('offset');
+  if (text === null || !/^\d+$/.test(text)) return null;
+  const offset = Number(text);
+  if (offset <= window.offset)
+    throw new AppError(
+      `the service's next page (offset ${offset}) does not follow the one at offset ${window.offset}`,
+      {
+        code: 'service',
+        hint: 'the list cannot be walked to its end; nothing was judged absent',
+      },
+    );
+  return offset;
+}
