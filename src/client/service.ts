@@ -24,6 +24,8 @@ export type Reply = { status: number; body: unknown; date: string | undefined };
 export type Service = {
   /** Rejects with an `AppError`: `refused`, `rejected`, `service` or `unreachable`. */
   call<N extends EndpointName>(name: N, args?: CallArguments<N>): Promise<Reply>;
+  /** Requests sent so far, repeated ones included. */
+  requestCount(): number;
 };
 
 /** What the client is made of. `onRetry` hears of every failed attempt that will be repeated. */
@@ -41,7 +43,9 @@ export type ServiceParts = {
 /** Derives the client from the endpoint table. A request that waits to be tried again holds no place in the queue. */
 export function createService(parts: ServiceParts): Service {
   const { transport, budget, clock, random, retryLimits, projectPath, onRetry } = parts;
+  let requests = 0;
   return {
+    requestCount: () => requests,
     call: (name, { params = {}, query = {}, body, extraQuery = {}, signal } = {}) => {
       const endpoint: Endpoint = endpoints[name];
       const path = `${projectPath}${fillPath(endpoint.path, params)}/${queryText({ ...extraQuery, ...query })}`;
@@ -54,7 +58,11 @@ export function createService(parts: ServiceParts): Service {
       };
       return retry(
         async () => {
-          const response = await budget.run(() => transport.send(request), lane, signal);
+          const send = (): Promise<TransportResponse> => {
+            requests += 1;
+            return transport.send(request);
+          };
+          const response = await budget.run(send, lane, signal);
           return readReply(endpoint, response, clock.now());
         },
         { ...retryLimits, attemptsMax: isRepeatable(endpoint) ? retryLimits.attemptsMax : 1 },

@@ -25,7 +25,7 @@ export function tolerantReader(resource: z.ZodObject, keyField: string): RowRead
     Object.fromEntries(
       fields.map(({ name, kind }) => [
         name,
-        name === keyField ? tolerantKinds[kind] : tolerantKinds[kind].nullish(),
+        name === keyField ? tolerantKey(kind) : tolerantKinds[kind].nullish(),
       ]),
     ),
   );

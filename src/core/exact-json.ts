@@ -27,6 +27,15 @@ export function parseExactJson(text: string): unknown {
   });
 }
 
+/** `JSON.stringify` that writes a bigint as the digits of a JSON number. */
+export function stringifyExactJson(value: unknown, indent?: number): string {
+  return JSON.stringify(
+    value,
+    (_key, child: unknown) => (typeof child === 'bigint' ? json.rawJSON(child.toString()) : child),
+    indent,
+  );
+}
+
 /** Whether a value is a number kept as digits. */
 export function isRawNumber(value: unknown): value is RawNumber {
   return json.isRawJSON(value);

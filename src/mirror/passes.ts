@@ -80,11 +80,12 @@ export function findUnfinishedPass(db: Database, dataset: PassDataset, mode: Pas
   return row === undefined ? undefined : PassRow.parse(row);
 }
 
-/** The newest passes, newest first. */
-export function listPasses(db: Database, limit: number): Pass[] {
+/** The newest pass of each dataset and mode, superseded ones excepted. */
+export function newestPasses(db: Database): Pass[] {
   return db
-    .prepare(/*sql*/ `SELECT ${columns} FROM passes ORDER BY id DESC LIMIT ?`)
-    .all(limit)
+    .prepare(/*sql*/ `SELECT ${columns} FROM passes
+        WHERE id IN (SELECT max(id) FROM passes WHERE reason IS NOT 'superseded' GROUP BY dataset, mode) ORDER BY dataset, mode`)
+    .all()
     .map((row) => PassRow.parse(row));
 }
 

@@ -14,7 +14,6 @@ const sources = {
 } as const satisfies Record<string, { list: PassDataset; sql: string }>;
 
 export type PublishedDataset = keyof typeof sources;
-export const publishedDatasets = Object.keys(sources) as PublishedDataset[];
 
 /** What a snapshot is made of: all of it as one moment of the mirror shows it. */
 export type SnapshotSource = {

@@ -48,7 +48,11 @@ export function readPage(body: unknown, window: Window, list: WalkedList): Page 
   for (const result of results) {
     const row = list.read(result);
     if (row.ok) {
-      const columns: Record<string, ColumnValue> = { ...row.columns, extra: row.extra, ...list.derive?.(result) };
+      const columns: Record<string, ColumnValue> = {
+        ...row.columns,
+        extra: row.extra,
+        ...list.derive?.(result),
+      };
       rows.push(columns);
       keys.push(String(columns[list.keyColumn]));
       times.push(isoToMicros(String(columns[list.timeColumn])) ?? null);

@@ -1,0 +1,90 @@
+import { openTransport } from './client/transport.ts';
+import { createBudget } from './client/budget.ts';
+import { createService, type Service } from './client/service.ts';
+import { loadSettings, type Environment, type SettingsFlags } from './config/load-settings.ts';
+import type { Settings } from './config/settings.ts';
+import { systemClock, type Clock } from './core/clock.ts';
+import { AppError } from './core/errors.ts';
+import { createLogger, type Logger } from './log/logger.ts';
+import { openDatabase, openDatabaseReadOnly, type Database } from './mirror/database.ts';
+
+/** The program's parts, each made when it is first asked for and closed together. */
+export type App = {
+  settings: Settings;
+  hasApiKey: boolean;
+  clock: Clock;
+  log: Logger;
+  /** The mirror, for writing; made where there is none. */
+  database: () => Database;
+  /** A connection of its own to an existing mirror, for reading. */
+  databaseReadOnly: () => Database;
+  /** The service's API. Throws `usage` when the address, the project or the key is not configured. */
+  service: () => Service;
+  close: () => Promise<void>;
+};
+
+/** Where the program runs. */
+export type AppSurroundings = { environment: Environment; isTerminal: boolean };
+
+/** Builds the program from its settings. Nothing is opened yet. */
+export function createApp({ environment, isTerminal }: AppSurroundings, flags: SettingsFlags): App {
+  const { settings, apiKey } = loadSettings(environment, flags);
+  const clock = systemClock;
+  const log = createLogger({ level: settings.log.level, isTerminal });
+  const closers: (() => unknown)[] = [];
+  let database: Database | undefined;
+  let service: Service | undefined;
+  const opened = (db: Database): Database => {
+    closers.push(() => db.close());
+    return db;
+  };
+  return {
+    settings,
+    hasApiKey: apiKey !== null,
+    clock,
+    log,
+    database: () => (database ??= opened(openDatabase(settings.dataDir, clock))),
+    databaseReadOnly: () => opened(openDatabaseReadOnly(settings.dataDir)),
+    service: () => {
+      if (service) return service;
+      const { baseUrl, projectId, key } = requireService(settings, apiKey);
+      const transport = openTransport(baseUrl, key, settings.budget.concurrency, settings.service);
+      closers.push(() => transport.close());
+      service = createService({
+        transport,
+        budget: createBudget(settings.budget, clock),
+        clock,
+        random: Math.random,
+        retryLimits: settings.retry,
+        projectPath: `${settings.service.pathPrefix}/${encodeURIComponent(projectId)}`,
+        onRetry: (error, attempt, delayMs) =>
+          log.warn(
+            { code: error.code, status: error.status, attempt, delayMs: Math.round(delayMs) },
+            'call failed, trying again',
+          ),
+      });
+      return service;
+    },
+    close: async () => {
+      for (const close of closers.toReversed()) await close();
+    },
+  };
+}
+
+function requireService(
+  settings: Settings,
+  apiKey: string | null,
+): { baseUrl: string; projectId: string; key: string } {
+  const { baseUrl, projectId } = settings.service;
+  const missing = [
+    ...(baseUrl === null ? ['the address of the service (service.baseUrl, MIRROR_BASE_URL)'] : []),
+    ...(projectId === null ? ['the project (service.projectId, MIRROR_PROJECT_ID)'] : []),
+    ...(apiKey === null ? ['the API key (MIRROR_API_KEY or MIRROR_API_KEY_FILE)'] : []),
+  ];
+  if (baseUrl === null || projectId === null || apiKey === null)
+    throw new AppError(`not configured: ${missing.join(', ')}`, {
+      code: 'usage',
+      hint: 'set what is missing; `analytics-mirror sandbox` serves a project to try things on',
+    });
+  return { baseUrl: new URL(baseUrl).origin, projectId, key: apiKey };
+}

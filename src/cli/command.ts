@@ -1,0 +1,28 @@
+import type { Command } from 'commander';
+import { createApp, type App } from '../app.ts';
+import { stringifyExactJson } from '../core/exact-json.ts';
+import type { CommandContext } from './context.ts';
+import { settingsFlags, type GlobalOptions } from './global-options.ts';
+
+/** What a command says: one object for programs, and the same as text for people. */
+export type CommandResult = { json: object; text: string };
+
+/** Prints a command's one result on standard output, for people or as JSON. */
+export function printResult(context: CommandContext, command: Command, { json, text }: CommandResult): void {
+  const { json: asJson } = command.optsWithGlobals<GlobalOptions>();
+  context.stdout.write(asJson ? `${stringifyExactJson(json)}\n` : text);
+}
+
+/** Runs a command with the program built from its options, prints what it returns, and closes everything. */
+export async function runCommand(
+  context: CommandContext,
+  command: Command,
+  run: (app: App) => Promise<CommandResult> | CommandResult,
+): Promise<void> {
+  const app = createApp(context, settingsFlags(command.optsWithGlobals<GlobalOptions>()));
+  try {
+    printResult(context, command, await run(app));
+  } finally {
+    await app.close();
+  }
+}

@@ -1,0 +1,80 @@
+import { Argument, Option, type Command } from 'commander';
+import type { App } from '../../app.ts';
+import { datasetNames, type Dataset } from '../../snapshot/columns.ts';
+import { runExportJob, type ExportJobResult } from '../../worker/export-job.ts';
+import { runCommand } from '../command.ts';
+import type { CommandContext } from '../context.ts';
+import { exitCodes } from '../exit-code.ts';
+import { formatBytes, formatCount } from '../format.ts';
+import { reportProgress } from '../progress.ts';
+import { formatTable } from '../table.ts';
+
+/** Adds `export`: a Parquet snapshot of each dataset. */
+export function addExportCommand(program: Command, context: CommandContext): void {
+  program
+    .command('export')
+    .description('publish a Parquet snapshot of each dataset')
+    .addArgument(
+      new Argument('[datasets...]', 'which datasets; all when none is named').choices(datasetNames),
+    )
+    .addOption(new Option('--kind <kind>', 'full holds every row').choices(['full']).default('full'))
+    .addHelpText(
+      'after',
+      `
+A snapshot is one moment of the mirror. Readers follow snapshots/CURRENT.json, which is replaced last.
+Exit codes: 0 published, 4 published, but the last pass over the list was not complete.
+
+Examples:
+  analytics-mirror export
+  analytics-mirror export persons --set export.partRows=250000`,
+    )
+    .action((datasets: Dataset[], _options: unknown, command: Command) =>
+      runCommand(context, command, async (app) => {
+        const { outcome, snapshots } = await exportNow(
+          app,
+          context,
+          datasets.length > 0 ? datasets : datasetNames,
+        );
+        if (outcome === 'incomplete') context.setExitCode(exitCodes.incomplete);
+        return { json: { outcome, snapshots }, text: snapshotTable(snapshots) };
+      }),
+    );
+}
+
+/** Exports with progress bars. */
+export function exportNow(
+  app: App,
+  context: CommandContext,
+  datasets: readonly Dataset[],
+): Promise<ExportJobResult> {
+  return reportProgress(context, (onProgress) => {
+    app.databaseReadOnly().close();
+    const { settings, clock, log } = app;
+    const reader = app.databaseReadOnly;
+    return runExportJob(
+      { db: app.database(), reader, settings, clock, log, signal: context.signal, onProgress },
+      datasets,
+    );
+  });
+}
+
+function snapshotTable(snapshots: ExportJobResult['snapshots']): string {
+  return formatTable(
+    [
+      { heading: 'dataset' },
+      { heading: 'snapshot' },
+      { heading: 'rows', align: 'right' },
+      { heading: 'files', align: 'right' },
+      { heading: 'size', align: 'right' },
+      { heading: 'from a pass that was' },
+    ],
+    snapshots.map(({ dataset, snapshotId, rows, files, bytes, verdict }) => [
+      dataset,
+      snapshotId,
+      formatCount(rows),
+      formatCount(files),
+      formatBytes(bytes),
+      verdict ?? 'never made',
+    ]),
+  );
+}

@@ -1,0 +1,48 @@
+import type { Command } from 'commander';
+import { stringifyExactJson } from '../../core/exact-json.ts';
+import { queryMirror } from '../../mirror/query.ts';
+import { runCommand } from '../command.ts';
+import type { CommandContext } from '../context.ts';
+import { formatCount } from '../format.ts';
+import { formatTable } from '../table.ts';
+
+const rowsMax = 1000;
+
+/** Adds `query`: read-only SQL over the mirror. */
+export function addQueryCommand(program: Command, context: CommandContext): void {
+  program
+    .command('query')
+    .description('run reading SQL over the mirror')
+    .argument('<sql>', 'one SELECT statement')
+    .addHelpText(
+      'after',
+      `
+Shows at most ${formatCount(rowsMax)} rows. The mirror is opened read-only.
+
+Examples:
+  analytics-mirror query "SELECT count(*) FROM persons"
+  analytics-mirror query "SELECT name, properties ->> 'plan' AS plan FROM persons LIMIT 5" --json`,
+    )
+    .action((sql: string, _options: unknown, command: Command) =>
+      runCommand(context, command, (app) => {
+        const result = queryMirror(app.databaseReadOnly(), sql, rowsMax);
+        const { columns, rows, isCut } = result;
+        const cells = rows.map((row) => row.map(cellText));
+        if (isCut) context.stderr.write(`only the first ${formatCount(rowsMax)} rows are shown\n`);
+        return {
+          json: result,
+          text: formatTable(
+            columns.map((heading) => ({ heading })),
+            cells,
+          ),
+        };
+      }),
+    );
+}
+
+function cellText(value: unknown): string {
+  if (value === null) return 'NULL';
+  if (typeof value === 'string') return value;
+  if (value instanceof Uint8Array) return `x'${Buffer.from(value).toString('hex')}'`;
+  return stringifyExactJson(value);
+}

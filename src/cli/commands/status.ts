@@ -1,0 +1,78 @@
+import type { Command } from 'commander';
+import { gatherStatus, type StatusReport } from '../../status/report.ts';
+import { runCommand } from '../command.ts';
+import type { CommandContext } from '../context.ts';
+import { formatBytes, formatCount, formatTime } from '../format.ts';
+import { passTable } from '../pass-table.ts';
+import { formatTable } from '../table.ts';
+
+/** Adds `status`: where things stand. */
+export function addStatusCommand(program: Command, context: CommandContext): void {
+  program
+    .command('status')
+    .description('show where things stand: rows, passes and their verdicts, snapshots, runs')
+    .addHelpText('after', '\nExamples:\n  analytics-mirror status\n  analytics-mirror status --json')
+    .action((_options: unknown, command: Command) =>
+      runCommand(context, command, (app) => {
+        const report = gatherStatus(app.databaseReadOnly(), app.settings.dataDir);
+        return { json: report, text: statusText(report) };
+      }),
+    );
+}
+
+function statusText({ dataDir, rows, passes, snapshots, runs, lease }: StatusReport): string {
+  const sections = [
+    `mirror in ${dataDir}\n`,
+    formatTable(
+      [{ heading: 'table' }, { heading: 'rows', align: 'right' }],
+      Object.entries(rows).map(([table, count]) => [table, formatCount(count)]),
+    ),
+    passes.length === 0 ? 'no pass yet: run `analytics-mirror sync`\n' : passTable(passes),
+    snapshots.length === 0 ? 'no snapshot yet: run `analytics-mirror export`\n' : snapshotText(snapshots),
+    runText(runs),
+    ...(lease
+      ? [`held by ${lease.job}, process ${lease.pid} on ${lease.host}, since ${formatTime(lease.takenAt)}\n`]
+      : []),
+  ];
+  return sections.join('\n');
+}
+
+function snapshotText(snapshots: StatusReport['snapshots']): string {
+  return formatTable(
+    [
+      { heading: 'snapshot' },
+      { heading: 'rows', align: 'right' },
+      { heading: 'files', align: 'right' },
+      { heading: 'size', align: 'right' },
+      { heading: 'from a pass that was' },
+      { heading: 'published' },
+    ],
+    snapshots.map(({ dataset, rows, files, bytes, verdict, createdAt }) => [
+      dataset,
+      formatCount(rows),
+      formatCount(files),
+      formatBytes(bytes),
+      verdict ?? 'never made',
+      formatTime(createdAt),
+    ]),
+  );
+}
+
+function runText(runs: StatusReport['runs']): string {
+  return formatTable(
+    [
+      { heading: 'run' },
+      { heading: 'job' },
+      { heading: 'outcome' },
+      { heading: 'requests', align: 'right' },
+      { heading: 'began' },
+    ],
+    runs.map(({ id, job, outcome, reason, requests, startedAt }) => [
+      String(id),
+      job,
+      reason === null ? outcome : `${outcome} (${reason})`,
+      formatCount(requests),
+      formatTime(startedAt),
+    ]),
+  );
+}

@@ -1,0 +1,70 @@
+import { Argument, Option, type Command } from 'commander';
+import type { App } from '../../app.ts';
+import { passDatasets, type PassDataset, type PassMode } from '../../mirror/passes.ts';
+import { runSyncJob, type SyncJob, type SyncJobResult } from '../../worker/sync-job.ts';
+import { runCommand } from '../command.ts';
+import type { CommandContext } from '../context.ts';
+import { exitCodes } from '../exit-code.ts';
+import { passTable } from '../pass-table.ts';
+import { reportProgress } from '../progress.ts';
+
+type SyncFlags = { mode: PassMode; resume?: boolean; fresh?: boolean };
+
+/** Adds `sync`: one pass over each list. */
+export function addSyncCommand(program: Command, context: CommandContext): void {
+  program
+    .command('sync')
+    .description('bring the mirror up to date: one pass over each list')
+    .addArgument(
+      new Argument('[datasets...]', 'which lists; all three when none is named').choices(passDatasets),
+    )
+    .addOption(
+      new Option('--mode <mode>', 'full walks to the end, head stops at known unchanged rows')
+        .choices(['full', 'head'])
+        .default('full'),
+    )
+    .addOption(
+      new Option('--resume', 'take up an unfinished pass (what happens by default)').conflicts('fresh'),
+    )
+    .option('--fresh', 'begin anew, whatever is unfinished')
+    .addHelpText(
+      'after',
+      `
+A pass ends complete (every row that was there throughout has been seen) or incomplete, and says why.
+Exit codes: 0 complete, 4 incomplete.
+
+Examples:
+  analytics-mirror sync
+  analytics-mirror sync persons --mode head
+  analytics-mirror sync recordings --fresh --json`,
+    )
+    .action((datasets: PassDataset[], _options: unknown, command: Command) => {
+      const { mode, fresh } = command.opts<SyncFlags>();
+      return runCommand(context, command, async (app) => {
+        const result = await syncNow(app, context, {
+          datasets: datasets.length > 0 ? datasets : defaultDatasets(app),
+          mode,
+          resume: fresh !== true,
+        });
+        if (result.outcome === 'incomplete') context.setExitCode(exitCodes.incomplete);
+        const { outcome, passes, membershipsTold } = result;
+        return { json: { outcome, passes, membershipsTold }, text: passTable(passes) };
+      });
+    });
+}
+
+/** Syncs with progress bars. */
+export function syncNow(app: App, context: CommandContext, job: SyncJob): Promise<SyncJobResult> {
+  return reportProgress(context, (onProgress) => {
+    const service = app.service();
+    const { settings, clock, log } = app;
+    return runSyncJob(
+      { db: app.database(), service, settings, clock, log, signal: context.signal, onProgress },
+      job,
+    );
+  });
+}
+
+function defaultDatasets({ settings }: App): PassDataset[] {
+  return settings.playlists.shortIds.length > 0 ? [...passDatasets] : ['persons', 'recordings'];
+}

@@ -1,0 +1,61 @@
+import { InvalidArgumentError, type Command } from 'commander';
+import { parse } from 'yaml';
+import type { SettingsFlags } from '../config/load-settings.ts';
+
+/** The options that every command takes. */
+export type GlobalOptions = {
+  json?: boolean;
+  config?: string;
+  dataDir?: string;
+  logLevel?: string;
+  set?: { path: string; value: unknown }[];
+};
+
+/** Adds the options that every command takes to the program. */
+export function addGlobalOptions(program: Command): Command {
+  return program
+    .option('--json', 'print exactly one JSON object on standard output')
+    .option('--config <file>', 'a configuration file (MIRROR_CONFIG)')
+    .option('--data-dir <folder>', 'where the mirror lives (MIRROR_DATA_DIR)')
+    .option('--log-level <level>', 'trace, debug, info, warn, error or silent (MIRROR_LOG_LEVEL)')
+    .option(
+      '--set <path=value>',
+      'any setting, as --set persons.pageSize=500; may be repeated',
+      collectSetting,
+    );
+}
+
+/** What the options say about settings. */
+export function settingsFlags({ config, dataDir, logLevel, set }: GlobalOptions): SettingsFlags {
+  return {
+    configFile: config,
+    set: [
+      ...(set ?? []),
+      ...(dataDir === undefined ? [] : [{ path: 'dataDir', value: dataDir }]),
+      ...(logLevel === undefined ? [] : [{ path: 'log.level', value: logLevel }]),
+    ],
+  };
+}
+
+function collectSetting(
+  text: string,
+  earlier: { path: string; value: unknown }[] = [],
+): { path: string; value: unknown }[] {
+  const [path, value] = splitPair(text);
+  return [...earlier, { path, value: parseYaml(value) }];
+}
+
+/** Splits `name=value`. Throws commander's usage error when there is no name or no `=`. */
+export function splitPair(text: string): [name: string, value: string] {
+  const at = text.indexOf('=');
+  if (at < 1) throw new InvalidArgumentError('write it as name=value');
+  return [text.slice(0, at), text.slice(at + 1)];
+}
+
+function parseYaml(text: string): unknown {
+  try {
+    return parse(text);
+  } catch {
+    throw new InvalidArgumentError('the value is not valid YAML');
+  }
+}

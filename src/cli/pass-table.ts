@@ -1,0 +1,31 @@
+import type { PassReport } from '../sync/pass-report.ts';
+import { formatCount, formatTime } from './format.ts';
+import { formatTable } from './table.ts';
+
+/** Passes for people: what each saw, and its verdict with the reason. */
+export function passTable(passes: readonly PassReport[]): string {
+  return formatTable(
+    [
+      { heading: 'pass' },
+      { heading: 'verdict' },
+      { heading: 'rows', align: 'right' },
+      { heading: 'new', align: 'right' },
+      { heading: 'changed', align: 'right' },
+      { heading: 'quarantined', align: 'right' },
+      { heading: 'pages', align: 'right' },
+      { heading: 'step-backs', align: 'right' },
+      { heading: 'ended' },
+    ],
+    passes.map((pass) => [
+      `${pass.dataset} ${pass.mode}`,
+      pass.reason === null ? pass.verdict : `${pass.verdict} (${pass.reason.replaceAll('_', ' ')})`,
+      formatCount(pass.rowsReceived),
+      formatCount(pass.rowsAdded),
+      formatCount(pass.rowsChanged),
+      formatCount(pass.rowsQuarantined),
+      formatCount(pass.windows),
+      formatCount(pass.stepBacks),
+      pass.finishedAt === null ? 'running' : formatTime(pass.finishedAt),
+    ]),
+  );
+}

@@ -1,0 +1,22 @@
+import { AppError } from '../core/errors.ts';
+import { explainStorageError } from '../core/storage-error.ts';
+
+/** An error as it is shown: one sentence, and what to do. */
+export type PresentedError = { code: string; message: string; hint: string | null };
+
+/** The error that a command ended with, as one of ours where it can be explained. `where` is the data folder. */
+export function explainError(error: unknown, where: string): unknown {
+  return error instanceof AppError ? error : (explainStorageError(error, where) ?? error);
+}
+
+/** What to show of an error. The words of one that is not ours may hold anything, so only its name is shown. */
+export function presentError(error: unknown): PresentedError {
+  if (error instanceof AppError)
+    return { code: error.code, message: error.message, hint: error.hint ?? null };
+  const name = error instanceof Error ? error.name : 'an unknown error';
+  return {
+    code: 'unexpected',
+    message: `this should not have happened (${name})`,
+    hint: 'run it again with --log-level debug to see where, and report it',
+  };
+}

@@ -1,0 +1,61 @@
+import type { NewPerson } from '../store/persons.ts';
+import { recordingPersonJson } from '../store/person-row.ts';
+import type { Store } from '../store/store.ts';
+import { generatePerson } from './person.ts';
+import { generatePlaylists } from './playlists.ts';
+import { generateRecording } from './recording.ts';
+import { seededRandom, type SeededRandom } from './seeded-random.ts';
+import { baseMs } from './timeline.ts';
+import { generateUsers } from './users.ts';
+
+/** How much data, and which: equal amounts and seeds give equal data. */
+export type Amounts = { persons: number; recordings: number; seed: number };
+
+/** Fills a new store with people, their events, recordings, playlists and the organization's users. */
+export function fillStore(store: Omit<Store, 'close'>, { persons, recordings, seed }: Amounts): void {
+  const random = seededRandom(seed);
+  store.settings.set('seed', seed);
+  const users = generateUsers(random);
+  for (const user of users) store.apiKeys.addUser(user);
+  fillPersons(random, store, persons);
+  const viewers = users.map(({ email }) => email);
+  generatePlaylists(random, store, users, fillRecordings(random, store, viewers, { persons, recordings }));
+}
+
+function fillPersons(random: SeededRandom, store: Omit<Store, 'close'>, count: number): void {
+  let person: NewPerson | undefined;
+  for (let id = 1; id <= count; id += 1) {
+    person = generatePerson(random, id, person);
+    store.persons.add(person);
+    for (let left = random.int(0, 4); left > 0; left -= 1) {
+      const distinctId = random.pick(person.distinctIds);
+      const atMs = Math.floor(person.createdAtMicros / 1000) + random.int(0, 86_400_000);
+      store.events.add({ distinctId, event: random.pick(['$pageview', '$identify', 'purchase']), atMs });
+    }
+  }
+}
+
+/** Returns the ids of the recordings. */
+function fillRecordings(
+  random: SeededRandom,
+  store: Omit<Store, 'close'>,
+  viewers: readonly string[],
+  { persons, recordings }: { persons: number; recordings: number },
+): string[] {
+  // Without persons the recordings show one who was deleted since: a recording always embeds its person.
+  const deleted = {
+    id: 1,
+    uuid: random.uuid(),
+    name: 'Deleted since',
+    createdAtMicros: baseMs * 1000 - 1,
+    distinctIds: '["deleted_since"]',
+    properties: '{}',
+  };
+  return Array.from({ length: recordings }, () => {
+    const person = store.persons.find(random.int(1, Math.max(1, persons))) ?? deleted;
+    const distinctId = random.pick(JSON.parse(person.distinctIds) as string[]);
+    const { recording, startMicros } = generateRecording(random, distinctId, viewers);
+    store.recordings.add(recording, startMicros, recordingPersonJson(person));
+    return recording.id;
+  });
+}

@@ -1,0 +1,31 @@
+import { uniformInt } from 'pure-rand/distribution/uniformInt';
+import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
+
+/** Random choices that a seed repeats exactly. */
+export type SeededRandom = {
+  /** A whole number from `min` to `max`, both included. */
+  int(min: number, max: number): number;
+  /** One of a list that is not empty. */
+  pick<T>(list: readonly T[]): T;
+  /** True once in `n` times. */
+  oneIn(n: number): boolean;
+  /** A UUID of version 4's form. */
+  uuid(): string;
+};
+
+/** Choices from a seed, a whole number; only its lower 32 bits count. */
+export function seededRandom(seed: number): SeededRandom {
+  const generator = xoroshiro128plus(seed);
+  const int = (min: number, max: number): number => uniformInt(generator, min, max);
+  const hex32 = (): string => (generator.next() >>> 0).toString(16).padStart(8, '0');
+  return {
+    int,
+    pick: <T>(list: readonly T[]) => list[int(0, list.length - 1)] as T,
+    oneIn: (n) => int(1, n) === 1,
+    uuid: () => {
+      const hex = hex32() + hex32() + hex32() + hex32();
+      const variant = '89ab'.charAt(generator.next() & 3);
+      return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20)}`;
+    },
+  };
+}

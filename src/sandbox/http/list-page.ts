@@ -1,0 +1,30 @@
+import type { Window } from '../store/person-list.ts';
+import type { Content } from './endpoint-handlers.ts';
+import { Refusal } from './refusal.ts';
+
+/** The document shows neither; rows per page. The maximum bounds the memory one answer takes. */
+const limitDefault = 100;
+const limitMax = 100_000;
+
+/** The rows that a list request asks for. Throws a 400 for a limit beyond the maximum. */
+export function windowOf(query: { limit?: number | undefined; offset?: number | undefined }): Window {
+  const { limit = limitDefault, offset = 0 } = query;
+  if (limit > limitMax) throw new Refusal('invalidInput', `Must be at most ${limitMax}.`, 'limit');
+  return { limit, offset };
+}
+
+/** The paginated envelope (section 2.6). `results` are JSON texts; the links keep every other parameter. */
+export function listPage(url: URL, window: Window, count: number, results: readonly string[]): Content {
+  const { limit, offset } = window;
+  const next = offset + limit < count ? linkTo(url, limit, offset + limit) : null;
+  const previous = offset > 0 ? linkTo(url, limit, Math.max(0, offset - limit)) : null;
+  const links = `"next":${JSON.stringify(next)},"previous":${JSON.stringify(previous)}`;
+  return { type: 'application/json', text: `{"count":${count},${links},"results":[${results.join(',')}]}` };
+}
+
+function linkTo(url: URL, limit: number, offset: number): string {
+  const link = new URL(url);
+  link.searchParams.set('limit', String(limit));
+  link.searchParams.set('offset', String(offset));
+  return link.href;
+}

@@ -1,0 +1,55 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { once } from 'node:events';
+import { getRequestListener } from '@hono/node-server';
+import type { Clock } from '../../core/clock.ts';
+import { AppError } from '../../core/errors.ts';
+
+/** A server that listens on this machine only. */
+export type LoopbackServer = {
+  /** Without a trailing slash. */
+  url: string;
+  /** Takes no new request, lets those under way end, and resolves when every connection is closed. */
+  close(): Promise<void>;
+};
+
+const host = '127.0.0.1';
+const drainMs = 2_000;
+
+/**
+ * Serves on 127.0.0.1; port 0 takes any free one. Every answer's `Date` is the clock's.
+ * Rejects with a `usage` error when the port cannot be had.
+ */
+export async function listenOnLoopback(
+  port: number,
+  fetch: (request: Request) => Response | Promise<Response>,
+  clock: Pick<Clock, 'now'>,
+): Promise<LoopbackServer> {
+  // The globals stay as they are: the sandbox also runs inside other programs and tests.
+  const respond = getRequestListener(fetch, { overrideGlobalObjects: false });
+  const server = createServer((request, response) => {
+    response.setHeader('Date', new Date(clock.now()).toUTCString());
+    void respond(request, response);
+  });
+  server.listen(port, host);
+  try {
+    await once(server, 'listening');
+  } catch (cause) {
+    throw new AppError(`sandbox: cannot listen on ${host}:${port}`, {
+      code: 'usage',
+      hint: 'Choose another port, or 0 for any that is free.',
+      cause,
+    });
+  }
+  const address = server.address() as AddressInfo;
+  return { url: `http://${host}:${address.port}`, close: () => closeServer(server) };
+}
+
+async function closeServer(server: Server): Promise<void> {
+  const closed = once(server, 'close');
+  server.close();
+  server.closeIdleConnections();
+  const deadline = setTimeout(() => server.closeAllConnections(), drainMs);
+  await closed;
+  clearTimeout(deadline);
+}

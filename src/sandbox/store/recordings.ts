@@ -1,0 +1,38 @@
+import type Database from 'better-sqlite3';
+import type { Recording } from '../../contract/resources.ts';
+import type { Window } from './person-list.ts';
+
+/**
+ * Session recordings, newest start first. A recording outlives its person, and goes on embedding that person as it
+ * was when it was recorded: the documented field is not nullable.
+ */
+export function recordingTable(database: Database.Database) {
+  const insert = database.prepare(
+    /*sql*/ `INSERT INTO recordings (id, start_us, document) VALUES (@id, @startMicros, @document)`,
+  );
+  const count = database.prepare<[], number>(/*sql*/ `SELECT count(*) FROM recordings`);
+  const selectPage = database.prepare<Window, string>(/*sql*/ `
+    WITH page AS (
+      SELECT sequence, start_us FROM recordings ORDER BY start_us DESC, sequence DESC LIMIT @limit OFFSET @offset)
+    SELECT document FROM page JOIN recordings USING (sequence)
+    ORDER BY page.start_us DESC, page.sequence DESC`);
+  const selectOne = database.prepare<[string], string>(
+    /*sql*/ `SELECT document FROM recordings WHERE id = ?`,
+  );
+  return {
+    /** `personJson` is spliced in as it is, so that its numbers and escapes stay exact. */
+    add(recording: Omit<Recording, 'person'>, startMicros: number, personJson: string): void {
+      const { storage, snapshot_source, ongoing, activity_score, ...first } = recording;
+      const head = JSON.stringify(first).slice(0, -1);
+      const tail = JSON.stringify({ storage, snapshot_source, ongoing, activity_score }).slice(1);
+      insert.run({ id: recording.id, startMicros, document: `${head},"person":${personJson},${tail}` });
+    },
+    /** One page, each recording as JSON text. */
+    page: (window: Window): { count: number; documents: string[] } => ({
+      count: count.pluck().get() ?? 0,
+      documents: selectPage.pluck().all(window),
+    }),
+    /** One recording as JSON text. */
+    find: (id: string): string | undefined => selectOne.pluck().get(id),
+  };
+}

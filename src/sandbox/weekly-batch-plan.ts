@@ -1,0 +1,30 @@
+const dayMs = 86_400_000;
+const weekMs = 7 * dayMs;
+// 1970-01-01 was a Thursday, so the first Sunday 05:00 UTC of the epoch is three days and five hours in.
+const firstBatchMs = 3 * dayMs + 5 * 3_600_000;
+
+/** A queued deletion of events. `requestedAtMs` is on the service's clock. */
+export type QueuedTask = { id: number; requestedAtMs: number };
+/** One batch that has to run, and the tasks it takes. `atMs` is a Sunday, 05:00 UTC. */
+export type WeeklyBatch = { atMs: number; taskIds: number[] };
+
+/** The first Sunday 05:00 UTC after a time, that time itself excluded. All in milliseconds since 1970. */
+export function nextBatchAfter(timeMs: number): number {
+  return firstBatchMs + (Math.floor((timeMs - firstBatchMs) / weekMs) + 1) * weekMs;
+}
+
+/**
+ * The batches that are due at `nowMs`, oldest first: a task belongs to the first Sunday 05:00 UTC after its request
+ * (sections 3 and 8). Sundays without a task make no batch, so a long jump of the clock costs nothing.
+ */
+export function planWeeklyBatches(tasks: readonly QueuedTask[], nowMs: number): WeeklyBatch[] {
+  const batches = new Map<number, number[]>();
+  for (const { id, requestedAtMs } of tasks) {
+    const atMs = nextBatchAfter(requestedAtMs);
+    if (atMs > nowMs) continue;
+    const taskIds = batches.get(atMs);
+    if (taskIds) taskIds.push(id);
+    else batches.set(atMs, [id]);
+  }
+  return [...batches].map(([atMs, taskIds]) => ({ atMs, taskIds })).toSorted((a, b) => a.atMs - b.atMs);
+}

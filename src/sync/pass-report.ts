@@ -1,0 +1,47 @@
+import type { Pass } from '../mirror/passes.ts';
+
+/** A pass as people and programs are shown it: its verdict, and the evidence for it. */
+export type PassReport = {
+  id: number;
+  dataset: Pass['dataset'];
+  mode: Pass['mode'];
+  /** `running` while the pass is unfinished. */
+  verdict: 'complete' | 'incomplete' | 'running';
+  reason: string | null;
+  startedAt: string;
+  finishedAt: string | null;
+  windows: number;
+  seams: number;
+  stepBacks: number;
+  restarts: number;
+  rowsReceived: number;
+  rowsAdded: number;
+  rowsChanged: number;
+  rowsQuarantined: number;
+  countReported: number | null;
+  /** What the verdict rests on. */
+  assumptions: { newestFirst: boolean };
+};
+
+/** Reports a pass of the mirror. */
+export function reportPass(pass: Pass): PassReport {
+  return {
+    id: pass.id,
+    dataset: pass.dataset,
+    mode: pass.mode,
+    verdict: pass.verdict ?? 'running',
+    reason: pass.reason,
+    startedAt: pass.started_at,
+    finishedAt: pass.finished_at,
+    windows: pass.windows,
+    seams: pass.seams,
+    stepBacks: pass.step_backs,
+    restarts: pass.restarts,
+    rowsReceived: pass.rows_received,
+    rowsAdded: pass.rows_added,
+    rowsChanged: pass.rows_changed,
+    rowsQuarantined: pass.rows_quarantined,
+    countReported: pass.count_reported,
+    assumptions: { newestFirst: pass.is_ordered },
+  };
+}

@@ -1,0 +1,73 @@
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import { isoTime, type Clock } from '../core/clock.ts';
+import { AppError, systemCode } from '../core/errors.ts';
+import type { Database } from '../mirror/database.ts';
+import { beatLease, releaseLease, takeLease, type LeaseHolder } from '../mirror/lease.ts';
+
+/** A holder that has not beaten for this long is gone. */
+const silenceMaxMs = 60_000;
+const beatEveryMs = 10_000;
+
+/** The right to write into a data folder, held until released. */
+export type Lease = { release(): void };
+
+/**
+ * Takes the right to write. Throws `busy` while another living process holds it; one that died without giving it
+ * back is told by its process being gone, or by its silence. `onLost` is called if somebody else takes it over.
+ */
+export function acquireLease(
+  db: Database,
+  job: string,
+  clock: Clock,
+  onLost: (error: AppError) => void,
+): Lease {
+  const now = isoTime(clock.now());
+  const wanted: LeaseHolder = {
+    holder: randomUUID(),
+    job,
+    host: hostname(),
+    pid: process.pid,
+    takenAt: now,
+    beatAt: now,
+  };
+  const present = takeLease(db, wanted, (holder) => isStale(holder, clock.now()));
+  if (present.holder !== wanted.holder)
+    throw new AppError(
+      `another run holds the data folder: ${present.job}, process ${present.pid} on ${present.host}, since ${present.takenAt}`,
+      {
+        code: 'busy',
+        hint: 'wait until it ends, or end that process',
+      },
+    );
+  const timer = setInterval(() => {
+    if (beatLease(db, wanted.holder, isoTime(clock.now()))) return;
+    clearInterval(timer);
+    onLost(
+      new AppError('another run took the data folder over', { code: 'busy', hint: 'run only one at a time' }),
+    );
+  }, beatEveryMs);
+  timer.unref();
+  return {
+    release: () => {
+      clearInterval(timer);
+      releaseLease(db, wanted.holder);
+    },
+  };
+}
+
+function isStale({ host, pid, beatAt }: LeaseHolder, nowMs: number): boolean {
+  if (nowMs - Date.parse(beatAt) > silenceMaxMs) return true;
+  if (host !== hostname()) return false;
+  // A container's first process always has the same number: one of ours would not ask.
+  return pid === process.pid || !isAlive(pid);
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return systemCode(error) === 'EPERM';
+  }
+}

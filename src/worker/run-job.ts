@@ -1,0 +1,53 @@
+import { isoTime, type Clock } from '../core/clock.ts';
+import { AppError } from '../core/errors.ts';
+import type { Logger } from '../log/logger.ts';
+import type { Database } from '../mirror/database.ts';
+import { finishRun, startRun, type RunOutcome } from '../mirror/runs.ts';
+import { acquireLease } from './lease.ts';
+
+/** What a job did: `counts` holds numbers and names of datasets, never personal data. */
+export type JobResult = { outcome: 'done' | 'incomplete' | 'held'; counts: object };
+
+/** What running a job needs. `requestCount` tells the requests sent so far. */
+export type JobParts = {
+  job: string;
+  db: Database;
+  clock: Clock;
+  log: Logger;
+  signal: AbortSignal;
+  requestCount: () => number;
+};
+
+/**
+ * Runs a job under the lease of the data folder and records the run, however it ends. Rejects with what the job
+ * rejects with; the signal given to the job is aborted too when the lease is lost.
+ */
+export async function runJob<T extends JobResult>(
+  parts: JobParts,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const { job, db, clock, log, signal, requestCount } = parts;
+  const lost = new AbortController();
+  const lease = acquireLease(db, job, clock, (error) => lost.abort(error));
+  try {
+    const id = startRun(db, job, isoTime(clock.now()));
+    const requestsBefore = requestCount();
+    log.info({ job, run: id }, 'run started');
+    const finish = (outcome: RunOutcome, reason: string | null, counts: object): void => {
+      const requests = requestCount() - requestsBefore;
+      finishRun(db, { id, outcome, reason, requests, counts, at: isoTime(clock.now()) });
+      log.info({ job, run: id, outcome, ...(reason === null ? {} : { reason }), requests }, 'run ended');
+    };
+    try {
+      const result = await work(AbortSignal.any([signal, lost.signal]));
+      finish(result.outcome, null, result.counts);
+      return result;
+    } catch (error) {
+      const reason = error instanceof AppError ? error.code : 'unexpected';
+      finish(reason === 'interrupted' ? 'interrupted' : 'failed', reason, {});
+      throw error;
+    }
+  } finally {
+    lease.release();
+  }
+}

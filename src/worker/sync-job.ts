@@ -1,0 +1,61 @@
+import type { Service } from '../client/service.ts';
+import type { PassDataset, PassMode } from '../mirror/passes.ts';
+import { reportPass, type PassReport } from '../sync/pass-report.ts';
+import { syncList } from '../sync/sync-list.ts';
+import { syncPlaylists } from '../sync/sync-playlists.ts';
+import type { JobSurroundings } from './job-parts.ts';
+import { runJob, type JobResult } from './run-job.ts';
+
+/** Which lists to sync and how. */
+export type SyncJob = { datasets: readonly PassDataset[]; mode: PassMode; resume: boolean };
+
+/** The passes that were made. A head pass never proves completeness, so it is done, not incomplete. */
+export type SyncJobResult = JobResult & { passes: PassReport[]; membershipsTold: number | null };
+
+/** Makes one pass over each of the lists, one after the other, as one run. */
+export function runSyncJob(
+  around: JobSurroundings & { service: Service },
+  job: SyncJob,
+): Promise<SyncJobResult> {
+  const { db, settings, clock, log, service, onProgress } = around;
+  const requestCount = (): number => service.requestCount();
+  return runJob({ job: 'sync', db, clock, log, signal: around.signal, requestCount }, async (signal) => {
+    const passes: PassReport[] = [];
+    let membershipsTold: number | null = null;
+    for (const dataset of job.datasets) {
+      if (dataset === 'playlists') {
+        const { shortIds } = settings.playlists;
+        const result = await syncPlaylists({ shortIds, db, service, clock, signal });
+        passes.push(reportPass(result.pass));
+        membershipsTold = result.membershipsTold;
+      } else {
+        const { mode, resume } = job;
+        const onWalk = ({
+          rowsReceived,
+          countReported,
+        }: {
+          rowsReceived: number;
+          countReported: number | null;
+        }): void => onProgress(`sync ${dataset}`, rowsReceived, countReported);
+        passes.push(
+          reportPass(
+            await syncList({
+              dataset,
+              mode,
+              resume,
+              db,
+              service,
+              settings,
+              clock,
+              signal,
+              onProgress: onWalk,
+            }),
+          ),
+        );
+      }
+    }
+    const isIncomplete = passes.some(({ verdict, reason }) => verdict !== 'complete' && reason !== 'head');
+    const counts = Object.fromEntries(passes.map((pass) => [pass.dataset, pass.rowsReceived]));
+    return { outcome: isIncomplete ? 'incomplete' : 'done', counts, passes, membershipsTold };
+  });
+}

@@ -1,0 +1,161 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { Agent, get } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { ErrorBody } from '../../src/contract/error-body.ts';
+import { endpoints } from '../../src/contract/endpoints.ts';
+import { startSandbox } from '../../src/sandbox/sandbox.ts';
+import { ask, askUrl, smallSandbox, standingClock } from './sandbox-requests.ts';
+
+const folder = (): string => {
+  const dir = mkdtempSync(join(tmpdir(), 'sandbox-'));
+  onTestFinished(() => rmSync(dir, { recursive: true }));
+  return dir;
+};
+
+it('a folder opened again keeps its data, keys and time, and runs the batch it slept through', async () => {
+  const dir = folder();
+  const clock = standingClock('2025-06-04T12:00:00Z');
+  const first = await smallSandbox({ dir, clock });
+  await ask(first, '/persons/2', { method: 'DELETE' });
+  await ask(first, '/persons/3?delete_events=true', { method: 'DELETE' });
+  first.clock.moveTo(Date.parse('2025-06-05T12:00:00Z'));
+  const list = (await ask(first, '/persons')).text.replaceAll(first.url, '');
+  await first.close();
+
+  await using second = await smallSandbox({ dir, clock, persons: 5, seed: 99 });
+  expect([second.apiKey, second.playlists]).toEqual([first.apiKey, first.playlists]);
+  expect((await ask(second, '/persons')).text.replaceAll(second.url, '')).toBe(list);
+  expect(second.clock.now()).toBe(Date.parse('2025-06-05T12:00:00Z'));
+  expect(second.clock.moveTo(second.clock.now() + 7 * 86_400_000)).toEqual([
+    Date.parse('2025-06-08T05:00:00Z'),
+  ]);
+});
+
+it('the read-only key reads everything and writes nothing', async () => {
+  await using sandbox = await smallSandbox();
+  const key = sandbox.readOnlyKey;
+  const playlist = `/session_recording_playlists/${sandbox.playlists[0]}`;
+  for (const path of ['/persons', '/persons/1', '/persons/1/activity', '/session_recordings', playlist]) {
+    expect((await ask(sandbox, path, { key })).status).toBe(200);
+  }
+  for (const [method, path] of [
+    ['PATCH', '/persons/1'],
+    ['DELETE', '/persons/1'],
+    ['POST', '/persons/1/split'],
+    ['PATCH', playlist],
+    ['DELETE', playlist],
+  ] as const) {
+    expect((await ask(sandbox, path, { method, key })).status).toBe(403);
+  }
+});
+
+it('a key that may write may read the same, and no other', async () => {
+  await using sandbox = await smallSandbox();
+  sandbox.store.apiKeys.issue('sandbox_writer', 1, ['person:write']);
+  expect((await ask(sandbox, '/persons', { key: 'sandbox_writer' })).status).toBe(200);
+  expect((await ask(sandbox, '/session_recordings', { key: 'sandbox_writer' })).status).toBe(403);
+});
+
+it.each(['Basic abc', 'Bearer', 'Bearer ', 'sandbox'])('takes %j for no key', async (authorization) => {
+  await using sandbox = await smallSandbox();
+  const response = await fetch(`${sandbox.url}/api/environments/1/persons`, { headers: { authorization } });
+  expect(response.status).toBe(401);
+  expect(ErrorBody.parse(await response.json()).code).toBe('not_authenticated');
+});
+
+it('answers an unknown path with 404 and a wrong method with 405, both as JSON', async () => {
+  await using sandbox = await smallSandbox();
+  for (const path of ['/nowhere', '/persons/1/nowhere', '/insights']) {
+    const answer = await ask(sandbox, path);
+    expect([answer.status, ErrorBody.parse(JSON.parse(answer.text)).code]).toEqual([404, 'not_found']);
+  }
+  const answer = await ask(sandbox, '/persons/1/', { method: 'PUT' });
+  expect([answer.status, ErrorBody.parse(JSON.parse(answer.text)).code]).toEqual([405, 'method_not_allowed']);
+  expect(answer.headers.get('allow')).toBe('GET, PATCH, DELETE');
+});
+
+it('the OpenAPI document has every endpoint, its scope and its error responses', async () => {
+  await using sandbox = await smallSandbox();
+  type Operation = {
+    operationId: string;
+    security: object[];
+    parameters: { name: string; in: string }[];
+    responses: Record<string, { content?: Record<string, object> }>;
+    requestBody?: object;
+    'x-required-scope'?: string;
+  };
+  const document = JSON.parse((await askUrl(`${sandbox.url}/openapi.json`)).text) as {
+    openapi: string;
+    servers: object[];
+    paths: Record<string, Record<string, Operation>>;
+    components: { securitySchemes: object };
+  };
+  expect(document).toMatchObject({ openapi: '3.1.0', servers: [{ url: sandbox.url }] });
+  expect(document.components.securitySchemes).toEqual({ personalApiKey: { type: 'http', scheme: 'bearer' } });
+  const operations = Object.values(document.paths).flatMap((path) => Object.values(path));
+  expect(operations.map(({ operationId }) => operationId).toSorted()).toEqual(
+    Object.keys(endpoints).toSorted(),
+  );
+  for (const [path, methods] of Object.entries(document.paths)) {
+    const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+    for (const { parameters } of Object.values(methods)) {
+      expect(parameters.filter((parameter) => parameter.in === 'path').map(({ name }) => name)).toEqual(
+        inPath,
+      );
+    }
+  }
+  const list = document.paths['/api/environments/{project_id}/persons']?.['get'];
+  expect(list).toMatchObject({
+    security: [{ personalApiKey: ['person:read'] }],
+    'x-required-scope': 'person:read',
+  });
+  expect(Object.keys(list?.responses ?? {})).toEqual(['200', '400', '401', '403', '404']);
+  expect(Object.keys(list?.responses['200']?.content ?? {})).toEqual(['application/json', 'text/csv']);
+  expect(list?.parameters.map(({ name }) => name)).toContain('search');
+  const refusal =
+    document.paths['/api/environments/{project_id}/session_recording_playlists/{short_id}']?.['delete'];
+  expect(refusal?.responses['405']).not.toHaveProperty('content');
+});
+
+it('the page lists every endpoint, loads nothing, and shows nothing unescaped', async () => {
+  await using sandbox = await smallSandbox();
+  const { headers, text } = await askUrl(`${sandbox.url}/`);
+  expect(headers.get('content-type')).toMatch(/^text\/html/);
+  expect(headers.get('content-security-policy')).toMatch(
+    /^default-src 'none'; style-src 'sha256-[\w+/]+=*'; /,
+  );
+  for (const name of Object.keys(endpoints)) expect(text).toContain(`<details id="${name}">`);
+  expect(text).toContain(`Authorization: Bearer ${sandbox.apiKey}`.replaceAll("'", '&#39;'));
+  expect(text).not.toMatch(/<script|<img|<link|src=|url\(|@import|\[object /);
+});
+
+it('close frees the port at once, also with a connection kept alive', async () => {
+  const sandbox = await smallSandbox();
+  const agent = new Agent({ keepAlive: true });
+  await new Promise<void>((resolve, reject) => {
+    get(sandbox.url, { agent }, (response) => response.resume().on('end', () => resolve())).on(
+      'error',
+      reject,
+    );
+  });
+  const startedAt = performance.now();
+  await sandbox.close();
+  expect(performance.now() - startedAt).toBeLessThan(1_000);
+  agent.destroy();
+  await sandbox.close();
+  const port = Number(new URL(sandbox.url).port);
+  await using again = await smallSandbox({ port });
+  expect(again.url).toBe(sandbox.url);
+});
+
+it('says so when the port is taken or the folder cannot be used', async () => {
+  await using sandbox = await smallSandbox();
+  const port = Number(new URL(sandbox.url).port);
+  const options = { persons: 0, recordings: 0, seed: 1, port };
+  await expect(startSandbox(options)).rejects.toMatchObject({ code: 'usage' });
+  const file = join(folder(), 'a file');
+  writeFileSync(file, 'not a folder');
+  await expect(startSandbox({ ...options, port: 0, dir: file })).rejects.toMatchObject({ code: 'storage' });
+});
