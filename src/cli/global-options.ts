@@ -1,6 +1,5 @@
 import { InvalidArgumentError, type Command } from 'commander';
-import { parse } from 'yaml';
-import type { SettingsFlags } from '../config/load-settings.ts';
+import { parseSettingValue, type SettingsFlags } from '../config/load-settings.ts';
 
 /** The options that every command takes. */
 export type GlobalOptions = {
@@ -42,7 +41,7 @@ function collectSetting(
   earlier: { path: string; value: unknown }[] = [],
 ): { path: string; value: unknown }[] {
   const [path, value] = splitPair(text);
-  return [...earlier, { path, value: parseYaml(value) }];
+  return [...earlier, { path, value: parseSettingValue(value) }];
 }
 
 /** Splits `name=value`. Throws commander's usage error when there is no name or no `=`. */
@@ -50,12 +49,4 @@ export function splitPair(text: string): [name: string, value: string] {
   const at = text.indexOf('=');
   if (at < 1) throw new InvalidArgumentError('write it as name=value');
   return [text.slice(0, at), text.slice(at + 1)];
-}
-
-function parseYaml(text: string): unknown {
-  try {
-    return parse(text);
-  } catch {
-    throw new InvalidArgumentError('the value is not valid YAML');
-  }
 }

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { parseDocument } from 'yaml';
+import { parse, parseDocument, stringify } from 'yaml';
 import type { z } from 'zod';
 import { AppError, systemCode } from '../core/errors.ts';
 import { Settings } from './settings.ts';
@@ -52,6 +52,20 @@ export function loadSettings(environment: Environment, flags: SettingsFlags = {}
     );
   }
   return { settings: deepFreeze(parsed.data), apiKey: readApiKey(environment) };
+}
+
+/** The value of a setting as a flag gives it: YAML, as in the file. Throws a `usage` error when it is not. */
+export function parseSettingValue(text: string): unknown {
+  try {
+    return parse(text);
+  } catch (cause) {
+    throw new AppError('the value of the setting is not valid YAML', { code: 'usage', cause });
+  }
+}
+
+/** Settings as a configuration file would hold them. */
+export function formatSettings(settings: Settings): string {
+  return stringify(settings);
 }
 
 /** One line a problem: the setting's path and what is wrong, with the value's type but never the value. */

@@ -89,7 +89,6 @@ it('does not know other short ids or recordings', async () => {
   for (const [method, unknown] of [
     ['GET', '/session_recording_playlists/unknown'],
     ['PATCH', '/session_recording_playlists/unknown'],
-    ['DELETE', '/session_recording_playlists/unknown'],
     ['GET', '/session_recording_playlists/unknown/recordings'],
     ['POST', `/session_recording_playlists/unknown/recordings/${id}`],
     ['DELETE', `/session_recording_playlists/unknown/recordings/${id}`],

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { stringify } from 'yaml';
+import { formatSettings } from '../../config/load-settings.ts';
 import { runCommand } from '../command.ts';
 import type { CommandContext } from '../context.ts';
 
@@ -17,7 +17,7 @@ export function addConfigCommand(program: Command, context: CommandContext): voi
     .action((_options: unknown, command: Command) =>
       runCommand(context, command, ({ settings, hasApiKey }) => {
         const apiKey = hasApiKey ? 'set' : 'not set';
-        return { json: { settings, apiKey }, text: `${stringify(settings)}# API key: ${apiKey}\n` };
+        return { json: { settings, apiKey }, text: `${formatSettings(settings)}# API key: ${apiKey}\n` };
       }),
     );
 }

@@ -4,7 +4,8 @@ import type { SandboxClock } from '../sandbox-clock.ts';
 import type { Store } from '../store/store.ts';
 import { authenticate, requireScope } from './authorize.ts';
 import { checkInput, readJsonBody } from './check-input.ts';
-import { endpointHandlers, type AnyHandler } from './endpoint-handlers.ts';
+import type { AnyHandler } from './endpoint-handler.ts';
+import { endpointHandlers } from './endpoint-handlers.ts';
 import { notFound, Refusal } from './refusal.ts';
 
 /** What the routes serve. */

@@ -1,4 +1,4 @@
-import type { EndpointHandlers } from './endpoint-handlers.ts';
+import type { EndpointHandlers } from './endpoint-handler.ts';
 
 /** Section 4.1. */
 export const insightHandlers = {

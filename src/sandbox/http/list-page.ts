@@ -1,5 +1,5 @@
 import type { Window } from '../store/person-list.ts';
-import type { Content } from './endpoint-handlers.ts';
+import type { Content } from './endpoint-handler.ts';
 import { Refusal } from './refusal.ts';
 
 /** The document shows neither; rows per page. The maximum bounds the memory one answer takes. */

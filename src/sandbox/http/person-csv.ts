@@ -2,7 +2,7 @@ import { stringify } from 'csv-stringify/sync';
 import { Person } from '../../contract/resources.ts';
 import { microsToIso } from '../store/micros.ts';
 import type { PersonRow } from '../store/person-row.ts';
-import type { Content } from './endpoint-handlers.ts';
+import type { Content } from './endpoint-handler.ts';
 
 /** What `format=csv` gives: a header, then one row for each person; distinct ids and properties as JSON text. */
 export function personCsv(rows: readonly PersonRow[]): Content {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { isJsonObject, type JsonObject } from '../store/json-object.ts';
 import { personJson, type PersonRow } from '../store/person-row.ts';
 import { PropertyFilter } from '../store/property-filter.ts';
-import type { Content, EndpointHandlers } from './endpoint-handlers.ts';
+import type { Content, EndpointHandlers } from './endpoint-handler.ts';
 import { checkInput } from './check-input.ts';
 import { listPage, windowOf } from './list-page.ts';
 import { personCsv } from './person-csv.ts';

@@ -1,4 +1,4 @@
-import type { Content, EndpointHandlers } from './endpoint-handlers.ts';
+import type { Content, EndpointHandlers } from './endpoint-handler.ts';
 import { notFound } from './refusal.ts';
 
 /** Section 4.3. */
@@ -8,10 +8,8 @@ export const playlistHandlers = {
   'playlists.update': ({ params, body }, { store, change }) =>
     content(store.playlists.update(params.short_id, body, change)),
 
-  // The refusal is the documented answer: its status stands in the table, and nothing changes.
-  'playlists.delete': ({ params }, { store }) => {
-    content(store.playlists.find(params.short_id));
-  },
+  // The refusal is the documented answer, always: its status stands in the table, and nothing changes.
+  'playlists.delete': () => undefined,
 
   'playlists.recordings': ({ params }, { store }) => {
     content(store.playlists.find(params.short_id));

@@ -1,4 +1,4 @@
-import type { EndpointHandlers } from './endpoint-handlers.ts';
+import type { EndpointHandlers } from './endpoint-handler.ts';
 import { listPage, windowOf } from './list-page.ts';
 import { notFound } from './refusal.ts';
 

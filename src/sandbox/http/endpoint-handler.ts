@@ -1,0 +1,34 @@
+import type { z } from 'zod';
+import type { EndpointName, endpoints } from '../../contract/endpoints.ts';
+import type { Change } from '../store/change-log.ts';
+import type { Store } from '../store/store.ts';
+
+/** A response's body, ready to send. */
+export type Content = { type: 'application/json' | 'text/csv; charset=utf-8'; text: string };
+
+/** What a handler knows beside its checked input: the store, who calls and when, and the full URL. */
+type Call = { store: Store; change: Change; url: URL };
+
+type Endpoints = typeof endpoints;
+type Input<Name extends EndpointName> = {
+  params: z.output<Endpoints[Name]['params']>;
+  query: z.output<Endpoints[Name]['query']>;
+  body: Endpoints[Name]['body'] extends z.ZodType ? z.output<Endpoints[Name]['body']> : null;
+};
+
+/**
+ * What an endpoint does once its request has been checked against its row of the table. It returns a body exactly
+ * where the document shows one, and throws a `Refusal` to refuse; the status comes from the row.
+ */
+export type EndpointHandlers = {
+  [Name in EndpointName]: (
+    input: Input<Name>,
+    call: Call,
+  ) => Endpoints[Name]['response'] extends null ? void : Content;
+};
+
+/** A handler whose endpoint is not known while compiling; its input has been checked by the endpoint's own row. */
+export type AnyHandler = (
+  input: { params: unknown; query: unknown; body: unknown },
+  call: Call,
+) => Content | undefined;

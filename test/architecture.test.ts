@@ -1,0 +1,158 @@
+import { globSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+
+/** The layers, lowest first: a folder (or file) imports only from layers below its own, and itself. */
+const layers = [
+  ['core'],
+  ['contract'],
+  ['config', 'log'],
+  ['client', 'mirror', 'snapshot', 'ledger', 'sandbox'],
+  ['sync', 'export', 'erasure'],
+  ['worker', 'status'],
+  ['app'],
+  ['cli'],
+  ['node-version'],
+  ['main'],
+];
+
+/** Where each package may be imported. The sandbox is a program of its own, with its own server, store and schedule. */
+const packageHomes: Record<string, readonly string[]> = {
+  '@duckdb/node-api': ['snapshot'],
+  '@hono/node-server': ['sandbox'],
+  'better-sqlite3': ['mirror', 'sandbox'],
+  commander: ['cli'],
+  'csv-stringify': ['sandbox'],
+  hono: ['sandbox'],
+  'node-cron': ['worker', 'sandbox'],
+  'p-queue': ['client'],
+  pino: ['log'],
+  'pino-pretty': ['log'],
+  'pure-rand': ['sandbox'],
+  'string-width': ['cli'],
+  undici: ['client'],
+  yaml: ['config'],
+};
+const packagesForAll = ['zod'];
+
+/** Folders that know nothing of the rest of the program but these. */
+const isolated: Record<string, readonly string[]> = { sandbox: ['core', 'contract'], ledger: ['core'] };
+
+type SourceFile = { path: string; text: string };
+
+const root = fileURLToPath(new URL('../src/', import.meta.url));
+const sources: SourceFile[] = globSync('**/*.ts', { cwd: root }).map((path) => ({
+  path,
+  text: readFileSync(root + path, 'utf8'),
+}));
+
+function areaOf(path: string): string {
+  return path.includes('/') ? (path.split('/')[0] ?? path) : path.replace(/\.ts$/, '');
+}
+
+function levelOf(area: string): number {
+  return layers.findIndex((layer) => layer.includes(area));
+}
+
+function importsOf(text: string): string[] {
+  const pattern =
+    /^\s*(?:import|export)\b[^'";]*?from\s*'([^']+)'|^\s*import\s*'([^']+)'|\bimport\(\s*'([^']+)'\s*\)/gm;
+  return [...text.matchAll(pattern)].flatMap((match) => match.slice(1).filter((name) => name !== undefined));
+}
+
+/** Every broken rule of a file, in words. */
+function violationsOf({ path, text }: SourceFile): string[] {
+  const area = areaOf(path);
+  if (levelOf(area) === -1) return [`${path}: ${area} is in no layer`];
+  return importsOf(text).flatMap((name) => {
+    if (name.startsWith('node:')) return [];
+    if (!name.startsWith('.')) {
+      const parts = name.split('/');
+      const packageName = name.startsWith('@') ? parts.slice(0, 2).join('/') : (parts[0] ?? name);
+      const isAllowed =
+        packagesForAll.includes(packageName) || packageHomes[packageName]?.includes(area) === true;
+      return isAllowed
+        ? []
+        : [`${path}: imports the package ${packageName}, which is not at home in ${area}`];
+    }
+    const target = new URL(name, `file:///src/${path}`).pathname.replace(/^\/src\//, '');
+    if (target === '/package.json') return [];
+    const targetArea = areaOf(target);
+    if (targetArea === area) return [];
+    if (isolated[area]?.includes(targetArea) === false) return [`${path}: ${area} imports ${targetArea}`];
+    return levelOf(targetArea) < levelOf(area)
+      ? []
+      : [`${path}: ${area} imports ${targetArea}, which is not below it`];
+  });
+}
+
+/** Cycles between the files of one folder, as the two ends of the import that closes one. */
+function cyclesOf(files: readonly SourceFile[]): string[] {
+  const graph = new Map(
+    files.map(({ path, text }) => [
+      path,
+      importsOf(text)
+        .filter((name) => name.startsWith('.'))
+        .map((name) => new URL(name, `file:///src/${path}`).pathname.replace(/^\/src\//, '')),
+    ]),
+  );
+  const done = new Set<string>();
+  const visit = (path: string, trail: readonly string[]): string[] => {
+    if (trail.includes(path)) return [`${path} ← ${trail.at(-1) ?? ''}`];
+    if (done.has(path)) return [];
+    const found = (graph.get(path) ?? []).flatMap((target) => visit(target, [...trail, path]));
+    done.add(path);
+    return found;
+  };
+  return [...graph.keys()].flatMap((path) => visit(path, []));
+}
+
+describe('the architecture', () => {
+  it('reads every source file', () => {
+    expect(sources.length).toBeGreaterThan(50);
+    expect(sources.flatMap(({ text }) => importsOf(text)).length).toBeGreaterThan(200);
+  });
+
+  it('imports go down only, and each package has its home', () => {
+    expect(sources.flatMap(violationsOf)).toEqual([]);
+  });
+
+  it('has no import cycles', () => {
+    expect(cyclesOf(sources)).toEqual([]);
+  });
+
+  it('process.env and process.exit are each in one place', () => {
+    const filesWith = (pattern: RegExp): string[] =>
+      sources.filter(({ text }) => pattern.test(text)).map(({ path }) => path);
+    expect(filesWith(/process\.env\b/)).toEqual(['main.ts']);
+    expect(filesWith(/process\.exit\(/)).toEqual(['main.ts']);
+  });
+
+  it('has no folder that is named by kind', () => {
+    const kinds = ['utils', 'helpers', 'services', 'types', 'common', 'shared', 'lib'];
+    expect(sources.filter(({ path }) => path.split('/').some((part) => kinds.includes(part)))).toEqual([]);
+  });
+
+  it.each([
+    ['an import upwards', 'core/planted.ts', "import { x } from '../mirror/database.ts';"],
+    ['an import sideways', 'mirror/planted.ts', "import { x } from '../client/service.ts';"],
+    ['a type import upwards', 'client/planted.ts', "import type { X } from '../sync/page.ts';"],
+    ['a re-export upwards', 'contract/planted.ts', "export { x } from '../cli/table.ts';"],
+    ['a dynamic import upwards', 'core/planted.ts', "const x = await import('../cli/table.ts');"],
+    ['an import over several lines', 'core/planted.ts', "import {\n  x,\n  y,\n} from '../cli/table.ts';"],
+    ['a package away from home', 'sync/planted.ts', "import Sqlite from 'better-sqlite3';"],
+    ['a package nobody knows', 'core/planted.ts', "import _ from 'lodash';"],
+    ['the sandbox knowing the mirror', 'sandbox/planted.ts', "import { x } from '../config/settings.ts';"],
+    ['a folder in no layer', 'utils/planted.ts', 'export const x = 1;'],
+  ])('catches %s', (_what, path, text) => {
+    expect(violationsOf({ path, text })).toHaveLength(1);
+  });
+
+  it('catches a cycle', () => {
+    const files = [
+      { path: 'core/a.ts', text: "import { b } from './b.ts';" },
+      { path: 'core/b.ts', text: "import { a } from './a.ts';" },
+    ];
+    expect(cyclesOf(files)).toHaveLength(1);
+  });
+});
