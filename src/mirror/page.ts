@@ -44,7 +44,7 @@ export function preparePageCommit(
   passId: number,
 ): (page: PageToCommit) => PageOutcome {
   const { table, keyColumn } = mirrored[dataset];
-  const upsert = prepareUpsert(db, table);
+  const beginUpsert = prepareUpsert(db, table);
   const markSeen = prepareMarkSeen(db, table);
   const ownDistinctIds = dataset === 'persons' ? prepareOwnDistinctIds(db) : undefined;
   const quarantine = prepareQuarantine(db, dataset);
@@ -59,10 +59,11 @@ export function preparePageCommit(
       changed: 0,
       quarantined: quarantined.length,
     };
+    const upsert = beginUpsert(passId, at);
     let unchangedRun = 0;
     for (const row of rows) {
       const key = row[keyColumn] ?? null;
-      const change = upsert(row, passId, at);
+      const change = upsert(row);
       if (change) {
         appendChange.run(dataset, key, at);
         const robbed = ownDistinctIds?.(change.rowKey, distinctIdsOf(row), change.isNew, at) ?? [];

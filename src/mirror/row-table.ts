@@ -30,14 +30,17 @@ export function rowTable(
   return { name, keyColumn, columns: [...fields, ...added] };
 }
 
+/** Writes one row of a page. */
+export type UpsertRow = (row: Readonly<Record<string, ColumnValue>>) => RowChange;
+
 /**
  * Prepares the one statement that writes a row: new rows are added, changed rows replaced, and rows equal in every
- * column left untouched. Call it inside a transaction.
+ * column left untouched. Begin it anew in each transaction, for that transaction's rows.
  */
 export function prepareUpsert(
   db: Database,
   { name, keyColumn, columns }: RowTable,
-): (row: Readonly<Record<string, ColumnValue>>, passId: number, at: string) => RowChange {
+): (passId: number, at: string) => UpsertRow {
   const names = columns.map((column) => column.name);
   const compared = columns.filter((column) => column.name !== keyColumn);
   const newValue = (column: (typeof columns)[number]): string =>
@@ -56,14 +59,15 @@ export function prepareUpsert(
         RETURNING row_key`)
     .pluck();
   const highestRowKey = db.prepare<[], number | null>(/*sql*/ `SELECT max(row_key) FROM ${name}`).pluck();
-  let highest = 0;
-  return (row, passId, at) => {
-    highest ||= highestRowKey.get() ?? 0;
-    const rowKey = upsert.get(...names.map((column) => row[column] ?? null), passId, at);
-    if (rowKey === undefined) return null;
-    const isNew = rowKey > highest;
-    if (isNew) highest = rowKey;
-    return { rowKey, isNew };
+  return (passId, at) => {
+    let highest = highestRowKey.get() ?? 0;
+    return (row) => {
+      const rowKey = upsert.get(...names.map((column) => row[column] ?? null), passId, at);
+      if (rowKey === undefined) return null;
+      const isNew = rowKey > highest;
+      if (isNew) highest = rowKey;
+      return { rowKey, isNew };
+    };
   };
 }
 

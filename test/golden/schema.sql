@@ -1,0 +1,158 @@
+CREATE UNIQUE INDEX distinct_id_owners_by_distinct_id ON distinct_id_owners (distinct_id);
+
+CREATE UNIQUE INDEX persons_by_uuid ON persons (uuid);
+
+CREATE UNIQUE INDEX playlists_by_short_id ON playlists (short_id);
+
+CREATE UNIQUE INDEX recordings_by_id ON recordings (id);
+
+CREATE TABLE changes (
+  seq INTEGER PRIMARY KEY,
+  dataset TEXT NOT NULL CHECK (dataset IN ('persons', 'recordings', 'playlists')),
+  key TEXT NOT NULL,
+  op TEXT NOT NULL CHECK (op IN ('upsert', 'delete')),
+  at TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE distinct_id_owners (
+  person_row_key INTEGER NOT NULL,
+  distinct_id TEXT NOT NULL,
+  PRIMARY KEY (person_row_key, distinct_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE lease (
+  only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
+  holder TEXT NOT NULL,
+  job TEXT NOT NULL,
+  host TEXT NOT NULL,
+  pid INTEGER NOT NULL,
+  taken_at TEXT NOT NULL,
+  beat_at TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE passes (
+  id INTEGER PRIMARY KEY,
+  dataset TEXT NOT NULL CHECK (dataset IN ('persons', 'recordings', 'playlists')),
+  mode TEXT NOT NULL CHECK (mode IN ('full', 'head')),
+  plan TEXT NOT NULL,
+  verdict TEXT CHECK (verdict IN ('complete', 'incomplete')),
+  reason TEXT CHECK (reason IN ('head', 'seam_not_joined', 'windows_limit', 'superseded', 'not_found')),
+  started_at TEXT NOT NULL,
+  finished_at TEXT,
+  windows INTEGER NOT NULL DEFAULT 0,
+  seams INTEGER NOT NULL DEFAULT 0,
+  step_backs INTEGER NOT NULL DEFAULT 0,
+  restarts INTEGER NOT NULL DEFAULT 0,
+  rows_received INTEGER NOT NULL DEFAULT 0,
+  rows_added INTEGER NOT NULL DEFAULT 0,
+  rows_changed INTEGER NOT NULL DEFAULT 0,
+  rows_quarantined INTEGER NOT NULL DEFAULT 0,
+  count_reported INTEGER,
+  is_ordered INTEGER NOT NULL DEFAULT 1 CHECK (is_ordered IN (0, 1)),
+  cursor TEXT,
+  CHECK ((verdict IS NULL) = (finished_at IS NULL))
+) STRICT;
+
+CREATE TABLE persons (
+  row_key INTEGER PRIMARY KEY,
+  uuid TEXT NOT NULL,
+  id INTEGER,
+  name TEXT,
+  distinct_ids TEXT,
+  properties TEXT,
+  created_at TEXT,
+  extra TEXT,
+  first_seen_pass INTEGER NOT NULL,
+  changed_at TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE persons_seen (row_key INTEGER PRIMARY KEY, pass_id INTEGER NOT NULL) STRICT;
+
+CREATE TABLE playlist_recordings (
+  short_id TEXT NOT NULL,
+  recording_id TEXT NOT NULL,
+  PRIMARY KEY (short_id, recording_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE playlists (
+  row_key INTEGER PRIMARY KEY,
+  short_id TEXT NOT NULL,
+  id INTEGER,
+  name TEXT,
+  derived_name TEXT,
+  description TEXT,
+  pinned INTEGER CHECK (pinned IN (0, 1)),
+  created_at TEXT,
+  created_by TEXT,
+  deleted INTEGER CHECK (deleted IN (0, 1)),
+  filters TEXT,
+  last_modified_at TEXT,
+  last_modified_by TEXT,
+  recordings_counts TEXT,
+  extra TEXT,
+  first_seen_pass INTEGER NOT NULL,
+  changed_at TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE playlists_seen (row_key INTEGER PRIMARY KEY, pass_id INTEGER NOT NULL) STRICT;
+
+CREATE TABLE quarantine (
+  dataset TEXT NOT NULL CHECK (dataset IN ('persons', 'recordings', 'playlists')),
+  row_id TEXT NOT NULL,
+  reason TEXT NOT NULL,
+  payload TEXT NOT NULL,
+  first_seen_pass INTEGER NOT NULL,
+  last_seen_pass INTEGER NOT NULL,
+  seen_at TEXT NOT NULL,
+  PRIMARY KEY (dataset, row_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE recordings (
+  row_key INTEGER PRIMARY KEY,
+  id TEXT NOT NULL,
+  distinct_id TEXT,
+  person_uuid TEXT,
+  viewed INTEGER CHECK (viewed IN (0, 1)),
+  viewers TEXT,
+  recording_duration INTEGER,
+  active_seconds INTEGER,
+  inactive_seconds INTEGER,
+  start_time TEXT,
+  end_time TEXT,
+  click_count INTEGER,
+  keypress_count INTEGER,
+  mouse_activity_count INTEGER,
+  console_log_count INTEGER,
+  console_warn_count INTEGER,
+  console_error_count INTEGER,
+  start_url TEXT,
+  storage TEXT,
+  snapshot_source TEXT,
+  ongoing INTEGER CHECK (ongoing IN (0, 1)),
+  activity_score REAL,
+  person TEXT,
+  extra TEXT,
+  first_seen_pass INTEGER NOT NULL,
+  changed_at TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE recordings_seen (row_key INTEGER PRIMARY KEY, pass_id INTEGER NOT NULL) STRICT;
+
+CREATE TABLE runs (
+  id INTEGER PRIMARY KEY,
+  job TEXT NOT NULL,
+  started_at TEXT NOT NULL,
+  finished_at TEXT,
+  outcome TEXT CHECK (outcome IN ('done', 'incomplete', 'failed', 'interrupted', 'held')),
+  reason TEXT,
+  requests INTEGER NOT NULL DEFAULT 0,
+  counts TEXT,
+  CHECK ((outcome IS NULL) = (finished_at IS NULL))
+) STRICT;
+
+CREATE TABLE schema_migrations
+    (version INTEGER PRIMARY KEY, name TEXT NOT NULL, digest TEXT NOT NULL, applied_at TEXT NOT NULL) STRICT;
+
+CREATE VIEW person_distinct_ids AS
+SELECT distinct_id_owners.distinct_id, persons.uuid AS person_uuid
+FROM distinct_id_owners JOIN persons ON persons.row_key = distinct_id_owners.person_row_key;

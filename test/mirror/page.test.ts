@@ -1,0 +1,264 @@
+import { describe, expect, it } from 'vitest';
+import type { ColumnValue } from '../../src/contract/tolerant-reader.ts';
+import type { Database } from '../../src/mirror/database.ts';
+import { preparePageCommit, type PageOutcome, type PageToCommit } from '../../src/mirror/page.ts';
+import { findUnfinishedPass, finishPass, startPass, type PassDataset } from '../../src/mirror/passes.ts';
+import { countQuarantine } from '../../src/mirror/quarantine.ts';
+import { openTestMirror } from './open-test-mirror.ts';
+
+const evidence = { windows: 1, seams: 0, stepBacks: 0, restarts: 0, countReported: null, isOrdered: true };
+const uuid = (number: number): string => `00000000-0000-4000-8000-${String(number).padStart(12, '0')}`;
+
+type PersonFields = {
+  id?: number | null;
+  name?: string;
+  distinctIds?: string[];
+  properties?: string;
+  extra?: string;
+};
+
+function person(number: number, fields: PersonFields = {}): Record<string, ColumnValue> {
+  return {
+    uuid: uuid(number),
+    id: fields.id === undefined ? number : fields.id,
+    name: fields.name ?? `person ${number}`,
+    distinct_ids: JSON.stringify(fields.distinctIds ?? [`d${number}`]),
+    properties: fields.properties ?? '{}',
+    created_at: '2026-01-01T00:00:00Z',
+    extra: fields.extra ?? null,
+  };
+}
+
+function openPass(dataset: PassDataset = 'persons') {
+  const { db } = openTestMirror();
+  let at = 0;
+  const begin = () => {
+    at += 1;
+    const passId = startPass(db, { dataset, mode: 'full', plan: '{}', at: `2026-01-0${at}T00:00:00Z` });
+    const commitPage = preparePageCommit(db, dataset, passId);
+    const commit = (rows: PageToCommit['rows'], quarantined: PageToCommit['quarantined'] = []): PageOutcome =>
+      commitPage({
+        rows,
+        quarantined,
+        evidence,
+        cursor: `{"pass":${passId}}`,
+        at: `2026-01-0${at}T12:00:00Z`,
+      });
+    return { passId, commit };
+  };
+  return { db, begin };
+}
+
+const owners = (db: Database): unknown[] =>
+  db.prepare(`SELECT distinct_id, person_uuid FROM person_distinct_ids ORDER BY 1`).raw().all();
+const changes = (db: Database): unknown[] =>
+  db.prepare(`SELECT key, at FROM changes ORDER BY seq`).raw().all();
+
+describe('a page that enters the mirror', () => {
+  it('adds new rows, replaces changed ones, and leaves equal ones untouched', () => {
+    const { db, begin } = openPass();
+    expect(begin().commit([person(1), person(2), person(3)])).toMatchObject({
+      received: 3,
+      added: 3,
+      changed: 0,
+    });
+    const second = begin();
+    expect(second.commit([person(1), person(2, { name: 'renamed' }), person(3)])).toEqual({
+      received: 3,
+      added: 0,
+      changed: 1,
+      quarantined: 0,
+      unchangedRun: 1,
+    });
+    expect(
+      db.prepare(`SELECT uuid, name, first_seen_pass, changed_at FROM persons ORDER BY uuid`).raw().all(),
+    ).toEqual([
+      [uuid(1), 'person 1', 1, '2026-01-01T12:00:00Z'],
+      [uuid(2), 'renamed', 1, '2026-01-02T12:00:00Z'],
+      [uuid(3), 'person 3', 1, '2026-01-01T12:00:00Z'],
+    ]);
+    expect(changes(db)).toEqual([
+      [uuid(1), '2026-01-01T12:00:00Z'],
+      [uuid(2), '2026-01-01T12:00:00Z'],
+      [uuid(3), '2026-01-01T12:00:00Z'],
+      [uuid(2), '2026-01-02T12:00:00Z'],
+    ]);
+  });
+
+  it.each(['name', 'distinct_ids', 'properties', 'created_at', 'extra', 'id'])(
+    'sees a change of %s alone',
+    (column) => {
+      const { begin } = openPass();
+      begin().commit([person(1)]);
+      const values: Record<string, ColumnValue> = { id: 77, created_at: '2020-01-01T00:00:00Z' };
+      expect(begin().commit([{ ...person(1), [column]: values[column] ?? '["other"]' }]).changed).toBe(1);
+    },
+  );
+
+  it('tells null from a value, both ways', () => {
+    const { begin } = openPass();
+    begin().commit([person(1)]);
+    expect(begin().commit([{ ...person(1), properties: null }]).changed).toBe(1);
+    expect(begin().commit([{ ...person(1), properties: null }]).changed).toBe(0);
+    expect(begin().commit([person(1)]).changed).toBe(1);
+  });
+
+  it('keeps the integer id that an earlier answer has shown', () => {
+    const { db, begin } = openPass();
+    begin().commit([person(1, { id: 41 })]);
+    expect(begin().commit([person(1, { id: null })]).changed).toBe(0);
+    begin().commit([person(1, { id: null, name: 'renamed' })]);
+    expect(db.prepare(`SELECT id, name FROM persons`).raw().get()).toEqual([41, 'renamed']);
+  });
+
+  it('keeps 64-bit integers exactly', () => {
+    const { db, begin } = openPass();
+    begin().commit([{ ...person(1), id: 9007199254740993n }]);
+    expect(db.prepare(`SELECT CAST(id AS TEXT) FROM persons`).pluck().get()).toBe('9007199254740993');
+    expect(begin().commit([{ ...person(1), id: 9007199254740993n }]).changed).toBe(0);
+  });
+
+  it('notes which pass saw a row last, changed or not', () => {
+    const { db, begin } = openPass();
+    begin().commit([person(1), person(2)]);
+    begin().commit([person(2)]);
+    const seen = db
+      .prepare(`SELECT uuid, pass_id FROM persons_seen JOIN persons USING (row_key) ORDER BY uuid`)
+      .raw()
+      .all();
+    expect(seen).toEqual([
+      [uuid(1), 1],
+      [uuid(2), 2],
+    ]);
+  });
+
+  it('saves the pass with the rows: counts grow, and the cursor is the last page’s', () => {
+    const { db, begin } = openPass();
+    const { commit } = begin();
+    commit([person(1)]);
+    commit([person(1), person(2)], [{ key: null, reason: 'bad', payload: '{}' }]);
+    expect(findUnfinishedPass(db, 'persons', 'full')).toMatchObject({
+      rows_received: 4,
+      rows_added: 2,
+      rows_changed: 0,
+      rows_quarantined: 1,
+      cursor: '{"pass":1}',
+    });
+  });
+
+  it('enters whole or not at all', () => {
+    const { db, begin } = openPass();
+    const { commit } = begin();
+    commit([person(1)]);
+    expect(() => commit([person(2), { ...person(3), properties: 5, uuid: null }])).toThrow(/NOT NULL/);
+    expect(db.prepare(`SELECT uuid FROM persons`).pluck().all()).toEqual([uuid(1)]);
+    expect(changes(db)).toHaveLength(1);
+    expect(commit([person(2)]).added).toBe(1);
+  });
+
+  it('is refused once its pass has been ended by another', () => {
+    const { db, begin } = openPass();
+    const { commit } = begin();
+    begin();
+    expect(() => commit([person(1)])).toThrow(/ended by somebody else/);
+    expect(db.prepare(`SELECT count(*) FROM persons`).pluck().get()).toBe(0);
+  });
+
+  it('never commits into a finished pass', () => {
+    const { db, begin } = openPass();
+    const { passId, commit } = begin();
+    expect(finishPass(db, passId, null, '2026-01-01T13:00:00Z')).toMatchObject({
+      verdict: 'complete',
+      cursor: null,
+    });
+    expect(() => commit([person(1)])).toThrow(/ended by somebody else/);
+  });
+});
+
+describe('distinct ids', () => {
+  it('are found by their person, and follow its list', () => {
+    const { db, begin } = openPass();
+    begin().commit([person(1, { distinctIds: ['a', 'b'] })]);
+    begin().commit([person(1, { distinctIds: ['b', 'c'] })]);
+    expect(owners(db)).toEqual([
+      ['b', uuid(1)],
+      ['c', uuid(1)],
+    ]);
+  });
+
+  it('move to the person shown last, and leave the list of the one that held them (a merge)', () => {
+    const { db, begin } = openPass();
+    begin().commit([person(1, { distinctIds: ['a', 'b', 'c'] }), person(2, { distinctIds: ['x'] })]);
+    begin().commit([person(2, { distinctIds: ['x', 'b'] })]);
+    expect(owners(db)).toEqual([
+      ['a', uuid(1)],
+      ['b', uuid(2)],
+      ['c', uuid(1)],
+      ['x', uuid(2)],
+    ]);
+    expect(db.prepare(`SELECT distinct_ids, changed_at FROM persons ORDER BY uuid`).raw().all()).toEqual([
+      ['["a","c"]', '2026-01-02T12:00:00Z'],
+      ['["x","b"]', '2026-01-02T12:00:00Z'],
+    ]);
+    expect(changes(db).slice(2)).toEqual([
+      [uuid(2), '2026-01-02T12:00:00Z'],
+      [uuid(1), '2026-01-02T12:00:00Z'],
+    ]);
+  });
+
+  it('stay with a person whose other fields change', () => {
+    const { db, begin } = openPass();
+    begin().commit([person(1, { distinctIds: ['a', 'a', 'b'] })]);
+    begin().commit([person(1, { distinctIds: ['a', 'a', 'b'], name: 'renamed' })]);
+    expect(owners(db)).toEqual([
+      ['a', uuid(1)],
+      ['b', uuid(1)],
+    ]);
+  });
+
+  it('are compared exactly: case, blanks, NUL and quotes count', () => {
+    const { db, begin } = openPass();
+    const ids = ['Ann', 'ann', 'ann ', 'an\u0000n', `"'`];
+    begin().commit([person(1, { distinctIds: ids })]);
+    begin().commit([person(2, { distinctIds: ['an\u0000n'] })]);
+    expect(owners(db)).toHaveLength(5);
+    expect(db.prepare(`SELECT distinct_ids FROM persons WHERE uuid = ?`).pluck().get(uuid(1))).toBe(
+      JSON.stringify(['Ann', 'ann', 'ann ', `"'`]),
+    );
+  });
+});
+
+describe('quarantine', () => {
+  it('holds what could not be read, once, with the latest reason, and lets go of what could', () => {
+    const { db, begin } = openPass();
+    begin().commit([], [{ key: uuid(1), reason: 'first', payload: '{"a":1}' }]);
+    begin().commit([], [{ key: uuid(1), reason: 'second', payload: '{"a":2}' }]);
+    expect(
+      db.prepare(`SELECT reason, payload, first_seen_pass, last_seen_pass FROM quarantine`).raw().all(),
+    ).toEqual([['second', '{"a":2}', 1, 2]]);
+    begin().commit([person(1)]);
+    expect(countQuarantine(db)).toEqual({});
+  });
+
+  it('keeps rows without a key apart by their content', () => {
+    const { db, begin } = openPass();
+    const { commit } = begin();
+    commit(
+      [],
+      [
+        { key: null, reason: 'bad', payload: '1' },
+        { key: null, reason: 'bad', payload: '2' },
+      ],
+    );
+    commit([], [{ key: null, reason: 'bad', payload: '1' }]);
+    expect(countQuarantine(db)).toEqual({ persons: 2 });
+  });
+
+  it('counts a mirrored row as seen even when it can no longer be read', () => {
+    const { db, begin } = openPass();
+    begin().commit([person(1)]);
+    begin().commit([], [{ key: uuid(1), reason: 'bad', payload: '{}' }]);
+    expect(db.prepare(`SELECT pass_id FROM persons_seen`).pluck().all()).toEqual([2]);
+    expect(db.prepare(`SELECT name FROM persons`).pluck().all()).toEqual(['person 1']);
+  });
+});

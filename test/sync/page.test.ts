@@ -1,0 +1,94 @@
+import { describe, expect, it } from 'vitest';
+import { Person } from '../../src/contract/resources.ts';
+import { tolerantReader } from '../../src/contract/tolerant-reader.ts';
+import { readPage, type WalkedList } from '../../src/sync/page.ts';
+
+const list: WalkedList = {
+  keyColumn: 'uuid',
+  timeColumn: 'created_at',
+  read: tolerantReader(Person, 'uuid'),
+};
+const window = { offset: 100, limit: 50 };
+const uuid = '00000000-0000-4000-8000-000000000001';
+const row = {
+  id: 1,
+  uuid,
+  name: 'Ann',
+  distinct_ids: ['a'],
+  properties: {},
+  created_at: '2026-01-01T00:00:00.5Z',
+};
+
+describe('a page of a list', () => {
+  it('gives rows, keys and times in list order', () => {
+    const page = readPage({ count: 1, next: null, previous: null, results: [row] }, window, list);
+    expect(page.rows).toEqual([
+      {
+        id: 1,
+        uuid,
+        name: 'Ann',
+        distinct_ids: '["a"]',
+        properties: '{}',
+        created_at: row.created_at,
+        extra: null,
+      },
+    ]);
+    expect(page.view).toEqual({
+      keys: [uuid],
+      times: [1767225600500000n],
+      isLast: true,
+      nextOffset: null,
+      count: 1,
+    });
+  });
+
+  it('quarantines a row that cannot be read and goes on', () => {
+    const page = readPage({ next: null, results: [{ ...row, name: 5 }, 'not a row', row] }, window, list);
+    expect(page.rows).toHaveLength(1);
+    expect(page.quarantined).toEqual([
+      {
+        key: uuid,
+        reason: expect.stringContaining('name') as string,
+        payload: JSON.stringify({ ...row, name: 5 }),
+      },
+      { key: null, reason: expect.stringContaining('row') as string, payload: '"not a row"' },
+    ]);
+  });
+
+  it.each([
+    ['null next', { results: [], next: null }, true],
+    ['a next page', { results: [], next: 'http://x/?offset=150' }, false],
+    ['a short page with a next page', { results: [row], next: '/persons/?offset=150&limit=50' }, false],
+    ['has_next false', { results: [row], has_next: false }, true],
+    ['has_next true and null next', { results: [], has_next: true, next: null }, false],
+    ['only a count that reaches further', { results: [row], count: 151 }, false],
+    ['only a count that ends here', { results: [row], count: 150 }, true],
+    ['nothing but rows', { results: [row] }, false],
+    ['nothing at all', { results: [] }, true],
+  ])('knows the end from %s', (_what, body, isLast) => {
+    expect(readPage(body, window, list).view.isLast).toBe(isLast);
+  });
+
+  it('takes only the offset out of next, whatever host it names', () => {
+    const next = 'https://elsewhere.example/api/projects/9/persons/?limit=40&offset=140';
+    expect(readPage({ results: [], next }, window, list).view.nextOffset).toBe(140);
+    expect(readPage({ results: [], next: 'https://x/?cursor=abc' }, window, list).view.nextOffset).toBeNull();
+  });
+
+  it.each([100, 99, 0])('refuses a next page at offset %i that does not follow', (offset) => {
+    expect(() => readPage({ results: [], next: `/?offset=${offset}` }, window, list)).toThrow(
+      /does not follow/,
+    );
+  });
+
+  it.each([
+    ['text', '<html>login</html>'],
+    ['undefined', undefined],
+    ['null', null],
+    ['an array', []],
+    ['an object', {}],
+    ['results that are no array', { results: {} }],
+  ])('takes %s for an error, never for an empty list', (_what, body) => {
+    expect(() => readPage(body, window, list)).toThrow(/not a page/);
+  });
+});

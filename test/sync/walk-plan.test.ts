@@ -1,0 +1,164 @@
+import { describe, expect, it } from 'vitest';
+import {
+  beginWalk,
+  judgePage,
+  overlapOf,
+  type PageView,
+  type WalkPlan,
+  type WalkState,
+} from '../../src/sync/walk-plan.ts';
+
+const plan: WalkPlan = { pageSize: 10, overlap: 3, windowsMax: 100, restartsMax: 2 };
+
+/** A page of rows known by one letter each; the times fall by one unless given. */
+function page(
+  keys: string,
+  {
+    last = false,
+    times,
+    nextOffset = null,
+    count = null,
+  }: Partial<{ last: boolean; times: number[]; nextOffset: number | null; count: number | null }> = {},
+): PageView {
+  return {
+    keys: [...keys],
+    times: times ? times.map(BigInt) : [...keys].map((key) => BigInt(1000 - (key.codePointAt(0) ?? 0))),
+    isLast: last,
+    nextOffset,
+    count,
+  };
+}
+
+function judged(from: WalkState, view: PageView, by = plan): WalkState {
+  const step = judgePage(by, from, view);
+  expect(step.next).toBe('window');
+  return step.state;
+}
+
+describe('overlapOf', () => {
+  it.each([
+    ['auto', 1000, 20],
+    ['auto', 100, 5],
+    ['auto', 260, 6],
+    [7, 100, 7],
+    [0, 100, 0],
+  ] as const)('%s at pages of %i is %i', (overlap, pageSize, rows) => {
+    expect(overlapOf(overlap, pageSize)).toBe(rows);
+  });
+});
+
+describe('judgePage', () => {
+  const second = judged(beginWalk(plan), page('abcdefghij'));
+
+  it('begins the next window before the end of the window', () => {
+    expect(second.window).toEqual({ offset: 7, limit: 10 });
+  });
+
+  it('advances by the window, never by the rows of a short page', () => {
+    expect(judged(beginWalk(plan), page('abc')).window.offset).toBe(7);
+  });
+
+  it('advances by what the service serves when it clamps the limit', () => {
+    expect(judged(beginWalk(plan), page('abcdef', { nextOffset: 6 })).window.offset).toBe(3);
+  });
+
+  it('joins a page that shares two rows in order', () => {
+    expect(judged(second, page('hijklmnopq')).evidence).toMatchObject({ seams: 1, stepBacks: 0 });
+    expect(judged(second, page('ijklmnopqr')).evidence.seams).toBe(1);
+  });
+
+  it.each([
+    ['no shared row', 'klmnopqrst'],
+    ['one shared row', 'jklmnopqrs'],
+    ['two shared rows in the other order', 'jiklmnopqr'],
+  ])('steps back from a page with %s', (_what, keys) => {
+    const stepped = judged(second, page(keys));
+    expect(stepped.window).toEqual({ offset: 4, limit: 10 });
+    expect(stepped.evidence).toMatchObject({ seams: 0, stepBacks: 1 });
+  });
+
+  it('does not join by rows that a page begins after, in a list that is newest first', () => {
+    // The list moved: x and y were below the last page, and a and b were merged to an older place among them.
+    const times = [1, 0, -1, -2];
+    const apart = judged(second, page('ijxy', { times }));
+    expect(apart.evidence).toMatchObject({ seams: 0, stepBacks: 1 });
+  });
+
+  it('joins by rows alone once the list is not newest first', () => {
+    const unordered = judged(beginWalk(plan), page('abcdefghij', { times: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10] }));
+    expect(unordered.evidence.isOrdered).toBe(false);
+    expect(judged(unordered, page('ijxy', { times: [1, 0, -1, -2] })).evidence.seams).toBe(1);
+  });
+
+  it('steps back twice as far each time, and then begins the list anew', () => {
+    let state = judged(second, page('hijklmnopq'));
+    expect(state.window.offset).toBe(14);
+    const offsets = [];
+    for (let step = 0; step < 3; step += 1) {
+      state = judged(state, page('0123456789'));
+      offsets.push(state.window.offset);
+    }
+    expect(offsets).toEqual([11, 5, 0]);
+    const anew = judged(state, page('0123456789'));
+    expect(anew).toMatchObject({
+      window: { offset: 7 },
+      hasGap: false,
+      stepBackRows: 3,
+      evidence: { restarts: 1 },
+    });
+  });
+
+  it('goes on over a gap once it may not begin anew again, and then is not complete', () => {
+    let state: WalkState = { ...second, evidence: { ...second.evidence, restarts: plan.restartsMax } };
+    for (let step = 0; step < 2; step += 1) state = judged(state, page('0123456789'));
+    expect(state.hasGap).toBe(true);
+    expect(judgePage(plan, state, page('789', { last: true }))).toMatchObject({
+      next: 'end',
+      reason: 'seam_not_joined',
+    });
+  });
+
+  it('is complete at the end of the list when every seam was joined', () => {
+    expect(judgePage(plan, second, page('hijk', { last: true }))).toMatchObject({
+      next: 'end',
+      reason: null,
+    });
+    expect(judgePage(plan, beginWalk(plan), page('', { last: true }))).toMatchObject({
+      next: 'end',
+      reason: null,
+    });
+  });
+
+  it('is not complete at an end that does not join', () => {
+    expect(judgePage(plan, second, page('', { last: true }))).toMatchObject({
+      next: 'window',
+      state: { window: { offset: 4 } },
+    });
+  });
+
+  it('proves nothing without an overlap', () => {
+    const plain = { ...plan, overlap: 0 };
+    const state = judged(beginWalk(plain), page('abcdefghij'), plain);
+    expect(state.window.offset).toBe(10);
+    expect(judgePage(plain, state, page('k', { last: true }))).toMatchObject({
+      next: 'end',
+      reason: 'seam_not_joined',
+    });
+    expect(judgePage(plain, beginWalk(plain), page('a', { last: true }))).toMatchObject({
+      reason: 'seam_not_joined',
+    });
+  });
+
+  it('ends a list that never ends', () => {
+    const state: WalkState = { ...second, evidence: { ...second.evidence, windows: plan.windowsMax - 1 } };
+    expect(judgePage(plan, state, page('hijklmnopq'))).toMatchObject({
+      next: 'end',
+      reason: 'windows_limit',
+    });
+  });
+
+  it('remembers the count that the service last gave', () => {
+    const state = judged(second, page('hijklmnopq', { count: 12 }));
+    expect(judged(state, page('opqrstuvwx')).evidence.countReported).toBe(12);
+  });
+});
