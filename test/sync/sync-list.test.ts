@@ -1,0 +1,276 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createBudget } from '../../src/client/budget.ts';
+import { createService, type Service } from '../../src/client/service.ts';
+import { openTransport, type Transport } from '../../src/client/transport.ts';
+import { loadSettings } from '../../src/config/load-settings.ts';
+import { systemClock } from '../../src/core/clock.ts';
+import { AppError } from '../../src/core/errors.ts';
+import { parseExactJson } from '../../src/core/exact-json.ts';
+import type { Database } from '../../src/mirror/database.ts';
+import type { Pass } from '../../src/mirror/passes.ts';
+import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
+import { syncList, type ListDataset } from '../../src/sync/sync-list.ts';
+import { syncPlaylists } from '../../src/sync/sync-playlists.ts';
+import { openTestMirror } from '../mirror/open-test-mirror.ts';
+
+let sandbox: Sandbox;
+let transport: Transport;
+let service: Service;
+
+const limits = {
+  connectTimeoutMs: 1000,
+  headersTimeoutMs: 5000,
+  bodyTimeoutMs: 5000,
+  totalTimeoutMs: 10_000,
+  bodyBytesMax: 1e8,
+};
+const retryLimits = { attemptsMax: 1, delayBaseMs: 1, delayMaxMs: 1, totalMs: 1000 };
+
+beforeAll(async () => {
+  sandbox = await startSandbox({ persons: 1203, recordings: 350, seed: 3, port: 0 });
+  transport = openTransport(sandbox.url, sandbox.apiKey, 2, limits);
+  const budget = createBudget({ concurrency: 2, windows: [], recordings: { windows: [] } }, systemClock);
+  const projectPath = `/api/environments/${sandbox.projectId}`;
+  service = createService({
+    transport,
+    budget,
+    clock: systemClock,
+    random: Math.random,
+    retryLimits,
+    projectPath,
+  });
+});
+
+afterAll(async () => {
+  await transport.close();
+  await sandbox.close();
+});
+
+type Options = {
+  resume?: boolean;
+  mode?: 'full' | 'head';
+  pageSize?: number;
+  through?: Service;
+  signal?: AbortSignal;
+};
+
+function sync(db: Database, dataset: ListDataset, options: Options = {}): Promise<Pass> {
+  const {
+    resume = true,
+    mode = 'full',
+    pageSize = 100,
+    through = service,
+    signal = new AbortController().signal,
+  } = options;
+  const { settings } = loadSettings(
+    {},
+    {
+      set: [
+        { path: `${dataset}.pageSize`, value: pageSize },
+        { path: 'sync.headUnchangedRows', value: 150 },
+      ],
+    },
+  );
+  return syncList({
+    dataset,
+    mode,
+    resume,
+    db,
+    service: through,
+    settings,
+    clock: systemClock,
+    signal,
+    onProgress: () => undefined,
+  });
+}
+
+/** The service, until it has answered so often. Then every call fails, as when the program is killed. */
+function serviceUntil(answers: number): Service {
+  let left = answers;
+  return {
+    ...service,
+    call: (name, args) => {
+      left -= 1;
+      return left < 0
+        ? Promise.reject(new AppError('gone', { code: 'unreachable' }))
+        : service.call(name, args);
+    },
+  };
+}
+
+const content = (db: Database, table: string): unknown[] =>
+  db
+    .prepare<[], Record<string, unknown>>(`SELECT * FROM ${table} ORDER BY 2`)
+    .all()
+    .map(({ row_key, first_seen_pass, changed_at, ...row }) => row);
+const served = async (id: unknown): Promise<unknown> =>
+  (await service.call('persons.retrieve', { params: { id: Number(id) } })).body;
+
+describe('a pass over the documented service', () => {
+  it('mirrors every person, field by field', async () => {
+    const { db } = openTestMirror();
+    const pass = await sync(db, 'persons');
+    expect(pass).toMatchObject({
+      verdict: 'complete',
+      reason: null,
+      rows_added: 1203,
+      rows_quarantined: 0,
+      count_reported: 1203,
+      is_ordered: true,
+    });
+    expect(pass.windows).toBe(1 + Math.ceil((1203 - 100) / 95));
+    expect(pass.seams).toBe(pass.windows - 1);
+    const rows = db
+      .prepare<[], Record<string, string | number>>(`SELECT * FROM persons ORDER BY uuid LIMIT 40`)
+      .all();
+    for (const row of rows) {
+      expect(await served(row['id'])).toEqual({
+        id: row['id'],
+        uuid: row['uuid'],
+        name: row['name'],
+        distinct_ids: JSON.parse(String(row['distinct_ids'])) as unknown,
+        properties: row['properties'] === null ? null : parseExactJson(String(row['properties'])),
+        created_at: row['created_at'],
+      });
+    }
+    const distinctIds = db
+      .prepare<[], number>(`SELECT sum(json_array_length(distinct_ids)) FROM persons`)
+      .pluck()
+      .get();
+    expect(db.prepare(`SELECT count(*) FROM person_distinct_ids`).pluck().get()).toBe(distinctIds);
+  });
+
+  it('keeps numbers in properties digit for digit', async () => {
+    const { db } = openTestMirror();
+    await sync(db, 'persons');
+    expect(
+      db.prepare(`SELECT count(*) FROM persons WHERE properties LIKE '%9007199254740993%'`).pluck().get(),
+    ).toBeGreaterThan(0);
+  });
+
+  it('mirrors recordings with the person they embed', async () => {
+    const { db } = openTestMirror();
+    const pass = await sync(db, 'recordings');
+    expect(pass).toMatchObject({ verdict: 'complete', rows_added: 350, rows_quarantined: 0 });
+    expect(
+      db.prepare(`SELECT count(*) FROM recordings WHERE person_uuid = person ->> 'uuid'`).pluck().get(),
+    ).toBe(350);
+  });
+
+  it('changes nothing the second time', async () => {
+    const { db } = openTestMirror();
+    await sync(db, 'persons');
+    const before = db.prepare(`SELECT max(seq) FROM changes`).pluck().get();
+    expect(await sync(db, 'persons')).toMatchObject({
+      verdict: 'complete',
+      rows_added: 0,
+      rows_changed: 0,
+      id: 2,
+    });
+    expect(db.prepare(`SELECT max(seq) FROM changes`).pluck().get()).toBe(before);
+  });
+
+  it.each([1, 2, 5, 11])(
+    'ends in the same mirror when it was stopped after %i pages and resumed',
+    async (pages) => {
+      const { db: undisturbed } = openTestMirror();
+      await sync(undisturbed, 'persons');
+      const { db } = openTestMirror();
+      await expect(sync(db, 'persons', { through: serviceUntil(pages) })).rejects.toThrow('gone');
+      const resumed = await sync(db, 'persons');
+      expect(resumed).toMatchObject({ id: 1, verdict: 'complete', rows_added: 1203, windows: 13 });
+      expect(content(db, 'persons')).toEqual(content(undisturbed, 'persons'));
+    },
+  );
+
+  it('begins anew when told to, or when it is to be walked differently', async () => {
+    const { db } = openTestMirror();
+    await expect(sync(db, 'persons', { through: serviceUntil(3) })).rejects.toThrow('gone');
+    expect((await sync(db, 'persons', { resume: false })).id).toBe(2);
+    await expect(sync(db, 'persons', { through: serviceUntil(3) })).rejects.toThrow('gone');
+    expect((await sync(db, 'persons', { pageSize: 200 })).id).toBe(4);
+    expect(db.prepare(`SELECT id, reason FROM passes ORDER BY id`).raw().all()).toEqual([
+      [1, 'superseded'],
+      [2, null],
+      [3, 'superseded'],
+      [4, null],
+    ]);
+  });
+
+  it('a head pass stops at known rows and judges nothing', async () => {
+    const { db } = openTestMirror();
+    await sync(db, 'persons');
+    const head = await sync(db, 'persons', { mode: 'head' });
+    expect(head).toMatchObject({ verdict: 'incomplete', reason: 'head', rows_changed: 0 });
+    expect(head.rows_received).toBe(200);
+  });
+
+  it('stops between pages when it is interrupted, and keeps what it has', async () => {
+    const { db } = openTestMirror();
+    const controller = new AbortController();
+    const through: Service = {
+      ...service,
+      call: async (name, args) => {
+        const reply = await service.call(name, args);
+        if (db.prepare<[], number>(`SELECT count(*) FROM persons`).pluck().get() === 195)
+          controller.abort(new AppError('stop', { code: 'interrupted' }));
+        return reply;
+      },
+    };
+    await expect(sync(db, 'persons', { through, signal: controller.signal })).rejects.toThrow('stop');
+    expect(await sync(db, 'persons')).toMatchObject({ id: 1, verdict: 'complete', rows_added: 1203 });
+  });
+});
+
+describe('a pass over the playlists', () => {
+  const playlists = (db: Database, shortIds: readonly string[], through = service) =>
+    syncPlaylists({
+      shortIds,
+      db,
+      service: through,
+      clock: systemClock,
+      signal: new AbortController().signal,
+    });
+
+  it('mirrors each, and says that the documented service tells no recordings', async () => {
+    const { db } = openTestMirror();
+    const { pass, membershipsTold } = await playlists(db, sandbox.playlists);
+    expect(pass).toMatchObject({ verdict: 'complete', rows_added: sandbox.playlists.length });
+    expect(membershipsTold).toBe(0);
+    expect(db.prepare(`SELECT count(*) FROM playlist_recordings`).pluck().get()).toBe(0);
+  });
+
+  it('mirrors the recordings where the service tells them', async () => {
+    const { db } = openTestMirror();
+    const [first = ''] = sandbox.playlists;
+    let members = ['a', 'b'];
+    const through: Service = {
+      ...service,
+      call: (name, args) =>
+        name === 'playlists.recordings'
+          ? Promise.resolve({
+              status: 200,
+              date: undefined,
+              body: { results: members.map((id) => ({ id })), has_next: false },
+            })
+          : service.call(name, args),
+    };
+    expect((await playlists(db, [first], through)).membershipsTold).toBe(1);
+    members = ['b', 'c'];
+    await playlists(db, [first], through);
+    expect(db.prepare(`SELECT recording_id FROM playlist_recordings ORDER BY 1`).pluck().all()).toEqual([
+      'b',
+      'c',
+    ]);
+  });
+
+  it('is incomplete when one is unknown, and keeps its copy', async () => {
+    const { db } = openTestMirror();
+    const { pass } = await playlists(db, ['nosuch', ...sandbox.playlists]);
+    expect(pass).toMatchObject({
+      verdict: 'incomplete',
+      reason: 'not_found',
+      rows_added: sandbox.playlists.length,
+    });
+  });
+});

@@ -1,0 +1,74 @@
+import { hostname } from 'node:os';
+import { expect, it } from 'vitest';
+import { AppError } from '../../src/core/errors.ts';
+import { createLogger } from '../../src/log/logger.ts';
+import { readLease, takeLease } from '../../src/mirror/lease.ts';
+import { listRuns } from '../../src/mirror/runs.ts';
+import { runJob, type JobResult } from '../../src/worker/run-job.ts';
+import { openTestMirror, stillClock } from '../mirror/open-test-mirror.ts';
+
+const log = createLogger({ level: 'silent', isTerminal: false });
+
+function setUp() {
+  const { db } = openTestMirror();
+  const parts = {
+    job: 'sync',
+    db,
+    clock: stillClock,
+    log,
+    signal: new AbortController().signal,
+    requestCount: () => 7,
+  };
+  const run = (work: () => Promise<JobResult>): Promise<JobResult> => runJob(parts, work);
+  return { db, run };
+}
+
+it('records what a run did, and gives the lease back', async () => {
+  const { db, run } = setUp();
+  await run(() => {
+    expect(readLease(db)).toMatchObject({ job: 'sync', pid: process.pid });
+    return Promise.resolve({ outcome: 'done', counts: { persons: 3 } });
+  });
+  expect(listRuns(db, 9)).toMatchObject([
+    { job: 'sync', outcome: 'done', reason: null, counts: '{"persons":3}' },
+  ]);
+  expect(readLease(db)).toBeUndefined();
+});
+
+it.each([
+  [new AppError('no', { code: 'refused' }), 'failed', 'refused'],
+  [new AppError('stop', { code: 'interrupted' }), 'interrupted', 'interrupted'],
+  [new TypeError('bug with ann@example.com'), 'failed', 'unexpected'],
+])('records how a run failed, by code and never by words: %s', async (error, outcome, reason) => {
+  const { db, run } = setUp();
+  await expect(run(() => Promise.reject(error))).rejects.toBe(error);
+  expect(listRuns(db, 9)).toMatchObject([{ outcome, reason, counts: '{}' }]);
+  expect(readLease(db)).toBeUndefined();
+});
+
+it('marks a run that died without a word as interrupted', async () => {
+  const { db, run } = setUp();
+  db.exec(`INSERT INTO runs (job, started_at) VALUES ('sync', '2025-12-31T00:00:00.000Z')`);
+  await run(() => Promise.resolve({ outcome: 'done', counts: {} }));
+  expect(listRuns(db, 9)).toMatchObject([{ outcome: 'done' }, { outcome: 'interrupted', reason: 'died' }]);
+});
+
+const now = new Date(stillClock.now()).toISOString();
+const lately = new Date(stillClock.now() - 59_000).toISOString();
+const longAgo = new Date(stillClock.now() - 61_000).toISOString();
+
+it.each([
+  ['a living process of this machine', { host: hostname(), pid: process.ppid, beatAt: now }, true],
+  ['a process of another machine that beat lately', { host: 'elsewhere', pid: 1, beatAt: lately }, true],
+  ['a process of another machine that is silent', { host: 'elsewhere', pid: 1, beatAt: longAgo }, false],
+  ['a dead process of this machine', { host: hostname(), pid: 2 ** 22 - 1, beatAt: now }, false],
+  ['an earlier process with our own number', { host: hostname(), pid: process.pid, beatAt: now }, false],
+])('knows whether the lease is held: %s', async (_who, { host, pid, beatAt }, isHeld) => {
+  const { db, run } = setUp();
+  takeLease(db, { holder: 'other', job: 'export', host, pid, takenAt: beatAt, beatAt }, () => false);
+  const result = run(() => Promise.resolve({ outcome: 'done', counts: {} }));
+  await (isHeld
+    ? expect(result).rejects.toMatchObject({ code: 'busy' })
+    : expect(result).resolves.toMatchObject({ outcome: 'done' }));
+  expect(readLease(db)?.holder).toBe(isHeld ? 'other' : undefined);
+});
