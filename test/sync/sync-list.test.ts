@@ -5,7 +5,6 @@ import { openTransport, type Transport } from '../../src/client/transport.ts';
 import { loadSettings } from '../../src/config/load-settings.ts';
 import { systemClock } from '../../src/core/clock.ts';
 import { AppError } from '../../src/core/errors.ts';
-import { parseExactJson } from '../../src/core/exact-json.ts';
 import type { Database } from '../../src/mirror/database.ts';
 import type { Pass } from '../../src/mirror/passes.ts';
 import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
@@ -103,8 +102,9 @@ const content = (db: Database, table: string): unknown[] =>
     .prepare<[], Record<string, unknown>>(`SELECT * FROM ${table} ORDER BY 2`)
     .all()
     .map(({ row_key, first_seen_pass, changed_at, ...row }) => row);
-const served = async (id: unknown): Promise<unknown> =>
-  (await service.call('persons.retrieve', { params: { id: Number(id) } })).body;
+/** A person as the service tells it, as JSON text: the numbers of its properties are more exact than a double. */
+const served = async (id: unknown): Promise<string> =>
+  JSON.stringify((await service.call('persons.retrieve', { params: { id: Number(id) } })).body);
 
 describe('a pass over the documented service', () => {
   it('mirrors every person, field by field', async () => {
@@ -121,17 +121,14 @@ describe('a pass over the documented service', () => {
     expect(pass.windows).toBe(1 + Math.ceil((1203 - 100) / 95));
     expect(pass.seams).toBe(pass.windows - 1);
     const rows = db
-      .prepare<[], Record<string, string | number>>(`SELECT * FROM persons ORDER BY uuid LIMIT 40`)
+      .prepare<[], Record<string, string | number | null>>(`SELECT * FROM persons ORDER BY uuid LIMIT 40`)
       .all();
     for (const row of rows) {
-      expect(await served(row['id'])).toEqual({
-        id: row['id'],
-        uuid: row['uuid'],
-        name: row['name'],
-        distinct_ids: JSON.parse(String(row['distinct_ids'])) as unknown,
-        properties: row['properties'] === null ? null : parseExactJson(String(row['properties'])),
-        created_at: row['created_at'],
-      });
+      const { id, name, distinct_ids, properties, created_at, uuid } = row;
+      expect(await served(id)).toBe(
+        `{"id":${id},"name":${JSON.stringify(name)},"distinct_ids":${distinct_ids},"properties":${properties},` +
+          `"created_at":"${created_at}","uuid":"${uuid}"}`,
+      );
     }
     const distinctIds = db
       .prepare<[], number>(`SELECT sum(json_array_length(distinct_ids)) FROM persons`)
