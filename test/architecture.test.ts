@@ -57,7 +57,7 @@ function levelOf(area: string): number {
 function importsOf(text: string): string[] {
   const pattern =
     /^\s*(?:import|export)\b[^'";]*?from\s*'([^']+)'|^\s*import\s*'([^']+)'|\bimport\(\s*'([^']+)'\s*\)/gm;
-  return [...text.matchAll(pattern)].flatMap((match) => match.slice(1).filter((name) => name !== undefined));
+  return [...text.matchAll(pattern)].flatMap((match) => match.slice(1).filter(Boolean));
 }
 
 /** Every broken rule of a file, in words. */

@@ -102,6 +102,7 @@ const content = (db: Database, table: string): unknown[] =>
     .prepare<[], Record<string, unknown>>(`SELECT * FROM ${table} ORDER BY 2`)
     .all()
     .map(({ row_key, first_seen_pass, changed_at, ...row }) => row);
+
 /** A person as the service tells it, as JSON text: the numbers of its properties are more exact than a double. */
 const served = async (id: unknown): Promise<string> =>
   JSON.stringify((await service.call('persons.retrieve', { params: { id: Number(id) } })).body);
