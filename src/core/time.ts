@@ -1,6 +1,8 @@
 const isoPattern = /^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(:\d\d(?:[.,](\d{1,9}))?)?([Zz]|[+-]\d\d:?\d\d)?$/;
 
 const calendarCycleMs = 146_097 * 86_400_000;
+const secondsMin = Date.parse('0000-01-01T00:00:00Z') / 1000;
+const secondsMax = Date.parse('9999-12-31T23:59:59Z') / 1000;
 const daysOfMonth = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
 type IsoParts = { seconds: number; fraction: string; utc: boolean };
@@ -16,11 +18,15 @@ function parseIso(text: string): IsoParts | undefined {
   const hour = twoDigits(text, 11);
   const minute = twoDigits(text, 14);
   const second = secondsText === undefined ? 0 : twoDigits(text, 17);
+  const offset = offsetSeconds(zone);
   const isRealTime = day >= 1 && day <= daysIn(year, month) && hour <= 23 && minute <= 59 && second <= 59;
-  if (!isRealTime) return undefined;
+  if (!isRealTime || offset === undefined) return undefined;
   // Date.UTC takes the years 0 to 99 for 1900 to 1999; the calendar repeats every 400 years.
   const utcMs = Date.UTC(year + 400, month - 1, day, hour, minute, second) - calendarCycleMs;
-  return { seconds: utcMs / 1000 - offsetSeconds(zone), fraction, utc: zone === 'Z' };
+  const seconds = utcMs / 1000 - offset;
+  // An offset can lead out of the years that ISO 8601 writes with four digits.
+  if (seconds < secondsMin || seconds > secondsMax) return undefined;
+  return { seconds, fraction, utc: zone === 'Z' };
 }
 
 // Every exported row has two times: this is three times as fast as capturing each number.
@@ -28,9 +34,12 @@ function twoDigits(text: string, index: number): number {
   return (text.charCodeAt(index) - 48) * 10 + text.charCodeAt(index + 1) - 48;
 }
 
-function offsetSeconds(zone: string): number {
+function offsetSeconds(zone: string): number | undefined {
   if (zone.length < 2) return 0;
-  const seconds = twoDigits(zone, 1) * 3600 + twoDigits(zone, zone.length - 2) * 60;
+  const hours = twoDigits(zone, 1);
+  const minutes = twoDigits(zone, zone.length - 2);
+  if (hours > 23 || minutes > 59) return undefined;
+  const seconds = hours * 3600 + minutes * 60;
   return zone.startsWith('-') ? -seconds : seconds;
 }
 
@@ -57,7 +66,7 @@ export function isoToMicros(text: string): bigint | undefined {
 export function isoToUtc(text: string): string | undefined {
   const parts = parseIso(text);
   if (!parts) return undefined;
-  if (parts.utc && text.charAt(10) === 'T' && text.length > 17) return text;
+  if (parts.utc && text.charAt(10) === 'T' && text.length > 17 && text.charAt(19) !== ',') return text;
   const whole = new Date(parts.seconds * 1000).toISOString().slice(0, -5);
   return parts.fraction === '' ? `${whole}Z` : `${whole}.${parts.fraction}Z`;
 }

@@ -1,0 +1,120 @@
+import type { ColumnValue } from '../contract/tolerant-reader.ts';
+import { AppError } from '../core/errors.ts';
+import { parseExactJson } from '../core/exact-json.ts';
+import {
+  type Column,
+  type Dataset,
+  type DatasetShape,
+  type Row,
+  column,
+  datasets,
+} from '../snapshot/columns.ts';
+
+/** What is published of persons beyond, and less than, what the mirror holds. Keys are top-level property keys. */
+export type PublicationSettings = {
+  /** Each becomes a column `property_<key>` of persons. */
+  promote: readonly string[];
+  /** Each is published as null, also in the persons embedded in recordings. `name` is the person's name field too. */
+  mask: readonly string[];
+};
+
+/** A dataset as it is published: its shape, and what a mirror row becomes. */
+export type Publication = { shape: DatasetShape; publish: (row: Row) => Row };
+
+type JsonObject = Record<string, unknown>;
+
+const promotedMax = 200;
+
+/**
+ * Works out what is published of a dataset. A promoted string is itself, another value its JSON text, a missing or null
+ * one null; a lone surrogate in a string, which no UTF-8 file can hold, becomes U+FFFD (`properties` keeps its escape).
+ * Masking reaches names and properties; it does not reach distinct ids, nor `extra`.
+ * Throws `usage` when the promoted keys cannot all be columns; publishing throws `storage` at a row that is not JSON.
+ */
+export function publicationOf(dataset: Dataset, { promote, mask }: PublicationSettings): Publication {
+  const shape = datasets[dataset];
+  const masked = new Set(mask);
+  if (dataset === 'persons' && promote.length + mask.length > 0) {
+    const promoted = promotedColumns(promote, shape);
+    return {
+      shape: { ...shape, columns: [...shape.columns, ...promoted.values()] },
+      publish: (row) => publishPerson(row, promoted, masked),
+    };
+  }
+  if (dataset === 'recordings' && mask.length > 0)
+    return { shape, publish: (row) => publishRecording(row, masked) };
+  return { shape, publish: (row) => row };
+}
+
+function promotedColumns(keys: readonly string[], shape: DatasetShape): ReadonlyMap<string, Column> {
+  if (keys.length > promotedMax)
+    throw badPromote(`names ${keys.length} keys; at most ${promotedMax} can be columns`);
+  const promoted = new Map<string, Column>();
+  // Readers of Parquet, DuckDB among them, take `Email` and `email` for one name.
+  const taken = new Set(shape.columns.map(({ name }) => name.toLowerCase()));
+  for (const key of keys) {
+    const name = `property_${key}`;
+    if (key === '' || /\p{Cc}/u.test(key) || !key.isWellFormed())
+      throw badPromote(`has the key ${JSON.stringify(key)}, which cannot be in a column's name`);
+    if (taken.has(name.toLowerCase()))
+      throw badPromote(`has the key ${JSON.stringify(key)} twice (upper and lower case are the same)`);
+    taken.add(name.toLowerCase());
+    promoted.set(key, column(name, 'string'));
+  }
+  return promoted;
+}
+
+function badPromote(what: string): AppError {
+  return new AppError(`export.promote ${what}`, { code: 'usage', hint: 'correct export.promote' });
+}
+
+function publishPerson(row: Row, promoted: ReadonlyMap<string, Column>, masked: ReadonlySet<string>): Row {
+  const published: Record<string, ColumnValue> = { ...row };
+  const properties = parseObject(row['properties']);
+  for (const [key, { field }] of promoted)
+    published[field] = masked.has(key) ? null : promotedValue(properties, key);
+  if (maskKeys(properties, masked)) published['properties'] = JSON.stringify(properties);
+  if (masked.has('name')) published['name'] = null;
+  return published;
+}
+
+function publishRecording(row: Row, masked: ReadonlySet<string>): Row {
+  const person = parseObject(row['person']);
+  const hadName = masked.has('name') && maskKeys(person, new Set(['name']));
+  const hadProperties = maskKeys(objectOf(person?.['properties']), masked);
+  return hadName || hadProperties ? { ...row, person: JSON.stringify(person) } : row;
+}
+
+/** Sets the masked keys that are there to null; whether there were any. */
+function maskKeys(object: JsonObject | undefined, masked: ReadonlySet<string>): boolean {
+  if (!object) return false;
+  const found = [...masked].filter((key) => Object.hasOwn(object, key));
+  for (const key of found) object[key] = null;
+  return found.length > 0;
+}
+
+function promotedValue(properties: JsonObject | undefined, key: string): string | null {
+  if (!properties || !Object.hasOwn(properties, key)) return null;
+  const value = properties[key];
+  if (typeof value === 'string') return value.toWellFormed();
+  return value === null ? null : JSON.stringify(value);
+}
+
+// The parser's own message quotes the text, which is somebody's data: it must not become a cause.
+function parseObject(text: ColumnValue | undefined): JsonObject | undefined {
+  if (typeof text !== 'string') return undefined;
+  try {
+    return objectOf(parseExactJson(text));
+  } catch {
+    throw new AppError('cannot publish a row whose JSON column does not hold JSON', {
+      code: 'storage',
+      hint: "the mirror's file is damaged: run `doctor`",
+    });
+  }
+}
+
+function objectOf(value: unknown): JsonObject | undefined {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as JsonObject)
+    : undefined;
+}

@@ -1,0 +1,50 @@
+import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
+
+/** What a database in memory may use. */
+export type DuckDbLimits = {
+  /** The only folder below which it may read and write files. */
+  folder: string;
+  memoryMaxMb: number;
+  threads: number;
+};
+
+/** A connection that closes its database with itself. */
+export type DuckDb = Disposable & { readonly connection: DuckDBConnection };
+
+/**
+ * Opens a DuckDB in memory that reaches no network, loads no extension, and no file outside its folder; nothing run on
+ * it can lift that. Rows leave it in the order they came, so long as one thread makes them.
+ */
+export async function openDuckDb({ folder, memoryMaxMb, threads }: DuckDbLimits): Promise<DuckDb> {
+  const instance = await DuckDBInstance.create(':memory:', {
+    autoinstall_known_extensions: 'false',
+    autoload_known_extensions: 'false',
+    memory_limit: `${memoryMaxMb}MiB`,
+    // What does not fit into memory is an error, not somebody's data in a file that nobody looks for.
+    temp_directory: '',
+    threads: String(threads),
+  });
+  const connection = await instance.connect();
+  const database: DuckDb = {
+    connection,
+    [Symbol.dispose]: () => {
+      connection.closeSync();
+      instance.closeSync();
+    },
+  };
+  try {
+    await connection.run(`SET preserve_insertion_order = false`);
+    await connection.run(`SET allowed_directories = [${sqlText(folder)}]`);
+    await connection.run(`SET enable_external_access = false`);
+    await connection.run(`SET lock_configuration = true`);
+    return database;
+  } catch (error) {
+    database[Symbol.dispose]();
+    throw error;
+  }
+}
+
+/** A text as an SQL literal. */
+export function sqlText(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
+}

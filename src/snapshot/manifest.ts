@@ -1,0 +1,95 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { AppError } from '../core/errors.ts';
+import { columnTypes } from './columns.ts';
+import { currentPath, manifestName, snapshotFolder } from './layout.ts';
+import { snapshotIdPattern } from './snapshot-id.ts';
+import { storageError } from './storage-error.ts';
+
+const snapshotId = z.string().regex(snapshotIdPattern);
+const count = z.int().min(0);
+
+/** One part of a snapshot. Keys are the least and the greatest in byte order, null in a part without rows. */
+export const ManifestFile = z.strictObject({
+  name: z.string().regex(/^part-\d{5,}\.parquet$/),
+  rows: count,
+  bytes: count,
+  sha256: z.string().regex(/^[0-9a-f]{64}$/),
+  min_key: z.string().nullable(),
+  max_key: z.string().nullable(),
+});
+export type ManifestFile = z.infer<typeof ManifestFile>;
+
+/** `manifest.json`: all that a reader needs to know of a snapshot, and to check it. A public format. */
+export const Manifest = z.strictObject({
+  format_version: z.literal(1),
+  dataset: z.string().regex(/^[a-z_]+$/),
+  snapshot_id: snapshotId,
+  kind: z.enum(['full', 'delta']),
+  created_at: z.iso.datetime(),
+  /** The walk of the service's list that the rows come from; null when there was none yet. */
+  pass: z
+    .strictObject({
+      id: z.int(),
+      verdict: z.enum(['complete', 'incomplete']),
+      finished_at: z.iso.datetime(),
+    })
+    .nullable(),
+  erasure_epoch: count,
+  rows: count,
+  files: z.array(ManifestFile).min(1),
+  columns: z.array(z.strictObject({ name: z.string(), type: z.enum(columnTypes) })).min(1),
+  generator: z.strictObject({ name: z.string(), version: z.string() }),
+});
+export type Manifest = z.infer<typeof Manifest>;
+
+/** `CURRENT.json`: the current snapshot of each dataset, the manifest's path relative to this file. A public format. */
+export const Current = z.strictObject({
+  format_version: z.literal(1),
+  snapshots: z.record(
+    z.string().regex(/^[a-z_]+$/),
+    z.strictObject({ snapshot_id: snapshotId, manifest: z.string() }),
+  ),
+});
+export type Current = z.infer<typeof Current>;
+
+/** What is published; nothing where nothing ever was. Throws `storage` when the file is damaged. */
+export function readCurrent(dataDir: string): Current {
+  const path = currentPath(dataDir);
+  if (!existsSync(path)) return { format_version: 1, snapshots: {} };
+  return readAs(Current, path, 'restore it from a backup; or delete it and export every dataset again');
+}
+
+/** The manifest of a snapshot. Throws `storage` when it is missing or damaged. */
+export function readManifest(dataDir: string, dataset: string, snapshotId: string): Manifest {
+  const path = join(snapshotFolder(dataDir, dataset, snapshotId), manifestName);
+  return readAs(Manifest, path, `export ${dataset} again`);
+}
+
+function readAs<T extends z.ZodType>(format: T, path: string, hint: string): z.infer<T> {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    throw storageError(`read ${path}`, error);
+  }
+  const parsed = format.safeParse(parseJson(text));
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  throw new AppError(
+    `${path} is damaged: ${issue?.path.map(String).join('.') || 'the file'}: ${issue?.message}`,
+    {
+      code: 'storage',
+      hint,
+    },
+  );
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,91 @@
+import { dirname } from 'node:path';
+import { DuckDBTableFunction } from '@duckdb/node-api';
+import type { DatasetShape, Row } from './columns.ts';
+import { openDuckDb, sqlText } from './duckdb.ts';
+import { valueWriters } from './parquet-value.ts';
+import { type Batch, type WrittenRows, batchRows } from './row-batches.ts';
+import { storageError } from './storage-error.ts';
+
+/** One Parquet file to write. */
+export type ParquetFile = {
+  /** Where to; a file that is there is overwritten. */
+  path: string;
+  shape: DatasetShape;
+  /** In ascending byte order of the key, each key once. */
+  rows: Iterable<Row>;
+  /** Default `zstd`. */
+  compression?: Compression | undefined;
+  signal?: AbortSignal | undefined;
+  /** Told the rows taken so far, every few thousand rows. */
+  onRows?: ((rows: number) => void) | undefined;
+};
+
+/** How pages are compressed. `snappy` is for readers that have no zstd. */
+export type Compression = 'zstd' | 'snappy';
+
+const compressions: Readonly<Record<Compression, string>> = {
+  zstd: 'COMPRESSION zstd, COMPRESSION_LEVEL 1',
+  snappy: 'COMPRESSION snappy',
+};
+
+const memoryMaxMb = 256;
+const rowGroupRowsMax = 20_480;
+// Keeps memory flat when rows are of a megabyte each; common rows reach the limit of rows first.
+const rowGroupBytesMax = 16 * 1024 * 1024;
+
+/**
+ * Writes rows into one Parquet file, in the order given, in constant memory; no rows give a valid file that has the
+ * schema. The event loop turns between batches. Throws what `rows` throws, the signal's reason when aborted, and
+ * `storage` when the file cannot be written; what is then left at `path` is no Parquet file. Does not fsync.
+ */
+export async function writeParquetFile(file: ParquetFile): Promise<WrittenRows> {
+  const written: WrittenRows = { rows: 0, minKey: null, maxKey: null, unrepresentable: 0 };
+  const batches = batchRows(file.rows, file.shape, written);
+  let failure: { reason: unknown } | undefined;
+  const feed = feedFunction(file.shape, () => {
+    try {
+      file.signal?.throwIfAborted();
+      file.onRows?.(written.rows);
+      const next = batches.next();
+      return next.done ? undefined : next.value;
+    } catch (error) {
+      failure = { reason: error };
+      throw error;
+    }
+  });
+  try {
+    // One thread: more make the one stream of rows no faster, and could change its order.
+    using database = await openDuckDb({
+      folder: dirname(file.path),
+      memoryMaxMb,
+      threads: 1,
+    });
+    database.connection.registerTableFunction(feed);
+    await database.connection.run(
+      `COPY (SELECT * FROM feed()) TO ${sqlText(file.path)} (FORMAT parquet, ${compressions[file.compression ?? 'zstd']},
+        ROW_GROUP_SIZE ${rowGroupRowsMax}, ROW_GROUP_SIZE_BYTES ${rowGroupBytesMax}, USE_TMP_FILE false)`,
+    );
+  } catch (error) {
+    // DuckDB's error would carry the words of ours only.
+    throw failure ? failure.reason : storageError('write a Parquet file', error);
+  } finally {
+    batches.return();
+  }
+  return written;
+}
+
+/** A table function of SQL that has the shape's columns, and the rows of the batches that it asks for. */
+function feedFunction(shape: DatasetShape, nextBatch: () => Batch | undefined): DuckDBTableFunction {
+  return DuckDBTableFunction.create({
+    name: 'feed',
+    bindFunction: (bind) => {
+      for (const { name, type } of shape.columns) bind.addResultColumn(name, valueWriters[type].type);
+    },
+    initFunction: (init) => init.setMaxThreads(1),
+    mainFunction: (_info, chunk) => {
+      const batch = nextBatch();
+      if (batch) chunk.setColumns(batch);
+      else chunk.rowCount = 0;
+    },
+  });
+}

@@ -1,0 +1,64 @@
+import type { DuckDBValue } from '@duckdb/node-api';
+import type { DatasetShape, Row } from './columns.ts';
+import { isBefore } from './key-order.ts';
+import { valueWriters } from './parquet-value.ts';
+
+/** What was written so far. Keys are null when there were no rows. */
+export type WrittenRows = {
+  rows: number;
+  minKey: string | null;
+  maxKey: string | null;
+  /** Values that their column's type cannot hold (a time beyond the year 9999): written as null. */
+  unrepresentable: number;
+};
+
+/** The values of some rows, at least one, by column. */
+export type Batch = DuckDBValue[][];
+
+// DuckDB's vector size: the most rows that it takes at once.
+const batchRowsMax = 2048;
+const batchCharactersMax = 4 * 1024 * 1024;
+
+/**
+ * Turns rows into values to write, in batches bounded by rows and by characters, and counts them in `written`. Throws at
+ * rows that are not in ascending order of the key, or lack a field: whoever looks a key up trusts order and bounds.
+ */
+export function* batchRows(
+  rows: Iterable<Row>,
+  { key, columns }: DatasetShape,
+  written: WrittenRows,
+): Generator<Batch, void> {
+  const fills = columns.map(({ field, type }) => ({
+    field,
+    valueOf: valueWriters[type].valueOf,
+    values: [] as DuckDBValue[],
+  }));
+  let rowsHeld = 0;
+  let charactersHeld = 0;
+  for (const row of rows) {
+    countRow(row[key.field], written);
+    for (const { field, valueOf, values } of fills) {
+      const value = row[field];
+      if (value === undefined) throw new Error(`a row without the field ${field}`);
+      const writable = value === null ? null : valueOf(value);
+      if (writable === undefined) written.unrepresentable += 1;
+      values.push(writable ?? null);
+      if (typeof value === 'string') charactersHeld += value.length;
+    }
+    rowsHeld += 1;
+    if (rowsHeld < batchRowsMax && charactersHeld < batchCharactersMax) continue;
+    yield fills.map(({ values }) => values);
+    for (const fill of fills) fill.values = [];
+    rowsHeld = 0;
+    charactersHeld = 0;
+  }
+  if (rowsHeld > 0) yield fills.map(({ values }) => values);
+}
+
+function countRow(key: Row[string] | undefined, written: WrittenRows): void {
+  if (typeof key !== 'string') throw new Error('a row without its key');
+  if (written.maxKey !== null && !isBefore(written.maxKey, key)) throw new Error('rows out of key order');
+  written.minKey ??= key;
+  written.maxKey = key;
+  written.rows += 1;
+}

@@ -1,0 +1,21 @@
+import { AppError, systemCode } from '../core/errors.ts';
+
+/**
+ * What a failed write or read of a snapshot's file becomes: `storage`, with a hint that knows a full disk. `operation` is
+ * what failed, as `write a Parquet file`; it must hold no personal data. DuckDB tells its errors apart by words only.
+ */
+export function storageError(operation: string, cause: unknown): AppError {
+  const words = cause instanceof Error ? cause.message : '';
+  const code = systemCode(cause);
+  const isFull = code === 'ENOSPC' || code === 'EDQUOT' || /no space left|quota exceeded/i.test(words);
+  const reason = isFull
+    ? 'the disk is full'
+    : (code ?? /^[A-Z][A-Za-z ]+ Error/.exec(words)?.[0] ?? 'it failed');
+  return new AppError(`cannot ${operation}: ${reason}`, {
+    code: 'storage',
+    hint: isFull
+      ? "free space on the data folder's volume and run it again; what was published is untouched"
+      : "check the data folder's volume and permissions; `doctor` checks the published files",
+    cause,
+  });
+}

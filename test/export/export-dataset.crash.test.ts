@@ -1,0 +1,92 @@
+import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { AppError } from '../../src/core/errors.ts';
+import { verifySnapshots } from '../../src/snapshot/verify.ts';
+import { temporaryFolder } from '../snapshot/temporary-folder.ts';
+import { exportCount, listAll, publishedRows } from './export-fixture.ts';
+import { watchDiskChanges } from './fault-points.ts';
+
+const keep = 2;
+
+/** Two snapshots of 1 and 2 rows, so that the next export also has one to remove. */
+const published = mkdtempSync(join(tmpdir(), 'mirror-published-'));
+
+beforeAll(async () => {
+  await exportCount(published, 1, keep);
+  await exportCount(published, 2, keep);
+});
+afterAll(() => rmSync(published, { recursive: true }));
+
+function copyOfPublished(): string {
+  const dataDir = temporaryFolder();
+  cpSync(published, dataDir, { recursive: true });
+  return dataDir;
+}
+
+/** Exports 3 rows while disk changes fail as `isBroken` says; the words of its error, undefined when it came through. */
+async function exportWithFaults(
+  dataDir: string,
+  isBroken: (step: number) => boolean,
+): Promise<string | undefined> {
+  const stopWatching = watchDiskChanges((step) => {
+    if (isBroken(step)) throw Object.assign(new Error('ENOSPC: no space left'), { code: 'ENOSPC' });
+  });
+  try {
+    await exportCount(dataDir, 3, keep);
+    return undefined;
+  } catch (error) {
+    if (error instanceof AppError) return `${error.code}: ${error.message}`;
+    throw error;
+  } finally {
+    stopWatching();
+  }
+}
+
+/** Runs `check` for a fault at the first step, the second, and so on until the export meets none; how many it met. */
+async function sweep(check: (faultAt: number) => Promise<string | undefined>): Promise<number> {
+  let faultAt = 1;
+  while ((await check(faultAt)) !== undefined) faultAt += 1;
+  return faultAt - 1;
+}
+
+test('one failed disk change at any step: a storage error, and the old snapshot untouched or the new one whole', async () => {
+  let untouched = 0;
+  const steps = await sweep(async (faultAt) => {
+    const dataDir = copyOfPublished();
+    const before = listAll(dataDir);
+    const outcome = await exportWithFaults(dataDir, (step) => step === faultAt);
+    expect([undefined, `storage: the disk is full (ENOSPC): ${dataDir}`]).toContain(outcome);
+    expect((await verifySnapshots(dataDir)).problems).toEqual([]);
+    const rows = await publishedRows(dataDir);
+    expect([2, 3]).toContain(rows?.length);
+    const isUntouched = rows?.length === 2;
+    untouched += isUntouched ? 1 : 0;
+    expect(isUntouched ? listAll(dataDir) : before).toEqual(before);
+    expect(listAll(join(dataDir, 'tmp'))).toEqual([]);
+    return outcome;
+  });
+  expect(steps).toBeGreaterThan(20);
+  expect(untouched).toBeGreaterThan(15);
+});
+
+test('dead from any step on: readers find a whole snapshot, and the next export clears the rest', async () => {
+  const steps = await sweep(async (faultAt) => {
+    const dataDir = copyOfPublished();
+    const outcome = await exportWithFaults(dataDir, (step) => step >= faultAt);
+    const rows = await publishedRows(dataDir);
+    expect([2, 3]).toContain(rows?.length);
+    expect((await verifySnapshots(dataDir)).problems).toEqual([]);
+    const { snapshotId } = await exportCount(dataDir, 4, keep);
+    expect(await publishedRows(dataDir)).toHaveLength(4);
+    const snapshots = listAll(join(dataDir, 'snapshots', 'distinct_ids')).filter(
+      (path) => !path.includes('/'),
+    );
+    expect(snapshots).toHaveLength(keep);
+    expect(snapshots.at(-1)).toBe(snapshotId);
+    expect(listAll(join(dataDir, 'tmp'))).toEqual([]);
+    return outcome;
+  });
+  expect(steps).toBeGreaterThan(20);
+});

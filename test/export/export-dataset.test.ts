@@ -1,0 +1,242 @@
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import packageJson from '../../package.json' with { type: 'json' };
+import { sha256File } from '../../src/core/digest.ts';
+import { exportDataset } from '../../src/export/export-dataset.ts';
+import type { Row } from '../../src/snapshot/columns.ts';
+import { currentPath, snapshotFolder } from '../../src/snapshot/layout.ts';
+import { readCurrent, readManifest } from '../../src/snapshot/manifest.ts';
+import { verifySnapshots } from '../../src/snapshot/verify.ts';
+import { readWithHyparquet } from '../snapshot/parquet-readers.ts';
+import { distinctIdRows, personRow } from '../snapshot/rows.ts';
+import { temporaryFolder } from '../snapshot/temporary-folder.ts';
+import { exportCount, exportRequest, listAll, publishedRows } from './export-fixture.ts';
+
+const idNow = '20261120T125500.123Z';
+
+test('writes bounded parts, a manifest that describes them, and CURRENT', async () => {
+  const dataDir = temporaryFolder();
+  const result = await exportDataset(exportRequest(dataDir));
+  const folder = snapshotFolder(dataDir, 'distinct_ids', idNow);
+  const part = async (name: string, rows: number, minKey: string, maxKey: string) => ({
+    name,
+    rows,
+    bytes: readFileSync(join(folder, name)).length,
+    sha256: await sha256File(join(folder, name)),
+    min_key: minKey,
+    max_key: maxKey,
+  });
+  const files = [
+    await part('part-00001.parquet', 4, 'd00000000', 'd00000003'),
+    await part('part-00002.parquet', 4, 'd00000004', 'd00000007'),
+    await part('part-00003.parquet', 2, 'd00000008', 'd00000009'),
+  ];
+  expect(JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8'))).toEqual({
+    format_version: 1,
+    dataset: 'distinct_ids',
+    snapshot_id: idNow,
+    kind: 'full',
+    created_at: '2026-11-20T12:55:00.123Z',
+    pass: { id: 12, verdict: 'complete', finished_at: '2026-11-20T12:00:00.000Z' },
+    erasure_epoch: 3,
+    rows: 10,
+    files,
+    columns: [
+      { name: 'distinct_id', type: 'string' },
+      { name: 'person_uuid', type: 'string' },
+    ],
+    generator: { name: 'analytics-mirror', version: packageJson.version },
+  });
+  expect(JSON.parse(readFileSync(currentPath(dataDir), 'utf8'))).toEqual({
+    format_version: 1,
+    snapshots: {
+      distinct_ids: { snapshot_id: idNow, manifest: `distinct_ids/${idNow}/manifest.json` },
+    },
+  });
+  expect(result).toEqual({
+    snapshotId: idNow,
+    rows: 10,
+    files: 3,
+    bytes: files.reduce((sum, { bytes }) => sum + bytes, 0),
+    unrepresentable: 0,
+    removed: [],
+  });
+  expect(await publishedRows(dataDir)).toEqual([...distinctIdRows(10)]);
+  expect((await verifySnapshots(dataDir)).problems).toEqual([]);
+});
+
+test('no rows give one part without rows, and nothing synced a null pass', async () => {
+  const dataDir = temporaryFolder();
+  await exportDataset(exportRequest(dataDir, { rows: [], pass: null }));
+  const manifest = readManifest(dataDir, 'distinct_ids', idNow);
+  expect(manifest.pass).toBe(null);
+  expect(manifest.files).toEqual([
+    expect.objectContaining({ name: 'part-00001.parquet', rows: 0, min_key: null, max_key: null }),
+  ]);
+  expect(await publishedRows(dataDir)).toEqual([]);
+});
+
+test('publishes promoted and masked properties, and counts what no column can hold', async () => {
+  const dataDir = temporaryFolder();
+  const result = await exportDataset(
+    exportRequest(dataDir, {
+      dataset: 'persons',
+      rows: [personRow('a'), personRow('b', { properties: '{"plan":"pro"}', created_at: 'never' })],
+      settings: { partRows: 10, keep: 1, promote: ['plan', 'email'], mask: ['email', 'name'] },
+    }),
+  );
+  expect(result.unrepresentable).toBe(1);
+  const folder = snapshotFolder(dataDir, 'persons', idNow);
+  const rows = await readWithHyparquet(join(folder, 'part-00001.parquet'));
+  expect(
+    rows.map(({ name, properties, property_plan: plan, property_email: email }) => [
+      name,
+      properties,
+      plan,
+      email,
+    ]),
+  ).toEqual([
+    [null, '{"email":null}', null, null],
+    [null, '{"plan":"pro"}', 'pro', null],
+  ]);
+  expect(readManifest(dataDir, 'persons', idNow).columns.slice(-2)).toEqual([
+    { name: 'property_plan', type: 'string' },
+    { name: 'property_email', type: 'string' },
+  ]);
+});
+
+test('keeps the newest snapshots, and tells which it removed', async () => {
+  const dataDir = temporaryFolder();
+  await exportCount(dataDir, 1);
+  await exportCount(dataDir, 2);
+  const third = await exportCount(dataDir, 3);
+  expect(third).toMatchObject({ snapshotId: '20261120T125500.125Z', removed: [idNow] });
+  expect(listAll(join(dataDir, 'snapshots', 'distinct_ids')).filter((path) => !path.includes('/'))).toEqual([
+    '20261120T125500.124Z',
+    '20261120T125500.125Z',
+  ]);
+  const fourth = await exportCount(dataDir, 4, 1);
+  expect(fourth.removed).toEqual(['20261120T125500.124Z', '20261120T125500.125Z']);
+  expect(listAll(join(dataDir, 'tmp'))).toEqual([]);
+});
+
+test('datasets do not touch each other', async () => {
+  const dataDir = temporaryFolder();
+  await exportCount(dataDir, 5, 1);
+  const settings = { partRows: 4, keep: 1, promote: [], mask: [] };
+  await exportDataset(exportRequest(dataDir, { dataset: 'persons', rows: [personRow('a')], settings }));
+  await exportDataset(exportRequest(dataDir, { dataset: 'persons', rows: [personRow('b')], settings }));
+  expect(Object.keys(readCurrent(dataDir).snapshots)).toEqual(['distinct_ids', 'persons']);
+  expect(await publishedRows(dataDir)).toHaveLength(5);
+});
+
+test('clears what killed exports left, and nothing else', async () => {
+  const dataDir = temporaryFolder();
+  await exportCount(dataDir, 1);
+  const published = listAll(dataDir);
+  const snapshots = join(dataDir, 'snapshots', 'distinct_ids');
+  cpSync(join(snapshots, idNow), join(snapshots, '20270101T000000.000Z'), { recursive: true });
+  mkdirSync(join(snapshots, '20250101T000000.000Z'));
+  mkdirSync(join(dataDir, 'tmp', 'snapshot-distinct_ids-20261120T125500.999Z.removed'));
+  mkdirSync(join(dataDir, 'tmp', 'snapshot-distinct_ids-20261120T125500.999Z'));
+  const foreign = [join(dataDir, 'tmp', 'snapshot-persons-1'), join(snapshots, 'notes')];
+  for (const folder of foreign) mkdirSync(folder);
+  const failing = exportDataset(exportRequest(dataDir, { rows: [{ distinct_id: 'a' }] }));
+  await expect(failing).rejects.toThrow('a row without the field person_uuid');
+  for (const folder of foreign) rmSync(folder, { recursive: true });
+  expect(listAll(dataDir)).toEqual(published);
+});
+
+test('an abort leaves no trace, what was published untouched, and the rows closed', async () => {
+  const dataDir = temporaryFolder();
+  await exportCount(dataDir, 5);
+  const before = listAll(dataDir);
+  const controller = new AbortController();
+  const progress: number[] = [];
+  let isClosed = false;
+  function* rows(): Generator<Row, void> {
+    try {
+      yield* distinctIdRows(1_000_000);
+    } finally {
+      isClosed = true;
+    }
+  }
+  const exporting = exportDataset(
+    exportRequest(dataDir, {
+      rows: rows(),
+      settings: { partRows: 5_000, keep: 2, promote: [], mask: [] },
+      signal: controller.signal,
+      onProgress: (count) => {
+        progress.push(count);
+        if (count > 12_000) controller.abort(new Error('stop'));
+      },
+    }),
+  );
+  await expect(exporting).rejects.toThrow('stop');
+  expect(progress).toEqual(progress.toSorted((a, b) => a - b));
+  expect(progress.at(-1)).toBeLessThan(20_000);
+  expect(isClosed).toBe(true);
+  expect(listAll(dataDir)).toEqual(before);
+  expect(await publishedRows(dataDir)).toHaveLength(5);
+});
+
+test('bad settings are refused before anything is written, and the rows are closed', async () => {
+  const dataDir = temporaryFolder();
+  let isClosed = false;
+  const rows: Iterable<Row> = {
+    [Symbol.iterator]: () => ({
+      next: () => ({ done: true, value: undefined }),
+      return: () => {
+        isClosed = true;
+        return { done: true, value: undefined };
+      },
+    }),
+  };
+  const settings = { partRows: 4, keep: 1, promote: ['a', 'A'], mask: [] };
+  const exporting = exportDataset(exportRequest(dataDir, { dataset: 'persons', rows, settings }));
+  await expect(exporting).rejects.toMatchObject({ code: 'usage' });
+  expect(isClosed).toBe(true);
+  expect(existsSync(join(dataDir, 'snapshots'))).toBe(false);
+});
+
+test('a data folder that cannot be written is a storage error', async () => {
+  const dataDir = join(temporaryFolder(), 'file');
+  writeFileSync(dataDir, '');
+  await expect(exportCount(dataDir, 1)).rejects.toMatchObject({
+    name: 'AppError',
+    code: 'storage',
+    message: `the data folder cannot be opened (ENOTDIR): ${dataDir}`,
+  });
+});
+
+test('a damaged CURRENT stops the export before it clears anything', async () => {
+  const dataDir = temporaryFolder();
+  await exportCount(dataDir, 1);
+  const before = listAll(dataDir);
+  writeFileSync(currentPath(dataDir), '{"format_version":1');
+  await expect(exportCount(dataDir, 2)).rejects.toMatchObject({ code: 'storage' });
+  expect(listAll(dataDir)).toEqual(before);
+});
+
+test('a reader who follows CURRENT never meets a missing or half snapshot', async () => {
+  const dataDir = temporaryFolder();
+  await exportCount(dataDir, 1, 3);
+  const counts = Array.from({ length: 12 }, (_, index) => index + 2);
+  const exporting = new AbortController();
+  const seen: number[] = [];
+  const readOn = async (): Promise<void> => {
+    while (!exporting.signal.aborted) {
+      const rows = await publishedRows(dataDir);
+      seen.push(rows?.length ?? -1);
+      expect(rows).toEqual([...distinctIdRows(rows?.length ?? 0)]);
+    }
+  };
+  const exportOn = async (): Promise<void> => {
+    for (const count of counts) await exportCount(dataDir, count, 3);
+    exporting.abort();
+  };
+  await Promise.all([readOn(), exportOn()]);
+  expect(seen).toEqual(seen.toSorted((a, b) => a - b));
+  expect(new Set(seen).size).toBeGreaterThan(3);
+});

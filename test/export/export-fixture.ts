@@ -1,0 +1,57 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Clock } from '../../src/core/clock.ts';
+import { type ExportRequest, type ExportResult, exportDataset } from '../../src/export/export-dataset.ts';
+import type { Row } from '../../src/snapshot/columns.ts';
+import { snapshotFolder } from '../../src/snapshot/layout.ts';
+import { readCurrent, readManifest } from '../../src/snapshot/manifest.ts';
+import { distinctIdRows } from '../snapshot/rows.ts';
+import { readWithHyparquet } from '../snapshot/parquet-readers.ts';
+
+/** 2026-11-20T12:55:00.123Z, for ever. */
+const stoppedClock: Clock = {
+  now: () => Date.UTC(2026, 10, 20, 12, 55, 0, 123),
+  sleep: () => Promise.resolve(),
+};
+
+/** An export of ten distinct ids in parts of four, but for what is given. */
+export function exportRequest(dataDir: string, changes: Partial<ExportRequest> = {}): ExportRequest {
+  return {
+    dataDir,
+    dataset: 'distinct_ids',
+    rows: distinctIdRows(10),
+    settings: { partRows: 4, keep: 2, promote: [], mask: [] },
+    pass: { id: 12, verdict: 'complete', finished_at: '2026-11-20T12:00:00.000Z' },
+    erasureEpoch: 3,
+    clock: stoppedClock,
+    ...changes,
+  };
+}
+
+/** Exports `count` distinct ids. */
+export function exportCount(dataDir: string, count: number, keep = 2): Promise<ExportResult> {
+  return exportDataset(
+    exportRequest(dataDir, {
+      rows: distinctIdRows(count),
+      settings: { partRows: 4, keep, promote: [], mask: [] },
+    }),
+  );
+}
+
+/** The rows that a reader finds who follows CURRENT, undefined where nothing was published. */
+export async function publishedRows(dataDir: string): Promise<Row[] | undefined> {
+  const dataset = 'distinct_ids';
+  const current = readCurrent(dataDir).snapshots[dataset];
+  if (!current) return undefined;
+  const { files, rows } = readManifest(dataDir, dataset, current.snapshot_id);
+  const folder = snapshotFolder(dataDir, dataset, current.snapshot_id);
+  const parts = await Promise.all(files.map(({ name }) => readWithHyparquet(join(folder, name))));
+  const found = parts.flat() as Row[];
+  if (found.length !== rows) throw new Error('a manifest that counts other rows than its parts have');
+  return found;
+}
+
+/** Every file and folder below a folder, as paths relative to it. */
+export function listAll(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' }).toSorted();
+}

@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest';
+import { Recording } from '../../src/contract/resources.ts';
+import { datasets } from '../../src/snapshot/columns.ts';
+
+const described = (dataset: keyof typeof datasets): string =>
+  datasets[dataset].columns.map(({ name, type }) => `${name} ${type}`).join(', ');
+
+test('persons have the published columns', () => {
+  expect(described('persons')).toBe(
+    'person_uuid string, person_id int64, name string, distinct_ids list<string>, properties string, ' +
+      'created_at timestamp[us, UTC], extra string, changed_at timestamp[us, UTC]',
+  );
+});
+
+test('recordings have every field of the contract, then what the mirror adds', () => {
+  const names = datasets.recordings.columns.map(({ name }) => name);
+  expect(names).toEqual([...Object.keys(Recording.shape), 'person_uuid', 'extra', 'changed_at']);
+});
+
+test('every kind of a recording field has its type', () => {
+  expect(described('recordings')).toBe(
+    'id string, distinct_id string, viewed boolean, viewers list<string>, recording_duration int64, ' +
+      'active_seconds int64, inactive_seconds int64, start_time timestamp[us, UTC], ' +
+      'end_time timestamp[us, UTC], click_count int64, keypress_count int64, mouse_activity_count int64, ' +
+      'console_log_count int64, console_warn_count int64, console_error_count int64, start_url string, ' +
+      'person string, storage string, snapshot_source string, ongoing boolean, activity_score double, ' +
+      'person_uuid string, extra string, changed_at timestamp[us, UTC]',
+  );
+});
+
+test('distinct ids lead to persons', () => {
+  expect(described('distinct_ids')).toBe('distinct_id string, person_uuid string');
+});
+
+test.for(Object.entries(datasets))('%s: the key is its first column', ([, { key, columns }]) => {
+  expect(key).toBe(columns[0]);
+});

@@ -1,0 +1,39 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { openDuckDb, sqlText } from '../../src/snapshot/duckdb.ts';
+import { temporaryFolder } from './temporary-folder.ts';
+
+const refused = /disabled by configuration|disabled through configuration|configuration has been locked/;
+
+test.for([
+  ['reading a file elsewhere', `SELECT * FROM read_text('/etc/hostname')`],
+  ['writing a file elsewhere', `COPY (SELECT 1) TO '/tmp/not-allowed.parquet'`],
+  ['leaving the folder by its name', `SELECT * FROM read_text('FOLDER/../outside.txt')`],
+  ['the network', `SELECT * FROM read_csv('http://127.0.0.1:9/data.csv')`],
+  ['installing an extension', 'INSTALL httpfs'],
+  ['loading an extension', 'LOAD httpfs'],
+  ['allowing it again', 'SET enable_external_access = true'],
+  ['more memory', `SET memory_limit = '64GB'`],
+] as const)('refuses %s', async ([, sql]) => {
+  const folder = temporaryFolder();
+  using database = await openDuckDb({
+    folder,
+    memoryMaxMb: 64,
+    threads: 1,
+  });
+  await expect(database.connection.run(sql.replace('FOLDER', folder))).rejects.toThrow(refused);
+});
+
+test('reads inside its folder, whatever the name', async () => {
+  const folder = temporaryFolder();
+  const path = join(folder, "it's.txt");
+  writeFileSync(path, 'inside');
+  using database = await openDuckDb({
+    folder,
+    memoryMaxMb: 64,
+    threads: 1,
+  });
+  const reader = await database.connection.runAndReadAll(`SELECT content FROM read_text(${sqlText(path)})`);
+  expect(reader.getRows()).toEqual([['inside']]);
+});

@@ -1,0 +1,54 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { exportDataset } from '../../src/export/export-dataset.ts';
+import { currentPath, snapshotFolder, snapshotsFolder } from '../../src/snapshot/layout.ts';
+import { readCurrent, readManifest } from '../../src/snapshot/manifest.ts';
+import { exportRequest } from '../export/export-fixture.ts';
+import { temporaryFolder } from './temporary-folder.ts';
+
+const entry = { snapshot_id: '20261120T125500.123Z', manifest: 'persons/20261120T125500.123Z/manifest.json' };
+
+test('where nothing was published CURRENT is empty', () => {
+  expect(readCurrent(temporaryFolder())).toEqual({ format_version: 1, snapshots: {} });
+});
+
+test.for([
+  ['no JSON', 'not JSON'],
+  ['half a file', '{"format_version":1,"snap'],
+  ['another format version', JSON.stringify({ format_version: 2, snapshots: {} })],
+  [
+    'a path for an id',
+    JSON.stringify({ format_version: 1, snapshots: { persons: { ...entry, snapshot_id: '../..' } } }),
+  ],
+  ['a path for a dataset', JSON.stringify({ format_version: 1, snapshots: { '../x': entry } })],
+] as const)('refuses a CURRENT that holds %s', ([, content]) => {
+  const dataDir = temporaryFolder();
+  mkdirSync(snapshotsFolder(dataDir));
+  writeFileSync(currentPath(dataDir), content);
+  expect(() => readCurrent(dataDir)).toThrow(
+    expect.objectContaining({
+      name: 'AppError',
+      code: 'storage',
+      message: expect.stringContaining('CURRENT.json is damaged') as string,
+    }) as Error,
+  );
+});
+
+test.for([
+  ['a file name that leads elsewhere', '"part-00001.parquet"', '"../../../mirror.db"'],
+  ['an unknown column type', '"type": "string"', '"type": "json"'],
+  ['a digest of the wrong length', /"sha256": "../, '"sha256": "'],
+  ['no files', /"files": \[[^]*?\],\n {2}"columns"/, '"files": [],\n  "columns"'],
+] as const)('refuses a manifest with %s', async ([, from, to]) => {
+  const dataDir = temporaryFolder();
+  const { snapshotId } = await exportDataset(exportRequest(dataDir));
+  const path = join(snapshotFolder(dataDir, 'distinct_ids', snapshotId), 'manifest.json');
+  const sound = readFileSync(path, 'utf8');
+  const damaged = sound.replace(from, to);
+  expect(damaged).not.toBe(sound);
+  writeFileSync(path, damaged);
+  expect(() => readManifest(dataDir, 'distinct_ids', snapshotId)).toThrow(
+    expect.objectContaining({ code: 'storage', hint: 'export distinct_ids again' }) as Error,
+  );
+});

@@ -1,0 +1,108 @@
+import { readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { sha256File } from '../../src/core/digest.ts';
+import { exportDataset } from '../../src/export/export-dataset.ts';
+import { currentPath, snapshotFolder } from '../../src/snapshot/layout.ts';
+import { type Manifest, readManifest } from '../../src/snapshot/manifest.ts';
+import { type SnapshotProblem, verifySnapshots } from '../../src/snapshot/verify.ts';
+import { exportRequest } from '../export/export-fixture.ts';
+import { temporaryFolder } from './temporary-folder.ts';
+
+const dataset = 'distinct_ids';
+
+async function publish(): Promise<{ dataDir: string; folder: string; snapshotId: string }> {
+  const dataDir = temporaryFolder();
+  const { snapshotId } = await exportDataset(exportRequest(dataDir));
+  return { dataDir, folder: snapshotFolder(dataDir, dataset, snapshotId), snapshotId };
+}
+
+function rewriteManifest(folder: string, change: (manifest: Manifest) => void): void {
+  const path = join(folder, 'manifest.json');
+  const manifest = JSON.parse(readFileSync(path, 'utf8')) as Manifest;
+  change(manifest);
+  writeFileSync(path, JSON.stringify(manifest));
+}
+
+async function rehash(folder: string, name: string): Promise<void> {
+  const sha256 = await sha256File(join(folder, name));
+  const bytes = readFileSync(join(folder, name)).length;
+  rewriteManifest(folder, ({ files }) =>
+    Object.assign(files.find((file) => file.name === name) ?? {}, { sha256, bytes }),
+  );
+}
+
+test('finds nothing where all is well, and says how much it read', async () => {
+  const { dataDir, snapshotId } = await publish();
+  const { files } = readManifest(dataDir, dataset, snapshotId);
+  const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
+  expect(await verifySnapshots(dataDir)).toEqual({ files: 3, bytes, problems: [] });
+  expect(await verifySnapshots(temporaryFolder())).toEqual({ files: 0, bytes: 0, problems: [] });
+});
+
+const part = 'part-00002.parquet';
+const damages: [string, SnapshotProblem['problem'], string, (folder: string) => void | Promise<void>][] = [
+  [
+    'a flipped byte',
+    'sha256',
+    part,
+    (folder) => {
+      const bytes = readFileSync(join(folder, part));
+      bytes[40] = (bytes[40] ?? 0) ^ 1;
+      writeFileSync(join(folder, part), bytes);
+    },
+  ],
+  ['a missing file', 'missing', part, (folder) => rmSync(join(folder, part))],
+  ['a truncated file', 'size', part, (folder) => truncateSync(join(folder, part), 100)],
+  [
+    'a file that is no Parquet, though as long and as hashed',
+    'unreadable',
+    part,
+    async (folder) => {
+      writeFileSync(join(folder, part), 'no Parquet');
+      await rehash(folder, part);
+    },
+  ],
+  [
+    'a manifest that counts other rows than the file',
+    'rows',
+    part,
+    (folder) =>
+      rewriteManifest(folder, (manifest) => {
+        for (const file of manifest.files) if (file.name === part) file.rows += 1;
+        manifest.rows += 1;
+      }),
+  ],
+  [
+    'a manifest whose sum is wrong',
+    'damaged',
+    'manifest.json',
+    (folder) =>
+      rewriteManifest(folder, (manifest) => {
+        manifest.rows += 1;
+      }),
+  ],
+  [
+    'a manifest of another snapshot',
+    'damaged',
+    'manifest.json',
+    (folder) =>
+      rewriteManifest(folder, (manifest) => {
+        manifest.snapshot_id = '20200101T000000.000Z';
+      }),
+  ],
+  ['a missing manifest', 'damaged', 'manifest.json', (folder) => rmSync(join(folder, 'manifest.json'))],
+];
+
+test.for(damages)('finds %s', async ([, problem, file, damage]) => {
+  const { dataDir, folder, snapshotId } = await publish();
+  await damage(folder);
+  const { problems } = await verifySnapshots(dataDir);
+  expect(problems).toEqual([{ dataset, snapshotId, file, problem }]);
+});
+
+test('a damaged CURRENT is an error', async () => {
+  const { dataDir } = await publish();
+  writeFileSync(currentPath(dataDir), '{}');
+  await expect(verifySnapshots(dataDir)).rejects.toMatchObject({ code: 'storage' });
+});
