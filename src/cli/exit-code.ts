@@ -26,6 +26,7 @@ export function exitCodeOf(error: unknown): number {
     case 'interrupted':
       return exitCodes.interrupted;
     case 'service':
+    case 'oversize':
     case 'unreachable':
     case 'rejected':
     case 'storage':

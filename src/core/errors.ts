@@ -4,6 +4,7 @@
  * - `usage`: the command line or the configuration is wrong.
  * - `refused`: the service refuses the key, the scope or the project.
  * - `service`: the service answered with something that is not an answer (a 5xx, HTML, a body too large).
+ * - `oversize`: the service's answer is larger than allowed.
  * - `unreachable`: no answer at all.
  * - `rejected`: the service refused this one request (400, 404, 405, 409).
  * - `storage`: disk, file or database.
@@ -15,6 +16,7 @@ export type ErrorCode =
   | 'usage'
   | 'refused'
   | 'service'
+  | 'oversize'
   | 'unreachable'
   | 'rejected'
   | 'storage'

@@ -1,10 +1,11 @@
-import { chmodSync, existsSync, mkdirSync, statSync } from 'node:fs';
+import { closeSync, existsSync, openSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import Sqlite, { type Database } from 'better-sqlite3';
 import { AppError } from '../core/errors.ts';
 import { isoTime, type Clock } from '../core/clock.ts';
+import { makeFolder } from '../core/make-folder.ts';
 import { explainStorageError } from '../core/storage-error.ts';
-import { migrate } from './migrate.ts';
+import { migrate, pendingMigrations } from './migrate.ts';
 
 export type { Database } from 'better-sqlite3';
 
@@ -24,16 +25,15 @@ export function databasePath(dataDir: string): string {
  */
 export function openDatabase(dataDir: string, clock: Clock): Database {
   return explained(dataDir, () => {
-    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    makeFolder(dataDir);
     if (!statSync(dataDir).isDirectory()) throw notAFolder(dataDir);
     const path = databasePath(dataDir);
-    const isNew = !existsSync(path);
+    closeSync(openSync(path, 'a', 0o600));
     const db = new Sqlite(path, { timeout: busyTimeoutMs });
     try {
-      if (isNew) {
-        chmodSync(path, 0o600);
-        db.pragma('page_size = 16384');
-      }
+      // Before the first pragma, which would change another program's file.
+      pendingMigrations(db);
+      db.pragma('page_size = 16384');
       db.pragma('journal_mode = WAL');
       db.pragma('synchronous = FULL');
       db.pragma('secure_delete = ON');
@@ -47,24 +47,27 @@ export function openDatabase(dataDir: string, clock: Clock): Database {
   });
 }
 
-/** Opens an existing mirror for reading only. Throws a `storage` error when there is none. */
+/** Opens an existing mirror for reading only. Throws a `storage` error when there is none that this program can read. */
 export function openDatabaseReadOnly(dataDir: string): Database {
   return explained(dataDir, () => {
     const path = databasePath(dataDir);
     if (existsSync(dataDir) && !statSync(dataDir).isDirectory()) throw notAFolder(dataDir);
-    if (!existsSync(path))
-      throw new AppError(`there is no mirror yet: ${path}`, {
-        code: 'storage',
-        hint: 'run `analytics-mirror sync` first, or set dataDir (MIRROR_DATA_DIR)',
-      });
+    if (!existsSync(path)) throw noMirror(path);
     const db = new Sqlite(path, { readonly: true, timeout: busyTimeoutMs });
     try {
-      db.prepare(/*sql*/ `SELECT count(*) FROM schema_migrations`).get();
+      if (pendingMigrations(db).length > 0) throw noMirror(path);
       return db;
     } catch (error) {
       db.close();
       throw error;
     }
+  });
+}
+
+function noMirror(path: string): AppError {
+  return new AppError(`there is no mirror of this version yet: ${path}`, {
+    code: 'storage',
+    hint: 'run `analytics-mirror sync` first, or set dataDir (MIRROR_DATA_DIR)',
   });
 }
 

@@ -11,19 +11,18 @@ const folder = new URL('./migrations/', import.meta.url);
 const applicationId = 0x61_6d_69_72;
 
 /**
- * Brings a database to this program's schema: each numbered file once, each in a transaction of its own. Throws a
- * `storage` error for a database of another program, of a newer version of this one, or with a changed history.
+ * What a database still lacks of this program's schema, in order; all of it when it is empty. Changes nothing. Throws
+ * a `storage` error for a database of another program, of a newer version of this one, or with a changed history.
  */
-export function migrate(db: Database, at: string): void {
+export function pendingMigrations(db: Database): Migration[] {
   const migrations = readMigrations();
   const isEmpty = db.prepare(/*sql*/ `SELECT count(*) FROM sqlite_schema`).pluck().get() === 0;
-  if (!isEmpty && db.pragma('application_id', { simple: true }) !== applicationId)
+  if (isEmpty) return migrations;
+  if (db.pragma('application_id', { simple: true }) !== applicationId)
     throw new AppError('mirror.db belongs to another program', {
       code: 'storage',
       hint: 'set dataDir (MIRROR_DATA_DIR) to a folder of its own',
     });
-  db.exec(/*sql*/ `CREATE TABLE IF NOT EXISTS schema_migrations
-    (version INTEGER PRIMARY KEY, name TEXT NOT NULL, digest TEXT NOT NULL, applied_at TEXT NOT NULL) STRICT`);
   const applied = db
     .prepare<[], Migration>(/*sql*/ `SELECT version, name, digest FROM schema_migrations ORDER BY version`)
     .all();
@@ -40,16 +39,27 @@ export function migrate(db: Database, at: string): void {
         hint: 'use the build that made it, or start with an empty data folder',
       });
   }
-  const record = db.prepare(
-    /*sql*/ `INSERT INTO schema_migrations (version, name, digest, applied_at) VALUES (?, ?, ?, ?)`,
-  );
-  for (const migration of migrations.slice(applied.length)) {
-    db.transaction(() => {
-      db.exec(migration.sql);
-      db.pragma(`application_id = ${applicationId}`);
-      record.run(migration.version, migration.name, migration.digest, at);
-    }).immediate();
-  }
+  return migrations.slice(applied.length);
+}
+
+/**
+ * Brings a database to this program's schema in one transaction, whatever other process does the same just now.
+ * Throws what `pendingMigrations` throws.
+ */
+export function migrate(db: Database, at: string): void {
+  if (pendingMigrations(db).length === 0) return;
+  db.transaction(() => {
+    db.exec(/*sql*/ `CREATE TABLE IF NOT EXISTS schema_migrations
+      (version INTEGER PRIMARY KEY, name TEXT NOT NULL, digest TEXT NOT NULL, applied_at TEXT NOT NULL) STRICT`);
+    db.pragma(`application_id = ${applicationId}`);
+    const record = db.prepare(
+      /*sql*/ `INSERT INTO schema_migrations (version, name, digest, applied_at) VALUES (?, ?, ?, ?)`,
+    );
+    for (const { version, name, sql, digest } of pendingMigrations(db)) {
+      db.exec(sql);
+      record.run(version, name, digest, at);
+    }
+  }).immediate();
 }
 
 function readMigrations(): Migration[] {

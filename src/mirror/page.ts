@@ -22,27 +22,30 @@ export const mirrored = {
   },
 } as const satisfies Record<PassDataset, { resource: z.ZodObject; keyColumn: string; table: RowTable }>;
 
-/** A page that may enter the mirror. `cursor` is where the pass goes on once it has. */
+/** A page that may enter the mirror. */
 export type PageToCommit = {
   rows: readonly Readonly<Record<string, ColumnValue>>[];
   quarantined: readonly QuarantinedRow[];
-  evidence: PassEvidence;
-  cursor: string;
   at: string;
 };
 
 /** What a page changed. `unchangedRun` is how many rows at its end were known and unchanged. */
 export type PageOutcome = PageCounts & { unchangedRun: number };
 
+/** What is saved of the pass with a page: the evidence so far, and where the pass goes on. */
+export type PassProgress = { evidence: PassEvidence; cursor: string };
+
+/** Commits a page. `judge` tells what is saved of the pass, given how many rows it had not seen before. */
+export type CommitPage = <T extends PassProgress>(
+  page: PageToCommit,
+  judge: (newRows: number) => T,
+) => { outcome: PageOutcome; judged: T };
+
 /**
  * Prepares the one transaction by which a page enters the mirror: its rows, its quarantined rows, the change feed,
  * the pass's evidence and its cursor, all or nothing.
  */
-export function preparePageCommit(
-  db: Database,
-  dataset: PassDataset,
-  passId: number,
-): (page: PageToCommit) => PageOutcome {
+export function preparePageCommit(db: Database, dataset: PassDataset, passId: number): CommitPage {
   const { table, keyColumn } = mirrored[dataset];
   const beginUpsert = prepareUpsert(db, table);
   const markSeen = prepareMarkSeen(db, table);
@@ -52,15 +55,16 @@ export function preparePageCommit(
   const appendChange = db.prepare<[string, ColumnValue, string]>(
     /*sql*/ `INSERT INTO changes (dataset, key, op, at) VALUES (?, ?, 'upsert', ?)`,
   );
-  const commit = db.transaction(({ rows, quarantined, evidence, cursor, at }: PageToCommit): PageOutcome => {
-    const counts = {
+  /** Returns what the page changed, and how many of its rows the pass had not seen before. */
+  const writeRows = ({ rows, quarantined, at }: PageToCommit): { outcome: PageOutcome; newRows: number } => {
+    const outcome = {
       received: rows.length + quarantined.length,
       added: 0,
       changed: 0,
       quarantined: quarantined.length,
+      unchangedRun: 0,
     };
     const upsert = beginUpsert(passId, at);
-    let unchangedRun = 0;
     for (const row of rows) {
       const key = row[keyColumn] ?? null;
       const change = upsert(row);
@@ -68,18 +72,25 @@ export function preparePageCommit(
         appendChange.run(dataset, key, at);
         const robbed = ownDistinctIds?.(change.rowKey, distinctIdsOf(row), change.isNew, at) ?? [];
         for (const uuid of robbed) appendChange.run(dataset, uuid, at);
-        counts[change.isNew ? 'added' : 'changed'] += 1;
-        unchangedRun = 0;
-      } else unchangedRun += 1;
+        outcome[change.isNew ? 'added' : 'changed'] += 1;
+        outcome.unchangedRun = 0;
+      } else outcome.unchangedRun += 1;
       quarantine.release(String(key));
     }
     for (const row of quarantined) quarantine.add(row, passId, at);
     // A row that cannot be read is there all the same.
-    markSeen([...rows.map((row) => row[keyColumn] ?? null), ...quarantined.map((row) => row.key)], passId);
-    savePass(evidence, counts, cursor);
-    return { ...counts, unchangedRun };
-  });
-  return (page) => commit.immediate(page);
+    const present = [...rows.map((row) => row[keyColumn] ?? null), ...quarantined.map((row) => row.key)];
+    return { outcome, newRows: markSeen(present, passId) };
+  };
+  return (page, judge) =>
+    db
+      .transaction(() => {
+        const { outcome, newRows } = writeRows(page);
+        const judged = judge(newRows);
+        savePass(judged.evidence, outcome, judged.cursor);
+        return { outcome, judged };
+      })
+      .immediate();
 }
 
 function distinctIdsOf(row: Readonly<Record<string, ColumnValue>>): string[] {

@@ -7,7 +7,13 @@ export type PassDataset = (typeof passDatasets)[number];
 export type PassMode = 'full' | 'head';
 
 /** Why a pass could not prove itself complete. */
-export type IncompleteReason = 'head' | 'seam_not_joined' | 'windows_limit' | 'superseded' | 'not_found';
+export type IncompleteReason =
+  | 'head'
+  | 'seam_not_joined'
+  | 'order_unstable'
+  | 'windows_limit'
+  | 'superseded'
+  | 'not_found';
 
 /** The evidence that a pass gathers while it walks, so far. */
 export type PassEvidence = {
@@ -15,8 +21,20 @@ export type PassEvidence = {
   seams: number;
   stepBacks: number;
   restarts: number;
+  rounds: number;
   countReported: number | null;
   isOrdered: boolean;
+};
+
+/** What a pass knows before its first page. */
+export const noEvidence: PassEvidence = {
+  windows: 0,
+  seams: 0,
+  stepBacks: 0,
+  restarts: 0,
+  rounds: 1,
+  countReported: null,
+  isOrdered: true,
 };
 
 /** What one page adds to a pass's counts of rows. */
@@ -37,6 +55,7 @@ const PassRow = z.object({
   seams: z.int(),
   step_backs: z.int(),
   restarts: z.int(),
+  rounds: z.int(),
   rows_received: z.int(),
   rows_added: z.int(),
   rows_changed: z.int(),
@@ -104,7 +123,7 @@ export function prepareSavePass(
   passId: number,
 ): (evidence: PassEvidence, counts: PageCounts, cursor: string) => void {
   const save =
-    db.prepare(/*sql*/ `UPDATE passes SET windows = @windows, seams = @seams, step_backs = @stepBacks, restarts = @restarts,
+    db.prepare(/*sql*/ `UPDATE passes SET windows = @windows, seams = @seams, step_backs = @stepBacks, restarts = @restarts, rounds = @rounds,
         count_reported = @countReported, is_ordered = @isOrdered, cursor = @cursor,
         rows_received = rows_received + @received, rows_added = rows_added + @added,
         rows_changed = rows_changed + @changed, rows_quarantined = rows_quarantined + @quarantined

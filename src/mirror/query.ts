@@ -12,9 +12,9 @@ export function queryMirror(db: Database, sql: string, rowsMax: number): QueryRe
   try {
     const statement = db.prepare<[], unknown[]>(sql);
     if (!statement.reader)
-      throw new AppError('the statement returns no rows', {
+      throw new AppError('the statement returns no rows, and only reading ones are run', {
         code: 'usage',
-        hint: 'query reads only; write SELECT …',
+        hint: 'write SELECT …; the mirror is changed by `sync` alone',
       });
     const rows: unknown[][] = [];
     let isCut = false;

@@ -71,13 +71,16 @@ export function prepareUpsert(
   };
 }
 
-/** Prepares the statement that notes which pass saw rows last, for those of the keys that the mirror holds. */
+/**
+ * Prepares the statement that notes which pass saw rows last, for those of the keys that the mirror holds. Returns how
+ * many of them the pass had not seen before.
+ */
 export function prepareMarkSeen(
   db: Database,
   { name, keyColumn }: RowTable,
-): (keys: readonly ColumnValue[], passId: number) => void {
+): (keys: readonly ColumnValue[], passId: number) => number {
   const mark = db.prepare<[number, string]>(/*sql*/ `INSERT INTO ${name}_seen (row_key, pass_id)
       SELECT ${name}.row_key, ? FROM json_each(?) AS keys CROSS JOIN ${name} ON ${name}.${keyColumn} = keys.value WHERE true
       ON CONFLICT (row_key) DO UPDATE SET pass_id = excluded.pass_id WHERE pass_id IS NOT excluded.pass_id`);
-  return (keys, passId) => void mark.run(passId, JSON.stringify(keys));
+  return (keys, passId) => mark.run(passId, JSON.stringify(keys)).changes;
 }

@@ -14,6 +14,7 @@ export type PassReport = {
   seams: number;
   stepBacks: number;
   restarts: number;
+  rounds: number;
   rowsReceived: number;
   rowsAdded: number;
   rowsChanged: number;
@@ -37,6 +38,7 @@ export function reportPass(pass: Pass): PassReport {
     seams: pass.seams,
     stepBacks: pass.step_backs,
     restarts: pass.restarts,
+    rounds: pass.rounds,
     rowsReceived: pass.rows_received,
     rowsAdded: pass.rows_added,
     rowsChanged: pass.rows_changed,

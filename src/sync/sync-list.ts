@@ -9,7 +9,7 @@ import { mirrored, preparePageCommit } from '../mirror/page.ts';
 import { findUnfinishedPass, finishPass, startPass, type Pass, type PassMode } from '../mirror/passes.ts';
 import { readPage, type WalkedList } from './page.ts';
 import { walk, type WalkProgress } from './walk.ts';
-import { beginWalk, overlapOf, type WalkPlan, type WalkState, type Window } from './walk-plan.ts';
+import { beginWalk, type WalkPlan, type WalkState, type Window } from './walk-plan.ts';
 
 /** The lists of the service that are paged. */
 export type ListDataset = 'persons' | 'recordings';
@@ -55,8 +55,8 @@ export async function syncList(parts: SyncListParts): Promise<Pass> {
   const query = dataset === 'recordings' ? settings.recordings.query : {};
   const { passId, state } = beginOrResume(parts, plan, JSON.stringify({ ...plan, query }));
   const commit = preparePageCommit(db, dataset, passId);
-  const fetchPage = async (window: Window) => {
-    const args = { query: window, extraQuery: query, signal };
+  const fetchPage = async (window: Window, abort: AbortSignal) => {
+    const args = { query: window, extraQuery: query, signal: abort };
     const reply = await (dataset === 'persons'
       ? service.call('persons.list', args)
       : service.call('recordings.list', args));
@@ -65,9 +65,15 @@ export async function syncList(parts: SyncListParts): Promise<Pass> {
   const reason = await walk(
     {
       plan,
+      inFlightMax: settings.budget.concurrency,
       fetchPage,
-      commitPage: ({ rows, quarantined }, after, evidence) =>
-        commit({ rows, quarantined, evidence, cursor: JSON.stringify(after), at: isoTime(clock.now()) }),
+      commitPage: ({ rows, quarantined }, judge) => {
+        const { outcome, judged } = commit({ rows, quarantined, at: isoTime(clock.now()) }, (newRows) => {
+          const step = judge(newRows);
+          return { step, evidence: step.state.evidence, cursor: JSON.stringify(step.state) };
+        });
+        return { outcome, step: judged.step };
+      },
       unchangedRowsMax: mode === 'head' ? settings.sync.headUnchangedRows : null,
       onProgress,
       signal,
@@ -79,8 +85,8 @@ export async function syncList(parts: SyncListParts): Promise<Pass> {
 
 function planOf(settings: Settings, dataset: ListDataset): WalkPlan {
   const { pageSize, overlap } = settings[dataset];
-  const { windowsMax, restartsMax } = settings.sync;
-  return { pageSize, overlap: overlapOf(overlap, pageSize), windowsMax, restartsMax };
+  const { windowsMax, restartsMax, roundsMax } = settings.sync;
+  return { pageSize, overlap, windowsMax, restartsMax, roundsMax };
 }
 
 function beginOrResume(

@@ -6,7 +6,7 @@ import { tolerantReader, type ColumnValue } from '../contract/tolerant-reader.ts
 import type { Service } from '../client/service.ts';
 import type { Database } from '../mirror/database.ts';
 import { mirrored, preparePageCommit } from '../mirror/page.ts';
-import { finishPass, startPass, type Pass } from '../mirror/passes.ts';
+import { finishPass, noEvidence, startPass, type Pass } from '../mirror/passes.ts';
 import { replacePlaylistRecordings } from '../mirror/playlist-recordings.ts';
 import type { QuarantinedRow } from '../mirror/quarantine.ts';
 
@@ -70,16 +70,9 @@ export async function syncPlaylists({
       membership.data.results.map(({ id }) => id),
     );
   }
-  const evidence = {
-    windows: shortIds.length,
-    seams: 0,
-    stepBacks: 0,
-    restarts: 0,
-    countReported: null,
-    isOrdered: true,
-  };
+  const evidence = { ...noEvidence, windows: shortIds.length };
   const at = isoTime(clock.now());
-  commit({ rows, quarantined, evidence, cursor: '', at });
+  commit({ rows, quarantined, at }, () => ({ evidence, cursor: '' }));
   return { pass: finishPass(db, passId, isMissingOne ? 'not_found' : null, at), membershipsTold };
 }
 

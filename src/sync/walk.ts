@@ -1,7 +1,16 @@
-import type { IncompleteReason, PassEvidence } from '../mirror/passes.ts';
+import { AppError } from '../core/errors.ts';
 import type { PageOutcome } from '../mirror/page.ts';
+import type { IncompleteReason } from '../mirror/passes.ts';
 import type { Page } from './page.ts';
-import { judgePage, type WalkPlan, type WalkState, type Window } from './walk-plan.ts';
+import {
+  judgePage,
+  shrinkWindow,
+  windowsAhead,
+  type WalkPlan,
+  type WalkState,
+  type WalkStep,
+  type Window,
+} from './walk-plan.ts';
 
 /** How far a walk has come. */
 export type WalkProgress = { rowsReceived: number; countReported: number | null };
@@ -9,35 +18,85 @@ export type WalkProgress = { rowsReceived: number; countReported: number | null 
 /** What a walk needs from outside. */
 export type WalkParts = {
   plan: WalkPlan;
-  fetchPage: (window: Window) => Promise<Page>;
-  /** Commits a page with the walk's state after it, in one transaction. */
-  commitPage: (page: Page, state: WalkState, evidence: PassEvidence) => PageOutcome;
+  /** How many windows may be in flight at once. */
+  inFlightMax: number;
+  fetchPage: (window: Window, signal: AbortSignal) => Promise<Page>;
+  /**
+   * Commits a page in one transaction, with the step that `judge` takes: it is asked inside, once it is known how many
+   * of the page's rows the pass had not seen before.
+   */
+  commitPage: (page: Page, judge: (newRows: number) => WalkStep) => { outcome: PageOutcome; step: WalkStep };
   /** Ends the walk after so many rows in a row that were known and unchanged; null walks to the end. */
   unchangedRowsMax: number | null;
   onProgress: (progress: WalkProgress) => void;
   signal: AbortSignal;
 };
 
+type Flight = { window: Window; page: Promise<Page>; abort: AbortController };
+
 /**
- * Walks a list from the given state to its end, page by page. Returns the reason why the walk is not complete, or
- * null when it is. A page that does not join is committed too: its rows are real, and the walk goes back for the rest.
- * Rejects with the signal's reason when stopped; what was committed stays, and the walk can be taken up again.
+ * Walks a list from the given state to its end: several windows in flight, their pages judged and committed in list
+ * order. Returns the reason why the walk is not complete, or null when it is. A page that does not join is committed
+ * too: its rows are real, and the walk goes back for the rest. Rejects with the signal's reason when stopped; what was
+ * committed stays, and the walk can be taken up again.
  */
 export async function walk(parts: WalkParts, from: WalkState): Promise<IncompleteReason | null> {
+  const { plan, inFlightMax, commitPage, unchangedRowsMax, onProgress, signal } = parts;
   let state = from;
+  let flights: Flight[] = [];
   let rowsReceived = 0;
   let unchangedRun = 0;
-  for (;;) {
-    parts.signal.throwIfAborted();
-    const page = await parts.fetchPage(state.window);
-    const step = judgePage(parts.plan, state, page.view);
-    state = step.state;
-    const outcome = parts.commitPage(page, state, state.evidence);
-    rowsReceived += outcome.received;
-    parts.onProgress({ rowsReceived, countReported: state.evidence.countReported });
-    if (step.next === 'end') return step.reason;
-    unchangedRun =
-      outcome.unchangedRun === page.rows.length ? unchangedRun + outcome.unchangedRun : outcome.unchangedRun;
-    if (parts.unchangedRowsMax !== null && unchangedRun >= parts.unchangedRowsMax) return 'head';
+  try {
+    for (;;) {
+      signal.throwIfAborted();
+      flights = redirect(parts, flights, windowsAhead(plan, state, inFlightMax));
+      const page = await flights[0]?.page.catch((error: unknown) => {
+        const smaller = mayBeTooMuch(error, state.window) ? shrinkWindow(plan, state) : undefined;
+        if (!smaller) throw error;
+        state = smaller;
+      });
+      if (!page) continue;
+      flights.shift();
+      const before = state;
+      const { outcome, step } = commitPage(page, (newRows) => judgePage(plan, before, page.view, newRows));
+      state = step.state;
+      rowsReceived += outcome.received;
+      onProgress({ rowsReceived, countReported: state.evidence.countReported });
+      if (step.next === 'end') return step.reason;
+      unchangedRun =
+        outcome.unchangedRun === page.rows.length
+          ? unchangedRun + outcome.unchangedRun
+          : outcome.unchangedRun;
+      if (unchangedRowsMax !== null && unchangedRun >= unchangedRowsMax) return 'head';
+    }
+  } finally {
+    redirect(parts, flights, []);
   }
+}
+
+/** Keeps the flights that are still wanted, in their order, drops the others, and sends what is missing. */
+function redirect(
+  { fetchPage, signal }: WalkParts,
+  flights: readonly Flight[],
+  wanted: readonly Window[],
+): Flight[] {
+  const isWanted = ({ window }: Flight, index: number): boolean =>
+    window.offset === wanted[index]?.offset && window.limit === wanted[index].limit;
+  const firstStray = flights.findIndex((flight, index) => !isWanted(flight, index));
+  const kept = firstStray === -1 ? [...flights] : flights.slice(0, firstStray);
+  for (const { abort } of flights.slice(kept.length)) abort.abort();
+  const sent = wanted.slice(kept.length).map((window) => {
+    const abort = new AbortController();
+    const page = fetchPage(window, AbortSignal.any([signal, abort.signal]));
+    // Whoever waits for a page hears of its failure; nobody waits for one that is dropped.
+    page.catch(() => undefined);
+    return { window, page, abort };
+  });
+  return [...kept, ...sent];
+}
+
+/** Whether asking for fewer rows may help: the answer was too large, or the service fails far down the list. */
+function mayBeTooMuch(error: unknown, { offset }: Window): boolean {
+  if (!(error instanceof AppError)) return false;
+  return error.code === 'oversize' || (offset > 0 && error.status !== undefined && error.status >= 500);
 }

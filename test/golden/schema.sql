@@ -36,13 +36,14 @@ CREATE TABLE passes (
   mode TEXT NOT NULL CHECK (mode IN ('full', 'head')),
   plan TEXT NOT NULL,
   verdict TEXT CHECK (verdict IN ('complete', 'incomplete')),
-  reason TEXT CHECK (reason IN ('head', 'seam_not_joined', 'windows_limit', 'superseded', 'not_found')),
+  reason TEXT CHECK (reason IN ('head', 'seam_not_joined', 'order_unstable', 'windows_limit', 'superseded', 'not_found')),
   started_at TEXT NOT NULL,
   finished_at TEXT,
   windows INTEGER NOT NULL DEFAULT 0,
   seams INTEGER NOT NULL DEFAULT 0,
   step_backs INTEGER NOT NULL DEFAULT 0,
   restarts INTEGER NOT NULL DEFAULT 0,
+  rounds INTEGER NOT NULL DEFAULT 1,
   rows_received INTEGER NOT NULL DEFAULT 0,
   rows_added INTEGER NOT NULL DEFAULT 0,
   rows_changed INTEGER NOT NULL DEFAULT 0,
@@ -151,7 +152,7 @@ CREATE TABLE runs (
 ) STRICT;
 
 CREATE TABLE schema_migrations
-    (version INTEGER PRIMARY KEY, name TEXT NOT NULL, digest TEXT NOT NULL, applied_at TEXT NOT NULL) STRICT;
+      (version INTEGER PRIMARY KEY, name TEXT NOT NULL, digest TEXT NOT NULL, applied_at TEXT NOT NULL) STRICT;
 
 CREATE VIEW person_distinct_ids AS
 SELECT distinct_id_owners.distinct_id, persons.uuid AS person_uuid

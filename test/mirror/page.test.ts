@@ -2,11 +2,16 @@ import { describe, expect, it } from 'vitest';
 import type { ColumnValue } from '../../src/contract/tolerant-reader.ts';
 import type { Database } from '../../src/mirror/database.ts';
 import { preparePageCommit, type PageOutcome, type PageToCommit } from '../../src/mirror/page.ts';
-import { findUnfinishedPass, finishPass, startPass, type PassDataset } from '../../src/mirror/passes.ts';
+import {
+  findUnfinishedPass,
+  finishPass,
+  noEvidence,
+  startPass,
+  type PassDataset,
+} from '../../src/mirror/passes.ts';
 import { countQuarantine } from '../../src/mirror/quarantine.ts';
 import { openTestMirror } from './open-test-mirror.ts';
 
-const evidence = { windows: 1, seams: 0, stepBacks: 0, restarts: 0, countReported: null, isOrdered: true };
 const uuid = (number: number): string => `00000000-0000-4000-8000-${String(number).padStart(12, '0')}`;
 
 type PersonFields = {
@@ -37,13 +42,10 @@ function openPass(dataset: PassDataset = 'persons') {
     const passId = startPass(db, { dataset, mode: 'full', plan: '{}', at: `2026-01-0${at}T00:00:00Z` });
     const commitPage = preparePageCommit(db, dataset, passId);
     const commit = (rows: PageToCommit['rows'], quarantined: PageToCommit['quarantined'] = []): PageOutcome =>
-      commitPage({
-        rows,
-        quarantined,
-        evidence,
+      commitPage({ rows, quarantined, at: `2026-01-0${at}T12:00:00Z` }, () => ({
+        evidence: noEvidence,
         cursor: `{"pass":${passId}}`,
-        at: `2026-01-0${at}T12:00:00Z`,
-      });
+      })).outcome;
     return { passId, commit };
   };
   return { db, begin };

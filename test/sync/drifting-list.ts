@@ -1,7 +1,4 @@
-import type { Window, PageView } from '../../src/sync/walk-plan.ts';
-
-/** One row of the model list. */
-export type ModelRow = { key: string; time: bigint };
+import type { PageView, Window } from '../../src/sync/walk-plan.ts';
 
 /** What may happen to a list between two requests. Places are fractions of the list, so that they always fit. */
 export type Drift =
@@ -9,22 +6,40 @@ export type Drift =
   | { kind: 'delete'; at: number }
   | { kind: 'burst'; at: number; count: number }
   | { kind: 'merge'; loser: number; survivor: number }
+  | { kind: 'lose'; at: number; count: number }
   | { kind: 'quiet' };
 
-/** A list that is newest first and changes while it is paged, as the service's do. */
+/** How a list is served. */
+export type Serving = {
+  /** More rows than this are not served at once, without a word. */
+  cap: number;
+  /** Whether a full last page leads to one more, empty page. */
+  hasEmptyLastPage: boolean;
+  count: 'right' | 'missing' | 'wrong';
+};
+
+type Row = { key: string; time: bigint; isLost: boolean };
+
+/**
+ * A list that is newest first and changes while it is paged, as a live service's do: it is served from two stores that
+ * do not quite agree, so some of its positions hold no row that is ever shown.
+ */
 export class DriftingList {
-  rows: ModelRow[];
-  /** Rows that have been there since the list was made. */
+  /** Rows that have been there, and could be seen, since the list was made. */
   readonly stable: Set<string>;
+  private rows: Row[];
   private newest: bigint;
   private created = 0;
+  private readonly serving: Serving;
 
-  constructor(size: number) {
+  constructor(size: number, serving: Serving) {
+    this.serving = serving;
     this.newest = BigInt(size) * 10n;
     this.rows = Array.from({ length: size }, (_value, index) => ({
       key: `row-${index}`,
       // Some neighbours are of the same moment.
       time: this.newest - BigInt(Math.floor(index / 2)) * 10n,
+      isLost: false,
     }));
     this.stable = new Set(this.rows.map(({ key }) => key));
   }
@@ -35,7 +50,7 @@ export class DriftingList {
         for (let index = 0; index < drift.count; index += 1) {
           this.newest += 10n;
           this.created += 1;
-          this.rows.unshift({ key: `new-${this.created}`, time: this.newest });
+          this.rows.unshift({ key: `new-${this.created}`, time: this.newest, isLost: false });
         }
         break;
       case 'delete':
@@ -47,20 +62,28 @@ export class DriftingList {
       case 'merge':
         this.merge(this.place(drift.loser), this.place(drift.survivor));
         break;
+      case 'lose':
+        for (const row of this.rows.slice(Math.max(0, this.place(drift.at))).slice(0, drift.count)) {
+          row.isLost = true;
+          this.stable.delete(row.key);
+        }
+        break;
       case 'quiet':
         break;
     }
   }
 
   page({ offset, limit }: Window): PageView {
-    const rows = this.rows.slice(offset, offset + limit);
-    const end = offset + limit;
+    const end = offset + Math.min(limit, this.serving.cap);
+    const rows = this.rows.slice(offset, end).filter(({ isLost }) => !isLost);
+    const isLast = this.serving.hasEmptyLastPage ? end > this.rows.length : end >= this.rows.length;
+    const counts = { right: this.rows.length, wrong: Math.floor(this.rows.length / 3), missing: null };
     return {
       keys: rows.map(({ key }) => key),
       times: rows.map(({ time }) => time),
-      isLast: end >= this.rows.length,
-      nextOffset: end >= this.rows.length ? null : end,
-      count: this.rows.length,
+      isLast,
+      nextOffset: isLast ? null : end,
+      count: counts[this.serving.count],
     };
   }
 
@@ -82,7 +105,7 @@ export class DriftingList {
     this.stable.delete(loser.key);
     this.rows = this.rows
       .filter((row) => row !== loser && row !== survivor)
-      .concat({ key: survivor.key, time })
+      .concat({ ...survivor, time })
       .toSorted((a, b) => (a.time === b.time ? 0 : a.time > b.time ? -1 : 1));
   }
 }

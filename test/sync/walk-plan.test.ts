@@ -1,14 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import {
   beginWalk,
-  judgePage,
+  judgePage as judge,
   overlapOf,
   type PageView,
   type WalkPlan,
   type WalkState,
+  type WalkStep,
 } from '../../src/sync/walk-plan.ts';
 
-const plan: WalkPlan = { pageSize: 10, overlap: 3, windowsMax: 100, restartsMax: 2 };
+const plan: WalkPlan = { pageSize: 10, overlap: 3, windowsMax: 100, restartsMax: 2, roundsMax: 3 };
+
+const judgePage = (by: WalkPlan, state: WalkState, view: PageView, newRows = 0): WalkStep =>
+  judge(by, state, view, newRows);
 
 /** A page of rows known by one letter each; the times fall by one unless given. */
 function page(
@@ -29,8 +33,8 @@ function page(
   };
 }
 
-function judged(from: WalkState, view: PageView, by = plan): WalkState {
-  const step = judgePage(by, from, view);
+function judged(from: WalkState, view: PageView, by = plan, newRows = 0): WalkState {
+  const step = judgePage(by, from, view, newRows);
   expect(step.next).toBe('window');
   return step.state;
 }
@@ -85,9 +89,34 @@ describe('judgePage', () => {
   });
 
   it('joins by rows alone once the list is not newest first', () => {
-    const unordered = judged(beginWalk(plan), page('abcdefghij', { times: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10] }));
+    const rising = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10];
+    const unordered = judged(beginWalk(plan), page('abcdefghij', { times: rising }));
     expect(unordered.evidence.isOrdered).toBe(false);
     expect(judged(unordered, page('ijxy', { times: [1, 0, -1, -2] })).evidence.seams).toBe(1);
+  });
+
+  it('walks a list that is not newest first until a round brings no new row', () => {
+    const rising = (keys: string): PageView =>
+      page(keys, { times: [...keys].map((_key, index) => index), last: true });
+    let state = judged(beginWalk(plan), rising('abc'), plan, 3);
+    expect(state).toMatchObject({
+      window: { offset: 0 },
+      previous: null,
+      newRows: 0,
+      evidence: { rounds: 2 },
+    });
+    state = judged(state, rising('bca'), plan, 1);
+    expect(state.evidence.rounds).toBe(3);
+    expect(judgePage(plan, state, rising('abc'), 0)).toMatchObject({ next: 'end', reason: null });
+    expect(judgePage(plan, state, rising('abd'), 1)).toMatchObject({ next: 'end', reason: 'order_unstable' });
+  });
+
+  it('takes a list whose rows of one moment change places for one that is not ordered', () => {
+    const times = [9, 8, 7, 6, 5, 4, 3, 2, 2, 2];
+    const first = judged(beginWalk(plan), page('abcdefghij', { times }));
+    expect(first.evidence.isOrdered).toBe(true);
+    expect(judged(first, page('hjiklmn', { times: [2, 2, 2, 1, 1, 1, 1] })).evidence.isOrdered).toBe(false);
+    expect(judged(first, page('hijklmn', { times: [2, 2, 2, 1, 1, 1, 1] })).evidence.isOrdered).toBe(true);
   });
 
   it('steps back twice as far each time, and then begins the list anew', () => {

@@ -5,20 +5,22 @@
 -- One walk of one list, and the evidence for its verdict.
 -- verdict: null while the pass is under way. reason: why a pass is incomplete. cursor: where an unfinished pass goes
 -- on (JSON), written in the same transaction as the rows it covers. plan: page size, overlap and query it was walked
--- with (JSON). is_ordered: whether every page so far came newest first, on which the stronger seam rule rests.
+-- with (JSON). is_ordered: whether every page so far came newest first, on which the stronger seam rule rests; where
+-- not, rounds tells how often the list was walked until it brought no new row.
 CREATE TABLE passes (
   id INTEGER PRIMARY KEY,
   dataset TEXT NOT NULL CHECK (dataset IN ('persons', 'recordings', 'playlists')),
   mode TEXT NOT NULL CHECK (mode IN ('full', 'head')),
   plan TEXT NOT NULL,
   verdict TEXT CHECK (verdict IN ('complete', 'incomplete')),
-  reason TEXT CHECK (reason IN ('head', 'seam_not_joined', 'windows_limit', 'superseded', 'not_found')),
+  reason TEXT CHECK (reason IN ('head', 'seam_not_joined', 'order_unstable', 'windows_limit', 'superseded', 'not_found')),
   started_at TEXT NOT NULL,
   finished_at TEXT,
   windows INTEGER NOT NULL DEFAULT 0,
   seams INTEGER NOT NULL DEFAULT 0,
   step_backs INTEGER NOT NULL DEFAULT 0,
   restarts INTEGER NOT NULL DEFAULT 0,
+  rounds INTEGER NOT NULL DEFAULT 1,
   rows_received INTEGER NOT NULL DEFAULT 0,
   rows_added INTEGER NOT NULL DEFAULT 0,
   rows_changed INTEGER NOT NULL DEFAULT 0,

@@ -1,0 +1,186 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import fc from 'fast-check';
+import { AppError } from '../../src/core/errors.ts';
+import { walk } from '../../src/sync/walk.ts';
+import {
+  beginWalk,
+  judgePage,
+  type PageView,
+  type WalkPlan,
+  type WalkState,
+  type WalkStep,
+  type Window,
+} from '../../src/sync/walk-plan.ts';
+import { DriftingList, type Drift, type Serving } from './drifting-list.ts';
+
+/** One thing that happens between two answers: the list drifts, and one of the waiting requests is answered. */
+type Event = { drift: Drift; answers: number; fails: boolean };
+
+/** A walk over a list, and everything that happens meanwhile. */
+export type Run = {
+  size: number;
+  pageSize: number;
+  overlap: number;
+  inFlightMax: number;
+  serving: Serving;
+  events: Event[];
+};
+
+/** How a walk ended: why it is not complete, the stable rows that it has not seen, and what it took. */
+export type Outcome = { reason: string | null; missed: string[]; requests: number };
+
+const fraction = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
+const drift: fc.Arbitrary<Drift> = fc.oneof(
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant('delete' as const), at: fraction }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant('burst' as const),
+      at: fraction,
+      count: fc.integer({ min: 2, max: 60 }),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({ kind: fc.constant('create' as const), count: fc.integer({ min: 1, max: 15 }) }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({ kind: fc.constant('merge' as const), loser: fraction, survivor: fraction }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      kind: fc.constant('lose' as const),
+      at: fraction,
+      count: fc.integer({ min: 1, max: 70 }),
+    }),
+  },
+  { weight: 2, arbitrary: fc.constant({ kind: 'quiet' as const }) },
+);
+
+/** Runs with everything that a live service does: creation, deletion, bursts, merges, short pages, caps, failures. */
+export const anyRun: fc.Arbitrary<Run> = fc.record({
+  size: fc.integer({ min: 0, max: 400 }),
+  pageSize: fc.integer({ min: 25, max: 60 }),
+  overlap: fc.integer({ min: 2, max: 8 }),
+  inFlightMax: fc.integer({ min: 1, max: 4 }),
+  serving: fc.record({
+    cap: fc.oneof(fc.constant(1000), fc.integer({ min: 22, max: 40 })),
+    hasEmptyLastPage: fc.boolean(),
+    count: fc.constantFrom('right' as const, 'missing' as const, 'wrong' as const),
+  }),
+  events: fc.array(
+    fc.record({ drift, answers: fraction, fails: fc.integer({ min: 0, max: 9 }).map((draw) => draw === 0) }),
+    { maxLength: 60 },
+  ),
+});
+
+/** The plan that a run is walked by. */
+export function planOf({ pageSize, overlap }: Run): WalkPlan {
+  return { pageSize, overlap, windowsMax: 2000, restartsMax: 20, roundsMax: 4 };
+}
+
+/**
+ * Walks through the program's own walk. Requests are answered in any order, each as the list is at that moment, and
+ * some of those far down the list fail until less is asked for.
+ */
+export async function walkDrifting(run: Run): Promise<Outcome> {
+  const list = new DriftingList(run.size, run.serving);
+  const events = run.events.values();
+  const seen = new Set<string>();
+  const waiting: { window: Window; answer: (view: PageView) => void; fail: (error: AppError) => void }[] = [];
+  let requests = 0;
+  let isOver = false;
+  const answerOne = (): void => {
+    const event = requests === 0 ? undefined : events.next().value;
+    if (event) list.apply(event.drift);
+    requests += 1;
+    const [request] = waiting.splice(Math.floor((event?.answers ?? 0) * waiting.length), 1);
+    if (event?.fails && request && request.window.offset > 0 && request.window.limit > 20)
+      request.fail(new AppError('deep', { code: 'service', status: 500 }));
+    else request?.answer(list.page(request.window));
+  };
+  const serve = async (): Promise<void> => {
+    while (!isOver) {
+      await nextTurn();
+      if (waiting.length > 0) answerOne();
+    }
+  };
+  const walked = walk(
+    {
+      plan: planOf(run),
+      inFlightMax: run.inFlightMax,
+      fetchPage: async (window) => {
+        const view = await new Promise<PageView>((answer, fail) => waiting.push({ window, answer, fail }));
+        return { rows: [], quarantined: [], view };
+      },
+      commitPage: ({ view }, judge) => {
+        const step = judge(takeNew(view, seen));
+        return {
+          step,
+          outcome: { received: view.keys.length, added: 0, changed: 0, quarantined: 0, unchangedRun: 0 },
+        };
+      },
+      unchangedRowsMax: null,
+      onProgress: () => undefined,
+      signal: new AbortController().signal,
+    },
+    beginWalk(planOf(run)),
+  ).finally(() => {
+    isOver = true;
+  });
+  const [reason] = await Promise.all([walked, serve()]);
+  return { reason, missed: [...list.stable].filter((key) => !seen.has(key)), requests };
+}
+
+/** Takes a step as `judgePage` does; mutants take it wrongly. `seen` holds every row seen before the page. */
+export type Judge = (plan: WalkPlan, state: WalkState, page: PageView, seen: ReadonlySet<string>) => WalkStep;
+
+/** Walks one window after the other by the given judgement. */
+export function walkBy(run: Run, judge: Judge): Outcome {
+  const list = new DriftingList(run.size, run.serving);
+  const events = run.events.values();
+  const seen = new Set<string>();
+  let state = beginWalk(planOf(run));
+  for (let requests = 1; ; requests += 1) {
+    const event = requests === 1 ? undefined : events.next().value;
+    if (event) list.apply(event.drift);
+    const view = list.page(state.window);
+    const step = judge(planOf(run), state, view, seen);
+    takeNew(view, seen);
+    state = step.state;
+    if (step.next === 'end')
+      return { reason: step.reason, missed: [...list.stable].filter((key) => !seen.has(key)), requests };
+  }
+}
+
+/** Wrong walks, each a mistake that real connectors make. */
+export const mutants: Record<string, Judge> = {
+  'without an overlap': (plan, state, page) => {
+    const step = judgePage({ ...plan, overlap: 0 }, state, page, 0);
+    return step.next === 'end' ? { ...step, reason: null } : step;
+  },
+  'stopping on a short page': (plan, state, page) =>
+    judgePage(plan, state, { ...page, isLast: page.isLast || page.keys.length < state.window.limit }, 0),
+  'advancing by the rows received': (plan, state, page) => {
+    const step = judgePage(plan, state, page, 0);
+    const isAccepted = step.state.window.offset > state.window.offset;
+    const offset = state.window.offset + page.keys.length;
+    return isAccepted
+      ? { ...step, state: { ...step.state, window: { ...step.state.window, offset } } }
+      : step;
+  },
+  'joining by any row already seen': (plan, state, page, seen) => {
+    const isKnown = page.keys.some((key) => seen.has(key));
+    const previous = page.keys.slice(0, 2).map((key) => ({ key, time: null }));
+    return judgePage(plan, isKnown && state.previous !== null ? { ...state, previous } : state, page, 0);
+  },
+};
+
+/** Notes the rows of a page as seen, and returns how many were new. */
+function takeNew({ keys }: PageView, seen: Set<string>): number {
+  const before = seen.size;
+  for (const key of keys) seen.add(key);
+  return seen.size - before;
+}
