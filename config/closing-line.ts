@@ -6,12 +6,11 @@ export default class ClosingLine implements Reporter {
     let passed = 0;
     let failed = 0;
     for (const testModule of testModules) {
-      if (testModule.state() === 'failed' && testModule.children.size === 0) failed += 1;
-      for (const test of testModule.children.allTests()) {
-        const { state } = test.result();
-        if (state === 'passed') passed += 1;
-        if (state === 'failed') failed += 1;
-      }
+      const states = [...testModule.children.allTests()].map((test) => test.result().state);
+      passed += states.filter((state) => state === 'passed').length;
+      const failures = states.filter((state) => state === 'failed').length;
+      // A file that broke before or beside its tests is a failure too.
+      failed += testModule.state() === 'failed' ? Math.max(1, failures) : failures;
     }
     // After the default reporter's own summary, which is written in the same turn.
     process.once('beforeExit', () => process.stdout.write(`${passed} passed, ${failed} failed\n`));

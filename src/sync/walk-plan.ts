@@ -36,6 +36,8 @@ export type WalkState = {
   /** How far the next step back goes. */
   stepBackRows: number;
   hasGap: boolean;
+  /** Whether the page accepted last brought no row beyond the one before it: what follows then cannot be joined. */
+  isBarren: boolean;
   /** Rows that this round has seen first in this pass. */
   newRows: number;
   evidence: PassEvidence;
@@ -63,6 +65,7 @@ export function beginWalk(plan: WalkPlan): WalkState {
     previous: null,
     stepBackRows: overlapOf(plan.overlap, plan.pageSize),
     hasGap: plan.overlap === 0,
+    isBarren: false,
     newRows: 0,
     evidence: noEvidence,
   };
@@ -112,8 +115,8 @@ export function judgePage(plan: WalkPlan, state: WalkState, page: PageView, newR
   const seen = { ...state, newRows: state.newRows + newRows, evidence };
   const isStart = window.offset === 0;
   const isJoined = previous !== null && joins(previous, page, isOrdered);
-  const mayStepBack =
-    plan.overlap !== 0 && (evidence.restarts < plan.restartsMax || window.offset > state.stepBackRows);
+  // A stretch of positions that show no row, longer than a window, would be stepped back from for ever.
+  const mayStepBack = plan.overlap !== 0 && !state.isBarren && evidence.restarts < plan.restartsMax;
   if (!isStart && !isJoined && mayStepBack) {
     evidence.stepBacks += 1;
     const offset = Math.max(0, window.offset - state.stepBackRows);
@@ -128,6 +131,7 @@ export function judgePage(plan: WalkPlan, state: WalkState, page: PageView, newR
     previous: endOf(page),
     stepBackRows: overlapOf(plan.overlap, next.limit),
     hasGap: isStart ? plan.overlap === 0 : state.hasGap || !isJoined,
+    isBarren: bringsNothing(previous, page),
   };
   return page.isLast ? endRound(plan, accepted) : goOn(plan, accepted);
 }
@@ -182,6 +186,11 @@ function joins(previous: NonNullable<WalkState['previous']>, page: PageView, isO
   if (isOrdered && firstTime !== null && lastTime !== null && firstTime < BigInt(lastTime)) return false;
   const places = sharedPlaces(previous, page);
   return places.some((place, index) => index > 0 && place > (places[index - 1] ?? place));
+}
+
+function bringsNothing(previous: WalkState['previous'], { keys }: PageView): boolean {
+  const known = new Set(previous?.map(({ key }) => key));
+  return keys.every((key) => known.has(key));
 }
 
 /** Whether two rows of one moment have changed places since the page before: then moments do not order the list. */

@@ -138,13 +138,23 @@ describe('judgePage', () => {
   });
 
   it('goes on over a gap once it may not begin anew again, and then is not complete', () => {
-    let state: WalkState = { ...second, evidence: { ...second.evidence, restarts: plan.restartsMax } };
-    for (let step = 0; step < 2; step += 1) state = judged(state, page('0123456789'));
-    expect(state.hasGap).toBe(true);
+    const spent: WalkState = { ...second, evidence: { ...second.evidence, restarts: plan.restartsMax } };
+    const state = judged(spent, page('0123456789'));
+    expect(state).toMatchObject({ hasGap: true, window: { offset: 14 }, evidence: { stepBacks: 0 } });
     expect(judgePage(plan, state, page('789', { last: true }))).toMatchObject({
       next: 'end',
       reason: 'seam_not_joined',
     });
+  });
+
+  it('goes on over positions that show no row, when they are more than a window', () => {
+    const barren = judged(second, page('hij'));
+    expect(barren).toMatchObject({ isBarren: true, hasGap: false, window: { offset: 14 } });
+    const empty = judged(barren, page(''));
+    expect(empty).toMatchObject({ isBarren: true, hasGap: true, window: { offset: 21 } });
+    const behind = judged(empty, page('qrstuvwxyz'));
+    expect(behind).toMatchObject({ isBarren: false, hasGap: true, window: { offset: 28 } });
+    expect(judged(behind, page('yz')).evidence).toMatchObject({ seams: 2, stepBacks: 0 });
   });
 
   it('is complete at the end of the list when every seam was joined', () => {

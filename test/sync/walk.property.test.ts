@@ -18,7 +18,7 @@ describe('a walk over a list that changes while it is paged', () => {
       { numRuns: 1000 },
     );
     // A walk that never dares to say complete would pass the above.
-    expect(complete).toBeGreaterThan(850);
+    expect(complete).toBeGreaterThan(700);
   });
 
   it.each(Object.entries(mutants))('is caught when it is wrong: %s', (_name, judge) => {
