@@ -3,6 +3,7 @@ import { createApp, type App } from '../app.ts';
 import { stringifyExactJson } from '../core/exact-json.ts';
 import type { CommandContext } from './context.ts';
 import { settingsFlags, type GlobalOptions } from './global-options.ts';
+import { explainError } from './present-error.ts';
 
 /** What a command says: one object for programs, and the same as text for people. */
 export type CommandResult = { json: object; text: string };
@@ -14,14 +15,21 @@ export function printResult(context: CommandContext, command: Command, { json, t
 }
 
 /** Runs a command with the program built from its options, prints what it returns, and closes everything. */
-export async function runCommand(
+export function runCommand(
   context: CommandContext,
   command: Command,
   run: (app: App) => Promise<CommandResult> | CommandResult,
 ): Promise<void> {
   const app = createApp(context, settingsFlags(command.optsWithGlobals<GlobalOptions>()));
+  return withApp(app, async () => printResult(context, command, await run(app)));
+}
+
+/** Does something with the program and closes it. Rejects with an error that is explained where it can be. */
+export async function withApp(app: App, use: () => Promise<void>): Promise<void> {
   try {
-    printResult(context, command, await run(app));
+    await use();
+  } catch (error) {
+    throw explainError(error, app.settings.dataDir);
   } finally {
     await app.close();
   }

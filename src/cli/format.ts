@@ -8,9 +8,10 @@ export function formatCount(value: number): string {
 /** A number of bytes in the unit that reads best (powers of 1,000). */
 export function formatBytes(bytes: number): string {
   const units = ['B', 'kB', 'MB', 'GB', 'TB'];
-  const power = Math.min(units.length - 1, Math.max(0, Math.floor(Math.log10(Math.max(1, bytes)) / 3)));
-  const value = bytes / 1000 ** power;
-  return `${power === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${units[power]}`;
+  let value = bytes;
+  let power = 0;
+  for (; Math.round(value) >= 1000 && power < units.length - 1; power += 1) value /= 1000;
+  return `${power === 0 || value >= 99.95 ? Math.round(value) : value.toFixed(1)} ${units[power]}`;
 }
 
 /** A duration in the unit that reads best. */

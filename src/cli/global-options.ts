@@ -1,4 +1,5 @@
-import { InvalidArgumentError, type Command } from 'commander';
+import type { Command } from 'commander';
+import { AppError } from '../core/errors.ts';
 import { parseSettingValue, type SettingsFlags } from '../config/load-settings.ts';
 
 /** The options that every command takes. */
@@ -40,13 +41,17 @@ function collectSetting(
   text: string,
   earlier: { path: string; value: unknown }[] = [],
 ): { path: string; value: unknown }[] {
-  const [path, value] = splitPair(text);
+  const [path, value] = splitPair('--set', text);
   return [...earlier, { path, value: parseSettingValue(value) }];
 }
 
-/** Splits `name=value`. Throws commander's usage error when there is no name or no `=`. */
-export function splitPair(text: string): [name: string, value: string] {
+/** Splits an option's `name=value`. Throws `usage`, without the text, when there is no name or no `=`. */
+export function splitPair(option: string, text: string): [name: string, value: string] {
   const at = text.indexOf('=');
-  if (at < 1) throw new InvalidArgumentError('write it as name=value');
+  if (at < 1)
+    throw new AppError(`${option} takes name=value`, {
+      code: 'usage',
+      hint: `write it as ${option} name=value, in quotes where it holds spaces`,
+    });
   return [text.slice(0, at), text.slice(at + 1)];
 }

@@ -1,3 +1,4 @@
+import type { CommanderError } from 'commander';
 import { AppError } from '../core/errors.ts';
 import { explainStorageError } from '../core/storage-error.ts';
 
@@ -7,6 +8,16 @@ export type PresentedError = { code: string; message: string; hint: string | nul
 /** The error that a command ended with, as one of ours where it can be explained. `where` is the data folder. */
 export function explainError(error: unknown, where: string): unknown {
   return error instanceof AppError ? error : (explainStorageError(error, where) ?? error);
+}
+
+/** The error for a command line that cannot be read. Surplus arguments are not repeated: they may be data. */
+export function explainCommandLine({ code, message }: CommanderError): AppError {
+  const isHelp = code === 'commander.help';
+  const words = message.replace(/^error: /, '').replace(/(Expected .* but got \d+): .*$/s, '$1');
+  return new AppError(isHelp ? 'no command is given' : words, {
+    code: 'usage',
+    hint: 'add --help for help',
+  });
 }
 
 /** What to show of an error. The words of one that is not ours may hold anything, so only its name is shown. */
@@ -19,4 +30,11 @@ export function presentError(error: unknown): PresentedError {
     message: `this should not have happened (${name})`,
     hint: 'run it again with --log-level debug to see where, and report it',
   };
+}
+
+/** Where an error and its causes come from: call sites only, since the words may hold anything. */
+export function traceError(error: unknown): string {
+  if (!(error instanceof Error)) return '';
+  const sites = (error.stack ?? '').split('\n').filter((line) => line.startsWith('    at '));
+  return `${[error.name, ...sites].join('\n')}\n${traceError(error.cause)}`;
 }

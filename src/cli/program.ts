@@ -7,13 +7,14 @@ import { addDemoCommand } from './commands/demo.ts';
 import { addDoctorCommand } from './commands/doctor.ts';
 import { addExportCommand } from './commands/export.ts';
 import { addQueryCommand } from './commands/query.ts';
+import { addReconcileCommand } from './commands/reconcile.ts';
 import { addSandboxCommand } from './commands/sandbox.ts';
 import { addStatusCommand } from './commands/status.ts';
 import { addSyncCommand } from './commands/sync.ts';
 import type { CommandContext } from './context.ts';
-import { exitCodeOf, exitCodes } from './exit-code.ts';
+import { exitCodeOf } from './exit-code.ts';
 import { addGlobalOptions, type GlobalOptions } from './global-options.ts';
-import { explainError, presentError } from './present-error.ts';
+import { explainCommandLine, presentError, traceError } from './present-error.ts';
 
 /** Runs one command line (without program and script name) to its end. Never throws: errors are shown and coded. */
 export async function runProgram(argv: readonly string[], context: CommandContext): Promise<void> {
@@ -30,17 +31,19 @@ function buildProgram(context: CommandContext): Command {
   const program = addGlobalOptions(new Command('analytics-mirror'))
     .description(packageJson.description)
     .version(packageJson.version)
-    .showHelpAfterError('(add --help for help)')
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({
       writeOut: (text) => void context.stdout.write(text),
       writeErr: (text) => void context.stderr.write(text),
+      // Shown like every other error instead.
+      outputError: () => undefined,
     })
     .exitOverride();
   const adders = [
     addDemoCommand,
     addSyncCommand,
     addExportCommand,
+    addReconcileCommand,
     addStatusCommand,
     addQueryCommand,
     addDoctorCommand,
@@ -62,24 +65,18 @@ function inheritSettings(command: Command): void {
 }
 
 function showError(thrown: unknown, options: GlobalOptions, asJson: boolean, context: CommandContext): void {
-  if (thrown instanceof CommanderError) {
-    // Commander has written its own words already.
-    context.setExitCode(exitCodes.usage);
-    if (asJson)
-      context.stdout.write(
-        `${JSON.stringify({ error: { code: 'usage', message: thrown.message, hint: null } })}\n`,
-      );
-    return;
-  }
-  const interruption: unknown = context.signal.reason;
-  const error =
-    context.signal.aborted && !(thrown instanceof AppError)
-      ? interruption
-      : explainError(thrown, options.dataDir ?? 'dataDir');
+  const error = whatEnded(thrown, context.signal);
   context.setExitCode(exitCodeOf(error));
   const { code, message, hint } = presentError(error);
   if (asJson) context.stdout.write(`${JSON.stringify({ error: { code, message, hint } })}\n`);
   context.stderr.write(`error: ${message}\n${hint === null ? '' : `  ${hint}\n`}`);
-  if (options.logLevel === 'debug' && thrown instanceof Error)
-    context.stderr.write(`${thrown.stack ?? ''}\n`);
+  const level = options.logLevel ?? context.environment['MIRROR_LOG_LEVEL'];
+  if (level === 'debug' || level === 'trace') context.stderr.write(traceError(thrown));
+}
+
+/** After a signal, whatever breaks breaks because of it. */
+function whatEnded(thrown: unknown, signal: AbortSignal): unknown {
+  if (thrown instanceof CommanderError) return explainCommandLine(thrown);
+  const interruption: unknown = signal.reason;
+  return signal.aborted && !(thrown instanceof AppError) ? interruption : thrown;
 }

@@ -21,14 +21,16 @@ export type BudgetLimits = {
 /** A budget for one key. Its windows slide: no span of a window's length ever holds more than its requests. */
 export function createBudget(limits: BudgetLimits, clock: Clock): Budget {
   const queue = new PQueue({ concurrency: limits.concurrency });
-  const general = createLimiter(limits.windows, clock);
-  const recordings = createLimiter(limits.recordings.windows, clock);
+  const takeTurn = createLimiter(limits.windows, clock);
+  const takeTurnIn: Record<Lane, TakeTurn> = {
+    general: takeTurn,
+    'recordings list': createLimiter(limits.recordings.windows, clock, takeTurn),
+  };
   return {
     run: (request, lane, signal) =>
       queue.add(
         async () => {
-          if (lane === 'recordings list') await recordings(signal);
-          await general(signal);
+          await takeTurnIn[lane](signal);
           return await request();
         },
         signal ? { signal } : {},
@@ -36,11 +38,11 @@ export function createBudget(limits: BudgetLimits, clock: Clock): Budget {
   };
 }
 
-/** A function that resolves when one more request may start, in the order of the calls. */
-function createLimiter(
-  windows: readonly RateWindow[],
-  clock: Clock,
-): (signal?: AbortSignal) => Promise<void> {
+/** Resolves when one more request may start, in the order of the calls. */
+type TakeTurn = (signal?: AbortSignal) => Promise<void>;
+
+/** Limits by its own windows, and then by those of `takeOuterTurn`: a start is noted when it has passed both. */
+function createLimiter(windows: readonly RateWindow[], clock: Clock, takeOuterTurn?: TakeTurn): TakeTurn {
   const kept = timesKept(windows);
   const times: number[] = [];
   let turn: Promise<void> = Promise.resolve();
@@ -51,6 +53,7 @@ function createLimiter(
       if (waitMs <= 0) break;
       await clock.sleep(waitMs, signal);
     }
+    await takeOuterTurn?.(signal);
     times.push(clock.now());
     if (times.length > kept) times.shift();
   };

@@ -60,6 +60,7 @@ export function refusalError(endpoint: Endpoint, { status, body, retryAfter, now
 /** `Retry-After` in milliseconds from now: seconds or an HTTP date; undefined when it is neither. */
 export function parseRetryAfterMs(value: string, nowMs: number): number | undefined {
   if (/^\s*\d+(\.\d+)?\s*$/.test(value)) return Number(value) * 1000;
-  const atMs = Date.parse(value);
+  // Date.parse alone takes almost anything for a date: `try in 2099`.
+  const atMs = /^\s*[A-Z][a-z]+, [\w -]+ [\d:]+ GMT\s*$/.test(value) ? Date.parse(value) : Number.NaN;
   return Number.isNaN(atMs) ? undefined : Math.max(0, atMs - nowMs);
 }

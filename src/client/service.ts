@@ -46,9 +46,9 @@ export function createService(parts: ServiceParts): Service {
   let requests = 0;
   return {
     requestCount: () => requests,
-    call: (name, { params = {}, query = {}, body, extraQuery = {}, signal } = {}) => {
+    call: async (name, { params = {}, query = {}, body, extraQuery = {}, signal } = {}) => {
       const endpoint: Endpoint = endpoints[name];
-      const path = `${projectPath}${fillPath(endpoint.path, params)}/${queryText({ ...extraQuery, ...query })}`;
+      const path = `${projectPath}${fillPath(endpoint, params)}/${queryText({ ...extraQuery, ...withoutFalse(query) })}`;
       const lane: Lane = name === 'recordings.list' ? 'recordings list' : 'general';
       const request = {
         method: endpoint.method,
@@ -56,7 +56,7 @@ export function createService(parts: ServiceParts): Service {
         signal,
         ...(endpoint.body && body !== undefined ? { body: JSON.stringify(body) } : {}),
       };
-      return retry(
+      return await retry(
         async () => {
           const send = (): Promise<TransportResponse> => {
             requests += 1;
@@ -83,7 +83,9 @@ function readReply(endpoint: Endpoint, response: TransportResponse, nowMs: numbe
   const body = readBody(contentType, text);
   if (!isSuccess) throw refusalError(endpoint, { status, body, retryAfter, nowMs });
   const isExpected =
-    endpoint.response === null || typeof body === 'object' || contentType.startsWith('text/csv');
+    endpoint.response === null
+      ? !contentType.includes('html')
+      : typeof body === 'object' || contentType.startsWith('text/csv');
   if (!isExpected)
     throw new AppError(
       `${endpoint.method} ${endpoint.path} answered ${status} with ${contentType.split(';')[0] || 'no body'} instead of JSON`,
@@ -106,8 +108,23 @@ function readBody(contentType: string, text: string): unknown {
   }
 }
 
-function fillPath(path: string, params: Readonly<Record<string, unknown>>): string {
-  return path.replace(/:(\w+)/g, (_match, name: string) => encodeURIComponent(parameterText(params[name])));
+/** Throws `usage` for a value that would lead to another path than the endpoint's. */
+function fillPath({ method, path }: Endpoint, params: Readonly<Record<string, unknown>>): string {
+  return path.replace(/:(\w+)/g, (_match, name: string) => {
+    const value = params[name];
+    const text = value === undefined ? '' : parameterText(value);
+    if (['', '.', '..'].includes(text) || !text.isWellFormed())
+      throw new AppError(`${method} ${path} needs a path parameter ${name} that can stand in a path`, {
+        code: 'usage',
+        hint: 'give the identifier as the service shows it',
+      });
+    return encodeURIComponent(text);
+  });
+}
+
+/** Live services read a flag by its presence: `delete_events=false` deletes the events. */
+function withoutFalse(query: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(query).filter(([, value]) => value !== false));
 }
 
 function queryText(query: Readonly<Record<string, unknown>>): string {

@@ -75,13 +75,16 @@ export function openTransport(
           body: body ?? null,
           signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
         });
-        const { headers } = response;
+        const { headers, statusCode: status } = response;
+        // An answer without a body may name an encoding all the same; nothing cannot be unpacked.
+        const isEmpty = status === 204 || headers['content-length'] === '0';
+        const encoding = isEmpty ? undefined : header(headers['content-encoding'])?.toLowerCase();
         return {
-          status: response.statusCode,
+          status,
           contentType: header(headers['content-type']) ?? '',
           retryAfter: header(headers['retry-after']),
           date: header(headers['date']),
-          text: await readText(response.body, header(headers['content-encoding']), limits.bodyBytesMax),
+          text: await readText(response.body, encoding, limits.bodyBytesMax),
         };
       } catch (error) {
         signal?.throwIfAborted();
@@ -105,7 +108,7 @@ async function readText(body: Readable, encoding: string | undefined, bytesMax: 
     bytes += (chunk as Buffer).length;
     if (bytes > bytesMax)
       throw new AppError(`the service's answer is larger than ${bytesMax} bytes`, {
-        code: 'service',
+        code: 'oversize',
         hint: 'ask for smaller pages (persons.pageSize, recordings.pageSize) or raise service.bodyBytesMax',
       });
     chunks.push(chunk as Buffer);
@@ -115,8 +118,11 @@ async function readText(body: Readable, encoding: string | undefined, bytesMax: 
 
 function decompressed(body: Readable, encoding: string | undefined): Readable {
   if (encoding === undefined || encoding === 'identity') return body;
-  if (!isKnownEncoding(encoding))
+  if (!isKnownEncoding(encoding)) {
+    // A body that nobody reads would keep its connection.
+    body.on('error', () => undefined).destroy();
     throw new AppError('the service compresses in a way that was not asked for', { code: 'service' });
+  }
   // An error reaches whoever reads the last stream; the callback only keeps it from being unhandled.
   return pipeline(body, decompressors[encoding](), () => undefined);
 }

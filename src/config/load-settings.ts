@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { parse, parseDocument, stringify } from 'yaml';
+import { YAMLParseError, parse, stringify } from 'yaml';
 import type { z } from 'zod';
 import { AppError, systemCode } from '../core/errors.ts';
 import { Settings } from './settings.ts';
@@ -40,6 +40,7 @@ export function loadSettings(environment: Environment, flags: SettingsFlags = {}
     if (value !== undefined && value !== '') assign(tree, path, value);
   }
   for (const { path, value } of flags.set ?? []) assign(tree, path, value);
+  const apiKey = readApiKey(environment, problems);
   const parsed = Settings.safeParse(tree);
   if (!parsed.success) problems.push(...parsed.error.issues.flatMap(problemsOf));
   if (!parsed.success || problems.length > 0) {
@@ -51,7 +52,7 @@ export function loadSettings(environment: Environment, flags: SettingsFlags = {}
       },
     );
   }
-  return { settings: deepFreeze(parsed.data), apiKey: readApiKey(environment) };
+  return { settings: deepFreeze(parsed.data), apiKey };
 }
 
 /** The value of a setting as a flag gives it: YAML, as in the file. Throws a `usage` error when it is not. */
@@ -83,28 +84,30 @@ function unknownVariables(environment: Environment): string[] {
     .map((name) => `${name}: unknown variable (known are ${[...known].join(', ')})`);
 }
 
-function readApiKey(environment: Environment): string | null {
+function readApiKey(environment: Environment, problems: string[]): string | null {
   const file = environment['MIRROR_API_KEY_FILE'];
   const key = (file ? readFile(file, 'MIRROR_API_KEY_FILE') : (environment['MIRROR_API_KEY'] ?? '')).trim();
   if (/[^\x21-\x7e]/.test(key))
-    throw new AppError('the API key holds a space or another character that no key has', {
-      code: 'usage',
-      hint: `check ${file ? 'the file that MIRROR_API_KEY_FILE names' : 'MIRROR_API_KEY'}`,
-    });
+    problems.push(
+      `${file ? 'MIRROR_API_KEY_FILE' : 'MIRROR_API_KEY'}: the API key holds a space or another character that no key has`,
+    );
   return key === '' ? null : key;
 }
 
 function readYaml(path: string | URL): Tree {
-  const document = parseDocument(readFile(path, 'the configuration file'), { prettyErrors: true });
-  const [error] = document.errors;
-  if (error) {
-    const line = error.linePos?.[0].line;
-    throw new AppError(
-      `the configuration file ${String(path)} is not valid YAML${line ? ` at line ${line}` : ''} (${error.code})`,
-      { code: 'usage' },
-    );
+  const text = readFile(path, 'the configuration file');
+  let tree: unknown;
+  try {
+    tree = parse(text) ?? {};
+  } catch (error) {
+    const found =
+      error instanceof YAMLParseError
+        ? `at line ${error.linePos?.[0].line ?? '?'} (${error.code})`
+        : '(an alias that cannot be followed)';
+    throw new AppError(`the configuration file ${String(path)} is not valid YAML ${found}`, {
+      code: 'usage',
+    });
   }
-  const tree: unknown = document.toJS() ?? {};
   if (!isTree(tree))
     throw new AppError(`the configuration file ${String(path)} must be a map of settings`, { code: 'usage' });
   return tree;
@@ -124,7 +127,7 @@ function readFile(path: string | URL, what: string): string {
 /** Maps are merged, everything else is replaced. `service.recordings.query` and the like are maps too. */
 function merge(target: Tree, source: Tree): void {
   for (const [name, value] of Object.entries(source)) {
-    const existing = target[name];
+    const existing = ownValue(target, name);
     if (isTree(existing) && isTree(value)) merge(existing, value);
     else define(target, name, value);
   }
@@ -135,10 +138,17 @@ function assign(tree: Tree, path: string, value: unknown): void {
   const last = names.pop() ?? path;
   let node = tree;
   for (const name of names) {
-    if (!isTree(node[name])) define(node, name, {});
-    node = node[name] as Tree;
+    const child = ownValue(node, name);
+    const branch = isTree(child) ? child : {};
+    define(node, name, branch);
+    node = branch;
   }
   define(node, last, value);
+}
+
+/** An own property only: what `__proto__` inherits is the prototype of every object. */
+function ownValue(tree: Tree, name: string): unknown {
+  return Object.hasOwn(tree, name) ? tree[name] : undefined;
 }
 
 /** Sets an own property, whatever its name: a file may say `__proto__`. */

@@ -17,8 +17,18 @@ const baseUrl = z.string().superRefine((value, context) => {
 });
 
 const count = z.int().min(1);
-const durationMs = z.int().min(1);
-const limitWindows = z.array(z.strictObject({ requests: count, perSeconds: z.number().positive() }));
+// Node's timers wait no longer than this, and fire at once when asked to.
+const timerMsMax = 2 ** 31 - 1;
+const durationMs = z.int().min(1).max(timerMsMax);
+const limitWindows = z.array(
+  z.strictObject({
+    requests: count,
+    perSeconds: z
+      .number()
+      .positive()
+      .max(timerMsMax / 1000),
+  }),
+);
 const overlap = z.union([z.literal('auto'), z.int().min(0)]);
 const list = z.strictObject({ pageSize: count.max(10_000), overlap });
 
@@ -52,13 +62,21 @@ export const Settings = z.strictObject({
     recordings: z.strictObject({ windows: limitWindows }),
   }),
   persons: list,
-  recordings: list.extend({ query: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])) }),
+  recordings: list.extend({ retentionDays: z.number().positive().nullable(),
+    query: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])) }),
+  deletions: z.strictObject({
+    maxShare: z.number().min(0).max(1),
+    maxCount: z.int().min(0),
+    confirmations: count,
+    confirmAfterSeconds: z.number().min(0),
+  }),
   playlists: z.strictObject({ shortIds: z.array(z.union([z.string().min(1), z.int().transform(String)])) }),
   sync: z.strictObject({
     resumeHoursMax: z.number().min(0),
     headUnchangedRows: count,
     windowsMax: count,
     restartsMax: z.int().min(0),
+    roundsMax: count,
   }),
   export: z.strictObject({
     partRows: count,

@@ -21,20 +21,20 @@ export type RowReader = (row: unknown) => ReadRow | UnreadableRow;
 export function tolerantReader(resource: z.ZodObject, keyField: string): RowReader {
   const fields = Object.entries(resource.shape).map(([name, schema]) => ({ name, kind: fieldKind(schema) }));
   const known = new Set(fields.map(({ name }) => name));
+  const key = tolerantKey(fieldKind(resource.shape[keyField]));
   const tolerant = z.looseObject(
     Object.fromEntries(
-      fields.map(({ name, kind }) => [
-        name,
-        name === keyField ? tolerantKey(kind) : tolerantKinds[kind].nullish(),
-      ]),
+      fields.map(({ name, kind }) => [name, name === keyField ? key : tolerantKinds[kind].nullish()]),
     ),
   );
+  const keyOf = (row: unknown): string | null =>
+    typeof row === 'object' && row !== null ? (key.safeParse(Reflect.get(row, keyField)).data ?? null) : null;
   return (row) => {
     const parsed = tolerant.safeParse(row);
-    if (!parsed.success) return { ok: false, key: keyOf(row, keyField), reason: reasonOf(parsed.error) };
+    if (!parsed.success) return { ok: false, key: keyOf(row), reason: reasonOf(parsed.error) };
     const columns: Record<string, ColumnValue> = {};
     for (const { name, kind } of fields) columns[name] = columnValue(kind, parsed.data[name]);
-    return { ok: true, columns, extra: unknownFields(parsed.data, known) };
+    return { ok: true, columns, extra: unknownFields(row as object, known) };
   };
 }
 
@@ -47,17 +47,21 @@ const int64 = z
   .transform((value) => BigInt(value.rawJSON))
   .refine((value) => BigInt.asIntN(64, value) === value, 'beyond a 64-bit integer');
 const integer = z.union([z.int(), int64]);
-const key = z.string().min(1).max(1000);
+
+const uuid = z.guid().transform((value) => value.toLowerCase());
 
 const tolerantKinds: Record<FieldKind, z.ZodType> = {
   text: wellFormed,
-  uuid: z.guid().transform((value) => value.toLowerCase()),
+  uuid,
   integer,
   // The uuid in its place is not the integer, so the integer is unknown.
   integer_id: z.union([integer, z.guid().transform(() => null)]),
   real: z.union([
     z.number(),
-    z.custom<{ rawJSON: string }>(isRawNumber, 'not a number').transform((value) => Number(value.rawJSON)),
+    z
+      .custom<{ rawJSON: string }>(isRawNumber, 'not a number')
+      .transform((value) => Number(value.rawJSON))
+      .refine(Number.isFinite, 'beyond a double'),
   ]),
   boolean: z.boolean(),
   time: z.string().transform((value, context) => {
@@ -69,10 +73,13 @@ const tolerantKinds: Record<FieldKind, z.ZodType> = {
   json: z.unknown(),
 };
 
-function tolerantKey(kind: FieldKind): z.ZodType {
-  return kind === 'uuid'
-    ? tolerantKinds.uuid
-    : key.refine((value) => value.isWellFormed() && !value.includes('\0'), 'not a key');
+function tolerantKey(kind: FieldKind): z.ZodType<string> {
+  if (kind === 'uuid') return uuid;
+  return z
+    .string()
+    .min(1)
+    .max(1000)
+    .refine((value) => value.isWellFormed() && !value.includes('\0'), 'not a key');
 }
 
 function columnValue(kind: FieldKind, value: unknown): ColumnValue {
@@ -82,17 +89,11 @@ function columnValue(kind: FieldKind, value: unknown): ColumnValue {
   return value as ColumnValue;
 }
 
-function unknownFields(row: Record<string, unknown>, known: ReadonlySet<string>): string | null {
-  let extra: Record<string, unknown> | undefined;
-  for (const name in row) {
-    if (!known.has(name)) (extra ??= {})[name] = row[name];
-  }
-  return extra ? JSON.stringify(extra) : null;
-}
-
-function keyOf(row: unknown, keyField: string): string | null {
-  const value: unknown = typeof row === 'object' && row !== null ? Reflect.get(row, keyField) : undefined;
-  return key.safeParse(value).success ? String(value) : null;
+// Of the row as it was sent: zod drops a field named `__proto__`, and an assignment would set the prototype.
+function unknownFields(row: object, known: ReadonlySet<string>): string | null {
+  const names = Object.keys(row).filter((name) => !known.has(name));
+  if (names.length === 0) return null;
+  return JSON.stringify(Object.fromEntries(names.map((name) => [name, Reflect.get(row, name)])));
 }
 
 /** Field paths and zod's own words: they name types and rules, never a value. */

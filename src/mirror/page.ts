@@ -1,43 +1,13 @@
 import type { Database } from 'better-sqlite3';
-import type { z } from 'zod';
-import { Person, Playlist, Recording } from '../contract/resources.ts';
-import type { ColumnValue } from '../contract/tolerant-reader.ts';
-import { prepareOwnDistinctIds } from './distinct-ids.ts';
-import { prepareSavePass, type PageCounts, type PassDataset, type PassEvidence } from './passes.ts';
-import { prepareQuarantine, type QuarantinedRow } from './quarantine.ts';
-import { prepareMarkSeen, prepareUpsert, rowTable, type RowTable } from './row-table.ts';
-
-/** The mirrored resources and their keys. */
-export const mirrored = {
-  persons: { resource: Person, keyColumn: 'uuid', table: rowTable('persons', 'uuid', Person) },
-  recordings: {
-    resource: Recording,
-    keyColumn: 'id',
-    table: rowTable('recordings', 'id', Recording, ['person_uuid']),
-  },
-  playlists: {
-    resource: Playlist,
-    keyColumn: 'short_id',
-    table: rowTable('playlists', 'short_id', Playlist),
-  },
-} as const satisfies Record<PassDataset, { resource: z.ZodObject; keyColumn: string; table: RowTable }>;
-
-/** A page that may enter the mirror. */
-export type PageToCommit = {
-  rows: readonly Readonly<Record<string, ColumnValue>>[];
-  quarantined: readonly QuarantinedRow[];
-  at: string;
-};
-
-/** What a page changed. `unchangedRun` is how many rows at its end were known and unchanged. */
-export type PageOutcome = PageCounts & { unchangedRun: number };
+import { prepareSavePass, type PassDataset, type PassEvidence } from './passes.ts';
+import { prepareWriteRows, type PageOutcome, type ShownRows } from './write-rows.ts';
 
 /** What is saved of the pass with a page: the evidence so far, and where the pass goes on. */
 export type PassProgress = { evidence: PassEvidence; cursor: string };
 
 /** Commits a page. `judge` tells what is saved of the pass, given how many rows it had not seen before. */
 export type CommitPage = <T extends PassProgress>(
-  page: PageToCommit,
+  page: ShownRows,
   judge: (newRows: number) => T,
 ) => { outcome: PageOutcome; judged: T };
 
@@ -46,54 +16,15 @@ export type CommitPage = <T extends PassProgress>(
  * the pass's evidence and its cursor, all or nothing.
  */
 export function preparePageCommit(db: Database, dataset: PassDataset, passId: number): CommitPage {
-  const { table, keyColumn } = mirrored[dataset];
-  const beginUpsert = prepareUpsert(db, table);
-  const markSeen = prepareMarkSeen(db, table);
-  const ownDistinctIds = dataset === 'persons' ? prepareOwnDistinctIds(db) : undefined;
-  const quarantine = prepareQuarantine(db, dataset);
+  const writeRows = prepareWriteRows(db, dataset);
   const savePass = prepareSavePass(db, passId);
-  const appendChange = db.prepare<[string, ColumnValue, string]>(
-    /*sql*/ `INSERT INTO changes (dataset, key, op, at) VALUES (?, ?, 'upsert', ?)`,
-  );
-  /** Returns what the page changed, and how many of its rows the pass had not seen before. */
-  const writeRows = ({ rows, quarantined, at }: PageToCommit): { outcome: PageOutcome; newRows: number } => {
-    const outcome = {
-      received: rows.length + quarantined.length,
-      added: 0,
-      changed: 0,
-      quarantined: quarantined.length,
-      unchangedRun: 0,
-    };
-    const upsert = beginUpsert(passId, at);
-    for (const row of rows) {
-      const key = row[keyColumn] ?? null;
-      const change = upsert(row);
-      if (change) {
-        appendChange.run(dataset, key, at);
-        const robbed = ownDistinctIds?.(change.rowKey, distinctIdsOf(row), change.isNew, at) ?? [];
-        for (const uuid of robbed) appendChange.run(dataset, uuid, at);
-        outcome[change.isNew ? 'added' : 'changed'] += 1;
-        outcome.unchangedRun = 0;
-      } else outcome.unchangedRun += 1;
-      quarantine.release(String(key));
-    }
-    for (const row of quarantined) quarantine.add(row, passId, at);
-    // A row that cannot be read is there all the same.
-    const present = [...rows.map((row) => row[keyColumn] ?? null), ...quarantined.map((row) => row.key)];
-    return { outcome, newRows: markSeen(present, passId) };
-  };
   return (page, judge) =>
     db
       .transaction(() => {
-        const { outcome, newRows } = writeRows(page);
+        const { outcome, newRows } = writeRows(page, passId);
         const judged = judge(newRows);
         savePass(judged.evidence, outcome, judged.cursor);
         return { outcome, judged };
       })
       .immediate();
-}
-
-function distinctIdsOf(row: Readonly<Record<string, ColumnValue>>): string[] {
-  const text = row['distinct_ids'];
-  return typeof text === 'string' ? (JSON.parse(text) as string[]) : [];
 }

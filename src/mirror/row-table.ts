@@ -81,6 +81,6 @@ export function prepareMarkSeen(
 ): (keys: readonly ColumnValue[], passId: number) => number {
   const mark = db.prepare<[number, string]>(/*sql*/ `INSERT INTO ${name}_seen (row_key, pass_id)
       SELECT ${name}.row_key, ? FROM json_each(?) AS keys CROSS JOIN ${name} ON ${name}.${keyColumn} = keys.value WHERE true
-      ON CONFLICT (row_key) DO UPDATE SET pass_id = excluded.pass_id WHERE pass_id IS NOT excluded.pass_id`);
+      ON CONFLICT (row_key) DO UPDATE SET pass_id = excluded.pass_id WHERE pass_id < excluded.pass_id`);
   return (keys, passId) => mark.run(passId, JSON.stringify(keys)).changes;
 }

@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import type { ColumnValue } from '../contract/tolerant-reader.ts';
-import { mirrored } from './page.ts';
+import { mirrored } from './write-rows.ts';
 import { lastJudgedPass, type PassDataset } from './passes.ts';
 
 /** The datasets that are published, and the list whose pass vouches for each. */

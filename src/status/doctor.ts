@@ -1,5 +1,7 @@
-import { existsSync, statfsSync } from 'node:fs';
+import { accessSync, constants, existsSync, statSync, statfsSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { AppError } from '../core/errors.ts';
+import { explainStorageError } from '../core/storage-error.ts';
 import type { Settings } from '../config/settings.ts';
 import type { Service } from '../client/service.ts';
 import { databasePath, type Database } from '../mirror/database.ts';
@@ -27,6 +29,7 @@ export async function examine({
   signal,
 }: DoctorParts): Promise<Finding[]> {
   const { dataDir } = settings;
+  const attempt: Attempt = (check, run) => attemptIn(dataDir, check, run);
   const hasMirror = existsSync(databasePath(dataDir));
   const noMirror: Finding = {
     check: 'mirror',
@@ -35,6 +38,7 @@ export async function examine({
   };
   return [
     { check: 'configuration', state: 'ok', detail: 'every setting is known and valid' },
+    await attempt('data folder', () => folderUse(dataDir)),
     await attempt('disk', () => diskSpace(dataDir)),
     hasMirror ? await attempt('mirror', () => checkDatabase(openReader())) : noMirror,
     await attempt('snapshots', async () => {
@@ -49,11 +53,12 @@ export async function examine({
         );
       return `${files} published files, ${bytes} bytes, all as their manifests say`;
     }),
-    ...(await examineService(settings, openService, signal)),
+    ...(await examineService(attempt, settings, openService, signal)),
   ];
 }
 
 async function examineService(
+  attempt: Attempt,
   settings: Settings,
   openService: () => Service,
   signal: AbortSignal,
@@ -87,8 +92,20 @@ async function examineService(
   return findings;
 }
 
+/** Whether the data folder, or the folder that it will be made in, may be written. */
+function folderUse(dataDir: string): string {
+  const folder = nearestPath(dataDir);
+  if (!statSync(folder).isDirectory())
+    throw new AppError(`${folder} is a file`, {
+      code: 'storage',
+      hint: 'set dataDir (MIRROR_DATA_DIR) to a folder, or to a path where one can be made',
+    });
+  accessSync(folder, constants.W_OK | constants.X_OK);
+  return folder === dataDir ? `${dataDir} may be written` : `${dataDir} is not there yet; \`sync\` makes it`;
+}
+
 function diskSpace(dataDir: string): string {
-  const { bavail, bsize } = statfsSync(existsSync(dataDir) ? dataDir : '.');
+  const { bavail, bsize } = statfsSync(nearestPath(dataDir));
   const free = bavail * bsize;
   if (free < diskFreeMin)
     throw new AppError(`only ${Math.round(free / 1e6)} MB are free`, {
@@ -98,10 +115,22 @@ function diskSpace(dataDir: string): string {
   return `${Math.round(free / 1e9)} GB free`;
 }
 
-async function attempt(check: string, run: () => string | Promise<string>): Promise<Finding> {
+/** The path itself, or the nearest one above it that is there. */
+function nearestPath(path: string): string {
+  return existsSync(path) ? path : nearestPath(dirname(path));
+}
+
+type Attempt = (check: string, run: () => string | Promise<string>) => Promise<Finding>;
+
+async function attemptIn(
+  dataDir: string,
+  check: string,
+  run: () => string | Promise<string>,
+): Promise<Finding> {
   try {
     return { check, state: 'ok', detail: await run() };
-  } catch (error) {
+  } catch (thrown) {
+    const error = explainStorageError(thrown, dataDir) ?? thrown;
     if (!(error instanceof AppError) || error.code === 'interrupted') throw error;
     return {
       check,

@@ -1,13 +1,15 @@
-import { z } from 'zod';
 import { isoTime, type Clock } from '../core/clock.ts';
 import { Person, Recording } from '../contract/resources.ts';
 import { tolerantReader } from '../contract/tolerant-reader.ts';
 import type { Service } from '../client/service.ts';
 import type { Settings } from '../config/settings.ts';
 import type { Database } from '../mirror/database.ts';
-import { mirrored, preparePageCommit } from '../mirror/page.ts';
+import { preparePageCommit } from '../mirror/page.ts';
+import { nominateSuspects } from '../mirror/suspects.ts';
+import { mirrored } from '../mirror/write-rows.ts';
 import { findUnfinishedPass, finishPass, startPass, type Pass, type PassMode } from '../mirror/passes.ts';
 import { readPage, type WalkedList } from './page.ts';
+import { personUuidOf } from './person-of-recording.ts';
 import { walk, type WalkProgress } from './walk.ts';
 import { beginWalk, type WalkPlan, type WalkState, type Window } from './walk-plan.ts';
 
@@ -28,8 +30,6 @@ export type SyncListParts = {
   onProgress: (progress: WalkProgress) => void;
 };
 
-const RowWithPerson = z.object({ person: z.object({ uuid: z.guid() }) });
-
 const lists: Record<ListDataset, WalkedList> = {
   persons: {
     keyColumn: mirrored.persons.keyColumn,
@@ -40,14 +40,14 @@ const lists: Record<ListDataset, WalkedList> = {
     keyColumn: mirrored.recordings.keyColumn,
     timeColumn: 'start_time',
     read: tolerantReader(Recording, mirrored.recordings.keyColumn),
-    derive: (row) => {
-      const known = RowWithPerson.safeParse(row);
-      return { person_uuid: known.success ? known.data.person.uuid.toLowerCase() : null };
-    },
+    derive: (row) => ({ person_uuid: personUuidOf(row) }),
   },
 };
 
-/** Makes one pass over a list and returns it, ended, with its verdict. */
+/**
+ * Makes one pass over a list and returns it, ended, with its verdict. Only a complete pass nominates the rows that it
+ * did not see.
+ */
 export async function syncList(parts: SyncListParts): Promise<Pass> {
   const { dataset, mode, db, service, settings, clock, signal, onProgress } = parts;
   const list = lists[dataset];
@@ -80,7 +80,14 @@ export async function syncList(parts: SyncListParts): Promise<Pass> {
     },
     state,
   );
-  return finishPass(db, passId, reason, isoTime(clock.now()));
+  const at = isoTime(clock.now());
+  return db
+    .transaction(() => {
+      const pass = finishPass(db, passId, reason, at);
+      if (pass.verdict === 'complete') nominateSuspects(db, dataset, passId, at);
+      return pass;
+    })
+    .immediate();
 }
 
 function planOf(settings: Settings, dataset: ListDataset): WalkPlan {

@@ -1,5 +1,5 @@
 import { AppError } from '../core/errors.ts';
-import type { PageOutcome } from '../mirror/page.ts';
+import type { PageOutcome } from '../mirror/write-rows.ts';
 import type { IncompleteReason } from '../mirror/passes.ts';
 import type { Page } from './page.ts';
 import {

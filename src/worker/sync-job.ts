@@ -1,6 +1,7 @@
 import type { Service } from '../client/service.ts';
 import type { PassDataset, PassMode } from '../mirror/passes.ts';
 import { reportPass, type PassReport } from '../sync/pass-report.ts';
+import { reconcileAbsence, type AbsenceResult } from '../sync/absence.ts';
 import { syncList } from '../sync/sync-list.ts';
 import { syncPlaylists } from '../sync/sync-playlists.ts';
 import type { JobSurroundings } from './job-parts.ts';
@@ -10,9 +11,18 @@ import { runJob, type JobResult } from './run-job.ts';
 export type SyncJob = { datasets: readonly PassDataset[]; mode: PassMode; resume: boolean };
 
 /** The passes that were made. A head pass never proves completeness, so it is done, not incomplete. */
-export type SyncJobResult = JobResult & { passes: PassReport[]; membershipsTold: number | null };
+export type SyncJobResult = JobResult & {
+  passes: PassReport[];
+  /** How many playlists the service told the recordings of; null when none was asked for. */
+  membershipsTold: number | null;
+  /** What came of rows that the service no longer shows; null when no pass could judge them. */
+  absence: AbsenceResult | null;
+};
 
-/** Makes one pass over each of the lists, one after the other, as one run. */
+/**
+ * Makes one pass over each of the lists, one after the other, as one run, and takes the rows that complete passes did
+ * not see as far as they can go now.
+ */
 export function runSyncJob(
   around: JobSurroundings & { service: Service },
   job: SyncJob,
@@ -54,8 +64,12 @@ export function runSyncJob(
         );
       }
     }
+    const canJudge = passes.some(({ verdict, dataset }) => verdict === 'complete' && dataset !== 'playlists');
+    const absence = canJudge ? await reconcileAbsence({ db, service, settings, clock, signal }) : null;
     const isIncomplete = passes.some(({ verdict, reason }) => verdict !== 'complete' && reason !== 'head');
+    const isHeld = absence !== null && absence.held.length > 0;
     const counts = Object.fromEntries(passes.map((pass) => [pass.dataset, pass.rowsReceived]));
-    return { outcome: isIncomplete ? 'incomplete' : 'done', counts, passes, membershipsTold };
+    const outcome = isIncomplete ? 'incomplete' : isHeld ? 'held' : 'done';
+    return { outcome, counts, passes, membershipsTold, absence };
   });
 }

@@ -14,6 +14,23 @@ CREATE TABLE changes (
   at TEXT NOT NULL
 ) STRICT;
 
+CREATE TABLE deletion_plans (
+  plan TEXT PRIMARY KEY,
+  dataset TEXT NOT NULL CHECK (dataset IN ('persons', 'recordings')),
+  rows INTEGER NOT NULL,
+  rows_total INTEGER NOT NULL,
+  held_at TEXT NOT NULL,
+  approved_at TEXT
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE deletions (
+  seq INTEGER PRIMARY KEY,
+  dataset TEXT NOT NULL CHECK (dataset IN ('persons', 'recordings')),
+  key TEXT NOT NULL,
+  reason TEXT NOT NULL CHECK (reason IN ('deleted', 'merged', 'expired')),
+  deleted_at TEXT NOT NULL
+) STRICT;
+
 CREATE TABLE distinct_id_owners (
   person_row_key INTEGER NOT NULL,
   distinct_id TEXT NOT NULL,
@@ -153,6 +170,17 @@ CREATE TABLE runs (
 
 CREATE TABLE schema_migrations
       (version INTEGER PRIMARY KEY, name TEXT NOT NULL, digest TEXT NOT NULL, applied_at TEXT NOT NULL) STRICT;
+
+CREATE TABLE suspects (
+  dataset TEXT NOT NULL CHECK (dataset IN ('persons', 'recordings')),
+  row_key INTEGER NOT NULL,
+  nominated_pass INTEGER NOT NULL,
+  nominated_at TEXT NOT NULL,
+  confirmations INTEGER NOT NULL DEFAULT 0,
+  confirmed_at TEXT,
+  plan TEXT REFERENCES deletion_plans (plan),
+  PRIMARY KEY (dataset, row_key)
+) STRICT, WITHOUT ROWID;
 
 CREATE VIEW person_distinct_ids AS
 SELECT distinct_id_owners.distinct_id, persons.uuid AS person_uuid

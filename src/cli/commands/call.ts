@@ -1,6 +1,6 @@
-import { Argument, InvalidArgumentError, type Command } from 'commander';
+import { Argument, type Command } from 'commander';
 import type { z } from 'zod';
-import { stringifyExactJson } from '../../core/exact-json.ts';
+import { parseExactJson, stringifyExactJson } from '../../core/exact-json.ts';
 import { AppError } from '../../core/errors.ts';
 import { endpointNames, endpoints, type Endpoint, type EndpointName } from '../../contract/endpoints.ts';
 import { runCommand } from '../command.ts';
@@ -29,6 +29,8 @@ Examples:
       runCommand(context, command, async (app) => {
         const { param = [], body } = command.opts<CallFlags>();
         const { params, query } = readParameters(endpoints[name], Object.fromEntries(param));
+        if (body !== undefined && endpoints[name].body === null)
+          throw new AppError(`${name} takes no body`, { code: 'usage', hint: 'leave --body out' });
         // The table's types cannot follow a name that is only known now; the row's own schemas have checked both.
         const args = { params: params as never, query: query as never, body, signal: context.signal };
         const reply = await app.service().call(name, args);
@@ -51,6 +53,12 @@ function readParameters(
     throw new AppError(`the endpoint has no parameter ${unknown.join(', ')}`, {
       code: 'usage',
       hint: `it takes ${[...inPath, ...inQuery].join(', ') || 'none'}`,
+    });
+  const missing = inPath.filter((name) => !(name in given));
+  if (missing.length > 0)
+    throw new AppError(`the endpoint needs ${missing.join(', ')}`, {
+      code: 'usage',
+      hint: `add ${missing.map((name) => `--param ${name}=…`).join(' ')}`,
     });
   return { params: checked(endpoint.params, given, inPath), query: checked(endpoint.query, given, inQuery) };
 }
@@ -89,13 +97,16 @@ function endpointTable(): string {
 }
 
 function collectParameter(text: string, earlier: [string, string][] = []): [string, string][] {
-  return [...earlier, splitPair(text)];
+  return [...earlier, splitPair('--param', text)];
 }
 
 function parseBody(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseExactJson(text);
   } catch {
-    throw new InvalidArgumentError('it is not valid JSON');
+    throw new AppError('--body is not valid JSON', {
+      code: 'usage',
+      hint: `put it in single quotes: --body '{"name":"…"}'`,
+    });
   }
 }

@@ -1,16 +1,18 @@
-import { mkdtempSync } from 'node:fs';
+import { existsSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { z } from 'zod';
 import { createApp, type App } from '../../app.ts';
 import type { Service } from '../../client/service.ts';
+import { AppError } from '../../core/errors.ts';
+import { databasePath } from '../../mirror/database.ts';
 import { queryMirror } from '../../mirror/query.ts';
 import { startSandbox, type Sandbox } from '../../sandbox/sandbox.ts';
 import { readCurrent } from '../../snapshot/manifest.ts';
 import { queryParquet } from '../../snapshot/read-parquet.ts';
 import { gatherStatus } from '../../status/report.ts';
-import { printResult, type CommandResult } from '../command.ts';
+import { printResult, withApp, type CommandResult } from '../command.ts';
 import type { CommandContext } from '../context.ts';
 import { formatBytes, formatCount, formatDuration } from '../format.ts';
 import { settingsFlags, type GlobalOptions } from '../global-options.ts';
@@ -30,32 +32,39 @@ export function addDemoCommand(program: Command, context: CommandContext): void 
     .action(async (_options: unknown, command: Command) => {
       const flags = command.optsWithGlobals<GlobalOptions>();
       const dataDir = flags.dataDir ?? mkdtempSync(join(tmpdir(), 'analytics-mirror-demo-'));
+      // People who do not exist must not get among people who do.
+      if (existsSync(databasePath(dataDir)))
+        throw new AppError(`the demo wants a fresh folder, and this one has a mirror: ${dataDir}`, {
+          code: 'usage',
+          hint: 'name another --data-dir, or none for a temporary folder',
+        });
       const say = (line: string): void => void context.stderr.write(`${line}\n`);
       const since = stopwatch();
       const sandbox = await startSandbox({ persons, recordings, seed: 1, port: 0 });
       say(
         `served   ${formatCount(persons)} persons and ${formatCount(recordings)} recordings at ${sandbox.url} (${since()})`,
       );
-      const app = createApp(
-        demoSurroundings(context, sandbox),
-        settingsFlags({ ...flags, dataDir, set: demoSettings(sandbox) }),
-      );
       try {
-        const { passes } = await syncNow(app, context, {
-          datasets: ['persons', 'recordings', 'playlists'],
-          mode: 'full',
-          resume: true,
+        const app = createApp(
+          demoSurroundings(context, sandbox),
+          settingsFlags({ ...flags, dataDir, set: [...demoSettings(sandbox), ...(flags.set ?? [])] }),
+        );
+        await withApp(app, async () => {
+          const { passes } = await syncNow(app, context, {
+            datasets: ['persons', 'recordings', 'playlists'],
+            mode: 'full',
+            resume: true,
+          });
+          say(
+            `synced   ${passes.map(({ dataset, verdict }) => `${dataset} ${verdict}`).join(', ')} (${since()})`,
+          );
+          const { snapshots } = await exportNow(app, context, ['persons', 'recordings', 'distinct_ids']);
+          say(
+            `exported ${snapshots.map(({ dataset, rows }) => `${formatCount(rows)} ${dataset}`).join(', ')} (${since()})`,
+          );
+          printResult(context, command, await describe(app));
         });
-        say(
-          `synced   ${passes.map(({ dataset, verdict }) => `${dataset} ${verdict}`).join(', ')} (${since()})`,
-        );
-        const { snapshots } = await exportNow(app, context, ['persons', 'recordings', 'distinct_ids']);
-        say(
-          `exported ${snapshots.map(({ dataset, rows }) => `${formatCount(rows)} ${dataset}`).join(', ')} (${since()})`,
-        );
-        printResult(context, command, await describe(app));
       } finally {
-        await app.close();
         await sandbox.close();
       }
     });

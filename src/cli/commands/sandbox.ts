@@ -27,7 +27,7 @@ export function addSandboxCommand(program: Command, context: CommandContext): vo
     .option('--persons <count>', 'persons to generate', wholeNumber, 1000)
     .option('--recordings <count>', 'recordings to generate', wholeNumber, 200)
     .option('--seed <number>', 'the same seed gives the same data', wholeNumber, 1)
-    .option('--port <number>', 'where to listen; 0 takes any free port', wholeNumber, 0)
+    .option('--port <number>', 'where to listen; 0 takes any free port', portNumber, 0)
     .option('--dir <folder>', 'keep the data in a folder instead of in memory')
     .option('--churn <rate>', 'change persons while they are paged')
     .option('--faults <kind>', 'answer with faults')
@@ -86,4 +86,10 @@ function refuseUnknown({ profile, churn, faults, rate }: SandboxFlags): void {
 function wholeNumber(text: string): number {
   if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('write a whole number');
   return Number(text);
+}
+
+function portNumber(text: string): number {
+  const port = wholeNumber(text);
+  if (port > 65_535) throw new InvalidArgumentError('a port is at most 65535');
+  return port;
 }

@@ -1,7 +1,9 @@
 import { Argument, Option, type Command } from 'commander';
 import type { App } from '../../app.ts';
+import { AppError } from '../../core/errors.ts';
 import { passDatasets, type PassDataset, type PassMode } from '../../mirror/passes.ts';
 import { runSyncJob, type SyncJob, type SyncJobResult } from '../../worker/sync-job.ts';
+import { absenceText } from '../absence-text.ts';
 import { runCommand } from '../command.ts';
 import type { CommandContext } from '../context.ts';
 import { exitCodes } from '../exit-code.ts';
@@ -16,7 +18,10 @@ export function addSyncCommand(program: Command, context: CommandContext): void 
     .command('sync')
     .description('bring the mirror up to date: one pass over each list')
     .addArgument(
-      new Argument('[datasets...]', 'which lists; all three when none is named').choices(passDatasets),
+      new Argument(
+        '[datasets...]',
+        'which lists; persons, recordings and the configured playlists when none is named',
+      ).choices(passDatasets),
     )
     .addOption(
       new Option('--mode <mode>', 'full walks to the end, head stops at known unchanged rows')
@@ -41,14 +46,22 @@ Examples:
     .action((datasets: PassDataset[], _options: unknown, command: Command) => {
       const { mode, fresh } = command.opts<SyncFlags>();
       return runCommand(context, command, async (app) => {
+        if (datasets.includes('playlists') && app.settings.playlists.shortIds.length === 0)
+          throw new AppError('no playlist is configured', {
+            code: 'usage',
+            hint: "name them by short id: --set 'playlists.shortIds=[…]'; the service has no list of them",
+          });
         const result = await syncNow(app, context, {
           datasets: datasets.length > 0 ? datasets : defaultDatasets(app),
           mode,
           resume: fresh !== true,
         });
-        if (result.outcome === 'incomplete') context.setExitCode(exitCodes.incomplete);
-        const { outcome, passes, membershipsTold } = result;
-        return { json: { outcome, passes, membershipsTold }, text: passTable(passes) };
+        if (result.outcome !== 'done') context.setExitCode(exitCodes.incomplete);
+        const { outcome, passes, membershipsTold, absence } = result;
+        return {
+          json: { outcome, passes, membershipsTold, absence },
+          text: passTable(passes) + (absence ? absenceText(absence) : ''),
+        };
       });
     });
 }

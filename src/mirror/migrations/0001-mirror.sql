@@ -124,6 +124,39 @@ CREATE TABLE persons_seen (row_key INTEGER PRIMARY KEY, pass_id INTEGER NOT NULL
 CREATE TABLE recordings_seen (row_key INTEGER PRIMARY KEY, pass_id INTEGER NOT NULL) STRICT;
 CREATE TABLE playlists_seen (row_key INTEGER PRIMARY KEY, pass_id INTEGER NOT NULL) STRICT;
 
+-- A batch of absent rows that is too large to be believed: it waits for a person. plan: digest of dataset and keys.
+CREATE TABLE deletion_plans (
+  plan TEXT PRIMARY KEY,
+  dataset TEXT NOT NULL CHECK (dataset IN ('persons', 'recordings')),
+  rows INTEGER NOT NULL,
+  rows_total INTEGER NOT NULL,
+  held_at TEXT NOT NULL,
+  approved_at TEXT
+) STRICT, WITHOUT ROWID;
+
+-- Rows that a complete pass did not see, until the service has been asked for each of them. Absence only nominates:
+-- confirmations counts how often the service said that it has no such row, confirmed_at when it last did. plan: the
+-- batch that they are held in.
+CREATE TABLE suspects (
+  dataset TEXT NOT NULL CHECK (dataset IN ('persons', 'recordings')),
+  row_key INTEGER NOT NULL,
+  nominated_pass INTEGER NOT NULL,
+  nominated_at TEXT NOT NULL,
+  confirmations INTEGER NOT NULL DEFAULT 0,
+  confirmed_at TEXT,
+  plan TEXT REFERENCES deletion_plans (plan),
+  PRIMARY KEY (dataset, row_key)
+) STRICT, WITHOUT ROWID;
+
+-- What has left the mirror and why, for those who have to delete their copies too.
+CREATE TABLE deletions (
+  seq INTEGER PRIMARY KEY,
+  dataset TEXT NOT NULL CHECK (dataset IN ('persons', 'recordings')),
+  key TEXT NOT NULL,
+  reason TEXT NOT NULL CHECK (reason IN ('deleted', 'merged', 'expired')),
+  deleted_at TEXT NOT NULL
+) STRICT;
+
 -- What changed when, in order: keys only, no payload.
 CREATE TABLE changes (
   seq INTEGER PRIMARY KEY,

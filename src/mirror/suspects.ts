@@ -1,0 +1,113 @@
+import type { Database } from 'better-sqlite3';
+import { z } from 'zod';
+
+/** The datasets whose absent rows are asked for. */
+export type AbsenceDataset = 'persons' | 'recordings';
+
+const Suspect = z.object({
+  rowKey: z.int(),
+  nominatedPass: z.int(),
+  confirmations: z.int(),
+  confirmedAt: z.string().nullable(),
+  plan: z.string().nullable(),
+  isApproved: z.int().transform((value) => value === 1),
+  key: z.string(),
+  id: z.union([z.int(), z.string()]).nullable(),
+  distinctIds: z.string().nullable(),
+});
+
+/** A row that a complete pass did not see, and what is known of it. `distinctIds` is JSON text. */
+export type Suspect = z.infer<typeof Suspect>;
+
+/** How each dataset's rows are known to the service. */
+const known: Record<AbsenceDataset, { key: string; id: string; distinctIds: string }> = {
+  persons: { key: 'uuid', id: 'id', distinctIds: 'distinct_ids' },
+  recordings: { key: 'id', id: 'id', distinctIds: 'NULL' },
+};
+
+/**
+ * Nominates the rows that a complete pass, and every later one, did not see. Of recordings only those that began since
+ * the oldest one that the pass saw: the list may show the latest only. Returns how many were nominated.
+ */
+export function nominateSuspects(db: Database, dataset: AbsenceDataset, passId: number, at: string): number {
+  const inList =
+    dataset === 'persons'
+      ? /*sql*/ `1`
+      : /*sql*/ `start_time >= (SELECT min(start_time) FROM recordings JOIN recordings_seen USING (row_key)
+          WHERE pass_id = @passId)`;
+  return db
+    .prepare(/*sql*/ `INSERT OR IGNORE INTO suspects (dataset, row_key, nominated_pass, nominated_at)
+        SELECT @dataset, row_key, @passId, @at FROM ${dataset} JOIN ${dataset}_seen USING (row_key)
+        WHERE pass_id < @passId AND ${inList}`)
+    .run({ dataset, passId, at }).changes;
+}
+
+/** Lets go of suspects that a pass has seen since they were nominated. Returns how many. */
+export function releaseSeenSuspects(db: Database, dataset: AbsenceDataset): number {
+  return db
+    .prepare(/*sql*/ `DELETE FROM suspects WHERE dataset = ? AND EXISTS
+        (SELECT 1 FROM ${dataset}_seen AS seen WHERE seen.row_key = suspects.row_key AND pass_id >= nominated_pass)`)
+    .run(dataset).changes;
+}
+
+/** Every suspect of a dataset, in the order of their keys. */
+export function listSuspects(db: Database, dataset: AbsenceDataset): Suspect[] {
+  const { key, id, distinctIds } = known[dataset];
+  return db
+    .prepare(/*sql*/ `SELECT row_key AS rowKey, nominated_pass AS nominatedPass, confirmations, confirmed_at AS confirmedAt,
+          plan, approved_at IS NOT NULL AS isApproved, ${key} AS key, ${id} AS id, ${distinctIds} AS distinctIds
+        FROM suspects JOIN ${dataset} USING (row_key) LEFT JOIN deletion_plans USING (plan)
+        WHERE suspects.dataset = ? ORDER BY ${key}`)
+    .all(dataset)
+    .map((row) => Suspect.parse(row));
+}
+
+/** Notes that the service once more said that it has no such row. */
+export function confirmSuspect(db: Database, dataset: AbsenceDataset, rowKey: number, at: string): void {
+  db.prepare(
+    /*sql*/ `UPDATE suspects SET confirmations = confirmations + 1, confirmed_at = ? WHERE dataset = ? AND row_key = ?`,
+  ).run(at, dataset, rowKey);
+}
+
+/** A batch that waits for a person. */
+export type HeldPlan = {
+  plan: string;
+  dataset: AbsenceDataset;
+  rows: number;
+  rowsTotal: number;
+  heldAt: string;
+};
+
+/** Holds suspects in a plan, which replaces the ones that they were held in before. */
+export function holdSuspects(db: Database, held: HeldPlan, rowKeys: readonly number[]): void {
+  db.transaction(() => {
+    db.prepare(/*sql*/ `INSERT OR IGNORE INTO deletion_plans (plan, dataset, rows, rows_total, held_at)
+        VALUES (@plan, @dataset, @rows, @rowsTotal, @heldAt)`).run(held);
+    db.prepare(
+      /*sql*/ `UPDATE suspects SET plan = ? WHERE dataset = ? AND row_key IN (SELECT value FROM json_each(?))`,
+    ).run(held.plan, held.dataset, JSON.stringify(rowKeys));
+  }).immediate();
+}
+
+/** The plans that wait for a person and still hold a row. */
+export function listHeldPlans(db: Database): HeldPlan[] {
+  return db
+    .prepare<
+      [],
+      HeldPlan
+    >(/*sql*/ `SELECT plan, deletion_plans.dataset, count(*) AS rows, rows_total AS rowsTotal, held_at AS heldAt
+        FROM deletion_plans JOIN suspects USING (plan) WHERE approved_at IS NULL GROUP BY plan ORDER BY held_at, plan`)
+    .all();
+}
+
+/** Lets the rows of a held plan go on. Returns whether there is such a plan. */
+export function approvePlan(db: Database, plan: string, at: string): boolean {
+  const approve = db.prepare(/*sql*/ `UPDATE deletion_plans SET approved_at = coalesce(approved_at, ?)
+      WHERE plan = ? AND EXISTS (SELECT 1 FROM suspects WHERE suspects.plan = deletion_plans.plan)`);
+  return approve.run(at, plan).changes === 1;
+}
+
+/** Lets go of a suspect: it has been shown again. */
+export function acquitSuspect(db: Database, dataset: AbsenceDataset, rowKey: number): void {
+  db.prepare(/*sql*/ `DELETE FROM suspects WHERE dataset = ? AND row_key = ?`).run(dataset, rowKey);
+}

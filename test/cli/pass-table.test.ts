@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest';
+import { passTable } from '../../src/cli/pass-table.ts';
+import type { PassReport } from '../../src/sync/pass-report.ts';
+
+const pass: PassReport = {
+  id: 1,
+  dataset: 'persons',
+  mode: 'full',
+  verdict: 'complete',
+  reason: null,
+  startedAt: '2026-01-01T00:00:00.000Z',
+  finishedAt: '2026-01-01T00:01:00.000Z',
+  windows: 1021,
+  seams: 1020,
+  stepBacks: 2,
+  restarts: 0,
+  rounds: 1,
+  rowsReceived: 1_020_400,
+  rowsAdded: 10,
+  rowsChanged: 20,
+  rowsQuarantined: 3,
+  countReported: null,
+  assumptions: { newestFirst: true },
+};
+
+test('a pass is a line with its verdict and the reason against it', () => {
+  const unfinished: PassReport = { ...pass, mode: 'head', verdict: 'running', finishedAt: null };
+  const incomplete: PassReport = { ...pass, verdict: 'incomplete', reason: 'seam_not_joined' };
+  const cells = passTable([pass, incomplete, unfinished])
+    .trimEnd()
+    .split('\n')
+    .map((line) => line.split(/ {2,}/));
+  expect(cells).toEqual([
+    ['pass', 'verdict', 'rows', 'new', 'changed', 'quarantined', 'pages', 'step-backs', 'ended'],
+    ['persons full', 'complete', '1,020,400', '10', '20', '3', '1,021', '2', '2026-01-01 00:01:00 UTC'],
+    [
+      'persons full',
+      'incomplete (seam not joined)',
+      '1,020,400',
+      '10',
+      '20',
+      '3',
+      '1,021',
+      '2',
+      '2026-01-01 00:01:00 UTC',
+    ],
+    ['persons head', 'running', '1,020,400', '10', '20', '3', '1,021', '2', 'running'],
+  ]);
+});

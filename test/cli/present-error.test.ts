@@ -1,0 +1,34 @@
+import { expect, test } from 'vitest';
+import { explainError, presentError } from '../../src/cli/present-error.ts';
+import { AppError } from '../../src/core/errors.ts';
+
+test('one of our errors is shown with its hint, or null', () => {
+  expect(presentError(new AppError('sync failed', { code: 'service', hint: 'try again' }))).toEqual({
+    code: 'service',
+    message: 'sync failed',
+    hint: 'try again',
+  });
+  expect(presentError(new AppError('no', { code: 'held' })).hint).toBeNull();
+});
+
+test.for([
+  [new TypeError('ada@example.com is undefined'), 'TypeError'],
+  ['ada@example.com', 'an unknown error'],
+  [undefined, 'an unknown error'],
+] as const)('of another error only the name is shown', ([thrown, name]) => {
+  const shown = presentError(thrown);
+  expect(shown).toMatchObject({ code: 'unexpected', message: `this should not have happened (${name})` });
+  expect(JSON.stringify(shown)).not.toContain('ada');
+});
+
+test('a full disk is explained, one of our errors and a bug are left as they are', () => {
+  const full = Object.assign(new Error('no space'), { code: 'ENOSPC' });
+  expect(explainError(full, '/data')).toMatchObject({
+    code: 'storage',
+    message: 'the disk is full (ENOSPC): /data',
+  });
+  const ours = new AppError('ours', { code: 'held', cause: full });
+  expect(explainError(ours, '/data')).toBe(ours);
+  const bug = new TypeError('bug');
+  expect(explainError(bug, '/data')).toBe(bug);
+});

@@ -1,0 +1,78 @@
+import { Writable } from 'node:stream';
+import { expect, test } from 'vitest';
+import { progressLine, reportProgress } from '../../src/cli/progress.ts';
+
+test.for([
+  [
+    { label: 'persons', done: 500, total: 1000, elapsedMs: 1000 },
+    'persons  ████████████░░░░░░░░░░░░  500 of 1,000  500/s  1.0 s left',
+  ],
+  [
+    { label: 'persons', done: 0, total: 1000, elapsedMs: 0 },
+    'persons  ░░░░░░░░░░░░░░░░░░░░░░░░  0 of 1,000  0/s',
+  ],
+  [
+    { label: 'persons', done: 1200, total: 1000, elapsedMs: 2000 },
+    'persons  ████████████████████████  1,200 of 1,000  600/s  0.0 s left',
+  ],
+  [{ label: 'persons', done: 1200, total: null, elapsedMs: 2000 }, 'persons  1,200 rows  600/s'],
+  [{ label: 'persons', done: 0, total: 0, elapsedMs: 5 }, 'persons  0 rows  0/s'],
+] as const)('%j', ([state, line]) => {
+  expect(progressLine(state)).toBe(line);
+});
+
+/** A context whose standard error is kept. */
+function surroundings(isTerminal: boolean, terminalColumns = 80) {
+  const written: string[] = [];
+  const stream = new Writable({
+    write: (chunk: Buffer, _encoding, done) => {
+      written.push(chunk.toString());
+      done();
+    },
+  });
+  const context = {
+    environment: {},
+    stdout: stream,
+    stderr: stream,
+    isTerminal,
+    terminalColumns,
+    signal: new AbortController().signal,
+    setExitCode: () => undefined,
+  };
+  return { context, written };
+}
+
+const clearLine = '\r\u001B[2K';
+
+test('where there is no terminal, nothing is written', async () => {
+  const { context, written } = surroundings(false);
+  await expect(
+    reportProgress(context, async (onProgress) => onProgress('persons', 1, 2)),
+  ).resolves.toBeUndefined();
+  expect(written).toEqual([]);
+});
+
+test('a new part is drawn at once, soon after it nothing, and the line is cleared at the end', async () => {
+  const { context, written } = surroundings(true);
+  const result = await reportProgress(context, async (onProgress) => {
+    for (let done = 0; done < 5; done += 1) onProgress('persons', done, 10);
+    onProgress('recordings', 0, null);
+    return 'done';
+  });
+  expect(result).toBe('done');
+  expect(written).toEqual([
+    `${clearLine}persons  ░░░░░░░░░░░░░░░░░░░░░░░░  0 of 10  0/s`,
+    `${clearLine}recordings  0 rows  0/s`,
+    clearLine,
+  ]);
+});
+
+test('a line never fills the terminal, and is cleared when the work fails', async () => {
+  const { context, written } = surroundings(true, 10);
+  const failing = reportProgress(context, async (onProgress) => {
+    onProgress('persons', 1, 10);
+    throw new Error('failed');
+  });
+  await expect(failing).rejects.toThrow('failed');
+  expect(written).toEqual([`${clearLine}persons  `, clearLine]);
+});

@@ -1,0 +1,49 @@
+import stringWidth from 'string-width';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { formatTable } from '../../src/cli/table.ts';
+
+const columns = [{ heading: 'name' }, { heading: 'rows', align: 'right' as const }, { heading: 'state' }];
+
+test('columns are as wide as their widest cell, and aligned', () => {
+  expect(
+    formatTable(columns, [
+      ['persons', '1', 'ok'],
+      ['x', '12,000', 'failed'],
+    ]),
+  ).toBe(['name       rows  state', 'persons       1  ok', 'x        12,000  failed', ''].join('\n'));
+});
+
+test('without rows there are the headings', () => {
+  expect(formatTable(columns, [])).toBe('name  rows  state\n');
+});
+
+test('wide and combining characters take the room that they take on a terminal', () => {
+  const lines = formatTable(
+    [{ heading: 'a' }, { heading: 'b' }],
+    [
+      ['日本', '|'],
+      ['e\u0301', '|'],
+      ['👩‍👩‍👧', '|'],
+    ],
+  ).split('\n');
+  expect(lines.slice(1, 4).map((line) => stringWidth(line))).toEqual([7, 7, 7]);
+});
+
+test('missing cells are empty', () => {
+  expect(formatTable(columns, [['x']])).toBe('name  rows  state\nx\n');
+});
+
+test('no cell can move the cursor or begin a line', () => {
+  fc.assert(
+    fc.property(fc.array(fc.string({ unit: 'binary', maxLength: 8 }), { maxLength: 4 }), (cells) => {
+      const text = formatTable(
+        [{ heading: 'a' }],
+        [...cells.map((cell) => [cell]), ['\u001B[2J\r\n\t\u009B']],
+      );
+      expect(text.split('\n')).toHaveLength(cells.length + 3);
+      expect(text.replaceAll('\n', '')).not.toMatch(/\p{Cc}/u);
+    }),
+    { numRuns: 300 },
+  );
+});

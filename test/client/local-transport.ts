@@ -1,0 +1,40 @@
+import { onTestFinished } from 'vitest';
+import { openTransport, type Transport, type TransportLimits } from '../../src/client/transport.ts';
+import { localServer, type Answerer } from './local-server.ts';
+
+/** The key that `transportTo` sends. */
+export const apiKey = 'phx_secret_key';
+const limits: TransportLimits = {
+  connectTimeoutMs: 5000,
+  headersTimeoutMs: 5000,
+  bodyTimeoutMs: 5000,
+  totalTimeoutMs: 20_000,
+  bodyBytesMax: 1_000_000,
+};
+
+/** A transport to a local server that answers as told, closed when the test has ended. */
+export async function transportTo(
+  answer: Answerer,
+  changed: Partial<TransportLimits> = {},
+  connections = 1,
+): Promise<Transport> {
+  const { origin } = await localServer(answer);
+  return transportAt(origin, changed, connections);
+}
+
+/** A transport to an address, closed when the test has ended. */
+export function transportAt(
+  origin: string,
+  changed: Partial<TransportLimits> = {},
+  connections = 1,
+): Transport {
+  const transport = openTransport(origin, apiKey, connections, { ...limits, ...changed });
+  onTestFinished(() => transport.close());
+  return transport;
+}
+
+/** The simplest request. */
+export const get = { method: 'GET', path: '/' } as const;
+
+/** What every error is like that means: there was no whole answer, ask again. */
+export const unreachable = { name: 'AppError', code: 'unreachable', retryable: true };

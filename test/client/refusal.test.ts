@@ -1,0 +1,78 @@
+import { expect, test } from 'vitest';
+import { parseRetryAfterMs, refusalError } from '../../src/client/refusal.ts';
+import { endpoints, type EndpointName } from '../../src/contract/endpoints.ts';
+
+const nowMs = Date.UTC(2026, 0, 1);
+
+function refuse(name: EndpointName, status: number, body?: unknown, retryAfter?: string) {
+  return refusalError(endpoints[name], { status, body, retryAfter, nowMs });
+}
+
+test.for([
+  [301, 'service', false],
+  [302, 'service', false],
+  [304, 'service', false],
+  [400, 'rejected', false],
+  [401, 'refused', false],
+  [403, 'refused', false],
+  [404, 'rejected', false],
+  [405, 'rejected', false],
+  [409, 'rejected', false],
+  [422, 'rejected', false],
+  [429, 'service', true],
+  [500, 'service', true],
+  [502, 'service', true],
+  [503, 'service', true],
+  [504, 'service', true],
+  [512, 'service', true],
+] as const)('%d is %s, retryable: %s', ([status, code, retryable]) => {
+  const error = refuse('persons.retrieve', status);
+  expect(error).toMatchObject({ code, retryable, status });
+  expect(error.message).toContain(`GET /persons/:id answered ${status}`);
+});
+
+test('an unknown list is an unknown project', () => {
+  expect(refuse('persons.list', 404)).toMatchObject({
+    code: 'refused',
+    hint: expect.stringContaining('projectId'),
+  });
+});
+
+test('what may be personal in the service’s words is not shown', () => {
+  const detail = 'no person ada@example.com';
+  for (const status of [400, 401, 404, 405, 409, 429, 500])
+    expect(JSON.stringify(refuse('persons.retrieve', status, { detail }))).not.toContain('ada');
+});
+
+test('a missing scope is named, by the service and by the hint', () => {
+  const error = refuse('persons.delete', 403, { detail: "API key missing required scope 'person:write'" });
+  expect(error.message).toBe("the API key may not do this: API key missing required scope 'person:write'");
+  expect(error.hint).toBe('give the key the scope person:write, and access to the project');
+  expect(refuse('persons.properties_timeline', 403).hint).toBe('give the key access to the project');
+});
+
+test('a wait that the service asks for is passed on, another header is not', () => {
+  expect(refuse('persons.list', 429, undefined, '17').retryAfterMs).toBe(17_000);
+  expect(refuse('persons.list', 503, undefined, 'Thu, 01 Jan 2026 00:00:30 GMT').retryAfterMs).toBe(30_000);
+  expect(refuse('persons.list', 429, undefined, 'soon').retryAfterMs).toBeUndefined();
+  expect(refuse('persons.list', 429).retryAfterMs).toBeUndefined();
+});
+
+test.for([
+  ['0', 0],
+  ['120', 120_000],
+  [' 1.5 ', 1500],
+  ['Thu, 01 Jan 2026 00:01:00 GMT', 60_000],
+  ['Thursday, 01-Jan-26 00:01:00 GMT', 60_000],
+  ['Wed, 31 Dec 2025 23:59:00 GMT', 0],
+  ['', undefined],
+  ['soon', undefined],
+  ['-5', undefined],
+  ['1e3', undefined],
+  ['Infinity', undefined],
+  ['try again in 2099', undefined],
+  ['2099', 2_099_000],
+  ['Thu, 99 Foo 2026 00:01:00 GMT', undefined],
+] as const)('Retry-After: %j is %d ms', ([value, ms]) => {
+  expect(parseRetryAfterMs(value, nowMs)).toBe(ms);
+});

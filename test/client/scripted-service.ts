@@ -1,0 +1,61 @@
+import type { IncomingMessage } from 'node:http';
+import { createBudget, type Lane } from '../../src/client/budget.ts';
+import { createService } from '../../src/client/service.ts';
+import type { Clock } from '../../src/core/clock.ts';
+import type { AppError } from '../../src/core/errors.ts';
+import type { Answerer } from './local-server.ts';
+import { transportTo } from './local-transport.ts';
+
+type Asked = { line: string; contentType: string | undefined; body: string };
+type Answer = { status?: number; type?: string; text?: string; headers?: Record<string, string> };
+
+/** A JSON answer. */
+export const json = (text: string): Answer => ({ type: 'application/json', text });
+
+/** The service at a local server that gives these answers in turn, the last one for ever. */
+export async function serviceAt(...answers: Answer[]) {
+  const asked: Asked[] = [];
+  const sleeps: number[] = [];
+  const retried: AppError[] = [];
+  const lanes: Lane[] = [];
+  const answerNext: Answerer = async (request, response) => {
+    asked.push(await askedBy(request));
+    const { status = 200, type, text, headers } = answers[Math.min(asked.length, answers.length) - 1] ?? {};
+    response.writeHead(status, { ...(type !== undefined && { 'content-type': type }), ...headers });
+    response.end(text);
+  };
+  const transport = await transportTo(answerNext);
+  let nowMs = Date.UTC(2026, 0, 1);
+  const clock: Clock = {
+    now: () => nowMs,
+    sleep: async (ms) => {
+      sleeps.push(ms);
+      nowMs += ms;
+    },
+  };
+  const budget = createBudget({ concurrency: 2, windows: [], recordings: { windows: [] } }, clock);
+  const service = createService({
+    transport,
+    budget: {
+      run: (request, lane, signal) => {
+        lanes.push(lane);
+        return budget.run(request, lane, signal);
+      },
+    },
+    clock,
+    random: () => 0.5,
+    retryLimits: { attemptsMax: 3, totalMs: 600_000, delayBaseMs: 100, delayMaxMs: 1000 },
+    projectPath: '/api/environments/1',
+    onRetry: (error) => retried.push(error),
+  });
+  return { service, asked, sleeps, retried, lanes };
+}
+
+async function askedBy(request: IncomingMessage): Promise<Asked> {
+  const body = (await request.toArray()).join('');
+  return {
+    line: `${request.method} ${request.url}`,
+    contentType: request.headers['content-type'],
+    body,
+  };
+}

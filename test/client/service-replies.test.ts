@@ -1,0 +1,88 @@
+import { expect, test } from 'vitest';
+import { stringifyExactJson } from '../../src/core/exact-json.ts';
+import { json, serviceAt } from './scripted-service.ts';
+
+test('a read that succeeds in the end is the answer, after the wait that was asked for', async () => {
+  const { service, sleeps } = await serviceAt(
+    { status: 429, headers: { 'retry-after': '7' } },
+    { status: 502, type: 'text/html', text: '<h1>Bad gateway</h1>' },
+    json('{"id":12}'),
+  );
+  expect(await service.call('persons.retrieve', { params: { id: 12 } })).toMatchObject({ body: { id: 12 } });
+  expect(sleeps).toEqual([7000, 100]);
+});
+
+test('numbers are passed on digit for digit, and the service’s own clock with them', async () => {
+  const text = '{"count":12345678901234567890,"next":null,"results":[{"score":0.1234567890123456789}]}';
+  const date = 'Thu, 01 Jan 2026 00:00:00 GMT';
+  const { service } = await serviceAt({ ...json(text), headers: { date } });
+  const reply = await service.call('persons.list');
+  expect(stringifyExactJson(reply.body)).toBe(text);
+  expect(reply.date).toBe(date);
+});
+
+test('the documented refusal of a delete is an answer, of another endpoint an error', async () => {
+  const { service } = await serviceAt({ status: 405 });
+  const params = { short_id: 'abc' };
+  expect(await service.call('playlists.delete', { params })).toMatchObject({ status: 405, body: undefined });
+  await expect(service.call('playlists.retrieve', { params })).rejects.toMatchObject({
+    code: 'rejected',
+    status: 405,
+  });
+});
+
+test.for([201, 202, 204])('a change that is answered %d is done', async (status) => {
+  const { service } = await serviceAt({ status });
+  expect(await service.call('persons.delete', { params: { id: 12 } })).toMatchObject({
+    status,
+    body: undefined,
+  });
+});
+
+test.for([
+  ['a login page', { type: 'text/html; charset=utf-8', text: '<form>' }, 'text/html'],
+  ['nothing', {}, 'no body'],
+  ['plain text', { type: 'text/plain', text: '[]' }, 'text/plain'],
+  ['broken JSON', json('{"results":['), 'application/json'],
+  ['a JSON text', json('"ok"'), 'application/json'],
+] as const)('%s where JSON is expected is an error, not an empty list', async ([, answer, found]) => {
+  const { service, asked } = await serviceAt(answer);
+  await expect(service.call('persons.list')).rejects.toMatchObject({
+    code: 'service',
+    retryable: false,
+    status: 200,
+    message: `GET /persons answered 200 with ${found} instead of JSON`,
+  });
+  expect(asked).toHaveLength(1);
+});
+
+test('a login page is not a deletion', async () => {
+  const { service } = await serviceAt({ type: 'text/html', text: '<form>' });
+  await expect(service.call('persons.delete', { params: { id: 12 } })).rejects.toMatchObject({
+    code: 'service',
+  });
+});
+
+test('CSV is passed on as text', async () => {
+  const { service } = await serviceAt({ type: 'text/csv; charset=utf-8', text: 'id\n12\n' });
+  expect(await service.call('persons.list', { query: { format: 'csv' } })).toMatchObject({
+    body: 'id\n12\n',
+  });
+});
+
+test('what has no documented body may have one', async () => {
+  const { service } = await serviceAt(json('{"results":[]}'));
+  expect(await service.call('persons.activity', { params: { id: 12 } })).toMatchObject({
+    body: { results: [] },
+  });
+});
+
+test('a refusal says what the service says of the scope, and is not repeated', async () => {
+  const detail = "API key missing required scope 'person:read'";
+  const { service, asked } = await serviceAt({ status: 403, ...json(JSON.stringify({ detail })) });
+  await expect(service.call('persons.list')).rejects.toMatchObject({
+    code: 'refused',
+    message: `the API key may not do this: ${detail}`,
+  });
+  expect(asked).toHaveLength(1);
+});

@@ -1,0 +1,69 @@
+import { expect, test } from 'vitest';
+import { loadSettings } from '../../src/config/load-settings.ts';
+
+const accepts = (path: string, value: unknown) => () => loadSettings({}, { set: [{ path, value }] });
+
+test.for([
+  'https://analytics.example.com',
+  'https://analytics.example.com:8443/',
+  'http://localhost:8000',
+  'http://127.0.0.1:8000',
+  'http://127.1.2.3',
+  'http://[::1]:8000',
+])('the address %s is taken', (url) => {
+  expect(accepts('service.baseUrl', url)().settings.service.baseUrl).toBe(url);
+});
+
+test.for([
+  ['analytics.example.com', 'is not a URL'],
+  ['', 'is not a URL'],
+  ['http://analytics.example.com', 'must begin with https://'],
+  ['http://127.0.0.1.example.com', 'must begin with https://'],
+  ['http://localhost.example.com', 'must begin with https://'],
+  ['http://10.0.0.1', 'must begin with https://'],
+  ['ftp://127.0.0.1', 'must begin with https://'],
+  ['file:///etc/passwd', 'must begin with https://'],
+  ['https://user:password@analytics.example.com', 'must not hold a user name or password'],
+  ['https://user@analytics.example.com', 'must not hold a user name or password'],
+  ['https://analytics.example.com/api', 'must end after the host and port'],
+  ['https://analytics.example.com/?a=1', 'must end after the host and port'],
+  ['https://analytics.example.com/#a', 'must end after the host and port'],
+] as const)('the address %j is refused: %s', ([url, message]) => {
+  expect(accepts('service.baseUrl', url)).toThrow(`service.baseUrl: ${message}`);
+});
+
+test.for([
+  ['service.projectId', 42, '42'],
+  ['service.projectId', 'main_project-1', 'main_project-1'],
+  ['playlists.shortIds', [7, 'abc'], ['7', 'abc']],
+  ['service.pathPrefix', '/api/projects', '/api/projects'],
+  ['persons.overlap', 0, 0],
+] as const)('%s may be %j', ([path, value, read]) => {
+  const { settings } = accepts(path, value)();
+  const [group = '', name = ''] = path.split('.');
+  expect(Reflect.get(Reflect.get(settings, group) as object, name)).toEqual(read);
+});
+
+test.for([
+  ['service.projectId', '1/../2'],
+  ['service.projectId', ''],
+  ['service.pathPrefix', 'api'],
+  ['service.pathPrefix', '/api/'],
+  ['service.pathPrefix', '/api?x=1'],
+  ['service.totalTimeoutMs', 0],
+  ['service.totalTimeoutMs', 2 ** 31],
+  ['service.bodyBytesMax', 1.5],
+  ['retry.attemptsMax', 0],
+  ['budget.concurrency', 65],
+  ['budget.windows', [{ requests: 1, perSeconds: 0 }]],
+  ['budget.windows', [{ requests: 1, perSeconds: 2_147_484 }]],
+  ['budget.windows', 240],
+  ['persons.pageSize', 10_001],
+  ['persons.overlap', 'some'],
+  ['recordings.query', { date_from: ['-30d'] }],
+  ['playlists.shortIds', ['']],
+  ['export.keep', 0],
+  ['log.level', 'loud'],
+] as const)('%s may not be %j', ([path, value]) => {
+  expect(accepts(path, value)).toThrow(expect.objectContaining({ code: 'usage' }));
+});

@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest';
+import { AppError, assertNever, systemCode } from '../../src/core/errors.ts';
+
+test('an error is not retryable unless it says so, and has no cause it was not given', () => {
+  const error = new AppError('sync: failed', { code: 'service' });
+  expect(error).toBeInstanceOf(Error);
+  expect({ ...error, message: error.message }).toEqual({
+    name: 'AppError',
+    message: 'sync: failed',
+    code: 'service',
+    hint: undefined,
+    retryable: false,
+    status: undefined,
+    retryAfterMs: undefined,
+  });
+  expect('cause' in error).toBe(false);
+});
+
+test('an error keeps what it is given', () => {
+  const cause = new Error('below');
+  const detail = {
+    code: 'unreachable',
+    hint: 'wait',
+    retryable: true,
+    status: 503,
+    retryAfterMs: 9,
+    cause,
+  } as const;
+  expect(new AppError('no', detail)).toMatchObject(detail);
+});
+
+test('the system’s code is read from errors only, and only when it is text', () => {
+  expect(systemCode(Object.assign(new Error('full'), { code: 'ENOSPC' }))).toBe('ENOSPC');
+  expect(systemCode(Object.assign(new Error('odd'), { code: 5 }))).toBeUndefined();
+  expect(systemCode(new Error('plain'))).toBeUndefined();
+  expect(systemCode({ code: 'ENOSPC' })).toBeUndefined();
+  expect(systemCode(undefined)).toBeUndefined();
+});
+
+test('a branch that cannot be reached throws when it is', () => {
+  expect(() => assertNever('new state' as never)).toThrow('unreachable: new state');
+});

@@ -1,0 +1,47 @@
+import { expect, test } from 'vitest';
+import { createLogger } from '../../src/log/logger.ts';
+
+/** The lines that a logger of the given level writes. */
+function loggerTo(level: string) {
+  const written: string[] = [];
+  const log = createLogger({
+    level,
+    isTerminal: false,
+    destination: { write: (text) => written.push(text) },
+  });
+  return { log, written };
+}
+
+test('a line is one JSON object of level, time, fields and message, and nothing of the machine', () => {
+  const { log, written } = loggerTo('info');
+  log.info({ dataset: 'persons', rows: 12 }, 'pass ended\nwell');
+  expect(written).toHaveLength(1);
+  expect(written[0]).toMatch(/^[^\n]+\n$/);
+  expect(JSON.parse(written[0] ?? '')).toEqual({
+    level: 30,
+    time: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/) as unknown,
+    dataset: 'persons',
+    rows: 12,
+    msg: 'pass ended\nwell',
+  });
+});
+
+test('what is below the level is not written', () => {
+  const { log, written } = loggerTo('warn');
+  log.info('quiet');
+  log.warn('loud');
+  log.error('louder');
+  expect(written.map((line) => (JSON.parse(line) as { msg: string }).msg)).toEqual(['loud', 'louder']);
+});
+
+test('a silent logger writes nothing', () => {
+  const { log, written } = loggerTo('silent');
+  log.fatal('unheard');
+  expect(written).toEqual([]);
+});
+
+test('a child’s fields are on each of its lines', () => {
+  const { log, written } = loggerTo('info');
+  log.child({ run: 7 }).info('began');
+  expect(JSON.parse(written[0] ?? '')).toMatchObject({ run: 7, msg: 'began' });
+});

@@ -1,0 +1,133 @@
+import { rmSync, truncateSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import type { Reply, Service } from '../../src/client/service.ts';
+import { loadSettings } from '../../src/config/load-settings.ts';
+import { AppError } from '../../src/core/errors.ts';
+import { databasePath, openDatabaseReadOnly } from '../../src/mirror/database.ts';
+import { snapshotFolder } from '../../src/snapshot/layout.ts';
+import { examine, type Finding } from '../../src/status/doctor.ts';
+import { exportCount } from '../export/export-fixture.ts';
+import { freshFolder, openTestMirror } from '../mirror/open-test-mirror.ts';
+
+/** A service that answers every call as told, and the names and arguments of the calls. */
+function serviceThat(answer: (name: string) => Promise<Reply>) {
+  const calls: [string, unknown][] = [];
+  const service: Service = {
+    requestCount: () => calls.length,
+    call: (name, args) => {
+      calls.push([name, args]);
+      return answer(name);
+    },
+  };
+  return { service, calls };
+}
+
+const well = () => Promise.resolve({ status: 200, body: {}, date: undefined });
+
+/** What the doctor finds in a data folder, by the name of the check. */
+async function examined(
+  dataDir: string,
+  openService: () => Service = () => serviceThat(well).service,
+  signal = new AbortController().signal,
+): Promise<Map<string, Finding>> {
+  const { settings } = loadSettings(
+    {},
+    {
+      set: [
+        { path: 'dataDir', value: dataDir },
+        { path: 'playlists.shortIds', value: ['abc'] },
+        { path: 'recordings.query', value: { date_from: '-30d' } },
+      ],
+    },
+  );
+  const openReader = () => {
+    const db = openDatabaseReadOnly(dataDir);
+    onTestFinished(() => {
+      db.close();
+    });
+    return db;
+  };
+  const findings = await examine({ settings, openReader, openService, signal });
+  expect(new Set(findings.map(({ check }) => check)).size).toBe(findings.length);
+  return new Map(findings.map((finding) => [finding.check, finding]));
+}
+
+const statesOf = (findings: Map<string, Finding>) =>
+  Object.fromEntries(Array.from(findings.values(), ({ check, state }) => [check, state]));
+
+test('where all is well, every check says so', async () => {
+  const { dataDir } = openTestMirror();
+  await exportCount(dataDir, 10);
+  const { service, calls } = serviceThat(well);
+  const findings = await examined(dataDir, () => service);
+  expect(new Set(Object.values(statesOf(findings)))).toEqual(new Set(['ok']));
+  expect(findings.get('mirror')?.detail).toBe('mirror.db is sound and holds 0 persons');
+  expect(findings.get('snapshots')?.detail).toMatch(
+    /^3 published files, \d+ bytes, all as their manifests say$/,
+  );
+  expect(calls.map(([name]) => name)).toEqual(['persons.list', 'recordings.list', 'playlists.retrieve']);
+  expect(calls[1]?.[1]).toMatchObject({ query: { limit: 1 }, extraQuery: { date_from: '-30d' } });
+});
+
+test('a mirror that is not there yet is no failure', async () => {
+  const findings = await examined(join(freshFolder(), 'data'));
+  expect(findings.get('mirror')?.state).toBe('skipped');
+  expect(Object.values(statesOf(findings))).not.toContain('failed');
+});
+
+test('a damaged mirror and a lost file are found in one examination', async () => {
+  const { db, dataDir } = openTestMirror();
+  const { snapshotId } = await exportCount(dataDir, 10);
+  db.close();
+  truncateSync(databasePath(dataDir), 50_000);
+  rmSync(join(snapshotFolder(dataDir, 'distinct_ids', snapshotId), 'part-00000.parquet'), { force: true });
+  rmSync(join(snapshotFolder(dataDir, 'distinct_ids', snapshotId), 'part-00001.parquet'), { force: true });
+  const findings = await examined(dataDir);
+  expect(statesOf(findings)).toMatchObject({ mirror: 'failed', snapshots: 'failed', configuration: 'ok' });
+  expect(findings.get('mirror')?.fix).toMatch(/restore it from a backup/);
+  expect(findings.get('snapshots')).toMatchObject({
+    detail: expect.stringContaining('distinct_ids') as unknown,
+    fix: expect.stringContaining('export') as unknown,
+  });
+});
+
+test('when the service refuses the key, nothing more is asked of it', async () => {
+  const refusal = new AppError('the service refuses the API key', { code: 'refused', hint: 'check the key' });
+  const { service, calls } = serviceThat(() => Promise.reject(refusal));
+  const findings = await examined(freshFolder(), () => service);
+  expect(findings.get('service: persons')).toEqual({
+    check: 'service: persons',
+    state: 'failed',
+    detail: 'the service refuses the API key',
+    fix: 'check the key',
+  });
+  expect(calls).toHaveLength(1);
+});
+
+test('a scope that is missing for one list is found beside those that are there', async () => {
+  const { service } = serviceThat((name) =>
+    name === 'recordings.list' ? Promise.reject(new AppError('no scope', { code: 'refused' })) : well(),
+  );
+  expect(statesOf(await examined(freshFolder(), () => service))).toMatchObject({
+    'service: persons': 'ok',
+    'service: recordings': 'failed',
+    'service: playlist abc': 'ok',
+  });
+});
+
+test('a service that is not configured is a finding', async () => {
+  const openService = () => {
+    throw new AppError('not configured', { code: 'usage', hint: 'set it' });
+  };
+  expect((await examined(freshFolder(), openService)).get('service: persons')).toMatchObject({
+    state: 'failed',
+    detail: 'not configured',
+  });
+});
+
+test('an interruption ends the examination', async () => {
+  const reason = new AppError('interrupted', { code: 'interrupted' });
+  const { service } = serviceThat(() => Promise.reject(reason));
+  await expect(examined(freshFolder(), () => service)).rejects.toBe(reason);
+});

@@ -1,0 +1,66 @@
+import { expect, test } from 'vitest';
+import { takeLease } from '../../src/mirror/lease.ts';
+import { finishPass, startPass } from '../../src/mirror/passes.ts';
+import { finishRun, startRun } from '../../src/mirror/runs.ts';
+import { gatherStatus } from '../../src/status/report.ts';
+import { exportCount } from '../export/export-fixture.ts';
+import { openTestMirror } from '../mirror/open-test-mirror.ts';
+
+const at = '2026-01-01T00:00:00.000Z';
+const later = '2026-01-01T00:01:00.000Z';
+
+test('of a new mirror there is nothing to tell', () => {
+  const { db, dataDir } = openTestMirror();
+  expect(gatherStatus(db, dataDir)).toMatchObject({
+    dataDir,
+    rows: { persons: 0, recordings: 0, quarantine: 0 },
+    quarantine: {},
+    passes: [],
+    snapshots: [],
+    runs: [],
+    lease: null,
+  });
+});
+
+test('passes, runs and the lease are told as they stand', () => {
+  const { db, dataDir } = openTestMirror();
+  const passId = startPass(db, { dataset: 'persons', mode: 'full', plan: '{}', at });
+  finishPass(db, passId, 'seam_not_joined', later);
+  startPass(db, { dataset: 'persons', mode: 'head', plan: '{}', at });
+  const runId = startRun(db, 'sync', at);
+  finishRun(db, { id: runId, outcome: 'incomplete', reason: null, requests: 12, counts: {}, at: later });
+  startRun(db, 'export', later);
+  const lease = { holder: 'a', job: 'sync', host: 'h', pid: 1, takenAt: at, beatAt: later };
+  takeLease(db, lease, () => true);
+  const status = gatherStatus(db, dataDir);
+  expect(status.passes.map(({ mode, verdict, reason }) => [mode, verdict, reason])).toEqual([
+    ['full', 'incomplete', 'seam_not_joined'],
+    ['head', 'running', null],
+  ]);
+  expect(status.runs.map(({ job, outcome, requests }) => [job, outcome, requests])).toEqual([
+    ['export', 'running', 0],
+    ['sync', 'incomplete', 12],
+  ]);
+  expect(status.lease).toEqual(lease);
+});
+
+test('the newest five runs are told', () => {
+  const { db, dataDir } = openTestMirror();
+  for (let run = 0; run < 7; run += 1) startRun(db, 'sync', at);
+  expect(gatherStatus(db, dataDir).runs.map(({ id }) => id)).toEqual([7, 6, 5, 4, 3]);
+});
+
+test('a snapshot is told by its manifest', async () => {
+  const { db, dataDir } = openTestMirror();
+  const { snapshotId } = await exportCount(dataDir, 10);
+  const [snapshot, ...others] = gatherStatus(db, dataDir).snapshots;
+  expect(snapshot).toMatchObject({
+    dataset: 'distinct_ids',
+    snapshotId,
+    rows: 10,
+    files: 3,
+    verdict: 'complete',
+  });
+  expect(snapshot?.bytes).toBeGreaterThan(100);
+  expect(others).toEqual([]);
+});
