@@ -11,8 +11,10 @@ export type { Database } from 'better-sqlite3';
 
 /** How long a statement waits for another process's transaction. */
 const busyTimeoutMs = 10_000;
+/** A page of a sync touches a page of the file for each random key, and all of those are written: small ones cost less. */
+const pageBytes = 4096;
 /** Pages of the write-ahead log between checkpoints: rarer ones write fewer pages twice. */
-const checkpointPages = 8000;
+const checkpointPages = 32_000;
 
 /** The mirror's file below the data folder. */
 export function databasePath(dataDir: string): string {
@@ -33,7 +35,7 @@ export function openDatabase(dataDir: string, clock: Clock): Database {
     try {
       // Before the first pragma, which would change another program's file.
       pendingMigrations(db);
-      db.pragma('page_size = 16384');
+      db.pragma(`page_size = ${pageBytes}`);
       db.pragma('journal_mode = WAL');
       db.pragma('synchronous = FULL');
       db.pragma('secure_delete = ON');

@@ -26,6 +26,12 @@ export function prepareOwnDistinctIds(
   const relist = db.prepare<[string, string, number]>(
     /*sql*/ `UPDATE persons SET distinct_ids = ?, changed_at = ? WHERE row_key = ?`,
   );
+  const noteLost = db.prepare<[number, string]>(
+    /*sql*/ `INSERT OR IGNORE INTO distinct_ids_lost (person_row_key, distinct_id) VALUES (?, ?)`,
+  );
+  const regain = db.prepare<[number, string]>(
+    /*sql*/ `DELETE FROM distinct_ids_lost WHERE person_row_key = ? AND distinct_id = ?`,
+  );
   return (personRowKey, distinctIds, isNew, at) => {
     const robbed: string[] = [];
     const wanted = new Set(distinctIds);
@@ -40,6 +46,8 @@ export function prepareOwnDistinctIds(
       if (owner === undefined || owner === personRowKey) continue;
       release.run(owner, distinctId);
       add.run(personRowKey, distinctId);
+      regain.run(personRowKey, distinctId);
+      noteLost.run(owner, distinctId);
       const loser = list.get(owner);
       if (!loser) continue;
       const kept = (JSON.parse(loser.distinct_ids) as string[]).filter((held) => held !== distinctId);

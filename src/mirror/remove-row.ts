@@ -20,8 +20,10 @@ export function removeRow(
       .get(rowKey);
     db.prepare(/*sql*/ `DELETE FROM ${dataset}_seen WHERE row_key = ?`).run(rowKey);
     db.prepare(/*sql*/ `DELETE FROM suspects WHERE dataset = ? AND row_key = ?`).run(dataset, rowKey);
-    if (dataset === 'persons')
+    if (dataset === 'persons') {
       db.prepare(/*sql*/ `DELETE FROM distinct_id_owners WHERE person_row_key = ?`).run(rowKey);
+      db.prepare(/*sql*/ `DELETE FROM distinct_ids_lost WHERE person_row_key = ?`).run(rowKey);
+    }
     if (key === undefined) return;
     db.prepare(/*sql*/ `INSERT INTO deletions (dataset, key, reason, deleted_at) VALUES (?, ?, ?, ?)`).run(
       dataset,

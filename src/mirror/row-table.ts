@@ -11,8 +11,8 @@ export type RowTable = {
   columns: readonly { name: string; keepsKnownValue: boolean }[];
 };
 
-/** What became of a row: its surrogate key, and whether it was new; null when nothing changed. */
-export type RowChange = { rowKey: number; isNew: boolean } | null;
+/** What became of a row, and its surrogate key. */
+export type WrittenRow = { rowKey: number; change: 'added' | 'changed' | 'none' };
 
 /** Derives a table from a contract resource, with columns that the mirror adds. */
 export function rowTable(
@@ -30,57 +30,69 @@ export function rowTable(
   return { name, keyColumn, columns: [...fields, ...added] };
 }
 
-/** Writes one row of a page. */
-export type UpsertRow = (row: Readonly<Record<string, ColumnValue>>) => RowChange;
+/** Writes one row. Call it inside a transaction. */
+export type WriteRow = (row: Readonly<Record<string, ColumnValue>>, passId: number, at: string) => WrittenRow;
 
 /**
- * Prepares the one statement that writes a row: new rows are added, changed rows replaced, and rows equal in every
- * column left untouched. Begin it anew in each transaction, for that transaction's rows.
+ * Prepares what writes a row: a new row is added, a changed row replaced, and one equal in every column left untouched.
+ * Most rows of most passes are equal, so those cost one look-up that compares in SQLite, and nothing else.
  */
-export function prepareUpsert(
-  db: Database,
-  { name, keyColumn, columns }: RowTable,
-): (passId: number, at: string) => UpsertRow {
-  const names = columns.map((column) => column.name);
-  const compared = columns.filter((column) => column.name !== keyColumn);
+export function prepareWriteRow(db: Database, { name, keyColumn, columns }: RowTable): WriteRow {
+  const written = columns.filter((column) => column.name !== keyColumn);
+  const names = written.map((column) => column.name);
   const newValue = (column: (typeof columns)[number]): string =>
-    column.keepsKnownValue
-      ? `coalesce(excluded.${column.name}, ${name}.${column.name})`
-      : `excluded.${column.name}`;
-  const upsert = db
+    column.keepsKnownValue ? `coalesce(?, ${column.name})` : '?';
+  const find = db
     .prepare<
       ColumnValue[],
-      number
-    >(/*sql*/ `INSERT INTO ${name} (${names.join(', ')}, first_seen_pass, changed_at)
-        VALUES (${names.map(() => '?').join(', ')}, ?, ?)
-        ON CONFLICT (${keyColumn}) DO UPDATE SET
-          ${compared.map((column) => `${column.name} = ${newValue(column)}`).join(', ')}, changed_at = excluded.changed_at
-        WHERE ${compared.map((column) => `${name}.${column.name} IS NOT ${newValue(column)}`).join(' OR ')}
-        RETURNING row_key`)
-    .pluck();
-  const highestRowKey = db.prepare<[], number | null>(/*sql*/ `SELECT max(row_key) FROM ${name}`).pluck();
-  return (passId, at) => {
-    let highest = highestRowKey.get() ?? 0;
-    return (row) => {
-      const rowKey = upsert.get(...names.map((column) => row[column] ?? null), passId, at);
-      if (rowKey === undefined) return null;
-      const isNew = rowKey > highest;
-      if (isNew) highest = rowKey;
-      return { rowKey, isNew };
-    };
+      [rowKey: number, isEqual: 0 | 1]
+    >(/*sql*/ `SELECT row_key, ${written.map((column) => `${column.name} IS ${newValue(column)}`).join(' AND ')}
+        FROM ${name} WHERE ${keyColumn} = ?`)
+    .raw();
+  const add = db.prepare<
+    ColumnValue[]
+  >(/*sql*/ `INSERT INTO ${name} (${names.join(', ')}, ${keyColumn}, first_seen_pass, changed_at)
+      VALUES (${names.map(() => '?').join(', ')}, ?, ?, ?)`);
+  const replace = db.prepare<
+    ColumnValue[]
+  >(/*sql*/ `UPDATE ${name} SET ${written.map((column) => `${column.name} = ${newValue(column)}`).join(', ')}, changed_at = ?
+      WHERE row_key = ?`);
+  return (row, passId, at) => {
+    const key = row[keyColumn] ?? null;
+    const values = names.map((column) => row[column] ?? null);
+    const found = find.get(...values, key);
+    if (!found) {
+      const { lastInsertRowid } = add.run(...values, key, passId, at);
+      return { rowKey: Number(lastInsertRowid), change: 'added' };
+    }
+    const [rowKey, isEqual] = found;
+    if (isEqual === 1) return { rowKey, change: 'none' };
+    replace.run(...values, at, rowKey);
+    return { rowKey, change: 'changed' };
   };
 }
 
+/** Prepares the look-up of a row's surrogate key; undefined when the mirror does not hold the row. */
+export function prepareFindRowKey(
+  db: Database,
+  { name, keyColumn }: RowTable,
+): (key: string) => number | undefined {
+  const find = db
+    .prepare<[string], number>(/*sql*/ `SELECT row_key FROM ${name} WHERE ${keyColumn} = ?`)
+    .pluck();
+  return (key) => find.get(key);
+}
+
 /**
- * Prepares the statement that notes which pass saw rows last, for those of the keys that the mirror holds. Returns how
- * many of them the pass had not seen before.
+ * Prepares the statement that notes which pass saw rows last, by their surrogate keys. Returns how many of them the
+ * pass had not seen before.
  */
 export function prepareMarkSeen(
   db: Database,
-  { name, keyColumn }: RowTable,
-): (keys: readonly ColumnValue[], passId: number) => number {
+  { name }: RowTable,
+): (rowKeys: readonly number[], passId: number) => number {
   const mark = db.prepare<[number, string]>(/*sql*/ `INSERT INTO ${name}_seen (row_key, pass_id)
-      SELECT ${name}.row_key, ? FROM json_each(?) AS keys CROSS JOIN ${name} ON ${name}.${keyColumn} = keys.value WHERE true
+      SELECT value, ? FROM json_each(?) WHERE true
       ON CONFLICT (row_key) DO UPDATE SET pass_id = excluded.pass_id WHERE pass_id < excluded.pass_id`);
-  return (keys, passId) => mark.run(passId, JSON.stringify(keys)).changes;
+  return (rowKeys, passId) => mark.run(passId, JSON.stringify(rowKeys)).changes;
 }

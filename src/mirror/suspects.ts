@@ -14,15 +14,23 @@ const Suspect = z.object({
   key: z.string(),
   id: z.union([z.int(), z.string()]).nullable(),
   distinctIds: z.string().nullable(),
+  createdAt: z.string().nullable(),
 });
 
-/** A row that a complete pass did not see, and what is known of it. `distinctIds` is JSON text. */
+/** A row that a complete pass did not see, and what is known of it. `distinctIds` is JSON text, lost ones included. */
 export type Suspect = z.infer<typeof Suspect>;
 
 /** How each dataset's rows are known to the service. */
-const known: Record<AbsenceDataset, { key: string; id: string; distinctIds: string }> = {
-  persons: { key: 'uuid', id: 'id', distinctIds: 'distinct_ids' },
-  recordings: { key: 'id', id: 'id', distinctIds: 'NULL' },
+const known: Record<AbsenceDataset, { key: string; id: string; createdAt: string; distinctIds: string }> = {
+  persons: {
+    key: 'uuid',
+    id: 'id',
+    createdAt: 'created_at',
+    distinctIds: /*sql*/ `(SELECT json_group_array(distinct_id) FROM (
+      SELECT value AS distinct_id FROM json_each(persons.distinct_ids) UNION
+      SELECT distinct_id FROM distinct_ids_lost WHERE person_row_key = persons.row_key))`,
+  },
+  recordings: { key: 'id', id: 'id', createdAt: 'start_time', distinctIds: 'NULL' },
 };
 
 /**
@@ -52,10 +60,11 @@ export function releaseSeenSuspects(db: Database, dataset: AbsenceDataset): numb
 
 /** Every suspect of a dataset, in the order of their keys. */
 export function listSuspects(db: Database, dataset: AbsenceDataset): Suspect[] {
-  const { key, id, distinctIds } = known[dataset];
+  const { key, id, createdAt, distinctIds } = known[dataset];
   return db
     .prepare(/*sql*/ `SELECT row_key AS rowKey, nominated_pass AS nominatedPass, confirmations, confirmed_at AS confirmedAt,
-          plan, approved_at IS NOT NULL AS isApproved, ${key} AS key, ${id} AS id, ${distinctIds} AS distinctIds
+          plan, approved_at IS NOT NULL AS isApproved, ${key} AS key, ${id} AS id, ${distinctIds} AS distinctIds,
+          ${createdAt} AS createdAt
         FROM suspects JOIN ${dataset} USING (row_key) LEFT JOIN deletion_plans USING (plan)
         WHERE suspects.dataset = ? ORDER BY ${key}`)
     .all(dataset)

@@ -5,7 +5,7 @@ import type { ColumnValue } from '../contract/tolerant-reader.ts';
 import { prepareOwnDistinctIds } from './distinct-ids.ts';
 import type { PageCounts, PassDataset } from './passes.ts';
 import { prepareQuarantine, type QuarantinedRow } from './quarantine.ts';
-import { prepareMarkSeen, prepareUpsert, rowTable, type RowTable } from './row-table.ts';
+import { prepareFindRowKey, prepareMarkSeen, prepareWriteRow, rowTable, type RowTable } from './row-table.ts';
 
 /** The mirrored resources and their keys. */
 export const mirrored = {
@@ -41,7 +41,8 @@ export type WriteRows = (shown: ShownRows, passId: number) => { outcome: PageOut
  */
 export function prepareWriteRows(db: Database, dataset: PassDataset): WriteRows {
   const { table, keyColumn } = mirrored[dataset];
-  const beginUpsert = prepareUpsert(db, table);
+  const writeRow = prepareWriteRow(db, table);
+  const findRowKey = prepareFindRowKey(db, table);
   const markSeen = prepareMarkSeen(db, table);
   const ownDistinctIds = dataset === 'persons' ? prepareOwnDistinctIds(db) : undefined;
   const quarantine = prepareQuarantine(db, dataset);
@@ -56,22 +57,27 @@ export function prepareWriteRows(db: Database, dataset: PassDataset): WriteRows 
       quarantined: quarantined.length,
       unchangedRun: 0,
     };
-    const upsert = beginUpsert(passId, at);
+    const present: number[] = [];
     for (const row of rows) {
       const key = row[keyColumn] ?? null;
-      const change = upsert(row);
-      if (change) {
+      const { rowKey, change } = writeRow(row, passId, at);
+      present.push(rowKey);
+      if (change === 'none') outcome.unchangedRun += 1;
+      else {
         appendChange.run(dataset, key, at);
-        const robbed = ownDistinctIds?.(change.rowKey, distinctIdsOf(row), change.isNew, at) ?? [];
+        const robbed = ownDistinctIds?.(rowKey, distinctIdsOf(row), change === 'added', at) ?? [];
         for (const uuid of robbed) appendChange.run(dataset, uuid, at);
-        outcome[change.isNew ? 'added' : 'changed'] += 1;
+        outcome[change] += 1;
         outcome.unchangedRun = 0;
-      } else outcome.unchangedRun += 1;
+      }
       quarantine.release(String(key));
     }
-    for (const row of quarantined) quarantine.add(row, passId, at);
-    // A row that cannot be read is there all the same.
-    const present = [...rows.map((row) => row[keyColumn] ?? null), ...quarantined.map((row) => row.key)];
+    for (const row of quarantined) {
+      quarantine.add(row, passId, at);
+      // A row that cannot be read is there all the same.
+      const rowKey = row.key === null ? undefined : findRowKey(row.key);
+      if (rowKey !== undefined) present.push(rowKey);
+    }
     return { outcome, newRows: markSeen(present, passId) };
   };
 }

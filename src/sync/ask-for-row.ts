@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { AppError } from '../core/errors.ts';
+import { isoToMicros } from '../core/time.ts';
 import { Person, Recording } from '../contract/resources.ts';
 import { tolerantReader, type ColumnValue } from '../contract/tolerant-reader.ts';
 import type { Service } from '../client/service.ts';
@@ -50,7 +51,7 @@ export async function askForRow(
 
 async function askForPerson(
   service: Service,
-  { key, id, distinctIds }: Suspect,
+  { key, id, distinctIds, createdAt }: Suspect,
   signal: AbortSignal,
 ): Promise<Answer> {
   let survivor: ReadColumns | undefined;
@@ -58,9 +59,9 @@ async function askForPerson(
     const { body } = await service.call('persons.list', { query: { distinct_id: distinctId }, signal });
     for (const person of peopleIn(body).map((result) => readPerson(result))) {
       if (!person.ok) return { verdict: 'unknown' };
-      const row = { ...person.columns, extra: person.extra };
+      const row: ReadColumns = { ...person.columns, extra: person.extra };
       if (person.columns['uuid'] === key) return { verdict: 'alive', row };
-      survivor = row;
+      if (mayBeSurvivor(row['created_at'], createdAt)) survivor = row;
     }
   }
   // A live list shows no integer; then the row is asked for by what its path takes there.
@@ -86,6 +87,13 @@ async function askForRecording(service: Service, { key }: Suspect, signal: Abort
     verdict: 'alive',
     row: { ...recording.columns, extra: recording.extra, person_uuid: personUuidOf(found) },
   };
+}
+
+/** A survivor takes the older creation time of both: somebody created later has only come by the distinct id anew. */
+function mayBeSurvivor(createdAt: ColumnValue | undefined, loserCreatedAt: string | null): boolean {
+  const time = isoToMicros(String(createdAt));
+  const loserTime = isoToMicros(String(loserCreatedAt));
+  return time === undefined || loserTime === undefined || time <= loserTime;
 }
 
 function peopleIn(body: unknown): unknown[] {

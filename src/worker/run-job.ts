@@ -1,5 +1,6 @@
 import { isoTime, type Clock } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
+import { explainStorageError } from '../core/storage-error.ts';
 import type { Logger } from '../log/logger.ts';
 import type { Database } from '../mirror/database.ts';
 import { finishRun, startRun, type RunOutcome } from '../mirror/runs.ts';
@@ -43,7 +44,8 @@ export async function runJob<T extends JobResult>(
       finish(result.outcome, null, result.counts);
       return result;
     } catch (error) {
-      const reason = error instanceof AppError ? error.code : 'unexpected';
+      const known = error instanceof AppError ? error : explainStorageError(error, job);
+      const reason = known?.code ?? 'unexpected';
       finish(reason === 'interrupted' ? 'interrupted' : 'failed', reason, {});
       throw error;
     }

@@ -37,6 +37,12 @@ CREATE TABLE distinct_id_owners (
   PRIMARY KEY (person_row_key, distinct_id)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE distinct_ids_lost (
+  person_row_key INTEGER NOT NULL,
+  distinct_id TEXT NOT NULL,
+  PRIMARY KEY (person_row_key, distinct_id)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE lease (
   only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
   holder TEXT NOT NULL,

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { ColumnValue } from '../../src/contract/tolerant-reader.ts';
 import type { Database } from '../../src/mirror/database.ts';
-import { preparePageCommit, type PageOutcome, type PageToCommit } from '../../src/mirror/page.ts';
+import { preparePageCommit } from '../../src/mirror/page.ts';
+import type { PageOutcome, ShownRows } from '../../src/mirror/write-rows.ts';
 import {
   findUnfinishedPass,
   finishPass,
@@ -41,7 +42,7 @@ function openPass(dataset: PassDataset = 'persons') {
     at += 1;
     const passId = startPass(db, { dataset, mode: 'full', plan: '{}', at: `2026-01-0${at}T00:00:00Z` });
     const commitPage = preparePageCommit(db, dataset, passId);
-    const commit = (rows: PageToCommit['rows'], quarantined: PageToCommit['quarantined'] = []): PageOutcome =>
+    const commit = (rows: ShownRows['rows'], quarantined: ShownRows['quarantined'] = []): PageOutcome =>
       commitPage({ rows, quarantined, at: `2026-01-0${at}T12:00:00Z` }, () => ({
         evidence: noEvidence,
         cursor: `{"pass":${passId}}`,

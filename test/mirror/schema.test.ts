@@ -2,7 +2,7 @@ import { readFileSync, statSync } from 'node:fs';
 import Sqlite from 'better-sqlite3';
 import { expect, it } from 'vitest';
 import { databasePath, openDatabase } from '../../src/mirror/database.ts';
-import { mirrored } from '../../src/mirror/page.ts';
+import { mirrored } from '../../src/mirror/write-rows.ts';
 import { freshFolder, openTestMirror, stillClock } from './open-test-mirror.ts';
 
 it('ends, after all migrations, in the committed schema', async () => {

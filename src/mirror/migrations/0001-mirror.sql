@@ -55,6 +55,13 @@ CREATE TABLE distinct_id_owners (
 ) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX distinct_id_owners_by_distinct_id ON distinct_id_owners (distinct_id);
 
+-- What a person has lost to another: where a merge is told from a deletion.
+CREATE TABLE distinct_ids_lost (
+  person_row_key INTEGER NOT NULL,
+  distinct_id TEXT NOT NULL,
+  PRIMARY KEY (person_row_key, distinct_id)
+) STRICT, WITHOUT ROWID;
+
 CREATE VIEW person_distinct_ids AS
 SELECT distinct_id_owners.distinct_id, persons.uuid AS person_uuid
 FROM distinct_id_owners JOIN persons ON persons.row_key = distinct_id_owners.person_row_key;

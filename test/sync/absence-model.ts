@@ -1,0 +1,125 @@
+import type { Service } from '../../src/client/service.ts';
+import { AppError } from '../../src/core/errors.ts';
+
+type ModelPerson = { uuid: string; id: number; distinctIds: string[]; time: number; plan: string };
+
+/** Ways in which a service that is asked may fail to answer. None of them says anything about a person. */
+export type Outage = 401 | 403 | 429 | 500 | 'unreachable';
+
+/** The service as far as persons go: a list that is newest first, look-up by distinct id, and by integer id. */
+export class ModelService {
+  persons: ModelPerson[] = [];
+  /** Every uuid that has been deleted or merged away. */
+  readonly gone = new Map<string, 'deleted' | 'merged'>();
+  /** While true the list shows nothing, with 200, as after a fault in the service's store. */
+  listIsEmpty = false;
+  outage: Outage | null = null;
+  projectIsGone = false;
+  private made = 0;
+
+  create(distinctIds = 1): ModelPerson {
+    this.made += 1;
+    const number = this.made;
+    const person = {
+      uuid: `00000000-0000-4000-8000-${String(number).padStart(12, '0')}`,
+      id: number,
+      distinctIds: Array.from({ length: distinctIds }, (_value, index) => `d${number}-${index}`),
+      time: number,
+      plan: 'free',
+    };
+    this.persons.unshift(person);
+    return person;
+  }
+
+  update(at: number): void {
+    const person = this.persons[at % Math.max(1, this.persons.length)];
+    if (person) person.plan = person.plan === 'free' ? 'pro' : 'free';
+  }
+
+  delete(at: number): void {
+    const [person] = this.persons.splice(at % Math.max(1, this.persons.length), 1);
+    if (person) this.gone.set(person.uuid, 'deleted');
+  }
+
+  merge(at: number, into: number): void {
+    const loser = this.persons[at % Math.max(1, this.persons.length)];
+    const survivor = this.persons[into % Math.max(1, this.persons.length)];
+    if (!loser || !survivor || loser === survivor) return;
+    this.persons = this.persons.filter((person) => person !== loser);
+    survivor.distinctIds.push(...loser.distinctIds);
+    survivor.time = Math.min(survivor.time, loser.time);
+    this.persons.sort((a, b) => b.time - a.time);
+    this.gone.set(loser.uuid, 'merged');
+  }
+
+  split(at: number): void {
+    const person = this.persons[at % Math.max(1, this.persons.length)];
+    for (const distinctId of person?.distinctIds.splice(1) ?? []) this.create(0).distinctIds.push(distinctId);
+  }
+
+  /** The service as the client sees it. */
+  get service(): Service {
+    return {
+      requestCount: () => 0,
+      call: async (name, args = {}) => {
+        await Promise.resolve();
+        if (this.outage !== null) throw outageError(this.outage);
+        const { params = {}, query = {} } = args as {
+          params?: { id?: number };
+          query?: Record<string, unknown>;
+        };
+        if (this.projectIsGone)
+          throw new AppError('no project', {
+            code: name === 'persons.list' ? 'refused' : 'rejected',
+            status: 404,
+          });
+        const body = name === 'persons.list' ? this.list(query) : this.retrieve(params.id);
+        return { status: 200, body, date: undefined };
+      },
+    };
+  }
+
+  private list(query: Record<string, unknown>): unknown {
+    const distinctId = query['distinct_id'];
+    const all = this.listIsEmpty ? [] : this.persons;
+    const found =
+      distinctId === undefined
+        ? all
+        : this.persons.filter(({ distinctIds }) => distinctIds.includes(String(distinctId)));
+    const { offset, limit } = { offset: 0, limit: 100, ...query };
+    const end = Number(offset) + Number(limit);
+    const next = end < found.length ? `http://service/?offset=${end}` : null;
+    return {
+      count: found.length,
+      next,
+      previous: null,
+      results: found.slice(Number(offset), end).map(shown),
+    };
+  }
+
+  private retrieve(id: number | undefined): unknown {
+    const person = this.persons.find((candidate) => candidate.id === id);
+    if (!person) throw new AppError('no person', { code: 'rejected', status: 404 });
+    return shown(person);
+  }
+}
+
+function shown({ uuid, id, distinctIds, time, plan }: ModelPerson): unknown {
+  const createdAt = new Date(Date.UTC(2026, 0, 1) + time * 1000).toISOString();
+  return {
+    uuid,
+    id,
+    name: `person ${id}`,
+    distinct_ids: [...distinctIds],
+    properties: { plan },
+    created_at: createdAt,
+  };
+}
+
+function outageError(outage: Outage): AppError {
+  if (outage === 'unreachable') return new AppError('no answer', { code: 'unreachable' });
+  return new AppError('refused', {
+    code: outage === 401 || outage === 403 ? 'refused' : 'service',
+    status: outage,
+  });
+}

@@ -1,0 +1,58 @@
+import { describe, expect, it } from 'vitest';
+import { planAbsence, type AbsenceRules, type AbsentRow } from '../../src/sync/absence-plan.ts';
+
+const now = Date.parse('2026-01-01T01:00:00Z');
+const rules: AbsenceRules = { maxShare: 0.1, maxCount: 50, confirmations: 2, confirmAfterSeconds: 600 };
+const absent = (key: string, fields: Partial<AbsentRow> = {}): AbsentRow => ({
+  key,
+  confirmations: 0,
+  confirmedAt: null,
+  plan: null,
+  isApproved: false,
+  ...fields,
+});
+const many = (count: number): AbsentRow[] =>
+  Array.from({ length: count }, (_value, index) => absent(`row ${index}`));
+const keys = (rows: readonly AbsentRow[]): string[] => rows.map(({ key }) => key);
+
+describe('planAbsence', () => {
+  it.each([
+    [10, 100, false],
+    [11, 100, true],
+    [50, 10_000, false],
+    [51, 10_000, true],
+    [1, 3, false],
+    [2, 3, true],
+    [1, 1, false],
+    [0, 0, false],
+  ])('of %i absent rows among %i: held %s', (count, rowsTotal, isHeld) => {
+    const { ask, hold } = planAbsence('persons', many(count), rowsTotal, rules, now);
+    expect(hold?.rows.length ?? 0).toBe(isHeld ? count : 0);
+    expect(ask).toHaveLength(isHeld ? 0 : count);
+  });
+
+  it('asks again only after the time between two confirmations', () => {
+    const early = absent('early', { confirmations: 1, confirmedAt: '2026-01-01T00:50:00.001Z' });
+    const due = absent('due', { confirmations: 1, confirmedAt: '2026-01-01T00:50:00.000Z' });
+    const { ask, wait } = planAbsence('persons', [early, due, absent('new')], 100, rules, now);
+    expect([keys(ask), keys(wait)]).toEqual([['due', 'new'], ['early']]);
+  });
+
+  it('lets approved rows go on while others wait', () => {
+    const approved = absent('approved', { isApproved: true });
+    const { ask, hold } = planAbsence('persons', [approved, ...many(30)], 100, rules, now);
+    expect(keys(ask)).toEqual(['approved']);
+    expect(hold?.rows).toHaveLength(30);
+  });
+
+  it('names a plan by its rows, whatever their order, and by nothing else', () => {
+    const plan = (dataset: string, rows: readonly AbsentRow[]): string | undefined =>
+      planAbsence(dataset, rows, 100, rules, now).hold?.plan;
+    const rows = many(20);
+    expect(plan('persons', rows)).toMatch(/^[0-9a-f]{16}$/);
+    expect(plan('persons', rows.toReversed())).toBe(plan('persons', rows));
+    expect(plan('persons', rows.slice(1))).not.toBe(plan('persons', rows));
+    expect(plan('persons', [...rows, absent('one more')])).not.toBe(plan('persons', rows));
+    expect(plan('recordings', rows)).not.toBe(plan('persons', rows));
+  });
+});

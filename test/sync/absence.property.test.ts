@@ -1,0 +1,347 @@
+import fc from 'fast-check';
+import { rmSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { loadSettings } from '../../src/config/load-settings.ts';
+import type { Clock } from '../../src/core/clock.ts';
+import { AppError } from '../../src/core/errors.ts';
+import { openDatabase, type Database } from '../../src/mirror/database.ts';
+import { approvePlan } from '../../src/mirror/suspects.ts';
+import { reconcileAbsence, type AbsenceResult } from '../../src/sync/absence.ts';
+import { syncList } from '../../src/sync/sync-list.ts';
+import { freshFolder } from '../mirror/open-test-mirror.ts';
+import { ModelService, type Outage } from './absence-model.ts';
+
+type Step =
+  | { do: 'create'; distinctIds: number }
+  | { do: 'update' | 'delete' | 'split'; at: number }
+  | { do: 'merge'; at: number; into: number }
+  | { do: 'sync' | 'reconcile' | 'approve' | 'list goes empty' | 'list comes back' }
+  | { do: 'wait'; seconds: number }
+  | { do: 'outage'; outage: Outage | null };
+
+const place = fc.nat({ max: 40 });
+const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc.record({ do: fc.constant('create' as const), distinctIds: fc.integer({ min: 1, max: 3 }) }),
+  },
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      do: fc.constantFrom('update' as const, 'delete' as const, 'split' as const),
+      at: place,
+    }),
+  },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant('merge' as const), at: place, into: place }) },
+  { weight: 8, arbitrary: fc.record({ do: fc.constantFrom('sync' as const, 'reconcile' as const) }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      do: fc.constantFrom('approve' as const, 'list goes empty' as const, 'list comes back' as const),
+    }),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.record({ do: fc.constant('wait' as const), seconds: fc.constantFrom(1, 299, 300, 900) }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant('outage' as const),
+      outage: fc.constantFrom<(Outage | null)[]>(401, 403, 429, 500, 'unreachable', null, null),
+    }),
+  },
+);
+
+/** A real mirror beside the model service, on a clock of its own. */
+class World {
+  readonly model = new ModelService();
+  readonly db: Database;
+  readonly folder = freshFolder();
+  private nowMs = Date.UTC(2026, 0, 2);
+  readonly clock: Clock = {
+    now: () => this.nowMs,
+    sleep: () => Promise.reject(new Error('nothing sleeps here')),
+  };
+  private readonly settings = loadSettings(
+    {},
+    {
+      set: [
+        { path: 'persons.pageSize', value: 10 },
+        { path: 'persons.overlap', value: 3 },
+        { path: 'deletions.maxShare', value: 0.4 },
+        { path: 'budget.concurrency', value: 2 },
+      ],
+    },
+  ).settings;
+
+  constructor(persons = 30) {
+    this.db = openDatabase(this.folder, this.clock);
+    for (let number = 0; number < persons; number += 1) this.model.create(1 + (number % 3));
+  }
+
+  wait(seconds: number): void {
+    this.nowMs += seconds * 1000;
+  }
+
+  sync() {
+    const { db, clock, settings } = this;
+    const signal = new AbortController().signal;
+    return syncList({
+      dataset: 'persons',
+      mode: 'full',
+      resume: true,
+      db,
+      service: this.model.service,
+      settings,
+      clock,
+      signal,
+      onProgress: () => undefined,
+    });
+  }
+
+  reconcile(): Promise<AbsenceResult> {
+    const { db, clock, settings } = this;
+    return reconcileAbsence({
+      db,
+      service: this.model.service,
+      settings,
+      clock,
+      signal: new AbortController().signal,
+    });
+  }
+
+  mirrored(): string[] {
+    return this.db.prepare<[], string>(`SELECT uuid FROM persons ORDER BY uuid`).pluck().all();
+  }
+
+  deletions(): string[] {
+    return this.db.prepare<[], string>(`SELECT key FROM deletions`).pluck().all();
+  }
+
+  approveAll(): void {
+    for (const plan of this.db.prepare<[], string>(`SELECT plan FROM deletion_plans`).pluck().all())
+      approvePlan(this.db, plan, 'now');
+  }
+
+  close(): void {
+    this.db.close();
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  async take(step: Step): Promise<void> {
+    switch (step.do) {
+      case 'create':
+        this.model.create(step.distinctIds);
+        break;
+      case 'merge':
+        this.model.merge(step.at, step.into);
+        break;
+      case 'update':
+      case 'delete':
+      case 'split':
+        this.model[step.do](step.at);
+        break;
+      case 'wait':
+        this.wait(step.seconds);
+        break;
+      case 'outage':
+        this.model.outage = step.outage;
+        break;
+      case 'list goes empty':
+      case 'list comes back':
+        this.model.listIsEmpty = step.do === 'list goes empty';
+        break;
+      case 'approve':
+        this.approveAll();
+        break;
+      case 'sync':
+      case 'reconcile':
+        // An outage ends either with its error, and that is all that it may do.
+        await this[step.do]().catch((error: unknown) => {
+          if (!(error instanceof AppError)) throw error;
+        });
+        break;
+    }
+  }
+}
+
+describe('absence, over any history', () => {
+  it('never takes a living person out, and in the end everybody who is gone', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 30 }), async (steps) => {
+        const world = new World();
+        try {
+          await world.sync();
+          for (const each of steps) {
+            const before = new Set(world.deletions());
+            await world.take(each);
+            // Whoever has just been taken out was gone at that moment.
+            const taken = world.deletions().filter((uuid) => !before.has(uuid));
+            expect(taken.filter((uuid) => !world.model.gone.has(uuid))).toEqual([]);
+          }
+          world.model.outage = null;
+          world.model.listIsEmpty = false;
+          await world.sync();
+          for (let round = 0; round < 3; round += 1) {
+            await world.reconcile();
+            world.approveAll();
+            world.wait(300);
+          }
+          expect(world.mirrored()).toEqual(world.model.persons.map(({ uuid }) => uuid).toSorted());
+          const owners = world.db
+            .prepare(`SELECT distinct_id, person_uuid FROM person_distinct_ids ORDER BY 1`)
+            .raw()
+            .all();
+          const held = world.model.persons.flatMap(({ uuid, distinctIds }) =>
+            distinctIds.map((distinctId) => [distinctId, uuid]),
+          );
+          expect(owners).toEqual(held.toSorted(([a = ''], [b = '']) => (a < b ? -1 : 1)));
+          expect(world.db.prepare(`SELECT count(*) FROM suspects`).pluck().get()).toBe(0);
+        } finally {
+          world.close();
+        }
+      }),
+      { numRuns: 40 },
+    );
+  });
+});
+
+describe('absence', () => {
+  const counts = ({ held, ...rest }: AbsenceResult) => ({ ...rest, held: held.length });
+  const none = { asked: 0, alive: 0, deleted: 0, merged: 0, expired: 0, waiting: 0, held: 0 };
+
+  it('takes two answers, apart in time', async () => {
+    const world = new World();
+    await world.sync();
+    world.model.delete(5);
+    await world.sync();
+    expect(counts(await world.reconcile())).toEqual({ ...none, asked: 1, waiting: 1 });
+    world.wait(299);
+    expect(counts(await world.reconcile())).toEqual({ ...none, waiting: 1 });
+    world.wait(1);
+    expect(counts(await world.reconcile())).toEqual({ ...none, asked: 1, deleted: 1 });
+    expect(world.db.prepare(`SELECT dataset, reason FROM deletions`).all()).toEqual([
+      { dataset: 'persons', reason: 'deleted' },
+    ]);
+    expect(world.db.prepare(`SELECT op FROM changes ORDER BY seq DESC`).pluck().get()).toBe('delete');
+    world.close();
+  });
+
+  it('sees a merge as a merge, and brings the survivor up to date', async () => {
+    const world = new World();
+    await world.sync();
+    const survivor = world.model.persons[20]?.uuid;
+    world.model.merge(3, 20);
+    await world.sync();
+    await world.reconcile();
+    world.wait(300);
+    expect(counts(await world.reconcile())).toMatchObject({ merged: 1, deleted: 0 });
+    const kept = world.db
+      .prepare<[string], string>(`SELECT distinct_ids FROM persons WHERE uuid = ?`)
+      .pluck()
+      .get(survivor ?? '');
+    expect(JSON.parse(kept ?? '[]')).toEqual(
+      world.model.persons.find(({ uuid }) => uuid === survivor)?.distinctIds,
+    );
+    world.close();
+  });
+
+  it('takes a deletion for a deletion, although somebody came by the distinct id anew', async () => {
+    const world = new World();
+    await world.sync();
+    const distinctIds = world.model.persons[5]?.distinctIds ?? [];
+    world.model.delete(5);
+    world.model.create(0).distinctIds.push(...distinctIds);
+    await world.sync();
+    await world.reconcile();
+    world.wait(300);
+    expect(counts(await world.reconcile())).toMatchObject({ merged: 0, deleted: 1 });
+    world.close();
+  });
+
+  it('holds a list that goes empty, and forgets the plan when the list comes back', async () => {
+    const world = new World();
+    await world.sync();
+    world.model.listIsEmpty = true;
+    expect(await world.sync()).toMatchObject({ verdict: 'complete', rows_received: 0 });
+    expect(counts(await world.reconcile())).toEqual({ ...none, held: 1 });
+    expect(world.mirrored()).toHaveLength(30);
+    world.model.listIsEmpty = false;
+    await world.sync();
+    expect(counts(await world.reconcile())).toEqual(none);
+    world.close();
+  });
+
+  it('asks even for what was approved: an approval deletes nobody who is there', async () => {
+    const world = new World();
+    await world.sync();
+    world.model.listIsEmpty = true;
+    await world.sync();
+    await world.reconcile();
+    world.approveAll();
+    expect(counts(await world.reconcile())).toEqual({ ...none, asked: 30, alive: 30 });
+    expect(world.mirrored()).toHaveLength(30);
+    world.close();
+  });
+
+  it('an approval covers its plan and nothing larger', async () => {
+    const world = new World();
+    await world.sync();
+    for (let count = 0; count < 15; count += 1) world.model.delete(0);
+    await world.sync();
+    const [first] = (await world.reconcile()).held;
+    expect(first).toMatchObject({ dataset: 'persons', rows: 15, rowsTotal: 30 });
+    world.model.delete(0);
+    await world.sync();
+    const [second] = (await world.reconcile()).held;
+    expect(second?.rows).toBe(16);
+    expect(approvePlan(world.db, first?.plan ?? '', 'now')).toBe(false);
+    expect(approvePlan(world.db, second?.plan ?? '', 'now')).toBe(true);
+    await world.reconcile();
+    world.wait(300);
+    expect(counts(await world.reconcile())).toMatchObject({ deleted: 16, held: 0 });
+    world.close();
+  });
+
+  it.each<Outage>([401, 403, 429, 500, 'unreachable'])('takes %s for no answer at all', async (outage) => {
+    const world = new World();
+    await world.sync();
+    world.model.delete(5);
+    await world.sync();
+    world.model.outage = outage;
+    for (let count = 0; count < 3; count += 1) {
+      await expect(world.reconcile()).rejects.toBeInstanceOf(AppError);
+      world.wait(300);
+    }
+    expect(world.mirrored()).toHaveLength(30);
+    world.close();
+  });
+
+  it('takes a project that vanishes for no answer, although every id is a 404', async () => {
+    const world = new World();
+    await world.sync();
+    world.model.delete(5);
+    // Nobody is left who could be looked up by a distinct id first.
+    world.db.exec(`UPDATE persons SET distinct_ids = '[]'`);
+    await world.sync();
+    world.model.projectIsGone = true;
+    await expect(world.reconcile()).rejects.toMatchObject({ code: 'refused' });
+    world.wait(300);
+    await expect(world.reconcile()).rejects.toMatchObject({ code: 'refused' });
+    expect(world.mirrored()).toHaveLength(30);
+    world.close();
+  });
+
+  it('judges nothing by a pass that is not complete', async () => {
+    const world = new World();
+    await world.sync();
+    world.model.delete(5);
+    world.db.exec(`UPDATE persons_seen SET pass_id = 0`);
+    world.model.outage = 500;
+    await expect(world.sync()).rejects.toBeInstanceOf(AppError);
+    world.model.outage = null;
+    expect(counts(await world.reconcile())).toEqual(none);
+    world.close();
+  });
+});
