@@ -22,7 +22,7 @@ export function tolerantReader(resource: z.ZodObject, keyField: string): RowRead
   const fields = Object.entries(resource.shape).map(([name, schema]) => ({ name, kind: fieldKind(schema) }));
   const known = new Set(fields.map(({ name }) => name));
   const key = tolerantKey(fieldKind(resource.shape[keyField]));
-  const tolerant = z.looseObject(
+  const tolerant = z.object(
     Object.fromEntries(
       fields.map(({ name, kind }) => [name, name === keyField ? key : tolerantKinds[kind].nullish()]),
     ),

@@ -1,0 +1,42 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { personJson } from './persons.ts';
+
+// A process of its own that does as little as a server can: any window of the list is one slice of bytes made before.
+// Argument: how many persons. Sends its address to its parent, and ends with it.
+
+type List = { bytes: Buffer; ends: number[] };
+
+const rows = Number(process.argv[2]);
+const lists = [0, 1].map(makeList);
+
+const server = createServer((request, response) => {
+  const { pathname, searchParams } = new URL(request.url ?? '/', 'http://service.invalid');
+  const list = lists[Number(pathname.split('/')[3])];
+  if (!list) return void response.writeHead(404).end();
+  const offset = Number(searchParams.get('offset'));
+  const end = Math.min(rows, offset + Number(searchParams.get('limit')));
+  const next = end < rows ? `"http://service.invalid/?offset=${end}&limit=${end - offset}"` : 'null';
+  const head = `{"count":${rows},"next":${next},"previous":null,"results":[`;
+  // Rows are stored with a comma before each.
+  const body = list.bytes.subarray((list.ends[offset - 1] ?? 0) + 1, list.ends[end - 1]);
+  response.writeHead(200, {
+    'content-type': 'application/json',
+    'content-length': head.length + body.length + 2,
+  });
+  response.write(head);
+  response.write(body);
+  response.end(']}');
+});
+server.listen(0, '127.0.0.1', () => {
+  process.send?.(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+});
+process.once('disconnect', () => process.exit());
+
+function makeList(generation: number): List {
+  const parts = Array.from({ length: rows }, (_row, place) =>
+    Buffer.from(`,${personJson(place, generation)}`),
+  );
+  let end = 0;
+  return { bytes: Buffer.concat(parts), ends: parts.map((part) => (end += part.length)) };
+}
