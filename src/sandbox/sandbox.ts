@@ -1,15 +1,23 @@
-import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { schedule } from 'node-cron';
 import { systemClock, type Clock } from '../core/clock.ts';
-import { sha256 } from '../core/digest.ts';
-import { AppError, systemCode } from '../core/errors.ts';
-import { scopes } from '../contract/endpoints.ts';
-import { fillStore, type Amounts } from './generator/fill-store.ts';
+import { act, Action, type ActionResult } from './actions.ts';
+import { createChurn } from './churn/churn.ts';
+import type { FaultKind } from './faults/fault-plan.ts';
+import type { Amounts } from './generator/fill-store.ts';
 import { createApp } from './http/app.ts';
+import { checkInput } from './http/check-input.ts';
+import { keyIndexes } from './http/key-indexes.ts';
 import { listenOnLoopback, type LoopbackServer } from './http/loopback-server.ts';
+import { documentedProfile } from './http/profile.ts';
+import { createTraffic } from './http/traffic.ts';
+import { liveDefaults, type LiveOptions } from './live/live-options.ts';
+import { liveProfile } from './live/live-profile.ts';
+import { openSandboxStore, keysOf, recordingStyle, type ProfileName } from './open-sandbox-store.ts';
+import type { RateLimit } from './rate-limits.ts';
+import { requestLog, type LoggedRequest } from './request-log.ts';
 import { sandboxClock, type SandboxClock } from './sandbox-clock.ts';
-import { openStore, type Store } from './store/store.ts';
+import type { Store } from './store/store.ts';
+import type { GonePerson, LivingPerson } from './store/truth.ts';
 
 /** What data to serve and where. An existing folder keeps its data, whatever amounts and seed are asked for. */
 export type SandboxOptions = Amounts & {
@@ -18,9 +26,21 @@ export type SandboxOptions = Amounts & {
   /** Folder of the SQLite file; without one everything is in memory. */
   dir?: string | undefined;
   clock?: Clock | undefined;
+  /** As documented, or as live services depart from the document. */
+  profile?: ProfileName | undefined;
+  live?: Partial<LiveOptions> | undefined;
+  /** Changes of the data per request served, made between list requests; may be fractional. */
+  churn?: number | undefined;
+  faults?: FaultKind | undefined;
+  /** Of the requests that the fault can strike, as a share of 0 to 1. */
+  faultShare?: number | undefined;
+  /** How long a fault holds an answer back at most, in milliseconds. */
+  faultHoldMs?: number | undefined;
+  /** Sliding windows, each for every key by itself; above them 429. */
+  rates?: readonly RateLimit[] | undefined;
 };
 
-/** The documented service, running on this machine. */
+/** The service, running on this machine. */
 export type Sandbox = {
   /** Where it listens, without a trailing slash. */
   url: string;
@@ -33,22 +53,67 @@ export type Sandbox = {
   playlists: string[];
   store: Store;
   clock: SandboxClock;
+  /** The latest 200,000 requests to the API, in the order in which they arrived. */
+  requests(): LoggedRequest[];
+  clearRequests(): void;
+  /** Everyone who really lives, whatever lists show. */
+  living(): Iterable<LivingPerson>;
+  /** Everyone who was deleted or merged, oldest first. */
+  gone(): Iterable<GonePerson>;
+  /** Grows with every change of a person. */
+  version(): number;
+  /** Uuids of the persons who existed at that version and have ever since. */
+  stableSince(version: number): Iterable<string>;
+  /** Does something to the service from outside of its API. Throws a `Refusal` for what cannot be done. */
+  act(action: Action): ActionResult;
   /** Stops serving and frees the port, the timer and the store. A second call waits for the first. */
   close(): Promise<void>;
 };
 
 const projectId = '1';
+const loggedRequestsMax = 200_000;
+const faultDefaults = { share: 0.15, holdMs: 3000 };
 
 /**
- * Starts the documented service on 127.0.0.1. Rejects with a `usage` error when the port is taken, and with a
+ * Starts the service on 127.0.0.1. Rejects with a `usage` error when the port is taken, and with a
  * `storage` error when the folder cannot be used.
  */
 export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
-  const store = openSandboxStore(options);
+  const { profile: profileName = 'documented', faults: kind, churn: rate } = options;
+  const base = options.clock ?? systemClock;
+  const live = profileName === 'live' ? { ...liveDefaults, ...options.live } : undefined;
+  const store = openSandboxStore(options.dir, {
+    amounts: options,
+    style: recordingStyle(profileName, base),
+    live,
+    nowMs: Math.floor(base.now()),
+  });
   const seed = store.settings.get('seed') ?? options.seed;
-  const clock = sandboxClock(options.clock ?? systemClock, store);
+  const clock = sandboxClock(base, store);
   const keys = keysOf(seed);
-  const app = createApp({ store, clock, projectId, apiKey: keys.apiKey });
+  const profile = live ? liveProfile(store, clock, live) : documentedProfile;
+  const conditions = { projectVanished: false, listsEmpty: false };
+  const log = requestLog(loggedRequestsMax);
+  const traffic = createTraffic({
+    profile,
+    clock,
+    log,
+    keyIndexes: keyIndexes(store.apiKeys, [keys.apiKey, keys.readOnlyKey]),
+    rates: options.rates ?? [],
+    faults: kind && {
+      kind,
+      seed,
+      share: options.faultShare ?? faultDefaults.share,
+      holdMs: options.faultHoldMs ?? faultDefaults.holdMs,
+    },
+    churn:
+      rate === undefined
+        ? undefined
+        : createChurn({ store, seed, rate, recordings: recordingStyle(profileName, clock) }),
+    conditions,
+  });
+  const { apiKey } = keys;
+  const app = createApp({ store, clock, projectId, apiKey, profile, conditions, traffic, log });
   // Sundays are those of the sandbox's clock, so the timer only asks what is due; it never decides.
   const timer = schedule('* * * * *', () => store.events.runDueDeletions(clock.now()), {
     timezone: 'UTC',
@@ -72,6 +137,13 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
       playlists: store.playlists.shortIds(),
       store,
       clock,
+      requests: log.all,
+      clearRequests: log.clear,
+      living: () => store.truth.living(),
+      gone: () => store.truth.gone(),
+      version: store.truth.version,
+      stableSince: (version) => store.truth.stableSince(version),
+      act: (action) => act(store, { clock, conditions }, checkInput(Action, action)),
       close: () => (closed ??= close(server)),
     };
   } catch (error) {
@@ -79,35 +151,4 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     store.close();
     throw error;
   }
-}
-
-function openSandboxStore({ dir, ...amounts }: SandboxOptions): Store {
-  try {
-    if (dir !== undefined) mkdirSync(dir, { recursive: true, mode: 0o700 });
-    return openStore(dir === undefined ? ':memory:' : join(dir, 'sandbox.db'), (store) => {
-      fillStore(store, amounts);
-      const { apiKey, readOnlyKey } = keysOf(amounts.seed);
-      store.apiKeys.issue(apiKey, 1, scopes);
-      store.apiKeys.issue(
-        readOnlyKey,
-        2,
-        scopes.filter((scope) => scope.endsWith(':read')),
-      );
-    });
-  } catch (cause) {
-    if (systemCode(cause) === undefined) throw cause;
-    throw new AppError('sandbox: its folder cannot be used', {
-      code: 'storage',
-      hint: 'Choose another folder, or none to keep everything in memory.',
-      cause,
-    });
-  }
-}
-
-/** The same for a seed each time, and unmistakably of a sandbox. */
-function keysOf(seed: number): { apiKey: string; readOnlyKey: string } {
-  return {
-    apiKey: `sandbox_full_${sha256(`full ${seed}`).slice(0, 32)}`,
-    readOnlyKey: `sandbox_read_${sha256(`read ${seed}`).slice(0, 32)}`,
-  };
 }

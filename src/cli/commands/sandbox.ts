@@ -1,6 +1,8 @@
 import { once } from 'node:events';
-import { InvalidArgumentError, type Command } from 'commander';
-import { AppError } from '../../core/errors.ts';
+import { InvalidArgumentError, Option, type Command } from 'commander';
+import { faultKinds, type FaultKind } from '../../sandbox/faults/fault-plan.ts';
+import { profileNames, type ProfileName } from '../../sandbox/open-sandbox-store.ts';
+import { parseRateLimits, type RateLimit } from '../../sandbox/rate-limits.ts';
 import { startSandbox } from '../../sandbox/sandbox.ts';
 import { printResult } from '../command.ts';
 import type { CommandContext } from '../context.ts';
@@ -12,10 +14,10 @@ type SandboxFlags = {
   seed: number;
   port: number;
   dir?: string;
-  profile: string;
-  churn?: string;
-  faults?: string;
-  rate?: string;
+  profile: ProfileName;
+  churn?: number;
+  faults?: FaultKind;
+  rate?: RateLimit[];
 };
 
 /** Adds `sandbox`: the documented service, on loopback, until it is stopped. */
@@ -23,32 +25,40 @@ export function addSandboxCommand(program: Command, context: CommandContext): vo
   program
     .command('sandbox')
     .description('serve the documented service on loopback, with generated data')
-    .option('--profile <name>', 'how it answers: documented', 'documented')
+    .addOption(
+      new Option('--profile <name>', 'as documented, or as live services depart from it')
+        .choices(profileNames)
+        .default('documented'),
+    )
     .option('--persons <count>', 'persons to generate', wholeNumber, 1000)
     .option('--recordings <count>', 'recordings to generate', wholeNumber, 200)
     .option('--seed <number>', 'the same seed gives the same data', wholeNumber, 1)
     .option('--port <number>', 'where to listen; 0 takes any free port', portNumber, 0)
     .option('--dir <folder>', 'keep the data in a folder instead of in memory')
-    .option('--churn <rate>', 'change persons while they are paged')
-    .option('--faults <kind>', 'answer with faults')
-    .option('--rate <limit>', 'answer 429 above a rate')
+    .option('--churn <rate>', 'changes of the data per request, made between pages, as 0.5', changeRate)
+    .addOption(new Option('--faults <kind>', 'let one request in seven go wrong').choices(faultKinds))
+    .option(
+      '--rate <limits>',
+      'answer 429 above a rate per key, as 10/s, 480/min or 4800/h; may be repeated',
+      rateLimits,
+    )
     .addHelpText(
       'after',
       `
 Examples:
   analytics-mirror sandbox --persons 100000 --recordings 20000 --port 8010
-  analytics-mirror sandbox --json --seed 7 --dir ./sandbox-data`,
+  analytics-mirror sandbox --json --seed 7 --dir ./sandbox-data
+  analytics-mirror sandbox --profile live --churn 0.5 --faults mixed --rate 480/min,4800/h`,
     )
     .action(async (_options: unknown, command: Command) => {
       const flags = command.opts<SandboxFlags>();
-      refuseUnknown(flags);
       const startedAt = performance.now();
-      const { persons, recordings, seed, port, dir } = flags;
-      const sandbox = await startSandbox({ persons, recordings, seed, port, dir });
+      const { rate: rates, ...options } = flags;
+      const sandbox = await startSandbox({ ...options, rates });
       const { url, projectId, apiKey, readOnlyKey, playlists } = sandbox;
       printResult(context, command, {
         json: { url, projectId, apiKey, readOnlyKey, playlists },
-        text: `The documented service, ready in ${formatDuration(performance.now() - startedAt)} with ${formatCount(persons)} persons and ${formatCount(recordings)} recordings.
+        text: `The ${flags.profile} service, ready in ${formatDuration(performance.now() - startedAt)} with ${formatCount(flags.persons)} persons and ${formatCount(flags.recordings)} recordings.
 
   API page        ${url}/
   OpenAPI         ${url}/openapi.json
@@ -69,20 +79,6 @@ Stop it with Ctrl+C.
     });
 }
 
-function refuseUnknown({ profile, churn, faults, rate }: SandboxFlags): void {
-  const refused = [
-    ...(profile === 'documented' ? [] : [`--profile ${profile}`]),
-    ...(churn === undefined ? [] : ['--churn']),
-    ...(faults === undefined ? [] : ['--faults']),
-    ...(rate === undefined ? [] : ['--rate']),
-  ];
-  if (refused.length > 0)
-    throw new AppError(`this version's sandbox does not know ${refused.join(', ')}`, {
-      code: 'usage',
-      hint: 'leave it out; the sandbox serves --profile documented',
-    });
-}
-
 function wholeNumber(text: string): number {
   if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('write a whole number');
   return Number(text);
@@ -92,4 +88,15 @@ function portNumber(text: string): number {
   const port = wholeNumber(text);
   if (port > 65_535) throw new InvalidArgumentError('a port is at most 65535');
   return port;
+}
+
+function changeRate(text: string): number {
+  if (!/^\d{1,4}(\.\d{1,6})?$/.test(text)) throw new InvalidArgumentError('write a number, as 0.5');
+  return Number(text);
+}
+
+function rateLimits(text: string, earlier: RateLimit[] = []): RateLimit[] {
+  const limits = parseRateLimits(text);
+  if (!limits) throw new InvalidArgumentError('write it as 10/s, 480/min or 4800/h');
+  return [...earlier, ...limits];
 }

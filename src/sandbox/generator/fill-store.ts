@@ -1,9 +1,9 @@
-import type { NewPerson } from '../store/persons.ts';
+import type { NewPerson } from '../store/person-writer.ts';
 import { recordingPersonJson } from '../store/person-row.ts';
 import type { Store } from '../store/store.ts';
 import { generatePerson } from './person.ts';
 import { generatePlaylists } from './playlists.ts';
-import { generateRecording } from './recording.ts';
+import { generateRecording, type RecordingStyle } from './recording.ts';
 import { seededRandom, type SeededRandom } from './seeded-random.ts';
 import { baseMs } from './timeline.ts';
 import { generateUsers } from './users.ts';
@@ -12,14 +12,19 @@ import { generateUsers } from './users.ts';
 export type Amounts = { persons: number; recordings: number; seed: number };
 
 /** Fills a new store with people, their events, recordings, playlists and the organization's users. */
-export function fillStore(store: Omit<Store, 'close'>, { persons, recordings, seed }: Amounts): void {
+export function fillStore(
+  store: Omit<Store, 'close'>,
+  { persons, recordings, seed }: Amounts,
+  style: RecordingStyle,
+): void {
   const random = seededRandom(seed);
   store.settings.set('seed', seed);
   const users = generateUsers(random);
   for (const user of users) store.apiKeys.addUser(user);
   fillPersons(random, store, persons);
   const viewers = users.map(({ email }) => email);
-  generatePlaylists(random, store, users, fillRecordings(random, store, viewers, { persons, recordings }));
+  const recordingIds = fillRecordings(random, store, viewers, { persons, recordings }, style);
+  generatePlaylists(random, store, users, recordingIds);
 }
 
 function fillPersons(random: SeededRandom, store: Omit<Store, 'close'>, count: number): void {
@@ -41,6 +46,7 @@ function fillRecordings(
   store: Omit<Store, 'close'>,
   viewers: readonly string[],
   { persons, recordings }: { persons: number; recordings: number },
+  style: RecordingStyle,
 ): string[] {
   // Without persons the recordings show one who was deleted since: a recording always embeds its person.
   const deleted = {
@@ -54,7 +60,7 @@ function fillRecordings(
   return Array.from({ length: recordings }, () => {
     const person = store.persons.find(random.int(1, Math.max(1, persons))) ?? deleted;
     const distinctId = random.pick(JSON.parse(person.distinctIds) as string[]);
-    const { recording, startMicros } = generateRecording(random, distinctId, viewers);
+    const { recording, startMicros } = generateRecording(random, distinctId, viewers, style);
     store.recordings.add(recording, startMicros, recordingPersonJson(person));
     return recording.id;
   });

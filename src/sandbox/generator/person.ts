@@ -1,4 +1,4 @@
-import type { NewPerson } from '../store/persons.ts';
+import type { NewPerson } from '../store/person-writer.ts';
 import { generateName } from './names.ts';
 import { generateProperties } from './properties.ts';
 import type { SeededRandom } from './seeded-random.ts';

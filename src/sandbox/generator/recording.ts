@@ -3,18 +3,32 @@ import { microsToIso } from '../store/micros.ts';
 import type { SeededRandom } from './seeded-random.ts';
 import { microsBeforeBase } from './timeline.ts';
 
+/** What of a recording differs between profiles: when it started, and what its id looks like. */
+export type RecordingStyle = {
+  /** Microseconds since 1970. */
+  startMicros(random: SeededRandom): number;
+  id(random: SeededRandom): string;
+};
+
+/** As documented: over the 90 days before the base, each under a UUID. */
+export const documentedRecordings: RecordingStyle = {
+  startMicros: (random) => microsBeforeBase(random, 90),
+  id: (random) => random.uuid(),
+};
+
 /** A recording without its person, and its start in microseconds since 1970. One in twenty is ongoing. */
 export function generateRecording(
   random: SeededRandom,
   distinctId: string,
   viewerEmails: readonly string[],
+  style: RecordingStyle,
 ): { recording: Omit<Recording, 'person'>; startMicros: number } {
-  const startMicros = microsBeforeBase(random, 90);
+  const startMicros = style.startMicros(random);
   const activeSeconds = random.int(0, 1800);
   const inactiveSeconds = random.oneIn(3) ? 0 : random.int(0, 3600);
   const viewers = random.oneIn(3) ? viewerEmails.slice(random.int(0, viewerEmails.length - 1)) : [];
   const recording = {
-    id: random.uuid(),
+    id: style.id(random),
     distinct_id: distinctId,
     viewed: viewers.length > 0,
     viewers,

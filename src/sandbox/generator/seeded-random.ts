@@ -1,5 +1,6 @@
 import { uniformInt } from 'pure-rand/distribution/uniformInt';
 import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
+import { sha256 } from '../../core/digest.ts';
 
 /** Random choices that a seed repeats exactly. */
 export type SeededRandom = {
@@ -28,4 +29,9 @@ export function seededRandom(seed: number): SeededRandom {
       return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20)}`;
     },
   };
+}
+
+/** Choices of their own for each purpose. By digest: the generator's first numbers are alike where seeds are. */
+export function randomFor(purpose: string, seed: number, occasion = 0): SeededRandom {
+  return seededRandom(Number.parseInt(sha256(`${purpose} ${seed} ${occasion}`).slice(0, 8), 16));
 }

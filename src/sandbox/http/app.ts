@@ -1,14 +1,16 @@
 import { Hono } from 'hono';
+import type { RequestLog } from '../request-log.ts';
 import { apiPage, apiPageHeaders } from './api-page.ts';
 import { addClockRoutes } from './clock-routes.ts';
-import { addEndpointRoutes, type Service } from './endpoint-routes.ts';
+import { addControlRoutes } from './control-routes.ts';
+import { addEndpointRoutes, type Environment, type Service } from './endpoint-routes.ts';
 import { openApi } from './openapi.ts';
 import { notFound, Refusal } from './refusal.ts';
 
-/** The service over HTTP: the documented endpoints, `/`, `/openapi.json` and the sandbox's clock. */
-export function createApp(service: Service & { apiKey: string }): Hono {
+/** The service over HTTP: its endpoints, `/`, `/openapi.json`, and the sandbox's own under `/__sandbox`. */
+export function createApp(service: Service & { apiKey: string; log: RequestLog }): Hono<Environment> {
   // Not strict: every path answers with and without a trailing slash.
-  const app = new Hono({ strict: false });
+  const app = new Hono<Environment>({ strict: false });
   app.get('/', (context) => {
     const { origin } = new URL(context.req.url);
     const [playlist] = service.store.playlists.shortIds();
@@ -16,6 +18,7 @@ export function createApp(service: Service & { apiKey: string }): Hono {
   });
   app.get('/openapi.json', (context) => context.json(openApi(new URL(context.req.url).origin)));
   addClockRoutes(app, service.clock);
+  addControlRoutes(app, service, service.log);
   addEndpointRoutes(app, service);
   app.notFound(() => {
     throw notFound();

@@ -2,9 +2,14 @@ import type { Scope } from '../../contract/endpoints.ts';
 import type { ApiKey, ApiKeys } from '../store/api-keys.ts';
 import { Refusal } from './refusal.ts';
 
+/** The key in an `Authorization: Bearer <key>` header, known or not. */
+export function bearerKey(header: string | undefined): string | undefined {
+  return /^bearer +(\S+)$/i.exec(header ?? '')?.[1];
+}
+
 /** The key of a request's `Authorization: Bearer <key>` (section 5). Throws a 401 where there is none known. */
 export function authenticate(header: string | undefined, apiKeys: Pick<ApiKeys, 'find'>): ApiKey {
-  const key = /^bearer +(\S+)$/i.exec(header ?? '')?.[1];
+  const key = bearerKey(header);
   if (key === undefined) {
     throw new Refusal('notAuthenticated', 'Authentication credentials were not provided.');
   }

@@ -4,6 +4,7 @@ import { isoTime } from '../../core/clock.ts';
 import { isoToMicros } from '../../core/time.ts';
 import type { SandboxClock } from '../sandbox-clock.ts';
 import { checkInput, readJsonBody } from './check-input.ts';
+import type { Environment } from './endpoint-routes.ts';
 import { Refusal } from './refusal.ts';
 
 const ClockMove = z.union([
@@ -14,7 +15,7 @@ const ClockMove = z.union([
 const lastTimeMs = Date.UTC(9999, 11, 31);
 
 /** `GET` and `POST /__sandbox/clock`: tell the service's time, and move it forward. No part of the document. */
-export function addClockRoutes(app: Hono, clock: SandboxClock): void {
+export function addClockRoutes(app: Hono<Environment>, clock: SandboxClock): void {
   app.get('/__sandbox/clock', (context) => context.json({ now: isoTime(clock.now()) }));
   app.post('/__sandbox/clock', async (context) => {
     const move = checkInput(ClockMove, await readJsonBody(context.req.raw));

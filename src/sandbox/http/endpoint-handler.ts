@@ -7,7 +7,7 @@ import type { Store } from '../store/store.ts';
 export type Content = { type: 'application/json' | 'text/csv; charset=utf-8'; text: string };
 
 /** What a handler knows beside its checked input: the store, who calls and when, and the full URL. */
-type Call = { store: Store; change: Change; url: URL };
+export type Call = { store: Store; change: Change; url: URL };
 
 type Endpoints = typeof endpoints;
 type Input<Name extends EndpointName> = {

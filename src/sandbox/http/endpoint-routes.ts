@@ -1,59 +1,73 @@
+import type { HttpBindings } from '@hono/node-server';
 import type { Context, Hono } from 'hono';
-import { documentedPathPrefix, endpointNames, endpoints, type Endpoint } from '../../contract/endpoints.ts';
+import type { Conditions } from '../conditions.ts';
 import type { SandboxClock } from '../sandbox-clock.ts';
 import type { Store } from '../store/store.ts';
+import type { Answer } from './answer.ts';
 import { authenticate, requireScope } from './authorize.ts';
 import { checkInput, readJsonBody } from './check-input.ts';
-import type { AnyHandler } from './endpoint-handler.ts';
-import { endpointHandlers } from './endpoint-handlers.ts';
+import type { Profile, Route } from './profile.ts';
 import { notFound, Refusal } from './refusal.ts';
+import type { Traffic } from './traffic.ts';
 
-/** What the routes serve. */
-export type Service = { store: Store; clock: SandboxClock; projectId: string };
+/** What the routes serve, and how. */
+export type Service = {
+  store: Store;
+  clock: SandboxClock;
+  projectId: string;
+  profile: Profile;
+  conditions: Conditions;
+  traffic: Traffic;
+};
 
-/** Registers every endpoint of the table: its checks come from its row, its work from its handler. */
-export function addEndpointRoutes(app: Hono, service: Service): void {
-  const methods = new Map<string, string[]>();
-  for (const name of endpointNames) {
-    const endpoint: Endpoint = endpoints[name];
-    const path = `${documentedPathPrefix}/:project_id${endpoint.path}`;
-    const handler = endpointHandlers[name] as AnyHandler;
-    const allowed = methods.get(path) ?? [];
-    // A method whose documented answer is 405 is not an allowed one.
-    if (endpoint.status !== 405) allowed.push(endpoint.method);
-    methods.set(path, allowed);
-    app.on(endpoint.method, path, async (context) => answer(context, endpoint, handler, allowed, service));
-  }
-  for (const [path, allowed] of methods) {
-    app.all(path, ({ req, header }) => {
-      header('Allow', allowed.join(', '));
-      throw new Refusal('methodNotAllowed', `Method "${req.method}" not allowed.`);
-    });
+/** The application's environment: Node's own request and response. */
+export type Environment = { Bindings: HttpBindings };
+
+/** Registers every route of the profile under each of its prefixes. */
+export function addEndpointRoutes(app: Hono<Environment>, service: Service): void {
+  const { pathPrefixes, routes } = service.profile;
+  for (const prefix of pathPrefixes) {
+    const methods = new Map<string, string[]>();
+    for (const route of routes) {
+      const { method, status } = route.row;
+      const path = `${prefix}/:project_id${route.row.path}`;
+      const allowed = methods.get(path) ?? [];
+      // A method whose documented answer is 405 is not an allowed one.
+      if (status !== 405) allowed.push(method);
+      methods.set(path, allowed);
+      app.on(method, path, (context) =>
+        service.traffic.pass(context, route, () => answer(context, route, allowed, service)),
+      );
+    }
+    for (const [path, allowed] of methods) {
+      app.all(path, ({ req, header }) => {
+        header('Allow', allowed.join(', '));
+        throw new Refusal('methodNotAllowed', `Method "${req.method}" not allowed.`);
+      });
+    }
   }
 }
 
 async function answer(
-  context: Context,
-  endpoint: Endpoint,
-  handler: AnyHandler,
+  { req }: Context,
+  { row, handle }: Route,
   allowed: readonly string[],
-  { store, clock, projectId }: Service,
-): Promise<Response> {
-  const { req } = context;
+  { store, clock, projectId, conditions }: Service,
+): Promise<Answer> {
   const apiKey = authenticate(req.header('Authorization'), store.apiKeys);
-  requireScope(apiKey, endpoint.scope);
-  if (req.param('project_id') !== projectId) throw notFound();
+  requireScope(apiKey, row.scope);
+  if (conditions.projectVanished || req.param('project_id') !== projectId) throw notFound();
   const input = {
-    params: checkInput(endpoint.params, req.param()),
-    query: checkInput(endpoint.query, req.query()),
-    body: endpoint.body && checkInput(endpoint.body, await readJsonBody(req.raw)),
+    params: checkInput(row.params, req.param()),
+    query: checkInput(row.query, req.query()),
+    body: row.body && checkInput(row.body, await readJsonBody(req.raw)),
   };
   const change = { userId: apiKey.userId, atMs: clock.now() };
-  const content = handler(input, { store, change, url: new URL(req.url) });
-  const headers = new Headers();
-  if (endpoint.status === 405) headers.set('Allow', allowed.join(', '));
-  if (content) headers.set('Content-Type', content.type);
+  const content = handle(input, { store, change, url: new URL(req.url) });
+  const headers: Record<string, string> = {};
+  if (row.status === 405) headers['Allow'] = allowed.join(', ');
+  if (content) headers['Content-Type'] = content.type;
   // Without a length, a 200 without a body would be sent as an empty stream of chunks.
-  else if (endpoint.status !== 204) headers.set('Content-Length', '0');
-  return new Response(content?.text ?? null, { status: endpoint.status, headers });
+  else if (row.status !== 204) headers['Content-Length'] = '0';
+  return { status: row.status, headers, body: content?.text ?? '' };
 }

@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { once } from 'node:events';
-import { getRequestListener } from '@hono/node-server';
+import { getRequestListener, type HttpBindings } from '@hono/node-server';
 import type { Clock } from '../../core/clock.ts';
 import { AppError } from '../../core/errors.ts';
 
@@ -22,11 +22,13 @@ const drainMs = 2_000;
  */
 export async function listenOnLoopback(
   port: number,
-  fetch: (request: Request) => Response | Promise<Response>,
+  fetch: (request: Request, bindings: HttpBindings) => Response | Promise<Response>,
   clock: Pick<Clock, 'now'>,
 ): Promise<LoopbackServer> {
   // The globals stay as they are: the sandbox also runs inside other programs and tests.
-  const respond = getRequestListener(fetch, { overrideGlobalObjects: false });
+  const respond = getRequestListener((request, bindings) => fetch(request, bindings as HttpBindings), {
+    overrideGlobalObjects: false,
+  });
   const server = createServer((request, response) => {
     response.setHeader('Date', new Date(clock.now()).toUTCString());
     void respond(request, response);

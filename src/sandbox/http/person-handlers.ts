@@ -1,28 +1,15 @@
-import { z } from 'zod';
-import { isJsonObject, type JsonObject } from '../store/json-object.ts';
 import { personJson, type PersonRow } from '../store/person-row.ts';
-import { PropertyFilter } from '../store/property-filter.ts';
 import type { Content, EndpointHandlers } from './endpoint-handler.ts';
 import { checkInput } from './check-input.ts';
 import { listPage, windowOf } from './list-page.ts';
 import { personCsv } from './person-csv.ts';
+import { personFilters, propertyValues } from './person-input.ts';
 import { notFound, Refusal } from './refusal.ts';
-
-const propertyFilters = z.object({ properties: z.array(PropertyFilter).max(50).optional() });
-// Not a record of zod's, which drops a key named `__proto__`.
-const propertyValues = z.object({
-  properties: z.custom<JsonObject>(isJsonObject, 'Must be an object.').optional(),
-});
 
 /** Section 4.2. `format` has an effect only where persons are returned by a read. */
 export const personHandlers = {
   'persons.list': ({ query }, { store, url }) => {
-    const filters = {
-      distinctId: query.distinct_id,
-      email: query.email,
-      search: query.search,
-      properties: checkInput(propertyFilters, { properties: query.properties }).properties,
-    };
+    const filters = personFilters(query);
     const window = windowOf(query);
     const { count, rows } = store.persons.page(filters, window);
     return query.format === 'csv' ? personCsv(rows) : listPage(url, window, count, rows.map(personJson));

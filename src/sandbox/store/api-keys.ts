@@ -17,6 +17,7 @@ export function apiKeyTable(database: Database.Database) {
   const selectKey = database.prepare<[string], { userId: number; scopes: string }>(
     /*sql*/ `SELECT user_id AS userId, scopes FROM api_keys WHERE key = ?`,
   );
+  const updateScopes = database.prepare(/*sql*/ `UPDATE api_keys SET scopes = ? WHERE key = ?`);
   return {
     addUser(user: UserRecord): void {
       insertUser.run(user.id, JSON.stringify(user));
@@ -30,6 +31,9 @@ export function apiKeyTable(database: Database.Database) {
     issue(key: string, userId: number, scopes: readonly Scope[]): void {
       insertKey.run(key, userId, JSON.stringify(scopes));
     },
+    /** Gives a key these scopes and no others. False for an unknown key. */
+    setScopes: (key: string, scopes: readonly Scope[]): boolean =>
+      updateScopes.run(JSON.stringify(scopes), key).changes > 0,
     find(key: string): ApiKey | undefined {
       const row = selectKey.get(key);
       return row && { userId: row.userId, scopes: JSON.parse(row.scopes) as Scope[] };

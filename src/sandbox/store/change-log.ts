@@ -8,7 +8,7 @@ export type Activity = {
   userId: number;
   personId: number;
   personUuid: string;
-  action: 'created' | 'updated' | 'property_deleted' | 'split' | 'deleted';
+  action: 'created' | 'updated' | 'property_deleted' | 'split' | 'deleted' | 'merged';
   /** JSON text of an object. */
   detail: string;
 };

@@ -26,6 +26,10 @@ export function playlistTable(database: Database.Database, apiKeys: ApiKeys) {
   const selectMembers = database.prepare<[string], string>(/*sql*/ `
     SELECT recording_id FROM playlist_recordings JOIN playlists ON playlists.id = playlist_id
     WHERE short_id = ? ORDER BY recording_id`);
+  const selectMemberDocuments = database.prepare<[string], string>(/*sql*/ `
+    SELECT recordings.document FROM playlist_recordings
+    JOIN playlists ON playlists.id = playlist_id JOIN recordings ON recordings.id = recording_id
+    WHERE short_id = ? ORDER BY recordings.start_us DESC, recordings.sequence DESC`);
   const insertMember = database.prepare(/*sql*/ `
     INSERT INTO playlist_recordings (playlist_id, recording_id)
     SELECT id, ? FROM playlists WHERE short_id = ? ON CONFLICT DO NOTHING`);
@@ -63,6 +67,8 @@ export function playlistTable(database: Database.Database, apiKeys: ApiKeys) {
     },
     /** Ids of the member recordings. */
     members: (shortId: string): string[] => selectMembers.pluck().all(shortId),
+    /** The member recordings as JSON text, newest first. */
+    memberDocuments: (shortId: string): string[] => selectMemberDocuments.pluck().all(shortId),
     /** Putting in a member changes nothing. Both ids must exist. */
     addRecording: (shortId: string, recordingId: string): void => void insertMember.run(recordingId, shortId),
     /** False when it was no member. */

@@ -19,6 +19,13 @@ export function recordingTable(database: Database.Database) {
   const selectOne = database.prepare<[string], string>(
     /*sql*/ `SELECT document FROM recordings WHERE id = ?`,
   );
+  const selectLastSequence = database.prepare<[], number>(
+    /*sql*/ `SELECT coalesce(max(sequence), 0) FROM recordings`,
+  );
+  const deleteBefore = database.prepare<[number]>(/*sql*/ `DELETE FROM recordings WHERE start_us < ?`);
+  const deleteOldest = database.prepare(/*sql*/ `
+    DELETE FROM recordings WHERE sequence = (
+      SELECT sequence FROM recordings ORDER BY start_us, sequence LIMIT 1)`);
   return {
     /** `personJson` is spliced in as it is, so that its numbers and escapes stay exact. */
     add(recording: Omit<Recording, 'person'>, startMicros: number, personJson: string): void {
@@ -34,5 +41,11 @@ export function recordingTable(database: Database.Database) {
     }),
     /** One recording as JSON text. */
     find: (id: string): string | undefined => selectOne.pluck().get(id),
+    /** Grows with each recording that is added. */
+    lastSequence: (): number => selectLastSequence.pluck().get() ?? 0,
+    /** Forgets the recordings that started before a time, as retention does. */
+    expireBefore: (startMicros: number): void => void deleteBefore.run(startMicros),
+    /** Forgets the oldest recording, if there is one. */
+    expireOldest: (): void => void deleteOldest.run(),
   };
 }

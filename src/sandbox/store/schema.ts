@@ -25,11 +25,11 @@ CREATE TABLE person_distinct_ids (
 ) STRICT, WITHOUT ROWID;
 CREATE VIRTUAL TABLE person_search USING fts5(email, content='', contentless_delete=1);
 
--- Who changed which person when: user_id, person_*, at_ms. detail is a JSON object.
+-- Who changed which person when: user_id, person_*, at_ms. detail is a JSON object. The ids are versions: they grow.
 CREATE TABLE person_activity (
   id INTEGER PRIMARY KEY, at_ms INTEGER NOT NULL, user_id INTEGER NOT NULL,
   person_id INTEGER NOT NULL, person_uuid TEXT NOT NULL,
-  action TEXT NOT NULL CHECK (action IN ('created', 'updated', 'property_deleted', 'split', 'deleted')),
+  action TEXT NOT NULL CHECK (action IN ('created', 'updated', 'property_deleted', 'split', 'deleted', 'merged')),
   detail TEXT NOT NULL
 ) STRICT;
 -- How one property of one person changed; before and after are JSON text, null where the key was absent.
@@ -52,6 +52,8 @@ CREATE TABLE event_deletions (
 CREATE TABLE recordings (
   sequence INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, start_us INTEGER NOT NULL, document TEXT NOT NULL
 ) STRICT;
+-- Positions of a list that hold no row, where the list would have it by time.
+CREATE TABLE ghosts (list TEXT NOT NULL CHECK (list IN ('persons', 'recordings')), at_us INTEGER NOT NULL) STRICT;
 -- document is the playlist as it is served, without recordings_counts, which is counted.
 CREATE TABLE playlists (id INTEGER PRIMARY KEY, short_id TEXT NOT NULL UNIQUE, document TEXT NOT NULL) STRICT;
 CREATE TABLE playlist_recordings (
@@ -69,8 +71,11 @@ CREATE TABLE insights (
  */
 export const indexes = /*sql*/ `
 CREATE INDEX persons_newest_first ON persons (created_at_us);
+CREATE UNIQUE INDEX persons_by_uuid ON persons (uuid);
 CREATE INDEX persons_by_email ON persons (email) WHERE email IS NOT NULL;
 CREATE UNIQUE INDEX persons_by_distinct_id ON person_distinct_ids (distinct_id);
 CREATE INDEX recordings_newest_first ON recordings (start_us);
+CREATE INDEX ghosts_newest_first ON ghosts (list, at_us);
+CREATE INDEX person_activity_by_uuid ON person_activity (person_uuid);
 CREATE INDEX events_by_distinct_id ON events (distinct_id);
 `;

@@ -3,11 +3,15 @@ import { apiKeyTable } from './api-keys.ts';
 import { changeLogTable } from './change-log.ts';
 import { eventTable } from './events.ts';
 import { insightTable } from './insights.ts';
+import { ghostTable } from './ghosts.ts';
+import { personLifecycle } from './person-lifecycle.ts';
+import { personWriter } from './person-writer.ts';
 import { personTable } from './persons.ts';
 import { playlistTable } from './playlists.ts';
 import { recordingTable } from './recordings.ts';
 import { indexes, tables } from './schema.ts';
 import { settingTable } from './settings.ts';
+import { truthTable } from './truth.ts';
 
 /** Everything the service keeps, one object for each kind of thing. */
 export type Store = ReturnType<typeof tablesOf> & { close(): void };
@@ -39,12 +43,16 @@ function tablesOf(database: Database.Database) {
   const apiKeys = apiKeyTable(database);
   const log = changeLogTable(database);
   const events = eventTable(database);
+  const writer = personWriter(database, { settings, log });
   return {
     settings,
     apiKeys,
     log,
     events,
-    persons: personTable(database, { settings, log, events }),
+    persons: personTable(database, { writer, events }),
+    lifecycle: personLifecycle(database, { writer }),
+    ghosts: ghostTable(database),
+    truth: truthTable(database),
     recordings: recordingTable(database),
     playlists: playlistTable(database, apiKeys),
     insights: insightTable(database),

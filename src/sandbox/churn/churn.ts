@@ -1,0 +1,112 @@
+import { assertNever } from '../../core/errors.ts';
+import { generatePerson } from '../generator/person.ts';
+import { generateRecording, type RecordingStyle } from '../generator/recording.ts';
+import { randomFor } from '../generator/seeded-random.ts';
+import type { Change } from '../store/change-log.ts';
+import { recordingPersonJson } from '../store/person-row.ts';
+import type { Store } from '../store/store.ts';
+
+/** Of a hundred changes so many are of this kind. A purge deletes neighbours in the list, an import creates people. */
+const weights = {
+  change: 28,
+  create: 20,
+  delete: 20,
+  merge: 10,
+  split: 8,
+  purge: 5,
+  import: 4,
+  record: 3,
+  expire: 2,
+} as const;
+type Kind = keyof typeof weights;
+const kinds = (Object.keys(weights) as Kind[]).flatMap((kind) => Array<Kind>(weights[kind]).fill(kind));
+
+const burst = { min: 20, max: 200 };
+/** A burst is no larger than this share of all, so that a small list is neither gone nor another at once. */
+const burstShareMax = 0.1;
+
+/** `rate` is changes per request served, and may be fractional. */
+export type ChurnParts = { store: Store; seed: number; rate: number; recordings: RecordingStyle };
+
+export type Churn = ReturnType<typeof createChurn>;
+
+/**
+ * Changes the data while it is read: always between two list requests, never during an answer. What changes follows
+ * from the seed and the requests served.
+ */
+export function createChurn({ store, seed, rate, recordings }: ChurnParts) {
+  const { persons, lifecycle } = store;
+  // A folder opened again goes on with other choices: the same would make the same recordings anew.
+  const random = randomFor('churn', seed, store.truth.version() + store.recordings.lastSequence());
+  const viewers = [store.apiKeys.user(1).email];
+  let due = 0;
+
+  /** Any living person; undefined where there is none. */
+  const anyone = (): number | undefined =>
+    lifecycle.atOrAfter(random.int(1, lifecycle.nextId())) ?? lifecycle.atOrAfter(1);
+
+  const create = (change: Change): void => {
+    const createdAtMicros = change.atMs * 1000;
+    lifecycle.create((id) => {
+      const person = generatePerson(random, id, undefined);
+      return { ...person, uuid: lifecycle.uuidFor(id), createdAtMicros };
+    }, change);
+  };
+
+  const burstSize = (): number =>
+    Math.min(random.int(burst.min, burst.max), Math.ceil(lifecycle.count() * burstShareMax));
+
+  const record = (id: number): void => {
+    const person = persons.find(id);
+    const [distinctId] = person ? (JSON.parse(person.distinctIds) as string[]) : [];
+    if (!person || distinctId === undefined) return;
+    const { recording, startMicros } = generateRecording(random, distinctId, viewers, recordings);
+    store.recordings.add(recording, startMicros, recordingPersonJson(person));
+  };
+
+  const changeOnce = (change: Change): void => {
+    const kind = random.pick(kinds);
+    const id = anyone();
+    if (kind === 'create' || id === undefined) {
+      create(change);
+      return;
+    }
+    switch (kind) {
+      case 'change':
+        persons.mergeProperties(id, { churned: random.int(0, 1_000_000) }, change);
+        return;
+      case 'delete':
+        persons.delete(id, false, change);
+        return;
+      case 'merge':
+        lifecycle.merge(id, anyone() ?? id, change);
+        return;
+      case 'split':
+        persons.split(id, change);
+        return;
+      case 'purge':
+        for (const each of lifecycle.neighbours(id, burstSize())) persons.delete(each, false, change);
+        return;
+      case 'import':
+        for (let left = burstSize(); left > 0; left -= 1) create(change);
+        return;
+      case 'record':
+        record(id);
+        return;
+      case 'expire':
+        store.recordings.expireOldest();
+        return;
+      default:
+        assertNever(kind);
+    }
+  };
+
+  return {
+    /** Counts a request, and makes the changes that are due when it is one for a list. */
+    passRequest(isList: boolean, atMs: number): void {
+      due += rate;
+      if (!isList) return;
+      for (; due >= 1; due -= 1) changeOnce({ userId: 1, atMs });
+    },
+  };
+}

@@ -1,0 +1,54 @@
+import type { z } from 'zod';
+import { documentedPathPrefix, endpointNames, endpoints, type Endpoint } from '../../contract/endpoints.ts';
+import { refusalAnswer, type Answer } from './answer.ts';
+import type { AnyHandler, Call, Content } from './endpoint-handler.ts';
+import { endpointHandlers } from './endpoint-handlers.ts';
+import type { Refusal } from './refusal.ts';
+
+type Row = Omit<Endpoint, 'status'> & { status: number };
+
+/** One endpoint as it is served. Its checks come from its row, its work from its handler. */
+export type Route = { name: string; row: Row; handle: AnyHandler };
+
+type Input<R extends Row> = {
+  params: z.output<R['params']>;
+  query: z.output<R['query']>;
+  body: R['body'] extends z.ZodType ? z.output<R['body']> : null;
+};
+
+/** A route whose handler takes what its own row checks, where that is not the document's row. */
+export function route<const R extends Row>(
+  name: string,
+  row: R,
+  handle: (input: Input<R>, call: Call) => Content | void,
+): Route {
+  return { name, row, handle: handle as AnyHandler };
+}
+
+/** How a service answers: which routes, under which prefixes, and in what manner. */
+export type Profile = {
+  pathPrefixes: readonly string[];
+  /** In the order in which paths are matched. */
+  routes: readonly Route[];
+  /** Done before each request. `requestNumber` counts from 1. */
+  beforeRequest(requestNumber: number): void;
+  refuse(refusal: Refusal, requestNumber: number): Answer;
+  /** Whether bodies are packed where the caller takes gzip. */
+  packs: boolean;
+};
+
+/** The endpoints of the document, each with its handler. */
+export const documentedRoutes: readonly Route[] = endpointNames.map((name) => ({
+  name,
+  row: endpoints[name],
+  handle: endpointHandlers[name] as AnyHandler,
+}));
+
+/** The service as it is documented. */
+export const documentedProfile: Profile = {
+  pathPrefixes: [documentedPathPrefix],
+  routes: documentedRoutes,
+  beforeRequest: () => undefined,
+  refuse: refusalAnswer,
+  packs: false,
+};

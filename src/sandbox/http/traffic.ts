@@ -1,0 +1,123 @@
+import { gzipSync } from 'node:zlib';
+import type { HttpBindings } from '@hono/node-server';
+import type { HonoRequest } from 'hono';
+import type { Churn } from '../churn/churn.ts';
+import type { Conditions } from '../conditions.ts';
+import { answerInstead } from '../faults/answer-instead.ts';
+import { planFault, type FaultOptions } from '../faults/fault-plan.ts';
+import { emptyPage, rewritePage } from '../faults/rewrite-page.ts';
+import { reset, send, sendBadly, type Sent } from '../faults/send.ts';
+import { rateLimiter, type RateLimit } from '../rate-limits.ts';
+import type { LoggedRequest, RequestLog } from '../request-log.ts';
+import type { SandboxClock } from '../sandbox-clock.ts';
+import type { Answer } from './answer.ts';
+import type { KeyIndexes } from './key-indexes.ts';
+import type { Profile, Route } from './profile.ts';
+import { Refusal } from './refusal.ts';
+import { throttledAnswer } from './throttled.ts';
+
+/** What stands between the callers and the service. */
+export type TrafficParts = {
+  profile: Profile;
+  clock: SandboxClock;
+  log: RequestLog;
+  keyIndexes: KeyIndexes;
+  rates: readonly RateLimit[];
+  faults: FaultOptions | undefined;
+  churn: Churn | undefined;
+  conditions: Conditions;
+};
+
+export type Traffic = ReturnType<typeof createTraffic>;
+
+/** The way of every request to an endpoint: log, rate limit, faults, what changed meanwhile, and the answer. */
+export function createTraffic(parts: TrafficParts) {
+  const { profile, clock, log, keyIndexes, faults, churn, conditions } = parts;
+  const limiter = rateLimiter(parts.rates);
+  let requestNumber = 0;
+  let latestMs = 0;
+
+  const enter = (req: HonoRequest, { name }: Route): LoggedRequest => {
+    requestNumber += 1;
+    // The log and the windows need times that never go back, whatever the clock does.
+    latestMs = Math.max(latestMs, clock.now());
+    const entry: LoggedRequest = {
+      atMs: latestMs,
+      endpoint: name,
+      status: 0,
+      offset: wholeNumber(req.query('offset')),
+      limit: wholeNumber(req.query('limit')),
+      keyIndex: keyIndexes.of(req.header('Authorization')),
+    };
+    log.add(entry);
+    return entry;
+  };
+
+  const answerOrRefuse = async (number: number, answer: () => Promise<Answer>): Promise<Answer> => {
+    try {
+      return await answer();
+    } catch (error) {
+      if (error instanceof Refusal) return profile.refuse(error, number);
+      throw error;
+    }
+  };
+
+  const serve = async (
+    { req, env: { outgoing } }: { req: HonoRequest; env: HttpBindings },
+    { row, name }: Route,
+    { offset, limit, keyIndex }: LoggedRequest,
+    answer: () => Promise<Answer>,
+  ): Promise<Sent> => {
+    const number = requestNumber;
+    const waitMs = limiter.admit(String(keyIndex), latestMs);
+    if (waitMs > 0) return send(throttledAnswer(waitMs));
+    const isList = name.endsWith('.list');
+    const asked = { offset: offset ?? 0, limit: limit ?? 0 };
+    const planned =
+      faults && planFault(faults, { requestNumber: number, method: row.method, isList, ...asked });
+    if (planned?.fault === 'reset') return reset(outgoing);
+    const instead = planned && answerInstead(planned, latestMs);
+    if (instead) return send(instead);
+    profile.beforeRequest(number);
+    churn?.passRequest(isList, clock.now());
+    const answered = await answerOrRefuse(number, answer);
+    if (isList && answered.status === 200 && answered.headers['Content-Type'] === 'application/json') {
+      if (conditions.listsEmpty) answered.body = emptyPage(String(answered.body));
+      if (planned) answered.body = rewritePage(planned.fault, String(answered.body), asked);
+    }
+    const sendable = profile.packs && takesGzip(req) ? packed(answered) : answered;
+    return planned ? sendBadly(sendable, planned, outgoing) : send(sendable);
+  };
+
+  return {
+    /** Sends what `answer` returns, or the refusal that it throws, unless a limit or a fault comes first. */
+    async pass(
+      context: { req: HonoRequest; env: HttpBindings },
+      route: Route,
+      answer: () => Promise<Answer>,
+    ): Promise<Response> {
+      const entry = enter(context.req, route);
+      const { response, status } = await serve(context, route, entry, answer);
+      entry.status = status;
+      return response;
+    },
+  };
+}
+
+function takesGzip(req: HonoRequest): boolean {
+  return /\bgzip\b/.test(req.header('Accept-Encoding') ?? '');
+}
+
+/** The same answer with its body packed; without a body there is nothing to pack. */
+function packed(answer: Answer): Answer {
+  if (answer.body === '') return answer;
+  return {
+    ...answer,
+    headers: { ...answer.headers, 'Content-Encoding': 'gzip' },
+    body: gzipSync(answer.body, { level: 1 }),
+  };
+}
+
+function wholeNumber(text: string | undefined): number | null {
+  return text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : null;
+}

@@ -1,0 +1,80 @@
+import { z } from 'zod';
+import { isoTime } from '../../core/clock.ts';
+import { route, type Route } from '../http/profile.ts';
+
+const idsMax = 1000;
+
+/**
+ * What a live service has beside the document: deleting many persons at once, and telling how far the deletion of a
+ * person's events is. One uuid in sixteen is not deleted the first time that it is asked for.
+ */
+export function bulkDeletionRoutes(): Route[] {
+  const failedOnce = new Set<string>();
+  const fails = (uuid: string): boolean => {
+    if (!uuid.endsWith('0') || failedOnce.has(uuid)) return false;
+    failedOnce.add(uuid);
+    return true;
+  };
+  return [
+    route(
+      'persons.bulk_delete',
+      {
+        method: 'POST',
+        path: '/persons/bulk_delete',
+        params: z.object({}),
+        scope: 'person:write',
+        query: z.object({}),
+        body: z.object({
+          ids: z.array(z.guid()).min(1).max(idsMax),
+          delete_events: z.boolean().optional(),
+        }),
+        status: 202,
+        response: null,
+        summary: 'Delete up to 1,000 persons by uuid',
+      },
+      ({ body: { ids, delete_events: deleteEvents = false } }, { store, change }) => {
+        const found = [...new Set(ids.map((uuid) => uuid.toLowerCase()))].flatMap((uuid) => {
+          const id = store.lifecycle.idOf(uuid);
+          return id === undefined ? [] : [{ uuid, id }];
+        });
+        const failed = found.filter(({ uuid }) => fails(uuid));
+        for (const { uuid, id } of found)
+          if (!failed.some((person) => person.uuid === uuid)) store.persons.delete(id, deleteEvents, change);
+        const result = {
+          persons_found: found.length,
+          persons_deleted: found.length - failed.length,
+          events_queued_for_deletion: deleteEvents,
+          deletion_errors: failed.map(({ uuid }) => ({ person_uuid: uuid, error: 'Could not be deleted.' })),
+        };
+        return { type: 'application/json', text: JSON.stringify(result) };
+      },
+    ),
+
+    route(
+      'persons.deletion_status',
+      {
+        method: 'GET',
+        path: '/persons/deletion_status',
+        params: z.object({}),
+        scope: 'person:read',
+        query: z.object({ person_uuid: z.guid().optional() }),
+        body: null,
+        status: 200,
+        response: null,
+        summary: "Read how far the deletion of persons' events is",
+      },
+      ({ query: { person_uuid: uuid } }, { store }) => {
+        const results = store.events
+          .deletions()
+          .filter(({ personUuid }) => uuid === undefined || personUuid === uuid)
+          .map(({ personUuid, requestedAtMs, runAtMs }) => ({
+            person_uuid: personUuid,
+            created_at: isoTime(requestedAtMs),
+            status: runAtMs === null ? 'pending' : 'completed',
+            delete_verified_at: runAtMs === null ? null : isoTime(runAtMs),
+          }));
+        return { type: 'application/json', text: JSON.stringify({ results }) };
+      },
+    ),
+  ];
+}

@@ -1,0 +1,69 @@
+import { z } from 'zod';
+import { isoToMicros } from '../../core/time.ts';
+import type { Content } from '../http/endpoint-handler.ts';
+import { Refusal } from '../http/refusal.ts';
+import type { Window } from '../store/person-list.ts';
+
+const limitDefault = 100;
+/** Where a service behind a proxy believes that it is. */
+const believedOrigin = 'https://analytics.internal.example';
+
+/** The rows that are served of those asked for: a limit above the cap is clamped without a word. */
+export function clampedWindow(
+  { limit = limitDefault, offset = 0 }: { limit?: number | undefined; offset?: number | undefined },
+  limitMax: number,
+): Window {
+  return { limit: Math.min(limit, limitMax), offset };
+}
+
+/**
+ * A page of persons: no `count`; `next` wherever the window was full, under a host, scheme and prefix of its own;
+ * `previous` leads to this very page. `positions` counts ghosts too.
+ */
+export function livePersonPage(
+  url: URL,
+  { limit, offset }: Window,
+  positions: number,
+  results: readonly string[],
+): Content {
+  const link = (at: number): string => {
+    const target = new URL(url.pathname.replace('/api/environments/', '/api/projects/'), believedOrigin);
+    target.search = url.search;
+    target.searchParams.set('limit', String(limit));
+    target.searchParams.set('offset', String(at));
+    return target.href;
+  };
+  const next = positions < limit ? null : link(offset + limit);
+  const previous = offset > 0 ? link(offset) : null;
+  return {
+    type: 'application/json',
+    text: `{"next":${JSON.stringify(next)},"previous":${JSON.stringify(previous)},"results":[${results.join(',')}]}`,
+  };
+}
+
+/** Recordings: neither `count` nor links. */
+export function liveRecordingPage(results: readonly string[], hasNext: boolean): Content {
+  return {
+    type: 'application/json',
+    text: `{"results":[${results.join(',')}],"has_next":${hasNext},"version":4}`,
+  };
+}
+
+/** The query of the list of recordings; any other parameter is refused. */
+export const LiveRecordingQuery = z.strictObject({
+  limit: z.coerce.number().int().min(1).optional(),
+  offset: z.coerce.number().int().min(0).optional(),
+  date_from: z.string().optional(),
+});
+
+const daysDefault = 3;
+const dayMs = 86_400_000;
+
+/** From when on recordings are listed, in microseconds: `-30d`, `-12h` or an ISO 8601 time. Throws a 400 for others. */
+export function sinceMicros(dateFrom = `-${daysDefault}d`, nowMs: number): number {
+  const [, count, unit] = /^-(\d{1,5})([dh])$/.exec(dateFrom) ?? [];
+  if (count !== undefined) return (nowMs - Number(count) * (unit === 'd' ? dayMs : dayMs / 24)) * 1000;
+  const micros = isoToMicros(/^\d{4}-\d\d-\d\d$/.test(dateFrom) ? `${dateFrom}T00:00` : dateFrom);
+  if (micros === undefined) throw new Refusal('invalidInput', 'Not a date.', 'date_from');
+  return Number(micros);
+}

@@ -1,0 +1,107 @@
+import { z } from 'zod';
+import { endpoints } from '../../contract/endpoints.ts';
+import { checkInput } from '../http/check-input.ts';
+import type { Call, Content } from '../http/endpoint-handler.ts';
+import { personCsv } from '../http/person-csv.ts';
+import { personFilters, propertyValues } from '../http/person-input.ts';
+import { route, type Route } from '../http/profile.ts';
+import { notFound, Refusal } from '../http/refusal.ts';
+import type { PersonRow } from '../store/person-row.ts';
+import type { DeferredChanges } from './deferred-changes.ts';
+import type { LiveOptions } from './live-options.ts';
+import { clampedWindow, livePersonPage } from './live-pages.ts';
+import { listedPersonJson, livePersonJson } from './live-rows.ts';
+
+/** `format=csv` comes with a limit and an offset of its own. */
+const csvWindow = { limit: 1000, offset: 0 };
+
+/** An integer id, or the uuid in its place. */
+const params = z.object({ id: z.union([z.coerce.number().int(), z.guid()]) });
+
+/** Section 4.2 as a live service has it. */
+export function livePersonRoutes(options: LiveOptions, { defer }: DeferredChanges): Route[] {
+  return [
+    route('persons.list', endpoints['persons.list'], ({ query }, { store, url }) => {
+      const filters = personFilters(query);
+      if (query.format === 'csv') return personCsv(store.persons.page(filters, csvWindow).rows);
+      const window = clampedWindow(query, options.personsLimitMax);
+      if (Object.values(filters).some((filter) => filter !== undefined)) {
+        const { rows } = store.persons.page(filters, window);
+        return livePersonPage(url, window, rows.length, rows.map(livePersonJson));
+      }
+      const { rows, positions } = store.ghosts.persons(window);
+      return livePersonPage(url, window, positions, rows.map(listedPersonJson));
+    }),
+
+    route('persons.retrieve', { ...endpoints['persons.retrieve'], params }, (input, call) => {
+      const person = found(input.params.id, call);
+      return input.query.format === 'csv' ? personCsv([person]) : json(livePersonJson(person));
+    }),
+
+    route(
+      'persons.update',
+      { ...endpoints['persons.update'], params, status: 202, response: null },
+      (input, call) => {
+        const { id } = found(input.params.id, call);
+        const { properties = {} } = checkInput(propertyValues, input.body);
+        defer(() => call.store.persons.mergeProperties(id, properties, call.change));
+      },
+    ),
+
+    // Whatever `delete_events` says, that it is there is what counts.
+    route(
+      'persons.delete',
+      {
+        ...endpoints['persons.delete'],
+        params,
+        query: z.object({ delete_events: z.string().optional() }),
+        status: 202,
+      },
+      (input, call) => {
+        const { id } = found(input.params.id, call);
+        call.store.persons.delete(id, input.query.delete_events !== undefined, call.change);
+      },
+    ),
+
+    route('persons.activity', { ...endpoints['persons.activity'], params }, (input, call) => {
+      found(input.params.id, call);
+    }),
+
+    route(
+      'persons.delete_property',
+      { ...endpoints['persons.delete_property'], params, status: 201 },
+      (input, call) => {
+        const { $unset: key } = input.query;
+        if (key === undefined) throw new Refusal('invalidInput', 'This parameter is required.', '$unset');
+        const { id } = found(input.params.id, call);
+        defer(() => call.store.persons.deleteProperty(id, key, call.change));
+        return json('{"success":true}');
+      },
+    ),
+
+    route(
+      'persons.properties_timeline',
+      { ...endpoints['persons.properties_timeline'], params },
+      (input, call) => {
+        found(input.params.id, call);
+      },
+    ),
+
+    route('persons.split', { ...endpoints['persons.split'], params, status: 201 }, (input, call) => {
+      const { id } = found(input.params.id, call);
+      defer(() => call.store.persons.split(id, call.change));
+      return json('{"success":true}');
+    }),
+  ];
+}
+
+function found(ref: number | string, { store }: Call): PersonRow {
+  const id = typeof ref === 'number' ? ref : store.lifecycle.idOf(ref.toLowerCase());
+  const person = id === undefined ? undefined : store.persons.find(id);
+  if (!person) throw notFound();
+  return person;
+}
+
+function json(text: string): Content {
+  return { type: 'application/json', text };
+}

@@ -1,0 +1,66 @@
+import { join } from 'node:path';
+import type { Clock } from '../core/clock.ts';
+import { sha256 } from '../core/digest.ts';
+import { AppError, systemCode } from '../core/errors.ts';
+import { makeFolder } from '../core/make-folder.ts';
+import { scopes } from '../contract/endpoints.ts';
+import { fillStore, type Amounts } from './generator/fill-store.ts';
+import { documentedRecordings, type RecordingStyle } from './generator/recording.ts';
+import { haunt } from './live/haunt.ts';
+import type { LiveOptions } from './live/live-options.ts';
+import { liveRecordings } from './live/live-recordings.ts';
+import { openStore, type Store } from './store/store.ts';
+
+/** The manners in which the sandbox can answer. */
+export const profileNames = ['documented', 'live'] as const;
+export type ProfileName = (typeof profileNames)[number];
+
+/** How the recordings of a profile look; live ones lie around the time that it is. */
+export function recordingStyle(profile: ProfileName, clock: Pick<Clock, 'now'>): RecordingStyle {
+  return profile === 'live' ? liveRecordings(() => Math.floor(clock.now())) : documentedRecordings;
+}
+
+/** What a new store is filled with. */
+export type Filling = {
+  amounts: Amounts;
+  style: RecordingStyle;
+  /** What a live service has more; undefined for the documented one. */
+  live: LiveOptions | undefined;
+  nowMs: number;
+};
+
+/**
+ * Opens the store in a folder, or in memory without one, and fills it when it is new. Throws a `storage` error when
+ * the folder cannot be used.
+ */
+export function openSandboxStore(dir: string | undefined, { amounts, style, live, nowMs }: Filling): Store {
+  try {
+    if (dir !== undefined) makeFolder(dir);
+    return openStore(dir === undefined ? ':memory:' : join(dir, 'sandbox.db'), (store) => {
+      fillStore(store, amounts, style);
+      if (live) haunt(store, amounts, live, nowMs);
+      const { apiKey, readOnlyKey } = keysOf(amounts.seed);
+      store.apiKeys.issue(apiKey, 1, scopes);
+      store.apiKeys.issue(
+        readOnlyKey,
+        2,
+        scopes.filter((scope) => scope.endsWith(':read')),
+      );
+    });
+  } catch (cause) {
+    if (systemCode(cause) === undefined) throw cause;
+    throw new AppError('sandbox: its folder cannot be used', {
+      code: 'storage',
+      hint: 'Choose another folder, or none to keep everything in memory.',
+      cause,
+    });
+  }
+}
+
+/** The same for a seed each time, and unmistakably of a sandbox. */
+export function keysOf(seed: number): { apiKey: string; readOnlyKey: string } {
+  return {
+    apiKey: `sandbox_full_${sha256(`full ${seed}`).slice(0, 32)}`,
+    readOnlyKey: `sandbox_read_${sha256(`read ${seed}`).slice(0, 32)}`,
+  };
+}

@@ -1,0 +1,104 @@
+import type Database from 'better-sqlite3';
+import type { Change } from './change-log.ts';
+import { personColumns, type PersonRow } from './person-row.ts';
+import { propertiesOf, type NewPerson, type PersonWriter } from './person-writer.ts';
+
+/**
+ * What happens to persons outside of the API: events create them, merge them and bring deleted ones back. Every
+ * change is one transaction, its log included.
+ */
+export function personLifecycle(database: Database.Database, { writer }: { writer: PersonWriter }) {
+  const selectId = database.prepare<[string], number>(/*sql*/ `SELECT id FROM persons WHERE uuid = ?`);
+  const selectOwner = database.prepare<[string], PersonRow>(/*sql*/ `
+    SELECT ${personColumns} FROM persons
+    WHERE id = (SELECT person_id FROM person_distinct_ids WHERE distinct_id = ?)`);
+  const selectAtOrAfter = database.prepare<[number], number>(
+    /*sql*/ `SELECT id FROM persons WHERE id >= ? ORDER BY id LIMIT 1`,
+  );
+  const selectNeighbours = database.prepare<[number, number], number>(/*sql*/ `
+    SELECT neighbour.id FROM persons AS first
+    JOIN persons AS neighbour ON (neighbour.created_at_us, neighbour.id) <= (first.created_at_us, first.id)
+    WHERE first.id = ? ORDER BY neighbour.created_at_us DESC, neighbour.id DESC LIMIT ?`);
+  const countPersons = database.prepare<[], number>(/*sql*/ `SELECT count(*) FROM persons`);
+  const moveDistinctIds = database.prepare(/*sql*/ `
+    UPDATE person_distinct_ids SET person_id = @survivor, position = position + @positions
+    WHERE person_id = @loser`);
+  const insertDistinctId = database.prepare(/*sql*/ `
+    INSERT INTO person_distinct_ids (person_id, position, distinct_id)
+    SELECT @id, coalesce(max(position), -1) + 1, @distinctId FROM person_distinct_ids WHERE person_id = @id`);
+  const moveBack = database.prepare(
+    /*sql*/ `UPDATE persons SET created_at_us = min(created_at_us, @createdAtMicros) WHERE id = @id`,
+  );
+  const selectDeleted = database.prepare<[string], string>(/*sql*/ `
+    SELECT detail FROM person_activity WHERE person_uuid = ? AND action = 'deleted' ORDER BY id DESC LIMIT 1`);
+
+  const isTaken = (distinctId: string): boolean => selectOwner.get(distinctId) !== undefined;
+  const create = (person: Omit<NewPerson, 'id'>, detail: object, change: Change): PersonRow => {
+    const id = writer.nextId();
+    writer.add({ ...person, id });
+    writer.logActivity({ id, uuid: person.uuid }, 'created', detail, change);
+    const created = writer.find(id);
+    if (!created) throw new Error(`person ${id} was added and is not there`);
+    return created;
+  };
+
+  return {
+    idOf: (uuid: string): number | undefined => selectId.pluck().get(uuid),
+    ownerOf: (distinctId: string): PersonRow | undefined => selectOwner.get(distinctId),
+    count: (): number => countPersons.pluck().get() ?? 0,
+    /** The living person with this id or the next higher one. */
+    atOrAfter: (id: number): number | undefined => selectAtOrAfter.pluck().get(id),
+    /** Ids of a person and of those who follow in the list, at most `count` in all. */
+    neighbours: (id: number, count: number): number[] => selectNeighbours.pluck().all(id, count),
+    nextId: writer.nextId,
+    uuidFor: writer.uuidFor,
+
+    /** Creates a person under the next id. Undefined, and nothing done, when a distinct id is taken. */
+    create: database.transaction((make: (id: number) => NewPerson, change: Change): PersonRow | undefined => {
+      const person = make(writer.nextId());
+      return person.distinctIds.some(isTaken) ? undefined : create(person, {}, change);
+    }),
+
+    /** Gives a person distinct ids that nobody has. */
+    addDistinctIds: database.transaction((id: number, distinctIds: readonly string[]): void => {
+      for (const distinctId of distinctIds) insertDistinctId.run({ id, distinctId });
+    }),
+
+    /**
+     * Makes two persons one: the loser disappears, its distinct ids and the properties that the survivor lacks move
+     * over, and the survivor's `created_at` becomes the older of both. False unless both live and are two.
+     */
+    merge: database.transaction((loserId: number, survivorId: number, change: Change): boolean => {
+      const loser = writer.find(loserId);
+      const survivor = writer.find(survivorId);
+      if (!loser || !survivor || loserId === survivorId) return false;
+      const positions = (JSON.parse(survivor.distinctIds) as string[]).length;
+      moveDistinctIds.run({ loser: loserId, survivor: survivorId, positions });
+      writer.remove(loserId);
+      const properties = { ...propertiesOf(loser), ...propertiesOf(survivor) };
+      writer.setProperties(survivor, properties, 'updated', change);
+      moveBack.run({ id: survivorId, createdAtMicros: loser.createdAtMicros });
+      writer.logActivity(loser, 'merged', { into: survivor.uuid }, change);
+      return true;
+    }),
+
+    /**
+     * Brings a deleted person back as later events do: the same uuid under a new id, created now, with those of its
+     * distinct ids that are free. Undefined when it lives, was never deleted, or has none left.
+     */
+    resurrect: database.transaction((uuid: string, change: Change): PersonRow | undefined => {
+      const detail = selectDeleted.pluck().get(uuid);
+      if (detail === undefined || selectId.get(uuid) !== undefined) return undefined;
+      const former = (JSON.parse(detail) as { distinct_ids: string[] }).distinct_ids;
+      const distinctIds = former.filter((distinctId) => !isTaken(distinctId));
+      const [name] = distinctIds;
+      if (name === undefined) return undefined;
+      const createdAtMicros = change.atMs * 1000;
+      return create(
+        { uuid, name, createdAtMicros, distinctIds, properties: '{}', email: null },
+        { again: true },
+        change,
+      );
+    }),
+  };
+}

@@ -1,0 +1,126 @@
+import type Database from 'better-sqlite3';
+import { parseExactJson } from '../../core/exact-json.ts';
+import type { Activity, Change, ChangeLog } from './change-log.ts';
+import { derivedUuid } from './derived-uuid.ts';
+import { isJsonObject, type JsonObject } from './json-object.ts';
+import { personColumns, type PersonRow } from './person-row.ts';
+import type { Settings } from './settings.ts';
+
+/** A person to store. `id` null takes the next one. */
+export type NewPerson = {
+  id: number | null;
+  uuid: string;
+  name: string;
+  createdAtMicros: number;
+  distinctIds: readonly string[];
+  /** JSON text, kept as it is. */
+  properties: string;
+  /** `properties.email` where that is a string. */
+  email: string | null;
+};
+
+export type PersonWriter = ReturnType<typeof personWriter>;
+
+/** The single steps that every change of a person is made of. Callers bring the transaction. */
+export function personWriter(
+  database: Database.Database,
+  { settings, log }: { settings: Settings; log: ChangeLog },
+) {
+  const insert = database.prepare(/*sql*/ `
+    INSERT INTO persons (id, uuid, name, created_at_us, email, properties) VALUES (?, ?, ?, ?, ?, ?)`);
+  const insertDistinctId = database.prepare(
+    /*sql*/ `INSERT INTO person_distinct_ids (person_id, position, distinct_id) VALUES (?, ?, ?)`,
+  );
+  const insertSearch = database.prepare(/*sql*/ `INSERT INTO person_search (rowid, email) VALUES (?, ?)`);
+  const select = database.prepare<[number], PersonRow>(
+    /*sql*/ `SELECT ${personColumns} FROM persons WHERE id = ?`,
+  );
+  const nextId = database.prepare<[], number>(
+    /*sql*/ `SELECT coalesce(max(seq), 0) + 1 FROM sqlite_sequence WHERE name = 'persons'`,
+  );
+  const updateProperties = database.prepare(
+    /*sql*/ `UPDATE persons SET properties = ?, email = ? WHERE id = ?`,
+  );
+  const deleteSearch = database.prepare(/*sql*/ `DELETE FROM person_search WHERE rowid = ?`);
+  const deletePerson = database.prepare(/*sql*/ `DELETE FROM persons WHERE id = ?`);
+  const deleteDistinctIds = database.prepare(
+    /*sql*/ `DELETE FROM person_distinct_ids WHERE person_id = ? AND position >= ?`,
+  );
+
+  const logActivity = (
+    { id, uuid }: Pick<PersonRow, 'id' | 'uuid'>,
+    action: Activity['action'],
+    detail: object,
+    change: Change,
+  ): void =>
+    log.addActivity({ ...change, personId: id, personUuid: uuid, action, detail: JSON.stringify(detail) });
+
+  return {
+    find: (id: number): PersonRow | undefined => select.get(id),
+
+    /** The id that the next person will have. Ids of the deleted never come back. */
+    nextId: (): number => nextId.pluck().get() ?? 1,
+
+    /** The uuid of a person that comes into being while the service runs. */
+    uuidFor: (id: number): string => derivedUuid(settings.get('seed') ?? 0, id),
+
+    /** Throws when the id, the uuid or a distinct id is taken. */
+    add: (person: NewPerson): void => {
+      const { name, createdAtMicros, email, properties } = person;
+      const id = Number(
+        insert.run(person.id, person.uuid, name, createdAtMicros, email, properties).lastInsertRowid,
+      );
+      person.distinctIds.forEach((distinctId, position) => insertDistinctId.run(id, position, distinctId));
+      if (email !== null) insertSearch.run(id, email);
+    },
+
+    /** Removes the person's row and what points at it. */
+    remove: (id: number): void => {
+      deleteDistinctIds.run(id, 0);
+      deleteSearch.run(id);
+      deletePerson.run(id);
+    },
+
+    /** Takes every distinct id but the first away from a person. */
+    keepFirstDistinctId: (id: number): void => void deleteDistinctIds.run(id, 1),
+
+    /** Replaces the properties and logs each key that changed; does nothing where none did. */
+    setProperties: (
+      person: PersonRow,
+      properties: JsonObject,
+      action: Activity['action'],
+      change: Change,
+    ): void => {
+      const { id } = person;
+      const before = propertiesOf(person);
+      const keys = changedKeys(before, properties);
+      if (keys.length === 0) return;
+      const email = typeof properties['email'] === 'string' ? properties['email'] : null;
+      updateProperties.run(JSON.stringify(properties), email, id);
+      deleteSearch.run(id);
+      if (email !== null) insertSearch.run(id, email);
+      for (const key of keys) {
+        const after = jsonOf(properties, key);
+        log.addPropertyChange({ ...change, personId: id, key, before: jsonOf(before, key), after });
+      }
+      logActivity(person, action, { keys }, change);
+    },
+
+    logActivity,
+  };
+}
+
+/** The properties as an object; whatever else they are has no keys. */
+export function propertiesOf(person: PersonRow): JsonObject {
+  const properties = parseExactJson(person.properties);
+  return isJsonObject(properties) ? properties : {};
+}
+
+function jsonOf(properties: JsonObject, key: string): string | null {
+  return Object.hasOwn(properties, key) ? JSON.stringify(properties[key]) : null;
+}
+
+function changedKeys(before: JsonObject, after: JsonObject): string[] {
+  const keys = new Set([...Object.keys(before), ...Object.keys(after)]);
+  return [...keys].filter((key) => jsonOf(before, key) !== jsonOf(after, key));
+}

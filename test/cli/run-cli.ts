@@ -1,0 +1,70 @@
+import { spawn, type ChildProcessByStdio } from 'node:child_process';
+import { once } from 'node:events';
+import type { Readable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+
+const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+/** Starting takes half as long when Node keeps what it has compiled. */
+const compileCache = fileURLToPath(new URL('../../node_modules/.cache/compile', import.meta.url));
+
+/** No command of these tests may take longer: one that hangs fails its test instead of the whole run. */
+const deadlineMs = 45_000;
+
+/** How a command ended. `code` is null when a signal killed it. */
+export type Ended = { code: number | null; stdout: string; stderr: string };
+
+/** Where a command runs: its whole environment, and a shell line around it where limits are to be set. */
+export type Surroundings = { env?: Record<string, string>; shell?: string };
+
+/** A command that runs. */
+export type Running = {
+  child: ChildProcessByStdio<null, Readable, Readable>;
+  /** Resolves with all that was written to the stream once it matches; rejects when the command ends before. */
+  output: (stream: 'stdout' | 'stderr', pattern: RegExp) => Promise<string>;
+  ended: Promise<Ended>;
+};
+
+/** Starts the command line as a process of its own. `shell` may refer to it as `"$@"`. */
+export function startCli(
+  args: readonly string[],
+  { env = {}, shell = 'exec "$@"' }: Surroundings = {},
+): Running {
+  const child = spawn('/bin/sh', ['-c', shell, 'sh', process.execPath, main, ...args], {
+    // Nothing else inherited: a developer's own MIRROR_* must not matter.
+    env: {
+      PATH: process.env['PATH'],
+      TMPDIR: process.env['TMPDIR'],
+      NODE_COMPILE_CACHE: compileCache,
+      ...env,
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    timeout: deadlineMs,
+    killSignal: 'SIGKILL',
+  });
+  const written = { stdout: '', stderr: '' };
+  for (const stream of ['stdout', 'stderr'] as const)
+    child[stream].setEncoding('utf8').on('data', (chunk: string) => {
+      written[stream] += chunk;
+    });
+  const ended = once(child, 'close').then(([code]) => ({ code: code as number | null, ...written }));
+  const output: Running['output'] = async (stream, pattern) => {
+    while (!pattern.test(written[stream])) {
+      if (child.exitCode !== null || child.signalCode !== null)
+        throw new Error(`ended without ${pattern}: ${written.stderr}`);
+      await Promise.race([once(child[stream], 'data'), ended]);
+    }
+    return written[stream];
+  };
+  return { child, output, ended };
+}
+
+/** Runs the command line to its end. */
+export function runCli(args: readonly string[], surroundings?: Surroundings): Promise<Ended> {
+  return startCli(args, surroundings).ended;
+}
+
+/** The one JSON object that a command has printed. Throws when it printed anything else. */
+export function jsonOf({ stdout }: Ended): unknown {
+  if (!/^\{[^\n]*\}\n$/.test(stdout)) throw new Error(`not exactly one JSON object: ${stdout.slice(0, 200)}`);
+  return JSON.parse(stdout);
+}
