@@ -1,19 +1,28 @@
 import './node-version.ts';
 import process from 'node:process';
-import { AppError } from './core/errors.ts';
+import { AppError, systemCode } from './core/errors.ts';
+import { exitCodes } from './cli/exit-code.ts';
 import { runProgram } from './cli/program.ts';
 
 const interruption = new AbortController();
 let signals = 0;
 const onSignal = (): void => {
   signals += 1;
-  if (signals > 1) process.exit(130);
+  if (signals > 1) process.exit(exitCodes.interrupted);
   interruption.abort(
     new AppError('interrupted', { code: 'interrupted', hint: 'run it again to go on where it stopped' }),
   );
 };
 process.on('SIGINT', onSignal);
 process.on('SIGTERM', onSignal);
+
+process.stdout.on('error', (error) => {
+  // A reader that has seen enough (`| head`) closes the pipe, which is no fault.
+  if (systemCode(error) === 'EPIPE') process.exit();
+  process.stderr.write(`error: standard output cannot be written (${systemCode(error) ?? error.name})\n`);
+  process.exit(exitCodes.failed);
+});
+process.stderr.on('error', () => undefined);
 
 await runProgram(process.argv.slice(2), {
   environment: process.env,

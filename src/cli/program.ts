@@ -6,6 +6,7 @@ import { addConfigCommand } from './commands/config.ts';
 import { addDemoCommand } from './commands/demo.ts';
 import { addDoctorCommand } from './commands/doctor.ts';
 import { addExportCommand } from './commands/export.ts';
+import { addPlanCommand } from './commands/plan.ts';
 import { addQueryCommand } from './commands/query.ts';
 import { addReconcileCommand } from './commands/reconcile.ts';
 import { addSandboxCommand } from './commands/sandbox.ts';
@@ -45,6 +46,7 @@ function buildProgram(context: CommandContext): Command {
     addExportCommand,
     addReconcileCommand,
     addStatusCommand,
+    addPlanCommand,
     addQueryCommand,
     addDoctorCommand,
     addConfigCommand,

@@ -1,8 +1,14 @@
 import type { CommandContext } from './context.ts';
 import { formatCount, formatDuration } from './format.ts';
 
-/** How far some work has come. `total` is null where nobody knows it. */
-export type ProgressState = { label: string; done: number; total: number | null; elapsedMs: number };
+/** How far some work has come. `total` is null where nobody knows it, `requestsLeft` where no window limits requests. */
+export type ProgressState = {
+  label: string;
+  done: number;
+  total: number | null;
+  elapsedMs: number;
+  requestsLeft: number | null;
+};
 
 /** Hears how many rows of how many a part of the work has taken. */
 export type OnProgress = (part: string, done: number, total: number | null) => void;
@@ -10,23 +16,28 @@ export type OnProgress = (part: string, done: number, total: number | null) => v
 const redrawMs = 100;
 const barWidth = 24;
 
-/** The line that shows a state: bar, counts, rate and time left. */
-export function progressLine({ label, done, total, elapsedMs }: ProgressState): string {
+/** The line that shows a state: bar, counts, rate, what is left of the budget, and the time left. */
+export function progressLine({ label, done, total, elapsedMs, requestsLeft }: ProgressState): string {
   const perSecond = elapsedMs > 0 ? (done * 1000) / elapsedMs : 0;
   const rate = `${formatCount(Math.round(perSecond))}/s`;
-  if (total === null || total <= 0) return `${label}  ${formatCount(done)} rows  ${rate}`;
+  const budget = requestsLeft === null ? '' : `  ${formatCount(requestsLeft)} requests free`;
+  if (total === null || total <= 0) return `${label}  ${formatCount(done)} rows  ${rate}${budget}`;
   const share = Math.min(1, done / total);
   const filled = Math.round(share * barWidth);
   const bar = '█'.repeat(filled) + '░'.repeat(barWidth - filled);
   const left =
     perSecond > 0 ? `  ${formatDuration((Math.max(0, total - done) * 1000) / perSecond)} left` : '';
-  return `${label}  ${bar}  ${formatCount(done)} of ${formatCount(total)}  ${rate}${left}`;
+  return `${label}  ${bar}  ${formatCount(done)} of ${formatCount(total)}  ${rate}${budget}${left}`;
 }
 
-/** Shows on standard error how far work has come while it runs; where that is no terminal, nothing is written. */
+/**
+ * Shows on standard error how far work has come while it runs; where that is no terminal, nothing is written.
+ * `requestsLeft` tells how many requests a part of the work may make at once, null where nothing limits it.
+ */
 export async function reportProgress<T>(
   context: CommandContext,
   work: (onProgress: OnProgress) => Promise<T>,
+  requestsLeft: (part: string) => number | null = () => null,
 ): Promise<T> {
   if (!context.isTerminal) return work(() => undefined);
   let current = { label: '', startedAt: 0 };
@@ -36,7 +47,8 @@ export async function reportProgress<T>(
     if (label !== current.label) current = { label, startedAt: now };
     else if (now - drawnAt < redrawMs) return;
     drawnAt = now;
-    const line = progressLine({ label, done, total, elapsedMs: now - current.startedAt });
+    const elapsedMs = now - current.startedAt;
+    const line = progressLine({ label, done, total, elapsedMs, requestsLeft: requestsLeft(label) });
     context.stderr.write(`\r\u001B[2K${line.slice(0, context.terminalColumns - 1)}`);
   };
   try {

@@ -2,14 +2,14 @@ import { AppError } from '../core/errors.ts';
 import { refusalDetail } from '../contract/error-body.ts';
 import type { Endpoint } from '../contract/endpoints.ts';
 
-/** What is known of an answer that was not a success. `nowMs` is this machine's clock. */
-export type Refusal = { status: number; body: unknown; retryAfter: string | undefined; nowMs: number };
+/** What is known of an answer that was not a success. */
+export type Refusal = { status: number; body: unknown; retryAfterMs: number | undefined };
 
 /**
  * The error for an answer that was not a success. The status decides, never the words; the service's own words are
  * shown only where they can name nothing personal (a missing scope).
  */
-export function refusalError(endpoint: Endpoint, { status, body, retryAfter, nowMs }: Refusal): AppError {
+export function refusalError(endpoint: Endpoint, { status, body, retryAfterMs }: Refusal): AppError {
   const call = `${endpoint.method} ${endpoint.path}`;
   const isList = !endpoint.path.includes(':');
   if (status === 401)
@@ -41,8 +41,7 @@ export function refusalError(endpoint: Endpoint, { status, body, retryAfter, now
         hint: 'set service.baseUrl to the address that the service really answers on',
       },
     );
-  if (status === 429 || status >= 500) {
-    const retryAfterMs = retryAfter === undefined ? undefined : parseRetryAfterMs(retryAfter, nowMs);
+  if (status === 429 || status >= 500)
     return new AppError(`the service is not ready (${call} answered ${status})`, {
       code: 'service',
       status,
@@ -50,15 +49,27 @@ export function refusalError(endpoint: Endpoint, { status, body, retryAfter, now
       hint: status === 429 ? 'lower budget.windows: others use the same limit' : 'try again later',
       ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
     });
-  }
   return new AppError(`the service rejects the request (${call} answered ${status})`, {
     code: 'rejected',
     status,
+    hint: status === 404 ? 'nothing is there under this identifier' : 'check what was sent',
   });
 }
 
-/** `Retry-After` in milliseconds from now: seconds or an HTTP date; undefined when it is neither. */
-export function parseRetryAfterMs(value: string, nowMs: number): number | undefined {
+/**
+ * `Retry-After` in milliseconds from now, by this machine's clock: seconds or an HTTP date. Undefined when there is
+ * none, when it is neither, and when it is longer than anybody would mean.
+ */
+export function parseRetryAfterMs(
+  value: string | undefined,
+  nowMs: number,
+  longestMs: number,
+): number | undefined {
+  const waitMs = value === undefined ? undefined : readRetryAfterMs(value, nowMs);
+  return waitMs !== undefined && waitMs <= longestMs ? waitMs : undefined;
+}
+
+function readRetryAfterMs(value: string, nowMs: number): number | undefined {
   if (/^\s*\d+(\.\d+)?\s*$/.test(value)) return Number(value) * 1000;
   // Date.parse alone takes almost anything for a date: `try in 2099`.
   const atMs = /^\s*[A-Z][a-z]+, [\w -]+ [\d:]+ GMT\s*$/.test(value) ? Date.parse(value) : Number.NaN;

@@ -60,7 +60,11 @@ export function parseSettingValue(text: string): unknown {
   try {
     return parse(text);
   } catch (cause) {
-    throw new AppError('the value of the setting is not valid YAML', { code: 'usage', cause });
+    throw new AppError('the value of the setting is not valid YAML', {
+      code: 'usage',
+      hint: "write lists as --set 'export.mask=[name, email]', in quotes",
+      cause,
+    });
   }
 }
 
@@ -106,10 +110,14 @@ function readYaml(path: string | URL): Tree {
         : '(an alias that cannot be followed)';
     throw new AppError(`the configuration file ${String(path)} is not valid YAML ${found}`, {
       code: 'usage',
+      hint: 'check the indentation, the quotes and the brackets there',
     });
   }
   if (!isTree(tree))
-    throw new AppError(`the configuration file ${String(path)} must be a map of settings`, { code: 'usage' });
+    throw new AppError(`the configuration file ${String(path)} must be a map of settings`, {
+      code: 'usage',
+      hint: 'write it like config/default.yaml, which explains every setting',
+    });
   return tree;
 }
 
@@ -119,6 +127,7 @@ function readFile(path: string | URL, what: string): string {
   } catch (error) {
     throw new AppError(`${what} cannot be read: ${String(path)} (${systemCode(error) ?? 'unknown error'})`, {
       code: 'usage',
+      hint: 'check the path, and that this user may read the file',
       cause: error,
     });
   }

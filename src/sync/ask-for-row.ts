@@ -29,9 +29,9 @@ export async function askForProject(
   dataset: AbsenceDataset,
   signal: AbortSignal,
 ): Promise<void> {
-  const query = { limit: 1, offset: 0 };
-  if (dataset === 'persons') await service.call('persons.list', { query, signal });
-  else await service.call('recordings.list', { query, signal });
+  const args = { query: { limit: 1, offset: 0 }, priority: 'deletion', signal } as const;
+  if (dataset === 'persons') await service.call('persons.list', args);
+  else await service.call('recordings.list', args);
 }
 
 /**
@@ -56,7 +56,11 @@ async function askForPerson(
 ): Promise<Answer> {
   let survivor: ReadColumns | undefined;
   for (const distinctId of distinctIds === null ? [] : z.array(z.string()).parse(JSON.parse(distinctIds))) {
-    const { body } = await service.call('persons.list', { query: { distinct_id: distinctId }, signal });
+    const { body } = await service.call('persons.list', {
+      query: { distinct_id: distinctId },
+      priority: 'deletion',
+      signal,
+    });
     for (const person of peopleIn(body).map((result) => readPerson(result))) {
       if (!person.ok) return { verdict: 'unknown' };
       const row: ReadColumns = { ...person.columns, extra: person.extra };
@@ -66,7 +70,11 @@ async function askForPerson(
   }
   // A live list shows no integer; then the row is asked for by what its path takes there.
   const found = await orMissing(
-    service.call('persons.retrieve', { params: { id: (id ?? key) as number }, signal }),
+    service.call('persons.retrieve', {
+      params: { id: (id ?? key) as number },
+      priority: 'deletion',
+      signal,
+    }),
   );
   if (found !== undefined) {
     const person = readPerson(found);
@@ -79,7 +87,9 @@ async function askForPerson(
 }
 
 async function askForRecording(service: Service, { key }: Suspect, signal: AbortSignal): Promise<Answer> {
-  const found = await orMissing(service.call('recordings.retrieve', { params: { id: key }, signal }));
+  const found = await orMissing(
+    service.call('recordings.retrieve', { params: { id: key }, priority: 'deletion', signal }),
+  );
   if (found === undefined) return { verdict: 'gone' };
   const recording = readRecording(found);
   if (!recording.ok || recording.columns['id'] !== key) return { verdict: 'unknown' };

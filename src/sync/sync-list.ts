@@ -56,7 +56,7 @@ export async function syncList(parts: SyncListParts): Promise<Pass> {
   const { passId, state } = beginOrResume(parts, plan, JSON.stringify({ ...plan, query }));
   const commit = preparePageCommit(db, dataset, passId);
   const fetchPage = async (window: Window, abort: AbortSignal) => {
-    const args = { query: window, extraQuery: query, signal: abort };
+    const args = { query: window, extraQuery: query, priority: mode, signal: abort };
     const reply = await (dataset === 'persons'
       ? service.call('persons.list', args)
       : service.call('recordings.list', args));

@@ -10,7 +10,7 @@ export type WalkPlan = {
   /** How many rows a window shares with the page before it; `auto` is 2 % of a page, at least 5. 0 proves nothing. */
   overlap: number | 'auto';
   windowsMax: number;
-  /** How often the walk may fall back to the beginning of the list. */
+  /** How often the walk may fall back to the beginning of the list; oftener from its first pages. */
   restartsMax: number;
   /** How often a list that is not newest first is walked until its rows stop growing. */
   roundsMax: number;
@@ -31,13 +31,19 @@ export type PageView = {
 /** Where a walk stands. Plain JSON, so that a stopped walk can be taken up again with its proof intact. */
 export type WalkState = {
   window: Window;
-  /** The end of the page accepted last: its last rows with their sort times (as text), in list order. */
-  previous: { key: string; time: string | null }[] | null;
+  /** Rows asked for where nothing speaks against it: the plan's page, or what the service serves or bears. */
+  limit: number;
+  /** The most that the service serves at once, once it has shown that; else null. */
+  cap: number | null;
+  /** The page accepted last: its window, and its last rows with their sort times (as text), in list order. */
+  previous: { window: Window; rows: { key: string; time: string | null }[]; isBarren: boolean } | null;
+  /** The window whose page first could not be joined to the page accepted last; null when none has failed to. */
+  apart: Window | null;
   /** How far the next step back goes. */
   stepBackRows: number;
+  /** Whether the walk has given up on the seam, and takes the next page as it is. */
+  hasGivenUp: boolean;
   hasGap: boolean;
-  /** Whether the page accepted last brought no row beyond the one before it: what follows then cannot be joined. */
-  isBarren: boolean;
   /** Rows that this round has seen first in this pass. */
   newRows: number;
   evidence: PassEvidence;
@@ -50,8 +56,13 @@ export type WalkStep =
 
 /** Rows of the accepted page that seams are judged by. Fewer can only make a seam harder to join. */
 const seamRowsMax = 100;
-/** A window is not made smaller than this. */
+/** A window is not made smaller than this, */
 const limitMin = 20;
+/** and not wider than so many pages. */
+const widestPages = 16;
+
+/** From so few pages down the list, the walk may fall back to its beginning so much oftener. */
+const cheapRestart = { pages: 10, times: 50 };
 
 /** The rows that two pages share: 2 % of a page, at least 5, unless a number is given. */
 export function overlapOf(overlap: number | 'auto', pageSize: number): number {
@@ -62,29 +73,29 @@ export function overlapOf(overlap: number | 'auto', pageSize: number): number {
 export function beginWalk(plan: WalkPlan): WalkState {
   return {
     window: { offset: 0, limit: plan.pageSize },
+    limit: plan.pageSize,
+    cap: null,
     previous: null,
+    apart: null,
     stepBackRows: overlapOf(plan.overlap, plan.pageSize),
+    hasGivenUp: false,
     hasGap: plan.overlap === 0,
-    isBarren: false,
     newRows: 0,
     evidence: noEvidence,
   };
 }
 
 /**
- * The windows to have in flight: the state's own, and those that follow if each is served whole. The first page of a
- * walk goes alone, since it tells how many rows are served; beyond the service's count nothing is asked for ahead.
+ * The windows to have in flight: the state's own, and those that follow if each is served whole and joined. The first
+ * page of a walk goes alone, since it tells how many rows are served; beyond the service's count nothing is asked for
+ * ahead, and nothing while a seam is looked for.
  */
-export function windowsAhead(
-  plan: WalkPlan,
-  { window, previous, evidence }: WalkState,
-  most: number,
-): Window[] {
-  const windows = [window];
-  if (previous === null) return windows;
-  const end = evidence.countReported ?? Number.POSITIVE_INFINITY;
-  for (let last = window; windows.length < most && last.offset + last.limit < end; windows.push(last)) {
-    last = windowAfter(plan, last);
+export function windowsAhead(plan: WalkPlan, state: WalkState, most: number): Window[] {
+  const windows = [state.window];
+  if (state.previous === null || state.apart !== null) return windows;
+  const end = state.evidence.countReported ?? Number.POSITIVE_INFINITY;
+  for (let last = state.window; windows.length < most && last.offset + last.limit < end; windows.push(last)) {
+    last = windowAfter(plan, state.limit, last);
   }
   return windows;
 }
@@ -93,47 +104,105 @@ export function windowsAhead(
 export function shrinkWindow(plan: WalkPlan, state: WalkState): WalkState | undefined {
   const limit = Math.max(limitMin, Math.floor(state.window.limit / 2));
   if (limit >= state.window.limit) return undefined;
-  return { ...state, window: { ...state.window, limit }, stepBackRows: overlapOf(plan.overlap, limit) };
+  const window = { ...state.window, limit };
+  return {
+    ...state,
+    window,
+    limit: Math.min(limit, state.limit),
+    stepBackRows: overlapOf(plan.overlap, limit),
+  };
 }
 
 /**
  * Judges the page that the state's window brought; `newRows` is how many of its rows the pass had not seen before.
- * A page is accepted when it begins the list or is joined to the page accepted before it; otherwise the window steps
- * back, twice as far each time, until it is joined or begins the list anew. Only a walk whose every seam is joined,
- * from the first row to the last, is complete; where the list is not newest first, only once a whole round has
- * brought no new row.
+ * A page is accepted when it begins the list or is joined to the page accepted before it; otherwise the walk looks for
+ * a page that is. Only a walk whose every seam is joined, from the first row to the last, is complete; where the list
+ * is not newest first, only once a whole round has brought no new row.
  */
 export function judgePage(plan: WalkPlan, state: WalkState, page: PageView, newRows: number): WalkStep {
-  const { window, previous } = state;
-  const isOrdered = state.evidence.isOrdered && isNewestFirst(page.times) && !hasSwappedTies(previous, page);
+  const isOrdered =
+    state.evidence.isOrdered && isNewestFirst(page.times) && !hasSwappedTies(state.previous, page);
   const evidence: PassEvidence = {
     ...state.evidence,
     windows: state.evidence.windows + 1,
     countReported: page.count ?? state.evidence.countReported,
     isOrdered,
   };
-  const seen = { ...state, newRows: state.newRows + newRows, evidence };
+  const seen = learnCap({ ...state, newRows: state.newRows + newRows, evidence }, page);
+  const isStart = state.window.offset === 0;
+  const isJoined =
+    state.previous !== null &&
+    (joins(state.previous, page, isOrdered) ||
+      (isOrdered && state.apart !== null && beginsAbove(state.previous, page)));
+  if (isStart || isJoined || state.hasGivenUp) return accept(plan, seen, page, isJoined);
+  if (plan.overlap === 0) return accept(plan, { ...seen, hasGivenUp: true }, page, false);
+  return goOn(plan, lookForSeam(plan, seen));
+}
+
+/** A service that serves fewer rows than asked shows it in its next offset, and is asked for no more from then on. */
+function learnCap(state: WalkState, { nextOffset }: PageView): WalkState {
+  const served = nextOffset === null ? state.window.limit : nextOffset - state.window.offset;
+  if (served >= state.window.limit) return state;
+  return { ...state, cap: served, limit: Math.min(state.limit, served) };
+}
+
+function accept(plan: WalkPlan, state: WalkState, page: PageView, isJoined: boolean): WalkStep {
+  const { window, previous, apart, evidence } = state;
   const isStart = window.offset === 0;
-  const isJoined = previous !== null && joins(previous, page, isOrdered);
-  // A stretch of positions that show no row, longer than a window, would be stepped back from for ever.
-  const mayStepBack = plan.overlap !== 0 && !state.isBarren && evidence.restarts < plan.restartsMax;
-  if (!isStart && !isJoined && mayStepBack) {
-    evidence.stepBacks += 1;
-    const offset = Math.max(0, window.offset - state.stepBackRows);
-    return goOn(plan, { ...seen, window: { ...window, offset }, stepBackRows: state.stepBackRows * 2 });
-  }
-  if (isStart && previous !== null) evidence.restarts += 1;
-  if (!isStart && isJoined) evidence.seams += 1;
-  const next = nextWindow(plan, window, page);
+  const known = new Set(previous?.rows.map(({ key }) => key));
+  const lastKey = page.keys.at(-1);
+  const served =
+    page.nextOffset === null ? window.limit : Math.min(window.limit, page.nextOffset - window.offset);
   const accepted: WalkState = {
-    ...seen,
-    window: next,
-    previous: endOf(page),
-    stepBackRows: overlapOf(plan.overlap, next.limit),
+    ...state,
+    window: windowAfter(plan, state.limit, { ...window, limit: served }),
+    previous: {
+      window: { ...window, limit: served },
+      rows: page.keys
+        .map((key, index) => ({ key, time: page.times[index]?.toString() ?? null }))
+        .slice(-seamRowsMax),
+      isBarren: page.keys.length < 2 || lastKey === undefined || known.has(lastKey),
+    },
+    apart: null,
+    stepBackRows: overlapOf(plan.overlap, state.limit),
+    hasGivenUp: false,
     hasGap: isStart ? plan.overlap === 0 : state.hasGap || !isJoined,
-    isBarren: bringsNothing(previous, page),
+    evidence: {
+      ...evidence,
+      seams: evidence.seams + (isJoined && !isStart ? 1 : 0),
+      restarts: evidence.restarts + (isStart && apart !== null ? 1 : 0),
+    },
   };
   return page.isLast ? endRound(plan, accepted) : goOn(plan, accepted);
+}
+
+/**
+ * Where to look for a page that is joined to the one accepted last. Usually rows above have gone, and what follows has
+ * moved up: the window steps back, twice as far each time, to the beginning of the list if it must. Where the page
+ * accepted last ended in places that show no row, the window is also as wide as it may be, so that it reaches beyond
+ * them. When neither can help, the walk goes on with a gap from where it was.
+ */
+function lookForSeam(plan: WalkPlan, state: WalkState): WalkState {
+  const { window, previous, stepBackRows, evidence } = state;
+  const apart = state.apart ?? window;
+  const widest = state.cap ?? plan.pageSize * widestPages;
+  const isBarren = previous !== null && previous.isBarren;
+  const isWidening = isBarren && state.apart === null;
+  const offset = isWidening ? previous.window.offset : Math.max(0, window.offset - stepBackRows);
+  // Nothing is joined to a page without a row, and nothing else is reached by a page as wide as the last.
+  const isHopeless =
+    isBarren && (previous.window.limit >= widest || (previous.rows.length === 0 && offset > 0));
+  const isCheap = apart.offset <= cheapRestart.pages * state.limit;
+  const restartsMax = plan.restartsMax + (isCheap ? cheapRestart.times : 0);
+  if (isHopeless || (offset === 0 && evidence.restarts >= restartsMax))
+    return { ...state, apart, window: { ...apart, limit: state.limit }, hasGivenUp: true };
+  return {
+    ...state,
+    apart,
+    window: { offset, limit: isBarren ? widest : state.limit },
+    stepBackRows: isWidening ? stepBackRows : stepBackRows * 2,
+    evidence: { ...evidence, stepBacks: evidence.stepBacks + 1 },
+  };
 }
 
 /** At the end of the list: the end of the walk, or another round. */
@@ -146,7 +215,9 @@ function endRound(plan: WalkPlan, state: WalkState): WalkStep {
   if (evidence.rounds >= plan.roundsMax) return { next: 'end', state, reason: 'order_unstable' };
   const again: WalkState = {
     ...beginWalk(plan),
-    window: { offset: 0, limit: state.window.limit },
+    window: { offset: 0, limit: state.limit },
+    limit: state.limit,
+    cap: state.cap,
     evidence: { ...evidence, rounds: evidence.rounds + 1 },
   };
   return goOn(plan, again);
@@ -157,55 +228,49 @@ function goOn(plan: WalkPlan, state: WalkState): WalkStep {
   return { next: 'window', state };
 }
 
-function windowAfter(plan: WalkPlan, { offset, limit }: Window): Window {
-  return { offset: offset + Math.max(1, limit - overlapOf(plan.overlap, limit)), limit };
-}
-
 /**
  * The next window begins `overlap` rows before the end of this one: of the window, never of the rows received, since
- * a page may be short. A service that serves fewer rows than asked shows it in its next offset, and is asked for no
- * more than that from then on.
+ * a page may be short.
  */
-function nextWindow(plan: WalkPlan, window: Window, page: PageView): Window {
-  const served = page.nextOffset === null ? window.limit : page.nextOffset - window.offset;
-  return windowAfter(plan, { offset: window.offset, limit: Math.min(window.limit, served) });
-}
-
-function endOf({ keys, times }: PageView): NonNullable<WalkState['previous']> {
-  const rows = keys.map((key, index) => ({ key, time: times[index]?.toString() ?? null }));
-  return rows.slice(-seamRowsMax);
+function windowAfter(plan: WalkPlan, limit: number, window: Window): Window {
+  return { offset: window.offset + Math.max(1, window.limit - overlapOf(plan.overlap, limit)), limit };
 }
 
 /**
  * Whether a page is joined to the one before: they share two rows in the same order, and, in a list that is newest
  * first, the page begins no later than the other ended. A single shared row may have moved there.
  */
-function joins(previous: NonNullable<WalkState['previous']>, page: PageView, isOrdered: boolean): boolean {
+function joins({ rows }: NonNullable<WalkState['previous']>, page: PageView, isOrdered: boolean): boolean {
   const firstTime = page.times[0] ?? null;
-  const lastTime = previous.at(-1)?.time ?? null;
+  const lastTime = rows.at(-1)?.time ?? null;
   if (isOrdered && firstTime !== null && lastTime !== null && firstTime < BigInt(lastTime)) return false;
-  const places = sharedPlaces(previous, page);
+  const places = sharedPlaces(rows, page);
   return places.some((place, index) => index > 0 && place > (places[index - 1] ?? place));
 }
 
-function bringsNothing(previous: WalkState['previous'], { keys }: PageView): boolean {
-  const known = new Set(previous?.map(({ key }) => key));
-  return keys.every((key) => known.has(key));
+/**
+ * Whether a page begins with a row that is newer than the last one of the page before, in a list that is newest first:
+ * then whatever follows that one is on this page or behind it. Asked when no two rows are left to be shared.
+ */
+function beginsAbove({ rows }: NonNullable<WalkState['previous']>, page: PageView): boolean {
+  const firstTime = page.times[0] ?? null;
+  const lastTime = rows.at(-1)?.time ?? null;
+  return firstTime !== null && lastTime !== null && firstTime > BigInt(lastTime);
 }
 
 /** Whether two rows of one moment have changed places since the page before: then moments do not order the list. */
 function hasSwappedTies(previous: WalkState['previous'], page: PageView): boolean {
-  if (previous === null) return false;
-  const places = sharedPlaces(previous, page);
+  const rows = previous?.rows ?? [];
+  const places = sharedPlaces(rows, page);
   return places.some((place, index) => {
     const before = places[index - 1];
-    return before !== undefined && place < before && previous[place]?.time === previous[before]?.time;
+    return before !== undefined && place < before && rows[place]?.time === rows[before]?.time;
   });
 }
 
 /** Where the page's rows stood in the page before, in the order of this one; rows that did not are left out. */
-function sharedPlaces(previous: NonNullable<WalkState['previous']>, page: PageView): number[] {
-  const places = new Map(previous.map(({ key }, place) => [key, place]));
+function sharedPlaces(rows: readonly { key: string }[], page: PageView): number[] {
+  const places = new Map(rows.map(({ key }, place) => [key, place]));
   return page.keys.flatMap((key) => places.get(key) ?? []);
 }
 

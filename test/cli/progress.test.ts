@@ -1,22 +1,33 @@
 import { Writable } from 'node:stream';
 import { expect, test } from 'vitest';
-import { progressLine, reportProgress } from '../../src/cli/progress.ts';
+import { progressLine, reportProgress, type OnProgress } from '../../src/cli/progress.ts';
 
 test.for([
   [
-    { label: 'persons', done: 500, total: 1000, elapsedMs: 1000 },
+    { label: 'persons', done: 500, total: 1000, elapsedMs: 1000, requestsLeft: null },
     'persons  ████████████░░░░░░░░░░░░  500 of 1,000  500/s  1.0 s left',
   ],
   [
-    { label: 'persons', done: 0, total: 1000, elapsedMs: 0 },
+    { label: 'persons', done: 0, total: 1000, elapsedMs: 0, requestsLeft: null },
     'persons  ░░░░░░░░░░░░░░░░░░░░░░░░  0 of 1,000  0/s',
   ],
   [
-    { label: 'persons', done: 1200, total: 1000, elapsedMs: 2000 },
+    { label: 'persons', done: 1200, total: 1000, elapsedMs: 2000, requestsLeft: null },
     'persons  ████████████████████████  1,200 of 1,000  600/s  0.0 s left',
   ],
-  [{ label: 'persons', done: 1200, total: null, elapsedMs: 2000 }, 'persons  1,200 rows  600/s'],
-  [{ label: 'persons', done: 0, total: 0, elapsedMs: 5 }, 'persons  0 rows  0/s'],
+  [
+    { label: 'persons', done: 1200, total: null, elapsedMs: 2000, requestsLeft: null },
+    'persons  1,200 rows  600/s',
+  ],
+  [
+    { label: 'persons', done: 500, total: 1000, elapsedMs: 1000, requestsLeft: 1180 },
+    'persons  ████████████░░░░░░░░░░░░  500 of 1,000  500/s  1,180 requests free  1.0 s left',
+  ],
+  [
+    { label: 'persons', done: 1200, total: null, elapsedMs: 2000, requestsLeft: 0 },
+    'persons  1,200 rows  600/s  0 requests free',
+  ],
+  [{ label: 'persons', done: 0, total: 0, elapsedMs: 5, requestsLeft: null }, 'persons  0 rows  0/s'],
 ] as const)('%j', ([state, line]) => {
   expect(progressLine(state)).toBe(line);
 });
@@ -64,6 +75,20 @@ test('a new part is drawn at once, soon after it nothing, and the line is cleare
     `${clearLine}persons  ░░░░░░░░░░░░░░░░░░░░░░░░  0 of 10  0/s`,
     `${clearLine}recordings  0 rows  0/s`,
     clearLine,
+  ]);
+});
+
+test('what is left of the budget is asked for by the part that is under way', async () => {
+  const { context, written } = surroundings(true);
+  const left: Record<string, number | null> = { persons: 7, recordings: null };
+  const work = async (onProgress: OnProgress) => {
+    onProgress('persons', 0, null);
+    onProgress('recordings', 0, null);
+  };
+  await reportProgress(context, work, (part) => left[part] ?? null);
+  expect(written.slice(0, 2)).toEqual([
+    `${clearLine}persons  0 rows  0/s  7 requests free`,
+    `${clearLine}recordings  0 rows  0/s`,
   ]);
 });
 

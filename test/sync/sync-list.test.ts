@@ -23,7 +23,7 @@ const limits = {
   totalTimeoutMs: 10_000,
   bodyBytesMax: 1e8,
 };
-const retryLimits = { attemptsMax: 1, delayBaseMs: 1, delayMaxMs: 1, totalMs: 1000 };
+const retryLimits = { attemptsMax: 1, delayBaseMs: 1, delayMaxMs: 1, totalMs: 1000, retryAfterMaxMs: 60_000 };
 
 beforeAll(async () => {
   sandbox = await startSandbox({ persons: 1203, recordings: 350, seed: 3, port: 0 });
@@ -36,6 +36,7 @@ beforeAll(async () => {
     clock: systemClock,
     random: Math.random,
     retryLimits,
+    jsonDepthMax: 200,
     projectPath,
   });
 });

@@ -173,8 +173,14 @@ export const mutants: Record<string, Judge> = {
   },
   'joining by any row already seen': (plan, state, page, seen) => {
     const isKnown = page.keys.some((key) => seen.has(key));
-    const previous = page.keys.slice(0, 2).map((key) => ({ key, time: null }));
-    return judgePage(plan, isKnown && state.previous !== null ? { ...state, previous } : state, page, 0);
+    const rows = page.keys.slice(0, 2).map((key) => ({ key, time: null }));
+    const { previous } = state;
+    return judgePage(
+      plan,
+      isKnown && previous ? { ...state, previous: { ...previous, rows } } : state,
+      page,
+      0,
+    );
   },
 };
 

@@ -124,11 +124,11 @@ describe('judgePage', () => {
     expect(state.window.offset).toBe(14);
     const offsets = [];
     for (let step = 0; step < 3; step += 1) {
-      state = judged(state, page('0123456789'));
+      state = judged(state, page('stuvwxyz'));
       offsets.push(state.window.offset);
     }
     expect(offsets).toEqual([11, 5, 0]);
-    const anew = judged(state, page('0123456789'));
+    const anew = judged(state, page('stuvwxyz'));
     expect(anew).toMatchObject({
       window: { offset: 7 },
       hasGap: false,
@@ -137,24 +137,52 @@ describe('judgePage', () => {
     });
   });
 
-  it('goes on over a gap once it may not begin anew again, and then is not complete', () => {
-    const spent: WalkState = { ...second, evidence: { ...second.evidence, restarts: plan.restartsMax } };
-    const state = judged(spent, page('0123456789'));
-    expect(state).toMatchObject({ hasGap: true, window: { offset: 14 }, evidence: { stepBacks: 0 } });
-    expect(judgePage(plan, state, page('789', { last: true }))).toMatchObject({
+  it('when stepping back, is content with a page that begins above the end of the last one', () => {
+    const apart = judged(second, page('klmnopqrst'));
+    expect(apart.evidence.stepBacks).toBe(1);
+    // The last page's end has been deleted: two of its rows are never to be seen again.
+    expect(judged(apart, page('iklmnopqrs')).evidence.seams).toBe(1);
+    expect(judged(apart, page('jklmnopqrs')).evidence).toMatchObject({ seams: 0, stepBacks: 2 });
+  });
+
+  it('goes on over a gap from where it was, once it may not begin anew again, and then is not complete', () => {
+    const spent: WalkState = { ...second, evidence: { ...second.evidence, restarts: plan.restartsMax + 50 } };
+    let state = judged(spent, page('stuvwxyz'));
+    expect(state).toMatchObject({ window: { offset: 4 }, apart: { offset: 7 }, hasGivenUp: false });
+    state = judged(state, page('stuvwxyz'));
+    expect(state).toMatchObject({ window: { offset: 7 }, hasGivenUp: true });
+    state = judged(state, page('stuvwxyz'));
+    expect(state).toMatchObject({ window: { offset: 14 }, apart: null, hasGivenUp: false, hasGap: true });
+    expect(judgePage(plan, state, page('yz', { last: true }))).toMatchObject({
       next: 'end',
       reason: 'seam_not_joined',
     });
   });
 
-  it('goes on over positions that show no row, when they are more than a window', () => {
+  it('asks for a wider page where the last one ended in positions that show no row', () => {
     const barren = judged(second, page('hij'));
-    expect(barren).toMatchObject({ isBarren: true, hasGap: false, window: { offset: 14 } });
-    const empty = judged(barren, page(''));
-    expect(empty).toMatchObject({ isBarren: true, hasGap: true, window: { offset: 21 } });
-    const behind = judged(empty, page('qrstuvwxyz'));
-    expect(behind).toMatchObject({ isBarren: false, hasGap: true, window: { offset: 28 } });
-    expect(judged(behind, page('yz')).evidence).toMatchObject({ seams: 2, stepBacks: 0 });
+    expect(barren).toMatchObject({
+      previous: { isBarren: true },
+      hasGap: false,
+      window: { offset: 14, limit: 10 },
+    });
+    let state = judged(barren, page(''));
+    expect(state.window).toEqual({ offset: 7, limit: 160 });
+    state = judged(state, page('hijqrs', { nextOffset: 107 }));
+    expect(state).toMatchObject({ window: { offset: 104, limit: 10 }, cap: 100, hasGap: false, apart: null });
+    expect(judged(state, page('rstuvw')).evidence).toMatchObject({ seams: 3, stepBacks: 1 });
+  });
+
+  it('goes on over a gap where the service serves no wider page', () => {
+    const capped: WalkState = { ...judged(second, page('hij')), cap: 10 };
+    let state = judged(capped, page(''));
+    expect(state).toMatchObject({ window: { offset: 14, limit: 10 }, hasGivenUp: true });
+    state = judged(state, page(''));
+    expect(state).toMatchObject({ window: { offset: 21 }, hasGap: true, previous: { isBarren: true } });
+    state = judged(state, page('qrstuvwxyz'));
+    expect(state).toMatchObject({ window: { offset: 21 }, hasGivenUp: true });
+    state = judged(state, page('qrstuvwxyz'));
+    expect(judged(state, page('yzABCD')).evidence).toMatchObject({ seams: 2 });
   });
 
   it('is complete at the end of the list when every seam was joined', () => {

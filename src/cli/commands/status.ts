@@ -31,7 +31,9 @@ function statusText({ dataDir, rows, passes, snapshots, runs, lease }: StatusRep
     snapshots.length === 0 ? 'no snapshot yet: run `analytics-mirror export`\n' : snapshotText(snapshots),
     runText(runs),
     ...(lease
-      ? [`held by ${lease.job}, process ${lease.pid} on ${lease.host}, since ${formatTime(lease.takenAt)}\n`]
+      ? [
+          `held by ${lease.job}, process ${lease.pid} on ${lease.host}, since ${formatTime(lease.takenAt)}, last heard of ${formatTime(lease.beatAt)}\n`,
+        ]
       : []),
   ];
   return sections.join('\n');

@@ -8,7 +8,7 @@ import { runCommand } from '../command.ts';
 import type { CommandContext } from '../context.ts';
 import { exitCodes } from '../exit-code.ts';
 import { passTable } from '../pass-table.ts';
-import { reportProgress } from '../progress.ts';
+import { reportProgress, type OnProgress } from '../progress.ts';
 
 type SyncFlags = { mode: PassMode; resume?: boolean; fresh?: boolean };
 
@@ -68,14 +68,17 @@ Examples:
 
 /** Syncs with progress bars. */
 export function syncNow(app: App, context: CommandContext, job: SyncJob): Promise<SyncJobResult> {
-  return reportProgress(context, (onProgress) => {
+  const work = (onProgress: OnProgress): Promise<SyncJobResult> => {
     const service = app.service();
     const { settings, clock, log } = app;
     return runSyncJob(
       { db: app.database(), service, settings, clock, log, signal: context.signal, onProgress },
       job,
     );
-  });
+  };
+  return reportProgress(context, work, (part) =>
+    app.budget.left(part === 'sync recordings' ? 'recordings list' : 'general'),
+  );
 }
 
 function defaultDatasets({ settings }: App): PassDataset[] {

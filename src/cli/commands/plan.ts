@@ -1,0 +1,73 @@
+import { existsSync } from 'node:fs';
+import type { Command } from 'commander';
+import type { App } from '../../app.ts';
+import { databasePath } from '../../mirror/database.ts';
+import { countRows } from '../../mirror/row-counts.ts';
+import { planPasses, type PassPlan } from '../../status/plan.ts';
+import { runCommand } from '../command.ts';
+import type { CommandContext } from '../context.ts';
+import { formatCount, formatDuration, formatTime } from '../format.ts';
+import { formatTable } from '../table.ts';
+
+/** Adds `plan`: what full passes will cost under the budget. */
+export function addPlanCommand(program: Command, context: CommandContext): void {
+  program
+    .command('plan')
+    .description('forecast the requests and the time that a full pass over each list costs under the budget')
+    .addHelpText(
+      'after',
+      `
+Asks the service for its own counts, with one request for each list; where it gives none, the mirror's are taken.
+Times are the least that budget.windows allow, after what other commands have used of them.
+
+Examples:
+  analytics-mirror plan
+  analytics-mirror plan --set persons.pageSize=100 --json`,
+    )
+    .action((_options: unknown, command: Command) =>
+      runCommand(context, command, async (app) => {
+        const { settings, budget, clock } = app;
+        const plan = await planPasses({
+          settings,
+          service: app.service(),
+          budget,
+          mirrorRows: countMirror(app),
+          signal: context.signal,
+          nowMs: () => clock.now(),
+        });
+        return { json: plan, text: planText(plan) };
+      }),
+    );
+}
+
+function countMirror(app: App): ReturnType<typeof countRows> | null {
+  return existsSync(databasePath(app.settings.dataDir)) ? countRows(app.databaseReadOnly()) : null;
+}
+
+function planText({ passes, requests, seconds, finishAt, requestsLeft }: PassPlan): string {
+  const unknown = '?';
+  const table = formatTable(
+    [
+      { heading: 'full pass' },
+      { heading: 'rows', align: 'right' },
+      { heading: 'says' },
+      { heading: 'requests', align: 'right' },
+      { heading: 'takes', align: 'right' },
+      { heading: 'ends' },
+    ],
+    [
+      ...passes.map((pass) => [
+        pass.dataset,
+        pass.rows === null ? unknown : formatCount(pass.rows),
+        pass.rowsFrom === null ? 'nobody' : `the ${pass.rowsFrom}`,
+        pass.requests === null ? unknown : formatCount(pass.requests),
+        pass.seconds === null ? unknown : formatDuration(pass.seconds * 1000),
+        pass.finishAt === null ? unknown : formatTime(pass.finishAt),
+      ]),
+      ['all', '', '', formatCount(requests), formatDuration(seconds * 1000), formatTime(finishAt)],
+    ],
+  );
+  const left =
+    requestsLeft === null ? 'No window limits requests' : `${formatCount(requestsLeft)} requests may go now`;
+  return `${table}\n${left}; lists that change while they are walked cost more.\n`;
+}

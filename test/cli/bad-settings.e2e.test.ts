@@ -1,0 +1,119 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { runCli, type Ended } from './run-cli.ts';
+import { openWorkspace, type Workspace } from './workspace.ts';
+
+let place: Workspace;
+beforeAll(async () => {
+  place = await openWorkspace({ persons: 10, recordings: 2 });
+});
+afterAll(() => place[Symbol.asyncDispose]());
+
+/** Writes a configuration file and returns its path. */
+function file(name: string, text: string): string {
+  const path = join(place.folder, name);
+  writeFileSync(path, text);
+  return path;
+}
+
+/** Code 2, nothing on standard output, and exactly these lines on standard error. */
+function assertUsage(ended: Ended, ...lines: (string | RegExp)[]): void {
+  expect(ended).toMatchObject({ code: 2, stdout: '' });
+  const shown = ended.stderr.trimEnd().split('\n');
+  expect(shown).toEqual(lines.map((line) => (typeof line === 'string' ? line : expect.stringMatching(line))));
+}
+
+describe.concurrent('a wrong command line', () => {
+  it.each([
+    ['nonsense', "unknown command 'nonsense'"],
+    ['status --nonsense', "unknown option '--nonsense'"],
+    ['sync people', /'people' is invalid for argument 'datasets'. Allowed choices are persons, /],
+    ['sync --mode sideways', /'sideways' is invalid. Allowed choices are full, head/],
+    ['sync --fresh --resume', "option '--resume' cannot be used with option '--fresh'"],
+    ['query', "missing required argument 'sql'"],
+    [
+      'query select ann@example.com',
+      /^error: too many arguments for 'query'. Expected 1 argument but got 2$/,
+    ],
+  ])('%s', async (args, words) => {
+    const message = typeof words === 'string' ? `error: ${words}` : words;
+    assertUsage(await place.run(args.split(' ')), message, '  add --help for help');
+  });
+});
+
+describe.concurrent('wrong settings', () => {
+  const hint = '  config/default.yaml explains every setting';
+
+  it('are all told at once, by path, without their values', async () => {
+    const path = file(
+      'wrong.yaml',
+      `persons: { pageSize: many, pagesize: 5 }\nservice: { baseUrl: "http://analytics.example.com", apiKey: phx_secret }\nnonsense: 1\n`,
+    );
+    const args = ['status', '--config', path, '--set', 'retry.attemptsMax=0', '--log-level', 'loud'];
+    const ended = await place.run(args, { env: { MIRROR_BASE_URL: '', MIRROR_FOO: '1' } });
+    expect(ended).toMatchObject({ code: 2, stdout: '' });
+    expect(ended.stderr).not.toContain('phx_secret');
+    const [head, ...rest] = ended.stderr.trimEnd().split('\n');
+    expect(head).toBe('error: the configuration has 8 problems:');
+    expect(rest.pop()).toBe(hint);
+    expect(rest.toSorted()).toEqual([
+      expect.stringMatching(/^ {2}MIRROR_FOO: unknown variable \(known are MIRROR_BASE_URL, /),
+      expect.stringMatching(/^ {2}log\.level: .*"trace"/),
+      '  nonsense: unknown setting',
+      expect.stringMatching(/^ {2}persons\.pageSize: .*number/),
+      '  persons.pagesize: unknown setting',
+      expect.stringMatching(/^ {2}retry\.attemptsMax: .*>=1/),
+      '  service.apiKey: unknown setting',
+      expect.stringMatching(/^ {2}service\.baseUrl: must begin with https:\/\//),
+    ]);
+  });
+
+  it.each([
+    [
+      'broken.yaml',
+      'persons: [1\n  b: }',
+      /^error: the configuration file .*broken\.yaml is not valid YAML at line 1 /,
+    ],
+    ['list.yaml', '- a\n- b\n', /^error: the configuration file .*list\.yaml must be a map of settings$/],
+  ])('a file that is no map: %s', async (name, text, message) => {
+    assertUsage(await place.run(['status', '--config', file(name, text)]), message, /^ {2}\w/);
+  });
+
+  it.each([
+    ['--config', '/nowhere.yaml', 'the configuration file cannot be read: /nowhere.yaml (ENOENT)'],
+    ['--set', 'nonsense', '--set takes name=value'],
+    ['--set', 'persons=[', 'the value of the setting is not valid YAML'],
+  ])('%s %s', async (option, value, message) => {
+    assertUsage(await place.run(['status', option, value]), `error: ${message}`, /^ {2}\w/);
+  });
+
+  it('a host that is not loopback without https', async () => {
+    const ended = await place.run(['sync'], { env: { MIRROR_BASE_URL: 'http://192.0.2.1' } });
+    assertUsage(
+      ended,
+      'error: the configuration has a problem:',
+      /^ {2}service\.baseUrl: must begin with https:\/\/ \(http:\/\/ is taken only for a loopback address/,
+      hint,
+    );
+  });
+
+  it('no address, project and key', async () => {
+    const ended = await runCli(['sync'], { env: { MIRROR_DATA_DIR: place.dataDir } });
+    assertUsage(
+      ended,
+      /^error: not configured: the address of the service \(.*\), the project \(.*\), the API key \(.*\)$/,
+      /^ {2}set what is missing; /,
+    );
+  });
+
+  it('a key that cannot be read, or cannot be one', async () => {
+    const unreadable = await place.run(['sync'], { env: { MIRROR_API_KEY_FILE: '/nowhere/key' } });
+    expect(unreadable).toMatchObject({ code: 2, stdout: '' });
+    expect(unreadable.stderr).toContain('MIRROR_API_KEY_FILE cannot be read: /nowhere/key (ENOENT)');
+    const broken = await place.run(['sync'], { env: { MIRROR_API_KEY: 'phx_se cret' } });
+    expect(broken).toMatchObject({ code: 2, stdout: '' });
+    expect(broken.stderr).toContain('the API key holds a space');
+    expect(broken.stderr).not.toContain('cret');
+  });
+});

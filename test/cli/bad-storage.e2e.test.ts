@@ -1,0 +1,188 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import Sqlite from 'better-sqlite3';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { databasePath } from '../../src/mirror/database.ts';
+import { openWorkspace, unlimited, type Workspace } from './workspace.ts';
+
+let place: Workspace;
+beforeAll(async () => {
+  place = await openWorkspace({ persons: 4000, recordings: 4 });
+});
+afterAll(() => place[Symbol.asyncDispose]());
+
+/** A new folder below the test's own, with a file named mirror.db in it. */
+function folderWith(name: string, write: (path: string) => void): string {
+  const folder = join(place.folder, name);
+  mkdirSync(folder);
+  write(databasePath(folder));
+  return folder;
+}
+
+function execSql(path: string, sql: string): void {
+  const db = new Sqlite(path);
+  db.exec(sql);
+  db.close();
+}
+
+describe.concurrent('a mirror.db that is not ours', () => {
+  it.each([
+    [
+      'garbage',
+      (path: string) => writeFileSync(path, 'no database. '.repeat(500)),
+      'is damaged or not a SQLite database',
+    ],
+    [
+      'foreign',
+      (path: string) => execSql(path, 'CREATE TABLE notes (text); INSERT INTO notes VALUES (1)'),
+      'belongs to another program',
+    ],
+  ])('is refused and left as it is: %s', async (name, write, words) => {
+    const folder = folderWith(name, write);
+    const before = readFileSync(databasePath(folder));
+    for (const command of ['sync', 'status', 'doctor']) {
+      const { code, stdout, stderr } = await place.run([
+        command,
+        '--data-dir',
+        folder,
+        '--log-level',
+        'error',
+      ]);
+      expect(code).toBe(1);
+      // The doctor's findings are its result, whatever they are.
+      expect(command === 'doctor' ? stdout : stderr).toContain(`mirror.db ${words}`);
+      expect(stderr).toMatch(command === 'doctor' ? /^$/ : /^error: [^\n]+\n {2}[^\n]+\n$/);
+    }
+    expect(readFileSync(databasePath(folder))).toEqual(before);
+    expect(readdirSync(folder)).toEqual(['mirror.db']);
+  });
+
+  it('is refused when a newer version wrote it', async () => {
+    const args = ['--data-dir', join(place.folder, 'newer')];
+    expect((await place.run(['sync', 'recordings', ...args])).code).toBe(0);
+    execSql(
+      databasePath(join(place.folder, 'newer')),
+      `INSERT INTO schema_migrations (version, name, digest, applied_at) VALUES (9000, '9000-later.sql', '-', '-')`,
+    );
+    for (const command of ['sync', 'status']) {
+      const { code, stdout, stderr } = await place.run([command, ...args]);
+      expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+      expect(stderr).toBe(
+        'error: mirror.db was written by a newer version of analytics-mirror\n  update the program; an older one cannot read it safely\n',
+      );
+    }
+  });
+});
+
+describe.concurrent('a data folder that cannot be one', () => {
+  it.each([
+    ['a file', () => databasePath(folderWith('file', (path) => writeFileSync(path, 'x'))), 'is a file'],
+    [
+      'below a file',
+      () => join(databasePath(folderWith('below', (path) => writeFileSync(path, 'x'))), 'data'),
+      'ENOTDIR',
+    ],
+    ['in a read-only file system', () => '/proc/analytics-mirror', 'ENOENT'],
+  ])('is refused: %s', async (_name, dataDir, words) => {
+    const { code, stdout, stderr } = await place.run(['sync', '--data-dir', dataDir()]);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toMatch(/^error: the data folder [^\n]+\n {2}[^\n]*MIRROR_DATA_DIR[^\n]*\n$/);
+    expect(stderr).toContain(words);
+  });
+
+  it('has no mirror yet', async () => {
+    const dataDir = join(place.folder, 'nowhere');
+    for (const command of [['status'], ['export'], ['query', 'SELECT 1']]) {
+      const { code, stdout, stderr } = await place.run([...command, '--data-dir', dataDir]);
+      expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+      expect(stderr).toMatch(
+        /^error: there is no mirror .*nowhere\/mirror\.db\n {2}run `analytics-mirror sync`/,
+      );
+    }
+    expect(existsSync(dataDir)).toBe(false);
+  });
+});
+
+it('SQL that writes, or is wrong, is refused and changes nothing', async () => {
+  const dataDir = join(place.folder, 'queried');
+  expect((await place.run(['sync', 'recordings', '--data-dir', dataDir])).code).toBe(0);
+  const before = readFileSync(databasePath(dataDir));
+  const refused = [
+    'DELETE FROM recordings',
+    'DELETE FROM recordings RETURNING id',
+    `VACUUM INTO '${place.folder}/copy.db'`,
+    'SELECT * FROM nonsense',
+    'SELECT 1; SELECT 2',
+  ];
+  const endings = await Promise.all(refused.map((sql) => place.run(['query', sql, '--data-dir', dataDir])));
+  for (const { code, stdout, stderr } of endings) {
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toMatch(/^error: [^\n]+\n {2}[^\n]+\n$/);
+  }
+  expect(readFileSync(databasePath(dataDir))).toEqual(before);
+  expect(existsSync(join(place.folder, 'copy.db'))).toBe(false);
+});
+
+/** Shell functions: `fill BYTES` leaves room for that much, `free` gives it back. */
+type SmallDisk = { name: string; around: (script: string) => string; sentences: RegExp };
+
+const smallDisks: SmallDisk[] = [
+  {
+    // What nobody may forbid. It stands for a full disk where none can be made.
+    name: 'a limit on the size of files',
+    around: (script) =>
+      `fill() { ulimit -S -f $(($1 / 512)); }; free() { ulimit -S -f unlimited; }\n${script}`,
+    sentences:
+      /^error: the disk answers with errors \(.*\n {2}.*\nerror: cannot write a Parquet file: .*\n {2}.*\n$/,
+  },
+];
+const mayMount = spawnSync('unshare', ['--map-root-user', '--mount', 'mount', '-t', 'tmpfs', 'none', '/mnt']);
+if (mayMount.status === 0)
+  smallDisks.push({
+    // A file system of its own in a namespace of its own, gone when the script ends.
+    name: 'a full disk',
+    around: (script) =>
+      `exec unshare --map-root-user --mount sh -c 'mount -t tmpfs -o size=24m none "$MIRROR_DATA_DIR" || exit 99
+        fill() { cat /dev/zero > "$MIRROR_DATA_DIR/ballast" 2> /dev/null; truncate -s "-$1" "$MIRROR_DATA_DIR/ballast"; }
+        free() { rm "$MIRROR_DATA_DIR/ballast"; }\n${script}' sh "$@"`,
+    sentences:
+      /^error: the disk is full \(SQLITE_FULL\): .*\n {2}.*\nerror: cannot write a Parquet file: the disk is full\n {2}.*\n$/,
+  });
+
+it.concurrent.each(smallDisks)(
+  '$name costs nothing that was there, and room is all it takes to go on',
+  async (disk) => {
+    const dataDir = join(place.folder, disk.name.replaceAll(' ', '-'));
+    mkdirSync(dataDir);
+    const script = `set -- "$@" --log-level error
+    "$@" sync persons --set sync.windowsMax=1 > /dev/null; "$@" export persons > /dev/null; echo "before: $?"
+    fill 1000000; "$@" sync; echo "sync without room: $?"
+    "$@" query "SELECT count(*) >= 1000 AS kept FROM persons"
+    free; "$@" sync > /dev/null; echo "sync: $?"
+    fill 250000; "$@" export persons; echo "export without room: $?"
+    free; "$@" status | grep -o "^persons  *1,000 "; "$@" export > /dev/null; echo "export: $?"
+    "$@" query "SELECT count(*) AS persons, (SELECT count(*) FROM quarantine) AS quarantine FROM persons"`;
+    const { code, stdout, stderr } = await place.run([...unlimited, '--set', 'persons.overlap=20'], {
+      shell: disk.around(script),
+      env: { MIRROR_DATA_DIR: dataDir },
+    });
+    expect(stderr).toMatch(disk.sentences);
+    expect({ code, said: stdout.trimEnd().split(/\s*\n/) }).toEqual({
+      code: 0,
+      said: [
+        'before: 4',
+        'sync without room: 1',
+        'kept',
+        '1',
+        'sync: 0',
+        'export without room: 1',
+        // The snapshot that was there is still the current one.
+        expect.stringMatching(/^persons +1,000$/),
+        'export: 0',
+        'persons  quarantine',
+        '4000     0',
+      ],
+    });
+  },
+);

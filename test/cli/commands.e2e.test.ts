@@ -1,0 +1,175 @@
+import { existsSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { jsonOf, runCli } from './run-cli.ts';
+import { openWorkspace, type Workspace } from './workspace.ts';
+
+const commands = [
+  'demo',
+  'sync',
+  'export',
+  'status',
+  'query',
+  'doctor',
+  'config print',
+  'call',
+  'sandbox',
+] as const;
+
+let place: Workspace;
+beforeAll(async () => {
+  place = await openWorkspace();
+  await place.run(['sync']);
+  await place.run(['export']);
+});
+afterAll(() => place[Symbol.asyncDispose]());
+
+describe.concurrent('help', () => {
+  it.each(commands)('of %s has examples, on standard output', async (command) => {
+    const { code, stdout, stderr } = await runCli([...command.split(' '), '--help']);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    const [, examples = ''] = stdout.split('\nExamples:\n');
+    expect(examples).toMatch(new RegExp(`^  (analytics-mirror ${command}|npm run demo)`));
+  });
+
+  it('of the program names every command', async () => {
+    const { code, stdout } = await runCli(['--help']);
+    expect(code).toBe(0);
+    for (const command of commands) expect(stdout).toMatch(new RegExp(`^  ${command.split(' ')[0]}\\b`, 'm'));
+  });
+
+  it('is for standard error, with code 2, when no command is given', async () => {
+    const { code, stdout, stderr } = await runCli([]);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toMatch(/^Usage: /);
+    expect(stderr).toMatch(/\nerror: no command is given\n {2}add --help for help\n$/);
+  });
+});
+
+describe.concurrent('text for people', () => {
+  it.each([
+    ['status', /^mirror in .*\n\ntable +rows\npersons +120\n[\s\S]*persons full +complete[\s\S]*\bdone\b/],
+    ['doctor', /^state +check +found\n(ok .*\n)+$/],
+    ['config print', /^dataDir: .*\nservice:\n[\s\S]*\n# API key: set\n$/],
+    ['call persons.list --param limit=1', /^\{\n {2}"count": 120,\n[\s\S]*\n\}\n$/],
+  ])('%s prints its result and nothing else on standard output', async (command, result) => {
+    const { code, stdout, stderr } = await place.run([...command.split(' '), '--log-level', 'warn']);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toMatch(result);
+  });
+
+  it('query shows what a terminal can show', async () => {
+    const sql = `SELECT 'a' || char(27) || '[2J' AS word, x'00ff' AS bytes, NULL AS none, 9007199254740993 AS big`;
+    const { code, stdout, stderr } = await place.run(['query', sql]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toBe("word   bytes    none  big\na [2J  x'00ff'  NULL  9007199254740993\n");
+  });
+
+  it('query tells on standard error that it cut the rows', async () => {
+    const sql = 'WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 1001) SELECT i FROM n';
+    const { code, stdout, stderr } = await place.run(['query', sql]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: 'only the first 1,000 rows are shown\n' });
+    expect(stdout.split('\n')).toHaveLength(1002);
+  });
+});
+
+describe('what jobs print', () => {
+  it('is a table on standard output, and a log of one JSON object a line on standard error', async () => {
+    for (const [job, table] of [
+      ['sync', /^pass .*\npersons full +complete +120 +0 +0 .*UTC\n$/],
+      ['export', /^dataset .*\npersons +\d{8}T\d{6}\.\d{3}Z +120 +1 .*complete\n$/],
+    ] as const) {
+      const { code, stdout, stderr } = await place.run([job, 'persons']);
+      expect(code).toBe(0);
+      expect(stdout).toMatch(table);
+      const lines = stderr.trimEnd().split('\n');
+      expect(lines.map((line) => JSON.parse(line) as object)).toMatchObject([
+        { job, msg: 'run started' },
+        { job, msg: 'run ended', outcome: 'done' },
+      ]);
+    }
+  });
+});
+
+describe.concurrent('JSON for programs', () => {
+  it.each([
+    ['status', { rows: { persons: 120, recordings: 30, quarantine: 0 }, lease: null, quarantine: {} }],
+    ['doctor', { ok: true }],
+    ['config print', { apiKey: 'set', settings: { persons: { pageSize: 1000 } } }],
+    ['query "SELECT count(*) AS n FROM persons"', { columns: ['n'], rows: [[120]], isCut: false }],
+    ['call persons.list --param limit=1', { status: 200, body: { count: 120, previous: null } }],
+  ])('%s prints exactly one object', async (command, expected) => {
+    const args = command.match(/"[^"]*"|\S+/g)?.map((word) => word.replaceAll('"', '')) ?? [];
+    const ended = await place.run([...args, '--json']);
+    expect(ended.code).toBe(0);
+    expect(jsonOf(ended)).toMatchObject(expected);
+  });
+
+  it('is also what an error is, whatever went wrong', async () => {
+    const failures = await Promise.all([
+      place.run(['--json', 'nonsense']),
+      place.run(['--json']),
+      place.run(['status', '--json', '--set', 'nonsense=1']),
+      place.run(['sync', '--json'], { env: { MIRROR_API_KEY: 'no-such-key' } }),
+      place.run(['query', '--json', 'SELECT nonsense']),
+      place.run(['status', '--json', '--data-dir', join(place.folder, 'nowhere')]),
+    ]);
+    expect(failures.map(({ code }) => code)).toEqual([2, 2, 2, 3, 2, 1]);
+    for (const failure of failures) {
+      const { error } = jsonOf(failure) as { error: { code: string; message: string; hint: string } };
+      expect(Object.keys(error)).toEqual(['code', 'message', 'hint']);
+      expect(error.hint).not.toBe('');
+      expect(failure.stderr).toContain(`error: ${error.message}\n  ${error.hint}\n`);
+    }
+  });
+});
+
+describe.concurrent('standard output', () => {
+  it('may be closed by a reader that has seen enough', async () => {
+    const { code, stdout, stderr } = await place.run(['call', 'persons.list', '--param', 'limit=100'], {
+      shell: '{ "$@"; echo "code $?" >&2; } | head -n 1',
+    });
+    expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: '{\n', stderr: 'code 0\n' });
+  });
+
+  it('may be full', async () => {
+    const ended = await place.run(['status'], { shell: 'exec "$@" > /dev/full' });
+    expect(ended).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: 'error: standard output cannot be written (ENOSPC)\n',
+    });
+  });
+});
+
+describe('demo', () => {
+  it('syncs, exports and shows the same counts everywhere', async () => {
+    const dataDir = join(place.folder, 'demo');
+    const ended = await runCli(['demo', '--json', '--data-dir', dataDir]);
+    expect(ended.code).toBe(0);
+    const shown = jsonOf(ended) as { counts: object[]; queries: { rows: unknown[] }[] };
+    expect(shown.counts).toEqual([
+      { dataset: 'persons', service: 20_000, mirror: 20_000, parquet: 20_000, verdict: 'complete' },
+      { dataset: 'recordings', service: 4000, mirror: 4000, parquet: 4000, verdict: 'complete' },
+    ]);
+    expect(shown.queries.map(({ rows }) => rows.length)).toEqual([4, 3, 3]);
+    expect(ended.stderr).toMatch(/^served .*\nsynced .*\nexported .*\n$/);
+    expect(existsSync(join(dataDir, 'mirror.db'))).toBe(true);
+  });
+
+  it('does not mix its people into a mirror that is there', async () => {
+    const { code, stdout, stderr } = await place.run(['demo', '--data-dir', place.dataDir]);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toContain(
+      `error: the demo wants a fresh folder, and this one has a mirror: ${place.dataDir}`,
+    );
+  });
+
+  it('stops serving when its settings are wrong', async () => {
+    const dataDir = join(place.folder, 'demo-with-problem');
+    mkdirSync(dataDir);
+    const { code, stderr } = await runCli(['demo', '--data-dir', dataDir, '--set', 'nonsense=1']);
+    expect(code).toBe(2);
+    expect(stderr).toContain('nonsense: unknown setting');
+  });
+});

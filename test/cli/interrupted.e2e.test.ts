@@ -1,0 +1,168 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { databasePath, openDatabaseReadOnly } from '../../src/mirror/database.ts';
+import { newestPasses } from '../../src/mirror/passes.ts';
+import { jsonOf } from './run-cli.ts';
+import { openWorkspace, unlimited, type Workspace } from './workspace.ts';
+
+let place: Workspace;
+beforeAll(async () => {
+  place = await openWorkspace({ persons: 3000, recordings: 400 });
+});
+afterAll(() => place[Symbol.asyncDispose]());
+
+/** Small pages, so that there is much to be interrupted. */
+const smallPages = ['--set', 'persons.pageSize=30', '--set', 'recordings.pageSize=30', '--log-level', 'warn'];
+/** Two requests, and then a wait that no test lives to see the end of. */
+const stuck = ['--set', 'budget.windows=[{requests: 2, perSeconds: 3600}]'];
+
+type Status = {
+  rows: Record<string, number>;
+  passes: { id: number; dataset: string; verdict: string; rowsReceived: number }[];
+  runs: { outcome: string; reason: string | null }[];
+  lease: object | null;
+};
+
+async function statusOf(dataDir: string): Promise<Status> {
+  const ended = await place.run(['status', '--json', '--data-dir', dataDir]);
+  expect(ended).toMatchObject({ code: 0, stderr: '' });
+  return jsonOf(ended) as Status;
+}
+
+/** Waits until so many rows of the pass over persons that is under way are in the mirror. */
+async function untilReceived(dataDir: string, rows: number): Promise<void> {
+  const received = (): number => {
+    const db = openDatabaseReadOnly(dataDir);
+    try {
+      return newestPasses(db)[0]?.rows_received ?? 0;
+    } finally {
+      db.close();
+    }
+  };
+  await vi.waitFor(() => expect(received()).toBeGreaterThanOrEqual(rows), { timeout: 30_000, interval: 10 });
+}
+
+/** Every row, by its key, without what tells when and by which pass it was written. */
+function contentOf(dataDir: string): Record<string, unknown[]> {
+  const db = openDatabaseReadOnly(dataDir);
+  const bookkeeping = ['row_key', 'first_seen_pass', 'changed_at'];
+  const read = (table: string): unknown[] => {
+    const columns = db
+      .prepare<[string], string>(`SELECT name FROM pragma_table_info(?)`)
+      .pluck()
+      .all(table)
+      .filter((name) => !bookkeeping.includes(name));
+    return db
+      .prepare(`SELECT ${columns.join(', ')} FROM ${table} ORDER BY 1, 2`)
+      .raw()
+      .all();
+  };
+  try {
+    return Object.fromEntries(
+      ['persons', 'person_distinct_ids', 'recordings', 'playlists', 'quarantine'].map((table) => [
+        table,
+        read(table),
+      ]),
+    );
+  } finally {
+    db.close();
+  }
+}
+
+describe('a sync under way', () => {
+  it('keeps a second one out, ends with 130 on SIGINT, and is taken up again', async () => {
+    const dataDir = join(place.folder, 'interrupted');
+    const args = ['sync', 'persons', '--data-dir', dataDir, ...smallPages];
+    const first = place.start([...args, ...stuck]);
+    await untilReceived(dataDir, 30);
+
+    const second = await place.run([...args, '--json', ...stuck]);
+    expect(second.code).toBe(5);
+    const message = `another run holds the data folder: sync, process ${first.child.pid} on `;
+    expect(jsonOf(second)).toMatchObject({
+      error: { code: 'busy', message: expect.stringContaining(message), hint: expect.any(String) },
+    });
+    expect((await statusOf(dataDir)).lease).toMatchObject({ job: 'sync', pid: first.child.pid });
+
+    const askedAt = performance.now();
+    first.child.kill('SIGINT');
+    expect(await first.ended).toEqual({
+      code: 130,
+      stdout: '',
+      stderr: 'error: interrupted\n  run it again to go on where it stopped\n',
+    });
+    expect(performance.now() - askedAt).toBeLessThan(5000);
+    const between = await statusOf(dataDir);
+    expect(between).toMatchObject({
+      lease: null,
+      passes: [{ id: 1, verdict: 'running' }],
+      runs: [{ outcome: 'interrupted' }],
+    });
+
+    const resumed = await place.run([...args, '--json', ...unlimited]);
+    expect(resumed.code).toBe(0);
+    expect(jsonOf(resumed)).toMatchObject({ passes: [{ id: 1, verdict: 'complete' }] });
+    expect((await statusOf(dataDir)).rows).toMatchObject({ persons: 3000, quarantine: 0 });
+  });
+
+  it('ends with 130 on SIGTERM too, and at once on a second signal', async () => {
+    const dataDir = join(place.folder, 'terminated');
+    const { child, ended } = place.start(['sync', 'persons', '--data-dir', dataDir, ...smallPages, ...stuck]);
+    await untilReceived(dataDir, 30);
+    child.kill('SIGTERM');
+    child.kill('SIGTERM');
+    expect((await ended).code).toBe(130);
+  });
+
+  it('can be killed again and again, and the mirror ends up as if nothing had been', async () => {
+    const undisturbed = join(place.folder, 'undisturbed');
+    const killed = join(place.folder, 'killed');
+    const playlists = ['--set', `playlists.shortIds=[${place.sandbox.playlists.join(', ')}]`];
+    const args = (dataDir: string): string[] => [
+      'sync',
+      '--data-dir',
+      dataDir,
+      ...smallPages,
+      ...unlimited,
+      ...playlists,
+    ];
+    expect((await place.run(args(undisturbed))).code).toBe(0);
+
+    const begun = (): Promise<unknown> =>
+      vi.waitFor(() => expect(existsSync(databasePath(killed))).toBe(true), { timeout: 30_000, interval: 1 });
+    const moments = [
+      begun,
+      begun,
+      ...[100, 600, 1100, 1700, 2300].map((rows) => () => untilReceived(killed, rows)),
+    ];
+    const endings = [];
+    for (const moment of moments) {
+      const { child, ended } = place.start(args(killed));
+      await moment();
+      await delay(Math.random() * 25);
+      child.kill('SIGKILL');
+      endings.push((await ended).code);
+    }
+    expect(endings).toEqual(moments.map(() => null));
+
+    const last = await place.run([...args(killed), '--json']);
+    expect(last).toMatchObject({ code: 0, stderr: '' });
+    expect(contentOf(killed)).toEqual(contentOf(undisturbed));
+    const status = await statusOf(killed);
+    expect(status).toMatchObject({ lease: null, rows: { quarantine: 0, persons: 3000, recordings: 400 } });
+    expect(status.passes.map(({ verdict }) => verdict)).toEqual(['complete', 'complete', 'complete']);
+    expect(await place.run(['doctor', '--data-dir', killed])).toMatchObject({ code: 0 });
+  });
+
+  it('may begin at the same moment as another in a fresh folder', async () => {
+    const dataDir = join(place.folder, 'raced');
+    const args = ['sync', 'recordings', '--data-dir', dataDir, '--log-level', 'warn'];
+    const endings = await Promise.all([place.run(args), place.run(args), place.run(args)]);
+    for (const { code, stderr } of endings)
+      expect(stderr).toMatch(code === 0 ? /^$/ : /^error: another run holds the data folder: /);
+    expect(endings.map(({ code }) => code)).toContain(0);
+    expect((await statusOf(dataDir)).rows).toMatchObject({ recordings: 400 });
+  });
+});

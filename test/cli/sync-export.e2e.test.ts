@@ -1,0 +1,130 @@
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { readCurrent, readManifest } from '../../src/snapshot/manifest.ts';
+import { queryParquet } from '../../src/snapshot/read-parquet.ts';
+import { jsonOf } from './run-cli.ts';
+import { openWorkspace, unlimited, type Workspace } from './workspace.ts';
+
+let place: Workspace;
+beforeAll(async () => {
+  place = await openWorkspace({ persons: 700, recordings: 90 });
+});
+afterAll(() => place[Symbol.asyncDispose]());
+
+/** Asks the mirror. */
+async function query(sql: string): Promise<{ columns: string[]; rows: unknown[][] }> {
+  return jsonOf(await place.run(['query', '--json', sql])) as { columns: string[]; rows: unknown[][] };
+}
+
+/** Rows of every list, with the time of their last change. */
+const everyRow = `SELECT 'person', uuid, name, properties, created_at, changed_at FROM persons
+    UNION ALL SELECT 'recording', id, distinct_id, person, start_time, changed_at FROM recordings
+    UNION ALL SELECT 'distinct id', distinct_id, person_uuid, NULL, NULL, NULL FROM person_distinct_ids
+    ORDER BY 1, 2`;
+
+it('holds what the service holds, and publishes what it holds', async () => {
+  const synced = await place.run(['sync', '--json', '--set', 'persons.pageSize=100', ...unlimited]);
+  expect(synced.code).toBe(0);
+  expect(jsonOf(synced)).toMatchObject({
+    passes: [
+      { dataset: 'persons', verdict: 'complete', rowsAdded: 700, rowsQuarantined: 0, countReported: 700 },
+      { dataset: 'recordings', verdict: 'complete', rowsAdded: 90, rowsQuarantined: 0, countReported: 90 },
+    ],
+  });
+  expect((await place.run(['export'])).code).toBe(0);
+
+  const sql = `SELECT (SELECT count(*) FROM persons) AS persons, (SELECT count(*) FROM recordings) AS recordings,
+    (SELECT count(*) FROM person_distinct_ids) AS distinct_ids`;
+  const {
+    columns,
+    rows: [counts = []],
+  } = await query(sql);
+  const served = await Promise.all(
+    ['persons.list', 'recordings.list'].map(async (name) => {
+      const reply = await place.run(['call', name, '--param', 'limit=1', '--json']);
+      return (jsonOf(reply) as { body: { count: number } }).body.count;
+    }),
+  );
+  expect(counts.slice(0, 2)).toEqual(served);
+
+  const { snapshots } = readCurrent(place.dataDir);
+  expect(Object.keys(snapshots).toSorted()).toEqual(columns.toSorted());
+  for (const [index, dataset] of columns.entries()) {
+    const id = snapshots[dataset]?.snapshot_id ?? '';
+    const manifest = readManifest(place.dataDir, dataset, id);
+    expect(manifest).toMatchObject({ rows: counts[index], pass: { verdict: 'complete' } });
+    const folder = join(place.dataDir, 'snapshots', dataset, id);
+    const [read] = await queryParquet(
+      folder,
+      `SELECT count(*) AS n FROM read_parquet('${folder}/*.parquet')`,
+    );
+    expect(read).toEqual({ n: BigInt(manifest.rows) });
+  }
+});
+
+it('changes nothing when nothing changed', async () => {
+  const before = await query(everyRow);
+  const again = await place.run(['sync', '--json']);
+  expect(again.code).toBe(0);
+  expect(jsonOf(again)).toMatchObject({
+    passes: [
+      { dataset: 'persons', verdict: 'complete', rowsReceived: 700, rowsAdded: 0, rowsChanged: 0 },
+      { dataset: 'recordings', verdict: 'complete', rowsReceived: 90, rowsAdded: 0, rowsChanged: 0 },
+    ],
+  });
+  expect(await query(everyRow)).toEqual(before);
+});
+
+it('takes a change over, and publishes it', async () => {
+  const { rows } = await query('SELECT uuid, id FROM persons ORDER BY id LIMIT 1');
+  const [uuid, id] = rows[0]?.map(String) ?? [];
+  const change = ['--param', `id=${id}`, '--body', '{"properties":{"seen_by_test":9007199254740993}}'];
+  expect((await place.run(['call', 'persons.update', ...change])).code).toBe(0);
+  const synced = await place.run(['sync', 'persons', '--json']);
+  expect(jsonOf(synced)).toMatchObject({ passes: [{ rowsAdded: 0, rowsChanged: 1 }] });
+  expect((await place.run(['export', 'persons'])).code).toBe(0);
+  const folder = join(place.dataDir, 'snapshots', 'persons');
+  const current = readCurrent(place.dataDir).snapshots['persons']?.snapshot_id ?? '';
+  const [row] = await queryParquet(
+    folder,
+    `SELECT properties FROM read_parquet('${folder}/${current}/*.parquet') WHERE person_uuid = '${uuid}'`,
+  );
+  expect(row?.['properties']).toContain('"seen_by_test":9007199254740993');
+});
+
+it('mirrors the configured playlists', async () => {
+  const configured = ['--set', `playlists.shortIds=[${place.sandbox.playlists.join(', ')}]`];
+  const synced = await place.run(['sync', 'playlists', '--json', ...configured]);
+  expect(synced.code).toBe(0);
+  const { length } = place.sandbox.playlists;
+  expect(jsonOf(synced)).toMatchObject({
+    passes: [{ dataset: 'playlists', verdict: 'complete', rowsAdded: length }],
+    // The documented answer has no body.
+    membershipsTold: 0,
+  });
+  const { rows } = await query('SELECT short_id FROM playlists ORDER BY 1');
+  expect(rows.flat()).toEqual(place.sandbox.playlists.toSorted());
+
+  const missing = await place.run(['sync', 'playlists', '--json', '--set', 'playlists.shortIds=[nope]']);
+  expect(missing.code).toBe(4);
+  expect(jsonOf(missing)).toMatchObject({
+    outcome: 'incomplete',
+    passes: [{ verdict: 'incomplete', reason: 'not_found' }],
+  });
+  const { code, stderr } = await place.run(['sync', 'playlists']);
+  expect(code).toBe(2);
+  expect(stderr).toMatch(/^error: no playlist is configured\n {2}name them by short id: .*\n$/);
+});
+
+it('ends with code 4 when a pass or a snapshot is not proved complete', async () => {
+  const noOverlap = ['--set', 'persons.overlap=0', '--set', 'persons.pageSize=100', ...unlimited];
+  const synced = await place.run(['sync', 'persons', '--json', ...noOverlap]);
+  expect(synced.code).toBe(4);
+  expect(jsonOf(synced)).toMatchObject({ outcome: 'incomplete', passes: [{ rowsReceived: 700 }] });
+  const exported = await place.run(['export', 'persons', '--json']);
+  expect(exported.code).toBe(4);
+  expect(jsonOf(exported)).toMatchObject({ outcome: 'incomplete', snapshots: [{ verdict: 'incomplete' }] });
+  const { stdout } = await place.run(['status']);
+  expect(stdout).toMatch(/persons full +incomplete \(/);
+  expect(stdout).toMatch(/sync +incomplete/);
+});
