@@ -41,9 +41,11 @@ export type WalkState = {
   apart: Window | null;
   /** How far the next step back goes. */
   stepBackRows: number;
-  /** Whether the walk has given up on the seam, and takes the next page as it is. */
-  hasGivenUp: boolean;
+  /** Whether the walk has given up on this seam, or on looking for seams at all: then it takes pages as they are. */
+  hasGivenUp: 'no' | 'this seam' | 'for good';
   hasGap: boolean;
+  /** How far down the walk has come, and how many windows ago. */
+  frontier: { offset: number; windowsAgo: number };
   /** Rows that this round has seen first in this pass. */
   newRows: number;
   evidence: PassEvidence;
@@ -64,6 +66,9 @@ const widestPages = 16;
 /** From so few pages down the list, the walk may fall back to its beginning so much oftener. */
 const cheapRestart = { pages: 10, times: 50 };
 
+/** So many windows may bring the walk no further, besides those that it takes to come there again. */
+const standstillMax = 100;
+
 /** The rows that two pages share: 2 % of a page, at least 5, unless a number is given. */
 export function overlapOf(overlap: number | 'auto', pageSize: number): number {
   return overlap === 'auto' ? Math.max(5, Math.ceil(pageSize * 0.02)) : overlap;
@@ -78,8 +83,9 @@ export function beginWalk(plan: WalkPlan): WalkState {
     previous: null,
     apart: null,
     stepBackRows: overlapOf(plan.overlap, plan.pageSize),
-    hasGivenUp: false,
+    hasGivenUp: plan.overlap === 0 ? 'for good' : 'no',
     hasGap: plan.overlap === 0,
+    frontier: { offset: 0, windowsAgo: 0 },
     newRows: 0,
     evidence: noEvidence,
   };
@@ -128,14 +134,14 @@ export function judgePage(plan: WalkPlan, state: WalkState, page: PageView, newR
     countReported: page.count ?? state.evidence.countReported,
     isOrdered,
   };
-  const seen = learnCap({ ...state, newRows: state.newRows + newRows, evidence }, page);
+  const frontier = { ...state.frontier, windowsAgo: state.frontier.windowsAgo + 1 };
+  const seen = learnCap({ ...state, newRows: state.newRows + newRows, evidence, frontier }, page);
   const isStart = state.window.offset === 0;
   const isJoined =
     state.previous !== null &&
     (joins(state.previous, page, isOrdered) ||
       (isOrdered && state.apart !== null && beginsAbove(state.previous, page)));
-  if (isStart || isJoined || state.hasGivenUp) return accept(plan, seen, page, isJoined);
-  if (plan.overlap === 0) return accept(plan, { ...seen, hasGivenUp: true }, page, false);
+  if (isStart || isJoined || state.hasGivenUp !== 'no') return accept(plan, seen, page, isJoined);
   return goOn(plan, lookForSeam(plan, seen));
 }
 
@@ -165,8 +171,10 @@ function accept(plan: WalkPlan, state: WalkState, page: PageView, isJoined: bool
     },
     apart: null,
     stepBackRows: overlapOf(plan.overlap, state.limit),
-    hasGivenUp: false,
-    hasGap: isStart ? plan.overlap === 0 : state.hasGap || !isJoined,
+    hasGivenUp: state.hasGivenUp === 'for good' ? 'for good' : 'no',
+    hasGap: state.hasGap || !(isStart || isJoined),
+    frontier:
+      window.offset > state.frontier.offset ? { offset: window.offset, windowsAgo: 0 } : state.frontier,
     evidence: {
       ...evidence,
       seams: evidence.seams + (isJoined && !isStart ? 1 : 0),
@@ -194,8 +202,16 @@ function lookForSeam(plan: WalkPlan, state: WalkState): WalkState {
     isBarren && (previous.window.limit >= widest || (previous.rows.length === 0 && offset > 0));
   const isCheap = apart.offset <= cheapRestart.pages * state.limit;
   const restartsMax = plan.restartsMax + (isCheap ? cheapRestart.times : 0);
-  if (isHopeless || (offset === 0 && evidence.restarts >= restartsMax))
-    return { ...state, apart, window: { ...apart, limit: state.limit }, hasGivenUp: true };
+  // Time enough to walk twice to where the walk has been before.
+  const isGettingNowhere =
+    state.frontier.windowsAgo > standstillMax + (4 * state.frontier.offset) / state.limit;
+  if (isHopeless || isGettingNowhere || (offset === 0 && evidence.restarts >= restartsMax))
+    return {
+      ...state,
+      apart,
+      window: { ...apart, limit: state.limit },
+      hasGivenUp: isGettingNowhere ? 'for good' : 'this seam',
+    };
   return {
     ...state,
     apart,
