@@ -1,12 +1,15 @@
-import { openTransport } from './client/transport.ts';
-import { createBudget } from './client/budget.ts';
+import { existsSync } from 'node:fs';
+import { createBudget, type Budget } from './client/budget.ts';
+import { memoryRequestTimes, type RequestTimes } from './client/request-times.ts';
 import { createService, type Service } from './client/service.ts';
+import { openTransport } from './client/transport.ts';
 import { loadSettings, type Environment, type SettingsFlags } from './config/load-settings.ts';
 import type { Settings } from './config/settings.ts';
 import { systemClock, type Clock } from './core/clock.ts';
 import { AppError } from './core/errors.ts';
 import { createLogger, type Logger } from './log/logger.ts';
-import { openDatabase, openDatabaseReadOnly, type Database } from './mirror/database.ts';
+import { databasePath, openDatabase, openDatabaseReadOnly, type Database } from './mirror/database.ts';
+import { openRequestTimes } from './mirror/request-times.ts';
 
 /** The program's parts, each made when it is first asked for and closed together. */
 export type App = {
@@ -20,6 +23,8 @@ export type App = {
   databaseReadOnly: () => Database;
   /** The service's API. Throws `usage` when the address, the project or the key is not configured. */
   service: () => Service;
+  /** What the service's calls may cost, and what is left of it. */
+  budget: Budget;
   close: () => Promise<void>;
 };
 
@@ -38,8 +43,25 @@ export function createApp({ environment, isTerminal }: AppSurroundings, flags: S
     closers.push(() => db.close());
     return db;
   };
+  /** Shared with all who use the mirror; where there is none that can be written, this process counts for itself. */
+  const requestTimes = (): RequestTimes => {
+    if (!existsSync(databasePath(settings.dataDir))) return memoryRequestTimes();
+    try {
+      const db = opened(openDatabase(settings.dataDir, clock));
+      return openRequestTimes(db, settings.service.totalTimeoutMs);
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+      log.warn(
+        { code: error.code },
+        'the mirror cannot be written, requests of other processes are not counted',
+      );
+      return memoryRequestTimes();
+    }
+  };
+  const budget = createBudget(settings.budget, clock, requestTimes);
   return {
     settings,
+    budget,
     hasApiKey: apiKey !== null,
     clock,
     log,
@@ -52,16 +74,19 @@ export function createApp({ environment, isTerminal }: AppSurroundings, flags: S
       closers.push(() => transport.close());
       service = createService({
         transport,
-        budget: createBudget(settings.budget, clock),
+        budget,
         clock,
         random: Math.random,
         retryLimits: settings.retry,
+        jsonDepthMax: settings.service.jsonDepthMax,
         projectPath: `${settings.service.pathPrefix}/${encodeURIComponent(projectId)}`,
-        onRetry: (error, attempt, delayMs) =>
-          log.warn(
-            { code: error.code, status: error.status, attempt, delayMs: Math.round(delayMs) },
-            'call failed, trying again',
-          ),
+        onRetry: ({ code, status }, attempt, delayMs) => {
+          // A 429 has been told of as such.
+          if (status !== 429)
+            log.warn({ code, status, attempt, delayMs: Math.round(delayMs) }, 'call failed, trying again');
+        },
+        onThrottled: (pauseMs) =>
+          log.warn({ status: 429, pauseMs: Math.round(pauseMs) }, 'too many requests, pausing'),
       });
       return service;
     },

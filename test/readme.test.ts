@@ -17,8 +17,8 @@ const endpointTable = [
 ].join('\n');
 
 function testFile(name: string): string {
-  const files = { persons: 'persons.test.ts', playlists: 'playlists.test.ts' };
-  return files[name.split('.')[0] as keyof typeof files] ?? 'recordings-and-insights.test.ts';
+  if (name.startsWith('persons.')) return 'persons.test.ts';
+  return name.startsWith('playlists.') ? 'playlists.test.ts' : 'recordings-and-insights.test.ts';
 }
 
 describe('the README', () => {

@@ -1,15 +1,21 @@
 import PQueue from 'p-queue';
 import type { Clock } from '../core/clock.ts';
-import { timesKept, waitMsUntilFree, type RateWindow } from './rate-limit.ts';
+import { createLimiter, type Limiter } from './limiter.ts';
+import type { RateWindow } from './rate-limit.ts';
+import { memoryRequestTimes, type Lane, type RequestTimes } from './request-times.ts';
+
+/** What goes first when not everything may go: the higher. */
+const urgency = { deletion: 2, head: 1, full: 0 } as const;
+export type Priority = keyof typeof urgency;
+
+/** Which limits a request is under, and how urgent it is. */
+export type Turn = { lane: Lane; priority: Priority; signal?: AbortSignal | undefined };
 
 /** Lets requests start only as fast and as many at once as the service allows. */
-export type Budget = {
+export type Budget = Pick<Limiter, 'slowDown' | 'left' | 'forecast'> & {
   /** Runs a request when its turn comes. Rejects with the signal's reason when aborted while waiting. */
-  run<T>(request: () => Promise<T>, lane: Lane, signal?: AbortSignal): Promise<T>;
+  run<T>(request: () => Promise<T>, turn: Turn): Promise<T>;
 };
-
-/** The list of recordings has limits of its own on top of the general ones. */
-export type Lane = 'general' | 'recordings list';
 
 /** What the service allows, from the settings. */
 export type BudgetLimits = {
@@ -18,48 +24,46 @@ export type BudgetLimits = {
   recordings: { windows: readonly RateWindow[] };
 };
 
-/** A budget for one key. Its windows slide: no span of a window's length ever holds more than its requests. */
-export function createBudget(limits: BudgetLimits, clock: Clock): Budget {
-  const queue = new PQueue({ concurrency: limits.concurrency });
-  const takeTurn = createLimiter(limits.windows, clock);
-  const takeTurnIn: Record<Lane, TakeTurn> = {
-    general: takeTurn,
-    'recordings list': createLimiter(limits.recordings.windows, clock, takeTurn),
+/**
+ * A budget for one key, shared with all who share the times. Its windows slide: no span of a window's length, as the
+ * service sees it, ever holds more than its requests. A request that waits for a window holds no place of those that
+ * need not.
+ */
+export function createBudget(
+  { concurrency, windows, recordings }: BudgetLimits,
+  clock: Clock,
+  openTimes: () => RequestTimes = memoryRequestTimes,
+): Budget {
+  const limiter = createLimiter(
+    { general: windows, 'recordings list': recordings.windows },
+    clock,
+    openTimes,
+  );
+  const underWay = new PQueue({ concurrency });
+  // In each lane one request waits for the windows, and the others behind it, the most urgent first.
+  const gates: Record<Lane, PQueue> = {
+    general: new PQueue({ concurrency: 1 }),
+    'recordings list': new PQueue({ concurrency: 1 }),
   };
-  return {
-    run: (request, lane, signal) =>
-      queue.add(
-        async () => {
-          await takeTurnIn[lane](signal);
-          return await request();
-        },
-        signal ? { signal } : {},
-      ),
-  };
-}
-
-/** Resolves when one more request may start, in the order of the calls. */
-type TakeTurn = (signal?: AbortSignal) => Promise<void>;
-
-/** Limits by its own windows, and then by those of `takeOuterTurn`: a start is noted when it has passed both. */
-function createLimiter(windows: readonly RateWindow[], clock: Clock, takeOuterTurn?: TakeTurn): TakeTurn {
-  const kept = timesKept(windows);
-  const times: number[] = [];
-  let turn: Promise<void> = Promise.resolve();
-  const takeTurn = async (signal: AbortSignal | undefined): Promise<void> => {
+  const begin = async (lane: Lane, signal: AbortSignal | undefined): Promise<() => void> => {
+    await underWay.onSizeLessThan(1);
     for (;;) {
       signal?.throwIfAborted();
-      const waitMs = waitMsUntilFree(times, windows, clock.now());
-      if (waitMs <= 0) break;
-      await clock.sleep(waitMs, signal);
+      const begun = limiter.tryToBegin(lane);
+      if (typeof begun === 'function') return begun;
+      await clock.sleep(begun, signal);
     }
-    await takeOuterTurn?.(signal);
-    times.push(clock.now());
-    if (times.length > kept) times.shift();
   };
-  return (signal) => {
-    const mine = turn.then(() => takeTurn(signal));
-    turn = mine.catch(() => undefined);
-    return mine;
+  return {
+    ...limiter,
+    run: async (request, { lane, priority, signal }) => {
+      const options = { priority: urgency[priority], ...(signal ? { signal } : {}) };
+      const end = await gates[lane].add(() => begin(lane, signal), options);
+      try {
+        return await underWay.add(request, options);
+      } finally {
+        end();
+      }
+    },
   };
 }

@@ -2,8 +2,8 @@
 export type RateWindow = { requests: number; perSeconds: number };
 
 /**
- * How many milliseconds from now the next request must wait so that no window is exceeded. `times` are the starts
- * of earlier requests in milliseconds, oldest first.
+ * How many milliseconds from now the next request must wait so that no window is exceeded. `times` are the latest
+ * moments at which earlier requests can have reached the service, in milliseconds, oldest first.
  */
 export function waitMsUntilFree(
   times: readonly number[],
@@ -18,7 +18,26 @@ export function waitMsUntilFree(
   return freeAtMs - nowMs;
 }
 
+/** How many requests may start now before a window is full; null without windows. `times` as above. */
+export function requestsLeft(
+  times: readonly number[],
+  windows: readonly RateWindow[],
+  nowMs: number,
+): number | null {
+  if (windows.length === 0) return null;
+  const left = windows.map(({ requests, perSeconds }) => {
+    const firstThatCounts = times.findIndex((time) => time > nowMs - perSeconds * 1000);
+    return requests - (firstThatCounts === -1 ? 0 : times.length - firstThatCounts);
+  });
+  return Math.max(0, Math.min(...left));
+}
+
 /** How many earlier requests can still matter. */
 export function timesKept(windows: readonly RateWindow[]): number {
   return Math.max(0, ...windows.map(({ requests }) => requests));
+}
+
+/** For how many milliseconds a request can matter. */
+export function longestWindowMs(windows: readonly RateWindow[]): number {
+  return Math.max(0, ...windows.map(({ perSeconds }) => perSeconds * 1000));
 }

@@ -2,11 +2,13 @@ import type { z } from 'zod';
 import { AppError } from '../core/errors.ts';
 import type { Clock } from '../core/clock.ts';
 import { parseExactJson } from '../core/exact-json.ts';
-import { retry, type RetryLimits } from '../core/retry.ts';
+import { backoffMs, retry, type RetryLimits } from '../core/retry.ts';
 import { endpoints, type Endpoint, type EndpointName } from '../contract/endpoints.ts';
-import type { Budget, Lane } from './budget.ts';
-import { refusalError } from './refusal.ts';
-import type { Transport, TransportResponse } from './transport.ts';
+import type { Budget, Priority } from './budget.ts';
+import { isDeeperThan } from './json-depth.ts';
+import { parseRetryAfterMs, refusalError } from './refusal.ts';
+import type { Lane } from './request-times.ts';
+import type { Transport, TransportRequest, TransportResponse } from './transport.ts';
 
 /** Parameters of a call, typed by the endpoint's row. `extraQuery` is sent as it is, beside the documented query. */
 export type CallArguments<N extends EndpointName> = {
@@ -14,6 +16,8 @@ export type CallArguments<N extends EndpointName> = {
   query?: z.output<(typeof endpoints)[N]['query']>;
   body?: unknown;
   extraQuery?: Readonly<Record<string, string | number | boolean>>;
+  /** What goes first when the budget is short; `full` unless another is given. */
+  priority?: Priority;
   signal?: AbortSignal | undefined;
 };
 
@@ -28,25 +32,49 @@ export type Service = {
   requestCount(): number;
 };
 
-/** What the client is made of. `onRetry` hears of every failed attempt that will be repeated. */
+/** How long a call is tried again; a longer `Retry-After` than `retryAfterMaxMs` is not believed. */
+type CallLimits = RetryLimits & { retryAfterMaxMs: number };
+
+/**
+ * What the client is made of. `onRetry` hears of every failed attempt that will be repeated, `onThrottled` of every
+ * answer 429 and of the pause that all requests make for it.
+ */
 export type ServiceParts = {
   transport: Transport;
   budget: Budget;
   clock: Clock;
   random: () => number;
-  retryLimits: RetryLimits;
+  retryLimits: CallLimits;
+  /** How many levels of arrays and objects an answer may have. */
+  jsonDepthMax: number;
   /** Path prefix and project, as in `/api/environments/1`. */
   projectPath: string;
   onRetry?: (error: AppError, attempt: number, delayMs: number) => void;
+  onThrottled?: (pauseMs: number) => void;
 };
 
 /** Derives the client from the endpoint table. A request that waits to be tried again holds no place in the queue. */
 export function createService(parts: ServiceParts): Service {
-  const { transport, budget, clock, random, retryLimits, projectPath, onRetry } = parts;
+  const { transport, budget, clock, random, retryLimits, projectPath, onRetry, onThrottled } = parts;
   let requests = 0;
+  const askedPauseMs = ({ retryAfter }: TransportResponse): number | undefined =>
+    parseRetryAfterMs(retryAfter, clock.now(), retryLimits.retryAfterMaxMs);
+  const send = async (request: TransportRequest, attempt: number): Promise<TransportResponse> => {
+    requests += 1;
+    const sentAtMs = clock.now();
+    const response = await transport.send(request);
+    if (response.status === 429) {
+      // Before the request gives its place up, so that nobody takes it.
+      const pauseMs = askedPauseMs(response) ?? backoffMs(attempt, retryLimits, random);
+      budget.slowDown(pauseMs, sentAtMs);
+      onThrottled?.(pauseMs);
+    }
+    return response;
+  };
   return {
     requestCount: () => requests,
-    call: async (name, { params = {}, query = {}, body, extraQuery = {}, signal } = {}) => {
+    call: async (name, args = {}) => {
+      const { params = {}, query = {}, body, extraQuery = {}, priority = 'full', signal } = args;
       const endpoint: Endpoint = endpoints[name];
       const path = `${projectPath}${fillPath(endpoint, params)}/${queryText({ ...extraQuery, ...withoutFalse(query) })}`;
       const lane: Lane = name === 'recordings.list' ? 'recordings list' : 'general';
@@ -57,13 +85,10 @@ export function createService(parts: ServiceParts): Service {
         ...(endpoint.body && body !== undefined ? { body: JSON.stringify(body) } : {}),
       };
       return await retry(
-        async () => {
-          const send = (): Promise<TransportResponse> => {
-            requests += 1;
-            return transport.send(request);
-          };
-          const response = await budget.run(send, lane, signal);
-          return readReply(endpoint, response, clock.now());
+        async (attempt) => {
+          const response = await budget.run(() => send(request, attempt), { lane, priority, signal });
+          const retryAfterMs = askedPauseMs(response);
+          return readReply(endpoint, response, { retryAfterMs, jsonDepthMax: parts.jsonDepthMax });
         },
         { ...retryLimits, attemptsMax: isRepeatable(endpoint) ? retryLimits.attemptsMax : 1 },
         { clock, random, signal, onRetry },
@@ -77,11 +102,19 @@ function isRepeatable(endpoint: Endpoint): boolean {
   return endpoint.method === 'GET';
 }
 
-function readReply(endpoint: Endpoint, response: TransportResponse, nowMs: number): Reply {
-  const { status, contentType, text, date, retryAfter } = response;
+function readReply(
+  endpoint: Endpoint,
+  { status, contentType, text, date }: TransportResponse,
+  { retryAfterMs, jsonDepthMax }: { retryAfterMs: number | undefined; jsonDepthMax: number },
+): Reply {
   const isSuccess = (status >= 200 && status < 300) || status === endpoint.status;
+  if (isSuccess && contentType.includes('json') && isDeeperThan(text, jsonDepthMax))
+    throw new AppError(
+      `${endpoint.method} ${endpoint.path} answered with JSON that is nested deeper than ${jsonDepthMax} levels`,
+      { code: 'service', status, hint: 'raise service.jsonDepthMax if the data really are nested so deep' },
+    );
   const body = readBody(contentType, text);
-  if (!isSuccess) throw refusalError(endpoint, { status, body, retryAfter, nowMs });
+  if (!isSuccess) throw refusalError(endpoint, { status, body, retryAfterMs });
   const isExpected =
     endpoint.response === null
       ? !contentType.includes('html')
@@ -92,6 +125,8 @@ function readReply(endpoint: Endpoint, response: TransportResponse, nowMs: numbe
       {
         code: 'service',
         status,
+        // What stands before a service answers for it while it restarts, too.
+        retryable: true,
         hint: 'a login page or a proxy may stand before the service; check service.baseUrl and service.pathPrefix',
       },
     );

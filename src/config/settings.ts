@@ -48,13 +48,17 @@ export const Settings = z.strictObject({
     headersTimeoutMs: durationMs,
     bodyTimeoutMs: durationMs,
     totalTimeoutMs: durationMs,
-    bodyBytesMax: count,
+    // The longest string that this runtime can hold.
+    bodyBytesMax: count.max(2 ** 29 - 24),
+    // SQLite's JSON functions refuse what is nested deeper.
+    jsonDepthMax: count.max(1000),
   }),
   retry: z.strictObject({
     attemptsMax: count,
     totalMs: durationMs,
     delayBaseMs: durationMs,
     delayMaxMs: durationMs,
+    retryAfterMaxMs: durationMs,
   }),
   budget: z.strictObject({
     windows: limitWindows,
@@ -62,8 +66,10 @@ export const Settings = z.strictObject({
     recordings: z.strictObject({ windows: limitWindows }),
   }),
   persons: list,
-  recordings: list.extend({ retentionDays: z.number().positive().nullable(),
-    query: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])) }),
+  recordings: list.extend({
+    retentionDays: z.number().positive().nullable(),
+    query: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])),
+  }),
   deletions: z.strictObject({
     maxShare: z.number().min(0).max(1),
     maxCount: z.int().min(0),

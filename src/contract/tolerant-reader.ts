@@ -7,9 +7,9 @@ import { fieldKind, type FieldKind } from './resources.ts';
 export type ColumnValue = string | number | bigint | null;
 
 /** A row that could be read: its known fields as column values, and everything else as JSON text. */
-export type ReadRow = { ok: true; columns: Record<string, ColumnValue>; extra: string | null };
+type ReadRow = { ok: true; columns: Record<string, ColumnValue>; extra: string | null };
 /** A row that could not be read: why (no personal data), and its key where that much was readable. */
-export type UnreadableRow = { ok: false; key: string | null; reason: string };
+type UnreadableRow = { ok: false; key: string | null; reason: string };
 
 /** Reads one row of a list as a live service may send it. Never throws. */
 export type RowReader = (row: unknown) => ReadRow | UnreadableRow;

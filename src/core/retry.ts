@@ -7,7 +7,7 @@ export type RetryLimits = {
   /** The first wait is at most this; each further one at most twice the last. */
   delayBaseMs: number;
   delayMaxMs: number;
-  /** No new attempt starts later than this after the first one began. */
+  /** No new attempt starts later than this after the first one failed. */
   totalMs: number;
 };
 
@@ -19,6 +19,15 @@ export type RetryTools = {
   onRetry?: ((error: AppError, attempt: number, delayMs: number) => void) | undefined;
 };
 
+/** How long to wait after an attempt that failed (1 is the first): full jitter, below a bound that doubles. */
+export function backoffMs(
+  attempt: number,
+  { delayBaseMs, delayMaxMs }: Pick<RetryLimits, 'delayBaseMs' | 'delayMaxMs'>,
+  random: () => number,
+): number {
+  return random() * Math.min(delayMaxMs, delayBaseMs * 2 ** (attempt - 1));
+}
+
 /**
  * Calls until it succeeds, an error is not retryable, or the limits are reached; then throws the last error.
  * The wait has full jitter, and is never shorter than the service asked for.
@@ -28,16 +37,17 @@ export async function retry<T>(
   limits: RetryLimits,
   { clock, random, signal, onRetry }: RetryTools,
 ): Promise<T> {
-  const startedAt = clock.now();
+  let failedAt: number | undefined;
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await call(attempt);
     } catch (error) {
       signal?.throwIfAborted();
       if (!(error instanceof AppError) || !error.retryable || attempt >= limits.attemptsMax) throw error;
-      const backoffMs = random() * Math.min(limits.delayMaxMs, limits.delayBaseMs * 2 ** (attempt - 1));
-      const delayMs = Math.max(backoffMs, error.retryAfterMs ?? 0);
-      if (clock.now() + delayMs - startedAt > limits.totalMs) throw error;
+      // Not since the beginning: a call may have waited for its first turn longer than it may be repeated.
+      failedAt ??= clock.now();
+      const delayMs = Math.max(backoffMs(attempt, limits, random), error.retryAfterMs ?? 0);
+      if (clock.now() + delayMs - failedAt > limits.totalMs) throw error;
       onRetry?.(error, attempt, delayMs);
       await clock.sleep(delayMs, signal);
     }

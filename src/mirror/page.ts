@@ -3,7 +3,7 @@ import { prepareSavePass, type PassDataset, type PassEvidence } from './passes.t
 import { prepareWriteRows, type PageOutcome, type ShownRows } from './write-rows.ts';
 
 /** What is saved of the pass with a page: the evidence so far, and where the pass goes on. */
-export type PassProgress = { evidence: PassEvidence; cursor: string };
+type PassProgress = { evidence: PassEvidence; cursor: string };
 
 /** Commits a page. `judge` tells what is saved of the pass, given how many rows it had not seen before. */
 export type CommitPage = <T extends PassProgress>(

@@ -12,7 +12,7 @@ export type RowTable = {
 };
 
 /** What became of a row, and its surrogate key. */
-export type WrittenRow = { rowKey: number; change: 'added' | 'changed' | 'none' };
+type WrittenRow = { rowKey: number; change: 'added' | 'changed' | 'none' };
 
 /** Derives a table from a contract resource, with columns that the mirror adds. */
 export function rowTable(

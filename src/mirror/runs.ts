@@ -2,7 +2,7 @@ import type { Database } from 'better-sqlite3';
 import { z } from 'zod';
 
 /** How a run ended. Only `done` counts as a success. */
-export const runOutcomes = ['done', 'incomplete', 'failed', 'interrupted', 'held'] as const;
+const runOutcomes = ['done', 'incomplete', 'failed', 'interrupted', 'held'] as const;
 export type RunOutcome = (typeof runOutcomes)[number];
 
 const RunRow = z.object({

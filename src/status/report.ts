@@ -8,7 +8,7 @@ import { readCurrent, readManifest } from '../snapshot/manifest.ts';
 import { reportPass, type PassReport } from '../sync/pass-report.ts';
 
 /** The current snapshot of a dataset. `verdict` is of the pass that vouches for it; null when there was none. */
-export type SnapshotReport = {
+type SnapshotReport = {
   dataset: string;
   snapshotId: string;
   createdAt: string;
@@ -19,7 +19,7 @@ export type SnapshotReport = {
 };
 
 /** One run of a job, as recorded. */
-export type RunReport = {
+type RunReport = {
   id: number;
   job: string;
   startedAt: string;

@@ -1,25 +1,32 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createBudget, type BudgetLimits, type Lane } from '../../src/client/budget.ts';
-import type { RateWindow } from '../../src/client/rate-limit.ts';
+import { createBudget, type BudgetLimits, type Priority } from '../../src/client/budget.ts';
+import { memoryRequestTimes, type Lane } from '../../src/client/request-times.ts';
+import { mostInSpan } from './most-in-span.ts';
 import { virtualClock } from '../core/virtual-clock.ts';
 
+const general = { lane: 'general', priority: 'full' } as const;
 const unlimited: BudgetLimits = { concurrency: 64, windows: [], recordings: { windows: [] } };
+
+type Options = { signal?: AbortSignal; takesMs?: number; priority?: Priority };
 
 /** A clock and a budget on it, whose requests note when they start. */
 function timedBudget(limits: Partial<BudgetLimits>) {
   const clock = virtualClock(1000);
   const budget = createBudget({ ...unlimited, ...limits }, clock);
   const starts: { name: string; lane: Lane; atMs: number }[] = [];
-  const start = (name: string, lane: Lane = 'general', signal?: AbortSignal, takesMs = 0) =>
+  const start = (
+    name: string,
+    lane: Lane = 'general',
+    { signal, takesMs = 0, priority = 'full' }: Options = {},
+  ) =>
     budget.run(
       async () => {
         starts.push({ name, lane, atMs: clock.now() - 1000 });
         if (takesMs > 0) await clock.sleep(takesMs);
         return name;
       },
-      lane,
-      signal,
+      { lane, priority, signal },
     );
   return { clock, budget, starts, start };
 }
@@ -38,9 +45,9 @@ test('requests start in the order of the calls, as soon as the window allows', a
   expect(starts.map(({ name, atMs }) => [name, atMs])).toEqual([
     ['a', 0],
     ['b', 0],
-    ['c', 10_000],
-    ['d', 10_000],
-    ['e', 20_000],
+    ['c', 10_001],
+    ['d', 10_001],
+    ['e', 20_002],
   ]);
 });
 
@@ -54,7 +61,7 @@ test('never more requests are under way than allowed, and never fewer while some
     await clock.sleep(10);
     underWay -= 1;
   };
-  await clock.settle(Promise.all(Array.from({ length: 9 }, () => budget.run(request, 'general'))));
+  await clock.settle(Promise.all(Array.from({ length: 9 }, () => budget.run(request, general))));
   expect(seen).toEqual([1, 2, 3, 3, 3, 3, 3, 3, 3]);
   expect(clock.now()).toBe(1030);
 });
@@ -62,7 +69,7 @@ test('never more requests are under way than allowed, and never fewer while some
 test('a request that fails gives its place to the next', async () => {
   const { clock, budget, start } = timedBudget({ concurrency: 1 });
   const failure = new Error('failed');
-  const failed = reasonOf(budget.run(() => Promise.reject(failure), 'general'));
+  const failed = reasonOf(budget.run(() => Promise.reject(failure), general));
   expect(await clock.settle(start('next'))).toBe('next');
   expect(await failed).toBe(failure);
 });
@@ -78,8 +85,8 @@ test('the list of recordings has its own windows on top, and holds nobody else u
     a: 0,
     b: 0,
     'list 1': 0,
-    'list 2': 5000,
-    'list 3': 100_000,
+    'list 2': 5001,
+    'list 3': 100_001,
   });
 });
 
@@ -88,21 +95,16 @@ test('a recordings request that waited for the general windows counts from when 
     windows: [{ requests: 2, perSeconds: 100 }],
     recordings: { windows: [{ requests: 1, perSeconds: 10 }] },
   });
-  const all = [
-    start('a'),
-    start('b'),
-    start('list 1', 'recordings list'),
-    start('list 2', 'recordings list'),
-  ];
-  await clock.settle(Promise.all(all));
-  expect(starts.map(({ atMs }) => atMs)).toEqual([0, 0, 100_000, 110_000]);
+  await clock.settle(Promise.all([start('a'), start('b')]));
+  await clock.settle(Promise.all([start('list 1', 'recordings list'), start('list 2', 'recordings list')]));
+  expect(starts.map(({ atMs }) => atMs)).toEqual([0, 0, 100_001, 110_002]);
 });
 
 test('an abort ends the wait for a window at once, and uses up nothing', async () => {
   const { clock, starts, start } = timedBudget({ windows: [{ requests: 1, perSeconds: 60 }] });
   const stop = new AbortController();
   await clock.settle(start('first'));
-  const [second, third] = [start('second', 'general', stop.signal), start('third', 'general', stop.signal)];
+  const [second, third] = [start('second', 'general', stop), start('third', 'general', stop)];
   await clock.turn();
   stop.abort('stopped');
   expect(await Promise.all([reasonOf(second), reasonOf(third)])).toEqual(['stopped', 'stopped']);
@@ -112,7 +114,7 @@ test('an abort ends the wait for a window at once, and uses up nothing', async (
   await clock.settle(start('last'));
   expect(starts.map(({ name, atMs }) => [name, atMs])).toEqual([
     ['first', 0],
-    ['last', 60_000],
+    ['last', 60_001],
   ]);
 });
 
@@ -120,7 +122,7 @@ test('an abort ends the wait behind somebody who goes on waiting', async () => {
   const { clock, starts, start } = timedBudget({ windows: [{ requests: 1, perSeconds: 60 }] });
   const stop = new AbortController();
   const others = [start('first'), start('second')];
-  const aborted = start('aborted', 'general', stop.signal);
+  const aborted = start('aborted', 'general', stop);
   await clock.turn();
   stop.abort('stopped');
   expect(await reasonOf(aborted)).toBe('stopped');
@@ -132,12 +134,12 @@ test('an abort ends the wait behind somebody who goes on waiting', async () => {
 test('an abort ends the wait for a place, and before it nothing starts', async () => {
   const { clock, starts, start } = timedBudget({ concurrency: 1 });
   const stop = new AbortController();
-  const first = start('first', 'general', undefined, 10);
-  const second = start('second', 'general', stop.signal);
+  const first = start('first', 'general', { takesMs: 10 });
+  const second = start('second', 'general', stop);
   await clock.turn();
   stop.abort('stopped');
   expect(await reasonOf(second)).toBe('stopped');
-  expect(await reasonOf(start('third', 'general', stop.signal))).toBe('stopped');
+  expect(await reasonOf(start('third', 'general', stop))).toBe('stopped');
   await clock.settle(first);
   expect(names(starts)).toEqual(['first']);
 });
@@ -151,18 +153,12 @@ const calls = fc.array(
     lane: fc.constantFrom<Lane>('general', 'recordings list'),
     pauseMs: fc.integer({ min: 0, max: 2000 }),
     takesMs: fc.integer({ min: 0, max: 3000 }),
+    arrivesAfter: fc.double({ min: 0, max: 1, noNaN: true }),
   }),
   { maxLength: 25 },
 );
 
-function mostInSpan(times: readonly number[], { perSeconds }: RateWindow): number {
-  return Math.max(
-    0,
-    ...times.map((from) => times.filter((at) => at >= from && at < from + perSeconds * 1000).length),
-  );
-}
-
-test('whoever calls when, no window is ever exceeded', async () => {
+test('whoever calls when, and whenever a request arrives, the service sees no window exceeded', async () => {
   await fc.assert(
     fc.asyncProperty(
       windows,
@@ -170,21 +166,29 @@ test('whoever calls when, no window is ever exceeded', async () => {
       fc.integer({ min: 1, max: 5 }),
       calls,
       async (general, recordings, concurrency, calls) => {
-        const { clock, starts, start } = timedBudget({
+        const { clock, budget } = timedBudget({
           concurrency,
           windows: general,
           recordings: { windows: recordings },
         });
         let pausedMs = 0;
-        const all = calls.map(async ({ lane, pauseMs, takesMs }, index) => {
+        const arrivals: { lane: Lane; atMs: number }[] = [];
+        const all = calls.map(async ({ lane, pauseMs, takesMs, arrivesAfter }) => {
           pausedMs += pauseMs;
           await clock.sleep(pausedMs);
-          await start(String(index), lane, undefined, takesMs);
+          await budget.run(
+            () => {
+              // The clock shows whole milliseconds: a request may begin and end almost one later than it says.
+              arrivals.push({ lane, atMs: clock.now() + (takesMs + 0.999) * arrivesAfter });
+              return takesMs === 0 ? Promise.resolve() : clock.sleep(takesMs);
+            },
+            { lane, priority: 'full' },
+          );
         });
         await clock.settle(Promise.all(all));
-        expect(starts).toHaveLength(calls.length);
-        const times = starts.map(({ atMs }) => atMs);
-        const listTimes = starts.filter(({ lane }) => lane === 'recordings list').map(({ atMs }) => atMs);
+        expect(arrivals).toHaveLength(calls.length);
+        const times = arrivals.map(({ atMs }) => atMs);
+        const listTimes = arrivals.filter(({ lane }) => lane === 'recordings list').map(({ atMs }) => atMs);
         for (const window of general) expect(mostInSpan(times, window)).toBeLessThanOrEqual(window.requests);
         for (const window of recordings)
           expect(mostInSpan(listTimes, window)).toBeLessThanOrEqual(window.requests);
@@ -192,4 +196,119 @@ test('whoever calls when, no window is ever exceeded', async () => {
     ),
     { numRuns: 200 },
   );
+});
+
+test('deletions go before head passes, and these before full ones', async () => {
+  const { clock, starts, start } = timedBudget({ windows: [{ requests: 1, perSeconds: 10 }] });
+  const first = start('first');
+  const rest = (['full', 'head', 'deletion', 'full', 'deletion'] as const).map((priority, index) =>
+    start(`${priority} ${index}`, 'general', { priority }),
+  );
+  await clock.settle(Promise.all([first, ...rest]));
+  expect(names(starts)).toEqual(['first', 'deletion 2', 'deletion 4', 'head 1', 'full 0', 'full 3']);
+});
+
+test('a list that waits for its own windows holds no place', async () => {
+  const { clock, starts, start } = timedBudget({
+    concurrency: 1,
+    recordings: { windows: [{ requests: 1, perSeconds: 60 }] },
+  });
+  const lists = ['list 1', 'list 2'].map((name) => start(name, 'recordings list'));
+  await clock.settle(lists[0] ?? Promise.reject(new Error('no list')));
+  await clock.settle(start('a'));
+  await clock.settle(Promise.all(lists));
+  expect(starts.map(({ name, atMs }) => [name, atMs])).toEqual([
+    ['list 1', 0],
+    ['a', 0],
+    ['list 2', 60_001],
+  ]);
+});
+
+test('a pause holds everybody, whatever their lane, and then half of each window is used', async () => {
+  const { clock, budget, starts, start } = timedBudget({ windows: [{ requests: 4, perSeconds: 10 }] });
+  budget.slowDown(5000, clock.now());
+  expect(budget.left('general')).toBe(0);
+  expect(budget.forecast([{ lane: 'general', requests: 1 }])).toEqual([6000]);
+  const all = [start('list', 'recordings list'), ...['a', 'b'].map((name) => start(name))];
+  await clock.settle(Promise.all(all));
+  expect(starts.map(({ name, atMs }) => [name, atMs])).toEqual([
+    ['list', 5000],
+    ['a', 5000],
+    ['b', 15_001],
+  ]);
+});
+
+test('a pause holds where no window does', async () => {
+  const { clock, budget, starts, start } = timedBudget({});
+  budget.slowDown(5000, clock.now());
+  expect(budget.left('general')).toBeNull();
+  await clock.settle(start('a'));
+  expect(starts.map(({ atMs }) => atMs)).toEqual([5000]);
+});
+
+test('what is left is what the tightest window of the lane leaves', async () => {
+  const { clock, budget, start } = timedBudget({
+    windows: [
+      { requests: 5, perSeconds: 10 },
+      { requests: 4, perSeconds: 100 },
+    ],
+    recordings: { windows: [{ requests: 2, perSeconds: 10 }] },
+  });
+  expect([budget.left('general'), budget.left('recordings list')]).toEqual([4, 2]);
+  await clock.settle(Promise.all([start('a'), start('b'), start('list', 'recordings list')]));
+  expect([budget.left('general'), budget.left('recordings list')]).toEqual([1, 1]);
+  expect(budget.forecast([{ lane: 'general', requests: 2 }])).toEqual([101_001]);
+});
+
+test('without windows no times are opened; with them, at the first request', async () => {
+  const clock = virtualClock();
+  let opened = 0;
+  const openTimes = () => {
+    opened += 1;
+    return memoryRequestTimes();
+  };
+  const run = (limits: BudgetLimits) =>
+    createBudget(limits, clock, openTimes).run(() => Promise.resolve(), general);
+  await run(unlimited);
+  await run({ ...unlimited, recordings: { windows: [{ requests: 1, perSeconds: 1 }] } });
+  expect(opened).toBe(0);
+  await run({ ...unlimited, windows: [{ requests: 1, perSeconds: 1 }] });
+  expect(opened).toBe(1);
+});
+
+test('times that cannot be kept fail the requests that wait for them, and no other', async () => {
+  const clock = virtualClock();
+  const times = memoryRequestTimes();
+  const failure = new Error('disk full');
+  const failing = {
+    ...times,
+    begin: (...args: Parameters<typeof times.begin>) => {
+      if (clock.now() < 1000) throw failure;
+      return times.begin(...args);
+    },
+  };
+  const limits = { ...unlimited, windows: [{ requests: 1, perSeconds: 1 }] };
+  const budget = createBudget(limits, clock, () => failing);
+  const run = () => budget.run(() => Promise.resolve('done'), general);
+  expect(await reasonOf(run())).toBe(failure);
+  clock.setTo(1000);
+  expect(await run()).toBe('done');
+});
+
+test('a clock that is set back makes nobody wait for longer than a window', async () => {
+  const { clock, starts, start } = timedBudget({ windows: [{ requests: 1, perSeconds: 10 }] });
+  clock.setTo(86_400_000);
+  await clock.settle(start('before'));
+  clock.setTo(1000);
+  await clock.settle(start('after'));
+  expect(starts.map(({ atMs }) => atMs)).toEqual([86_399_000, 10_001]);
+});
+
+test('a list of 12,000 at 100 a page takes nine tenths of what is allowed, or more', async () => {
+  const { clock, budget } = timedBudget({ concurrency: 4, windows: [{ requests: 20, perSeconds: 2 }] });
+  const requests = 127;
+  const all = Array.from({ length: requests }, () => budget.run(() => clock.sleep(40), general));
+  await clock.settle(Promise.all(all));
+  const idealMs = (Math.ceil(requests / 20) - 1) * 2000;
+  expect(clock.now() - 1000).toBeLessThan(idealMs / 0.9);
 });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { timesKept, waitMsUntilFree, type RateWindow } from '../../src/client/rate-limit.ts';
+import { requestsLeft, timesKept, waitMsUntilFree, type RateWindow } from '../../src/client/rate-limit.ts';
 
 const windows = fc.array(
   fc.record({
@@ -26,6 +26,8 @@ test('no span holds more than its window allows, and no request waits longer tha
         const kept = times.slice(Math.max(0, times.length - timesKept(windows)));
         const waitMs = waitMsUntilFree(kept, windows, nowMs);
         expect(waitMs).toBeGreaterThanOrEqual(0);
+        const left = requestsLeft(kept, windows, nowMs);
+        if (windows.length > 0) expect(left === 0).toBe(waitMs > 0);
         expect(waitMsUntilFree(times, windows, nowMs)).toBe(waitMs);
         nowMs += waitMs;
         if (waitMs > 0) {
@@ -37,6 +39,9 @@ test('no span holds more than its window allows, and no request waits longer tha
         times.push(nowMs);
         for (const window of windows)
           expect(countInSpan(times, window, nowMs)).toBeLessThanOrEqual(window.requests);
+        const free = windows.map((window) => window.requests - countInSpan(times, window, nowMs));
+        const keptNow = times.slice(Math.max(0, times.length - timesKept(windows)));
+        expect(requestsLeft(keptNow, windows, nowMs)).toBe(windows.length === 0 ? null : Math.min(...free));
       }
     }),
     { numRuns: 500 },

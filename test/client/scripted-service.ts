@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { createBudget, type Lane } from '../../src/client/budget.ts';
+import { createBudget, type Turn } from '../../src/client/budget.ts';
 import { createService } from '../../src/client/service.ts';
 import type { Clock } from '../../src/core/clock.ts';
 import type { AppError } from '../../src/core/errors.ts';
@@ -17,7 +17,8 @@ export async function serviceAt(...answers: Answer[]) {
   const asked: Asked[] = [];
   const sleeps: number[] = [];
   const retried: AppError[] = [];
-  const lanes: Lane[] = [];
+  const turns: Turn[] = [];
+  const pauses: number[] = [];
   const answerNext: Answerer = async (request, response) => {
     asked.push(await askedBy(request));
     const { status = 200, type, text, headers } = answers[Math.min(asked.length, answers.length) - 1] ?? {};
@@ -37,18 +38,27 @@ export async function serviceAt(...answers: Answer[]) {
   const service = createService({
     transport,
     budget: {
-      run: (request, lane, signal) => {
-        lanes.push(lane);
-        return budget.run(request, lane, signal);
+      ...budget,
+      run: (request, turn) => {
+        turns.push(turn);
+        return budget.run(request, turn);
       },
     },
     clock,
     random: () => 0.5,
-    retryLimits: { attemptsMax: 3, totalMs: 600_000, delayBaseMs: 100, delayMaxMs: 1000 },
+    retryLimits: {
+      attemptsMax: 3,
+      totalMs: 600_000,
+      delayBaseMs: 100,
+      delayMaxMs: 1000,
+      retryAfterMaxMs: 60_000,
+    },
+    jsonDepthMax: 200,
     projectPath: '/api/environments/1',
     onRetry: (error) => retried.push(error),
+    onThrottled: (pauseMs) => pauses.push(pauseMs),
   });
-  return { service, asked, sleeps, retried, lanes };
+  return { service, asked, sleeps, retried, turns, pauses, budget };
 }
 
 async function askedBy(request: IncomingMessage): Promise<Asked> {

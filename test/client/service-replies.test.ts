@@ -4,7 +4,7 @@ import { json, serviceAt } from './scripted-service.ts';
 
 test('a read that succeeds in the end is the answer, after the wait that was asked for', async () => {
   const { service, sleeps } = await serviceAt(
-    { status: 429, headers: { 'retry-after': '7' } },
+    { status: 503, headers: { 'retry-after': '7' } },
     { status: 502, type: 'text/html', text: '<h1>Bad gateway</h1>' },
     json('{"id":12}'),
   );
@@ -45,16 +45,21 @@ test.for([
   ['plain text', { type: 'text/plain', text: '[]' }, 'text/plain'],
   ['broken JSON', json('{"results":['), 'application/json'],
   ['a JSON text', json('"ok"'), 'application/json'],
-] as const)('%s where JSON is expected is an error, not an empty list', async ([, answer, found]) => {
-  const { service, asked } = await serviceAt(answer);
-  await expect(service.call('persons.list')).rejects.toMatchObject({
-    code: 'service',
-    retryable: false,
-    status: 200,
-    message: `GET /persons answered 200 with ${found} instead of JSON`,
-  });
-  expect(asked).toHaveLength(1);
-});
+] as const)(
+  '%s where JSON is expected is asked for again, and never an empty list',
+  async ([, answer, found]) => {
+    const { service, asked } = await serviceAt(answer);
+    await expect(service.call('persons.list')).rejects.toMatchObject({
+      code: 'service',
+      retryable: true,
+      status: 200,
+      message: `GET /persons answered 200 with ${found} instead of JSON`,
+    });
+    expect(asked).toHaveLength(3);
+    const healed = await serviceAt(answer, json('{"results":[]}'));
+    expect(await healed.service.call('persons.list')).toMatchObject({ body: { results: [] } });
+  },
+);
 
 test('a login page is not a deletion', async () => {
   const { service } = await serviceAt({ type: 'text/html', text: '<form>' });
@@ -85,4 +90,69 @@ test('a refusal says what the service says of the scope, and is not repeated', a
     message: `the API key may not do this: ${detail}`,
   });
   expect(asked).toHaveLength(1);
+});
+
+test('after a 429 every request pauses as long as it asks, and it is told of once', async () => {
+  const { service, budget, pauses, retried } = await serviceAt(
+    { status: 429, headers: { 'retry-after': '7' } },
+    json('{"id":12}'),
+  );
+  const before = Date.UTC(2026, 0, 1);
+  const call = service.call('persons.retrieve', { params: { id: 12 } });
+  expect(await call).toMatchObject({ body: { id: 12 } });
+  expect(pauses).toEqual([7000]);
+  expect(retried.map(({ status, retryAfterMs }) => [status, retryAfterMs])).toEqual([[429, 7000]]);
+  expect(budget.forecast([{ lane: 'general', requests: 1 }])).toEqual([before + 7000]);
+});
+
+test.for([{}, { 'retry-after': 'soon' }, { 'retry-after': '61' }])(
+  'a 429 that asks for no credible pause (%j) is answered by one of ours',
+  async (headers) => {
+    const { service, pauses } = await serviceAt({ status: 429, headers }, json('{"id":12}'));
+    await service.call('persons.retrieve', { params: { id: 12 } });
+    expect(pauses).toEqual([50]);
+  },
+);
+
+test('a change that is throttled pauses the others too, and is not repeated', async () => {
+  const { service, pauses, asked } = await serviceAt({ status: 429, headers: { 'retry-after': '5' } });
+  await expect(service.call('persons.delete', { params: { id: 12 } })).rejects.toMatchObject({ status: 429 });
+  expect(pauses).toEqual([5000]);
+  expect(asked).toHaveLength(1);
+});
+
+test('what a call is for decides how urgent it is', async () => {
+  const { service, turns } = await serviceAt(json('{"results":[]}'));
+  await service.call('persons.list', { priority: 'deletion' });
+  await service.call('recordings.list', { priority: 'head' });
+  expect(turns.map(({ lane, priority }) => [lane, priority])).toEqual([
+    ['general', 'deletion'],
+    ['recordings list', 'head'],
+  ]);
+});
+
+const nested = (levels: number) =>
+  `{"results":[],"extra":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`;
+
+test('JSON as deep as allowed is passed on; deeper, it is refused before anybody walks it', async () => {
+  const allowed = await serviceAt(json(nested(200)));
+  await expect(allowed.service.call('persons.list')).resolves.toMatchObject({ status: 200 });
+  for (const levels of [201, 100_000]) {
+    const { service, asked } = await serviceAt(json(nested(levels)));
+    await expect(service.call('persons.list')).rejects.toMatchObject({
+      code: 'service',
+      retryable: false,
+      message: 'GET /persons answered with JSON that is nested deeper than 200 levels',
+    });
+    expect(asked).toHaveLength(1);
+  }
+});
+
+test('the deepest refusal is still told by its status', async () => {
+  const deep = `{"detail":${'['.repeat(100_000)}1234567890123456789${']'.repeat(100_000)}}`;
+  const { service } = await serviceAt({ status: 404, ...json(deep) });
+  await expect(service.call('persons.retrieve', { params: { id: 12 } })).rejects.toMatchObject({
+    code: 'rejected',
+    status: 404,
+  });
 });

@@ -71,7 +71,7 @@ const requests: { [N in EndpointName]: { args: CallArguments<N>; line: string; b
 const call = (service: Service, name: EndpointName) => service.call(name, requests[name].args);
 
 test.for(endpointNames)('%s is asked for as its row says', async (name) => {
-  const { service, asked, lanes } = await serviceAt({ status: endpoints[name].status, ...json('{}') });
+  const { service, asked, turns } = await serviceAt({ status: endpoints[name].status, ...json('{}') });
   const { line, body } = requests[name];
   const [method, path] = line.split(' ');
   expect(await call(service, name)).toMatchObject({ status: endpoints[name].status });
@@ -82,7 +82,9 @@ test.for(endpointNames)('%s is asked for as its row says', async (name) => {
       body: body ?? '',
     },
   ]);
-  expect(lanes).toEqual([name === 'recordings.list' ? 'recordings list' : 'general']);
+  expect(turns).toEqual([
+    { lane: name === 'recordings.list' ? 'recordings list' : 'general', priority: 'full', signal: undefined },
+  ]);
 });
 
 test.for(endpointNames)('%s is repeated only if it reads', async (name) => {

@@ -72,6 +72,16 @@ test('no wait leads beyond the total', async () => {
   expect(clock.sleeps).toEqual([40_000]);
 });
 
+test('a call that waited long for its first turn is repeated all the same', async () => {
+  const clock = virtualClock();
+  const call = async (attempt: number) => {
+    if (attempt > 1) return 'done';
+    await clock.sleep(limits.totalMs + 1);
+    throw notReady;
+  };
+  expect(await clock.settle(retry(call, limits, { clock, random: () => 0.5 }))).toBe('done');
+});
+
 test('an abort ends the wait with its own reason', async () => {
   const clock = virtualClock();
   const stop = new AbortController();

@@ -11,6 +11,8 @@ export type VirtualClock = Clock & {
   sleeping(): number;
   /** Moves on until the promise is settled. Rejects as it does, and when nothing could settle it any more. */
   settle<T>(promise: Promise<T>): Promise<T>;
+  /** Sets the clock, also back, as somebody may set a machine's. Nobody is woken. */
+  setTo(ms: number): void;
   /** Lets everything run that needs no time. */
   turn(): Promise<void>;
 };
@@ -40,10 +42,14 @@ export function virtualClock(startMs = 0): VirtualClock {
         const sleeper = { atMs: nowMs + ms, wake: resolve };
         sleepers.push(sleeper);
         signal?.addEventListener('abort', () => {
-          sleepers.splice(sleepers.indexOf(sleeper), 1);
+          const index = sleepers.indexOf(sleeper);
+          if (index !== -1) sleepers.splice(index, 1);
           reject(signal.reason as Error);
         });
       });
+    },
+    setTo: (ms) => {
+      nowMs = ms;
     },
     turn: async () => {
       await turn();

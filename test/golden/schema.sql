@@ -6,6 +6,8 @@ CREATE UNIQUE INDEX playlists_by_short_id ON playlists (short_id);
 
 CREATE UNIQUE INDEX recordings_by_id ON recordings (id);
 
+CREATE INDEX request_times_by_end ON request_times (ended_at_ms, lane);
+
 CREATE TABLE changes (
   seq INTEGER PRIMARY KEY,
   dataset TEXT NOT NULL CHECK (dataset IN ('persons', 'recordings', 'playlists')),
@@ -161,6 +163,13 @@ CREATE TABLE recordings (
 ) STRICT;
 
 CREATE TABLE recordings_seen (row_key INTEGER PRIMARY KEY, pass_id INTEGER NOT NULL) STRICT;
+
+CREATE TABLE request_times (
+  id INTEGER PRIMARY KEY,
+  lane TEXT NOT NULL CHECK (lane IN ('general', 'recordings list')),
+  is_under_way INTEGER NOT NULL CHECK (is_under_way IN (0, 1)),
+  ended_at_ms INTEGER NOT NULL
+) STRICT;
 
 CREATE TABLE runs (
   id INTEGER PRIMARY KEY,

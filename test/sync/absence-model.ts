@@ -85,15 +85,15 @@ export class ModelService {
     const found =
       distinctId === undefined
         ? all
-        : this.persons.filter(({ distinctIds }) => distinctIds.includes(String(distinctId)));
-    const { offset, limit } = { offset: 0, limit: 100, ...query };
-    const end = Number(offset) + Number(limit);
+        : this.persons.filter(({ distinctIds }) => distinctIds.some((held) => held === distinctId));
+    const offset = Number(query['offset'] ?? 0);
+    const end = offset + Number(query['limit'] ?? 100);
     const next = end < found.length ? `http://service/?offset=${end}` : null;
     return {
       count: found.length,
       next,
       previous: null,
-      results: found.slice(Number(offset), end).map(shown),
+      results: found.slice(offset, end).map(shown),
     };
   }
 

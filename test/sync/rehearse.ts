@@ -69,13 +69,13 @@ export async function rehearse(
 }
 
 /** How many persons who lived all through a pass the mirror has not seen. */
-export function missingAfter({ sandbox, mirrored }: Rehearsal, since: number): number {
-  const seen = mirrored();
-  return [...sandbox.stableSince(since)].filter((uuid) => !seen.has(uuid)).length;
+export function missingAfter(here: Rehearsal, since: number): number {
+  const seen = here.mirrored();
+  return [...here.sandbox.stableSince(since)].filter((uuid) => !seen.has(uuid)).length;
 }
 
 /** How many of those that left the mirror live. */
-export function wronglyDeleted({ sandbox, deleted }: Rehearsal): number {
-  const living = new Set([...sandbox.living()].map(({ uuid }) => uuid));
-  return deleted().filter((uuid) => living.has(uuid)).length;
+export function wronglyDeleted(here: Rehearsal): number {
+  const living = new Set([...here.sandbox.living()].map(({ uuid }) => uuid));
+  return here.deleted().filter((uuid) => living.has(uuid)).length;
 }

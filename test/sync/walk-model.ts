@@ -91,7 +91,7 @@ export async function walkDrifting(run: Run): Promise<Outcome> {
   const seen = new Set<string>();
   const waiting: { window: Window; answer: (view: PageView) => void; fail: (error: AppError) => void }[] = [];
   let requests = 0;
-  let isOver = false;
+  const over = new AbortController();
   const answerOne = (): void => {
     const event = requests === 0 ? undefined : events.next().value;
     if (event) list.apply(event.drift);
@@ -102,7 +102,7 @@ export async function walkDrifting(run: Run): Promise<Outcome> {
     else request?.answer(list.page(request.window));
   };
   const serve = async (): Promise<void> => {
-    while (!isOver) {
+    while (!over.signal.aborted) {
       await nextTurn();
       if (waiting.length > 0) answerOne();
     }
@@ -127,9 +127,7 @@ export async function walkDrifting(run: Run): Promise<Outcome> {
       signal: new AbortController().signal,
     },
     beginWalk(planOf(run)),
-  ).finally(() => {
-    isOver = true;
-  });
+  ).finally(() => over.abort());
   const [reason] = await Promise.all([walked, serve()]);
   return { reason, missed: [...list.stable].filter((key) => !seen.has(key)), requests };
 }

@@ -8,9 +8,8 @@ import type { Service } from '../../client/service.ts';
 import { AppError } from '../../core/errors.ts';
 import { databasePath } from '../../mirror/database.ts';
 import { queryMirror } from '../../mirror/query.ts';
-import { startSandbox, type Sandbox } from '../../sandbox/sandbox.ts';
+import type { Sandbox } from '../../sandbox/sandbox.ts';
 import { readCurrent } from '../../snapshot/manifest.ts';
-import { queryParquet } from '../../snapshot/read-parquet.ts';
 import { gatherStatus } from '../../status/report.ts';
 import { printResult, withApp, type CommandResult } from '../command.ts';
 import type { CommandContext } from '../context.ts';
@@ -40,6 +39,7 @@ export function addDemoCommand(program: Command, context: CommandContext): void 
         });
       const say = (line: string): void => void context.stderr.write(`${line}\n`);
       const since = stopwatch();
+      const { startSandbox } = await import('../../sandbox/sandbox.ts');
       const sandbox = await startSandbox({ persons, recordings, seed: 1, port: 0 });
       say(
         `served   ${formatCount(persons)} persons and ${formatCount(recordings)} recordings at ${sandbox.url} (${since()})`,
@@ -89,6 +89,7 @@ function demoSettings({ playlists }: Sandbox): { path: string; value: unknown }[
 
 /** What is where, the same counts from three sides, and queries to try, each with what it answers now. */
 async function describe(app: App): Promise<CommandResult> {
+  const { queryParquet } = await import('../../snapshot/read-parquet.ts');
   const { dataDir } = app.settings;
   const db = app.databaseReadOnly();
   const { rows, passes, snapshots } = gatherStatus(db, dataDir);
@@ -98,7 +99,7 @@ async function describe(app: App): Promise<CommandResult> {
   const queries = [
     {
       on: 'SQLite',
-      sql: "SELECT properties ->> 'plan' AS plan, count(*) AS persons FROM persons GROUP BY 1 ORDER BY 2 DESC LIMIT 4",
+      sql: "SELECT properties ->> 'plan' AS plan, count(*) AS persons FROM persons WHERE plan IS NOT NULL GROUP BY 1 ORDER BY 2 DESC LIMIT 4",
     },
     {
       on: 'SQLite',

@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import { examine } from '../../status/doctor.ts';
 import { runCommand } from '../command.ts';
 import type { CommandContext } from '../context.ts';
 import { exitCodes } from '../exit-code.ts';
@@ -17,6 +16,7 @@ export function addDoctorCommand(program: Command, context: CommandContext): voi
     .action((_options: unknown, command: Command) =>
       runCommand(context, command, async (app) => {
         const { settings, databaseReadOnly: openReader, service: openService } = app;
+        const { examine } = await import('../../status/doctor.ts');
         const findings = await examine({ settings, openReader, openService, signal: context.signal });
         const isWell = findings.every(({ state }) => state !== 'failed');
         if (!isWell) context.setExitCode(exitCodes.failed);

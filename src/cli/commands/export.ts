@@ -1,7 +1,7 @@
 import { Argument, Option, type Command } from 'commander';
 import type { App } from '../../app.ts';
 import { datasetNames, type Dataset } from '../../snapshot/columns.ts';
-import { runExportJob, type ExportJobResult } from '../../worker/export-job.ts';
+import type { ExportJobResult } from '../../worker/export-job.ts';
 import { runCommand } from '../command.ts';
 import type { CommandContext } from '../context.ts';
 import { exitCodes } from '../exit-code.ts';
@@ -47,8 +47,10 @@ export function exportNow(
   context: CommandContext,
   datasets: readonly Dataset[],
 ): Promise<ExportJobResult> {
-  return reportProgress(context, (onProgress) => {
+  return reportProgress(context, async (onProgress) => {
     app.databaseReadOnly().close();
+    // DuckDB is loaded only where it is needed: it would slow every other command's start.
+    const { runExportJob } = await import('../../worker/export-job.ts');
     const { settings, clock, log } = app;
     const reader = app.databaseReadOnly;
     return runExportJob(

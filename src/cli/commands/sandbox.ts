@@ -3,7 +3,6 @@ import { InvalidArgumentError, Option, type Command } from 'commander';
 import { faultKinds, type FaultKind } from '../../sandbox/faults/fault-plan.ts';
 import { profileNames, type ProfileName } from '../../sandbox/open-sandbox-store.ts';
 import { parseRateLimits, type RateLimit } from '../../sandbox/rate-limits.ts';
-import { startSandbox } from '../../sandbox/sandbox.ts';
 import { printResult } from '../command.ts';
 import type { CommandContext } from '../context.ts';
 import { formatCount, formatDuration } from '../format.ts';
@@ -54,6 +53,8 @@ Examples:
       const flags = command.opts<SandboxFlags>();
       const startedAt = performance.now();
       const { rate: rates, ...options } = flags;
+      // The server is loaded only where it is needed: it would slow every other command's start.
+      const { startSandbox } = await import('../../sandbox/sandbox.ts');
       const sandbox = await startSandbox({ ...options, rates });
       const { url, projectId, apiKey, readOnlyKey, playlists } = sandbox;
       printResult(context, command, {

@@ -209,3 +209,13 @@ CREATE TABLE lease (
   taken_at TEXT NOT NULL,
   beat_at TEXT NOT NULL
 ) STRICT;
+
+-- When requests were made, so that limits hold over restarts and for all who share the data folder. ended_at_ms: when
+-- the answer had come; while is_under_way, when it will have come at the latest. Milliseconds since 1970.
+CREATE TABLE request_times (
+  id INTEGER PRIMARY KEY,
+  lane TEXT NOT NULL CHECK (lane IN ('general', 'recordings list')),
+  is_under_way INTEGER NOT NULL CHECK (is_under_way IN (0, 1)),
+  ended_at_ms INTEGER NOT NULL
+) STRICT;
+CREATE INDEX request_times_by_end ON request_times (ended_at_ms, lane);

@@ -1,0 +1,49 @@
+/** The list of recordings has limits of its own on top of the general ones. */
+export type Lane = 'general' | 'recordings list';
+
+/**
+ * When requests were made, for all who share their limits. All times are milliseconds of one clock. A request reaches
+ * the service between its beginning and its end, so its end is the latest moment at which it can count there.
+ */
+export type RequestTimes = {
+  /** Does `work` while nobody else reads or notes times. */
+  atomically<T>(work: () => T): T;
+  /** Forgets requests that ended before `oldestMs`. An end after `nowMs`, once the clock was set back, becomes `nowMs`. */
+  confine(oldestMs: number, nowMs: number): void;
+  /** The ends of the latest requests, at most `most`, oldest first; one under way counts as ending `nowMs`. Of one lane, or of all. */
+  latest(lane: Lane | undefined, most: number, nowMs: number): number[];
+  /** Notes that a request begins, and returns what to end it by. */
+  begin(lane: Lane, nowMs: number): number;
+  end(id: number, endedAtMs: number): void;
+};
+
+/** Times that are kept as long as this process lives, and shared with nobody. */
+export function memoryRequestTimes(): RequestTimes {
+  let nextId = 0;
+  const underWay = new Map<number, Lane>();
+  let ended: { lane: Lane; atMs: number }[] = [];
+  const isOf = (lane: Lane | undefined) => (other: Lane) => lane === undefined || lane === other;
+  return {
+    atomically: (work) => work(),
+    confine: (oldestMs, nowMs) => {
+      ended = ended
+        .filter(({ atMs }) => atMs >= oldestMs)
+        .map(({ lane, atMs }) => ({ lane, atMs: Math.min(atMs, nowMs) }));
+    },
+    latest: (lane, most, nowMs) => {
+      const past = ended.filter((request) => isOf(lane)(request.lane)).map(({ atMs }) => atMs);
+      const present = [...underWay.values()].filter(isOf(lane)).map(() => nowMs);
+      return [...past.toSorted((a, b) => a - b), ...present].slice(-most);
+    },
+    begin: (lane) => {
+      underWay.set((nextId += 1), lane);
+      return nextId;
+    },
+    end: (id, atMs) => {
+      const lane = underWay.get(id);
+      if (lane === undefined) return;
+      underWay.delete(id);
+      ended.push({ lane, atMs });
+    },
+  };
+}

@@ -1,0 +1,59 @@
+import type { Database } from 'better-sqlite3';
+
+/** The limits that a request is under, besides those that all are under. */
+type RequestLane = 'general' | 'recordings list';
+
+/** When requests were made, as all processes on one data folder note them. Milliseconds since 1970. */
+export type RequestTimes = {
+  /** Does `work` in one transaction, while no other process writes. */
+  atomically<T>(work: () => T): T;
+  /** Forgets what ended before `oldestMs`. What ends later than it can (the clock was set back) ends at `nowMs`. */
+  confine(oldestMs: number, nowMs: number): void;
+  /** When the latest requests ended, at most `most`, oldest first: those of one lane, or of all. None is after `nowMs`. */
+  latest(lane: RequestLane | undefined, most: number, nowMs: number): number[];
+  /** Notes that a request begins, and returns what to end it by. */
+  begin(lane: RequestLane, nowMs: number): number;
+  end(id: number, endedAtMs: number): void;
+};
+
+/**
+ * The times in a mirror, over a connection that is used for nothing else. A request whose process died counts as ending
+ * with its time out: it may have been sent at any moment until then.
+ */
+export function openRequestTimes(db: Database, requestTimeoutMs: number): RequestTimes {
+  // Losing the last of them in a power cut is no loss, and waiting for the disk twice a request would be.
+  db.pragma('synchronous = NORMAL');
+  const forget = db.prepare(/*sql*/ `DELETE FROM request_times WHERE ended_at_ms < ?`);
+  const setBack =
+    db.prepare(/*sql*/ `UPDATE request_times SET ended_at_ms = @nowMs + is_under_way * @requestTimeoutMs
+      WHERE ended_at_ms > @nowMs AND ended_at_ms > @nowMs + is_under_way * @requestTimeoutMs`);
+  const columns = /*sql*/ `min(ended_at_ms, @nowMs) FROM request_times`;
+  const newestFirst = /*sql*/ `ORDER BY ended_at_ms DESC LIMIT @most`;
+  const latest = db.prepare<object, number>(/*sql*/ `SELECT ${columns} ${newestFirst}`).pluck();
+  const latestOfLane = db
+    .prepare<object, number>(/*sql*/ `SELECT ${columns} WHERE lane = @lane ${newestFirst}`)
+    .pluck();
+  const begin = db.prepare(
+    /*sql*/ `INSERT INTO request_times (lane, is_under_way, ended_at_ms) VALUES (?, 1, ?)`,
+  );
+  const end = db.prepare(
+    /*sql*/ `UPDATE request_times SET is_under_way = 0, ended_at_ms = @endedAtMs WHERE id = @id`,
+  );
+  return {
+    atomically: (work) => db.transaction(work).immediate(),
+    confine: (oldestMs, nowMs) => {
+      forget.run(oldestMs);
+      setBack.run({ nowMs, requestTimeoutMs });
+    },
+    latest: (lane, most, nowMs) =>
+      (lane === undefined
+        ? latest.all({ most, nowMs })
+        : latestOfLane.all({ lane, most, nowMs })
+      ).toReversed(),
+    begin: (lane, nowMs) => Number(begin.run(lane, nowMs + requestTimeoutMs).lastInsertRowid),
+    end: (id, endedAtMs) => {
+      // A request that ends after its mirror was closed keeps the latest end that it could have had.
+      if (db.open) end.run({ id, endedAtMs });
+    },
+  };
+}

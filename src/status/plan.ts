@@ -1,0 +1,107 @@
+import { z } from 'zod';
+import type { Budget } from '../client/budget.ts';
+import type { Service } from '../client/service.ts';
+import type { Settings } from '../config/settings.ts';
+import { isoTime } from '../core/clock.ts';
+import type { PassDataset } from '../mirror/passes.ts';
+import type { RowCounts } from '../mirror/row-counts.ts';
+import { overlapOf } from '../sync/walk-plan.ts';
+
+/** What a full pass over one dataset will cost. Null where nobody knows how many rows there are. */
+type PassForecast = {
+  dataset: PassDataset;
+  rows: number | null;
+  /** Who says so; `settings` for playlists, which are configured. */
+  rowsFrom: 'service' | 'mirror' | 'settings' | null;
+  /** At the least: a list that changes while it is walked costs more. */
+  requests: number | null;
+  /** From the end of the pass before it to its own, as fast as the budget allows. */
+  seconds: number | null;
+  /** ISO 8601 UTC. */
+  finishAt: string | null;
+};
+
+/** What full passes over all datasets, one after the other from now on, will cost. */
+export type PassPlan = {
+  /** Requests that may be made at once; null without windows. */
+  requestsLeft: number | null;
+  passes: PassForecast[];
+  requests: number;
+  seconds: number;
+  finishAt: string;
+};
+
+/** What the forecast looks at. `mirrorRows` is null where there is no mirror yet. */
+export type PlanParts = {
+  settings: Settings;
+  service: Service;
+  budget: Pick<Budget, 'left' | 'forecast'>;
+  mirrorRows: RowCounts | null;
+  signal: AbortSignal;
+  nowMs: () => number;
+};
+
+/** Asks the service how many rows each list has, with one request each, and forecasts what walking them will cost. */
+export async function planPasses(parts: PlanParts): Promise<PassPlan> {
+  const { settings, budget, nowMs } = parts;
+  const playlists = settings.playlists.shortIds.length;
+  const counted = [
+    await countList(parts, 'persons'),
+    await countList(parts, 'recordings'),
+    // One request for the playlist, one for the recordings in it.
+    { dataset: 'playlists', rows: playlists, rowsFrom: 'settings', requests: playlists * 2 },
+  ] as const;
+  const startedAtMs = nowMs();
+  const finishesMs = budget.forecast(
+    counted.map(({ dataset, requests }) => ({
+      lane: dataset === 'recordings' ? 'recordings list' : 'general',
+      requests: requests ?? 0,
+    })),
+  );
+  const passes = counted.map(({ dataset, rows, rowsFrom, requests }, index): PassForecast => {
+    const finishMs = finishesMs[index] ?? startedAtMs;
+    const beganMs = finishesMs[index - 1] ?? startedAtMs;
+    const [seconds, finishAt] =
+      requests === null ? [null, null] : [secondsBetween(beganMs, finishMs), isoTime(finishMs)];
+    return { dataset, rows, rowsFrom, requests, seconds, finishAt };
+  });
+  const finishMs = finishesMs.at(-1) ?? startedAtMs;
+  return {
+    requestsLeft: budget.left('general'),
+    passes,
+    requests: passes.reduce((sum, { requests }) => sum + (requests ?? 0), 0),
+    seconds: secondsBetween(startedAtMs, finishMs),
+    finishAt: isoTime(finishMs),
+  };
+}
+
+/** How many windows a walk needs for so many rows, where none has to be asked for again. */
+export function windowsForRows(rows: number, pageSize: number, overlap: number): number {
+  return 1 + Math.ceil(Math.max(0, rows - pageSize) / Math.max(1, pageSize - overlap));
+}
+
+const Counted = z.object({ count: z.int().min(0) });
+
+async function countList(
+  { settings, service, mirrorRows, signal }: PlanParts,
+  dataset: 'persons' | 'recordings',
+): Promise<Pick<PassForecast, 'rows' | 'rowsFrom' | 'requests'> & { dataset: PassDataset }> {
+  const query = { limit: 1, offset: 0 };
+  const { body } = await (dataset === 'persons'
+    ? service.call('persons.list', { query, signal })
+    : service.call('recordings.list', { query, extraQuery: settings.recordings.query, signal }));
+  const told = Counted.safeParse(body);
+  const rows = told.success ? told.data.count : (mirrorRows?.[dataset] ?? null);
+  const rowsFrom = told.success ? 'service' : rows === null ? null : 'mirror';
+  const { pageSize, overlap } = settings[dataset];
+  const requests =
+    rows === null
+      ? null
+      : // No pass makes more.
+        Math.min(settings.sync.windowsMax, windowsForRows(rows, pageSize, overlapOf(overlap, pageSize)));
+  return { dataset, rows, rowsFrom, requests };
+}
+
+function secondsBetween(fromMs: number, toMs: number): number {
+  return Math.max(0, Math.ceil((toMs - fromMs) / 1000));
+}

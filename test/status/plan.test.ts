@@ -1,0 +1,142 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { createBudget } from '../../src/client/budget.ts';
+import type { Service } from '../../src/client/service.ts';
+import { loadSettings } from '../../src/config/load-settings.ts';
+import { planPasses, windowsForRows } from '../../src/status/plan.ts';
+import { virtualClock } from '../core/virtual-clock.ts';
+
+const rowCounts = {
+  persons: 777,
+  person_distinct_ids: 0,
+  recordings: 55,
+  playlists: 0,
+  playlist_recordings: 0,
+  quarantine: 0,
+};
+
+/** The plan for lists of these lengths; a list without one gives no count. */
+function plan(
+  counts: Record<string, number>,
+  mirrorRows: typeof rowCounts | null,
+  set: Record<string, unknown>,
+) {
+  const { settings } = loadSettings(
+    {},
+    { set: Object.entries(set).map(([path, value]) => ({ path, value })) },
+  );
+  const clock = virtualClock(Date.UTC(2026, 0, 1));
+  const asked: unknown[] = [];
+  const service: Service = {
+    call: async (name, args) => {
+      asked.push([name, args?.query, args?.extraQuery]);
+      return { status: 200, body: { count: counts[name], results: [] }, date: undefined };
+    },
+    requestCount: () => asked.length,
+  };
+  const { signal } = new AbortController();
+  const budget = createBudget(settings.budget, clock);
+  return {
+    asked,
+    planned: planPasses({ settings, service, budget, mirrorRows, signal, nowMs: () => clock.now() }),
+  };
+}
+
+const limits = {
+  'persons.pageSize': 100,
+  'persons.overlap': 10,
+  'budget.windows': [{ requests: 10, perSeconds: 60 }],
+  'budget.recordings.windows': [{ requests: 1, perSeconds: 60 }],
+};
+
+test('passes follow each other, each as long as the budget makes it', async () => {
+  const counts = { 'persons.list': 1900, 'recordings.list': 2500 };
+  const { planned, asked } = plan(counts, rowCounts, {
+    ...limits,
+    'playlists.shortIds': ['a', 'b'],
+    'recordings.query': { date_from: '-30d' },
+  });
+  expect(await planned).toEqual({
+    requestsLeft: 10,
+    passes: [
+      {
+        dataset: 'persons',
+        rows: 1900,
+        rowsFrom: 'service',
+        requests: 21,
+        seconds: 120,
+        finishAt: '2026-01-01T00:02:00.000Z',
+      },
+      {
+        dataset: 'recordings',
+        rows: 2500,
+        rowsFrom: 'service',
+        requests: 3,
+        seconds: 120,
+        finishAt: '2026-01-01T00:04:00.000Z',
+      },
+      {
+        dataset: 'playlists',
+        rows: 2,
+        rowsFrom: 'settings',
+        requests: 4,
+        seconds: 0,
+        finishAt: '2026-01-01T00:04:00.000Z',
+      },
+    ],
+    requests: 28,
+    seconds: 240,
+    finishAt: '2026-01-01T00:04:00.000Z',
+  });
+  expect(asked).toEqual([
+    ['persons.list', { limit: 1, offset: 0 }, undefined],
+    ['recordings.list', { limit: 1, offset: 0 }, { date_from: '-30d' }],
+  ]);
+});
+
+test('where the service gives no count, the mirror’s is taken, and without a mirror none', async () => {
+  const { passes } = await plan({}, rowCounts, limits).planned;
+  expect(passes.map(({ rows, rowsFrom, requests }) => [rows, rowsFrom, requests])).toEqual([
+    [777, 'mirror', 9],
+    [55, 'mirror', 1],
+    [0, 'settings', 0],
+  ]);
+  const unknown = await plan({}, null, limits).planned;
+  expect(unknown.passes[0]).toEqual({
+    dataset: 'persons',
+    rows: null,
+    rowsFrom: null,
+    requests: null,
+    seconds: null,
+    finishAt: null,
+  });
+  expect(unknown.requests).toBe(0);
+});
+
+test('no pass makes more requests than sync.windowsMax', async () => {
+  const counts = { 'persons.list': 2 ** 50, 'recordings.list': 0 };
+  const { passes } = await plan(counts, null, { ...limits, 'sync.windowsMax': 30 }).planned;
+  expect(passes.map(({ requests }) => requests)).toEqual([30, 1, 0]);
+});
+
+test('without windows a forecast takes no time, and nothing is short', async () => {
+  const counts = { 'persons.list': 1_000_000, 'recordings.list': 0 };
+  const free = { 'budget.windows': [], 'budget.recordings.windows': [] };
+  expect(await plan(counts, null, free).planned).toMatchObject({ requestsLeft: null, seconds: 0 });
+});
+
+test('windows cover all rows, each but the first adding what it does not share', () => {
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 0, max: 5000 }),
+      fc.integer({ min: 1, max: 300 }),
+      fc.integer({ min: 0, max: 320 }),
+      (rows, pageSize, overlap) => {
+        const windows = windowsForRows(rows, pageSize, overlap);
+        const step = Math.max(1, pageSize - overlap);
+        expect(pageSize + (windows - 1) * step).toBeGreaterThanOrEqual(rows);
+        if (windows > 1) expect(pageSize + (windows - 2) * step).toBeLessThan(rows);
+      },
+    ),
+  );
+});
