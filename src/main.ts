@@ -1,4 +1,5 @@
 import './node-version.ts';
+import './small-heap.ts';
 import process from 'node:process';
 import { AppError, systemCode } from './core/errors.ts';
 import { exitCodes } from './cli/exit-code.ts';

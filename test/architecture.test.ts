@@ -12,7 +12,7 @@ const layers = [
   ['worker', 'status'],
   ['app'],
   ['cli'],
-  ['node-version'],
+  ['node-version', 'small-heap'],
   ['main'],
 ];
 

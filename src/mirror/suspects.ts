@@ -109,6 +109,14 @@ export function listHeldPlans(db: Database): HeldPlan[] {
     .all();
 }
 
+/** How many rows of each dataset are suspects. */
+export function countSuspects(db: Database): Record<AbsenceDataset, number> {
+  const count = db
+    .prepare<[string], number>(/*sql*/ `SELECT count(*) FROM suspects WHERE dataset = ?`)
+    .pluck();
+  return { persons: count.get('persons') ?? 0, recordings: count.get('recordings') ?? 0 };
+}
+
 /** Lets the rows of a held plan go on. Returns whether there is such a plan. */
 export function approvePlan(db: Database, plan: string, at: string): boolean {
   const approve = db.prepare(/*sql*/ `UPDATE deletion_plans SET approved_at = coalesce(approved_at, ?)

@@ -4,6 +4,7 @@ import { newestPasses } from '../mirror/passes.ts';
 import { countQuarantine } from '../mirror/quarantine.ts';
 import { countRows, type RowCounts } from '../mirror/row-counts.ts';
 import { listRuns } from '../mirror/runs.ts';
+import { countSuspects, listHeldPlans, type AbsenceDataset, type HeldPlan } from '../mirror/suspects.ts';
 import { readCurrent, readManifest } from '../snapshot/manifest.ts';
 import { reportPass, type PassReport } from '../sync/pass-report.ts';
 
@@ -35,6 +36,10 @@ export type StatusReport = {
   rows: RowCounts;
   quarantine: Record<string, number>;
   passes: PassReport[];
+  /** Rows that a complete pass did not see, and that the service is still to be asked for. */
+  suspects: Record<AbsenceDataset, number>;
+  /** Deletions that wait for a person. */
+  held: HeldPlan[];
   snapshots: SnapshotReport[];
   runs: RunReport[];
   lease: LeaseHolder | null;
@@ -49,6 +54,8 @@ export function gatherStatus(db: Database, dataDir: string): StatusReport {
     rows: countRows(db),
     quarantine: countQuarantine(db),
     passes: newestPasses(db).map(reportPass),
+    suspects: countSuspects(db),
+    held: listHeldPlans(db),
     snapshots: Object.entries(readCurrent(dataDir).snapshots).map(
       ([dataset, { snapshot_id: snapshotId }]) => {
         const { created_at: createdAt, rows, files, pass } = readManifest(dataDir, dataset, snapshotId);

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { gatherStatus, type StatusReport } from '../../status/report.ts';
+import { heldText } from '../absence-text.ts';
 import { runCommand } from '../command.ts';
 import type { CommandContext } from '../context.ts';
 import { formatBytes, formatCount, formatTime } from '../format.ts';
@@ -20,7 +21,8 @@ export function addStatusCommand(program: Command, context: CommandContext): voi
     );
 }
 
-function statusText({ dataDir, rows, passes, snapshots, runs, lease }: StatusReport): string {
+function statusText({ dataDir, rows, suspects, held, passes, snapshots, runs, lease }: StatusReport): string {
+  const awaited = Object.entries(suspects).filter(([, count]) => count > 0);
   const sections = [
     `mirror in ${dataDir}\n`,
     formatTable(
@@ -28,6 +30,12 @@ function statusText({ dataDir, rows, passes, snapshots, runs, lease }: StatusRep
       Object.entries(rows).map(([table, count]) => [table, formatCount(count)]),
     ),
     passes.length === 0 ? 'no pass yet: run `analytics-mirror sync`\n' : passTable(passes),
+    ...(awaited.length === 0
+      ? []
+      : [
+          `no longer listed, to be asked for: ${awaited.map(([dataset, count]) => `${formatCount(count)} ${dataset}`).join(', ')}\n`,
+        ]),
+    ...held.map(heldText),
     snapshots.length === 0 ? 'no snapshot yet: run `analytics-mirror export`\n' : snapshotText(snapshots),
     runText(runs),
     ...(lease
