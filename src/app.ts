@@ -4,10 +4,11 @@ import { memoryRequestTimes, type RequestTimes } from './client/request-times.ts
 import { createService, type Service } from './client/service.ts';
 import { openTransport } from './client/transport.ts';
 import { loadSettings, type Environment, type SettingsFlags } from './config/load-settings.ts';
-import type { Settings } from './config/settings.ts';
+import { isLoopback, type Settings } from './config/settings.ts';
 import { systemClock, type Clock } from './core/clock.ts';
 import { AppError } from './core/errors.ts';
 import { createLogger, type Logger } from './log/logger.ts';
+import type { MirroredProject } from './mirror/mirrored-project.ts';
 import { databasePath, openDatabase, openDatabaseReadOnly, type Database } from './mirror/database.ts';
 import { openRequestTimes } from './mirror/request-times.ts';
 
@@ -23,6 +24,8 @@ export type App = {
   databaseReadOnly: () => Database;
   /** The service's API. Throws `usage` when the address, the project or the key is not configured. */
   service: () => Service;
+  /** The project that is mirrored. Throws as `service` does. */
+  project: () => MirroredProject;
   /** What the service's calls may cost, and what is left of it. */
   budget: Budget;
   close: () => Promise<void>;
@@ -69,8 +72,8 @@ export function createApp({ environment, isTerminal }: AppSurroundings, flags: S
     databaseReadOnly: () => opened(openDatabaseReadOnly(settings.dataDir)),
     service: () => {
       if (service) return service;
-      const { baseUrl, projectId, key } = requireService(settings, apiKey);
-      const transport = openTransport(baseUrl, key, settings.budget.concurrency, settings.service);
+      const { origin, projectId, key } = requireService(settings, apiKey);
+      const transport = openTransport(origin, key, settings.budget.concurrency, settings.service);
       closers.push(() => transport.close());
       service = createService({
         transport,
@@ -90,16 +93,19 @@ export function createApp({ environment, isTerminal }: AppSurroundings, flags: S
       });
       return service;
     },
+    project: () => {
+      const { origin, projectId } = requireService(settings, apiKey);
+      const { protocol, hostname } = new URL(origin);
+      // A service on this machine is often started anew on whatever port is free.
+      return { origin: isLoopback(hostname) ? `${protocol}//${hostname}` : origin, projectId };
+    },
     close: async () => {
       for (const close of closers.toReversed()) await close();
     },
   };
 }
 
-function requireService(
-  settings: Settings,
-  apiKey: string | null,
-): { baseUrl: string; projectId: string; key: string } {
+function requireService(settings: Settings, apiKey: string | null): MirroredProject & { key: string } {
   const { baseUrl, projectId } = settings.service;
   const missing = [
     ...(baseUrl === null ? ['the address of the service (service.baseUrl, MIRROR_BASE_URL)'] : []),
@@ -111,5 +117,5 @@ function requireService(
       code: 'usage',
       hint: 'set what is missing; `analytics-mirror sandbox` serves a project to try things on',
     });
-  return { baseUrl: new URL(baseUrl).origin, projectId, key: apiKey };
+  return { origin: new URL(baseUrl).origin, projectId, key: apiKey };
 }

@@ -19,8 +19,6 @@ export function exitCodeOf(error: unknown): number {
       return exitCodes.usage;
     case 'refused':
       return exitCodes.refused;
-    case 'held':
-      return exitCodes.incomplete;
     case 'busy':
       return exitCodes.busy;
     case 'interrupted':

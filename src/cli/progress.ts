@@ -1,3 +1,4 @@
+import type { OnProgress } from '../worker/job-parts.ts';
 import type { CommandContext } from './context.ts';
 import { formatCount, formatDuration } from './format.ts';
 
@@ -9,9 +10,6 @@ export type ProgressState = {
   elapsedMs: number;
   requestsLeft: number | null;
 };
-
-/** Hears how many rows of how many a part of the work has taken. */
-export type OnProgress = (part: string, done: number, total: number | null) => void;
 
 const redrawMs = 100;
 const barWidth = 24;
@@ -31,24 +29,26 @@ export function progressLine({ label, done, total, elapsedMs, requestsLeft }: Pr
 }
 
 /**
- * Shows on standard error how far work has come while it runs; where that is no terminal, nothing is written.
- * `requestsLeft` tells how many requests a part of the work may make at once, null where nothing limits it.
+ * Shows on standard error how far a job has come, part by part, while it runs; where that is no terminal, nothing is written.
+ * `requestsLeft` tells how many requests a part of it may make at once, null where nothing limits it.
  */
-export async function reportProgress<T>(
+export async function reportProgress<T, Part extends string>(
   context: CommandContext,
-  work: (onProgress: OnProgress) => Promise<T>,
-  requestsLeft: (part: string) => number | null = () => null,
+  job: string,
+  work: (onProgress: OnProgress<Part>) => Promise<T>,
+  requestsLeft: (part: Part) => number | null = () => null,
 ): Promise<T> {
   if (!context.isTerminal) return work(() => undefined);
-  let current = { label: '', startedAt: 0 };
+  let current: { part: Part | null; startedAt: number } = { part: null, startedAt: 0 };
   let drawnAt = 0;
-  const draw: OnProgress = (label, done, total) => {
+  const draw: OnProgress<Part> = (part, done, total) => {
     const now = performance.now();
-    if (label !== current.label) current = { label, startedAt: now };
+    if (part !== current.part) current = { part, startedAt: now };
     else if (now - drawnAt < redrawMs) return;
     drawnAt = now;
     const elapsedMs = now - current.startedAt;
-    const line = progressLine({ label, done, total, elapsedMs, requestsLeft: requestsLeft(label) });
+    const label = `${job} ${part}`;
+    const line = progressLine({ label, done, total, elapsedMs, requestsLeft: requestsLeft(part) });
     context.stderr.write(`\r\u001B[2K${line.slice(0, context.terminalColumns - 1)}`);
   };
   try {

@@ -1,4 +1,5 @@
 import stringWidth from 'string-width';
+import { printable } from '../core/printable.ts';
 
 /** A column of a printed table: its heading, and the side that its cells are aligned to. */
 export type TableColumn = { heading: string; align?: 'left' | 'right' };
@@ -25,8 +26,4 @@ export function formatTable(columns: readonly TableColumn[], rows: readonly (rea
     )
     .map((line) => `${line}\n`)
     .join('');
-}
-
-function printable(cell: string): string {
-  return cell.replaceAll(/\p{Cc}/gu, ' ');
 }

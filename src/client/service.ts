@@ -26,7 +26,7 @@ export type Reply = { status: number; body: unknown; date: string | undefined };
 
 /** The service's API: every endpoint of the contract, under the budget, tried again where that can help. */
 export type Service = {
-  /** Rejects with an `AppError`: `refused`, `rejected`, `service` or `unreachable`. */
+  /** Rejects with an `AppError`: `usage`, `refused`, `rejected`, `service`, `oversize` or `unreachable`. */
   call<N extends EndpointName>(name: N, args?: CallArguments<N>): Promise<Reply>;
   /** Requests sent so far, repeated ones included. */
   requestCount(): number;

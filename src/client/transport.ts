@@ -34,7 +34,7 @@ export type TransportResponse = {
 
 /** Sends requests to one origin with one key. The key goes nowhere else: redirects are not followed. */
 export type Transport = {
-  /** Rejects with a retryable `unreachable` error when there is no whole answer, `service` when it is too large. */
+  /** Rejects with a retryable `unreachable` error when there is no whole answer, `oversize` when it is too large. */
   send(request: TransportRequest): Promise<TransportResponse>;
   close(): Promise<void>;
 };
@@ -121,7 +121,10 @@ function decompressed(body: Readable, encoding: string | undefined): Readable {
   if (!isKnownEncoding(encoding)) {
     // A body that nobody reads would keep its connection.
     body.on('error', () => undefined).destroy();
-    throw new AppError('the service compresses in a way that was not asked for', { code: 'service' });
+    throw new AppError('the service compresses in a way that was not asked for', {
+      code: 'service',
+      hint: 'a proxy may stand before the service; check service.baseUrl',
+    });
   }
   // An error reaches whoever reads the last stream; the callback only keeps it from being unhandled.
   return pipeline(body, decompressors[encoding](), () => undefined);

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { YAMLParseError, parse, stringify } from 'yaml';
 import type { z } from 'zod';
 import { AppError, systemCode } from '../core/errors.ts';
+import { isJsonObject, type JsonObject } from '../core/exact-json.ts';
 import { Settings } from './settings.ts';
 
 /** The process environment, as this program reads it. */
@@ -15,8 +16,6 @@ export type SettingsFlags = {
 
 /** The settings, and the API key apart from them so that printing settings cannot print it. */
 export type LoadedSettings = { settings: Settings; apiKey: string | null };
-
-type Tree = { [name: string]: unknown };
 
 const settingVariables: Readonly<Record<string, string>> = {
   MIRROR_BASE_URL: 'service.baseUrl',
@@ -98,7 +97,7 @@ function readApiKey(environment: Environment, problems: string[]): string | null
   return key === '' ? null : key;
 }
 
-function readYaml(path: string | URL): Tree {
+function readYaml(path: string | URL): JsonObject {
   const text = readFile(path, 'the configuration file');
   let tree: unknown;
   try {
@@ -113,7 +112,7 @@ function readYaml(path: string | URL): Tree {
       hint: 'check the indentation, the quotes and the brackets there',
     });
   }
-  if (!isTree(tree))
+  if (!isJsonObject(tree))
     throw new AppError(`the configuration file ${String(path)} must be a map of settings`, {
       code: 'usage',
       hint: 'write it like config/default.yaml, which explains every setting',
@@ -134,21 +133,21 @@ function readFile(path: string | URL, what: string): string {
 }
 
 /** Maps are merged, everything else is replaced. `service.recordings.query` and the like are maps too. */
-function merge(target: Tree, source: Tree): void {
+function merge(target: JsonObject, source: JsonObject): void {
   for (const [name, value] of Object.entries(source)) {
     const existing = ownValue(target, name);
-    if (isTree(existing) && isTree(value)) merge(existing, value);
+    if (isJsonObject(existing) && isJsonObject(value)) merge(existing, value);
     else define(target, name, value);
   }
 }
 
-function assign(tree: Tree, path: string, value: unknown): void {
+function assign(tree: JsonObject, path: string, value: unknown): void {
   const names = path.split('.');
   const last = names.pop() ?? path;
   let node = tree;
   for (const name of names) {
     const child = ownValue(node, name);
-    const branch = isTree(child) ? child : {};
+    const branch = isJsonObject(child) ? child : {};
     define(node, name, branch);
     node = branch;
   }
@@ -156,17 +155,13 @@ function assign(tree: Tree, path: string, value: unknown): void {
 }
 
 /** An own property only: what `__proto__` inherits is the prototype of every object. */
-function ownValue(tree: Tree, name: string): unknown {
+function ownValue(tree: JsonObject, name: string): unknown {
   return Object.hasOwn(tree, name) ? tree[name] : undefined;
 }
 
 /** Sets an own property, whatever its name: a file may say `__proto__`. */
-function define(tree: Tree, name: string, value: unknown): void {
+function define(tree: JsonObject, name: string, value: unknown): void {
   Object.defineProperty(tree, name, { value, writable: true, enumerable: true, configurable: true });
-}
-
-function isTree(value: unknown): value is Tree {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function deepFreeze<T extends object>(value: T): T {

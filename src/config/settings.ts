@@ -1,7 +1,9 @@
 import { z } from 'zod';
 
-const isLoopback = (host: string): boolean =>
-  host === 'localhost' || host === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(host);
+/** Whether a URL's host name is this machine's own. */
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(host);
+}
 
 const baseUrl = z.string().superRefine((value, context) => {
   const refuse = (message: string): void => context.addIssue({ code: 'custom', message });
@@ -37,6 +39,7 @@ export const Settings = z.strictObject({
   dataDir: z.string().min(1),
   service: z.strictObject({
     baseUrl: baseUrl.nullable(),
+    movedFrom: baseUrl.nullable(),
     projectId: z
       .union([
         z.string().regex(/^[\w-]+$/, 'is a number or a name, without slashes'),

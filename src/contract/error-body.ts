@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { printable } from '../core/printable.ts';
 
 /** The body of a refusal, as live services write it; the document shows none. */
 export const ErrorBody = z.object({
@@ -20,15 +21,17 @@ export const refusals = {
   throttled: { status: 429, type: 'throttled_error', code: 'throttled' },
 } as const;
 
+const wordsMax = 300;
+
 /**
- * The service's own words in a refusal's body, whichever of its shapes it has; undefined when it has none.
- * May hold what the caller sent: shown to the caller, never logged.
+ * The service's own words in a refusal's body, whichever of its shapes it has, on one line and cut to 300 characters;
+ * undefined when it has none. May hold what the caller sent: shown to the caller, never logged.
  */
 export function refusalDetail(body: unknown): string | undefined {
   if (typeof body !== 'object' || body === null) return undefined;
   for (const key of ['detail', 'error', 'message']) {
     const words: unknown = Reflect.get(body, key);
-    if (typeof words === 'string' && words !== '') return words.slice(0, 300);
+    if (typeof words === 'string' && words !== '') return printable(words.slice(0, wordsMax)).toWellFormed();
   }
   return undefined;
 }

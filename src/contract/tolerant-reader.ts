@@ -6,8 +6,11 @@ import { fieldKind, type FieldKind } from './resources.ts';
 /** A value as SQLite keeps it: JSON and lists as JSON text, booleans as 0 and 1, times as UTC text. */
 export type ColumnValue = string | number | bigint | null;
 
-/** A row that could be read: its known fields as column values, and everything else as JSON text. */
-type ReadRow = { ok: true; columns: Record<string, ColumnValue>; extra: string | null };
+/** A row as the mirror's tables hold it, by column name. */
+export type Columns = Record<string, ColumnValue>;
+
+/** A row that could be read: its known fields as column values, and in `extra` everything else as JSON text. */
+type ReadRow = { ok: true; columns: Columns };
 /** A row that could not be read: why (no personal data), and its key where that much was readable. */
 type UnreadableRow = { ok: false; key: string | null; reason: string };
 
@@ -32,9 +35,10 @@ export function tolerantReader(resource: z.ZodObject, keyField: string): RowRead
   return (row) => {
     const parsed = tolerant.safeParse(row);
     if (!parsed.success) return { ok: false, key: keyOf(row), reason: reasonOf(parsed.error) };
-    const columns: Record<string, ColumnValue> = {};
+    const columns: Columns = {};
     for (const { name, kind } of fields) columns[name] = columnValue(kind, parsed.data[name]);
-    return { ok: true, columns, extra: unknownFields(row as object, known) };
+    columns['extra'] = unknownFields(row as object, known);
+    return { ok: true, columns };
   };
 }
 
@@ -87,6 +91,17 @@ function columnValue(kind: FieldKind, value: unknown): ColumnValue {
   if (kind === 'boolean') return value === true ? 1 : 0;
   if (kind === 'json' || kind === 'text_list') return JSON.stringify(value);
   return value as ColumnValue;
+}
+
+/** The strings of a list's column; undefined where the value is not the JSON text of a list of strings. */
+export function textListOf(value: ColumnValue | undefined): string[] | undefined {
+  if (typeof value !== 'string') return undefined;
+  try {
+    const items: unknown = JSON.parse(value);
+    return Array.isArray(items) && items.every((item) => typeof item === 'string') ? items : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 // Of the row as it was sent: zod drops a field named `__proto__`, and an assignment would set the prototype.

@@ -3,13 +3,12 @@
  *
  * - `usage`: the command line or the configuration is wrong.
  * - `refused`: the service refuses the key, the scope or the project.
- * - `service`: the service answered with something that is not an answer (a 5xx, HTML, a body too large).
+ * - `service`: the service answered with something that is not an answer (a 5xx, a redirect, HTML).
  * - `oversize`: the service's answer is larger than allowed.
  * - `unreachable`: no answer at all.
  * - `rejected`: the service refused this one request (400, 404, 405, 409).
  * - `storage`: disk, file or database.
  * - `busy`: another run holds the data folder.
- * - `held`: something waits for a person, or could not be proved complete.
  * - `interrupted`: a signal ended the work.
  */
 export type ErrorCode =
@@ -21,7 +20,6 @@ export type ErrorCode =
   | 'rejected'
   | 'storage'
   | 'busy'
-  | 'held'
   | 'interrupted';
 
 /** Everything about an error but its message. `hint` says in one sentence what the reader should do. */

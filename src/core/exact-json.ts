@@ -1,3 +1,6 @@
+/** A JSON object's keys and values. */
+export type JsonObject = { [key: string]: unknown };
+
 /** A number that the text holds with more digits than a double can, kept as its digits. */
 export type RawNumber = { readonly rawJSON: string };
 
@@ -39,6 +42,11 @@ export function stringifyExactJson(value: unknown, indent?: number): string {
 /** Whether a value is a number kept as digits. */
 export function isRawNumber(value: unknown): value is RawNumber {
   return json.isRawJSON(value);
+}
+
+/** Whether a parsed JSON value is an object: no list, no null, and no number that was kept as its digits. */
+export function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !isRawNumber(value);
 }
 
 /** Whether the double writes the same decimal as the source: `1.50` and `1.5` do, `9007199254740993` does not. */

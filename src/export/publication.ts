@@ -1,6 +1,6 @@
 import type { ColumnValue } from '../contract/tolerant-reader.ts';
 import { AppError } from '../core/errors.ts';
-import { parseExactJson } from '../core/exact-json.ts';
+import { isJsonObject, parseExactJson, type JsonObject } from '../core/exact-json.ts';
 import {
   type Column,
   type Dataset,
@@ -20,8 +20,6 @@ export type PublicationSettings = {
 
 /** A dataset as it is published: its shape, and what a mirror row becomes. */
 export type Publication = { shape: DatasetShape; publish: (row: Row) => Row };
-
-type JsonObject = Record<string, unknown>;
 
 const promotedMax = 200;
 
@@ -114,7 +112,5 @@ function parseObject(text: ColumnValue | undefined): JsonObject | undefined {
 }
 
 function objectOf(value: unknown): JsonObject | undefined {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as JsonObject)
-    : undefined;
+  return isJsonObject(value) ? value : undefined;
 }

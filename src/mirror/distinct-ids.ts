@@ -1,4 +1,5 @@
 import type { Database } from 'better-sqlite3';
+import { textListOf } from '../contract/tolerant-reader.ts';
 
 /**
  * Prepares what keeps the look-up from distinct id to person true. The person shown last holds the distinct id: a
@@ -20,7 +21,7 @@ export function prepareOwnDistinctIds(
   const ownerOf = db
     .prepare<[string], number>(/*sql*/ `SELECT person_row_key FROM distinct_id_owners WHERE distinct_id = ?`)
     .pluck();
-  const list = db.prepare<[number], { uuid: string; distinct_ids: string }>(
+  const list = db.prepare<[number], { uuid: string; distinct_ids: string | null }>(
     /*sql*/ `SELECT uuid, distinct_ids FROM persons WHERE row_key = ?`,
   );
   const relist = db.prepare<[string, string, number]>(
@@ -50,7 +51,7 @@ export function prepareOwnDistinctIds(
       noteLost.run(owner, distinctId);
       const loser = list.get(owner);
       if (!loser) continue;
-      const kept = (JSON.parse(loser.distinct_ids) as string[]).filter((held) => held !== distinctId);
+      const kept = (textListOf(loser.distinct_ids) ?? []).filter((held) => held !== distinctId);
       relist.run(JSON.stringify(kept), at, owner);
       robbed.push(loser.uuid);
     }

@@ -4,27 +4,33 @@ import { z } from 'zod';
 /** The lists that are walked. */
 export const passDatasets = ['persons', 'recordings', 'playlists'] as const;
 export type PassDataset = (typeof passDatasets)[number];
-export type PassMode = 'full' | 'head';
+
+/** `full` walks to the end of the list, `head` only as far as something is new. */
+export const passModes = ['full', 'head'] as const;
+export type PassMode = (typeof passModes)[number];
 
 /** Why a pass could not prove itself complete. */
-export type IncompleteReason =
-  | 'head'
-  | 'seam_not_joined'
-  | 'order_unstable'
-  | 'windows_limit'
-  | 'superseded'
-  | 'not_found';
+const incompleteReasons = [
+  'head',
+  'seam_not_joined',
+  'order_unstable',
+  'windows_limit',
+  'superseded',
+  'not_found',
+] as const;
+export type IncompleteReason = (typeof incompleteReasons)[number];
 
 /** The evidence that a pass gathers while it walks, so far. */
-export type PassEvidence = {
-  windows: number;
-  seams: number;
-  stepBacks: number;
-  restarts: number;
-  rounds: number;
-  countReported: number | null;
-  isOrdered: boolean;
-};
+export const PassEvidence = z.strictObject({
+  windows: z.int(),
+  seams: z.int(),
+  stepBacks: z.int(),
+  restarts: z.int(),
+  rounds: z.int(),
+  countReported: z.int().nullable(),
+  isOrdered: z.boolean(),
+});
+export type PassEvidence = z.infer<typeof PassEvidence>;
 
 /** What a pass knows before its first page. */
 export const noEvidence: PassEvidence = {
@@ -45,10 +51,10 @@ const flag = z.union([z.literal(0), z.literal(1)]).transform((value) => value ==
 const PassRow = z.object({
   id: z.int(),
   dataset: z.enum(passDatasets),
-  mode: z.enum(['full', 'head']),
+  mode: z.enum(passModes),
   plan: z.string(),
   verdict: z.enum(['complete', 'incomplete']).nullable(),
-  reason: z.string().nullable(),
+  reason: z.enum(incompleteReasons).nullable(),
   started_at: z.string(),
   finished_at: z.string().nullable(),
   windows: z.int(),
@@ -121,7 +127,7 @@ export function lastJudgedPass(db: Database, dataset: PassDataset): Pass | undef
 export function prepareSavePass(
   db: Database,
   passId: number,
-): (evidence: PassEvidence, counts: PageCounts, cursor: string) => void {
+): (evidence: PassEvidence, counts: PageCounts, cursor: string | null) => void {
   const save =
     db.prepare(/*sql*/ `UPDATE passes SET windows = @windows, seams = @seams, step_backs = @stepBacks, restarts = @restarts, rounds = @rounds,
         count_reported = @countReported, is_ordered = @isOrdered, cursor = @cursor,

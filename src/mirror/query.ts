@@ -1,12 +1,12 @@
 import type { Database } from 'better-sqlite3';
-import { AppError } from '../core/errors.ts';
+import { AppError, systemCode } from '../core/errors.ts';
 
 /** The answer to a query: column names, and rows in their order. Integers beyond 2^53 are bigint. */
 export type QueryResult = { columns: string[]; rows: unknown[][]; isCut: boolean };
 
 /**
  * Runs one reading statement over a read-only connection, and returns at most `rowsMax` rows. Throws a `usage`
- * error, in SQLite's words, when the statement is wrong or would write.
+ * error, in SQLite's words, when the statement is wrong or would write; SQLite's own when the file cannot be read.
  */
 export function queryMirror(db: Database, sql: string, rowsMax: number): QueryResult {
   try {
@@ -27,7 +27,8 @@ export function queryMirror(db: Database, sql: string, rowsMax: number): QueryRe
     }
     return { columns: statement.columns().map(({ name }) => name), rows, isCut };
   } catch (error) {
-    if (error instanceof AppError) throw error;
+    const code = systemCode(error) ?? '';
+    if (error instanceof AppError || /^SQLITE_(CORRUPT|NOTADB|IOERR|BUSY)/.test(code)) throw error;
     const words = error instanceof Error ? error.message : 'unknown error';
     throw new AppError(`the query failed: ${words}`, {
       code: 'usage',

@@ -1,45 +1,49 @@
 import type { Database } from 'better-sqlite3';
+import { rowTables } from './row-table.ts';
 import type { AbsenceDataset } from './suspects.ts';
 
 /** Why a row left: the service deleted it, merged it into another, or kept it no longer than it promises. */
 export type DeletionReason = 'deleted' | 'merged' | 'expired';
 
-/** Takes a row and all that hangs on it out of the mirror, and says so in the feeds. One transaction. */
-export function removeRow(
+/**
+ * Prepares what takes a row and all that hangs on it out of the mirror, and says so in the feeds. Call it inside a
+ * transaction.
+ */
+export function prepareRemoveRow(
   db: Database,
   dataset: AbsenceDataset,
-  rowKey: number,
-  reason: DeletionReason,
-  at: string,
-): void {
-  const keyColumn = dataset === 'persons' ? 'uuid' : 'id';
-  db.transaction(() => {
-    const key = db
-      .prepare<[number], string>(/*sql*/ `DELETE FROM ${dataset} WHERE row_key = ? RETURNING ${keyColumn}`)
-      .pluck()
-      .get(rowKey);
-    db.prepare(/*sql*/ `DELETE FROM ${dataset}_seen WHERE row_key = ?`).run(rowKey);
-    db.prepare(/*sql*/ `DELETE FROM suspects WHERE dataset = ? AND row_key = ?`).run(dataset, rowKey);
-    if (dataset === 'persons') {
-      db.prepare(/*sql*/ `DELETE FROM distinct_id_owners WHERE person_row_key = ?`).run(rowKey);
-      db.prepare(/*sql*/ `DELETE FROM distinct_ids_lost WHERE person_row_key = ?`).run(rowKey);
-    }
+): (rowKey: number, reason: DeletionReason, at: string) => void {
+  const remove = db
+    .prepare<[number], string>(
+      /*sql*/ `DELETE FROM ${dataset} WHERE row_key = ? RETURNING ${rowTables[dataset].keyColumn}`,
+    )
+    .pluck();
+  const dependents = [
+    /*sql*/ `DELETE FROM ${dataset}_seen WHERE row_key = ?`,
+    /*sql*/ `DELETE FROM suspects WHERE dataset = '${dataset}' AND row_key = ?`,
+    ...(dataset === 'persons'
+      ? [
+          /*sql*/ `DELETE FROM distinct_id_owners WHERE person_row_key = ?`,
+          /*sql*/ `DELETE FROM distinct_ids_lost WHERE person_row_key = ?`,
+        ]
+      : []),
+  ].map((sql) => db.prepare<[number]>(sql));
+  const appendDeletion = db.prepare(
+    /*sql*/ `INSERT INTO deletions (dataset, key, reason, deleted_at) VALUES (@dataset, @key, @reason, @at)`,
+  );
+  const appendChange = db.prepare(
+    /*sql*/ `INSERT INTO changes (dataset, key, op, at) VALUES (@dataset, @key, 'delete', @at)`,
+  );
+  return (rowKey, reason, at) => {
+    const key = remove.get(rowKey);
+    for (const dependent of dependents) dependent.run(rowKey);
     if (key === undefined) return;
-    db.prepare(/*sql*/ `INSERT INTO deletions (dataset, key, reason, deleted_at) VALUES (?, ?, ?, ?)`).run(
-      dataset,
-      key,
-      reason,
-      at,
-    );
-    db.prepare(/*sql*/ `INSERT INTO changes (dataset, key, op, at) VALUES (?, ?, 'delete', ?)`).run(
-      dataset,
-      key,
-      at,
-    );
-  }).immediate();
+    appendDeletion.run({ dataset, key, reason, at });
+    appendChange.run({ dataset, key, at });
+  };
 }
 
-/** The recordings that began before a time: those that the service no longer keeps. */
+/** The surrogate keys of the recordings that began before a time. */
 export function listRecordingsBefore(db: Database, startTime: string): number[] {
   return db
     .prepare<[string], number>(/*sql*/ `SELECT row_key FROM recordings WHERE start_time < ?`)

@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import type { z } from 'zod';
-import { fieldKind } from '../contract/resources.ts';
-import type { ColumnValue } from '../contract/tolerant-reader.ts';
+import { fieldKind, Person, Playlist, Recording } from '../contract/resources.ts';
+import type { Columns, ColumnValue } from '../contract/tolerant-reader.ts';
 
 /** A table that mirrors one resource of the service. */
 export type RowTable = {
@@ -14,8 +14,15 @@ export type RowTable = {
 /** What became of a row, and its surrogate key. */
 type WrittenRow = { rowKey: number; change: 'added' | 'changed' | 'none' };
 
+/** The mirrored resources. */
+export const rowTables = {
+  persons: rowTable('persons', 'uuid', Person),
+  recordings: rowTable('recordings', 'id', Recording, ['person_uuid']),
+  playlists: rowTable('playlists', 'short_id', Playlist),
+} as const satisfies Record<RowTable['name'], RowTable>;
+
 /** Derives a table from a contract resource, with columns that the mirror adds. */
-export function rowTable(
+function rowTable(
   name: RowTable['name'],
   keyColumn: string,
   resource: z.ZodObject,
@@ -31,7 +38,7 @@ export function rowTable(
 }
 
 /** Writes one row. Call it inside a transaction. */
-export type WriteRow = (row: Readonly<Record<string, ColumnValue>>, passId: number, at: string) => WrittenRow;
+export type WriteRow = (row: Readonly<Columns>, passId: number, at: string) => WrittenRow;
 
 /**
  * Prepares what writes a row: a new row is added, a changed row replaced, and one equal in every column left untouched.

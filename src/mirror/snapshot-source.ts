@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3';
-import type { ColumnValue } from '../contract/tolerant-reader.ts';
-import { mirrored } from './write-rows.ts';
+import type { Columns } from '../contract/tolerant-reader.ts';
 import { lastJudgedPass, type PassDataset } from './passes.ts';
+import { rowTables } from './row-table.ts';
 
 /** The datasets that are published, and the list whose pass vouches for each. */
 const sources = {
@@ -21,7 +21,7 @@ export type SnapshotSource = {
   pass: { id: number; verdict: 'complete' | 'incomplete'; finished_at: string } | null;
   rowCount: number;
   /** Rows in the byte order of their key, integers as bigint, streamed: to be read once. */
-  rows: IterableIterator<Record<string, ColumnValue>>;
+  rows: IterableIterator<Columns>;
 };
 
 /**
@@ -38,7 +38,7 @@ export async function withSnapshotSource<T>(
   try {
     const pass = lastJudgedPass(db, list);
     const rowCount = db.prepare<[], number>(/*sql*/ `SELECT count(*) FROM (${sql})`).pluck().get() ?? 0;
-    const rows = db.prepare<[], Record<string, ColumnValue>>(sql).safeIntegers().iterate();
+    const rows = db.prepare<[], Columns>(sql).safeIntegers().iterate();
     try {
       return await use({
         pass:
@@ -57,7 +57,7 @@ export async function withSnapshotSource<T>(
 }
 
 function rowsByKey(dataset: 'persons' | 'recordings'): string {
-  const { table, keyColumn } = mirrored[dataset];
-  const names = table.columns.map(({ name }) => name).join(', ');
+  const { keyColumn, columns } = rowTables[dataset];
+  const names = columns.map(({ name }) => name).join(', ');
   return /*sql*/ `SELECT ${names}, changed_at FROM ${dataset} ORDER BY ${keyColumn}`;
 }

@@ -1,5 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import { z } from 'zod';
+import { textListOf } from '../contract/tolerant-reader.ts';
 
 /** The datasets whose absent rows are asked for. */
 export type AbsenceDataset = 'persons' | 'recordings';
@@ -13,11 +14,14 @@ const Suspect = z.object({
   isApproved: z.int().transform((value) => value === 1),
   key: z.string(),
   id: z.union([z.int(), z.string()]).nullable(),
-  distinctIds: z.string().nullable(),
+  distinctIds: z
+    .string()
+    .nullable()
+    .transform((text) => textListOf(text) ?? []),
   createdAt: z.string().nullable(),
 });
 
-/** A row that a complete pass did not see, and what is known of it. `distinctIds` is JSON text, lost ones included. */
+/** A row that a complete pass did not see, and what is known of it. `distinctIds` are those that it lost, too. */
 export type Suspect = z.infer<typeof Suspect>;
 
 /** How each dataset's rows are known to the service. */
@@ -50,15 +54,19 @@ export function nominateSuspects(db: Database, dataset: AbsenceDataset, passId: 
     .run({ dataset, passId, at }).changes;
 }
 
-/** Lets go of suspects that a pass has seen since they were nominated. Returns how many. */
-export function releaseSeenSuspects(db: Database, dataset: AbsenceDataset): number {
-  return db
-    .prepare(/*sql*/ `DELETE FROM suspects WHERE dataset = ? AND EXISTS
-        (SELECT 1 FROM ${dataset}_seen AS seen WHERE seen.row_key = suspects.row_key AND pass_id >= nominated_pass)`)
-    .run(dataset).changes;
+/** Whether a pass has seen a suspect since it was nominated. */
+function isSeenAgain(dataset: AbsenceDataset): string {
+  return /*sql*/ `EXISTS (SELECT 1 FROM ${dataset}_seen AS seen
+    WHERE seen.row_key = suspects.row_key AND seen.pass_id >= nominated_pass)`;
 }
 
-/** Every suspect of a dataset, in the order of their keys. */
+/** Lets go of suspects that a pass has seen since they were nominated. Returns how many. */
+export function releaseSeenSuspects(db: Database, dataset: AbsenceDataset): number {
+  return db.prepare(/*sql*/ `DELETE FROM suspects WHERE dataset = ? AND ${isSeenAgain(dataset)}`).run(dataset)
+    .changes;
+}
+
+/** Every suspect of a dataset that no pass has seen since, in the order of their keys. */
 export function listSuspects(db: Database, dataset: AbsenceDataset): Suspect[] {
   const { key, id, createdAt, distinctIds } = known[dataset];
   return db
@@ -66,7 +74,7 @@ export function listSuspects(db: Database, dataset: AbsenceDataset): Suspect[] {
           plan, approved_at IS NOT NULL AS isApproved, ${key} AS key, ${id} AS id, ${distinctIds} AS distinctIds,
           ${createdAt} AS createdAt
         FROM suspects JOIN ${dataset} USING (row_key) LEFT JOIN deletion_plans USING (plan)
-        WHERE suspects.dataset = ? ORDER BY ${key}`)
+        WHERE suspects.dataset = ? AND NOT ${isSeenAgain(dataset)} ORDER BY ${key}`)
     .all(dataset)
     .map((row) => Suspect.parse(row));
 }

@@ -1,30 +1,13 @@
 import type { Database } from 'better-sqlite3';
-import type { z } from 'zod';
-import { Person, Playlist, Recording } from '../contract/resources.ts';
-import type { ColumnValue } from '../contract/tolerant-reader.ts';
+import { textListOf, type Columns, type ColumnValue } from '../contract/tolerant-reader.ts';
 import { prepareOwnDistinctIds } from './distinct-ids.ts';
 import type { PageCounts, PassDataset } from './passes.ts';
 import { prepareQuarantine, type QuarantinedRow } from './quarantine.ts';
-import { prepareFindRowKey, prepareMarkSeen, prepareWriteRow, rowTable, type RowTable } from './row-table.ts';
-
-/** The mirrored resources and their keys. */
-export const mirrored = {
-  persons: { resource: Person, keyColumn: 'uuid', table: rowTable('persons', 'uuid', Person) },
-  recordings: {
-    resource: Recording,
-    keyColumn: 'id',
-    table: rowTable('recordings', 'id', Recording, ['person_uuid']),
-  },
-  playlists: {
-    resource: Playlist,
-    keyColumn: 'short_id',
-    table: rowTable('playlists', 'short_id', Playlist),
-  },
-} as const satisfies Record<PassDataset, { resource: z.ZodObject; keyColumn: string; table: RowTable }>;
+import { prepareFindRowKey, prepareMarkSeen, prepareWriteRow, rowTables } from './row-table.ts';
 
 /** Rows as the service showed them: those that were read, and those that could not be. */
 export type ShownRows = {
-  rows: readonly Readonly<Record<string, ColumnValue>>[];
+  rows: readonly Readonly<Columns>[];
   quarantined: readonly QuarantinedRow[];
   at: string;
 };
@@ -40,7 +23,7 @@ export type WriteRows = (shown: ShownRows, passId: number) => { outcome: PageOut
  * and which pass has seen them. Call it inside a transaction.
  */
 export function prepareWriteRows(db: Database, dataset: PassDataset): WriteRows {
-  const { table, keyColumn } = mirrored[dataset];
+  const table = rowTables[dataset];
   const writeRow = prepareWriteRow(db, table);
   const findRowKey = prepareFindRowKey(db, table);
   const markSeen = prepareMarkSeen(db, table);
@@ -59,13 +42,14 @@ export function prepareWriteRows(db: Database, dataset: PassDataset): WriteRows 
     };
     const present: number[] = [];
     for (const row of rows) {
-      const key = row[keyColumn] ?? null;
+      const key = row[table.keyColumn] ?? null;
       const { rowKey, change } = writeRow(row, passId, at);
       present.push(rowKey);
       if (change === 'none') outcome.unchangedRun += 1;
       else {
         appendChange.run(dataset, key, at);
-        const robbed = ownDistinctIds?.(rowKey, distinctIdsOf(row), change === 'added', at) ?? [];
+        const robbed =
+          ownDistinctIds?.(rowKey, textListOf(row['distinct_ids']) ?? [], change === 'added', at) ?? [];
         for (const uuid of robbed) appendChange.run(dataset, uuid, at);
         outcome[change] += 1;
         outcome.unchangedRun = 0;
@@ -80,9 +64,4 @@ export function prepareWriteRows(db: Database, dataset: PassDataset): WriteRows 
     }
     return { outcome, newRows: markSeen(present, passId) };
   };
-}
-
-function distinctIdsOf(row: Readonly<Record<string, ColumnValue>>): string[] {
-  const text = row['distinct_ids'];
-  return typeof text === 'string' ? (JSON.parse(text) as string[]) : [];
 }

@@ -10,7 +10,7 @@ import {
   listValue,
   timestampTZValue,
 } from '@duckdb/node-api';
-import type { ColumnValue } from '../contract/tolerant-reader.ts';
+import { textListOf, type ColumnValue } from '../contract/tolerant-reader.ts';
 import { isoToMicros } from '../core/time.ts';
 import type { ColumnType } from './columns.ts';
 
@@ -47,12 +47,6 @@ function timestampOf(value: NonNullable<ColumnValue>): DuckDBValue | undefined {
 
 // Parsed here and not by DuckDB, whose JSON refuses lone surrogates.
 function listOf(value: NonNullable<ColumnValue>): DuckDBValue | undefined {
-  try {
-    const items: unknown = typeof value === 'string' ? JSON.parse(value) : undefined;
-    return Array.isArray(items) && items.every((item) => typeof item === 'string')
-      ? listValue(items)
-      : undefined;
-  } catch {
-    return undefined;
-  }
+  const items = textListOf(value);
+  return items && listValue(items);
 }

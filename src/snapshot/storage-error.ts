@@ -7,7 +7,8 @@ import { AppError, systemCode } from '../core/errors.ts';
 export function storageError(operation: string, cause: unknown): AppError {
   const words = cause instanceof Error ? cause.message : '';
   const code = systemCode(cause);
-  const isFull = code === 'ENOSPC' || code === 'EDQUOT' || /no space left|quota exceeded/i.test(words);
+  // The words of ENOSPC and EDQUOT, which the system's errors and DuckDB's both carry.
+  const isFull = /no space left|quota exceeded/i.test(words);
   const reason = isFull
     ? 'the disk is full'
     : (code ?? /^[A-Z][A-Za-z ]+ Error/.exec(words)?.[0] ?? 'it failed');

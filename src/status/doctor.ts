@@ -64,23 +64,17 @@ async function examineService(
   signal: AbortSignal,
 ): Promise<Finding[]> {
   const first = { limit: 1, offset: 0 };
-  const findings = [
-    await attempt('service: persons', async () => {
-      await openService().call('persons.list', { query: first, signal });
-      return 'answers; the key may read persons (person:read)';
-    }),
-  ];
-  if (findings.some(({ state }) => state === 'failed')) return findings;
-  findings.push(
-    await attempt('service: recordings', async () => {
-      await openService().call('recordings.list', {
-        query: first,
-        extraQuery: settings.recordings.query,
-        signal,
-      });
-      return 'answers; the key may read recordings (session_recording:read)';
-    }),
-  );
+  const persons = await attempt('service: persons', async () => {
+    await openService().call('persons.list', { query: first, signal });
+    return 'answers; the key may read persons (person:read)';
+  });
+  if (persons.state === 'failed') return [persons];
+  const recordings = await attempt('service: recordings', async () => {
+    const { query: extraQuery } = settings.recordings;
+    await openService().call('recordings.list', { query: first, extraQuery, signal });
+    return 'answers; the key may read recordings (session_recording:read)';
+  });
+  const findings = [persons, recordings];
   for (const shortId of settings.playlists.shortIds) {
     findings.push(
       await attempt(`service: playlist ${shortId}`, async () => {

@@ -87,9 +87,8 @@ async function countList(
   dataset: 'persons' | 'recordings',
 ): Promise<Pick<PassForecast, 'rows' | 'rowsFrom' | 'requests'> & { dataset: PassDataset }> {
   const query = { limit: 1, offset: 0 };
-  const { body } = await (dataset === 'persons'
-    ? service.call('persons.list', { query, signal })
-    : service.call('recordings.list', { query, extraQuery: settings.recordings.query, signal }));
+  const extraQuery = dataset === 'recordings' ? settings.recordings.query : {};
+  const { body } = await service.call(`${dataset}.list`, { query, extraQuery, signal });
   const told = Counted.safeParse(body);
   const rows = told.success ? told.data.count : (mirrorRows?.[dataset] ?? null);
   const rowsFrom = told.success ? 'service' : rows === null ? null : 'mirror';

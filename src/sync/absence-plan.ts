@@ -25,8 +25,8 @@ export type AbsencePlan<T extends AbsentRow> = {
   ask: T[];
   /** These were confirmed too lately to be asked for again. */
   wait: T[];
-  /** These wait for a person, as one plan; null when nothing does. */
-  hold: { plan: string; rows: T[] } | null;
+  /** These wait for a person, as one plan, among all the rows of the dataset; null when nothing does. */
+  hold: { plan: string; rows: T[]; rowsTotal: number } | null;
 };
 
 /**
@@ -50,7 +50,7 @@ export function planAbsence<T extends AbsentRow>(
   return {
     ask: free.filter(isDue),
     wait: free.filter((row) => !isDue(row)),
-    hold: isTooMany ? { plan: planDigest(dataset, unapproved), rows: unapproved } : null,
+    hold: isTooMany ? { plan: planDigest(dataset, unapproved), rows: unapproved, rowsTotal } : null,
   };
 }
 

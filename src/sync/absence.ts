@@ -1,8 +1,9 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isoTime, type Clock } from '../core/clock.ts';
 import type { Service } from '../client/service.ts';
 import type { Settings } from '../config/settings.ts';
 import type { Database } from '../mirror/database.ts';
-import { listRecordingsBefore, removeRow } from '../mirror/remove-row.ts';
+import { listRecordingsBefore, prepareRemoveRow } from '../mirror/remove-row.ts';
 import { countRows } from '../mirror/row-counts.ts';
 import {
   acquitSuspect,
@@ -43,14 +44,16 @@ export type AbsenceResult = {
   held: HeldPlan[];
 };
 
+const rowsPerTransaction = 1000;
+
+/** The datasets whose absent rows are asked for, in the order in which they are. */
 export const absenceDatasets: readonly AbsenceDataset[] = ['persons', 'recordings'];
 
-/** What is to be done with a dataset's absent rows now. Changes nothing but to let go of rows that were seen again. */
+/** What is to be done with a dataset's absent rows now. Changes nothing. */
 export function planDatasetAbsence(
   { db, settings, clock }: Omit<AbsenceParts, 'service' | 'signal'>,
   dataset: AbsenceDataset,
 ): AbsencePlan<Suspect> {
-  releaseSeenSuspects(db, dataset);
   return planAbsence(
     dataset,
     listSuspects(db, dataset),
@@ -66,49 +69,55 @@ export function planDatasetAbsence(
  * (a refused key, a failing service) ends it with that error, and leaves every row where it was.
  */
 export async function reconcileAbsence(parts: AbsenceParts): Promise<AbsenceResult> {
-  const { db, settings, clock } = parts;
-  const result: AbsenceResult = {
-    asked: 0,
-    alive: 0,
-    deleted: 0,
-    merged: 0,
-    expired: 0,
-    waiting: 0,
-    held: [],
-  };
-  const { retentionDays } = settings.recordings;
-  if (retentionDays !== null) {
-    const oldest = isoTime(clock.now() - retentionDays * 86_400_000);
-    for (const rowKey of listRecordingsBefore(db, oldest)) {
-      removeRow(db, 'recordings', rowKey, 'expired', isoTime(clock.now()));
-      result.expired += 1;
-    }
-  }
+  const { db, service, settings, clock, signal } = parts;
+  const expired = await expireRecordings(parts);
+  const result: AbsenceResult = { asked: 0, alive: 0, deleted: 0, merged: 0, expired, waiting: 0, held: [] };
   for (const dataset of absenceDatasets) {
+    releaseSeenSuspects(db, dataset);
     const { ask, wait, hold } = planDatasetAbsence(parts, dataset);
     result.waiting += wait.length;
     if (hold) {
-      const rowKeys = hold.rows.map(({ rowKey }) => rowKey);
-      const rowsTotal = countRows(db)[dataset];
+      const { plan, rows, rowsTotal } = hold;
+      const held = { plan, dataset, rows: rows.length, rowsTotal, heldAt: isoTime(clock.now()) };
       holdSuspects(
         db,
-        { plan: hold.plan, dataset, rows: rowKeys.length, rowsTotal, heldAt: isoTime(clock.now()) },
-        rowKeys,
+        held,
+        rows.map(({ rowKey }) => rowKey),
       );
     }
     const apply = prepareApply(parts, dataset, result);
     const atOnce = settings.budget.concurrency;
     for (let first = 0; first < ask.length; first += atOnce) {
-      const some = ask.slice(first, first + atOnce);
-      const answers = await Promise.all(
-        some.map((suspect) => askForRow(parts.service, dataset, suspect, parts.signal)),
+      const answered = await Promise.all(
+        ask.slice(first, first + atOnce).map(async (suspect) => ({
+          suspect,
+          answer: await askForRow(service, dataset, suspect, signal),
+        })),
       );
-      if (answers.some(({ verdict }) => verdict === 'gone' || verdict === 'merged'))
-        await askForProject(parts.service, dataset, parts.signal);
-      some.forEach((suspect, index) => apply(suspect, answers[index] ?? { verdict: 'unknown' }));
+      if (answered.some(({ answer: { verdict } }) => verdict === 'gone' || verdict === 'merged'))
+        await askForProject(service, dataset, signal);
+      for (const { suspect, answer } of answered) apply(suspect, answer);
     }
   }
   return { ...result, held: listHeldPlans(db) };
+}
+
+/** Lets go of the recordings that the service keeps no longer, and returns how many. */
+async function expireRecordings({ db, settings, clock, signal }: AbsenceParts): Promise<number> {
+  const { retentionDays } = settings.recordings;
+  if (retentionDays === null) return 0;
+  const removeRow = prepareRemoveRow(db, 'recordings');
+  const rowKeys = listRecordingsBefore(db, isoTime(clock.now() - retentionDays * 86_400_000));
+  for (let first = 0; first < rowKeys.length; first += rowsPerTransaction) {
+    // Whoever stops the run is heard, and the lease is kept, between two transactions.
+    await nextTurn();
+    signal.throwIfAborted();
+    const at = isoTime(clock.now());
+    db.transaction(() => {
+      for (const rowKey of rowKeys.slice(first, first + rowsPerTransaction)) removeRow(rowKey, 'expired', at);
+    }).immediate();
+  }
+  return rowKeys.length;
 }
 
 /** What an answer changes in the mirror, each row in a transaction of its own. */
@@ -118,6 +127,7 @@ function prepareApply(
   result: AbsenceResult,
 ): (suspect: Suspect, answer: Answer) => void {
   const writeRows = prepareWriteRows(db, dataset);
+  const removeRow = prepareRemoveRow(db, dataset);
   return (suspect, answer) => {
     const at = isoTime(clock.now());
     result.asked += 1;
@@ -140,7 +150,7 @@ function prepareApply(
         return;
       }
       const reason = answer.verdict === 'merged' ? 'merged' : 'deleted';
-      removeRow(db, dataset, suspect.rowKey, reason, at);
+      removeRow(suspect.rowKey, reason, at);
       result[reason] += 1;
     }).immediate();
   };

@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { AppError } from '../core/errors.ts';
 import { isoToMicros } from '../core/time.ts';
-import type { ColumnValue, RowReader } from '../contract/tolerant-reader.ts';
+import type { Columns, RowReader } from '../contract/tolerant-reader.ts';
 import type { QuarantinedRow } from '../mirror/quarantine.ts';
-import type { PageView, Window } from './walk-plan.ts';
+import type { PageView } from './seam.ts';
+import type { Window } from './walk-state.ts';
 
 /** A list that can be walked: how its rows are read, and what they are known and sorted by. */
 export type WalkedList = {
@@ -11,13 +12,11 @@ export type WalkedList = {
   /** The column that a newest-first list is sorted by. */
   timeColumn: string;
   read: RowReader;
-  /** Columns that the mirror derives from a row as it was sent. */
-  derive?: (row: unknown) => Record<string, ColumnValue>;
 };
 
 /** A page, read: what enters the mirror, and what the walk is judged by. */
 export type Page = {
-  rows: Record<string, ColumnValue>[];
+  rows: Columns[];
   quarantined: QuarantinedRow[];
   view: PageView;
 };
@@ -28,19 +27,25 @@ const Envelope = z.object({
   has_next: z.boolean().nullish(),
   count: z.int().nullish(),
 });
+type Envelope = z.infer<typeof Envelope>;
+
+/** The envelope of a page. Throws `service` for an answer that is not a page of a list. */
+export function readEnvelope(body: unknown): Envelope {
+  const envelope = Envelope.safeParse(body);
+  if (envelope.success) return envelope.data;
+  throw new AppError('the service answered with something that is not a page of a list', {
+    code: 'service',
+    hint: 'check service.baseUrl and service.pathPrefix; nothing was taken from the answer',
+  });
+}
 
 /**
  * Reads the answer to a window. A row that cannot be read is quarantined and the page goes on; an answer that is not
  * a page is an error, never an empty list.
  */
 export function readPage(body: unknown, window: Window, list: WalkedList): Page {
-  const envelope = Envelope.safeParse(body);
-  if (!envelope.success)
-    throw new AppError('the service answered with something that is not a page of a list', {
-      code: 'service',
-      hint: 'check service.baseUrl and service.pathPrefix; nothing was taken from the answer',
-    });
-  const { results, count } = envelope.data;
+  const envelope = readEnvelope(body);
+  const { results, count } = envelope;
   const rows: Page['rows'] = [];
   const quarantined: QuarantinedRow[] = [];
   const keys: string[] = [];
@@ -48,26 +53,28 @@ export function readPage(body: unknown, window: Window, list: WalkedList): Page 
   for (const result of results) {
     const row = list.read(result);
     if (row.ok) {
-      const columns: Record<string, ColumnValue> = {
-        ...row.columns,
-        extra: row.extra,
-        ...list.derive?.(result),
-      };
-      rows.push(columns);
-      keys.push(String(columns[list.keyColumn]));
-      times.push(isoToMicros(String(columns[list.timeColumn])) ?? null);
+      rows.push(row.columns);
+      keys.push(String(row.columns[list.keyColumn]));
+      times.push(isoToMicros(String(row.columns[list.timeColumn])) ?? null);
     } else quarantined.push({ key: row.key, reason: row.reason, payload: JSON.stringify(result) });
   }
-  const nextOffset = offsetOf(envelope.data.next, window);
+  const nextOffset = offsetOf(envelope.next, window);
   return {
     rows,
     quarantined,
-    view: { keys, times, isLast: isLastPage(envelope.data, window), nextOffset, count: count ?? null },
+    view: {
+      keys,
+      times,
+      received: results.length,
+      isLast: isLastPage(envelope, window),
+      nextOffset,
+      count: count ?? null,
+    },
   };
 }
 
 /** The end is where the service says that nothing follows; a short or full page says nothing. */
-function isLastPage(envelope: z.infer<typeof Envelope>, { offset, limit }: Window): boolean {
+function isLastPage(envelope: Envelope, { offset, limit }: Window): boolean {
   if (typeof envelope.has_next === 'boolean') return !envelope.has_next;
   if (envelope.next !== undefined) return envelope.next === null;
   if (typeof envelope.count === 'number') return offset + limit >= envelope.count;

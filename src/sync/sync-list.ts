@@ -1,17 +1,23 @@
 import { isoTime, type Clock } from '../core/clock.ts';
-import { Person, Recording } from '../contract/resources.ts';
-import { tolerantReader } from '../contract/tolerant-reader.ts';
 import type { Service } from '../client/service.ts';
 import type { Settings } from '../config/settings.ts';
 import type { Database } from '../mirror/database.ts';
-import { preparePageCommit } from '../mirror/page.ts';
+import { preparePageCommit } from '../mirror/commit-page.ts';
 import { nominateSuspects } from '../mirror/suspects.ts';
-import { mirrored } from '../mirror/write-rows.ts';
-import { findUnfinishedPass, finishPass, startPass, type Pass, type PassMode } from '../mirror/passes.ts';
+import { rowTables } from '../mirror/row-table.ts';
+import {
+  findUnfinishedPass,
+  finishPass,
+  startPass,
+  type IncompleteReason,
+  type Pass,
+  type PassMode,
+} from '../mirror/passes.ts';
 import { readPage, type WalkedList } from './page.ts';
-import { personUuidOf } from './person-of-recording.ts';
-import { walk, type WalkProgress } from './walk.ts';
-import { beginWalk, type WalkPlan, type WalkState, type Window } from './walk-plan.ts';
+import { rowReaders } from './row-readers.ts';
+import { walk, type WalkParts } from './walk.ts';
+import { beginWalk, type WalkPlan } from './walk-plan.ts';
+import { parseWalkState, type WalkState, type Window } from './walk-state.ts';
 
 /** The lists of the service that are paged. */
 export type ListDataset = 'persons' | 'recordings';
@@ -20,28 +26,20 @@ export type ListDataset = 'persons' | 'recordings';
 export type SyncListParts = {
   dataset: ListDataset;
   mode: PassMode;
-  /** Whether an unfinished pass is taken up again, when it is young enough and was walked by the same plan. */
+  /** Whether an unfinished pass is taken up again, when it is young enough and was walked by the same plan and program. */
   resume: boolean;
   db: Database;
   service: Service;
   settings: Settings;
   clock: Clock;
   signal: AbortSignal;
-  onProgress: (progress: WalkProgress) => void;
+  onProgress: WalkParts['onProgress'];
 };
 
-const lists: Record<ListDataset, WalkedList> = {
-  persons: {
-    keyColumn: mirrored.persons.keyColumn,
-    timeColumn: 'created_at',
-    read: tolerantReader(Person, mirrored.persons.keyColumn),
-  },
-  recordings: {
-    keyColumn: mirrored.recordings.keyColumn,
-    timeColumn: 'start_time',
-    read: tolerantReader(Recording, mirrored.recordings.keyColumn),
-    derive: (row) => ({ person_uuid: personUuidOf(row) }),
-  },
+/** The columns that newest-first lists are sorted by. */
+const timeColumns: Readonly<Record<ListDataset, string>> = {
+  persons: 'created_at',
+  recordings: 'start_time',
 };
 
 /**
@@ -50,44 +48,51 @@ const lists: Record<ListDataset, WalkedList> = {
  */
 export async function syncList(parts: SyncListParts): Promise<Pass> {
   const { dataset, mode, db, service, settings, clock, signal, onProgress } = parts;
-  const list = lists[dataset];
+  const list: WalkedList = {
+    keyColumn: rowTables[dataset].keyColumn,
+    timeColumn: timeColumns[dataset],
+    read: rowReaders[dataset],
+  };
   const plan = planOf(settings, dataset);
   const query = dataset === 'recordings' ? settings.recordings.query : {};
   const { passId, state } = beginOrResume(parts, plan, JSON.stringify({ ...plan, query }));
   const commit = preparePageCommit(db, dataset, passId);
   const fetchPage = async (window: Window, abort: AbortSignal) => {
     const args = { query: window, extraQuery: query, priority: mode, signal: abort };
-    const reply = await (dataset === 'persons'
-      ? service.call('persons.list', args)
-      : service.call('recordings.list', args));
-    return readPage(reply.body, window, list);
+    const { body } = await service.call(`${dataset}.list`, args);
+    return readPage(body, window, list);
   };
+  const end = (why: IncompleteReason | null): Pass => {
+    const at = isoTime(clock.now());
+    const pass = finishPass(db, passId, why, at);
+    if (pass.verdict === 'complete') nominateSuspects(db, dataset, passId, at);
+    return pass;
+  };
+  let ended: Pass | undefined;
+  const commitPage = db.transaction(
+    (...[{ rows, quarantined }, judge]: Parameters<WalkParts['commitPage']>) => {
+      const { outcome, judged } = commit({ rows, quarantined, at: isoTime(clock.now()) }, (newRows) => {
+        const step = judge(newRows);
+        return { step, evidence: step.state.evidence, cursor: JSON.stringify(step.state) };
+      });
+      // With the last page: a pass that was killed between the two would walk beyond the end of its list.
+      if (judged.step.next === 'end') ended = end(judged.step.reason);
+      return { outcome, step: judged.step };
+    },
+  );
   const reason = await walk(
     {
       plan,
       inFlightMax: settings.budget.concurrency,
       fetchPage,
-      commitPage: ({ rows, quarantined }, judge) => {
-        const { outcome, judged } = commit({ rows, quarantined, at: isoTime(clock.now()) }, (newRows) => {
-          const step = judge(newRows);
-          return { step, evidence: step.state.evidence, cursor: JSON.stringify(step.state) };
-        });
-        return { outcome, step: judged.step };
-      },
+      commitPage: (page, judge) => commitPage.immediate(page, judge),
       unchangedRowsMax: mode === 'head' ? settings.sync.headUnchangedRows : null,
       onProgress,
       signal,
     },
     state,
   );
-  const at = isoTime(clock.now());
-  return db
-    .transaction(() => {
-      const pass = finishPass(db, passId, reason, at);
-      if (pass.verdict === 'complete') nominateSuspects(db, dataset, passId, at);
-      return pass;
-    })
-    .immediate();
+  return ended ?? end(reason);
 }
 
 function planOf(settings: Settings, dataset: ListDataset): WalkPlan {
@@ -104,8 +109,8 @@ function beginOrResume(
   const unfinished = resume ? findUnfinishedPass(db, dataset, mode) : undefined;
   const oldestMs = clock.now() - settings.sync.resumeHoursMax * 3_600_000;
   if (unfinished?.plan === planText && Date.parse(unfinished.started_at) >= oldestMs) {
-    const state = unfinished.cursor === null ? beginWalk(plan) : (JSON.parse(unfinished.cursor) as WalkState);
-    return { passId: unfinished.id, state };
+    const state = unfinished.cursor === null ? beginWalk(plan) : parseWalkState(unfinished.cursor);
+    if (state) return { passId: unfinished.id, state };
   }
   return {
     passId: startPass(db, { dataset, mode, plan: planText, at: isoTime(clock.now()) }),

@@ -1,7 +1,6 @@
 import { noEvidence, type IncompleteReason, type PassEvidence } from '../mirror/passes.ts';
-
-/** What is asked of a list at once. */
-export type Window = { offset: number; limit: number };
+import { beginsAbove, hasSwappedTies, isNewestFirst, joins, type PageView } from './seam.ts';
+import type { WalkState, Window } from './walk-state.ts';
 
 /** How a list is walked. */
 export type WalkPlan = {
@@ -14,41 +13,6 @@ export type WalkPlan = {
   restartsMax: number;
   /** How often a list that is not newest first is walked until its rows stop growing. */
   roundsMax: number;
-};
-
-/** What the walk needs to know of a page. Rows are in list order; a row without a readable key is left out. */
-export type PageView = {
-  keys: readonly string[];
-  /** The sort time of each row in microseconds, null where there is none. */
-  times: readonly (bigint | null)[];
-  isLast: boolean;
-  /** Where the service says that the next page begins; null when it does not say. */
-  nextOffset: number | null;
-  /** The service's own count of all rows, where it gives one. */
-  count: number | null;
-};
-
-/** Where a walk stands. Plain JSON, so that a stopped walk can be taken up again with its proof intact. */
-export type WalkState = {
-  window: Window;
-  /** Rows asked for where nothing speaks against it: the plan's page, or what the service serves or bears. */
-  limit: number;
-  /** The most that the service serves at once, once it has shown that; else null. */
-  cap: number | null;
-  /** The page accepted last: its window, and its last rows with their sort times (as text), in list order. */
-  previous: { window: Window; rows: { key: string; time: string | null }[]; isBarren: boolean } | null;
-  /** The window whose page first could not be joined to the page accepted last; null when none has failed to. */
-  apart: Window | null;
-  /** How far the next step back goes. */
-  stepBackRows: number;
-  /** Whether the walk has given up on this seam, or on looking for seams at all: then it takes pages as they are. */
-  hasGivenUp: 'no' | 'this seam' | 'for good';
-  hasGap: boolean;
-  /** How far down the walk has come, and how many windows ago. */
-  frontier: { offset: number; windowsAgo: number };
-  /** Rows that this round has seen first in this pass. */
-  newRows: number;
-  evidence: PassEvidence;
 };
 
 /** What follows from a page: another window, or the end with the reason why it proves nothing, if there is one. */
@@ -135,30 +99,42 @@ export function judgePage(plan: WalkPlan, state: WalkState, page: PageView, newR
     isOrdered,
   };
   const frontier = { ...state.frontier, windowsAgo: state.frontier.windowsAgo + 1 };
-  const seen = learnCap({ ...state, newRows: state.newRows + newRows, evidence, frontier }, page);
+  const served = servedBy(state, page);
+  const seen = learnCap({ ...state, newRows: state.newRows + newRows, evidence, frontier }, served);
   const isStart = state.window.offset === 0;
   const isJoined =
     state.previous !== null &&
     (joins(state.previous, page, isOrdered) ||
       (isOrdered && state.apart !== null && beginsAbove(state.previous, page)));
-  if (isStart || isJoined || state.hasGivenUp !== 'no') return accept(plan, seen, page, isJoined);
+  if (isStart || isJoined || state.hasGivenUp !== 'no') return accept(plan, seen, page, served, isJoined);
   return goOn(plan, lookForSeam(plan, seen));
 }
 
-/** A service that serves fewer rows than asked shows it in its next offset, and is asked for no more from then on. */
-function learnCap(state: WalkState, { nextOffset }: PageView): WalkState {
-  const served = nextOffset === null ? state.window.limit : nextOffset - state.window.offset;
-  if (served >= state.window.limit) return state;
-  return { ...state, cap: served, limit: Math.min(state.limit, served) };
+/** How many positions of the list a page covers: fewer than asked for, where the service serves no more, without a word. */
+function servedBy({ window, previous }: WalkState, { nextOffset, isLast, received }: PageView): number {
+  if (nextOffset !== null) return Math.min(window.limit, nextOffset - window.offset);
+  // Without a next offset only the length of the first page tells; a later one may be short.
+  return isLast || received === 0 || previous !== null ? window.limit : Math.min(window.limit, received);
 }
 
-function accept(plan: WalkPlan, state: WalkState, page: PageView, isJoined: boolean): WalkStep {
+/** A service is asked for no more than it has been seen to serve. */
+function learnCap(state: WalkState, served: number): WalkState {
+  return served < state.window.limit
+    ? { ...state, cap: served, limit: Math.min(state.limit, served) }
+    : state;
+}
+
+function accept(
+  plan: WalkPlan,
+  state: WalkState,
+  page: PageView,
+  served: number,
+  isJoined: boolean,
+): WalkStep {
   const { window, previous, apart, evidence } = state;
   const isStart = window.offset === 0;
   const known = new Set(previous?.rows.map(({ key }) => key));
   const lastKey = page.keys.at(-1);
-  const served =
-    page.nextOffset === null ? window.limit : Math.min(window.limit, page.nextOffset - window.offset);
   const accepted: WalkState = {
     ...state,
     window: windowAfter(plan, state.limit, { ...window, limit: served }),
@@ -250,49 +226,4 @@ function goOn(plan: WalkPlan, state: WalkState): WalkStep {
  */
 function windowAfter(plan: WalkPlan, limit: number, window: Window): Window {
   return { offset: window.offset + Math.max(1, window.limit - overlapOf(plan.overlap, limit)), limit };
-}
-
-/**
- * Whether a page is joined to the one before: they share two rows in the same order, and, in a list that is newest
- * first, the page begins no later than the other ended. A single shared row may have moved there.
- */
-function joins({ rows }: NonNullable<WalkState['previous']>, page: PageView, isOrdered: boolean): boolean {
-  const firstTime = page.times[0] ?? null;
-  const lastTime = rows.at(-1)?.time ?? null;
-  if (isOrdered && firstTime !== null && lastTime !== null && firstTime < BigInt(lastTime)) return false;
-  const places = sharedPlaces(rows, page);
-  return places.some((place, index) => index > 0 && place > (places[index - 1] ?? place));
-}
-
-/**
- * Whether a page begins with a row that is newer than the last one of the page before, in a list that is newest first:
- * then whatever follows that one is on this page or behind it. Asked when no two rows are left to be shared.
- */
-function beginsAbove({ rows }: NonNullable<WalkState['previous']>, page: PageView): boolean {
-  const firstTime = page.times[0] ?? null;
-  const lastTime = rows.at(-1)?.time ?? null;
-  return firstTime !== null && lastTime !== null && firstTime > BigInt(lastTime);
-}
-
-/** Whether two rows of one moment have changed places since the page before: then moments do not order the list. */
-function hasSwappedTies(previous: WalkState['previous'], page: PageView): boolean {
-  const rows = previous?.rows ?? [];
-  const places = sharedPlaces(rows, page);
-  return places.some((place, index) => {
-    const before = places[index - 1];
-    return before !== undefined && place < before && rows[place]?.time === rows[before]?.time;
-  });
-}
-
-/** Where the page's rows stood in the page before, in the order of this one; rows that did not are left out. */
-function sharedPlaces(rows: readonly { key: string }[], page: PageView): number[] {
-  const places = new Map(rows.map(({ key }, place) => [key, place]));
-  return page.keys.flatMap((key) => places.get(key) ?? []);
-}
-
-function isNewestFirst(times: readonly (bigint | null)[]): boolean {
-  return times.every((time, index) => {
-    const before = index === 0 ? time : times[index - 1];
-    return time !== null && before !== null && before !== undefined && time <= before;
-  });
 }

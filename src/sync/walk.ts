@@ -2,18 +2,8 @@ import { AppError } from '../core/errors.ts';
 import type { PageOutcome } from '../mirror/write-rows.ts';
 import type { IncompleteReason } from '../mirror/passes.ts';
 import type { Page } from './page.ts';
-import {
-  judgePage,
-  shrinkWindow,
-  windowsAhead,
-  type WalkPlan,
-  type WalkState,
-  type WalkStep,
-  type Window,
-} from './walk-plan.ts';
-
-/** How far a walk has come. */
-export type WalkProgress = { rowsReceived: number; countReported: number | null };
+import { judgePage, shrinkWindow, windowsAhead, type WalkPlan, type WalkStep } from './walk-plan.ts';
+import type { WalkState, Window } from './walk-state.ts';
 
 /** What a walk needs from outside. */
 export type WalkParts = {
@@ -28,7 +18,8 @@ export type WalkParts = {
   commitPage: (page: Page, judge: (newRows: number) => WalkStep) => { outcome: PageOutcome; step: WalkStep };
   /** Ends the walk after so many rows in a row that were known and unchanged; null walks to the end. */
   unchangedRowsMax: number | null;
-  onProgress: (progress: WalkProgress) => void;
+  /** Hears how many rows the walk has received, and of how many the service says. */
+  onProgress: (rowsReceived: number, countReported: number | null) => void;
   signal: AbortSignal;
 };
 
@@ -61,7 +52,7 @@ export async function walk(parts: WalkParts, from: WalkState): Promise<Incomplet
       const { outcome, step } = commitPage(page, (newRows) => judgePage(plan, before, page.view, newRows));
       state = step.state;
       rowsReceived += outcome.received;
-      onProgress({ rowsReceived, countReported: state.evidence.countReported });
+      onProgress(rowsReceived, state.evidence.countReported);
       if (step.next === 'end') return step.reason;
       unchangedRun =
         outcome.unchangedRun === page.rows.length

@@ -1,14 +1,25 @@
+import type { Service } from '../client/service.ts';
 import type { Settings } from '../config/settings.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Logger } from '../log/logger.ts';
 import type { Database } from '../mirror/database.ts';
+import type { MirroredProject } from '../mirror/mirrored-project.ts';
 
-/** What every job needs. `onProgress` hears how many rows of how many a part of the job has taken. */
+/** What every job needs. */
 export type JobSurroundings = {
   db: Database;
   settings: Settings;
   clock: Clock;
   log: Logger;
   signal: AbortSignal;
-  onProgress: (part: string, done: number, total: number | null) => void;
 };
+
+/** What a job needs that writes into the mirror what the service says. */
+export type ServiceJobSurroundings = JobSurroundings & { service: Service; project: MirroredProject };
+
+/** Hears how many rows of how many a part of a job has taken; null where nobody knows how many there are. */
+export type OnProgress<Part extends string = string> = (
+  part: Part,
+  done: number,
+  total: number | null,
+) => void;

@@ -14,13 +14,14 @@ export type Lease = { release(): void };
 
 /**
  * Takes the right to write. Throws `busy` while another living process holds it; one that died without giving it
- * back is told by its process being gone, or by its silence. `onLost` is called if somebody else takes it over.
+ * back is told by its process being gone, or by its silence. `onLost` is called once, with the reason, when somebody
+ * else takes it over or the mirror can no longer be told that this holder lives.
  */
 export function acquireLease(
   db: Database,
   job: string,
   clock: Clock,
-  onLost: (error: AppError) => void,
+  onLost: (error: unknown) => void,
 ): Lease {
   const now = isoTime(clock.now());
   const wanted: LeaseHolder = {
@@ -41,11 +42,16 @@ export function acquireLease(
       },
     );
   const timer = setInterval(() => {
-    if (beatLease(db, wanted.holder, isoTime(clock.now()))) return;
-    clearInterval(timer);
-    onLost(
-      new AppError('another run took the data folder over', { code: 'busy', hint: 'run only one at a time' }),
-    );
+    try {
+      if (beatLease(db, wanted.holder, isoTime(clock.now()))) return;
+      throw new AppError('another run took the data folder over', {
+        code: 'busy',
+        hint: 'run only one at a time',
+      });
+    } catch (error) {
+      clearInterval(timer);
+      onLost(error);
+    }
   }, beatEveryMs);
   timer.unref();
   return {

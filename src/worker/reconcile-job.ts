@@ -1,9 +1,9 @@
 import { isoTime } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
-import type { Service } from '../client/service.ts';
+import { claimMirror } from '../mirror/mirrored-project.ts';
 import { approvePlan } from '../mirror/suspects.ts';
 import { reconcileAbsence, type AbsenceResult } from '../sync/absence.ts';
-import type { JobSurroundings } from './job-parts.ts';
+import type { ServiceJobSurroundings } from './job-parts.ts';
 import { runJob, type JobResult } from './run-job.ts';
 
 /** What came of it. Held when something waits for a person. */
@@ -14,18 +14,19 @@ export type ReconcileJobResult = JobResult & { absence: AbsenceResult };
  * that no plan has is a `usage` error, and then nothing is done.
  */
 export function runReconcileJob(
-  around: Omit<JobSurroundings, 'onProgress'> & { service: Service },
+  around: ServiceJobSurroundings,
   approve: string | undefined,
 ): Promise<ReconcileJobResult> {
-  const { db, settings, clock, log, service } = around;
+  const { db, settings, clock, service, project } = around;
   const requestCount = (): number => service.requestCount();
-  return runJob({ job: 'reconcile', db, clock, log, signal: around.signal, requestCount }, async (signal) => {
+  return runJob({ ...around, job: 'reconcile', requestCount }, async (signal) => {
+    claimMirror(db, project, settings.service.movedFrom);
     if (approve !== undefined && !approvePlan(db, approve, isoTime(clock.now())))
       throw new AppError('there is no plan of that name', {
         code: 'usage',
         hint: '`reconcile --dry-run` shows the plans that wait for approval',
       });
-    const absence = await reconcileAbsence({ db, service, settings, clock, signal });
+    const absence = await reconcileAbsence({ ...around, signal });
     const { held, ...counts } = absence;
     return { outcome: held.length > 0 ? 'held' : 'done', counts, absence };
   });

@@ -1,23 +1,15 @@
-import { isoTime, type Clock } from '../core/clock.ts';
+import { isoTime } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
 import { explainStorageError } from '../core/storage-error.ts';
-import type { Logger } from '../log/logger.ts';
-import type { Database } from '../mirror/database.ts';
 import { finishRun, startRun, type RunOutcome } from '../mirror/runs.ts';
+import type { JobSurroundings } from './job-parts.ts';
 import { acquireLease } from './lease.ts';
 
 /** What a job did: `counts` holds numbers and names of datasets, never personal data. */
 export type JobResult = { outcome: 'done' | 'incomplete' | 'held'; counts: object };
 
 /** What running a job needs. `requestCount` tells the requests sent so far. */
-export type JobParts = {
-  job: string;
-  db: Database;
-  clock: Clock;
-  log: Logger;
-  signal: AbortSignal;
-  requestCount: () => number;
-};
+type JobParts = Omit<JobSurroundings, 'settings'> & { job: string; requestCount: () => number };
 
 /**
  * Runs a job under the lease of the data folder and records the run, however it ends. Rejects with what the job
@@ -44,7 +36,7 @@ export async function runJob<T extends JobResult>(
       finish(result.outcome, null, result.counts);
       return result;
     } catch (error) {
-      const known = error instanceof AppError ? error : explainStorageError(error, job);
+      const known = error instanceof AppError ? error : explainStorageError(error, db.name);
       const reason = known?.code ?? 'unexpected';
       finish(reason === 'interrupted' ? 'interrupted' : 'failed', reason, {});
       throw error;

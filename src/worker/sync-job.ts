@@ -1,10 +1,10 @@
-import type { Service } from '../client/service.ts';
+import { claimMirror } from '../mirror/mirrored-project.ts';
 import type { PassDataset, PassMode } from '../mirror/passes.ts';
 import { reportPass, type PassReport } from '../sync/pass-report.ts';
 import { reconcileAbsence, type AbsenceResult } from '../sync/absence.ts';
 import { syncList } from '../sync/sync-list.ts';
 import { syncPlaylists } from '../sync/sync-playlists.ts';
-import type { JobSurroundings } from './job-parts.ts';
+import type { OnProgress, ServiceJobSurroundings } from './job-parts.ts';
 import { runJob, type JobResult } from './run-job.ts';
 
 /** Which lists to sync and how. */
@@ -24,48 +24,29 @@ export type SyncJobResult = JobResult & {
  * not see as far as they can go now.
  */
 export function runSyncJob(
-  around: JobSurroundings & { service: Service },
+  around: ServiceJobSurroundings & { onProgress: OnProgress<PassDataset> },
   job: SyncJob,
 ): Promise<SyncJobResult> {
-  const { db, settings, clock, log, service, onProgress } = around;
+  const { db, settings, service, project } = around;
   const requestCount = (): number => service.requestCount();
-  return runJob({ job: 'sync', db, clock, log, signal: around.signal, requestCount }, async (signal) => {
+  return runJob({ ...around, job: 'sync', requestCount }, async (signal) => {
+    claimMirror(db, project, settings.service.movedFrom);
+    const parts = { ...around, signal };
     const passes: PassReport[] = [];
     let membershipsTold: number | null = null;
     for (const dataset of job.datasets) {
       if (dataset === 'playlists') {
-        const { shortIds } = settings.playlists;
-        const result = await syncPlaylists({ shortIds, db, service, clock, signal });
+        const result = await syncPlaylists({ ...parts, shortIds: settings.playlists.shortIds });
         passes.push(reportPass(result.pass));
         membershipsTold = result.membershipsTold;
       } else {
         const { mode, resume } = job;
-        const onWalk = ({
-          rowsReceived,
-          countReported,
-        }: {
-          rowsReceived: number;
-          countReported: number | null;
-        }): void => onProgress(`sync ${dataset}`, rowsReceived, countReported);
-        passes.push(
-          reportPass(
-            await syncList({
-              dataset,
-              mode,
-              resume,
-              db,
-              service,
-              settings,
-              clock,
-              signal,
-              onProgress: onWalk,
-            }),
-          ),
-        );
+        const onProgress = around.onProgress.bind(undefined, dataset);
+        passes.push(reportPass(await syncList({ ...parts, dataset, mode, resume, onProgress })));
       }
     }
     const canJudge = passes.some(({ verdict, dataset }) => verdict === 'complete' && dataset !== 'playlists');
-    const absence = canJudge ? await reconcileAbsence({ db, service, settings, clock, signal }) : null;
+    const absence = canJudge ? await reconcileAbsence(parts) : null;
     const isIncomplete = passes.some(({ verdict, reason }) => verdict !== 'complete' && reason !== 'head');
     const isHeld = absence !== null && absence.held.length > 0;
     const counts = Object.fromEntries(passes.map((pass) => [pass.dataset, pass.rowsReceived]));

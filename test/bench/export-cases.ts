@@ -4,8 +4,7 @@ import { tolerantReader } from '../../src/contract/tolerant-reader.ts';
 import { isoTime, systemClock } from '../../src/core/clock.ts';
 import { exportMirror } from '../../src/export/export-mirror.ts';
 import { openDatabase } from '../../src/mirror/database.ts';
-import { prepareWriteRow } from '../../src/mirror/row-table.ts';
-import { mirrored } from '../../src/mirror/write-rows.ts';
+import { prepareWriteRow, rowTables } from '../../src/mirror/row-table.ts';
 import type { CaseParameters, CaseResult } from './case.ts';
 import { personJson } from './persons.ts';
 
@@ -15,13 +14,13 @@ export function fillMirror({ dataDir, rows }: CaseParameters): Promise<CaseResul
   const db = openDatabase(dataDir, systemClock);
   const read = tolerantReader(Person, 'uuid');
   const at = isoTime(Date.now());
-  const writeRow = prepareWriteRow(db, mirrored.persons.table);
+  const writeRow = prepareWriteRow(db, rowTables.persons);
   // One transaction for all, and no owners of distinct ids: persons are exported without them.
   db.transaction(() => {
     for (let place = 0; place < rows; place += 1) {
       const row = read(JSON.parse(personJson(place, 0)));
       if (!row.ok) throw new Error(row.reason);
-      writeRow({ ...row.columns, extra: row.extra }, 1, at);
+      writeRow(row.columns, 1, at);
     }
   })();
   db.close();

@@ -5,7 +5,7 @@ import { tolerantReader } from '../../src/contract/tolerant-reader.ts';
 import { isoTime, systemClock } from '../../src/core/clock.ts';
 import { parseExactJson } from '../../src/core/exact-json.ts';
 import { openDatabase, type Database } from '../../src/mirror/database.ts';
-import { preparePageCommit } from '../../src/mirror/page.ts';
+import { preparePageCommit } from '../../src/mirror/commit-page.ts';
 import { noEvidence, startPass } from '../../src/mirror/passes.ts';
 import { readPage, type Page } from '../../src/sync/page.ts';
 import { syncList } from '../../src/sync/sync-list.ts';
@@ -92,7 +92,7 @@ function prepareCommit(db: Database): (page: Page) => void {
   const passId = startPass(db, { dataset: 'persons', mode: 'full', plan: '{}', at });
   const commit = preparePageCommit(db, 'persons', passId);
   return ({ rows, quarantined }) =>
-    void commit({ rows, quarantined, at }, () => ({ evidence: noEvidence, cursor: '' }));
+    void commit({ rows, quarantined, at }, () => ({ evidence: noEvidence, cursor: null }));
 }
 
 function openApp(dataDir: string, origin: string, generation: number): App {

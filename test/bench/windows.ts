@@ -1,4 +1,5 @@
-import { overlapOf, type Window } from '../../src/sync/walk-plan.ts';
+import { overlapOf } from '../../src/sync/walk-plan.ts';
+import type { Window } from '../../src/sync/walk-state.ts';
 
 const pageSize = 1000;
 

@@ -19,6 +19,9 @@ afterAll(() => place[Symbol.asyncDispose]());
 /** Errors of the network are tried again: soon enough for a test. */
 const impatient = ['--set', 'retry.attemptsMax=2', '--set', 'retry.delayBaseMs=1', '--log-level', 'error'];
 
+/** Whatever answers at another address passes for the service that the folder mirrors. */
+const moved = () => ['--set', `service.movedFrom=${place.sandbox.url}`];
+
 /**
  * A sync fails with one sentence and its fix, and nothing else; the mirror holds what it held, and the run is recorded
  * as failed.
@@ -29,7 +32,7 @@ async function assertFailedSync(
   sentence: RegExp,
   ...args: string[]
 ): Promise<void> {
-  const ended = await place.run(['sync', 'persons', ...impatient, ...args], { env });
+  const ended = await place.run(['sync', 'persons', ...impatient, ...moved(), ...args], { env });
   expect(ended).toMatchObject({ code, stdout: '' });
   expect(ended.stderr).toMatch(/^error: [^\n]+\n {2}[^\n]+\n$/);
   expect(ended.stderr).toMatch(sentence);
@@ -84,12 +87,18 @@ describe('sync refuses to go on, and loses nothing, when', () => {
       /required scope 'person:read'\n {2}give the key the scope person:read/,
     ));
 
-  it('the project is wrong', () =>
-    assertFailedSync(
-      { MIRROR_PROJECT_ID: '4711' },
-      3,
-      /^error: the service knows no such project .*404\)\n {2}check service\.projectId/,
-    ));
+  it('the project is no longer there', async () => {
+    place.sandbox.act({ do: 'set_project', vanished: true });
+    try {
+      await assertFailedSync(
+        {},
+        3,
+        /^error: the service knows no such project .*404\)\n {2}check service\.projectId/,
+      );
+    } finally {
+      place.sandbox.act({ do: 'set_project', vanished: false });
+    }
+  });
 
   it('a login page answers', () =>
     serving(

@@ -11,7 +11,6 @@ const documented: Record<ErrorCode, number> = {
   rejected: 1,
   storage: 1,
   busy: 5,
-  held: 4,
   interrupted: 130,
 };
 

@@ -8,7 +8,7 @@ test('one of our errors is shown with its hint, or null', () => {
     message: 'sync failed',
     hint: 'try again',
   });
-  expect(presentError(new AppError('no', { code: 'held' })).hint).toBeNull();
+  expect(presentError(new AppError('no', { code: 'usage' })).hint).toBeNull();
 });
 
 test.for([
@@ -27,7 +27,7 @@ test('a full disk is explained, one of our errors and a bug are left as they are
     code: 'storage',
     message: 'the disk is full (ENOSPC): /data',
   });
-  const ours = new AppError('ours', { code: 'held', cause: full });
+  const ours = new AppError('ours', { code: 'usage', cause: full });
   expect(explainError(ours, '/data')).toBe(ours);
   const bug = new TypeError('bug');
   expect(explainError(bug, '/data')).toBe(bug);

@@ -1,6 +1,7 @@
 import { Writable } from 'node:stream';
 import { expect, test } from 'vitest';
-import { progressLine, reportProgress, type OnProgress } from '../../src/cli/progress.ts';
+import { progressLine, reportProgress } from '../../src/cli/progress.ts';
+import type { OnProgress } from '../../src/worker/job-parts.ts';
 
 test.for([
   [
@@ -58,22 +59,22 @@ const clearLine = '\r\u001B[2K';
 test('where there is no terminal, nothing is written', async () => {
   const { context, written } = surroundings(false);
   await expect(
-    reportProgress(context, async (onProgress) => onProgress('persons', 1, 2)),
+    reportProgress(context, 'sync', async (onProgress) => onProgress('persons', 1, 2)),
   ).resolves.toBeUndefined();
   expect(written).toEqual([]);
 });
 
 test('a new part is drawn at once, soon after it nothing, and the line is cleared at the end', async () => {
   const { context, written } = surroundings(true);
-  const result = await reportProgress(context, async (onProgress) => {
+  const result = await reportProgress(context, 'sync', async (onProgress) => {
     for (let done = 0; done < 5; done += 1) onProgress('persons', done, 10);
     onProgress('recordings', 0, null);
     return 'done';
   });
   expect(result).toBe('done');
   expect(written).toEqual([
-    `${clearLine}persons  ░░░░░░░░░░░░░░░░░░░░░░░░  0 of 10  0/s`,
-    `${clearLine}recordings  0 rows  0/s`,
+    `${clearLine}sync persons  ░░░░░░░░░░░░░░░░░░░░░░░░  0 of 10  0/s`,
+    `${clearLine}sync recordings  0 rows  0/s`,
     clearLine,
   ]);
 });
@@ -85,19 +86,19 @@ test('what is left of the budget is asked for by the part that is under way', as
     onProgress('persons', 0, null);
     onProgress('recordings', 0, null);
   };
-  await reportProgress(context, work, (part) => left[part] ?? null);
+  await reportProgress(context, 'sync', work, (part) => left[part] ?? null);
   expect(written.slice(0, 2)).toEqual([
-    `${clearLine}persons  0 rows  0/s  7 requests free`,
-    `${clearLine}recordings  0 rows  0/s`,
+    `${clearLine}sync persons  0 rows  0/s  7 requests free`,
+    `${clearLine}sync recordings  0 rows  0/s`,
   ]);
 });
 
 test('a line never fills the terminal, and is cleared when the work fails', async () => {
   const { context, written } = surroundings(true, 10);
-  const failing = reportProgress(context, async (onProgress) => {
+  const failing = reportProgress(context, 'sync', async (onProgress) => {
     onProgress('persons', 1, 10);
     throw new Error('failed');
   });
   await expect(failing).rejects.toThrow('failed');
-  expect(written).toEqual([`${clearLine}persons  `, clearLine]);
+  expect(written).toEqual([`${clearLine}sync pers`, clearLine]);
 });

@@ -8,6 +8,8 @@ test.for([
   [{ detail: '', error: 'the words' }, 'the words'],
   [{ detail: 5, message: 'the words' }, 'the words'],
   [{ detail: 'x'.repeat(500) }, 'x'.repeat(300)],
+  [{ detail: 'no\u001b[2Jscope\r\nhere\u009b' }, 'no [2Jscope  here '],
+  [{ detail: `${'x'.repeat(299)}😀` }, `${'x'.repeat(299)}\ufffd`],
 ] as const)('the words of %j', ([body, words]) => {
   expect(refusalDetail(body)).toBe(words);
 });

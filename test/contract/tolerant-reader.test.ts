@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { parseExactJson } from '../../src/core/exact-json.ts';
 import { Person, Playlist, Recording } from '../../src/contract/resources.ts';
-import { tolerantReader } from '../../src/contract/tolerant-reader.ts';
+import { textListOf, tolerantReader } from '../../src/contract/tolerant-reader.ts';
 import { person, playlist, recording } from './documented-rows.ts';
 
 const readPerson = tolerantReader(Person, 'uuid');
@@ -23,8 +23,8 @@ test('a documented person becomes column values', () => {
       ...person,
       distinct_ids: '["ada","lovelace"]',
       properties: '{"email":"ada@example.com"}',
+      extra: null,
     },
-    extra: null,
   });
 });
 
@@ -37,8 +37,8 @@ test('a documented recording becomes column values', () => {
       ongoing: 0,
       viewers: '["grace"]',
       person: JSON.stringify(recording.person),
+      extra: null,
     },
-    extra: null,
   });
 });
 
@@ -54,18 +54,15 @@ test('a documented playlist becomes column values', () => {
 });
 
 test('missing and null fields are null, the key alone suffices', () => {
-  const columns = { id: null, name: null, distinct_ids: null, properties: null, created_at: null, uuid };
-  expect(readText('')).toEqual({ ok: true, columns, extra: null });
-  expect(readText('"id":null,"name":null,"distinct_ids":null,"properties":null,"created_at":null')).toEqual({
-    ok: true,
-    columns,
-    extra: null,
-  });
+  const nothing = { id: null, name: null, distinct_ids: null, properties: null, created_at: null };
+  const read = { ok: true, columns: { ...nothing, uuid, extra: null } };
+  expect(readText('')).toEqual(read);
+  expect(readText(JSON.stringify(nothing).slice(1, -1))).toEqual(read);
 });
 
 test('unknown fields are kept exactly, whatever their names', () => {
   const extra = '{"score":0.1234567890123456789,"__proto__":{"a":[1e400]},"is_identified":null}';
-  expect(readText(extra.slice(1, -1))).toMatchObject({ ok: true, extra });
+  expect(readText(extra.slice(1, -1))).toMatchObject({ ok: true, columns: { extra } });
   expect(({} as { a?: unknown }).a).toBeUndefined();
 });
 
@@ -177,4 +174,16 @@ test('a reason names at most five fields', () => {
     id: 'r',
   });
   expect(result.ok ? '' : result.reason.split('; ')).toHaveLength(5);
+});
+
+test.for([
+  ['["a","\\ud800"]', ['a', '\ud800']],
+  ['[]', []],
+  ['["a",5]', undefined],
+  ['{"0":"a"}', undefined],
+  ['["a"', undefined],
+  [null, undefined],
+  [5, undefined],
+] as const)('the strings of the list column %j', ([value, items]) => {
+  expect(textListOf(value)).toEqual(items);
 });

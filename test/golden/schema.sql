@@ -55,6 +55,12 @@ CREATE TABLE lease (
   beat_at TEXT NOT NULL
 ) STRICT;
 
+CREATE TABLE mirrored_project (
+  only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
+  origin TEXT NOT NULL,
+  project_id TEXT NOT NULL
+) STRICT;
+
 CREATE TABLE passes (
   id INTEGER PRIMARY KEY,
   dataset TEXT NOT NULL CHECK (dataset IN ('persons', 'recordings', 'playlists')),

@@ -2,7 +2,7 @@ import { readFileSync, statSync } from 'node:fs';
 import Sqlite from 'better-sqlite3';
 import { expect, it } from 'vitest';
 import { databasePath, openDatabase } from '../../src/mirror/database.ts';
-import { mirrored } from '../../src/mirror/write-rows.ts';
+import { rowTables } from '../../src/mirror/row-table.ts';
 import { freshFolder, openTestMirror, stillClock } from './open-test-mirror.ts';
 
 it('ends, after all migrations, in the committed schema', async () => {
@@ -14,9 +14,9 @@ it('ends, after all migrations, in the committed schema', async () => {
   await expect(`${objects.join(';\n\n')};\n`).toMatchFileSnapshot('../golden/schema.sql');
 });
 
-it.each(Object.entries(mirrored))(
+it.each(Object.entries(rowTables))(
   'has a column for every field of the contract: %s',
-  (table, { table: { columns } }) => {
+  (table, { columns }) => {
     const { db } = openTestMirror();
     const names = db.prepare<[string], string>(`SELECT name FROM pragma_table_info(?)`).pluck().all(table);
     // A new field of the contract needs a numbered migration that adds its column.

@@ -89,7 +89,7 @@ test('passes follow each other, each as long as the budget makes it', async () =
     finishAt: '2026-01-01T00:04:00.000Z',
   });
   expect(asked).toEqual([
-    ['persons.list', { limit: 1, offset: 0 }, undefined],
+    ['persons.list', { limit: 1, offset: 0 }, {}],
     ['recordings.list', { limit: 1, offset: 0 }, { date_from: '-30d' }],
   ]);
 });

@@ -4,9 +4,9 @@ import { describe, expect, it } from 'vitest';
 import { loadSettings } from '../../src/config/load-settings.ts';
 import type { Clock } from '../../src/core/clock.ts';
 import { AppError } from '../../src/core/errors.ts';
-import { openDatabase, type Database } from '../../src/mirror/database.ts';
+import { openDatabase, openDatabaseReadOnly, type Database } from '../../src/mirror/database.ts';
 import { approvePlan } from '../../src/mirror/suspects.ts';
-import { reconcileAbsence, type AbsenceResult } from '../../src/sync/absence.ts';
+import { planDatasetAbsence, reconcileAbsence, type AbsenceResult } from '../../src/sync/absence.ts';
 import { syncList } from '../../src/sync/sync-list.ts';
 import { freshFolder } from '../mirror/open-test-mirror.ts';
 import { ModelService, type Outage } from './absence-model.ts';
@@ -109,6 +109,14 @@ class World {
       clock,
       signal: new AbortController().signal,
     });
+  }
+
+  /** What is to be done, as a connection sees it that cannot change anything. */
+  plan() {
+    const db = openDatabaseReadOnly(this.folder);
+    const { ask, wait, hold } = planDatasetAbsence({ ...this, db, settings: this.settings }, 'persons');
+    db.close();
+    return { ask: ask.length, wait: wait.length, hold: hold?.rows.length ?? 0 };
   }
 
   mirrored(): string[] {
@@ -270,6 +278,21 @@ describe('absence', () => {
     world.model.listIsEmpty = false;
     await world.sync();
     expect(counts(await world.reconcile())).toEqual(none);
+    world.close();
+  });
+
+  it('plans without changing anything, and not for rows that were seen again', async () => {
+    const world = new World();
+    await world.sync();
+    world.model.listIsEmpty = true;
+    await world.sync();
+    expect(world.plan()).toEqual({ ask: 0, wait: 0, hold: 30 });
+    world.model.listIsEmpty = false;
+    world.model.delete(5);
+    await world.sync();
+    expect(world.plan()).toEqual({ ask: 1, wait: 0, hold: 0 });
+    await world.reconcile();
+    expect(world.plan()).toEqual({ ask: 0, wait: 1, hold: 0 });
     world.close();
   });
 

@@ -1,4 +1,5 @@
-import type { PageView, Window } from '../../src/sync/walk-plan.ts';
+import type { PageView } from '../../src/sync/seam.ts';
+import type { Window } from '../../src/sync/walk-state.ts';
 
 /** What may happen to a list between two requests. Places are fractions of the list, so that they always fit. */
 export type Drift =
@@ -16,6 +17,8 @@ export type Serving = {
   /** Whether a full last page leads to one more, empty page. */
   hasEmptyLastPage: boolean;
   count: 'right' | 'missing' | 'wrong';
+  /** Whether a page tells where the next one begins. */
+  tellsNext: boolean;
 };
 
 type Row = { key: string; time: bigint; isLost: boolean };
@@ -81,8 +84,9 @@ export class DriftingList {
     return {
       keys: rows.map(({ key }) => key),
       times: rows.map(({ time }) => time),
+      received: rows.length,
       isLast,
-      nextOffset: isLast ? null : end,
+      nextOffset: isLast || !this.serving.tellsNext ? null : end,
       count: counts[this.serving.count],
     };
   }

@@ -49,6 +49,17 @@ describe('beside a service that behaves as live ones do', () => {
     },
   );
 
+  it('walks a list of recordings that tells neither count nor next page', async () => {
+    const here = await rehearse(
+      { persons: 300, recordings: 1500, seed: 8, profile: 'live', churn: 1, faults: 'mixed' },
+      [{ path: 'recordings.query', value: { date_from: '-30d' } }],
+    );
+    const pass = await here.sync('recordings');
+    expect(pass).toMatchObject({ verdict: 'complete', rows_quarantined: 0 });
+    expect(pass.rows_added).toBeGreaterThanOrEqual(1500);
+    await here.close();
+  });
+
   it('deletes nothing when lists go empty, and says what is held', async () => {
     const here = await rehearse({ persons: 300, seed: 5 });
     await here.sync();

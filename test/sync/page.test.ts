@@ -36,6 +36,7 @@ describe('a page of a list', () => {
     expect(page.view).toEqual({
       keys: [uuid],
       times: [1767225600500000n],
+      received: 1,
       isLast: true,
       nextOffset: null,
       count: 1,

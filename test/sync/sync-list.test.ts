@@ -196,6 +196,13 @@ describe('a pass over the documented service', () => {
     ]);
   });
 
+  it('begins anew when another version of the program left the pass', async () => {
+    const { db } = openTestMirror();
+    await expect(sync(db, 'persons', { through: serviceUntil(3) })).rejects.toThrow('gone');
+    db.exec(`UPDATE passes SET cursor = json_set(cursor, '$.later', 1)`);
+    expect(await sync(db, 'persons')).toMatchObject({ id: 2, verdict: 'complete', windows: 13 });
+  });
+
   it('a head pass stops at known rows and judges nothing', async () => {
     const { db } = openTestMirror();
     await sync(db, 'persons');

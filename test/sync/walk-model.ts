@@ -2,15 +2,9 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { AppError } from '../../src/core/errors.ts';
 import { walk } from '../../src/sync/walk.ts';
-import {
-  beginWalk,
-  judgePage,
-  type PageView,
-  type WalkPlan,
-  type WalkState,
-  type WalkStep,
-  type Window,
-} from '../../src/sync/walk-plan.ts';
+import { beginWalk, judgePage, type WalkPlan, type WalkStep } from '../../src/sync/walk-plan.ts';
+import type { PageView } from '../../src/sync/seam.ts';
+import type { WalkState, Window } from '../../src/sync/walk-state.ts';
 import { DriftingList, type Drift, type Serving } from './drifting-list.ts';
 
 /** One thing that happens between two answers: the list drifts, and one of the waiting requests is answered. */
@@ -68,6 +62,7 @@ export const anyRun: fc.Arbitrary<Run> = fc.record({
   serving: fc.record({
     cap: fc.oneof(fc.constant(1000), fc.integer({ min: 22, max: 40 })),
     hasEmptyLastPage: fc.boolean(),
+    tellsNext: fc.boolean(),
     count: fc.constantFrom('right' as const, 'missing' as const, 'wrong' as const),
   }),
   events: fc.array(

@@ -3,11 +3,11 @@ import {
   beginWalk,
   judgePage as judge,
   overlapOf,
-  type PageView,
   type WalkPlan,
-  type WalkState,
   type WalkStep,
 } from '../../src/sync/walk-plan.ts';
+import type { PageView } from '../../src/sync/seam.ts';
+import type { WalkState } from '../../src/sync/walk-state.ts';
 
 const plan: WalkPlan = { pageSize: 10, overlap: 3, windowsMax: 100, restartsMax: 2, roundsMax: 3 };
 
@@ -27,6 +27,7 @@ function page(
   return {
     keys: [...keys],
     times: times ? times.map(BigInt) : [...keys].map((key) => BigInt(1000 - (key.codePointAt(0) ?? 0))),
+    received: keys.length,
     isLast: last,
     nextOffset,
     count,
@@ -59,11 +60,17 @@ describe('judgePage', () => {
   });
 
   it('advances by the window, never by the rows of a short page', () => {
-    expect(judged(beginWalk(plan), page('abc')).window.offset).toBe(7);
+    expect(judged(beginWalk(plan), page('abc', { nextOffset: 10 })).window.offset).toBe(7);
   });
 
   it('advances by what the service serves when it clamps the limit', () => {
     expect(judged(beginWalk(plan), page('abcdef', { nextOffset: 6 })).window.offset).toBe(3);
+  });
+
+  it('advances by the rows of the first page when only its length tells what is served', () => {
+    const clamped = judged(beginWalk({ ...plan, pageSize: 100 }), page('abcdef'), { ...plan, pageSize: 100 });
+    expect(clamped).toMatchObject({ window: { offset: 3, limit: 6 }, cap: 6 });
+    expect(judged(clamped, page('defg'), { ...plan, pageSize: 100 }).window).toEqual({ offset: 6, limit: 6 });
   });
 
   it('joins a page that shares two rows in order', () => {

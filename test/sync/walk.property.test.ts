@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { beginWalk, judgePage, type WalkState } from '../../src/sync/walk-plan.ts';
+import { beginWalk, judgePage } from '../../src/sync/walk-plan.ts';
+import { parseWalkState, type WalkState } from '../../src/sync/walk-state.ts';
 import { DriftingList } from './drifting-list.ts';
 import { anyRun, mutants, planOf, walkBy, walkDrifting } from './walk-model.ts';
 
@@ -44,7 +45,7 @@ describe('a walk over a list that changes while it is paged', () => {
   it('asks for no more than the overlaps cost, where the list does not move', async () => {
     await fc.assert(
       fc.asyncProperty(anyRun, async (run) => {
-        const serving = { cap: 1000, hasEmptyLastPage: false, count: 'right' } as const;
+        const serving = { cap: 1000, hasEmptyLastPage: false, tellsNext: true, count: 'right' } as const;
         const { reason, requests } = await walkDrifting({ ...run, serving, events: [] });
         expect(reason).toBeNull();
         expect(requests).toBe(
@@ -69,7 +70,9 @@ describe('a walk over a list that changes while it is paged', () => {
             if (step.reason === null) expect([...list.stable].filter((key) => !seen.has(key))).toEqual([]);
             return;
           }
-          state = JSON.parse(JSON.stringify(step.state)) as WalkState;
+          const stored = parseWalkState(JSON.stringify(step.state));
+          if (!stored) throw new Error('a state cannot be read back');
+          state = stored;
           // Everything happens while the program is stopped.
           if (windows === stopAfter) for (const { drift } of run.events) list.apply(drift);
         }

@@ -164,9 +164,9 @@ Remove it all:       rm -r ${dataDir}
 async function countServed(service: Service): Promise<{ persons: number; recordings: number }> {
   const query = { limit: 1, offset: 0 };
   const Counted = z.object({ count: z.int() });
-  const persons = await service.call('persons.list', { query });
-  const recordings = await service.call('recordings.list', { query });
-  return { persons: Counted.parse(persons.body).count, recordings: Counted.parse(recordings.body).count };
+  const count = async (dataset: 'persons' | 'recordings'): Promise<number> =>
+    Counted.parse((await service.call(`${dataset}.list`, { query })).body).count;
+  return { persons: await count('persons'), recordings: await count('recordings') };
 }
 
 function countTable(

@@ -2,6 +2,7 @@ import { Argument, Option, type Command } from 'commander';
 import type { App } from '../../app.ts';
 import { datasetNames, type Dataset } from '../../snapshot/columns.ts';
 import type { ExportJobResult } from '../../worker/export-job.ts';
+import type { OnProgress } from '../../worker/job-parts.ts';
 import { runCommand } from '../command.ts';
 import type { CommandContext } from '../context.ts';
 import { exitCodes } from '../exit-code.ts';
@@ -47,16 +48,14 @@ export function exportNow(
   context: CommandContext,
   datasets: readonly Dataset[],
 ): Promise<ExportJobResult> {
-  return reportProgress(context, async (onProgress) => {
-    app.databaseReadOnly().close();
+  return reportProgress(context, 'export', async (onProgress: OnProgress<Dataset>) => {
+    // First: opening the mirror for writing would make one where there is none.
+    const source = app.databaseReadOnly();
     // DuckDB is loaded only where it is needed: it would slow every other command's start.
     const { runExportJob } = await import('../../worker/export-job.ts');
     const { settings, clock, log } = app;
-    const reader = app.databaseReadOnly;
-    return runExportJob(
-      { db: app.database(), reader, settings, clock, log, signal: context.signal, onProgress },
-      datasets,
-    );
+    const { signal } = context;
+    return runExportJob({ db: app.database(), source, settings, clock, log, signal, onProgress }, datasets);
   });
 }
 

@@ -8,6 +8,7 @@ import { runCommand, type CommandResult } from '../command.ts';
 import type { CommandContext } from '../context.ts';
 import { exitCodes } from '../exit-code.ts';
 import { formatCount } from '../format.ts';
+import { serviceJob } from '../service-job.ts';
 import { formatTable } from '../table.ts';
 
 type ReconcileFlags = { dryRun?: boolean; approve?: string };
@@ -33,16 +34,7 @@ Examples:
       runCommand(context, command, async (app) => {
         const { dryRun, approve } = command.opts<ReconcileFlags>();
         if (dryRun) return describePlan(app);
-        const { settings, clock, log } = app;
-        const parts = {
-          db: app.database(),
-          service: app.service(),
-          settings,
-          clock,
-          log,
-          signal: context.signal,
-        };
-        const { outcome, absence } = await runReconcileJob(parts, approve);
+        const { outcome, absence } = await runReconcileJob(serviceJob(app, context), approve);
         if (outcome === 'held') context.setExitCode(exitCodes.incomplete);
         return { json: { outcome, absence }, text: absenceText(absence) || 'nothing is pending\n' };
       }),
@@ -50,7 +42,7 @@ Examples:
 }
 
 function describePlan(app: App): CommandResult {
-  const db = app.database();
+  const db = app.databaseReadOnly();
   const plans = absenceDatasets.map((dataset) => {
     const { ask, wait, hold } = planDatasetAbsence({ db, settings: app.settings, clock: app.clock }, dataset);
     return {

@@ -1,14 +1,16 @@
 import { Argument, Option, type Command } from 'commander';
 import type { App } from '../../app.ts';
 import { AppError } from '../../core/errors.ts';
-import { passDatasets, type PassDataset, type PassMode } from '../../mirror/passes.ts';
+import { passDatasets, passModes, type PassDataset, type PassMode } from '../../mirror/passes.ts';
+import type { OnProgress } from '../../worker/job-parts.ts';
 import { runSyncJob, type SyncJob, type SyncJobResult } from '../../worker/sync-job.ts';
 import { absenceText } from '../absence-text.ts';
 import { runCommand } from '../command.ts';
 import type { CommandContext } from '../context.ts';
 import { exitCodes } from '../exit-code.ts';
 import { passTable } from '../pass-table.ts';
-import { reportProgress, type OnProgress } from '../progress.ts';
+import { reportProgress } from '../progress.ts';
+import { serviceJob } from '../service-job.ts';
 
 type SyncFlags = { mode: PassMode; resume?: boolean; fresh?: boolean };
 
@@ -25,7 +27,7 @@ export function addSyncCommand(program: Command, context: CommandContext): void 
     )
     .addOption(
       new Option('--mode <mode>', 'full walks to the end, head stops at known unchanged rows')
-        .choices(['full', 'head'])
+        .choices(passModes)
         .default('full'),
     )
     .addOption(
@@ -68,16 +70,10 @@ Examples:
 
 /** Syncs with progress bars. */
 export function syncNow(app: App, context: CommandContext, job: SyncJob): Promise<SyncJobResult> {
-  const work = (onProgress: OnProgress): Promise<SyncJobResult> => {
-    const service = app.service();
-    const { settings, clock, log } = app;
-    return runSyncJob(
-      { db: app.database(), service, settings, clock, log, signal: context.signal, onProgress },
-      job,
-    );
-  };
-  return reportProgress(context, work, (part) =>
-    app.budget.left(part === 'sync recordings' ? 'recordings list' : 'general'),
+  const work = (onProgress: OnProgress<PassDataset>): Promise<SyncJobResult> =>
+    runSyncJob({ ...serviceJob(app, context), onProgress }, job);
+  return reportProgress(context, 'sync', work, (dataset) =>
+    app.budget.left(dataset === 'recordings' ? 'recordings list' : 'general'),
   );
 }
 

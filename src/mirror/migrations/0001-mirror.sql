@@ -2,6 +2,13 @@
 -- Wide rows are appended under a surrogate integer key, with one narrow unique index on the service's own key:
 -- clustering by a random uuid costs several times as much. Times are ISO 8601 UTC text, JSON is text.
 
+-- Whose mirror this is: where the service answered at the first sync (scheme, host and port), and the project's id there.
+CREATE TABLE mirrored_project (
+  only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
+  origin TEXT NOT NULL,
+  project_id TEXT NOT NULL
+) STRICT;
+
 -- One walk of one list, and the evidence for its verdict.
 -- verdict: null while the pass is under way. reason: why a pass is incomplete. cursor: where an unfinished pass goes
 -- on (JSON), written in the same transaction as the rows it covers. plan: page size, overlap and query it was walked

@@ -3,7 +3,7 @@ import { generatePerson } from '../generator/person.ts';
 import { generateRecording, type RecordingStyle } from '../generator/recording.ts';
 import { randomFor } from '../generator/seeded-random.ts';
 import type { Change } from '../store/change-log.ts';
-import { recordingPersonJson } from '../store/person-row.ts';
+import { distinctIdsOf, recordingPersonJson } from '../store/person-row.ts';
 import type { Store } from '../store/store.ts';
 
 /** Of a hundred changes so many are of this kind. A purge deletes neighbours in the list, an import creates people. */
@@ -58,7 +58,7 @@ export function createChurn({ store, seed, rate, recordings }: ChurnParts) {
 
   const record = (id: number): void => {
     const person = persons.find(id);
-    const [distinctId] = person ? (JSON.parse(person.distinctIds) as string[]) : [];
+    const [distinctId] = person ? distinctIdsOf(person) : [];
     if (!person || distinctId === undefined) return;
     const { recording, startMicros } = generateRecording(random, distinctId, viewers, recordings);
     store.recordings.add(recording, startMicros, recordingPersonJson(person));

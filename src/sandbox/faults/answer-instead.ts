@@ -1,5 +1,6 @@
 import { gzipSync } from 'node:zlib';
-import { jsonAnswer, type Answer } from '../http/answer.ts';
+import { jsonAnswer, refusalAnswer, type Answer } from '../http/answer.ts';
+import { Refusal } from '../http/refusal.ts';
 import type { Fault, PlannedFault } from './fault-plan.ts';
 
 type Make = (planned: Omit<PlannedFault, 'fault'>, nowMs: number) => Answer;
@@ -12,15 +13,15 @@ export function answerInstead(planned: PlannedFault, nowMs: number): Answer | un
 const answers: Partial<Record<Fault, Make>> = {
   '429': ({ isMild, random }, nowMs) => {
     const retryAfter = isMild ? random.pick(['0', '1', undefined]) : random.pick(retryAfterForms)(nowMs);
-    const answer = jsonAnswer(429, error('throttled_error', 'throttled', 'Request was throttled.'));
+    const answer = refusalAnswer(new Refusal('throttled', 'Request was throttled.'));
     if (retryAfter !== undefined) answer.headers['Retry-After'] = retryAfter;
     return answer;
   },
-  '500': () => jsonAnswer(500, error('server_error', 'error', 'A server error occurred.')),
+  '500': () => jsonAnswer(500, serverError('error', 'A server error occurred.')),
   '502': () => page(502, 'Bad Gateway'),
   '503': () => page(503, 'Service Unavailable'),
   '504': () => page(504, 'Gateway Timeout'),
-  '512': () => jsonAnswer(512, error('server_error', 'query_exceeded_limits', 'The query took too long.')),
+  '512': () => jsonAnswer(512, serverError('query_exceeded_limits', 'The query took too long.')),
   html: () => page(200, 'Log in'),
   empty: () => ({ status: 200, headers: { 'Content-Length': '0' }, body: '' }),
   garbage: () => jsonAnswer(200, '{"next":null,"previous":null,"results":[{"uuid":"0198'),
@@ -34,7 +35,7 @@ const answers: Partial<Record<Fault, Make>> = {
     headers: { Location: 'http://login.example.invalid/login?next=/', 'Content-Length': '0' },
     body: '',
   }),
-  deep: () => jsonAnswer(500, error('server_error', 'error', 'Query exceeded its memory limit.')),
+  deep: () => jsonAnswer(500, serverError('error', 'Query exceeded its memory limit.')),
 };
 
 const retryAfterForms: readonly ((nowMs: number) => string | undefined)[] = [
@@ -44,8 +45,8 @@ const retryAfterForms: readonly ((nowMs: number) => string | undefined)[] = [
   () => '1000000000',
 ];
 
-function error(type: string, code: string, detail: string): string {
-  return JSON.stringify({ type, code, detail, attr: null });
+function serverError(code: string, detail: string): string {
+  return JSON.stringify({ type: 'server_error', code, detail, attr: null });
 }
 
 function page(status: number, title: string): Answer {

@@ -1,5 +1,5 @@
 import type { NewPerson } from '../store/person-writer.ts';
-import { recordingPersonJson } from '../store/person-row.ts';
+import { distinctIdsOf, recordingPersonJson } from '../store/person-row.ts';
 import type { Store } from '../store/store.ts';
 import { generatePerson } from './person.ts';
 import { generatePlaylists } from './playlists.ts';
@@ -59,7 +59,7 @@ function fillRecordings(
   };
   return Array.from({ length: recordings }, () => {
     const person = store.persons.find(random.int(1, Math.max(1, persons))) ?? deleted;
-    const distinctId = random.pick(JSON.parse(person.distinctIds) as string[]);
+    const distinctId = random.pick(distinctIdsOf(person));
     const { recording, startMicros } = generateRecording(random, distinctId, viewers, style);
     store.recordings.add(recording, startMicros, recordingPersonJson(person));
     return recording.id;

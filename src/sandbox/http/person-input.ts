@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isJsonObject, type JsonObject } from '../store/json-object.ts';
+import { isJsonObject, type JsonObject } from '../../core/exact-json.ts';
 import type { PersonFilters } from '../store/person-list.ts';
 import { PropertyFilter } from '../store/property-filter.ts';
 import { checkInput } from './check-input.ts';

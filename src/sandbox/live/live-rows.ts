@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { parseExactJson } from '../../core/exact-json.ts';
 import type { Playlist, Recording } from '../../contract/resources.ts';
-import { personJson, type PersonRow } from '../store/person-row.ts';
+import { distinctIdsOf, personJson, type PersonRow } from '../store/person-row.ts';
 
 const listedDistinctIdsMax = 1000;
 const recordedDistinctIdsMax = 10;
@@ -63,6 +63,6 @@ function withNulls(user: Playlist['created_by']): object {
 }
 
 function firstOf(distinctIds: string, countMax: number): string {
-  const ids = JSON.parse(distinctIds) as string[];
+  const ids = distinctIdsOf({ distinctIds });
   return ids.length <= countMax ? distinctIds : JSON.stringify(ids.slice(0, countMax));
 }

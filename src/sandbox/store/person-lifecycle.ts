@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import type { Change } from './change-log.ts';
-import { personColumns, type PersonRow } from './person-row.ts';
+import { distinctIdsOf, personColumns, type PersonRow } from './person-row.ts';
 import { propertiesOf, type NewPerson, type PersonWriter } from './person-writer.ts';
 
 /**
@@ -72,7 +72,7 @@ export function personLifecycle(database: Database.Database, { writer }: { write
       const loser = writer.find(loserId);
       const survivor = writer.find(survivorId);
       if (!loser || !survivor || loserId === survivorId) return false;
-      const positions = (JSON.parse(survivor.distinctIds) as string[]).length;
+      const positions = distinctIdsOf(survivor).length;
       moveDistinctIds.run({ loser: loserId, survivor: survivorId, positions });
       writer.remove(loserId);
       const properties = { ...propertiesOf(loser), ...propertiesOf(survivor) };

@@ -1,3 +1,4 @@
+import { textListOf } from '../../contract/tolerant-reader.ts';
 import { microsToIso } from './micros.ts';
 
 /** A person as it is stored. `distinctIds` and `properties` are JSON text. */
@@ -16,6 +17,11 @@ export const personColumns = /*sql*/ `
   (SELECT json_group_array(distinct_id ORDER BY position)
    FROM person_distinct_ids WHERE person_id = persons.id) AS distinctIds`;
 
+/** A person's distinct ids, in their order. */
+export function distinctIdsOf({ distinctIds }: Pick<PersonRow, 'distinctIds'>): string[] {
+  return textListOf(distinctIds) ?? [];
+}
+
 /** The documented person as JSON text. The stored JSON is spliced in as it is: no number or escape changes. */
 export function personJson(row: PersonRow): string {
   return (
@@ -26,6 +32,6 @@ export function personJson(row: PersonRow): string {
 
 /** The person as a recording embeds it: `distinct_ids` is one string, the person's first (section 2.1). */
 export function recordingPersonJson(row: PersonRow): string {
-  const [first = ''] = JSON.parse(row.distinctIds) as string[];
+  const [first = ''] = distinctIdsOf(row);
   return personJson({ ...row, distinctIds: JSON.stringify(first) });
 }

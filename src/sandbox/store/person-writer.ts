@@ -1,8 +1,7 @@
 import type Database from 'better-sqlite3';
-import { parseExactJson } from '../../core/exact-json.ts';
+import { isJsonObject, parseExactJson, type JsonObject } from '../../core/exact-json.ts';
 import type { Activity, Change, ChangeLog } from './change-log.ts';
 import { derivedUuid } from './derived-uuid.ts';
-import { isJsonObject, type JsonObject } from './json-object.ts';
 import { personColumns, type PersonRow } from './person-row.ts';
 import type { Settings } from './settings.ts';
 

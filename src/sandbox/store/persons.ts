@@ -1,8 +1,9 @@
 import type Database from 'better-sqlite3';
+import type { JsonObject } from '../../core/exact-json.ts';
 import type { Change } from './change-log.ts';
 import type { Events } from './events.ts';
-import type { JsonObject } from './json-object.ts';
 import { personList } from './person-list.ts';
+import { distinctIdsOf } from './person-row.ts';
 import { propertiesOf, type PersonWriter } from './person-writer.ts';
 
 /** What the API does with persons (section 4.2). Every change is one transaction, its log included. */
@@ -40,7 +41,7 @@ export function personTable(
     split: database.transaction((id: number, change: Change): boolean => {
       const person = find(id);
       if (!person) return false;
-      const [, ...others] = JSON.parse(person.distinctIds) as string[];
+      const [, ...others] = distinctIdsOf(person);
       writer.keepFirstDistinctId(id);
       const newIds = others.map((distinctId) => {
         const newId = writer.nextId();
@@ -67,7 +68,7 @@ export function personTable(
       if (!person) return false;
       if (deleteEvents) events.queueDeletion(person.uuid, person.distinctIds, change.atMs);
       writer.remove(id);
-      const distinctIds = JSON.parse(person.distinctIds) as string[];
+      const distinctIds = distinctIdsOf(person);
       logActivity(person, 'deleted', { delete_events: deleteEvents, distinct_ids: distinctIds }, change);
       return true;
     }),

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { assertNever } from '../../core/errors.ts';
-import { parseExactJson } from '../../core/exact-json.ts';
-import { isJsonObject, type JsonObject } from './json-object.ts';
+import { isJsonObject, parseExactJson, type JsonObject } from '../../core/exact-json.ts';
 
 const scalar = z.union([z.string(), z.number(), z.boolean()]);
 const key = z.string();

@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3';
 import { isoTime } from '../../core/clock.ts';
 import { microsToIso } from './micros.ts';
-import { personColumns, type PersonRow } from './person-row.ts';
+import { distinctIdsOf, personColumns, type PersonRow } from './person-row.ts';
 
 /** A person who lives. `properties` is JSON text exactly as it is served. */
 export type LivingPerson = {
@@ -59,7 +59,7 @@ export function truthTable(database: Database.Database) {
           state: 'living',
           uuid,
           id,
-          distinct_ids: JSON.parse(distinctIds) as string[],
+          distinct_ids: distinctIdsOf({ distinctIds }),
           created_at: microsToIso(createdAtMicros),
           properties,
           since_version: sinceVersion,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ColumnValue } from '../../src/contract/tolerant-reader.ts';
 import type { Database } from '../../src/mirror/database.ts';
-import { preparePageCommit } from '../../src/mirror/page.ts';
+import { preparePageCommit } from '../../src/mirror/commit-page.ts';
 import type { PageOutcome, ShownRows } from '../../src/mirror/write-rows.ts';
 import {
   findUnfinishedPass,

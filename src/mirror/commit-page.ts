@@ -2,8 +2,8 @@ import type { Database } from 'better-sqlite3';
 import { prepareSavePass, type PassDataset, type PassEvidence } from './passes.ts';
 import { prepareWriteRows, type PageOutcome, type ShownRows } from './write-rows.ts';
 
-/** What is saved of the pass with a page: the evidence so far, and where the pass goes on. */
-type PassProgress = { evidence: PassEvidence; cursor: string };
+/** What is saved of the pass with a page: the evidence so far, and where the pass goes on (null: it cannot). */
+type PassProgress = { evidence: PassEvidence; cursor: string | null };
 
 /** Commits a page. `judge` tells what is saved of the pass, given how many rows it had not seen before. */
 export type CommitPage = <T extends PassProgress>(

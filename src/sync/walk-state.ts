@@ -1,0 +1,42 @@
+import { z } from 'zod';
+import { PassEvidence } from '../mirror/passes.ts';
+
+/** What is asked of a list at once. */
+export const Window = z.strictObject({ offset: z.int(), limit: z.int() });
+export type Window = z.infer<typeof Window>;
+
+/** The page accepted last: its window, and its last rows with their sort times (microseconds as text), in list order. */
+const AcceptedPage = z.strictObject({
+  window: Window,
+  rows: z.array(z.strictObject({ key: z.string(), time: z.string().nullable() })),
+  isBarren: z.boolean(),
+});
+export type AcceptedPage = z.infer<typeof AcceptedPage>;
+
+/** Where a walk stands. Plain JSON, so that a stopped walk can be taken up again with its proof intact. */
+export const WalkState = z.strictObject({
+  window: Window,
+  /** Rows asked for where nothing speaks against it: the plan's page, or what the service serves or bears. */
+  limit: z.int(),
+  /** The most that the service serves at once, once it has shown that; else null. */
+  cap: z.int().nullable(),
+  previous: AcceptedPage.nullable(),
+  /** The window whose page first could not be joined to the page accepted last; null when none has failed to. */
+  apart: Window.nullable(),
+  /** How far the next step back goes. */
+  stepBackRows: z.int(),
+  /** Whether the walk has given up on this seam, or on looking for seams at all: then it takes pages as they are. */
+  hasGivenUp: z.enum(['no', 'this seam', 'for good']),
+  hasGap: z.boolean(),
+  /** How far down the walk has come, and how many windows ago. */
+  frontier: z.strictObject({ offset: z.int(), windowsAgo: z.int() }),
+  /** Rows that this round has seen first in this pass. */
+  newRows: z.int(),
+  evidence: PassEvidence,
+});
+export type WalkState = z.infer<typeof WalkState>;
+
+/** A state from its JSON text; undefined when another version of this program wrote it. */
+export function parseWalkState(text: string): WalkState | undefined {
+  return WalkState.safeParse(JSON.parse(text)).data;
+}

@@ -1,0 +1,57 @@
+import { expect, it } from 'vitest';
+import type { Service } from '../../src/client/service.ts';
+import { loadSettings } from '../../src/config/load-settings.ts';
+import type { Clock } from '../../src/core/clock.ts';
+import { AppError } from '../../src/core/errors.ts';
+import { reconcileAbsence, type AbsenceResult } from '../../src/sync/absence.ts';
+import { openTestMirror, stillClock } from '../mirror/open-test-mirror.ts';
+
+const noService: Service = {
+  requestCount: () => 0,
+  call: () => Promise.reject(new Error('nobody is to be asked')),
+};
+
+/** A mirror with recordings from just before the oldest moment that is kept, and from that moment. */
+function setUp({ old, young }: { old: number; young: number }) {
+  const { db } = openTestMirror();
+  const insert = db.prepare(
+    `WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < @count)
+     INSERT INTO recordings (id, start_time, first_seen_pass, changed_at) SELECT @start || n, @start, 1, @start FROM numbers`,
+  );
+  insert.run({ start: '2025-12-01T23:59:59.999Z', count: old });
+  insert.run({ start: '2025-12-02T00:00:00.000Z', count: young });
+  const controller = new AbortController();
+  const reconcile = (clock: Clock = stillClock): Promise<AbsenceResult> => {
+    const { settings } = loadSettings({}, { set: [{ path: 'recordings.retentionDays', value: 30 }] });
+    return reconcileAbsence({ db, service: noService, settings, clock, signal: controller.signal });
+  };
+  const count = (table: string): unknown => db.prepare(`SELECT count(*) FROM ${table}`).pluck().get();
+  return { db, controller, reconcile, count };
+}
+
+it('lets go of recordings that the service keeps no longer, without asking, and says so', async () => {
+  const { db, reconcile, count } = setUp({ old: 2500, young: 7 });
+  expect(await reconcile()).toMatchObject({ expired: 2500, asked: 0, held: [] });
+  expect(count('recordings')).toBe(7);
+  expect(db.prepare(`SELECT dataset, reason, count(*) FROM deletions GROUP BY 1, 2`).raw().all()).toEqual([
+    ['recordings', 'expired', 2500],
+  ]);
+  expect(count(`changes WHERE op = 'delete'`)).toBe(2500);
+  expect(await reconcile()).toMatchObject({ expired: 0 });
+});
+
+it('stops between two transactions, and goes on another time', async () => {
+  const { controller, reconcile, count } = setUp({ old: 2500, young: 7 });
+  let readings = 0;
+  const stopping: Clock = {
+    ...stillClock,
+    now: () => {
+      readings += 1;
+      if (readings === 2) controller.abort(new AppError('stop', { code: 'interrupted' }));
+      return stillClock.now();
+    },
+  };
+  await expect(reconcile(stopping)).rejects.toThrow('stop');
+  expect(count('recordings')).toBe(1507);
+  expect(count('deletions')).toBe(1000);
+});

@@ -1,0 +1,36 @@
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { AppError } from '../../src/core/errors.ts';
+import { acquireLease } from '../../src/worker/lease.ts';
+import { openTestMirror, stillClock } from '../mirror/open-test-mirror.ts';
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+/** A held lease, and what its holder has heard of losing it. */
+function held() {
+  const { db } = openTestMirror();
+  const losses: unknown[] = [];
+  const lease = acquireLease(db, 'sync', stillClock, (error) => losses.push(error));
+  return { db, lease, losses };
+}
+
+it('is kept by beats, and lost once to whoever takes it over', () => {
+  const { db, lease, losses } = held();
+  vi.advanceTimersByTime(60_000);
+  expect(losses).toEqual([]);
+  db.exec(`UPDATE lease SET holder = 'other'`);
+  vi.advanceTimersByTime(60_000);
+  expect(losses).toEqual([expect.objectContaining({ code: 'busy' })]);
+  lease.release();
+  expect(db.prepare(`SELECT holder FROM lease`).pluck().get()).toBe('other');
+});
+
+it('is lost, and the program not, when a beat cannot be written', () => {
+  const { db, lease, losses } = held();
+  db.exec(`CREATE TRIGGER full BEFORE UPDATE ON lease BEGIN SELECT raise(ABORT, 'no room'); END`);
+  vi.advanceTimersByTime(60_000);
+  expect(losses).toHaveLength(1);
+  expect(losses[0]).toBeInstanceOf(Error);
+  expect(losses[0]).not.toBeInstanceOf(AppError);
+  lease.release();
+});
