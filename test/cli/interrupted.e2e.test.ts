@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { databasePath, openDatabaseReadOnly } from '../../src/mirror/database.ts';
 import { newestPasses } from '../../src/mirror/passes.ts';
+import { contentOf } from './mirror-content.ts';
 import { jsonOf } from './run-cli.ts';
 import { openWorkspace, unlimited, type Workspace } from './workspace.ts';
 
@@ -42,33 +43,6 @@ async function untilReceived(dataDir: string, rows: number): Promise<void> {
     }
   };
   await vi.waitFor(() => expect(received()).toBeGreaterThanOrEqual(rows), { timeout: 30_000, interval: 10 });
-}
-
-/** Every row, by its key, without what tells when and by which pass it was written. */
-function contentOf(dataDir: string): Record<string, unknown[]> {
-  const db = openDatabaseReadOnly(dataDir);
-  const bookkeeping = ['row_key', 'first_seen_pass', 'changed_at'];
-  const read = (table: string): unknown[] => {
-    const columns = db
-      .prepare<[string], string>(`SELECT name FROM pragma_table_info(?)`)
-      .pluck()
-      .all(table)
-      .filter((name) => !bookkeeping.includes(name));
-    return db
-      .prepare(`SELECT ${columns.join(', ')} FROM ${table} ORDER BY 1, 2`)
-      .raw()
-      .all();
-  };
-  try {
-    return Object.fromEntries(
-      ['persons', 'person_distinct_ids', 'recordings', 'playlists', 'quarantine'].map((table) => [
-        table,
-        read(table),
-      ]),
-    );
-  } finally {
-    db.close();
-  }
 }
 
 describe('a sync under way', () => {

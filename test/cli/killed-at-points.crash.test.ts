@@ -1,0 +1,67 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { firstSync, openCrashPlace } from './crash-stories.ts';
+import { assertSurvives, rehearse, type Rehearsed } from './crash-story.ts';
+import { killPoint, type KillPoint } from './kill-point.ts';
+import type { Workspace } from './workspace.ts';
+
+let place: Workspace;
+let rehearsed: Rehearsed;
+beforeAll(async () => {
+  place = await openCrashPlace();
+  // One page at a time, so that one is all that a kill may lose.
+  rehearsed = await rehearse(firstSync(place, 1));
+});
+afterAll(() => place[Symbol.asyncDispose]());
+
+/** In the order in which a first sync comes by. */
+const moments: Record<string, [moment: KillPoint['moment'], pattern: RegExp, nth?: number]> = {
+  'with an empty file': ['before', /^PRAGMA journal_mode/],
+  'within the migration of a new file': ['before', /^INSERT INTO schema_migrations/],
+  'with the migration made': ['after', /^COMMIT after INSERT INTO schema_migrations/],
+  'before it holds the lease': ['before', /^COMMIT after INSERT .* INTO lease/],
+  'holding the lease': ['after', /^COMMIT after INSERT .* INTO lease/],
+  'before it has noted the run': ['before', /^COMMIT after INSERT INTO runs/],
+  'with the run noted': ['after', /^COMMIT after INSERT INTO runs/],
+  'with the pass begun': ['after', /^COMMIT after INSERT INTO passes/],
+  'before it sends a request': ['after', /^COMMIT after INSERT INTO request_times/],
+  'with the answer come': ['before', /^UPDATE request_times SET is_under_way = 0/],
+  'between answer and transaction': ['after', /^UPDATE request_times SET is_under_way = 0/],
+  'before the first row of a page': ['before', /^INSERT INTO persons \(/],
+  'in the middle of a page': ['before', /^INSERT INTO persons \(/, 25],
+  'before a distinct id is owned': ['before', /^INSERT INTO distinct_id_owners/, 30],
+  'before the last row of a page': ['before', /^INSERT INTO persons \(/, 50],
+  'before a change is told': ['before', /^INSERT INTO changes/, 50],
+  'before the rows are marked as seen': ['before', /^INSERT INTO persons_seen/],
+  'before the cursor is saved': ['before', /^UPDATE passes SET windows/],
+  'before a page is committed': ['before', /^COMMIT after UPDATE passes SET windows/],
+  'with a page committed': ['after', /^COMMIT after UPDATE passes SET windows/],
+  'between last page and verdict': ['before', /^UPDATE passes SET verdict = @verdict/],
+  'before absent rows are nominated': ['before', /^INSERT OR IGNORE INTO suspects .* FROM persons/],
+  'with the pass ended': ['after', /^COMMIT after INSERT OR IGNORE INTO suspects .* FROM persons/],
+  'before the run has ended': ['before', /^UPDATE runs SET outcome = @outcome/],
+  'before the lease is given back': ['before', /^DELETE FROM lease/],
+  'with the lease given back': ['after', /^DELETE FROM lease/],
+};
+
+function pointOf(name: string): KillPoint {
+  const [moment, pattern, nth] = moments[name] ?? ['before', /^$/];
+  return killPoint(rehearsed.executions, moment, pattern, nth);
+}
+
+it.each([
+  'within the migration of a new file',
+  'in the middle of a page',
+  'with a page committed',
+  'between last page and verdict',
+])('a sync that dies %s is taken up as if nothing had been', async (name) => {
+  await assertSurvives(rehearsed, [pointOf(name)]);
+});
+
+it('a sync may die at every point, one time after the other', async () => {
+  await assertSurvives(rehearsed, Object.keys(moments).map(pointOf));
+});
+
+it('this sees a sync that does not die where it should', async () => {
+  const never = { ...pointOf('with a page committed'), nth: 1000 };
+  await expect(assertSurvives(rehearsed, [never])).rejects.toThrow('not killed after #1000 COMMIT');
+});

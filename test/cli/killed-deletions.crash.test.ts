@@ -1,0 +1,69 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { deletionStories, openCrashPlace, type DeletionStories } from './crash-stories.ts';
+import { assertSurvives, rehearse } from './crash-story.ts';
+import { killPoint, type KillPoint } from './kill-point.ts';
+import type { Workspace } from './workspace.ts';
+
+let place: Workspace;
+let stories: DeletionStories;
+beforeAll(async () => {
+  place = await openCrashPlace();
+  stories = await deletionStories(place, 4);
+});
+afterAll(() => place[Symbol.asyncDispose]());
+
+/** Where each command dies, one time after the other. */
+const deaths: Record<keyof DeletionStories, [moment: KillPoint['moment'], pattern: RegExp, nth?: number][]> =
+  {
+    sync: [
+      ['before', /^DELETE FROM distinct_id_owners WHERE person_row_key = \? AND/],
+      ['before', /^INSERT OR IGNORE INTO distinct_ids_lost/, 2],
+      ['before', /^INSERT OR IGNORE INTO suspects .* FROM persons/],
+      ['before', /^DELETE FROM recordings WHERE/, 2],
+      ['after', /^COMMIT after UPDATE suspects SET confirmations/, 2],
+    ],
+    reconcile: [
+      ['before', /^UPDATE suspects SET confirmations/],
+      ['before', /^DELETE FROM persons WHERE/],
+      ['before', /^DELETE FROM persons_seen/],
+      ['before', /^DELETE FROM suspects WHERE dataset = '?persons/],
+      ['before', /^DELETE FROM distinct_id_owners/],
+      ['before', /^DELETE FROM distinct_ids_lost/],
+      ['before', /^INSERT INTO deletions/],
+      ['before', /^INSERT INTO changes .*'delete'/],
+      ['before', /^COMMIT after INSERT INTO changes .*'delete'/],
+      ['after', /^COMMIT after INSERT INTO changes .*'delete'/],
+      ['after', /^COMMIT after INSERT INTO changes .*'delete'/, 2],
+      ['before', /^UPDATE runs SET outcome = @outcome/],
+    ],
+    hold: [
+      ['before', /^INSERT OR IGNORE INTO deletion_plans/],
+      ['before', /^UPDATE suspects SET plan/],
+      ['after', /^COMMIT after UPDATE suspects SET plan/],
+    ],
+    approve: [
+      ['before', /^UPDATE deletion_plans SET approved_at/],
+      ['after', /^UPDATE deletion_plans SET approved_at/],
+      ['after', /^COMMIT after UPDATE suspects SET confirmations/],
+    ],
+  };
+
+it.each(Object.keys(deaths) as (keyof DeletionStories)[])(
+  'killed at each step of %s, the mirror loses who is gone, once each, and nobody else',
+  async (name) => {
+    const rehearsed = await rehearse(stories[name]);
+    const { content, deletions } = rehearsed.outcome;
+    const living = [...place.sandbox.living()].map(({ uuid }) => uuid);
+    expect(content['persons']?.map(([uuid]) => uuid)).toEqual(living.toSorted());
+    const gone = [...place.sandbox.gone()]
+      .filter(({ uuid }) => !living.includes(uuid))
+      .map(({ uuid, merged_into: into }) => `persons ${uuid} ${into === null ? 'deleted' : 'merged'}`);
+    const told = deletions.map((row) => row.join(' ')).filter((text) => text.startsWith('persons'));
+    expect(told).toEqual(gone.toSorted());
+
+    await assertSurvives(
+      rehearsed,
+      deaths[name].map(([moment, pattern, nth]) => killPoint(rehearsed.executions, moment, pattern, nth)),
+    );
+  },
+);
