@@ -43,10 +43,15 @@ export function prepareRemoveRow(
   };
 }
 
-/** The surrogate keys of the recordings that began before a time. */
-export function listRecordingsBefore(db: Database, startTime: string): number[] {
+/**
+ * The surrogate keys of the recordings that began before a time and that the newest complete pass did not see: a
+ * service may keep some longer than it promises.
+ */
+export function listExpiredRecordings(db: Database, startTime: string): number[] {
   return db
-    .prepare<[string], number>(/*sql*/ `SELECT row_key FROM recordings WHERE start_time < ?`)
+    .prepare<[string], number>(/*sql*/ `SELECT row_key FROM recordings JOIN recordings_seen USING (row_key)
+      WHERE start_time < ? AND pass_id <
+        (SELECT max(id) FROM passes WHERE dataset = 'recordings' AND verdict = 'complete')`)
     .pluck()
     .all(startTime);
 }

@@ -3,7 +3,7 @@ import { isoTime, type Clock } from '../core/clock.ts';
 import type { Service } from '../client/service.ts';
 import type { Settings } from '../config/settings.ts';
 import type { Database } from '../mirror/database.ts';
-import { listRecordingsBefore, prepareRemoveRow } from '../mirror/remove-row.ts';
+import { listExpiredRecordings, prepareRemoveRow } from '../mirror/remove-row.ts';
 import { countRows } from '../mirror/row-counts.ts';
 import {
   acquitSuspect,
@@ -107,7 +107,7 @@ async function expireRecordings({ db, settings, clock, signal }: AbsenceParts): 
   const { retentionDays } = settings.recordings;
   if (retentionDays === null) return 0;
   const removeRow = prepareRemoveRow(db, 'recordings');
-  const rowKeys = listRecordingsBefore(db, isoTime(clock.now() - retentionDays * 86_400_000));
+  const rowKeys = listExpiredRecordings(db, isoTime(clock.now() - retentionDays * 86_400_000));
   for (let first = 0; first < rowKeys.length; first += rowsPerTransaction) {
     // Whoever stops the run is heard, and the lease is kept, between two transactions.
     await nextTurn();

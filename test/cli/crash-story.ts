@@ -39,14 +39,14 @@ type Outcome = {
   evidence: unknown[][];
 };
 
-/** Tells a story without a kill. */
-export async function rehearse(story: Story): Promise<Rehearsed> {
+/** Tells a story without a kill. Pages that were under way at a kill before may still be asked for, and are lost. */
+export async function rehearse(story: Story, pagesLostMax = 0): Promise<Rehearsed> {
   const stage = openStage(story);
   const file = join(stage.folder, 'executions.json');
   const ended = await stage.start({ CRASH_REHEARSAL: file });
   expect(ended).toMatchObject({ code: expect.toBeOneOf([0, 4]), stderr: '' });
   await story.finish(stage.run);
-  expect(stage.pagesLost()).toBe(0);
+  expect(stage.pagesLost()).toBeLessThanOrEqual(pagesLostMax);
   const executions = JSON.parse(readFileSync(file, 'utf8')) as Execution[];
   return { story, executions, outcome: stage.strike() };
 }

@@ -18,7 +18,7 @@ afterAll(() => Promise.all(places.map((place) => place[Symbol.asyncDispose]())))
 
 /** Kills the command at every point of each statement that was not swept before. Returns how often it was killed. */
 async function assertSurvivesAnywhere(stories: readonly Story[]): Promise<number> {
-  const rehearsals = await Promise.all(stories.map(rehearse));
+  const rehearsals = await Promise.all(stories.map((story) => rehearse(story)));
   const executions = rehearsals[0]?.executions.filter(({ statement }) => !swept.has(statement)) ?? [];
   for (const { statement } of executions) swept.add(statement);
   const points = killPoints(executions);

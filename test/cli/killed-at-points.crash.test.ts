@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => place[Symbol.asyncDispose]());
 
-/** In the order in which a first sync comes by. */
+/** In the order in which a first sync passes them. */
 const moments: Record<string, [moment: KillPoint['moment'], pattern: RegExp, nth?: number]> = {
   'with an empty file': ['before', /^PRAGMA journal_mode/],
   'within the migration of a new file': ['before', /^INSERT INTO schema_migrations/],

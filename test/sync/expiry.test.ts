@@ -4,6 +4,7 @@ import { loadSettings } from '../../src/config/load-settings.ts';
 import type { Clock } from '../../src/core/clock.ts';
 import { AppError } from '../../src/core/errors.ts';
 import { reconcileAbsence, type AbsenceResult } from '../../src/sync/absence.ts';
+import { finishPass, startPass } from '../../src/mirror/passes.ts';
 import { openTestMirror, stillClock } from '../mirror/open-test-mirror.ts';
 
 const noService: Service = {
@@ -20,6 +21,10 @@ function setUp({ old, young }: { old: number; young: number }) {
   );
   insert.run({ start: '2025-12-01T23:59:59.999Z', count: old });
   insert.run({ start: '2025-12-02T00:00:00.000Z', count: young });
+  for (const at of ['2025-12-20T00:00:00Z', '2026-01-01T00:00:00Z'])
+    finishPass(db, startPass(db, { dataset: 'recordings', mode: 'full', plan: '{}', at }), null, at);
+  // The newest pass saw the young ones only.
+  db.exec(`INSERT INTO recordings_seen SELECT row_key, 1 + (start_time >= '2025-12-02') FROM recordings`);
   const controller = new AbortController();
   const reconcile = (clock: Clock = stillClock): Promise<AbsenceResult> => {
     const { settings } = loadSettings({}, { set: [{ path: 'recordings.retentionDays', value: 30 }] });
@@ -38,6 +43,13 @@ it('lets go of recordings that the service keeps no longer, without asking, and 
   ]);
   expect(count(`changes WHERE op = 'delete'`)).toBe(2500);
   expect(await reconcile()).toMatchObject({ expired: 0 });
+});
+
+it('keeps those that the service lists longer than it promises', async () => {
+  const { db, reconcile, count } = setUp({ old: 12, young: 7 });
+  db.exec(`UPDATE recordings_seen SET pass_id = 2 WHERE row_key <= 5`);
+  expect(await reconcile()).toMatchObject({ expired: 7 });
+  expect(count('recordings')).toBe(12);
 });
 
 it('stops between two transactions, and goes on another time', async () => {
