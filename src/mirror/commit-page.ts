@@ -2,8 +2,15 @@ import type { Database } from 'better-sqlite3';
 import { prepareSavePass, type PassDataset, type PassEvidence } from './passes.ts';
 import { prepareWriteRows, type PageOutcome, type ShownRows } from './write-rows.ts';
 
-/** What is saved of the pass with a page: the evidence so far, and where the pass goes on (null: it cannot). */
-type PassProgress = { evidence: PassEvidence; cursor: string | null };
+/** What is saved of the pass with a page. */
+type PassProgress = {
+  /** So far. */
+  evidence: PassEvidence;
+  /** Where the pass goes on; null where it cannot. */
+  cursor: string | null;
+  /** What else belongs into the page's transaction; called last. A transaction of its own would write every page twice. */
+  also?: () => void;
+};
 
 /** Commits a page. `judge` tells what is saved of the pass, given how many rows it had not seen before. */
 export type CommitPage = <T extends PassProgress>(
@@ -24,6 +31,7 @@ export function preparePageCommit(db: Database, dataset: PassDataset, passId: nu
         const { outcome, newRows } = writeRows(page, passId);
         const judged = judge(newRows);
         savePass(judged.evidence, outcome, judged.cursor);
+        judged.also?.();
         return { outcome, judged };
       })
       .immediate();

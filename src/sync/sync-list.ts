@@ -69,23 +69,22 @@ export async function syncList(parts: SyncListParts): Promise<Pass> {
     return pass;
   };
   let ended: Pass | undefined;
-  const commitPage = db.transaction(
-    (...[{ rows, quarantined }, judge]: Parameters<WalkParts['commitPage']>) => {
-      const { outcome, judged } = commit({ rows, quarantined, at: isoTime(clock.now()) }, (newRows) => {
-        const step = judge(newRows);
-        return { step, evidence: step.state.evidence, cursor: JSON.stringify(step.state) };
-      });
-      // With the last page: a pass that was killed between the two would walk beyond the end of its list.
-      if (judged.step.next === 'end') ended = end(judged.step.reason);
-      return { outcome, step: judged.step };
-    },
-  );
   const reason = await walk(
     {
       plan,
       inFlightMax: settings.budget.concurrency,
       fetchPage,
-      commitPage: (page, judge) => commitPage.immediate(page, judge),
+      commitPage: ({ rows, quarantined }, judge) => {
+        const { outcome, judged } = commit({ rows, quarantined, at: isoTime(clock.now()) }, (newRows) => {
+          const step = judge(newRows);
+          // With the last page: a pass that was killed between the two would walk beyond the end of its list.
+          const also = (): void => {
+            if (step.next === 'end') ended = end(step.reason);
+          };
+          return { step, evidence: step.state.evidence, cursor: JSON.stringify(step.state), also };
+        });
+        return { outcome, step: judged.step };
+      },
       unchangedRowsMax: mode === 'head' ? settings.sync.headUnchangedRows : null,
       onProgress,
       signal,
