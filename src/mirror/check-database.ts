@@ -1,5 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import { AppError } from '../core/errors.ts';
+import { countTable } from './row-counts.ts';
 
 /** Reads the whole file and checks its structure. Returns what was found well; throws `storage` when it is damaged. */
 export function checkDatabase(db: Database): string {
@@ -9,6 +10,6 @@ export function checkDatabase(db: Database): string {
       code: 'storage',
       hint: 'restore it from a backup, or move it away and sync again',
     });
-  const persons = db.prepare<[], number>(/*sql*/ `SELECT count(*) FROM persons`).pluck().get() ?? 0;
+  const persons = countTable(db, 'persons');
   return `mirror.db is sound and holds ${persons} persons`;
 }

@@ -4,7 +4,7 @@ import type { Service } from '../client/service.ts';
 import type { Settings } from '../config/settings.ts';
 import type { Database } from '../mirror/database.ts';
 import { listExpiredRecordings, prepareRemoveRow } from '../mirror/remove-row.ts';
-import { countRows } from '../mirror/row-counts.ts';
+import { countTable } from '../mirror/row-counts.ts';
 import {
   acquitSuspect,
   confirmSuspect,
@@ -57,7 +57,7 @@ export function planDatasetAbsence(
   return planAbsence(
     dataset,
     listSuspects(db, dataset),
-    countRows(db)[dataset],
+    countTable(db, dataset),
     settings.deletions,
     clock.now(),
   );
