@@ -7,6 +7,7 @@ import { loadSettings, type Environment, type SettingsFlags } from './config/loa
 import { isLoopback, type Settings } from './config/settings.ts';
 import { systemClock, type Clock } from './core/clock.ts';
 import { AppError } from './core/errors.ts';
+import { openLedger, type Ledger } from './ledger/ledger.ts';
 import { createLogger, type Logger } from './log/logger.ts';
 import type { MirroredProject } from './mirror/mirrored-project.ts';
 import { databasePath, openDatabase, openDatabaseReadOnly, type Database } from './mirror/database.ts';
@@ -26,6 +27,10 @@ export type App = {
   service: () => Service;
   /** The project that is mirrored. Throws as `service` does. */
   project: () => MirroredProject;
+  /** Whether address, project and key are configured, so that the service can be asked. */
+  hasService: boolean;
+  /** The ledger, for writing. To be opened by whoever holds the lease. */
+  openLedger: () => Ledger;
   /** What the service's calls may cost, and what is left of it. */
   budget: Budget;
   close: () => Promise<void>;
@@ -66,6 +71,8 @@ export function createApp({ environment, isTerminal }: AppSurroundings, flags: S
     settings,
     budget,
     hasApiKey: apiKey !== null,
+    hasService: apiKey !== null && settings.service.baseUrl !== null && settings.service.projectId !== null,
+    openLedger: () => openLedger(settings.dataDir, clock),
     clock,
     log,
     database: () => (database ??= opened(openDatabase(settings.dataDir, clock))),

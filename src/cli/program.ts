@@ -5,6 +5,7 @@ import { addCallCommand } from './commands/call.ts';
 import { addConfigCommand } from './commands/config.ts';
 import { addDemoCommand } from './commands/demo.ts';
 import { addDoctorCommand } from './commands/doctor.ts';
+import { addEraseCommand } from './commands/erase.ts';
 import { addExportCommand } from './commands/export.ts';
 import { addPlanCommand } from './commands/plan.ts';
 import { addQueryCommand } from './commands/query.ts';
@@ -12,6 +13,7 @@ import { addReconcileCommand } from './commands/reconcile.ts';
 import { addSandboxCommand } from './commands/sandbox.ts';
 import { addStatusCommand } from './commands/status.ts';
 import { addSyncCommand } from './commands/sync.ts';
+import { addWhereCommand } from './commands/where.ts';
 import type { CommandContext } from './context.ts';
 import { exitCodeOf } from './exit-code.ts';
 import { addGlobalOptions, type GlobalOptions } from './global-options.ts';
@@ -44,7 +46,9 @@ function buildProgram(context: CommandContext): Command {
     addDemoCommand,
     addSyncCommand,
     addExportCommand,
+    addEraseCommand,
     addReconcileCommand,
+    addWhereCommand,
     addStatusCommand,
     addPlanCommand,
     addQueryCommand,

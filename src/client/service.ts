@@ -3,17 +3,23 @@ import { AppError } from '../core/errors.ts';
 import type { Clock } from '../core/clock.ts';
 import { parseExactJson } from '../core/exact-json.ts';
 import { backoffMs, retry, type RetryLimits } from '../core/retry.ts';
-import { endpoints, type Endpoint, type EndpointName } from '../contract/endpoints.ts';
+import { endpoints, type Endpoint } from '../contract/endpoints.ts';
+import { optionalEndpoints } from '../contract/optional-endpoints.ts';
 import type { Budget, Priority } from './budget.ts';
 import { isDeeperThan } from './json-depth.ts';
 import { parseRetryAfterMs, refusalError } from './refusal.ts';
 import type { Lane } from './request-times.ts';
 import type { Transport, TransportRequest, TransportResponse } from './transport.ts';
 
+const callable = { ...endpoints, ...optionalEndpoints };
+
+/** An endpoint of the contract, or one that only some services have. */
+type CallableName = keyof typeof callable;
+
 /** Parameters of a call, typed by the endpoint's row. `extraQuery` is sent as it is, beside the documented query. */
-export type CallArguments<N extends EndpointName> = {
-  params?: z.output<(typeof endpoints)[N]['params']>;
-  query?: z.output<(typeof endpoints)[N]['query']>;
+export type CallArguments<N extends CallableName> = {
+  params?: z.output<(typeof callable)[N]['params']>;
+  query?: z.output<(typeof callable)[N]['query']>;
   body?: unknown;
   extraQuery?: Readonly<Record<string, string | number | boolean>>;
   /** What goes first when the budget is short; `full` unless another is given. */
@@ -24,10 +30,10 @@ export type CallArguments<N extends EndpointName> = {
 /** A documented answer. `body` is undefined without one, JSON exactly as sent, or text (CSV). Unchecked otherwise. */
 export type Reply = { status: number; body: unknown; date: string | undefined };
 
-/** The service's API: every endpoint of the contract, under the budget, tried again where that can help. */
+/** The service's API: every endpoint of the contract and the optional ones, under the budget, tried again where that can help. */
 export type Service = {
   /** Rejects with an `AppError`: `usage`, `refused`, `rejected`, `service`, `oversize` or `unreachable`. */
-  call<N extends EndpointName>(name: N, args?: CallArguments<N>): Promise<Reply>;
+  call<N extends CallableName>(name: N, args?: CallArguments<N>): Promise<Reply>;
   /** Requests sent so far, repeated ones included. */
   requestCount(): number;
 };
@@ -75,7 +81,7 @@ export function createService(parts: ServiceParts): Service {
     requestCount: () => requests,
     call: async (name, args = {}) => {
       const { params = {}, query = {}, body, extraQuery = {}, priority = 'full', signal } = args;
-      const endpoint: Endpoint = endpoints[name];
+      const endpoint: Endpoint = callable[name];
       const path = `${projectPath}${fillPath(endpoint, params)}/${queryText({ ...extraQuery, ...withoutFalse(query) })}`;
       const lane: Lane = name === 'recordings.list' ? 'recordings list' : 'general';
       const request = {

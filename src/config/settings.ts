@@ -93,6 +93,13 @@ export const Settings = z.strictObject({
     promote: z.array(z.string().min(1)),
     mask: z.array(z.string().min(1)),
   }),
+  erasure: z.strictObject({
+    deleteEvents: z.boolean(),
+    dueDays: count,
+    maxRequestDays: count,
+    maxBatch: count,
+    feedRetentionDays: count,
+  }),
   log: z.strictObject({ level: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']) }),
 });
 export type Settings = z.infer<typeof Settings>;

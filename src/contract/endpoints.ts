@@ -33,7 +33,7 @@ export type Endpoint = {
   query: z.ZodObject;
   body: z.ZodType | null;
   /** The one documented status of a success, or of the documented refusal (405). */
-  status: 200 | 204 | 405;
+  status: 200 | 202 | 204 | 405;
   /** Null where the document says that the response has no body. */
   response: z.ZodType | null;
   summary: string;

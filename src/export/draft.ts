@@ -4,7 +4,8 @@ import { sha256File } from '../core/digest.ts';
 import type { DatasetShape, Row } from '../snapshot/columns.ts';
 import { partName } from '../snapshot/layout.ts';
 import type { ManifestFile } from '../snapshot/manifest.ts';
-import { type Compression, writeParquetFile } from '../snapshot/parquet-file.ts';
+import { writeParquetFile } from '../snapshot/parquet-file.ts';
+import type { Compression } from '../snapshot/parquet-options.ts';
 
 /** The parts of a snapshot that is not published yet, and their sums. */
 export type Draft = {

@@ -5,12 +5,13 @@ import { explainStorageError } from '../core/storage-error.ts';
 import type { Dataset, Row } from '../snapshot/columns.ts';
 import { temporaryFolder, temporaryPrefix } from '../snapshot/layout.ts';
 import type { Manifest } from '../snapshot/manifest.ts';
-import type { Compression } from '../snapshot/parquet-file.ts';
+import type { Compression } from '../snapshot/parquet-options.ts';
+import { findSnapshots } from '../snapshot/published.ts';
 import { publishSnapshot } from '../snapshot/publish.ts';
 import { nextSnapshotId } from '../snapshot/snapshot-id.ts';
 import { writeDraft } from './draft.ts';
 import { type PublicationSettings, publicationOf } from './publication.ts';
-import { clearUnpublished, findSnapshots, removeExpired } from './retire-snapshots.ts';
+import { clearUnpublished, removeExpired, withdrawSnapshot } from './retire-snapshots.ts';
 import { splitRows } from './split-rows.ts';
 
 /** How a dataset is exported. */
@@ -33,6 +34,8 @@ export type ExportRequest = {
   /** The walk that the rows come from; null when there was none. */
   pass: Manifest['pass'];
   erasureEpoch: number;
+  /** Runs the publishing, or throws, where the rows must not be published any more. Default: runs it. */
+  publishing?: ((publish: () => void) => void) | undefined;
   clock: Clock;
   signal?: AbortSignal | undefined;
   /** Told the rows written so far, every few thousand rows. */
@@ -60,17 +63,18 @@ export type ExportResult = {
 export async function exportDataset(request: ExportRequest): Promise<ExportResult> {
   const { dataDir, dataset, settings, clock, signal, onProgress } = request;
   const rows = request.rows[Symbol.iterator]();
+  let snapshotId: string | undefined;
   try {
     const { shape, publish } = publicationOf(dataset, settings);
     clearUnpublished(dataDir, dataset);
     const createdAtMs = clock.now();
-    const snapshotId = nextSnapshotId(createdAtMs, findSnapshots(dataDir, dataset).at(-1)?.id);
+    snapshotId = nextSnapshotId(createdAtMs, findSnapshots(dataDir, dataset).at(-1)?.id);
     const folder = join(temporaryFolder(dataDir), `${temporaryPrefix(dataset)}${snapshotId}`);
     const parts = splitRows(rows, settings.partRows, publish);
     const { compression } = settings;
     const draft = await writeDraft(parts, { folder, shape, compression, signal, onProgress });
     signal?.throwIfAborted();
-    publishSnapshot(dataDir, folder, {
+    const manifest: Manifest = {
       format_version: 1,
       dataset,
       snapshot_id: snapshotId,
@@ -82,21 +86,24 @@ export async function exportDataset(request: ExportRequest): Promise<ExportResul
       files: draft.files,
       columns: shape.columns.map(({ name, type }) => ({ name, type })),
       generator: { name: packageJson.name, version: packageJson.version },
-    });
+    };
+    const publishing = request.publishing ?? ((publish) => publish());
+    publishing(() => publishSnapshot(dataDir, folder, manifest));
     const removed = removeExpired(dataDir, dataset, settings.keep);
     const { files, ...sums } = draft;
     return { snapshotId, ...sums, files: files.length, removed };
   } catch (error) {
-    clearQuietly(dataDir, dataset);
+    clearQuietly(dataDir, dataset, snapshotId);
     throw explainStorageError(error, dataDir) ?? error;
   } finally {
     rows.return?.();
   }
 }
 
-function clearQuietly(dataDir: string, dataset: string): void {
+function clearQuietly(dataDir: string, dataset: string, snapshotId: string | undefined): void {
   try {
     clearUnpublished(dataDir, dataset);
+    if (snapshotId !== undefined) withdrawSnapshot(dataDir, dataset, snapshotId);
   } catch {
     // The error that brought us here is the one to report, and the next export clears again.
   }

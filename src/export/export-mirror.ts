@@ -1,6 +1,8 @@
 import type { Clock } from '../core/clock.ts';
+import { AppError } from '../core/errors.ts';
 import type { Settings } from '../config/settings.ts';
 import type { Database } from '../mirror/database.ts';
+import { whileEpoch } from '../mirror/erasure-epoch.ts';
 import { withSnapshotSource } from '../mirror/snapshot-source.ts';
 import type { Dataset } from '../snapshot/columns.ts';
 import { exportDataset, type ExportResult } from './export-dataset.ts';
@@ -9,6 +11,8 @@ import { exportDataset, type ExportResult } from './export-dataset.ts';
 export type ExportMirrorParts = {
   /** A connection that serves nothing else meanwhile. */
   db: Database;
+  /** A connection for writing: nobody can be erased while a snapshot is published. */
+  mirror: Database;
   dataset: Dataset;
   settings: Settings;
   clock: Clock;
@@ -19,21 +23,47 @@ export type ExportMirrorParts = {
 /** What was published, and the verdict of the pass that vouches for it; null when no pass has ended yet. */
 export type MirrorExport = ExportResult & { dataset: Dataset; verdict: 'complete' | 'incomplete' | null };
 
-/** Publishes one dataset as one moment of the mirror shows it. Throws what `exportDataset` throws. */
-export function exportMirror(parts: ExportMirrorParts): Promise<MirrorExport> {
-  const { db, dataset, settings, clock, signal, onProgress } = parts;
-  return withSnapshotSource(db, dataset, async ({ pass, rowCount, rows }) => {
-    const result = await exportDataset({
-      dataDir: settings.dataDir,
-      dataset,
-      rows,
-      settings: settings.export,
-      pass,
-      erasureEpoch: 0,
-      clock,
-      signal,
-      onProgress: (done) => onProgress(done, rowCount),
-    });
-    return { dataset, verdict: pass?.verdict ?? null, ...result };
+const triesMax = 3;
+
+/**
+ * Publishes one dataset as one moment of the mirror shows it, anew when somebody was erased since that moment. Throws what
+ * `exportDataset` throws, and `busy` when that happens again and again.
+ */
+export async function exportMirror(parts: ExportMirrorParts): Promise<MirrorExport> {
+  for (let tries = 1; tries <= triesMax; tries += 1) {
+    const result = await exportMoment(parts);
+    if (result !== 'outdated') return result;
+  }
+  throw new AppError(`people were erased during ${triesMax} exports of ${parts.dataset} in a row`, {
+    code: 'busy',
+    hint: 'export again when no erasure runs',
+    retryable: true,
+  });
+}
+
+function exportMoment(parts: ExportMirrorParts): Promise<MirrorExport | 'outdated'> {
+  const { db, mirror, dataset, settings, clock, signal, onProgress } = parts;
+  return withSnapshotSource(db, dataset, async ({ pass, erasureEpoch, rowCount, rows }) => {
+    const outdated = new Error('somebody was erased since these rows were read');
+    try {
+      const result = await exportDataset({
+        dataDir: settings.dataDir,
+        dataset,
+        rows,
+        settings: settings.export,
+        pass,
+        erasureEpoch,
+        publishing: (publish) => {
+          if (!whileEpoch(mirror, erasureEpoch, publish)) throw outdated;
+        },
+        clock,
+        signal,
+        onProgress: (done) => onProgress(done, rowCount),
+      });
+      return { dataset, verdict: pass?.verdict ?? null, ...result };
+    } catch (error) {
+      if (error === outdated) return 'outdated';
+      throw error;
+    }
   });
 }

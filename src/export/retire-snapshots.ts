@@ -1,20 +1,7 @@
-import { existsSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
-import { datasetFolder, manifestName, snapshotFolder } from '../snapshot/layout.ts';
 import { readCurrent } from '../snapshot/manifest.ts';
+import { findSnapshots } from '../snapshot/published.ts';
 import { removeSnapshots, removeTemporary } from '../snapshot/publish.ts';
-import { snapshotIdPattern } from '../snapshot/snapshot-id.ts';
-import { type FoundSnapshot, type RetentionPlan, planRetention } from './retention-plan.ts';
-
-/** The snapshots of a dataset that are on disk, oldest first. Folders that are not snapshots are not seen. */
-export function findSnapshots(dataDir: string, dataset: string): FoundSnapshot[] {
-  const folder = datasetFolder(dataDir, dataset);
-  if (!existsSync(folder)) return [];
-  return readdirSync(folder)
-    .filter((name) => snapshotIdPattern.test(name))
-    .toSorted()
-    .map((id) => ({ id, hasManifest: existsSync(join(snapshotFolder(dataDir, dataset, id), manifestName)) }));
-}
+import { type RetentionPlan, planRetention } from './retention-plan.ts';
 
 /** Deletes what an export of the dataset left that did not come to its end. Never touches what was published. */
 export function clearUnpublished(dataDir: string, dataset: string): void {
@@ -27,6 +14,13 @@ export function removeExpired(dataDir: string, dataset: string, keep: number): s
   const { expired } = planNow(dataDir, dataset, keep);
   removeSnapshots(dataDir, dataset, expired);
   return expired;
+}
+
+/** Deletes a snapshot that an export did not come to the end of publishing; none that is the current one. */
+export function withdrawSnapshot(dataDir: string, dataset: string, snapshotId: string): void {
+  const isCurrent = readCurrent(dataDir).snapshots[dataset]?.snapshot_id === snapshotId;
+  const isThere = findSnapshots(dataDir, dataset).some(({ id }) => id === snapshotId);
+  if (isThere && !isCurrent) removeSnapshots(dataDir, dataset, [snapshotId]);
 }
 
 function planNow(dataDir: string, dataset: string, keep: number): RetentionPlan {

@@ -4,7 +4,9 @@ import Sqlite, { type Database } from 'better-sqlite3';
 import { AppError } from '../core/errors.ts';
 import { isoTime, type Clock } from '../core/clock.ts';
 import { makeFolder } from '../core/make-folder.ts';
+import { readKey, readOrMakeKey } from '../core/secret-key.ts';
 import { explainStorageError } from '../core/storage-error.ts';
+import { addFenceMac, fenceKeyName } from './fence-mac.ts';
 import { migrate, pendingMigrations } from './migrate.ts';
 
 export type { Database } from 'better-sqlite3';
@@ -40,6 +42,7 @@ export function openDatabase(dataDir: string, clock: Clock): Database {
       db.pragma('synchronous = FULL');
       db.pragma('secure_delete = ON');
       db.pragma(`wal_autocheckpoint = ${checkpointPages}`);
+      addFenceMac(db, () => readOrMakeKey(dataDir, fenceKeyName));
       migrate(db, isoTime(clock.now()));
       return db;
     } catch (error) {
@@ -58,6 +61,7 @@ export function openDatabaseReadOnly(dataDir: string): Database {
     const db = new Sqlite(path, { readonly: true, timeout: busyTimeoutMs });
     try {
       if (pendingMigrations(db).length > 0) throw noMirror(path);
+      addFenceMac(db, () => readKey(dataDir, fenceKeyName));
       return db;
     } catch (error) {
       db.close();

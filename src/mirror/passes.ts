@@ -44,7 +44,14 @@ export const noEvidence: PassEvidence = {
 };
 
 /** What one page adds to a pass's counts of rows. */
-export type PageCounts = { received: number; added: number; changed: number; quarantined: number };
+export type PageCounts = {
+  received: number;
+  added: number;
+  changed: number;
+  quarantined: number;
+  /** Kept out by the fence. */
+  fenced: number;
+};
 
 const flag = z.union([z.literal(0), z.literal(1)]).transform((value) => value === 1);
 
@@ -66,6 +73,7 @@ const PassRow = z.object({
   rows_added: z.int(),
   rows_changed: z.int(),
   rows_quarantined: z.int(),
+  rows_fenced: z.int(),
   count_reported: z.int().nullable(),
   is_ordered: flag,
   cursor: z.string().nullable(),
@@ -132,7 +140,8 @@ export function prepareSavePass(
     db.prepare(/*sql*/ `UPDATE passes SET windows = @windows, seams = @seams, step_backs = @stepBacks, restarts = @restarts, rounds = @rounds,
         count_reported = @countReported, is_ordered = @isOrdered, cursor = @cursor,
         rows_received = rows_received + @received, rows_added = rows_added + @added,
-        rows_changed = rows_changed + @changed, rows_quarantined = rows_quarantined + @quarantined
+        rows_changed = rows_changed + @changed, rows_quarantined = rows_quarantined + @quarantined,
+        rows_fenced = rows_fenced + @fenced
       WHERE id = @passId AND verdict IS NULL`);
   return (evidence, counts, cursor) => {
     const { changes } = save.run({

@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
 
-/** Replaces what is known of a playlist's recordings, in one transaction. Returns whether anything changed. */
+/** Replaces what is known of a playlist's recordings, fenced ones excepted, in one transaction. Returns whether anything changed. */
 export function replacePlaylistRecordings(
   db: Database,
   shortId: string,
@@ -15,9 +15,8 @@ export function replacePlaylistRecordings(
         )
         .run(shortId, wanted).changes;
       const added = db
-        .prepare(
-          /*sql*/ `INSERT OR IGNORE INTO playlist_recordings (short_id, recording_id) SELECT ?, value FROM json_each(?)`,
-        )
+        .prepare(/*sql*/ `INSERT OR IGNORE INTO playlist_recordings (short_id, recording_id) SELECT ?, value FROM json_each(?)
+            WHERE NOT EXISTS (SELECT 1 FROM fence WHERE kind = 'recording_id' AND mac = fence_mac('recording_id', value))`)
         .run(shortId, wanted).changes;
       return removed + added > 0;
     })

@@ -2,8 +2,11 @@ import type { Database } from 'better-sqlite3';
 import { rowTables } from './row-table.ts';
 import type { AbsenceDataset } from './suspects.ts';
 
-/** Why a row left: the service deleted it, merged it into another, or kept it no longer than it promises. */
-export type DeletionReason = 'deleted' | 'merged' | 'expired';
+/**
+ * Why a row left: the service deleted it, merged it into another, or kept it no longer than it promises; or a request
+ * had it erased.
+ */
+export type DeletionReason = 'deleted' | 'merged' | 'expired' | 'erased';
 
 /**
  * Prepares what takes a row and all that hangs on it out of the mirror, and says so in the feeds. Call it inside a
@@ -12,12 +15,12 @@ export type DeletionReason = 'deleted' | 'merged' | 'expired';
 export function prepareRemoveRow(
   db: Database,
   dataset: AbsenceDataset,
-): (rowKey: number, reason: DeletionReason, at: string) => void {
-  const remove = db
-    .prepare<[number], string>(
-      /*sql*/ `DELETE FROM ${dataset} WHERE row_key = ? RETURNING ${rowTables[dataset].keyColumn}`,
-    )
-    .pluck();
+): (rowKey: number, reason: DeletionReason, at: string, requestId?: string) => void {
+  const { keyColumn } = rowTables[dataset];
+  const personUuid = dataset === 'persons' ? 'uuid' : 'person_uuid';
+  const remove = db.prepare<[number], { key: string; personUuid: string | null }>(
+    /*sql*/ `DELETE FROM ${dataset} WHERE row_key = ? RETURNING ${keyColumn} AS key, ${personUuid} AS personUuid`,
+  );
   const dependents = [
     /*sql*/ `DELETE FROM ${dataset}_seen WHERE row_key = ?`,
     /*sql*/ `DELETE FROM suspects WHERE dataset = '${dataset}' AND row_key = ?`,
@@ -28,18 +31,18 @@ export function prepareRemoveRow(
         ]
       : []),
   ].map((sql) => db.prepare<[number]>(sql));
-  const appendDeletion = db.prepare(
-    /*sql*/ `INSERT INTO deletions (dataset, key, reason, deleted_at) VALUES (@dataset, @key, @reason, @at)`,
-  );
+  const appendDeletion =
+    db.prepare(/*sql*/ `INSERT INTO deletions (dataset, key, person_uuid, reason, deleted_at, request_id)
+      VALUES (@dataset, @key, @personUuid, @reason, @at, @requestId)`);
   const appendChange = db.prepare(
     /*sql*/ `INSERT INTO changes (dataset, key, op, at) VALUES (@dataset, @key, 'delete', @at)`,
   );
-  return (rowKey, reason, at) => {
-    const key = remove.get(rowKey);
+  return (rowKey, reason, at, requestId) => {
+    const removed = remove.get(rowKey);
     for (const dependent of dependents) dependent.run(rowKey);
-    if (key === undefined) return;
-    appendDeletion.run({ dataset, key, reason, at });
-    appendChange.run({ dataset, key, at });
+    if (removed === undefined) return;
+    appendDeletion.run({ dataset, ...removed, reason, at, requestId: requestId ?? null });
+    appendChange.run({ dataset, key: removed.key, at });
   };
 }
 

@@ -2,6 +2,7 @@ import type { Database } from 'better-sqlite3';
 import type { z } from 'zod';
 import { fieldKind, Person, Playlist, Recording } from '../contract/resources.ts';
 import type { Columns, ColumnValue } from '../contract/tolerant-reader.ts';
+import type { Admit } from './fence.ts';
 
 /** A table that mirrors one resource of the service. */
 export type RowTable = {
@@ -11,8 +12,8 @@ export type RowTable = {
   columns: readonly { name: string; keepsKnownValue: boolean }[];
 };
 
-/** What became of a row, and its surrogate key. */
-type WrittenRow = { rowKey: number; change: 'added' | 'changed' | 'none' };
+/** What became of a row, its surrogate key, and the row as it stands now. */
+type WrittenRow = { rowKey: number; change: 'added' | 'changed' | 'none'; row: Readonly<Columns> };
 
 /** The mirrored resources. */
 export const rowTables = {
@@ -37,14 +38,19 @@ function rowTable(
   return { name, keyColumn, columns: [...fields, ...added] };
 }
 
-/** Writes one row. Call it inside a transaction. */
-export type WriteRow = (row: Readonly<Columns>, passId: number, at: string) => WrittenRow;
+/** Writes one row; undefined for one that is kept out. Call it inside a transaction. */
+export type WriteRow = (row: Readonly<Columns>, passId: number, at: string) => WrittenRow | undefined;
 
 /**
  * Prepares what writes a row: a new row is added, a changed row replaced, and one equal in every column left untouched.
- * Most rows of most passes are equal, so those cost one look-up that compares in SQLite, and nothing else.
+ * Most rows of most passes are equal, so those cost one look-up that compares in SQLite, and nothing else: what is in the
+ * mirror has been held against the fence. `admit` is asked for every other row, and tells what may be written of it.
  */
-export function prepareWriteRow(db: Database, { name, keyColumn, columns }: RowTable): WriteRow {
+export function prepareWriteRow(
+  db: Database,
+  { name, keyColumn, columns }: RowTable,
+  admit?: Admit<Readonly<Columns>>,
+): WriteRow {
   const written = columns.filter((column) => column.name !== keyColumn);
   const names = written.map((column) => column.name);
   const newValue = (column: (typeof columns)[number]): string =>
@@ -64,19 +70,28 @@ export function prepareWriteRow(db: Database, { name, keyColumn, columns }: RowT
     ColumnValue[]
   >(/*sql*/ `UPDATE ${name} SET ${written.map((column) => `${column.name} = ${newValue(column)}`).join(', ')}, changed_at = ?
       WHERE row_key = ?`);
-  return (row, passId, at) => {
+  const write = (
+    row: Readonly<Columns>,
+    passId: number,
+    at: string,
+    isAdmitted: boolean,
+  ): WrittenRow | undefined => {
     const key = row[keyColumn] ?? null;
     const values = names.map((column) => row[column] ?? null);
     const found = find.get(...values, key);
-    if (!found) {
-      const { lastInsertRowid } = add.run(...values, key, passId, at);
-      return { rowKey: Number(lastInsertRowid), change: 'added' };
+    if (found?.[1] === 1) return { rowKey: found[0], change: 'none', row };
+    if (!isAdmitted && admit) {
+      const admitted = admit(row, at);
+      return admitted && write(admitted, passId, at, true);
     }
-    const [rowKey, isEqual] = found;
-    if (isEqual === 1) return { rowKey, change: 'none' };
-    replace.run(...values, at, rowKey);
-    return { rowKey, change: 'changed' };
+    if (found) {
+      replace.run(...values, at, found[0]);
+      return { rowKey: found[0], change: 'changed', row };
+    }
+    const { lastInsertRowid } = add.run(...values, key, passId, at);
+    return { rowKey: Number(lastInsertRowid), change: 'added', row };
   };
+  return (row, passId, at) => write(row, passId, at, false);
 }
 
 /** Prepares the look-up of a row's surrogate key; undefined when the mirror does not hold the row. */

@@ -1,5 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import type { Columns } from '../contract/tolerant-reader.ts';
+import { readEpoch } from './erasure-epoch.ts';
 import { lastJudgedPass, type PassDataset } from './passes.ts';
 import { rowTables } from './row-table.ts';
 
@@ -11,6 +12,11 @@ const sources = {
     list: 'persons',
     sql: /*sql*/ `SELECT distinct_id, person_uuid FROM person_distinct_ids ORDER BY distinct_id`,
   },
+  deletions: {
+    list: 'persons',
+    sql: /*sql*/ `SELECT key, dataset, person_uuid, reason, deleted_at, request_id FROM deletions
+      WHERE seq IN (SELECT max(seq) FROM deletions GROUP BY key) ORDER BY key`,
+  },
 } as const satisfies Record<string, { list: PassDataset; sql: string }>;
 
 export type PublishedDataset = keyof typeof sources;
@@ -19,6 +25,8 @@ export type PublishedDataset = keyof typeof sources;
 export type SnapshotSource = {
   /** The pass that vouches for the rows; null when none has ended yet. */
   pass: { id: number; verdict: 'complete' | 'incomplete'; finished_at: string } | null;
+  /** The epoch of the fence that the rows have passed. */
+  erasureEpoch: number;
   rowCount: number;
   /** Rows in the byte order of their key, integers as bigint, streamed: to be read once. */
   rows: IterableIterator<Columns>;
@@ -37,6 +45,7 @@ export async function withSnapshotSource<T>(
   db.exec(/*sql*/ `BEGIN`);
   try {
     const pass = lastJudgedPass(db, list);
+    const erasureEpoch = readEpoch(db);
     const rowCount = db.prepare<[], number>(/*sql*/ `SELECT count(*) FROM (${sql})`).pluck().get() ?? 0;
     const rows = db.prepare<[], Columns>(sql).safeIntegers().iterate();
     try {
@@ -45,6 +54,7 @@ export async function withSnapshotSource<T>(
           pass?.verdict && pass.finished_at
             ? { id: pass.id, verdict: pass.verdict, finished_at: pass.finished_at }
             : null,
+        erasureEpoch,
         rowCount,
         rows,
       });

@@ -1,6 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import { textListOf, type Columns, type ColumnValue } from '../contract/tolerant-reader.ts';
 import { prepareOwnDistinctIds } from './distinct-ids.ts';
+import { prepareAdmitRow, prepareAdmitUnread } from './fence.ts';
 import type { PageCounts, PassDataset } from './passes.ts';
 import { prepareQuarantine, type QuarantinedRow } from './quarantine.ts';
 import { prepareFindRowKey, prepareMarkSeen, prepareWriteRow, rowTables } from './row-table.ts';
@@ -24,7 +25,8 @@ export type WriteRows = (shown: ShownRows, passId: number) => { outcome: PageOut
  */
 export function prepareWriteRows(db: Database, dataset: PassDataset): WriteRows {
   const table = rowTables[dataset];
-  const writeRow = prepareWriteRow(db, table);
+  const writeRow = prepareWriteRow(db, table, prepareAdmitRow(db, dataset));
+  const admitUnread = prepareAdmitUnread(db);
   const findRowKey = prepareFindRowKey(db, table);
   const markSeen = prepareMarkSeen(db, table);
   const ownDistinctIds = dataset === 'persons' ? prepareOwnDistinctIds(db) : undefined;
@@ -37,13 +39,19 @@ export function prepareWriteRows(db: Database, dataset: PassDataset): WriteRows 
       received: rows.length + quarantined.length,
       added: 0,
       changed: 0,
-      quarantined: quarantined.length,
+      quarantined: 0,
+      fenced: 0,
       unchangedRun: 0,
     };
     const present: number[] = [];
-    for (const row of rows) {
+    for (const shown of rows) {
+      const written = writeRow(shown, passId, at);
+      if (!written) {
+        outcome.fenced += 1;
+        continue;
+      }
+      const { rowKey, change, row } = written;
       const key = row[table.keyColumn] ?? null;
-      const { rowKey, change } = writeRow(row, passId, at);
       present.push(rowKey);
       if (change === 'none') outcome.unchangedRun += 1;
       else {
@@ -57,6 +65,11 @@ export function prepareWriteRows(db: Database, dataset: PassDataset): WriteRows 
       quarantine.release(String(key));
     }
     for (const row of quarantined) {
+      if (admitUnread && !admitUnread(row, at)) {
+        outcome.fenced += 1;
+        continue;
+      }
+      outcome.quarantined += 1;
       quarantine.add(row, passId, at);
       // A row that cannot be read is there all the same.
       const rowKey = row.key === null ? undefined : findRowKey(row.key);

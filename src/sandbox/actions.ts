@@ -33,6 +33,8 @@ export const Action = z.discriminatedUnion('do', [
   z.strictObject({ do: z.literal('set_scopes'), key: z.string(), scopes: z.array(z.enum(scopes)) }),
   z.strictObject({ do: z.literal('set_project'), vanished: z.boolean() }),
   z.strictObject({ do: z.literal('set_lists'), empty: z.boolean() }),
+  /** Whether the weekly batch runs. What fell due while it did not is run once the clock moves after that. */
+  z.strictObject({ do: z.literal('set_batch'), runs: z.boolean() }),
 ]);
 export type Action = z.input<typeof Action>;
 
@@ -87,6 +89,9 @@ function perform(
       return;
     case 'set_lists':
       conditions.listsEmpty = action.empty;
+      return;
+    case 'set_batch':
+      conditions.batchRuns = action.runs;
       return;
     default:
       assertNever(action);

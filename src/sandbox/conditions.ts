@@ -4,4 +4,6 @@ export type Conditions = {
   projectVanished: boolean;
   /** Every list answers 200 without a row. */
   listsEmpty: boolean;
+  /** Queued deletions of events are run when they are due. */
+  batchRuns: boolean;
 };

@@ -12,12 +12,13 @@ export type SandboxClock = {
   moveTo(timeMs: number): number[] | undefined;
 };
 
-/** A clock over `base` which the store remembers how far it was moved ahead of. */
+/** A clock over `base` which the settings remember how far it was moved ahead of. */
 export function sandboxClock(
   base: Pick<Clock, 'now'>,
-  store: Pick<Store, 'settings' | 'events'>,
+  settings: Store['settings'],
+  runDueDeletions: (nowMs: number) => number[],
 ): SandboxClock {
-  let aheadMs = store.settings.get('clock_ahead_ms') ?? 0;
+  let aheadMs = settings.get('clock_ahead_ms') ?? 0;
   const now = (): number => Math.floor(base.now()) + aheadMs;
   return {
     now,
@@ -25,8 +26,8 @@ export function sandboxClock(
       const forwardMs = timeMs - now();
       if (forwardMs < 0) return undefined;
       aheadMs += forwardMs;
-      store.settings.set('clock_ahead_ms', aheadMs);
-      return store.events.runDueDeletions(timeMs);
+      settings.set('clock_ahead_ms', aheadMs);
+      return runDueDeletions(timeMs);
     },
   };
 }

@@ -89,10 +89,12 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     nowMs: Math.floor(base.now()),
   });
   const seed = store.settings.get('seed') ?? options.seed;
-  const clock = sandboxClock(base, store);
+  const conditions = { projectVanished: false, listsEmpty: false, batchRuns: true };
+  const runDueDeletions = (nowMs: number): number[] =>
+    conditions.batchRuns ? store.events.runDueDeletions(nowMs) : [];
+  const clock = sandboxClock(base, store.settings, runDueDeletions);
   const keys = keysOf(seed);
   const profile = live ? liveProfile(store, clock, live) : documentedProfile;
-  const conditions = { projectVanished: false, listsEmpty: false };
   const log = requestLog(loggedRequestsMax);
   const traffic = createTraffic({
     profile,
@@ -115,7 +117,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const { apiKey } = keys;
   const app = createApp({ store, clock, projectId, apiKey, profile, conditions, traffic, log });
   // Sundays are those of the sandbox's clock, so the timer only asks what is due; it never decides.
-  const timer = schedule('* * * * *', () => store.events.runDueDeletions(clock.now()), {
+  const timer = schedule('* * * * *', () => runDueDeletions(clock.now()), {
     timezone: 'UTC',
     noOverlap: true,
     unref: true,

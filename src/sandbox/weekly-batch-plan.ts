@@ -1,17 +1,9 @@
-const dayMs = 86_400_000;
-const weekMs = 7 * dayMs;
-// 1970-01-01 was a Thursday, so the first Sunday 05:00 UTC of the epoch is three days and five hours in.
-const firstBatchMs = 3 * dayMs + 5 * 3_600_000;
+import { nextBatchAfter } from '../contract/weekly-batch.ts';
 
 /** A queued deletion of events. `requestedAtMs` is on the service's clock. */
 export type QueuedTask = { id: number; requestedAtMs: number };
 /** One batch that has to run, and the tasks it takes. `atMs` is a Sunday, 05:00 UTC. */
 export type WeeklyBatch = { atMs: number; taskIds: number[] };
-
-/** The first Sunday 05:00 UTC after a time, that time itself excluded. All in milliseconds since 1970. */
-export function nextBatchAfter(timeMs: number): number {
-  return firstBatchMs + (Math.floor((timeMs - firstBatchMs) / weekMs) + 1) * weekMs;
-}
 
 /**
  * The batches that are due at `nowMs`, oldest first: a task belongs to the first Sunday 05:00 UTC after its request

@@ -45,6 +45,14 @@ export const datasets = {
   ]),
   recordings: shape([...resourceColumns(Recording, 'id'), column('person_uuid', 'string'), ...mirrorColumns]),
   distinct_ids: shape([column('distinct_id', 'string'), column('person_uuid', 'string')]),
+  deletions: shape([
+    column('key', 'string'),
+    column('dataset', 'string'),
+    column('person_uuid', 'string'),
+    column('reason', 'string'),
+    column('deleted_at', 'timestamp[us, UTC]'),
+    column('request_id', 'string'),
+  ]),
 } satisfies Record<string, DatasetShape>;
 
 /** The name of a dataset. */

@@ -34,6 +34,8 @@ export async function openDuckDb({ folder, memoryMaxMb, threads }: DuckDbLimits)
   };
   try {
     await connection.run(`SET preserve_insertion_order = false`);
+    // The left side of a join stays what is streamed: turned round, rows would change their order and pile up in memory.
+    await connection.run(`SET disabled_optimizers = 'build_side_probe_side,join_order'`);
     await connection.run(`SET allowed_directories = [${sqlText(folder)}]`);
     await connection.run(`SET enable_external_access = false`);
     await connection.run(`SET lock_configuration = true`);
@@ -44,7 +46,31 @@ export async function openDuckDb({ folder, memoryMaxMb, threads }: DuckDbLimits)
   }
 }
 
+/** Runs queries in a database of their own that an abort interrupts; throws the signal's reason then. */
+export async function withDuckDb<T>(
+  { signal, ...limits }: DuckDbLimits & { signal: AbortSignal },
+  use: (connection: DuckDBConnection) => Promise<T>,
+): Promise<T> {
+  signal.throwIfAborted();
+  using database = await openDuckDb(limits);
+  const interrupt = (): void => database.connection.interrupt();
+  signal.addEventListener('abort', interrupt);
+  try {
+    return await use(database.connection);
+  } catch (error) {
+    signal.throwIfAborted();
+    throw error;
+  } finally {
+    signal.removeEventListener('abort', interrupt);
+  }
+}
+
 /** A text as an SQL literal. */
 export function sqlText(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
+}
+
+/** A column's name as SQL writes it. */
+export function sqlName(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
 }

@@ -28,6 +28,12 @@ export function partName(part: number): string {
   return `part-${String(part).padStart(5, '0')}.parquet`;
 }
 
+/** The number of a part, from its name; undefined for another file. */
+export function partNumber(name: string): number | undefined {
+  const digits = /^part-(\d{5,})\.parquet$/.exec(name)?.[1];
+  return digits === undefined ? undefined : Number(digits);
+}
+
 /** Where whatever is not published yet, or no longer, is kept until it is complete or gone. */
 export function temporaryFolder(dataDir: string): string {
   return join(dataDir, 'tmp');

@@ -2,6 +2,7 @@ import { dirname } from 'node:path';
 import { DuckDBTableFunction } from '@duckdb/node-api';
 import type { DatasetShape, Row } from './columns.ts';
 import { openDuckDb, sqlText } from './duckdb.ts';
+import { type Compression, copyOptions } from './parquet-options.ts';
 import { valueWriters } from './parquet-value.ts';
 import { type Batch, type WrittenRows, batchRows } from './row-batches.ts';
 import { storageError } from './storage-error.ts';
@@ -20,19 +21,7 @@ export type ParquetFile = {
   onRows?: ((rows: number) => void) | undefined;
 };
 
-/** How pages are compressed. `snappy` is for readers that have no zstd. */
-export type Compression = 'zstd' | 'snappy';
-
-const compressions: Readonly<Record<Compression, string>> = {
-  zstd: 'COMPRESSION zstd, COMPRESSION_LEVEL 1',
-  snappy: 'COMPRESSION snappy',
-};
-
 const memoryMaxMb = 256;
-const rowGroupRowsMax = 20_480;
-// Keeps memory flat when rows are of a megabyte each; common rows reach the limit of rows first.
-const rowGroupBytesMax = 16 * 1024 * 1024;
-
 /**
  * Writes rows into one Parquet file, in the order given, in constant memory; no rows give a valid file that has the
  * schema. The event loop turns between batches. Throws what `rows` throws, the signal's reason when aborted, and
@@ -62,8 +51,7 @@ export async function writeParquetFile(file: ParquetFile): Promise<WrittenRows> 
     });
     database.connection.registerTableFunction(feed);
     await database.connection.run(
-      `COPY (SELECT * FROM feed()) TO ${sqlText(file.path)} (FORMAT parquet, ${compressions[file.compression ?? 'zstd']},
-        ROW_GROUP_SIZE ${rowGroupRowsMax}, ROW_GROUP_SIZE_BYTES ${rowGroupBytesMax}, USE_TMP_FILE false)`,
+      `COPY (SELECT * FROM feed()) TO ${sqlText(file.path)} ${copyOptions(file.compression ?? 'zstd')}`,
     );
   } catch (error) {
     // DuckDB's error would carry the words of ours only.

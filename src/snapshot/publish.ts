@@ -59,6 +59,12 @@ export function removeTemporary(dataDir: string, dataset: string): void {
     if (name.startsWith(temporaryPrefix(dataset))) rmSync(join(folder, name), { recursive: true });
 }
 
+/** Replaces a published snapshot's manifest whole. Throws the system's error, and then it is as it was. */
+export function replaceManifest(dataDir: string, manifest: Manifest): void {
+  const folder = snapshotFolder(dataDir, manifest.dataset, manifest.snapshot_id);
+  writeJson(join(folder, manifestName), manifest);
+}
+
 function writeJson(path: string, content: unknown): void {
   replaceFile(path, `${JSON.stringify(content, null, 2)}\n`);
 }

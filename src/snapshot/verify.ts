@@ -2,51 +2,73 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { sha256File } from '../core/digest.ts';
 import { AppError } from '../core/errors.ts';
+import { datasetNames } from './columns.ts';
 import { sqlText } from './duckdb.ts';
 import { snapshotFolder } from './layout.ts';
-import { type ManifestFile, readCurrent, readManifest } from './manifest.ts';
+import { type Manifest, type ManifestFile, readCurrent, readManifest } from './manifest.ts';
+import { findSnapshots } from './published.ts';
 import { queryParquet } from './read-parquet.ts';
+import { unnamedParts } from './unnamed.ts';
 
-/** What is wrong with a published file. `unreadable` and `rows` are about files whose bytes are as published. */
+/**
+ * What is wrong with a published file. `unreadable` and `rows` are about files whose bytes are as published; `unnamed`: a
+ * part that no manifest names, so no reader finds it, but it may hold people.
+ */
 export type SnapshotProblem = {
   dataset: string;
   snapshotId: string;
   /** `manifest.json` or a part's name. */
   file: string;
-  problem: 'damaged' | 'missing' | 'size' | 'sha256' | 'unreadable' | 'rows';
+  problem: 'damaged' | 'missing' | 'size' | 'sha256' | 'unreadable' | 'rows' | 'unnamed';
 };
 
 /** What was checked, and what was wrong with it. */
 export type SnapshotCheck = { files: number; bytes: number; problems: SnapshotProblem[] };
 
 /**
- * Reads every file that CURRENT names, and holds it against its manifest: size, SHA-256, and the rows that its own footer
- * counts. Throws `storage` only when CURRENT itself is damaged; the signal's reason when aborted.
+ * Reads every file of every generation of every dataset, and holds it against its manifest: size, SHA-256, and the rows that
+ * its own footer counts; and looks for parts that no manifest names, which a kill can leave. Throws `storage` only when
+ * CURRENT itself is damaged; the signal's reason when aborted.
  */
 export async function verifySnapshots(dataDir: string, signal?: AbortSignal): Promise<SnapshotCheck> {
   const check: SnapshotCheck = { files: 0, bytes: 0, problems: [] };
-  for (const [dataset, { snapshot_id: snapshotId }] of Object.entries(readCurrent(dataDir).snapshots)) {
+  for (const { dataset, snapshotId, wasPublished } of snapshotsOf(dataDir)) {
     const report = (file: string, problem: SnapshotProblem['problem'] | undefined): void => {
       if (problem) check.problems.push({ dataset, snapshotId, file, problem });
     };
-    const files = manifestFiles(dataDir, dataset, snapshotId);
-    if (!files) report('manifest.json', 'damaged');
-    for (const file of files ?? []) {
+    const manifest = wasPublished ? soundManifest(dataDir, dataset, snapshotId) : undefined;
+    for (const file of manifest?.files ?? []) {
       signal?.throwIfAborted();
       check.files += 1;
       check.bytes += file.bytes;
       report(file.name, await problemOf(snapshotFolder(dataDir, dataset, snapshotId), file));
     }
+    if (wasPublished && !manifest) report('manifest.json', 'damaged');
+    else for (const name of unnamedParts(dataDir, dataset, snapshotId, manifest)) report(name, 'unnamed');
   }
   return check;
 }
 
-function manifestFiles(dataDir: string, dataset: string, snapshotId: string): ManifestFile[] | undefined {
+type SnapshotToCheck = { dataset: string; snapshotId: string; wasPublished: boolean };
+
+/** Every snapshot on disk, and those that CURRENT names, on disk or not. */
+function snapshotsOf(dataDir: string): SnapshotToCheck[] {
+  const { snapshots: current } = readCurrent(dataDir);
+  const names = new Set([...datasetNames, ...Object.keys(current)]);
+  return [...names].flatMap((dataset) => {
+    const currentId = current[dataset]?.snapshot_id;
+    const found = new Map(findSnapshots(dataDir, dataset).map(({ id, hasManifest }) => [id, hasManifest]));
+    if (currentId !== undefined) found.set(currentId, true);
+    return [...found].map(([snapshotId, wasPublished]) => ({ dataset, snapshotId, wasPublished }));
+  });
+}
+
+function soundManifest(dataDir: string, dataset: string, snapshotId: string): Manifest | undefined {
   try {
     const manifest = readManifest(dataDir, dataset, snapshotId);
     const rows = manifest.files.reduce((sum, file) => sum + file.rows, 0);
     const isOfThisSnapshot = manifest.dataset === dataset && manifest.snapshot_id === snapshotId;
-    return isOfThisSnapshot && rows === manifest.rows ? manifest.files : undefined;
+    return isOfThisSnapshot && rows === manifest.rows ? manifest : undefined;
   } catch (error) {
     if (error instanceof AppError) return undefined;
     throw error;

@@ -27,6 +27,8 @@ export type AbsenceParts = {
   settings: Settings;
   clock: Clock;
   signal: AbortSignal;
+  /** Told of each row whose deletion is certain, in the transaction that is about to remove it. */
+  onDeletion?: ((dataset: AbsenceDataset, key: string) => void) | undefined;
 };
 
 /** What came of the absent rows. */
@@ -122,7 +124,7 @@ async function expireRecordings({ db, settings, clock, signal }: AbsenceParts): 
 
 /** What an answer changes in the mirror, each row in a transaction of its own. */
 function prepareApply(
-  { db, settings, clock }: AbsenceParts,
+  { db, settings, clock, onDeletion }: AbsenceParts,
   dataset: AbsenceDataset,
   result: AbsenceResult,
 ): (suspect: Suspect, answer: Answer) => void {
@@ -150,6 +152,7 @@ function prepareApply(
         return;
       }
       const reason = answer.verdict === 'merged' ? 'merged' : 'deleted';
+      if (reason === 'deleted') onDeletion?.(dataset, suspect.key);
       removeRow(suspect.rowKey, reason, at);
       result[reason] += 1;
     }).immediate();

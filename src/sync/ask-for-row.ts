@@ -1,10 +1,10 @@
 import { isoToMicros } from '../core/time.ts';
+import { readEnvelope } from '../contract/envelope.ts';
 import type { Columns, ColumnValue, RowReader } from '../contract/tolerant-reader.ts';
+import { bodyOrMissing } from '../client/body-or-missing.ts';
 import type { Service } from '../client/service.ts';
+import { rowReaders } from '../mirror/row-readers.ts';
 import type { AbsenceDataset, Suspect } from '../mirror/suspects.ts';
-import { bodyOrMissing } from './body-or-missing.ts';
-import { readEnvelope } from './page.ts';
-import { rowReaders } from './row-readers.ts';
 
 /**
  * What the service says of a row that a pass did not see: it is there after all, it is not, its distinct ids now belong

@@ -1,6 +1,6 @@
-import { z } from 'zod';
 import { AppError } from '../core/errors.ts';
 import { isoToMicros } from '../core/time.ts';
+import { readEnvelope, type Envelope } from '../contract/envelope.ts';
 import type { Columns, RowReader } from '../contract/tolerant-reader.ts';
 import type { QuarantinedRow } from '../mirror/quarantine.ts';
 import type { PageView } from './seam.ts';
@@ -20,24 +20,6 @@ export type Page = {
   quarantined: QuarantinedRow[];
   view: PageView;
 };
-
-const Envelope = z.object({
-  results: z.array(z.unknown()),
-  next: z.string().nullish(),
-  has_next: z.boolean().nullish(),
-  count: z.int().nullish(),
-});
-type Envelope = z.infer<typeof Envelope>;
-
-/** The envelope of a page. Throws `service` for an answer that is not a page of a list. */
-export function readEnvelope(body: unknown): Envelope {
-  const envelope = Envelope.safeParse(body);
-  if (envelope.success) return envelope.data;
-  throw new AppError('the service answered with something that is not a page of a list', {
-    code: 'service',
-    hint: 'check service.baseUrl and service.pathPrefix; nothing was taken from the answer',
-  });
-}
 
 /**
  * Reads the answer to a window. A row that cannot be read is quarantined and the page goes on; an answer that is not

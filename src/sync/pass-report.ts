@@ -19,6 +19,8 @@ export type PassReport = {
   rowsAdded: number;
   rowsChanged: number;
   rowsQuarantined: number;
+  /** Of people who were erased: kept out. */
+  rowsFenced: number;
   countReported: number | null;
   /** What the verdict rests on. */
   assumptions: { newestFirst: boolean };
@@ -43,6 +45,7 @@ export function reportPass(pass: Pass): PassReport {
     rowsAdded: pass.rows_added,
     rowsChanged: pass.rows_changed,
     rowsQuarantined: pass.rows_quarantined,
+    rowsFenced: pass.rows_fenced,
     countReported: pass.count_reported,
     assumptions: { newestFirst: pass.is_ordered },
   };

@@ -4,6 +4,7 @@ import type { Settings } from '../config/settings.ts';
 import type { Database } from '../mirror/database.ts';
 import { preparePageCommit } from '../mirror/commit-page.ts';
 import { nominateSuspects } from '../mirror/suspects.ts';
+import { rowReaders } from '../mirror/row-readers.ts';
 import { rowTables } from '../mirror/row-table.ts';
 import {
   findUnfinishedPass,
@@ -14,7 +15,6 @@ import {
   type PassMode,
 } from '../mirror/passes.ts';
 import { readPage, type WalkedList } from './page.ts';
-import { rowReaders } from './row-readers.ts';
 import { walk, type WalkParts } from './walk.ts';
 import { beginWalk, type WalkPlan } from './walk-plan.ts';
 import { parseWalkState, type WalkState, type Window } from './walk-state.ts';

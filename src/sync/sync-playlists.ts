@@ -1,14 +1,14 @@
 import { z } from 'zod';
 import { isoTime, type Clock } from '../core/clock.ts';
 import type { Columns } from '../contract/tolerant-reader.ts';
+import { bodyOrMissing } from '../client/body-or-missing.ts';
 import type { Service } from '../client/service.ts';
 import type { Database } from '../mirror/database.ts';
 import { preparePageCommit } from '../mirror/commit-page.ts';
 import { finishPass, noEvidence, startPass, type Pass } from '../mirror/passes.ts';
 import { replacePlaylistRecordings } from '../mirror/playlist-recordings.ts';
 import type { QuarantinedRow } from '../mirror/quarantine.ts';
-import { bodyOrMissing } from './body-or-missing.ts';
-import { rowReaders } from './row-readers.ts';
+import { rowReaders } from '../mirror/row-readers.ts';
 
 /** What a pass over the configured playlists needs. */
 export type SyncPlaylistsParts = {

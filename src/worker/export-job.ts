@@ -1,3 +1,4 @@
+import { refuseRestored } from '../erasure/restore-guard.ts';
 import { exportMirror, type MirrorExport } from '../export/export-mirror.ts';
 import type { Database } from '../mirror/database.ts';
 import type { Dataset } from '../snapshot/columns.ts';
@@ -12,12 +13,15 @@ export function runExportJob(
   around: JobSurroundings & { source: Database; onProgress: OnProgress<Dataset> },
   datasets: readonly Dataset[],
 ): Promise<ExportJobResult> {
-  const { source, settings, clock } = around;
+  const { db: mirror, source, settings, clock } = around;
   return runJob({ ...around, job: 'export', requestCount: () => 0 }, async (signal) => {
+    refuseRestored(around.db, settings.dataDir);
     const snapshots: MirrorExport[] = [];
     for (const dataset of datasets) {
       const onProgress = around.onProgress.bind(undefined, dataset);
-      snapshots.push(await exportMirror({ db: source, dataset, settings, clock, signal, onProgress }));
+      snapshots.push(
+        await exportMirror({ db: source, mirror, dataset, settings, clock, signal, onProgress }),
+      );
     }
     const counts = Object.fromEntries(snapshots.map(({ dataset, rows }) => [dataset, rows]));
     const isProved = snapshots.every(({ verdict }) => verdict === 'complete');

@@ -1,33 +1,134 @@
 import { isoTime } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
+import { planErasure, type ErasurePlan } from '../erasure/erasure-plan.ts';
+import {
+  eraseHere,
+  finishThere,
+  reconcileErasure,
+  type ErasureResult,
+} from '../erasure/reconcile-erasure.ts';
+import { deletionReceiver } from '../erasure/requests.ts';
+import { replayErasures, type ReplayResult } from '../erasure/restore-guard.ts';
 import { claimMirror } from '../mirror/mirrored-project.ts';
+import { listRequests } from '../mirror/erasure-requests.ts';
 import { approvePlan } from '../mirror/suspects.ts';
-import { reconcileAbsence, type AbsenceResult } from '../sync/absence.ts';
-import type { ServiceJobSurroundings } from './job-parts.ts';
+import {
+  absenceDatasets,
+  planDatasetAbsence,
+  reconcileAbsence,
+  type AbsenceParts,
+  type AbsenceResult,
+} from '../sync/absence.ts';
+import type { ErasureJobSurroundings } from './job-parts.ts';
 import { runJob, type JobResult } from './run-job.ts';
 
+/** What is to be done with absent rows of a dataset: how many are asked for, wait, or are held under a plan's name. */
+type PlannedAbsence = {
+  dataset: string;
+  ask: number;
+  wait: number;
+  hold: { plan: string; rows: number } | null;
+};
+
+/** All that a reconciliation is about to do, without personal data. */
+export type ReconcilePlan = { absence: PlannedAbsence[]; erasure: ErasurePlan };
+
 /** What came of it. Held when something waits for a person. */
-export type ReconcileJobResult = JobResult & { absence: AbsenceResult };
+export type ReconcileJobResult = JobResult & {
+  plan: ReconcilePlan;
+  /** What an older copy of the mirror had brought back; null where it was none. */
+  replayed: ReplayResult | null;
+  erasure: ErasureResult;
+  absence: AbsenceResult;
+};
+
+/** Works out what a reconciliation would do now. Changes nothing. */
+export async function planReconcile(
+  parts: Omit<AbsenceParts, 'service'> & Parameters<typeof planErasure>[0],
+): Promise<{ plan: ReconcilePlan; planned: Awaited<ReturnType<typeof planErasure>> }> {
+  const absence = absenceDatasets.map((dataset): PlannedAbsence => {
+    const { ask, wait, hold } = planDatasetAbsence(parts, dataset);
+    return {
+      dataset,
+      ask: ask.length,
+      wait: wait.length,
+      hold: hold ? { plan: hold.plan, rows: hold.rows.length } : null,
+    };
+  });
+  const planned = await planErasure(parts);
+  return { plan: { absence, erasure: planned.plan }, planned };
+}
 
 /**
- * Takes every pending deletion as far as it can go now, as one run. `approve` names a held plan that may go on; a name
- * that no plan has is a `usage` error, and then nothing is done.
+ * Takes every erasure and every pending deletion as far as it can go now, as one run: first what needs no service, then
+ * the rest. `approve` names a held plan that may go on; a name that no plan has is a `usage` error, and then nothing is
+ * done.
  */
 export function runReconcileJob(
-  around: ServiceJobSurroundings,
+  around: ErasureJobSurroundings,
   approve: string | undefined,
 ): Promise<ReconcileJobResult> {
   const { db, settings, clock, service, project } = around;
-  const requestCount = (): number => service.requestCount();
+  const requestCount = (): number => service?.requestCount() ?? 0;
   return runJob({ ...around, job: 'reconcile', requestCount }, async (signal) => {
-    claimMirror(db, project, settings.service.movedFrom);
+    if (project) claimMirror(db, project, settings.service.movedFrom);
     if (approve !== undefined && !approvePlan(db, approve, isoTime(clock.now())))
       throw new AppError('there is no plan of that name', {
         code: 'usage',
         hint: '`reconcile --dry-run` shows the plans that wait for approval',
       });
-    const absence = await reconcileAbsence({ ...around, signal });
+    const parts = { ...around, signal, ledger: around.openLedger() };
+    const replayed = replayErasures(parts);
+    const { plan, planned } = await planReconcile(parts);
+    const here = await eraseHere(parts, planned);
+    const requestsBefore = new Set(listRequests(db, 'all').map(({ id }) => id));
+    const absence: AbsenceResult = service
+      ? await reconcileAbsence({ ...parts, service, onDeletion: deletionReceiver(parts) })
+      : { ...nothingAsked };
+    const there = await finishThere(parts);
+    // Deletions that the service has confirmed only now are no part of the plan, and go on all the same.
+    const found = listRequests(db, 'open').filter(({ id }) => !requestsBefore.has(id));
+    const later = found.length > 0 ? await reconcileErasure(parts, new Set(found.map(({ id }) => id))) : null;
+    const erasure = later ? sumOf({ ...here, ...there }, later) : { ...here, ...there };
+    const isHeld = absence.held.length > 0 || erasure.attention > 0;
     const { held, ...counts } = absence;
-    return { outcome: held.length > 0 ? 'held' : 'done', counts, absence };
+    return {
+      outcome: isHeld ? 'held' : 'done',
+      counts: { ...counts, ...erasure },
+      plan,
+      replayed,
+      erasure,
+      absence,
+    };
   });
+}
+
+const nothingAsked: AbsenceResult = {
+  asked: 0,
+  alive: 0,
+  deleted: 0,
+  merged: 0,
+  expired: 0,
+  waiting: 0,
+  held: [],
+};
+
+/** Two rounds in one. What is open is what the later one found open. */
+function sumOf(first: ErasureResult, second: ErasureResult): ErasureResult {
+  return {
+    fenced: first.fenced + second.fenced,
+    held: first.held + second.held,
+    refused: first.refused + second.refused,
+    rowsErased: first.rowsErased + second.rowsErased,
+    filesRewritten: first.filesRewritten + second.filesRewritten,
+    rowsRemoved: first.rowsRemoved + second.rowsRemoved,
+    verified: first.verified + second.verified,
+    residue: first.residue + second.residue,
+    certified: first.certified + second.certified,
+    sealed: first.sealed + second.sealed,
+    feedExpired: first.feedExpired + second.feedExpired,
+    upstreamFailed: first.upstreamFailed + second.upstreamFailed,
+    attention: second.attention,
+    waiting: second.waiting,
+  };
 }

@@ -1,3 +1,5 @@
+import { deletionReceiver } from '../erasure/requests.ts';
+import { refuseRestored } from '../erasure/restore-guard.ts';
 import { claimMirror } from '../mirror/mirrored-project.ts';
 import type { PassDataset, PassMode } from '../mirror/passes.ts';
 import { reportPass, type PassReport } from '../sync/pass-report.ts';
@@ -31,6 +33,7 @@ export function runSyncJob(
   const requestCount = (): number => service.requestCount();
   return runJob({ ...around, job: 'sync', requestCount }, async (signal) => {
     claimMirror(db, project, settings.service.movedFrom);
+    refuseRestored(db, settings.dataDir);
     const parts = { ...around, signal };
     const passes: PassReport[] = [];
     let membershipsTold: number | null = null;
@@ -46,7 +49,12 @@ export function runSyncJob(
       }
     }
     const canJudge = passes.some(({ verdict, dataset }) => verdict === 'complete' && dataset !== 'playlists');
-    const absence = canJudge ? await reconcileAbsence(parts) : null;
+    const absence = canJudge
+      ? await reconcileAbsence({
+          ...parts,
+          onDeletion: deletionReceiver({ ...parts, ledger: around.openLedger() }),
+        })
+      : null;
     const isIncomplete = passes.some(({ verdict, reason }) => verdict !== 'complete' && reason !== 'head');
     const isHeld = absence !== null && absence.held.length > 0;
     const counts = Object.fromEntries(passes.map((pass) => [pass.dataset, pass.rowsReceived]));

@@ -33,6 +33,7 @@ export async function exportPersons({ dataDir, rows }: CaseParameters): Promise<
   const startedAt = performance.now();
   const result = await exportMirror({
     db: app.databaseReadOnly(),
+    mirror: app.database(),
     dataset: 'persons',
     settings: app.settings,
     clock: app.clock,

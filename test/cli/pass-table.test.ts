@@ -18,6 +18,7 @@ const pass: PassReport = {
   rowsReceived: 1_020_400,
   rowsAdded: 10,
   rowsChanged: 20,
+  rowsFenced: 0,
   rowsQuarantined: 3,
   countReported: null,
   assumptions: { newestFirst: true },

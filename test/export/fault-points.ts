@@ -2,7 +2,16 @@ import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 
 // Every synchronous call by which this program changes a disk.
-const changing = ['mkdirSync', 'openSync', 'writeFileSync', 'fsyncSync', 'renameSync', 'rmSync'] as const;
+const changing = [
+  'mkdirSync',
+  'openSync',
+  'writeFileSync',
+  'ftruncateSync',
+  'fsyncSync',
+  'linkSync',
+  'renameSync',
+  'rmSync',
+] as const;
 
 /**
  * Calls `beforeStep` with 1, 2, 3, … before each call that changes the disk, made anywhere in this process, until the returned

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type FoundSnapshot, planRetention } from '../../src/export/retention-plan.ts';
+import { planRetention } from '../../src/export/retention-plan.ts';
+import type { FoundSnapshot } from '../../src/snapshot/published.ts';
 
 const ids = ['1', '2', '3', '4', '5'];
 const publish = (...found: string[]): FoundSnapshot[] => found.map((id) => ({ id, hasManifest: true }));
@@ -30,8 +31,10 @@ test('the current one stays, even damaged', () => {
   expect(planRetention([{ id: '1', hasManifest: false }], '1', 1)).toEqual({ abandoned: [], expired: [] });
 });
 
-test('without a current one nothing was published', () => {
-  expect(planRetention(publish('1', '2'), undefined, 3)).toEqual({ abandoned: ['1', '2'], expired: [] });
+test('where CURRENT was lost, every manifest stands for a published snapshot', () => {
+  const found = [...publish('1', '2'), { id: '3', hasManifest: false }];
+  expect(planRetention(found, undefined, 3)).toEqual({ abandoned: ['3'], expired: [] });
+  expect(planRetention(found, undefined, 1)).toEqual({ abandoned: ['3'], expired: ['1'] });
 });
 
 const folders = fc.uniqueArray(
@@ -47,7 +50,7 @@ test('for every state of the folder: no id in both lists, the current one in non
       const gone = new Set([...abandoned, ...expired]);
       const published = found.filter(
         ({ id, hasManifest }) =>
-          id === currentId || (hasManifest && currentId !== undefined && id < currentId),
+          id === currentId || (hasManifest && (currentId === undefined || id < currentId)),
       );
       expect(gone.size).toBe(abandoned.length + expired.length);
       expect(gone.has(currentId ?? 'none')).toBe(false);

@@ -48,6 +48,18 @@ it('creates a person, newest by default or of any time', async () => {
   expect(() => sandbox.act({ do: 'create', distinct_ids: ['new-2'] })).toThrow('cannot be done');
 });
 
+it('leaves queued deletions of events queued for as long as the batch does not run', async () => {
+  const { uuid } = someone(1);
+  sandbox.act({ do: 'delete', uuid, delete_events: true });
+  sandbox.act({ do: 'set_batch', runs: false });
+  const ranAt = (): (number | null)[] => sandbox.store.events.deletions().map(({ runAtMs }) => runAtMs);
+  expect(sandbox.clock.moveTo(Date.parse('2025-06-16T00:00:00Z'))).toEqual([]);
+  expect(ranAt()).toEqual([null]);
+  sandbox.act({ do: 'set_batch', runs: true });
+  expect(sandbox.clock.moveTo(sandbox.clock.now())).toEqual([Date.parse('2025-06-08T05:00:00Z')]);
+  expect(ranAt()).toEqual([Date.parse('2025-06-08T05:00:00Z')]);
+});
+
 it('merges: the loser goes, its distinct ids move, the survivor takes the older time', () => {
   const [older, newer] = [someone(1), someone(2)].toSorted((a, b) => (a.created_at < b.created_at ? -1 : 1));
   if (!older || !newer) throw new Error('two persons are needed');

@@ -1,66 +1,70 @@
 import type { Command } from 'commander';
-import type { App } from '../../app.ts';
-import { listHeldPlans } from '../../mirror/suspects.ts';
-import { absenceDatasets, planDatasetAbsence } from '../../sync/absence.ts';
-import { runReconcileJob } from '../../worker/reconcile-job.ts';
+import { listHeldPlans, type HeldPlan } from '../../mirror/suspects.ts';
+import type { ErasurePlan } from '../../erasure/erasure-plan.ts';
+import type { ErasureResult } from '../../erasure/reconcile-erasure.ts';
+import type { ReconcileJobResult, ReconcilePlan } from '../../worker/reconcile-job.ts';
 import { absenceText, heldText } from '../absence-text.ts';
-import { runCommand, type CommandResult } from '../command.ts';
+import { runCommand } from '../command.ts';
 import type { CommandContext } from '../context.ts';
 import { exitCodes } from '../exit-code.ts';
-import { formatCount } from '../format.ts';
-import { serviceJob } from '../service-job.ts';
+import { formatBytes, formatCount } from '../format.ts';
+import { erasureJob } from '../service-job.ts';
 import { formatTable } from '../table.ts';
 
 type ReconcileFlags = { dryRun?: boolean; approve?: string };
 
-/** Adds `reconcile`: takes every pending deletion as far as it can go now. */
+/** Adds `reconcile`: takes every erasure and every pending deletion as far as it can go now. */
 export function addReconcileCommand(program: Command, context: CommandContext): void {
   program
     .command('reconcile')
-    .description('ask for rows that the service no longer lists, and let go of those that it has no longer')
+    .description('carry out requests to erase people, and let go of rows that the service has no longer')
     .option('--dry-run', 'show what would be done, and do nothing')
-    .option('--approve <plan>', 'let a held plan go on: its rows, and no others')
+    .option('--approve <plan>', 'let a held plan of deletions go on: its rows, and no others')
     .addHelpText(
       'after',
       `
-A row leaves the mirror only when the service has answered 404 for it often enough (deletions.confirmations), far enough
-apart (deletions.confirmAfterSeconds). Exit codes: 0 done, 4 a plan waits for approval.
+Erasing: people are fenced, taken out of the mirror and of every published file, and proved gone by a scan; then the
+service is asked to delete them. What is done here does not wait for the service. A killed run is taken up by the next.
+Deletions: a row leaves the mirror only when the service has answered 404 for it often enough (deletions.confirmations),
+far enough apart (deletions.confirmAfterSeconds); then it is erased from the published files too.
+Exit codes: 0 done, 4 something waits for a person (\`erase list\`, or a plan that is held).
 
 Examples:
   analytics-mirror reconcile --dry-run
+  analytics-mirror reconcile
   analytics-mirror reconcile --approve 3f2a9c0d1b4e5f60`,
     )
     .action((_options: unknown, command: Command) =>
       runCommand(context, command, async (app) => {
         const { dryRun, approve } = command.opts<ReconcileFlags>();
-        if (dryRun) return describePlan(app);
-        const { outcome, absence } = await runReconcileJob(serviceJob(app, context), approve);
-        if (outcome === 'held') context.setExitCode(exitCodes.incomplete);
-        return { json: { outcome, absence }, text: absenceText(absence) || 'nothing is pending\n' };
+        // DuckDB is loaded only where it is needed: it would slow every other command's start.
+        const { planReconcile, runReconcileJob } = await import('../../worker/reconcile-job.ts');
+        if (dryRun) {
+          const db = app.databaseReadOnly();
+          const service = app.hasService ? app.service() : null;
+          const { settings, clock } = app;
+          const { plan } = await planReconcile({ db, settings, clock, service, signal: context.signal });
+          const held = listHeldPlans(db);
+          return { json: { plan, held }, text: planText(plan, held) };
+        }
+        const result = await runReconcileJob(erasureJob(app, context), approve);
+        if (result.outcome === 'held') context.setExitCode(exitCodes.incomplete);
+        const { outcome, plan, replayed, erasure, absence } = result;
+        return { json: { outcome, plan, replayed, erasure, absence }, text: resultText(result) };
       }),
     );
 }
 
-function describePlan(app: App): CommandResult {
-  const db = app.databaseReadOnly();
-  const plans = absenceDatasets.map((dataset) => {
-    const { ask, wait, hold } = planDatasetAbsence({ db, settings: app.settings, clock: app.clock }, dataset);
-    return {
-      dataset,
-      ask: ask.length,
-      wait: wait.length,
-      hold: hold ? { plan: hold.plan, rows: hold.rows.length } : null,
-    };
-  });
+function planText({ absence, erasure }: ReconcilePlan, held: readonly HeldPlan[]): string {
   const table = formatTable(
     [
-      { heading: 'dataset' },
+      { heading: 'no longer listed' },
       { heading: 'to be asked for', align: 'right' },
       { heading: 'too early', align: 'right' },
       { heading: 'held', align: 'right' },
       { heading: 'plan' },
     ],
-    plans.map(({ dataset, ask, wait, hold }) => [
+    absence.map(({ dataset, ask, wait, hold }) => [
       dataset,
       formatCount(ask),
       formatCount(wait),
@@ -68,6 +72,78 @@ function describePlan(app: App): CommandResult {
       hold?.plan ?? '',
     ]),
   );
-  const held = listHeldPlans(db);
-  return { json: { plans, held }, text: table + held.map(heldText).join('') };
+  return `${erasurePlanText(erasure)}${table}${held.map(heldText).join('')}`;
+}
+
+function erasurePlanText({ requests, files, searched, upstream, feedExpires }: ErasurePlan): string {
+  const lines = [
+    requests.length === 0
+      ? 'no open request\n'
+      : formatTable(
+          [
+            { heading: 'request' },
+            { heading: 'next' },
+            { heading: 'persons', align: 'right' },
+            { heading: 'distinct ids', align: 'right' },
+            { heading: 'recordings', align: 'right' },
+            { heading: 'quarantined', align: 'right' },
+            { heading: 'files', align: 'right' },
+          ],
+          requests.map((request) => [
+            request.id,
+            `${request.decision}${request.reason === null ? '' : ` (${request.reason.replaceAll('_', ' ')})`}`,
+            formatCount(request.persons),
+            formatCount(request.distinctIds),
+            formatCount(request.recordings),
+            formatCount(request.quarantined),
+            formatCount(request.files),
+          ]),
+        ),
+    ...(files.length === 0
+      ? []
+      : [
+          `\nto be rewritten: ${formatCount(files.length)} files; searched ${formatCount(searched.files)} files, ${formatCount(searched.rows)} rows, ${formatBytes(searched.bytes)} read\n`,
+          formatTable(
+            [{ heading: 'file' }, { heading: 'rows concerned', align: 'right' }],
+            files.map(({ file, rows }) => [file.replace('snapshot:', 'snapshots/'), formatCount(rows)]),
+          ),
+        ]),
+    ...Object.entries(upstream).map(
+      ([target, count]) => `at the service: ${target}, ${formatCount(count)} open\n`,
+    ),
+    ...(feedExpires === 0 ? [] : [`leaving the feed of deletions: ${formatCount(feedExpires)}\n`]),
+  ];
+  return `${lines.join('')}\n`;
+}
+
+function resultText({ replayed, erasure, absence, plan }: ReconcileJobResult): string {
+  const texts = [
+    replayed === null
+      ? ''
+      : `this mirror was an older copy: ${formatCount(replayed.rows)} rows of ${formatCount(replayed.requests)} requests were erased again\n`,
+    plan.erasure.requests.length === 0 && erasure.fenced === 0 ? '' : erasureText(erasure),
+    absenceText(absence),
+  ];
+  return texts.join('') || 'nothing is pending\n';
+}
+
+/** What was done for requests, for people. */
+export function erasureText(erasure: ErasureResult): string {
+  const lines: [count: number, what: string][] = [
+    [erasure.fenced, 'fenced and taken out of the mirror'],
+    [erasure.rowsErased, 'rows of persons and recordings erased'],
+    [erasure.filesRewritten, `published files rewritten, without ${formatCount(erasure.rowsRemoved)} rows`],
+    [erasure.verified, 'proved gone from here by a scan'],
+    [erasure.certified, 'reached everything'],
+    [erasure.sealed, 'sealed: their identifiers are destroyed'],
+    [erasure.refused, 'refused: nobody knows such a person'],
+    [erasure.held, 'held: `erase list` says why'],
+    [erasure.residue, 'with something left: `erase scan` says where'],
+    [erasure.attention, 'call for attention: `erase list` says why'],
+    [erasure.waiting, 'go on at the next reconciliation'],
+  ];
+  return formatTable(
+    [{ heading: 'erasure', align: 'right' }, { heading: '' }],
+    lines.filter(([count]) => count > 0).map(([count, what]) => [formatCount(count), what]),
+  );
 }

@@ -1,8 +1,6 @@
-import { z } from 'zod';
 import { isoTime } from '../../core/clock.ts';
+import { optionalEndpoints } from '../../contract/optional-endpoints.ts';
 import { route, type Route } from '../http/profile.ts';
-
-const idsMax = 1000;
 
 /**
  * What a live service has beside the document: deleting many persons at once, and telling how far the deletion of a
@@ -18,20 +16,7 @@ export function bulkDeletionRoutes(): Route[] {
   return [
     route(
       'persons.bulk_delete',
-      {
-        method: 'POST',
-        path: '/persons/bulk_delete',
-        params: z.object({}),
-        scope: 'person:write',
-        query: z.object({}),
-        body: z.object({
-          ids: z.array(z.guid()).min(1).max(idsMax),
-          delete_events: z.boolean().optional(),
-        }),
-        status: 202,
-        response: null,
-        summary: 'Delete up to 1,000 persons by uuid',
-      },
+      optionalEndpoints['persons.bulk_delete'],
       ({ body: { ids, delete_events: deleteEvents = false } }, { store, change }) => {
         const found = [...new Set(ids.map((uuid) => uuid.toLowerCase()))].flatMap((uuid) => {
           const id = store.lifecycle.idOf(uuid);
@@ -52,17 +37,7 @@ export function bulkDeletionRoutes(): Route[] {
 
     route(
       'persons.deletion_status',
-      {
-        method: 'GET',
-        path: '/persons/deletion_status',
-        params: z.object({}),
-        scope: 'person:read',
-        query: z.object({ person_uuid: z.guid().optional() }),
-        body: null,
-        status: 200,
-        response: null,
-        summary: "Read how far the deletion of persons' events is",
-      },
+      optionalEndpoints['persons.deletion_status'],
       ({ query: { person_uuid: uuid } }, { store }) => {
         const results = store.events
           .deletions()

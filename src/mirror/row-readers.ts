@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { Person, Playlist, Recording } from '../contract/resources.ts';
 import { tolerantReader, type RowReader } from '../contract/tolerant-reader.ts';
-import type { PassDataset } from '../mirror/passes.ts';
-import { rowTables } from '../mirror/row-table.ts';
+import type { PassDataset } from './passes.ts';
+import { rowTables } from './row-table.ts';
 
 const readOnlyRecording = tolerantReader(Recording, rowTables.recordings.keyColumn);
 

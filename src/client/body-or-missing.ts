@@ -1,5 +1,5 @@
 import { AppError } from '../core/errors.ts';
-import type { Reply } from '../client/service.ts';
+import type { Reply } from './service.ts';
 
 /** The body that a call is answered with; undefined where the answer is 404. Rejects as the call does. */
 export async function bodyOrMissing(call: Promise<Reply>): Promise<unknown> {

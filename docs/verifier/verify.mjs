@@ -1,0 +1,457 @@
+#!/usr/bin/env node
+// Verifies a ledger of analytics-mirror without analytics-mirror: one file, Node.js 18 or later, nothing to install.
+//
+//   node verify.mjs <ledger folder> [--public-key FILE] [--checkpoint FILE]
+//
+// FILE holds what was kept elsewhere: a line of public-keys.txt, or a file of checkpoints/. Without them, a ledger that
+// was written anew as a whole, or cut together with its checkpoints, cannot be told from the true one.
+// Ends with 0 when nothing is wrong, 1 when something is, 2 when it could not be run. All formats are in FORMAT.md.
+
+import { createHash, createPublicKey, verify as verifyEd25519 } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+
+const sha256 = (...parts) => createHash('sha256').update(Buffer.concat(parts)).digest();
+const words = (text) => text.split(' ');
+
+// ---- What an entry may hold (FORMAT.md, "Records") ----
+
+const matches = (pattern) => (value) => typeof value === 'string' && pattern.test(value);
+const oneOf = (text) => (value) => words(text).includes(value);
+const someOf = (isItem) => (value) => Array.isArray(value) && value.length > 0 && value.every(isItem);
+const isObject = (value) => typeof value === 'object' && value !== null && !Array.isArray(value);
+const isCount = (value) => Number.isSafeInteger(value) && value >= 0;
+const isHex = matches(/^[0-9a-f]{64}$/);
+const isUuid = matches(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
+const isTimeText = matches(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+const isTime = (value) =>
+  isTimeText(value) && !Number.isNaN(Date.parse(value)) && new Date(value).toISOString() === value;
+const isFixedTarget = oneOf(
+  'upstream.person upstream.events upstream.recordings upstream.playlists mirror aux',
+);
+const isFileTarget = matches(
+  /^snapshot:(persons|recordings|distinct_ids|deletions)\/\d{8}T\d{6}\.\d{3}Z\/part-\d{5,}\.parquet$/,
+);
+const all = (isValue, names) => Object.fromEntries(words(names).map((name) => [name, isValue]));
+
+/** What each field may hold. */
+const fields = {
+  ...all(
+    isCount,
+    'seq epoch epoch_from epoch_to persons distinct_ids recordings quarantined files bytes needles hits',
+  ),
+  ...all(isCount, 'entries rows rows_before rows_removed'),
+  ...all(isHex, 'subject authorisation mac readmitted_reason old_key new_key'),
+  ...all(isTime, 'at due_at events_expected_by'),
+  request: isUuid,
+  requests: someOf(isUuid),
+  generation: (value) => isCount(value) && value > 0,
+  origin: oneOf('manual upstream restore'),
+  basis: oneOf(
+    'consent_withdrawn objection no_longer_needed unlawful legal_obligation deleted_upstream restored_backup other',
+  ),
+  delete_events: (value) => typeof value === 'boolean',
+  held_reason: oneOf('shared_identifier too_many'),
+  refused_reason: oneOf('unknown_subject'),
+  attention_reason: oneOf(
+    'events_unconfirmed events_overdue reader_holds_wal residue_found control_found_nothing outcome_unknown ' +
+      'upstream_refuses recreated file_unreadable life_exceeded',
+  ),
+  fence: someOf((value) => hasFields(value, 'kind mac')),
+  kind: oneOf('person_uuid person_id distinct_id recording_id'),
+  target: (value) => isFixedTarget(value) || isFileTarget(value),
+  result: oneOf(
+    'deleted already_absent confirmed not_verifiable unconfirmed kept absent not_deletable_via_api removed purged ' +
+      'rewritten file_gone not_applicable',
+  ),
+  assurance: oneOf('not_verifiable asserted_by_upstream observed verified'),
+  phase: oneOf('control verify'),
+  certificate: (value) => value === null || isHex(value),
+  signature: matches(/^[0-9a-f]{128}$/),
+};
+
+/** The fields of each type of record, beside type, seq and at. `a?` may be missing; `a=b` is named a and holds a b. */
+const records = {
+  received: 'request generation origin basis subject authorisation delete_events due_at',
+  scoped: 'request generation persons distinct_ids recordings quarantined files',
+  held: 'request generation reason=held_reason',
+  approved: 'request generation',
+  refused: 'request generation reason=refused_reason',
+  cancelled: 'request generation',
+  fencing: 'request generation epoch fence',
+  fenced: 'request generation epoch',
+  intent: 'requests target',
+  result: 'requests target result assurance rows_before? rows_removed?',
+  scan: 'requests phase files bytes needles hits',
+  locally_verified: 'request generation',
+  awaiting_upstream: 'request generation events_expected_by',
+  attention: 'request generation target reason=attention_reason',
+  reopened: 'request generation reason=attention_reason',
+  certified: 'request generation certificate',
+  sealed: 'request generation',
+  readmitted: 'request generation reason=readmitted_reason entries',
+  replayed: 'epoch_from epoch_to rows',
+  key_rotated: 'old_key new_key signature',
+};
+
+/** Whether a value is an object with these fields, good ones, and no others. */
+function hasFields(value, shape) {
+  if (!isObject(value)) return false;
+  const wanted = words(shape).map((field) => field.replace('?', '').split('='));
+  const isKnown = (key) => wanted.some(([name]) => name === key);
+  const isGood = ([name, kind = name]) =>
+    Object.hasOwn(value, name) ? fields[kind](value[name]) : shape.includes(`${name}?`);
+  return Object.keys(value).every(isKnown) && wanted.every(isGood);
+}
+
+/** Canonical JSON (RFC 8785). Throws for what no entry holds. */
+function canonicalJson(value) {
+  if (value === null || typeof value === 'boolean' || Number.isSafeInteger(value)) return String(value);
+  if (typeof value === 'string' && !/\p{Surrogate}/u.test(value)) return JSON.stringify(value);
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
+  if (!isObject(value)) throw new TypeError('not a value of an entry');
+  const keys = Object.keys(value).sort();
+  return `{${keys.map((key) => `${canonicalJson(key)}:${canonicalJson(value[key])}`).join(',')}}`;
+}
+
+const attempt = (act) => {
+  try {
+    return act();
+  } catch {
+    return undefined;
+  }
+};
+
+/** The entry in a line's bytes, or what is wrong with them. */
+function readEntry(line) {
+  const entry = attempt(() => JSON.parse(line.toString('utf8')));
+  if (entry === undefined) return 'not_json';
+  const canonical = attempt(() => Buffer.from(canonicalJson(entry)));
+  if (!canonical?.equals(line)) return 'not_canonical';
+  const { type, ...rest } = isObject(entry) ? entry : {};
+  const isRecord = typeof type === 'string' && Object.hasOwn(records, type);
+  return isRecord && hasFields(rest, `seq at ${records[type]}`) ? entry : 'not_in_schema';
+}
+
+// ---- Which records may follow which (FORMAT.md, "Order") ----
+
+const executing = 'fenced verified reopened';
+/** The phases of a request in which a record may come, and the phase it leads to, if to another. */
+const steps = {
+  scoped: ['received scoped held approved fencing reopened', 'scoped'],
+  held: ['scoped held approved fencing', 'held'],
+  approved: ['scoped held approved', 'approved'],
+  refused: ['received scoped held approved fencing refused', 'refused'],
+  cancelled: ['received scoped held approved fencing cancelled', 'cancelled'],
+  fencing: [`scoped held approved fencing ${executing}`, 'fencing'],
+  fenced: ['fencing fenced', 'fenced'],
+  locally_verified: [executing, 'verified'],
+  awaiting_upstream: [executing],
+  attention: [`received scoped held approved fencing ${executing} certified sealed`],
+  reopened: [`${executing} certified sealed`, 'reopened'],
+  certified: ['verified certified', 'certified'],
+  sealed: ['certified refused cancelled sealed', 'sealed'],
+  readmitted: [`${executing} certified sealed`],
+};
+
+/** Takes record after record; returns what is wrong with one. A request of which one is wrong is judged no further. */
+function recordOrder() {
+  const requests = new Map();
+  const broken = new Set();
+  let epoch = 0;
+
+  function takeTarget(request, { type, target, result }) {
+    const { phase, intents, results } = request;
+    if (!words(executing).includes(phase)) return 'wrong_order';
+    if (type === 'intent') {
+      intents.add(target);
+      if (target.startsWith('upstream.')) return undefined;
+      // What was scanned before says nothing of what is there after this.
+      return void Object.assign(request, { isClean: false, phase: phase === 'verified' ? 'fenced' : phase });
+    }
+    const isDestructive = words('deleted removed purged rewritten').includes(result);
+    // A result may be said again: a kill comes between writing it and acting upon it.
+    const isExpected = intents.has(target) || results.get(target) === result;
+    if (isDestructive && !isExpected) return 'result_without_intent';
+    intents.delete(target);
+    return void results.set(target, result);
+  }
+
+  function takeStep(request, record) {
+    const { type, generation, certificate, reason } = record;
+    const { phase, isFenced, isOverdue, intents } = request;
+    const [phases, next] = steps[type];
+    const isNext = type === 'reopened' && phase !== 'reopened';
+    if (generation !== request.generation + (isNext ? 1 : 0)) return 'wrong_generation';
+    const isException =
+      (type === 'sealed' && isOverdue) ||
+      (type === 'certified' && certificate === null && words(executing).includes(phase));
+    if (!isException && !words(phases).includes(phase)) return 'wrong_order';
+    if ((type === 'refused' || type === 'cancelled') && isFenced) return 'wrong_order';
+    if (type === 'fencing' && record.epoch !== epoch + 1) return 'wrong_epoch';
+    if (type === 'fenced' && record.epoch !== request.epoch) return 'wrong_epoch';
+    if (type === 'locally_verified' && !request.isClean) return 'verified_without_scan';
+    if (type === 'certified' && certificate !== null && intents.size > 0) return 'certified_with_open_intent';
+    request.generation = generation;
+    if (next && !(type === 'scoped' && isFenced)) request.phase = next;
+    if (type === 'fencing') request.epoch = record.epoch;
+    if (type === 'fenced') request.isFenced = true;
+    if (type === 'fenced' || type === 'reopened') request.isClean = false;
+    if (type === 'attention' && reason === 'life_exceeded') request.isOverdue = true;
+    return undefined;
+  }
+
+  function takeFor(id, record) {
+    const { type, generation, phase, hits } = record;
+    const request = requests.get(id);
+    if (type === 'received') {
+      if (request) return 'received_twice';
+      if (generation !== 1) return 'wrong_generation';
+      return void requests.set(id, { phase: type, generation, intents: new Set(), results: new Map() });
+    }
+    if (!request) return 'unknown_request';
+    if (type === 'intent' || type === 'result') return takeTarget(request, record);
+    if (type !== 'scan') return takeStep(request, record);
+    if (phase === 'verify') request.isClean = hits === 0;
+    return undefined;
+  }
+
+  return (record) => {
+    if (record.type === 'key_rotated') return undefined;
+    if (record.type === 'replayed')
+      return record.epoch_from <= record.epoch_to && record.epoch_to <= epoch ? undefined : 'wrong_epoch';
+    let found;
+    for (const id of record.requests ?? [record.request]) {
+      const problem = broken.has(id) ? undefined : takeFor(id, record);
+      if (problem) broken.add(id);
+      found ??= problem;
+    }
+    if (record.type === 'fenced' && record.epoch === epoch + 1) epoch += 1;
+    return found;
+  };
+}
+
+// ---- The tree (RFC 6962, section 2.1) ----
+
+function merkleTree() {
+  let size = 0;
+  const peaks = []; // the roots of the perfect subtrees, largest first
+  return {
+    append(leaf) {
+      let peak = sha256(Buffer.of(0), leaf);
+      for (let rest = size; rest % 2 === 1; rest = (rest - 1) / 2)
+        peak = sha256(Buffer.of(1), peaks.pop(), peak);
+      peaks.push(peak);
+      size += 1;
+    },
+    size: () => size,
+    root: () =>
+      size === 0 ? sha256() : peaks.reduceRight((right, left) => sha256(Buffer.of(1), left, right)),
+  };
+}
+
+// ---- Keys and checkpoints (c2sp.org/signed-note, c2sp.org/tlog-checkpoint) ----
+
+/** The bytes of a base64 text in its one spelling; undefined for any other. */
+function fromBase64(text = '') {
+  const bytes = Buffer.from(text, 'base64');
+  return bytes.toString('base64') === text ? bytes : undefined;
+}
+
+const keyId = ({ name, raw }) => sha256(Buffer.from(`${name}\n`), Buffer.of(1), raw).subarray(0, 4);
+const vkey = (key) =>
+  `${key.name}+${keyId(key).toString('hex')}+${Buffer.concat([Buffer.of(1), key.raw]).toString('base64')}`;
+
+/** The keys in a text, one vkey on a line, all of one name; undefined when it is no such list. */
+function readVkeys(text) {
+  if (!text.endsWith('\n')) return undefined;
+  const keys = text
+    .slice(0, -1)
+    .split('\n')
+    .map((line) => {
+      const [, name, encoded] = /^([^+\s]+)\+[0-9a-f]{8}\+(.+)$/.exec(line) ?? [];
+      const key = { name, raw: Buffer.from(encoded ?? '', 'base64').subarray(1) };
+      return key.raw.length === 32 && vkey(key) === line ? key : undefined;
+    });
+  return keys.every((key) => key && key.name === keys[0].name) ? keys : undefined;
+}
+
+function isSignedBy(bytes, signature, { raw }) {
+  const jwk = { kty: 'OKP', crv: 'Ed25519', x: raw.toString('base64url') };
+  return verifyEd25519(null, bytes, createPublicKey({ key: jwk, format: 'jwk' }), signature);
+}
+
+function readCheckpoint(note) {
+  const end = note.lastIndexOf('\n\n') + 1;
+  if (end === 0 || !note.endsWith('\n')) return undefined;
+  const text = note.slice(0, end);
+  const signatures = note
+    .slice(end + 1, -1)
+    .split('\n')
+    .map((line) => {
+      const [, name, encoded] = /^— ([^+\s]+) (.+)$/.exec(line) ?? [];
+      return { name, bytes: fromBase64(encoded) };
+    });
+  const [, origin, size, encoded] = /^([^\n]+)\n(0|[1-9]\d{0,14})\n([^\n]+)\n$/.exec(text) ?? [];
+  const root = fromBase64(encoded);
+  if (root?.length !== 32 || !signatures.every(({ bytes }) => bytes?.length > 0)) return undefined;
+  return { text, origin, size: Number(size), root, signatures };
+}
+
+/** Whether a checkpoint has a signature of that key, and each one that says so is. Those of others are left aside. */
+function isCheckpointSignedBy({ text, signatures }, key) {
+  const isOwn = ({ name, bytes }) => name === key.name && bytes.subarray(0, 4).equals(keyId(key));
+  const isGood = ({ bytes }) => bytes.length === 68 && isSignedBy(Buffer.from(text), bytes.subarray(4), key);
+  const own = signatures.filter(isOwn);
+  return own.length > 0 && own.every(isGood);
+}
+
+// ---- The verification ----
+
+function verifyEntries(content, wantedSizes, report) {
+  const tree = merkleTree();
+  const order = recordOrder();
+  const roots = new Map([[0, tree.root()]]);
+  const rotations = [];
+  let expectedSeq = 0;
+  let lastAt = '';
+  let start = 0;
+  for (let end = content.indexOf(10); end !== -1; end = content.indexOf(10, start)) {
+    const line = content.subarray(start, end);
+    start = end + 1;
+    const where = `entry ${tree.size()}`;
+    tree.append(line);
+    if (wantedSizes.has(tree.size())) roots.set(tree.size(), tree.root());
+    const entry = readEntry(line);
+    if (typeof entry === 'string') {
+      report(where, entry);
+      expectedSeq += 1;
+      continue;
+    }
+    if (entry.seq !== expectedSeq) report(where, 'wrong_seq');
+    if (entry.at < lastAt) report.warning(where, 'clock_set_back');
+    report(where, order(entry));
+    if (entry.type === 'key_rotated') rotations.push({ ...entry, seq: tree.size() - 1 });
+    expectedSeq = entry.seq + 1;
+    lastAt = entry.at;
+  }
+  if (start < content.length) report('ledger', 'torn_line');
+  return { size: tree.size(), root: tree.root(), roots, rotations };
+}
+
+/** The keys of the ledger, each handed over to by the one before; `from` is the first size that one signs. */
+function keyChain(first, rotations, report) {
+  const chain = [{ ...first, from: 0 }];
+  for (const { seq, old_key: oldKey, new_key: newKey, signature } of rotations) {
+    const current = chain[chain.length - 1];
+    const next = { name: first.name, raw: Buffer.from(newKey, 'hex'), from: seq + 1 };
+    const isSigned = isSignedBy(Buffer.from(`${vkey(next)}\n`), Buffer.from(signature, 'hex'), current);
+    if (isSigned && current.raw.toString('hex') === oldKey) chain.push(next);
+    else report(`entry ${seq}`, 'broken_rotation');
+  }
+  return chain;
+}
+
+/** Where in the chain the key is that signs checkpoints of a size. */
+const keyIndexAt = (chain, size) => chain.filter(({ from }) => from <= size).length - 1;
+
+function checkpointProblem({ size, checkpoint }, entries, chain) {
+  if (!checkpoint || size === undefined) return 'not_a_checkpoint';
+  if (checkpoint.size !== size) return 'wrong_size';
+  const key = chain[keyIndexAt(chain, size)];
+  if (!key) return 'bad_signature';
+  if (checkpoint.origin !== key.name) return 'wrong_origin';
+  if (size > entries.size) return 'beyond_ledger';
+  if (!isCheckpointSignedBy(checkpoint, key)) return 'bad_signature';
+  return entries.roots.get(size)?.equals(checkpoint.root) ? undefined : 'wrong_root';
+}
+
+/** Verifies a ledger's folder. `publicKey`, `checkpoint`: the texts that were kept elsewhere, where there are any. */
+export function verify({ folder, publicKey, checkpoint }) {
+  const problems = [];
+  const warnings = [];
+  const report = (where, problem) => problem && problems.push({ where, problem });
+  report.warning = (where, problem) => warnings.push({ where, problem });
+  const textOf = (name) => (existsSync(join(folder, name)) ? readFileSync(join(folder, name)) : undefined);
+
+  const files = existsSync(join(folder, 'checkpoints'))
+    ? readdirSync(join(folder, 'checkpoints')).sort()
+    : [];
+  const claims = files.map((file) => {
+    const name = file.replace(/\.txt$/, '');
+    const isName = /^\d{9,15}$/.test(name) && file === `${String(Number(name)).padStart(9, '0')}.txt`;
+    const text = String(textOf(join('checkpoints', file)));
+    return {
+      where: `checkpoint ${name}`,
+      size: isName ? Number(name) : undefined,
+      checkpoint: readCheckpoint(text),
+    };
+  });
+  const kept = readCheckpoint(checkpoint ?? '');
+  if (checkpoint !== undefined) claims.push({ where: 'kept checkpoint', size: kept?.size, checkpoint: kept });
+
+  const wantedSizes = new Set(claims.map((claim) => claim.checkpoint?.size));
+  const entries = verifyEntries(textOf('entries.jsonl') ?? Buffer.alloc(0), wantedSizes, report);
+
+  const list = textOf('public-keys.txt');
+  const listed = list && readVkeys(String(list));
+  const isKeyNeeded = claims.length > 0 || entries.rotations.length > 0 || publicKey !== undefined;
+  if (!list && isKeyNeeded) report('public keys', 'no_public_key');
+  if (list && !listed) report('public keys', 'bad_public_key');
+  const chain = listed ? keyChain(listed[0], entries.rotations, report) : [];
+  const placeOf = (key) => chain.findIndex((link) => vkey(link) === vkey(key));
+  if (listed?.some((key, index) => placeOf(key) !== index)) report('public keys', 'unlisted_key');
+  const keptKeys = listed && publicKey !== undefined ? readVkeys(publicKey) : [];
+  const places = keptKeys?.map(placeOf) ?? [];
+  if (!keptKeys) report('kept public key', 'bad_public_key');
+  if (places.includes(-1)) report('kept public key', 'wrong_public_key');
+
+  const goodSizes = claims.flatMap((claim) => {
+    const problem = checkpointProblem(claim, entries, chain);
+    report(claim.where, problem);
+    return problem ? [] : [claim.size];
+  });
+  const isTrusted = goodSizes.some((size) => keyIndexAt(chain, size) >= Math.min(...places));
+  if (places.length > 0 && !places.includes(-1) && entries.size > 0 && !isTrusted)
+    report('kept public key', 'not_signed_by_key');
+
+  const signed = goodSizes.reduce((most, size) => Math.max(most, size), 0);
+  if (signed < entries.size) report.warning(`entry ${signed}`, 'unsigned_entries');
+  if (publicKey === undefined) report.warning('ledger', 'own_keys_only');
+  if (checkpoint === undefined) report.warning('ledger', 'no_kept_checkpoint');
+  const { size, root } = entries;
+  const counts = { size, rootHash: root.toString('hex'), checkpoints: files.length, signed };
+  return { ok: problems.length === 0, ...counts, problems, warnings };
+}
+
+// ---- The command ----
+
+function main(args) {
+  const [folder, ...rest] = args;
+  const options = {};
+  for (const name of ['--public-key', '--checkpoint']) {
+    const [, file] = rest.includes(name) ? rest.splice(rest.indexOf(name), 2) : [];
+    if (file) options[name] = readFileSync(file, 'utf8');
+  }
+  if (!folder || !existsSync(folder) || rest.length > 0) {
+    console.error('usage: node verify.mjs <ledger folder> [--public-key FILE] [--checkpoint FILE]');
+    return 2;
+  }
+  const verdict = verify({ folder, publicKey: options['--public-key'], checkpoint: options['--checkpoint'] });
+  console.log(`${verdict.size} entries, root ${verdict.rootHash}`);
+  console.log(`${verdict.checkpoints} checkpoints, ${verdict.signed} entries covered by a good one`);
+  for (const { where, problem } of verdict.problems) console.log(`problem: ${where}: ${problem}`);
+  for (const { where, problem } of verdict.warnings) console.log(`note: ${where}: ${problem}`);
+  console.log(verdict.ok ? 'OK' : 'NOT OK');
+  return verdict.ok ? 0 : 1;
+}
+
+if (process.argv[1] && pathToFileURL(realpathSync(process.argv[1])).href === import.meta.url) {
+  try {
+    process.exitCode = main(process.argv.slice(2));
+  } catch (error) {
+    console.error(error.message);
+    process.exitCode = 2;
+  }
+}

@@ -1,0 +1,79 @@
+import type { Command } from 'commander';
+import { AppError } from '../../core/errors.ts';
+import { bases } from '../../ledger/record.ts';
+import type { AddedRequest } from '../../erasure/requests.ts';
+import { runCommand } from '../command.ts';
+import type { CommandContext } from '../context.ts';
+import { exitCodes } from '../exit-code.ts';
+import { formatCount } from '../format.ts';
+import { addGivenOptions, readGiven } from '../given-identifiers.ts';
+import { erasureJob } from '../service-job.ts';
+import { formatTable } from '../table.ts';
+
+type AddFlags = { basis: string; by: string; keepEvents?: boolean };
+
+/** Adds `erase add`: receives requests. */
+export function addEraseAddCommand(erase: Command, context: CommandContext): void {
+  addGivenOptions(erase.command('add').description('receive requests, and say where the people are'))
+    .argument('[source]', '- reads kind,value lines from standard input')
+    .requiredOption('--basis <code>', `on what ground: ${bases.join(', ')}, or a code of your own`)
+    .requiredOption('--by <reference>', 'on whose word: a role or a ticket')
+    .option('--keep-events', 'leave the events of these people at the service')
+    .addHelpText(
+      'after',
+      `
+Each identifier becomes a request of its own. Prefer --file or standard input: what stands on a command line can be seen
+by others on this machine. The kinds in a file are uuid, id, distinct_id and email. Identifiers are kept encrypted until
+the request is sealed, and are never printed. Nobody is erased before \`reconcile\`.
+Exit codes: 0 received, 4 received, but somebody has to look: a person who is not found, or a request that is held.
+
+Examples:
+  analytics-mirror erase add --uuid 0189f1c0-7e5e-7bd2-a3c1-52f0a4d1c001 --basis objection --by dpo
+  printf 'email,ann@example.com\\n' | analytics-mirror erase add - --basis consent_withdrawn --by TICKET-812`,
+    )
+    .action((source: string | undefined, _options: unknown, command: Command) =>
+      runCommand(context, command, async (app) => {
+        const { basis, by, keepEvents } = command.opts<AddFlags>();
+        const given = await readGiven(command.opts(), source);
+        if (given.length === 0)
+          throw new AppError('nobody is named', {
+            code: 'usage',
+            hint: 'name people with --file, - (standard input), --uuid, --id, --distinct-id or --email',
+          });
+        const { addRequests } = await import('../../erasure/requests.ts');
+        const { runEraseJob } = await import('../../worker/erase-job.ts');
+        const { requests } = await runEraseJob(erasureJob(app, context), async (parts) => {
+          const deleteEvents = app.settings.erasure.deleteEvents && keepEvents !== true;
+          const added = await addRequests(parts, given, { basis, by, deleteEvents });
+          return { outcome: 'done', counts: { added: added.length }, requests: added };
+        });
+        if (requests.some(({ state }) => state !== 'scoped' && state !== 'received'))
+          context.setExitCode(exitCodes.incomplete);
+        return { json: { requests }, text: addedTable(requests) };
+      }),
+    );
+}
+
+function addedTable(requests: readonly AddedRequest[]): string {
+  const table = formatTable(
+    [
+      { heading: 'line', align: 'right' },
+      { heading: 'named by' },
+      { heading: 'request' },
+      { heading: 'state' },
+      { heading: 'persons', align: 'right' },
+      { heading: 'recordings', align: 'right' },
+      { heading: 'files', align: 'right' },
+    ],
+    requests.map((request) => [
+      String(request.line),
+      request.kind,
+      request.id,
+      `${request.state}${request.reason === null ? '' : ` (${request.reason.replaceAll('_', ' ')})`}${request.isKnown ? ', was open already' : ''}`,
+      formatCount(request.persons),
+      formatCount(request.recordings),
+      formatCount(request.files),
+    ]),
+  );
+  return `${table}\nNobody is erased yet: analytics-mirror reconcile --dry-run shows what would be done, reconcile does it.\n`;
+}

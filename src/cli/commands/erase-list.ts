@@ -1,0 +1,161 @@
+import type { Command } from 'commander';
+import { requireRequest } from '../../erasure/requests.ts';
+import { readLedger } from '../../ledger/ledger.ts';
+import { countRequests, listRequests, type ErasureRequest } from '../../mirror/erasure-requests.ts';
+import { listTargets, type ErasureTarget } from '../../mirror/erasure-targets.ts';
+import { readFenceUse } from '../../mirror/fence.ts';
+import { runCommand } from '../command.ts';
+import type { CommandContext } from '../context.ts';
+import { formatCount, formatTime } from '../format.ts';
+import { formatTable } from '../table.ts';
+
+/** What somebody has to do about each thing that calls for attention. */
+const advice: Readonly<Record<string, string>> = {
+  events_unconfirmed:
+    'the person is gone, but the answer to its deletion was lost: ask the service whether the events were queued for deletion',
+  events_overdue: 'the weekly batch should have run twice: ask the service why the events are still there',
+  reader_holds_wal: 'another process reads mirror.db: end it, and reconcile again',
+  residue_found:
+    'something of the person is still in the data folder: `erase scan` says where; reconcile again',
+  outcome_unknown:
+    'the service shows something else than was expected: look at the person there, and reconcile again',
+  upstream_refuses:
+    'the service refuses the request: look at the person there; it is tried again a day later',
+  recreated:
+    'the person has come back at the service: `erase readmit` lets it in again, or add a new request',
+  file_unreadable: 'a published file cannot be read: restore it or export again, and reconcile',
+  life_exceeded: 'the identifiers were kept for as long as the settings allow',
+  shared_identifier:
+    "something of this person is also a living person's: `erase approve` erases the rest and leaves that to the other",
+  too_many: 'more requests at once than erasure.maxBatch: `erase approve` lets them go on',
+  unknown_subject:
+    'neither mirror, files nor service know such a person: look for a typing error, and add it again',
+};
+
+/** Adds `erase list`. */
+export function addEraseListCommand(erase: Command, context: CommandContext): void {
+  erase
+    .command('list')
+    .description('list requests, the open ones unless told otherwise')
+    .option('--all', 'the ended ones too')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  analytics-mirror erase list\n  analytics-mirror erase list --all --json',
+    )
+    .action((_options: unknown, command: Command) =>
+      runCommand(context, command, (app) => {
+        const db = app.databaseReadOnly();
+        const requests = listRequests(db, command.opts<{ all?: boolean }>().all ? 'all' : 'open');
+        const states = countRequests(db);
+        return {
+          json: { requests, states },
+          text: requests.length === 0 ? 'no open request\n' : requestTable(requests),
+        };
+      }),
+    );
+}
+
+function requestTable(requests: readonly ErasureRequest[]): string {
+  return formatTable(
+    [
+      { heading: 'request' },
+      { heading: 'state' },
+      { heading: 'from' },
+      { heading: 'received' },
+      { heading: 'due' },
+      { heading: 'service batch by' },
+      { heading: 'by' },
+    ],
+    requests.map((request) => [
+      request.id,
+      stateText(request),
+      request.origin,
+      formatTime(request.receivedAt),
+      request.dueAt.slice(0, 10),
+      request.eventsExpectedBy === null ? '' : formatTime(request.eventsExpectedBy),
+      request.authorisedBy ?? '',
+    ]),
+  );
+}
+
+function stateText({ state, reason }: ErasureRequest): string {
+  return `${state.replaceAll('_', ' ')}${reason === null ? '' : `: ${reason.replaceAll('_', ' ')}`}`;
+}
+
+/** Adds `erase show`. */
+export function addEraseShowCommand(erase: Command, context: CommandContext): void {
+  erase
+    .command('show')
+    .description('show one request: its targets, what the fence kept out, and its entries in the ledger')
+    .argument('<id>', "the request's id, or the beginning of it")
+    .addHelpText('after', '\nExamples:\n  analytics-mirror erase show 3f2a')
+    .action((id: string, _options: unknown, command: Command) =>
+      runCommand(context, command, (app) => {
+        const db = app.databaseReadOnly();
+        const request = requireRequest(db, id);
+        const targets = listTargets(db, request.id);
+        const fence = readFenceUse(db, request.id);
+        const ledger = [...readLedger(app.settings.dataDir).entries()].filter(
+          (entry) =>
+            ('request' in entry && entry.request === request.id) ||
+            ('requests' in entry && entry.requests.includes(request.id)),
+        );
+        const text = [
+          `request ${request.id}, generation ${request.generation}\n`,
+          formatTable(
+            [{ heading: 'state' }, { heading: stateText(request) }],
+            [
+              ['from', request.origin],
+              ['basis', request.basis],
+              ['received', formatTime(request.receivedAt)],
+              ['due', formatTime(request.dueAt)],
+              [
+                'found',
+                `${request.persons ?? 0} persons, ${request.distinctIds ?? 0} distinct ids, ${request.recordings ?? 0} recordings`,
+              ],
+              [
+                'kept out since',
+                `${formatCount(fence.hits)} times, ${formatCount(fence.recreated)} of them created anew`,
+              ],
+            ],
+          ),
+          ...(request.reason === null ? [] : [`what to do: ${advice[request.reason] ?? request.reason}\n`]),
+          targets.length === 0 ? 'no targets yet\n' : targetTable(targets),
+          formatTable(
+            [
+              { heading: 'entry', align: 'right' },
+              { heading: 'written' },
+              { heading: 'ledger' },
+              { heading: 'about' },
+            ],
+            ledger.map((entry) => [
+              String(entry.seq),
+              formatTime(entry.at),
+              entry.type,
+              'target' in entry ? entry.target : 'epoch' in entry ? `epoch ${entry.epoch}` : '',
+            ]),
+          ),
+        ].join('\n');
+        return { json: { request, targets, fence, ledger }, text };
+      }),
+    );
+}
+
+function targetTable(targets: readonly ErasureTarget[]): string {
+  return formatTable(
+    [
+      { heading: 'target' },
+      { heading: 'status' },
+      { heading: 'result' },
+      { heading: 'assurance' },
+      { heading: 'what to do' },
+    ],
+    targets.map(({ target, status, result, assurance, reason }) => [
+      target,
+      status,
+      result?.replaceAll('_', ' ') ?? '',
+      assurance?.replaceAll('_', ' ') ?? '',
+      reason === null ? '' : (advice[reason] ?? reason),
+    ]),
+  );
+}

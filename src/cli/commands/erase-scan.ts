@@ -1,0 +1,85 @@
+import type { Command } from 'commander';
+import type { ScanReport } from '../../erasure/scan/scan-task.ts';
+import { runCommand } from '../command.ts';
+import type { CommandContext } from '../context.ts';
+import { exitCodes } from '../exit-code.ts';
+import { formatBytes, formatCount } from '../format.ts';
+import { addGivenOptions, readGiven } from '../given-identifiers.ts';
+import { erasureJob } from '../service-job.ts';
+import { formatTable } from '../table.ts';
+
+/** Adds `erase scan`: whether anything is left of those who were erased. */
+export function addEraseScanCommand(erase: Command, context: CommandContext): void {
+  addGivenOptions(
+    erase.command('scan').description('search everything that was written for those who should be gone'),
+  )
+    .argument('[source]', '- reads kind,value lines from standard input')
+    .option(
+      '--also <path>',
+      'a file or folder elsewhere, such as logs; may be repeated',
+      (path: string, earlier: string[] = []) => [...earlier, path],
+    )
+    .addHelpText(
+      'after',
+      `
+Reads the mirror, every published file and every other file of the data folder, decoded and byte by byte, in a process of
+its own: for the values of erased people while their requests are open, for the MACs of their identifiers for ever, and
+for whomever is named. Values are never printed.
+Exit codes: 0 nothing found, 4 something found (a request that was done is opened again: run \`reconcile\`).
+
+Examples:
+  analytics-mirror erase scan
+  analytics-mirror erase scan --file people.csv --also /var/log/analytics-mirror`,
+    )
+    .action((source: string | undefined, _options: unknown, command: Command) =>
+      runCommand(context, command, async (app) => {
+        const { also = [] } = command.opts<{ also?: string[] }>();
+        const given = await readGiven(command.opts(), source);
+        const { scanRequests } = await import('../../erasure/scan-requests.ts');
+        const { runEraseJob } = await import('../../worker/erase-job.ts');
+        const { report, reopened } = await runEraseJob(erasureJob(app, context), async (parts) => {
+          const scan = await scanRequests(parts, given, also);
+          return { outcome: 'done', counts: { reopened: scan.reopened.length }, ...scan };
+        });
+        const isClean =
+          report.fenced.length + report.unreadable.length === 0 &&
+          report.subjects.every(({ hits }) => hits === 0);
+        if (!isClean) context.setExitCode(exitCodes.incomplete);
+        return { json: { ...report, reopened }, text: scanText(report, reopened) };
+      }),
+    );
+}
+
+function scanText(report: ScanReport, reopened: readonly string[]): string {
+  const { files, bytes, rows, encodings, subjects, fenced, unreadable } = report;
+  const places = subjects.flatMap((subject) =>
+    subject.places.map((place) => ({ request: subject.request, ...place })),
+  );
+  return [
+    `scanned ${formatCount(files)} files (${formatBytes(bytes)}) and ${formatCount(rows)} decoded rows for ${formatCount(subjects.length)} people, as ${encodings.join(', ')}\n`,
+    places.length === 0
+      ? 'nothing of them was found\n'
+      : formatTable(
+          [
+            { heading: 'of' },
+            { heading: 'found in' },
+            { heading: 'how' },
+            { heading: 'hits', align: 'right' },
+          ],
+          places.map(({ request, place, how, encoding, hits }) => [
+            request,
+            place,
+            encoding === null ? how : `${how}, ${encoding}`,
+            formatCount(hits),
+          ]),
+        ),
+    fenced.length === 0
+      ? 'no identifier that is fenced was found\n'
+      : formatTable(
+          [{ heading: 'fenced, and found in' }, { heading: 'kind' }, { heading: 'hits', align: 'right' }],
+          fenced.map(({ place, kind, hits }) => [place, kind, formatCount(hits)]),
+        ),
+    ...unreadable.map(({ place, reason }) => `NOT READ: ${place} (${reason})\n`),
+    ...reopened.map((id) => `opened again: ${id}\n`),
+  ].join('');
+}

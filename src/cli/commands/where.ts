@@ -1,0 +1,82 @@
+import type { Command } from 'commander';
+import { replaceFile } from '../../core/atomic-file.ts';
+import { AppError } from '../../core/errors.ts';
+import { stringifyExactJson } from '../../core/exact-json.ts';
+import type { Whereabouts } from '../../erasure/where.ts';
+import { runCommand } from '../command.ts';
+import type { CommandContext } from '../context.ts';
+import { formatCount, formatTime } from '../format.ts';
+import { addGivenOptions, readGiven } from '../given-identifiers.ts';
+import { formatTable } from '../table.ts';
+
+/** Adds `where`: every place that holds a person. */
+export function addWhereCommand(program: Command, context: CommandContext): void {
+  addGivenOptions(
+    program.command('where').description('show every place that holds a person, for access requests'),
+  )
+    .argument('[source]', '- reads kind,value lines from standard input: all of one person')
+    .option('--export <file>', 'write all that is held about the person to a JSON file (mode 0600)')
+    .addHelpText(
+      'after',
+      `
+Searches the mirror, the quarantine, every published file of every generation, and the requests.
+
+Examples:
+  analytics-mirror where --email ann@example.com
+  analytics-mirror where --file ann.csv --export ann.json --json`,
+    )
+    .action((source: string | undefined, _options: unknown, command: Command) =>
+      runCommand(context, command, async (app) => {
+        const { export: file } = command.opts<{ export?: string }>();
+        const given = await readGiven(command.opts(), source);
+        if (given.length === 0)
+          throw new AppError('nobody is named', {
+            code: 'usage',
+            hint: 'name the person with --uuid, --id, --distinct-id, --email, --file or - (standard input)',
+          });
+        const { whereIs } = await import('../../erasure/where.ts');
+        const { whereabouts, access } = await whereIs(
+          {
+            db: app.databaseReadOnly(),
+            settings: app.settings,
+            service: app.hasService ? app.service() : null,
+            signal: context.signal,
+          },
+          given,
+        );
+        if (file !== undefined) replaceFile(file, `${stringifyExactJson(access, 2)}\n`);
+        return { json: { ...whereabouts, exported: file ?? null }, text: whereText(whereabouts, file) };
+      }),
+    );
+}
+
+function whereText({ places, requests, isShared, searched }: Whereabouts, file: string | undefined): string {
+  return [
+    places.length === 0
+      ? 'nothing is held about this person\n'
+      : formatTable(
+          [{ heading: 'place' }, { heading: 'rows', align: 'right' }, { heading: 'of', align: 'right' }],
+          places.map(({ place, rows, rowsInAll }) => [
+            place,
+            formatCount(rows),
+            rowsInAll === null ? '' : formatCount(rowsInAll),
+          ]),
+        ),
+    ...(requests.length === 0
+      ? []
+      : [
+          '\n',
+          formatTable(
+            [{ heading: 'request' }, { heading: 'state' }, { heading: 'received' }],
+            requests.map(({ id, state, receivedAt }) => [
+              id,
+              state.replaceAll('_', ' '),
+              formatTime(receivedAt),
+            ]),
+          ),
+        ]),
+    ...(isShared ? ["\nsomething of this person is also a living person's\n"] : []),
+    `\nsearched the mirror and ${formatCount(searched.files)} published files\n`,
+    ...(file === undefined ? [] : [`all of it is written to ${file}\n`]),
+  ].join('');
+}

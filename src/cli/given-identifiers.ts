@@ -1,0 +1,108 @@
+import { readFileSync } from 'node:fs';
+import { buffer } from 'node:stream/consumers';
+import type { Command } from 'commander';
+import { CsvError, parse } from 'csv-parse/sync';
+import { z } from 'zod';
+import { AppError, systemCode } from '../core/errors.ts';
+import type { GivenIdentifier } from '../erasure/box.ts';
+
+/** How each kind of identifier has to look. */
+const kinds = {
+  uuid: z.guid().transform((value) => value.toLowerCase()),
+  id: z.string().regex(/^\d{1,19}$/, 'is a number'),
+  distinct_id: z.string().min(1).max(1000),
+  email: z
+    .string()
+    .max(1000)
+    .regex(/^[^\s@]+@[^\s@]+$/, 'is an e-mail address'),
+} as const;
+
+type GivenOptions = {
+  uuid?: string[];
+  id?: string[];
+  distinctId?: string[];
+  email?: string[];
+  file?: string;
+};
+
+/** Adds the options that name people. */
+export function addGivenOptions(command: Command): Command {
+  const collect = (value: string, earlier: string[] = []): string[] => [...earlier, value];
+  return command
+    .option('--uuid <uuid>', "a person's uuid; may be repeated", collect)
+    .option('--id <id>', "a person's integer id; may be repeated", collect)
+    .option('--distinct-id <id>', 'a distinct id; may be repeated', collect)
+    .option('--email <address>', 'the e-mail address among the properties; may be repeated', collect)
+    .option('--file <file>', 'a CSV file of kind,value lines (- is standard input)');
+}
+
+/**
+ * The identifiers that a command was given: by options, by a file, or by standard input. Throws `usage` that names every
+ * line that cannot be read, never its content. An empty list when nothing was given.
+ */
+export async function readGiven(
+  options: GivenOptions,
+  source: string | undefined,
+): Promise<GivenIdentifier[]> {
+  const { file = source } = options;
+  const rows: [kind: string, value: string][] = [
+    ...(options.uuid ?? []).map((value): [string, string] => ['uuid', value]),
+    ...(options.id ?? []).map((value): [string, string] => ['id', value]),
+    ...(options.distinctId ?? []).map((value): [string, string] => ['distinct_id', value]),
+    ...(options.email ?? []).map((value): [string, string] => ['email', value]),
+    ...(file === undefined ? [] : parseRows(await readText(file))),
+  ];
+  const problems: string[] = [];
+  const given = rows.flatMap(([kindText, text], index): GivenIdentifier[] => {
+    const kind = kindText.trim().toLowerCase().replace('-', '_') as keyof typeof kinds;
+    const parsed = Object.hasOwn(kinds, kind) ? kinds[kind].safeParse(text.trim()) : undefined;
+    if (parsed?.success) return [{ kind, value: parsed.data }];
+    problems.push(
+      parsed === undefined
+        ? `line ${index + 1}: its kind is none of ${Object.keys(kinds).join(', ')}`
+        : `line ${index + 1}: its value is no ${kind}`,
+    );
+    return [];
+  });
+  if (problems.length > 0)
+    throw new AppError(
+      `${problems.length} of ${rows.length} identifiers cannot be read:\n${problems
+        .slice(0, 20)
+        .map((problem) => `  ${problem}`)
+        .join('\n')}`,
+      { code: 'usage', hint: 'write a line for each, as kind,value; nothing was done' },
+    );
+  return given;
+}
+
+async function readText(file: string): Promise<string> {
+  if (file === '-') return (await buffer(process.stdin)).toString('utf8');
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new AppError(`cannot read the file of identifiers (${systemCode(error) ?? 'unknown'})`, {
+      code: 'usage',
+      hint: 'name a CSV file of kind,value lines, or - for standard input',
+    });
+  }
+}
+
+/** A header line, which has no identifier, is left out. */
+function parseRows(text: string): [string, string][] {
+  let rows: string[][];
+  try {
+    rows = parse(text, { bom: true, skip_empty_lines: true, relax_column_count: true });
+  } catch (error) {
+    // The parser's words quote the text.
+    const line =
+      error instanceof CsvError && typeof error['lines'] === 'number' ? ` (line ${error['lines']})` : '';
+    throw new AppError(`the identifiers are not CSV${line}`, {
+      code: 'usage',
+      hint: 'put values that hold commas or quotes in double quotes',
+    });
+  }
+  const isHeader = rows[0]?.[0]?.trim().toLowerCase() === 'kind';
+  return rows
+    .slice(isHeader ? 1 : 0)
+    .map(([kind = '', value = '', ...rest]) => (rest.length === 0 ? [kind, value] : [kind, '']));
+}

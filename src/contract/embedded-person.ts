@@ -1,0 +1,51 @@
+import { AppError } from '../core/errors.ts';
+import { type JsonObject, isJsonObject, isRawNumber, parseExactJson } from '../core/exact-json.ts';
+
+/** What the JSON text of a person embedded in a recording (section 2.5) tells of who it is. */
+export type EmbeddedPerson = { id: string | null; distinctIds: string[] };
+
+/** Who a recording's `person` is; nobody where it holds none. Throws `storage` when it is not JSON. */
+export function embeddedPerson(text: string | null): EmbeddedPerson {
+  const person = personOf(text);
+  const id = person?.['id'];
+  const digits = isRawNumber(id) ? id.rawJSON : String(id);
+  return { id: /^-?\d+$/.test(digits) ? digits : null, distinctIds: listOf(person).filter(isText) };
+}
+
+/**
+ * A recording's `person` without distinct ids, everything else digit for digit; undefined where it has none of them. One
+ * that is given as a single text becomes null. Throws `storage` when it is not JSON.
+ */
+export function withoutDistinctIds(text: string | null, isGone: (id: string) => boolean): string | undefined {
+  const person = personOf(text);
+  const listed = listOf(person);
+  const kept = listed.filter((id) => !isText(id) || !isGone(id));
+  if (kept.length === listed.length) return undefined;
+  return JSON.stringify({
+    ...person,
+    distinct_ids: Array.isArray(person?.['distinct_ids']) ? kept : null,
+  });
+}
+
+function personOf(text: string | null): JsonObject | undefined {
+  if (text === null) return undefined;
+  try {
+    const person: unknown = parseExactJson(text);
+    return isJsonObject(person) ? person : undefined;
+  } catch {
+    // The parser's own message quotes the text, which is somebody's data: it must not become a cause.
+    throw new AppError('the person of a recording is not JSON', {
+      code: 'storage',
+      hint: 'restore the file that holds it from a backup, or export recordings again',
+    });
+  }
+}
+
+function listOf(person: JsonObject | undefined): unknown[] {
+  const ids = person?.['distinct_ids'];
+  return Array.isArray(ids) ? ids : [ids];
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string';
+}

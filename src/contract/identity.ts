@@ -1,0 +1,30 @@
+/** What a person, or a recording of one, is known by. Integer ids are kept as their decimal digits. */
+export const identifierKinds = ['person_uuid', 'person_id', 'distinct_id', 'recording_id'] as const;
+export type IdentifierKind = (typeof identifierKinds)[number];
+
+/** One identifier. Personal data: never logged, never in an error, never in the ledger. */
+export type Identifier = { kind: IdentifierKind; value: string };
+
+/** Everything that one subject is known by, each value once. Uuids are in lower case. */
+export type Identity = Readonly<Record<IdentifierKind, readonly string[]>>;
+
+/** An identity that matches nobody. */
+export const nobody: Identity = { person_uuid: [], person_id: [], distinct_id: [], recording_id: [] };
+
+/** Everything that any of the identities is known by. */
+export function unionOf(identities: Iterable<Identity>): Identity {
+  const found = new Map(identifierKinds.map((kind) => [kind, new Set<string>()]));
+  for (const identity of identities)
+    for (const kind of identifierKinds) for (const value of identity[kind]) found.get(kind)?.add(value);
+  return identityOf((kind) => [...(found.get(kind) ?? [])]);
+}
+
+/** An identity, from what it is known by of each kind. */
+export function identityOf(valuesOf: (kind: IdentifierKind) => readonly string[]): Identity {
+  return {
+    person_uuid: valuesOf('person_uuid'),
+    person_id: valuesOf('person_id'),
+    distinct_id: valuesOf('distinct_id'),
+    recording_id: valuesOf('recording_id'),
+  };
+}

@@ -1,0 +1,62 @@
+import { randomBytes } from 'node:crypto';
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { syncToDisk } from './atomic-file.ts';
+import { AppError, systemCode } from './errors.ts';
+import { makeFolder } from './make-folder.ts';
+
+const keyBytes = 32;
+
+/** Where a data folder's keys lie: never in the database, so that a copy of it alone opens nothing. */
+export function keyPath(dataDir: string, name: string): string {
+  return join(dataDir, 'keys', name);
+}
+
+/** A data folder's random key of 32 bytes; undefined where it has never been made. Throws `storage` when damaged. */
+export function readKey(dataDir: string, name: string): Buffer | undefined {
+  const path = keyPath(dataDir, name);
+  if (!existsSync(path)) return undefined;
+  const text = readFileSync(path, 'utf8').trim();
+  if (/^[0-9a-f]{64}$/.test(text)) return Buffer.from(text, 'hex');
+  throw new AppError(`the key ${path} is damaged`, {
+    code: 'storage',
+    hint: 'restore it from a backup; it cannot be made again',
+  });
+}
+
+/** A data folder's random key of 32 bytes, made at its first use (folder 0700, file 0600), once for all processes. */
+export function readOrMakeKey(dataDir: string, name: string): Buffer {
+  const known = readKey(dataDir, name);
+  if (known) return known;
+  const path = keyPath(dataDir, name);
+  makeFolder(dirname(path));
+  const draft = `${path}.draft-${process.pid}`;
+  const descriptor = openSync(draft, 'w', 0o600);
+  try {
+    writeFileSync(descriptor, `${randomBytes(keyBytes).toString('hex')}\n`);
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+  try {
+    // A link, not a rename: a key that another process has made meanwhile must stay.
+    linkSync(draft, path);
+  } catch (error) {
+    if (systemCode(error) !== 'EEXIST') throw error;
+  } finally {
+    rmSync(draft);
+  }
+  syncToDisk(dirname(path));
+  const made = readKey(dataDir, name);
+  if (!made) throw new Error('a key that was just made is not there');
+  return made;
+}

@@ -1,0 +1,165 @@
+import { isoTime } from '../core/clock.ts';
+import { AppError } from '../core/errors.ts';
+import { TargetName } from '../ledger/record.ts';
+import { purgeDeleted } from '../mirror/purge.ts';
+import { listRequests } from '../mirror/erasure-requests.ts';
+import { listTargets, type ErasureTarget } from '../mirror/erasure-targets.ts';
+import { removeUnnamedParts, rewriteSnapshot } from '../snapshot/rewrite.ts';
+import type { Box } from './box.ts';
+import { boxOf, updateRequest, type ErasureParts } from './erasure-parts.ts';
+import { unionOfBoxes } from './erasure-plan.ts';
+import { isLocal } from './request-state.ts';
+import { runScan } from './scan/run-scan.ts';
+import { callAttention, intend, settle, type RequestRef } from './target-steps.ts';
+
+/** A fenced request that is not proved gone from here yet. */
+type Open = RequestRef & { box: Box; targets: ErasureTarget[] };
+
+/** What was done here. Rows of files are those taken out. */
+export type LocalResult = { filesRewritten: number; rowsRemoved: number; verified: number; residue: number };
+
+/**
+ * Takes everybody who is fenced out of all that this program has written, and proves it: each touched file is rewritten
+ * once, the mirror is purged once, for all requests together, and a scan by another process must find nothing. Asks the
+ * service for nothing.
+ */
+export async function eraseLocally(parts: ErasureParts): Promise<LocalResult> {
+  const result: LocalResult = { filesRewritten: 0, rowsRemoved: 0, verified: 0, residue: 0 };
+  const open = openRequests(parts);
+  if (open.length === 0) return result;
+  await rewriteFiles(parts, open, result);
+  await purge(parts, open);
+  await verify(parts, openRequests(parts), result);
+  return result;
+}
+
+function openRequests(parts: ErasureParts): Open[] {
+  return listRequests(parts.db, 'open').flatMap(({ id, generation, fencedAt, verifiedAt }) => {
+    if (fencedAt === null || verifiedAt !== null) return [];
+    const box = boxOf(parts, id);
+    return box ? [{ id, generation, box, targets: listTargets(parts.db, id) }] : [];
+  });
+}
+
+/** Whether a request has a target that is not reached yet. */
+function lacks({ targets }: Open, target: string): boolean {
+  return targets.some((other) => other.target === target && other.status !== 'done');
+}
+
+async function rewriteFiles(parts: ErasureParts, open: readonly Open[], result: LocalResult): Promise<void> {
+  const { settings, ledger, signal } = parts;
+  const { dataDir } = settings;
+  // What a killed rewrite left: whole files that no manifest names, the old or the new ones.
+  removeUnnamedParts(dataDir);
+  const names = [...new Set(open.flatMap(({ targets }) => targets.map(({ target }) => target)))].filter(
+    (target) => target.startsWith('snapshot:'),
+  );
+  for (const [snapshot, files] of Map.groupBy(names.toSorted(), (name) =>
+    name.slice(0, name.lastIndexOf('/')),
+  )) {
+    const [dataset = '', snapshotId = ''] = snapshot.replace('snapshot:', '').split('/');
+    const concerned = files
+      .map((name) => ({
+        target: TargetName.parse(name),
+        requests: open.filter((request) => lacks(request, name)),
+      }))
+      .filter(({ requests }) => requests.length > 0);
+    if (concerned.length === 0) continue;
+    for (const { target, requests } of concerned) intend(parts, requests, target);
+    const identity = unionOfBoxes(concerned.flatMap(({ requests }) => requests.map(({ box }) => box)));
+    const rewritten = await rewriteSnapshot(
+      dataDir,
+      dataset as Parameters<typeof rewriteSnapshot>[1],
+      snapshotId,
+      concerned.map(({ target }) => target.slice(target.lastIndexOf('/') + 1)),
+      identity,
+      { epoch: ledger.epoch(), signal },
+    );
+    for (const { target, requests } of concerned) {
+      const file = rewritten.find(({ name }) => target.endsWith(`/${name}`));
+      // Retired meanwhile, or rewritten before a kill: its old name is in no manifest, and its file was removed.
+      if (!file) {
+        settle(parts, requests, target, { result: 'file_gone', assurance: 'observed' });
+        continue;
+      }
+      const { rowsBefore, rowsRemoved } = file;
+      settle(parts, requests, target, {
+        result: 'rewritten',
+        assurance: 'verified',
+        rowsBefore,
+        rowsRemoved,
+      });
+      result.filesRewritten += 1;
+      result.rowsRemoved += rowsRemoved;
+    }
+  }
+}
+
+async function purge(parts: ErasureParts, open: readonly Open[]): Promise<void> {
+  const { db, clock, signal } = parts;
+  const forMirror = open.filter((request) => lacks(request, 'mirror'));
+  const forRest = open.filter((request) => lacks(request, 'aux'));
+  if (forRest.length > 0) intend(parts, forRest, 'aux');
+  if (forMirror.length === 0) return;
+  intend(parts, forMirror, 'mirror');
+  if (await purgeDeleted(db, clock, signal)) return;
+  for (const request of forMirror) callAttention(parts, request, 'mirror', 'reader_holds_wal');
+}
+
+async function verify(parts: ErasureParts, open: readonly Open[], result: LocalResult): Promise<void> {
+  const { db, ledger, settings, clock, signal } = parts;
+  const ready = open.filter(({ targets }) =>
+    targets.every(({ target, status }) => !isLocal(target) || status === 'done' || status === 'intended'),
+  );
+  if (ready.length === 0) return;
+  const subjects = ready.map(({ id, box: { identity, values } }) => ({ request: id, identity, values }));
+  const report = await runScan(
+    { dataDir: settings.dataDir, phase: 'verify', subjects, fence: true, extraPaths: [] },
+    { signal },
+  );
+  if (report.unreadable.length > 0)
+    throw new AppError(`the scan could not read ${report.unreadable.length} files, so nothing is proved`, {
+      code: 'storage',
+      hint: 'run `analytics-mirror doctor` to see which, mend them, and reconcile again',
+    });
+  const controlled = controlledRequests(parts);
+  for (const request of ready) {
+    const { id, generation } = request;
+    const found = report.subjects.find((subject) => subject.request === id);
+    if (!found) throw new Error('a scan that left a subject out');
+    ledger.append([
+      {
+        type: 'scan',
+        requests: [id],
+        phase: 'verify',
+        files: report.files,
+        bytes: report.bytes,
+        needles: found.needles,
+        hits: found.hits,
+      },
+    ]);
+    if (found.hits > 0) {
+      result.residue += 1;
+      callAttention(parts, request, 'mirror', 'residue_found');
+    } else {
+      // Without a control that found the values, that none is found is weaker than it looks.
+      const assurance = controlled.has(id) ? 'verified' : 'observed';
+      for (const target of ['mirror', 'aux'] as const)
+        if (lacks(request, target)) settle(parts, [request], target, { result: 'purged', assurance });
+      ledger.append([{ type: 'locally_verified', request: id, generation }]);
+      result.verified += 1;
+    }
+    db.transaction(() =>
+      updateRequest(db, id, found.hits > 0 ? {} : { verifiedAt: isoTime(clock.now()) }),
+    ).immediate();
+  }
+}
+
+/** The requests whose values a scan before the purge has found. */
+function controlledRequests({ ledger }: ErasureParts): ReadonlySet<string> {
+  const controlled = new Set<string>();
+  for (const entry of ledger.entries())
+    if (entry.type === 'scan' && entry.phase === 'control' && entry.hits > 0)
+      for (const request of entry.requests) controlled.add(request);
+  return controlled;
+}

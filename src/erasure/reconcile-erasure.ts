@@ -1,0 +1,102 @@
+import { findRequest, listRequests } from '../mirror/erasure-requests.ts';
+import { listTargets } from '../mirror/erasure-targets.ts';
+import { readEpoch } from '../mirror/erasure-epoch.ts';
+import { eraseLocally, type LocalResult } from './erase-locally.ts';
+import { boxOf, updateRequest, type ErasureParts } from './erasure-parts.ts';
+import { planErasure, type PlannedErasure } from './erasure-plan.ts';
+import { fenceRequests, type FenceResult } from './fence-requests.ts';
+import { finishRequests, type FinishResult } from './finish-requests.ts';
+import { isLocal } from './request-state.ts';
+import { advanceUpstream } from './upstream/advance-upstream.ts';
+
+/** What a reconciliation did. Numbers only. */
+export type ErasureResult = FenceResult &
+  LocalResult &
+  FinishResult & {
+    /** Steps that the service failed at, and that are taken again the next time: how many. */
+    upstreamFailed: number;
+    /** Requests that somebody has to look at, or to approve. */
+    attention: number;
+    waiting: number;
+  };
+
+/**
+ * Takes every request as far as it can go now without the service: what was planned is fenced, erased and proved gone.
+ * May be killed anywhere and run again.
+ */
+export async function eraseHere(
+  parts: ErasureParts,
+  { waiting }: PlannedErasure,
+): Promise<FenceResult & LocalResult> {
+  finishFence(parts);
+  const fenced = await fenceRequests(parts, waiting);
+  return { ...fenced, ...(await eraseLocally(parts)) };
+}
+
+/** Takes every fenced request as far as it can go now at the service, and ends those that have reached everything. */
+export async function finishThere(
+  parts: ErasureParts,
+): Promise<Omit<ErasureResult, keyof FenceResult | keyof LocalResult>> {
+  const { db } = parts;
+  let upstreamFailed = 0;
+  try {
+    upstreamFailed = await askService(parts);
+  } finally {
+    for (const { id } of listRequests(db, 'open'))
+      db.transaction(() => updateRequest(db, id, {})).immediate();
+  }
+  const finished = await finishRequests(parts);
+  const open = listRequests(db, 'open');
+  const isIn = (...states: string[]): number => open.filter(({ state }) => states.includes(state)).length;
+  return {
+    upstreamFailed,
+    ...finished,
+    attention: isIn('attention', 'held'),
+    waiting: isIn('received', 'scoped', 'executing', 'locally_verified', 'awaiting_upstream'),
+  };
+}
+
+/** All of it: plan, here, there. */
+export async function reconcileErasure(
+  parts: ErasureParts,
+  only?: ReadonlySet<string>,
+): Promise<ErasureResult> {
+  const here = await eraseHere(parts, await planErasure(parts, only));
+  return { ...here, ...(await finishThere(parts)) };
+}
+
+/** Takes the service's side of every fenced request as far as it can go now. Returns how many steps failed. */
+async function askService(parts: ErasureParts): Promise<number> {
+  const { db, service, ledger } = parts;
+  if (service === null) return 0;
+  const subjects = listRequests(db, 'open').flatMap((request) => {
+    const isOpen = listTargets(db, request.id).some(
+      ({ target, status }) => !isLocal(target) && status !== 'done',
+    );
+    const box = request.fencedAt !== null && isOpen ? boxOf(parts, request.id) : undefined;
+    if (!box) return [];
+    const { id, generation, deleteEvents } = request;
+    const { identity, createdAt, memberships } = box;
+    return [{ id, generation, deleteEvents, identity, createdAt, memberships }];
+  });
+  if (subjects.length === 0) return 0;
+  const { awaiting, failed } = await advanceUpstream({ ...parts, service }, subjects);
+  for (const { requestId, eventsExpectedBy } of awaiting) {
+    const request = findRequest(db, requestId);
+    if (!request || request.eventsExpectedBy === eventsExpectedBy) continue;
+    const { generation } = request;
+    ledger.append([
+      { type: 'awaiting_upstream', request: requestId, generation, events_expected_by: eventsExpectedBy },
+    ]);
+    db.transaction(() => updateRequest(db, requestId, { eventsExpectedBy })).immediate();
+  }
+  return failed.length;
+}
+
+/** A kill between the transaction that fences and the ledger's word of it: the fence stands, so the word is made good. */
+function finishFence({ db, ledger }: ErasureParts): void {
+  const epoch = readEpoch(db);
+  if (epoch !== ledger.epoch() + 1) return;
+  const fenced = listRequests(db, 'all').filter((request) => request.epoch === epoch);
+  ledger.append(fenced.map(({ id, generation }) => ({ type: 'fenced', request: id, generation, epoch })));
+}

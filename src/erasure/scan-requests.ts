@@ -1,0 +1,75 @@
+import { nobody } from '../contract/identity.ts';
+import { listRequests, type ErasureRequest } from '../mirror/erasure-requests.ts';
+import { listTargets } from '../mirror/erasure-targets.ts';
+import type { GivenIdentifier } from './box.ts';
+import { boxOf, updateRequest, type ErasureParts } from './erasure-parts.ts';
+import { scopeSubjects } from './scope.ts';
+import { runScan } from './scan/run-scan.ts';
+import type { ScanReport } from './scan/scan-task.ts';
+import { changeTarget } from '../mirror/erasure-targets.ts';
+import { isoTime } from '../core/clock.ts';
+
+/** What a scan found, and the requests that were proved gone and are opened again by it. */
+export type RequestScan = { report: ScanReport; reopened: string[] };
+
+/**
+ * Scans all that this program has written for everybody who should be gone: fenced requests by their values, sealed ones
+ * by the fence. `given` are searched for too. Where something is found of a request that was proved gone, the request
+ * is opened again, as its next generation.
+ */
+export async function scanRequests(
+  parts: ErasureParts,
+  given: readonly GivenIdentifier[],
+  extraPaths: readonly string[],
+): Promise<RequestScan> {
+  const { db, settings, signal } = parts;
+  const { dataDir } = settings;
+  const fenced = listRequests(db, 'open').filter(({ fencedAt }) => fencedAt !== null);
+  const { scopes } = await scopeSubjects(
+    { db, dataDir, signal, service: null },
+    given.map((identifier, index) => ({
+      id: `line ${index + 1}`,
+      given: [identifier],
+      known: nobody,
+      wasAsked: true,
+    })),
+  );
+  const subjects = [
+    ...fenced.flatMap((request) => {
+      const box = boxOf(parts, request.id);
+      return box ? [{ request: request.id, identity: box.identity, values: box.values }] : [];
+    }),
+    ...[...scopes].map(([request, { identity, values }], index) => ({
+      request,
+      identity,
+      values: [...values, given[index]?.value ?? ''],
+    })),
+  ];
+  const report = await runScan(
+    { dataDir, phase: 'verify', subjects, fence: true, extraPaths: [...extraPaths] },
+    { signal },
+  );
+  const found = new Set(report.subjects.filter(({ hits }) => hits > 0).map(({ request }) => request));
+  const reopened = fenced.filter(({ id, verifiedAt }) => verifiedAt !== null && found.has(id));
+  for (const request of reopened) reopen(parts, request);
+  return { report, reopened: reopened.map(({ id }) => id) };
+}
+
+/** What is here has to be erased anew; what the service has answered stays. */
+function reopen({ db, ledger, clock }: ErasureParts, { id, generation }: ErasureRequest): void {
+  const next = generation + 1;
+  ledger.append([{ type: 'reopened', request: id, generation: next, reason: 'residue_found' }]);
+  const at = isoTime(clock.now());
+  db.transaction(() => {
+    for (const { target } of listTargets(db, id))
+      if (target === 'mirror' || target === 'aux')
+        changeTarget(db, id, target, { status: 'pending', result: null, assurance: null }, at);
+    updateRequest(db, id, {
+      generation: next,
+      verifiedAt: null,
+      certifiedAt: null,
+      fencedAt: null,
+      scopedAt: at,
+    });
+  }).immediate();
+}

@@ -1,0 +1,61 @@
+import { identifierKinds, type IdentifierKind, type Identity } from '../../contract/identity.ts';
+import { shingleBytes } from './shingle-search.ts';
+
+/** A value that stands alone: a column's, or a text, number or list item of JSON. Names in lists are the list's. */
+export type Leaf = {
+  /** The column or field that it is the value of. */
+  name: string;
+  /** The dataset, or the field that holds the object with that field. */
+  owner: string;
+  value: string | number | bigint;
+};
+
+const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+const distinctIdName = /(?:distinct_ids?|^m(?:in|ax)_key|^row_id)$/;
+const recordingIdName = /^(?:id|(?:session_)?recording_id|key|m(?:in|ax)_key|row_id)$/;
+
+/** What a leaf is an identifier of, by where it stands and what it looks like. */
+export function identifierKindsOf({ name, owner, value }: Leaf): IdentifierKind[] {
+  if (isPersonIdPlace(name, owner) && /^\d+$/.test(String(value))) return ['person_id'];
+  if (typeof value !== 'string') return [];
+  const kinds: IdentifierKind[] = [];
+  if (uuid.test(value)) kinds.push('person_uuid');
+  if (distinctIdName.test(name)) kinds.push('distinct_id');
+  if (recordingIdName.test(name) || uuid.test(value)) kinds.push('recording_id');
+  return kinds;
+}
+
+/** A value as identifiers are kept: uuids in lower case. */
+export function identifierValue(value: Leaf['value']): string {
+  return typeof value === 'string' && uuid.test(value) ? value.toLowerCase() : String(value);
+}
+
+/** Which subjects a leaf identifies, by their place in the list, and as what. */
+export type IdentityIndex = (leaf: Leaf) => { subject: number; kind: IdentifierKind }[];
+
+/**
+ * Prepares the look-up. Whole values only: `1` is not `11`. An identifier that is long enough to be nothing else counts
+ * wherever it stands; a short one only where such identifiers stand, since it may be a word or a number like any other.
+ */
+export function indexIdentities(identities: readonly Identity[]): IdentityIndex {
+  const known = new Map<string, { subject: number; kind: IdentifierKind }[]>();
+  for (const [subject, identity] of identities.entries())
+    for (const kind of identifierKinds)
+      for (const value of identity[kind]) {
+        const found = known.get(value);
+        if (found) found.push({ subject, kind });
+        else known.set(value, [{ subject, kind }]);
+      }
+  return (leaf) => {
+    const found = known.get(identifierValue(leaf.value));
+    if (!found) return [];
+    const kinds = identifierKindsOf(leaf);
+    const isLong = typeof leaf.value === 'string' && Buffer.byteLength(leaf.value) >= shingleBytes;
+    return found.filter(({ kind }) => kinds.includes(kind) || (isLong && kind !== 'person_id'));
+  };
+}
+
+// Users and playlists have integer ids of their own.
+function isPersonIdPlace(name: string, owner: string): boolean {
+  return name === 'person_id' || (name === 'id' && (owner === 'persons' || owner === 'person'));
+}

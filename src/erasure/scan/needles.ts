@@ -1,0 +1,121 @@
+import { textLeaves } from '../../core/json-leaves.ts';
+import { encodedForms, type EncodedForm, type Encoding } from './encoded-forms.ts';
+import { parseJsonText } from './json-text.ts';
+import { createShingleSearch, shingleBytes, type ShingleSearch } from './shingle-search.ts';
+import type { ScanSubject } from './scan-task.ts';
+
+/** The most shingles that one scan searches for: some 100 MB of tables. Beyond, each text keeps evenly spread ones. */
+const shinglesMax = 1 << 20;
+
+/** Whose a shingle is: the subject by its place in the task, and the form of a text that has it. */
+type Owner = { subject: number; encoding: Encoding };
+
+/** What is searched for, and whose it is. Shingles are numbered as the search numbers them. */
+export type Needles = {
+  search: ShingleSearch;
+  ownersOf: (shingle: number) => Iterable<Owner>;
+  /** Whether it is of a uuid or recording id: the feeds of deletions hold those, until they expire. */
+  isFeedKey: (shingle: number) => boolean;
+  /** For each subject, how many of its texts cannot be searched for: too short, or nothing but times. */
+  tooShort: readonly number[];
+};
+
+type Needle = EncodedForm & Pick<Owner, 'subject'> & { isFeedKey: boolean };
+
+// Times are everywhere, and nobody's: what is left of a text without them is searched for.
+const isoTime = /\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?)?(?:Z|[+-]\d\d:?\d\d)?/g;
+
+/**
+ * Cuts what is known of subjects into shingles: their identifiers, and every text within their values, which may be JSON
+ * (names of fields are not theirs), in every form.
+ */
+export function makeNeedles(subjects: readonly ScanSubject[], shinglesLimit = shinglesMax): Needles {
+  let total = 0;
+  let plain = 0;
+  for (const { bytes, encoding } of everyNeedle(subjects)) {
+    total += shinglesIn(bytes);
+    if (encoding === 'utf-8') plain += 1;
+  }
+  const capacity = Math.max(Math.min(total, shinglesLimit), plain);
+  const search = createShingleSearch(Math.max(capacity, 1));
+  const owners = createOwners();
+  const feedKeys = new Set<number>();
+  const addAll = ({ bytes, subject, encoding, isFeedKey }: Needle, step: number): void => {
+    for (const offset of spread(shinglesIn(bytes), step)) {
+      const shingle = search.add(bytes, offset);
+      if (shingle === undefined) return;
+      owners.add(shingle, subject, encoding);
+      if (isFeedKey) feedKeys.add(shingle);
+    }
+  };
+  // One of each text first: it must not be crowded out by the many forms of another.
+  for (const needle of everyNeedle(subjects))
+    if (needle.encoding === 'utf-8') addAll(needle, Number.POSITIVE_INFINITY);
+  const step = total <= capacity ? 1 : Math.ceil(total / Math.max(capacity - plain, 1));
+  for (const needle of everyNeedle(subjects)) addAll(needle, step);
+  return {
+    search,
+    ownersOf: owners.of,
+    isFeedKey: (shingle) => feedKeys.has(shingle),
+    tooShort: subjects.map(
+      (subject) => textsOf(subject).filter(({ text }) => !longPieces(text).length).length,
+    ),
+  };
+}
+
+/** Made anew for each use: all of them at once could be many times what the values are. */
+function* everyNeedle(subjects: readonly ScanSubject[]): Generator<Needle> {
+  for (const [index, subject] of subjects.entries())
+    for (const { text, isFeedKey } of textsOf(subject))
+      for (const piece of longPieces(text))
+        for (const form of encodedForms(piece)) yield { ...form, subject: index, isFeedKey };
+}
+
+/** Every text of a subject, once. */
+function textsOf({ identity, values }: ScanSubject): { text: string; isFeedKey: boolean }[] {
+  const feedKeys = new Set([...identity.person_uuid, ...identity.recording_id]);
+  const others = new Set([
+    ...identity.distinct_id,
+    ...values.flatMap((value) => [...textLeaves(parseJsonText(value) ?? value)]),
+  ]);
+  return [...new Set([...feedKeys, ...others])].map((text) => ({ text, isFeedKey: feedKeys.has(text) }));
+}
+
+/** The pieces of a text between times that are long enough to be searched for. */
+function longPieces(text: string): string[] {
+  return text.split(isoTime).filter((piece) => Buffer.byteLength(piece) >= shingleBytes);
+}
+
+function shinglesIn(bytes: Buffer): number {
+  return Math.max(bytes.length - shingleBytes + 1, 0);
+}
+
+/** Offsets below a count, a step apart, at least one: the middle one, since texts rather begin or end alike. */
+function* spread(count: number, step: number): Generator<number> {
+  if (count === 0) return;
+  if (step >= count) yield Math.floor((count - 1) / 2);
+  else for (let offset = Math.floor(((count - 1) % step) / 2); offset < count; offset += step) yield offset;
+}
+
+/** Who searches for a shingle: a list of its own for each, all in one array, as there may be a million. */
+function createOwners(): {
+  add: (shingle: number, subject: number, encoding: Encoding) => void;
+  of: (shingle: number) => Generator<Owner>;
+} {
+  const latest: (number | undefined)[] = [];
+  const owners: (Owner & { before: number | undefined })[] = [];
+  function* of(shingle: number): Generator<Owner> {
+    for (let at = latest[shingle]; at !== undefined; at = owners[at]?.before) {
+      const owner = owners[at];
+      if (owner) yield owner;
+    }
+  }
+  return {
+    of,
+    add: (shingle, subject, encoding) => {
+      // Bytes that are the same in two forms, or in two texts, are searched for once for each subject.
+      for (const owner of of(shingle)) if (owner.subject === subject) return;
+      latest[shingle] = owners.push({ subject, encoding, before: latest[shingle] }) - 1;
+    },
+  };
+}

@@ -1,0 +1,83 @@
+import { closeSync, createReadStream, openSync, readSync } from 'node:fs';
+import { createGunzip } from 'node:zlib';
+import type { ShingleStream } from './shingle-search.ts';
+import { decompressFrame, frameEnd, frameMagic, type ReadAt } from './zstd-frames.ts';
+
+const chunkBytes = 1 << 20;
+/** The largest frame that is decompressed, and the most that one may hold. A page of a Parquet file has a megabyte or so. */
+const frameBytesMax = 64 << 20;
+const frameContentBytesMax = 512 << 20;
+
+/** What was read of a file, and whether a compressed part of it could not be. */
+export type RawRead = { bytes: number; isPartlyUnread: boolean };
+
+/**
+ * Feeds a file's bytes to searches, each a stream of its own: the file as it is; what each Zstandard frame within it holds
+ * (the pages of Parquet files, wherever they lie); and what it holds as a gzip file. Constant memory. Rejects with the
+ * system's error.
+ */
+export async function readRaw(path: string, openSearch: () => ShingleStream): Promise<RawRead> {
+  const descriptor = openSync(path, 'r');
+  try {
+    const readAt: ReadAt = (offset, length) => {
+      const buffer = Buffer.allocUnsafe(length);
+      return buffer.subarray(0, readSync(descriptor, buffer, 0, length, offset));
+    };
+    const { bytes, frames } = searchWhole(readAt, openSearch());
+    const areFramesRead = searchFrames(readAt, frames, openSearch);
+    const isGzip = readAt(0, 2).equals(Buffer.from([0x1f, 0x8b]));
+    const isGzipRead = !isGzip || (await searchGzip(path, openSearch()));
+    return { bytes, isPartlyUnread: !areFramesRead || !isGzipRead };
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** Searches all bytes, and notes where frames may begin. */
+function searchWhole(readAt: ReadAt, search: ShingleStream): { bytes: number; frames: number[] } {
+  const frames: number[] = [];
+  const overlap = frameMagic.length - 1;
+  let bytes = 0;
+  let before = Buffer.alloc(0);
+  for (;;) {
+    const chunk = readAt(bytes, chunkBytes);
+    if (chunk.length === 0) return { bytes, frames };
+    search(chunk);
+    const border = Buffer.concat([before, chunk.subarray(0, overlap)]);
+    for (const at of positionsOf(border)) frames.push(bytes - before.length + at);
+    for (const at of positionsOf(chunk)) frames.push(bytes + at);
+    before = Buffer.from(chunk.subarray(-overlap));
+    bytes += chunk.length;
+  }
+}
+
+function* positionsOf(bytes: Buffer): Generator<number> {
+  for (let at = bytes.indexOf(frameMagic); at !== -1; at = bytes.indexOf(frameMagic, at + 1)) yield at;
+}
+
+/** Whether all frames could be searched: not where one is cut off or damaged. */
+function searchFrames(readAt: ReadAt, frames: readonly number[], openSearch: () => ShingleStream): boolean {
+  let areAllRead = true;
+  let searchedTo = 0;
+  for (const offset of frames) {
+    if (offset < searchedTo) continue;
+    const end = frameEnd(readAt, offset);
+    const isWhole = end !== undefined && end - offset <= frameBytesMax;
+    const content = isWhole && decompressFrame(readAt(offset, end - offset), frameContentBytesMax);
+    if (content) {
+      openSearch()(content);
+      searchedTo = end;
+    } else areAllRead = false;
+  }
+  return areAllRead;
+}
+
+async function searchGzip(path: string, search: ShingleStream): Promise<boolean> {
+  const content = createReadStream(path).pipe(createGunzip());
+  try {
+    for await (const chunk of content) search(chunk as Buffer);
+    return true;
+  } catch {
+    return false;
+  }
+}

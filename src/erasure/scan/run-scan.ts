@@ -1,0 +1,95 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import process from 'node:process';
+import type { Readable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+import { AppError } from '../../core/errors.ts';
+import { ScanFailure, ScanReport, type ScanTask } from './scan-task.ts';
+
+const scanner = fileURLToPath(new URL('./scan-process.ts', import.meta.url));
+/** Longer than any archive that fits on one machine takes. */
+const lastsMaxMs = 6 * 3_600_000;
+const reportBytesMax = 256 * 1024 * 1024;
+// As `small-heap.ts` does it for the program itself.
+const heapFlags = ['--semi-space-growth-factor=1', '--heap-growing-percent=20'];
+
+/** How a scan is run. */
+export type RunScanOptions = {
+  /** Ends the scan at once. */
+  signal: AbortSignal;
+  /** How long it may take at most. */
+  timeoutMs?: number;
+};
+
+/**
+ * Scans in a process of its own. Rejects with the signal's reason when aborted, and with `storage` when the scanner
+ * fails, takes too long, or answers with anything but a report; that process is gone then. No value of a subject is in
+ * any argument, environment, or error.
+ */
+export async function runScan(
+  task: ScanTask,
+  { signal, timeoutMs = lastsMaxMs }: RunScanOptions,
+): Promise<ScanReport> {
+  signal.throwIfAborted();
+  const child = spawn(process.execPath, [...heapFlags, scanner], {
+    // It needs nothing of the environment, where the API key is.
+    env: {},
+    stdio: ['pipe', 'pipe', 'pipe'],
+    timeout: timeoutMs,
+    killSignal: 'SIGKILL',
+  });
+  const kill = (): void => void child.kill('SIGKILL');
+  signal.addEventListener('abort', kill, { once: true });
+  try {
+    const ended = once(child, 'close') as Promise<[number | null]>;
+    // A scanner that has ended before it has read its task says why by its exit.
+    child.stdin.on('error', () => undefined);
+    child.stdin.end(JSON.stringify(task));
+    const [[code], report, failure] = await Promise.all([
+      ended,
+      collect(child.stdout, kill),
+      collect(child.stderr, kill),
+    ]);
+    signal.throwIfAborted();
+    if (code !== 0) throw failureOf(failure);
+    return readReport(report);
+  } finally {
+    signal.removeEventListener('abort', kill);
+    kill();
+  }
+}
+
+/** All that a stream says; one that says too much is ended. */
+async function collect(stream: Readable, kill: () => void): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of stream) {
+    bytes += (chunk as Buffer).length;
+    if (bytes > reportBytesMax) kill();
+    else chunks.push(chunk as Buffer);
+  }
+  return Buffer.concat(chunks).toString();
+}
+
+function readReport(text: string): ScanReport {
+  const report = ScanReport.safeParse(parse(text));
+  if (!report.success) throw failureOf('');
+  return report.data;
+}
+
+/** The scanner's own words are not passed on unless they are those that it was written to say. */
+function failureOf(stderr: string): AppError {
+  const said = ScanFailure.safeParse(parse(stderr.trim().split('\n').at(-1) ?? '')).data;
+  return new AppError(said?.message ?? 'the scanner was ended before it had a result', {
+    code: 'storage',
+    hint: said?.hint ?? 'run it again; `doctor` checks the data folder',
+  });
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,140 @@
+/** How many bytes are searched for as one piece: fewer would be found by chance. */
+export const shingleBytes = 12;
+
+/** A search for many pieces of bytes at once. */
+export type ShingleSearch = {
+  /** Adds the twelve bytes at an offset. Returns their number, the old one when they are known; undefined when full. */
+  add(bytes: Uint8Array, offset: number): number | undefined;
+  size(): number;
+  /** Begins to search a stream. `onHit` is told the number of each shingle, each time that it occurs. */
+  openStream(onHit: (shingle: number) => void): ShingleStream;
+};
+
+/** Takes a stream's next bytes: what lies across two chunks is found, too. A chunk may be overwritten afterwards. */
+export type ShingleStream = (chunk: Uint8Array) => void;
+
+const overlapBytes = shingleBytes - 1;
+/** The end of a window that is looked at first. Where no shingle holds these bytes, the windows that do are passed over. */
+const gramBytes = 6;
+const gramsEach = shingleBytes - gramBytes + 1;
+/** Bits of the filter for each shingle, and the most of all: beyond 4 MiB it would fall out of the processor's cache. */
+const filterBitsEach = 64;
+const filterBitsLog2Max = 25;
+
+/**
+ * Prepares an empty search for at most so many shingles. As Wu and Manber do it: the last six bytes of a window are
+ * looked up in a Bloom filter (two bits within one word) of all six bytes that any shingle holds, and most of the time
+ * the search goes on seven bytes later. Else the window is looked up in an open-addressing table, and only the very
+ * bytes are a hit.
+ */
+export function createShingleSearch(shinglesMax: number): ShingleSearch {
+  const filterLog2 = Math.min(Math.max(log2Above(shinglesMax * filterBitsEach), 10), filterBitsLog2Max);
+  const filter = new Int32Array(2 ** (filterLog2 - 5));
+  const filterShift = 37 - filterLog2;
+  const slotsLog2 = Math.max(log2Above(shinglesMax * 2), 4);
+  const slots = new Int32Array(2 ** slotsLog2);
+  const slotsShift = 32 - slotsLog2;
+  const hashes = new Int32Array(shinglesMax);
+  const content = new Uint8Array(shinglesMax * shingleBytes);
+  let size = 0;
+
+  const isAt = (shingle: number, bytes: Uint8Array, offset: number): boolean => {
+    const start = shingle * shingleBytes;
+    for (let index = 0; index < shingleBytes; index += 1)
+      if (content[start + index] !== bytes[offset + index]) return false;
+    return true;
+  };
+  /** The shingle that these bytes are; where they are none, the complement of the free slot that they would get. */
+  const find = (hash: number, bytes: Uint8Array, offset: number): number => {
+    let slot = Math.imul(hash, 0x9e_37_79_b1) >>> slotsShift;
+    for (;;) {
+      const shingle = (slots[slot] as number) - 1;
+      if (shingle < 0) return ~slot;
+      if (hashes[shingle] === hash && isAt(shingle, bytes, offset)) return shingle;
+      slot = (slot + 1) & (slots.length - 1);
+    }
+  };
+  const searchChunk = (bytes: Uint8Array, onHit: (shingle: number) => void): void => {
+    const view = viewOf(bytes);
+    const startMax = bytes.length - shingleBytes;
+    let start = 0;
+    while (start <= startMax) {
+      const gram = gramHash(view, start + shingleBytes - gramBytes);
+      const word = filter[gram >>> filterShift] as number;
+      // Shifts count modulo 32.
+      if (((word >>> gram) & (word >>> (gram >> 5)) & 1) === 0) {
+        start += gramsEach;
+        continue;
+      }
+      const found = find(shingleHash(view, start), bytes, start);
+      if (found >= 0) onHit(found);
+      start += 1;
+    }
+  };
+
+  return {
+    size: () => size,
+    add: (bytes, offset) => {
+      const view = viewOf(bytes);
+      const hash = shingleHash(view, offset);
+      const found = find(hash, bytes, offset);
+      if (found >= 0) return found;
+      if (size === shinglesMax) return undefined;
+      hashes[size] = hash;
+      content.set(bytes.subarray(offset, offset + shingleBytes), size * shingleBytes);
+      slots[~found] = size + 1;
+      for (let index = 0; index < gramsEach; index += 1) {
+        const gram = gramHash(view, offset + index);
+        const word = gram >>> filterShift;
+        filter[word] = (filter[word] as number) | (1 << gram) | (1 << (gram >> 5));
+      }
+      size += 1;
+      return size - 1;
+    },
+    openStream: (onHit) => {
+      const border = new Uint8Array(2 * overlapBytes);
+      let carried = 0;
+      return (chunk) => {
+        const head = Math.min(chunk.length, overlapBytes);
+        border.set(chunk.subarray(0, head), carried);
+        searchChunk(border.subarray(0, carried + head), onHit);
+        searchChunk(chunk, onHit);
+        if (chunk.length >= overlapBytes) {
+          border.set(chunk.subarray(-overlapBytes));
+          carried = overlapBytes;
+        } else {
+          const kept = Math.min(carried + head, overlapBytes);
+          border.copyWithin(0, carried + head - kept, carried + head);
+          carried = kept;
+        }
+      };
+    },
+  };
+}
+
+function viewOf({ buffer, byteOffset, byteLength }: Uint8Array): DataView {
+  return new DataView(buffer, byteOffset, byteLength);
+}
+
+function gramHash(view: DataView, offset: number): number {
+  return folded(
+    (Math.imul(view.getInt32(offset), 0x9e_37_79_b1) + Math.imul(view.getInt16(offset + 4), 0x85_eb_ca_77)) |
+      0,
+  );
+}
+
+function shingleHash(view: DataView, offset: number): number {
+  const head =
+    (Math.imul(view.getInt32(offset), 0x9e_37_79_b1) + Math.imul(view.getInt32(offset + 4), 0x85_eb_ca_77)) |
+    0;
+  return folded((head + Math.imul(view.getInt32(offset + 8), 0xc2_b2_ae_3d)) | 0);
+}
+
+/** The high bits of a product depend on all of its factors' bits: they are folded into the lower ones. */
+function folded(product: number): number {
+  return product ^ (product >>> 15);
+}
+
+function log2Above(count: number): number {
+  return Math.ceil(Math.log2(Math.max(count, 2)));
+}

@@ -1,0 +1,184 @@
+import { identifierKinds, nobody, unionOf, type Identity } from '../contract/identity.ts';
+import {
+  findLostDistinctIds,
+  findMemberships,
+  findPersons,
+  findQuarantined,
+  findRecordings,
+  type QuarantinedSighting,
+  type Sighting,
+} from '../mirror/sightings.ts';
+import { locateIdentity, type FoundPart } from '../snapshot/locate.ts';
+import type { Box } from './box.ts';
+import { closeIdentity, indexSightings, type Closure, type LivingOthers } from './closure.ts';
+import { startIdentities, type AskParts, type Start, type Subject } from './start-identities.ts';
+
+/** A published file, and how many of its rows are about the subject or name it. */
+export type FileHit = Pick<FoundPart, 'dataset' | 'snapshotId' | 'name'> & { rows: number };
+
+/** Where a subject is, in all that is held. */
+export type Scope = {
+  /** Who was meant, before anything was found that belongs to them. */
+  start: Identity;
+  identity: Identity;
+  /** Whether the service has been asked. */
+  isAsked: boolean;
+  /** Whether mirror, files or service know the subject. */
+  isFound: boolean;
+  /** Something of it is also a living person's. */
+  isShared: boolean;
+  /** Rows of the mirror. */
+  persons: number;
+  recordings: number;
+  quarantined: Pick<QuarantinedSighting, 'dataset' | 'rowId'>[];
+  files: FileHit[];
+  memberships: Box['memberships'];
+  /** The texts of all those rows: what scans search for. */
+  values: string[];
+  createdAt: string | null;
+};
+
+/** Scopes by request, and what of the published files was searched for them. */
+export type Scopes = {
+  scopes: Map<string, Scope>;
+  searched: { files: number; rows: number; bytes: number };
+};
+
+/** What finding subjects needs. */
+export type ScopeParts = AskParts & { dataDir: string };
+
+/** A row that was seen, and where. */
+type Seen = Sighting & {
+  createdAt?: string | null;
+  place: 'person' | 'recording' | 'lost' | 'service' | FoundPart;
+};
+
+// Each round finds what the one before saw for the first time; histories are short.
+const roundsMax = 8;
+const valuesCharactersMax = 65_536;
+
+/** Finds subjects in the mirror, at the service and in every published file, all of them together. Changes nothing. */
+export async function scopeSubjects(parts: ScopeParts, subjects: readonly Subject[]): Promise<Scopes> {
+  const { db, dataDir, signal } = parts;
+  const starts = await startIdentities(parts, subjects);
+  const isSubject = new Set([...starts.values()].flatMap(({ identity }) => [...identity.person_uuid]));
+  let union = unionOf([...starts.values()].map(({ identity }) => identity));
+  for (let round = 1; ; round += 1) {
+    signal.throwIfAborted();
+    const persons = findPersons(db, union);
+    const { parts: files, searched } = await locateIdentity(dataDir, union, { signal });
+    const shown = [...starts.values()].flatMap((start) => start.shown);
+    const seenWith = indexSightings<Seen>([
+      ...persons.map((row) => ({ ...row, place: 'person' as const })),
+      ...shown.map((row) => ({ ...row, place: 'service' as const })),
+      ...findLostDistinctIds(db, union).map((row) => ({ ...row, place: 'lost' as const })),
+      ...findRecordings(db, union).map((row) => ({ ...row, place: 'recording' as const })),
+      ...files.flatMap((part) => part.found.map((row) => ({ ...row, place: part }))),
+    ]);
+    const others = livingOthers([...persons, ...shown], isSubject);
+    const closures = new Map(
+      subjects.map(({ id, given }) => {
+        const { identity = nobody } = starts.get(id) ?? {};
+        // Who asks for a recording alone does not mean the person in it.
+        const isRecording = given.every(({ kind }) => kind === 'recording');
+        return [
+          id,
+          closeIdentity(identity, isRecording ? (of) => seenWith(of).map(alone) : seenWith, others),
+        ];
+      }),
+    );
+    const grown = unionOf([union, ...[...closures.values()].map(({ identity }) => identity)]);
+    if (sizeOf(grown) > sizeOf(union) && round < roundsMax) {
+      union = grown;
+      continue;
+    }
+    const quarantined = findQuarantined(db, grown);
+    const scopes = new Map(
+      subjects.flatMap((subject): [string, Scope][] => {
+        const closure = closures.get(subject.id);
+        const start = starts.get(subject.id);
+        if (!closure || !start) return [];
+        const held = quarantined.filter(({ texts }) => mentions(closure.identity, texts));
+        const memberships = findMemberships(db, closure.identity);
+        return [[subject.id, scopeOf(subject, start, closure, held, memberships)]];
+      }),
+    );
+    return { scopes, searched };
+  }
+}
+
+function scopeOf(
+  { known }: Subject,
+  start: Start,
+  { identity, own, naming, isShared }: Closure<Seen>,
+  quarantined: readonly QuarantinedSighting[],
+  memberships: Scope['memberships'],
+): Scope {
+  const files = new Map<FoundPart, FileHit>();
+  for (const { place } of [...own, ...naming]) {
+    if (typeof place === 'string') continue;
+    const { dataset, snapshotId, name } = place;
+    const hit = files.get(place) ?? { dataset, snapshotId, name, rows: 0 };
+    files.set(place, { ...hit, rows: hit.rows + 1 });
+  }
+  const person = own.find(({ place }) => place === 'person');
+  const places = own.filter(({ place }) => place !== 'lost');
+  return {
+    start: start.identity,
+    identity,
+    isAsked: start.isAsked,
+    isShared,
+    isFound: places.length + quarantined.length + start.shown.length + sizeOf(known) > 0,
+    persons: own.filter(({ place }) => place === 'person').length,
+    recordings: own.filter(({ place }) => place === 'recording').length,
+    quarantined: quarantined.map(({ dataset, rowId }) => ({ dataset, rowId })),
+    files: [...files.values()],
+    memberships,
+    values: bounded([
+      ...identity.distinct_id,
+      ...places.flatMap(({ values }) => values),
+      ...quarantined.flatMap(({ values }) => values),
+    ]),
+    createdAt: person?.createdAt ?? null,
+  };
+}
+
+function alone(seen: Seen): Seen {
+  return { ...seen, person_uuid: null, person_id: null, distinct_ids: [] };
+}
+
+function livingOthers(current: readonly Sighting[], isSubject: ReadonlySet<string>): LivingOthers {
+  const living = new Set(current.flatMap(({ person_uuid: uuid }) => uuid ?? []));
+  const owners = new Map(
+    current.flatMap(({ person_uuid: uuid, distinct_ids: distinctIds }) =>
+      uuid === null ? [] : distinctIds.map((distinctId): [string, string] => [distinctId, uuid]),
+    ),
+  );
+  return {
+    isLiving: (uuid) => living.has(uuid) && !isSubject.has(uuid),
+    ownerOf: (distinctId) => owners.get(distinctId),
+  };
+}
+
+function mentions(identity: Identity, texts: readonly string[]): boolean {
+  const lower = new Set(texts.map((text) => text.toLowerCase()));
+  const exact = new Set(texts);
+  return (
+    identity.person_uuid.some((value) => lower.has(value)) ||
+    identity.distinct_id.some((value) => exact.has(value)) ||
+    identity.recording_id.some((value) => exact.has(value))
+  );
+}
+
+function sizeOf(identity: Identity): number {
+  return identifierKinds.reduce((sum, kind) => sum + identity[kind].length, 0);
+}
+
+/** Each text once, as many as a box should hold; the first ones are the likeliest to tell people apart. */
+function bounded(texts: readonly string[]): string[] {
+  let characters = 0;
+  return [...new Set(texts)].filter((text) => {
+    characters += text.length;
+    return characters <= valuesCharactersMax;
+  });
+}

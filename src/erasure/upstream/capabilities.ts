@@ -1,0 +1,50 @@
+import { randomUUID } from 'node:crypto';
+import { AppError } from '../../core/errors.ts';
+import type { Reply, Service } from '../../client/service.ts';
+
+/** What a service can do beyond the document. */
+export type Capabilities = { bulkDelete: boolean; deletionStatus: boolean };
+
+const known = new WeakMap<Service, Promise<Capabilities>>();
+
+/**
+ * Finds out what a service can do, once for each, by calls without any effect. Rejects as the calls do where they are
+ * refused for the key's sake or fail: then nothing is known, and the next call asks again.
+ */
+export async function probeCapabilities(service: Service, signal: AbortSignal): Promise<Capabilities> {
+  const probed = known.get(service) ?? probe(service, signal);
+  known.set(service, probed);
+  try {
+    return await probed;
+  } catch (error) {
+    known.delete(service);
+    throw error;
+  }
+}
+
+async function probe(service: Service, signal: AbortSignal): Promise<Capabilities> {
+  const options = { priority: 'deletion', signal } as const;
+  const query = { person_uuid: randomUUID() };
+  const deletionStatus = await statusOf(() => service.call('persons.deletion_status', { query, ...options }));
+  // An empty list deletes nobody: where the endpoint is there, it is refused as wrong input.
+  const body = { ids: [] };
+  const bulkDelete = await statusOf(() => service.call('persons.bulk_delete', { body, ...options }));
+  return { deletionStatus: deletionStatus === 200, bulkDelete: bulkDelete === 400 };
+}
+
+/** How often a call that comes at a bad time is made. The budget waits between them for as long as was asked. */
+const attemptsMax = 5;
+
+/** The status of an answer that tells whether an endpoint is there. Throws what tells nothing. */
+async function statusOf(call: () => Promise<Reply>): Promise<number> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return (await call()).status;
+    } catch (error) {
+      const status = error instanceof AppError ? (error.status ?? 0) : 0;
+      if (status === 429 && attempt < attemptsMax) continue;
+      if (status < 400 || status >= 500 || [401, 403, 429].includes(status)) throw error;
+      return status;
+    }
+  }
+}

@@ -1,0 +1,77 @@
+import { AppError } from '../../core/errors.ts';
+import { readEnvelope } from '../../contract/envelope.ts';
+import type { Identity } from '../../contract/identity.ts';
+import { bodyOrMissing } from '../../client/body-or-missing.ts';
+import { rowReaders } from '../../mirror/row-readers.ts';
+import { askForProject, inBatches, type Lane } from './lane.ts';
+
+/** A person that the service shows. `ref`: what its path takes, the integer id where that is known. */
+export type LivingPerson = { uuid: string; ref: string; createdAt: string | null };
+
+/** What the service says of a subject. */
+export type PersonLook = {
+  /** Who of the subject is there, by uuid. */
+  living: ReadonlyMap<string, LivingPerson>;
+  /** Whether one of its identifiers leads to somebody who is not the subject, or to what cannot be read. */
+  leadsElsewhere: boolean;
+  /** Whether the service could be asked by id or by uuid at all, and not only by its lists. */
+  isTold: boolean;
+};
+
+/**
+ * Asks the service for every person that a subject is or was (merged ones, too): by integer id, by uuid, and, where that
+ * shows nobody, in the list by each distinct id. Rejects where an answer says nothing.
+ */
+export async function lookUpPerson(lane: Lane, identity: Identity): Promise<PersonLook> {
+  const { service, signal } = lane;
+  const living = new Map<string, LivingPerson>();
+  const look: PersonLook = { living, leadsElsewhere: false, isTold: false };
+  const take = (row: unknown): void => {
+    const person = rowReaders.persons(row);
+    const uuid = person.ok ? person.columns['uuid'] : undefined;
+    if (!person.ok || typeof uuid !== 'string' || !identity.person_uuid.includes(uuid)) {
+      look.leadsElsewhere = true;
+      return;
+    }
+    const { id, created_at: createdAt } = person.columns;
+    living.set(uuid, {
+      uuid,
+      ref: id === null || id === undefined ? uuid : String(id),
+      createdAt: typeof createdAt === 'string' ? createdAt : null,
+    });
+  };
+  const askBy = async (ref: string): Promise<void> => {
+    const found = await bodyOrMissing(
+      service.call('persons.retrieve', { params: { id: personPath(ref) }, priority: 'deletion', signal }),
+    );
+    look.isTold = true;
+    if (found !== undefined) take(found);
+  };
+  await inBatches(lane, identity.person_id, askBy);
+  const unseen = lane.paths.takeUuids ? identity.person_uuid.filter((uuid) => !living.has(uuid)) : [];
+  await inBatches(lane, unseen, async (uuid) => {
+    try {
+      await askBy(uuid);
+    } catch (error) {
+      if (!(error instanceof AppError) || error.status !== 400) throw error;
+      lane.paths.takeUuids = false;
+    }
+  });
+  if (living.size === 0 && !look.leadsElsewhere) {
+    await inBatches(lane, identity.distinct_id, async (distinctId) => {
+      const { body } = await service.call('persons.list', {
+        query: { distinct_id: distinctId },
+        priority: 'deletion',
+        signal,
+      });
+      for (const row of readEnvelope(body).results) take(row);
+    });
+    if (identity.distinct_id.length === 0) await askForProject(lane);
+  }
+  return look;
+}
+
+/** What stands in a person's path: digits beyond a double stay exact, and live services take the uuid as well. */
+export function personPath(ref: string): number {
+  return ref as unknown as number;
+}

@@ -1,0 +1,50 @@
+import { isoToMicros } from '../../core/time.ts';
+import type { AttentionReason } from '../../ledger/record.ts';
+import type { ErasureTarget } from '../../mirror/erasure-targets.ts';
+import type { LivingPerson, PersonLook } from './look-up-person.ts';
+
+/** What is to be done about a subject's person now. */
+export type PersonStep =
+  | { do: 'delete'; living: LivingPerson[] }
+  /** The service has taken the deletion, and may still be at it. */
+  | { do: 'wait' }
+  | { do: 'confirm' }
+  | { do: 'settle'; result: 'already_absent' | 'deleted' }
+  | { do: 'call'; reason: AttentionReason };
+
+/** How often each person is sent for deletion, and how often the service has to say that nobody is left. */
+export type PersonLimits = { attemptsMax: number; confirmations: number };
+
+type TargetFacts = Pick<ErasureTarget, 'status' | 'attempts' | 'confirmations' | 'notBefore'>;
+
+/**
+ * Decides by what the service says of a subject, and by what was done before: `attempts` counts the deletions that were
+ * sent and not refused, `waiting` says that the last of them was accepted. `persons` is how many the subject may be.
+ */
+export function planPerson(
+  { status, attempts, confirmations, notBefore }: TargetFacts,
+  { living, leadsElsewhere, isTold }: PersonLook,
+  { createdAt, persons }: { createdAt: string | null; persons: number },
+  limits: PersonLimits,
+): PersonStep {
+  if (leadsElsewhere) return { do: 'call', reason: 'outcome_unknown' };
+  if (living.size === 0) {
+    // Lists that show nobody are enough only after the service has taken the deletion.
+    if (!isTold && status !== 'waiting') return { do: 'call', reason: 'outcome_unknown' };
+    if (attempts === 0) return { do: 'settle', result: 'already_absent' };
+    return confirmations + 1 < limits.confirmations ? { do: 'confirm' } : { do: 'settle', result: 'deleted' };
+  }
+  const present = [...living.values()].toSorted((a, b) => (a.uuid < b.uuid ? -1 : 1));
+  // Later events bring a deleted person back under its uuid: deleting it again would never end.
+  if (attempts > 0 && present.some((person) => isLater(person.createdAt, createdAt)))
+    return { do: 'call', reason: 'recreated' };
+  if (status === 'waiting' && notBefore === null) return { do: 'wait' };
+  if (attempts >= limits.attemptsMax * persons) return { do: 'call', reason: 'outcome_unknown' };
+  return { do: 'delete', living: present };
+}
+
+function isLater(time: string | null, than: string | null): boolean {
+  const micros = isoToMicros(time ?? '');
+  const thanMicros = isoToMicros(than ?? '');
+  return micros !== undefined && thanMicros !== undefined && micros > thanMicros;
+}

@@ -1,0 +1,71 @@
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { syncToDisk } from '../core/atomic-file.ts';
+import { systemCode } from '../core/errors.ts';
+import { makeFolder } from '../core/make-folder.ts';
+
+/** The folder of checkpoints in the ledger's folder. */
+export function checkpointsFolder(folder: string): string {
+  return join(folder, 'checkpoints');
+}
+
+/** The file of public keys in the ledger's folder. */
+export function publicKeysPath(folder: string): string {
+  return join(folder, 'public-keys.txt');
+}
+
+/** How the checkpoint of a size is named: its digits, so that names sort as sizes do. */
+export function checkpointName(size: number): string {
+  return String(size).padStart(9, '0');
+}
+
+/** The size that a checkpoint's file is named after; undefined for any other name. */
+export function sizeOfFile(file: string): number | undefined {
+  const name = file.replace(/\.txt$/, '');
+  const size = /^\d{9,15}$/.test(name) ? Number(name) : undefined;
+  return size !== undefined && `${checkpointName(size)}.txt` === file ? size : undefined;
+}
+
+/** The names of all files in the folder of checkpoints, sorted; none where there is no folder. */
+export function listCheckpointFiles(folder: string): string[] {
+  const place = checkpointsFolder(folder);
+  return existsSync(place) ? readdirSync(place).toSorted() : [];
+}
+
+/** The text of the checkpoint of a size; undefined where there is none. */
+export function readCheckpointFile(folder: string, size: number): string | undefined {
+  const path = join(checkpointsFolder(folder), `${checkpointName(size)}.txt`);
+  return existsSync(path) ? readFileSync(path, 'utf8') : undefined;
+}
+
+/** Makes the file of a checkpoint, whole or not at all. One that is there stays. Throws the system's error. */
+export function createCheckpointFile(folder: string, size: number, text: string): void {
+  const place = checkpointsFolder(folder);
+  makeFolder(place);
+  const draft = join(folder, 'checkpoint.draft');
+  const descriptor = openSync(draft, 'w', 0o600);
+  try {
+    writeFileSync(descriptor, text);
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+  try {
+    // A link, not a rename: a checkpoint is never replaced.
+    linkSync(draft, join(place, `${checkpointName(size)}.txt`));
+  } catch (error) {
+    if (systemCode(error) !== 'EEXIST') throw error;
+  }
+  rmSync(draft);
+  for (const path of [place, folder, dirname(folder)]) syncToDisk(path);
+}

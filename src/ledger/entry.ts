@@ -1,0 +1,47 @@
+import { z } from 'zod';
+import { canonicalJson } from './canonical-json.ts';
+import { LedgerRecord, Time } from './record.ts';
+
+/** A record in its place: `seq` counts from 0, `at` is when it was appended (ISO 8601 UTC). */
+export type LedgerEntry = LedgerRecord & { seq: number; at: string };
+
+/** What can be wrong with a line by itself, worst first. */
+export const lineProblems = ['not_json', 'not_canonical', 'not_in_schema'] as const;
+export type LineProblem = (typeof lineProblems)[number];
+
+const Place = z.object({ seq: z.int().min(0), at: Time });
+
+/** An entry's line: canonical JSON, without the newline. Throws when the record is none that the ledger takes. */
+export function entryLine(record: LedgerRecord, seq: number, at: string): Buffer {
+  const line = Buffer.from(canonicalJson({ ...record, seq, at }));
+  const read = readEntry(line);
+  // A bug of ours: the message tells which kind of record, never what it holds.
+  if (typeof read === 'string')
+    throw new Error(`a record of type ${record.type} that the ledger does not take: ${read}`);
+  return line;
+}
+
+/** The entry that a line's bytes (without the newline) hold, or what is wrong with them. Its place is not checked. */
+export function readEntry(line: Buffer): LedgerEntry | LineProblem {
+  let value: unknown;
+  try {
+    value = JSON.parse(line.toString('utf8'));
+  } catch {
+    return 'not_json';
+  }
+  if (!isCanonical(value, line)) return 'not_canonical';
+  const place = Place.safeParse(value);
+  if (!place.success) return 'not_in_schema';
+  const { seq: _seq, at: _at, ...rest } = value as Record<string, unknown>;
+  const record = LedgerRecord.safeParse(rest);
+  return record.success ? { ...record.data, ...place.data } : 'not_in_schema';
+}
+
+/** Bytes that are not UTF-8, a key given twice and a number spelled otherwise all come out different. */
+function isCanonical(value: unknown, line: Buffer): boolean {
+  try {
+    return Buffer.from(canonicalJson(value)).equals(line);
+  } catch {
+    return false;
+  }
+}

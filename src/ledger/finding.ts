@@ -1,0 +1,53 @@
+/** What a verification can find wrong, and the sentence for whoever reads it. */
+const sentences = {
+  // one line by itself
+  not_json: 'the line is not JSON',
+  not_canonical: 'the line is not in its canonical form (RFC 8785)',
+  not_in_schema: 'the line holds something that no record of a ledger holds',
+  torn_line:
+    'after the last whole line stands a piece of one, which a kill leaves; the next start of the program cuts it off',
+  // a line in its place
+  wrong_seq:
+    'the entry is not numbered as the one after the entry before it: one was removed, added or moved',
+  // a record after the others of its request
+  unknown_request: 'the record is about a request that was never received',
+  received_twice: 'the request was received before',
+  wrong_generation: 'the record is of another generation of the request than the present one',
+  wrong_order: 'the record may not follow what is recorded of the request before it',
+  wrong_epoch: 'the epoch is not the one that has to come here',
+  result_without_intent: 'something was destroyed without an intent recorded before it',
+  verified_without_scan: 'the request counts as erased without a scan before it that found nothing',
+  certified_with_open_intent: 'the request was certified while an intent had no result yet',
+  // keys
+  no_public_key: 'the file public-keys.txt, with the key that the checkpoints are signed with, is missing',
+  bad_public_key: 'the text is not a list of public keys of one ledger, each a vkey on a line',
+  broken_rotation: 'the new key was not signed with the key before it',
+  unlisted_key: 'the file public-keys.txt lists other keys than the ledger hands over to',
+  wrong_public_key: 'the ledger was never signed with this key: it is another ledger, or was written anew',
+  not_signed_by_key: 'no checkpoint is signed with this key, or with one that it was replaced by',
+  // checkpoints
+  not_a_checkpoint: 'the text is not a checkpoint, or the file is not named after one',
+  wrong_size: 'the checkpoint is of another size than its file is named after',
+  wrong_origin: 'the checkpoint is of another ledger',
+  beyond_ledger: 'the checkpoint covers more entries than there are: some were removed',
+  bad_signature: 'the checkpoint is not signed with the key of its time',
+  wrong_root: 'the entries are not those that the checkpoint was signed for: some were changed',
+  // not wrong, but worth knowing
+  clock_set_back: 'the entry is dated before the one before it: the clock was set back',
+  unsigned_entries: 'no checkpoint covers this entry and those after it yet',
+  own_keys_only:
+    'no public key kept elsewhere was given: a ledger that was written anew as a whole is not told',
+  no_kept_checkpoint:
+    'no checkpoint kept elsewhere was given: that the newest entries and checkpoints were removed together is not told',
+} as const;
+
+/** What was found, as a closed set. Code branches on these, never on words. */
+export type FindingCode = keyof typeof sentences;
+
+/** One thing found. `where`: `entry 17` (from 0), `checkpoint 000000120`, `public keys`, `kept checkpoint`, … */
+export type Finding = { where: string; problem: FindingCode; sentence: string };
+
+/** A finding with its sentence. */
+export function finding(where: string, problem: FindingCode): Finding {
+  return { where, problem, sentence: sentences[problem] };
+}

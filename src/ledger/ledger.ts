@@ -1,0 +1,171 @@
+import { existsSync } from 'node:fs';
+import { isoTime, type Clock } from '../core/clock.ts';
+import { AppError } from '../core/errors.ts';
+import { explainStorageError } from '../core/storage-error.ts';
+import {
+  checkpointName,
+  createCheckpointFile,
+  listCheckpointFiles,
+  readCheckpointFile,
+  sizeOfFile,
+} from './checkpoint-file.ts';
+import { checkpointText, readCheckpoint } from './checkpoint.ts';
+import { appendBytes, cutTo, entriesPath, ledgerFolder, readLines } from './entry-file.ts';
+import { entryLine, readEntry, type LedgerEntry } from './entry.ts';
+import { compactTree, leafHash, type CompactTree } from './merkle.ts';
+import type { LedgerRecord } from './record.ts';
+import { prepareRotation, signingKey } from './signing-key.ts';
+
+/** How many entries there are, and what they hash to: the Merkle tree hash of RFC 6962, as hex. */
+export type LedgerHead = { size: number; rootHash: string };
+
+/** The ledger, to be read. */
+export type LedgerReader = {
+  /** Every entry, in order, in constant memory. Throws `storage`, with the line's number, at one that is damaged. */
+  entries(): Iterable<LedgerEntry>;
+  size(): number;
+  /** The greatest epoch whose fence stands; 0 before the first. */
+  epoch(): number;
+  head(): LedgerHead;
+};
+
+/** The ledger, to be read and to grow. */
+export type Ledger = LedgerReader & {
+  /**
+   * Appends records with one write, on disk for good when this returns. Throws, and has written nothing, when a record is
+   * none that the ledger takes, when the disk refuses (`storage`), or when the file is not as this ledger left it (`storage`).
+   */
+  append(records: readonly LedgerRecord[]): void;
+  /** Signs the present head, and returns it with the text of its checkpoint; one that is there already stays. */
+  checkpoint(): LedgerHead & { text: string };
+  /** Replaces the signing key: checkpoints of more entries than now are signed with another one. */
+  rotateKey(): void;
+};
+
+/**
+ * Opens the ledger of a data folder, reading all of it once. What a kill left after the last whole line is cut off. One
+ * process at a time: the caller holds the lease. Throws `storage` when an entry is damaged, or when the entries are not
+ * those that a checkpoint was signed for.
+ */
+export function openLedger(dataDir: string, clock: Clock): Ledger {
+  const folder = ledgerFolder(dataDir);
+  const path = entriesPath(folder);
+  const state = readState(folder);
+  if (existsSync(path)) cutTo(path, state.bytes);
+  const append: Ledger['append'] = (records) => {
+    if (records.length === 0) return;
+    const at = isoTime(clock.now());
+    const size = state.tree.size();
+    const lines = records.map((record, index) => entryLine(record, size + index, at));
+    const content = Buffer.concat(lines.flatMap((line) => [line, newline]));
+    appendBytes(path, content, state.bytes);
+    state.bytes += content.length;
+    for (const [index, record] of records.entries()) take(state, record, lines[index] ?? newline);
+  };
+  const checkpoint: Ledger['checkpoint'] = () => {
+    const { size, rootHash } = headOf(state);
+    try {
+      const signer = signingKey(dataDir, state.rotated);
+      const root = Buffer.from(rootHash, 'hex');
+      const text = readCheckpointFile(folder, size) ?? checkpointText({ size, root }, signer);
+      createCheckpointFile(folder, size, text);
+      return { size, rootHash, text };
+    } catch (error) {
+      throw explainStorageError(error, folder) ?? error;
+    }
+  };
+  return {
+    ...readerOf(folder, state),
+    append,
+    checkpoint,
+    rotateKey: () => {
+      // So that the old key has vouched for all that came before.
+      checkpoint();
+      append([prepareRotation(dataDir, signingKey(dataDir, state.rotated))]);
+      signingKey(dataDir, state.rotated);
+    },
+  };
+}
+
+/** The ledger of a data folder as it is now, for those who only look: writes nothing. Throws as `openLedger` does. */
+export function readLedger(dataDir: string): LedgerReader {
+  const folder = ledgerFolder(dataDir);
+  return readerOf(folder, readState(folder));
+}
+
+const newline = Buffer.from('\n');
+
+type LedgerState = {
+  bytes: number;
+  epoch: number;
+  tree: CompactTree;
+  /** The newest rotation of the key. */
+  rotated: Extract<LedgerRecord, { type: 'key_rotated' }> | undefined;
+};
+
+/** What the folder holds now, once it is known to be what the checkpoints were signed for. */
+function readState(folder: string): LedgerState {
+  const state: LedgerState = { bytes: 0, epoch: 0, tree: compactTree(), rotated: undefined };
+  const sizes = listCheckpointFiles(folder)
+    .map(sizeOfFile)
+    .filter((size) => size !== undefined);
+  const isCheckpointed = new Set(sizes);
+  for (const { entry, line } of readEntries(folder)) {
+    state.bytes += line.length + 1;
+    take(state, entry, line);
+    if (isCheckpointed.has(state.tree.size())) checkCheckpoint(folder, state.tree);
+  }
+  const covered = sizes.reduce((most, size) => Math.max(most, size), 0);
+  if (covered > state.tree.size())
+    throw damaged(
+      `checkpoint ${checkpointName(covered)} covers more entries than the ${state.tree.size()} that there are`,
+    );
+  return state;
+}
+
+function take(state: LedgerState, record: LedgerRecord, line: Buffer): void {
+  state.tree.append(leafHash(line));
+  if (record.type === 'fenced') state.epoch = Math.max(state.epoch, record.epoch);
+  if (record.type === 'key_rotated') state.rotated = record;
+}
+
+function checkCheckpoint(folder: string, tree: CompactTree): void {
+  const checkpoint = readCheckpoint(readCheckpointFile(folder, tree.size()) ?? '');
+  if (checkpoint?.size === tree.size() && checkpoint.root.equals(tree.rootHash())) return;
+  throw damaged(`checkpoint ${checkpointName(tree.size())} was not signed for the entries that there are`);
+}
+
+function headOf({ tree }: LedgerState): LedgerHead {
+  return { size: tree.size(), rootHash: tree.rootHash().toString('hex') };
+}
+
+function readerOf(folder: string, state: LedgerState): LedgerReader {
+  return {
+    entries: function* () {
+      for (const { entry } of readEntries(folder)) yield entry;
+    },
+    size: () => state.tree.size(),
+    epoch: () => state.epoch,
+    head: () => headOf(state),
+  };
+}
+
+function* readEntries(folder: string): Generator<{ entry: LedgerEntry; line: Buffer }> {
+  const path = entriesPath(folder);
+  let seq = 0;
+  for (const line of readLines(path)) {
+    const entry = readEntry(line);
+    if (typeof entry === 'string') throw damaged(`line ${seq + 1} of ${path} is damaged (${entry})`);
+    if (entry.seq !== seq)
+      throw damaged(`line ${seq + 1} of ${path} is numbered ${entry.seq}, expected ${seq}`);
+    yield { entry, line };
+    seq += 1;
+  }
+}
+
+function damaged(message: string): AppError {
+  return new AppError(`the ledger is damaged: ${message}`, {
+    code: 'storage',
+    hint: 'restore the folder ledger/ from a backup; `analytics-mirror audit verify` tells all that is wrong',
+  });
+}

@@ -1,0 +1,42 @@
+import { hash } from 'node:crypto';
+
+const leafPrefix = Buffer.of(0);
+const nodePrefix = Buffer.of(1);
+
+/** The hash of a leaf (RFC 6962 section 2.1): SHA-256 of a zero byte and the leaf's bytes. */
+export function leafHash(leaf: Uint8Array): Buffer {
+  return hash('sha256', Buffer.concat([leafPrefix, leaf]), 'buffer');
+}
+
+/** The hash of a node (RFC 6962 section 2.1): SHA-256 of a byte of one and the hashes of its two children. */
+export function nodeHash(left: Uint8Array, right: Uint8Array): Buffer {
+  return hash('sha256', Buffer.concat([nodePrefix, left, right]), 'buffer');
+}
+
+/** A Merkle tree that only grows, and holds no more of itself than its root needs: one hash for each set bit of its size. */
+export type CompactTree = {
+  append(leaf: Buffer): void;
+  size(): number;
+  rootHash(): Buffer;
+};
+
+/** An empty tree of leaf hashes. */
+export function compactTree(): CompactTree {
+  let size = 0;
+  /** Roots of the perfect subtrees that make up the tree, largest first. */
+  const peaks: Buffer[] = [];
+  return {
+    append: (leaf) => {
+      let peak = leaf;
+      for (let rest = size; rest % 2 === 1; rest = Math.floor(rest / 2)) {
+        const left = peaks.pop();
+        if (left) peak = nodeHash(left, peak);
+      }
+      peaks.push(peak);
+      size += 1;
+    },
+    size: () => size,
+    rootHash: () =>
+      size === 0 ? hash('sha256', '', 'buffer') : peaks.reduceRight((right, left) => nodeHash(left, right)),
+  };
+}

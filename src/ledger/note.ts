@@ -1,0 +1,97 @@
+import { createPrivateKey, createPublicKey, hash, sign, verify, type KeyObject } from 'node:crypto';
+
+// Ed25519 keys as DER (RFC 8410), up to the 32 bytes of the key itself.
+const pkcs8Prefix = Buffer.from('302e020100300506032b657004220420', 'hex');
+const spkiPrefix = Buffer.from('302a300506032b6570032100', 'hex');
+/** The signature type of Ed25519 in signed notes. */
+const ed25519 = Buffer.of(1);
+const keyBytes = 32;
+const signatureBytes = 64;
+
+/** Who verifies: a name, and a raw Ed25519 public key. */
+export type VerifierKey = { name: string; publicKey: Buffer };
+
+/** Who signs: a name, and an Ed25519 private key. */
+export type SignerKey = { name: string; privateKey: KeyObject };
+
+/** The private key of 32 random bytes. */
+export function privateKeyOf(seed: Buffer): KeyObject {
+  return createPrivateKey({ key: Buffer.concat([pkcs8Prefix, seed]), format: 'der', type: 'pkcs8' });
+}
+
+/** The raw public key of a private one. */
+export function publicKeyOf(privateKey: KeyObject): Buffer {
+  return createPublicKey(privateKey).export({ format: 'der', type: 'spki' }).subarray(-keyBytes);
+}
+
+/** The id of a key: the first four bytes of SHA-256 of name, newline, signature type and public key. */
+function keyId({ name, publicKey }: VerifierKey): Buffer {
+  return hash('sha256', Buffer.concat([Buffer.from(`${name}\n`), ed25519, publicKey]), 'buffer').subarray(
+    0,
+    4,
+  );
+}
+
+/** A key as the text that tools for signed notes take: `<name>+<id in hex>+<base64 of type and key>`. */
+export function vkeyOf(key: VerifierKey): string {
+  const encoded = Buffer.concat([ed25519, key.publicKey]).toString('base64');
+  return `${key.name}+${keyId(key).toString('hex')}+${encoded}`;
+}
+
+/** The key of a vkey text; undefined when it is none, in its one spelling. */
+export function readVkey(text: string): VerifierKey | undefined {
+  const [, name, encoded] = /^([^+\s]+)\+[0-9a-f]{8}\+([A-Za-z0-9+/=]+)$/.exec(text) ?? [];
+  if (name === undefined || encoded === undefined) return undefined;
+  const key = { name, publicKey: Buffer.from(encoded, 'base64').subarray(1) };
+  return key.publicKey.length === keyBytes && vkeyOf(key) === text ? key : undefined;
+}
+
+/** A signature over bytes. */
+export function signBytes(content: Buffer, privateKey: KeyObject): Buffer {
+  return sign(null, content, privateKey);
+}
+
+/** Whether a signature over bytes is by that key. */
+export function isSignedBy(content: Buffer, signature: Buffer, { publicKey }: VerifierKey): boolean {
+  const key = createPublicKey({ key: Buffer.concat([spkiPrefix, publicKey]), format: 'der', type: 'spki' });
+  return verify(null, content, key, signature);
+}
+
+/** A text, which ends in a newline, as a signed note (https://c2sp.org/signed-note) with one signature. */
+export function signNote(text: string, { name, privateKey }: SignerKey): string {
+  const id = keyId({ name, publicKey: publicKeyOf(privateKey) });
+  const signature = Buffer.concat([id, signBytes(Buffer.from(text), privateKey)]);
+  return `${text}\n— ${name} ${signature.toString('base64')}\n`;
+}
+
+/** A note taken apart. `signatures` are as they stand: nothing is verified. */
+export type Note = { text: string; signatures: { name: string; signature: Buffer }[] };
+
+/** The parts of a signed note; undefined when it is none, in its one spelling. */
+export function readNote(note: string): Note | undefined {
+  const end = note.lastIndexOf('\n\n') + 1;
+  if (end === 0 || !note.endsWith('\n')) return undefined;
+  const lines = note.slice(end + 1, -1).split('\n');
+  const signatures = lines.map((line) => {
+    const [, name, encoded] = /^— ([^+\s]+) ([A-Za-z0-9+/]+={0,2})$/.exec(line) ?? [];
+    const signature = Buffer.from(encoded ?? '', 'base64');
+    return name !== undefined && signature.toString('base64') === encoded ? { name, signature } : undefined;
+  });
+  const whole = signatures.filter((signature) => signature !== undefined);
+  return whole.length === lines.length ? { text: note.slice(0, end), signatures: whole } : undefined;
+}
+
+/** Whether a note has a signature of that key, and each one that says so is. Signatures of others are left aside. */
+export function isNoteSignedBy({ text, signatures }: Note, key: VerifierKey): boolean {
+  const id = keyId(key);
+  const own = signatures.filter(
+    ({ name, signature }) => name === key.name && signature.subarray(0, 4).equals(id),
+  );
+  return (
+    own.length > 0 &&
+    own.every(
+      ({ signature }) =>
+        signature.length === 4 + signatureBytes && isSignedBy(Buffer.from(text), signature.subarray(4), key),
+    )
+  );
+}

@@ -1,0 +1,196 @@
+import { z } from 'zod';
+
+const uuid = z.string().regex(/^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/);
+const hex = z.string().regex(/^[0-9a-f]{64}$/);
+const count = z.int().min(0);
+
+/** A time that there is, in UTC, to the millisecond. */
+export const Time = z
+  .string()
+  .regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+  // The 30th of February is read as a day of March, and so written otherwise.
+  .refine((text) => !Number.isNaN(Date.parse(text)) && new Date(text).toISOString() === text);
+
+/** Why a person is erased. Codes that are none of these are recorded as `other`. */
+export const bases = [
+  'consent_withdrawn',
+  'objection',
+  'no_longer_needed',
+  'unlawful',
+  'legal_obligation',
+  'deleted_upstream',
+  'restored_backup',
+  'other',
+] as const;
+
+/** Where a request came from: somebody asked, the sync found the person deleted, or an old database was restored. */
+export const origins = ['manual', 'upstream', 'restore'] as const;
+
+/** What an erasure reaches, all but the published files, which are targets of their own. */
+export const fixedTargets = [
+  'upstream.person',
+  'upstream.events',
+  'upstream.recordings',
+  'upstream.playlists',
+  'mirror',
+  'aux',
+] as const;
+
+/** The datasets whose files can hold a person. */
+export const fileDatasets = ['persons', 'recordings', 'distinct_ids', 'deletions'] as const;
+
+/** A target by its name: `mirror`, `upstream.events`, `snapshot:persons/20261120T125500.123Z/part-00001.parquet`. */
+export const TargetName = z.union([
+  z.enum(fixedTargets),
+  z.templateLiteral([
+    'snapshot:',
+    z
+      .string()
+      .regex(/^(persons|recordings|distinct_ids|deletions)\/\d{8}T\d{6}\.\d{3}Z\/part-\d{5,}\.parquet$/),
+  ]),
+]);
+export type TargetName = z.infer<typeof TargetName>;
+
+/** How a target ended. */
+export const targetResults = [
+  // upstream.person
+  'deleted',
+  'already_absent',
+  // upstream.events
+  'confirmed',
+  'not_verifiable',
+  'unconfirmed',
+  'kept',
+  // upstream.recordings
+  'absent',
+  'not_deletable_via_api',
+  // upstream.playlists
+  'removed',
+  // mirror, aux
+  'purged',
+  // snapshot files
+  'rewritten',
+  'file_gone',
+  // any: there was nothing to do
+  'not_applicable',
+] as const;
+export type TargetResult = (typeof targetResults)[number];
+
+/** How far a result can be believed, weakest first. */
+export const assurances = ['not_verifiable', 'asserted_by_upstream', 'observed', 'verified'] as const;
+export type Assurance = (typeof assurances)[number];
+
+/** Why a request waits for a person. */
+export const heldReasons = ['shared_identifier', 'too_many'] as const;
+
+/** What somebody has to look at. */
+export const attentionReasons = [
+  'events_unconfirmed',
+  'events_overdue',
+  'reader_holds_wal',
+  'residue_found',
+  'control_found_nothing',
+  'outcome_unknown',
+  'upstream_refuses',
+  'recreated',
+  'file_unreadable',
+  'life_exceeded',
+  'restored',
+] as const;
+export type AttentionReason = (typeof attentionReasons)[number];
+
+/** Of what an entry of the fence is the MAC. */
+export const fenceKinds = ['person_uuid', 'person_id', 'distinct_id', 'recording_id'] as const;
+
+const about = { request: uuid, generation: z.int().min(1) };
+const requests = z.array(uuid).min(1);
+
+/** What is recorded of an erasure, by its `type`. Enums, integers, times, uuids and hex only: no text is free. */
+export const LedgerRecord = z.discriminatedUnion('type', [
+  /** `subject`, `authorisation`: HMAC-SHA-256 under the request's own key of who asks to be erased, and who allowed it. */
+  z.strictObject({
+    type: z.literal('received'),
+    ...about,
+    origin: z.enum(origins),
+    basis: z.enum(bases),
+    subject: hex,
+    authorisation: hex,
+    delete_events: z.boolean(),
+    due_at: Time,
+  }),
+  /** What was found, before anything was done. */
+  z.strictObject({
+    type: z.literal('scoped'),
+    ...about,
+    persons: count,
+    distinct_ids: count,
+    recordings: count,
+    quarantined: count,
+    files: count,
+  }),
+  z.strictObject({ type: z.literal('held'), ...about, reason: z.enum(heldReasons) }),
+  z.strictObject({ type: z.literal('approved'), ...about }),
+  z.strictObject({ type: z.literal('refused'), ...about, reason: z.enum(['unknown_subject']) }),
+  z.strictObject({ type: z.literal('cancelled'), ...about }),
+  /** Intent: these MACs are about to be fenced, and the rows that they match to leave the mirror. */
+  z.strictObject({
+    type: z.literal('fencing'),
+    ...about,
+    epoch: count,
+    fence: z.array(z.strictObject({ kind: z.enum(fenceKinds), mac: hex })).min(1),
+  }),
+  /** Result: the fence of that epoch stands. */
+  z.strictObject({ type: z.literal('fenced'), ...about, epoch: count }),
+  /** Intent: a target is about to be acted upon, for all of the requests at once. */
+  z.strictObject({ type: z.literal('intent'), requests, target: TargetName }),
+  /** Result of what was intended. Rows of a file: before, and how many were taken out. */
+  z.strictObject({
+    type: z.literal('result'),
+    requests,
+    target: TargetName,
+    result: z.enum(targetResults),
+    assurance: z.enum(assurances),
+    rows_before: count.optional(),
+    rows_removed: count.optional(),
+  }),
+  /** A scan: `control` before the purge has to find the values, `verify` after it must not. */
+  z.strictObject({
+    type: z.literal('scan'),
+    requests,
+    phase: z.enum(['control', 'verify']),
+    files: count,
+    bytes: count,
+    needles: count,
+    hits: count,
+  }),
+  z.strictObject({ type: z.literal('locally_verified'), ...about }),
+  /** The service has taken the deletion of the events; by when its weekly batch should have run. */
+  z.strictObject({ type: z.literal('awaiting_upstream'), ...about, events_expected_by: Time }),
+  z.strictObject({
+    type: z.literal('attention'),
+    ...about,
+    target: TargetName,
+    reason: z.enum(attentionReasons),
+  }),
+  z.strictObject({ type: z.literal('reopened'), ...about, reason: z.enum(attentionReasons) }),
+  /** `certificate`: SHA-256 of the certificate's bytes; null where none was made. */
+  z.strictObject({ type: z.literal('certified'), ...about, certificate: hex.nullable() }),
+  /** The identifiers of the request are destroyed. */
+  z.strictObject({ type: z.literal('sealed'), ...about }),
+  /** The fence of a request was lifted, on somebody's word (an HMAC of the reason given). */
+  z.strictObject({ type: z.literal('readmitted'), ...about, reason: hex, entries: count }),
+  /** An older database was brought up to the ledger's epoch; so many rows had to leave it again. */
+  z.strictObject({ type: z.literal('replayed'), epoch_from: count, epoch_to: count, rows: count }),
+  /**
+   * Later checkpoints are signed with another key. Keys are raw Ed25519 public keys; `signature` is Ed25519 of the new
+   * key's vkey text and a newline, under the old key.
+   */
+  z.strictObject({
+    type: z.literal('key_rotated'),
+    old_key: hex,
+    new_key: hex,
+    signature: z.string().regex(/^[0-9a-f]{128}$/),
+  }),
+]);
+export type LedgerRecord = z.infer<typeof LedgerRecord>;
+export type LedgerRecordType = LedgerRecord['type'];

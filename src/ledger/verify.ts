@@ -1,0 +1,192 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { AppError } from '../core/errors.ts';
+import { checkpointsFolder, listCheckpointFiles, publicKeysPath, sizeOfFile } from './checkpoint-file.ts';
+import { readCheckpoint, type Checkpoint } from './checkpoint.ts';
+import { entriesPath, readLines } from './entry-file.ts';
+import { readEntry } from './entry.ts';
+import { finding, type Finding, type FindingCode } from './finding.ts';
+import { keyChain, keyIndexAt, keyIndexOf, readVkeys, type KeyChain, type Rotation } from './key-chain.ts';
+import { compactTree, leafHash } from './merkle.ts';
+import { isNoteSignedBy, vkeyOf } from './note.ts';
+import { recordOrder } from './record-order.ts';
+
+/** What a verification of a ledger came to. */
+export type LedgerVerdict = {
+  /** Whether there is no problem. Warnings are none. */
+  ok: boolean;
+  size: number;
+  /** The Merkle tree hash of all lines, as hex. */
+  rootHash: string;
+  /** How many files of checkpoints there are. */
+  checkpoints: number;
+  /** How many entries, from the first, a good checkpoint covers. */
+  signed: number;
+  problems: Finding[];
+  warnings: Finding[];
+};
+
+/** What an auditor brings: the ledger's folder, and the texts that were kept elsewhere. */
+export type VerifyTask = {
+  folder: string;
+  /** A public key of the ledger (vkey on a line; several lines are several keys). */
+  publicKey?: string | undefined;
+  /** A checkpoint of the ledger. */
+  checkpoint?: string | undefined;
+};
+
+/**
+ * Verifies a ledger from its folder alone: each line, the order of records, and that each checkpoint is signed with the
+ * key of its time and is the root of the entries that it covers, so that each extends the one before. Only a key and a
+ * checkpoint that were kept elsewhere show that ledger and checkpoints were not written anew, or cut, together.
+ * Throws `storage` when the folder cannot be read.
+ */
+export function verifyLedger(task: VerifyTask): LedgerVerdict {
+  const { folder } = task;
+  if (!existsSync(folder))
+    throw new AppError(`there is no ledger at ${folder}`, {
+      code: 'storage',
+      hint: 'name the folder ledger/ of a data folder, or a copy of it',
+    });
+  const claims = readClaims(task);
+  const entries = verifyEntries(folder, claims);
+  const keys = verifyKeys(task, entries.rotations, claims.length > 0);
+  const judged = claims.map((claim) => ({ claim, problem: claimProblem(claim, entries, keys.chain) }));
+  const good = judged.flatMap(({ claim: { checkpoint }, problem }) =>
+    checkpoint && !problem ? [checkpoint.size] : [],
+  );
+  const signed = good.reduce((most, size) => Math.max(most, size), 0);
+  const problems = [
+    ...entries.problems,
+    ...keys.problems,
+    ...judged.flatMap(({ claim, problem }) => (problem ? [finding(claim.where, problem)] : [])),
+  ];
+  const isTrusted = good.some((size) => keyIndexAt(keys.chain, size) >= keys.trustedFrom);
+  if (task.publicKey !== undefined && keys.trustedFrom !== -1 && entries.size > 0 && !isTrusted)
+    problems.push(finding('kept public key', 'not_signed_by_key'));
+  const warnings = [...entries.warnings];
+  if (signed < entries.size) warnings.push(finding(`entry ${signed}`, 'unsigned_entries'));
+  if (task.publicKey === undefined) warnings.push(finding('ledger', 'own_keys_only'));
+  if (task.checkpoint === undefined) warnings.push(finding('ledger', 'no_kept_checkpoint'));
+  return {
+    ok: problems.length === 0,
+    size: entries.size,
+    rootHash: entries.rootHash,
+    checkpoints: claims.filter(({ isKept }) => !isKept).length,
+    signed,
+    problems,
+    warnings,
+  };
+}
+
+/** A text that has to be a checkpoint of this ledger. `size`: what its file is named after; undefined for any other name. */
+type Claim = { where: string; isKept: boolean; size: number | undefined; checkpoint: Checkpoint | undefined };
+
+function readClaims({ folder, checkpoint }: VerifyTask): Claim[] {
+  const claims = listCheckpointFiles(folder).map((file): Claim => {
+    const text = readFileSync(join(checkpointsFolder(folder), file), 'utf8');
+    return {
+      where: `checkpoint ${file.replace(/\.txt$/, '')}`,
+      isKept: false,
+      size: sizeOfFile(file),
+      checkpoint: readCheckpoint(text),
+    };
+  });
+  if (checkpoint === undefined) return claims;
+  const kept = readCheckpoint(checkpoint);
+  return [...claims, { where: 'kept checkpoint', isKept: true, size: kept?.size, checkpoint: kept }];
+}
+
+type Entries = {
+  size: number;
+  rootHash: string;
+  /** The roots at the sizes of all checkpoints. */
+  roots: ReadonlyMap<number, Buffer>;
+  rotations: Rotation[];
+  problems: Finding[];
+  warnings: Finding[];
+};
+
+function verifyEntries(folder: string, claims: readonly Claim[]): Entries {
+  const wanted = new Set(claims.map(({ checkpoint }) => checkpoint?.size));
+  const tree = compactTree();
+  const order = recordOrder();
+  const roots = new Map([[0, tree.rootHash()]]);
+  const rotations: Rotation[] = [];
+  const problems: Finding[] = [];
+  const warnings: Finding[] = [];
+  let expectedSeq = 0;
+  let lastAt = '';
+  for (const line of readLines(entriesPath(folder), () => problems.push(finding('ledger', 'torn_line')))) {
+    const where = `entry ${tree.size()}`;
+    tree.append(leafHash(line));
+    if (wanted.has(tree.size())) roots.set(tree.size(), tree.rootHash());
+    const entry = readEntry(line);
+    if (typeof entry === 'string') {
+      problems.push(finding(where, entry));
+      expectedSeq += 1;
+      continue;
+    }
+    const { seq, at, ...record } = entry;
+    if (seq !== expectedSeq) problems.push(finding(where, 'wrong_seq'));
+    if (at < lastAt) warnings.push(finding(where, 'clock_set_back'));
+    const outOfOrder = order.take(record);
+    if (outOfOrder) problems.push(finding(where, outOfOrder));
+    if (record.type === 'key_rotated') rotations.push({ ...record, seq: tree.size() - 1 });
+    expectedSeq = seq + 1;
+    lastAt = at;
+  }
+  const rootHash = tree.rootHash().toString('hex');
+  return { size: tree.size(), rootHash, roots, rotations, problems, warnings };
+}
+
+/** `trustedFrom`: where in the chain the first key stands that was kept elsewhere; -1 when none does. */
+type Keys = { chain: KeyChain; trustedFrom: number; problems: Finding[] };
+
+function verifyKeys(
+  { folder, publicKey }: VerifyTask,
+  rotations: readonly Rotation[],
+  hasCheckpoints: boolean,
+): Keys {
+  const none = (where: string, problem: FindingCode): Keys => ({
+    chain: [],
+    trustedFrom: -1,
+    problems: [finding(where, problem)],
+  });
+  const path = publicKeysPath(folder);
+  if (!existsSync(path)) {
+    const isNeeded = hasCheckpoints || rotations.length > 0 || publicKey !== undefined;
+    return isNeeded ? none('public keys', 'no_public_key') : { chain: [], trustedFrom: -1, problems: [] };
+  }
+  const listed = readVkeys(readFileSync(path, 'utf8'));
+  const first = listed?.[0];
+  if (!first) return none('public keys', 'bad_public_key');
+  const { chain, broken } = keyChain(first, rotations);
+  const problems = broken.map((seq) => finding(`entry ${seq}`, 'broken_rotation'));
+  // The list may lag behind the ledger: a rotation that was killed halfway is brought to its end later.
+  const isListed = listed.every((key, index) => {
+    const link = chain[index];
+    return link !== undefined && vkeyOf(link.key) === vkeyOf(key);
+  });
+  if (!isListed) problems.push(finding('public keys', 'unlisted_key'));
+  if (publicKey === undefined) return { chain, trustedFrom: -1, problems };
+  const places = readVkeys(publicKey)?.map((key) => keyIndexOf(chain, key));
+  if (!places) problems.push(finding('kept public key', 'bad_public_key'));
+  else if (places.includes(-1)) problems.push(finding('kept public key', 'wrong_public_key'));
+  return { chain, trustedFrom: places ? Math.min(...places) : -1, problems };
+}
+
+function claimProblem(
+  { size, checkpoint }: Claim,
+  entries: Entries,
+  chain: KeyChain,
+): FindingCode | undefined {
+  if (!checkpoint || size === undefined) return 'not_a_checkpoint';
+  if (checkpoint.size !== size) return 'wrong_size';
+  const link = chain[keyIndexAt(chain, size)];
+  if (!link) return 'bad_signature';
+  if (checkpoint.origin !== link.key.name) return 'wrong_origin';
+  if (size > entries.size) return 'beyond_ledger';
+  if (!isNoteSignedBy(checkpoint.note, link.key)) return 'bad_signature';
+  return entries.roots.get(size)?.equals(checkpoint.root) === true ? undefined : 'wrong_root';
+}

@@ -1,0 +1,165 @@
+import type { Database } from 'better-sqlite3';
+
+/** How far a request is: a function of its facts and its targets. */
+export const requestStates = [
+  'received',
+  'scoped',
+  'held',
+  'refused',
+  'cancelled',
+  'fenced',
+  'executing',
+  'locally_verified',
+  'awaiting_upstream',
+  'attention',
+  'certified',
+  'sealed',
+] as const;
+export type RequestState = (typeof requestStates)[number];
+
+/** Where a request came from. */
+export type RequestOrigin = 'manual' | 'upstream' | 'restore';
+
+/** A request to erase one subject, without who it is: that is in the box. Times are ISO 8601 UTC. */
+export type ErasureRequest = {
+  id: string;
+  generation: number;
+  origin: RequestOrigin;
+  /** As given: a code of the one who runs this, in any words. */
+  basis: string;
+  authorisedBy: string | null;
+  deleteEvents: boolean;
+  state: RequestState;
+  reason: string | null;
+  receivedAt: string;
+  dueAt: string;
+  scopedAt: string | null;
+  heldAt: string | null;
+  approvedAt: string | null;
+  refusedAt: string | null;
+  cancelledAt: string | null;
+  fencedAt: string | null;
+  epoch: number | null;
+  verifiedAt: string | null;
+  eventsExpectedBy: string | null;
+  certifiedAt: string | null;
+  sealedAt: string | null;
+  persons: number | null;
+  distinctIds: number | null;
+  recordings: number | null;
+};
+
+const columnOf = {
+  id: 'id',
+  generation: 'generation',
+  origin: 'origin',
+  basis: 'basis',
+  authorisedBy: 'authorised_by',
+  deleteEvents: 'delete_events',
+  state: 'state',
+  reason: 'reason',
+  receivedAt: 'received_at',
+  dueAt: 'due_at',
+  scopedAt: 'scoped_at',
+  heldAt: 'held_at',
+  approvedAt: 'approved_at',
+  refusedAt: 'refused_at',
+  cancelledAt: 'cancelled_at',
+  fencedAt: 'fenced_at',
+  epoch: 'epoch',
+  verifiedAt: 'verified_at',
+  eventsExpectedBy: 'events_expected_by',
+  certifiedAt: 'certified_at',
+  sealedAt: 'sealed_at',
+  persons: 'persons',
+  distinctIds: 'distinct_ids',
+  recordings: 'recordings',
+} as const satisfies Record<keyof ErasureRequest, string>;
+
+const columns = Object.entries(columnOf)
+  .map(([name, column]) => `${column} AS ${name}`)
+  .join(', ');
+
+type RequestRow = Omit<ErasureRequest, 'deleteEvents'> & { deleteEvents: 0 | 1 };
+
+function requestOf(row: RequestRow): ErasureRequest {
+  return { ...row, deleteEvents: row.deleteEvents === 1 };
+}
+
+/** States in which nothing more will happen. */
+const finalStates: readonly RequestState[] = ['refused', 'cancelled', 'sealed'];
+
+/** Every request, oldest first; only the open ones where asked. */
+export function listRequests(db: Database, which: 'all' | 'open'): ErasureRequest[] {
+  const filter =
+    which === 'all' ? '' : `WHERE state NOT IN (${finalStates.map((state) => `'${state}'`).join(', ')})`;
+  return db
+    .prepare<[], RequestRow>(
+      /*sql*/ `SELECT ${columns} FROM erasure_requests ${filter} ORDER BY received_at, id`,
+    )
+    .all()
+    .map(requestOf);
+}
+
+/** One request by its id, or by the beginning of it where no other begins so. */
+export function findRequest(db: Database, idOrPrefix: string): ErasureRequest | undefined {
+  if (!/^[0-9a-f-]{4,36}$/i.test(idOrPrefix)) return undefined;
+  const found = db
+    .prepare<[string], RequestRow>(/*sql*/ `SELECT ${columns} FROM erasure_requests WHERE id GLOB ? LIMIT 2`)
+    .all(`${idOrPrefix.toLowerCase()}*`);
+  return found.length === 1 && found[0] ? requestOf(found[0]) : undefined;
+}
+
+/** A request that has just been received, and its box. */
+export type NewRequest = Pick<
+  ErasureRequest,
+  'id' | 'generation' | 'origin' | 'basis' | 'authorisedBy' | 'deleteEvents' | 'receivedAt' | 'dueAt'
+> & { box: Buffer };
+
+/** Adds a request, in the state `received`. */
+export function insertRequest(db: Database, request: NewRequest): void {
+  db.prepare(/*sql*/ `INSERT INTO erasure_requests
+      (id, generation, origin, basis, authorised_by, delete_events, state, received_at, due_at, box)
+    VALUES (@id, @generation, @origin, @basis, @authorisedBy, @deleteEvents, 'received', @receivedAt, @dueAt, @box)`).run(
+    {
+      ...request,
+      deleteEvents: request.deleteEvents ? 1 : 0,
+    },
+  );
+}
+
+/** What may be changed of a request; what is not given stays. */
+export type RequestChange = Partial<Omit<ErasureRequest, 'id' | 'origin' | 'deleteEvents' | 'receivedAt'>> & {
+  box?: Buffer | null;
+};
+
+/** Changes a request. */
+export function changeRequest(db: Database, id: string, change: RequestChange): void {
+  const names = Object.keys(change) as (keyof RequestChange)[];
+  if (names.length === 0) return;
+  const assignments = names.map((name) => `${name === 'box' ? 'box' : columnOf[name]} = @${name}`);
+  db.prepare(/*sql*/ `UPDATE erasure_requests SET ${assignments.join(', ')} WHERE id = @id`).run({
+    ...change,
+    id,
+  });
+}
+
+/** The encrypted box of a request; undefined once it is sealed. */
+export function readBox(db: Database, id: string): Buffer | undefined {
+  return (
+    db
+      .prepare<[string], Buffer | null>(/*sql*/ `SELECT box FROM erasure_requests WHERE id = ?`)
+      .pluck()
+      .get(id) ?? undefined
+  );
+}
+
+/** How many requests are in each state. */
+export function countRequests(db: Database): Partial<Record<RequestState, number>> {
+  const rows = db
+    .prepare<[], { state: RequestState; requests: number }>(
+      /*sql*/ `SELECT state, count(*) AS requests FROM erasure_requests GROUP BY state`,
+    )
+    .all();
+  return Object.fromEntries(rows.map(({ state, requests }) => [state, requests]));
+}

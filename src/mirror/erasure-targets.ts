@@ -1,0 +1,89 @@
+import type { Database } from 'better-sqlite3';
+
+/** How far a target is. `intended`: acted upon, or about to be; what came of it is not recorded yet. */
+export const targetStatuses = ['pending', 'intended', 'waiting', 'attention', 'done'] as const;
+export type TargetStatus = (typeof targetStatuses)[number];
+
+/** One thing that a request has to reach. Times are ISO 8601 UTC. */
+export type ErasureTarget = {
+  requestId: string;
+  target: string;
+  status: TargetStatus;
+  /** How it ended, and how far that can be believed; null before. */
+  result: string | null;
+  assurance: string | null;
+  /** Why it is in attention. */
+  reason: string | null;
+  /** Rows that it was expected to hold. */
+  rows: number | null;
+  attempts: number;
+  /** How often the service said that there is nothing left, and when it last did. */
+  confirmations: number;
+  confirmedAt: string | null;
+  /** Not worth another attempt before. */
+  notBefore: string | null;
+  updatedAt: string;
+};
+
+const columns = /*sql*/ `request_id AS requestId, target, status, result, assurance, reason, rows, attempts, confirmations,
+  confirmed_at AS confirmedAt, not_before AS notBefore, updated_at AS updatedAt`;
+
+/** The targets of one request, by name. */
+export function listTargets(db: Database, requestId: string): ErasureTarget[] {
+  return db
+    .prepare<[string], ErasureTarget>(
+      /*sql*/ `SELECT ${columns} FROM erasure_targets WHERE request_id = ? ORDER BY target`,
+    )
+    .all(requestId);
+}
+
+/** The requests that have a target that is not done, with that target, of all requests that are fenced. */
+export function listOpenTargets(db: Database): ErasureTarget[] {
+  return db
+    .prepare<[], ErasureTarget>(/*sql*/ `SELECT ${columns} FROM erasure_targets
+        WHERE status <> 'done' ORDER BY target, request_id`)
+    .all();
+}
+
+/** Adds a target; one that the request has already stays as it is. */
+export function addTarget(
+  db: Database,
+  requestId: string,
+  target: string,
+  rows: number | null,
+  at: string,
+): void {
+  db.prepare(/*sql*/ `INSERT OR IGNORE INTO erasure_targets (request_id, target, status, rows, updated_at)
+      VALUES (?, ?, 'pending', ?, ?)`).run(requestId, target, rows, at);
+}
+
+/** What may be changed of a target; what is not given stays. */
+export type TargetChange = Partial<
+  Pick<
+    ErasureTarget,
+    'status' | 'result' | 'assurance' | 'reason' | 'attempts' | 'confirmations' | 'confirmedAt' | 'notBefore'
+  >
+>;
+
+/** Changes a target of one request. Throws when the request has no such target. */
+export function changeTarget(
+  db: Database,
+  requestId: string,
+  target: string,
+  change: TargetChange,
+  at: string,
+): void {
+  const present = db
+    .prepare<[string, string], ErasureTarget>(
+      /*sql*/ `SELECT ${columns} FROM erasure_targets WHERE request_id = ? AND target = ?`,
+    )
+    .get(requestId, target);
+  if (!present) throw new Error('a request without that target');
+  db.prepare(/*sql*/ `UPDATE erasure_targets SET status = @status, result = @result, assurance = @assurance,
+      reason = @reason, attempts = @attempts, confirmations = @confirmations, confirmed_at = @confirmedAt,
+      not_before = @notBefore, updated_at = @at WHERE request_id = @requestId AND target = @target`).run({
+    ...present,
+    ...change,
+    at,
+  });
+}

@@ -1,0 +1,34 @@
+import type { Database } from 'better-sqlite3';
+import type { Identifier } from '../contract/identity.ts';
+
+/** An identifier in the mirror that the fence should have kept out, and the request that fenced it. */
+export type FencedIdentifier = Identifier & { requestId: string };
+
+/** Every place in the mirror where an identifier stands, by its kind. */
+const places = [
+  { kind: 'person_uuid', value: 'uuid', table: 'persons' },
+  { kind: 'person_id', value: 'id', table: 'persons' },
+  { kind: 'distinct_id', value: 'distinct_id', table: 'distinct_id_owners' },
+  { kind: 'distinct_id', value: 'distinct_id', table: 'distinct_ids_lost' },
+  { kind: 'recording_id', value: 'id', table: 'recordings' },
+  { kind: 'person_uuid', value: 'person_uuid', table: 'recordings' },
+  { kind: 'distinct_id', value: 'distinct_id', table: 'recordings' },
+  { kind: 'recording_id', value: 'recording_id', table: 'playlist_recordings' },
+] as const;
+
+/**
+ * Holds every identifier of the mirror against the fence, by MAC. Nothing is found in a mirror that was always its own:
+ * what is, an older copy of the file has brought back. Reads the whole mirror once for each kind.
+ */
+export function findFencedIdentifiers(db: Database): FencedIdentifier[] {
+  const found = places.flatMap(({ kind, value, table }) =>
+    db
+      .prepare<[], { value: string; requestId: string }>(/*sql*/ `SELECT CAST(${
+        value // The rows outside, the fence inside: each row costs one MAC and one look-up.
+      } AS TEXT) AS value, request_id AS requestId FROM ${table}
+          CROSS JOIN fence ON kind = '${kind}' AND mac = fence_mac('${kind}', ${value})`)
+      .all()
+      .map((row): FencedIdentifier => ({ kind, ...row })),
+  );
+  return [...new Map(found.map((row) => [`${row.kind}\0${row.value}`, row])).values()];
+}

@@ -1,0 +1,44 @@
+import type { Clock } from '../core/clock.ts';
+import type { Database } from 'better-sqlite3';
+
+const checkpointTries = 50;
+const checkpointWaitMs = 100;
+
+/** The steps of a purge. Tests switch each off, to see that it is needed. */
+export type PurgeSteps = { statistics: boolean; vacuum: boolean; truncate: boolean };
+
+const everyStep: PurgeSteps = { statistics: true, vacuum: true, truncate: true };
+
+/**
+ * Makes what was deleted from the mirror unreadable in its files: `secure_delete` alone leaves values in the unallocated
+ * space of live pages, statistics hold samples of keys, and after VACUUM the main file has the old pages until the
+ * write-ahead log has been copied back and truncated. Needs as much free disk as the database is large. Returns
+ * whether it is done: false while another process reads, whose view still needs the old pages.
+ */
+export async function purgeDeleted(
+  db: Database,
+  clock: Clock,
+  signal: AbortSignal,
+  steps: PurgeSteps = everyStep,
+): Promise<boolean> {
+  if (steps.statistics) emptyStatistics(db);
+  if (steps.vacuum) db.exec(/*sql*/ `VACUUM`);
+  if (!steps.truncate) return true;
+  for (let tries = 1; ; tries += 1) {
+    const [result] = db.pragma('wal_checkpoint(TRUNCATE)') as { busy: number }[];
+    if (result?.busy === 0) return true;
+    if (tries === checkpointTries) return false;
+    await clock.sleep(checkpointWaitMs, signal);
+  }
+}
+
+/** `ANALYZE` copies keys into tables of its own. */
+function emptyStatistics(db: Database): void {
+  const tables = db
+    .prepare<[], string>(
+      /*sql*/ `SELECT name FROM sqlite_schema WHERE name IN ('sqlite_stat1', 'sqlite_stat3', 'sqlite_stat4')`,
+    )
+    .pluck()
+    .all();
+  for (const table of tables) db.exec(/*sql*/ `DELETE FROM ${table}`);
+}

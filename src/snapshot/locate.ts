@@ -1,0 +1,117 @@
+import type { DuckDBConnection, JS } from '@duckdb/node-api';
+import { embeddedPerson } from '../contract/embedded-person.ts';
+import type { Identity } from '../contract/identity.ts';
+import { checkPartRows, checkPartSize, unreadablePart } from './check-part.ts';
+import { sqlText, withDuckDb } from './duckdb.ts';
+import { snapshotsFolder } from './layout.ts';
+import { type PublishedPart, listPublishedParts } from './published.ts';
+import { type PersonalDataset, canHold, isPersonal, loadIdentity, markSubjectRows } from './subject-rows.ts';
+
+/** A row that is a subject's, or names one. `values`: every other text of it, as it stands, JSON as its text. */
+export type FoundRow = {
+  person_uuid: string | null;
+  person_id: string | null;
+  distinct_ids: string[];
+  recording_id: string | null;
+  values: string[];
+};
+
+/** A part that holds a subject. `rows`: all the rows that it has. */
+export type FoundPart = {
+  dataset: PersonalDataset;
+  snapshotId: string;
+  name: string;
+  rows: number;
+  found: FoundRow[];
+};
+
+/** What was searched, all of it, and the parts that hold the identity, by dataset and age. */
+export type Located = { searched: { files: number; rows: number; bytes: number }; parts: FoundPart[] };
+
+/** How a search goes. */
+export type LocateOptions = {
+  signal: AbortSignal;
+  /** Told of each part that is done, and of how many. */
+  onPart?: ((done: number, total: number) => void) | undefined;
+};
+
+const memoryMaxMb = 512;
+
+/**
+ * Finds every row of every generation of persons, recordings and distinct ids that is the identity's or names one of its
+ * distinct ids. Other columns than those that identify are read of the rows found only. The feed of deletions is not
+ * searched: its rows are to stay. Throws `storage` at any part that is missing or cannot be read, since nobody can tell
+ * whom it holds, and the signal's reason when aborted.
+ */
+export async function locateIdentity(
+  dataDir: string,
+  identity: Identity,
+  { signal, onPart }: LocateOptions,
+): Promise<Located> {
+  const published = listPublishedParts(dataDir).filter(hasPersonalRows);
+  const located: Located = { searched: { files: 0, rows: 0, bytes: 0 }, parts: [] };
+  const limits = { folder: snapshotsFolder(dataDir), memoryMaxMb, threads: 2, signal };
+  await withDuckDb(limits, async (connection) => {
+    await loadIdentity(connection, identity);
+    for (const part of published) {
+      signal.throwIfAborted();
+      const { dataset, snapshotId, file } = part;
+      checkPartSize(part);
+      if (canHold(dataset, file, identity)) {
+        const found = await findRows(connection, part, identity).catch((error: unknown) => {
+          signal.throwIfAborted();
+          throw unreadablePart(part, error);
+        });
+        if (found.length > 0)
+          located.parts.push({ dataset, snapshotId, name: file.name, rows: file.rows, found });
+      }
+      located.searched.files += 1;
+      located.searched.rows += file.rows;
+      located.searched.bytes += file.bytes;
+      onPart?.(located.searched.files, published.length);
+    }
+  });
+  return located;
+}
+
+type PersonalPart = PublishedPart & { dataset: PersonalDataset };
+
+function hasPersonalRows(part: PublishedPart): part is PersonalPart {
+  return isPersonal(part.dataset);
+}
+
+async function findRows(
+  connection: DuckDBConnection,
+  part: PersonalPart,
+  identity: Identity,
+): Promise<FoundRow[]> {
+  const { dataset, path } = part;
+  await checkPartRows(connection, part);
+  const { gone, trimmed } = await markSubjectRows(connection, dataset, path, identity);
+  if (gone + trimmed === 0) return [];
+  const rows = await connection.runAndReadAll(`SELECT * FROM read_parquet(${sqlText(path)})
+    WHERE file_row_number IN (SELECT row FROM gone UNION ALL SELECT row FROM trimmed) ORDER BY file_row_number`);
+  return rows.getRowObjectsJS().map((row) => foundRow(dataset, row));
+}
+
+function foundRow(dataset: PersonalDataset, row: Readonly<Record<string, JS>>): FoundRow {
+  const isRecording = dataset === 'recordings';
+  const { person_uuid, person_id, distinct_id, distinct_ids, ...others } = row;
+  const { id, ...values } = isRecording ? others : { id: null, ...others };
+  const person = embeddedPerson(textOf(isRecording ? row['person'] : null));
+  return {
+    person_uuid: textOf(person_uuid),
+    person_id: typeof person_id === 'bigint' ? String(person_id) : person.id,
+    distinct_ids: [...new Set([...textsOf(distinct_id), ...textsOf(distinct_ids), ...person.distinctIds])],
+    recording_id: textOf(id),
+    values: Object.values(values).flatMap(textsOf),
+  };
+}
+
+function textOf(value: JS | undefined): string | null {
+  return typeof value === 'string' ? value : null;
+}
+
+function textsOf(value: JS | undefined): string[] {
+  return (Array.isArray(value) ? value : [value]).filter((item) => typeof item === 'string');
+}

@@ -1,0 +1,123 @@
+import type { DuckDBConnection } from '@duckdb/node-api';
+import { statSync } from 'node:fs';
+import { sha256File } from '../core/digest.ts';
+import { AppError } from '../core/errors.ts';
+import { checkPartRows, damagedPart, type PartInPlace } from './check-part.ts';
+import { datasets } from './columns.ts';
+import { sqlName, sqlText } from './duckdb.ts';
+import type { Manifest, ManifestFile } from './manifest.ts';
+import { type Compression, copyOptions } from './parquet-options.ts';
+import { type MarkedRows, trimFunction } from './subject-rows.ts';
+
+/**
+ * Which rows change: `prepare` is called once for a connection, then `mark` for each part, to mark the rows that are to
+ * go and those to be trimmed.
+ */
+export type RowChange = {
+  prepare: (connection: DuckDBConnection) => Promise<void>;
+  mark: (connection: DuckDBConnection, path: string) => Promise<MarkedRows>;
+};
+
+/** A part that was encoded anew, and how many rows lost what. */
+export type EncodedPart = { file: ManifestFile; removed: number; trimmed: number };
+
+/**
+ * Encodes a part anew at `path`, without the rows that `mark` marks, from its plain values: no page, dictionary or bound
+ * is taken over. Before it returns, it has read the new file back: it has the rows that should be left, in the same order, each
+ * equal in every column (a 64-bit hash of each, summed; the trimmed value aside), and `mark` finds nothing in it. Throws
+ * `storage` when the old part is not what was published, and DuckDB's error. Does not fsync.
+ */
+export async function encodePartAnew(
+  connection: DuckDBConnection,
+  part: PartInPlace,
+  columns: Manifest['columns'],
+  to: { name: string; path: string },
+  mark: RowChange['mark'],
+): Promise<EncodedPart> {
+  if ((await sha256File(part.path)) !== part.file.sha256)
+    throw damagedPart(part, 'is damaged (its SHA-256 is not that of its manifest)');
+  await checkPartRows(connection, part);
+  const { gone, trimmed, trimmedColumn } = await mark(connection, part.path);
+  const key = datasets[part.dataset].key.name;
+  const print = { key, columns: columns.map(({ name }) => name), trimmedColumn };
+  const isKept = `file_row_number NOT IN (SELECT row FROM gone)`;
+  const kept = trimmed === 0 || trimmedColumn === undefined ? '*' : `* REPLACE (${trimSql(trimmedColumn)})`;
+  const before = await fingerprint(connection, part.path, print, isKept);
+  await connection.run(
+    `COPY (SELECT ${kept} FROM read_parquet(${sqlText(part.path)}) WHERE ${isKept})
+      TO ${sqlText(to.path)} ${copyOptions(await compressionOf(connection, part.path))}`,
+  );
+  const after = await fingerprint(connection, to.path, print, 'true');
+  const { rows, minKey, maxKey, isAscending } = await readKeys(connection, to.path, key);
+  const left = await mark(connection, to.path);
+  if (!isAscending) throw refused(part, 'would be out of key order');
+  if (rows !== part.file.rows - gone || before !== after)
+    throw refused(part, 'would not hold the very rows that are to stay');
+  if (left.gone + left.trimmed > 0) throw refused(part, 'would still hold what is to go');
+  const file: ManifestFile = {
+    name: to.name,
+    rows,
+    bytes: statSync(to.path).size,
+    sha256: await sha256File(to.path),
+    min_key: minKey,
+    max_key: maxKey,
+  };
+  return { file, removed: gone, trimmed };
+}
+
+function trimSql(column: string): string {
+  const name = sqlName(column);
+  return `CASE WHEN file_row_number IN (SELECT row FROM trimmed) THEN ${trimFunction}(${name}) ELSE ${name} END AS ${name}`;
+}
+
+function refused({ dataset, snapshotId, file }: PartInPlace, what: string): AppError {
+  return new AppError(`the published file ${dataset}/${snapshotId}/${file.name}, encoded anew, ${what}`, {
+    code: 'storage',
+    hint: 'nothing was changed; this is an error of this program: report it',
+  });
+}
+
+type Print = { key: string; columns: readonly string[]; trimmedColumn: string | undefined };
+
+/** What does not change when the rows `where` stay as they are: how many they are, and the sums of their hashes. */
+async function fingerprint(
+  connection: DuckDBConnection,
+  path: string,
+  { key, columns, trimmedColumn }: Print,
+  where: string,
+): Promise<string> {
+  const hashOf = (names: readonly string[]): string => `hash(${names.map(sqlName).join(', ')})`;
+  const found = await connection.runAndReadAll(`SELECT count(*),
+      sum(CASE WHEN ${sqlName(key)} IN (SELECT key FROM trimmed) THEN 0 ELSE ${hashOf(columns)} END),
+      sum(${hashOf(columns.filter((name) => name !== trimmedColumn))})
+    FROM read_parquet(${sqlText(path)}) WHERE ${where}`);
+  return String(found.getRows()[0]);
+}
+
+/** The rows of a part, the bounds of its keys, and whether they ascend, each key once. */
+async function readKeys(
+  connection: DuckDBConnection,
+  path: string,
+  key: string,
+): Promise<{ rows: number; minKey: string | null; maxKey: string | null; isAscending: boolean }> {
+  const found =
+    await connection.runAndReadAll(`SELECT count(*), min(key), max(key), count(*) FILTER (WHERE key <= previous)
+    FROM (SELECT ${sqlName(key)} AS key, lag(${sqlName(key)}) OVER () AS previous
+      FROM read_parquet(${sqlText(path)}))`);
+  const [rows, minKey, maxKey, outOfOrder] = found.getRowsJS()[0] ?? [];
+  return {
+    rows: Number(rows),
+    minKey: minKey as string | null,
+    maxKey: maxKey as string | null,
+    isAscending: outOfOrder === 0n,
+  };
+}
+
+/** How a part is compressed; the default for one without rows, which has nothing to compress. */
+async function compressionOf(connection: DuckDBConnection, path: string): Promise<Compression> {
+  const found = await connection.runAndReadAll(
+    `SELECT DISTINCT compression FROM parquet_metadata(${sqlText(path)})`,
+  );
+  const isSnappy = found.getRows().some(([compression]) => compression === 'SNAPPY');
+  return isSnappy ? 'snappy' : 'zstd';
+}

@@ -1,0 +1,213 @@
+import {
+  type DuckDBConnection,
+  type DuckDBListValue,
+  DuckDBScalarFunction,
+  type DuckDBType,
+  type DuckDBValue,
+  LIST,
+  VARCHAR,
+  listValue,
+} from '@duckdb/node-api';
+import { withoutDistinctIds } from '../contract/embedded-person.ts';
+import { type Identity, type IdentifierKind, identifierKinds } from '../contract/identity.ts';
+import { datasets } from './columns.ts';
+import { sqlName, sqlText } from './duckdb.ts';
+import { isBefore } from './key-order.ts';
+import type { ManifestFile } from './manifest.ts';
+
+/** A column that tells whose row it is, and the kind of identifier that it holds. */
+type OwnColumn = { readonly column: string; readonly kind: IdentifierKind };
+
+/** A column in which rows of others can name a distinct id, and where in it. */
+type MentionColumn = {
+  readonly column: string;
+  readonly type: DuckDBType;
+  /** SQL for texts of a value, of which at least one is in the table `subject` when the value names a distinct id. */
+  readonly texts: string;
+  /** As what that text is in `subject`: the distinct id, or its longest piece between quotes in a JSON text. */
+  readonly kind: 'distinct_id' | 'json_piece';
+  /** The value without the distinct ids; undefined where it names none of them. */
+  readonly without: (value: DuckDBValue, isGone: (id: string) => boolean) => DuckDBValue | undefined;
+};
+
+/** How rows are told to be a subject's: the key's column comes first. */
+const matching = {
+  persons: {
+    own: [
+      { column: 'person_uuid', kind: 'person_uuid' },
+      { column: 'person_id', kind: 'person_id' },
+    ],
+    mention: {
+      column: 'distinct_ids',
+      type: LIST(VARCHAR),
+      texts: 'distinct_ids',
+      kind: 'distinct_id',
+      without: (value, isGone) => {
+        const { items } = value as DuckDBListValue;
+        const kept = items.filter((id) => !isGone(String(id)));
+        return kept.length === items.length ? undefined : listValue(kept);
+      },
+    },
+  },
+  recordings: {
+    own: [
+      { column: 'id', kind: 'recording_id' },
+      { column: 'person_uuid', kind: 'person_uuid' },
+      { column: 'distinct_id', kind: 'distinct_id' },
+    ],
+    mention: {
+      column: 'person',
+      type: VARCHAR,
+      // DuckDB's own JSON refuses a lone surrogate, and a regular expression takes four times as long.
+      texts: `string_split(person, '"')`,
+      kind: 'json_piece',
+      without: (value, isGone) => withoutDistinctIds(value as string, isGone),
+    },
+  },
+  distinct_ids: {
+    own: [
+      { column: 'distinct_id', kind: 'distinct_id' },
+      { column: 'person_uuid', kind: 'person_uuid' },
+    ],
+    mention: undefined,
+  },
+} as const satisfies Record<string, { own: readonly OwnColumn[]; mention: MentionColumn | undefined }>;
+
+/** A dataset whose rows are persons', or name them. */
+export type PersonalDataset = keyof typeof matching;
+
+/** Whether a dataset is one of those. */
+export function isPersonal(dataset: string): dataset is PersonalDataset {
+  return Object.hasOwn(matching, dataset);
+}
+
+/** Whether a part can hold a row of the identity, as far as the bounds of its key tell. */
+export function canHold(dataset: PersonalDataset, file: ManifestFile, identity: Identity): boolean {
+  const { own, mention } = matching[dataset];
+  const [key, ...others] = own;
+  const { min_key: least, max_key: greatest } = file;
+  if (least === null || greatest === null) return false;
+  if (others.some(({ kind }) => identity[kind].length > 0)) return true;
+  if (mention && identity.distinct_id.length > 0) return true;
+  return identity[key.kind].some((value) => !isBefore(value, least) && !isBefore(greatest, value));
+}
+
+/**
+ * Puts an identity where queries of this connection find it: as values, never as SQL, which errors can quote.
+ */
+export async function loadIdentity(connection: DuckDBConnection, identity: Identity): Promise<void> {
+  await connection.run(`CREATE TEMP TABLE subject (kind VARCHAR, value VARCHAR)`);
+  const appender = await connection.createAppender('subject');
+  const append = (kind: string, value: string): void => {
+    appender.appendVarchar(kind);
+    appender.appendVarchar(value);
+    appender.endRow();
+  };
+  // What is not well-formed cannot be in a file.
+  for (const kind of identifierKinds)
+    for (const value of identity[kind]) if (value.isWellFormed()) append(kind, value);
+  for (const value of identity.distinct_id)
+    if (value.isWellFormed()) append('json_piece', longestPiece(value));
+  appender.closeSync();
+}
+
+function longestPiece(distinctId: string): string {
+  const pieces = JSON.stringify(distinctId).slice(1, -1).split('"');
+  return pieces.reduce((longest, piece) => (piece.length > longest.length ? piece : longest));
+}
+
+/** The rows of a part, counted, that are the subject's (`gone`), and those of others that name it (`trimmed`). */
+export type MarkedRows = { gone: number; trimmed: number; trimmedColumn: string | undefined };
+
+/** The function that makes of a trimmed column's value one that does not name the loaded identity. */
+export const trimFunction = 'without_subject';
+
+/**
+ * Finds a loaded identity's rows in a part, by their number in the file: fills the temporary tables `gone (row)` and
+ * `trimmed (row, key)`. Reads the columns that identify of every row, and others of none. Throws DuckDB's error, and
+ * `storage` at a row that is not JSON where it should be.
+ */
+export async function markSubjectRows(
+  connection: DuckDBConnection,
+  dataset: PersonalDataset,
+  path: string,
+  identity: Identity,
+): Promise<MarkedRows> {
+  const { own, mention }: { own: readonly OwnColumn[]; mention: MentionColumn | undefined } =
+    matching[dataset];
+  const part = `read_parquet(${sqlText(path)})`;
+  await emptyMarks(connection);
+  for (const { column, kind } of own)
+    if (identity[kind].length > 0)
+      await connection.run(`INSERT INTO gone SELECT file_row_number FROM ${part}
+        WHERE CAST(${sqlName(column)} AS VARCHAR) IN (SELECT value FROM subject WHERE kind = '${kind}')
+          AND file_row_number NOT IN (SELECT row FROM gone)`);
+  if (mention && identity.distinct_id.length > 0)
+    await markMentions(connection, part, datasets[dataset].key.name, mention, identity);
+  return { ...(await countMarks(connection)), trimmedColumn: mention?.column };
+}
+
+/** Makes `gone` and `trimmed` anew, without rows. */
+export async function emptyMarks(connection: DuckDBConnection): Promise<void> {
+  await connection.run(`CREATE OR REPLACE TEMP TABLE gone (row BIGINT)`);
+  await connection.run(`CREATE OR REPLACE TEMP TABLE trimmed (row BIGINT, key VARCHAR)`);
+}
+
+/** How many rows are marked. */
+export async function countMarks(connection: DuckDBConnection): Promise<{ gone: number; trimmed: number }> {
+  const counts = await connection.runAndReadAll(
+    `SELECT (SELECT count(*) FROM gone), (SELECT count(*) FROM trimmed)`,
+  );
+  const [gone, trimmed] = counts.getRows()[0] ?? [];
+  return { gone: Number(gone), trimmed: Number(trimmed) };
+}
+
+/** Lets queries of this connection call `without_subject` on the column of a dataset in which others name a subject. */
+export function registerTrim(
+  connection: DuckDBConnection,
+  dataset: PersonalDataset,
+  identity: Identity,
+): void {
+  const { mention }: { mention: MentionColumn | undefined } = matching[dataset];
+  if (!mention) return;
+  const gone = new Set(identity.distinct_id);
+  connection.registerScalarFunction(
+    DuckDBScalarFunction.create({
+      name: trimFunction,
+      parameterTypes: [mention.type],
+      returnType: mention.type,
+      mainFunction: (_info, input, output) => {
+        const values = input.getColumnValues(0);
+        for (const [row, value] of values.entries())
+          output.setItem(
+            row,
+            value === null ? null : (mention.without(value, (id) => gone.has(id)) ?? value),
+          );
+        output.flush();
+      },
+    }),
+  );
+}
+
+async function markMentions(
+  connection: DuckDBConnection,
+  part: string,
+  key: string,
+  { column, texts, kind, without }: MentionColumn,
+  identity: Identity,
+): Promise<void> {
+  const candidates = await connection.runAndReadAll(`
+    SELECT file_row_number, ${sqlName(key)}, ${sqlName(column)} FROM ${part}
+    WHERE file_row_number NOT IN (SELECT row FROM gone) AND file_row_number IN (
+      SELECT row FROM (SELECT file_row_number AS row, unnest(${texts}) AS text FROM ${part})
+      WHERE text IN (SELECT value FROM subject WHERE kind = '${kind}'))`);
+  const gone = new Set(identity.distinct_id);
+  const appender = await connection.createAppender('trimmed');
+  for (const [row, rowKey, value] of candidates.getRows()) {
+    if (without(value ?? null, (id) => gone.has(id)) === undefined) continue;
+    appender.appendBigInt(row as bigint);
+    appender.appendVarchar(rowKey as string);
+    appender.endRow();
+  }
+  appender.closeSync();
+}

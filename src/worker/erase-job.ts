@@ -1,0 +1,19 @@
+import type { ErasureParts } from '../erasure/erasure-parts.ts';
+import { refuseRestored } from '../erasure/restore-guard.ts';
+import { claimMirror } from '../mirror/mirrored-project.ts';
+import type { ErasureJobSurroundings } from './job-parts.ts';
+import { runJob, type JobResult } from './run-job.ts';
+
+/** Does something to requests, as one run: nothing else writes meanwhile, neither mirror nor ledger. */
+export function runEraseJob<T extends JobResult>(
+  around: ErasureJobSurroundings,
+  work: (parts: ErasureParts) => Promise<T>,
+): Promise<T> {
+  const { db, settings, service, project } = around;
+  const requestCount = (): number => service?.requestCount() ?? 0;
+  return runJob({ ...around, job: 'erase', requestCount }, (signal) => {
+    if (project) claimMirror(db, project, settings.service.movedFrom);
+    refuseRestored(db, settings.dataDir);
+    return work({ ...around, signal, ledger: around.openLedger() });
+  });
+}

@@ -1,0 +1,122 @@
+import type { Identity } from '../../../src/contract/identity.ts';
+import type { Database } from '../../../src/mirror/database.ts';
+import type { ScanReport, ScanTask } from '../../../src/erasure/scan/scan-task.ts';
+
+/** Somebody whose every field holds text that stands nowhere else. */
+export type Person = {
+  row: Record<string, string | number | null>;
+  distinctIds: string[];
+  recording: Record<string, string | number | null>;
+};
+
+const emoji = '🦤🐋🦜🪶🐚🦑';
+
+/** A person by a word that names all of their values. `long`: how many characters the longest of them has. */
+export function personOf(word: string, number: number, long = 40): Person {
+  const hex = number.toString(16).padStart(12, '0');
+  const uuid = `0190aaaa-1111-7222-8333-${hex}`;
+  const email = `${word}.mail@${word}.example`;
+  const properties = {
+    email,
+    quoted: `${word} said "never" \\ or / ever`,
+    percent: `${word} 100% & more?=${word}`,
+    unicode: `${word} Žluťoučký kůň ${emoji} 東京タワーの${word}`,
+    long: Array.from({ length: Math.ceil(long / 20) }, (_, index) => `${word}-${index}-${word}`).join(' '),
+    nested: { deep: [[`${word} nested text`]] },
+    seen: '2026-11-20T10:00:00.000Z',
+  };
+  const distinctIds = [email, `${word}-device-${number}`];
+  return {
+    distinctIds,
+    row: {
+      uuid,
+      id: number,
+      name: `${word} O'${word} Ünique`,
+      distinct_ids: JSON.stringify(distinctIds),
+      properties: JSON.stringify(properties),
+      created_at: '2026-11-20T09:00:00.000Z',
+      extra: JSON.stringify({ note: `${word} extra text` }),
+      first_seen_pass: 1,
+      changed_at: '2026-11-20T10:00:00.000Z',
+    },
+    recording: {
+      id: `0190bbbb-1111-7222-8333-${hex}`,
+      distinct_id: email,
+      person_uuid: uuid,
+      start_url: `https://example.com/${word}/start?who=${encodeURIComponent(`${word} ö ${word}`)}`,
+      start_time: '2026-11-20T09:00:00.000Z',
+      person: JSON.stringify({ id: number, uuid, name: word, distinct_ids: email, properties }),
+      first_seen_pass: 1,
+      changed_at: '2026-11-20T10:00:00.000Z',
+    },
+  };
+}
+
+/** What the scanner is told of somebody. */
+export function subjectOf({ row, recording, distinctIds }: Person): ScanTask['subjects'][number] {
+  const identity: Identity = {
+    person_uuid: [String(row['uuid'])],
+    person_id: [String(row['id'])],
+    distinct_id: distinctIds,
+    recording_id: [String(recording['id'])],
+  };
+  const values = [row['name'], row['properties'], row['extra'], recording['start_url'], recording['person']];
+  return { request: `request of ${row['id']}`, identity, values: values.map(String) };
+}
+
+/** Writes people into the mirror as a sync would. */
+export function addPeople(db: Database, people: readonly Person[]): void {
+  db.transaction(() => {
+    for (const { row, recording, distinctIds } of people) {
+      const key = insert(db, 'persons', row);
+      for (const distinctId of distinctIds)
+        insert(db, 'distinct_id_owners', { person_row_key: key, distinct_id: distinctId });
+      insert(db, 'recordings', recording);
+      insert(db, 'changes', { dataset: 'persons', key: row['uuid'] ?? null, op: 'upsert', at: '2026-11-20' });
+    }
+  })();
+}
+
+/** Takes people out again, row by row, as an erasure would, with the feeds that tell of it. */
+export function removePeople(db: Database, people: readonly Person[]): void {
+  db.transaction(() => {
+    for (const { row, recording, distinctIds } of people) {
+      for (const distinctId of distinctIds)
+        db.prepare('DELETE FROM distinct_id_owners WHERE distinct_id = ?').run(distinctId);
+      db.prepare('DELETE FROM persons WHERE uuid = ?').run(row['uuid']);
+      db.prepare('DELETE FROM recordings WHERE id = ?').run(recording['id']);
+      for (const [dataset, key] of [
+        ['persons', row['uuid']],
+        ['recordings', recording['id']],
+      ] as const)
+        insert(db, 'deletions', {
+          dataset,
+          key: key ?? null,
+          person_uuid: row['uuid'] ?? null,
+          reason: 'erased',
+          deleted_at: '2026-11-20T11:00:00.000Z',
+        });
+    }
+  })();
+}
+
+/** Writes a row into any table. Returns its key. */
+export function insert(
+  db: Database,
+  table: string,
+  row: Record<string, string | number | bigint | Buffer | null>,
+): number {
+  const names = Object.keys(row);
+  const { lastInsertRowid } = db
+    .prepare(`INSERT INTO ${table} (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')})`)
+    .run(...Object.values(row));
+  return Number(lastInsertRowid);
+}
+
+/** Where a report found somebody, each place once: `decoded mirror.db:persons.uuid`, `raw hex tmp/x`. */
+export function placesOf({ subjects }: ScanReport, index = 0): string[] {
+  const places = subjects[index]?.places ?? [];
+  return places
+    .map(({ how, encoding, place }) => [how, encoding, place].filter(Boolean).join(' '))
+    .toSorted();
+}

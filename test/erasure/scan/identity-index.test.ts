@@ -1,0 +1,72 @@
+import { describe, expect, it } from 'vitest';
+import type { Identity } from '../../../src/contract/identity.ts';
+import { indexIdentities } from '../../../src/erasure/scan/identity-index.ts';
+import { leavesOf } from '../../../src/erasure/scan/leaves.ts';
+
+const uuid = '0190aaaa-1111-7222-8333-00000000000a';
+const ann: Identity = {
+  person_uuid: [uuid],
+  person_id: ['1'],
+  distinct_id: ['ann@x', 'a.long.distinct.id', '7'],
+  recording_id: ['rec-1'],
+};
+const find = indexIdentities([ann]);
+
+/** As what a value is found, in a column of a dataset. */
+function kindsIn(dataset: string, column: string, value: unknown): string[] {
+  return [...leavesOf(column, dataset, value)].flatMap((leaf) => find(leaf).map(({ kind }) => kind));
+}
+
+describe('an identity is found', () => {
+  it.each<[string, string, string, unknown, string[]]>([
+    ['by uuid', 'persons', 'uuid', uuid, ['person_uuid']],
+    ['by uuid in capitals', 'persons', 'uuid', uuid.toUpperCase(), ['person_uuid']],
+    ['by uuid in a list in JSON', 'anything', 'anything', JSON.stringify({ a: [[uuid]] }), ['person_uuid']],
+    ['by integer id', 'persons', 'id', 1n, ['person_id']],
+    ['by the integer id of a published row', 'persons', 'person_id', 1n, ['person_id']],
+    ['by the integer id that a recording embeds', 'recordings', 'person', '{"id":1}', ['person_id']],
+    ['by an integer id that was sent as text', 'recordings', 'person', '{"id":"1"}', ['person_id']],
+    ['by distinct id', 'recordings', 'distinct_id', 'ann@x', ['distinct_id']],
+    ['by distinct id in a list', 'persons', 'distinct_ids', '["b","ann@x"]', ['distinct_id']],
+    ['by distinct id in a list of Parquet', 'persons', 'distinct_ids', ['b', 'ann@x'], ['distinct_id']],
+    [
+      'by the distinct id that a recording embeds',
+      'recordings',
+      'person',
+      '{"distinct_ids":"ann@x"}',
+      ['distinct_id'],
+    ],
+    ['by a distinct id that is a bound of a file', '', 'min_key', 'ann@x', ['distinct_id']],
+    [
+      'by a long distinct id anywhere',
+      'playlists',
+      'filters',
+      '{"by":"a.long.distinct.id"}',
+      ['distinct_id'],
+    ],
+    ['by recording id', 'recordings', 'id', 'rec-1', ['recording_id']],
+    ['in JSON within JSON', 'a', 'b', JSON.stringify({ c: JSON.stringify([uuid]) }), ['person_uuid']],
+  ])('%s', (_how, dataset, column, value, kinds) => {
+    expect(kindsIn(dataset, column, value)).toEqual(kinds);
+  });
+});
+
+describe('an identity is not found', () => {
+  it.each<[string, string, string, unknown]>([
+    ['in a longer number', 'persons', 'id', 11n],
+    ['in the integer id of something else', 'playlists', 'id', 1n],
+    ['in the integer id of a user', 'playlists', 'created_by', '{"id":1}'],
+    ['in a count', 'recordings', 'click_count', 1n],
+    ['in a longer distinct id', 'recordings', 'distinct_id', 'joann@x'],
+    ['in part of a text', 'persons', 'properties', '{"note":"a.long.distinct.id is hers"}'],
+    ['in a short text that is somebody’s number', 'persons', 'properties', '{"level":"7"}'],
+    ['in the name of a field', 'persons', 'properties', '{"a.long.distinct.id":true}'],
+  ])('%s', (_how, dataset, column, value) => {
+    expect(kindsIn(dataset, column, value)).toEqual([]);
+  });
+});
+
+it('JSON of any depth is looked into', () => {
+  const deep = `${'['.repeat(100_000)}"${uuid}"${']'.repeat(100_000)}`;
+  expect(kindsIn('persons', 'properties', deep)).toEqual(['person_uuid']);
+});

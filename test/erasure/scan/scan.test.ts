@@ -1,0 +1,412 @@
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { gzipSync, zstdCompressSync } from 'node:zlib';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { nobody } from '../../../src/contract/identity.ts';
+import { scanDataFolder } from '../../../src/erasure/scan/scan.ts';
+import type { ScanReport, ScanTask } from '../../../src/erasure/scan/scan-task.ts';
+import { exportDataset } from '../../../src/export/export-dataset.ts';
+import { openDatabase, type Database } from '../../../src/mirror/database.ts';
+import { addFence, fenceEntries } from '../../../src/mirror/fence.ts';
+import type { Dataset } from '../../../src/snapshot/columns.ts';
+import { openDuckDb, sqlText } from '../../../src/snapshot/duckdb.ts';
+import { exportRequest } from '../../export/export-fixture.ts';
+import { freshFolder, stillClock } from '../../mirror/open-test-mirror.ts';
+import { personRow, recordingRow } from '../../snapshot/rows.ts';
+import { addPeople, insert, personOf, placesOf, removePeople, subjectOf, type Person } from './canary.ts';
+
+const canary = personOf('canarybird', 17, 9000);
+const others = Array.from({ length: 40 }, (_, index) => personOf(`other${index}`, 1000 + index));
+
+/** Changes the mirror, and closes it again: the scanner may not run beside an open one in one process. */
+function inMirror(dataDir: string, change: (db: Database) => void): void {
+  const db = openDatabase(dataDir, stillClock);
+  try {
+    change(db);
+  } finally {
+    db.close();
+  }
+}
+
+/** A data folder that holds some people, and nothing else. */
+function folderOf(...people: Person[]): string {
+  const dataDir = freshFolder();
+  inMirror(dataDir, (db) => addPeople(db, people));
+  return dataDir;
+}
+
+function scan(dataDir: string, task: Partial<ScanTask> = {}): Promise<ScanReport> {
+  return scanDataFolder({
+    dataDir,
+    phase: 'verify',
+    subjects: [subjectOf(canary)],
+    fence: true,
+    extraPaths: [],
+    ...task,
+  });
+}
+
+function write(dataDir: string, place: string, content: string | Buffer): void {
+  mkdirSync(join(dataDir, place, '..'), { recursive: true });
+  writeFileSync(join(dataDir, place), content);
+}
+
+async function publish(
+  dataDir: string,
+  dataset: Dataset,
+  rows: Iterable<Record<string, string | number | null>>,
+) {
+  const settings = { partRows: 1000, keep: 2, promote: [], mask: [] };
+  const { snapshotId } = await exportDataset(exportRequest(dataDir, { dataset, rows, settings }));
+  return `snapshots/${dataset}/${snapshotId}`;
+}
+
+const publishedPerson = ({ row }: Person) => personRow(String(row['uuid']), row);
+
+describe('a folder without the person', () => {
+  it('is clean, and the report says what was searched', async () => {
+    const report = await scan(folderOf(...others));
+    expect(report).toMatchObject({ files: 2, fenced: [], unreadable: [] });
+    expect(report.encodings).toEqual(['utf-8', 'json', 'percent', 'base64', 'hex']);
+    expect(report.rows).toBeGreaterThan(160);
+    expect(report.bytes).toBeGreaterThan(50_000);
+    const [subject] = report.subjects;
+    expect(subject).toMatchObject({ request: 'request of 17', hits: 0, places: [] });
+    expect(subject?.needles).toBeGreaterThan(10_000);
+    // What all people's addresses and times have in common.
+    expect(subject?.shared).toBeGreaterThan(10);
+    expect(subject?.shared).toBeLessThan(1000);
+  });
+});
+
+describe('a person is found', () => {
+  it('in every column of the mirror that says who it is, and in its bytes', async () => {
+    const report = await scan(folderOf(...others, canary));
+    expect(placesOf(report)).toEqual([
+      'decoded mirror.db:distinct_id_owners.distinct_id',
+      'decoded mirror.db:persons.distinct_ids',
+      'decoded mirror.db:persons.id',
+      'decoded mirror.db:persons.properties',
+      'decoded mirror.db:persons.uuid',
+      'decoded mirror.db:recordings.distinct_id',
+      'decoded mirror.db:recordings.id',
+      'decoded mirror.db:recordings.person',
+      'decoded mirror.db:recordings.person_uuid',
+      'raw json mirror.db',
+      'raw percent mirror.db',
+      'raw utf-8 mirror.db',
+    ]);
+  });
+
+  const { properties, name } = canary.row;
+  const text = String((JSON.parse(String(properties)) as { unicode: string }).unicode);
+  it.each<[string, string, string | Buffer, string[]]>([
+    ['a draft', 'tmp/snapshot-persons-x/part-00001.draft', String(properties), ['json', 'utf-8']],
+    ['a report', 'reports/day.html', `<p>${String(name)}</p>`, ['utf-8']],
+    ['a log', 'logs/mirror.log', `{"error":${JSON.stringify(text)}}\n`, ['utf-8']],
+    ['a log of addresses', 'logs/access.log', `GET /?q=${encodeURIComponent(text)}`, ['percent', 'utf-8']],
+    ['base64', 'anything', Buffer.from(`..${text}`).toString('base64'), ['base64']],
+    ['hex', 'anything', Buffer.from(text).toString('hex'), ['hex']],
+    ['compressed pages', 'tmp/pages', zstdCompressSync(Buffer.from(text.repeat(3))), ['utf-8']],
+    ['a rotated log', 'logs/mirror.log.1.gz', gzipSync(text.repeat(3)), ['utf-8']],
+    ['a file that no one knows of', 'a/b/c/d', `${'x'.repeat(3_000_000)}${text}`, ['utf-8']],
+  ])('in %s', async (_what, place, content, encodings) => {
+    const dataDir = folderOf(...others);
+    write(dataDir, place, content);
+    const expected = encodings.map((encoding) => `raw ${encoding} ${place}`);
+    const found = placesOf(await scan(dataDir));
+    expect(expected.filter((one) => !found.includes(one))).toEqual([]);
+    expect(found.every((one) => one.endsWith(` ${place}`))).toBe(true);
+    writeFileSync(join(dataDir, place), '');
+    expect(placesOf(await scan(dataDir))).toEqual([]);
+  });
+
+  it('in quarantine, whose rows vouch for nothing', async () => {
+    const dataDir = folderOf(...others);
+    const payload = JSON.stringify({ uuid: 'damaged', id: 'damaged', note: text });
+    const row = { reason: 'x', first_seen_pass: 1, last_seen_pass: 1, seen_at: 'x' };
+    inMirror(dataDir, (db) => {
+      insert(db, 'quarantine', { dataset: 'persons', row_id: 'a', payload, ...row });
+      insert(db, 'quarantine', { dataset: 'persons', row_id: 'b', payload: '{"id":17}', ...row });
+      insert(db, 'quarantine', { dataset: 'playlists', row_id: 'c', payload: '{"id":17}', ...row });
+    });
+    const report = await scan(dataDir);
+    expect(placesOf(report)).toEqual(['decoded mirror.db:quarantine.payload', 'raw utf-8 mirror.db']);
+    expect(report.subjects[0]?.places[0]?.hits).toBe(1);
+  });
+
+  it('in the cursor of a pass, in JSON and JSON lines, and in a list of people with short names only', async () => {
+    const short = {
+      request: 'r',
+      identity: { ...nobody, person_id: ['5'], distinct_id: ['al'] },
+      values: [],
+    };
+    const dataDir = folderOf(...others);
+    write(dataDir, 'reports/a.json', '{"people":[{"distinct_ids":["al"]}]}');
+    write(dataDir, 'reports/b.jsonl', '{"al":"al"}\n{"person_id":5}\n');
+    write(dataDir, 'reports/c.json', '{"person_id":55,"distinct_id":"pal","word":"al"}');
+    expect(placesOf(await scan(dataDir, { subjects: [short] }))).toEqual([
+      'decoded reports/a.json',
+      'decoded reports/b.jsonl',
+    ]);
+  });
+
+  it('in the name of a file, which the report does not repeat', async () => {
+    const dataDir = folderOf(...others);
+    write(dataDir, `reports/${canary.distinctIds[0]}/export.txt`, 'canarybird-device-17');
+    const report = await scan(dataDir);
+    expect(placesOf(report)).toEqual(['raw utf-8 reports/(a name)', 'raw utf-8 reports/(a name)/export.txt']);
+    expect(JSON.stringify(report)).not.toContain('canarybird');
+  });
+
+  it('outside the data folder, where that is asked for, each file once', async () => {
+    const dataDir = folderOf(...others);
+    const logs = freshFolder();
+    writeFileSync(join(logs, 'out.log'), text);
+    symlinkSync(join(logs, 'out.log'), join(logs, 'latest.log'));
+    symlinkSync(dataDir, join(logs, 'data'));
+    const report = await scan(dataDir, { extraPaths: [logs] });
+    expect(placesOf(report)).toEqual([`raw utf-8 ${logs}/latest.log`]);
+    expect(report.files).toBe(3);
+  });
+
+  it('never by the keys, which are not read', async () => {
+    const dataDir = folderOf(...others);
+    write(dataDir, 'keys/other.key', text);
+    expect(placesOf(await scan(dataDir))).toEqual([]);
+    write(dataDir, 'more/keys/other.key', text);
+    expect(placesOf(await scan(dataDir))).toEqual(['raw utf-8 more/keys/other.key']);
+  });
+});
+
+describe('in Parquet, a person is found', () => {
+  it('in every column that says who it is, in the bounds of the manifest, and in the pages', async () => {
+    const dataDir = folderOf(...others);
+    const rows = [...others, canary].map(publishedPerson);
+    const folder = await publish(
+      dataDir,
+      'persons',
+      rows.toSorted((a, b) => (String(a['uuid']) < String(b['uuid']) ? -1 : 1)),
+    );
+    const found = placesOf(await scan(dataDir));
+    const part = `${folder}/part-00001.parquet`;
+    expect(found).toEqual(
+      expect.arrayContaining([
+        ...['distinct_ids', 'person_id', 'person_uuid', 'properties'].map(
+          (column) => `decoded ${part}:${column}`,
+        ),
+        `decoded ${folder}/manifest.json`,
+        `raw utf-8 ${part}`,
+      ]),
+    );
+    // The feed of changes, which the mirror has for everybody, is all that lets a uuid stand.
+    expect(found).toContain(`raw utf-8 ${folder}/manifest.json`);
+  });
+
+  it('by identifiers too short to be searched for', async () => {
+    const dataDir = folderOf(...others);
+    const rows = [recordingRow('rec-1', { distinct_id: 'al', person: null, person_uuid: null })];
+    const folder = await publish(dataDir, 'recordings', rows);
+    const al = { request: 'r', identity: { ...nobody, distinct_id: ['al'] }, values: [] };
+    const ann = { request: 'r', identity: { ...nobody, distinct_id: ['an'] }, values: [] };
+    const report = await scan(dataDir, { subjects: [al, ann] });
+    expect(placesOf(report, 0)).toEqual([`decoded ${folder}/part-00001.parquet:distinct_id`]);
+    expect(placesOf(report, 1)).toEqual([]);
+  });
+
+  it('in a page that no row has any more, and in the footer', async () => {
+    const dataDir = folderOf(...others);
+    const folder = await publish(dataDir, 'persons', others.map(publishedPerson));
+    const part = join(dataDir, folder, 'part-00001.parquet');
+    expect(placesOf(await scan(dataDir))).toEqual([]);
+    const whole = readFileSync(part);
+    const footer = whole.length - 8 - whole.readUInt32LE(whole.length - 8);
+    const orphan = zstdCompressSync(Buffer.from(String(canary.row['properties']).repeat(2)));
+    writeFileSync(part, Buffer.concat([whole.subarray(0, footer), orphan, whole.subarray(footer)]));
+    const report = await scan(dataDir);
+    expect(report.unreadable).toEqual([]);
+    expect(placesOf(report)).toContain(`raw utf-8 ${folder}/part-00001.parquet`);
+
+    writeFileSync(part, whole);
+    using duckDb = await openDuckDb({ folder: dataDir, memoryMaxMb: 100, threads: 1 });
+    await duckDb.connection.run(
+      `COPY (SELECT 1 AS n) TO ${sqlText(join(dataDir, 'f.parquet'))} (FORMAT parquet, KV_METADATA {note: 'canarybird extra text'})`,
+    );
+    expect(placesOf(await scan(dataDir))).toEqual(['raw utf-8 f.parquet']);
+  });
+
+  it('in the pages of a part that its manifest does not name, whose rows vouch for nothing', async () => {
+    const dataDir = folderOf(...others);
+    const folder = await publish(dataDir, 'persons', others.map(publishedPerson));
+    const stranger = [{ ...personRow('0190cccc-0000-7000-8000-000000000000'), name: canary.row['name'] }];
+    const elsewhere = freshFolder();
+    const other = await publish(elsewhere, 'persons', stranger as never);
+    write(
+      dataDir,
+      `${folder}/part-00009.parquet`,
+      readFileSync(join(elsewhere, other, 'part-00001.parquet')),
+    );
+    expect(placesOf(await scan(dataDir))).toEqual([`raw utf-8 ${folder}/part-00009.parquet`]);
+  });
+});
+
+describe('what rightly remains is no hit', () => {
+  it('text that others’ rows hold too, wherever it stands', async () => {
+    const namesake = personOf('namesake', 18);
+    namesake.row['name'] = canary.row['name'] as string;
+    const dataDir = folderOf(...others, namesake);
+    write(dataDir, 'reports/x.txt', String(canary.row['name']));
+    const report = await scan(dataDir);
+    expect(placesOf(report)).toEqual([]);
+    // Their rows gone, it is hers alone again.
+    inMirror(dataDir, (db) => db.exec(`DELETE FROM persons WHERE id = 18; VACUUM`));
+    expect(placesOf(await scan(dataDir))).toContain('raw utf-8 reports/x.txt');
+  });
+
+  it('an address that is part of another’s', async () => {
+    const ann = {
+      request: 'r',
+      identity: { ...nobody, distinct_id: ['ann@mail.example'], person_id: ['1'] },
+      values: [],
+    };
+    const joann = personOf('joann', 11);
+    joann.distinctIds[0] = 'joann@mail.example';
+    joann.row['distinct_ids'] = '["joann@mail.example"]';
+    expect(placesOf(await scan(folderOf(joann), { subjects: [ann] }))).toEqual([]);
+  });
+
+  it('uuids and recording ids in the feeds, but no distinct id', async () => {
+    const dataDir = folderOf(...others, canary);
+    inMirror(dataDir, (db) => {
+      removePeople(db, [canary]);
+      db.exec('VACUUM');
+      db.pragma('wal_checkpoint(TRUNCATE)');
+    });
+    expect(placesOf(await scan(dataDir))).toEqual([]);
+    const deletion = { dataset: 'persons', reason: 'erased', deleted_at: '2026-11-20T11:00:00.000Z' };
+    inMirror(dataDir, (db) => insert(db, 'deletions', { ...deletion, key: canary.distinctIds[0] ?? null }));
+    expect(placesOf(await scan(dataDir))).toEqual(['decoded mirror.db:deletions.key', 'raw utf-8 mirror.db']);
+  });
+
+  it('ids of requests', async () => {
+    const dataDir = folderOf(...others);
+    const id = String(canary.row['uuid']);
+    const request = {
+      id,
+      origin: 'manual',
+      basis: 'other',
+      delete_events: 1,
+      state: 'fenced',
+      due_at: 'x',
+      received_at: 'x',
+    };
+    inMirror(dataDir, (db) => insert(db, 'erasure_requests', request));
+    expect((await scan(dataDir)).subjects[0]?.places.filter(({ how }) => how === 'decoded')).toEqual([]);
+  });
+});
+
+describe('the fence', () => {
+  it('is held against every identifier, of requests that are sealed too', async () => {
+    const dataDir = folderOf(...others, canary);
+    const folder = await publish(dataDir, 'distinct_ids', [
+      { distinct_id: 'canarybird-device-17', person_uuid: String(canary.row['uuid']) },
+    ]);
+    const { identity } = subjectOf(canary);
+    inMirror(dataDir, (db) => {
+      const identifiers = Object.entries(identity).flatMap(([kind, values]) =>
+        values.map((value) => ({ kind: kind as keyof typeof identity, value })),
+      );
+      addFence(db, { id: 'r', epoch: 1, at: '2026-11-20' }, fenceEntries(db, identifiers));
+    });
+    const { fenced } = await scan(dataDir, { subjects: [] });
+    expect(fenced.map(({ place, kind }) => `${kind} ${place}`).toSorted()).toEqual([
+      'distinct_id mirror.db:distinct_id_owners.distinct_id',
+      'distinct_id mirror.db:persons.distinct_ids',
+      'distinct_id mirror.db:recordings.distinct_id',
+      'distinct_id mirror.db:recordings.person',
+      `distinct_id ${folder}/manifest.json`,
+      `distinct_id ${folder}/part-00001.parquet:distinct_id`,
+      'person_id mirror.db:persons.id',
+      'person_id mirror.db:recordings.person',
+      'person_uuid mirror.db:persons.uuid',
+      'person_uuid mirror.db:recordings.person',
+      'person_uuid mirror.db:recordings.person_uuid',
+      `person_uuid ${folder}/part-00001.parquet:person_uuid`,
+      'recording_id mirror.db:recordings.id',
+    ]);
+    expect((await scan(dataDir, { subjects: [], fence: false })).fenced).toEqual([]);
+    inMirror(dataDir, (db) => removePeople(db, [canary]));
+    const after = await scan(dataDir, { subjects: [] });
+    expect(after.fenced.filter(({ place }) => place.startsWith('mirror.db'))).toEqual([]);
+  });
+});
+
+describe('what cannot be read is reported, and the rest is searched', () => {
+  it('files that are not what their names say', async () => {
+    const dataDir = folderOf(...others);
+    write(dataDir, 'a.json', `{"note": "canarybird extra text"`);
+    write(dataDir, 'b.jsonl', `{"a":1}\n{"a":`);
+    write(dataDir, 'c.parquet', 'PAR1 canarybird extra text PAR1');
+    symlinkSync(join(dataDir, 'nowhere'), join(dataDir, 'broken'));
+    const server = createServer().listen(join(dataDir, 'socket'));
+    onTestFinished(() => void server.close());
+    await new Promise((resolve) => server.once('listening', resolve));
+    const report = await scan(dataDir);
+    expect(report.unreadable.map(({ place, reason }) => `${place}: ${reason}`).toSorted()).toEqual([
+      'a.json: the file is not JSON',
+      'b.jsonl: the file is not JSON',
+      'broken: ENOENT',
+      'c.parquet: cannot read a Parquet file: Invalid Input Error',
+      'socket: not a file',
+    ]);
+    expect(placesOf(report)).toEqual(['raw utf-8 a.json', 'raw utf-8 c.parquet']);
+  });
+
+  it('a mirror that is none', async () => {
+    const dataDir = freshFolder();
+    write(dataDir, 'mirror.db', 'canarybird extra text');
+    const report = await scan(dataDir);
+    expect(report.unreadable).toEqual([{ place: 'mirror.db', reason: 'SQLITE_NOTADB' }]);
+    expect(placesOf(report)).toEqual(['raw utf-8 mirror.db']);
+  });
+
+  it('a mirror that is damaged', async () => {
+    const dataDir = folderOf(...others);
+    const path = join(dataDir, 'mirror.db');
+    const bytes = readFileSync(path);
+    bytes.fill(0xff, 4096 * 20);
+    writeFileSync(path, bytes);
+    expect((await scan(dataDir)).unreadable).toContainEqual({ place: 'mirror.db', reason: 'SQLITE_CORRUPT' });
+  });
+
+  it('a folder without a mirror, and no folder', async () => {
+    expect((await scan(freshFolder())).unreadable.map(({ place }) => place)).toEqual(['mirror.db']);
+    const { unreadable } = await scan(join(freshFolder(), 'none'));
+    expect(unreadable.map(({ place }) => place)).toEqual(['mirror.db', '.']);
+  });
+});
+
+describe('the control', () => {
+  it('finds everybody in the mirror’s bytes, and then ends', async () => {
+    const second = personOf('secondbird', 18);
+    const dataDir = folderOf(...others, canary, second);
+    write(dataDir, 'reports/x.txt', 'canarybird extra text');
+    const report = await scan(dataDir, { phase: 'control', subjects: [canary, second].map(subjectOf) });
+    expect(report.subjects.every(({ hits }) => hits > 0)).toBe(true);
+    expect(placesOf(report, 1)).toContain('raw utf-8 mirror.db');
+    expect(report.files).toBe(1);
+  });
+
+  it('goes on to the files for somebody who is in them only', async () => {
+    const dataDir = folderOf(...others);
+    const folder = await publish(dataDir, 'persons', [publishedPerson(canary)]);
+    const report = await scan(dataDir, { phase: 'control' });
+    expect(placesOf(report)).toContain(`decoded ${folder}/part-00001.parquet:person_uuid`);
+  });
+
+  it('finds nobody who is not there', async () => {
+    const report = await scan(folderOf(...others), { phase: 'control' });
+    expect(report.subjects[0]).toMatchObject({ hits: 0, places: [] });
+  });
+});

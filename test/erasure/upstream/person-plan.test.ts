@@ -1,0 +1,87 @@
+import { expect, it } from 'vitest';
+import type { LivingPerson } from '../../../src/erasure/upstream/look-up-person.ts';
+import { planPerson } from '../../../src/erasure/upstream/person-plan.ts';
+
+const limits = { attemptsMax: 3, confirmations: 2 };
+const known = { createdAt: '2025-01-01T00:00:00Z', persons: 1 };
+const soon = '2025-06-04T12:05:00.000Z';
+
+function look(...persons: LivingPerson[]) {
+  return {
+    living: new Map(persons.map((person) => [person.uuid, person])),
+    leadsElsewhere: false,
+    isTold: true,
+  };
+}
+const ann: LivingPerson = { uuid: 'a', ref: '1', createdAt: '2025-01-01T00:00:00.000000Z' };
+const bob: LivingPerson = { uuid: 'b', ref: '2', createdAt: '2024-01-01T00:00:00Z' };
+const again: LivingPerson = { uuid: 'a', ref: '9', createdAt: '2025-01-01T00:00:00.000001Z' };
+
+const fresh = { status: 'pending', attempts: 0, confirmations: 0, notBefore: null } as const;
+const intended = { ...fresh, status: 'intended', attempts: 1 } as const;
+const accepted = { ...fresh, status: 'waiting', attempts: 1 } as const;
+const shown = { do: 'call', reason: 'outcome_unknown' };
+
+it.each([
+  [
+    'deletes who is there, in the order of uuids',
+    fresh,
+    look(bob, ann),
+    { do: 'delete', living: [ann, bob] },
+  ],
+  [
+    'deletes even who is newer than known, the first time',
+    fresh,
+    look(again),
+    { do: 'delete', living: [again] },
+  ],
+  ['settles who was never there', fresh, look(), { do: 'settle', result: 'already_absent' }],
+  ['confirms who is gone after an intent', intended, look(), { do: 'confirm' }],
+  [
+    'settles who is gone often enough',
+    { ...accepted, confirmations: 1 },
+    look(),
+    { do: 'settle', result: 'deleted' },
+  ],
+  ['sends an unknown outcome again', intended, look(ann), { do: 'delete', living: [ann] }],
+  ['lets a deletion that was taken have its time', accepted, look(ann), { do: 'wait' }],
+  ['but not for ever', { ...accepted, notBefore: soon }, look(ann), { do: 'delete', living: [ann] }],
+  ['gives up after so many', { ...intended, attempts: 3 }, look(ann), shown],
+  ['sees who was created again', accepted, look(again), { do: 'call', reason: 'recreated' }],
+  [
+    'sees it from attention, too',
+    { ...intended, status: 'attention' as const },
+    look(again),
+    { do: 'call', reason: 'recreated' },
+  ],
+  ['stops at somebody else', fresh, { ...look(ann), leadsElsewhere: true }, shown],
+  ['takes nobody for absent by lists alone', fresh, { ...look(), isTold: false }, shown],
+  ['nor for deleted', intended, { ...look(), isTold: false }, shown],
+  ['but after the deletion was taken', accepted, { ...look(), isTold: false }, { do: 'confirm' }],
+  [
+    'deletes who is there by lists alone',
+    fresh,
+    { ...look(ann), isTold: false },
+    { do: 'delete', living: [ann] },
+  ],
+] as const)('%s', (_what, target, seen, step) => {
+  expect(planPerson(target, seen, known, limits)).toEqual(step);
+});
+
+it('confirms once where once is enough', () => {
+  expect(planPerson(accepted, look(), known, { ...limits, confirmations: 1 })).toEqual({
+    do: 'settle',
+    result: 'deleted',
+  });
+});
+
+it('sends as often for each person that the subject may be', () => {
+  const target = { ...intended, attempts: 5 };
+  expect(planPerson(target, look(ann), { ...known, persons: 2 }, limits).do).toBe('delete');
+  expect(planPerson({ ...target, attempts: 6 }, look(ann), { ...known, persons: 2 }, limits)).toEqual(shown);
+});
+
+it('takes nobody for created again where no time is known', () => {
+  expect(planPerson(intended, look(again), { createdAt: null, persons: 1 }, limits).do).toBe('delete');
+  expect(planPerson(intended, look({ ...ann, createdAt: null }), known, limits).do).toBe('delete');
+});

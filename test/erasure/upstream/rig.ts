@@ -1,0 +1,247 @@
+import { randomUUID } from 'node:crypto';
+import { onTestFinished } from 'vitest';
+import { createBudget } from '../../../src/client/budget.ts';
+import { createService, type Service } from '../../../src/client/service.ts';
+import {
+  openTransport,
+  type Transport,
+  type TransportRequest,
+  type TransportResponse,
+} from '../../../src/client/transport.ts';
+import type { Clock } from '../../../src/core/clock.ts';
+import { advanceUpstream, type UpstreamReport } from '../../../src/erasure/upstream/advance-upstream.ts';
+import type { UpstreamSubject } from '../../../src/erasure/upstream/lane.ts';
+import { recordOrder } from '../../../src/ledger/record-order.ts';
+import { fixedTargets, LedgerRecord } from '../../../src/ledger/record.ts';
+import { insertRequest } from '../../../src/mirror/erasure-requests.ts';
+import { addTarget, listTargets, type ErasureTarget } from '../../../src/mirror/erasure-targets.ts';
+import { startSandbox, type Sandbox, type SandboxOptions } from '../../../src/sandbox/sandbox.ts';
+import type { LivingPerson } from '../../../src/sandbox/store/truth.ts';
+import { openTestMirror } from '../../mirror/open-test-mirror.ts';
+
+/** What stands between the program and the service: may answer instead, fail before sending, or after. */
+export type Interceptor = (
+  request: TransportRequest,
+  send: () => Promise<TransportResponse>,
+) => Promise<TransportResponse>;
+
+/** Thrown where a process is killed: nothing of the program knows it. */
+export class Killed extends Error {}
+
+/** A Wednesday. */
+const start = '2025-06-04T12:00:00.000Z';
+/** The first Sunday after it, 05:00 UTC, and a day. */
+export const expectedBy = '2025-06-09T05:00:00.000Z';
+
+const limits = {
+  connectTimeoutMs: 5000,
+  headersTimeoutMs: 300,
+  bodyTimeoutMs: 5000,
+  totalTimeoutMs: 5000,
+  bodyBytesMax: 10_000_000,
+};
+const retry = {
+  attemptsMax: 3,
+  totalMs: 600_000,
+  delayBaseMs: 10,
+  delayMaxMs: 1000,
+  retryAfterMaxMs: 60_000,
+};
+
+type Fields = { deleteEvents?: boolean; memberships?: UpstreamSubject['memberships'] };
+
+/** The upstream lane beside a sandbox, with a mirror of its own and a ledger in memory; all on one clock. */
+export async function rig(options: Partial<SandboxOptions> & { key?: 'readOnly' | 'unknown' } = {}) {
+  let nowMs = Date.parse(start);
+  const clock: Clock = {
+    now: () => nowMs,
+    sleep: (ms) => {
+      nowMs += ms;
+      return Promise.resolve();
+    },
+  };
+  const sandbox: Sandbox = await startSandbox({
+    persons: 60,
+    recordings: 30,
+    seed: 7,
+    port: 0,
+    clock,
+    ...options,
+  });
+  onTestFinished(() => sandbox.close());
+  const { db } = openTestMirror();
+  const ledger = ledgerInMemory();
+  const asked: string[] = [];
+  const bodies: unknown[] = [];
+  const hooks: { intercept: Interceptor } = { intercept: (_request, send) => send() };
+  const keys = { readOnly: sandbox.readOnlyKey, unknown: 'phx_unknown', all: sandbox.apiKey };
+
+  const newService = (): Service => {
+    const inner = openTransport(sandbox.url, keys[options.key ?? 'all'], 4, limits);
+    onTestFinished(() => inner.close());
+    const transport: Transport = {
+      close: () => inner.close(),
+      send: (request) => {
+        asked.push(`${request.method} ${request.path.replace(/^\/api\/environments\/1/, '')}`);
+        if (request.body !== undefined) bodies.push(JSON.parse(request.body));
+        return hooks.intercept(request, () => inner.send(request));
+      },
+    };
+    return createService({
+      transport,
+      budget: createBudget({ concurrency: 4, windows: [], recordings: { windows: [] } }, clock),
+      clock,
+      random: () => 0.5,
+      retryLimits: retry,
+      jsonDepthMax: 200,
+      projectPath: `/api/environments/${sandbox.projectId}`,
+    });
+  };
+  let service = newService();
+  const people = (): LivingPerson[] => [...sandbox.living()].toSorted((a, b) => a.id - b.id);
+  const settings = {
+    budget: { windows: [], concurrency: 4, recordings: { windows: [] } },
+    deletions: { maxShare: 1, maxCount: 1000, confirmations: 2, confirmAfterSeconds: 300 },
+    retry,
+  };
+
+  return {
+    sandbox,
+    ledger,
+    asked,
+    bodies,
+    settings,
+    clock,
+    intercept: (interceptor: Interceptor): void => {
+      hooks.intercept = interceptor;
+    },
+    /** The service answers as it is again. */
+    heal: (): void => {
+      hooks.intercept = (_request, send) => send();
+    },
+    /** A process that knows nothing of the one before. */
+    restart: (): void => {
+      service = newService();
+    },
+    /** A request for the people given, with its targets. */
+    request: (people: readonly LivingPerson[], { deleteEvents = true, memberships = [] }: Fields = {}) => {
+      const id = randomUUID();
+      const at = start;
+      ledger.fence(id);
+      db.transaction(() => {
+        insertRequest(db, {
+          id,
+          generation: 1,
+          origin: 'manual',
+          basis: 'objection',
+          authorisedBy: null,
+          deleteEvents,
+          receivedAt: at,
+          dueAt: at,
+          box: Buffer.of(),
+        });
+        for (const target of fixedTargets)
+          if (target.startsWith('upstream.')) addTarget(db, id, target, null, at);
+      })();
+      const distinctIds = people.flatMap(({ distinct_ids: ids }) => ids);
+      return {
+        id,
+        generation: 1,
+        identity: {
+          person_uuid: people.map(({ uuid }) => uuid),
+          person_id: options.profile === 'live' ? [] : people.map((person) => String(person.id)),
+          distinct_id: distinctIds,
+          recording_id: [] as string[],
+        },
+        createdAt:
+          people
+            .map(({ created_at: createdAt }) => createdAt)
+            .toSorted()
+            .at(-1) ?? null,
+        deleteEvents,
+        memberships,
+      } satisfies UpstreamSubject;
+    },
+    advance: (subjects: readonly UpstreamSubject[], signal?: AbortSignal): Promise<UpstreamReport> =>
+      advanceUpstream(
+        { db, ledger, clock, service, settings, signal: signal ?? new AbortController().signal },
+        subjects,
+      ),
+    /** Moves the time of both, and lets the service's batch run. */
+    moveTo: (iso: string): void => {
+      nowMs = Date.parse(iso);
+      sandbox.clock.moveTo(sandbox.clock.now());
+    },
+    pass: (seconds: number): void => {
+      nowMs += seconds * 1000;
+    },
+    target: (subject: UpstreamSubject, name: string): ErasureTarget => {
+      const found = listTargets(db, subject.id).find(({ target }) => target === `upstream.${name}`);
+      if (!found) throw new Error(`no target ${name}`);
+      return found;
+    },
+    /** Person number `index` of those who live. */
+    person: (index: number): LivingPerson => {
+      const found = people()[index];
+      if (!found) throw new Error('so many persons do not live');
+      return found;
+    },
+    people,
+    /** Calls that change something, as they were sent. */
+    changes: (): string[] => asked.filter((line) => !line.startsWith('GET') && !line.includes('bulk_delete')),
+  };
+}
+
+/** A rig's ledger: every record is checked, its order too, and one may be refused as by a full disk. */
+function ledgerInMemory() {
+  const records: LedgerRecord[] = [];
+  const order = recordOrder();
+  let epoch = 0;
+  const take = (record: LedgerRecord): void => {
+    const finding = order.take(record);
+    if (finding !== undefined) throw new Error(`${record.type} in the ledger: ${finding}`);
+  };
+  let refuses: (record: LedgerRecord) => boolean = () => false;
+  return {
+    append: (added: readonly LedgerRecord[]): void => {
+      if (added.some((record) => refuses(record))) throw new Killed('the ledger cannot be written');
+      for (const record of added) take(LedgerRecord.parse(record));
+      records.push(...added);
+    },
+    /** What comes before the first of a request's records here. */
+    fence: (request: string): void => {
+      const hex = '0'.repeat(64);
+      const about = { request, generation: 1 };
+      const subject = { subject: hex, authorisation: hex, delete_events: true, due_at: start } as const;
+      take({ type: 'received', ...about, origin: 'manual', basis: 'objection', ...subject });
+      take({
+        type: 'scoped',
+        ...about,
+        persons: 1,
+        distinct_ids: 1,
+        recordings: 0,
+        quarantined: 0,
+        files: 0,
+      });
+      epoch += 1;
+      take({ type: 'fencing', ...about, epoch, fence: [{ kind: 'person_uuid', mac: hex }] });
+      take({ type: 'fenced', ...about, epoch });
+    },
+    refuse: (which: (record: LedgerRecord) => boolean): void => {
+      refuses = which;
+    },
+    /** What was written of a target, in short: `intent`, `result deleted`, `attention outcome_unknown`. */
+    of: (target: string): string[] =>
+      records.flatMap((record) => {
+        if (!('target' in record) || record.target !== `upstream.${target}`) return [];
+        if (record.type === 'result') return [`result ${record.result}`];
+        return [record.type === 'attention' ? `attention ${record.reason}` : record.type];
+      }),
+    records,
+  };
+}
+
+/** An answer of the service that no sandbox gives. */
+export function answer(status: number, text = '', contentType = 'application/json'): TransportResponse {
+  return { status, contentType, retryAfter: undefined, date: undefined, text };
+}

@@ -1,0 +1,168 @@
+import { describe, expect, it } from 'vitest';
+import { AppError } from '../../../src/core/errors.ts';
+import { probeCapabilities } from '../../../src/erasure/upstream/capabilities.ts';
+import type { Service } from '../../../src/client/service.ts';
+import { answer, Killed, rig } from './rig.ts';
+
+type Rig = Awaited<ReturnType<typeof rig>>;
+
+function everybody(here: Rig, count: number, deleteEvents = true) {
+  return here
+    .people()
+    .slice(0, count)
+    .map((person) => here.request([person], { deleteEvents }));
+}
+const bulkCalls = (here: Rig): string[] => here.asked.filter((line) => line === 'POST /persons/bulk_delete/');
+/** Those of the probe hold nobody. */
+const bulkBodies = (here: Rig) =>
+  (here.bodies as { ids: string[]; delete_events?: boolean }[]).filter(({ ids }) => ids.length > 0);
+
+describe('many persons', () => {
+  it('are deleted by one call, those that it failed for by one of their own, and all are confirmed', async () => {
+    const here = await rig({ profile: 'live' });
+    const subjects = everybody(here, 60);
+    const failing = subjects.filter(({ identity }) => identity.person_uuid[0]?.endsWith('0'));
+    expect(failing.length).toBeGreaterThan(0);
+    const report = await here.advance(subjects);
+    expect(bulkBodies(here)).toMatchObject([{ delete_events: true }]);
+    expect(bulkBodies(here)[0]?.ids).toHaveLength(60);
+    expect(here.changes()).toHaveLength(failing.length);
+    expect(report.awaiting).toHaveLength(60);
+    here.pass(300);
+    await here.advance(subjects);
+    for (const subject of subjects) expect(here.target(subject, 'person').result).toBe('deleted');
+    expect(here.sandbox.store.events.deletions()).toHaveLength(60);
+    expect(here.ledger.records.filter(({ type }) => type === 'intent')).toHaveLength(1 + failing.length);
+    // The probe was made once.
+    expect(bulkCalls(here)).toHaveLength(2);
+  });
+
+  it('are deleted one by one where there is no such call, found out without any effect', async () => {
+    const here = await rig();
+    await here.advance(everybody(here, 10));
+    expect(here.changes()).toHaveLength(10);
+    expect(bulkCalls(here)).toHaveLength(1);
+    expect(bulkBodies(here)).toEqual([]);
+  });
+
+  it('keep their events where that is asked, in a call of their own', async () => {
+    const here = await rig({ profile: 'live' });
+    const subjects = [...everybody(here, 5), ...everybody(here, 10, false).slice(5)];
+    await here.advance(subjects);
+    expect(bulkBodies(here).map((body) => [body.ids.length, body.delete_events])).toEqual([
+      [5, true],
+      [5, undefined],
+    ]);
+    expect(here.sandbox.store.events.deletions()).toHaveLength(5);
+  });
+
+  it('one alone is deleted by the call for one', async () => {
+    const here = await rig({ profile: 'live' });
+    await here.advance(everybody(here, 1));
+    expect(bulkCalls(here)).toEqual([]);
+    expect(here.changes()).toHaveLength(1);
+  });
+
+  it.each(['killed', 'lost', 'miscounted'] as const)(
+    'an answer that is %s leaves it to their queue',
+    async (how) => {
+      const here = await rig({ profile: 'live' });
+      const subjects = everybody(here, 12);
+      here.intercept(async (request, send) => {
+        if (!request.path.includes('bulk_delete') || request.body === '{"ids":[]}') return send();
+        const response = await send();
+        if (how === 'killed') throw new Killed();
+        if (how === 'lost') throw new AppError('no answer', { code: 'unreachable', retryable: true });
+        return { ...response, text: '{"persons_deleted":3,"deletion_errors":[]}' };
+      });
+      if (how === 'killed') {
+        await expect(here.advance(subjects)).rejects.toThrow(Killed);
+        here.heal();
+        here.restart();
+      }
+      const report = await here.advance(subjects);
+      expect(report.awaiting).toHaveLength(12);
+      here.pass(300);
+      await here.advance(subjects);
+      for (const subject of subjects) expect(here.target(subject, 'person').result).toBe('deleted');
+      expect(here.sandbox.store.events.deletions()).toHaveLength(12);
+      expect(here.ledger.records.filter(({ type }) => type === 'attention')).toEqual([]);
+    },
+  );
+
+  it('too many requests count for nothing, and the call is made again for all', async () => {
+    const here = await rig({ profile: 'live' });
+    const subjects = everybody(here, 8);
+    let calls = 0;
+    here.intercept((request, send) => {
+      const isDeleting = request.path.includes('bulk_delete') && request.body !== '{"ids":[]}';
+      return isDeleting && (calls += 1) === 1 ? Promise.resolve(answer(429)) : send();
+    });
+    await here.advance(subjects);
+    expect(bulkBodies(here)).toHaveLength(2);
+    for (const subject of subjects) expect(here.target(subject, 'person').attempts).toBe(1);
+  });
+
+  it('go beyond a thousand in several calls', async () => {
+    const here = await rig({ profile: 'live', persons: 1003, recordings: 0 });
+    const subjects = everybody(here, 1003);
+    here.intercept((request, send) => {
+      // What follows is not of this test.
+      const isDone = request.method === 'GET' && bulkBodies(here).length === 2;
+      return isDone ? Promise.reject(new Killed()) : send();
+    });
+    await expect(here.advance(subjects)).rejects.toThrow(Killed);
+    expect(bulkBodies(here).map(({ ids }) => ids.length)).toEqual([1000, 3]);
+    const taken = subjects.filter((subject) => here.target(subject, 'person').status === 'waiting');
+    expect(taken.length).toBeGreaterThan(900);
+  });
+});
+
+describe('what a service can do', () => {
+  const serviceThat = (answers: {
+    status?: number;
+    bulk?: number;
+  }): { service: Service; calls: string[] } => {
+    const calls: string[] = [];
+    const call = (name: string): Promise<{ status: number; body: undefined; date: undefined }> => {
+      calls.push(name);
+      const status = (name === 'persons.bulk_delete' ? answers.bulk : answers.status) ?? 200;
+      if (status < 300) return Promise.resolve({ status, body: undefined, date: undefined });
+      return Promise.reject(new AppError('refused', { code: 'rejected', status }));
+    };
+    return { service: { call, requestCount: () => calls.length }, calls };
+  };
+  const signal = new AbortController().signal;
+
+  it.each([
+    [
+      { status: 200, bulk: 400 },
+      { deletionStatus: true, bulkDelete: true },
+    ],
+    [
+      { status: 400, bulk: 405 },
+      { deletionStatus: false, bulkDelete: false },
+    ],
+    [
+      { status: 404, bulk: 404 },
+      { deletionStatus: false, bulkDelete: false },
+    ],
+    [
+      { status: 405, bulk: 400 },
+      { deletionStatus: false, bulkDelete: true },
+    ],
+  ])('%o', async (answers, capabilities) => {
+    const { service, calls } = serviceThat(answers);
+    expect(await probeCapabilities(service, signal)).toEqual(capabilities);
+    expect(await probeCapabilities(service, signal)).toEqual(capabilities);
+    expect(calls).toEqual(['persons.deletion_status', 'persons.bulk_delete']);
+  });
+
+  it.each([401, 403, 429, 500, 503])('is not told by a %i, and asked for again', async (status) => {
+    const { service, calls } = serviceThat({ status: 200, bulk: status });
+    await expect(probeCapabilities(service, signal)).rejects.toMatchObject({ status });
+    const asked = calls.length;
+    await expect(probeCapabilities(service, signal)).rejects.toMatchObject({ status });
+    expect(calls).toHaveLength(2 * asked);
+  });
+});

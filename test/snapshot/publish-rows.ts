@@ -1,0 +1,38 @@
+import { exportDataset } from '../../src/export/export-dataset.ts';
+import type { Dataset, Row } from '../../src/snapshot/columns.ts';
+import { snapshotFolder } from '../../src/snapshot/layout.ts';
+import { type Manifest, readManifest } from '../../src/snapshot/manifest.ts';
+import type { Compression } from '../../src/snapshot/parquet-options.ts';
+import { exportRequest } from '../export/export-fixture.ts';
+import { type ReadRow, readWithHyparquet } from './parquet-readers.ts';
+
+/** How rows are published, where it matters. */
+type PublishOptions = { partRows?: number; promote?: readonly string[]; compression?: Compression };
+
+/** Publishes a snapshot of a dataset and keeps all before it; returns its id. */
+export async function publishRows(
+  dataDir: string,
+  dataset: Dataset,
+  rows: readonly Row[],
+  { partRows = 4, promote = [], compression = 'zstd' }: PublishOptions = {},
+): Promise<string> {
+  const settings = { partRows, keep: 100, promote, mask: [], compression };
+  const { snapshotId } = await exportDataset(exportRequest(dataDir, { dataset, rows, settings }));
+  return snapshotId;
+}
+
+/** The rows of a snapshot, part after part, as an independent reader finds them. Throws where its manifest miscounts. */
+export async function rowsOfSnapshot(
+  dataDir: string,
+  dataset: Dataset,
+  snapshotId: string,
+): Promise<{ manifest: Manifest; parts: ReadRow[][] }> {
+  const manifest = readManifest(dataDir, dataset, snapshotId);
+  const folder = snapshotFolder(dataDir, dataset, snapshotId);
+  const parts = await Promise.all(manifest.files.map(({ name }) => readWithHyparquet(`${folder}/${name}`)));
+  const counts = parts.map((rows) => rows.length);
+  const counted = manifest.files.map(({ rows }) => rows);
+  if (String(counts) !== String(counted) || manifest.rows !== parts.flat().length)
+    throw new Error('a manifest that counts other rows than its parts have');
+  return { manifest, parts };
+}

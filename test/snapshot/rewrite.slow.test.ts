@@ -1,0 +1,24 @@
+import { expect, test } from 'vitest';
+import { nobody } from '../../src/contract/identity.ts';
+import { rewriteSnapshot } from '../../src/snapshot/rewrite.ts';
+import { publishRows } from './publish-rows.ts';
+import { personRow } from './rows.ts';
+import { temporaryFolder } from './temporary-folder.ts';
+
+// DuckDB may use 512 MiB here and no disk: what has to be held at once would fail.
+test('700 MB of rows of a megabyte each are rewritten as a stream', async () => {
+  const dataDir = temporaryFolder();
+  const rows = Array.from({ length: 600 }, (_, index) =>
+    personRow(String(index + 1000), { id: index, properties: `"${String(index).repeat(400_000)}"` }),
+  );
+  const snapshotId = await publishRows(dataDir, 'persons', rows, { partRows: 1000 });
+  const rewritten = await rewriteSnapshot(
+    dataDir,
+    'persons',
+    snapshotId,
+    ['part-00001.parquet'],
+    { ...nobody, person_id: ['17'], distinct_id: ['ann'] },
+    { epoch: 4, signal: new AbortController().signal },
+  );
+  expect(rewritten).toMatchObject([{ rowsRemoved: 1, listsTrimmed: 599 }]);
+}, 60_000);

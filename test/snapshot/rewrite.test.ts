@@ -1,0 +1,297 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { asyncBufferFromFile, parquetMetadataAsync } from 'hyparquet';
+import { expect, test } from 'vitest';
+import { type Identity, nobody } from '../../src/contract/identity.ts';
+import { sha256File } from '../../src/core/digest.ts';
+import { type Row, datasets } from '../../src/snapshot/columns.ts';
+import { snapshotFolder } from '../../src/snapshot/layout.ts';
+import { readCurrent, readManifest } from '../../src/snapshot/manifest.ts';
+import { expireDeletions, rewriteSnapshot } from '../../src/snapshot/rewrite.ts';
+import { verifySnapshots } from '../../src/snapshot/verify.ts';
+import { listAll } from '../export/export-fixture.ts';
+import { expectedRows, readWithHyparquet, readWithParquetjs } from './parquet-readers.ts';
+import { publishRows, rowsOfSnapshot } from './publish-rows.ts';
+import { personRow, recordingRow } from './rows.ts';
+import { temporaryFolder } from './temporary-folder.ts';
+
+const { signal } = new AbortController();
+const options = { epoch: 4, signal };
+const first = '20261120T125500.123Z';
+const second = '20261120T125500.124Z';
+const part = 'part-00001.parquet';
+
+const keysOf = (rows: readonly Record<string, unknown>[]): unknown[] =>
+  rows.map(({ person_uuid: key }) => key);
+
+test('the named parts are replaced in their places, under names that were never used', async () => {
+  const dataDir = temporaryFolder();
+  await publishRows(
+    dataDir,
+    'persons',
+    ['a', 'b', 'c', 'd', 'e'].map((key) => personRow(key)),
+    { partRows: 2 },
+  );
+  const before = readManifest(dataDir, 'persons', first);
+  const current = readCurrent(dataDir);
+  const subject = { ...nobody, person_uuid: ['a', 'd'] };
+  const rewritten = await rewriteSnapshot(
+    dataDir,
+    'persons',
+    first,
+    [part, 'part-00002.parquet', 'part-00077.parquet'],
+    subject,
+    options,
+  );
+  expect(rewritten).toEqual([
+    { name: part, newName: 'part-00004.parquet', rowsBefore: 2, rowsRemoved: 1, listsTrimmed: 0 },
+    {
+      name: 'part-00002.parquet',
+      newName: 'part-00005.parquet',
+      rowsBefore: 2,
+      rowsRemoved: 1,
+      listsTrimmed: 0,
+    },
+  ]);
+  const { manifest, parts } = await rowsOfSnapshot(dataDir, 'persons', first);
+  expect(parts.map(keysOf)).toEqual([['b'], ['c'], ['e']]);
+  expect(manifest).toMatchObject({
+    ...before,
+    erasure_epoch: 4,
+    rows: 3,
+    files: expect.anything() as object,
+  });
+  expect(
+    manifest.files.map(({ name, min_key: least, max_key: greatest }) => [name, least, greatest]),
+  ).toEqual([
+    ['part-00004.parquet', 'b', 'b'],
+    ['part-00005.parquet', 'c', 'c'],
+    ['part-00003.parquet', 'e', 'e'],
+  ]);
+  expect(readCurrent(dataDir)).toEqual(current);
+  expect(listAll(snapshotFolder(dataDir, 'persons', first))).toEqual([
+    'manifest.json',
+    'part-00003.parquet',
+    'part-00004.parquet',
+    'part-00005.parquet',
+  ]);
+  expect(listAll(join(dataDir, 'tmp'))).toEqual([]);
+  expect((await verifySnapshots(dataDir)).problems).toEqual([]);
+  expect(await rewriteSnapshot(dataDir, 'persons', first, [part], subject, options)).toEqual([]);
+  expect(await rewriteSnapshot(dataDir, 'persons', second, [part], subject, options)).toEqual([]);
+});
+
+test('a part that becomes empty stays, with its schema, and can be rewritten again', async () => {
+  const dataDir = temporaryFolder();
+  await publishRows(dataDir, 'persons', [personRow('a')], { promote: ['plan'] });
+  const schemaOf = async (name: string): Promise<unknown> => {
+    const file = await asyncBufferFromFile(join(snapshotFolder(dataDir, 'persons', first), name));
+    return (await parquetMetadataAsync(file)).schema.map((element) => ({ ...element, num_rows: undefined }));
+  };
+  const schema = await schemaOf(part);
+  const rewrite = (name: string) =>
+    rewriteSnapshot(dataDir, 'persons', first, [name], { ...nobody, person_id: ['7'] }, options);
+  expect(await rewrite(part)).toMatchObject([{ rowsBefore: 1, rowsRemoved: 1 }]);
+  expect(await schemaOf('part-00002.parquet')).toEqual(schema);
+  expect(readManifest(dataDir, 'persons', first)).toMatchObject({
+    rows: 0,
+    files: [{ name: 'part-00002.parquet', rows: 0, min_key: null, max_key: null }],
+  });
+  expect(await rewrite('part-00002.parquet')).toMatchObject([{ rowsBefore: 0, rowsRemoved: 0 }]);
+  expect((await verifySnapshots(dataDir)).problems).toEqual([]);
+});
+
+test('each generation is rewritten on its own', async () => {
+  const dataDir = temporaryFolder();
+  const [ann, bob] = [personRow('a', { id: 1 }), personRow('b', { id: 2 })];
+  await publishRows(dataDir, 'persons', [ann, bob]);
+  await publishRows(dataDir, 'persons', [ann, bob]);
+  const subject = { ...nobody, person_id: ['1'] };
+  await rewriteSnapshot(dataDir, 'persons', first, [part], subject, options);
+  expect(keysOf((await rowsOfSnapshot(dataDir, 'persons', first)).parts.flat())).toEqual(['b']);
+  expect(keysOf((await rowsOfSnapshot(dataDir, 'persons', second)).parts.flat())).toEqual(['a', 'b']);
+  await rewriteSnapshot(dataDir, 'persons', second, [part], subject, options);
+  expect(keysOf((await rowsOfSnapshot(dataDir, 'persons', second)).parts.flat())).toEqual(['b']);
+});
+
+// Within a batch, a join hands out the rows that match before the others.
+test('over many row groups, order and every other value stay, wherever lists are trimmed', async () => {
+  const dataDir = temporaryFolder();
+  const rows = Array.from({ length: 50_000 }, (_, index) =>
+    personRow(`p${String(index).padStart(6, '0')}`, {
+      id: BigInt(index),
+      distinct_ids: JSON.stringify([`d${index}`, ...(index % 7 === 3 ? ['shared'] : [])]),
+      created_at: `2024-05-01T02:03:04.${String(index).padStart(6, '0')}Z`,
+    }),
+  );
+  await publishRows(dataDir, 'persons', rows, { partRows: 60_000 });
+  const gone = rows.filter((_, index) => index % 5 === 4).map(({ id }) => String(id));
+  const subject = { ...nobody, person_id: gone, distinct_id: ['shared'] };
+  const [rewritten] = await rewriteSnapshot(dataDir, 'persons', first, [part], subject, options);
+  const left = rows
+    .filter((_, index) => index % 5 !== 4)
+    .map((row) => ({ ...row, distinct_ids: String(row['distinct_ids']).replace(',"shared"', '') }));
+  const { parts } = await rowsOfSnapshot(dataDir, 'persons', first);
+  expect(parts.flat()).toEqual(expectedRows(datasets.persons, left));
+  expect(rewritten).toMatchObject({ rowsRemoved: 10_000, listsTrimmed: 5715 });
+});
+
+const canary: Row = {
+  id: 990_000_000_001n,
+  name: 'Zzyzx Canary',
+  distinct_ids: '["canary-distinct","zz@canary.example"]',
+  properties: '{"email":"zz@canary.example","plan":"canary plan"}',
+  extra: '{"note":"canary extra"}',
+};
+const traces = [
+  ...JSON.stringify(Object.values({ ...canary, id: null })).matchAll(/[\w@.]*canary[\w@.]*/gi),
+].map(([trace]) => trace);
+
+// parquetjs-lite fails at times that repeat.
+const timeOf = (index: number): string => `2024-05-01T02:03:04.${String(index).padStart(6, '0')}Z`;
+
+// A last key is what the footer's bounds keep; a repeated value is what a dictionary page keeps.
+test.for([
+  ['the first key', '\u0000canary'],
+  ['a key in the middle', 'p0050 canary'],
+  ['the last key', 'zz canary'],
+] as const)(
+  'no byte of a person with %s is left, in pages, dictionaries, bounds and manifest',
+  async ([, key]) => {
+    const dataDir = temporaryFolder();
+    const others = Array.from({ length: 200 }, (_, index) =>
+      personRow(`p${String(index).padStart(4, '0')}`, {
+        created_at: `2024-05-01T02:03:${(index % 50) + 10}.123456Z`,
+      }),
+    );
+    const rows = [...others, personRow(key, canary)].toSorted((a, b) =>
+      Buffer.compare(Buffer.from(String(a['uuid'])), Buffer.from(String(b['uuid']))),
+    );
+    await publishRows(dataDir, 'persons', rows, { compression: 'snappy', promote: ['plan'], partRows: 300 });
+    const folder = snapshotFolder(dataDir, 'persons', first);
+    const bytesOf = (): string =>
+      listAll(folder)
+        .map((name) => readFileSync(join(folder, name), 'latin1'))
+        .join('');
+    const before = bytesOf();
+    expect(traces.length).toBeGreaterThan(5);
+    expect(traces.filter((trace) => !before.includes(trace))).toEqual([]);
+    await rewriteSnapshot(dataDir, 'persons', first, [part], { ...nobody, person_uuid: [key] }, options);
+    const after = bytesOf();
+    expect(after.toLowerCase()).not.toContain('canary');
+    const expected = expectedRows(datasets.persons, others);
+    const path = join(folder, 'part-00002.parquet');
+    expect((await readWithHyparquet(path)).map(({ property_plan: _, ...row }) => row)).toEqual(expected);
+    const withParquetjs = await readWithParquetjs(path, datasets.persons);
+    expect(keysOf(withParquetjs)).toEqual(keysOf(expected));
+    const { row_groups: groups } = await parquetMetadataAsync(await asyncBufferFromFile(path));
+    expect(
+      new Set(groups.flatMap(({ columns }) => columns.map(({ meta_data: data }) => data?.codec))),
+    ).toEqual(new Set(['SNAPPY']));
+  },
+);
+
+test('a recording of somebody else keeps all but the distinct id, digit for digit', async () => {
+  const dataDir = temporaryFolder();
+  const person = '{"id":12345678901234567890,"distinct_ids":["ann","bob"],"properties":{"__proto__":1}}';
+  await publishRows(dataDir, 'recordings', [recordingRow('r1', { distinct_id: 'bob', person })]);
+  const subject: Identity = { ...nobody, distinct_id: ['ann'] };
+  expect(await rewriteSnapshot(dataDir, 'recordings', first, [part], subject, options)).toMatchObject([
+    { rowsRemoved: 0, listsTrimmed: 1 },
+  ]);
+  const { parts } = await rowsOfSnapshot(dataDir, 'recordings', first);
+  expect(parts.flat()).toEqual(
+    expectedRows(datasets.recordings, [
+      recordingRow('r1', { distinct_id: 'bob', person: person.replace('"ann",', '') }),
+    ]),
+  );
+});
+
+test('a part that is not what was published is not rewritten, and nothing changes', async () => {
+  const dataDir = temporaryFolder();
+  await publishRows(dataDir, 'persons', [personRow('a'), personRow('b')], { partRows: 1 });
+  const folder = snapshotFolder(dataDir, 'persons', first);
+  const path = join(folder, 'part-00002.parquet');
+  const bytes = readFileSync(path);
+  bytes[20] = (bytes[20] ?? 0) ^ 1;
+  writeFileSync(path, bytes);
+  const before = [listAll(dataDir), await sha256File(join(folder, 'manifest.json'))];
+  await expect(
+    rewriteSnapshot(
+      dataDir,
+      'persons',
+      first,
+      [part, 'part-00002.parquet'],
+      { ...nobody, person_uuid: ['a'] },
+      options,
+    ),
+  ).rejects.toMatchObject({
+    code: 'storage',
+    message: expect.stringContaining('part-00002.parquet is damaged') as string,
+  });
+  expect([listAll(dataDir), await sha256File(join(folder, 'manifest.json'))]).toEqual(before);
+});
+
+test('an abort changes nothing', async () => {
+  const dataDir = temporaryFolder();
+  const rows = Array.from({ length: 20_000 }, (_, index) =>
+    personRow(String(index + 100_000), { id: index }),
+  );
+  await publishRows(dataDir, 'persons', rows, { partRows: 20_000 });
+  const before = listAll(dataDir);
+  const controller = new AbortController();
+  const reason = new Error('stop');
+  const rewriting = rewriteSnapshot(
+    dataDir,
+    'persons',
+    first,
+    [part],
+    { ...nobody, person_id: ['7'] },
+    {
+      epoch: 4,
+      signal: controller.signal,
+    },
+  );
+  setImmediate(() => controller.abort(reason));
+  await expect(rewriting).rejects.toBe(reason);
+  expect(listAll(dataDir)).toEqual(before);
+});
+
+test('deletions leave the feed of every generation when they are old enough', async () => {
+  const dataDir = temporaryFolder();
+  const row = (key: string, deletedAt: string): Row => ({
+    key,
+    dataset: 'persons',
+    person_uuid: key,
+    reason: 'erased',
+    deleted_at: deletedAt,
+    request_id: null,
+  });
+  const rows = [
+    row('a', '2026-10-01T00:00:00.000Z'),
+    row('b', '2026-10-20T23:59:59.999999Z'),
+    row('c', '2026-10-21T00:00:00Z'),
+    row('d', '2026-11-20T00:00:00Z'),
+  ];
+  await publishRows(dataDir, 'deletions', rows, { partRows: 3 });
+  await publishRows(dataDir, 'deletions', rows.slice(2));
+  await publishRows(dataDir, 'persons', [personRow('a')]);
+  expect(await expireDeletions(dataDir, '2026-10-21T00:00:00.000Z', options)).toEqual([
+    {
+      snapshotId: first,
+      name: part,
+      newName: 'part-00003.parquet',
+      rowsBefore: 3,
+      rowsRemoved: 2,
+      listsTrimmed: 0,
+    },
+  ]);
+  const keys = async (id: string): Promise<unknown[]> =>
+    (await rowsOfSnapshot(dataDir, 'deletions', id)).parts.flat().map(({ key }) => key);
+  expect([await keys(first), await keys(second)]).toEqual([
+    ['c', 'd'],
+    ['c', 'd'],
+  ]);
+  expect(await expireDeletions(dataDir, '2026-10-21T00:00:00.000Z', options)).toEqual([]);
+  expect((await verifySnapshots(dataDir)).problems).toEqual([]);
+});
