@@ -22,6 +22,7 @@ const packageHomes: Record<string, readonly string[]> = {
   '@hono/node-server': ['sandbox'],
   'better-sqlite3': ['mirror', 'sandbox'],
   commander: ['cli'],
+  'csv-parse': ['cli'],
   'csv-stringify': ['sandbox'],
   hono: ['sandbox'],
   'node-cron': ['worker', 'sandbox'],

@@ -40,7 +40,9 @@ export function readOrMakeKey(dataDir: string, name: string): Buffer {
   const path = keyPath(dataDir, name);
   makeFolder(dirname(path));
   const draft = `${path}.draft-${process.pid}`;
-  const descriptor = openSync(draft, 'w', 0o600);
+  // A draft that a kill left may be linked to a key already: written over, it would change that key.
+  rmSync(draft, { force: true });
+  const descriptor = openSync(draft, 'wx', 0o600);
   try {
     writeFileSync(descriptor, `${randomBytes(keyBytes).toString('hex')}\n`);
     fsyncSync(descriptor);

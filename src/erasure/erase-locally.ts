@@ -4,7 +4,7 @@ import { TargetName } from '../ledger/record.ts';
 import { purgeDeleted } from '../mirror/purge.ts';
 import { listRequests } from '../mirror/erasure-requests.ts';
 import { listTargets, type ErasureTarget } from '../mirror/erasure-targets.ts';
-import { removeUnnamedParts, rewriteSnapshot } from '../snapshot/rewrite.ts';
+import { rewriteSnapshot } from '../snapshot/rewrite.ts';
 import type { Box } from './box.ts';
 import { boxOf, updateRequest, type ErasureParts } from './erasure-parts.ts';
 import { unionOfBoxes } from './erasure-plan.ts';
@@ -49,8 +49,6 @@ function lacks({ targets }: Open, target: string): boolean {
 async function rewriteFiles(parts: ErasureParts, open: readonly Open[], result: LocalResult): Promise<void> {
   const { settings, ledger, signal } = parts;
   const { dataDir } = settings;
-  // What a killed rewrite left: whole files that no manifest names, the old or the new ones.
-  removeUnnamedParts(dataDir);
   const names = [...new Set(open.flatMap(({ targets }) => targets.map(({ target }) => target)))].filter(
     (target) => target.startsWith('snapshot:'),
   );
@@ -107,13 +105,13 @@ async function purge(parts: ErasureParts, open: readonly Open[]): Promise<void> 
 }
 
 async function verify(parts: ErasureParts, open: readonly Open[], result: LocalResult): Promise<void> {
-  const { db, ledger, settings, clock, signal } = parts;
+  const { db, ledger, settings, clock, signal, scan = runScan } = parts;
   const ready = open.filter(({ targets }) =>
     targets.every(({ target, status }) => !isLocal(target) || status === 'done' || status === 'intended'),
   );
   if (ready.length === 0) return;
   const subjects = ready.map(({ id, box: { identity, values } }) => ({ request: id, identity, values }));
-  const report = await runScan(
+  const report = await scan(
     { dataDir: settings.dataDir, phase: 'verify', subjects, fence: true, extraPaths: [] },
     { signal },
   );

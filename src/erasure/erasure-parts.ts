@@ -7,6 +7,7 @@ import { changeRequest, findRequest, readBox, type RequestChange } from '../mirr
 import { listTargets } from '../mirror/erasure-targets.ts';
 import { openBox, type Box } from './box.ts';
 import { requestState } from './request-state.ts';
+import type { runScan } from './scan/run-scan.ts';
 
 /** What erasing needs. Whoever has it holds the data folder's lease. */
 export type ErasureParts = {
@@ -17,6 +18,8 @@ export type ErasureParts = {
   /** Null where no service is configured: then everything but the service is reached. */
   service: Service | null;
   signal: AbortSignal;
+  /** How the data folder is scanned: by a process of its own, unless given. */
+  scan?: typeof runScan | undefined;
 };
 
 /** The box of a request; undefined once it is sealed. */

@@ -111,7 +111,7 @@ function scopedRecord(about: { request: string; generation: number }, scope: Wai
 
 /** The scan has to find each subject before the purge, or what it does not find afterwards says little. */
 async function controlScan(
-  { ledger, settings, signal }: ErasureParts,
+  { ledger, settings, signal, scan = runScan }: ErasureParts,
   going: readonly Going[],
 ): Promise<void> {
   const { dataDir } = settings;
@@ -120,7 +120,7 @@ async function controlScan(
     identity: full.identity,
     values: full.values,
   }));
-  const report = await runScan(
+  const report = await scan(
     { dataDir, phase: 'control', subjects, fence: false, extraPaths: [] },
     { signal },
   );

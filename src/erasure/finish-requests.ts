@@ -6,6 +6,7 @@ import { purgeDeleted } from '../mirror/purge.ts';
 import { expireDeletions } from '../snapshot/rewrite.ts';
 import { updateRequest, type ErasureParts } from './erasure-parts.ts';
 import { feedBegin } from './erasure-plan.ts';
+import { certificateIssuer } from './issue-certificate.ts';
 import { isLocal } from './request-state.ts';
 import { callAttention, settle } from './target-steps.ts';
 import { TargetName } from '../ledger/record.ts';
@@ -22,10 +23,10 @@ const dayMs = 86_400_000;
 export async function finishRequests(parts: ErasureParts): Promise<FinishResult> {
   const { db, settings, clock, signal } = parts;
   const result: FinishResult = { certified: 0, sealed: 0, feedExpired: 0 };
-  for (const request of listRequests(db, 'open')) {
-    endLongLife(parts, request);
-    if (certify(parts, request)) result.certified += 1;
-  }
+  const open = listRequests(db, 'open');
+  for (const request of open) endLongLife(parts, request);
+  const issue = certificateIssuer(parts);
+  for (const request of open) if (certify(parts, request, issue)) result.certified += 1;
   result.feedExpired = expireDeletionFeed(db, feedBegin(parts));
   await expireDeletions(settings.dataDir, feedBegin(parts), { epoch: parts.ledger.epoch(), signal });
   const sealing = listRequests(db, 'open').filter(({ certifiedAt }) => certifiedAt !== null);
@@ -42,11 +43,17 @@ export async function finishRequests(parts: ErasureParts): Promise<FinishResult>
   return result;
 }
 
-function certify(parts: ErasureParts, { id, generation, verifiedAt, certifiedAt }: ErasureRequest): boolean {
+function certify(
+  parts: ErasureParts,
+  { id, generation, verifiedAt, certifiedAt }: ErasureRequest,
+  issue: ReturnType<typeof certificateIssuer>,
+): boolean {
   const { db, ledger, clock } = parts;
   if (verifiedAt === null || certifiedAt !== null) return false;
   if (listTargets(db, id).some(({ status }) => status !== 'done')) return false;
-  ledger.append([{ type: 'certified', request: id, generation, certificate: null }]);
+  const certificate = issue({ id, generation });
+  ledger.append([{ type: 'certified', request: id, generation, certificate }]);
+  ledger.checkpoint();
   db.transaction(() => updateRequest(db, id, { certifiedAt: isoTime(clock.now()) })).immediate();
   return true;
 }

@@ -10,6 +10,7 @@ import {
   type ErasureRequest,
   type RequestOrigin,
 } from '../mirror/erasure-requests.ts';
+import { listTargets } from '../mirror/erasure-targets.ts';
 import { liftFence } from '../mirror/fence.ts';
 import { findPersons, findRecordings } from '../mirror/sightings.ts';
 import type { AbsenceDataset } from '../mirror/suspects.ts';
@@ -17,6 +18,7 @@ import { closeBox, newBox, subjectMac, subjectText, textMac, type Box, type Give
 import { boxOf, updateRequest, type ErasureParts } from './erasure-parts.ts';
 import { planErasure } from './erasure-plan.ts';
 import { recordDecisions } from './fence-requests.ts';
+import { settle } from './target-steps.ts';
 
 /** On whose word, and on what ground, people are erased; and whether their events go too. */
 export type Authority = { basis: string; by: string; deleteEvents: boolean };
@@ -155,18 +157,32 @@ export function cancelRequest({ db, ledger, clock }: Parts, idOrPrefix: string):
   return requireRequest(db, request.id);
 }
 
-/** Lets a held request go on at the next reconciliation. Throws `usage` for one that is not held. */
-export function approveRequest({ db, ledger, clock }: Parts, idOrPrefix: string): ErasureRequest {
+/**
+ * Lets a held request go on at the next reconciliation; or takes it that nobody will ever know whether a person's events
+ * were deleted, so that the request can end, and its certificate says so. Throws `usage` where neither is asked.
+ */
+export function approveRequest(parts: Parts, idOrPrefix: string): ErasureRequest {
+  const { db, ledger, clock } = parts;
   const request = requireRequest(db, idOrPrefix);
-  if (request.state !== 'held')
-    throw new AppError(`request ${request.id} is ${request.state}, not held`, {
+  const { id, generation } = request;
+  const doubted = listTargets(db, id).find(
+    ({ target, reason }) =>
+      target === 'upstream.events' && (reason === 'events_unconfirmed' || reason === 'events_overdue'),
+  );
+  if (request.state === 'attention' && doubted) {
+    settle(parts, [request], 'upstream.events', { result: 'unconfirmed', assurance: 'not_verifiable' });
+    db.transaction(() => updateRequest(db, id, {})).immediate();
+  } else if (request.state === 'held') {
+    ledger.append([{ type: 'approved', request: id, generation }]);
+    db.transaction(() =>
+      updateRequest(db, id, { approvedAt: isoTime(clock.now()), reason: null }),
+    ).immediate();
+  } else
+    throw new AppError(`request ${id} is ${request.state}: there is nothing to approve`, {
       code: 'usage',
-      hint: '`erase list` shows the requests that wait for approval',
+      hint: '`erase list` shows the requests that are held, or whose events are in doubt',
     });
-  ledger.append([{ type: 'approved', request: request.id, generation: request.generation }]);
-  const approvedAt = isoTime(clock.now());
-  db.transaction(() => updateRequest(db, request.id, { approvedAt, reason: null })).immediate();
-  return requireRequest(db, request.id);
+  return requireRequest(db, id);
 }
 
 /** Lets those whom a finished request has fenced be mirrored again. Returns how many entries of the fence went. */

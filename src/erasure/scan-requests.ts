@@ -22,7 +22,7 @@ export async function scanRequests(
   given: readonly GivenIdentifier[],
   extraPaths: readonly string[],
 ): Promise<RequestScan> {
-  const { db, settings, signal } = parts;
+  const { db, settings, signal, scan = runScan } = parts;
   const { dataDir } = settings;
   const fenced = listRequests(db, 'open').filter(({ fencedAt }) => fencedAt !== null);
   const { scopes } = await scopeSubjects(
@@ -45,7 +45,7 @@ export async function scanRequests(
       values: [...values, given[index]?.value ?? ''],
     })),
   ];
-  const report = await runScan(
+  const report = await scan(
     { dataDir, phase: 'verify', subjects, fence: true, extraPaths: [...extraPaths] },
     { signal },
   );

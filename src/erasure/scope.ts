@@ -121,7 +121,7 @@ function scopeOf(
     const hit = files.get(place) ?? { dataset, snapshotId, name, rows: 0 };
     files.set(place, { ...hit, rows: hit.rows + 1 });
   }
-  const person = own.find(({ place }) => place === 'person');
+  const persons = own.filter(({ place }) => place === 'person');
   const places = own.filter(({ place }) => place !== 'lost');
   return {
     start: start.identity,
@@ -129,7 +129,7 @@ function scopeOf(
     isAsked: start.isAsked,
     isShared,
     isFound: places.length + quarantined.length + start.shown.length + sizeOf(known) > 0,
-    persons: own.filter(({ place }) => place === 'person').length,
+    persons: persons.length,
     recordings: own.filter(({ place }) => place === 'recording').length,
     quarantined: quarantined.map(({ dataset, rowId }) => ({ dataset, rowId })),
     files: [...files.values()],
@@ -139,7 +139,12 @@ function scopeOf(
       ...places.flatMap(({ values }) => values),
       ...quarantined.flatMap(({ values }) => values),
     ]),
-    createdAt: person?.createdAt ?? null,
+    // A person that came back has a later time; those of an earlier life are not meant.
+    createdAt:
+      persons
+        .map(({ createdAt }) => createdAt ?? '')
+        .toSorted()
+        .at(-1) || null,
   };
 }
 

@@ -53,7 +53,9 @@ export function createCheckpointFile(folder: string, size: number, text: string)
   const place = checkpointsFolder(folder);
   makeFolder(place);
   const draft = join(folder, 'checkpoint.draft');
-  const descriptor = openSync(draft, 'w', 0o600);
+  // A draft that a kill left may be linked already: written over, it would change that checkpoint.
+  rmSync(draft, { force: true });
+  const descriptor = openSync(draft, 'wx', 0o600);
   try {
     writeFileSync(descriptor, text);
     fsyncSync(descriptor);

@@ -18,7 +18,7 @@ import { explainStorageError } from '../core/storage-error.ts';
 const chunkBytes = 256 * 1024;
 
 /** No line is longer: about half a million identifiers fenced at once. */
-export const lineBytesMax = 64 * 1024 * 1024;
+const lineBytesMax = 64 * 1024 * 1024;
 
 /** The folder of the ledger: all that an auditor needs. */
 export function ledgerFolder(dataDir: string): string {

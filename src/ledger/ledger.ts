@@ -17,7 +17,7 @@ import type { LedgerRecord } from './record.ts';
 import { prepareRotation, signingKey } from './signing-key.ts';
 
 /** How many entries there are, and what they hash to: the Merkle tree hash of RFC 6962, as hex. */
-export type LedgerHead = { size: number; rootHash: string };
+type LedgerHead = { size: number; rootHash: string };
 
 /** The ledger, to be read. */
 export type LedgerReader = {

@@ -162,3 +162,14 @@ export function fencedBy(db: Database, identifiers: readonly Identifier[]): stri
     .pluck();
   return [...new Set(identifiers.flatMap(({ kind, value }) => find.get(kind, kind, value) ?? []))];
 }
+
+/** How large the fence is, and how often it kept a row out. */
+export function countFence(db: Database): Omit<FenceUse, 'lastHitAt'> {
+  return db
+    .prepare<
+      [],
+      Omit<FenceUse, 'lastHitAt'>
+    >(/*sql*/ `SELECT count(*) AS entries, coalesce(sum(hits), 0) AS hits,
+        coalesce(sum(recreated), 0) AS recreated FROM fence`)
+    .get() as FenceUse;
+}

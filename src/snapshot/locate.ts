@@ -8,7 +8,7 @@ import { type PublishedPart, listPublishedParts } from './published.ts';
 import { type PersonalDataset, canHold, isPersonal, loadIdentity, markSubjectRows } from './subject-rows.ts';
 
 /** A row that is a subject's, or names one. `values`: every other text of it, as it stands, JSON as its text. */
-export type FoundRow = {
+type FoundRow = {
   person_uuid: string | null;
   person_id: string | null;
   distinct_ids: string[];

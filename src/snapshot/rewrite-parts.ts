@@ -13,6 +13,7 @@ import { removeUnnamedOf } from './unnamed.ts';
 
 /** A part that another has taken the place of. `listsTrimmed`: rows of others that named the subject. */
 export type RewrittenPart = {
+  snapshotId: string;
   name: string;
   newName: string;
   rowsBefore: number;
@@ -62,6 +63,7 @@ export async function rewriteParts(
         const encoded = await encodePartAnew(connection, part, columns, to, mark);
         replacements.set(file.name, encoded.file);
         parts.push({
+          snapshotId,
           name: file.name,
           newName: name,
           rowsBefore: file.rows,

@@ -60,16 +60,15 @@ export async function expireDeletions(
   dataDir: string,
   before: string,
   options: RewriteOptions,
-): Promise<(RewrittenPart & { snapshotId: string })[]> {
+): Promise<RewrittenPart[]> {
   const beforeMicros = isoToMicros(before);
   if (beforeMicros === undefined) throw new Error('a time that is not ISO 8601');
   const change = withoutRowsBefore(beforeMicros);
-  const rewritten: (RewrittenPart & { snapshotId: string })[] = [];
-  for (const { dataset, snapshotId, manifest } of listPublishedSnapshots(dataDir)) {
+  const rewritten: RewrittenPart[] = [];
+  for (const { dataset, manifest } of listPublishedSnapshots(dataDir)) {
     if (dataset !== 'deletions') continue;
     const files = await filesToChange(dataDir, manifest, change, options.signal);
-    const parts = await rewriteParts(dataDir, { dataset, manifest, files, ...options }, change);
-    rewritten.push(...parts.map((part) => ({ snapshotId, ...part })));
+    rewritten.push(...(await rewriteParts(dataDir, { dataset, manifest, files, ...options }, change)));
   }
   return rewritten;
 }

@@ -4,6 +4,11 @@ import { AppError } from '../core/errors.ts';
 import { explainStorageError } from '../core/storage-error.ts';
 import type { Settings } from '../config/settings.ts';
 import type { Service } from '../client/service.ts';
+import { refuseRestored } from '../erasure/restore-guard.ts';
+import { ledgerFolder } from '../ledger/entry-file.ts';
+import { verifyLedger } from '../ledger/verify.ts';
+import { readEpoch } from '../mirror/erasure-epoch.ts';
+import { findFencedIdentifiers } from '../mirror/fenced-rows.ts';
 import { databasePath, type Database } from '../mirror/database.ts';
 import { checkDatabase } from '../mirror/check-database.ts';
 import { verifySnapshots } from '../snapshot/verify.ts';
@@ -41,6 +46,8 @@ export async function examine({
     await attempt('data folder', () => folderUse(dataDir)),
     await attempt('disk', () => diskSpace(dataDir)),
     hasMirror ? await attempt('mirror', () => checkDatabase(openReader())) : noMirror,
+    await attempt('ledger', () => checkLedger(dataDir)),
+    ...(hasMirror ? [await attempt('erasures', () => checkErasures(openReader(), dataDir))] : []),
     await attempt('snapshots', async () => {
       const { files, bytes, problems } = await verifySnapshots(dataDir, signal);
       if (problems.length > 0)
@@ -55,6 +62,32 @@ export async function examine({
     }),
     ...(await examineService(attempt, settings, openService, signal)),
   ];
+}
+
+/** Whether every entry can be read, and every checkpoint is the head of what it covers. */
+function checkLedger(dataDir: string): string {
+  if (!existsSync(ledgerFolder(dataDir))) return 'there is none yet; the first request makes it';
+  const { ok, size, checkpoints, problems } = verifyLedger({ folder: ledgerFolder(dataDir) });
+  if (ok) return `${size} entries, ${checkpoints} checkpoints, all in order`;
+  const [first] = problems;
+  throw new AppError(
+    `${problems.length} problems in the ledger, the first: ${first?.where}: ${first?.sentence}`,
+    {
+      code: 'storage',
+      hint: 'run `analytics-mirror audit verify` to see all; restore ledger/ from a backup',
+    },
+  );
+}
+
+/** Whether nobody who was erased is in the mirror. */
+function checkErasures(db: Database, dataDir: string): string {
+  refuseRestored(db, dataDir);
+  const found = findFencedIdentifiers(db).length;
+  if (found === 0) return `epoch ${readEpoch(db)}; nobody who was erased is in the mirror`;
+  throw new AppError(`${found} identifiers in the mirror should have been kept out`, {
+    code: 'storage',
+    hint: 'run `analytics-mirror reconcile`, then `erase scan`',
+  });
 }
 
 async function examineService(

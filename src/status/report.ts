@@ -1,4 +1,6 @@
 import type { Database } from '../mirror/database.ts';
+import { countRequests, listRequests, type RequestState } from '../mirror/erasure-requests.ts';
+import { countFence } from '../mirror/fence.ts';
 import { readLease, type LeaseHolder } from '../mirror/lease.ts';
 import { newestPasses } from '../mirror/passes.ts';
 import { countQuarantine } from '../mirror/quarantine.ts';
@@ -30,6 +32,19 @@ type RunReport = {
   requests: number;
 };
 
+/** How requests to erase people stand. */
+type ErasureReport = {
+  /** Requests by state. */
+  states: Partial<Record<RequestState, number>>;
+  /** Open requests whose due date is past. */
+  overdue: number;
+  /** When the first due date of an open request is, and when the last batch of the service should have run. */
+  nextDueAt: string | null;
+  eventsExpectedBy: string | null;
+  /** Entries of the fence, and how often they kept a row out. */
+  fence: { entries: number; hits: number; recreated: number };
+};
+
 /** Where things stand in a data folder. Holds no personal data. */
 export type StatusReport = {
   dataDir: string;
@@ -41,14 +56,15 @@ export type StatusReport = {
   /** Deletions that wait for a person. */
   held: HeldPlan[];
   snapshots: SnapshotReport[];
+  erasure: ErasureReport;
   runs: RunReport[];
   lease: LeaseHolder | null;
 };
 
 const runsShown = 5;
 
-/** Gathers where things stand. Throws `storage` when a manifest is damaged. */
-export function gatherStatus(db: Database, dataDir: string): StatusReport {
+/** Gathers where things stand at a time (ISO 8601 UTC). Throws `storage` when a manifest is damaged. */
+export function gatherStatus(db: Database, dataDir: string, now: string): StatusReport {
   return {
     dataDir,
     rows: countRows(db),
@@ -71,6 +87,7 @@ export function gatherStatus(db: Database, dataDir: string): StatusReport {
         };
       },
     ),
+    erasure: gatherErasure(db, now),
     runs: listRuns(db, runsShown).map((run) => ({
       id: run.id,
       job: run.job,
@@ -81,5 +98,18 @@ export function gatherStatus(db: Database, dataDir: string): StatusReport {
       requests: run.requests,
     })),
     lease: readLease(db) ?? null,
+  };
+}
+
+function gatherErasure(db: Database, now: string): ErasureReport {
+  const open = listRequests(db, 'open').filter(({ certifiedAt }) => certifiedAt === null);
+  const times = (of: 'dueAt' | 'eventsExpectedBy'): string[] =>
+    open.flatMap((request) => request[of] ?? []).toSorted();
+  return {
+    states: countRequests(db),
+    overdue: open.filter(({ dueAt }) => dueAt < now).length,
+    nextDueAt: times('dueAt').at(0) ?? null,
+    eventsExpectedBy: times('eventsExpectedBy').at(-1) ?? null,
+    fence: countFence(db),
   };
 }

@@ -1,6 +1,7 @@
 import type { Service } from '../client/service.ts';
 import type { Settings } from '../config/settings.ts';
 import type { Clock } from '../core/clock.ts';
+import type { ErasureParts } from '../erasure/erasure-parts.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Logger } from '../log/logger.ts';
 import type { Database } from '../mirror/database.ts';
@@ -16,12 +17,13 @@ export type JobSurroundings = {
 };
 
 /** What a job needs that erases people, or writes into the ledger. Opened under the lease. */
-export type ErasureJobSurroundings = JobSurroundings & {
-  openLedger: () => Ledger;
-  /** Null where no service is configured. */
-  service: Service | null;
-  project: MirroredProject | null;
-};
+export type ErasureJobSurroundings = JobSurroundings &
+  Pick<ErasureParts, 'scan'> & {
+    openLedger: () => Ledger;
+    /** Null where no service is configured. */
+    service: Service | null;
+    project: MirroredProject | null;
+  };
 
 /** What a job needs that writes into the mirror what the service says. */
 export type ServiceJobSurroundings = ErasureJobSurroundings & { service: Service; project: MirroredProject };

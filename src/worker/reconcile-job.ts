@@ -12,6 +12,7 @@ import { replayErasures, type ReplayResult } from '../erasure/restore-guard.ts';
 import { claimMirror } from '../mirror/mirrored-project.ts';
 import { listRequests } from '../mirror/erasure-requests.ts';
 import { approvePlan } from '../mirror/suspects.ts';
+import { removeUnnamedParts } from '../snapshot/rewrite.ts';
 import {
   absenceDatasets,
   planDatasetAbsence,
@@ -79,6 +80,8 @@ export function runReconcileJob(
       });
     const parts = { ...around, signal, ledger: around.openLedger() };
     const replayed = replayErasures(parts);
+    // What a kill left: whole files that no manifest names, the old or the new ones, and drafts.
+    removeUnnamedParts(settings.dataDir);
     const { plan, planned } = await planReconcile(parts);
     const here = await eraseHere(parts, planned);
     const requestsBefore = new Set(listRequests(db, 'all').map(({ id }) => id));

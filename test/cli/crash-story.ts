@@ -1,9 +1,10 @@
-import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { AppError } from '../../src/core/errors.ts';
 import { openDatabaseReadOnly, type Database } from '../../src/mirror/database.ts';
 import { pointText, type Execution, type KillPoint } from './kill-point.ts';
+import { killRun, rehearseRun } from './killed-run.ts';
 import { contradictionsIn } from './mirror-consistency.ts';
 import { contentOf } from './mirror-content.ts';
 import type { Ended } from './run-cli.ts';
@@ -42,12 +43,9 @@ type Outcome = {
 /** Tells a story without a kill. Pages that were under way at a kill before may still be asked for, and are lost. */
 export async function rehearse(story: Story, pagesLostMax = 0): Promise<Rehearsed> {
   const stage = openStage(story);
-  const file = join(stage.folder, 'executions.json');
-  const ended = await stage.start({ CRASH_REHEARSAL: file });
-  expect(ended).toMatchObject({ code: expect.toBeOneOf([0, 4]), stderr: '' });
+  const executions = await stage.rehearse();
   await story.finish(stage.run);
   expect(stage.pagesLost()).toBeLessThanOrEqual(pagesLostMax);
-  const executions = JSON.parse(readFileSync(file, 'utf8')) as Execution[];
   return { story, executions, outcome: stage.strike() };
 }
 
@@ -84,18 +82,11 @@ function openStage({ place, settings, inFlightMax, base, command }: Story) {
   const windowsBefore = windowsOf(dataDir);
   place.sandbox.clearRequests();
   const around = ['--set', `budget.concurrency=${inFlightMax}`, ...settings, '--data-dir', dataDir];
-  const preload = new URL('kill-point-child.ts', import.meta.url).href;
-  const start = (env: Record<string, string>): Promise<Ended> =>
-    place.run([...command, ...around], { env: { NODE_OPTIONS: `--import ${preload}`, ...env } });
+  const args = [...command, ...around];
   return {
-    folder,
     dataDir,
-    start,
-    kill: async (point: KillPoint): Promise<void> => {
-      const { code, stderr } = await start({ CRASH_POINT: JSON.stringify(point) });
-      if (code !== null || stderr !== `killed ${pointText(point)}\n`)
-        throw new Error(`not killed ${pointText(point)}, but ended with ${code}: ${stderr}`);
-    },
+    rehearse: (): Promise<Execution[]> => rehearseRun(place.run, args, join(folder, 'executions.json')),
+    kill: (point: KillPoint): Promise<void> => killRun(place.run, args, point),
     run: (...args: string[]) => place.run([...args, ...around]),
     /** Pages that the service served and no pass has. One row alone is asked for to see whether the service answers. */
     pagesLost: (): number => {

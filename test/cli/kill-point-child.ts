@@ -1,5 +1,9 @@
+import childProcess, { type ChildProcess } from 'node:child_process';
 import { writeFileSync, writeSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
+import { basename } from 'node:path';
 import Sqlite from 'better-sqlite3';
+import { watchFiles } from './kill-point-files.ts';
 import { pointText, type Execution, type KillPoint } from './kill-point.ts';
 
 // Preloaded into a command: kills it at CRASH_POINT, or writes to CRASH_REHEARSAL what it executed.
@@ -19,21 +23,29 @@ function nameOf(source: string): string {
   return name;
 }
 
-function dieAt(moment: KillPoint['moment'], { statement, times }: Execution): void {
-  if (point?.statement !== statement || point.nth !== times || point.moment !== moment) return;
-  writeSync(2, `killed ${pointText(point)}\n`);
+function isAt(moment: KillPoint['moment'], { statement, times }: Execution): boolean {
+  return point?.statement === statement && point.nth === times && point.moment === moment;
+}
+
+function die(): void {
+  if (point) writeSync(2, `killed ${pointText(point)}\n`);
   process.kill(process.pid, 'SIGKILL');
 }
 
-function watch(source: string, database: Sqlite.Database, execute: () => unknown): unknown {
-  const statement = nameOf(source);
+function watch<T>(
+  statement: string,
+  execute: () => T,
+  isCommitted: () => boolean,
+  within?: (execution: Execution) => void,
+): T {
   const execution = executions.get(statement) ?? { statement, times: 0, isCommitted: false };
   executions.set(statement, execution);
   execution.times += 1;
-  dieAt('before', execution);
+  if (isAt('before', execution)) die();
+  within?.(execution);
   const result = execute();
-  execution.isCommitted = !database.inTransaction;
-  dieAt('after', execution);
+  execution.isCommitted = isCommitted();
+  if (isAt('after', execution)) die();
   return result;
 }
 
@@ -52,12 +64,45 @@ function replaceMethod<T extends object>(
   Reflect.set(owner, name, replacement);
 }
 
+function watchSql(source: string, database: Sqlite.Database, execute: () => unknown): unknown {
+  return watch(nameOf(source), execute, () => !database.inTransaction);
+}
+
 const statements = Object.getPrototypeOf(new Sqlite(':memory:').prepare('SELECT 1')) as Sqlite.Statement;
 for (const method of ['run', 'get', 'all'])
   replaceMethod(statements, method, ({ source, readonly, database }, execute) =>
-    readonly && source !== 'COMMIT' ? execute() : watch(source, database, execute),
+    readonly && source !== 'COMMIT' ? execute() : watchSql(source, database, execute),
   );
-replaceMethod(Sqlite.prototype, 'exec', (database, execute, [sql]) => watch(String(sql), database, execute));
+replaceMethod(Sqlite.prototype, 'exec', (database, execute, [sql]) =>
+  watchSql(String(sql), database, execute),
+);
+
+const dataDir = process.argv[process.argv.indexOf('--data-dir') + 1] ?? '';
+watchFiles(dataDir, ({ name, execute, doHalf }) =>
+  watch(
+    name,
+    execute,
+    () => true,
+    (execution) => {
+      if (!isAt('within', execution)) return;
+      doHalf?.();
+      die();
+    },
+  ),
+);
+
+// A process that is started dies instead of this one where the point lies within it.
+replaceMethod(childProcess, 'spawn', (_self, execute, [, parameters]) => {
+  const statement = `start ${basename((parameters as string[]).at(-1) ?? '')}`;
+  const child = watch(statement, execute, () => true) as ChildProcess;
+  const execution = executions.get(statement);
+  if (execution && isAt('within', execution))
+    child.stdin?.once('finish', () => {
+      child.kill('SIGKILL');
+    });
+  return child;
+});
+syncBuiltinESMExports();
 
 if (rehearsal !== undefined)
   process.on('exit', () => writeFileSync(rehearsal, JSON.stringify([...executions.values()])));

@@ -1,20 +1,27 @@
-/** A moment at which a command dies: right before or after a statement that it executes for the nth time. */
-export type KillPoint = { statement: string; nth: number; moment: 'before' | 'after' };
+/**
+ * A moment at which a command dies: right before or after something that it executes for the nth time, or with half of
+ * it done. `statement`: SQL that changes the mirror, an operation on a file of the data folder, or the start of a process.
+ */
+export type KillPoint = { statement: string; nth: number; moment: 'before' | 'within' | 'after' };
 
-/** A statement that changes the mirror: how often a command executes it, and whether it is committed at once. */
+/** Something that changes the data folder: how often a command executes it, and whether it is committed at once. */
 export type Execution = { statement: string; times: number; isCommitted: boolean };
 
 /**
  * Every moment worth dying at: before each statement, the first, the middle and the last time, and after each that is
- * committed at once. After any other the file is as it is before the next one.
+ * committed at once. After any other the file is as it is before the next one. Bytes may also be written by half.
  */
 export function killPoints(executions: readonly Execution[]): KillPoint[] {
   return executions.flatMap(({ statement, times, isCommitted }) =>
-    [...new Set([1, Math.ceil(times / 2), times])].flatMap((nth): KillPoint[] => {
-      const before: KillPoint = { statement, nth, moment: 'before' };
-      return isCommitted ? [before, { ...before, moment: 'after' }] : [before];
-    }),
+    [...new Set([1, Math.ceil(times / 2), times])].flatMap((nth) =>
+      momentsOf(statement, isCommitted).map((moment): KillPoint => ({ statement, nth, moment })),
+    ),
   );
+}
+
+function momentsOf(statement: string, isCommitted: boolean): KillPoint['moment'][] {
+  if (!isCommitted) return ['before'];
+  return statement.startsWith('write ') ? ['before', 'within', 'after'] : ['before', 'after'];
 }
 
 /** The point at the one statement that the pattern names. Throws when it names none, or several. */

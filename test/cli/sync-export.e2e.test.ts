@@ -34,7 +34,7 @@ it('holds what the service holds, and publishes what it holds', async () => {
   expect((await place.run(['export'])).code).toBe(0);
 
   const sql = `SELECT (SELECT count(*) FROM persons) AS persons, (SELECT count(*) FROM recordings) AS recordings,
-    (SELECT count(*) FROM person_distinct_ids) AS distinct_ids`;
+    (SELECT count(*) FROM person_distinct_ids) AS distinct_ids, (SELECT count(*) FROM deletions) AS deletions`;
   const {
     columns,
     rows: [counts = []],

@@ -17,7 +17,8 @@ async function survivesKill(killedAt: 'step' | 'rows', number: number): Promise<
   });
   const rows = await publishedRows(dataDir);
   expect([2, 30_000]).toContain(rows?.length);
-  expect((await verifySnapshots(dataDir)).problems).toEqual([]);
+  const { problems } = await verifySnapshots(dataDir);
+  expect(problems.filter(({ problem }) => problem !== 'unnamed')).toEqual([]);
   await exportCount(dataDir, 7);
   expect(await publishedRows(dataDir)).toHaveLength(7);
   expect(

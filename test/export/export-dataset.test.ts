@@ -210,6 +210,30 @@ test('a data folder that cannot be written is a storage error', async () => {
   });
 });
 
+test('a lost CURRENT costs no published snapshot', async () => {
+  const dataDir = temporaryFolder();
+  await exportCount(dataDir, 1);
+  rmSync(currentPath(dataDir));
+  await exportDataset(exportRequest(dataDir, { dataset: 'persons', rows: [personRow('a')] }));
+  const second = await exportCount(dataDir, 2);
+  expect(second.removed).toEqual([]);
+  expect(readManifest(dataDir, 'distinct_ids', idNow).rows).toBe(1);
+  expect(await publishedRows(dataDir)).toHaveLength(2);
+  expect((await exportCount(dataDir, 3)).removed).toEqual([idNow]);
+});
+
+test('a publishing that is refused leaves no trace', async () => {
+  const dataDir = temporaryFolder();
+  await exportCount(dataDir, 1);
+  const before = listAll(dataDir);
+  const refusal = new Error('not now');
+  const publishing = (): void => {
+    throw refusal;
+  };
+  await expect(exportDataset(exportRequest(dataDir, { publishing }))).rejects.toBe(refusal);
+  expect(listAll(dataDir)).toEqual(before);
+});
+
 test('a damaged CURRENT stops the export before it clears anything', async () => {
   const dataDir = temporaryFolder();
   await exportCount(dataDir, 1);

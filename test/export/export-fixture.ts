@@ -9,7 +9,7 @@ import { distinctIdRows } from '../snapshot/rows.ts';
 import { readWithHyparquet } from '../snapshot/parquet-readers.ts';
 
 /** 2026-11-20T12:55:00.123Z, for ever. */
-const stoppedClock: Clock = {
+export const stoppedClock: Clock = {
   now: () => Date.UTC(2026, 10, 20, 12, 55, 0, 123),
   sleep: () => Promise.resolve(),
 };

@@ -1,5 +1,9 @@
 CREATE UNIQUE INDEX distinct_id_owners_by_distinct_id ON distinct_id_owners (distinct_id);
 
+CREATE INDEX erasure_requests_by_state ON erasure_requests (state);
+
+CREATE INDEX fence_by_request ON fence (request_id);
+
 CREATE UNIQUE INDEX persons_by_uuid ON persons (uuid);
 
 CREATE UNIQUE INDEX playlists_by_short_id ON playlists (short_id);
@@ -29,8 +33,10 @@ CREATE TABLE deletions (
   seq INTEGER PRIMARY KEY,
   dataset TEXT NOT NULL CHECK (dataset IN ('persons', 'recordings')),
   key TEXT NOT NULL,
-  reason TEXT NOT NULL CHECK (reason IN ('deleted', 'merged', 'expired')),
-  deleted_at TEXT NOT NULL
+  person_uuid TEXT,
+  reason TEXT NOT NULL CHECK (reason IN ('deleted', 'merged', 'expired', 'erased')),
+  deleted_at TEXT NOT NULL,
+  request_id TEXT
 ) STRICT;
 
 CREATE TABLE distinct_id_owners (
@@ -43,6 +49,68 @@ CREATE TABLE distinct_ids_lost (
   person_row_key INTEGER NOT NULL,
   distinct_id TEXT NOT NULL,
   PRIMARY KEY (person_row_key, distinct_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE erasure_epoch (
+  only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
+  epoch INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE erasure_requests (
+  id TEXT PRIMARY KEY,
+  generation INTEGER NOT NULL DEFAULT 1,
+  origin TEXT NOT NULL CHECK (origin IN ('manual', 'upstream', 'restore')),
+  basis TEXT NOT NULL,
+  authorised_by TEXT,
+  delete_events INTEGER NOT NULL CHECK (delete_events IN (0, 1)),
+  state TEXT NOT NULL CHECK (state IN ('received', 'scoped', 'held', 'refused', 'cancelled', 'fenced', 'executing',
+    'locally_verified', 'awaiting_upstream', 'attention', 'certified', 'sealed')),
+  reason TEXT,
+  received_at TEXT NOT NULL,
+  due_at TEXT NOT NULL,
+  scoped_at TEXT,
+  held_at TEXT,
+  approved_at TEXT,
+  refused_at TEXT,
+  cancelled_at TEXT,
+  fenced_at TEXT,
+  epoch INTEGER,
+  verified_at TEXT,
+  events_expected_by TEXT,
+  certified_at TEXT,
+  sealed_at TEXT,
+  persons INTEGER,
+  distinct_ids INTEGER,
+  recordings INTEGER,
+  box BLOB
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE erasure_targets (
+  request_id TEXT NOT NULL REFERENCES erasure_requests (id),
+  target TEXT NOT NULL,
+  status TEXT NOT NULL CHECK (status IN ('pending', 'intended', 'waiting', 'attention', 'done')),
+  result TEXT,
+  assurance TEXT CHECK (assurance IN ('not_verifiable', 'asserted_by_upstream', 'observed', 'verified')),
+  reason TEXT,
+  rows INTEGER,
+  attempts INTEGER NOT NULL DEFAULT 0,
+  confirmations INTEGER NOT NULL DEFAULT 0,
+  confirmed_at TEXT,
+  not_before TEXT,
+  updated_at TEXT NOT NULL,
+  PRIMARY KEY (request_id, target)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE fence (
+  kind TEXT NOT NULL CHECK (kind IN ('person_uuid', 'person_id', 'distinct_id', 'recording_id')),
+  mac BLOB NOT NULL,
+  request_id TEXT NOT NULL,
+  epoch INTEGER NOT NULL,
+  fenced_at TEXT NOT NULL,
+  hits INTEGER NOT NULL DEFAULT 0,
+  recreated INTEGER NOT NULL DEFAULT 0,
+  last_hit_at TEXT,
+  PRIMARY KEY (kind, mac)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE lease (
@@ -81,7 +149,7 @@ CREATE TABLE passes (
   rows_quarantined INTEGER NOT NULL DEFAULT 0,
   count_reported INTEGER,
   is_ordered INTEGER NOT NULL DEFAULT 1 CHECK (is_ordered IN (0, 1)),
-  cursor TEXT,
+  cursor TEXT, rows_fenced INTEGER NOT NULL DEFAULT 0,
   CHECK ((verdict IS NULL) = (finished_at IS NULL))
 ) STRICT;
 

@@ -9,7 +9,7 @@ import { systemClock } from '../../src/core/clock.ts';
 /** A clock that moves on by a second each time it is read. */
 export function tickingClock(startMs = Date.UTC(2026, 10, 20, 12)): Clock {
   let nowMs = startMs;
-  return { now: () => (nowMs += 1000), sleep: systemClock.sleep };
+  return { ...systemClock, now: () => (nowMs += 1000) };
 }
 
 /** The id of the nth request. */

@@ -44,12 +44,21 @@ const oddRecord: fc.Arbitrary<LedgerRecord> = fc
     );
   });
 
+/** None in two of three cases, so that there are also good ledgers. */
+function rarely<T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<readonly T[]> {
+  return fc.oneof(
+    { weight: 2, arbitrary: fc.constant([]) },
+    { weight: 1, arbitrary: fc.array(arbitrary, { minLength: 1, maxLength: 2 }) },
+  );
+}
+
 /** The lives of three requests, run into each other, with steps left out, repeated and added. */
 const steps: fc.Arbitrary<Step[]> = fc
   .record({
-    lives: fc.tuple(fc.nat({ max: 17 }), fc.nat({ max: 17 }), fc.nat({ max: 17 })),
-    odd: fc.array(fc.tuple(fc.nat({ max: 40 }), oddRecord), { maxLength: 2 }),
-    left: fc.array(fc.nat({ max: 60 }), { maxLength: 1 }),
+    // From the fifth step on the fence stands, and the next life has the next epoch.
+    lives: fc.tuple(fc.integer({ min: 5, max: 17 }), fc.integer({ min: 5, max: 17 }), fc.nat({ max: 17 })),
+    odd: rarely(fc.tuple(fc.nat({ max: 40 }), oddRecord)),
+    left: rarely(fc.nat({ max: 40 })),
     signed: fc.array(fc.tuple(fc.nat({ max: 40 }), fc.constantFrom('checkpoint', 'rotate')), {
       maxLength: 4,
     }),
@@ -68,7 +77,6 @@ const steps: fc.Arbitrary<Step[]> = fc
 
 /** What can be done to a ledger's files; `pick` numbers choose where. */
 const harms = [
-  'none',
   'flip',
   'cut',
   'remove',
@@ -171,7 +179,7 @@ export async function checkAgreement(runs: number): Promise<{ good: number; prob
   let run = 0;
   const kept = fc.record({ key: fc.nat({ max: 4 }), checkpoint: fc.nat({ max: 4 }) });
   fc.assert(
-    fc.property(steps, fc.array(harm, { maxLength: 2 }), kept, (random, harmful, { key, checkpoint }) => {
+    fc.property(steps, rarely(harm), kept, (random, harmful, { key, checkpoint }) => {
       run += 1;
       const dataDir = join(root, String(run));
       const folder = join(dataDir, 'ledger');
@@ -179,16 +187,15 @@ export async function checkAgreement(runs: number): Promise<{ good: number; prob
       plantKeys(dataDir);
       const ledger = openLedger(dataDir, tickingClock());
       const texts: string[] = [];
-      for (const step of random)
+      // A rotation that is not the program's own leaves it without a key that it could sign with.
+      const canSign = random.every(
+        (step) => step.act !== 'append' || step.records[0]?.type !== 'key_rotated',
+      );
+      for (const step of random) {
         if (step.act === 'append') ledger.append(step.records);
-        else if (step.act === 'rotate') {
-          // Only a record of the program's own rotations leads to its next key.
-          if (random.every((other) => other.act !== 'append' || other.records[0]?.type !== 'key_rotated'))
-            ledger.rotateKey();
-        } else if (
-          random.every((other) => other.act !== 'append' || other.records[0]?.type !== 'key_rotated')
-        )
-          texts.push(ledger.checkpoint().text);
+        if (step.act === 'rotate' && canSign) ledger.rotateKey();
+        if (step.act === 'checkpoint' && canSign) texts.push(ledger.checkpoint().text);
+      }
       const list = existsSync(join(folder, 'public-keys.txt'))
         ? readFileSync(join(folder, 'public-keys.txt'), 'utf8')
         : '';

@@ -32,6 +32,12 @@ test('distinct ids lead to persons', () => {
   expect(described('distinct_ids')).toBe('distinct_id string, person_uuid string');
 });
 
+test('deletions say what left, when and why', () => {
+  expect(described('deletions')).toBe(
+    'key string, dataset string, person_uuid string, reason string, deleted_at timestamp[us, UTC], request_id string',
+  );
+});
+
 test.for(Object.entries(datasets))('%s: the key is its first column', ([, { key, columns }]) => {
   expect(key).toBe(columns[0]);
 });

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { openDuckDb, sqlText } from '../../src/snapshot/duckdb.ts';
+import { openDuckDb, sqlText, withDuckDb } from '../../src/snapshot/duckdb.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 const refused = /disabled by configuration|disabled through configuration|configuration has been locked/;
@@ -36,4 +36,19 @@ test('reads inside its folder, whatever the name', async () => {
   });
   const reader = await database.connection.runAndReadAll(`SELECT content FROM read_text(${sqlText(path)})`);
   expect(reader.getRows()).toEqual([['inside']]);
+});
+
+test('an abort interrupts a query, with its reason', async () => {
+  const controller = new AbortController();
+  const reason = new Error('stop');
+  const limits = { folder: temporaryFolder(), memoryMaxMb: 64, threads: 1, signal: controller.signal };
+  const running = withDuckDb(limits, (connection) => {
+    const query = connection.run(
+      `SELECT sum(hash(a.range, b.range)) FROM range(10000000) a, range(10000000) b`,
+    );
+    setTimeout(() => controller.abort(reason), 20);
+    return query;
+  });
+  await expect(running).rejects.toBe(reason);
+  await expect(withDuckDb(limits, () => Promise.resolve(1))).rejects.toBe(reason);
 });

@@ -36,20 +36,20 @@ function copyOfPublished(): string {
 
 /** Runs `work` while disk changes fail as `isBroken` says; whether any did. */
 async function meetsFault(isBroken: (step: number) => boolean, work: () => unknown): Promise<boolean> {
-  let isMet = false;
+  const met: number[] = [];
   const stopWatching = watchDiskChanges((step) => {
     if (!isBroken(step)) return;
-    isMet = true;
+    met.push(step);
     throw Object.assign(new Error('EIO: input/output error'), { code: 'EIO' });
   });
   try {
     await work();
   } catch (error) {
-    if (!isMet) throw error;
+    if (met.length === 0) throw error;
   } finally {
     stopWatching();
   }
-  return isMet;
+  return met.length > 0;
 }
 
 /** Runs `check` for the first step, the second, and so on until it meets no fault; how many it met. */

@@ -91,7 +91,7 @@ const tables: Record<PersonalDataset, fc.Arbitrary<Row[]>> = {
 
 /** What should be left of a row: nothing, all of it, or the row without what names the identity. */
 function modelOf(dataset: PersonalDataset, row: Row, subject: Identity): Row | undefined {
-  const is = (kind: keyof Identity, value: unknown): boolean =>
+  const is = (kind: keyof Identity, value: Row[string] | undefined): boolean =>
     value !== null && value !== undefined && subject[kind].includes(String(value));
   const isOwn = {
     persons: is('person_uuid', row['uuid']) || is('person_id', row['id']),

@@ -1,4 +1,4 @@
-import { readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { cpSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { sha256File } from '../../src/core/digest.ts';
@@ -99,6 +99,32 @@ test.for(damages)('finds %s', async ([, problem, file, damage]) => {
   await damage(folder);
   const { problems } = await verifySnapshots(dataDir);
   expect(problems).toEqual([{ dataset, snapshotId, file, problem }]);
+});
+
+test.for([
+  ['an older generation', 'sha256'],
+  ['the current one', 'sha256'],
+] as const)('looks at every generation: %s', async ([which, problem]) => {
+  const { dataDir, snapshotId: older } = await publish();
+  const { snapshotId: current } = await exportDataset(exportRequest(dataDir));
+  const snapshotId = which === 'the current one' ? current : older;
+  const path = join(snapshotFolder(dataDir, dataset, snapshotId), part);
+  writeFileSync(path, Buffer.alloc(readFileSync(path).length));
+  const { files, problems } = await verifySnapshots(dataDir);
+  expect([files, problems]).toEqual([6, [{ dataset, snapshotId, file: part, problem }]]);
+});
+
+test('a part that no manifest names is told, in a published snapshot and in one that never was', async () => {
+  const { dataDir, folder, snapshotId } = await publish();
+  const never = '20261120T125509.000Z';
+  writeFileSync(join(folder, 'part-00009.parquet'), '');
+  cpSync(folder, snapshotFolder(dataDir, dataset, never), { recursive: true });
+  for (const name of ['manifest.json', 'part-00002.parquet', 'part-00003.parquet', 'part-00009.parquet'])
+    rmSync(join(snapshotFolder(dataDir, dataset, never), name));
+  expect((await verifySnapshots(dataDir)).problems).toEqual([
+    { dataset, snapshotId, file: 'part-00009.parquet', problem: 'unnamed' },
+    { dataset, snapshotId: never, file: 'part-00001.parquet', problem: 'unnamed' },
+  ]);
 });
 
 test('a damaged CURRENT is an error', async () => {

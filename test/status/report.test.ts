@@ -11,7 +11,7 @@ const later = '2026-01-01T00:01:00.000Z';
 
 test('of a new mirror there is nothing to tell', () => {
   const { db, dataDir } = openTestMirror();
-  expect(gatherStatus(db, dataDir)).toMatchObject({
+  expect(gatherStatus(db, dataDir, later)).toMatchObject({
     dataDir,
     rows: { persons: 0, recordings: 0, quarantine: 0 },
     quarantine: {},
@@ -32,7 +32,7 @@ test('passes, runs and the lease are told as they stand', () => {
   startRun(db, 'export', later);
   const lease = { holder: 'a', job: 'sync', host: 'h', pid: 1, takenAt: at, beatAt: later };
   takeLease(db, lease, () => true);
-  const status = gatherStatus(db, dataDir);
+  const status = gatherStatus(db, dataDir, later);
   expect(status.passes.map(({ mode, verdict, reason }) => [mode, verdict, reason])).toEqual([
     ['full', 'incomplete', 'seam_not_joined'],
     ['head', 'running', null],
@@ -47,13 +47,13 @@ test('passes, runs and the lease are told as they stand', () => {
 test('the newest five runs are told', () => {
   const { db, dataDir } = openTestMirror();
   for (let run = 0; run < 7; run += 1) startRun(db, 'sync', at);
-  expect(gatherStatus(db, dataDir).runs.map(({ id }) => id)).toEqual([7, 6, 5, 4, 3]);
+  expect(gatherStatus(db, dataDir, later).runs.map(({ id }) => id)).toEqual([7, 6, 5, 4, 3]);
 });
 
 test('a snapshot is told by its manifest', async () => {
   const { db, dataDir } = openTestMirror();
   const { snapshotId } = await exportCount(dataDir, 10);
-  const [snapshot, ...others] = gatherStatus(db, dataDir).snapshots;
+  const [snapshot, ...others] = gatherStatus(db, dataDir, later).snapshots;
   expect(snapshot).toMatchObject({
     dataset: 'distinct_ids',
     snapshotId,

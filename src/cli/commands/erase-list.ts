@@ -12,8 +12,9 @@ import { formatTable } from '../table.ts';
 /** What somebody has to do about each thing that calls for attention. */
 const advice: Readonly<Record<string, string>> = {
   events_unconfirmed:
-    'the person is gone, but the answer to its deletion was lost: ask the service whether the events were queued for deletion',
-  events_overdue: 'the weekly batch should have run twice: ask the service why the events are still there',
+    'the person is gone, but the answer to its deletion was lost: ask the service about the events; `erase approve` ends the request as unconfirmed',
+  events_overdue:
+    'the weekly batch should have run twice: ask the service why the events are still there; `erase approve` ends the request as unconfirmed',
   reader_holds_wal: 'another process reads mirror.db: end it, and reconcile again',
   residue_found:
     'something of the person is still in the data folder: `erase scan` says where; reconcile again',

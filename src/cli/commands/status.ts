@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { isoTime } from '../../core/clock.ts';
 import { gatherStatus, type StatusReport } from '../../status/report.ts';
 import { heldText } from '../absence-text.ts';
 import { runCommand } from '../command.ts';
@@ -15,13 +16,23 @@ export function addStatusCommand(program: Command, context: CommandContext): voi
     .addHelpText('after', '\nExamples:\n  analytics-mirror status\n  analytics-mirror status --json')
     .action((_options: unknown, command: Command) =>
       runCommand(context, command, (app) => {
-        const report = gatherStatus(app.databaseReadOnly(), app.settings.dataDir);
+        const report = gatherStatus(app.databaseReadOnly(), app.settings.dataDir, isoTime(app.clock.now()));
         return { json: report, text: statusText(report) };
       }),
     );
 }
 
-function statusText({ dataDir, rows, suspects, held, passes, snapshots, runs, lease }: StatusReport): string {
+function statusText({
+  dataDir,
+  rows,
+  suspects,
+  held,
+  passes,
+  snapshots,
+  erasure,
+  runs,
+  lease,
+}: StatusReport): string {
   const awaited = Object.entries(suspects).filter(([, count]) => count > 0);
   const sections = [
     `mirror in ${dataDir}\n`,
@@ -37,6 +48,7 @@ function statusText({ dataDir, rows, suspects, held, passes, snapshots, runs, le
         ]),
     ...held.map(heldText),
     snapshots.length === 0 ? 'no snapshot yet: run `analytics-mirror export`\n' : snapshotText(snapshots),
+    ...erasureText(erasure),
     runText(runs),
     ...(lease
       ? [
@@ -45,6 +57,31 @@ function statusText({ dataDir, rows, suspects, held, passes, snapshots, runs, le
       : []),
   ];
   return sections.join('\n');
+}
+
+/** How requests stand; nothing where there never was one. */
+function erasureText({
+  states,
+  overdue,
+  nextDueAt,
+  eventsExpectedBy,
+  fence,
+}: StatusReport['erasure']): string[] {
+  const counted = Object.entries(states);
+  if (counted.length === 0) return [];
+  const table = formatTable(
+    [{ heading: 'requests to erase' }, { heading: 'count', align: 'right' }],
+    counted.map(([state, count]) => [state.replaceAll('_', ' '), formatCount(count)]),
+  );
+  const notes = [
+    ...(overdue > 0 ? [`OVERDUE: ${formatCount(overdue)}`] : []),
+    ...(nextDueAt === null ? [] : [`next due ${formatTime(nextDueAt)}`]),
+    ...(eventsExpectedBy === null
+      ? []
+      : [`the service's batch should have run by ${formatTime(eventsExpectedBy)}`]),
+    `the fence has kept rows out ${formatCount(fence.hits)} times, ${formatCount(fence.recreated)} of people created anew`,
+  ];
+  return [`${table}${notes.map((text) => `${text}\n`).join('')}`];
 }
 
 function snapshotText(snapshots: StatusReport['snapshots']): string {

@@ -4,7 +4,7 @@ import { parseJsonText } from './json-text.ts';
 import { createShingleSearch, shingleBytes, type ShingleSearch } from './shingle-search.ts';
 import type { ScanSubject } from './scan-task.ts';
 
-/** The most shingles that one scan searches for: some 100 MB of tables. Beyond, each text keeps evenly spread ones. */
+/** The most shingles that one scan searches for: some 100 MB of tables. Beyond, each form of a text keeps evenly spread ones. */
 const shinglesMax = 1 << 20;
 
 /** Whose a shingle is: the subject by its place in the task, and the form of a text that has it. */
@@ -31,28 +31,24 @@ const isoTime = /\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?)?(?:Z|[+-]\
  */
 export function makeNeedles(subjects: readonly ScanSubject[], shinglesLimit = shinglesMax): Needles {
   let total = 0;
-  let plain = 0;
-  for (const { bytes, encoding } of everyNeedle(subjects)) {
+  let forms = 0;
+  for (const { bytes } of everyNeedle(subjects)) {
     total += shinglesIn(bytes);
-    if (encoding === 'utf-8') plain += 1;
+    forms += 1;
   }
-  const capacity = Math.max(Math.min(total, shinglesLimit), plain);
-  const search = createShingleSearch(Math.max(capacity, 1));
+  // Each form keeps one at least, and so as many again as forms may be needed where counts are rounded up.
+  const capacity = Math.max(Math.min(total, shinglesLimit), 2 * forms);
+  const step = total <= capacity ? 1 : Math.ceil(total / (capacity - forms));
+  const search = createShingleSearch(capacity);
   const owners = createOwners();
   const feedKeys = new Set<number>();
-  const addAll = ({ bytes, subject, encoding, isFeedKey }: Needle, step: number): void => {
+  for (const { bytes, subject, encoding, isFeedKey } of everyNeedle(subjects))
     for (const offset of spread(shinglesIn(bytes), step)) {
       const shingle = search.add(bytes, offset);
-      if (shingle === undefined) return;
+      if (shingle === undefined) throw new Error('more shingles than were counted');
       owners.add(shingle, subject, encoding);
       if (isFeedKey) feedKeys.add(shingle);
     }
-  };
-  // One of each text first: it must not be crowded out by the many forms of another.
-  for (const needle of everyNeedle(subjects))
-    if (needle.encoding === 'utf-8') addAll(needle, Number.POSITIVE_INFINITY);
-  const step = total <= capacity ? 1 : Math.ceil(total / Math.max(capacity - plain, 1));
-  for (const needle of everyNeedle(subjects)) addAll(needle, step);
   return {
     search,
     ownersOf: owners.of,
@@ -97,7 +93,10 @@ function* spread(count: number, step: number): Generator<number> {
   else for (let offset = Math.floor(((count - 1) % step) / 2); offset < count; offset += step) yield offset;
 }
 
-/** Who searches for a shingle: a list of its own for each, all in one array, as there may be a million. */
+/**
+ * Who searches for a shingle: a list of its own for each, all in one array, as there may be a million. Subjects come one
+ * after the other.
+ */
 function createOwners(): {
   add: (shingle: number, subject: number, encoding: Encoding) => void;
   of: (shingle: number) => Generator<Owner>;
@@ -113,9 +112,10 @@ function createOwners(): {
   return {
     of,
     add: (shingle, subject, encoding) => {
+      const before = latest[shingle];
       // Bytes that are the same in two forms, or in two texts, are searched for once for each subject.
-      for (const owner of of(shingle)) if (owner.subject === subject) return;
-      latest[shingle] = owners.push({ subject, encoding, before: latest[shingle] }) - 1;
+      if (before !== undefined && owners[before]?.subject === subject) return;
+      latest[shingle] = owners.push({ subject, encoding, before }) - 1;
     },
   };
 }

@@ -11,17 +11,17 @@ export type SharedText = {
 };
 
 const batchBytes = 1 << 20;
-const separator = 0;
+const separator = '\0';
 
 /** Prepares an empty record of shared text. */
 export function createSharedText({ search, isFeedKey }: Needles): SharedText {
   const isShared = new Uint8Array(search.size());
-  const rows = batchTexts(
+  const rows = batchRows(
     search.openStream((shingle) => {
       isShared[shingle] = 1;
     }),
   );
-  const feeds = batchTexts(
+  const feeds = batchRows(
     search.openStream((shingle) => {
       if (isFeedKey(shingle)) isShared[shingle] = 1;
     }),
@@ -37,8 +37,11 @@ export function createSharedText({ search, isFeedKey }: Needles): SharedText {
   };
 }
 
-/** Writes texts, apart from each other, into one buffer: short ones one by one would cost more than their search. */
-function batchTexts(write: (bytes: Uint8Array) => void): {
+/**
+ * Writes rows into one buffer: value by value would cost more than the search. Texts stand as SQLite stores a row, side by
+ * side: what begins in one and ends in the next is in the file too. Null, 0 and 1 take no room there.
+ */
+function batchRows(write: (bytes: Uint8Array) => void): {
   take: (values: readonly unknown[]) => void;
   flush: () => void;
 } {
@@ -49,19 +52,25 @@ function batchTexts(write: (bytes: Uint8Array) => void): {
     used = 0;
   };
   const takeText = (text: string): void => {
-    const bytesMax = text.length * 3 + 1;
+    const bytesMax = text.length * 3;
     if (used + bytesMax > batchBytes) flush();
-    if (bytesMax > batchBytes) write(Buffer.from(`${text}\0`));
-    else {
-      used += batch.write(text, used);
-      batch[used] = separator;
-      used += 1;
-    }
+    if (bytesMax > batchBytes) write(Buffer.from(text));
+    else used += batch.write(text, used);
   };
-  const take = (values: readonly unknown[]): void => {
-    for (const value of values)
-      if (typeof value === 'string') takeText(value);
-      else if (Array.isArray(value)) take(value);
+  const takeValue = (value: unknown): void => {
+    if (typeof value === 'string') takeText(value);
+    else if (Array.isArray(value)) {
+      for (const item of value) {
+        takeValue(item);
+        takeText(separator);
+      }
+    } else if (value !== null && Number(value) !== 0 && Number(value) !== 1) takeText(separator);
   };
-  return { take, flush };
+  return {
+    flush,
+    take: (values) => {
+      for (const value of values) takeValue(value);
+      takeText(separator);
+    },
+  };
 }

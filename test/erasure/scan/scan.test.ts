@@ -9,7 +9,7 @@ import type { ScanReport, ScanTask } from '../../../src/erasure/scan/scan-task.t
 import { exportDataset } from '../../../src/export/export-dataset.ts';
 import { openDatabase, type Database } from '../../../src/mirror/database.ts';
 import { addFence, fenceEntries } from '../../../src/mirror/fence.ts';
-import type { Dataset } from '../../../src/snapshot/columns.ts';
+import type { Dataset, Row } from '../../../src/snapshot/columns.ts';
 import { openDuckDb, sqlText } from '../../../src/snapshot/duckdb.ts';
 import { exportRequest } from '../../export/export-fixture.ts';
 import { freshFolder, stillClock } from '../../mirror/open-test-mirror.ts';
@@ -52,11 +52,7 @@ function write(dataDir: string, place: string, content: string | Buffer): void {
   writeFileSync(join(dataDir, place), content);
 }
 
-async function publish(
-  dataDir: string,
-  dataset: Dataset,
-  rows: Iterable<Record<string, string | number | null>>,
-) {
+async function publish(dataDir: string, dataset: Dataset, rows: Iterable<Row>) {
   const settings = { partRows: 1000, keep: 2, promote: [], mask: [] };
   const { snapshotId } = await exportDataset(exportRequest(dataDir, { dataset, rows, settings }));
   return `snapshots/${dataset}/${snapshotId}`;
@@ -67,7 +63,7 @@ const publishedPerson = ({ row }: Person) => personRow(String(row['uuid']), row)
 describe('a folder without the person', () => {
   it('is clean, and the report says what was searched', async () => {
     const report = await scan(folderOf(...others));
-    expect(report).toMatchObject({ files: 2, fenced: [], unreadable: [] });
+    expect(report).toMatchObject({ files: 3, fenced: [], unreadable: [] });
     expect(report.encodings).toEqual(['utf-8', 'json', 'percent', 'base64', 'hex']);
     expect(report.rows).toBeGreaterThan(160);
     expect(report.bytes).toBeGreaterThan(50_000);
@@ -100,7 +96,7 @@ describe('a person is found', () => {
   });
 
   const { properties, name } = canary.row;
-  const text = String((JSON.parse(String(properties)) as { unicode: string }).unicode);
+  const text = (JSON.parse(String(properties)) as { unicode: string }).unicode;
   it.each<[string, string, string | Buffer, string[]]>([
     ['a draft', 'tmp/snapshot-persons-x/part-00001.draft', String(properties), ['json', 'utf-8']],
     ['a report', 'reports/day.html', `<p>${String(name)}</p>`, ['utf-8']],
@@ -168,7 +164,7 @@ describe('a person is found', () => {
     symlinkSync(dataDir, join(logs, 'data'));
     const report = await scan(dataDir, { extraPaths: [logs] });
     expect(placesOf(report)).toEqual([`raw utf-8 ${logs}/latest.log`]);
-    expect(report.files).toBe(3);
+    expect(report.files).toBe(4);
   });
 
   it('never by the keys, which are not read', async () => {
@@ -239,9 +235,11 @@ describe('in Parquet, a person is found', () => {
   it('in the pages of a part that its manifest does not name, whose rows vouch for nothing', async () => {
     const dataDir = folderOf(...others);
     const folder = await publish(dataDir, 'persons', others.map(publishedPerson));
-    const stranger = [{ ...personRow('0190cccc-0000-7000-8000-000000000000'), name: canary.row['name'] }];
+    const stranger = [
+      personRow('0190cccc-0000-7000-8000-000000000000', { name: String(canary.row['name']) }),
+    ];
     const elsewhere = freshFolder();
-    const other = await publish(elsewhere, 'persons', stranger as never);
+    const other = await publish(elsewhere, 'persons', stranger);
     write(
       dataDir,
       `${folder}/part-00009.parquet`,
@@ -274,6 +272,16 @@ describe('what rightly remains is no hit', () => {
     joann.distinctIds[0] = 'joann@mail.example';
     joann.row['distinct_ids'] = '["joann@mail.example"]';
     expect(placesOf(await scan(folderOf(joann), { subjects: [ann] }))).toEqual([]);
+  });
+
+  it('what two values of another’s row make together, where SQLite puts them side by side', async () => {
+    const near = { request: 'r', identity: { ...nobody, distinct_id: ['00000019dbba2'] }, values: [] };
+    const other = personOf('other', 12);
+    other.recording['person_uuid'] = '0190aaaa-1111-7222-8333-00000019dbba';
+    const dataDir = folderOf(other);
+    const { subjects } = await scan(dataDir, { subjects: [near] });
+    expect(readFileSync(join(dataDir, 'mirror.db')).includes('00000019dbba2026-11-20')).toBe(true);
+    expect(subjects[0]).toMatchObject({ shared: 2, hits: 0 });
   });
 
   it('uuids and recording ids in the feeds, but no distinct id', async () => {

@@ -30,7 +30,7 @@ test('finds what a naive search finds, however the stream is cut', () => {
       (needles, pieces, lengths) => {
         const text = Buffer.concat(
           pieces.map((piece) =>
-            typeof piece === 'number' ? (needles[piece % needles.length] ?? []) : piece,
+            typeof piece === 'number' ? (needles[piece % needles.length] ?? new Uint8Array()) : piece,
           ),
         );
         const search = createShingleSearch(needles.length);

@@ -1,0 +1,177 @@
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import type { Clock } from '../../src/core/clock.ts';
+import { systemClock } from '../../src/core/clock.ts';
+import { openDatabaseReadOnly, type Database } from '../../src/mirror/database.ts';
+import { startSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/sandbox.ts';
+import { jsonOf, runCli, type Ended, type Surroundings } from './run-cli.ts';
+
+/** Somebody who is to be erased: the request, and every text that only this person has. */
+export type Subject = { request: string; uuids: string[]; recordings: string[]; texts: string[] };
+
+/** A mirror with three generations of published files, and its service, both at rest, before people are erased. */
+export type ErasureScene = AsyncDisposable & { folder: string; base: string; subjects: Subject[] };
+
+/** A copy of a scene, its service running. Commands work on its data folder. */
+export type Stage = AsyncDisposable & {
+  folder: string;
+  dataDir: string;
+  sandbox: Sandbox;
+  run: (args: readonly string[], surroundings?: Surroundings) => Promise<Ended>;
+};
+
+/** Three weeks ago: what the service's weekly batch has to do is done by the time of the mirror. */
+const earlier: Clock = { ...systemClock, now: () => Date.now() - 21 * 86_400_000 };
+const service: Omit<SandboxOptions, 'dir'> = {
+  persons: 120,
+  recordings: 40,
+  seed: 11,
+  port: 0,
+  clock: earlier,
+};
+
+const settings = [
+  ['persons.pageSize', '50'],
+  ['budget.windows', '[]'],
+  ['budget.recordings.windows', '[]'],
+  ['budget.concurrency', '1'],
+  ['deletions.confirmAfterSeconds', '0'],
+  ['export.partRows', '60'],
+  ['log.level', 'warn'],
+].flatMap(([name, value]) => ['--set', `${name}=${value}`]);
+
+const dataOf = (folder: string): string => join(folder, 'data');
+
+/** Opens a stage on the data and the service that a folder holds. */
+async function openStageIn(folder: string, options: Partial<SandboxOptions> = {}): Promise<Stage> {
+  const sandbox = await startSandbox({ ...service, ...options, dir: join(folder, 'service') });
+  const dataDir = dataOf(folder);
+  const env = {
+    MIRROR_BASE_URL: sandbox.url,
+    MIRROR_PROJECT_ID: sandbox.projectId,
+    MIRROR_API_KEY: sandbox.apiKey,
+  };
+  return {
+    folder,
+    dataDir,
+    sandbox,
+    run: (args, { env: added, ...rest } = {}) =>
+      runCli([...args, ...settings, '--data-dir', dataDir], { ...rest, env: { ...env, ...added } }),
+    [Symbol.asyncDispose]: () => sandbox.close(),
+  };
+}
+
+/** A stage of its own: what is done on it leaves the scene as it is. It goes when it is disposed of. */
+export async function openStage({ folder, base }: Pick<ErasureScene, 'folder' | 'base'>): Promise<Stage> {
+  const copy = mkdtempSync(join(folder, 'stage-'));
+  cpSync(base, copy, { recursive: true });
+  const stage = await openStageIn(copy);
+  return {
+    ...stage,
+    [Symbol.asyncDispose]: async () => {
+      await stage[Symbol.asyncDispose]();
+      rmSync(copy, { recursive: true });
+    },
+  };
+}
+
+/**
+ * Makes a scene: persons who were merged, changed and deleted between the exports, recordings in playlists, and requests
+ * for four of them; a fifth is gone from the service, which has confirmed it once.
+ */
+export async function openErasureScene(): Promise<ErasureScene> {
+  const folder = mkdtempSync(join(tmpdir(), 'mirror-erasure-'));
+  const base = join(folder, 'base');
+  mkdirSync(base);
+  await tellPlaylists(base);
+  const stage = await openStageIn(base);
+  const { sandbox, dataDir } = stage;
+  const succeed = async (...args: string[]): Promise<Ended> => {
+    const ended = await stage.run(args);
+    expect(ended).toMatchObject({ code: expect.toBeOneOf([0, 4]), stderr: '' });
+    return ended;
+  };
+  await succeed('sync');
+  await succeed('export');
+  const persons = [...sandbox.living()];
+  const recorded = reading(dataDir, (db) =>
+    db
+      .prepare<[], string>(
+        `SELECT person_uuid FROM playlist_recordings JOIN recordings ON id = recording_id
+          WHERE person_uuid IS NOT NULL ORDER BY 1 LIMIT 1`,
+      )
+      .pluck()
+      .get(),
+  );
+  const at = (index: number): string => persons[index]?.uuid ?? '';
+  const [loser, survivor, changed, gone] = [40, 70, 100, 10].map(at);
+  if (!loser || !survivor || !changed || !gone || !recorded) throw new Error('a service without them');
+  sandbox.act({ do: 'merge', loser, survivor });
+  sandbox.store.persons.mergeProperties(
+    persons[100]?.id ?? 0,
+    { plan: 'a plan of nobody else' },
+    { userId: 1, atMs: 0 },
+  );
+  await succeed('sync');
+  await succeed('reconcile');
+  await succeed('export');
+  sandbox.act({ do: 'delete', uuid: gone });
+  await succeed('sync');
+  await succeed('export');
+  const wanted = [survivor, changed, recorded, at(30)];
+  const file = join(folder, 'people.csv');
+  writeFileSync(file, wanted.map((uuid) => `uuid,${uuid}\n`).join(''));
+  const added = jsonOf(
+    await succeed('erase', 'add', '--file', file, '--basis', 'objection', '--by', 'dpo', '--json'),
+  ) as { requests: { id: string; state: string }[] };
+  expect(added.requests.map(({ state }) => state)).toEqual(wanted.map(() => 'scoped'));
+  const subjects = wanted.map((uuid, index): Subject => {
+    const uuids = uuid === survivor ? [survivor, loser] : [uuid];
+    const known = persons.filter((person) => uuids.includes(person.uuid));
+    return {
+      request: added.requests[index]?.id ?? '',
+      uuids,
+      texts: known.flatMap(({ distinct_ids: ids, properties }) => [
+        ...ids,
+        ...Object.values(JSON.parse(properties) as { email?: string }).filter((text) =>
+          String(text).includes('@'),
+        ),
+      ]),
+      recordings: reading(dataDir, (db) =>
+        db
+          .prepare<[string], string>(`SELECT id FROM recordings WHERE person_uuid = ?`)
+          .pluck()
+          .all(uuid),
+      ),
+    };
+  });
+  await stage[Symbol.asyncDispose]();
+  return {
+    folder,
+    base,
+    subjects,
+    [Symbol.asyncDispose]: () => Promise.resolve(rmSync(folder, { recursive: true })),
+  };
+}
+
+/** As documented, no answer tells which recordings a playlist has; live services tell. */
+async function tellPlaylists(base: string): Promise<void> {
+  // Filled in the documented way first.
+  await (await openStageIn(base))[Symbol.asyncDispose]();
+  const live = await openStageIn(base, { profile: 'live', live: { retentionDays: 36_500 } });
+  const shortIds = ['--set', `playlists.shortIds=[${live.sandbox.playlists.join(', ')}]`];
+  expect(await live.run(['sync', ...shortIds])).toMatchObject({ stderr: '' });
+  await live[Symbol.asyncDispose]();
+}
+
+/** Reads a mirror, and closes it. */
+export function reading<T>(dataDir: string, read: (db: Database) => T): T {
+  const db = openDatabaseReadOnly(dataDir);
+  try {
+    return read(db);
+  } finally {
+    db.close();
+  }
+}

@@ -1,0 +1,86 @@
+import fs from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
+import { relative } from 'node:path';
+
+/** Something that is about to be done to a file; `doHalf` where it can be left half done. */
+type FileOperation = { name: string; execute: () => unknown; doHalf?: () => unknown };
+
+/** Every synchronous call by which this program changes a disk, beside opening, writing and closing. */
+const changing = {
+  mkdirSync: 'make',
+  rmSync: 'remove',
+  renameSync: 'rename',
+  linkSync: 'link',
+  fsyncSync: 'fsync',
+  ftruncateSync: 'cut',
+} as const;
+
+/**
+ * Hands every change of a file below a folder, made anywhere in this process, to `around`, which is to execute it. Its
+ * name says what is done to which file: a path without what differs from one run to the next, and for the ledger the
+ * types of the records that are written.
+ */
+export function watchFiles(folder: string, around: (operation: FileOperation) => unknown): void {
+  /** What each open descriptor leads to; the ledger's with the records that were last written. */
+  const open = new Map<unknown, string>();
+  const placeOf = (target: unknown): string | undefined => {
+    if (typeof target === 'number') return open.get(target);
+    const place = relative(folder, String(target));
+    return place.startsWith('..') ? undefined : lasting(place);
+  };
+  const replace = (
+    name: keyof typeof changing | 'openSync' | 'writeFileSync' | 'closeSync',
+    replacement: (execute: () => unknown, parameters: unknown[]) => unknown,
+  ): void => {
+    const original = fs[name];
+    Reflect.set(fs, name, (...parameters: unknown[]) =>
+      replacement(() => Reflect.apply(original, fs, parameters), parameters),
+    );
+  };
+
+  replace('openSync', (execute, [path, flags]) => {
+    const place = placeOf(path);
+    if (place === undefined) return execute();
+    const descriptor = flags === 'r' ? execute() : around({ name: `open ${place}`, execute });
+    open.set(descriptor, place);
+    return descriptor;
+  });
+  replace('closeSync', (execute, [descriptor]) => {
+    open.delete(descriptor);
+    return execute();
+  });
+  const { writeFileSync } = fs;
+  replace('writeFileSync', (execute, [target, content]) => {
+    const place = placeOf(target);
+    if (place === undefined || typeof target !== 'number') return execute();
+    const bytes = Buffer.from(content as string);
+    const what = place.startsWith('ledger/entries') ? `ledger: ${recordsIn(bytes)}` : place;
+    open.set(target, what);
+    const doHalf = (): unknown => writeFileSync(target, bytes.subarray(0, Math.ceil(bytes.length / 2)));
+    return around({ name: `write ${what}`, execute, doHalf });
+  });
+  for (const [name, verb] of Object.entries(changing) as [keyof typeof changing, string][])
+    replace(name, (execute, [target, to]) => {
+      const place = placeOf(name === 'renameSync' || name === 'linkSync' ? to : target);
+      return place === undefined ? execute() : around({ name: `${verb} ${place}`, execute });
+    });
+  syncBuiltinESMExports();
+}
+
+/** A path without process numbers, ids of requests and counts of entries. */
+function lasting(place: string): string {
+  return place
+    .replace(/\.draft-\d+$/, '.draft')
+    .replaceAll(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, 'ID')
+    .replace(/\b\d{9}\b/, 'SIZE');
+}
+
+function recordsIn(lines: Buffer): string {
+  const records = lines
+    .toString('utf8')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { type: string; target?: string; phase?: string });
+  const names = records.map(({ type, target, phase }) => [type, target ?? phase].filter(Boolean).join(' '));
+  return [...new Set(names)].join(', ');
+}

@@ -1,0 +1,94 @@
+import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import process from 'node:process';
+import { setTimeout as delay } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { runScan } from '../../../src/erasure/scan/run-scan.ts';
+import type { ScanTask } from '../../../src/erasure/scan/scan-task.ts';
+import { freshFolder, openTestMirror } from '../../mirror/open-test-mirror.ts';
+import { addPeople, personOf, placesOf, subjectOf } from './canary.ts';
+
+const canary = personOf('canarybird', 17);
+const signal = new AbortController().signal;
+
+function taskFor(dataDir: string, changes: Partial<ScanTask> = {}): ScanTask {
+  return { dataDir, phase: 'verify', subjects: [subjectOf(canary)], fence: true, extraPaths: [], ...changes };
+}
+
+/** What can be seen of this process's scanners by everybody on the machine: arguments, and environment. */
+function scannersSeen(): { argv: string; environment: string }[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((pid) => {
+      try {
+        const isOurs = new RegExp(`^PPid:\\t${process.pid}$`, 'm').test(
+          readFileSync(`/proc/${pid}/status`, 'utf8'),
+        );
+        const argv = readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+        if (!isOurs || !argv.includes('scan-process')) return [];
+        return [{ argv, environment: readFileSync(`/proc/${pid}/environ`, 'utf8') }];
+      } catch {
+        return [];
+      }
+    });
+}
+
+describe('the scanner as a process', () => {
+  it('reads a mirror that is open here, and leaves its locks alone', async () => {
+    const { db, dataDir } = openTestMirror();
+    addPeople(db, [canary]);
+    db.exec('BEGIN IMMEDIATE');
+    const report = await runScan(taskFor(dataDir), { signal });
+    expect(placesOf(report)).toContain('decoded mirror.db:persons.uuid');
+    expect(report.unreadable).toEqual([]);
+    db.exec('COMMIT');
+  });
+
+  it('shows no value of anybody in its arguments, and has no environment', async () => {
+    const { db, dataDir } = openTestMirror();
+    addPeople(db, [canary]);
+    // Enough to do for it to be looked at.
+    writeFileSync(join(dataDir, 'large'), Buffer.alloc(200 << 20));
+    const running = runScan(taskFor(dataDir), { signal });
+    let seen = scannersSeen();
+    for (let tries = 0; seen.length === 0 && tries < 200; tries += 1) {
+      await delay(10);
+      seen = scannersSeen();
+    }
+    await running;
+    expect(seen).toHaveLength(1);
+    expect(seen[0]?.argv).not.toContain('canary');
+    expect(seen[0]?.argv).not.toContain(dataDir);
+    expect(seen[0]?.environment).toBe('');
+    expect(scannersSeen()).toEqual([]);
+  });
+
+  it('ends at once when it is aborted, with the reason given', async () => {
+    const { dataDir } = openTestMirror();
+    writeFileSync(join(dataDir, 'large'), Buffer.alloc(300 << 20));
+    const abort = new AbortController();
+    const running = runScan(taskFor(dataDir), { signal: abort.signal });
+    setTimeout(() => abort.abort(new Error('no more')), 100);
+    await expect(running).rejects.toThrow('no more');
+    expect(scannersSeen()).toEqual([]);
+    await expect(runScan(taskFor(dataDir), { signal: abort.signal })).rejects.toThrow('no more');
+  });
+
+  it('ends when it takes too long', async () => {
+    await expect(runScan(taskFor(freshFolder()), { signal, timeoutMs: 20 })).rejects.toMatchObject({
+      code: 'storage',
+      message: 'the scanner was ended before it had a result',
+    });
+    expect(scannersSeen()).toEqual([]);
+  });
+
+  it('says in one sentence what went wrong, without any value', async () => {
+    const wrong = {
+      ...taskFor(freshFolder()),
+      subjects: [{ ...subjectOf(canary), values: [canary] as never }],
+    };
+    const error: unknown = await runScan(wrong, { signal }).catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ code: 'storage', message: 'the scan failed (TypeError)' });
+    expect(JSON.stringify(error)).not.toContain('canarybird');
+  });
+});

@@ -1,0 +1,117 @@
+import { readdirSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { createApp } from '../../src/app.ts';
+import { exportMirror, type ExportMirrorParts } from '../../src/export/export-mirror.ts';
+import { openDatabase, openDatabaseReadOnly, type Database } from '../../src/mirror/database.ts';
+import { setEpoch } from '../../src/mirror/erasure-epoch.ts';
+import { datasetFolder } from '../../src/snapshot/layout.ts';
+import { readManifest } from '../../src/snapshot/manifest.ts';
+import { rowsOfSnapshot } from '../snapshot/publish-rows.ts';
+import { temporaryFolder } from '../snapshot/temporary-folder.ts';
+import { stoppedClock } from './export-fixture.ts';
+
+/** A mirror of two persons, and what exporting it takes. */
+function openMirror(changes: Partial<ExportMirrorParts> = {}): ExportMirrorParts & { dataDir: string } {
+  const dataDir = temporaryFolder();
+  const { settings } = createApp({ environment: { MIRROR_DATA_DIR: dataDir }, isTerminal: false }, {});
+  const mirror = openDatabase(dataDir, stoppedClock);
+  mirror.exec(/*sql*/ `INSERT INTO persons (uuid, first_seen_pass, changed_at)
+    VALUES ('ann', 1, '2026-11-20T10:00:00Z'), ('bob', 1, '2026-11-20T10:00:00Z')`);
+  return {
+    dataDir,
+    db: openDatabaseReadOnly(dataDir),
+    mirror,
+    dataset: 'persons',
+    settings,
+    clock: stoppedClock,
+    signal: new AbortController().signal,
+    onProgress: () => undefined,
+    ...changes,
+  };
+}
+
+/** As an erasure does: the person leaves in the transaction that moves the epoch. */
+function erase(mirror: Database, uuid: string, epoch: number): void {
+  mirror.transaction(() => {
+    mirror.prepare(/*sql*/ `DELETE FROM persons WHERE uuid = ?`).run(uuid);
+    setEpoch(mirror, epoch);
+  })();
+}
+
+test('a manifest tells the epoch of the mirror that its rows come from', async () => {
+  const parts = openMirror();
+  setEpoch(parts.mirror, 7);
+  const { snapshotId } = await exportMirror(parts);
+  expect(readManifest(parts.dataDir, 'persons', snapshotId)).toMatchObject({ erasure_epoch: 7, rows: 2 });
+});
+
+test('somebody is erased while an export runs: it is made anew, and never published with that person', async () => {
+  const parts = openMirror();
+  let exports = 0;
+  const { snapshotId } = await exportMirror({
+    ...parts,
+    onProgress: (done) => {
+      if (done > 0) return;
+      exports += 1;
+      if (exports === 1) erase(parts.mirror, 'ann', 1);
+    },
+  });
+  const { manifest, parts: rows } = await rowsOfSnapshot(parts.dataDir, 'persons', snapshotId);
+  expect(rows.flat().map(({ person_uuid: uuid }) => uuid)).toEqual(['bob']);
+  expect(manifest.erasure_epoch).toBe(1);
+  expect(exports).toBe(2);
+  expect(readdirSync(datasetFolder(parts.dataDir, 'persons'))).toEqual([snapshotId]);
+});
+
+test('erased again and again, an export ends as busy, and has published nothing', async () => {
+  const parts = openMirror();
+  let epoch = 0;
+  const exporting = exportMirror({
+    ...parts,
+    onProgress: () => {
+      epoch += 1;
+      setEpoch(parts.mirror, epoch);
+    },
+  });
+  await expect(exporting).rejects.toMatchObject({ name: 'AppError', code: 'busy', retryable: true });
+  expect(() => readdirSync(datasetFolder(parts.dataDir, 'persons'))).toThrow('ENOENT');
+});
+
+test('deletions are exported, the newest of each key, in the order of keys', async () => {
+  const parts = openMirror({ dataset: 'deletions' });
+  parts.mirror
+    .exec(/*sql*/ `INSERT INTO deletions (dataset, key, person_uuid, reason, deleted_at, request_id) VALUES
+    ('persons', 'b', 'b', 'merged', '2026-11-01T00:00:00.5Z', NULL),
+    ('recordings', 'c', 'a', 'expired', '2026-11-02T00:00:00Z', NULL),
+    ('persons', 'a', 'a', 'erased', '2026-11-03T00:00:00Z', 'q1'),
+    ('persons', 'b', 'b', 'deleted', '2026-11-04T00:00:00Z', NULL)`);
+  const { snapshotId } = await exportMirror(parts);
+  const { parts: rows } = await rowsOfSnapshot(parts.dataDir, 'deletions', snapshotId);
+  const micros = (iso: string): bigint => BigInt(Date.parse(iso)) * 1000n;
+  expect(rows.flat()).toEqual([
+    {
+      key: 'a',
+      dataset: 'persons',
+      person_uuid: 'a',
+      reason: 'erased',
+      deleted_at: micros('2026-11-03T00:00:00Z'),
+      request_id: 'q1',
+    },
+    {
+      key: 'b',
+      dataset: 'persons',
+      person_uuid: 'b',
+      reason: 'deleted',
+      deleted_at: micros('2026-11-04T00:00:00Z'),
+      request_id: null,
+    },
+    {
+      key: 'c',
+      dataset: 'recordings',
+      person_uuid: 'a',
+      reason: 'expired',
+      deleted_at: micros('2026-11-02T00:00:00Z'),
+      request_id: null,
+    },
+  ]);
+});

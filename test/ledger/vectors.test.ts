@@ -1,0 +1,45 @@
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { verifyLedger } from '../../src/ledger/verify.ts';
+import { temporaryFolder } from '../snapshot/temporary-folder.ts';
+import { loadStandAlone, withoutSentences, type Verdict } from './ledger-fixture.ts';
+import { writeVectors } from './write-vectors.ts';
+
+const published = fileURLToPath(new URL('../../docs/verifier/vectors', import.meta.url));
+
+type Vector = {
+  name: string;
+  kept: { publicKey: string | null; checkpoint: string | null };
+  verdict: Verdict;
+};
+const vectors = JSON.parse(readFileSync(join(published, 'vectors.json'), 'utf8')) as Vector[];
+
+function contentOf(folder: string): Record<string, string> {
+  const files = globSync('**/*.{txt,jsonl,json}', { cwd: folder }).toSorted();
+  return Object.fromEntries(files.map((file) => [file, readFileSync(join(folder, file), 'utf8')]));
+}
+
+describe('the published test vectors', () => {
+  it('are those that `node test/ledger/write-vectors.ts` writes', () => {
+    const folder = join(temporaryFolder(), 'vectors');
+    writeVectors(folder);
+    expect(contentOf(folder)).toEqual(contentOf(published));
+  });
+
+  it('have good and damaged ledgers', () => {
+    expect(vectors.filter(({ verdict }) => verdict.ok).length).toBeGreaterThan(4);
+    expect(vectors.filter(({ verdict }) => !verdict.ok).length).toBeGreaterThan(12);
+  });
+
+  it.each(vectors)('$name: both verifiers give its verdict', async ({ name, kept, verdict }) => {
+    const task = {
+      folder: join(published, name),
+      publicKey: kept.publicKey ?? undefined,
+      checkpoint: kept.checkpoint ?? undefined,
+    };
+    expect(withoutSentences(verifyLedger(task))).toEqual(verdict);
+    expect((await loadStandAlone())(task)).toEqual(verdict);
+  });
+});

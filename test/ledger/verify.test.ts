@@ -1,0 +1,209 @@
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { checkpointText } from '../../src/ledger/checkpoint.ts';
+import { entryLine } from '../../src/ledger/entry.ts';
+import { handover } from '../../src/ledger/key-chain.ts';
+import { rootOf } from '../../src/ledger/merkle-proof.ts';
+import { leafHash } from '../../src/ledger/merkle.ts';
+import { privateKeyOf, publicKeyOf, readVkey, signBytes, vkeyOf } from '../../src/ledger/note.ts';
+import { openLedger } from '../../src/ledger/ledger.ts';
+import { verifyLedger } from '../../src/ledger/verify.ts';
+import { temporaryFolder } from '../snapshot/temporary-folder.ts';
+import {
+  lifeOf,
+  loadStandAlone,
+  tickingClock,
+  withoutSentences,
+  writeSmallLedger,
+} from './ledger-fixture.ts';
+
+const program = fileURLToPath(new URL('../../docs/verifier/verify.mjs', import.meta.url));
+
+function smallLedger(): { dataDir: string; folder: string; keys: string[] } {
+  const dataDir = temporaryFolder();
+  writeSmallLedger(dataDir);
+  const folder = join(dataDir, 'ledger');
+  return { dataDir, folder, keys: readFileSync(join(folder, 'public-keys.txt'), 'utf8').trim().split('\n') };
+}
+
+describe('a verification', () => {
+  it('tells what it found in sentences', () => {
+    const { folder } = smallLedger();
+    rmSync(join(folder, 'entries.jsonl'));
+    const { ok, size, signed, problems } = verifyLedger({ folder });
+    expect({ ok, size, signed }).toEqual({ ok: false, size: 0, signed: 0 });
+    expect(problems).toContainEqual({
+      where: 'checkpoint 000000005',
+      problem: 'beyond_ledger',
+      sentence: 'the checkpoint covers more entries than there are: some were removed',
+    });
+  });
+
+  it('has nothing to say of an empty folder, and refuses one that is not there', () => {
+    const folder = temporaryFolder();
+    expect(verifyLedger({ folder })).toMatchObject({
+      ok: true,
+      size: 0,
+      checkpoints: 0,
+      signed: 0,
+      problems: [],
+    });
+    expect(() => verifyLedger({ folder: join(folder, 'none') })).toThrow(
+      expect.objectContaining({ code: 'storage' }),
+    );
+  });
+
+  it('takes each key that the ledger had, and each checkpoint, whoever kept it', () => {
+    const { folder, keys } = smallLedger();
+    expect(keys).toHaveLength(2);
+    for (const key of [...keys, keys.join('\n')])
+      for (const name of ['000000005', '000000013', '000000018']) {
+        const checkpoint = readFileSync(join(folder, `checkpoints/${name}.txt`), 'utf8');
+        expect(verifyLedger({ folder, publicKey: `${key}\n`, checkpoint })).toMatchObject({
+          ok: true,
+          warnings: [],
+        });
+      }
+  });
+
+  it('does not let a stranger hand over to a key that was kept', async () => {
+    const { keys } = smallLedger();
+    const [key = ''] = keys;
+    const kept = readVkey(key);
+    expect(kept).toBeDefined();
+    if (!kept) return;
+    // A stranger's ledger, which ends with a rotation to the true key: nothing in it was signed with that.
+    const forged = join(temporaryFolder(), 'ledger');
+    const stranger = { name: kept.name, privateKey: privateKeyOf(Buffer.alloc(32, 0x66)) };
+    const lines = lifeOf(5, 1)
+      .flat()
+      .map((record, seq) => entryLine(record, seq, '2026-11-20T12:00:00.000Z'));
+    const size = lines.length;
+    const rotation = {
+      type: 'key_rotated' as const,
+      old_key: publicKeyOf(stranger.privateKey).toString('hex'),
+      new_key: kept.publicKey.toString('hex'),
+      signature: signBytes(handover(kept.name, kept.publicKey), stranger.privateKey).toString('hex'),
+    };
+    const root = rootOf(lines.map((line) => leafHash(line)));
+    const all = [...lines, entryLine(rotation, size, '2026-11-20T12:00:00.000Z')];
+    mkdirSync(join(forged, 'checkpoints'), { recursive: true });
+    writeFileSync(join(forged, 'entries.jsonl'), all.map((line) => `${line.toString('utf8')}\n`).join(''));
+    writeFileSync(join(forged, 'checkpoints/000000017.txt'), checkpointText({ size, root }, stranger));
+    const strangersKey = vkeyOf({ name: kept.name, publicKey: publicKeyOf(stranger.privateKey) });
+    writeFileSync(join(forged, 'public-keys.txt'), `${strangersKey}\n${key}\n`);
+    expect(verifyLedger({ folder: forged })).toMatchObject({ ok: true, signed: 17 });
+    const task = { folder: forged, publicKey: `${key}\n` };
+    const verdict = withoutSentences(verifyLedger(task));
+    expect(verdict.problems).toEqual([{ where: 'kept public key', problem: 'not_signed_by_key' }]);
+    expect((await loadStandAlone())(task)).toEqual(verdict);
+  });
+
+  it('finds nothing signed where all checkpoints are gone, if a key was kept', () => {
+    const { folder, keys } = smallLedger();
+    rmSync(join(folder, 'checkpoints'), { recursive: true });
+    expect(verifyLedger({ folder }).ok).toBe(true);
+    expect(verifyLedger({ folder, publicKey: `${keys[0] ?? ''}\n` }).problems).toMatchObject([
+      { where: 'kept public key', problem: 'not_signed_by_key' },
+    ]);
+  });
+
+  it('a rotation that was killed before its key was listed is none the worse', () => {
+    const { dataDir, folder, keys } = smallLedger();
+    writeFileSync(join(folder, 'public-keys.txt'), `${keys[0] ?? ''}\n`);
+    expect(verifyLedger({ folder }).problems).toEqual([]);
+    openLedger(dataDir, tickingClock()).checkpoint();
+    expect(readFileSync(join(folder, 'public-keys.txt'), 'utf8')).toBe(`${keys.join('\n')}\n`);
+  });
+});
+
+describe('the signing key', () => {
+  it.each([
+    [
+      'lost',
+      (dataDir: string) => rmSync(join(dataDir, 'keys'), { recursive: true }),
+      /ledger\.key is not the key/,
+    ],
+    [
+      'of another ledger',
+      (dataDir: string) => writeFileSync(join(dataDir, 'keys/ledger.key'), `${'44'.repeat(32)}\n`),
+      /ledger\.key is not the key/,
+    ],
+    [
+      'damaged',
+      (dataDir: string) => writeFileSync(join(dataDir, 'keys/ledger.key'), 'x'),
+      /ledger\.key is damaged/,
+    ],
+    [
+      'listed nowhere',
+      (dataDir: string) => rmSync(join(dataDir, 'ledger/public-keys.txt')),
+      /public-keys\.txt is missing/,
+    ],
+    [
+      'listed in a file that is none',
+      (dataDir: string) => writeFileSync(join(dataDir, 'ledger/public-keys.txt'), 'x'),
+      /public-keys\.txt is damaged/,
+    ],
+  ])('that is %s signs nothing', (_what, harm, words) => {
+    const { dataDir } = smallLedger();
+    const ledger = openLedger(dataDir, tickingClock());
+    ledger.append(lifeOf(2, 2).slice(0, 1).flat());
+    harm(dataDir);
+    for (const sign of [() => ledger.checkpoint(), () => ledger.rotateKey()])
+      expect(sign).toThrow(
+        expect.objectContaining({ code: 'storage', message: expect.stringMatching(words) }),
+      );
+    expect(ledger.size()).toBe(19);
+  });
+
+  it('signs a head once', () => {
+    const { dataDir, folder } = smallLedger();
+    const ledger = openLedger(dataDir, tickingClock());
+    const path = join(folder, 'checkpoints/000000018.txt');
+    const before = readFileSync(path, 'utf8');
+    expect(ledger.checkpoint()).toEqual({ ...ledger.head(), text: before });
+    expect(readFileSync(path, 'utf8')).toBe(before);
+  });
+});
+
+describe('the stand-alone verifier', () => {
+  const run = (...args: string[]): { status: number | null; stdout: string; stderr: string } =>
+    spawnSync(process.execPath, [program, ...args], { encoding: 'utf8' });
+
+  it('runs from a copy of itself, and ends with 0, 1 or 2', () => {
+    const { folder, keys } = smallLedger();
+    const place = temporaryFolder();
+    const copy = join(place, 'verify.mjs');
+    cpSync(program, copy);
+    const key = join(place, 'key.txt');
+    writeFileSync(key, `${keys[0] ?? ''}\n`);
+    const kept = join(folder, 'checkpoints/000000005.txt');
+    const good = spawnSync(process.execPath, [copy, folder, '--public-key', key, '--checkpoint', kept], {
+      encoding: 'utf8',
+    });
+    expect(good).toMatchObject({ status: 0, stderr: '' });
+    expect(good.stdout).toMatch(
+      /^18 entries, root [0-9a-f]{64}\n3 checkpoints, 18 entries covered by a good one\nOK\n$/,
+    );
+    rmSync(join(folder, 'public-keys.txt'));
+    const bad = run(folder);
+    expect(bad.status).toBe(1);
+    expect(bad.stdout).toContain('problem: public keys: no_public_key\n');
+    expect(bad.stdout).toMatch(/\nNOT OK\n$/);
+    for (const args of [
+      [],
+      [join(place, 'none')],
+      [folder, '--key', key],
+      [folder, '--public-key', join(place, 'none')],
+    ])
+      expect(run(...args)).toMatchObject({ status: 2, stdout: '' });
+  });
+
+  it('uses nothing but Node.js', () => {
+    const imports = [...readFileSync(program, 'utf8').matchAll(/from '([^']+)'/g)].map(([, name]) => name);
+    expect(imports).toEqual(['node:crypto', 'node:fs', 'node:path', 'node:url']);
+  });
+});

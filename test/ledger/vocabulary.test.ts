@@ -1,0 +1,84 @@
+import { mkdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { openLedger } from '../../src/ledger/ledger.ts';
+import {
+  assurances,
+  attentionReasons,
+  bases,
+  fenceKinds,
+  fileDatasets,
+  fixedTargets,
+  heldReasons,
+  LedgerRecord,
+  origins,
+  targetResults,
+} from '../../src/ledger/record.ts';
+import { temporaryFolder } from '../snapshot/temporary-folder.ts';
+import { lifeOf, loadStandAlone, requestId, tickingClock } from './ledger-fixture.ts';
+
+const request = requestId(1);
+const about = { request, generation: 1 };
+const requests = [request];
+const hash = 'a'.repeat(64);
+const files = fileDatasets.map(
+  (dataset) => `snapshot:${dataset}/20261120T125500.123Z/part-00001.parquet` as const,
+);
+
+/** A record with each word that a record may have, and at least one of each type; their order makes no sense. */
+const records: LedgerRecord[] = [
+  ...lifeOf(1, 1).flat(),
+  ...origins.flatMap((origin) =>
+    bases.map((basis): LedgerRecord => ({
+      type: 'received',
+      ...about,
+      origin,
+      basis,
+      subject: hash,
+      authorisation: hash,
+      delete_events: false,
+      due_at: '2026-12-20T12:00:00.000Z',
+    })),
+  ),
+  ...[...fixedTargets, ...files].map((target): LedgerRecord => ({ type: 'intent', requests, target })),
+  ...targetResults.flatMap((result) =>
+    assurances.map((assurance): LedgerRecord => ({
+      type: 'result',
+      requests,
+      target: 'aux',
+      result,
+      assurance,
+    })),
+  ),
+  ...heldReasons.map((reason): LedgerRecord => ({ type: 'held', ...about, reason })),
+  ...attentionReasons.flatMap((reason): LedgerRecord[] => [
+    { type: 'attention', ...about, target: 'mirror', reason },
+    { type: 'reopened', ...about, reason },
+  ]),
+  { type: 'fencing', ...about, epoch: 1, fence: fenceKinds.map((kind) => ({ kind, mac: hash })) },
+  { type: 'approved', ...about },
+  { type: 'refused', ...about, reason: 'unknown_subject' },
+  { type: 'cancelled', ...about },
+  { type: 'certified', ...about, certificate: null },
+  { type: 'readmitted', ...about, reason: hash, entries: 1 },
+  { type: 'replayed', epoch_from: 0, epoch_to: 1, rows: 0 },
+  { type: 'key_rotated', old_key: hash, new_key: hash, signature: hash + hash },
+];
+
+test('the stand-alone verifier knows each word of the records', async () => {
+  const dataDir = temporaryFolder();
+  const folder = join(dataDir, 'ledger');
+  mkdirSync(folder);
+  openLedger(dataDir, tickingClock()).append(records);
+  const { problems } = (await loadStandAlone())({ folder });
+  expect(problems.filter(({ problem }) => problem.startsWith('not_'))).toEqual([]);
+});
+
+test('and so does its description', () => {
+  const format = readFileSync(new URL('../../docs/verifier/FORMAT.md', import.meta.url), 'utf8');
+  const types = LedgerRecord.options.map(({ shape }) => shape.type.value);
+  expect(new Set(records.map(({ type }) => type))).toEqual(new Set(types));
+  const words = [...types, ...origins, ...bases, ...fixedTargets, ...fileDatasets, ...targetResults];
+  for (const word of [...words, ...assurances, ...heldReasons, ...attentionReasons, ...fenceKinds])
+    expect(format).toContain(`\`${word}\``);
+});

@@ -1,0 +1,150 @@
+import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { checkpointText } from '../../src/ledger/checkpoint.ts';
+import { openLedger } from '../../src/ledger/ledger.ts';
+import { rootOf } from '../../src/ledger/merkle-proof.ts';
+import { leafHash } from '../../src/ledger/merkle.ts';
+import { privateKeyOf } from '../../src/ledger/note.ts';
+import { verifyLedger, type VerifyTask } from '../../src/ledger/verify.ts';
+import { lifeOf, plantKeys, tickingClock, withoutSentences, writeSmallLedger } from './ledger-fixture.ts';
+
+/** A test vector: what is done to a good ledger, and what an auditor kept of it before. */
+type Vector = { name: string; change: (folder: string) => void; keeps?: readonly ('key' | 'checkpoint')[] };
+
+const entriesFile = 'entries.jsonl';
+const lastCheckpoint = 'checkpoints/000000018.txt';
+
+/** Rewrites one file of a ledger. */
+function edit(folder: string, file: string, change: (text: string) => string): void {
+  writeFileSync(join(folder, file), change(readFileSync(join(folder, file), 'utf8')));
+}
+
+function editEntries(change: (lines: string[]) => string[]): Vector['change'] {
+  return (folder) =>
+    edit(folder, entriesFile, (text) =>
+      change(text.split('\n').slice(0, -1))
+        .map((line) => `${line}\n`)
+        .join(''),
+    );
+}
+
+/** Signs the entries as they are with the ledger's own newest key, as only who holds it can. */
+function signAgain(folder: string): void {
+  const lines = readFileSync(join(folder, entriesFile), 'utf8').split('\n').slice(0, -1);
+  const [name = ''] = readFileSync(join(folder, 'public-keys.txt'), 'utf8').split('+');
+  const root = rootOf(lines.map((line) => leafHash(Buffer.from(line))));
+  const signer = { name, privateKey: privateKeyOf(Buffer.alloc(32, 0x22)) };
+  writeFileSync(join(folder, lastCheckpoint), checkpointText({ size: lines.length, root }, signer));
+}
+
+/** Another ledger, with a key of its own, in the place of the first. */
+function writeAnew(folder: string): void {
+  const dataDir = join(folder, '..');
+  rmSync(folder, { recursive: true });
+  plantKeys(dataDir);
+  writeFileSync(join(dataDir, 'keys/ledger.key'), `${'33'.repeat(32)}\n`);
+  const ledger = openLedger(dataDir, tickingClock());
+  ledger.append(lifeOf(7, 1).flat());
+  ledger.checkpoint();
+}
+
+const vectors: Vector[] = [
+  { name: 'good', change: () => undefined },
+  { name: 'good-and-kept', change: () => undefined, keeps: ['key', 'checkpoint'] },
+  { name: 'not-json', change: editEntries((lines) => lines.with(2, '{')) },
+  {
+    name: 'not-canonical',
+    change: editEntries((lines) => lines.map((line) => line.replace('"epoch":1', '"epoch":1.0'))),
+  },
+  {
+    name: 'not-in-schema',
+    change: editEntries((lines) => lines.map((line) => line.replace('mirror', 'Mirror'))),
+  },
+  {
+    name: 'changed',
+    change: editEntries((lines) => lines.map((line) => line.replace('"persons":1', '"persons":2'))),
+  },
+  { name: 'removed', change: editEntries((lines) => lines.toSpliced(6, 1)) },
+  { name: 'swapped', change: editEntries((lines) => lines.with(6, lines[7] ?? '').with(7, lines[6] ?? '')) },
+  { name: 'repeated', change: editEntries((lines) => lines.toSpliced(3, 0, lines[3] ?? '')) },
+  { name: 'cut', change: editEntries((lines) => lines.slice(0, 15)) },
+  { name: 'torn', change: (folder) => edit(folder, entriesFile, (text) => text.slice(0, -20)) },
+  {
+    name: 'purged-without-intent',
+    change: (folder) => {
+      editEntries((lines) =>
+        lines.flatMap((line, at) =>
+          at === 6
+            ? []
+            : [line.replace(/"seq":(\d+)/, (_all, seq: string) => `"seq":${Number(seq) - (at > 6 ? 1 : 0)}`)],
+        ),
+      )(folder);
+      rmSync(join(folder, lastCheckpoint));
+      rmSync(join(folder, 'checkpoints/000000013.txt'));
+    },
+  },
+  { name: 'clock-set-back', change: (folder) => appendLater(folder, Date.UTC(2020, 0, 1)) },
+  { name: 'unsigned', change: (folder) => appendLater(folder, Date.UTC(2027, 0, 1)) },
+  {
+    name: 'checkpoint-changed',
+    change: (folder) => edit(folder, 'checkpoints/000000005.txt', (text) => text.replace('\n5\n', '\n6\n')),
+  },
+  {
+    name: 'checkpoint-of-another-key',
+    change: (folder) => edit(folder, 'public-keys.txt', (text) => `${text.split('\n')[1] ?? ''}\n`),
+  },
+  { name: 'keys-missing', change: (folder) => rmSync(join(folder, 'public-keys.txt')) },
+  { name: 'written-anew', change: writeAnew },
+  { name: 'written-anew-key-kept', change: writeAnew, keeps: ['key'] },
+  { name: 'cut-with-its-checkpoint', change: cutWithCheckpoint },
+  { name: 'cut-with-its-checkpoint-kept', change: cutWithCheckpoint, keeps: ['key', 'checkpoint'] },
+  { name: 'signed-again', change: changeAndSignAgain, keeps: ['key'] },
+  { name: 'signed-again-checkpoint-kept', change: changeAndSignAgain, keeps: ['key', 'checkpoint'] },
+];
+
+function appendLater(folder: string, atMs: number): void {
+  openLedger(join(folder, '..'), tickingClock(atMs)).append(lifeOf(2, 2).slice(0, 2).flat());
+}
+
+function cutWithCheckpoint(folder: string): void {
+  editEntries((lines) => lines.slice(0, 16))(folder);
+  rmSync(join(folder, lastCheckpoint));
+}
+
+function changeAndSignAgain(folder: string): void {
+  editEntries((lines) => lines.map((line) => line.replace('"certificate":"dddd', '"certificate":"eeee')))(
+    folder,
+  );
+  signAgain(folder);
+}
+
+/** Writes all test vectors to a folder: what they consist of, and the verdict that is right. Always the same bytes. */
+export function writeVectors(target: string): void {
+  rmSync(target, { recursive: true, force: true });
+  mkdirSync(target, { recursive: true });
+  const index = vectors.map(({ name, change, keeps = [] }) => {
+    const dataDir = join(target, name);
+    writeSmallLedger(dataDir);
+    const folder = join(dataDir, 'ledger');
+    const kept: Partial<VerifyTask> = {};
+    if (keeps.includes('key'))
+      kept.publicKey = `${readFileSync(join(folder, 'public-keys.txt'), 'utf8').split('\n')[0] ?? ''}\n`;
+    if (keeps.includes('checkpoint')) kept.checkpoint = readFileSync(join(folder, lastCheckpoint), 'utf8');
+    change(folder);
+    rmSync(join(dataDir, 'keys'), { recursive: true });
+    cpSync(folder, dataDir, { recursive: true });
+    rmSync(folder, { recursive: true });
+    const verdict = withoutSentences(verifyLedger({ folder: dataDir, ...kept }));
+    return {
+      name,
+      kept: { publicKey: kept.publicKey ?? null, checkpoint: kept.checkpoint ?? null },
+      verdict,
+    };
+  });
+  writeFileSync(join(target, 'vectors.json'), `${JSON.stringify(index, null, 2)}\n`);
+}
+
+// Run by itself, it writes those of the documentation.
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href)
+  writeVectors(new URL('../../docs/verifier/vectors', import.meta.url).pathname);

@@ -1,0 +1,95 @@
+import { mkdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import type { DuckDBConnection } from '@duckdb/node-api';
+import { expect, test } from 'vitest';
+import { nobody } from '../../src/contract/identity.ts';
+import { sha256File } from '../../src/core/digest.ts';
+import { datasets } from '../../src/snapshot/columns.ts';
+import { withDuckDb } from '../../src/snapshot/duckdb.ts';
+import { type EncodedPart, encodePartAnew } from '../../src/snapshot/rewrite-part.ts';
+import { type MarkedRows, emptyMarks, registerTrim } from '../../src/snapshot/subject-rows.ts';
+import { temporaryFolder } from './temporary-folder.ts';
+
+const { signal } = new AbortController();
+const columns = datasets.persons.columns.map(({ name, type }) => ({ name, type }));
+
+/** Encodes a part of the persons with these keys anew, marked as `mark` does. */
+function encode(
+  keys: readonly string[],
+  mark: (connection: DuckDBConnection, path: string) => Promise<MarkedRows>,
+): Promise<EncodedPart> {
+  const folder = temporaryFolder();
+  const path = join(folder, 'part-00001.parquet');
+  const to = { name: 'part-00002.parquet', path: join(folder, 'new', 'part-00002.parquet') };
+  mkdirSync(join(folder, 'new'));
+  return withDuckDb({ folder, memoryMaxMb: 256, threads: 1, signal }, async (connection) => {
+    await connection.run(`COPY (SELECT unnest(['${keys.join("','")}']) AS person_uuid, 1::BIGINT AS person_id, 'n' AS name,
+      ['ann', 'bob'] AS distinct_ids, '{}' AS properties, NULL::TIMESTAMPTZ AS created_at, NULL::VARCHAR AS extra,
+      NULL::TIMESTAMPTZ AS changed_at) TO '${path}' (FORMAT parquet)`);
+    registerTrim(connection, 'persons', { ...nobody, distinct_id: ['ann'] });
+    const file = {
+      name: 'part-00001.parquet',
+      rows: keys.length,
+      bytes: statSync(path).size,
+      sha256: await sha256File(path),
+      min_key: keys.at(0) ?? null,
+      max_key: keys.at(-1) ?? null,
+    };
+    const part = { dataset: 'persons', snapshotId: '20261120T125500.123Z', file, path } as const;
+    return encodePartAnew(connection, part, columns, to, mark);
+  });
+}
+
+/** Marks as told in a file of the old name, and nothing in the new one. */
+const marking =
+  (sql: string, { gone, trimmed }: { gone: number; trimmed: number }) =>
+  async (connection: DuckDBConnection, path: string): Promise<MarkedRows> => {
+    await emptyMarks(connection);
+    if (!path.endsWith('part-00001.parquet')) return { gone: 0, trimmed: 0, trimmedColumn: 'distinct_ids' };
+    await connection.run(sql);
+    return { gone, trimmed, trimmedColumn: 'distinct_ids' };
+  };
+
+test('a part whose rows are marked rightly is encoded anew', async () => {
+  const mark = marking(`INSERT INTO trimmed VALUES (1, 'b')`, { gone: 0, trimmed: 1 });
+  expect(await encode(['a', 'b', 'c'], mark)).toMatchObject({
+    file: { rows: 3, min_key: 'a', max_key: 'c' },
+    removed: 0,
+    trimmed: 1,
+  });
+});
+
+test.for([
+  [
+    'more rows are gone than were marked',
+    ['a', 'b', 'c'],
+    marking(`INSERT INTO gone VALUES (0), (1)`, { gone: 1, trimmed: 0 }),
+    'would not hold the very rows that are to stay',
+  ],
+  [
+    'another row than the marked one is changed',
+    ['a', 'b', 'c'],
+    marking(`INSERT INTO trimmed VALUES (0, 'b')`, { gone: 0, trimmed: 1 }),
+    'would not hold the very rows that are to stay',
+  ],
+  [
+    'rows are not in the order of their keys',
+    ['b', 'a', 'c'],
+    marking(`SELECT 1`, { gone: 0, trimmed: 0 }),
+    'would be out of key order',
+  ],
+  [
+    'what is to go is still there',
+    ['a', 'b', 'c'],
+    async (connection: DuckDBConnection): Promise<MarkedRows> => {
+      await emptyMarks(connection);
+      return { gone: 0, trimmed: 1, trimmedColumn: 'distinct_ids' };
+    },
+    'would still hold what is to go',
+  ],
+] as const)('refused when %s', async ([, keys, mark, message]) => {
+  await expect(encode(keys, mark)).rejects.toMatchObject({
+    code: 'storage',
+    message: expect.stringContaining(message) as string,
+  });
+});

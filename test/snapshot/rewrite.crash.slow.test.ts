@@ -1,0 +1,53 @@
+import { spawnSync } from 'node:child_process';
+import { cpSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { snapshotFolder } from '../../src/snapshot/layout.ts';
+import { removeUnnamedParts } from '../../src/snapshot/rewrite.ts';
+import { verifySnapshots } from '../../src/snapshot/verify.ts';
+import { listAll } from '../export/export-fixture.ts';
+import { publishRows, rowsOfSnapshot } from './publish-rows.ts';
+import { personRow } from './rows.ts';
+import { temporaryFolder } from './temporary-folder.ts';
+
+const child = new URL('rewrite-child.ts', import.meta.url).pathname;
+
+/** Runs a job in a process of its own that is killed before a change of the disk; whether it was. */
+function isKilled(dataDir: string, job: 'rewrite' | 'recover', snapshotId: string, step: number): boolean {
+  const { signal, status, stderr } = spawnSync(
+    process.execPath,
+    [child, dataDir, job, snapshotId, String(step)],
+    { encoding: 'utf8' },
+  );
+  if (signal === 'SIGKILL') return true;
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+  return false;
+}
+
+test('killed before any change of the disk, and again while it recovers: old parts or new, whole', async () => {
+  const published = temporaryFolder();
+  const rows = ['a', 'b', 'c', 'd', 'e'].map((key) => personRow(key));
+  const snapshotId = await publishRows(published, 'persons', rows, { partRows: 2 });
+  const found = new Set<number>();
+  let kills = 0;
+  for (let step = 1; ; step += 1) {
+    const dataDir = temporaryFolder();
+    cpSync(published, dataDir, { recursive: true });
+    const wasKilled = isKilled(dataDir, 'rewrite', snapshotId, step);
+    // The second kill comes at a later change each time that the first one does.
+    if (isKilled(dataDir, 'recover', snapshotId, 1 + (step % 4))) kills += 1;
+    removeUnnamedParts(dataDir);
+    const { manifest, parts } = await rowsOfSnapshot(dataDir, 'persons', snapshotId);
+    found.add(parts.flat().length);
+    expect([3, 5]).toContain(parts.flat().length);
+    expect(listAll(snapshotFolder(dataDir, 'persons', snapshotId))).toEqual(
+      ['manifest.json', ...manifest.files.map(({ name }) => name)].toSorted(),
+    );
+    expect(listAll(join(dataDir, 'tmp'))).toEqual([]);
+    expect((await verifySnapshots(dataDir)).problems).toEqual([]);
+    if (!wasKilled) break;
+    kills += 1;
+  }
+  expect(kills).toBeGreaterThan(20);
+  expect(found).toEqual(new Set([3, 5]));
+}, 120_000);
