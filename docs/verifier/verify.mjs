@@ -193,6 +193,7 @@ function recordOrder() {
     if (type === 'fenced' && record.epoch !== request.epoch) return 'wrong_epoch';
     if (type === 'locally_verified' && !request.isClean) return 'verified_without_scan';
     if (type === 'certified' && certificate !== null && intents.size > 0) return 'certified_with_open_intent';
+    if (generation > request.generation) request.results.clear();
     request.generation = generation;
     if (next && !(type === 'scoped' && isFenced)) request.phase = next;
     if (type === 'fencing') request.epoch = record.epoch;

@@ -2,8 +2,9 @@ import type { PassReport } from '../sync/pass-report.ts';
 import { formatCount, formatTime } from './format.ts';
 import { formatTable } from './table.ts';
 
-/** Passes for people: what each saw, and its verdict with the reason. */
+/** Passes for people: what each saw, and its verdict with the reason; and what the fence kept out, where it did. */
 export function passTable(passes: readonly PassReport[]): string {
+  const isFenced = passes.some(({ rowsFenced }) => rowsFenced > 0);
   return formatTable(
     [
       { heading: 'pass' },
@@ -12,6 +13,7 @@ export function passTable(passes: readonly PassReport[]): string {
       { heading: 'new', align: 'right' },
       { heading: 'changed', align: 'right' },
       { heading: 'quarantined', align: 'right' },
+      ...(isFenced ? [{ heading: 'kept out', align: 'right' } as const] : []),
       { heading: 'pages', align: 'right' },
       { heading: 'step-backs', align: 'right' },
       { heading: 'ended' },
@@ -23,6 +25,7 @@ export function passTable(passes: readonly PassReport[]): string {
       formatCount(pass.rowsAdded),
       formatCount(pass.rowsChanged),
       formatCount(pass.rowsQuarantined),
+      ...(isFenced ? [formatCount(pass.rowsFenced)] : []),
       formatCount(pass.windows),
       formatCount(pass.stepBacks),
       pass.finishedAt === null ? 'running' : formatTime(pass.finishedAt),

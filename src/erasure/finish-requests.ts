@@ -68,6 +68,8 @@ function endLongLife(parts: ErasureParts, request: ErasureRequest): void {
   if (ageMs < settings.erasure.maxRequestDays * dayMs) return;
   const { id, generation } = request;
   if (request.fencedAt === null) {
+    // One that was fenced before, and opened again, goes on: it cannot be given up.
+    if (generation > 1) return;
     ledger.append([{ type: 'cancelled', request: id, generation }]);
     db.transaction(() =>
       updateRequest(db, id, { cancelledAt: isoTime(clock.now()), box: null, authorisedBy: null }),

@@ -30,6 +30,7 @@ export async function eraseHere(
 ): Promise<FenceResult & LocalResult> {
   finishFence(parts);
   const fenced = await fenceRequests(parts, waiting);
+  if (fenced.fenced > 0) parts.ledger.checkpoint();
   return { ...fenced, ...(await eraseLocally(parts)) };
 }
 
@@ -46,6 +47,7 @@ export async function finishThere(
       db.transaction(() => updateRequest(db, id, {})).immediate();
   }
   const finished = await finishRequests(parts);
+  if (parts.ledger.size() > 0) parts.ledger.checkpoint();
   const open = listRequests(db, 'open');
   const isIn = (...states: string[]): number => open.filter(({ state }) => states.includes(state)).length;
   return {
@@ -93,10 +95,22 @@ async function askService(parts: ErasureParts): Promise<number> {
   return failed.length;
 }
 
-/** A kill between the transaction that fences and the ledger's word of it: the fence stands, so the word is made good. */
+/**
+ * A kill between the transaction that fences and the ledger's word of it, or within that word: the fence stands, so the
+ * word is made good.
+ */
 function finishFence({ db, ledger }: ErasureParts): void {
   const epoch = readEpoch(db);
-  if (epoch !== ledger.epoch() + 1) return;
-  const fenced = listRequests(db, 'all').filter((request) => request.epoch === epoch);
-  ledger.append(fenced.map(({ id, generation }) => ({ type: 'fenced', request: id, generation, epoch })));
+  const fenced = listRequests(db, 'open').filter(
+    (request) => request.epoch === epoch && request.fencedAt !== null,
+  );
+  if (fenced.length === 0) return;
+  const said = new Set<string>();
+  for (const entry of ledger.entries())
+    if (entry.type === 'fenced' && entry.epoch === epoch) said.add(entry.request);
+  ledger.append(
+    fenced
+      .filter(({ id }) => !said.has(id))
+      .map(({ id, generation }) => ({ type: 'fenced', request: id, generation, epoch })),
+  );
 }

@@ -45,7 +45,7 @@ export type RequestHistory = Pick<
 
 /** The histories of requests, as a ledger is read. */
 export type Histories = {
-  /** Takes the next entry; the request that has just been certified by it, if one has, as it was before. */
+  /** Takes the next entry. */
   take(entry: LedgerEntry): void;
   of(request: string): RequestHistory | undefined;
   all(): Iterable<RequestHistory>;

@@ -1,13 +1,11 @@
 import { nobody } from '../contract/identity.ts';
-import { listRequests, type ErasureRequest } from '../mirror/erasure-requests.ts';
-import { listTargets } from '../mirror/erasure-targets.ts';
+import { listRequests } from '../mirror/erasure-requests.ts';
 import type { GivenIdentifier } from './box.ts';
-import { boxOf, updateRequest, type ErasureParts } from './erasure-parts.ts';
+import { boxOf, type ErasureParts } from './erasure-parts.ts';
+import { reopenRequest } from './reopen.ts';
 import { scopeSubjects } from './scope.ts';
 import { runScan } from './scan/run-scan.ts';
 import type { ScanReport } from './scan/scan-task.ts';
-import { changeTarget } from '../mirror/erasure-targets.ts';
-import { isoTime } from '../core/clock.ts';
 
 /** What a scan found, and the requests that were proved gone and are opened again by it. */
 export type RequestScan = { report: ScanReport; reopened: string[] };
@@ -22,7 +20,7 @@ export async function scanRequests(
   given: readonly GivenIdentifier[],
   extraPaths: readonly string[],
 ): Promise<RequestScan> {
-  const { db, settings, signal, scan = runScan } = parts;
+  const { db, ledger, settings, signal, scan = runScan } = parts;
   const { dataDir } = settings;
   const fenced = listRequests(db, 'open').filter(({ fencedAt }) => fencedAt !== null);
   const { scopes } = await scopeSubjects(
@@ -51,25 +49,12 @@ export async function scanRequests(
   );
   const found = new Set(report.subjects.filter(({ hits }) => hits > 0).map(({ request }) => request));
   const reopened = fenced.filter(({ id, verifiedAt }) => verifiedAt !== null && found.has(id));
-  for (const request of reopened) reopen(parts, request);
-  return { report, reopened: reopened.map(({ id }) => id) };
-}
-
-/** What is here has to be erased anew; what the service has answered stays. */
-function reopen({ db, ledger, clock }: ErasureParts, { id, generation }: ErasureRequest): void {
-  const next = generation + 1;
-  ledger.append([{ type: 'reopened', request: id, generation: next, reason: 'residue_found' }]);
-  const at = isoTime(clock.now());
   db.transaction(() => {
-    for (const { target } of listTargets(db, id))
-      if (target === 'mirror' || target === 'aux')
-        changeTarget(db, id, target, { status: 'pending', result: null, assurance: null }, at);
-    updateRequest(db, id, {
-      generation: next,
-      verifiedAt: null,
-      certifiedAt: null,
-      fencedAt: null,
-      scopedAt: at,
-    });
+    const records = reopened.map(({ id, generation }) =>
+      reopenRequest(parts, { id, generation: generation + 1 }, 'residue_found'),
+    );
+    // Within the transaction: what the ledger cannot take is not done.
+    ledger.append(records);
   }).immediate();
+  return { report, reopened: reopened.map(({ id }) => id) };
 }

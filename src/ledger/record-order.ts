@@ -166,6 +166,7 @@ function mayCome({ phase, isFenced, isOverdue }: Request, record: Step): boolean
 function takeStep(request: Request, record: Step): void {
   const isFurtherScope = record.type === 'scoped' && request.isFenced;
   request.phase = (isFurtherScope ? null : steps[record.type].to) ?? request.phase;
+  if (record.generation > request.generation) request.results.clear();
   request.generation = record.generation;
   if (record.type === 'fencing') request.epoch = record.epoch;
   if (record.type === 'fenced') request.isFenced = true;

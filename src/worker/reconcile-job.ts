@@ -8,7 +8,7 @@ import {
   type ErasureResult,
 } from '../erasure/reconcile-erasure.ts';
 import { deletionReceiver } from '../erasure/requests.ts';
-import { replayErasures, type ReplayResult } from '../erasure/restore-guard.ts';
+import { replayErasures, type ReplayResult } from '../erasure/replay.ts';
 import { claimMirror } from '../mirror/mirrored-project.ts';
 import { listRequests } from '../mirror/erasure-requests.ts';
 import { approvePlan } from '../mirror/suspects.ts';

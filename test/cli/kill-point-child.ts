@@ -78,11 +78,11 @@ replaceMethod(Sqlite.prototype, 'exec', (database, execute, [sql]) =>
 );
 
 const dataDir = process.argv[process.argv.indexOf('--data-dir') + 1] ?? '';
-watchFiles(dataDir, ({ name, execute, doHalf }) =>
+watchFiles(dataDir, ({ name, isEffect, execute, doHalf }) =>
   watch(
     name,
     execute,
-    () => true,
+    () => isEffect,
     (execution) => {
       if (!isAt('within', execution)) return;
       doHalf?.();

@@ -2,8 +2,11 @@ import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { relative } from 'node:path';
 
-/** Something that is about to be done to a file; `doHalf` where it can be left half done. */
-type FileOperation = { name: string; execute: () => unknown; doHalf?: () => unknown };
+/**
+ * Something that is about to be done to a file; `doHalf` where it can be left half done. `isEffect`: what follows finds
+ * something else than before, or relies on it being there for good.
+ */
+type FileOperation = { name: string; isEffect: boolean; execute: () => unknown; doHalf?: () => unknown };
 
 /** Every synchronous call by which this program changes a disk, beside opening, writing and closing. */
 const changing = {
@@ -41,7 +44,7 @@ export function watchFiles(folder: string, around: (operation: FileOperation) =>
   replace('openSync', (execute, [path, flags]) => {
     const place = placeOf(path);
     if (place === undefined) return execute();
-    const descriptor = flags === 'r' ? execute() : around({ name: `open ${place}`, execute });
+    const descriptor = flags === 'r' ? execute() : around({ name: `open ${place}`, isEffect: false, execute });
     open.set(descriptor, place);
     return descriptor;
   });
@@ -57,21 +60,25 @@ export function watchFiles(folder: string, around: (operation: FileOperation) =>
     const what = place.startsWith('ledger/entries') ? `ledger: ${recordsIn(bytes)}` : place;
     open.set(target, what);
     const doHalf = (): unknown => writeFileSync(target, bytes.subarray(0, Math.ceil(bytes.length / 2)));
-    return around({ name: `write ${what}`, execute, doHalf });
+    return around({ name: `write ${what}`, isEffect: true, execute, doHalf });
   });
   for (const [name, verb] of Object.entries(changing) as [keyof typeof changing, string][])
     replace(name, (execute, [target, to]) => {
       const place = placeOf(name === 'renameSync' || name === 'linkSync' ? to : target);
-      return place === undefined ? execute() : around({ name: `${verb} ${place}`, execute });
+      if (place === undefined) return execute();
+      const isEffect = verb !== 'make' && (verb !== 'fsync' || place.startsWith('ledger: '));
+      return around({ name: `${verb} ${place}`, isEffect, execute });
     });
   syncBuiltinESMExports();
 }
 
-/** A path without process numbers, ids of requests and counts of entries. */
+/** A path without numbers of processes and parts, ids of requests and snapshots, and counts of entries. */
 function lasting(place: string): string {
   return place
     .replace(/\.draft-\d+$/, '.draft')
-    .replaceAll(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, 'ID')
+    .replace(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/, 'ID')
+    .replace(/(?<=snapshots\/|tmp\/snapshot-)\w+[/-]\d{8}T\d{6}\.\d{3}Z/, 'SNAPSHOT')
+    .replace(/part-\d{5}/, 'PART')
     .replace(/\b\d{9}\b/, 'SIZE');
 }
 
@@ -81,6 +88,8 @@ function recordsIn(lines: Buffer): string {
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line) as { type: string; target?: string; phase?: string });
-  const names = records.map(({ type, target, phase }) => [type, target ?? phase].filter(Boolean).join(' '));
+  const names = records.map(({ type, target, phase }) =>
+    [type, target?.replace(/^snapshot:.*/, 'snapshot') ?? phase].filter(Boolean).join(' '),
+  );
   return [...new Set(names)].join(', ');
 }

@@ -12,10 +12,10 @@ export class Killed extends Error {
   }
 }
 
-/** Ends a piece of work as a kill would: from one point on, nothing that it tries has any effect. */
+/** Ends one piece of work as a kill would: from one point on, nothing that it tries has any effect. */
 export type KillSwitch = {
   /** Runs the work; whether it was killed. Rejects with what the work rejects with, unless it was. */
-  run: (point: KillPoint | undefined, work: () => Promise<void>) => Promise<boolean>;
+  run: (work: () => Promise<unknown>) => Promise<boolean>;
   database: (db: Database) => Database;
   transport: (inner: Transport) => Transport;
 };
@@ -24,9 +24,8 @@ type Step = KillPoint['kind'] | 'read';
 
 const writing = /^\s*(?:\/\*.*?\*\/)?\s*(?:INSERT|UPDATE|DELETE|VACUUM)/i;
 
-/** Prepares a switch that is off. */
-export function createKillSwitch(): KillSwitch {
-  let point: KillPoint | undefined;
+/** Prepares a switch that goes off at a point, if there is one. */
+export function createKillSwitch(point: KillPoint | undefined): KillSwitch {
   let steps = 0;
   let isDead = false;
 
@@ -55,10 +54,7 @@ export function createKillSwitch(): KillSwitch {
     });
 
   return {
-    run: async (wanted, work) => {
-      point = wanted;
-      steps = 0;
-      isDead = false;
+    run: async (work) => {
       const unwatch = watchDiskChanges(() => step('disk'));
       try {
         await work();
@@ -68,8 +64,6 @@ export function createKillSwitch(): KillSwitch {
         throw error;
       } finally {
         unwatch();
-        point = undefined;
-        isDead = false;
       }
     },
     database: (db) =>

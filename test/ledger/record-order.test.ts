@@ -157,6 +157,7 @@ describe('what may not', () => {
     ['fenced after it was cancelled', [...before('scan'), cancelled, fencing(1)], 'wrong_order'],
     ['destroyed unfinished', [...before('certified'), sealed], 'wrong_order'],
     ['destroyed, and gone on', [...life, { type: 'intent', requests, target: 'mirror' }], 'wrong_order'],
+    ['a purge of an earlier generation', [...life, reopened(2), purged], 'result_without_intent'],
     ['reopened to another generation', [...life, reopened(3)], 'wrong_generation'],
     ['a record of an older generation', [...life, reopened(2), verified], 'wrong_generation'],
     ['a first generation that is none', [{ ...life[0], generation: 2 } as LedgerRecord], 'wrong_generation'],

@@ -11,7 +11,7 @@ import type { SharedText } from './shared-text.ts';
 export type RowOrigin = 'rightful' | 'feed' | 'other';
 
 /** A decoded row of a table or a dataset. */
-export type DecodedRow = {
+type DecodedRow = {
   file: string;
   dataset: string;
   origin: RowOrigin;
@@ -32,7 +32,7 @@ export type IsFenced = ((kind: IdentifierKind, value: string) => boolean) | unde
 /** Kinds that feeds hold rightly, until their rows expire. */
 const feedKinds: readonly IdentifierKind[] = ['person_uuid', 'recording_id'];
 /** The same identifiers stand in many places; so many answers are remembered. */
-const answersMax = 200_000;
+const answersMax = 1_000_000;
 
 /** Prepares the search for identities in decoded values. */
 export function createDecoder(
@@ -44,34 +44,27 @@ export function createDecoder(
   const findSubjects = indexIdentities(identities);
   const findFence = rememberFree(isFenced);
 
-  /** Whether a leaf identifies anybody who is looked for. */
-  const takeLeaf = (leaf: Leaf, place: string, isFeed: boolean): boolean => {
+  /** Notes whom a leaf identifies. */
+  const takeLeaf = (leaf: Leaf, place: string, isFeed: boolean, met: Met): void => {
     const mayStand = (kind: IdentifierKind): boolean => isFeed && feedKinds.includes(kind);
     const found = findSubjects(leaf);
+    const kinds = findFence ? identifierKindsOf(leaf) : [];
+    // Nearly all leaves are nobody's: they must cost nothing more.
+    if (found.length + kinds.length === 0) return;
     const exempt = new Set(found.filter(({ kind }) => mayStand(kind)).map(({ subject }) => subject));
-    const subjects = new Set(found.map(({ subject }) => subject).filter((subject) => !exempt.has(subject)));
-    for (const subject of subjects) findings.addDecoded(subject, place);
+    const told = found.filter(({ subject }) => !exempt.has(subject));
+    for (const { subject, isInPlace } of told) if (isInPlace) met.owners.add(subject);
+    for (const subject of new Set(told.map((one) => one.subject))) met.hits.push({ subject, place });
     const value = identifierValue(leaf.value);
-    const fenced = findFence ? identifierKindsOf(leaf).filter((kind) => findFence(kind, value)) : [];
+    const fenced = kinds.filter((kind) => findFence?.(kind, value));
     const kept = fenced.some(mayStand) ? [] : fenced;
     for (const kind of kept) findings.addFenced(place, kind);
-    return subjects.size + kept.length > 0;
-  };
-  const takeValue = (
-    name: string,
-    owner: string,
-    value: unknown,
-    place: string,
-    isFeed: boolean,
-  ): boolean => {
-    let isTelling = false;
-    for (const leaf of leavesOf(name, owner, value)) isTelling = takeLeaf(leaf, place, isFeed) || isTelling;
-    return isTelling;
+    met.isFenced ||= kept.length > 0;
   };
 
   return {
     takeRow: ({ file, dataset, origin, columns, values }) => {
-      let isTelling = false;
+      const met = nobodyMet();
       for (const [index, column] of columns.entries()) {
         // The ids of requests are nobody's.
         if (dataset === 'erasure_requests' && column === 'id') continue;
@@ -81,14 +74,30 @@ export function createDecoder(
             ? String(values[columns.indexOf('dataset')])
             : column;
         const place = `${file}:${file.endsWith('.parquet') ? '' : `${dataset}.`}${column}`;
-        isTelling = takeValue(name, dataset, values[index], place, origin === 'feed') || isTelling;
+        for (const leaf of leavesOf(name, dataset, values[index]))
+          takeLeaf(leaf, place, origin === 'feed', met);
       }
-      if (isTelling) return;
+      // What another person's row quotes in its free text is that person's, as any other text that both have.
+      const hits =
+        origin === 'rightful' ? met.hits.filter(({ subject }) => met.owners.has(subject)) : met.hits;
+      for (const { subject, place } of hits) findings.addDecoded(subject, place);
+      if (hits.length > 0 || met.isFenced) return;
       if (origin === 'rightful') shared.take(values);
       if (origin === 'feed') shared.takeFeed(values);
     },
-    takeJson: (place, value, isFeed) => void takeValue('', '', value, place, isFeed),
+    takeJson: (place, value, isFeed) => {
+      const met = nobodyMet();
+      for (const leaf of leavesOf('', '', value)) takeLeaf(leaf, place, isFeed, met);
+      for (const { subject } of met.hits) findings.addDecoded(subject, place);
+    },
   };
+}
+
+/** Who is met in a row: `owners` are identified where such identifiers stand, `hits` are all places of a text of theirs. */
+type Met = { hits: { subject: number; place: string }[]; owners: Set<number>; isFenced: boolean };
+
+function nobodyMet(): Met {
+  return { hits: [], owners: new Set(), isFenced: false };
 }
 
 /** Remembers of whom it has been said that they are not fenced. */

@@ -30,8 +30,13 @@ export function identifierValue(value: Leaf['value']): string {
   return typeof value === 'string' && uuid.test(value) ? value.toLowerCase() : String(value);
 }
 
-/** Which subjects a leaf identifies, by their place in the list, and as what. */
-export type IdentityIndex = (leaf: Leaf) => { subject: number; kind: IdentifierKind }[];
+const none: never[] = [];
+
+/** A subject whom a leaf identifies, by their place in the list, and as what. `isInPlace`: where such identifiers stand. */
+type Identified = { subject: number; kind: IdentifierKind; isInPlace: boolean };
+
+/** Which subjects a leaf identifies. */
+export type IdentityIndex = (leaf: Leaf) => Identified[];
 
 /**
  * Prepares the look-up. Whole values only: `1` is not `11`. An identifier that is long enough to be nothing else counts
@@ -48,10 +53,12 @@ export function indexIdentities(identities: readonly Identity[]): IdentityIndex 
       }
   return (leaf) => {
     const found = known.get(identifierValue(leaf.value));
-    if (!found) return [];
+    if (!found) return none;
     const kinds = identifierKindsOf(leaf);
     const isLong = typeof leaf.value === 'string' && Buffer.byteLength(leaf.value) >= shingleBytes;
-    return found.filter(({ kind }) => kinds.includes(kind) || (isLong && kind !== 'person_id'));
+    return found
+      .map((one) => ({ ...one, isInPlace: kinds.includes(one.kind) }))
+      .filter(({ kind, isInPlace }) => isInPlace || (isLong && kind !== 'person_id'));
   };
 }
 

@@ -1,7 +1,7 @@
 import { AppError, systemCode } from '../../core/errors.ts';
 import { openDatabaseReadOnly, type Database } from '../../mirror/database.ts';
 import { prepareIsFenced } from '../../mirror/is-fenced.ts';
-import { createDecoder, type Decoder } from './decode.ts';
+import { createDecoder, type Decoder, type IsFenced } from './decode.ts';
 import { decodeJson, decodeParquet, isJson, isParquet } from './decode-file.ts';
 import { decodeMirror } from './decode-mirror.ts';
 import { encodings } from './encoded-forms.ts';
@@ -38,7 +38,8 @@ export async function scanDataFolder(task: ScanTask): Promise<ScanReport> {
   const findings = createFindings(task.subjects.length);
   const db = openMirror(task.dataDir, findings);
   try {
-    const isFenced = db && task.fence && task.phase === 'verify' ? prepareIsFenced(db) : undefined;
+    const asksFence = task.fence && task.phase === 'verify';
+    const isFenced = db && asksFence ? fenceOf(db, findings) : undefined;
     const scan: Scan = {
       task,
       findings,
@@ -139,6 +140,16 @@ function isKeyOrMirror(place: string): boolean {
 function openMirror(dataDir: string, findings: Findings): Database | undefined {
   try {
     return openDatabaseReadOnly(dataDir);
+  } catch (error) {
+    findings.addUnreadable(mirrorPlace, reasonOf(error));
+    return undefined;
+  }
+}
+
+/** A fence that cannot be read is reported, as the mirror that holds it. */
+function fenceOf(db: Database, findings: Findings): IsFenced {
+  try {
+    return prepareIsFenced(db);
   } catch (error) {
     findings.addUnreadable(mirrorPlace, reasonOf(error));
     return undefined;

@@ -1,0 +1,139 @@
+import { html } from 'hono/html';
+import type { Markup } from './page.ts';
+
+/** What a chart shows: for each category a number of each series. `id` is its element's; the description is read aloud. */
+export type BarChart = {
+  id: string;
+  title: string;
+  description: string;
+  /** How the bars of one category stand: beside each other, or on each other. */
+  layout: 'beside' | 'stacked';
+  /** Names, and the numbers of each category in order. */
+  series: readonly { name: string; values: readonly number[] }[];
+  categories: readonly string[];
+};
+
+/** A bar, in the chart's own units. */
+export type Bar = { series: number; category: number; x: number; y: number; width: number; height: number };
+
+const width = 640;
+const height = 230;
+const plot = { left: 38, right: 8, top: 18, bottom: 24 };
+const plotWidth = width - plot.left - plot.right;
+const plotHeight = height - plot.top - plot.bottom;
+const labelsMax = 13;
+
+/** The least round number of 1, 2, 5 times a power of ten, times four, that is no less than the value. */
+export function axisEnd(value: number): number {
+  for (let power = 1; ; power *= 10)
+    for (const step of [1, 2, 5]) if (step * power * 4 >= value) return step * power * 4;
+}
+
+/** Where each bar stands. Bars without height are left out. */
+export function layOut({ layout, series, categories }: Pick<BarChart, 'layout' | 'series' | 'categories'>): {
+  bars: Bar[];
+  end: number;
+} {
+  const valueOf = (index: number, category: number): number => series[index]?.values[category] ?? 0;
+  const totals = categories.map((_name, category) => {
+    const values = series.map((_series, index) => valueOf(index, category));
+    return layout === 'stacked' ? values.reduce((sum, value) => sum + value, 0) : Math.max(0, ...values);
+  });
+  const end = axisEnd(Math.max(0, ...totals));
+  const slot = plotWidth / Math.max(1, categories.length);
+  const group = Math.min(slot * 0.76, 56);
+  const barWidth = layout === 'stacked' ? group : group / Math.max(1, series.length);
+  const bars = categories.flatMap((_name, category) => {
+    let below = 0;
+    const left = plot.left + slot * category + (slot - group) / 2;
+    return series.flatMap((_series, index): Bar[] => {
+      const value = valueOf(index, category);
+      const barHeight = (value / end) * plotHeight;
+      const y = plot.top + plotHeight - barHeight - (layout === 'stacked' ? below : 0);
+      below += barHeight;
+      const x = left + (layout === 'stacked' ? 0 : barWidth * index);
+      return value === 0 ? [] : [{ series: index, category, x, y, width: barWidth, height: barHeight }];
+    });
+  });
+  return { bars, end };
+}
+
+/** Draws a chart, with its legend and, beside it, a table of the same numbers. */
+export function barChart(chart: BarChart): Markup {
+  const { id, title, description, series, categories } = chart;
+  const { bars, end } = layOut(chart);
+  const slot = plotWidth / Math.max(1, categories.length);
+  const every = Math.ceil(categories.length / labelsMax);
+  return html`<figure class="chart">
+    <figcaption id="${id}">${title}</figcaption>
+    <ul class="legend" aria-hidden="true">
+      ${series.map(
+        ({ name }, index) =>
+          html`<li>
+            <svg width="12" height="12" focusable="false">
+              <rect class="s${index}" width="12" height="12" rx="2" />
+            </svg>
+            ${name}
+          </li>`,
+      )}
+    </ul>
+    <svg
+      class="plot"
+      viewBox="0 0 ${width} ${height}"
+      role="img"
+      aria-labelledby="${id}-title ${id}-desc"
+      focusable="false"
+    >
+      <title id="${id}-title">${title}</title>
+      <desc id="${id}-desc">${description} The table after it has the same numbers.</desc>
+      ${[0, 1, 2, 3, 4].map((quarter) => {
+        const y = round(plot.top + plotHeight * (1 - quarter / 4));
+        return html`<line class="grid" x1="${plot.left}" x2="${width - plot.right}" y1="${y}" y2="${y}" />
+          <text x="${plot.left - 6}" y="${y + 4}" text-anchor="end">${(end / 4) * quarter}</text>`;
+      })}
+      ${bars.map(
+        (bar) =>
+          html`<rect
+            class="s${bar.series}"
+            x="${round(bar.x)}"
+            y="${round(bar.y)}"
+            width="${round(Math.max(1, bar.width - 1))}"
+            height="${round(bar.height)}"
+          />`,
+      )}
+      ${categories.map((name, index) =>
+        index % every === 0
+          ? html`<text x="${round(plot.left + slot * (index + 0.5))}" y="${height - 6}" text-anchor="middle">
+              ${name}
+            </text>`
+          : '',
+      )}
+    </svg>
+    <div class="table" role="region" tabindex="0" aria-labelledby="${id}">
+      <table class="numbers">
+        <caption class="unseen">
+          ${title}, in numbers
+        </caption>
+        <thead>
+          <tr>
+            <td></td>
+            ${series.map(({ name }) => html`<th scope="col">${name}</th>`)}
+          </tr>
+        </thead>
+        <tbody>
+          ${categories.map(
+            (name, index) =>
+              html`<tr>
+                <th scope="row">${name}</th>
+                ${series.map(({ values }) => html`<td>${values[index] ?? 0}</td>`)}
+              </tr>`,
+          )}
+        </tbody>
+      </table>
+    </div>
+  </figure>`;
+}
+
+function round(value: number): number {
+  return Number(value.toFixed(1));
+}

@@ -1,0 +1,58 @@
+import { isoTime } from '../core/clock.ts';
+import { sha256 } from '../core/digest.ts';
+import { AppError } from '../core/errors.ts';
+import { certificateText, deriveCertificate, readCertificate } from '../erasure/certificate.ts';
+import { readCertificateFile } from '../erasure/certificate-file.ts';
+import { readLedgerOrigin } from '../erasure/ledger-origin.ts';
+import { readHistories, type RequestHistory } from '../erasure/request-history.ts';
+import type { LedgerEntry } from '../ledger/entry.ts';
+import type { IssuedCertificate } from './certificate-page.ts';
+
+/**
+ * The newest certificate of the request with that id, or the only one whose id begins so, and its text. Where its file is
+ * gone, it is made anew from the ledger. Throws `usage` when there is none, `storage` when the ledger does not vouch for it.
+ */
+export function findCertificate(
+  { dataDir, feedRetentionDays }: { dataDir: string; feedRetentionDays: number },
+  entries: Iterable<LedgerEntry>,
+  idOrPrefix: string,
+): IssuedCertificate & { text: string } {
+  const history = requireHistory(readHistories(entries).all(), idOrPrefix);
+  const issued = history.certified.at(-1);
+  if (!issued || issued.sha256 === null)
+    throw new AppError(`request ${history.request} has no certificate`, {
+      code: 'usage',
+      hint: issued
+        ? 'it ended without one'
+        : 'one is issued once everything is reached: `erase show` tells what is still open',
+    });
+  const present = readCertificateFile(dataDir, history.request, issued.generation);
+  const text = present ?? deriveText(history, dataDir, feedRetentionDays);
+  const certificate = readCertificate(text ?? '');
+  if (text === undefined || !certificate || sha256(text) !== issued.sha256)
+    throw new AppError(
+      `the certificate of request ${history.request} is ${present === undefined ? 'gone' : 'not the one on the ledger'}`,
+      { code: 'storage', hint: 'restore reports/certificates/ from a backup' },
+    );
+  return { certificate, text, sha256: issued.sha256, entry: issued.entry };
+}
+
+/** The request of that id, or the only one whose id begins so. Throws `usage` when there is none. */
+function requireHistory(histories: Iterable<RequestHistory>, idOrPrefix: string): RequestHistory {
+  const prefix = idOrPrefix.toLowerCase();
+  const found = [...histories].filter(({ request }) => request.startsWith(prefix));
+  const [history] = found;
+  if (history && found.length === 1 && prefix.length >= 4) return history;
+  throw new AppError('there is no request of that id on the ledger, or several begin so', {
+    code: 'usage',
+    hint: '`erase list --all` shows every request with its id',
+  });
+}
+
+function deriveText(history: RequestHistory, dataDir: string, feedRetentionDays: number): string | undefined {
+  const ledgerOrigin = readLedgerOrigin(dataDir);
+  if (!history.fence || ledgerOrigin === undefined) return undefined;
+  const feedUntil = isoTime(Date.parse(history.fence.at) + feedRetentionDays * 86_400_000);
+  const certificate = deriveCertificate(history, { ledgerOrigin, feedUntil });
+  return certificate && certificateText(certificate);
+}

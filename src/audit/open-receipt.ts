@@ -1,0 +1,53 @@
+import { sha256 } from '../core/digest.ts';
+import type { GivenIdentifier } from '../erasure/box.ts';
+import { readCertificateFile } from '../erasure/certificate-file.ts';
+import { readLedgerOrigin } from '../erasure/ledger-origin.ts';
+import { isAbout, type Receipt } from '../erasure/receipt.ts';
+import { readHistories } from '../erasure/request-history.ts';
+import type { LedgerEntry } from '../ledger/entry.ts';
+
+/** What a receipt and an identifier show, together. */
+export type OpenedReceipt = {
+  request: string;
+  verdict:
+    | 'is_about'
+    | 'is_not_about'
+    /** The ledger at hand has another name than the receipt's, or no such request. */
+    | 'other_ledger'
+    | 'unknown_request';
+  /** The entry that received the request, and when. */
+  received: { entry: number; at: string } | null;
+  /** The certificates that are about the same person, each as the ledger has it. */
+  certificates: {
+    generation: number;
+    entry: number;
+    sha256: string;
+    file: 'sound' | 'missing' | 'changed';
+  }[];
+};
+
+/** Holds a receipt and identifiers against the ledger. Needs the folders ledger/ and reports/ only. */
+export function openReceipt(
+  dataDir: string,
+  entries: Iterable<LedgerEntry>,
+  receipt: Receipt,
+  given: readonly GivenIdentifier[],
+): OpenedReceipt {
+  const { request } = receipt;
+  const none = { request, received: null, certificates: [] };
+  if (readLedgerOrigin(dataDir) !== receipt.ledger) return { ...none, verdict: 'other_ledger' };
+  const history = readHistories(entries, new Set([request])).of(request);
+  if (!history) return { ...none, verdict: 'unknown_request' };
+  if (!isAbout(receipt, history.subject, given)) return { ...none, verdict: 'is_not_about' };
+  return {
+    request,
+    verdict: 'is_about',
+    received: history.received,
+    certificates: history.certified.flatMap(({ generation, entry, sha256: digest }) => {
+      if (digest === null) return [];
+      const text = readCertificateFile(dataDir, request, generation);
+      const file = text === undefined ? 'missing' : sha256(text) === digest ? 'sound' : 'changed';
+      return [{ generation, entry, sha256: digest, file }];
+    }),
+  };
+}

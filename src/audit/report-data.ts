@@ -1,0 +1,320 @@
+import type { Settings } from '../config/settings.ts';
+import { assurances, type Assurance } from '../ledger/record.ts';
+import { listCheckpointFiles, readCheckpointFile, sizeOfFile } from '../ledger/checkpoint-file.ts';
+import { ledgerFolder } from '../ledger/entry-file.ts';
+import { readLedger } from '../ledger/ledger.ts';
+import { readLedgerOrigin } from '../erasure/ledger-origin.ts';
+import { readHistories, type RequestHistory } from '../erasure/request-history.ts';
+import type { Database } from '../mirror/database.ts';
+import { readDeletionFeed, type DeletionFeed } from '../mirror/deletion-feed.ts';
+import { findRequest, type RequestState } from '../mirror/erasure-requests.ts';
+import { listTargets } from '../mirror/erasure-targets.ts';
+import { readFenceUse, type FenceUse } from '../mirror/fence.ts';
+import { readCurrent, readManifest } from '../snapshot/manifest.ts';
+import {
+  distributionOf,
+  progressOf,
+  spreadOf,
+  type DurationClass,
+  type Progress,
+  type Spread,
+} from './statistics.ts';
+
+/** A target of a request: how it ended, or how far it is. */
+export type ReportedTarget = {
+  target: string;
+  status: string;
+  result: string | null;
+  assurance: Assurance | null;
+  rowsRemoved: number | null;
+  endedAt: string | null;
+};
+
+/** A request as the report has it. Codes, times and numbers only. Times are ISO 8601 UTC. */
+export type ReportedRequest = {
+  request: string;
+  generation: number;
+  origin: string;
+  basis: string;
+  state: RequestState;
+  /** Why it is held, refused or in attention. */
+  reason: string | null;
+  receivedAt: string;
+  dueAt: string;
+  fencedAt: string | null;
+  verifiedAt: string | null;
+  completedAt: string | null;
+  endedAt: string | null;
+  sealedAt: string | null;
+  eventsExpectedBy: string | null;
+  /** From receipt until it was proved gone here, and until everything was reached. */
+  hereMs: number | null;
+  completeMs: number | null;
+  /** Completed after it was due; and due before now without being completed. */
+  isLate: boolean;
+  isOverdue: boolean;
+  weakestAssurance: Assurance | null;
+  targets: ReportedTarget[];
+  fence: FenceUse;
+  /** SHA-256 of its newest certificate. */
+  certificate: string | null;
+};
+
+/** How many requests are how far. */
+export type Totals = {
+  received: number;
+  complete: number;
+  open: number;
+  late: number;
+  overdue: number;
+  held: number;
+  attention: number;
+  refused: number;
+  cancelled: number;
+};
+
+/** All that an auditor is told of a period. Holds no personal data. */
+export type AuditReport = {
+  formatVersion: 1;
+  /** First and last day, both included, in UTC: requests that were received then. */
+  from: string;
+  to: string;
+  madeAt: string;
+  totals: Totals;
+  byState: Partial<Record<RequestState, number>>;
+  byMonth: (Totals & { month: string })[];
+  /** Requests of before the period that are still open. */
+  earlierOpen: number;
+  times: { here: Spread; complete: Spread };
+  distribution: { here: DurationClass[]; complete: DurationClass[] };
+  progress: Progress[];
+  refusedFor: Record<string, number>;
+  heldFor: Record<string, number>;
+  /** Ends of targets, by kind of target (`snapshot` for all files), weakest first. */
+  targetEnds: { kind: string; result: string; assurance: Assurance; targets: number }[];
+  fence: FenceUse;
+  feed: DeletionFeed & {
+    retentionDays: number;
+    published: { snapshotId: string; createdAt: string; rows: number } | null;
+  };
+  ledger: {
+    origin: string | null;
+    entries: number;
+    rootHash: string;
+    /** The newest checkpoint that was signed, and how many entries it covers. */
+    checkpoint: { entries: number; text: string } | null;
+  };
+  /** Oldest first. */
+  requests: ReportedRequest[];
+};
+
+/** What the report is made from. */
+export type ReportParts = {
+  db: Database;
+  settings: Pick<Settings, 'dataDir' | 'erasure'>;
+  nowMs: number;
+};
+
+/**
+ * Gathers the report of a period of days (`2026-11-20`), by default from the first request to today. Reads the ledger's
+ * entries once; what it keeps of them grows with the requests only. Throws `storage` when ledger or manifest is damaged.
+ */
+export function gatherReport(
+  { db, settings, nowMs }: ReportParts,
+  period: { from?: string | undefined; to?: string | undefined } = {},
+): AuditReport {
+  const { dataDir, erasure } = settings;
+  const madeAt = new Date(nowMs).toISOString();
+  const ledger = readLedger(dataDir);
+  const histories = [...readHistories(ledger.entries()).all()].toSorted(
+    (a, b) => a.received.entry - b.received.entry,
+  );
+  const to = period.to ?? madeAt.slice(0, 10);
+  const from = period.from ?? (histories[0]?.received.at ?? madeAt).slice(0, 10);
+  const all = histories.map((history) => reportRequest(db, history, madeAt));
+  const requests = all.filter(({ receivedAt }) => isWithin(receivedAt, from, to));
+  const hereMs = requests.flatMap((request) => request.hereMs ?? []);
+  const completeMs = requests.flatMap((request) => request.completeMs ?? []);
+  const { size, rootHash } = ledger.head();
+  return {
+    formatVersion: 1,
+    from,
+    to,
+    madeAt,
+    totals: totalsOf(requests),
+    byState: countBy(requests, ({ state }) => state),
+    byMonth: [...Map.groupBy(requests, ({ receivedAt }) => receivedAt.slice(0, 7))]
+      .toSorted(([a], [b]) => (a < b ? -1 : 1))
+      .map(([month, received]) => ({ month, ...totalsOf(received) })),
+    earlierOpen: all.filter((request) => request.receivedAt.slice(0, 10) < from && isOpen(request)).length,
+    times: { here: spreadOf(hereMs), complete: spreadOf(completeMs) },
+    distribution: { here: distributionOf(hereMs), complete: distributionOf(completeMs) },
+    progress: progressOf(requests, { from, to }),
+    refusedFor: countBy(requests.filter(isIn('refused')), ({ reason }) => reason ?? 'unknown'),
+    heldFor: countBy(requests.filter(isIn('held')), ({ reason }) => reason ?? 'unknown'),
+    targetEnds: targetEndsOf(requests),
+    fence: sumOfUses(requests),
+    feed: {
+      ...readDeletionFeed(db),
+      retentionDays: erasure.feedRetentionDays,
+      published: publishedFeed(dataDir),
+    },
+    ledger: {
+      origin: readLedgerOrigin(dataDir) ?? null,
+      entries: size,
+      rootHash,
+      checkpoint: newestCheckpoint(dataDir),
+    },
+    requests,
+  };
+}
+
+function isWithin(at: string, from: string, to: string): boolean {
+  const day = at.slice(0, 10);
+  return day >= from && day <= to;
+}
+
+/** The ledger tells what was done; the mirror, where it knows the request, how things stand. */
+function reportRequest(db: Database, history: RequestHistory, madeAt: string): ReportedRequest {
+  const { request, generation, dueAt, received, certified } = history;
+  const mirrored = findRequest(db, request);
+  const state = mirrored?.state ?? history.state;
+  const issued = certified.find((each) => each.generation === generation);
+  const ends = [...history.targets.values()].map((end) => ({ ...end, status: 'done' }));
+  const open = (mirrored ? listTargets(db, request) : [])
+    .filter(({ status }) => status !== 'done')
+    .map(({ target, status }) => ({
+      target,
+      status,
+      result: null,
+      assurance: null,
+      rowsRemoved: null,
+      endedAt: null,
+    }));
+  const openNames = new Set(open.map(({ target }) => target));
+  const targets = [
+    ...ends
+      .filter(({ target }) => !openNames.has(target))
+      .map(({ target, status, result, assurance, rowsRemoved, endedAt }) => ({
+        target,
+        status,
+        result,
+        assurance,
+        rowsRemoved,
+        endedAt,
+      })),
+    ...open,
+  ].toSorted((a, b) => strength(a.assurance) - strength(b.assurance) || (a.target < b.target ? -1 : 1));
+  const completedAt = issued?.reachedAt ?? null;
+  const verifiedAt = history.verified?.at ?? null;
+  const since = (at: string | null): number | null =>
+    at === null ? null : Date.parse(at) - Date.parse(received.at);
+  const isDone = completedAt !== null || history.endedAt !== null;
+  return {
+    request,
+    generation,
+    origin: history.origin,
+    basis: history.basis,
+    state,
+    reason: mirrored ? mirrored.reason : history.reason,
+    receivedAt: received.at,
+    dueAt,
+    fencedAt: history.fence?.at ?? null,
+    verifiedAt,
+    completedAt,
+    endedAt: history.endedAt,
+    sealedAt: history.sealed?.at ?? null,
+    eventsExpectedBy: history.eventsExpectedBy,
+    hereMs: since(verifiedAt),
+    completeMs: since(completedAt),
+    isLate: completedAt !== null && completedAt > dueAt,
+    isOverdue: !isDone && dueAt < madeAt,
+    weakestAssurance: openNames.size > 0 ? null : (targets[0]?.assurance ?? null),
+    targets,
+    fence: readFenceUse(db, request),
+    certificate: issued?.sha256 ?? null,
+  };
+}
+
+/** What is still open is the weakest of all. */
+function strength(assurance: Assurance | null): number {
+  return assurance === null ? -1 : assurances.indexOf(assurance);
+}
+
+function isIn(state: RequestState): (request: ReportedRequest) => boolean {
+  return (request) => request.state === state;
+}
+
+/** Whether something of a request is still to be done. */
+export function isOpen({ completedAt, endedAt }: ReportedRequest): boolean {
+  return completedAt === null && endedAt === null;
+}
+
+function totalsOf(requests: readonly ReportedRequest[]): Totals {
+  const count = (is: (request: ReportedRequest) => boolean): number => requests.filter(is).length;
+  return {
+    received: requests.length,
+    complete: count(({ completedAt }) => completedAt !== null),
+    open: count(isOpen),
+    late: count(({ isLate }) => isLate),
+    overdue: count(({ isOverdue }) => isOverdue),
+    held: count(isIn('held')),
+    attention: count(isIn('attention')),
+    refused: count(isIn('refused')),
+    cancelled: count(isIn('cancelled')),
+  };
+}
+
+function countBy<K extends string>(
+  requests: readonly ReportedRequest[],
+  keyOf: (request: ReportedRequest) => K,
+): Record<K, number> {
+  const groups = [...Map.groupBy(requests, keyOf)].toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return Object.fromEntries(groups.map(([key, group]) => [key, group.length])) as Record<K, number>;
+}
+
+/** A target's kind: the name itself, and one for all published files. */
+export function kindOf(target: string): string {
+  return target.startsWith('snapshot:') ? 'snapshot' : target;
+}
+
+function targetEndsOf(requests: readonly ReportedRequest[]): AuditReport['targetEnds'] {
+  const ends = new Map<string, AuditReport['targetEnds'][number]>();
+  for (const { targets } of requests)
+    for (const { target, result, assurance } of targets) {
+      if (result === null || assurance === null) continue;
+      const kind = kindOf(target);
+      const name = `${kind} ${result} ${assurance}`;
+      const end = ends.get(name) ?? { kind, result, assurance, targets: 0 };
+      ends.set(name, { ...end, targets: end.targets + 1 });
+    }
+  return [...ends]
+    .toSorted(([a, x], [b, y]) => strength(x.assurance) - strength(y.assurance) || (a < b ? -1 : 1))
+    .map(([, end]) => end);
+}
+
+function sumOfUses(requests: readonly ReportedRequest[]): FenceUse {
+  const sum: FenceUse = { entries: 0, hits: 0, recreated: 0, lastHitAt: null };
+  for (const { fence } of requests) {
+    sum.entries += fence.entries;
+    sum.hits += fence.hits;
+    sum.recreated += fence.recreated;
+    if (fence.lastHitAt !== null && fence.lastHitAt > (sum.lastHitAt ?? '')) sum.lastHitAt = fence.lastHitAt;
+  }
+  return sum;
+}
+
+function publishedFeed(dataDir: string): AuditReport['feed']['published'] {
+  const current = readCurrent(dataDir).snapshots['deletions'];
+  if (!current) return null;
+  const manifest = readManifest(dataDir, 'deletions', current.snapshot_id);
+  return { snapshotId: current.snapshot_id, createdAt: manifest.created_at, rows: manifest.rows };
+}
+
+function newestCheckpoint(dataDir: string): AuditReport['ledger']['checkpoint'] {
+  const folder = ledgerFolder(dataDir);
+  const sizes = listCheckpointFiles(folder).flatMap((file) => sizeOfFile(file) ?? []);
+  const entries = sizes.at(-1);
+  const text = entries === undefined ? undefined : readCheckpointFile(folder, entries);
+  return entries === undefined || text === undefined ? null : { entries, text };
+}

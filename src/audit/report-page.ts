@@ -1,0 +1,381 @@
+import { html } from 'hono/html';
+import { assurances } from '../ledger/record.ts';
+import { barChart } from './bar-chart.ts';
+import { factList, pageTable, renderPage, type Markup } from './page.ts';
+import { kindOf, type AuditReport, type ReportedRequest } from './report-data.ts';
+import {
+  assuranceWords,
+  codeText,
+  countedText,
+  countText,
+  durationText,
+  resultText,
+  stateText,
+  targetText,
+  timeText,
+} from './words.ts';
+
+/** The report as a page to read and to print. */
+export function reportPage(report: AuditReport): string {
+  const { from, to, madeAt, totals, earlierOpen } = report;
+  return renderPage({
+    kind: 'Report on erasures',
+    title: `${from} to ${to}`,
+    lead: html`<p>
+      ${
+        totals.received === 0
+          ? 'No request to erase a person was received in this period.'
+          : html`${countedText(totals.received, 'request')} to erase a person
+            ${totals.received === 1 ? 'was' : 'were'} received in this period; ${countText(totals.complete)}
+            of them ${totals.complete === 1 ? 'is' : 'are'} complete.`
+      }
+      ${
+        earlierOpen === 0
+          ? ''
+          : html`${countedText(earlierOpen, 'request')} from before it ${earlierOpen === 1 ? 'is' : 'are'}
+            still open.`
+      }
+      <span class="soft">All days and times are UTC; as things stood ${timeText(madeAt)}.</span>
+    </p>`,
+    content: html`${figures(report)} ${limits()} ${times(report)} ${toLookAt(report)} ${months(report)}
+    ${targetEnds(report)} ${afterwards(report)} ${everyRequest(report)} ${howToVerify(report)}`,
+    footer:
+      'This report holds no personal data. It was made by analytics-mirror from its ledger and its mirror.',
+  });
+}
+
+function figures({ totals, times }: AuditReport): Markup {
+  const list: [value: string, name: string, isAlarm?: boolean][] = [
+    [countText(totals.received), 'received'],
+    [countText(totals.complete), 'complete'],
+    [countText(totals.open), 'still open'],
+    [countText(totals.overdue), 'overdue', totals.overdue > 0],
+    [countText(totals.late), 'completed late', totals.late > 0],
+    [durationText(times.here.medianMs), 'median until erased here'],
+    [durationText(times.complete.medianMs), 'median until complete'],
+  ];
+  return html`<ul class="figures">
+    ${list.map(
+      ([value, name, isAlarm]) => html`<li class="${isAlarm ? 'alarm' : ''}"><b>${value}</b> ${name}</li>`,
+    )}
+  </ul>`;
+}
+
+function limits(): Markup {
+  return html`<section class="panel weak" aria-labelledby="limits">
+    <h2 id="limits">What this report cannot show</h2>
+    <ul>
+      <li>
+        <b>That the ledger is whole.</b> Only a checkpoint that somebody outside has kept detects a ledger
+        whose newest entries were cut off, or that was written anew. Nothing in the data folder can.
+      </li>
+      <li>
+        <b>What the service still has.</b> Its event store and its backups cannot be looked at from here; it
+        is told what was asked of it and what it answered.
+      </li>
+      <li>
+        <b>What others have.</b> Copies of published files, backups of this data folder, and remnants on the
+        storage device below the files are out of this program’s reach.
+      </li>
+    </ul>
+  </section>`;
+}
+
+function times({ times: { here, complete }, distribution, progress }: AuditReport): Markup {
+  return html`<section aria-labelledby="times">
+    <h2 id="times">How long it took, and how far things are</h2>
+    ${
+      here.count === 0
+        ? html`<p>Nobody was erased yet of those received in this period.</p>`
+        : html`<p>
+              From receipt until the person was proved gone from here: median ${durationText(here.medianMs)},
+              worst ${durationText(here.worstMs)} (${countedText(here.count, 'request')}). Until everything
+              was reached, the service included: median ${durationText(complete.medianMs)}, worst
+              ${durationText(complete.worstMs)} (${countedText(complete.count, 'request')}).
+            </p>
+            ${barChart({
+              id: 'time-to-erase',
+              title: 'Requests by the time they took, at most',
+              description: `Median ${durationText(here.medianMs)} until erased here, ${durationText(complete.medianMs)} until complete.`,
+              layout: 'beside',
+              categories: distribution.here.map(({ upTo }) => upTo),
+              series: [
+                { name: 'erased here', values: distribution.here.map(({ count }) => count) },
+                { name: 'complete', values: distribution.complete.map(({ count }) => count) },
+              ],
+            })}`
+    }
+    ${
+      progress.every(
+        ({ waiting, erasedHere, complete, ended }) => waiting + erasedHere + complete + ended === 0,
+      )
+        ? ''
+        : barChart({
+            id: 'progress',
+            title: 'All requests received so far, by how far they were at the end of each day, week or month',
+            description: 'How many were not erased yet, erased here, complete, or refused or cancelled.',
+            layout: 'stacked',
+            categories: progress.map(({ label }) => label),
+            series: [
+              { name: 'complete', values: progress.map(({ complete }) => complete) },
+              { name: 'not erased yet', values: progress.map(({ waiting }) => waiting) },
+              { name: 'erased here', values: progress.map(({ erasedHere }) => erasedHere) },
+              { name: 'refused, cancelled', values: progress.map(({ ended }) => ended) },
+            ],
+          })
+    }
+  </section>`;
+}
+
+function toLookAt({ requests, refusedFor, heldFor }: AuditReport): Markup {
+  const list = requests.filter(
+    ({ isOverdue, state }) => isOverdue || state === 'held' || state === 'attention',
+  );
+  const reasons = (counts: Record<string, number>): string =>
+    Object.entries(counts)
+      .map(([reason, count]) => `${codeText(reason)}: ${countText(count)}`)
+      .join(', ');
+  return html`<section aria-labelledby="look-at">
+    <h2 id="look-at">What somebody has to look at</h2>
+    ${
+      list.length === 0
+        ? html`<p>Nothing is overdue, held or in need of a person.</p>`
+        : pageTable(
+            'Requests that are overdue, held, or in need of a person',
+            [
+              { heading: 'Request', is: 'id' },
+              { heading: 'State' },
+              { heading: 'Why' },
+              { heading: 'Received', is: 'when' },
+              { heading: 'Due', is: 'when' },
+            ],
+            list.map(({ request, state, reason, receivedAt, dueAt, isOverdue }) => [
+              html`<code>${request}</code>`,
+              stateText(state),
+              reason === null ? '–' : codeText(reason),
+              timeText(receivedAt),
+              isOverdue ? html`<span class="late">${dueAt.slice(0, 10)}, overdue</span>` : dueAt.slice(0, 10),
+            ]),
+          )
+    }
+    ${Object.keys(heldFor).length === 0 ? '' : html`<p>Held: ${reasons(heldFor)}.</p>`}
+    ${
+      Object.keys(refusedFor).length === 0
+        ? ''
+        : html`<p>
+            Refused: ${reasons(refusedFor)}. An unknown subject is an identifier that neither mirror,
+            published files nor service know.
+          </p>`
+    }
+  </section>`;
+}
+
+function months({ byMonth, byState }: AuditReport): Markup {
+  if (byMonth.length === 0) return html``;
+  return html`<section aria-labelledby="months">
+    <h2 id="months">By month and state</h2>
+    ${pageTable(
+      'Requests by the month of their receipt, as they stand now',
+      [
+        'Month',
+        'Received',
+        'Complete',
+        'Open',
+        'Overdue',
+        'Late',
+        'Held',
+        'Need a person',
+        'Refused',
+        'Cancelled',
+      ].map((heading, index) => (index === 0 ? { heading } : { heading, is: 'number' as const })),
+      byMonth.map((month) => [
+        month.month,
+        ...[
+          month.received,
+          month.complete,
+          month.open,
+          month.overdue,
+          month.late,
+          month.held,
+          month.attention,
+          month.refused,
+          month.cancelled,
+        ].map(countText),
+      ]),
+    )}
+    <p>
+      By state:
+      ${Object.entries(byState)
+        .map(([state, count]) => `${stateText(state)} ${countText(count)}`)
+        .join(', ')}.
+    </p>
+  </section>`;
+}
+
+function targetEnds({ targetEnds: ends }: AuditReport): Markup {
+  return html`<section aria-labelledby="ends">
+    <h2 id="ends">How far the results can be believed</h2>
+    ${factList(assurances.map((assurance) => [assuranceWords[assurance].name, assuranceWords[assurance].means]))}
+    ${
+      ends.length === 0
+        ? ''
+        : pageTable(
+            'Ends of all targets of these requests, weakest first',
+            [
+              { heading: 'Target' },
+              { heading: 'End' },
+              { heading: 'Assurance' },
+              { heading: 'How many', is: 'number' },
+            ],
+            ends.map(({ kind, result, assurance, targets }) => [
+              targetText(kind),
+              resultText(result),
+              assuranceWords[assurance].name,
+              countText(targets),
+            ]),
+          )
+    }
+  </section>`;
+}
+
+function afterwards({ fence, feed }: AuditReport): Markup {
+  return html`<section aria-labelledby="afterwards">
+    <h2 id="afterwards">Since the erasure</h2>
+    ${factList([
+      [
+        'The fence',
+        fence.entries === 0
+          ? 'Nobody of this period is fenced.'
+          : `${countedText(fence.entries, 'identifier')} fenced, known only by keyed hashes. Rows that came again were kept out ${countedText(fence.hits, 'time')}${fence.lastHitAt === null ? '' : `, last ${timeText(fence.lastHitAt)}`}.`,
+      ],
+      [
+        'Resurrections',
+        fence.recreated === 0
+          ? 'Nobody was created anew at the service after the erasure.'
+          : html`<span class="late"
+                >${countedText(fence.recreated, 'row')} of somebody created anew at the service</span
+              >
+              after the erasure: kept out here, and to be decided by a person.`,
+      ],
+      [
+        'Feed for recipients',
+        `The dataset deletions tells those who have copies whom to delete: ${countedText(feed.rows, 'row')} now, ${countText(feed.erased)} of them erasures${feed.oldestAt === null ? '' : `, the oldest of ${timeText(feed.oldestAt)}`}. A row stays ${countedText(feed.retentionDays, 'day')}; who has not read it by then is not told.`,
+      ],
+      [
+        'Published',
+        feed.published === null
+          ? 'The feed was never published as files.'
+          : `As files ${timeText(feed.published.createdAt)}, with ${countedText(feed.published.rows, 'row')}.`,
+      ],
+    ])}
+  </section>`;
+}
+
+function everyRequest({ requests }: AuditReport): Markup {
+  if (requests.length === 0) return html``;
+  return html`<section aria-labelledby="requests">
+    <h2 id="requests">Every request</h2>
+    ${pageTable(
+      'Requests of the period, oldest first, with their targets by assurance, weakest first',
+      [
+        { heading: 'Request', is: 'id' },
+        { heading: 'State' },
+        { heading: 'Took' },
+        { heading: 'Targets' },
+        { heading: 'Kept out', is: 'number' },
+      ],
+      requests.map((request) => [
+        html`<code>${request.request}</code><br />
+          <span class="soft">received ${timeText(request.receivedAt)}</span>`,
+        html`${stateText(request.state)}${request.reason === null ? '' : html`: ${codeText(request.reason)}`}
+        ${request.isLate ? html`<br /><span class="late">late</span>` : ''}
+        ${request.isOverdue ? html`<br /><span class="late">overdue</span>` : ''}`,
+        tookText(request),
+        targetList(request),
+        countText(request.fence.hits),
+      ]),
+    )}
+  </section>`;
+}
+
+function tookText({ hereMs, completeMs }: ReportedRequest): Markup | string {
+  if (hereMs === null) return '–';
+  return html`${durationText(hereMs)} here<br />
+    ${completeMs === null ? '' : html`${durationText(completeMs)} in all`}`;
+}
+
+function targetList({ targets }: ReportedRequest): Markup | string {
+  if (targets.length === 0) return '–';
+  const groups = Map.groupBy(targets, ({ assurance }) => assurance);
+  return html`<ul class="ends">
+    ${[...groups].map(
+      ([assurance, ends]) =>
+        html`<li>
+          <b>${assurance === null ? 'Open' : assuranceWords[assurance].name}:</b> ${namesOf(ends)}
+        </li>`,
+    )}
+  </ul>`;
+}
+
+function namesOf(ends: ReportedRequest['targets']): string {
+  return [...Map.groupBy(ends, ({ target }) => kindOf(target))]
+    .map(([kind, targets]) => (kind === 'snapshot' ? countedText(targets.length, 'file') : kind))
+    .join(', ');
+}
+
+function howToVerify({ ledger }: AuditReport): Markup {
+  return html`<section aria-labelledby="verify">
+    <h2 id="verify">How to verify this</h2>
+    <p>
+      Every step of every request was written to a ledger before it was taken and after it, in
+      <code>ledger/entries.jsonl</code>: one line each, no names, nothing free. The lines are hashed into one
+      number, the root, so that no line can be changed, added or removed without changing it; the root is
+      signed as a <i>checkpoint</i>. Each certificate’s hash is one of those lines.
+    </p>
+    <ol>
+      <li>
+        <b>Keep a checkpoint outside.</b> <code>analytics-mirror audit checkpoint</code> prints three lines
+        and a signature: name of the ledger, how many entries, the root. Keep them, and the file
+        <code>ledger/public-keys.txt</code>, where whoever runs this program cannot change them.
+      </li>
+      <li>
+        <b>Later, hold the ledger against it.</b>
+        <code>analytics-mirror audit verify --checkpoint kept.txt --public-key public-keys.txt</code> reads
+        everything again: the ledger grew from that very checkpoint, the order of its steps is allowed, every
+        certificate follows from it, every published file is as its manifest says. It needs the data folder
+        only, no network and no key.
+      </li>
+      <li>
+        <b>Without trusting this program:</b> the script <code>docs/verifier/verify.mjs</code> checks the
+        ledger by itself, on a few pages to read, and the formats are public (RFC 8785, RFC 6962, C2SP signed
+        notes).
+      </li>
+      <li>
+        <b>A person asks whether it was theirs:</b> with the receipt that was given to them,
+        <code>analytics-mirror audit open</code> shows which request and certificate are about them.
+      </li>
+    </ol>
+    <p>
+      <b>Only the kept checkpoint detects a ledger that was cut short or written anew.</b> Without one, the
+      ledger vouches for itself.
+    </p>
+    ${factList([
+      ['Ledger', ledger.origin === null ? 'not signed yet' : html`<code>${ledger.origin}</code>`],
+      ['Entries now', countText(ledger.entries)],
+      ['Root now', html`<code>${ledger.rootHash}</code>`],
+    ])}
+    ${
+      ledger.checkpoint === null
+        ? html`<p>No checkpoint was signed yet.</p>`
+        : html`<p>
+              The newest checkpoint, over ${countedText(ledger.checkpoint.entries, 'entry', 'entries')}:
+            </p>
+            ${checkpointBlock(ledger.checkpoint.text)}`
+    }
+  </section>`;
+}
+
+/** On one line: what stands between the tags of `pre` is shown as it is. */
+function checkpointBlock(text: string): Markup {
+  return html`<pre><code>${text}</code></pre>`;
+}

@@ -1,0 +1,116 @@
+/** Middle and worst of durations (ms); null where there is none. */
+export type Spread = { count: number; medianMs: number | null; worstMs: number | null };
+
+/** The spread of durations. Of an even number, the median is the mean of the two in the middle. */
+export function spreadOf(durationsMs: readonly number[]): Spread {
+  const sorted = durationsMs.toSorted((a, b) => a - b);
+  const upper = sorted[Math.floor(sorted.length / 2)];
+  const lower = sorted[Math.floor((sorted.length - 1) / 2)];
+  const medianMs = upper === undefined || lower === undefined ? null : lower + (upper - lower) / 2;
+  return { count: sorted.length, medianMs, worstMs: sorted.at(-1) ?? null };
+}
+
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+
+/** The classes of a distribution of durations; each holds its upper end, the last one all beyond. */
+const classes = [
+  { label: '1 h', toMs: hourMs },
+  { label: '6 h', toMs: 6 * hourMs },
+  { label: '1 day', toMs: dayMs },
+  { label: '3 days', toMs: 3 * dayMs },
+  { label: '7 days', toMs: 7 * dayMs },
+  { label: '14 days', toMs: 14 * dayMs },
+  { label: '30 days', toMs: 30 * dayMs },
+  { label: 'longer', toMs: Infinity },
+] as const;
+
+/** How many durations fall into each class; its label is the most that it takes. */
+export type DurationClass = { upTo: string; count: number };
+
+/** The distribution of durations (ms), with the classes that are empty. */
+export function distributionOf(durationsMs: readonly number[]): DurationClass[] {
+  return classes.map(({ label, toMs }, index) => {
+    const fromMs = classes[index - 1]?.toMs ?? -Infinity;
+    return { upTo: label, count: durationsMs.filter((ms) => ms > fromMs && ms <= toMs).length };
+  });
+}
+
+/** When a request got how far; null where it has not yet. Times are ISO 8601 UTC. */
+export type Milestones = {
+  receivedAt: string;
+  verifiedAt: string | null;
+  completedAt: string | null;
+  /** Refused or given up. */
+  endedAt: string | null;
+};
+
+/** How far the requests received by then were, at the end of a stretch of time. */
+export type Progress = {
+  label: string;
+  waiting: number;
+  erasedHere: number;
+  complete: number;
+  ended: number;
+};
+
+/** How far requests were at the end of each stretch of a period: days, weeks, months or years, at most about two dozen. */
+export function progressOf(
+  requests: readonly Milestones[],
+  period: { from: string; to: string },
+): Progress[] {
+  return stretchesOf(period).map(({ label, end }) => {
+    const progress = { label, waiting: 0, erasedHere: 0, complete: 0, ended: 0 };
+    const isBy = (at: string | null): boolean => at !== null && at < end;
+    for (const { receivedAt, verifiedAt, completedAt, endedAt } of requests) {
+      if (!isBy(receivedAt)) continue;
+      if (isBy(endedAt)) progress.ended += 1;
+      else if (isBy(completedAt)) progress.complete += 1;
+      else if (isBy(verifiedAt)) progress.erasedHere += 1;
+      else progress.waiting += 1;
+    }
+    return progress;
+  });
+}
+
+/** `end`: the first moment after it. */
+type Stretch = { label: string; end: string };
+
+/** The stretches of a period of whole days, both ends included (`2026-11-20`). */
+function stretchesOf({ from, to }: { from: string; to: string }): Stretch[] {
+  const last = Date.parse(`${to}T00:00:00Z`);
+  const days = (last - Date.parse(`${from}T00:00:00Z`)) / dayMs + 1;
+  const step = steps.find(({ daysMax }) => days <= daysMax) ?? steps[steps.length - 1];
+  const stretches: Stretch[] = [];
+  for (let start = new Date(`${from}T00:00:00Z`); step && start.getTime() <= last;) {
+    const next = step.next(start);
+    const end = new Date(Math.min(next.getTime(), last + dayMs)).toISOString();
+    stretches.push({ label: step.label(start), end });
+    start = next;
+  }
+  return stretches;
+}
+
+const shortDay = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' });
+const shortMonth = new Intl.DateTimeFormat('en-GB', { month: 'short', year: '2-digit', timeZone: 'UTC' });
+
+type Step = { daysMax: number; next: (start: Date) => Date; label: (start: Date) => string };
+
+const steps: readonly Step[] = [
+  { daysMax: 16, next: (start) => daysAfter(start, 1), label: (start) => shortDay.format(start) },
+  { daysMax: 110, next: (start) => daysAfter(start, 7), label: (start) => shortDay.format(start) },
+  {
+    daysMax: 740,
+    next: (start) => new Date(Date.UTC(start.getUTCFullYear(), start.getUTCMonth() + 1, 1)),
+    label: (start) => shortMonth.format(start),
+  },
+  {
+    daysMax: Infinity,
+    next: (start) => new Date(Date.UTC(start.getUTCFullYear() + 1, 0, 1)),
+    label: (start) => String(start.getUTCFullYear()),
+  },
+];
+
+function daysAfter(start: Date, days: number): Date {
+  return new Date(start.getTime() + days * dayMs);
+}

@@ -1,0 +1,107 @@
+import { sha256 } from '../core/digest.ts';
+import { certificateText, deriveCertificate, feedUntilOf, readCertificate } from '../erasure/certificate.ts';
+import { readCertificateFile, readCertificateFiles } from '../erasure/certificate-file.ts';
+import { readLedgerOrigin } from '../erasure/ledger-origin.ts';
+import { collectHistories } from '../erasure/request-history.ts';
+import { entriesPath, ledgerFolder, readLines } from '../ledger/entry-file.ts';
+import { readEntry, type LedgerEntry } from '../ledger/entry.ts';
+import { verifyLedger, type LedgerVerdict, type VerifyTask } from '../ledger/verify.ts';
+import { verifySnapshots, type SnapshotProblem } from '../snapshot/verify.ts';
+
+/** What a verification of a whole data folder came to. */
+export type FolderVerdict = {
+  /** Whether there is no problem. */
+  ok: boolean;
+  ledger: LedgerVerdict;
+  certificates: number;
+  files: { files: number; bytes: number };
+  /** Each in one sentence. */
+  problems: string[];
+  /** What is not wrong, but worth knowing. */
+  notes: string[];
+};
+
+/**
+ * Verifies all that can be verified of a data folder without its mirror and its keys: the ledger, that each certificate
+ * is the one on the ledger and follows from its entries, and that each published file is as its manifest says.
+ */
+export async function verifyDataFolder(
+  dataDir: string,
+  kept: Pick<VerifyTask, 'publicKey' | 'checkpoint'>,
+  signal: AbortSignal,
+): Promise<FolderVerdict> {
+  const ledger = verifyLedger({ folder: ledgerFolder(dataDir), ...kept });
+  const certificates = verifyCertificates(dataDir);
+  const files = await verifySnapshots(dataDir, signal);
+  const problems = [
+    ...ledger.problems.map(({ where, sentence }) => `${where}: ${sentence}`),
+    ...certificates.problems,
+    ...files.problems.map(fileSentence),
+  ];
+  return {
+    ok: problems.length === 0,
+    ledger,
+    certificates: certificates.checked,
+    files: { files: files.files, bytes: files.bytes },
+    problems,
+    notes: ledger.warnings.map(({ where, sentence }) => `${where}: ${sentence}`),
+  };
+}
+
+function verifyCertificates(dataDir: string): { checked: number; problems: string[] } {
+  const problems: string[] = [];
+  const histories = collectHistories();
+  const onLedger = new Map<string, string>();
+  const ledgerOrigin = readLedgerOrigin(dataDir) ?? '';
+  for (const entry of soundEntries(dataDir)) {
+    const isIssued = entry.type === 'certified' && entry.certificate !== null;
+    const history = isIssued ? histories.of(entry.request) : undefined;
+    if (isIssued && history) {
+      // As the ledger was when it was issued: a later generation changes what follows from it.
+      const name = `${entry.request}-g${entry.generation}.json`;
+      onLedger.set(name, entry.certificate ?? '');
+      const text = readCertificateFile(dataDir, entry.request, entry.generation);
+      const present = readCertificate(text ?? '');
+      const derived = deriveCertificate(history, {
+        ledgerOrigin,
+        feedUntil: (present && feedUntilOf(present)) ?? entry.at,
+      });
+      if (text === undefined)
+        problems.push(`certificate ${name}: it is on the ledger, and its file is missing`);
+      else if (sha256(text) === entry.certificate && (!derived || certificateText(derived) !== text))
+        problems.push(`certificate ${name}: it says something else than the ledger's entries`);
+    }
+    histories.take(entry);
+  }
+  let checked = 0;
+  for (const { name, text } of readCertificateFiles(dataDir)) {
+    checked += 1;
+    const digest = onLedger.get(name);
+    if (digest === undefined)
+      problems.push(`certificate ${name}: it is not on the ledger, so nothing vouches for it`);
+    else if (digest !== sha256(text)) problems.push(`certificate ${name}: it is not the one on the ledger`);
+  }
+  return { checked, problems };
+}
+
+/** Entries that can be read, also of a ledger that is damaged elsewhere. */
+function* soundEntries(dataDir: string): Generator<LedgerEntry> {
+  for (const line of readLines(entriesPath(ledgerFolder(dataDir)))) {
+    const entry = readEntry(line);
+    if (typeof entry !== 'string') yield entry;
+  }
+}
+
+const fileSentences: Readonly<Record<SnapshotProblem['problem'], string>> = {
+  damaged: 'the manifest cannot be read, or is not of this snapshot',
+  missing: 'the file is missing',
+  size: 'the file has another size than its manifest says',
+  sha256: 'the file has other bytes than its manifest says',
+  unreadable: 'the file is as its manifest says, but cannot be read',
+  rows: 'the file has another number of rows than its manifest says',
+  unnamed: 'no manifest names the file, and it may hold people',
+};
+
+function fileSentence({ dataset, snapshotId, file, problem }: SnapshotProblem): string {
+  return `published file ${dataset}/${snapshotId}/${file}: ${fileSentences[problem]}`;
+}

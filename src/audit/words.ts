@@ -1,0 +1,142 @@
+import type { Assurance } from '../ledger/record.ts';
+
+/** What each assurance means, for an auditor. */
+export const assuranceWords: Readonly<Record<Assurance, { name: string; means: string }>> = {
+  not_verifiable: {
+    name: 'Not verifiable',
+    means: 'Nobody here can tell. It may well be done, but there is nothing to look at that would show it.',
+  },
+  asserted_by_upstream: {
+    name: 'Asserted by the service',
+    means: 'The service says that it did it. That was recorded, but cannot be looked at from outside.',
+  },
+  observed: {
+    name: 'Observed',
+    means: 'It was asked for, more than once where that matters, and was gone each time. No bytes were read.',
+  },
+  verified: {
+    name: 'Verified',
+    means:
+      'The stored bytes were read again afterwards, by a separate search that had found the person before, and found nothing.',
+  },
+};
+
+const targetWords: Readonly<Record<string, string>> = {
+  'upstream.person': 'The person at the service',
+  'upstream.events': 'The person’s events at the service',
+  'upstream.recordings': 'Session recordings at the service',
+  'upstream.playlists': 'Entries in playlists at the service',
+  mirror: 'The local mirror (mirror.db)',
+  aux: 'Quarantine, temporary files and reports',
+  snapshot: 'Published files',
+};
+
+/** A kind of target in words; the name itself where there are none. */
+export function targetText(kind: string): string {
+  return targetWords[kind] ?? kind;
+}
+
+const resultWords: Readonly<Record<string, string>> = {
+  deleted: 'deleted',
+  already_absent: 'was gone already',
+  confirmed: 'confirmed by the service',
+  not_verifiable: 'cannot be verified',
+  unconfirmed: 'not confirmed',
+  kept: 'kept, as the request said',
+  absent: 'no longer there',
+  not_deletable_via_api: 'still there: the service offers no way to delete it',
+  removed: 'removed',
+  purged: 'purged',
+  rewritten: 'written anew without the person',
+  file_gone: 'the file is gone',
+  not_applicable: 'there was nothing',
+};
+
+/** How a target ended, in words. */
+export function resultText(result: string | null): string {
+  return result === null ? 'still open' : (resultWords[result] ?? result.replaceAll('_', ' '));
+}
+
+const basisWords: Readonly<Record<string, string>> = {
+  consent_withdrawn: 'consent withdrawn',
+  objection: 'objection',
+  no_longer_needed: 'no longer needed',
+  unlawful: 'processed unlawfully',
+  legal_obligation: 'legal obligation',
+  deleted_upstream: 'deleted at the service',
+  restored_backup: 'brought back by a restored backup',
+  other: 'other',
+};
+
+/** The ground of a request, in words. */
+export function basisText(basis: string): string {
+  return basisWords[basis] ?? codeText(basis);
+}
+
+const originWords: Readonly<Record<string, string>> = {
+  manual: 'somebody asked',
+  upstream: 'the person was found deleted at the service',
+  restore: 'an older copy of the mirror had brought the person back',
+};
+
+/** Where a request came from, in words. */
+export function originText(origin: string): string {
+  return originWords[origin] ?? codeText(origin);
+}
+
+const stateWords: Readonly<Record<string, string>> = {
+  scoped: 'found, not begun',
+  fenced: 'begun',
+  executing: 'begun',
+  locally_verified: 'erased here',
+  awaiting_upstream: 'erased here, waiting for the service',
+  attention: 'needs a person',
+  held: 'held for approval',
+  certified: 'complete',
+  sealed: 'complete and sealed',
+};
+
+/** The state of a request, in words. */
+export function stateText(state: string): string {
+  return stateWords[state] ?? codeText(state);
+}
+
+/** A code of ours as words. */
+export function codeText(code: string): string {
+  return code.replaceAll('_', ' ');
+}
+
+const grouped = new Intl.NumberFormat('en');
+
+/** A number with its thousands grouped. */
+export function countText(count: number): string {
+  return grouped.format(count);
+}
+
+/** A number of bytes in the unit that reads best (powers of 1,000). */
+export function bytesText(bytes: number): string {
+  const units = ['B', 'kB', 'MB', 'GB', 'TB'];
+  const power = bytes < 1000 ? 0 : Math.min(units.length - 1, Math.floor(Math.log10(bytes) / 3));
+  const value = bytes / 1000 ** power;
+  return `${power === 0 ? value : value.toPrecision(3)} ${units[power]}`;
+}
+
+/** A number and what it counts: `1 file`, `2 files`. */
+export function countedText(count: number, one: string, many = `${one}s`): string {
+  return `${countText(count)} ${count === 1 ? one : many}`;
+}
+
+/** An ISO time to the minute, in UTC. */
+export function timeText(iso: string | null): string {
+  return iso === null ? '–' : `${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC`;
+}
+
+/** A duration in the unit that reads best. */
+export function durationText(ms: number | null): string {
+  if (ms === null) return '–';
+  const minutes = ms / 60_000;
+  if (minutes < 1) return `${Math.round(ms / 1000)} s`;
+  if (minutes < 120) return `${Math.round(minutes)} min`;
+  if (minutes < 48 * 60) return `${(minutes / 60).toFixed(1)} h`;
+  return `${(minutes / 1440).toFixed(1)} days`;
+}

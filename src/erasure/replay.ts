@@ -1,0 +1,157 @@
+import { isoTime } from '../core/clock.ts';
+import { identityOf } from '../contract/identity.ts';
+import type { LedgerReader } from '../ledger/ledger.ts';
+import type { LedgerRecord } from '../ledger/record.ts';
+import type { Database } from '../mirror/database.ts';
+import { endPassesThatName, prepareEraseRows } from '../mirror/erase-rows.ts';
+import { readEpoch, setEpoch } from '../mirror/erasure-epoch.ts';
+import { changeRequest, findRequest, insertRequest, listRequests } from '../mirror/erasure-requests.ts';
+import { listTargets } from '../mirror/erasure-targets.ts';
+import { addFence, type FenceEntry } from '../mirror/fence.ts';
+import { findFencedIdentifiers, type FencedIdentifier } from '../mirror/fenced-rows.ts';
+import { findPersons, findQuarantined, findRecordings } from '../mirror/sightings.ts';
+import { closeBox, newBox, type Box } from './box.ts';
+import type { ErasureParts } from './erasure-parts.ts';
+import { reopenRequest } from './reopen.ts';
+import { refuseOlderLedger } from './restore-guard.ts';
+
+/** What an older copy of the mirror had brought back. */
+export type ReplayResult = { requests: number; rows: number };
+
+/**
+ * Brings an older copy of the mirror up to the ledger: the fences raised since are raised again from their MACs, every
+ * stored identifier is held against them, and whoever is found leaves the mirror and is erased again, as the next
+ * generation of the same request; so is every request that the copy takes for open and the ledger knows to have ended.
+ * Null where the mirror is no older copy. Throws `storage` where it is the ledger that is older.
+ */
+export function replayErasures(parts: ErasureParts): ReplayResult | null {
+  const { db, ledger, clock } = parts;
+  const from = readEpoch(db);
+  const to = ledger.epoch();
+  refuseOlderLedger(from, to);
+  const histories = readHistories(ledger);
+  const ended = listRequests(db, 'open').filter((request) =>
+    isOlderThan(db, request.id, histories.get(request.id)),
+  );
+  if (from >= to && ended.length === 0) return null;
+  const at = isoTime(clock.now());
+  const result: ReplayResult = { requests: 0, rows: 0 };
+  db.transaction(() => {
+    for (const [id, { fences, isReadmitted }] of histories)
+      for (const { epoch, fencedAt, entries } of fences)
+        if (epoch > from && !isReadmitted) addFence(db, { id, epoch, at: fencedAt }, entries);
+    const eraseRows = prepareEraseRows(db);
+    const found = from < to ? findFencedIdentifiers(db) : [];
+    const boxes = new Map(
+      [...Map.groupBy(found, ({ requestId }) => requestId)].map(([id, identifiers]) => [
+        id,
+        boxFrom(db, identifiers),
+      ]),
+    );
+    const records: LedgerRecord[] = [];
+    for (const id of new Set([...boxes.keys(), ...ended.map((request) => request.id)])) {
+      const history = histories.get(id);
+      const box = boxes.get(id);
+      if (box) {
+        result.rows += eraseRows(id, box.identity, findQuarantined(db, box.identity), at);
+        endPassesThatName(db, box.identity, at);
+        putBox(parts, id, box, history?.keepsEvents === true);
+      }
+      result.requests += 1;
+      records.push(reopenRequest(parts, { id, generation: (history?.generation ?? 1) + 1 }, 'restored'));
+    }
+    setEpoch(db, Math.max(from, to));
+    // Within the transaction: what the ledger cannot take is not done.
+    ledger.append([
+      ...records,
+      { type: 'replayed', epoch_from: from, epoch_to: Math.max(from, to), rows: result.rows },
+    ]);
+  }).immediate();
+  return result;
+}
+
+/** What the ledger tells of a request. */
+type History = {
+  generation: number;
+  keepsEvents: boolean;
+  /** Whether its newest generation was certified or sealed. */
+  isEnded: boolean;
+  isReadmitted: boolean;
+  /** Those that stand, oldest first. */
+  fences: { epoch: number; fencedAt: string; entries: FenceEntry[] }[];
+};
+
+function readHistories(ledger: LedgerReader): Map<string, History> {
+  const histories = new Map<string, History>();
+  const intended = new Map<string, History['fences'][number]>();
+  for (const entry of ledger.entries()) {
+    if (!('request' in entry)) continue;
+    const { request: id, generation } = entry;
+    const history = histories.get(id) ?? {
+      generation,
+      keepsEvents: false,
+      isEnded: false,
+      isReadmitted: false,
+      fences: [],
+    };
+    histories.set(id, history);
+    history.generation = generation;
+    if (entry.type === 'received') history.keepsEvents = !entry.delete_events;
+    if (entry.type === 'certified' || entry.type === 'sealed') history.isEnded = true;
+    if (entry.type === 'reopened') history.isEnded = false;
+    if (entry.type === 'readmitted') history.isReadmitted = true;
+    if (entry.type === 'fencing')
+      intended.set(id, { epoch: entry.epoch, fencedAt: entry.at, entries: entry.fence });
+    if (entry.type === 'fenced') {
+      const fence = intended.get(id);
+      if (fence?.epoch === entry.epoch) history.fences.push(fence);
+      history.isReadmitted = false;
+    }
+  }
+  return histories;
+}
+
+/**
+ * Whether the mirror takes a request for less far than the ledger knows it to be. A kill leaves it one step behind: with
+ * everything reached, and only its end not noted.
+ */
+function isOlderThan(db: Database, id: string, history: History | undefined): boolean {
+  const request = findRequest(db, id);
+  if (!history || !request) return false;
+  const isBehind = request.generation < history.generation;
+  const isFenced = request.fencedAt !== null;
+  const newest = history.fences.at(-1);
+  if (!isFenced && newest !== undefined && request.generation <= history.generation)
+    return isBehind || newest.epoch > readEpoch(db);
+  const isOpen = request.verifiedAt === null || listTargets(db, id).some(({ status }) => status !== 'done');
+  return isBehind || (history.isEnded && isOpen);
+}
+
+/** A box made of what the mirror still has of somebody whose identifiers were found in it. */
+function boxFrom(db: Database, found: readonly FencedIdentifier[]): Box {
+  const identity = identityOf((kind) =>
+    found.filter((identifier) => identifier.kind === kind).map(({ value }) => value),
+  );
+  const rows = [...findPersons(db, identity), ...findRecordings(db, identity)];
+  return { ...newBox([], identity), values: [...new Set(rows.flatMap(({ values }) => values))] };
+}
+
+/** Gives a request a box again; where the copy does not know the request at all, it is made from what the ledger tells. */
+function putBox({ db, settings, clock }: ErasureParts, id: string, content: Box, keepsEvents: boolean): void {
+  const box = closeBox(settings.dataDir, id, content);
+  if (findRequest(db, id)) {
+    changeRequest(db, id, { box });
+    return;
+  }
+  insertRequest(db, {
+    id,
+    generation: 1,
+    origin: 'restore',
+    basis: 'restored_backup',
+    authorisedBy: null,
+    deleteEvents: !keepsEvents,
+    receivedAt: isoTime(clock.now()),
+    dueAt: isoTime(clock.now() + settings.erasure.dueDays * 86_400_000),
+    box,
+  });
+}

@@ -1,0 +1,165 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import { ledgerFolder } from '../../src/ledger/entry-file.ts';
+import { readLedger } from '../../src/ledger/ledger.ts';
+import { verifyLedger } from '../../src/ledger/verify.ts';
+import { findFencedIdentifiers } from '../../src/mirror/fenced-rows.ts';
+import { listRequests } from '../../src/mirror/erasure-requests.ts';
+import { listTargets } from '../../src/mirror/erasure-targets.ts';
+import { readCurrent } from '../../src/snapshot/manifest.ts';
+import { listPublishedParts, listPublishedSnapshots } from '../../src/snapshot/published.ts';
+import { verifySnapshots } from '../../src/snapshot/verify.ts';
+import { readWithHyparquet } from '../snapshot/parquet-readers.ts';
+import { reading, type Stage, type Subject } from './erasure-scene.ts';
+import { contradictionsIn } from './mirror-consistency.ts';
+import { contentOf } from './mirror-content.ts';
+
+type Folder = Pick<Stage, 'dataDir' | 'sandbox'>;
+
+/** What may be told of a data folder: names of those who are not erased, and all that is published of them. */
+export type Outcome = {
+  content: Record<string, unknown[][]>;
+  told: unknown[][];
+  published: Record<string, unknown[]>;
+  requests: { state: string; isBoxed: boolean; targets: string[] }[];
+};
+
+/** All that has come of an erasure, without what differs from one run to the next. */
+export async function outcomeOf(dataDir: string): Promise<Outcome> {
+  return {
+    content: contentOf(dataDir),
+    published: await publishedRows(dataDir),
+    ...reading(dataDir, (db) => ({
+      told: db
+        .prepare<[], unknown[]>(`SELECT dataset, key, reason FROM deletions ORDER BY 1, 2, 3`)
+        .raw()
+        .all(),
+      requests: listRequests(db, 'all').map(({ id, state }) => ({
+        state,
+        isBoxed: db.prepare(`SELECT 1 FROM erasure_requests WHERE id = ? AND box IS NOT NULL`).get(id) !== undefined,
+        targets: listTargets(db, id).map(({ target, status }) => `${target} ${status}`),
+      })),
+    })),
+  };
+}
+
+/** Every row of every generation of each dataset, as an independent reader finds them. */
+export async function publishedRows(dataDir: string): Promise<Record<string, unknown[]>> {
+  const rows: Record<string, unknown[]> = {};
+  for (const { dataset, snapshotId, path } of listPublishedParts(dataDir)) {
+    const read = await readWithHyparquet(path);
+    (rows[`${dataset} ${snapshotId}`] ??= []).push(...read.map((row) => Object.values(row).map(String)));
+  }
+  return rows;
+}
+
+/** Fails where a data folder at rest breaks any promise of erasure. */
+export async function assertErased(folder: Folder, subjects: readonly Subject[]): Promise<void> {
+  const { dataDir } = folder;
+  reading(dataDir, (db) => {
+    expect(contradictionsIn(db)).toEqual([]);
+    expect(findFencedIdentifiers(db)).toEqual([]);
+  });
+  await assertReadable(dataDir);
+  expect((await verifySnapshots(dataDir)).problems).toEqual([]);
+  expect(strayFiles(dataDir)).toEqual([]);
+  expect(verifyLedger({ folder: ledgerFolder(dataDir) }).problems).toEqual([]);
+  expect(await residueOf(dataDir, subjects)).toEqual([]);
+}
+
+/** Fails where readers would find other files than those that CURRENT and the manifests name, with their SHA-256. */
+export async function assertReadable(dataDir: string): Promise<void> {
+  const { problems } = await verifySnapshots(dataDir);
+  expect(problems.filter(({ problem }) => problem !== 'unnamed')).toEqual([]);
+  for (const { snapshot_id: id } of Object.values(readCurrent(dataDir).snapshots)) expect(id).toMatch(/Z$/);
+}
+
+/** Files below the snapshots and the temporary folder that nothing names. */
+function strayFiles(dataDir: string): string[] {
+  const named = new Set([
+    join(dataDir, 'snapshots', 'CURRENT.json'),
+    ...listPublishedParts(dataDir).map(({ path }) => path),
+    ...listPublishedSnapshots(dataDir).map(({ dataset, snapshotId }) =>
+      join(dataDir, 'snapshots', dataset, snapshotId, 'manifest.json'),
+    ),
+  ]);
+  return filesBelow(dataDir).filter(
+    (path) => /\/(?:snapshots|tmp)\//.test(path.slice(dataDir.length)) && !named.has(path),
+  );
+}
+
+function filesBelow(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name));
+}
+
+/** Where texts of subjects stand: in the bytes of any file but the keys, or in a published row. Names files only. */
+export async function residueOf(dataDir: string, subjects: readonly Subject[]): Promise<string[]> {
+  const texts = subjects.flatMap((subject) => subject.texts);
+  const patterns = texts.flatMap((text) =>
+    [text, JSON.stringify(text).slice(1, -1), encodeURIComponent(text)].map((form) => whole(form)),
+  );
+  const holds = (bytes: string): boolean => patterns.some((pattern) => pattern.test(bytes));
+  const raw = filesBelow(dataDir).filter(
+    (path) => !path.startsWith(join(dataDir, 'keys')) && holds(readFileSync(path, 'latin1')),
+  );
+  const decoded: string[] = [];
+  const names = new Set([...texts, ...subjects.flatMap(({ uuids, recordings }) => [...uuids, ...recordings])]);
+  for (const { dataset, path } of listPublishedParts(dataDir)) {
+    if (dataset === 'deletions') continue;
+    const rows = await readWithHyparquet(path);
+    if (rows.some((row) => leavesOf(row).some((leaf) => names.has(leaf)))) decoded.push(path);
+  }
+  return [...raw, ...decoded];
+}
+
+/** A text as it stands in a file, not as a part of a longer one. */
+function whole(text: string): RegExp {
+  const bytes = Buffer.from(text, 'utf8').toString('latin1');
+  return new RegExp(`(?<![\\w.-])${RegExp.escape(bytes)}(?![\\w-])`);
+}
+
+function leavesOf(value: unknown): string[] {
+  if (typeof value === 'string') return value.startsWith('{') ? leavesOf(JSON.parse(value)) : [value];
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.values(value).flatMap(leavesOf);
+}
+
+/**
+ * Fails where something was destroyed that the ledger has no intent for: rows of a subject in the mirror, published
+ * files, the person at the service. `base`: the data folder as it was. Holds at any time, also right after a kill.
+ */
+export function assertIntended({ dataDir, sandbox }: Folder, base: string, subjects: readonly Subject[]): void {
+  const path = ledgerFolder(dataDir);
+  const torn = existsSync(path) ? verifyLedger({ folder: path }).problems : [];
+  expect(torn.filter(({ problem }) => problem !== 'torn_line')).toEqual([]);
+  const intents = new Set<string>();
+  for (const entry of readLedger(dataDir).entries()) {
+    if (entry.type === 'fencing') intents.add(`${entry.request} fencing`);
+    if (entry.type === 'intent') for (const id of entry.requests) intents.add(`${id} ${entry.target}`);
+  }
+  const names = new Set([...intents].map((intent) => intent.slice(intent.indexOf(' ') + 1)));
+  const effects = [
+    ...erasedFrom(dataDir, subjects).map((request) => `${request} fencing`),
+    ...subjects
+      .filter(({ uuids }) => [...sandbox.gone()].some(({ uuid, merged_into: into }) => into === null && uuids.includes(uuid)))
+      .map(({ request }) => `${request} upstream.person`),
+  ];
+  expect(effects.filter((effect) => !intents.has(effect))).toEqual([]);
+  const replaced = listPublishedParts(base)
+    .filter(({ path: old }) => !existsSync(join(dataDir, old.slice(base.length))))
+    .map(({ dataset, snapshotId, file }) => `snapshot:${dataset}/${snapshotId}/${file.name}`);
+  expect(replaced.filter((target) => !names.has(target))).toEqual([]);
+}
+
+/** The requests of subjects who have no row in the mirror any more. */
+function erasedFrom(dataDir: string, subjects: readonly Subject[]): string[] {
+  return reading(dataDir, (db) => {
+    const has = db.prepare<[string]>(`SELECT 1 FROM persons WHERE uuid = ?`);
+    return subjects
+      .filter(({ uuids }) => uuids.every((uuid) => has.get(uuid) === undefined))
+      .map(({ request }) => request);
+  });
+}

@@ -1,0 +1,48 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { openErasureScene, type ErasureScene } from './erasure-scene.ts';
+import { assertErasesAfter, rehearseErasure, sceneAfterKill, type RehearsedErasure } from './erasure-story.ts';
+import { killPoints, type KillPoint } from './kill-point.ts';
+import { shareOut } from './share-out.ts';
+
+/** One for each core of a small machine. */
+const lanes = [1, 2];
+/** How many kills one story may have. */
+const killsMax = 10;
+/** From one second point to the next: a prime, so that they are spread over all. */
+const stride = 37;
+
+let scene: ErasureScene;
+let rehearsed: RehearsedErasure;
+let points: KillPoint[];
+beforeAll(async () => {
+  scene = await openErasureScene();
+  rehearsed = await rehearseErasure(scene);
+  points = killPoints(rehearsed.executions);
+});
+afterAll(() => scene[Symbol.asyncDispose]());
+
+it('a reconciliation may be killed where it first does anything, one time after the other', async () => {
+  const firsts = points.filter(({ nth }) => nth === 1);
+  expect(firsts.length).toBeGreaterThan(200);
+  const apart = Math.ceil(firsts.length / killsMax);
+  // In each story the points are in the order of the run, so that none lies in what was done before.
+  const stories = firsts.slice(0, apart).map((_first, start) => firsts.filter((_point, index) => index % apart === start));
+  await shareOut(lanes, stories, (_lane, story) => assertErasesAfter(rehearsed, story));
+});
+
+it('so may it where it does anything again, or for the last time', async () => {
+  const later = points.filter(({ nth }) => nth > 1);
+  expect(later.length).toBeGreaterThan(200);
+  await shareOut(lanes, later, (_lane, point) => assertErasesAfter(rehearsed, [point]));
+});
+
+it('the reconciliation after a killed one may be killed anywhere too', async () => {
+  const firsts = points.filter((_point, index) => index % 12 === 5);
+  await shareOut(lanes, firsts, async (_lane, first, index) => {
+    const again = await rehearseErasure(await sceneAfterKill(scene, first));
+    const seconds = killPoints(again.executions);
+    const second = seconds[(index * stride) % seconds.length];
+    if (!second) throw new Error('nothing was left to be done');
+    await assertErasesAfter({ scene: again.scene, outcome: rehearsed.outcome }, [second]);
+  });
+});

@@ -1,0 +1,218 @@
+import { copyFileSync, existsSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { createBudget } from '../../src/client/budget.ts';
+import { createService, type Service } from '../../src/client/service.ts';
+import { openTransport } from '../../src/client/transport.ts';
+import { loadSettings } from '../../src/config/load-settings.ts';
+import type { Settings } from '../../src/config/settings.ts';
+import type { Clock } from '../../src/core/clock.ts';
+import type { GivenIdentifier } from '../../src/erasure/box.ts';
+import { addRequests, approveRequest, type AddedRequest } from '../../src/erasure/requests.ts';
+import { scanDataFolder } from '../../src/erasure/scan/scan.ts';
+import { openLedger } from '../../src/ledger/ledger.ts';
+import { createLogger } from '../../src/log/logger.ts';
+import {
+  databasePath,
+  openDatabase,
+  openDatabaseReadOnly,
+  type Database,
+} from '../../src/mirror/database.ts';
+import { listRequests } from '../../src/mirror/erasure-requests.ts';
+import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
+import { runEraseJob } from '../../src/worker/erase-job.ts';
+import { runExportJob } from '../../src/worker/export-job.ts';
+import type { ServiceJobSurroundings } from '../../src/worker/job-parts.ts';
+import { runReconcileJob, type ReconcileJobResult } from '../../src/worker/reconcile-job.ts';
+import { runSyncJob } from '../../src/worker/sync-job.ts';
+import { freshFolder } from '../mirror/open-test-mirror.ts';
+import { createKillSwitch, type KillPoint } from './kill-switch.ts';
+
+const dayMs = 86_400_000;
+const startMs = Date.parse('2026-11-18T09:00:00.000Z');
+const authority = { basis: 'objection', by: 'the test', deleteEvents: true };
+
+/** The whole program beside a sandbox, in a folder of its own, on one clock; every job can be killed. */
+export type ErasureWorld = {
+  sandbox: Sandbox;
+  dataDir: string;
+  settings: Settings;
+  clock: Clock;
+  /** The mirror as it is now. A restart opens it anew. */
+  db: () => Database;
+  pass: (days: number) => void;
+  /** Each says whether it was killed. */
+  sync: (kill?: KillPoint) => Promise<boolean>;
+  publish: (kill?: KillPoint) => Promise<boolean>;
+  request: (given: readonly GivenIdentifier[], kill?: KillPoint) => Promise<AddedRequest[]>;
+  approveHeld: () => Promise<void>;
+  reconcile: (kill?: KillPoint) => Promise<ReconcileJobResult | undefined>;
+  restart: () => void;
+  /** Copies the mirror's file aside, and back again. */
+  backUp: () => void;
+  restore: () => boolean;
+  close: () => Promise<void>;
+};
+
+/** Starts both. Few rows a page and few a part, so that there are several of each. */
+export async function openErasureWorld(seed: number): Promise<ErasureWorld> {
+  let nowMs = startMs;
+  const clock: Clock = {
+    now: () => nowMs,
+    sleep: (ms) => {
+      nowMs += ms;
+      return Promise.resolve();
+    },
+  };
+  const sandbox = await startSandbox({ persons: 4, recordings: 4, seed, port: 0, clock });
+  const dataDir = freshFolder();
+  const settings = settingsFor(dataDir, sandbox);
+  const backup = join(freshFolder(), 'mirror.db');
+  const log = createLogger({ level: 'silent', isTerminal: false });
+  let db = openDatabase(dataDir, clock);
+  const restart = (): void => {
+    db.close();
+    db = openDatabase(dataDir, clock);
+  };
+
+  /** Runs a job as a process of its own would, up to its end or to where it is killed. */
+  const asProcess = async (
+    kill: KillPoint | undefined,
+    job: (around: ServiceJobSurroundings & { onProgress: () => void }) => Promise<unknown>,
+  ): Promise<boolean> => {
+    nowMs += 60_000;
+    const killSwitch = createKillSwitch(kill);
+    const transport = openTransport(sandbox.url, sandbox.apiKey, 4, settings.service);
+    const killable = killSwitch.transport(transport);
+    const around = {
+      db: killSwitch.database(db),
+      settings,
+      clock,
+      log,
+      signal: new AbortController().signal,
+      service: serviceOver(killable, settings, clock, sandbox),
+      project: { origin: sandbox.url, projectId: sandbox.projectId },
+      openLedger: () => openLedger(dataDir, clock),
+      onProgress: () => undefined,
+      // A process for each scan would be most of what this takes; nobody else has the mirror open.
+      scan: async (task: Parameters<typeof scanDataFolder>[0]) => {
+        const report = await scanDataFolder(task);
+        if (process.env['DEBUG_SCAN'] && task.phase === 'verify') for (const s of report.subjects) if (s.hits > 0) console.log(JSON.stringify(s.places), JSON.stringify(task.subjects.find((t) => t.request === s.request)));
+        return report;
+      },
+    };
+    try {
+      const wasKilled = await killSwitch.run(() => job(around));
+      if (wasKilled) restart();
+      return wasKilled;
+    } finally {
+      await transport.close();
+    }
+  };
+
+  const world: ErasureWorld = {
+    sandbox,
+    dataDir,
+    settings,
+    clock,
+    db: () => db,
+    pass: (days) => {
+      nowMs += days * dayMs;
+      sandbox.clock.moveTo(sandbox.clock.now());
+    },
+    sync: (kill) =>
+      asProcess(kill, (around) =>
+        runSyncJob(around, { datasets: ['persons', 'recordings', 'playlists'], mode: 'full', resume: true }),
+      ),
+    publish: (kill) =>
+      asProcess(kill, async (around) => {
+        const source = openDatabaseReadOnly(dataDir);
+        try {
+          await runExportJob({ ...around, source }, ['persons', 'recordings', 'distinct_ids', 'deletions']);
+        } finally {
+          source.close();
+        }
+      }),
+    request: async (given, kill) => {
+      let added: AddedRequest[] = [];
+      await asProcess(kill, (around) =>
+        runEraseJob(around, async (parts) => {
+          added = await addRequests(parts, given, authority);
+          return { outcome: 'done', counts: {} };
+        }),
+      );
+      return added;
+    },
+    approveHeld: async () => {
+      await asProcess(undefined, (around) =>
+        runEraseJob(around, (parts) => {
+          for (const { id, state } of listRequests(parts.db, 'open'))
+            if (state === 'held') approveRequest(parts, id);
+          return Promise.resolve({ outcome: 'done', counts: {} });
+        }),
+      );
+    },
+    reconcile: async (kill) => {
+      let result: ReconcileJobResult | undefined;
+      await asProcess(kill, async (around) => (result = await runReconcileJob(around, undefined)));
+      return result;
+    },
+    restart,
+    backUp: () => {
+      db.close();
+      copyFileSync(databasePath(dataDir), backup);
+      db = openDatabase(dataDir, clock);
+    },
+    restore: () => {
+      if (!existsSync(backup)) return false;
+      db.close();
+      for (const suffix of ['-wal', '-shm']) rmSync(`${databasePath(dataDir)}${suffix}`, { force: true });
+      copyFileSync(backup, databasePath(dataDir));
+      db = openDatabase(dataDir, clock);
+      return true;
+    },
+    close: async () => {
+      db.close();
+      await sandbox.close();
+      rmSync(dataDir, { recursive: true, force: true });
+    },
+  };
+  onTestFinished(world.close);
+  return world;
+}
+
+function settingsFor(dataDir: string, sandbox: Sandbox): Settings {
+  const set = [
+    { path: 'dataDir', value: dataDir },
+    { path: 'persons.pageSize', value: 12 },
+    { path: 'recordings.pageSize', value: 12 },
+    { path: 'playlists.shortIds', value: sandbox.playlists },
+    { path: 'budget.windows', value: [] },
+    { path: 'budget.recordings.windows', value: [] },
+    // The service is believed at its first word: what is tested here is what is done then.
+    { path: 'deletions.confirmations', value: 1 },
+    { path: 'deletions.confirmAfterSeconds', value: 0 },
+    { path: 'deletions.maxShare', value: 1 },
+    { path: 'export.partRows', value: 5 },
+    { path: 'export.keep', value: 2 },
+    { path: 'erasure.maxBatch', value: 3 },
+  ];
+  return loadSettings({}, { set }).settings;
+}
+
+function serviceOver(
+  transport: Parameters<typeof createService>[0]['transport'],
+  settings: Settings,
+  clock: Clock,
+  { projectId }: Sandbox,
+): Service {
+  return createService({
+    transport,
+    budget: createBudget(settings.budget, clock),
+    clock,
+    random: () => 0.5,
+    retryLimits: settings.retry,
+    jsonDepthMax: settings.service.jsonDepthMax,
+    projectPath: `${settings.service.pathPrefix}/${projectId}`,
+  });
+}
