@@ -8,8 +8,8 @@ export type BarChart = {
   description: string;
   /** How the bars of one category stand: beside each other, or on each other. */
   layout: 'beside' | 'stacked';
-  /** Names, and the numbers of each category in order. */
-  series: readonly { name: string; values: readonly number[] }[];
+  /** Names, colours (one of four, the same for the same thing on a page), and the numbers of each category in order. */
+  series: readonly { name: string; tone: 0 | 1 | 2 | 3; values: readonly number[] }[];
   categories: readonly string[];
 };
 
@@ -23,10 +23,11 @@ const plotWidth = width - plot.left - plot.right;
 const plotHeight = height - plot.top - plot.bottom;
 const labelsMax = 13;
 
-/** The least round number of 1, 2, 5 times a power of ten, times four, that is no less than the value. */
+/** Where an axis of four steps, each a round whole number, ends that has room for a value. */
 export function axisEnd(value: number): number {
   for (let power = 1; ; power *= 10)
-    for (const step of [1, 2, 5]) if (step * power * 4 >= value) return step * power * 4;
+    for (const step of [1, 1.5, 2, 2.5, 3, 4, 5, 7.5])
+      if (step * power * 4 >= value && Number.isInteger(step * power)) return step * power * 4;
 }
 
 /** Where each bar stands. Bars without height are left out. */
@@ -68,10 +69,10 @@ export function barChart(chart: BarChart): Markup {
     <figcaption id="${id}">${title}</figcaption>
     <ul class="legend" aria-hidden="true">
       ${series.map(
-        ({ name }, index) =>
+        ({ name, tone }) =>
           html`<li>
             <svg width="12" height="12" focusable="false">
-              <rect class="s${index}" width="12" height="12" rx="2" />
+              <rect class="s${tone}" width="12" height="12" rx="2" />
             </svg>
             ${name}
           </li>`,
@@ -94,7 +95,7 @@ export function barChart(chart: BarChart): Markup {
       ${bars.map(
         (bar) =>
           html`<rect
-            class="s${bar.series}"
+            class="s${series[bar.series]?.tone ?? 0}"
             x="${round(bar.x)}"
             y="${round(bar.y)}"
             width="${round(Math.max(1, bar.width - 1))}"

@@ -34,14 +34,8 @@ export function certificatePage({ certificate, sha256, entry }: IssuedCertificat
     </p>`,
     content: html`<section class="panel weak" aria-labelledby="weakest">
         <h2 id="weakest">Weakest assurance: ${weakest.name.toLowerCase()}</h2>
-        <p>
-          ${weakest.means} This holds for
-          ${certificate.targets
-            .filter(({ assurance }) => assurance === certificate.weakest_assurance)
-            .map(({ target }) => nameOf(target))
-            .filter((name, index, names) => names.indexOf(name) === index)
-            .join('; ')}.
-        </p>
+        <p>${weakest.means}</p>
+        <p>This holds for: ${weakestTargets(certificate)}.</p>
       </section>
       ${notProvenPanel(certificate)}
       <section aria-labelledby="targets">
@@ -107,10 +101,17 @@ export function certificatePage({ certificate, sha256, entry }: IssuedCertificat
   });
 }
 
+function weakestTargets({ targets, weakest_assurance: weakest }: Certificate): string {
+  const ends = targets
+    .filter(({ assurance }) => assurance === weakest)
+    .map(({ target, result }) => `${nameOf(target)} (${resultText(result)})`);
+  return [...new Set(ends)].join('; ');
+}
+
 function notProvenPanel({ not_proven: notProven }: Certificate): Markup {
-  const general = notProven.filter((item) => item.code !== 'target_below_verified');
+  const general = notProven.filter((item) => !('target' in item));
   const below = Map.groupBy(
-    notProven.filter((item) => item.code === 'target_below_verified'),
+    notProven.filter((item) => 'target' in item),
     ({ says }) => says,
   );
   return html`<section class="panel weak" aria-labelledby="not-proven">

@@ -9,13 +9,13 @@ export const pageStyle = `
 * { box-sizing: border-box; }
 body { margin: 0; background: var(--paper); color: var(--ink); font: 1rem/1.5 system-ui, 'Segoe UI', Roboto, 'Noto Sans', sans-serif;
   -webkit-print-color-adjust: exact; print-color-adjust: exact; }
-header, main, footer { max-width: 66rem; margin: 0 auto; padding: 0 1.5rem; }
+header, main, footer { max-width: 62rem; margin: 0 auto; padding: 0 1.5rem; }
 header { padding-block: 2.5rem .5rem; }
 .kind { margin: 0; color: var(--accent); font-weight: 600; letter-spacing: .02em; }
-h1 { margin: .1rem 0 .4rem; font-size: 2rem; line-height: 1.15; letter-spacing: -.02em; overflow-wrap: anywhere; }
+h1 { margin: .1rem 0 .4rem; font-size: 1.9rem; line-height: 1.15; letter-spacing: -.02em; overflow-wrap: anywhere; }
 h2 { margin: 2.4rem 0 .6rem; font-size: 1.3rem; line-height: 1.25; letter-spacing: -.01em; break-after: avoid; }
 h3 { margin: 1.4rem 0 .4rem; font-size: 1rem; break-after: avoid; }
-p, li, dd { max-width: 46rem; text-wrap: pretty; }
+p, li, dd { max-width: 50rem; text-wrap: pretty; }
 p { margin: .4rem 0; }
 .soft { color: var(--soft); }
 a { color: var(--accent); }
@@ -25,8 +25,8 @@ pre { margin: .6rem 0; padding: .7rem 1rem; background: var(--card); border: 1px
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .3rem 1.5rem; margin: .6rem 0; }
 dt { color: var(--soft); }
 dd { margin: 0; overflow-wrap: anywhere; }
-.figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(8.5rem, 1fr)); gap: .75rem; margin: 1.2rem 0; padding: 0; list-style: none; }
-.figures li { padding: .7rem .9rem; background: var(--card); border: 1px solid var(--line); border-radius: .5rem; break-inside: avoid; }
+.figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(7.4rem, 1fr)); gap: .6rem; margin: 1.2rem 0; padding: 0; list-style: none; }
+.figures li { padding: .6rem .8rem; font-size: .92rem; line-height: 1.3; background: var(--card); border: 1px solid var(--line); border-radius: .5rem; break-inside: avoid; }
 .figures b { display: block; font-size: 1.55rem; line-height: 1.2; letter-spacing: -.02em; font-variant-numeric: tabular-nums; }
 .figures .alarm { border-color: var(--warn); background: var(--warn-paper); }
 .figures .alarm b { color: var(--warn); }
@@ -35,20 +35,23 @@ dd { margin: 0; overflow-wrap: anywhere; }
 .panel h2 { margin: 0 0 .3rem; }
 .panel ul { margin: .4rem 0; padding-left: 1.2rem; }
 .panel li { margin: .2rem 0; }
+.panel p, .panel li { max-width: none; }
 .weak { border-left-color: var(--warn); background: var(--warn-paper); }
 .late { color: var(--warn); font-weight: 600; }
 .good { color: var(--good); font-weight: 600; }
 .table { overflow-x: auto; }
 table { border-collapse: collapse; width: 100%; margin: .4rem 0; font-size: .93rem; }
 caption { text-align: left; color: var(--soft); padding-bottom: .3rem; }
-th, td { text-align: left; vertical-align: top; padding: .35rem .9rem .35rem 0; border-bottom: 1px solid var(--line); font-weight: 400; }
+th, td { text-align: left; vertical-align: top; padding: .35rem 1rem .35rem 0; border-bottom: 1px solid var(--line); font-weight: 400; }
 thead th, thead td { color: var(--soft); vertical-align: bottom; font-weight: 600; }
 tbody tr { break-inside: avoid; }
 .number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 .when { white-space: nowrap; font-variant-numeric: tabular-nums; }
 .id { white-space: nowrap; }
-.ends { margin: 0; padding: 0; list-style: none; font-size: .93em; }
-.chart { margin: 1.2rem 0; display: grid; grid-template-columns: minmax(0, 1fr) max-content; gap: .2rem 2rem; align-items: start; break-inside: avoid; }
+.letter { text-align: center; white-space: nowrap; }
+thead .letter { white-space: normal; hyphens: manual; }
+abbr { text-decoration: none; font-weight: 600; }
+.chart { margin: 1.2rem 0; display: grid; grid-template-columns: minmax(0, 1fr) 19rem; gap: .2rem 1.6rem; align-items: start; break-inside: avoid; }
 .chart figcaption { grid-column: 1 / -1; font-weight: 600; }
 .legend { grid-column: 1 / -1; display: flex; flex-wrap: wrap; gap: .2rem 1.2rem; margin: 0 0 .3rem; padding: 0; list-style: none; font-size: .88rem; }
 .legend svg { vertical-align: -1px; margin-right: .25rem; }
@@ -56,7 +59,7 @@ tbody tr { break-inside: avoid; }
 .plot text { fill: var(--soft); font-size: 11.5px; }
 .grid { stroke: var(--line); stroke-width: 1; }
 .s0 { fill: var(--s0); } .s1 { fill: var(--s1); } .s2 { fill: var(--s2); } .s3 { fill: var(--s3); }
-.numbers { width: auto; margin: 0; font-size: .8rem; font-variant-numeric: tabular-nums; }
+.numbers { width: 100%; margin: 0; font-size: .8rem; font-variant-numeric: tabular-nums; }
 .numbers th, .numbers td { padding: .12rem 0 .12rem .8rem; text-align: right; }
 .numbers thead th { max-width: 6.5rem; }
 .numbers tbody th { text-align: left; padding-left: 0; white-space: nowrap; }
@@ -72,27 +75,23 @@ footer { padding-block: 2rem 3rem; color: var(--soft); font-size: .88rem; }
 }
 @page { size: A4; margin: 14mm 15mm 15mm; }
 @media print {
-  :root { color-scheme: light; --paper: #fff; }
-  body { font-size: 9.3pt; line-height: 1.38; }
+  :root { color-scheme: light; --paper: #fff; font-size: 9.2pt; }
+  body { line-height: 1.38; }
   header, main, footer { max-width: none; padding: 0; }
-  h1 { font-size: 18pt; }
-  h2 { font-size: 12pt; margin: 13pt 0 4pt; }
-  .panel { padding: 6pt 10pt; margin: 7pt 0; break-inside: avoid; }
-  .panel h2 { margin: 0 0 2pt; }
-  .figures { grid-template-columns: repeat(7, 1fr); gap: 5pt; margin: 8pt 0; }
-  .figures li { padding: 5pt 6pt; font-size: 8pt; }
-  .figures b { font-size: 14pt; }
-  table { font-size: 8.6pt; }
-  th, td { padding: 2.2pt 7pt 2.2pt 0; }
-  .numbers { font-size: 7.4pt; }
-  .numbers th, .numbers td { padding: .4pt 0 .4pt 6pt; }
-  .table { overflow: visible; }
-  .chart { grid-template-columns: minmax(0, 1fr) max-content; gap: 1pt 12pt; }
-  dl { gap: 1.5pt 14pt; grid-template-columns: max-content 1fr; }
-  dd { margin: 0; }
-  pre { padding: 5pt 8pt; }
+  h2 { margin-top: 1.3rem; }
   p, li, dd { max-width: none; }
+  .panel { padding: .6rem 1rem; margin: .7rem 0; break-inside: avoid; }
+  .figures { grid-template-columns: repeat(7, 1fr); gap: .4rem; margin: .8rem 0; }
+  .figures b { font-size: 1.35rem; }
+  .figures li { padding: .4rem .5rem; }
+  .together, dl { break-inside: avoid; }
+  .table { overflow: visible; }
+  th, td { padding: .18rem .7rem .18rem 0; }
+  .id code { font-size: .78em; }
+  .chart { grid-template-columns: minmax(0, 1fr) 17rem; margin: .8rem 0; }
+  dl { grid-template-columns: max-content 1fr; gap: .1rem 1.2rem; }
+  dd { margin: 0; }
   .skip { display: none; }
-  footer { padding: 8pt 0 0; }
+  footer { padding: .8rem 0 0; }
 }
 `;

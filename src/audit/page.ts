@@ -44,8 +44,11 @@ export function renderPage(page: {
   return String(markup);
 }
 
-/** A column of a table; numbers stand to the right, times and ids are not broken. */
-export type PageColumn = { heading: string; is?: 'number' | 'when' | 'id' };
+/** A column of a table; numbers stand to the right, letters in the middle, times and ids are not broken. */
+export type PageColumn = { heading: string; is?: 'number' | 'letter' | 'when' | 'id' };
+
+/** So many rows are kept on one sheet. */
+const rowsTogether = 12;
 
 /** A table with its caption; the first cell of a row heads it. */
 export function pageTable(
@@ -53,7 +56,8 @@ export function pageTable(
   columns: readonly PageColumn[],
   rows: readonly (readonly (Markup | string)[])[],
 ): Markup {
-  return html`<div class="table" role="region" tabindex="0" aria-label="${caption}">
+  const together = rows.length <= rowsTogether ? 'together' : '';
+  return html`<div class="table ${together}" role="region" tabindex="0" aria-label="${caption}">
     <table>
       <caption>
         ${caption}

@@ -1,5 +1,6 @@
 import { stringify } from 'csv-stringify/sync';
-import type { AuditReport, ReportedRequest, ReportedTarget } from './report-data.ts';
+import type { AuditReport } from './report-data.ts';
+import type { ReportedRequest, ReportedTarget } from './reported-request.ts';
 
 type Cell = string | number | null;
 
@@ -43,15 +44,17 @@ const targetColumns: Readonly<Record<string, (target: ReportedTarget) => Cell>> 
  * row for a request without targets. A cell that a spreadsheet would take for a formula begins with an apostrophe.
  */
 export function reportCsv({ requests }: Pick<AuditReport, 'requests'>): string {
-  const rows = requests.flatMap((request) => {
+  const rows: Cell[][] = [];
+  for (const request of requests) {
     const about = Object.values(requestColumns).map((cellOf) => cellOf(request));
     const targets: (ReportedTarget | undefined)[] =
       request.targets.length > 0 ? request.targets : [undefined];
-    return targets.map((target) => [
-      ...about,
-      ...Object.values(targetColumns).map((cellOf) => (target ? cellOf(target) : null)),
-    ]);
-  });
+    for (const target of targets)
+      rows.push([
+        ...about,
+        ...Object.values(targetColumns).map((cellOf) => (target ? cellOf(target) : null)),
+      ]);
+  }
   return stringify(rows, {
     header: true,
     columns: [...Object.keys(requestColumns), ...Object.keys(targetColumns)],

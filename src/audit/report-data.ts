@@ -1,64 +1,24 @@
 import type { Settings } from '../config/settings.ts';
-import { assurances, type Assurance } from '../ledger/record.ts';
+import type { Assurance } from '../ledger/record.ts';
 import { listCheckpointFiles, readCheckpointFile, sizeOfFile } from '../ledger/checkpoint-file.ts';
 import { ledgerFolder } from '../ledger/entry-file.ts';
 import { readLedger } from '../ledger/ledger.ts';
 import { readLedgerOrigin } from '../erasure/ledger-origin.ts';
-import { readHistories, type RequestHistory } from '../erasure/request-history.ts';
+import { readHistories } from '../erasure/request-history.ts';
 import type { Database } from '../mirror/database.ts';
 import { readDeletionFeed, type DeletionFeed } from '../mirror/deletion-feed.ts';
-import { findRequest, type RequestState } from '../mirror/erasure-requests.ts';
-import { listTargets } from '../mirror/erasure-targets.ts';
-import { readFenceUse, type FenceUse } from '../mirror/fence.ts';
+import type { RequestState } from '../mirror/erasure-requests.ts';
+import type { FenceUse } from '../mirror/fence.ts';
 import { readCurrent, readManifest } from '../snapshot/manifest.ts';
+import { isOpen, kindOf, reportRequest, strength, type ReportedRequest } from './reported-request.ts';
 import {
   distributionOf,
   progressOf,
   spreadOf,
   type DurationClass,
-  type Progress,
+  type ProgressOverTime,
   type Spread,
 } from './statistics.ts';
-
-/** A target of a request: how it ended, or how far it is. */
-export type ReportedTarget = {
-  target: string;
-  status: string;
-  result: string | null;
-  assurance: Assurance | null;
-  rowsRemoved: number | null;
-  endedAt: string | null;
-};
-
-/** A request as the report has it. Codes, times and numbers only. Times are ISO 8601 UTC. */
-export type ReportedRequest = {
-  request: string;
-  generation: number;
-  origin: string;
-  basis: string;
-  state: RequestState;
-  /** Why it is held, refused or in attention. */
-  reason: string | null;
-  receivedAt: string;
-  dueAt: string;
-  fencedAt: string | null;
-  verifiedAt: string | null;
-  completedAt: string | null;
-  endedAt: string | null;
-  sealedAt: string | null;
-  eventsExpectedBy: string | null;
-  /** From receipt until it was proved gone here, and until everything was reached. */
-  hereMs: number | null;
-  completeMs: number | null;
-  /** Completed after it was due; and due before now without being completed. */
-  isLate: boolean;
-  isOverdue: boolean;
-  weakestAssurance: Assurance | null;
-  targets: ReportedTarget[];
-  fence: FenceUse;
-  /** SHA-256 of its newest certificate. */
-  certificate: string | null;
-};
 
 /** How many requests are how far. */
 export type Totals = {
@@ -82,12 +42,12 @@ export type AuditReport = {
   madeAt: string;
   totals: Totals;
   byState: Partial<Record<RequestState, number>>;
-  byMonth: (Totals & { month: string })[];
+  byMonth: { month: string; totals: Totals }[];
   /** Requests of before the period that are still open. */
   earlierOpen: number;
   times: { here: Spread; complete: Spread };
   distribution: { here: DurationClass[]; complete: DurationClass[] };
-  progress: Progress[];
+  progress: ProgressOverTime;
   refusedFor: Record<string, number>;
   heldFor: Record<string, number>;
   /** Ends of targets, by kind of target (`snapshot` for all files), weakest first. */
@@ -145,7 +105,7 @@ export function gatherReport(
     byState: countBy(requests, ({ state }) => state),
     byMonth: [...Map.groupBy(requests, ({ receivedAt }) => receivedAt.slice(0, 7))]
       .toSorted(([a], [b]) => (a < b ? -1 : 1))
-      .map(([month, received]) => ({ month, ...totalsOf(received) })),
+      .map(([month, received]) => ({ month, totals: totalsOf(received) })),
     earlierOpen: all.filter((request) => request.receivedAt.slice(0, 10) < from && isOpen(request)).length,
     times: { here: spreadOf(hereMs), complete: spreadOf(completeMs) },
     distribution: { here: distributionOf(hereMs), complete: distributionOf(completeMs) },
@@ -174,80 +134,8 @@ function isWithin(at: string, from: string, to: string): boolean {
   return day >= from && day <= to;
 }
 
-/** The ledger tells what was done; the mirror, where it knows the request, how things stand. */
-function reportRequest(db: Database, history: RequestHistory, madeAt: string): ReportedRequest {
-  const { request, generation, dueAt, received, certified } = history;
-  const mirrored = findRequest(db, request);
-  const state = mirrored?.state ?? history.state;
-  const issued = certified.find((each) => each.generation === generation);
-  const ends = [...history.targets.values()].map((end) => ({ ...end, status: 'done' }));
-  const open = (mirrored ? listTargets(db, request) : [])
-    .filter(({ status }) => status !== 'done')
-    .map(({ target, status }) => ({
-      target,
-      status,
-      result: null,
-      assurance: null,
-      rowsRemoved: null,
-      endedAt: null,
-    }));
-  const openNames = new Set(open.map(({ target }) => target));
-  const targets = [
-    ...ends
-      .filter(({ target }) => !openNames.has(target))
-      .map(({ target, status, result, assurance, rowsRemoved, endedAt }) => ({
-        target,
-        status,
-        result,
-        assurance,
-        rowsRemoved,
-        endedAt,
-      })),
-    ...open,
-  ].toSorted((a, b) => strength(a.assurance) - strength(b.assurance) || (a.target < b.target ? -1 : 1));
-  const completedAt = issued?.reachedAt ?? null;
-  const verifiedAt = history.verified?.at ?? null;
-  const since = (at: string | null): number | null =>
-    at === null ? null : Date.parse(at) - Date.parse(received.at);
-  const isDone = completedAt !== null || history.endedAt !== null;
-  return {
-    request,
-    generation,
-    origin: history.origin,
-    basis: history.basis,
-    state,
-    reason: mirrored ? mirrored.reason : history.reason,
-    receivedAt: received.at,
-    dueAt,
-    fencedAt: history.fence?.at ?? null,
-    verifiedAt,
-    completedAt,
-    endedAt: history.endedAt,
-    sealedAt: history.sealed?.at ?? null,
-    eventsExpectedBy: history.eventsExpectedBy,
-    hereMs: since(verifiedAt),
-    completeMs: since(completedAt),
-    isLate: completedAt !== null && completedAt > dueAt,
-    isOverdue: !isDone && dueAt < madeAt,
-    weakestAssurance: openNames.size > 0 ? null : (targets[0]?.assurance ?? null),
-    targets,
-    fence: readFenceUse(db, request),
-    certificate: issued?.sha256 ?? null,
-  };
-}
-
-/** What is still open is the weakest of all. */
-function strength(assurance: Assurance | null): number {
-  return assurance === null ? -1 : assurances.indexOf(assurance);
-}
-
 function isIn(state: RequestState): (request: ReportedRequest) => boolean {
   return (request) => request.state === state;
-}
-
-/** Whether something of a request is still to be done. */
-export function isOpen({ completedAt, endedAt }: ReportedRequest): boolean {
-  return completedAt === null && endedAt === null;
 }
 
 function totalsOf(requests: readonly ReportedRequest[]): Totals {
@@ -271,11 +159,6 @@ function countBy<K extends string>(
 ): Record<K, number> {
   const groups = [...Map.groupBy(requests, keyOf)].toSorted(([a], [b]) => (a < b ? -1 : 1));
   return Object.fromEntries(groups.map(([key, group]) => [key, group.length])) as Record<K, number>;
-}
-
-/** A target's kind: the name itself, and one for all published files. */
-export function kindOf(target: string): string {
-  return target.startsWith('snapshot:') ? 'snapshot' : target;
 }
 
 function targetEndsOf(requests: readonly ReportedRequest[]): AuditReport['targetEnds'] {

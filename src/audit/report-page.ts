@@ -2,7 +2,8 @@ import { html } from 'hono/html';
 import { assurances } from '../ledger/record.ts';
 import { barChart } from './bar-chart.ts';
 import { factList, pageTable, renderPage, type Markup } from './page.ts';
-import { kindOf, type AuditReport, type ReportedRequest } from './report-data.ts';
+import type { AuditReport } from './report-data.ts';
+import { kindOf, type ReportedRequest } from './reported-request.ts';
 import {
   assuranceWords,
   codeText,
@@ -81,7 +82,7 @@ function limits(): Markup {
   </section>`;
 }
 
-function times({ times: { here, complete }, distribution, progress }: AuditReport): Markup {
+function times({ totals, times: { here, complete }, distribution, progress }: AuditReport): Markup {
   return html`<section aria-labelledby="times">
     <h2 id="times">How long it took, and how far things are</h2>
     ${
@@ -100,27 +101,26 @@ function times({ times: { here, complete }, distribution, progress }: AuditRepor
               layout: 'beside',
               categories: distribution.here.map(({ upTo }) => upTo),
               series: [
-                { name: 'erased here', values: distribution.here.map(({ count }) => count) },
-                { name: 'complete', values: distribution.complete.map(({ count }) => count) },
+                { name: 'erased here', tone: 2, values: distribution.here.map(({ count }) => count) },
+                { name: 'complete', tone: 0, values: distribution.complete.map(({ count }) => count) },
               ],
             })}`
     }
     ${
-      progress.every(
-        ({ waiting, erasedHere, complete, ended }) => waiting + erasedHere + complete + ended === 0,
-      )
+      totals.received === 0
         ? ''
         : barChart({
             id: 'progress',
-            title: 'All requests received so far, by how far they were at the end of each day, week or month',
-            description: 'How many were not erased yet, erased here, complete, or refused or cancelled.',
+            title: `Requests of the period by how far they were, at the end of each ${progress.each}`,
+            description:
+              'How many were complete, erased here only, not erased yet, and refused or cancelled.',
             layout: 'stacked',
-            categories: progress.map(({ label }) => label),
+            categories: progress.points.map(({ label }) => label),
             series: [
-              { name: 'complete', values: progress.map(({ complete }) => complete) },
-              { name: 'not erased yet', values: progress.map(({ waiting }) => waiting) },
-              { name: 'erased here', values: progress.map(({ erasedHere }) => erasedHere) },
-              { name: 'refused, cancelled', values: progress.map(({ ended }) => ended) },
+              { name: 'complete', tone: 0, values: progress.points.map((point) => point.complete) },
+              { name: 'erased here', tone: 2, values: progress.points.map((point) => point.erasedHere) },
+              { name: 'not erased', tone: 1, values: progress.points.map((point) => point.waiting) },
+              { name: 'refused, cancelled', tone: 3, values: progress.points.map((point) => point.ended) },
             ],
           })
     }
@@ -188,18 +188,18 @@ function months({ byMonth, byState }: AuditReport): Markup {
         'Refused',
         'Cancelled',
       ].map((heading, index) => (index === 0 ? { heading } : { heading, is: 'number' as const })),
-      byMonth.map((month) => [
-        month.month,
+      byMonth.map(({ month, totals }) => [
+        month,
         ...[
-          month.received,
-          month.complete,
-          month.open,
-          month.overdue,
-          month.late,
-          month.held,
-          month.attention,
-          month.refused,
-          month.cancelled,
+          totals.received,
+          totals.complete,
+          totals.open,
+          totals.overdue,
+          totals.late,
+          totals.held,
+          totals.attention,
+          totals.refused,
+          totals.cancelled,
         ].map(countText),
       ]),
     )}
@@ -271,56 +271,65 @@ function afterwards({ fence, feed }: AuditReport): Markup {
   </section>`;
 }
 
+/** Each kind of target, as the heading of its column. */
+const targetColumns = [
+  { kind: 'upstream.person', heading: 'Person' },
+  { kind: 'upstream.events', heading: 'Events' },
+  { kind: 'upstream.recordings', heading: 'Record-ings' },
+  { kind: 'upstream.playlists', heading: 'Play-lists' },
+  { kind: 'mirror', heading: 'Mirror' },
+  { kind: 'aux', heading: 'Other files' },
+  { kind: 'snapshot', heading: 'Published files' },
+] as const;
+
 function everyRequest({ requests }: AuditReport): Markup {
   if (requests.length === 0) return html``;
   return html`<section aria-labelledby="requests">
     <h2 id="requests">Every request</h2>
+    <p>
+      The four columns from <i>Person</i> on are at the service, the others here. <b>V</b> verified,
+      <b>O</b> observed, <b>A</b> asserted by the service, <b>N</b> not verifiable, <b>…</b> still open,
+      <b>–</b>
+      no such target; of published files, how many, with the weakest of them.
+    </p>
     ${pageTable(
-      'Requests of the period, oldest first, with their targets by assurance, weakest first',
+      'Requests of the period, oldest first: time from receipt, and how far each target’s end can be believed',
       [
         { heading: 'Request', is: 'id' },
         { heading: 'State' },
-        { heading: 'Took' },
-        { heading: 'Targets' },
-        { heading: 'Kept out', is: 'number' },
+        { heading: 'Until erased here', is: 'number' },
+        { heading: 'Until complete', is: 'number' },
+        ...targetColumns.map(({ heading }) => ({
+          heading: heading.replace('-', '\u00ad'),
+          is: 'letter' as const,
+        })),
+        { heading: 'Kept out since', is: 'number' },
       ],
       requests.map((request) => [
-        html`<code>${request.request}</code><br />
-          <span class="soft">received ${timeText(request.receivedAt)}</span>`,
+        html`<code>${request.request}</code><br /><span class="soft">${timeText(request.receivedAt)}</span>`,
         html`${stateText(request.state)}${request.reason === null ? '' : html`: ${codeText(request.reason)}`}
-        ${request.isLate ? html`<br /><span class="late">late</span>` : ''}
-        ${request.isOverdue ? html`<br /><span class="late">overdue</span>` : ''}`,
-        tookText(request),
-        targetList(request),
+        ${request.isLate ? html`<span class="late">late</span>` : ''}
+        ${request.isOverdue ? html`<span class="late">overdue</span>` : ''}`,
+        durationText(request.hereMs),
+        durationText(request.completeMs),
+        ...targetColumns.map(({ kind }) => targetCell(request, kind)),
         countText(request.fence.hits),
       ]),
     )}
   </section>`;
 }
 
-function tookText({ hereMs, completeMs }: ReportedRequest): Markup | string {
-  if (hereMs === null) return '–';
-  return html`${durationText(hereMs)} here<br />
-    ${completeMs === null ? '' : html`${durationText(completeMs)} in all`}`;
-}
+const letters = { verified: 'V', observed: 'O', asserted_by_upstream: 'A', not_verifiable: 'N' } as const;
 
-function targetList({ targets }: ReportedRequest): Markup | string {
-  if (targets.length === 0) return '–';
-  const groups = Map.groupBy(targets, ({ assurance }) => assurance);
-  return html`<ul class="ends">
-    ${[...groups].map(
-      ([assurance, ends]) =>
-        html`<li>
-          <b>${assurance === null ? 'Open' : assuranceWords[assurance].name}:</b> ${namesOf(ends)}
-        </li>`,
-    )}
-  </ul>`;
-}
-
-function namesOf(ends: ReportedRequest['targets']): string {
-  return [...Map.groupBy(ends, ({ target }) => kindOf(target))]
-    .map(([kind, targets]) => (kind === 'snapshot' ? countedText(targets.length, 'file') : kind))
-    .join(', ');
+/** A request's targets come weakest first. */
+function targetCell({ targets }: ReportedRequest, kind: string): Markup | string {
+  const ofKind = targets.filter(({ target }) => kindOf(target) === kind);
+  const [weakest] = ofKind;
+  if (!weakest) return '–';
+  const { assurance, result } = weakest;
+  const letter = assurance === null ? '…' : letters[assurance];
+  const name = assurance === null ? 'still open' : `${assuranceWords[assurance].name}: ${resultText(result)}`;
+  return html`${kind === 'snapshot' ? html`${ofKind.length} ` : ''}<abbr title="${name}">${letter}</abbr>`;
 }
 
 function howToVerify({ ledger }: AuditReport): Markup {

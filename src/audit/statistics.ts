@@ -54,12 +54,16 @@ export type Progress = {
   ended: number;
 };
 
-/** How far requests were at the end of each stretch of a period: days, weeks, months or years, at most about two dozen. */
+/** How far requests were at the end of each stretch of a period; `each` is what a stretch is. */
+export type ProgressOverTime = { each: 'day' | 'week' | 'month' | 'year'; points: Progress[] };
+
+/** How far requests were at the end of each day, week, month or year of a period: about two dozen points, or years. */
 export function progressOf(
   requests: readonly Milestones[],
   period: { from: string; to: string },
-): Progress[] {
-  return stretchesOf(period).map(({ label, end }) => {
+): ProgressOverTime {
+  const { each, stretches } = stretchesOf(period);
+  const points = stretches.map(({ label, end }): Progress => {
     const progress = { label, waiting: 0, erasedHere: 0, complete: 0, ended: 0 };
     const isBy = (at: string | null): boolean => at !== null && at < end;
     for (const { receivedAt, verifiedAt, completedAt, endedAt } of requests) {
@@ -71,45 +75,67 @@ export function progressOf(
     }
     return progress;
   });
+  return { each, points };
 }
 
 /** `end`: the first moment after it. */
 type Stretch = { label: string; end: string };
 
 /** The stretches of a period of whole days, both ends included (`2026-11-20`). */
-function stretchesOf({ from, to }: { from: string; to: string }): Stretch[] {
+function stretchesOf({ from, to }: { from: string; to: string }): {
+  each: ProgressOverTime['each'];
+  stretches: Stretch[];
+} {
   const last = Date.parse(`${to}T00:00:00Z`);
   const days = (last - Date.parse(`${from}T00:00:00Z`)) / dayMs + 1;
-  const step = steps.find(({ daysMax }) => days <= daysMax) ?? steps[steps.length - 1];
+  const step = steps.find(({ daysMax }) => days <= daysMax) ?? years;
   const stretches: Stretch[] = [];
-  for (let start = new Date(`${from}T00:00:00Z`); step && start.getTime() <= last;) {
+  for (let start = new Date(`${from}T00:00:00Z`); start.getTime() <= last;) {
     const next = step.next(start);
     const end = new Date(Math.min(next.getTime(), last + dayMs)).toISOString();
     stretches.push({ label: step.label(start), end });
     start = next;
   }
-  return stretches;
+  return { each: step.each, stretches };
 }
 
 const shortDay = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' });
-const shortMonth = new Intl.DateTimeFormat('en-GB', { month: 'short', year: '2-digit', timeZone: 'UTC' });
+const shortMonth = new Intl.DateTimeFormat('en-GB', { month: 'short', year: 'numeric', timeZone: 'UTC' });
 
-type Step = { daysMax: number; next: (start: Date) => Date; label: (start: Date) => string };
+type Step = {
+  each: ProgressOverTime['each'];
+  daysMax: number;
+  next: (start: Date) => Date;
+  label: (start: Date) => string;
+};
 
 const steps: readonly Step[] = [
-  { daysMax: 16, next: (start) => daysAfter(start, 1), label: (start) => shortDay.format(start) },
-  { daysMax: 110, next: (start) => daysAfter(start, 7), label: (start) => shortDay.format(start) },
   {
+    each: 'day',
+    daysMax: 16,
+    next: (start) => daysAfter(start, 1),
+    label: (start) => shortDay.format(start),
+  },
+  {
+    each: 'week',
+    daysMax: 110,
+    next: (start) => daysAfter(start, 7),
+    label: (start) => shortDay.format(start),
+  },
+  {
+    each: 'month',
     daysMax: 740,
     next: (start) => new Date(Date.UTC(start.getUTCFullYear(), start.getUTCMonth() + 1, 1)),
     label: (start) => shortMonth.format(start),
   },
-  {
-    daysMax: Infinity,
-    next: (start) => new Date(Date.UTC(start.getUTCFullYear() + 1, 0, 1)),
-    label: (start) => String(start.getUTCFullYear()),
-  },
 ];
+
+const years: Step = {
+  each: 'year',
+  daysMax: Infinity,
+  next: (start) => new Date(Date.UTC(start.getUTCFullYear() + 1, 0, 1)),
+  label: (start) => String(start.getUTCFullYear()),
+};
 
 function daysAfter(start: Date, days: number): Date {
   return new Date(start.getTime() + days * dayMs);

@@ -12,7 +12,8 @@ export const assuranceWords: Readonly<Record<Assurance, { name: string; means: s
   },
   observed: {
     name: 'Observed',
-    means: 'It was asked for, more than once where that matters, and was gone each time. No bytes were read.',
+    means:
+      'Seen from outside: when asked, it was gone, or there was nothing to do. Of files here: a search found nothing, but none before had found the person either. No stored bytes show it.',
   },
   verified: {
     name: 'Verified',

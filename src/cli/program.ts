@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import packageJson from '../../package.json' with { type: 'json' };
 import { AppError } from '../core/errors.ts';
+import { addAuditCommand } from './commands/audit.ts';
 import { addCallCommand } from './commands/call.ts';
 import { addConfigCommand } from './commands/config.ts';
 import { addDemoCommand } from './commands/demo.ts';
@@ -49,6 +50,7 @@ function buildProgram(context: CommandContext): Command {
     addEraseCommand,
     addReconcileCommand,
     addWhereCommand,
+    addAuditCommand,
     addStatusCommand,
     addPlanCommand,
     addQueryCommand,

@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { canonicalJson } from '../ledger/canonical-json.ts';
 import { assurances, bases, origins, TargetName, targetResults, Time } from '../ledger/record.ts';
-import type { Assurance } from '../ledger/record.ts';
-import { reachedAt, type RequestHistory } from './request-history.ts';
+import { reachedAt, type EndedTarget, type RequestHistory } from './request-history.ts';
 
 const uuid = z.string().regex(/^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/);
 const hex = z.string().regex(/^[0-9a-f]{64}$/);
@@ -20,13 +19,21 @@ const neverProven = {
 } as const;
 
 const downstreamCopies =
-  'That copies which others took of the published files no longer hold the person. The feed `deletions` tells them until the time given; after it, nothing does.';
+  'That copies which others took of the published files no longer hold the person. The dataset deletions tells them until the time given; after it, nothing does.';
 
 /** What is not proven of a target, by how far its end can be believed. */
 const belowVerified = {
   not_verifiable: 'That this target is reached: nobody here can tell.',
   asserted_by_upstream: 'That this target is reached: the service says so, and nobody here can look.',
-  observed: 'That this target is reached: it looked so each time it was asked for, and no bytes were read.',
+  observed:
+    'That this target is reached: it looked so from outside, and no stored bytes were read that show it.',
+} as const;
+
+/** Targets that were left as they are. */
+const notReached = {
+  not_deletable_via_api:
+    'This target is not reached: the service still has it, and offers no way to delete it.',
+  kept: 'This target is not reached: it was left in place, as the request said.',
 } as const;
 
 const NotProven = z.union([
@@ -43,6 +50,14 @@ const NotProven = z.union([
       code: z.literal('target_below_verified'),
       target: TargetName,
       assurance: z.literal(assurance as keyof typeof belowVerified),
+      says: z.literal(says),
+    }),
+  ),
+  ...Object.entries(notReached).map(([result, says]) =>
+    z.strictObject({
+      code: z.literal('target_not_reached'),
+      target: TargetName,
+      result: z.literal(result as keyof typeof notReached),
       says: z.literal(says),
     }),
   ),
@@ -145,7 +160,7 @@ export function deriveCertificate(
     },
     events_expected_by: history.eventsExpectedBy,
     not_proven: [
-      ...targets.flatMap(({ target, assurance }) => notProvenOf(target, assurance)),
+      ...targets.flatMap(notProvenOf),
       { code: 'service_event_store', says: neverProven.service_event_store },
       { code: 'service_backups', says: neverProven.service_backups },
       { code: 'downstream_copies', says: downstreamCopies, until: feedUntil },
@@ -178,7 +193,9 @@ export function feedUntilOf({ not_proven: notProven }: Certificate): string | un
   return notProven.find((item) => item.code === 'downstream_copies')?.until;
 }
 
-function notProvenOf(target: TargetName, assurance: Assurance): Certificate['not_proven'] {
+function notProvenOf({ target, result, assurance }: EndedTarget): Certificate['not_proven'] {
+  if (result === 'not_deletable_via_api' || result === 'kept')
+    return [{ code: 'target_not_reached', target, result, says: notReached[result] }];
   return assurance === 'verified'
     ? []
     : [{ code: 'target_below_verified', target, assurance, says: belowVerified[assurance] }];

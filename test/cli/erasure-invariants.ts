@@ -37,7 +37,8 @@ export async function outcomeOf(dataDir: string): Promise<Outcome> {
         .all(),
       requests: listRequests(db, 'all').map(({ id, state }) => ({
         state,
-        isBoxed: db.prepare(`SELECT 1 FROM erasure_requests WHERE id = ? AND box IS NOT NULL`).get(id) !== undefined,
+        isBoxed:
+          db.prepare(`SELECT 1 FROM erasure_requests WHERE id = ? AND box IS NOT NULL`).get(id) !== undefined,
         targets: listTargets(db, id).map(({ target, status }) => `${target} ${status}`),
       })),
     })),
@@ -106,7 +107,10 @@ export async function residueOf(dataDir: string, subjects: readonly Subject[]): 
     (path) => !path.startsWith(join(dataDir, 'keys')) && holds(readFileSync(path, 'latin1')),
   );
   const decoded: string[] = [];
-  const names = new Set([...texts, ...subjects.flatMap(({ uuids, recordings }) => [...uuids, ...recordings])]);
+  const names = new Set([
+    ...texts,
+    ...subjects.flatMap(({ uuids, recordings }) => [...uuids, ...recordings]),
+  ]);
   for (const { dataset, path } of listPublishedParts(dataDir)) {
     if (dataset === 'deletions') continue;
     const rows = await readWithHyparquet(path);
@@ -131,7 +135,11 @@ function leavesOf(value: unknown): string[] {
  * Fails where something was destroyed that the ledger has no intent for: rows of a subject in the mirror, published
  * files, the person at the service. `base`: the data folder as it was. Holds at any time, also right after a kill.
  */
-export function assertIntended({ dataDir, sandbox }: Folder, base: string, subjects: readonly Subject[]): void {
+export function assertIntended(
+  { dataDir, sandbox }: Folder,
+  base: string,
+  subjects: readonly Subject[],
+): void {
   const path = ledgerFolder(dataDir);
   const torn = existsSync(path) ? verifyLedger({ folder: path }).problems : [];
   expect(torn.filter(({ problem }) => problem !== 'torn_line')).toEqual([]);
@@ -144,7 +152,9 @@ export function assertIntended({ dataDir, sandbox }: Folder, base: string, subje
   const effects = [
     ...erasedFrom(dataDir, subjects).map((request) => `${request} fencing`),
     ...subjects
-      .filter(({ uuids }) => [...sandbox.gone()].some(({ uuid, merged_into: into }) => into === null && uuids.includes(uuid)))
+      .filter(({ uuids }) =>
+        [...sandbox.gone()].some(({ uuid, merged_into: into }) => into === null && uuids.includes(uuid)),
+      )
       .map(({ request }) => `${request} upstream.person`),
   ];
   expect(effects.filter((effect) => !intents.has(effect))).toEqual([]);

@@ -34,7 +34,8 @@ const service: Omit<SandboxOptions, 'dir'> = {
 
 const settings = [
   ['persons.pageSize', '50'],
-  ['budget.windows', '[]'],
+  // Kept, but never reached: each answer is noted.
+  ['budget.windows', '[{requests: 100000, perSeconds: 60}]'],
   ['budget.recordings.windows', '[]'],
   ['budget.concurrency', '1'],
   ['deletions.confirmAfterSeconds', '0'],
@@ -140,10 +141,7 @@ export async function openErasureScene(): Promise<ErasureScene> {
         ),
       ]),
       recordings: reading(dataDir, (db) =>
-        db
-          .prepare<[string], string>(`SELECT id FROM recordings WHERE person_uuid = ?`)
-          .pluck()
-          .all(uuid),
+        db.prepare<[string], string>(`SELECT id FROM recordings WHERE person_uuid = ?`).pluck().all(uuid),
       ),
     };
   });

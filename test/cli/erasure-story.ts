@@ -3,13 +3,28 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 import { listRequests } from '../../src/mirror/erasure-requests.ts';
 import { listTargets } from '../../src/mirror/erasure-targets.ts';
-import { assertErased, assertIntended, assertReadable, outcomeOf, type Outcome } from './erasure-invariants.ts';
+import {
+  assertErased,
+  assertIntended,
+  assertReadable,
+  outcomeOf,
+  residueOf,
+  type Outcome,
+} from './erasure-invariants.ts';
 import { openStage, reading, type ErasureScene, type Stage } from './erasure-scene.ts';
-import { killRun, rehearseRun } from './killed-run.ts';
+import { diesAt, killRun, rehearseRun } from './killed-run.ts';
 import { pointText, type Execution, type KillPoint } from './kill-point.ts';
 
-/** A reconciliation that was not killed: what it executed, and what every other one has to come to. */
-export type RehearsedErasure = { scene: ErasureScene; executions: Execution[]; outcome: Outcome };
+/**
+ * A reconciliation that was not killed: what it executed, which of its requests was the first to delete somebody
+ * (from 1), and what every other one has to come to.
+ */
+export type RehearsedErasure = {
+  scene: ErasureScene;
+  executions: Execution[];
+  firstDeletion: number;
+  outcome: Outcome;
+};
 
 const reconcile = ['reconcile'];
 
@@ -17,11 +32,13 @@ const reconcile = ['reconcile'];
 export async function rehearseErasure(scene: ErasureScene): Promise<RehearsedErasure> {
   await using stage = await openStage(scene);
   const executions = await rehearseRun(stage.run, reconcile, join(stage.folder, 'executions.json'));
+  expect(await residueOf(join(scene.base, 'data'), scene.subjects)).not.toEqual([]);
   await assertErased(stage, scene.subjects);
   const outcome = await outcomeOf(stage.dataDir);
   expect(new Set(outcome.requests.map(({ state }) => state))).toEqual(new Set(['sealed']));
   expect(deletionsIn(stage)).toBe(scene.subjects.length);
-  return { scene, executions, outcome };
+  const firstDeletion = stage.sandbox.requests().findIndex(isDeletion) + 1;
+  return { scene, executions, firstDeletion, outcome };
 }
 
 /** The same scene, as a kill of its reconciliation has left it. */
@@ -37,23 +54,28 @@ export async function sceneAfterKill(scene: ErasureScene, point: KillPoint): Pro
 
 /**
  * Reconciles a scene and dies at each of the points, one time after the other, before a last run goes to the end. Fails
- * unless it died at each, nothing was ever destroyed without an intent on the ledger, readers always found whole files,
- * and in the end everything is as if nothing had been.
+ * unless nothing was ever destroyed without an intent on the ledger, readers always found whole files, and in the end
+ * everything is as if nothing had been. Returns the points that no run came to, since a killed one had done with them;
+ * never the first.
  */
 export async function assertErasesAfter(
   { scene, outcome }: Pick<RehearsedErasure, 'scene' | 'outcome'>,
   points: readonly KillPoint[],
-): Promise<void> {
+): Promise<KillPoint[]> {
   await using stage = await openStage(scene);
   const before = join(scene.base, 'data');
+  let kills = 0;
   try {
     let unknown = 0;
     for (const point of points) {
-      await killRun(stage.run, reconcile, point);
+      const isDead = await diesAt(stage.run, reconcile, point);
       assertIntended(stage, before, scene.subjects);
       await assertReadable(stage.dataDir);
       unknown += unknownOutcomes(stage);
+      if (!isDead) break;
+      kills += 1;
     }
+    expect(kills).toBeGreaterThan(0);
     await finish(stage, unknown);
     await assertErased(stage, scene.subjects);
     expect(await outcomeOf(stage.dataDir)).toEqual(outcome);
@@ -63,6 +85,7 @@ export async function assertErasesAfter(
   } catch (cause) {
     throw new Error(`killed ${points.map(pointText).join(', then ')}`, { cause });
   }
+  return points.slice(kills);
 }
 
 /** Reconciles to the end; whose events are in doubt is approved, which only a deletion of unknown outcome may call for. */
@@ -73,7 +96,9 @@ async function finish(stage: Stage, unknown: number): Promise<void> {
     return;
   }
   expect(ended).toMatchObject({ code: 4, stderr: '' });
-  const doubted = reading(stage.dataDir, (db) => listRequests(db, 'open').filter(({ state }) => state === 'attention'));
+  const doubted = reading(stage.dataDir, (db) =>
+    listRequests(db, 'open').filter(({ state }) => state === 'attention'),
+  );
   expect(doubted.map(({ reason }) => reason)).toEqual(doubted.map(() => 'events_unconfirmed'));
   expect(doubted.length).toBeLessThanOrEqual(unknown);
   const approved = await stage.run(['erase', 'approve', ...doubted.map(({ id }) => id)]);
@@ -87,11 +112,17 @@ function unknownOutcomes({ dataDir }: Stage): number {
     dataDir,
     (db) =>
       listRequests(db, 'open').filter(({ id }) =>
-        listTargets(db, id).some(({ target, status }) => target === 'upstream.person' && status === 'intended'),
+        listTargets(db, id).some(
+          ({ target, status }) => target === 'upstream.person' && status === 'intended',
+        ),
       ).length,
   );
 }
 
 function deletionsIn({ sandbox }: Stage): number {
-  return sandbox.requests().filter(({ endpoint }) => endpoint === 'persons.delete').length;
+  return sandbox.requests().filter(isDeletion).length;
+}
+
+function isDeletion({ endpoint }: { endpoint: string }): boolean {
+  return endpoint === 'persons.delete';
 }

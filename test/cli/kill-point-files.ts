@@ -44,7 +44,8 @@ export function watchFiles(folder: string, around: (operation: FileOperation) =>
   replace('openSync', (execute, [path, flags]) => {
     const place = placeOf(path);
     if (place === undefined) return execute();
-    const descriptor = flags === 'r' ? execute() : around({ name: `open ${place}`, isEffect: false, execute });
+    const descriptor =
+      flags === 'r' ? execute() : around({ name: `open ${place}`, isEffect: false, execute });
     open.set(descriptor, place);
     return descriptor;
   });

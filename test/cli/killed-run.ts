@@ -25,9 +25,15 @@ export async function rehearseRun(
 
 /** Runs a command that dies at a point. Throws unless it did. */
 export async function killRun(run: RunCommand, args: readonly string[], point: KillPoint): Promise<void> {
+  if (!(await diesAt(run, args, point))) throw new Error(`not killed ${pointText(point)}`);
+}
+
+/** Whether a command dies at a point: false when it ends well without coming there. Throws when it ends otherwise. */
+export async function diesAt(run: RunCommand, args: readonly string[], point: KillPoint): Promise<boolean> {
   const { code, stderr } = await run(args, watched({ CRASH_POINT: JSON.stringify(point) }));
-  if (code !== null || stderr !== `killed ${pointText(point)}\n`)
-    throw new Error(`not killed ${pointText(point)}, but ended with ${code}: ${stderr}`);
+  if (code === null && stderr === `killed ${pointText(point)}\n`) return true;
+  if ((code === 0 || code === 4) && stderr === '') return false;
+  throw new Error(`not killed ${pointText(point)}, but ended with ${code}: ${stderr}`);
 }
 
 /** Runs a command whose nth process of that name is killed. Returns how the command ended. */

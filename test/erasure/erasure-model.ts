@@ -35,29 +35,34 @@ const kill = fc.option(
   { freq: 2 },
 );
 
-/** Stories of so many steps at most: work is more frequent than accidents. */
-export function stories(stepsMax: number): fc.Arbitrary<Step[]> {
-  const step = fc.oneof(
-    { weight: 2, arbitrary: fc.record({ do: fc.constant('create' as const) }) },
-    { weight: 2, arbitrary: fc.record({ do: fc.constantFrom('update', 'record'), who }) },
-    { weight: 2, arbitrary: fc.record({ do: fc.constantFrom('split', 'resurrect', 'delete'), who }) },
-    { weight: 1, arbitrary: fc.record({ do: fc.constant('merge' as const), who, into: who }) },
-    { weight: 4, arbitrary: fc.record({ do: fc.constant('sync' as const), kill }) },
-    { weight: 3, arbitrary: fc.record({ do: fc.constant('publish' as const), kill }) },
-    {
-      weight: 4,
-      arbitrary: fc.record({
-        do: fc.constant('request' as const),
-        who,
-        by: fc.constantFrom('uuid', 'id', 'distinct_id', 'email'),
-        kill,
-      }),
-    },
-    { weight: 5, arbitrary: fc.record({ do: fc.constant('reconcile' as const), kill }) },
-    { weight: 1, arbitrary: fc.record({ do: fc.constantFrom('approve', 'restart', 'back up', 'restore') }) },
-    { weight: 1, arbitrary: fc.record({ do: fc.constant('pass' as const), days: fc.integer({ min: 1, max: 9 }) }) },
-  ) as fc.Arbitrary<Step>;
-  return fc.array(step, { minLength: 4, maxLength: stepsMax });
+/** Stories of so many chapters at most: things that belong together come together, with accidents in between. */
+export function stories(chaptersMax: number): fc.Arbitrary<Step[]> {
+  const job = <D extends string>(what: D) => fc.record({ do: fc.constant(what), kill });
+  const event = <D extends string>(what: D) => fc.constant({ do: what });
+  const toSomebody = fc.oneof(
+    fc.record({ do: fc.constantFrom('update', 'record', 'split', 'resurrect', 'delete'), who }),
+    fc.record({ do: fc.constant('merge'), who, into: who }),
+  );
+  const request = fc.record({
+    do: fc.constant('request'),
+    who,
+    by: fc.constantFrom('uuid', 'id', 'distinct_id', 'email'),
+    kill,
+  });
+  const sync = job('sync');
+  const publish = job('publish');
+  const reconcile = job('reconcile');
+  const chapter = fc.oneof(
+    fc.tuple(event('create'), toSomebody, sync),
+    fc.tuple(toSomebody, toSomebody, sync, publish),
+    fc.tuple(request, reconcile),
+    fc.tuple(request, request, reconcile, event('approve'), reconcile),
+    fc.tuple(sync, event('back up'), request, reconcile, event('restore'), fc.oneof(sync, publish, request), reconcile),
+    fc.tuple(request, reconcile, event('back up'), reconcile, event('restore'), reconcile),
+    fc.tuple(toSomebody, reconcile, event('restore'), sync),
+    fc.tuple(event('restart'), fc.record({ do: fc.constant('pass'), days: fc.integer({ min: 1, max: 9 }) })),
+  ) as fc.Arbitrary<Step[]>;
+  return fc.array(chapter, { minLength: 1, maxLength: chaptersMax, size: 'max' }).map((chapters) => chapters.flat());
 }
 
 /** How often what matters really happened. */

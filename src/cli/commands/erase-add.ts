@@ -10,7 +10,7 @@ import { addGivenOptions, readGiven } from '../given-identifiers.ts';
 import { erasureJob } from '../service-job.ts';
 import { formatTable } from '../table.ts';
 
-type AddFlags = { basis: string; by: string; keepEvents?: boolean };
+type AddFlags = { basis: string; by: string; keepEvents?: boolean; receipts?: string };
 
 /** Adds `erase add`: receives requests. */
 export function addEraseAddCommand(erase: Command, context: CommandContext): void {
@@ -19,6 +19,7 @@ export function addEraseAddCommand(erase: Command, context: CommandContext): voi
     .requiredOption('--basis <code>', `on what ground: ${bases.join(', ')}, or a code of your own`)
     .requiredOption('--by <reference>', 'on whose word: a role or a ticket')
     .option('--keep-events', 'leave the events of these people at the service')
+    .option('--receipts <folder>', 'write a receipt of each request for whoever asked (mode 0600)')
     .addHelpText(
       'after',
       `
@@ -28,12 +29,13 @@ the request is sealed, and are never printed. Nobody is erased before \`reconcil
 Exit codes: 0 received, 4 received, but somebody has to look: a person who is not found, or a request that is held.
 
 Examples:
+  analytics-mirror erase add --file requests.csv --basis objection --by dpo --receipts receipts
   analytics-mirror erase add --uuid 0189f1c0-7e5e-7bd2-a3c1-52f0a4d1c001 --basis objection --by dpo
   printf 'email,ann@example.com\\n' | analytics-mirror erase add - --basis consent_withdrawn --by TICKET-812`,
     )
     .action((source: string | undefined, _options: unknown, command: Command) =>
       runCommand(context, command, async (app) => {
-        const { basis, by, keepEvents } = command.opts<AddFlags>();
+        const { basis, by, keepEvents, receipts: folder } = command.opts<AddFlags>();
         const given = await readGiven(command.opts(), source);
         if (given.length === 0)
           throw new AppError('nobody is named', {
@@ -41,15 +43,20 @@ Examples:
             hint: 'name people with --file, - (standard input), --uuid, --id, --distinct-id or --email',
           });
         const { addRequests } = await import('../../erasure/requests.ts');
+        const { receiptsOf, refuseInside, writeReceipts } = await import('../../erasure/receipt.ts');
         const { runEraseJob } = await import('../../worker/erase-job.ts');
-        const { requests } = await runEraseJob(erasureJob(app, context), async (parts) => {
+        if (folder !== undefined) refuseInside(app.settings.dataDir, folder);
+        const { requests, receipts } = await runEraseJob(erasureJob(app, context), async (parts) => {
           const deleteEvents = app.settings.erasure.deleteEvents && keepEvents !== true;
           const added = await addRequests(parts, given, { basis, by, deleteEvents });
-          return { outcome: 'done', counts: { added: added.length }, requests: added };
+          const ids = [...new Set(added.map(({ id }) => id))];
+          const written = folder === undefined ? [] : writeReceipts(folder, receiptsOf(parts, ids));
+          return { outcome: 'done', counts: { added: added.length }, requests: added, receipts: written };
         });
         if (requests.some(({ state }) => state !== 'scoped' && state !== 'received'))
           context.setExitCode(exitCodes.incomplete);
-        return { json: { requests }, text: addedTable(requests) };
+        const written = receipts.map((path) => `receipt written to ${path}\n`).join('');
+        return { json: { requests, receipts }, text: `${addedTable(requests)}${written}` };
       }),
     );
 }

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { CommandContext } from '../context.ts';
 import { addEraseAddCommand } from './erase-add.ts';
 import { addEraseListCommand, addEraseShowCommand } from './erase-list.ts';
+import { addEraseReceiptCommand } from './erase-receipt.ts';
 import { addEraseScanCommand } from './erase-scan.ts';
 import { addEraseStepCommands } from './erase-steps.ts';
 
@@ -26,6 +27,7 @@ Examples:
     addEraseListCommand,
     addEraseShowCommand,
     addEraseStepCommands,
+    addEraseReceiptCommand,
     addEraseScanCommand,
   ])
     add(erase, context);

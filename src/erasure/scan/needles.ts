@@ -4,15 +4,24 @@ import { parseJsonText } from './json-text.ts';
 import { createShingleSearch, shingleBytes, type ShingleSearch } from './shingle-search.ts';
 import type { ScanSubject } from './scan-task.ts';
 
-/** The most shingles that one scan searches for: some 100 MB of tables. Beyond, each form of a text keeps evenly spread ones. */
+/** The most shingles that one scan searches for: some 150 MB of tables. Beyond, each form of a text keeps evenly spread ones. */
 const shinglesMax = 1 << 20;
 
 /** Whose a shingle is: the subject by its place in the task, and the form of a text that has it. */
 type Owner = { subject: number; encoding: Encoding };
 
+/** How much of a shingle another text may share at its beginning or its end, and the rest stand there by chance. */
+const edgeBytes = shingleBytes - 3;
+
 /** What is searched for, and whose it is. Shingles are numbered as the search numbers them. */
 export type Needles = {
   search: ShingleSearch;
+  /**
+   * The beginnings and the ends of shingles. Where one of them ends somebody else's text, what a file holds next to it,
+   * lengths and the like, makes the whole shingle once in a while.
+   */
+  edges: ShingleSearch;
+  edgesOf: (shingle: number) => readonly [beginning: number, end: number];
   ownersOf: (shingle: number) => Iterable<Owner>;
   /** Whether it is of a uuid or recording id: the feeds of deletions hold those, until they expire. */
   isFeedKey: (shingle: number) => boolean;
@@ -40,17 +49,27 @@ export function makeNeedles(subjects: readonly ScanSubject[], shinglesLimit = sh
   const capacity = Math.max(Math.min(total, shinglesLimit), 2 * forms);
   const step = total <= capacity ? 1 : Math.ceil(total / (capacity - forms));
   const search = createShingleSearch(capacity);
+  const edges = createShingleSearch(2 * capacity, edgeBytes);
+  const beginnings = new Int32Array(capacity);
+  const ends = new Int32Array(capacity);
   const owners = createOwners();
   const feedKeys = new Set<number>();
   for (const { bytes, subject, encoding, isFeedKey } of everyNeedle(subjects))
     for (const offset of spread(shinglesIn(bytes), step)) {
       const shingle = search.add(bytes, offset);
-      if (shingle === undefined) throw new Error('more shingles than were counted');
+      const beginning = edges.add(bytes, offset);
+      const end = edges.add(bytes, offset + shingleBytes - edgeBytes);
+      if (shingle === undefined || beginning === undefined || end === undefined)
+        throw new Error('more shingles than were counted');
+      beginnings[shingle] = beginning;
+      ends[shingle] = end;
       owners.add(shingle, subject, encoding);
       if (isFeedKey) feedKeys.add(shingle);
     }
   return {
     search,
+    edges,
+    edgesOf: (shingle) => [beginnings[shingle] ?? 0, ends[shingle] ?? 0],
     ownersOf: owners.of,
     isFeedKey: (shingle) => feedKeys.has(shingle),
     tooShort: subjects.map(

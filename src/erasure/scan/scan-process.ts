@@ -22,6 +22,14 @@ function nameOf(error: unknown): string {
 }
 
 process.on('uncaughtException', fail);
+// Who asked for the scan may have been killed. Then nobody is left to be told, which is no error to be told of, and the
+// mirror must not be held open for nobody.
+for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
+const asker = process.ppid;
+const lookForAsker = (): void => {
+  if (process.ppid !== asker) process.kill(process.pid, 'SIGKILL');
+};
+setInterval(lookForAsker, 1000).unref();
 try {
   const task = ScanTask.safeParse(JSON.parse(await text(process.stdin)));
   if (!task.success) throw new TypeError('not a task');

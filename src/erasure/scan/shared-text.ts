@@ -1,6 +1,6 @@
 import type { Needles } from './needles.ts';
 
-/** Which shingles stand in what remains rightly, and so prove nothing. */
+/** Which shingles stand in what remains rightly, whole or but for a few bytes at an end, and so prove nothing. */
 export type SharedText = {
   /** Takes texts of rows that are nobody's who is looked for: what they hold is shared. */
   take(values: readonly unknown[]): void;
@@ -14,16 +14,19 @@ const batchBytes = 1 << 20;
 const separator = '\0';
 
 /** Prepares an empty record of shared text. */
-export function createSharedText({ search, isFeedKey }: Needles): SharedText {
-  const isShared = new Uint8Array(search.size());
+export function createSharedText({ edges, edgesOf, search, isFeedKey }: Needles): SharedText {
+  const isShared = new Uint8Array(edges.size());
+  const isOfFeedKey = new Uint8Array(edges.size());
+  for (let shingle = 0; shingle < search.size(); shingle += 1)
+    if (isFeedKey(shingle)) for (const edge of edgesOf(shingle)) isOfFeedKey[edge] = 1;
   const rows = batchRows(
-    search.openStream((shingle) => {
-      isShared[shingle] = 1;
+    edges.openStream((edge) => {
+      isShared[edge] = 1;
     }),
   );
   const feeds = batchRows(
-    search.openStream((shingle) => {
-      if (isFeedKey(shingle)) isShared[shingle] = 1;
+    edges.openStream((edge) => {
+      if (isOfFeedKey[edge] === 1) isShared[edge] = 1;
     }),
   );
   return {
@@ -32,7 +35,8 @@ export function createSharedText({ search, isFeedKey }: Needles): SharedText {
     has: (shingle) => {
       rows.flush();
       feeds.flush();
-      return isShared[shingle] === 1;
+      const [beginning, end] = edgesOf(shingle);
+      return isShared[beginning] === 1 || isShared[end] === 1;
     },
   };
 }

@@ -1,9 +1,9 @@
 /** How many bytes are searched for as one piece: fewer would be found by chance. */
 export const shingleBytes = 12;
 
-/** A search for many pieces of bytes at once. */
+/** A search for many pieces of bytes, all of one length, at once. */
 export type ShingleSearch = {
-  /** Adds the twelve bytes at an offset. Returns their number, the old one when they are known; undefined when full. */
+  /** Adds the bytes at an offset. Returns their number, the old one when they are known; undefined when full. */
   add(bytes: Uint8Array, offset: number): number | undefined;
   size(): number;
   /** Begins to search a stream. `onHit` is told the number of each shingle, each time that it occurs. */
@@ -13,21 +13,23 @@ export type ShingleSearch = {
 /** Takes a stream's next bytes: what lies across two chunks is found, too. A chunk may be overwritten afterwards. */
 export type ShingleStream = (chunk: Uint8Array) => void;
 
-const overlapBytes = shingleBytes - 1;
 /** The end of a window that is looked at first. Where no shingle holds these bytes, the windows that do are passed over. */
 const gramBytes = 6;
-const gramsEach = shingleBytes - gramBytes + 1;
 /** Bits of the filter for each shingle, and the most of all: beyond 4 MiB it would fall out of the processor's cache. */
 const filterBitsEach = 64;
 const filterBitsLog2Max = 25;
 
 /**
- * Prepares an empty search for at most so many shingles. As Wu and Manber do it: the last six bytes of a window are
- * looked up in a Bloom filter (two bits within one word) of all six bytes that any shingle holds, and most of the time
- * the search goes on seven bytes later. Else the window is looked up in an open-addressing table, and only the very
+ * Prepares an empty search for at most so many shingles of so many bytes each (nine to twelve). As Wu and Manber do it:
+ * the last six bytes of a window are looked up in a Bloom filter (two bits within one word) of all six bytes that any
+ * shingle holds, and most of the time the search goes on several bytes later. Else the window is looked up in an open-addressing table, and only the very
  * bytes are a hit.
  */
-export function createShingleSearch(shinglesMax: number): ShingleSearch {
+export function createShingleSearch(shinglesMax: number, bytesEach = shingleBytes): ShingleSearch {
+  const overlapBytes = bytesEach - 1;
+  const gramsEach = bytesEach - gramBytes + 1;
+  // The last four bytes are hashed as one: of a shorter shingle, some of them twice.
+  const tailOffset = bytesEach - 4;
   const filterLog2 = Math.min(Math.max(log2Above(shinglesMax * filterBitsEach), 10), filterBitsLog2Max);
   const filter = new Int32Array(2 ** (filterLog2 - 5));
   const filterShift = 37 - filterLog2;
@@ -35,12 +37,12 @@ export function createShingleSearch(shinglesMax: number): ShingleSearch {
   const slots = new Int32Array(2 ** slotsLog2);
   const slotsShift = 32 - slotsLog2;
   const hashes = new Int32Array(shinglesMax);
-  const content = new Uint8Array(shinglesMax * shingleBytes);
+  const content = new Uint8Array(shinglesMax * bytesEach);
   let size = 0;
 
   const isAt = (shingle: number, bytes: Uint8Array, offset: number): boolean => {
-    const start = shingle * shingleBytes;
-    for (let index = 0; index < shingleBytes; index += 1)
+    const start = shingle * bytesEach;
+    for (let index = 0; index < bytesEach; index += 1)
       if (content[start + index] !== bytes[offset + index]) return false;
     return true;
   };
@@ -56,17 +58,17 @@ export function createShingleSearch(shinglesMax: number): ShingleSearch {
   };
   const searchChunk = (bytes: Uint8Array, onHit: (shingle: number) => void): void => {
     const view = viewOf(bytes);
-    const startMax = bytes.length - shingleBytes;
+    const startMax = bytes.length - bytesEach;
     let start = 0;
     while (start <= startMax) {
-      const gram = gramHash(view, start + shingleBytes - gramBytes);
+      const gram = gramHash(view, start + bytesEach - gramBytes);
       const word = filter[gram >>> filterShift] as number;
       // Shifts count modulo 32.
       if (((word >>> gram) & (word >>> (gram >> 5)) & 1) === 0) {
         start += gramsEach;
         continue;
       }
-      const found = find(shingleHash(view, start), bytes, start);
+      const found = find(shingleHash(view, start, tailOffset), bytes, start);
       if (found >= 0) onHit(found);
       start += 1;
     }
@@ -76,12 +78,12 @@ export function createShingleSearch(shinglesMax: number): ShingleSearch {
     size: () => size,
     add: (bytes, offset) => {
       const view = viewOf(bytes);
-      const hash = shingleHash(view, offset);
+      const hash = shingleHash(view, offset, tailOffset);
       const found = find(hash, bytes, offset);
       if (found >= 0) return found;
       if (size === shinglesMax) return undefined;
       hashes[size] = hash;
-      content.set(bytes.subarray(offset, offset + shingleBytes), size * shingleBytes);
+      content.set(bytes.subarray(offset, offset + bytesEach), size * bytesEach);
       slots[~found] = size + 1;
       for (let index = 0; index < gramsEach; index += 1) {
         const gram = gramHash(view, offset + index);
@@ -123,11 +125,11 @@ function gramHash(view: DataView, offset: number): number {
   );
 }
 
-function shingleHash(view: DataView, offset: number): number {
+function shingleHash(view: DataView, offset: number, tailOffset: number): number {
   const head =
     (Math.imul(view.getInt32(offset), 0x9e_37_79_b1) + Math.imul(view.getInt32(offset + 4), 0x85_eb_ca_77)) |
     0;
-  return folded((head + Math.imul(view.getInt32(offset + 8), 0xc2_b2_ae_3d)) | 0);
+  return folded((head + Math.imul(view.getInt32(offset + tailOffset), 0xc2_b2_ae_3d)) | 0);
 }
 
 /** The high bits of a product depend on all of its factors' bits: they are folded into the lower ones. */

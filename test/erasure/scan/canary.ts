@@ -1,3 +1,4 @@
+import { sha256 } from '../../../src/core/digest.ts';
 import type { Identity } from '../../../src/contract/identity.ts';
 import type { Database } from '../../../src/mirror/database.ts';
 import type { ScanReport, ScanTask } from '../../../src/erasure/scan/scan-task.ts';
@@ -13,8 +14,9 @@ const emoji = '🦤🐋🦜🪶🐚🦑';
 
 /** A person by a word that names all of their values. `long`: how many characters the longest of them has. */
 export function personOf(word: string, number: number, long = 40): Person {
-  const hex = number.toString(16).padStart(12, '0');
-  const uuid = `0190aaaa-1111-7222-8333-${hex}`;
+  // As real ones, uuids have next to nothing in common.
+  const hex = sha256(String(number));
+  const uuid = `${hex.slice(0, 8)}-${hex.slice(8, 12)}-7${hex.slice(12, 15)}-8${hex.slice(15, 18)}-${hex.slice(18, 30)}`;
   const email = `${word}.mail@${word}.example`;
   const properties = {
     email,
@@ -40,7 +42,7 @@ export function personOf(word: string, number: number, long = 40): Person {
       changed_at: '2026-11-20T10:00:00.000Z',
     },
     recording: {
-      id: `0190bbbb-1111-7222-8333-${hex}`,
+      id: `${hex.slice(32, 40)}-1111-7222-8333-${hex.slice(40, 52)}`,
       distinct_id: email,
       person_uuid: uuid,
       start_url: `https://example.com/${word}/start?who=${encodeURIComponent(`${word} ö ${word}`)}`,

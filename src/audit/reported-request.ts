@@ -1,0 +1,121 @@
+import type { EndedTarget, RequestHistory } from '../erasure/request-history.ts';
+import { assurances, type Assurance } from '../ledger/record.ts';
+import type { Database } from '../mirror/database.ts';
+import { findRequest, type RequestState } from '../mirror/erasure-requests.ts';
+import { listTargets } from '../mirror/erasure-targets.ts';
+import { readFenceUse, type FenceUse } from '../mirror/fence.ts';
+
+/** A target of a request: how it ended, or how far it is. */
+export type ReportedTarget = {
+  target: string;
+  status: string;
+  result: string | null;
+  assurance: Assurance | null;
+  rowsRemoved: number | null;
+  endedAt: string | null;
+};
+
+/** A request as the report has it. Codes, times and numbers only. Times are ISO 8601 UTC. */
+export type ReportedRequest = {
+  request: string;
+  generation: number;
+  origin: string;
+  basis: string;
+  state: RequestState;
+  /** Why it is held, refused or in attention. */
+  reason: string | null;
+  receivedAt: string;
+  dueAt: string;
+  fencedAt: string | null;
+  verifiedAt: string | null;
+  completedAt: string | null;
+  endedAt: string | null;
+  sealedAt: string | null;
+  eventsExpectedBy: string | null;
+  /** From receipt until it was proved gone here, and until everything was reached. */
+  hereMs: number | null;
+  completeMs: number | null;
+  /** Completed after it was due; and due before now without being completed. */
+  isLate: boolean;
+  isOverdue: boolean;
+  /** Null while a target is open, and where there is none. */
+  weakestAssurance: Assurance | null;
+  targets: ReportedTarget[];
+  fence: FenceUse;
+  /** SHA-256 of its newest certificate. */
+  certificate: string | null;
+};
+
+/** A request as it stands: the ledger tells what was done, the mirror, where it knows the request, what is open. */
+export function reportRequest(db: Database, history: RequestHistory, madeAt: string): ReportedRequest {
+  const { request, generation, dueAt, received, certified } = history;
+  const mirrored = findRequest(db, request);
+  const issued = certified.find((each) => each.generation === generation);
+  const open = mirrored ? openTargets(db, request) : [];
+  const openNames = new Set(open.map(({ target }) => target));
+  const ended = [...history.targets.values()].filter(({ target }) => !openNames.has(target)).map(reportEnd);
+  const targets = [...ended, ...open].toSorted(
+    (a, b) => strength(a.assurance) - strength(b.assurance) || (a.target < b.target ? -1 : 1),
+  );
+  const completedAt = issued?.reachedAt ?? null;
+  const verifiedAt = history.verified?.at ?? null;
+  const since = (at: string | null): number | null =>
+    at === null ? null : Date.parse(at) - Date.parse(received.at);
+  const isDone = completedAt !== null || history.endedAt !== null;
+  return {
+    request,
+    generation,
+    origin: history.origin,
+    basis: history.basis,
+    state: mirrored?.state ?? history.state,
+    reason: mirrored ? mirrored.reason : history.reason,
+    receivedAt: received.at,
+    dueAt,
+    fencedAt: history.fence?.at ?? null,
+    verifiedAt,
+    completedAt,
+    endedAt: history.endedAt,
+    sealedAt: history.sealed?.at ?? null,
+    eventsExpectedBy: history.eventsExpectedBy,
+    hereMs: since(verifiedAt),
+    completeMs: since(completedAt),
+    isLate: completedAt !== null && completedAt > dueAt,
+    isOverdue: !isDone && dueAt < madeAt,
+    weakestAssurance: targets[0]?.assurance ?? null,
+    targets,
+    fence: readFenceUse(db, request),
+    certificate: issued?.sha256 ?? null,
+  };
+}
+
+function reportEnd({ target, result, assurance, rowsRemoved, endedAt }: EndedTarget): ReportedTarget {
+  return { target, status: 'done', result, assurance, rowsRemoved, endedAt };
+}
+
+function openTargets(db: Database, request: string): ReportedTarget[] {
+  return listTargets(db, request)
+    .filter(({ status }) => status !== 'done')
+    .map(({ target, status }) => ({
+      target,
+      status,
+      result: null,
+      assurance: null,
+      rowsRemoved: null,
+      endedAt: null,
+    }));
+}
+
+/** Whether something of a request is still to be done. */
+export function isOpen({ completedAt, endedAt }: ReportedRequest): boolean {
+  return completedAt === null && endedAt === null;
+}
+
+/** How far a target's end can be believed, to sort by; what is still open is the weakest of all. */
+export function strength(assurance: Assurance | null): number {
+  return assurance === null ? -1 : assurances.indexOf(assurance);
+}
+
+/** A target's kind: the name itself, and one for all published files. */
+export function kindOf(target: string): string {
+  return target.startsWith('snapshot:') ? 'snapshot' : target;
+}

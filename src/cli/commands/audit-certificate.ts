@@ -1,0 +1,70 @@
+import { join } from 'node:path';
+import { Option, type Command } from 'commander';
+import { certificatePage } from '../../audit/certificate-page.ts';
+import { findCertificate } from '../../audit/issued-certificates.ts';
+import { assuranceWords, targetText } from '../../audit/words.ts';
+import { reportsFolder } from '../../erasure/certificate-file.ts';
+import type { Certificate } from '../../erasure/certificate.ts';
+import { readLedger } from '../../ledger/ledger.ts';
+import { runCommand } from '../command.ts';
+import type { CommandContext } from '../context.ts';
+import { formatTime } from '../format.ts';
+import { formatTable } from '../table.ts';
+import { writeForPeople } from '../write-for-people.ts';
+
+type CertificateFlags = { format: 'html' | 'json'; out?: string };
+
+/** Adds `audit certificate`: a certificate, to read or to hand on. */
+export function addAuditCertificateCommand(audit: Command, context: CommandContext): void {
+  audit
+    .command('certificate')
+    .description('show the certificate of a request, as a page to print or as the JSON that the ledger has')
+    .argument('<id>', "the request's id, or the beginning of it")
+    .addOption(
+      new Option('--format <format>', 'a page, or the very bytes').choices(['html', 'json']).default('html'),
+    )
+    .option('--out <file>', 'where to write it; else reports/ for a page, standard output for JSON')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  analytics-mirror audit certificate 3f2a
+  analytics-mirror audit certificate 3f2a --format json --out certificate.json`,
+    )
+    .action((id: string, _options: unknown, command: Command) =>
+      runCommand(context, command, ({ settings }) => {
+        const { format, out } = command.opts<CertificateFlags>();
+        const { dataDir, erasure } = settings;
+        const found = findCertificate(
+          { dataDir, feedRetentionDays: erasure.feedRetentionDays },
+          readLedger(dataDir).entries(),
+          id,
+        );
+        const { certificate, sha256, entry, text } = found;
+        const name = `certificate-${certificate.request}-g${certificate.generation}.html`;
+        const file = format === 'html' ? (out ?? join(reportsFolder(dataDir), name)) : out;
+        if (file !== undefined) writeForPeople(file, format === 'html' ? certificatePage(found) : text);
+        return {
+          json: { certificate, sha256, entry, file: file ?? null },
+          text: file === undefined ? text : `${summary(certificate)}written to ${file}\n`,
+        };
+      }),
+    );
+}
+
+function summary(certificate: Certificate): string {
+  const { request, generation, days, is_late: isLate } = certificate;
+  return formatTable(
+    [{ heading: 'request' }, { heading: `${request}, generation ${generation}` }],
+    [
+      ['weakest', assuranceWords[certificate.weakest_assurance].name.toLowerCase()],
+      ['received', formatTime(certificate.received_at)],
+      ['everything reached', `${formatTime(certificate.certified_at)}, day ${days}${isLate ? ', LATE' : ''}`],
+      ...certificate.targets.map(({ target, assurance }) => [
+        targetText(target),
+        assuranceWords[assurance].name.toLowerCase(),
+      ]),
+      ['not proven', `${certificate.not_proven.length} things: the certificate says which`],
+    ],
+  );
+}

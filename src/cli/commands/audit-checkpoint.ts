@@ -1,0 +1,35 @@
+import type { Command } from 'commander';
+import { replaceFile } from '../../core/atomic-file.ts';
+import { runCommand } from '../command.ts';
+import type { CommandContext } from '../context.ts';
+import { erasureJob } from '../service-job.ts';
+
+/** Adds `audit checkpoint`: what an outsider keeps. */
+export function addAuditCheckpointCommand(audit: Command, context: CommandContext): void {
+  audit
+    .command('checkpoint')
+    .description('sign the ledger as it is now, for somebody outside to keep')
+    .option('--out <file>', 'write it to a file too')
+    .addHelpText(
+      'after',
+      `
+Prints three lines, the name of the ledger, how many entries it has and what they hash to, and under them the signature.
+Hand all of it to somebody who is not you, with the file ledger/public-keys.txt: nothing else detects a ledger that is
+cut short or written anew later.
+
+Examples:
+  analytics-mirror audit checkpoint
+  analytics-mirror audit checkpoint --out checkpoint.txt`,
+    )
+    .action((_options: unknown, command: Command) =>
+      runCommand(context, command, async (app) => {
+        const { out } = command.opts<{ out?: string }>();
+        const { runEraseJob } = await import('../../worker/erase-job.ts');
+        const { size, rootHash, text } = await runEraseJob(erasureJob(app, context), ({ ledger }) =>
+          Promise.resolve({ outcome: 'done', counts: {}, ...ledger.checkpoint() } as const),
+        );
+        if (out !== undefined) replaceFile(out, text);
+        return { json: { size, rootHash, checkpoint: text, file: out ?? null }, text };
+      }),
+    );
+}

@@ -1,0 +1,71 @@
+import type { Command } from 'commander';
+import { openReceipt, type OpenedReceipt } from '../../audit/open-receipt.ts';
+import { AppError } from '../../core/errors.ts';
+import { readReceipt } from '../../erasure/receipt.ts';
+import { readLedger } from '../../ledger/ledger.ts';
+import { runCommand } from '../command.ts';
+import type { CommandContext } from '../context.ts';
+import { exitCodes } from '../exit-code.ts';
+import { formatTime } from '../format.ts';
+import { addGivenOptions, readGiven } from '../given-identifiers.ts';
+
+/** Adds `audit open`: whether a request was about the holder of its receipt. */
+export function addAuditOpenCommand(audit: Command, context: CommandContext): void {
+  addGivenOptions(
+    audit
+      .command('open')
+      .description('show with a receipt which request and certificate are about a person')
+      .argument('<receipt>', 'the file receipt-<request>.json')
+      .argument('[source]', '- reads kind,value lines from standard input'),
+  )
+    .addHelpText(
+      'after',
+      `
+Give the identifier that the request was made with: prefer --file or standard input, since what stands on a command line
+can be seen by others on this machine. Needs the folders ledger/ and reports/ only.
+Exit codes: 0 they are about this person, 4 they are not.
+
+Examples:
+  printf 'email,ann@example.com\\n' | analytics-mirror audit open receipt-0189f1c0-7e5e-4bd2-a3c1-52f0a4d1c001.json -
+  analytics-mirror audit open receipt.json --file ann.csv`,
+    )
+    .action((path: string, source: string | undefined, _options: unknown, command: Command) =>
+      runCommand(context, command, async ({ settings: { dataDir } }) => {
+        const receipt = readReceipt(path);
+        const given = await readGiven(command.opts(), source);
+        if (given.length === 0)
+          throw new AppError('nobody is named', {
+            code: 'usage',
+            hint: 'name the person as the request did: --file, - (standard input), --uuid, --id, --distinct-id or --email',
+          });
+        const opened = openReceipt(dataDir, readLedger(dataDir).entries(), receipt, given);
+        if (opened.verdict !== 'is_about') context.setExitCode(exitCodes.incomplete);
+        return { json: opened, text: openedText(opened) };
+      }),
+    );
+}
+
+const verdicts: Readonly<Record<OpenedReceipt['verdict'], string>> = {
+  is_about: 'is about this person',
+  is_not_about: 'is not about this person, or was made with another identifier',
+  other_ledger: 'was received by another ledger than this one',
+  unknown_request: 'is not on this ledger: its entry was removed, or this is an older copy',
+};
+
+const files = {
+  sound: 'its file is the one on the ledger',
+  missing: 'its file is missing',
+  changed: 'its file is not the one on the ledger',
+};
+
+function openedText({ request, verdict, received, certificates }: OpenedReceipt): string {
+  return [
+    `request ${request} ${verdicts[verdict]}\n`,
+    ...(received === null ? [] : [`received ${formatTime(received.at)}, entry ${received.entry}\n`]),
+    ...(received !== null && certificates.length === 0 ? ['no certificate yet\n'] : []),
+    ...certificates.map(
+      ({ generation, entry, sha256, file }) =>
+        `certificate of generation ${generation}: entry ${entry}, SHA-256 ${sha256}; ${files[file]}\n`,
+    ),
+  ].join('');
+}

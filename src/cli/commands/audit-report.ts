@@ -1,0 +1,94 @@
+import { join } from 'node:path';
+import { InvalidArgumentError, Option, type Command } from 'commander';
+import { gatherReport, type AuditReport } from '../../audit/report-data.ts';
+import { durationText } from '../../audit/words.ts';
+import { AppError } from '../../core/errors.ts';
+import { stringifyExactJson } from '../../core/exact-json.ts';
+import { isoToMicros } from '../../core/time.ts';
+import { reportsFolder } from '../../erasure/certificate-file.ts';
+import { runCommand } from '../command.ts';
+import type { CommandContext } from '../context.ts';
+import { formatCount } from '../format.ts';
+import type { GlobalOptions } from '../global-options.ts';
+import { formatTable } from '../table.ts';
+import { writeForPeople } from '../write-for-people.ts';
+
+const formats = ['html', 'json', 'csv'] as const;
+type ReportFlags = { from?: string; to?: string; format?: (typeof formats)[number]; out?: string };
+
+/** Adds `audit report`: what an auditor asks for. */
+export function addAuditReportCommand(audit: Command, context: CommandContext): void {
+  audit
+    .command('report')
+    .description('report on the requests of a period: what became of each, how long it took, what is open')
+    .option(
+      '--from <date>',
+      'the first day, in UTC; that of the first request unless told otherwise',
+      readDay,
+    )
+    .option('--to <date>', 'the last day, in UTC; today unless told otherwise', readDay)
+    .addOption(new Option('--format <format>', 'a page, data, or a table for spreadsheets').choices(formats))
+    .option('--out <file>', 'where to write it; reports/audit-<from>-<to>.html unless told otherwise')
+    .addHelpText(
+      'after',
+      `
+Counts requests by the day of their receipt. With --json alone nothing is written, and the report is printed. The CSV has
+a row for each target; cells that a spreadsheet would take for formulas begin with an apostrophe.
+
+Examples:
+  analytics-mirror audit report
+  analytics-mirror audit report --from 2026-10-01 --to 2026-12-31 --format csv --out q4.csv`,
+    )
+    .action((_options: unknown, command: Command) =>
+      runCommand(context, command, async (app) => {
+        const { from, to, format, out } = command.opts<ReportFlags>();
+        const { json: asJson } = command.optsWithGlobals<GlobalOptions>();
+        const { settings, clock } = app;
+        const db = app.databaseReadOnly();
+        const report = gatherReport({ db, settings, nowMs: clock.now() }, { from, to });
+        if (report.from > report.to)
+          throw new AppError(`the period ends before it begins: ${report.from} to ${report.to}`, {
+            code: 'usage',
+            hint: 'give --from a day that is not after that of --to',
+          });
+        if (asJson && format === undefined && out === undefined) return { json: report, text: '' };
+        const name = `audit-${report.from}-${report.to}.${format ?? 'html'}`;
+        const file = out ?? join(reportsFolder(settings.dataDir), name);
+        writeForPeople(file, await render(report, format ?? 'html'));
+        return { json: report, text: `${summary(report)}written to ${file}\n` };
+      }),
+    );
+}
+
+/** The writers of pages and CSV are loaded only when they are needed. */
+async function render(report: AuditReport, format: (typeof formats)[number]): Promise<string> {
+  if (format === 'json') return `${stringifyExactJson(report, 2)}\n`;
+  if (format === 'csv') return (await import('../../audit/report-csv.ts')).reportCsv(report);
+  return (await import('../../audit/report-page.ts')).reportPage(report);
+}
+
+function readDay(text: string): string {
+  if (text.length !== 10 || isoToMicros(`${text}T00:00Z`) === undefined)
+    throw new InvalidArgumentError('It is not a day, such as 2026-11-20.');
+  return text;
+}
+
+function summary({ from, to, totals, times, earlierOpen }: AuditReport): string {
+  return formatTable(
+    [{ heading: `${from} to ${to}` }, { heading: 'requests', align: 'right' }],
+    [
+      ['received', formatCount(totals.received)],
+      ['complete', formatCount(totals.complete)],
+      ['open', formatCount(totals.open)],
+      ['overdue', formatCount(totals.overdue)],
+      ['completed late', formatCount(totals.late)],
+      ['held, or in need of a person', formatCount(totals.held + totals.attention)],
+      ['refused', formatCount(totals.refused)],
+      ['open from before', formatCount(earlierOpen)],
+      ['median until erased here', durationText(times.here.medianMs)],
+      ['worst until erased here', durationText(times.here.worstMs)],
+      ['median until complete', durationText(times.complete.medianMs)],
+      ['worst until complete', durationText(times.complete.worstMs)],
+    ],
+  );
+}

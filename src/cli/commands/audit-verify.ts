@@ -1,0 +1,62 @@
+import { readFileSync } from 'node:fs';
+import type { Command } from 'commander';
+import type { FolderVerdict } from '../../audit/verify-data-folder.ts';
+import { AppError, systemCode } from '../../core/errors.ts';
+import { runCommand } from '../command.ts';
+import type { CommandContext } from '../context.ts';
+import { exitCodes } from '../exit-code.ts';
+import { formatBytes, formatCount } from '../format.ts';
+
+/** Adds `audit verify`: everything that can be checked, checked. */
+export function addAuditVerifyCommand(audit: Command, context: CommandContext): void {
+  audit
+    .command('verify')
+    .description('check the ledger, every certificate and every published file')
+    .option('--checkpoint <file>', 'a checkpoint of this ledger that was kept elsewhere')
+    .option('--public-key <file>', 'its public keys, as they were kept elsewhere')
+    .addHelpText(
+      'after',
+      `
+Reads the data folder only: no service, no mirror, no key. Checks that each line of the ledger may stand where it stands,
+that each checkpoint is signed and is of these very entries, that each certificate is the one on the ledger and follows
+from it, and that each published file is as its manifest says. Without a checkpoint that was kept elsewhere, a ledger whose
+newest entries and checkpoints were removed together is not told.
+Exit codes: 0 all is as it should be, 4 something is not.
+
+Examples:
+  analytics-mirror audit verify
+  analytics-mirror audit verify --checkpoint checkpoint.txt --public-key public-keys.txt`,
+    )
+    .action((_options: unknown, command: Command) =>
+      runCommand(context, command, async (app) => {
+        const { checkpoint, publicKey } = command.opts<{ checkpoint?: string; publicKey?: string }>();
+        // DuckDB is loaded only where it is needed: it would slow every other command's start.
+        const { verifyDataFolder } = await import('../../audit/verify-data-folder.ts');
+        const kept = { checkpoint: readKept(checkpoint), publicKey: readKept(publicKey) };
+        const verdict = await verifyDataFolder(app.settings.dataDir, kept, context.signal);
+        if (!verdict.ok) context.setExitCode(exitCodes.incomplete);
+        return { json: verdict, text: verdictText(verdict) };
+      }),
+    );
+}
+
+function readKept(file: string | undefined): string | undefined {
+  if (file === undefined) return undefined;
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new AppError(`cannot read ${file} (${systemCode(error) ?? 'unknown'})`, {
+      code: 'usage',
+      hint: 'name the file that was kept',
+    });
+  }
+}
+
+function verdictText({ ok, ledger, certificates, files, problems, notes }: FolderVerdict): string {
+  return [
+    `checked ${formatCount(ledger.size)} entries, ${formatCount(ledger.checkpoints)} checkpoints, ${formatCount(certificates)} certificates, and ${formatCount(files.files)} published files (${formatBytes(files.bytes)})\n`,
+    ...problems.map((problem) => `WRONG  ${problem}\n`),
+    ...notes.map((note) => `note   ${note}\n`),
+    ok ? 'all is as it should be\n' : `${formatCount(problems.length)} problems\n`,
+  ].join('');
+}

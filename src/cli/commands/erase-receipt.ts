@@ -1,0 +1,44 @@
+import type { Command } from 'commander';
+import { AppError } from '../../core/errors.ts';
+import { runCommand } from '../command.ts';
+import type { CommandContext } from '../context.ts';
+import { erasureJob } from '../service-job.ts';
+
+/** Adds `erase receipt`: the receipt of one request, for whoever asked. */
+export function addEraseReceiptCommand(erase: Command, context: CommandContext): void {
+  erase
+    .command('receipt')
+    .description('write the receipt of a request, as long as its identifiers are kept')
+    .argument('<id>', "the request's id, or the beginning of it")
+    .requiredOption('--out <file>', 'where to write it (mode 0600), outside the data folder')
+    .addHelpText(
+      'after',
+      `
+The receipt holds the request's own key, and nothing else of it: with it and the identifier, \`audit open\` shows which
+entry of the ledger and which certificate are about the person. It is destroyed here when the request is sealed.
+
+Examples:
+  analytics-mirror erase receipt 3f2a --out receipt.json`,
+    )
+    .action((id: string, _options: unknown, command: Command) =>
+      runCommand(context, command, async (app) => {
+        const { out } = command.opts<{ out: string }>();
+        const { receiptsOf, refuseInside, writeReceipt } = await import('../../erasure/receipt.ts');
+        const { requireRequest } = await import('../../erasure/requests.ts');
+        const { runEraseJob } = await import('../../worker/erase-job.ts');
+        refuseInside(app.settings.dataDir, out);
+        const { request } = await runEraseJob(erasureJob(app, context), (parts) => {
+          const request = requireRequest(parts.db, id).id;
+          const [receipt] = receiptsOf(parts, [request]);
+          if (!receipt)
+            throw new AppError(`the key of request ${request} is no longer kept`, {
+              code: 'usage',
+              hint: 'receipts are written when a request is received (`erase add --receipts`), or until it is sealed',
+            });
+          writeReceipt(out, receipt);
+          return Promise.resolve({ outcome: 'done', counts: {}, request } as const);
+        });
+        return { json: { request, file: out }, text: `receipt of request ${request} written to ${out}\n` };
+      }),
+    );
+}

@@ -1,0 +1,92 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { join } from 'node:path';
+import { assertErased, assertIntended, outcomeOf } from './erasure-invariants.ts';
+import { openErasureScene, openStage, type ErasureScene } from './erasure-scene.ts';
+import { assertErasesAfter, rehearseErasure, type RehearsedErasure } from './erasure-story.ts';
+import { killRun, killStarted } from './killed-run.ts';
+import { killPoint, type KillPoint } from './kill-point.ts';
+import { jsonOf } from './run-cli.ts';
+
+let scene: ErasureScene;
+let rehearsed: RehearsedErasure;
+beforeAll(async () => {
+  scene = await openErasureScene();
+  rehearsed = await rehearseErasure(scene);
+});
+afterAll(() => scene[Symbol.asyncDispose]());
+
+/** In the order in which a reconciliation passes them. */
+const moments: readonly [moment: KillPoint['moment'], pattern: RegExp, nth?: number][] = [
+  ['within', /^write ledger: fencing$/],
+  ['before', /^COMMIT after UPDATE erasure_epoch/],
+  ['after', /^COMMIT after UPDATE erasure_epoch/],
+  ['within', /^write ledger: fenced$/],
+  ['after', /^fsync ledger: intent snapshot$/],
+  ['after', /^rename snapshots\/SNAPSHOT\/PART/, 2],
+  ['after', /^rename snapshots\/SNAPSHOT\/manifest.json$/],
+  ['after', /^remove snapshots\/SNAPSHOT\/PART/, 2],
+  ['within', /^write ledger: result snapshot$/],
+  ['after', /^VACUUM$/],
+  ['after', /^start scan-process/],
+  ['before', /^UPDATE erasure_requests SET verified_at/],
+  ['within', /^write ledger: result upstream.person$/],
+  ['after', /^write ledger: certified$/],
+  ['after', /^COMMIT after UPDATE erasure_requests SET box/],
+  ['within', /^write ledger: sealed$/],
+];
+
+it('an erasure may die at every step, one time after the other, and ends as if nothing had been', async () => {
+  const { executions } = rehearsed;
+  const points = moments.map(([moment, pattern, nth]) => killPoint(executions, moment, pattern, nth));
+  expect(await assertErasesAfter(rehearsed, points)).toEqual([]);
+});
+
+it('a deletion whose answer was lost is not sent again, and somebody is asked about the events', async () => {
+  await using stage = await openStage(scene);
+  const { executions, firstDeletion, outcome } = rehearsed;
+  await killRun(
+    stage.run,
+    ['reconcile'],
+    killPoint(executions, 'before', /^UPDATE request_times SET is_under_way = 0/, firstDeletion),
+  );
+  assertIntended(stage, join(scene.base, 'data'), scene.subjects);
+  expect(await stage.run(['reconcile'])).toMatchObject({ code: 4, stderr: '' });
+  const { requests } = jsonOf(await stage.run(['erase', 'list', '--json'])) as {
+    requests: { id: string; state: string; reason: string }[];
+  };
+  expect(requests).toMatchObject([{ state: 'attention', reason: 'events_unconfirmed' }]);
+  expect(await stage.run(['erase', 'approve', requests[0]?.id ?? ''])).toMatchObject({ code: 0, stderr: '' });
+  expect(await stage.run(['reconcile'])).toMatchObject({ code: 0, stderr: '' });
+  await assertErased(stage, scene.subjects);
+  expect(await outcomeOf(stage.dataDir)).toEqual(outcome);
+  const deletions = stage.sandbox.requests().filter(({ endpoint }) => endpoint === 'persons.delete');
+  expect(deletions).toHaveLength(scene.subjects.length);
+});
+
+it('a killed scan stops the reconciliation with one sentence, and nothing counts as proved', async () => {
+  await using stage = await openStage(scene);
+  const sentence = /^error: the scanner was ended before it had a result\n {2}[^\n]+\n$/;
+  const states = async (): Promise<string[]> => {
+    const { requests } = jsonOf(await stage.run(['erase', 'list', '--json'])) as {
+      requests: { state: string }[];
+    };
+    return [...new Set(requests.map(({ state }) => state))];
+  };
+  // Before the fence, and after the purge.
+  for (const [nth, state] of [
+    [1, 'scoped'],
+    [2, 'executing'],
+  ] as const) {
+    const ended = await killStarted(stage.run, ['reconcile'], 'scan-process.ts', nth);
+    expect(ended).toMatchObject({ code: 1, stderr: expect.stringMatching(sentence) });
+    expect(await states()).toEqual([state]);
+  }
+  expect(await stage.run(['reconcile'])).toMatchObject({ code: 0, stderr: '' });
+  await assertErased(stage, scene.subjects);
+  expect(await outcomeOf(stage.dataDir)).toEqual(rehearsed.outcome);
+});
+
+it('this sees an erasure that does not die where it should', async () => {
+  const point = killPoint(rehearsed.executions, 'before', /^VACUUM$/, 1000);
+  await expect(assertErasesAfter(rehearsed, [point])).rejects.toThrow('killed before #1000 VACUUM');
+});
