@@ -28,8 +28,12 @@ export function certificatePage({ certificate, sha256, entry }: IssuedCertificat
       Received ${timeText(certificate.received_at)}, everything reached ${timeText(certificate.certified_at)}:
       ${
         isLate
-          ? html`<span class="late">on day ${days}, after it was due (${timeText(dueAt)})</span>`
-          : html`<span class="good">on day ${days}, in time (due ${dueAt.slice(0, 10)})</span>`
+          ? html`<span class="late"
+              >on day ${days}, after it was due (<span class="when">${timeText(dueAt)}</span>)</span
+            >`
+          : html`<span class="good"
+              >on day ${days}, in time (due <span class="when">${dueAt.slice(0, 10)}</span>)</span
+            >`
       }.
     </p>`,
     content: html`<section class="panel weak" aria-labelledby="weakest">

@@ -27,7 +27,7 @@ dt { color: var(--soft); }
 dd { margin: 0; overflow-wrap: anywhere; }
 .figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(7.4rem, 1fr)); gap: .6rem; margin: 1.2rem 0; padding: 0; list-style: none; }
 .figures li { padding: .6rem .8rem; font-size: .92rem; line-height: 1.3; background: var(--card); border: 1px solid var(--line); border-radius: .5rem; break-inside: avoid; }
-.figures b { display: block; font-size: 1.55rem; line-height: 1.2; letter-spacing: -.02em; font-variant-numeric: tabular-nums; }
+.figures b { display: block; white-space: nowrap; font-size: 1.4rem; line-height: 1.2; letter-spacing: -.02em; font-variant-numeric: tabular-nums; }
 .figures .alarm { border-color: var(--warn); background: var(--warn-paper); }
 .figures .alarm b { color: var(--warn); }
 .panel { margin: 1rem 0; padding: .9rem 1.2rem; background: var(--card); border: 1px solid var(--line); border-left: 5px solid var(--accent);
@@ -45,13 +45,14 @@ caption { text-align: left; color: var(--soft); padding-bottom: .3rem; }
 th, td { text-align: left; vertical-align: top; padding: .35rem 1rem .35rem 0; border-bottom: 1px solid var(--line); font-weight: 400; }
 thead th, thead td { color: var(--soft); vertical-align: bottom; font-weight: 600; }
 tbody tr { break-inside: avoid; }
-.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+.number { text-align: right; font-variant-numeric: tabular-nums; }
+td.number { white-space: nowrap; }
 .when { white-space: nowrap; font-variant-numeric: tabular-nums; }
 .id { white-space: nowrap; }
 .letter { text-align: center; white-space: nowrap; }
 thead .letter { white-space: normal; hyphens: manual; }
 abbr { text-decoration: none; font-weight: 600; }
-.chart { margin: 1.2rem 0; display: grid; grid-template-columns: minmax(0, 1fr) 19rem; gap: .2rem 1.6rem; align-items: start; break-inside: avoid; }
+.chart { margin: 1.2rem 0; display: grid; grid-template-columns: minmax(0, 1fr) 20.5rem; gap: .2rem 1.6rem; align-items: start; break-inside: avoid; }
 .chart figcaption { grid-column: 1 / -1; font-weight: 600; }
 .legend { grid-column: 1 / -1; display: flex; flex-wrap: wrap; gap: .2rem 1.2rem; margin: 0 0 .3rem; padding: 0; list-style: none; font-size: .88rem; }
 .legend svg { vertical-align: -1px; margin-right: .25rem; }
@@ -60,8 +61,7 @@ abbr { text-decoration: none; font-weight: 600; }
 .grid { stroke: var(--line); stroke-width: 1; }
 .s0 { fill: var(--s0); } .s1 { fill: var(--s1); } .s2 { fill: var(--s2); } .s3 { fill: var(--s3); }
 .numbers { width: 100%; margin: 0; font-size: .8rem; font-variant-numeric: tabular-nums; }
-.numbers th, .numbers td { padding: .12rem 0 .12rem .8rem; text-align: right; }
-.numbers thead th { max-width: 6.5rem; }
+.numbers th, .numbers td { padding: .12rem 0 .12rem .6rem; text-align: right; }
 .numbers tbody th { text-align: left; padding-left: 0; white-space: nowrap; }
 .unseen, .skip:not(:focus) { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
 .skip:focus { position: absolute; left: 1rem; top: .5rem; background: var(--card); padding: .5rem 1rem; }
@@ -82,13 +82,12 @@ footer { padding-block: 2rem 3rem; color: var(--soft); font-size: .88rem; }
   p, li, dd { max-width: none; }
   .panel { padding: .6rem 1rem; margin: .7rem 0; break-inside: avoid; }
   .figures { grid-template-columns: repeat(7, 1fr); gap: .4rem; margin: .8rem 0; }
-  .figures b { font-size: 1.35rem; }
   .figures li { padding: .4rem .5rem; }
   .together, dl { break-inside: avoid; }
   .table { overflow: visible; }
   th, td { padding: .18rem .7rem .18rem 0; }
   .id code { font-size: .78em; }
-  .chart { grid-template-columns: minmax(0, 1fr) 17rem; margin: .8rem 0; }
+  .chart { grid-template-columns: minmax(0, 1fr) 19rem; margin: .8rem 0; }
   dl { grid-template-columns: max-content 1fr; gap: .1rem 1.2rem; }
   dd { margin: 0; }
   .skip { display: none; }

@@ -226,6 +226,7 @@ function createStory(world: ErasureWorld, seed: number, tally: Tally) {
       const finding = order.take(entry);
       return finding === undefined ? [] : [`${seq} ${entry.type}: ${finding}`];
     });
+    if (findings.length > 0 && process.env['DEBUG_SCAN']) for (const entry of readLedger(dataDir).entries()) console.log(JSON.stringify(entry).replaceAll(/\{"kind.*?\}/g, ''));
     expect(findings).toEqual([]);
   };
 

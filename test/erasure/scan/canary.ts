@@ -14,9 +14,9 @@ const emoji = '🦤🐋🦜🪶🐚🦑';
 
 /** A person by a word that names all of their values. `long`: how many characters the longest of them has. */
 export function personOf(word: string, number: number, long = 40): Person {
-  // As real ones, uuids have next to nothing in common.
+  // As real ones, uuids have next to nothing in common; they ascend by number.
   const hex = sha256(String(number));
-  const uuid = `${hex.slice(0, 8)}-${hex.slice(8, 12)}-7${hex.slice(12, 15)}-8${hex.slice(15, 18)}-${hex.slice(18, 30)}`;
+  const uuid = `${number.toString(16).padStart(8, '0')}-${hex.slice(8, 12)}-7${hex.slice(12, 15)}-8${hex.slice(15, 18)}-${hex.slice(18, 30)}`;
   const email = `${word}.mail@${word}.example`;
   const properties = {
     email,

@@ -250,6 +250,18 @@ describe('in Parquet, a person is found', () => {
 });
 
 describe('what rightly remains is no hit', () => {
+  it('text of others with the bytes that a file happens to hold beside it', async () => {
+    const neighbour = personOf('neighbour', 18);
+    neighbour.row['name'] = 'ann@app.example.com';
+    const dataDir = folderOf(...others, neighbour);
+    // As SQLite's lengths and types once in a while stand behind a text.
+    write(dataDir, 'lengths.bin', 'ann@app.example.com\\ ann@app.example.com%E/');
+    const subjects = [{ request: 'r', identity: nobody, values: ['https://app.example.com/日本語/r'] }];
+    expect(placesOf(await scan(dataDir, { subjects }))).toEqual([]);
+    write(dataDir, 'more.bin', 'app.example.com/%E6%97%A5');
+    expect(placesOf(await scan(dataDir, { subjects }))).toEqual(['raw percent more.bin']);
+  });
+
   it('text that others’ rows hold too, wherever it stands', async () => {
     const namesake = personOf('namesake', 18);
     namesake.row['name'] = canary.row['name'] as string;
