@@ -184,6 +184,7 @@ function scanTable({ scan: { control, verify } }: Certificate): Markup {
   const rowOf = (name: string, scan: Certificate['scan']['verify']): string[] => [
     name,
     countText(scan.files),
+    countText(scan.passed_over),
     bytesText(scan.bytes),
     countText(scan.needles),
     countText(scan.hits),

@@ -52,7 +52,7 @@ td.number { white-space: nowrap; }
 .letter { text-align: center; white-space: nowrap; }
 thead .letter { white-space: normal; hyphens: manual; }
 abbr { text-decoration: none; font-weight: 600; }
-.chart { margin: 1.2rem 0; display: grid; grid-template-columns: minmax(0, 1fr) 20.5rem; gap: .2rem 1.6rem; align-items: start; break-inside: avoid; }
+.chart { margin: 1.2rem 0; display: grid; grid-template-columns: minmax(0, 1fr) 22rem; gap: .2rem 1.6rem; align-items: start; break-inside: avoid; }
 .chart figcaption { grid-column: 1 / -1; font-weight: 600; }
 .legend { grid-column: 1 / -1; display: flex; flex-wrap: wrap; gap: .2rem 1.2rem; margin: 0 0 .3rem; padding: 0; list-style: none; font-size: .88rem; }
 .legend svg { vertical-align: -1px; margin-right: .25rem; }
@@ -87,7 +87,7 @@ footer { padding-block: 2rem 3rem; color: var(--soft); font-size: .88rem; }
   .table { overflow: visible; }
   th, td { padding: .18rem .7rem .18rem 0; }
   .id code { font-size: .78em; }
-  .chart { grid-template-columns: minmax(0, 1fr) 19rem; margin: .8rem 0; }
+  .chart { grid-template-columns: minmax(0, 1fr) 21rem; margin: .8rem 0; }
   dl { grid-template-columns: max-content 1fr; gap: .1rem 1.2rem; }
   dd { margin: 0; }
   .skip { display: none; }

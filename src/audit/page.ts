@@ -8,7 +8,7 @@ export type Markup = ReturnType<typeof html>;
 const styleHash = createHash('sha256').update(pageStyle).digest('base64');
 
 /** Allows the page's own style and nothing else: no script, no request, no form. */
-export const pagePolicy = `default-src 'none'; style-src 'sha256-${styleHash}'; base-uri 'none'; form-action 'none'`;
+const pagePolicy = `default-src 'none'; style-src 'sha256-${styleHash}'; base-uri 'none'; form-action 'none'`;
 
 /** A whole page: one file that asks for nothing from elsewhere. */
 export function renderPage(page: {

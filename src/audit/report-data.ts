@@ -21,7 +21,7 @@ import {
 } from './statistics.ts';
 
 /** How many requests are how far. */
-export type Totals = {
+type Totals = {
   received: number;
   complete: number;
   open: number;

@@ -46,7 +46,7 @@ export type Milestones = {
 };
 
 /** How far the requests received by then were, at the end of a stretch of time. */
-export type Progress = {
+type Progress = {
   label: string;
   waiting: number;
   erasedHere: number;

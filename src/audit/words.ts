@@ -4,7 +4,8 @@ import type { Assurance } from '../ledger/record.ts';
 export const assuranceWords: Readonly<Record<Assurance, { name: string; means: string }>> = {
   not_verifiable: {
     name: 'Not verifiable',
-    means: 'Nobody here can tell. It may well be done, but there is nothing to look at that would show it.',
+    means:
+      'Nobody here can show it: there is nothing to look at, or the service still has it and offers no way to delete it.',
   },
   asserted_by_upstream: {
     name: 'Asserted by the service',

@@ -6,7 +6,7 @@ import { reachedAt, type EndedTarget, type RequestHistory } from './request-hist
 const uuid = z.string().regex(/^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/);
 const hex = z.string().regex(/^[0-9a-f]{64}$/);
 const count = z.int().min(0);
-const scan = z.strictObject({ files: count, bytes: count, needles: count, hits: count });
+const scan = z.strictObject({ files: count, passed_over: count, bytes: count, needles: count, hits: count });
 
 /** What no erasure by this program can prove, whatever it did. */
 const neverProven = {
@@ -99,7 +99,10 @@ export const Certificate = z.strictObject({
       }),
     )
     .min(1),
-  /** Before the purge the scan had to find the person, after it it must not. */
+  /**
+   * Before the purge the scan had to find the person, after it it must not. `passed_over`: published files that were not
+   * read again, since a search of them had just found nobody.
+   */
   scan: z.strictObject({ control: scan.nullable(), verify: scan }),
   fence: z.strictObject({ epoch: count, entries: count }),
   ledger: z.strictObject({
@@ -152,7 +155,7 @@ export function deriveCertificate(
       rows_removed: rowsRemoved,
       ended_at: endedAt,
     })),
-    scan: { control, verify },
+    scan: { control: control && scanOf(control), verify: scanOf(verify) },
     fence: { epoch: fence.epoch, entries: fence.entries },
     ledger: {
       origin: ledgerOrigin,
@@ -191,6 +194,13 @@ export function readCertificate(text: string): Certificate | undefined {
 /** Until when the feed of deletions tells of a person, as a certificate says. */
 export function feedUntilOf({ not_proven: notProven }: Certificate): string | undefined {
   return notProven.find((item) => item.code === 'downstream_copies')?.until;
+}
+
+function scanOf({
+  passedOver,
+  ...rest
+}: NonNullable<RequestHistory['verify']>): Certificate['scan']['verify'] {
+  return { ...rest, passed_over: passedOver };
 }
 
 function notProvenOf({ target, result, assurance }: EndedTarget): Certificate['not_proven'] {

@@ -110,3 +110,8 @@ export function identifiersOf(seen: SeenTogether): Identifier[] {
     ...seen.distinct_ids.map((value) => ({ kind: 'distinct_id', value }) as const),
   ];
 }
+
+/** Whether a row is about somebody of an identity, or names one of its distinct ids. */
+export function concerns(identity: Identity, seen: SeenTogether): boolean {
+  return identifiersOf(seen).some(({ kind, value }) => identity[kind].includes(value));
+}

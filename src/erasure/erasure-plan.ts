@@ -80,7 +80,8 @@ export async function planErasure(
       id: request.id,
       state: request.state,
       isApproved: request.approvedAt !== null,
-      isFound: scope.isFound || (scope.isAsked ? false : null),
+      // One that was fenced before goes on, even where nothing is left of its subject.
+      isFound: scope.isFound || request.generation > 1 || (scope.isAsked ? false : null),
       isShared: scope.isShared,
     })),
     settings.erasure.maxBatch,

@@ -5,10 +5,11 @@ import { fixedTargets, type LedgerRecord } from '../ledger/record.ts';
 import { setEpoch } from '../mirror/erasure-epoch.ts';
 import { endPassesThatName, prepareEraseRows } from '../mirror/erase-rows.ts';
 import { addTarget } from '../mirror/erasure-targets.ts';
-import { addFence, fenceEntries } from '../mirror/fence.ts';
+import { addFence, fenceEntries, standingFence } from '../mirror/fence.ts';
 import { closeBox, type Box } from './box.ts';
 import { updateRequest, type ErasureParts } from './erasure-parts.ts';
 import { fileTarget, type PlannedErasure } from './erasure-plan.ts';
+import { listPersonalFiles, placeOfFile } from './personal-files.ts';
 import { runScan } from './scan/run-scan.ts';
 import { settle } from './target-steps.ts';
 
@@ -120,8 +121,10 @@ async function controlScan(
     identity: full.identity,
     values: full.values,
   }));
+  const touched = new Set(going.flatMap(({ scope }) => scope.files.map((file) => placeOfFile(file))));
+  const passedOver = listPersonalFiles(dataDir).filter((place) => !touched.has(place));
   const report = await scan(
-    { dataDir, phase: 'control', subjects, fence: false, extraPaths: [] },
+    { dataDir, phase: 'control', subjects, fence: false, extraPaths: [], passedOver },
     { signal },
   );
   ledger.append(
@@ -133,6 +136,7 @@ async function controlScan(
       bytes: report.bytes,
       needles,
       hits,
+      passed_over: passedOver.length,
     })),
   );
 }
@@ -142,7 +146,11 @@ function raiseFence(parts: ErasureParts, going: readonly Going[]): number {
   const epoch = ledger.epoch() + 1;
   const at = isoTime(clock.now());
   const entries = new Map(
-    going.map(({ request, full }) => [request.id, fenceEntries(db, identifiersOf(full.identity))]),
+    going.map(({ request: { id }, full }) => {
+      // An earlier generation may have known more.
+      const known = [...standingFence(db, id), ...fenceEntries(db, identifiersOf(full.identity))];
+      return [id, [...new Map(known.map((entry) => [`${entry.kind} ${entry.mac}`, entry])).values()]];
+    }),
   );
   ledger.append(
     going.map(({ request: { id, generation } }) => ({

@@ -28,10 +28,14 @@ export async function eraseHere(
   parts: ErasureParts,
   { waiting }: PlannedErasure,
 ): Promise<FenceResult & LocalResult> {
-  finishFence(parts);
-  const fenced = await fenceRequests(parts, waiting);
-  if (fenced.fenced > 0) parts.ledger.checkpoint();
-  return { ...fenced, ...(await eraseLocally(parts)) };
+  try {
+    finishFence(parts);
+    const fenced = await fenceRequests(parts, waiting);
+    if (fenced.fenced > 0) parts.ledger.checkpoint();
+    return { ...fenced, ...(await eraseLocally(parts)) };
+  } finally {
+    alignStates(parts);
+  }
 }
 
 /** Takes every fenced request as far as it can go now at the service, and ends those that have reached everything. */
@@ -43,8 +47,7 @@ export async function finishThere(
   try {
     upstreamFailed = await askService(parts);
   } finally {
-    for (const { id } of listRequests(db, 'open'))
-      db.transaction(() => updateRequest(db, id, {})).immediate();
+    alignStates(parts);
   }
   const finished = await finishRequests(parts);
   if (parts.ledger.size() > 0) parts.ledger.checkpoint();
@@ -56,6 +59,11 @@ export async function finishThere(
     attention: isIn('attention', 'held'),
     waiting: isIn('received', 'scoped', 'executing', 'locally_verified', 'awaiting_upstream'),
   };
+}
+
+/** Brings the states of all open requests in line with their targets, however far those came. */
+function alignStates({ db }: ErasureParts): void {
+  for (const { id } of listRequests(db, 'open')) db.transaction(() => updateRequest(db, id, {})).immediate();
 }
 
 /** All of it: plan, here, there. */

@@ -11,7 +11,7 @@ import { addFence, type FenceEntry } from '../mirror/fence.ts';
 import { findFencedIdentifiers, type FencedIdentifier } from '../mirror/fenced-rows.ts';
 import { findPersons, findQuarantined, findRecordings } from '../mirror/sightings.ts';
 import { closeBox, newBox, type Box } from './box.ts';
-import type { ErasureParts } from './erasure-parts.ts';
+import { updateRequest, type ErasureParts } from './erasure-parts.ts';
 import { reopenRequest } from './reopen.ts';
 import { refuseOlderLedger } from './restore-guard.ts';
 
@@ -30,6 +30,7 @@ export function replayErasures(parts: ErasureParts): ReplayResult | null {
   const to = ledger.epoch();
   refuseOlderLedger(from, to);
   const histories = readHistories(ledger);
+  endRequests(parts, histories);
   const ended = listRequests(db, 'open').filter((request) =>
     isOlderThan(db, request.id, histories.get(request.id)),
   );
@@ -74,8 +75,12 @@ export function replayErasures(parts: ErasureParts): ReplayResult | null {
 type History = {
   generation: number;
   keepsEvents: boolean;
-  /** Whether its newest generation was certified or sealed. */
-  isEnded: boolean;
+  /** Refused or given up before anything was done for it, and when. */
+  refusedAt: string | null;
+  cancelledAt: string | null;
+  /** Whether its newest generation was certified, and whether it was sealed. */
+  isCertified: boolean;
+  isSealed: boolean;
   isReadmitted: boolean;
   /** Those that stand, oldest first. */
   fences: { epoch: number; fencedAt: string; entries: FenceEntry[] }[];
@@ -90,15 +95,21 @@ function readHistories(ledger: LedgerReader): Map<string, History> {
     const history = histories.get(id) ?? {
       generation,
       keepsEvents: false,
-      isEnded: false,
+      refusedAt: null,
+      cancelledAt: null,
+      isCertified: false,
+      isSealed: false,
       isReadmitted: false,
       fences: [],
     };
     histories.set(id, history);
     history.generation = generation;
     if (entry.type === 'received') history.keepsEvents = !entry.delete_events;
-    if (entry.type === 'certified' || entry.type === 'sealed') history.isEnded = true;
-    if (entry.type === 'reopened') history.isEnded = false;
+    if (entry.type === 'refused') history.refusedAt = entry.at;
+    if (entry.type === 'cancelled') history.cancelledAt = entry.at;
+    if (entry.type === 'certified') history.isCertified = true;
+    if (entry.type === 'sealed') history.isSealed = true;
+    if (entry.type === 'reopened') history.isCertified = history.isSealed = false;
     if (entry.type === 'readmitted') history.isReadmitted = true;
     if (entry.type === 'fencing')
       intended.set(id, { epoch: entry.epoch, fencedAt: entry.at, entries: entry.fence });
@@ -124,7 +135,26 @@ function isOlderThan(db: Database, id: string, history: History | undefined): bo
   if (!isFenced && newest !== undefined && request.generation <= history.generation)
     return isBehind || newest.epoch > readEpoch(db);
   const isOpen = request.verifiedAt === null || listTargets(db, id).some(({ status }) => status !== 'done');
-  return isBehind || (history.isEnded && isOpen);
+  const isUncertified = request.certifiedAt === null;
+  return isBehind || (isUncertified && (history.isSealed || (history.isCertified && isOpen)));
+}
+
+/**
+ * Ends the requests that the ledger knows to have been refused or given up, and the mirror does not: that word is not
+ * taken back.
+ */
+export function endRequests(
+  { db, ledger }: Pick<ErasureParts, 'db' | 'ledger'>,
+  histories: ReadonlyMap<string, History> = readHistories(ledger),
+): void {
+  db.transaction(() => {
+    for (const { id } of listRequests(db, 'open')) {
+      const { refusedAt = null, cancelledAt = null } = histories.get(id) ?? {};
+      if (refusedAt === null && cancelledAt === null) continue;
+      const reason = refusedAt === null ? null : 'unknown_subject';
+      updateRequest(db, id, { refusedAt, cancelledAt, reason, box: null, authorisedBy: null });
+    }
+  }).immediate();
 }
 
 /** A box made of what the mirror still has of somebody whose identifiers were found in it. */

@@ -3,7 +3,7 @@ import type { Assurance, LedgerRecord, TargetName, TargetResult } from '../ledge
 import type { RequestState } from '../mirror/erasure-requests.ts';
 
 /** An entry of the ledger: its number, from 0, and when it was written. */
-export type Mark = { entry: number; at: string };
+type Mark = { entry: number; at: string };
 
 /** A target that has come to its end. Rows are those of a file: null for any other target. */
 export type EndedTarget = {
@@ -15,8 +15,8 @@ export type EndedTarget = {
   endedAt: string;
 };
 
-/** What a scan went through, and what it found. */
-export type ScanFacts = { files: number; bytes: number; needles: number; hits: number };
+/** What a scan went through, and what it found. Passed over: published files in which a search had just found nobody. */
+type ScanFacts = { files: number; passedOver: number; bytes: number; needles: number; hits: number };
 
 /** All that the ledger says of one request so far. Holds no personal data. */
 export type RequestHistory = Pick<
@@ -152,8 +152,8 @@ function takeEntry(history: RequestHistory, entry: Step, fenceEntries: number): 
       });
       return;
     case 'scan': {
-      const { files, bytes, needles, hits } = entry;
-      history[entry.phase] = { files, bytes, needles, hits };
+      const { files, bytes, needles, hits, passed_over: passedOver = 0 } = entry;
+      history[entry.phase] = { files, passedOver, bytes, needles, hits };
       return;
     }
     case 'locally_verified':

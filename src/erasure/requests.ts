@@ -144,12 +144,15 @@ function receive(
 /** Gives a request up, as long as nothing was done for it. Throws `usage` later than that. */
 export function cancelRequest({ db, ledger, clock }: Parts, idOrPrefix: string): ErasureRequest {
   const request = requireRequest(db, idOrPrefix);
-  if (request.fencedAt !== null || request.refusedAt !== null || request.cancelledAt !== null)
+  const { generation } = request;
+  const isFinal = request.refusedAt !== null || request.cancelledAt !== null;
+  // A later generation has been fenced before.
+  if (generation > 1 || request.fencedAt !== null || isFinal)
     throw new AppError(`request ${request.id} is ${request.state}, and can no longer be cancelled`, {
       code: 'usage',
       hint: 'only requests that are not fenced yet can be; `erase readmit` lets an erased person in again',
     });
-  ledger.append([{ type: 'cancelled', request: request.id, generation: request.generation }]);
+  ledger.append([{ type: 'cancelled', request: request.id, generation }]);
   const cancelledAt = isoTime(clock.now());
   db.transaction(() =>
     updateRequest(db, request.id, { cancelledAt, box: null, authorisedBy: null }),

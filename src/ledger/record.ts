@@ -162,6 +162,8 @@ export const LedgerRecord = z.discriminatedUnion('type', [
     bytes: count,
     needles: count,
     hits: count,
+    /** Published files that were not read: a search of them had just found nobody. */
+    passed_over: count.optional(),
   }),
   z.strictObject({ type: z.literal('locally_verified'), ...about }),
   /** The service has taken the deletion of the events; by when its weekly batch should have run. */

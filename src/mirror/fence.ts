@@ -16,6 +16,15 @@ export function fenceEntries(db: Database, identifiers: readonly Identifier[]): 
   return identifiers.map(({ kind, value }) => ({ kind, mac: mac.get(kind, value) ?? '' }));
 }
 
+/** The entries that stand for a request. */
+export function standingFence(db: Database, requestId: string): FenceEntry[] {
+  return db
+    .prepare<[string], FenceEntry>(
+      /*sql*/ `SELECT kind, lower(hex(mac)) AS mac FROM fence WHERE request_id = ? ORDER BY kind, mac`,
+    )
+    .all(requestId);
+}
+
 /** Adds entries for a request. Call it inside the transaction that raises the epoch. */
 export function addFence(
   db: Database,

@@ -1,4 +1,5 @@
 import type { ErasureParts } from '../erasure/erasure-parts.ts';
+import { endRequests } from '../erasure/replay.ts';
 import { refuseRestored } from '../erasure/restore-guard.ts';
 import { claimMirror } from '../mirror/mirrored-project.ts';
 import type { ErasureJobSurroundings } from './job-parts.ts';
@@ -14,6 +15,8 @@ export function runEraseJob<T extends JobResult>(
   return runJob({ ...around, job: 'erase', requestCount }, (signal) => {
     if (project) claimMirror(db, project, settings.service.movedFrom);
     refuseRestored(db, settings.dataDir);
-    return work({ ...around, signal, ledger: around.openLedger() });
+    const parts = { ...around, signal, ledger: around.openLedger() };
+    endRequests(parts);
+    return work(parts);
   });
 }

@@ -18,8 +18,9 @@ import { plantKeys, requestId } from '../ledger/ledger-fixture.ts';
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 
-/** When the first request of an archive is received, and when a report on it is made. */
-export const archiveStartMs = Date.UTC(2026, 6, 6, 9, 30);
+/** When the first request of an archive is received. */
+const archiveStartMs = Date.UTC(2026, 6, 6, 9, 30);
+/** When a report on an archive is made. */
 export const archiveNowMs = Date.UTC(2026, 10, 20, 12);
 
 /** What becomes of the nth request of an archive. */
@@ -174,7 +175,16 @@ export function writeArchive(dataDir: string, count: number): Archive {
     plan(hereMs, () => {
       ledger.append([
         ...files.map((file, part) => end(file, 'rewritten', 'verified', part + 1)),
-        { type: 'scan', requests, phase: 'verify', files: 41, bytes: 83_004_118, needles: 214, hits: 0 },
+        {
+          type: 'scan',
+          requests,
+          phase: 'verify',
+          files: 41,
+          bytes: 83_004_118,
+          needles: 214,
+          hits: 0,
+          passed_over: 3,
+        },
         end('mirror', 'purged', 'verified'),
         end('aux', 'purged', 'verified'),
         { type: 'locally_verified', ...about },
@@ -197,7 +207,7 @@ export function writeArchive(dataDir: string, count: number): Archive {
               {
                 type: 'awaiting_upstream',
                 ...about,
-                events_expected_by: new Date(hereMs + 5 * dayMs).toISOString(),
+                events_expected_by: new Date(thereMs - hourMs).toISOString(),
               } as const,
             ]),
       ]);
@@ -223,7 +233,7 @@ export function writeArchive(dataDir: string, count: number): Archive {
       if (!certificate) throw new Error('a history that is not whole');
       const text = certificateText(certificate);
       // Written for good, too: the first ones are enough.
-      const digest = n < 5 ? writeCertificateFile(dataDir, about, text, () => false) : hexOf(text);
+      const digest = n < 12 ? writeCertificateFile(dataDir, about, text, () => false) : hexOf(text);
       ledger.append([
         { type: 'certified', ...about, certificate: digest },
         { type: 'sealed', ...about },

@@ -121,8 +121,10 @@ export async function residueOf(dataDir: string, subjects: readonly Subject[]): 
 
 /** A text as it stands in a file, not as a part of a longer one. */
 function whole(text: string): RegExp {
-  const bytes = Buffer.from(text, 'utf8').toString('latin1');
-  return new RegExp(`(?<![\\w.-])${RegExp.escape(bytes)}(?![\\w-])`);
+  const bytes = Buffer.from(text, 'utf8')
+    .toString('latin1')
+    .replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&');
+  return new RegExp(`(?<![\\w.-])${bytes}(?![\\w-])`);
 }
 
 function leavesOf(value: unknown): string[] {

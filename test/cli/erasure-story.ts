@@ -15,16 +15,8 @@ import { openStage, reading, type ErasureScene, type Stage } from './erasure-sce
 import { diesAt, killRun, rehearseRun } from './killed-run.ts';
 import { pointText, type Execution, type KillPoint } from './kill-point.ts';
 
-/**
- * A reconciliation that was not killed: what it executed, which of its requests was the first to delete somebody
- * (from 1), and what every other one has to come to.
- */
-export type RehearsedErasure = {
-  scene: ErasureScene;
-  executions: Execution[];
-  firstDeletion: number;
-  outcome: Outcome;
-};
+/** A reconciliation that was not killed: what it executed, and what every other one has to come to. */
+export type RehearsedErasure = { scene: ErasureScene; executions: Execution[]; outcome: Outcome };
 
 const reconcile = ['reconcile'];
 
@@ -37,8 +29,7 @@ export async function rehearseErasure(scene: ErasureScene): Promise<RehearsedEra
   const outcome = await outcomeOf(stage.dataDir);
   expect(new Set(outcome.requests.map(({ state }) => state))).toEqual(new Set(['sealed']));
   expect(deletionsIn(stage)).toBe(scene.subjects.length);
-  const firstDeletion = stage.sandbox.requests().findIndex(isDeletion) + 1;
-  return { scene, executions, firstDeletion, outcome };
+  return { scene, executions, outcome };
 }
 
 /** The same scene, as a kill of its reconciliation has left it. */
@@ -120,9 +111,5 @@ function unknownOutcomes({ dataDir }: Stage): number {
 }
 
 function deletionsIn({ sandbox }: Stage): number {
-  return sandbox.requests().filter(isDeletion).length;
-}
-
-function isDeletion({ endpoint }: { endpoint: string }): boolean {
-  return endpoint === 'persons.delete';
+  return sandbox.requests().filter(({ endpoint }) => endpoint === 'persons.delete').length;
 }

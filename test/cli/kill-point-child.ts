@@ -1,4 +1,5 @@
 import childProcess, { type ChildProcess } from 'node:child_process';
+import diagnostics from 'node:diagnostics_channel';
 import { writeFileSync, writeSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { basename } from 'node:path';
@@ -103,6 +104,20 @@ replaceMethod(childProcess, 'spawn', (_self, execute, [, parameters]) => {
   return child;
 });
 syncBuiltinESMExports();
+
+for (const [channel, verb] of [
+  ['create', 'send'],
+  ['headers', 'be answered'],
+] as const)
+  diagnostics.subscribe(`undici:request:${channel}`, (message) => {
+    const { method, path } = (message as { request: { method: string; path: string } }).request;
+    const place = path.replace(/\?.*/, '').replaceAll(/\/[0-9a-f-]*\d[0-9a-f-]*(?=\/)/g, '/ID');
+    watch(
+      `${verb} ${method} ${place}`,
+      () => undefined,
+      () => false,
+    );
+  });
 
 if (rehearsal !== undefined)
   process.on('exit', () => writeFileSync(rehearsal, JSON.stringify([...executions.values()])));

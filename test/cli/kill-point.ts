@@ -1,10 +1,11 @@
 /**
  * A moment at which a command dies: right before or after something that it executes for the nth time, or with half of
- * it done. `statement`: SQL that changes the mirror, an operation on a file of the data folder, or the start of a process.
+ * it done. `statement`: SQL that changes the mirror, an operation on a file of the data folder, the start of a process, or a
+ * request's way to the service and back.
  */
 export type KillPoint = { statement: string; nth: number; moment: 'before' | 'within' | 'after' };
 
-/** Something that changes the data folder: how often a command executes it, and whether it is committed at once. */
+/** Something that changes the data folder, or is seen outside: how often a command executes it, and whether it is committed at once. */
 export type Execution = { statement: string; times: number; isCommitted: boolean };
 
 /**

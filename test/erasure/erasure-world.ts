@@ -8,7 +8,8 @@ import { loadSettings } from '../../src/config/load-settings.ts';
 import type { Settings } from '../../src/config/settings.ts';
 import type { Clock } from '../../src/core/clock.ts';
 import type { GivenIdentifier } from '../../src/erasure/box.ts';
-import { addRequests, approveRequest, type AddedRequest } from '../../src/erasure/requests.ts';
+import type { ErasureParts } from '../../src/erasure/erasure-parts.ts';
+import { addRequests, approveRequest, cancelRequest, type AddedRequest } from '../../src/erasure/requests.ts';
 import { scanDataFolder } from '../../src/erasure/scan/scan.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
 import { createLogger } from '../../src/log/logger.ts';
@@ -18,7 +19,7 @@ import {
   openDatabaseReadOnly,
   type Database,
 } from '../../src/mirror/database.ts';
-import { listRequests } from '../../src/mirror/erasure-requests.ts';
+import { listRequests, type ErasureRequest } from '../../src/mirror/erasure-requests.ts';
 import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { runEraseJob } from '../../src/worker/erase-job.ts';
 import { runExportJob } from '../../src/worker/export-job.ts';
@@ -46,6 +47,8 @@ export type ErasureWorld = {
   publish: (kill?: KillPoint) => Promise<boolean>;
   request: (given: readonly GivenIdentifier[], kill?: KillPoint) => Promise<AddedRequest[]>;
   approveHeld: () => Promise<void>;
+  /** Gives up every request that can be. */
+  cancelAll: () => Promise<void>;
   reconcile: (kill?: KillPoint) => Promise<ReconcileJobResult | undefined>;
   restart: () => void;
   /** Copies the mirror's file aside, and back again. */
@@ -97,7 +100,13 @@ export async function openErasureWorld(seed: number): Promise<ErasureWorld> {
       // A process for each scan would be most of what this takes; nobody else has the mirror open.
       scan: async (task: Parameters<typeof scanDataFolder>[0]) => {
         const report = await scanDataFolder(task);
-        if (process.env['DEBUG_SCAN'] && task.phase === 'verify') for (const s of report.subjects) if (s.hits > 0) console.log(JSON.stringify(s.places), JSON.stringify(task.subjects.find((t) => t.request === s.request)));
+        if (process.env['DEBUG_SCAN'] && task.phase === 'verify')
+          for (const s of report.subjects)
+            if (s.hits > 0)
+              console.log(
+                JSON.stringify(s.places),
+                JSON.stringify(task.subjects.find((t) => t.request === s.request)),
+              );
         return report;
       },
     };
@@ -108,6 +117,15 @@ export async function openErasureWorld(seed: number): Promise<ErasureWorld> {
     } finally {
       await transport.close();
     }
+  };
+
+  const forEachOpen = async (act: (parts: ErasureParts, request: ErasureRequest) => void): Promise<void> => {
+    await asProcess(undefined, (around) =>
+      runEraseJob(around, (parts) => {
+        for (const request of listRequests(parts.db, 'open')) act(parts, request);
+        return Promise.resolve({ outcome: 'done', counts: {} });
+      }),
+    );
   };
 
   const world: ErasureWorld = {
@@ -143,15 +161,14 @@ export async function openErasureWorld(seed: number): Promise<ErasureWorld> {
       );
       return added;
     },
-    approveHeld: async () => {
-      await asProcess(undefined, (around) =>
-        runEraseJob(around, (parts) => {
-          for (const { id, state } of listRequests(parts.db, 'open'))
-            if (state === 'held') approveRequest(parts, id);
-          return Promise.resolve({ outcome: 'done', counts: {} });
-        }),
-      );
-    },
+    approveHeld: () =>
+      forEachOpen((parts, { id, state }) => {
+        if (state === 'held') approveRequest(parts, id);
+      }),
+    cancelAll: () =>
+      forEachOpen((parts, { id, fencedAt, generation }) => {
+        if (fencedAt === null && generation === 1) cancelRequest(parts, id);
+      }),
     reconcile: async (kill) => {
       let result: ReconcileJobResult | undefined;
       await asProcess(kill, async (around) => (result = await runReconcileJob(around, undefined)));

@@ -32,10 +32,16 @@ async function filesOf(dataDir: string): Promise<Content[]> {
     contents.push({ place: `name ${place}`, holds: (text) => entry.name.includes(text) });
     if (!entry.isFile()) continue;
     const bytes = readFileSync(path);
-    contents.push({ place: `raw ${place}`, holds: (text) => formsOf(text).some((form) => bytes.includes(form)) });
+    contents.push({
+      place: `raw ${place}`,
+      holds: (text) => formsOf(text).some((form) => bytes.includes(form)),
+    });
     if (!place.endsWith('.parquet')) continue;
     const rows = jsonOf(await readWithHyparquet(path));
-    contents.push({ place: `rows ${place}`, holds: (text) => formsOf(text).some((form) => rows.includes(form)) });
+    contents.push({
+      place: `rows ${place}`,
+      holds: (text) => formsOf(text).some((form) => rows.includes(form)),
+    });
   }
   return contents;
 }

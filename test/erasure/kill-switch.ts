@@ -93,11 +93,7 @@ export function createKillSwitch(point: KillPoint | undefined): KillSwitch {
 }
 
 /** A transaction can be killed before it begins, and after it is committed; between, its statements are. */
-function guardedTransaction(
-  db: Database,
-  work: () => unknown,
-  step: (kind: Step) => void,
-): unknown {
+function guardedTransaction(db: Database, work: () => unknown, step: (kind: Step) => void): unknown {
   const transaction = db.transaction(work);
   const run =
     (act: (...given: unknown[]) => unknown) =>

@@ -33,6 +33,8 @@ export const ScanTask = z.strictObject({
   subjects: z.array(ScanSubject),
   fence: z.boolean(),
   extraPaths: texts,
+  /** Files of the data folder that are known to hold nobody, relative to it: they are not read. */
+  passedOver: texts.optional(),
 });
 export type ScanTask = z.infer<typeof ScanTask>;
 

@@ -84,8 +84,13 @@ async function* readMirror({ db, decoder, findings, sums }: Scan): AsyncGenerato
   yield;
 }
 
-async function* readParquet({ task: { dataDir }, decoder, findings, sums }: Scan): AsyncGenerator<void> {
-  for (const file of listFiles(dataDir, '')) {
+async function* readParquet({
+  task: { dataDir, passedOver },
+  decoder,
+  findings,
+  sums,
+}: Scan): AsyncGenerator<void> {
+  for (const file of listFiles(dataDir, '', { isLeftOut: isPassedOver(passedOver) })) {
     if (file.problem !== null || !isParquet(file)) continue;
     await reading(findings, file.place, async () => {
       sums.rows += await decodeParquet(dataDir, file, decoder);
@@ -98,7 +103,9 @@ async function* readParquet({ task: { dataDir }, decoder, findings, sums }: Scan
 async function* searchFiles(scan: Scan): AsyncGenerator<void> {
   const { task, decoder, findings, search } = scan;
   // Data folder first: what an extra path has in common with it is then left out.
-  const listing = { nameEntry: search.name, isLeftOut: isKeyOrMirror, seen: new Set<string>() };
+  const passed = isPassedOver(task.passedOver);
+  const isLeftOut = (place: string): boolean => isKeyOrMirror(place) || passed(place);
+  const listing = { nameEntry: search.name, isLeftOut, seen: new Set<string>() };
   const files = [
     listFiles(task.dataDir, '', listing),
     ...task.extraPaths.map((path) => listFiles(path, path, { ...listing, isLeftOut: () => false })),
@@ -127,6 +134,11 @@ async function searchFile({ search, findings, sums }: Scan, file: ListedFile): P
       sums.bytes += await search.file(file);
       sums.files += 1;
     });
+}
+
+function isPassedOver(places: readonly string[] = []): (place: string) => boolean {
+  const known = new Set(places);
+  return (place) => known.has(place);
 }
 
 function isMirrorFile(place: string): boolean {

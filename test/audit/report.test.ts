@@ -1,0 +1,223 @@
+import { createHash } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parse } from 'csv-parse/sync';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { certificatePage } from '../../src/audit/certificate-page.ts';
+import { findCertificate } from '../../src/audit/issued-certificates.ts';
+import { reportCsv } from '../../src/audit/report-csv.ts';
+import { gatherReport, type AuditReport } from '../../src/audit/report-data.ts';
+import { reportPage } from '../../src/audit/report-page.ts';
+import { certificatePath } from '../../src/erasure/certificate-file.ts';
+import { readLedger } from '../../src/ledger/ledger.ts';
+import { requestId } from '../ledger/ledger-fixture.ts';
+import { freshFolder } from '../mirror/open-test-mirror.ts';
+import { archiveNowMs, writeArchive, type Archive } from './archive-fixture.ts';
+
+function archiveOf(count: number): Archive {
+  const archive = writeArchive(freshFolder(), count);
+  onTestFinished(() => {
+    archive.db.close();
+  });
+  return archive;
+}
+
+type Period = Parameters<typeof gatherReport>[1];
+
+function reportOf(archive: Archive, period?: Period): AuditReport {
+  const parts = { ...archive, nowMs: archiveNowMs } as unknown as Parameters<typeof gatherReport>[0];
+  return gatherReport(parts, period);
+}
+
+/** Names of elements that are opened and not closed, or closed and not opened. */
+function unbalanced(page: string): string[] {
+  const empty = new Set(['meta', 'br', 'line', 'rect']);
+  const open: string[] = [];
+  const wrong: string[] = [];
+  for (const [, close = '', name = '', self = ''] of page
+    .replace(/<style>.*<\/style>/s, '')
+    .matchAll(/<(\/?)([a-z][a-z0-9]*)\b[^>]*?(\/?)>/g)) {
+    if (empty.has(name) || self) continue;
+    if (!close) open.push(name);
+    else if (open.pop() !== name) wrong.push(name);
+  }
+  return [...wrong, ...open];
+}
+
+/** What any page of ours has to be. */
+function checkPage(page: string): void {
+  expect(unbalanced(page)).toEqual([]);
+  expect(page).not.toMatch(
+    /<(script|link|img|iframe|form|object|base)\b|\bstyle="|\bon[a-z]+="|url\(|@import/i,
+  );
+  expect(page).not.toMatch(/\b(src|href)="(?!#)/);
+  expect(page).not.toMatch(/undefined|NaN|\[object|Invalid Date/);
+  const [, style = ''] = /<style>(.*?)<\/style>/s.exec(page) ?? [];
+  const hash = createHash('sha256').update(style).digest('base64');
+  expect(page).toContain(
+    `<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'sha256-${hash}'; base-uri 'none'; form-action 'none'"`,
+  );
+  expect(page).toContain('<html lang="en">');
+  expect(page).toContain('<a class="skip" href="#content">');
+  const levels = [...page.matchAll(/<h([1-6])\b/g)].map(([, level]) => Number(level));
+  expect(levels[0]).toBe(1);
+  expect(levels.filter((level) => level === 1)).toHaveLength(1);
+  expect(levels.every((level, index) => index === 0 || level - (levels[index - 1] ?? 0) <= 1)).toBe(true);
+  const ids = [...page.matchAll(/\bid="([^"]+)"/g)].map(([, id]) => id);
+  expect(new Set(ids).size).toBe(ids.length);
+  const named = [...page.matchAll(/aria-labelledby="([^"]+)"/g)].flatMap(
+    ([, names]) => names?.split(' ') ?? [],
+  );
+  expect(named.filter((name) => !ids.includes(name))).toEqual([]);
+  for (const table of page.match(/<table.*?<\/table>/gs) ?? []) {
+    expect(table).toContain('<caption');
+    expect(table).toContain('scope="col"');
+    expect(table).toContain('scope="row"');
+  }
+}
+
+describe('a report', () => {
+  it('without a request says so, and how to verify the ledger all the same', () => {
+    const report = reportOf(archiveOf(0));
+    expect(report).toMatchObject({
+      from: '2026-11-20',
+      to: '2026-11-20',
+      totals: { received: 0, open: 0 },
+      times: { here: { count: 0, medianMs: null, worstMs: null } },
+      requests: [],
+    });
+    const page = reportPage(report);
+    checkPage(page);
+    expect(page).toContain('No request to erase a person was received');
+    expect(page).toContain('Only the kept checkpoint detects');
+    expect(page).not.toContain('<svg class="plot"');
+    expect(parse(reportCsv(report))).toHaveLength(1);
+  });
+
+  it('of one request is this page', async () => {
+    const report = reportOf(archiveOf(1));
+    const page = reportPage(report);
+    checkPage(page);
+    // The style has a look of its own.
+    await expect(page.replace(/<style>.*<\/style>/s, '<style></style>')).toMatchFileSnapshot(
+      '../golden/audit-report.html',
+    );
+  });
+
+  describe('of 500 requests', () => {
+    let archive: Archive;
+    let report: AuditReport;
+    beforeAll(() => {
+      const folder = mkdtempSync(join(tmpdir(), 'mirror-audit-'));
+      archive = writeArchive(folder, 500);
+      report = reportOf(archive);
+      return () => {
+        archive.db.close();
+        rmSync(folder, { recursive: true });
+      };
+    });
+
+    it('counts each of them once, by state and by month', () => {
+      const { totals, byState, byMonth } = report;
+      const sum = (counts: readonly number[]): number => counts.reduce((all, count) => all + count, 0);
+      expect(totals).toMatchObject({
+        received: 500,
+        late: 10,
+        overdue: 1,
+        held: 2,
+        attention: 1,
+        refused: 17,
+      });
+      expect(totals.complete + totals.open + totals.refused + totals.cancelled).toBe(500);
+      expect(sum(Object.values(byState))).toBe(500);
+      expect(sum(byMonth.map((month) => month.totals.received))).toBe(500);
+      expect(report.refusedFor).toEqual({ unknown_subject: 17 });
+      expect(report.heldFor).toEqual({ shared_identifier: 2 });
+      expect(report.fence.hits).toBeGreaterThan(0);
+      expect(report.fence.recreated).toBeGreaterThan(0);
+    });
+
+    it('is one page, which names each of them', () => {
+      const page = reportPage(report);
+      checkPage(page);
+      expect(report.requests.filter(({ request }) => !page.includes(request))).toEqual([]);
+      expect(page).toContain('2026-08-14, overdue');
+      expect(page.length).toBeLessThan(1_500_000);
+    });
+
+    it('has a row of CSV for each target', () => {
+      const rows: Record<string, string>[] = parse(reportCsv(report), { columns: true });
+      const expected = report.requests.reduce((sum, { targets }) => sum + Math.max(1, targets.length), 0);
+      expect(rows).toHaveLength(expected);
+      expect(new Set(rows.map((row) => row['request'])).size).toBe(500);
+      expect(rows.some((row) => row['late'] === 'yes')).toBe(true);
+    });
+
+    it('of a period has the requests received on its days, first and last included', () => {
+      const [first, last] = ['2026-08-01', '2026-08-31'];
+      const august = reportOf(archive, { from: first, to: last });
+      const days = report.requests.map(({ receivedAt }) => receivedAt.slice(0, 10));
+      expect(august.totals.received).toBe(days.filter((day) => day >= first && day <= last).length);
+      expect(august.byMonth.map(({ month }) => month)).toEqual(['2026-08']);
+      expect(august.earlierOpen).toBe(1);
+    });
+  });
+});
+
+describe('the CSV', () => {
+  it('has no cell that a spreadsheet takes for a formula', () => {
+    const report = reportOf(archiveOf(1));
+    const [request] = report.requests;
+    if (!request) throw new Error('no request');
+    const evil = ['=1+1', '+1', '-1', '@SUM(A1)', '\tx', '\rx', '"=1"', ' =1'];
+    for (const text of evil) {
+      const csv = reportCsv({ requests: [{ ...request, basis: text, reason: text }] });
+      const rows: Record<string, string>[] = parse(csv, { columns: true });
+      const expected = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+      for (const row of rows) expect([row['basis'], row['reason']]).toEqual([expected, expected]);
+      expect(rows.length).toBeGreaterThan(0);
+    }
+  });
+});
+
+describe('pages', () => {
+  it('show markup in what they are given as text', () => {
+    const report = reportOf(archiveOf(1));
+    const [request] = report.requests;
+    if (!request) throw new Error('no request');
+    const page = reportPage({
+      ...report,
+      requests: [{ ...request, reason: '<script>alert(1)</script>"x"' }],
+      heldFor: { '<img src=x>': 1 },
+    });
+    checkPage(page);
+    expect(page).toContain('&lt;script&gt;alert(1)&lt;/script&gt;&quot;x&quot;');
+  });
+
+  it('of a certificate have its weakest assurance and what it does not prove before anything else', () => {
+    const { dataDir } = archiveOf(1);
+    const entries = readLedger(dataDir).entries();
+    const found = findCertificate({ dataDir, feedRetentionDays: 30 }, entries, requestId(1).slice(0, 8));
+    const page = certificatePage(found);
+    checkPage(page);
+    const titles = [...page.matchAll(/<h2[^>]*>(.*?)<\/h2>/g)].map(([, title]) => title);
+    expect(titles.slice(0, 2)).toEqual(['Weakest assurance: not verifiable', 'Not proven']);
+    for (const { says } of found.certificate.not_proven)
+      expect(page).toContain(says.replaceAll("'", '&#39;'));
+    expect(page).toContain(found.sha256);
+  });
+});
+
+it('a certificate whose file is gone is made anew from the ledger, and one that was changed is refused', () => {
+  const { dataDir } = archiveOf(1);
+  const find = () =>
+    findCertificate({ dataDir, feedRetentionDays: 30 }, readLedger(dataDir).entries(), requestId(1));
+  const { text } = find();
+  const path = certificatePath(dataDir, requestId(1), 1);
+  expect(readFileSync(path, 'utf8')).toBe(text);
+  rmSync(path);
+  expect(find().text).toBe(text);
+  writeFileSync(path, text.replace('"is_late":false', '"is_late":true'));
+  expect(find).toThrow('is not the one on the ledger');
+});

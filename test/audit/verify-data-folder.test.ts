@@ -1,0 +1,106 @@
+import { appendFileSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { verifyDataFolder } from '../../src/audit/verify-data-folder.ts';
+import { sha256 } from '../../src/core/digest.ts';
+import { certificatePath } from '../../src/erasure/certificate-file.ts';
+import { certificateIssuer } from '../../src/erasure/issue-certificate.ts';
+import { openLedger } from '../../src/ledger/ledger.ts';
+import { lifeOf, plantKeys, requestId, tickingClock } from '../ledger/ledger-fixture.ts';
+import { freshFolder } from '../mirror/open-test-mirror.ts';
+import { writeArchive } from './archive-fixture.ts';
+
+const { signal } = new AbortController();
+
+function archiveFolder(): string {
+  const { db, dataDir } = writeArchive(freshFolder(), 12);
+  onTestFinished(() => {
+    db.close();
+  });
+  return dataDir;
+}
+
+it('a data folder as the program leaves it has nothing wrong', async () => {
+  const dataDir = archiveFolder();
+  const verdict = await verifyDataFolder(dataDir, {}, signal);
+  expect(verdict).toMatchObject({ ok: true, certificates: 5, problems: [] });
+  expect(verdict.notes.some((note) => note.includes('no checkpoint kept elsewhere'))).toBe(true);
+});
+
+const first = (dataDir: string): string => certificatePath(dataDir, requestId(1), 1);
+
+it.each<[string, (dataDir: string) => void, string]>([
+  [
+    'a certificate that was changed',
+    (dataDir) => writeFileSync(first(dataDir), readFileSync(first(dataDir), 'utf8').replace('false', 'true')),
+    'it is not the one on the ledger',
+  ],
+  ['a certificate that is gone', (dataDir) => rmSync(first(dataDir)), 'its file is missing'],
+  [
+    'a certificate of nobody',
+    (dataDir) => writeFileSync(certificatePath(dataDir, requestId(99), 1), '{}'),
+    'nothing vouches for it',
+  ],
+  [
+    'a ledger that was cut short, held against a kept checkpoint',
+    (dataDir) => {
+      const path = join(dataDir, 'ledger/entries.jsonl');
+      const lines = readFileSync(path, 'utf8').split('\n');
+      writeFileSync(path, `${lines.slice(0, -2).join('\n')}\n`);
+      rmSync(join(dataDir, 'ledger/checkpoints'), { recursive: true });
+    },
+    'kept checkpoint: the checkpoint covers more entries than there are',
+  ],
+  [
+    'a line that was added',
+    (dataDir) => appendFileSync(join(dataDir, 'ledger/entries.jsonl'), '{"type":"sealed"}\n'),
+    'the line holds something that no record of a ledger holds',
+  ],
+])('%s is told in one sentence', async (_what, harm, sentence) => {
+  const dataDir = archiveFolder();
+  const checkpoint = openLedger(dataDir, tickingClock()).checkpoint().text;
+  harm(dataDir);
+  const { ok, problems } = await verifyDataFolder(dataDir, { checkpoint }, signal);
+  expect(ok).toBe(false);
+  expect(problems).toHaveLength(1);
+  expect(problems[0]).toContain(sentence);
+});
+
+it('without a kept checkpoint, a ledger that was cut short passes: the report says so, and this is why', async () => {
+  const dataDir = archiveFolder();
+  const folder = join(dataDir, 'ledger');
+  const lines = readFileSync(join(folder, 'entries.jsonl'), 'utf8').split('\n');
+  const cut = lines.findIndex((line) => line.includes('"type":"certified"'));
+  expect(cut).toBeGreaterThan(9);
+  writeFileSync(join(folder, 'entries.jsonl'), `${lines.slice(0, cut).join('\n')}\n`);
+  renameSync(join(folder, 'checkpoints'), join(freshFolder(), 'checkpoints'));
+  rmSync(join(dataDir, 'reports'), { recursive: true });
+  expect((await verifyDataFolder(dataDir, {}, signal)).ok).toBe(true);
+});
+
+it('a certificate that is on the ledger and says something else than it is told', async () => {
+  const dataDir = freshFolder();
+  plantKeys(dataDir);
+  const ledger = openLedger(dataDir, tickingClock());
+  const life = lifeOf(1, 1);
+  for (const records of life.slice(0, 15)) ledger.append(records);
+  ledger.append([
+    {
+      type: 'result',
+      requests: [requestId(1)],
+      target: 'upstream.person',
+      result: 'deleted',
+      assurance: 'observed',
+    },
+  ]);
+  const settings = { dataDir, erasure: { feedRetentionDays: 30 } };
+  certificateIssuer({ ledger, settings } as never)({ id: requestId(1), generation: 1 });
+  const better = readFileSync(first(dataDir), 'utf8').replaceAll('"hits":12', '"hits":99');
+  writeFileSync(first(dataDir), better);
+  ledger.append([{ type: 'certified', request: requestId(1), generation: 1, certificate: sha256(better) }]);
+  ledger.checkpoint();
+  const { problems } = await verifyDataFolder(dataDir, {}, signal);
+  expect(problems).toEqual([
+    `certificate ${requestId(1)}-g1.json: it says something else than the ledger's entries`,
+  ]);
+});
