@@ -37,12 +37,19 @@ export type App = {
 };
 
 /** Where the program runs. */
-export type AppSurroundings = { environment: Environment; isTerminal: boolean };
+export type AppSurroundings = {
+  environment: Environment;
+  isTerminal: boolean;
+  /** The machine's, unless an exercise brings its own. */
+  clock?: Clock | undefined;
+};
 
 /** Builds the program from its settings. Nothing is opened yet. */
-export function createApp({ environment, isTerminal }: AppSurroundings, flags: SettingsFlags): App {
+export function createApp(
+  { environment, isTerminal, clock = systemClock }: AppSurroundings,
+  flags: SettingsFlags,
+): App {
   const { settings, apiKey } = loadSettings(environment, flags);
-  const clock = systemClock;
   const log = createLogger({ level: settings.log.level, isTerminal });
   const closers: (() => unknown)[] = [];
   let database: Database | undefined;

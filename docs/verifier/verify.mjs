@@ -41,8 +41,8 @@ const fields = {
     isCount,
     'seq epoch epoch_from epoch_to persons distinct_ids recordings quarantined files bytes needles hits',
   ),
-  ...all(isCount, 'entries rows rows_before rows_removed passed_over'),
-  ...all(isHex, 'subject authorisation mac readmitted_reason old_key new_key'),
+  ...all(isCount, 'entries rows rows_before rows_removed passed_over steps'),
+  ...all(isHex, 'subject authorisation mac readmitted_reason old_key new_key report'),
   ...all(isTime, 'at due_at events_expected_by'),
   request: isUuid,
   requests: someOf(isUuid),
@@ -67,6 +67,7 @@ const fields = {
   ),
   assurance: oneOf('not_verifiable asserted_by_upstream observed verified'),
   phase: oneOf('control verify'),
+  outcome: oneOf('passed failed'),
   certificate: (value) => value === null || isHex(value),
   signature: matches(/^[0-9a-f]{128}$/),
 };
@@ -92,6 +93,7 @@ const records = {
   sealed: 'request generation',
   readmitted: 'request generation reason=readmitted_reason entries',
   replayed: 'epoch_from epoch_to rows',
+  drill: 'outcome steps report',
   key_rotated: 'old_key new_key signature',
 };
 
@@ -219,7 +221,7 @@ function recordOrder() {
   }
 
   return (record) => {
-    if (record.type === 'key_rotated') return undefined;
+    if (record.type === 'key_rotated' || record.type === 'drill') return undefined;
     if (record.type === 'replayed')
       return record.epoch_from <= record.epoch_to && record.epoch_to <= epoch ? undefined : 'wrong_epoch';
     let found;

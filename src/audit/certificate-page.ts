@@ -193,13 +193,22 @@ function scanTable({ scan: { control, verify } }: Certificate): Markup {
     'The search of everything that this program has written, byte by byte and decoded',
     [
       { heading: 'Search' },
-      { heading: 'Files', is: 'number' },
+      { heading: 'Files read', is: 'number' },
+      { heading: 'Passed over', is: 'number' },
       { heading: 'Bytes', is: 'number' },
       { heading: 'Texts searched for', is: 'number' },
       { heading: 'Found', is: 'number' },
     ],
     [...(control ? [rowOf('Before, as a control', control)] : []), rowOf('After', verify)],
   )}
+  ${
+    verify.passed_over === 0
+      ? ''
+      : html`<p class="soft">
+          Passed over: published files that nothing was written to, and of which a search of all their rows
+          had just found that they do not hold the person.
+        </p>`
+  }
   ${
     control && control.hits > 0
       ? ''

@@ -1,9 +1,10 @@
 import { html } from 'hono/html';
 import { assurances } from '../ledger/record.ts';
 import { barChart } from './bar-chart.ts';
+import { howToVerify } from './how-to-verify.ts';
 import { factList, pageTable, renderPage, type Markup } from './page.ts';
 import type { AuditReport } from './report-data.ts';
-import { kindOf, type ReportedRequest } from './reported-request.ts';
+import { everyRequest } from './request-table.ts';
 import {
   assuranceWords,
   codeText,
@@ -269,122 +270,4 @@ function afterwards({ fence, feed }: AuditReport): Markup {
       ],
     ])}
   </section>`;
-}
-
-/** Each kind of target, as the heading of its column. */
-const targetColumns = [
-  { kind: 'upstream.person', heading: 'Person' },
-  { kind: 'upstream.events', heading: 'Events' },
-  { kind: 'upstream.recordings', heading: 'Record-ings' },
-  { kind: 'upstream.playlists', heading: 'Play-lists' },
-  { kind: 'mirror', heading: 'Mirror' },
-  { kind: 'aux', heading: 'Other files' },
-  { kind: 'snapshot', heading: 'Published files' },
-] as const;
-
-function everyRequest({ requests }: AuditReport): Markup {
-  if (requests.length === 0) return html``;
-  return html`<section aria-labelledby="requests">
-    <h2 id="requests">Every request</h2>
-    <p>
-      The four columns from <i>Person</i> on are at the service, the others here. <b>V</b> verified,
-      <b>O</b> observed, <b>A</b> asserted by the service, <b>N</b> not verifiable, <b>…</b> still open,
-      <b>–</b>
-      no such target; of published files, how many, with the weakest of them.
-    </p>
-    ${pageTable(
-      'Requests of the period, oldest first: time from receipt, and how far each target’s end can be believed',
-      [
-        { heading: 'Request', is: 'id' },
-        { heading: 'State' },
-        { heading: 'Until erased here', is: 'number' },
-        { heading: 'Until complete', is: 'number' },
-        ...targetColumns.map(({ heading }) => ({
-          heading: heading.replace('-', '\u00ad'),
-          is: 'letter' as const,
-        })),
-        { heading: 'Kept out since', is: 'number' },
-      ],
-      requests.map((request) => [
-        html`<code>${request.request}</code><br /><span class="soft">${timeText(request.receivedAt)}</span>`,
-        html`${stateText(request.state)}${request.reason === null ? '' : html`: ${codeText(request.reason)}`}
-        ${request.isLate ? html`<span class="late">late</span>` : ''}
-        ${request.isOverdue ? html`<span class="late">overdue</span>` : ''}`,
-        durationText(request.hereMs),
-        durationText(request.completeMs),
-        ...targetColumns.map(({ kind }) => targetCell(request, kind)),
-        countText(request.fence.hits),
-      ]),
-    )}
-  </section>`;
-}
-
-const letters = { verified: 'V', observed: 'O', asserted_by_upstream: 'A', not_verifiable: 'N' } as const;
-
-/** A request's targets come weakest first. */
-function targetCell({ targets }: ReportedRequest, kind: string): Markup | string {
-  const ofKind = targets.filter(({ target }) => kindOf(target) === kind);
-  const [weakest] = ofKind;
-  if (!weakest) return '–';
-  const { assurance, result } = weakest;
-  const letter = assurance === null ? '…' : letters[assurance];
-  const name = assurance === null ? 'still open' : `${assuranceWords[assurance].name}: ${resultText(result)}`;
-  return html`${kind === 'snapshot' ? html`${ofKind.length} ` : ''}<abbr title="${name}">${letter}</abbr>`;
-}
-
-function howToVerify({ ledger }: AuditReport): Markup {
-  return html`<section aria-labelledby="verify">
-    <h2 id="verify">How to verify this</h2>
-    <p>
-      Every step of every request was written to a ledger before it was taken and after it, in
-      <code>ledger/entries.jsonl</code>: one line each, no names, nothing free. The lines are hashed into one
-      number, the root, so that no line can be changed, added or removed without changing it; the root is
-      signed as a <i>checkpoint</i>. Each certificate’s hash is one of those lines.
-    </p>
-    <ol>
-      <li>
-        <b>Keep a checkpoint outside.</b> <code>analytics-mirror audit checkpoint</code> prints three lines
-        and a signature: name of the ledger, how many entries, the root. Keep them, and the file
-        <code>ledger/public-keys.txt</code>, where whoever runs this program cannot change them.
-      </li>
-      <li>
-        <b>Later, hold the ledger against it.</b>
-        <code>analytics-mirror audit verify --checkpoint kept.txt --public-key public-keys.txt</code> reads
-        everything again: the ledger grew from that very checkpoint, the order of its steps is allowed, every
-        certificate follows from it, every published file is as its manifest says. It needs the data folder
-        only, no network and no key.
-      </li>
-      <li>
-        <b>Without trusting this program:</b> the script <code>docs/verifier/verify.mjs</code> checks the
-        ledger by itself, on a few pages to read, and the formats are public (RFC 8785, RFC 6962, C2SP signed
-        notes).
-      </li>
-      <li>
-        <b>A person asks whether it was theirs:</b> with the receipt that was given to them,
-        <code>analytics-mirror audit open</code> shows which request and certificate are about them.
-      </li>
-    </ol>
-    <p>
-      <b>Only the kept checkpoint detects a ledger that was cut short or written anew.</b> Without one, the
-      ledger vouches for itself.
-    </p>
-    ${factList([
-      ['Ledger', ledger.origin === null ? 'not signed yet' : html`<code>${ledger.origin}</code>`],
-      ['Entries now', countText(ledger.entries)],
-      ['Root now', html`<code>${ledger.rootHash}</code>`],
-    ])}
-    ${
-      ledger.checkpoint === null
-        ? html`<p>No checkpoint was signed yet.</p>`
-        : html`<p>
-              The newest checkpoint, over ${countedText(ledger.checkpoint.entries, 'entry', 'entries')}:
-            </p>
-            ${checkpointBlock(ledger.checkpoint.text)}`
-    }
-  </section>`;
-}
-
-/** On one line: what stands between the tags of `pre` is shown as it is. */
-function checkpointBlock(text: string): Markup {
-  return html`<pre><code>${text}</code></pre>`;
 }

@@ -62,39 +62,42 @@ export function closeIdentity<Seen extends SeenTogether>(
   const isOther = (uuid: string | undefined | null): boolean =>
     uuid !== undefined && uuid !== null && !known.person_uuid.has(uuid) && isLiving(uuid);
   let isShared = false;
-  const joined = new Set<Seen>();
-  const own: Seen[] = [];
-  const naming: Seen[] = [];
+  const own = new Set<Seen>();
+  const naming = new Set<Seen>();
   const frontier: Identifier[] = identifierKinds.flatMap((kind) =>
     start[kind].map((value) => ({ kind, value })),
   );
+  const learn = ({ kind, value }: Identifier): void => {
+    if (known[kind].has(value)) return;
+    known[kind].add(value);
+    frontier.push({ kind, value });
+  };
   for (let next = frontier.pop(); next; next = frontier.pop())
     for (const sighting of seenWith(next)) {
-      if (joined.has(sighting)) continue;
-      joined.add(sighting);
+      if (own.has(sighting)) continue;
       if (isOther(sighting.person_uuid)) {
         isShared = true;
         // What was recorded under the subject's distinct id is the subject's, whoever the service shows with it.
         const [recordedUnder = ''] = sighting.distinct_ids;
-        if (sighting.recording_id !== null && known.distinct_id.has(recordedUnder)) {
-          known.recording_id.add(sighting.recording_id);
-          own.push(sighting);
-        } else naming.push(sighting);
+        const { recording_id: value } = sighting;
+        if (value !== null && (known.recording_id.has(value) || known.distinct_id.has(recordedUnder))) {
+          naming.delete(sighting);
+          own.add(sighting);
+          learn({ kind: 'recording_id', value });
+        } else naming.add(sighting);
         continue;
       }
-      own.push(sighting);
-      for (const identifier of identifiersOf(sighting)) {
-        const { kind, value } = identifier;
-        if (known[kind].has(value)) continue;
-        if (kind === 'distinct_id' && isOther(ownerOf(value))) {
-          isShared = true;
-          continue;
-        }
-        known[kind].add(value);
-        frontier.push(identifier);
-      }
+      own.add(sighting);
+      for (const identifier of identifiersOf(sighting))
+        if (identifier.kind === 'distinct_id' && isOther(ownerOf(identifier.value))) isShared = true;
+        else learn(identifier);
     }
-  return { identity: identityOf((kind) => [...known[kind]].toSorted()), own, naming, isShared };
+  return {
+    identity: identityOf((kind) => [...known[kind]].toSorted()),
+    own: [...own],
+    naming: [...naming],
+    isShared,
+  };
 }
 
 function nameOf({ kind, value }: Identifier): string {

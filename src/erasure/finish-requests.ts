@@ -53,7 +53,6 @@ function certify(
   if (listTargets(db, id).some(({ status }) => status !== 'done')) return false;
   const certificate = issue({ id, generation });
   ledger.append([{ type: 'certified', request: id, generation, certificate }]);
-  ledger.checkpoint();
   db.transaction(() => updateRequest(db, id, { certifiedAt: isoTime(clock.now()) })).immediate();
   return true;
 }

@@ -6,13 +6,14 @@ import type { Database } from '../mirror/database.ts';
 import { endPassesThatName, prepareEraseRows } from '../mirror/erase-rows.ts';
 import { readEpoch, setEpoch } from '../mirror/erasure-epoch.ts';
 import { changeRequest, findRequest, insertRequest, listRequests } from '../mirror/erasure-requests.ts';
-import { listTargets } from '../mirror/erasure-targets.ts';
+import { changeTarget, listTargets } from '../mirror/erasure-targets.ts';
 import { addFence, type FenceEntry } from '../mirror/fence.ts';
 import { findFencedIdentifiers, type FencedIdentifier } from '../mirror/fenced-rows.ts';
 import { findPersons, findQuarantined, findRecordings } from '../mirror/sightings.ts';
 import { closeBox, newBox, type Box } from './box.ts';
 import { updateRequest, type ErasureParts } from './erasure-parts.ts';
 import { reopenRequest } from './reopen.ts';
+import { isLocal } from './request-state.ts';
 import { refuseOlderLedger } from './restore-guard.ts';
 
 /** What an older copy of the mirror had brought back. */
@@ -58,6 +59,7 @@ export function replayErasures(parts: ErasureParts): ReplayResult | null {
         endPassesThatName(db, box.identity, at);
         putBox(parts, id, box, history?.keepsEvents === true);
       }
+      askAnew(parts, id, at);
       result.requests += 1;
       records.push(reopenRequest(parts, { id, generation: (history?.generation ?? 1) + 1 }, 'restored'));
     }
@@ -155,6 +157,26 @@ export function endRequests(
       updateRequest(db, id, { refusedAt, cancelledAt, reason, box: null, authorisedBy: null });
     }
   }).immediate();
+}
+
+/** What the copy waits for at the service has been answered since: it is asked from the beginning. */
+function askAnew({ db }: ErasureParts, id: string, at: string): void {
+  for (const { target, status } of listTargets(db, id))
+    if (!isLocal(target) && status !== 'done')
+      changeTarget(
+        db,
+        id,
+        target,
+        {
+          status: 'pending',
+          reason: null,
+          attempts: 0,
+          confirmations: 0,
+          confirmedAt: null,
+          notBefore: null,
+        },
+        at,
+      );
 }
 
 /** A box made of what the mirror still has of somebody whose identifiers were found in it. */

@@ -57,7 +57,7 @@ export function collectHistories(wanted?: ReadonlySet<string>): Histories {
   const fencing = new Map<string, number>();
   return {
     take: (entry) => {
-      if (entry.type === 'key_rotated' || entry.type === 'replayed') return;
+      if (entry.type === 'key_rotated' || entry.type === 'replayed' || entry.type === 'drill') return;
       if (entry.type === 'received') {
         if (wanted?.has(entry.request) ?? true) histories.set(entry.request, newHistory(entry));
         return;
@@ -112,7 +112,7 @@ function newHistory(entry: Extract<LedgerEntry, { type: 'received' }>): RequestH
   };
 }
 
-type Step = Exclude<LedgerEntry, { type: 'received' | 'key_rotated' | 'replayed' }>;
+type Step = Exclude<LedgerEntry, { type: 'received' | 'key_rotated' | 'replayed' | 'drill' }>;
 
 function takeEntry(history: RequestHistory, entry: Step, fenceEntries: number): void {
   const mark = { entry: entry.seq, at: entry.at };

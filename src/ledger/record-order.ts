@@ -24,7 +24,7 @@ const sinceFenced: readonly Phase[] = [...executing, 'certified', 'sealed'];
 /** Records that are about one request by itself, and may be about it in several phases. */
 type StepType = Exclude<
   LedgerRecordType,
-  'received' | 'intent' | 'result' | 'scan' | 'replayed' | 'key_rotated'
+  'received' | 'intent' | 'result' | 'scan' | 'replayed' | 'drill' | 'key_rotated'
 >;
 
 /**
@@ -103,7 +103,7 @@ export function recordOrder(): RecordOrder {
 
   return {
     take: (record) => {
-      if (record.type === 'key_rotated') return undefined;
+      if (record.type === 'key_rotated' || record.type === 'drill') return undefined;
       if (record.type === 'replayed')
         return record.epoch_from <= record.epoch_to && record.epoch_to <= epoch ? undefined : 'wrong_epoch';
       let found: FindingCode | undefined;
@@ -138,7 +138,7 @@ function requestsOf(record: RequestRecord): readonly string[] {
 }
 
 /** A record that is about requests. */
-type RequestRecord = Exclude<LedgerRecord, { type: 'replayed' | 'key_rotated' }>;
+type RequestRecord = Exclude<LedgerRecord, { type: 'replayed' | 'drill' | 'key_rotated' }>;
 
 type Step = Extract<LedgerRecord, { type: StepType }>;
 

@@ -184,6 +184,16 @@ export const LedgerRecord = z.discriminatedUnion('type', [
   /** An older database was brought up to the ledger's epoch; so many rows had to leave it again. */
   z.strictObject({ type: z.literal('replayed'), epoch_from: count, epoch_to: count, rows: count }),
   /**
+   * An exercise: somebody invented was erased, by the same program in a folder of its own. `report`: SHA-256 of what was
+   * filed about it.
+   */
+  z.strictObject({
+    type: z.literal('drill'),
+    outcome: z.enum(['passed', 'failed']),
+    steps: count,
+    report: hex,
+  }),
+  /**
    * Later checkpoints are signed with another key. Keys are raw Ed25519 public keys; `signature` is Ed25519 of the new
    * key's vkey text and a newline, under the old key.
    */

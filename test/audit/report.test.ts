@@ -74,6 +74,11 @@ function checkPage(page: string): void {
     expect(table).toContain('<caption');
     expect(table).toContain('scope="col"');
     expect(table).toContain('scope="row"');
+    const widths = table
+      .split('<tr>')
+      .slice(1)
+      .map((row) => (row.match(/<t[hd]\b/g) ?? []).length);
+    expect(new Set(widths).size).toBe(1);
   }
 }
 

@@ -14,6 +14,7 @@ import { readWithHyparquet } from '../snapshot/parquet-readers.ts';
 import { reading, type Stage, type Subject } from './erasure-scene.ts';
 import { contradictionsIn } from './mirror-consistency.ts';
 import { contentOf } from './mirror-content.ts';
+import { publishedRows } from './published-rows.ts';
 
 type Folder = Pick<Stage, 'dataDir' | 'sandbox'>;
 
@@ -21,7 +22,7 @@ type Folder = Pick<Stage, 'dataDir' | 'sandbox'>;
 export type Outcome = {
   content: Record<string, unknown[][]>;
   told: unknown[][];
-  published: Record<string, unknown[]>;
+  published: Record<string, string[][]>;
   requests: { state: string; isBoxed: boolean; targets: string[] }[];
 };
 
@@ -43,16 +44,6 @@ export async function outcomeOf(dataDir: string): Promise<Outcome> {
       })),
     })),
   };
-}
-
-/** Every row of every generation of each dataset, as an independent reader finds them. */
-export async function publishedRows(dataDir: string): Promise<Record<string, unknown[]>> {
-  const rows: Record<string, unknown[]> = {};
-  for (const { dataset, snapshotId, path } of listPublishedParts(dataDir)) {
-    const read = await readWithHyparquet(path);
-    (rows[`${dataset} ${snapshotId}`] ??= []).push(...read.map((row) => Object.values(row).map(String)));
-  }
-  return rows;
 }
 
 /** Fails where a data folder at rest breaks any promise of erasure. */

@@ -6,7 +6,7 @@ import type { Clock } from '../../src/core/clock.ts';
 import { systemClock } from '../../src/core/clock.ts';
 import { openDatabaseReadOnly, type Database } from '../../src/mirror/database.ts';
 import { startSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/sandbox.ts';
-import { jsonOf, runCli, type Ended, type Surroundings } from './run-cli.ts';
+import { jsonOf, startCli, type Ended, type Running, type Surroundings } from './run-cli.ts';
 
 /** Somebody who is to be erased: the request, and every text that only this person has. */
 export type Subject = { request: string; uuids: string[]; recordings: string[]; texts: string[] };
@@ -20,6 +20,7 @@ export type Stage = AsyncDisposable & {
   dataDir: string;
   sandbox: Sandbox;
   run: (args: readonly string[], surroundings?: Surroundings) => Promise<Ended>;
+  start: (args: readonly string[], surroundings?: Surroundings) => Running;
 };
 
 /** Three weeks ago: what the service's weekly batch has to do is done by the time of the mirror. */
@@ -53,12 +54,17 @@ async function openStageIn(folder: string, options: Partial<SandboxOptions> = {}
     MIRROR_PROJECT_ID: sandbox.projectId,
     MIRROR_API_KEY: sandbox.apiKey,
   };
+  const start: Stage['start'] = (args, { env: added, ...rest } = {}) =>
+    startCli([...args.slice(0, 1), ...settings, ...args.slice(1), '--data-dir', dataDir], {
+      ...rest,
+      env: { ...env, ...added },
+    });
   return {
     folder,
     dataDir,
     sandbox,
-    run: (args, { env: added, ...rest } = {}) =>
-      runCli([...args, ...settings, '--data-dir', dataDir], { ...rest, env: { ...env, ...added } }),
+    start,
+    run: (args, surroundings) => start(args, surroundings).ended,
     [Symbol.asyncDispose]: () => sandbox.close(),
   };
 }

@@ -11,6 +11,7 @@ import type { GivenIdentifier } from '../../src/erasure/box.ts';
 import type { ErasureParts } from '../../src/erasure/erasure-parts.ts';
 import { addRequests, approveRequest, cancelRequest, type AddedRequest } from '../../src/erasure/requests.ts';
 import { scanDataFolder } from '../../src/erasure/scan/scan.ts';
+import type { ScanTask } from '../../src/erasure/scan/scan-task.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
 import { createLogger } from '../../src/log/logger.ts';
 import {
@@ -98,17 +99,7 @@ export async function openErasureWorld(seed: number): Promise<ErasureWorld> {
       openLedger: () => openLedger(dataDir, clock),
       onProgress: () => undefined,
       // A process for each scan would be most of what this takes; nobody else has the mirror open.
-      scan: async (task: Parameters<typeof scanDataFolder>[0]) => {
-        const report = await scanDataFolder(task);
-        if (process.env['DEBUG_SCAN'] && task.phase === 'verify')
-          for (const s of report.subjects)
-            if (s.hits > 0)
-              console.log(
-                JSON.stringify(s.places),
-                JSON.stringify(task.subjects.find((t) => t.request === s.request)),
-              );
-        return report;
-      },
+      scan: (task: ScanTask) => scanDataFolder(task),
     };
     try {
       const wasKilled = await killSwitch.run(() => job(around));

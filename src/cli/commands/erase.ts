@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { CommandContext } from '../context.ts';
 import { addEraseAddCommand } from './erase-add.ts';
+import { addEraseDrillCommand } from './erase-drill.ts';
 import { addEraseListCommand, addEraseShowCommand } from './erase-list.ts';
 import { addEraseReceiptCommand } from './erase-receipt.ts';
 import { addEraseScanCommand } from './erase-scan.ts';
@@ -29,6 +30,7 @@ Examples:
     addEraseStepCommands,
     addEraseReceiptCommand,
     addEraseScanCommand,
+    addEraseDrillCommand,
   ])
     add(erase, context);
 }

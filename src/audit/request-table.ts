@@ -1,0 +1,75 @@
+import { html } from 'hono/html';
+import { pageTable, type Markup } from './page.ts';
+import type { AuditReport } from './report-data.ts';
+import { kindOf, type ReportedRequest } from './reported-request.ts';
+import {
+  assuranceWords,
+  codeText,
+  countText,
+  durationText,
+  resultText,
+  stateText,
+  timeText,
+} from './words.ts';
+
+/** Each kind of target, as the heading of its column. */
+const targetColumns = [
+  { kind: 'upstream.person', heading: 'Person' },
+  { kind: 'upstream.events', heading: 'Events' },
+  { kind: 'upstream.recordings', heading: 'Record-ings' },
+  { kind: 'upstream.playlists', heading: 'Play-lists' },
+  { kind: 'mirror', heading: 'Mirror' },
+  { kind: 'aux', heading: 'Other files' },
+  { kind: 'snapshot', heading: 'Published files' },
+] as const;
+
+/** Every request of a report, with its targets, in one table. */
+export function everyRequest({ requests }: Pick<AuditReport, 'requests'>): Markup {
+  if (requests.length === 0) return html``;
+  return html`<section aria-labelledby="requests">
+    <h2 id="requests">Every request</h2>
+    <p>
+      The four columns from <i>Person</i> on are at the service, the others here. <b>V</b> verified,
+      <b>O</b> observed, <b>A</b> asserted by the service, <b>N</b> not verifiable, <b>…</b> still open,
+      <b>–</b>
+      no such target; of published files, how many, with the weakest of them.
+    </p>
+    ${pageTable(
+      'Requests of the period, oldest first: time from receipt, and how far each target’s end can be believed',
+      [
+        { heading: 'Request', is: 'id' },
+        { heading: 'State' },
+        { heading: 'Until erased here', is: 'number' },
+        { heading: 'Until complete', is: 'number' },
+        ...targetColumns.map(({ heading }) => ({
+          heading: heading.replace('-', '\u00ad'),
+          is: 'letter' as const,
+        })),
+        { heading: 'Kept out since', is: 'number' },
+      ],
+      requests.map((request) => [
+        html`<code>${request.request}</code><br /><span class="soft">${timeText(request.receivedAt)}</span>`,
+        html`${stateText(request.state)}${request.reason === null ? '' : html`: ${codeText(request.reason)}`}
+        ${request.isLate ? html`<span class="late">late</span>` : ''}
+        ${request.isOverdue ? html`<span class="late">overdue</span>` : ''}`,
+        durationText(request.hereMs),
+        durationText(request.completeMs),
+        ...targetColumns.map(({ kind }) => targetCell(request, kind)),
+        countText(request.fence.hits),
+      ]),
+    )}
+  </section>`;
+}
+
+const letters = { verified: 'V', observed: 'O', asserted_by_upstream: 'A', not_verifiable: 'N' } as const;
+
+/** A request's targets come weakest first. */
+function targetCell({ targets }: ReportedRequest, kind: string): Markup | string {
+  const ofKind = targets.filter(({ target }) => kindOf(target) === kind);
+  const [weakest] = ofKind;
+  if (!weakest) return '–';
+  const { assurance, result } = weakest;
+  const letter = assurance === null ? '…' : letters[assurance];
+  const name = assurance === null ? 'still open' : `${assuranceWords[assurance].name}: ${resultText(result)}`;
+  return html`${kind === 'snapshot' ? html`${ofKind.length} ` : ''}<abbr title="${name}">${letter}</abbr>`;
+}

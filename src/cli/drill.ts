@@ -1,0 +1,155 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createApp, type App } from '../app.ts';
+import { isoTime, systemClock, type Clock } from '../core/clock.ts';
+import type { Sandbox } from '../sandbox/sandbox.ts';
+import type { CommandContext } from './context.ts';
+import { serviceJob } from './service-job.ts';
+
+/** One thing that the exercise had to show. */
+export type DrillStep = { step: string; passed: boolean };
+
+/** What an exercise came to. Nobody in it is real. */
+export type Drill = {
+  startedAt: string;
+  finishedAt: string;
+  outcome: 'passed' | 'failed';
+  steps: DrillStep[];
+};
+
+const persons = 300;
+const weekMs = 7 * 86_400_000;
+
+/**
+ * Erases somebody invented from an embedded service, in a folder of its own, by the very program that erases people: synced,
+ * published twice, found, fenced, erased, proved gone, deleted at the service, certified after its weekly batch, sealed,
+ * verified, and kept out when it comes back. Throws only for what keeps the exercise from being held at all.
+ */
+export async function holdDrill(context: CommandContext): Promise<Drill> {
+  const { startSandbox } = await import('../sandbox/sandbox.ts');
+  const startedAt = isoTime(systemClock.now());
+  const dataDir = mkdtempSync(join(tmpdir(), 'analytics-mirror-drill-'));
+  const sandbox = await startSandbox({
+    persons,
+    recordings: 30,
+    seed: Math.floor(systemClock.now()),
+    port: 0,
+  });
+  try {
+    const app = createApp(drillSurroundings(context, sandbox), { set: drillSettings(dataDir) });
+    try {
+      const steps = await eraseCanary(app, context, sandbox);
+      const outcome = steps.every(({ passed }) => passed) ? 'passed' : 'failed';
+      return { startedAt, finishedAt: isoTime(systemClock.now()), outcome, steps };
+    } finally {
+      await app.close();
+    }
+  } finally {
+    await sandbox.close();
+    rmSync(dataDir, { recursive: true });
+  }
+}
+
+function drillSurroundings(context: CommandContext, sandbox: Sandbox): Parameters<typeof createApp>[0] {
+  // The service's clock is moved past its weekly batch, and this program's with it.
+  const clock: Clock = { now: () => sandbox.clock.now(), sleep: systemClock.sleep };
+  return {
+    clock,
+    isTerminal: context.isTerminal,
+    environment: {
+      MIRROR_BASE_URL: sandbox.url,
+      MIRROR_PROJECT_ID: sandbox.projectId,
+      MIRROR_API_KEY: sandbox.apiKey,
+    },
+  };
+}
+
+function drillSettings(dataDir: string): { path: string; value: unknown }[] {
+  return [
+    { path: 'dataDir', value: dataDir },
+    { path: 'log.level', value: 'silent' },
+    { path: 'budget.windows', value: [] },
+    { path: 'budget.recordings.windows', value: [] },
+    { path: 'deletions.confirmAfterSeconds', value: 0 },
+  ];
+}
+
+async function eraseCanary(app: App, context: CommandContext, sandbox: Sandbox): Promise<DrillStep[]> {
+  const { addRequests } = await import('../erasure/requests.ts');
+  const { scanRequests } = await import('../erasure/scan-requests.ts');
+  const { whereIs } = await import('../erasure/where.ts');
+  const { verifyDataFolder } = await import('../audit/verify-data-folder.ts');
+  const { runEraseJob } = await import('../worker/erase-job.ts');
+  const { runExportJob } = await import('../worker/export-job.ts');
+  const { runReconcileJob } = await import('../worker/reconcile-job.ts');
+  const { runSyncJob } = await import('../worker/sync-job.ts');
+  const job = serviceJob(app, context);
+  const steps: DrillStep[] = [];
+  const check = (step: string, passed: boolean): void => void steps.push({ step, passed });
+  const quiet = { onProgress: () => undefined };
+  const sync = () =>
+    runSyncJob({ ...job, ...quiet }, { datasets: ['persons', 'recordings'], mode: 'full', resume: true });
+  const reconcile = () => runReconcileJob(job, undefined);
+  const source = app.databaseReadOnly;
+
+  const canary = `canary-${sandbox.clock.now()}`;
+  const distinctId = `${canary}@drill.example`;
+  const { created } = sandbox.act({
+    do: 'create',
+    distinct_ids: [distinctId, `${canary}-device`],
+    properties: { email: distinctId, note: `“${canary}” is nobody, € 1,000 %` },
+  });
+  const uuid = created[0] ?? '';
+  sandbox.store.events.add({ distinctId, event: 'drill', atMs: sandbox.clock.now() });
+  const { passes } = await sync();
+  check(
+    'the pass that mirrored the canary proves itself complete',
+    passes.every(({ verdict }) => verdict === 'complete'),
+  );
+  for (let generation = 0; generation < 2; generation += 1)
+    await runExportJob({ ...job, ...quiet, source: source() }, ['persons', 'recordings', 'distinct_ids']);
+  const given = [{ kind: 'email', value: distinctId }] as const;
+  const parts = { db: app.database(), settings: app.settings, service: job.service, signal: job.signal };
+  const { whereabouts } = await whereIs(parts, given);
+  check('mirror and both generations of files hold it', whereabouts.places.length >= 5);
+
+  const authority = { basis: 'other', by: 'drill', deleteEvents: true };
+  await runEraseJob(job, async (erasing) => {
+    await addRequests(erasing, given, authority);
+    return { outcome: 'done', counts: {} };
+  });
+  const { erasure } = await reconcile();
+  check(
+    'it is erased, and a scan that had found it finds nothing',
+    erasure.verified === 1 && erasure.residue === 0,
+  );
+  check('every file that held it was rewritten', erasure.filesRewritten >= 4);
+  check('the service has it no longer', ![...sandbox.living()].some((person) => person.uuid === uuid));
+  const { report } = await runEraseJob(job, async (erasing) => ({
+    outcome: 'done',
+    counts: {},
+    ...(await scanRequests(erasing, given, [])),
+  }));
+  check(
+    'a scan of everything finds nothing of it',
+    report.subjects.every(({ hits }) => hits === 0),
+  );
+  sandbox.act({ do: 'resurrect', uuid });
+  const { passes: later } = await sync();
+  check(
+    'it comes back at the service and is kept out',
+    later.some(({ rowsFenced }) => rowsFenced > 0),
+  );
+
+  sandbox.clock.moveTo(sandbox.clock.now() + 2 * weekMs);
+  check('the weekly batch has deleted its events', sandbox.store.events.count(distinctId) === 0);
+  const last = await reconcile();
+  check(
+    'it is certified, and its identifiers are destroyed',
+    last.erasure.certified === 1 && last.erasure.sealed === 1,
+  );
+  const verdict = await verifyDataFolder(app.settings.dataDir, {}, job.signal);
+  check('ledger, certificate and files verify', verdict.ok && verdict.certificates === 1);
+  return steps;
+}

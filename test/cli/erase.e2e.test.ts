@@ -1,0 +1,6 @@
+import { describe } from 'vitest';
+import { tellErasures } from './erasure-scenario.ts';
+
+describe('a hundred erasures among two thousand persons', () => {
+  tellErasures({ persons: 2000, recordings: 300, erased: 100, timeoutMs: 180_000 });
+});
