@@ -2,6 +2,7 @@ import type { Settings } from '../config/settings.ts';
 import type { Assurance } from '../ledger/record.ts';
 import { listCheckpointFiles, readCheckpointFile, sizeOfFile } from '../ledger/checkpoint-file.ts';
 import { ledgerFolder } from '../ledger/entry-file.ts';
+import type { LedgerEntry } from '../ledger/entry.ts';
 import { readLedger } from '../ledger/ledger.ts';
 import { readLedgerOrigin } from '../erasure/ledger-origin.ts';
 import { readHistories } from '../erasure/request-history.ts';
@@ -64,9 +65,14 @@ export type AuditReport = {
     /** The newest checkpoint that was signed, and how many entries it covers. */
     checkpoint: { entries: number; text: string } | null;
   };
+  /** Exercises of the period, on somebody invented, oldest first. */
+  drills: ReportedDrill[];
   /** Oldest first. */
   requests: ReportedRequest[];
 };
+
+/** An exercise. `report`: SHA-256 of what was filed about it. */
+export type ReportedDrill = { at: string; outcome: 'passed' | 'failed'; steps: number; report: string };
 
 /** What the report is made from. */
 export type ReportParts = {
@@ -86,7 +92,8 @@ export function gatherReport(
   const { dataDir, erasure } = settings;
   const madeAt = new Date(nowMs).toISOString();
   const ledger = readLedger(dataDir);
-  const histories = [...readHistories(ledger.entries()).all()].toSorted(
+  const drills: ReportedDrill[] = [];
+  const histories = [...readHistories(notingDrills(ledger.entries(), drills)).all()].toSorted(
     (a, b) => a.received.entry - b.received.entry,
   );
   const to = period.to ?? madeAt.slice(0, 10);
@@ -125,8 +132,20 @@ export function gatherReport(
       rootHash,
       checkpoint: newestCheckpoint(dataDir),
     },
+    drills: drills.filter(({ at }) => isWithin(at, from, to)),
     requests,
   };
+}
+
+/** The same entries, of which drills are noted as they pass. */
+function* notingDrills(entries: Iterable<LedgerEntry>, drills: ReportedDrill[]): Generator<LedgerEntry> {
+  for (const entry of entries) {
+    if (entry.type === 'drill') {
+      const { at, outcome, steps, report } = entry;
+      drills.push({ at, outcome, steps, report });
+    }
+    yield entry;
+  }
 }
 
 function isWithin(at: string, from: string, to: string): boolean {

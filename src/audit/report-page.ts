@@ -1,5 +1,6 @@
 import { html } from 'hono/html';
 import { assurances } from '../ledger/record.ts';
+import { sinceErasure } from './since-erasure.ts';
 import { barChart } from './bar-chart.ts';
 import { howToVerify } from './how-to-verify.ts';
 import { factList, pageTable, renderPage, type Markup } from './page.ts';
@@ -40,7 +41,7 @@ export function reportPage(report: AuditReport): string {
       <span class="soft">All days and times are UTC; as things stood ${timeText(madeAt)}.</span>
     </p>`,
     content: html`${figures(report)} ${limits()} ${times(report)} ${toLookAt(report)} ${months(report)}
-    ${targetEnds(report)} ${afterwards(report)} ${everyRequest(report)} ${howToVerify(report)}`,
+    ${targetEnds(report)} ${sinceErasure(report)} ${everyRequest(report)} ${howToVerify(report)}`,
     footer:
       'This report holds no personal data. It was made by analytics-mirror from its ledger and its mirror.',
   });
@@ -236,38 +237,5 @@ function targetEnds({ targetEnds: ends }: AuditReport): Markup {
             ]),
           )
     }
-  </section>`;
-}
-
-function afterwards({ fence, feed }: AuditReport): Markup {
-  return html`<section aria-labelledby="afterwards">
-    <h2 id="afterwards">Since the erasure</h2>
-    ${factList([
-      [
-        'The fence',
-        fence.entries === 0
-          ? 'Nobody of this period is fenced.'
-          : `${countedText(fence.entries, 'identifier')} fenced, known only by keyed hashes. Rows that came again were kept out ${countedText(fence.hits, 'time')}${fence.lastHitAt === null ? '' : `, last ${timeText(fence.lastHitAt)}`}.`,
-      ],
-      [
-        'Resurrections',
-        fence.recreated === 0
-          ? 'Nobody was created anew at the service after the erasure.'
-          : html`<span class="late"
-                >${countedText(fence.recreated, 'row')} of somebody created anew at the service</span
-              >
-              after the erasure: kept out here, and to be decided by a person.`,
-      ],
-      [
-        'Feed for recipients',
-        `The dataset deletions tells those who have copies whom to delete: ${countedText(feed.rows, 'row')} now, ${countText(feed.erased)} of them erasures${feed.oldestAt === null ? '' : `, the oldest of ${timeText(feed.oldestAt)}`}. A row stays ${countedText(feed.retentionDays, 'day')}; who has not read it by then is not told.`,
-      ],
-      [
-        'Published',
-        feed.published === null
-          ? 'The feed was never published as files.'
-          : `As files ${timeText(feed.published.createdAt)}, with ${countedText(feed.published.rows, 'row')}.`,
-      ],
-    ])}
   </section>`;
 }

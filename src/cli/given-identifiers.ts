@@ -45,22 +45,24 @@ export async function readGiven(
   source: string | undefined,
 ): Promise<GivenIdentifier[]> {
   const { file = source } = options;
-  const rows: [kind: string, value: string][] = [
-    ...(options.uuid ?? []).map((value): [string, string] => ['uuid', value]),
-    ...(options.id ?? []).map((value): [string, string] => ['id', value]),
-    ...(options.distinctId ?? []).map((value): [string, string] => ['distinct_id', value]),
-    ...(options.email ?? []).map((value): [string, string] => ['email', value]),
+  const ofOption = (kind: string, values: readonly string[] = []): GivenRow[] =>
+    values.map((value) => ({ where: `--${kind.replace('_', '-')}`, kind, value }));
+  const rows = [
+    ...ofOption('uuid', options.uuid),
+    ...ofOption('id', options.id),
+    ...ofOption('distinct_id', options.distinctId),
+    ...ofOption('email', options.email),
     ...(file === undefined ? [] : parseRows(await readText(file))),
   ];
   const problems: string[] = [];
-  const given = rows.flatMap(([kindText, text], index): GivenIdentifier[] => {
-    const kind = kindText.trim().toLowerCase().replace('-', '_') as keyof typeof kinds;
-    const parsed = Object.hasOwn(kinds, kind) ? kinds[kind].safeParse(text.trim()) : undefined;
+  const given = rows.flatMap((row): GivenIdentifier[] => {
+    const kind = row.kind.trim().toLowerCase().replace('-', '_') as keyof typeof kinds;
+    const parsed = Object.hasOwn(kinds, kind) ? kinds[kind].safeParse(row.value.trim()) : undefined;
     if (parsed?.success) return [{ kind, value: parsed.data }];
     problems.push(
       parsed === undefined
-        ? `line ${index + 1}: its kind is none of ${Object.keys(kinds).join(', ')}`
-        : `line ${index + 1}: its value is no ${kind}`,
+        ? `${row.where}: its kind is none of ${Object.keys(kinds).join(', ')}`
+        : `${row.where}: its value is no ${kind}`,
     );
     return [];
   });
@@ -87,11 +89,19 @@ async function readText(file: string): Promise<string> {
   }
 }
 
+/** An identifier as it was given, and where, without its content. */
+type GivenRow = { where: string; kind: string; value: string };
+
 /** A header line, which has no identifier, is left out. */
-function parseRows(text: string): [string, string][] {
-  let rows: string[][];
+function parseRows(text: string): GivenRow[] {
+  const rows: { record: string[]; line: number }[] = [];
   try {
-    rows = parse(text, { bom: true, skip_empty_lines: true, relax_column_count: true });
+    parse(text, {
+      bom: true,
+      skip_empty_lines: true,
+      relax_column_count: true,
+      on_record: (record: string[], { lines: line }) => void rows.push({ record, line }),
+    });
   } catch (error) {
     // The parser's words quote the text.
     const line =
@@ -101,8 +111,10 @@ function parseRows(text: string): [string, string][] {
       hint: 'put values that hold commas or quotes in double quotes',
     });
   }
-  const isHeader = rows[0]?.[0]?.trim().toLowerCase() === 'kind';
-  return rows
-    .slice(isHeader ? 1 : 0)
-    .map(([kind = '', value = '', ...rest]) => (rest.length === 0 ? [kind, value] : [kind, '']));
+  const isHeader = rows[0]?.record[0]?.trim().toLowerCase() === 'kind';
+  return rows.slice(isHeader ? 1 : 0).map(({ record: [kind = '', value = '', ...rest], info }) => ({
+    where: `line ${info.lines}`,
+    kind,
+    value: rest.length === 0 ? value : '',
+  }));
 }

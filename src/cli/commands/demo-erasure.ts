@@ -3,11 +3,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { App } from '../../app.ts';
 import { AppError } from '../../core/errors.ts';
+import { reportsFolder } from '../../erasure/certificate-file.ts';
 import { readLedger } from '../../ledger/ledger.ts';
 import { openDatabase } from '../../mirror/database.ts';
+import { listRequests } from '../../mirror/erasure-requests.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import type { CommandContext } from '../context.ts';
 import { serviceJob } from '../service-job.ts';
+import { writeForPeople } from '../write-for-people.ts';
 import { syncNow } from './sync.ts';
 
 /** What erasing some people of the demo came to. */
@@ -23,6 +26,11 @@ export type DemoErasure = {
   keptOut: number;
   /** Whether an older copy of the mirror was let in. */
   olderCopy: 'refused' | 'let in';
+  /** Pages to look at. */
+  certificate: string;
+  report: string;
+  /** Whether ledger, certificates and published files verify. */
+  isVerified: boolean;
 };
 
 const people = 5;
@@ -38,10 +46,12 @@ export async function eraseSome(app: App, context: CommandContext, sandbox: Sand
   try {
     await app.database().backup(join(older, 'mirror.db'));
     const uuids = [...sandbox.living()].slice(100, 100 + people).map(({ uuid }) => uuid);
-    const authority = { basis: 'consent_withdrawn', by: 'demo', deleteEvents: true };
     const given = uuids.map((value) => ({ kind: 'uuid', value }) as const);
     await runEraseJob(job, async (parts) => {
-      await addRequests(parts, given, authority);
+      const authority = { basis: 'consent_withdrawn', by: 'demo' };
+      // Whose events go has to wait for the service's weekly batch; the last one's stay, and it is done today.
+      await addRequests(parts, given.slice(0, -1), { ...authority, deleteEvents: true });
+      await addRequests(parts, given.slice(-1), { ...authority, deleteEvents: false });
       return { outcome: 'done', counts: {} };
     });
     const { erasure } = await runReconcileJob(job, undefined);
@@ -55,6 +65,7 @@ export async function eraseSome(app: App, context: CommandContext, sandbox: Sand
       foundAfter: scanned(app.settings.dataDir, 'verify'),
       keptOut: passes.reduce((sum, { rowsFenced }) => sum + rowsFenced, 0),
       olderCopy: await tryOlderCopy(app, older),
+      ...(await prove(app, context)),
     };
   } finally {
     rmSync(older, { recursive: true });
@@ -83,4 +94,30 @@ async function tryOlderCopy({ settings, clock }: App, older: string): Promise<De
   } finally {
     db.close();
   }
+}
+
+/** Writes the certificate of the request that is done, and the report of today; verifies it all. */
+async function prove(
+  { settings, clock, databaseReadOnly }: App,
+  { signal }: CommandContext,
+): Promise<Pick<DemoErasure, 'certificate' | 'report' | 'isVerified'>> {
+  const { certificatePage } = await import('../../audit/certificate-page.ts');
+  const { findCertificate } = await import('../../audit/issued-certificates.ts');
+  const { gatherReport } = await import('../../audit/report-data.ts');
+  const { reportPage } = await import('../../audit/report-page.ts');
+  const { verifyDataFolder } = await import('../../audit/verify-data-folder.ts');
+  const { dataDir, erasure } = settings;
+  const db = databaseReadOnly();
+  const done = listRequests(db, 'all').find(({ certifiedAt }) => certifiedAt !== null);
+  const certificate = join(reportsFolder(dataDir), 'certificate.html');
+  const found = findCertificate(
+    { dataDir, feedRetentionDays: erasure.feedRetentionDays },
+    readLedger(dataDir).entries(),
+    done?.id ?? '',
+  );
+  writeForPeople(certificate, certificatePage(found));
+  const report = join(reportsFolder(dataDir), 'audit.html');
+  writeForPeople(report, reportPage(gatherReport({ db, settings, nowMs: clock.now() })));
+  const { ok } = await verifyDataFolder(dataDir, {}, signal);
+  return { certificate, report, isVerified: ok };
 }

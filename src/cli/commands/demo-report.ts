@@ -64,6 +64,8 @@ ${formatTable(
       `${dataset} as Parquet, ${formatBytes(bytes)}, with manifest.json`,
     ]),
     [join(files.snapshots, 'CURRENT.json'), 'names the current snapshot of each dataset'],
+    [erasure.certificate, 'the certificate of the one request that is done (its events stay at the service)'],
+    [erasure.report, "the auditor's report"],
     [
       join(dataDir, 'ledger', 'entries.jsonl'),
       'what was done about erased people, step by step, without naming them',
@@ -84,6 +86,7 @@ ${answers
   )
   .join('\n')}
 The erased people:   npm run --silent mirror -- erase list --data-dir ${dataDir}
+Check the proof:     npm run --silent mirror -- audit verify --data-dir ${dataDir}
 Where things stand:  npm run --silent mirror -- status --data-dir ${dataDir}
 Remove it all:       rm -r ${dataDir}
 `,
@@ -102,6 +105,7 @@ function erasureTable(erasure: DemoErasure): string {
       ['pieces of them that a scan finds now', formatCount(erasure.foundAfter)],
       ['came back at the service, and kept out', formatCount(erasure.keptOut)],
       ['a mirror.db from before, put back', erasure.olderCopy],
+      ['ledger, certificate and files', erasure.isVerified ? 'verified' : 'NOT VERIFIED'],
     ],
   );
 }
