@@ -1,10 +1,11 @@
 #!/usr/bin/env node
 // Verifies a ledger of analytics-mirror without analytics-mirror: one file, Node.js 18 or later, nothing to install.
 //
-//   node verify.mjs <ledger folder> [--public-key FILE] [--checkpoint FILE]
+//   node verify.mjs <ledger folder> [--public-key FILE] [--checkpoint FILE] [--certificate FILE]…
 //
-// FILE holds what was kept elsewhere: a line of public-keys.txt, or a file of checkpoints/. Without them, a ledger that
-// was written anew as a whole, or cut together with its checkpoints, cannot be told from the true one.
+// Key and checkpoint are what was kept elsewhere: a line of public-keys.txt, a file of checkpoints/. Without them, a
+// ledger that was written anew as a whole, or cut together with its checkpoints, cannot be told from the true one. A
+// certificate is the JSON that was issued for a request: its very bytes must be on the ledger.
 // Ends with 0 when nothing is wrong, 1 when something is, 2 when it could not be run. All formats are in FORMAT.md.
 
 import { createHash, createPublicKey, verify as verifyEd25519 } from 'node:crypto';
@@ -317,6 +318,7 @@ function verifyEntries(content, wantedSizes, report) {
   const order = recordOrder();
   const roots = new Map([[0, tree.root()]]);
   const rotations = [];
+  const certified = [];
   let expectedSeq = 0;
   let lastAt = '';
   let start = 0;
@@ -335,12 +337,13 @@ function verifyEntries(content, wantedSizes, report) {
     if (entry.seq !== expectedSeq) report(where, 'wrong_seq');
     if (entry.at < lastAt) report.warning(where, 'clock_set_back');
     report(where, order(entry));
+    if (entry.type === 'certified') certified.push(entry);
     if (entry.type === 'key_rotated') rotations.push({ ...entry, seq: tree.size() - 1 });
     expectedSeq = entry.seq + 1;
     lastAt = entry.at;
   }
   if (start < content.length) report('ledger', 'torn_line');
-  return { size: tree.size(), root: tree.root(), roots, rotations };
+  return { size: tree.size(), root: tree.root(), roots, rotations, certified };
 }
 
 /** The keys of the ledger, each handed over to by the one before; `from` is the first size that one signs. */
@@ -370,8 +373,29 @@ function checkpointProblem({ size, checkpoint }, entries, chain) {
   return entries.roots.get(size)?.equals(checkpoint.root) ? undefined : 'wrong_root';
 }
 
-/** Verifies a ledger's folder. `publicKey`, `checkpoint`: the texts that were kept elsewhere, where there are any. */
-export function verify({ folder, publicKey, checkpoint }) {
+/** What is wrong with a certificate: the request that it names was certified with these very bytes, or it is none. */
+function certificateProblem(bytes, certified) {
+  let named;
+  try {
+    named = JSON.parse(String(bytes));
+  } catch {
+    return 'not_a_certificate';
+  }
+  if (!isObject(named) || !isUuid(named.request)) return 'not_a_certificate';
+  const own = certified.filter(
+    ({ request, generation }) => request === named.request && generation === named.generation,
+  );
+  if (own.length === 0) return 'not_on_ledger';
+  return own.some(({ certificate }) => certificate === sha256(bytes).toString('hex'))
+    ? undefined
+    : 'other_certificate';
+}
+
+/**
+ * Verifies a ledger's folder. `publicKey`, `checkpoint`: the texts that were kept elsewhere, where there are any.
+ * `certificates`: the bytes of certificates, by name.
+ */
+export function verify({ folder, publicKey, checkpoint, certificates = {} }) {
   const problems = [];
   const warnings = [];
   const report = (where, problem) => problem && problems.push({ where, problem });
@@ -419,6 +443,9 @@ export function verify({ folder, publicKey, checkpoint }) {
   if (places.length > 0 && !places.includes(-1) && entries.size > 0 && !isTrusted)
     report('kept public key', 'not_signed_by_key');
 
+  for (const [name, bytes] of Object.entries(certificates))
+    report(`certificate ${name}`, certificateProblem(bytes, entries.certified));
+
   const signed = goodSizes.reduce((most, size) => Math.max(most, size), 0);
   if (signed < entries.size) report.warning(`entry ${signed}`, 'unsigned_entries');
   if (publicKey === undefined) report.warning('ledger', 'own_keys_only');
@@ -437,15 +464,25 @@ function main(args) {
     const [, file] = rest.includes(name) ? rest.splice(rest.indexOf(name), 2) : [];
     if (file) options[name] = readFileSync(file, 'utf8');
   }
+  const certificates = {};
+  while (rest[0] === '--certificate' && rest.length > 1) {
+    const [, file] = rest.splice(0, 2);
+    certificates[file] = readFileSync(file);
+  }
   if (!folder || !existsSync(folder) || rest.length > 0) {
-    console.error('usage: node verify.mjs <ledger folder> [--public-key FILE] [--checkpoint FILE]');
+    console.error(
+      'usage: node verify.mjs <ledger folder> [--public-key FILE] [--checkpoint FILE] [--certificate FILE]…',
+    );
     return 2;
   }
-  const verdict = verify({ folder, publicKey: options['--public-key'], checkpoint: options['--checkpoint'] });
+  const { '--public-key': publicKey, '--checkpoint': checkpoint } = options;
+  const verdict = verify({ folder, publicKey, checkpoint, certificates });
   console.log(`${verdict.size} entries, root ${verdict.rootHash}`);
   console.log(`${verdict.checkpoints} checkpoints, ${verdict.signed} entries covered by a good one`);
   for (const { where, problem } of verdict.problems) console.log(`problem: ${where}: ${problem}`);
   for (const { where, problem } of verdict.warnings) console.log(`note: ${where}: ${problem}`);
+  const count = Object.keys(certificates).length;
+  if (count > 0) console.log(`${count} certificates held against the ledger`);
   console.log(verdict.ok ? 'OK' : 'NOT OK');
   return verdict.ok ? 0 : 1;
 }

@@ -112,8 +112,8 @@ function parseRows(text: string): GivenRow[] {
     });
   }
   const isHeader = rows[0]?.record[0]?.trim().toLowerCase() === 'kind';
-  return rows.slice(isHeader ? 1 : 0).map(({ record: [kind = '', value = '', ...rest], info }) => ({
-    where: `line ${info.lines}`,
+  return rows.slice(isHeader ? 1 : 0).map(({ record: [kind = '', value = '', ...rest], line }) => ({
+    where: `line ${line}`,
     kind,
     value: rest.length === 0 ? value : '',
   }));

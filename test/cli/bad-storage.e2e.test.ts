@@ -1,9 +1,9 @@
-import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { databasePath } from '../../src/mirror/database.ts';
+import { smallDisks } from './small-disks.ts';
 import { openWorkspace, unlimited, type Workspace } from './workspace.ts';
 
 let place: Workspace;
@@ -124,31 +124,13 @@ it('SQL that writes, or is wrong, is refused and changes nothing', async () => {
   expect(existsSync(join(place.folder, 'copy.db'))).toBe(false);
 });
 
-/** Shell functions: `fill BYTES` leaves room for that much, `free` gives it back. */
-type SmallDisk = { name: string; around: (script: string) => string; sentences: RegExp };
-
-const smallDisks: SmallDisk[] = [
-  {
-    // What nobody may forbid. It stands for a full disk where none can be made.
-    name: 'a limit on the size of files',
-    around: (script) =>
-      `fill() { ulimit -S -f $(($1 / 512)); }; free() { ulimit -S -f unlimited; }\n${script}`,
-    sentences:
-      /^error: the disk answers with errors \(.*\n {2}.*\nerror: cannot write a Parquet file: .*\n {2}.*\n$/,
-  },
-];
-const mayMount = spawnSync('unshare', ['--map-root-user', '--mount', 'mount', '-t', 'tmpfs', 'none', '/mnt']);
-if (mayMount.status === 0)
-  smallDisks.push({
-    // A file system of its own in a namespace of its own, gone when the script ends.
-    name: 'a full disk',
-    around: (script) =>
-      `exec unshare --map-root-user --mount sh -c 'mount -t tmpfs -o size=24m none "$MIRROR_DATA_DIR" || exit 99
-        fill() { cat /dev/zero > "$MIRROR_DATA_DIR/ballast" 2> /dev/null; truncate -s "-$1" "$MIRROR_DATA_DIR/ballast"; }
-        free() { rm "$MIRROR_DATA_DIR/ballast"; }\n${script}' sh "$@"`,
-    sentences:
-      /^error: the disk is full \(SQLITE_FULL\): .*\n {2}.*\nerror: cannot write a Parquet file: the disk is full\n {2}.*\n$/,
-  });
+/** What is said without room: by the sync, then by the export. */
+const sentences = {
+  'a limit on the size of files':
+    /^error: the disk answers with errors \(.*\n {2}.*\nerror: cannot write a Parquet file: .*\n {2}.*\n$/,
+  'a full disk':
+    /^error: the disk is full \(SQLITE_FULL\): .*\n {2}.*\nerror: cannot write a Parquet file: the disk is full\n {2}.*\n$/,
+} as const;
 
 it.concurrent.each(smallDisks)(
   '$name costs nothing that was there, and room is all it takes to go on',
@@ -167,7 +149,7 @@ it.concurrent.each(smallDisks)(
       shell: disk.around(script),
       env: { MIRROR_DATA_DIR: dataDir },
     });
-    expect(stderr).toMatch(disk.sentences);
+    expect(stderr).toMatch(sentences[disk.name]);
     expect({ code, said: stdout.trimEnd().split(/\s*\n/) }).toEqual({
       code: 0,
       said: [

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import type { LedgerEntry } from '../../src/ledger/entry.ts';
 import { readLedger } from '../../src/ledger/ledger.ts';
 import { listPublishedParts } from '../../src/snapshot/published.ts';
 import { assertDiscreet, discreetRun, textsOf } from './discreet-run.ts';
@@ -135,16 +136,13 @@ describe('a published file', () => {
 });
 
 describe('a reconciliation under way', () => {
-  /** Enough to have all done here, and then a wait that no test lives to see the end of. */
-  const stuck = ['--set', 'budget.windows=[{requests: 8, perSeconds: 3600}]'];
+  /** Two requests, and then a wait that no test lives to see the end of. */
+  const stuck = ['--set', 'budget.windows=[{requests: 2, perSeconds: 3600}]'];
 
   it('keeps a second one out, ends with 130 on SIGTERM, and is taken up again', async () => {
     await using stage = await openDiscreetStage();
     const first = stage.start(['reconcile', ...stuck]);
-    await vi.waitFor(() => expect(intentsIn(stage)).toContain('upstream.person'), {
-      timeout: 60_000,
-      interval: 50,
-    });
+    await untilRecorded(stage, ({ type }) => type === 'locally_verified');
     const second = await stage.run(['reconcile', '--json']);
     expect(second.code).toBe(5);
     expect(jsonOf(second)).toMatchObject({ error: { code: 'busy' } });
@@ -161,7 +159,7 @@ describe('a reconciliation under way', () => {
   it('may be ended while it purges and scans', async () => {
     await using stage = await openDiscreetStage();
     const { child, ended } = stage.start(['reconcile']);
-    await vi.waitFor(() => expect(intentsIn(stage)).toContain('mirror'), { timeout: 60_000, interval: 5 });
+    await untilRecorded(stage, (entry) => entry.type === 'intent' && entry.target === 'mirror');
     child.kill('SIGTERM');
     expect(await ended).toMatchObject({ code: 130, stdout: '' });
     expect(deletionsIn(stage)).toBe(0);
@@ -187,8 +185,10 @@ it('nobody is shown at level trace either', async () => {
   assertDiscreet(stage.dataDir, texts);
 });
 
-function intentsIn({ dataDir }: Stage): string[] {
-  return [...readLedger(dataDir).entries()].flatMap((entry) =>
-    entry.type === 'intent' ? [entry.target] : [],
-  );
+/** Waits until a record of a kind stands on the ledger. */
+function untilRecorded({ dataDir }: Stage, isIt: (entry: LedgerEntry) => boolean): Promise<void> {
+  return vi.waitFor(() => expect([...readLedger(dataDir).entries()].some(isIt)).toBe(true), {
+    timeout: 45_000,
+    interval: 5,
+  });
 }

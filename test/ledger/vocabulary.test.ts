@@ -62,6 +62,8 @@ const records: LedgerRecord[] = [
   { type: 'certified', ...about, certificate: null },
   { type: 'readmitted', ...about, reason: hash, entries: 1 },
   { type: 'replayed', epoch_from: 0, epoch_to: 1, rows: 0 },
+  { type: 'drill', outcome: 'passed', steps: 10, report: hash },
+  { type: 'drill', outcome: 'failed', steps: 10, report: hash },
   { type: 'key_rotated', old_key: hash, new_key: hash, signature: hash + hash },
 ];
 

@@ -1,0 +1,50 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { smallDisks } from './small-disks.ts';
+import { openWorkspace, unlimited, type Workspace } from './workspace.ts';
+
+let place: Workspace;
+beforeAll(async () => {
+  place = await openWorkspace({ persons: 3000, recordings: 4 });
+});
+afterAll(() => place[Symbol.asyncDispose]());
+
+it.each(smallDisks)(
+  '$name stops an erasure with one sentence, and room is all it takes to go on',
+  async (disk) => {
+    const dataDir = join(place.folder, disk.name.replaceAll(' ', '-'));
+    mkdirSync(dataDir);
+    const people = join(place.folder, 'people.csv');
+    const persons = [...place.sandbox.living()].slice(0, 300).filter((_person, index) => index % 100 === 0);
+    writeFileSync(people, persons.map(({ uuid }) => `uuid,${uuid}\n`).join(''));
+    const script = `set -- "$@" --log-level error
+    "$@" sync > /dev/null; "$@" export > /dev/null; "$@" erase add --file "$PEOPLE" --basis objection --by dpo > /dev/null
+    fill 200000; "$@" reconcile; echo "without room: $?"
+    free; "$@" reconcile > /dev/null; echo "with room: $?"
+    "$@" erase scan --file "$PEOPLE" | tail -n 2; echo "scan: $?"
+    "$@" query "SELECT state, count(*) FROM erasure_requests GROUP BY 1"
+    "$@" query "SELECT count(*) FROM persons"; "$@" doctor | grep -c "^snapshots *ok"`;
+    const { code, stdout, stderr } = await place.run(unlimited, {
+      shell: disk.around(script),
+      env: { MIRROR_DATA_DIR: dataDir, PEOPLE: people },
+    });
+    expect(stderr).toMatch(/^error: [^\n]+\n {2}[^\n]+\n$/);
+    expect({ code, said: stdout.trimEnd().split('\n') }).toEqual({
+      code: 0,
+      said: [
+        'without room: 1',
+        'with room: 0',
+        'nothing of them was found',
+        'no identifier that is fenced was found',
+        'scan: 0',
+        'state              count(*)',
+        `awaiting_upstream  ${persons.length}`,
+        'count(*)',
+        String([...place.sandbox.living()].length),
+        '1',
+      ],
+    });
+  },
+  120_000,
+);

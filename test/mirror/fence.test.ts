@@ -1,0 +1,265 @@
+import { describe, expect, it } from 'vitest';
+import type { Identifier } from '../../src/contract/identity.ts';
+import type { ColumnValue } from '../../src/contract/tolerant-reader.ts';
+import { preparePageCommit } from '../../src/mirror/commit-page.ts';
+import type { Database } from '../../src/mirror/database.ts';
+import {
+  addFence,
+  fencedBy,
+  fenceEntries,
+  liftFence,
+  readFenceUse,
+  standingFence,
+} from '../../src/mirror/fence.ts';
+import { noEvidence, startPass, type PassDataset } from '../../src/mirror/passes.ts';
+import { replacePlaylistRecordings } from '../../src/mirror/playlist-recordings.ts';
+import type { QuarantinedRow } from '../../src/mirror/quarantine.ts';
+import type { PageOutcome, ShownRows } from '../../src/mirror/write-rows.ts';
+import { openTestMirror } from './open-test-mirror.ts';
+
+type Row = Record<string, ColumnValue>;
+
+const annUuid = '0190aaaa-1111-7222-8333-00000000000a';
+const fencedAt = '2026-06-01T00:00:00.000Z';
+const before = '2026-01-01T00:00:00Z';
+const after = '2026-07-01T00:00:00Z';
+const ann: Identifier[] = [
+  { kind: 'person_uuid', value: annUuid },
+  { kind: 'person_id', value: '1' },
+  { kind: 'distinct_id', value: 'ann@x.example' },
+  { kind: 'distinct_id', value: 'device' },
+  { kind: 'recording_id', value: 'rec-1' },
+];
+
+/** A mirror that knows nobody, and keeps Ann out. */
+function fencedMirror(identifiers: readonly Identifier[] = ann): Database {
+  const { db } = openTestMirror();
+  addFence(db, { id: 'request', epoch: 1, at: fencedAt }, fenceEntries(db, identifiers));
+  return db;
+}
+
+function commit(
+  db: Database,
+  dataset: PassDataset,
+  rows: ShownRows['rows'],
+  quarantined: readonly QuarantinedRow[] = [],
+): PageOutcome {
+  const at = '2026-08-01T00:00:00.000Z';
+  const passId = startPass(db, { dataset, mode: 'full', plan: '{}', at });
+  const page = preparePageCommit(db, dataset, passId);
+  return page({ rows, quarantined, at }, () => ({ evidence: noEvidence, cursor: null })).outcome;
+}
+
+function person(uuid: string, fields: Row = {}): Row {
+  return {
+    uuid,
+    id: null,
+    name: uuid,
+    distinct_ids: '[]',
+    properties: '{}',
+    created_at: before,
+    extra: null,
+    ...fields,
+  };
+}
+
+function recording(id: string, fields: Row = {}): Row {
+  return {
+    id,
+    start_time: before,
+    distinct_id: 'bob',
+    person_uuid: 'bob',
+    person: '{"distinct_ids":"bob"}',
+    ...fields,
+  };
+}
+
+const stored = (db: Database, table: string): unknown[] => db.prepare(`SELECT * FROM ${table}`).all();
+const list = (db: Database, sql: string): unknown[] => db.prepare(sql).pluck().all();
+
+describe('an erased person', () => {
+  it.each<[string, Row]>([
+    ['by uuid', person(annUuid)],
+    ['by integer id', person('u2', { id: 1 })],
+    ['by integer id beyond a double', person('u2', { id: 2n ** 60n + 1n })],
+    ['by uuid, created anew', person(annUuid, { created_at: after })],
+  ])('is never stored again: %s', (_how, row) => {
+    const db = fencedMirror([...ann, { kind: 'person_id', value: String(2n ** 60n + 1n) }]);
+    expect(commit(db, 'persons', [row, person('bob')])).toMatchObject({ received: 2, added: 1, fenced: 1 });
+    expect(list(db, `SELECT uuid FROM persons`)).toEqual(['bob']);
+    expect(list(db, `SELECT key FROM changes`)).toEqual(['bob']);
+    expect(list(db, `SELECT count(*) FROM persons_seen`)).toEqual([1]);
+    expect(list(db, `SELECT rows_fenced FROM passes`)).toEqual([1]);
+  });
+
+  it('is counted, and so is whoever comes back after the erasure', () => {
+    const db = fencedMirror();
+    commit(db, 'persons', [person(annUuid)]);
+    expect(readFenceUse(db, 'request')).toEqual({
+      entries: 5,
+      hits: 1,
+      recreated: 0,
+      lastHitAt: '2026-08-01T00:00:00.000Z',
+    });
+    commit(db, 'persons', [person(annUuid, { created_at: after })]);
+    expect(readFenceUse(db, 'request')).toMatchObject({ hits: 2, recreated: 1 });
+  });
+
+  it('under another uuid, created later with a fenced distinct id, is kept out and counted', () => {
+    const db = fencedMirror();
+    const again = person('new', { distinct_ids: '["fresh","ann@x.example"]', created_at: after });
+    expect(commit(db, 'persons', [again])).toMatchObject({ fenced: 1, added: 0 });
+    expect(stored(db, 'distinct_id_owners')).toEqual([]);
+    expect(readFenceUse(db, 'request')).toMatchObject({ hits: 1, recreated: 1 });
+  });
+});
+
+describe('a living person', () => {
+  it('who has come by a fenced distinct id is let in without it', () => {
+    const db = fencedMirror();
+    const row = person('bob', { distinct_ids: '["bob","device"]' });
+    expect(commit(db, 'persons', [row])).toMatchObject({ fenced: 0, added: 1 });
+    expect(list(db, `SELECT distinct_ids FROM persons`)).toEqual(['["bob"]']);
+    expect(list(db, `SELECT distinct_id FROM distinct_id_owners`)).toEqual(['bob']);
+    expect(readFenceUse(db, 'request')).toMatchObject({ hits: 1, recreated: 0 });
+    // Shown so again, it is no change.
+    expect(commit(db, 'persons', [row])).toMatchObject({ fenced: 0, added: 0, changed: 0, unchangedRun: 1 });
+  });
+
+  it.each<[string, Row]>([
+    [
+      'whose distinct id has a fenced one in it',
+      person('jo', { distinct_ids: '["joann@x.example","device2"]' }),
+    ],
+    ['whose id has a fenced one in it', person('jo', { id: 11 })],
+    ['whose distinct id is somebody’s integer id', person('jo', { distinct_ids: '["1"]' })],
+    [
+      'whose name or properties are what somebody was known by',
+      person('jo', { name: 'device', properties: '{"a":"device"}' }),
+    ],
+  ])('%s is let in as it is', (_who, row) => {
+    const db = fencedMirror();
+    expect(commit(db, 'persons', [row])).toMatchObject({ fenced: 0, added: 1 });
+    expect(
+      db.prepare(`SELECT uuid, id, name, distinct_ids, properties, created_at, extra FROM persons`).get(),
+    ).toEqual(row);
+    expect(readFenceUse(db, 'request').hits).toBe(0);
+  });
+});
+
+describe('a recording', () => {
+  it.each<[string, Row]>([
+    ['that was fenced itself', recording('rec-1')],
+    ['of an erased person', recording('new', { person_uuid: annUuid })],
+    ['under a fenced distinct id, whoever it is shown with', recording('new', { distinct_id: 'device' })],
+  ])('%s is kept out', (_which, row) => {
+    const db = fencedMirror();
+    expect(commit(db, 'recordings', [row, recording('other')])).toMatchObject({ fenced: 1, added: 1 });
+    expect(list(db, `SELECT id FROM recordings`)).toEqual(['other']);
+  });
+
+  it('that starts after the erasure tells of somebody who is back', () => {
+    const db = fencedMirror();
+    commit(db, 'recordings', [recording('new', { person_uuid: annUuid, start_time: after })]);
+    commit(db, 'recordings', [recording('rec-1', { start_time: after })]);
+    expect(readFenceUse(db, 'request')).toMatchObject({ hits: 2, recreated: 1 });
+  });
+
+  it.each<[string, string, string]>([
+    [
+      'in a list',
+      '{"id":9007199254740993,"distinct_ids":["bob","device"],"a":1.0}',
+      '{"id":9007199254740993,"distinct_ids":["bob"],"a":1.0}',
+    ],
+    ['as a single text', '{"distinct_ids":"device"}', '{"distinct_ids":null}'],
+  ])('of another, whose person names a fenced distinct id %s, is let in without it', (_how, shown, kept) => {
+    const db = fencedMirror();
+    expect(commit(db, 'recordings', [recording('r', { person: shown })])).toMatchObject({
+      fenced: 0,
+      added: 1,
+    });
+    expect(list(db, `SELECT person FROM recordings`)).toEqual([kept]);
+  });
+
+  it('in a playlist is no member any more', () => {
+    const db = fencedMirror();
+    replacePlaylistRecordings(db, 'list', ['rec-1', 'rec-11']);
+    expect(list(db, `SELECT recording_id FROM playlist_recordings`)).toEqual(['rec-11']);
+    expect(replacePlaylistRecordings(db, 'list', ['rec-1', 'rec-11'])).toBe(false);
+  });
+});
+
+describe('a row that cannot be read', () => {
+  const unread = (payload: object, key: string | null = null): QuarantinedRow => ({
+    key,
+    reason: 'x',
+    payload: JSON.stringify(payload),
+  });
+
+  it.each<[string, PassDataset, QuarantinedRow]>([
+    ['its key', 'persons', unread({}, annUuid)],
+    ['its uuid', 'persons', unread({ uuid: annUuid, created_at: 7 })],
+    ['its uuid in capitals', 'persons', unread({ uuid: annUuid.toUpperCase(), created_at: 7 })],
+    ['its integer id', 'persons', unread({ id: 1, uuid: 'damaged' })],
+    ['a distinct id in its list', 'persons', unread({ distinct_ids: ['x', 'ann@x.example'] })],
+    ['a person within', 'recordings', unread({ id: 7, person: { uuid: annUuid } })],
+    ['the integer id of a person within', 'recordings', unread({ id: 7, person: { id: 1 } })],
+    ['its recording id', 'recordings', unread({ id: 'rec-1', start_time: 7 }, 'rec-1')],
+  ])('is kept out of quarantine by %s', (_what, dataset, row) => {
+    const db = fencedMirror();
+    const other = unread({ uuid: 'else', id: 11, distinct_ids: ['joann@x.example'], note: 'a device' });
+    expect(commit(db, dataset, [], [row, other])).toMatchObject({ received: 2, fenced: 1, quarantined: 1 });
+    expect(list(db, `SELECT payload FROM quarantine`)).toEqual([other.payload]);
+    expect(readFenceUse(db, 'request').hits).toBe(1);
+  });
+});
+
+describe('the fence', () => {
+  /** How many MACs a page costs. */
+  function macsOf(db: Database, act: () => void): number {
+    let macs = 0;
+    db.function('fence_mac', { deterministic: true }, () => {
+      macs += 1;
+      return Buffer.of();
+    });
+    act();
+    return macs;
+  }
+
+  it('costs nothing for rows that are as they were, and nothing while it is empty', () => {
+    const rows = [
+      person('bob', { id: 2, distinct_ids: '["bob"]' }),
+      person('eve', { distinct_ids: '["eve"]' }),
+    ];
+    const db = fencedMirror();
+    commit(db, 'persons', rows);
+    commit(db, 'recordings', [recording('r')]);
+    expect(macsOf(db, () => commit(db, 'persons', rows))).toBe(0);
+    expect(macsOf(db, () => commit(db, 'recordings', [recording('r')]))).toBe(0);
+    const changed = [{ ...rows[0], name: 'Bob' } as Row, rows[1] as Row];
+    // Uuid, id and distinct id of the one that changed.
+    expect(macsOf(db, () => commit(db, 'persons', changed))).toBe(3);
+    liftFence(db, 'request');
+    expect(macsOf(db, () => commit(db, 'persons', [person('new', { distinct_ids: '["n"]' })]))).toBe(0);
+  });
+
+  it('holds no identifier, only what the key of this folder makes of it', () => {
+    const db = fencedMirror();
+    expect(JSON.stringify(stored(db, 'fence'))).not.toMatch(/ann|device|rec-1/);
+    const { db: other } = openTestMirror();
+    expect(fenceEntries(other, ann)).not.toEqual(fenceEntries(db, ann));
+    expect(fenceEntries(db, ann).every(({ mac }) => /^[0-9a-f]{64}$/.test(mac))).toBe(true);
+  });
+
+  it('tells kinds apart, and whose entry it is', () => {
+    const db = fencedMirror();
+    expect(fencedBy(db, [{ kind: 'distinct_id', value: 'device' }])).toEqual(['request']);
+    expect(fencedBy(db, [{ kind: 'recording_id', value: 'device' }])).toEqual([]);
+    const [device] = fenceEntries(db, [{ kind: 'distinct_id', value: 'device' }]);
+    addFence(db, { id: 'later', epoch: 2, at: after }, device ? [device] : []);
+    expect(standingFence(db, 'request')).toHaveLength(5);
+    expect(standingFence(db, 'later')).toEqual([]);
+    expect(liftFence(db, 'request')).toBe(5);
+    expect(commit(db, 'persons', [person(annUuid)])).toMatchObject({ added: 1 });
+  });
+});
