@@ -72,7 +72,7 @@ export type AuditReport = {
 };
 
 /** An exercise. `report`: SHA-256 of what was filed about it. */
-export type ReportedDrill = { at: string; outcome: 'passed' | 'failed'; steps: number; report: string };
+type ReportedDrill = { at: string; outcome: 'passed' | 'failed'; steps: number; report: string };
 
 /** What the report is made from. */
 export type ReportParts = {

@@ -8,7 +8,7 @@ import type { CommandContext } from './context.ts';
 import { serviceJob } from './service-job.ts';
 
 /** One thing that the exercise had to show. */
-export type DrillStep = { step: string; passed: boolean };
+type DrillStep = { step: string; passed: boolean };
 
 /** What an exercise came to. Nobody in it is real. */
 export type Drill = {
@@ -53,7 +53,10 @@ export async function holdDrill(context: CommandContext): Promise<Drill> {
 
 function drillSurroundings(context: CommandContext, sandbox: Sandbox): Parameters<typeof createApp>[0] {
   // The service's clock is moved past its weekly batch, and this program's with it.
-  const clock: Clock = { now: () => sandbox.clock.now(), sleep: systemClock.sleep };
+  const clock: Clock = {
+    now: () => sandbox.clock.now(),
+    sleep: (ms, signal) => systemClock.sleep(ms, signal),
+  };
   return {
     clock,
     isTerminal: context.isTerminal,

@@ -9,7 +9,7 @@ import { planFence, type Decision } from './fence-plan.ts';
 import { scopeSubjects, type FileHit, type Scope } from './scope.ts';
 
 /** What is to be done with a request now, and what it is expected to find. Holds no personal data. */
-export type PlannedRequest = {
+type PlannedRequest = {
   id: string;
   generation: number;
   decision: Decision['decision'] | 'continue' | 'seal';
@@ -22,7 +22,7 @@ export type PlannedRequest = {
 };
 
 /** A published file that is to be rewritten once, for all requests: rows that are about them or name them. */
-export type PlannedFile = { file: string; rows: number };
+type PlannedFile = { file: string; rows: number };
 
 /** All that a reconciliation will do to erase people, before the service has answered anything. */
 export type ErasurePlan = {

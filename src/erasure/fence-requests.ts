@@ -6,6 +6,7 @@ import { setEpoch } from '../mirror/erasure-epoch.ts';
 import { endPassesThatName, prepareEraseRows } from '../mirror/erase-rows.ts';
 import { addTarget } from '../mirror/erasure-targets.ts';
 import { addFence, fenceEntries, standingFence } from '../mirror/fence.ts';
+import { trimRecordings } from '../mirror/trim-recordings.ts';
 import { closeBox, type Box } from './box.ts';
 import { updateRequest, type ErasureParts } from './erasure-parts.ts';
 import { fileTarget, type PlannedErasure } from './erasure-plan.ts';
@@ -181,6 +182,11 @@ function raiseFence(parts: ErasureParts, going: readonly Going[]): number {
         box: closeBox(settings.dataDir, id, full),
       });
     }
+    trimRecordings(
+      db,
+      going.flatMap(({ full }) => full.identity.distinct_id),
+      at,
+    );
     setEpoch(db, epoch);
   }).immediate();
   ledger.append(

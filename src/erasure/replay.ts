@@ -1,5 +1,5 @@
 import { isoTime } from '../core/clock.ts';
-import { identityOf } from '../contract/identity.ts';
+import { identityOf, unionOf } from '../contract/identity.ts';
 import type { LedgerReader } from '../ledger/ledger.ts';
 import type { LedgerRecord } from '../ledger/record.ts';
 import type { Database } from '../mirror/database.ts';
@@ -10,8 +10,9 @@ import { changeTarget, listTargets } from '../mirror/erasure-targets.ts';
 import { addFence, type FenceEntry } from '../mirror/fence.ts';
 import { findFencedIdentifiers, type FencedIdentifier } from '../mirror/fenced-rows.ts';
 import { findPersons, findQuarantined, findRecordings } from '../mirror/sightings.ts';
+import { trimRecordings } from '../mirror/trim-recordings.ts';
 import { closeBox, newBox, type Box } from './box.ts';
-import { updateRequest, type ErasureParts } from './erasure-parts.ts';
+import { boxOf, updateRequest, type ErasureParts } from './erasure-parts.ts';
 import { reopenRequest } from './reopen.ts';
 import { isLocal } from './request-state.ts';
 import { refuseOlderLedger } from './restore-guard.ts';
@@ -56,12 +57,15 @@ export function replayErasures(parts: ErasureParts): ReplayResult | null {
       const box = boxes.get(id);
       if (box) {
         result.rows += eraseRows(id, box.identity, findQuarantined(db, box.identity), at);
+        trimRecordings(db, box.identity.distinct_id, at);
         endPassesThatName(db, box.identity, at);
         putBox(parts, id, box, history?.keepsEvents === true);
       }
       askAnew(parts, id, at);
       result.requests += 1;
-      records.push(reopenRequest(parts, { id, generation: (history?.generation ?? 1) + 1 }, 'restored'));
+      const generation = nextGeneration(history);
+      const record = reopenRequest(parts, { id, generation }, 'restored');
+      if (generation !== history?.generation) records.push(record);
     }
     setEpoch(db, Math.max(from, to));
     // Within the transaction: what the ledger cannot take is not done.
@@ -76,6 +80,8 @@ export function replayErasures(parts: ErasureParts): ReplayResult | null {
 /** What the ledger tells of a request. */
 type History = {
   generation: number;
+  /** The generation that was fenced last; 0 before. */
+  fencedGeneration: number;
   keepsEvents: boolean;
   /** Refused or given up before anything was done for it, and when. */
   refusedAt: string | null;
@@ -96,6 +102,7 @@ function readHistories(ledger: LedgerReader): Map<string, History> {
     const { request: id, generation } = entry;
     const history = histories.get(id) ?? {
       generation,
+      fencedGeneration: 0,
       keepsEvents: false,
       refusedAt: null,
       cancelledAt: null,
@@ -118,6 +125,7 @@ function readHistories(ledger: LedgerReader): Map<string, History> {
     if (entry.type === 'fenced') {
       const fence = intended.get(id);
       if (fence?.epoch === entry.epoch) history.fences.push(fence);
+      history.fencedGeneration = generation;
       history.isReadmitted = false;
     }
   }
@@ -159,6 +167,12 @@ export function endRequests(
   }).immediate();
 }
 
+/** As which generation a request begins anew: one that has begun so already, and was killed before its fence, goes on. */
+function nextGeneration(history: History | undefined): number {
+  const { generation, fencedGeneration } = history ?? { generation: 1, fencedGeneration: 1 };
+  return generation > fencedGeneration ? generation : generation + 1;
+}
+
 /** What the copy waits for at the service has been answered since: it is asked from the beginning. */
 function askAnew({ db }: ErasureParts, id: string, at: string): void {
   for (const { target, status } of listTargets(db, id))
@@ -188,9 +202,18 @@ function boxFrom(db: Database, found: readonly FencedIdentifier[]): Box {
   return { ...newBox([], identity), values: [...new Set(rows.flatMap(({ values }) => values))] };
 }
 
-/** Gives a request a box again; where the copy does not know the request at all, it is made from what the ledger tells. */
-function putBox({ db, settings, clock }: ErasureParts, id: string, content: Box, keepsEvents: boolean): void {
-  const box = closeBox(settings.dataDir, id, content);
+/**
+ * Gives a request a box again, of what it knew and what was found; where the copy does not know the request at all, it is
+ * made from what the ledger tells.
+ */
+function putBox(parts: ErasureParts, id: string, found: Box, keepsEvents: boolean): void {
+  const { db, settings, clock } = parts;
+  const known = boxOf(parts, id) ?? found;
+  const box = closeBox(settings.dataDir, id, {
+    ...known,
+    identity: unionOf([known.identity, found.identity]),
+    values: [...new Set([...known.values, ...found.values])],
+  });
   if (findRequest(db, id)) {
     changeRequest(db, id, { box });
     return;

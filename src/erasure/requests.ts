@@ -62,17 +62,11 @@ export async function addRequests(
   });
   const planned = await planErasure(parts, new Set(received.map(({ id }) => id)));
   recordDecisions(parts, planned.waiting);
-  return received.map((request) => {
-    const { state = 'received', reason = null } = findRequest(parts.db, request.id) ?? {};
-    const scope = planned.waiting.find((waiting) => waiting.request.id === request.id)?.scope;
-    return {
-      ...request,
-      state,
-      reason,
-      persons: scope?.persons ?? 0,
-      recordings: scope?.recordings ?? 0,
-      files: scope?.files.length ?? 0,
-    };
+  const scopes = new Map(planned.waiting.map(({ request, scope }) => [request.id, scope]));
+  return received.map(({ line, kind, id, isKnown }) => {
+    const { state = 'received', reason = null } = findRequest(parts.db, id) ?? {};
+    const { persons = 0, recordings = 0, files = [] } = scopes.get(id) ?? {};
+    return { line, kind, id, isKnown, state, reason, persons, recordings, files: files.length };
   });
 }
 

@@ -5,6 +5,8 @@ import {
   findPersons,
   findQuarantined,
   findRecordings,
+  findRecordingsThatName,
+  prepareNames,
   type QuarantinedSighting,
   type Sighting,
 } from '../mirror/sightings.ts';
@@ -61,7 +63,7 @@ const valuesCharactersMax = 65_536;
 export async function scopeSubjects(parts: ScopeParts, subjects: readonly Subject[]): Promise<Scopes> {
   const { db, dataDir, signal } = parts;
   const starts = await startIdentities(parts, subjects);
-  const isSubject = new Set([...starts.values()].flatMap(({ identity }) => [...identity.person_uuid]));
+  const isSubject = new Set([...starts.values()].flatMap(({ identity }) => identity.person_uuid));
   let union = unionOf([...starts.values()].map(({ identity }) => identity));
   for (let round = 1; ; round += 1) {
     signal.throwIfAborted();
@@ -69,11 +71,11 @@ export async function scopeSubjects(parts: ScopeParts, subjects: readonly Subjec
     const { parts: files, searched } = await locateIdentity(dataDir, union, { signal });
     const shown = [...starts.values()].flatMap((start) => start.shown);
     const seenWith = indexSightings<Seen>([
-      ...persons.map((row) => ({ ...row, place: 'person' as const })),
-      ...shown.map((row) => ({ ...row, place: 'service' as const })),
-      ...findLostDistinctIds(db, union).map((row) => ({ ...row, place: 'lost' as const })),
-      ...findRecordings(db, union).map((row) => ({ ...row, place: 'recording' as const })),
-      ...files.flatMap((part) => part.found.map((row) => ({ ...row, place: part }))),
+      ...seenIn('person', persons),
+      ...seenIn('service', shown),
+      ...seenIn('lost', findLostDistinctIds(db, union)),
+      ...seenIn('recording', recordingsOf(db, union)),
+      ...files.flatMap((part) => seenIn(part, part.found)),
     ]);
     const others = livingOthers([...persons, ...shown], isSubject);
     const closures = new Map(
@@ -98,7 +100,8 @@ export async function scopeSubjects(parts: ScopeParts, subjects: readonly Subjec
         const closure = closures.get(subject.id);
         const start = starts.get(subject.id);
         if (!closure || !start) return [];
-        const held = quarantined.filter(({ texts }) => mentions(closure.identity, texts));
+        const isNamed = prepareNames(closure.identity);
+        const held = quarantined.filter(({ identifiers }) => isNamed(identifiers));
         const memberships = findMemberships(db, closure.identity);
         return [[subject.id, scopeOf(subject, start, closure, held, memberships)]];
       }),
@@ -148,6 +151,12 @@ function scopeOf(
   };
 }
 
+function seenIn(place: Seen['place'], rows: readonly Sighting[]): Seen[] {
+  const seen: Seen[] = [];
+  for (const row of rows) seen.push({ ...row, place });
+  return seen;
+}
+
 function alone(seen: Seen): Seen {
   return { ...seen, person_uuid: null, person_id: null, distinct_ids: [] };
 }
@@ -165,14 +174,10 @@ function livingOthers(current: readonly Sighting[], isSubject: ReadonlySet<strin
   };
 }
 
-function mentions(identity: Identity, texts: readonly string[]): boolean {
-  const lower = new Set(texts.map((text) => text.toLowerCase()));
-  const exact = new Set(texts);
-  return (
-    identity.person_uuid.some((value) => lower.has(value)) ||
-    identity.distinct_id.some((value) => exact.has(value)) ||
-    identity.recording_id.some((value) => exact.has(value))
-  );
+/** Its recordings, and those of others that name it, each once. */
+function recordingsOf(db: ScopeParts['db'], identity: Identity): Sighting[] {
+  const found = [...findRecordings(db, identity), ...findRecordingsThatName(db, identity)];
+  return [...new Map(found.map((row) => [row.recording_id, row])).values()];
 }
 
 function sizeOf(identity: Identity): number {

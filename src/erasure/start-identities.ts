@@ -51,12 +51,11 @@ export async function startIdentities(
   const emails = subjects.flatMap(({ given }) => given).filter(({ kind }) => kind === 'email');
   const byEmail = findPersonsByEmail(db, [...new Set(emails.map(({ value }) => value))]);
   const mirrored = findPersons(db, unionOf([...starts.values()].map(({ identity }) => identity)));
-  const byIdentifier = new Map(
-    mirrored.flatMap((person) => [
-      [`person_id ${person.person_id}`, person],
-      ...person.distinct_ids.map((value) => [`distinct_id ${value}`, person] as const),
-    ]),
-  );
+  const byIdentifier = new Map<string, Sighting>();
+  for (const person of mirrored) {
+    byIdentifier.set(`person_id ${person.person_id}`, person);
+    for (const value of person.distinct_ids) byIdentifier.set(`distinct_id ${value}`, person);
+  }
   for (const { id, given } of subjects) {
     const start = starts.get(id);
     if (!start) continue;

@@ -10,7 +10,7 @@ import { boxOf, type ErasureParts } from './erasure-parts.ts';
 import { scopeSubjects } from './scope.ts';
 
 /** A place that holds a person, and how many rows of it do. `rowsInAll`: of a file, to tell how much of it that is. */
-export type Place = { place: string; rows: number; rowsInAll: number | null };
+type Place = { place: string; rows: number; rowsInAll: number | null };
 
 /** Where a person is. No personal data. */
 export type Whereabouts = {
@@ -60,11 +60,11 @@ export async function whereIs(
     })),
   };
   const tables = [
-    { place: 'mirror.db persons', rows: access.persons.length },
-    { place: 'mirror.db recordings', rows: access.recordings.length },
-    { place: 'mirror.db quarantine', rows: access.quarantine.length },
-    { place: 'mirror.db playlist_recordings', rows: access.playlists.length },
-  ].map((table) => ({ ...table, rowsInAll: null }));
+    { place: 'mirror.db persons', rows: access.persons.length, rowsInAll: null },
+    { place: 'mirror.db recordings', rows: access.recordings.length, rowsInAll: null },
+    { place: 'mirror.db quarantine', rows: access.quarantine.length, rowsInAll: null },
+    { place: 'mirror.db playlist_recordings', rows: access.playlists.length, rowsInAll: null },
+  ];
   const files = located.parts.map(({ rows, found }, index) => ({
     place: access.files[index]?.file ?? '',
     rows: found.length,

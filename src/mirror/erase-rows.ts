@@ -54,7 +54,7 @@ export function prepareEraseRows(
 
 /** Ends unfinished passes whose cursor names anybody of an identity: the next pass begins anew. */
 export function endPassesThatName(db: Database, identity: Identity, at: string): void {
-  const named = new Set(identifierKinds.flatMap((kind) => [...identity[kind]]));
+  const named = new Set(identifierKinds.flatMap((kind) => identity[kind]));
   const unfinished = db
     .prepare<[], { id: number; cursor: string }>(
       /*sql*/ `SELECT id, cursor FROM passes WHERE verdict IS NULL AND cursor IS NOT NULL`,

@@ -1,11 +1,11 @@
 import type { Database } from 'better-sqlite3';
-import { textLeaves } from '../core/json-leaves.ts';
 import { isoToMicros } from '../core/time.ts';
 import { withoutDistinctIds } from '../contract/embedded-person.ts';
-import { identifierKinds, type Identifier, type IdentifierKind } from '../contract/identity.ts';
+import type { Identifier, IdentifierKind } from '../contract/identity.ts';
 import { textListOf, type Columns, type ColumnValue } from '../contract/tolerant-reader.ts';
 import type { PassDataset } from './passes.ts';
 import type { QuarantinedRow } from './quarantine.ts';
+import { identifiersOfUnread } from './unread-identifiers.ts';
 
 /** An entry of the fence as the ledger has it: no identifier, only its MAC (hex). */
 export type FenceEntry = { kind: IdentifierKind; mac: string };
@@ -69,18 +69,17 @@ export function prepareAdmitRow(db: Database, dataset: PassDataset): Admit<Reado
     : (row, at) => admitRecording(fence, row, at);
 }
 
-/** Prepares the check of rows that could not be read: kept out where any of their texts is fenced. */
-export function prepareAdmitUnread(db: Database): Admit<QuarantinedRow> | undefined {
+/** Prepares the check of rows that could not be read: kept out where anything that they may be about is fenced. */
+export function prepareAdmitUnread(db: Database, dataset: PassDataset): Admit<QuarantinedRow> | undefined {
   const fence = openFence(db);
   if (!fence) return undefined;
   return (row, at) => {
-    for (const text of [row.key ?? '', ...textLeaves(JSON.parse(row.payload))])
-      for (const kind of identifierKinds)
-        if (fence.find(kind, text) !== undefined) {
-          fence.count({ kind, value: text }, at, false);
-          return undefined;
-        }
-    return row;
+    const hit = identifiersOfUnread(dataset, row.key, row.payload).find(
+      ({ kind, value }) => fence.find(kind, value) !== undefined,
+    );
+    if (!hit) return row;
+    fence.count(hit, at, false);
+    return undefined;
   };
 }
 

@@ -1,9 +1,9 @@
 import type { Database } from 'better-sqlite3';
-import { parseExactJson } from '../core/exact-json.ts';
-import { textLeaves } from '../core/json-leaves.ts';
 import { embeddedPerson } from '../contract/embedded-person.ts';
 import { textListOf } from '../contract/tolerant-reader.ts';
-import { identifierKinds, type Identity } from '../contract/identity.ts';
+import { identifierKinds, nobody, type Identifier, type Identity } from '../contract/identity.ts';
+import { namedInRecordings } from './trim-recordings.ts';
+import { identifiersOfUnread } from './unread-identifiers.ts';
 
 /** Identifiers that were seen together in one row, and the other texts of that row. All of it is personal data. */
 export type Sighting = {
@@ -101,6 +101,17 @@ export function findRecordings(db: Database, identity: Identity): Sighting[] {
     }));
 }
 
+/** Recordings that embed a person with one of an identity's distinct ids, whoever they are of. Reads every recording. */
+export function findRecordingsThatName(db: Database, identity: Identity): Sighting[] {
+  if (identity.distinct_id.length === 0) return [];
+  const ids = db
+    .prepare<[string], string>(/*sql*/ `SELECT DISTINCT recordings.id FROM ${namedInRecordings}
+      WHERE named.value IN (SELECT value FROM json_each(?))`)
+    .pluck()
+    .all(JSON.stringify(identity.distinct_id));
+  return findRecordings(db, { ...nobody, recording_id: ids });
+}
+
 type RecordingRow = {
   id: string;
   distinct_id: string | null;
@@ -110,26 +121,39 @@ type RecordingRow = {
   extra: string | null;
 };
 
-/** A row that could not be read and mentions an identity. */
-export type QuarantinedSighting = { dataset: string; rowId: string; texts: string[]; values: string[] };
+/** A row that could not be read, and what it may be about. */
+export type QuarantinedSighting = {
+  dataset: string;
+  rowId: string;
+  identifiers: Identifier[];
+  values: string[];
+};
 
-/** The rows in quarantine that hold any of an identity's uuids, distinct ids or recording ids as a whole text. */
+/** The rows in quarantine that may be about an identity. */
 export function findQuarantined(db: Database, identity: Identity): QuarantinedSighting[] {
-  const wanted = new Set(
-    identifierKinds.filter((kind) => kind !== 'person_id').flatMap((kind) => [...identity[kind]]),
-  );
-  const found: QuarantinedSighting[] = [];
-  const rows = db
-    .prepare<[], { dataset: string; row_id: string; payload: string }>(
-      /*sql*/ `SELECT dataset, row_id, payload FROM quarantine`,
+  const isNamed = prepareNames(identity);
+  return listQuarantined(db).filter(({ identifiers }) => isNamed(identifiers));
+}
+
+/** Every row in quarantine, with what it may be about. */
+export function listQuarantined(db: Database): QuarantinedSighting[] {
+  return db
+    .prepare<[], { dataset: string; rowId: string; payload: string }>(
+      /*sql*/ `SELECT dataset, row_id AS rowId, payload FROM quarantine`,
     )
-    .iterate();
-  for (const { dataset, row_id: rowId, payload } of rows) {
-    const texts = [rowId, ...textLeaves(parseExactJson(payload))];
-    if (texts.some((text) => wanted.has(text) || wanted.has(text.toLowerCase())))
-      found.push({ dataset, rowId, texts, values: [payload] });
-  }
-  return found;
+    .all()
+    .map(({ dataset, rowId, payload }) => ({
+      dataset,
+      rowId,
+      identifiers: identifiersOfUnread(dataset, rowId, payload),
+      values: [payload],
+    }));
+}
+
+/** Prepares the question whether any of some identifiers is one of an identity. */
+export function prepareNames(identity: Identity): (identifiers: readonly Identifier[]) => boolean {
+  const names = new Set(identifierKinds.flatMap((kind) => identity[kind].map((value) => `${kind} ${value}`)));
+  return (identifiers) => identifiers.some(({ kind, value }) => names.has(`${kind} ${value}`));
 }
 
 /** In which playlists recordings are, as far as the mirror knows. */

@@ -26,7 +26,7 @@ export type WriteRows = (shown: ShownRows, passId: number) => { outcome: PageOut
 export function prepareWriteRows(db: Database, dataset: PassDataset): WriteRows {
   const table = rowTables[dataset];
   const writeRow = prepareWriteRow(db, table, prepareAdmitRow(db, dataset));
-  const admitUnread = prepareAdmitUnread(db);
+  const admitUnread = prepareAdmitUnread(db, dataset);
   const findRowKey = prepareFindRowKey(db, table);
   const markSeen = prepareMarkSeen(db, table);
   const ownDistinctIds = dataset === 'persons' ? prepareOwnDistinctIds(db) : undefined;

@@ -30,12 +30,11 @@ test('the verifier alone tells the certificate that was issued from every other'
   const dataDir = temporaryFolder();
   const certificate = JSON.stringify({ generation: 1, request: requestId(1) });
   const ledger = openLedger(dataDir, tickingClock());
-  for (const records of lifeOf(1, 1))
-    ledger.append(
-      records.map((record) =>
-        record.type === 'certified' ? { ...record, certificate: sha256(certificate) } : record,
-      ),
-    );
+  for (const [record] of lifeOf(1, 1))
+    if (record)
+      ledger.append([
+        { ...record, ...(record.type === 'certified' && { certificate: sha256(certificate) }) },
+      ]);
   ledger.checkpoint();
   const folder = join(dataDir, 'ledger');
   const write = (name: string, text: string): string => {

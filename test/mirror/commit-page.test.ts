@@ -71,6 +71,7 @@ describe('a page that enters the mirror', () => {
       added: 0,
       changed: 1,
       quarantined: 0,
+      fenced: 0,
       unchangedRun: 1,
     });
     expect(

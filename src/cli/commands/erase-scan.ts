@@ -17,7 +17,7 @@ export function addEraseScanCommand(erase: Command, context: CommandContext): vo
     .option(
       '--also <path>',
       'a file or folder elsewhere, such as logs; may be repeated',
-      (path: string, earlier: string[] = []) => [...earlier, path],
+      (path: string, earlier: string[] | undefined) => [...(earlier ?? []), path],
     )
     .addHelpText(
       'after',

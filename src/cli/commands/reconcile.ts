@@ -128,7 +128,7 @@ function resultText({ replayed, erasure, absence, plan }: ReconcileJobResult): s
 }
 
 /** What was done for requests, for people. */
-export function erasureText(erasure: ErasureResult): string {
+function erasureText(erasure: ErasureResult): string {
   const lines: [count: number, what: string][] = [
     [erasure.fenced, 'fenced and taken out of the mirror'],
     [erasure.rowsErased, 'rows of persons and recordings erased'],

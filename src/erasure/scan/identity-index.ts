@@ -12,10 +12,13 @@ export type Leaf = {
 
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const distinctIdName = /(?:distinct_ids?|^m(?:in|ax)_key|^row_id)$/;
+// Users of the service, who may be persons of the project too, but are there as its users.
+const userFields = new Set(['created_by', 'last_modified_by']);
 const recordingIdName = /^(?:id|(?:session_)?recording_id|key|m(?:in|ax)_key|row_id)$/;
 
 /** What a leaf is an identifier of, by where it stands and what it looks like. */
 export function identifierKindsOf({ name, owner, value }: Leaf): IdentifierKind[] {
+  if (userFields.has(owner)) return [];
   if (isPersonIdPlace(name, owner) && /^\d+$/.test(String(value))) return ['person_id'];
   if (typeof value !== 'string') return [];
   const kinds: IdentifierKind[] = [];
@@ -57,7 +60,7 @@ export function indexIdentities(identities: readonly Identity[]): IdentityIndex 
     const kinds = identifierKindsOf(leaf);
     const isLong = typeof leaf.value === 'string' && Buffer.byteLength(leaf.value) >= shingleBytes;
     return found
-      .map((one) => ({ ...one, isInPlace: kinds.includes(one.kind) }))
+      .map(({ subject, kind }) => ({ subject, kind, isInPlace: kinds.includes(kind) }))
       .filter(({ kind, isInPlace }) => isInPlace || (isLong && kind !== 'person_id'));
   };
 }

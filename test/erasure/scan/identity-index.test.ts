@@ -56,6 +56,7 @@ describe('an identity is not found', () => {
     ['in a longer number', 'persons', 'id', 11n],
     ['in the integer id of something else', 'playlists', 'id', 1n],
     ['in the integer id of a user', 'playlists', 'created_by', '{"id":1}'],
+    ['in the distinct id of a user', 'playlists', 'created_by', '{"distinct_id":"ann@x"}'],
     ['in a count', 'recordings', 'click_count', 1n],
     ['in a longer distinct id', 'recordings', 'distinct_id', 'joann@x'],
     ['in part of a text', 'persons', 'properties', '{"note":"a.long.distinct.id is hers"}'],

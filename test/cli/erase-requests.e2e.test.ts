@@ -1,0 +1,273 @@
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/core/clock.ts';
+import type { LivingPerson } from '../../src/sandbox/store/truth.ts';
+import { assertDiscreet, discreetRun } from './discreet-run.ts';
+import { jsonOf, type Ended } from './run-cli.ts';
+import { openWorkspace, unlimited, type Workspace } from './workspace.ts';
+
+type Listed = { id: string; state: string; reason: string | null; origin: string };
+type Added = {
+  requests: {
+    line: number;
+    id: string;
+    state: string;
+    reason: string | null;
+    persons: number;
+    isKnown: boolean;
+  }[];
+};
+
+// What the service's weekly batch has to do is done by the time of the mirror.
+const earlier = { ...systemClock, now: () => Date.now() - 21 * 86_400_000 };
+const settings = [...unlimited, '--set', 'deletions.confirmAfterSeconds=0', '--log-level', 'warn'];
+
+let place: Workspace;
+let persons: LivingPerson[];
+/** Every text that tells who somebody is. */
+let texts: string[];
+let run: (args: readonly string[]) => Promise<Ended>;
+beforeAll(async () => {
+  place = await openWorkspace({ persons: 120, recordings: 30, clock: earlier });
+  persons = [...place.sandbox.living()];
+  texts = persons.flatMap(({ uuid, distinct_ids: ids, properties }) => [
+    uuid,
+    ...ids,
+    ...[String((JSON.parse(properties) as { email?: string } | null)?.email ?? '')].filter(Boolean),
+  ]);
+  run = discreetRun((args) => place.run([...args, ...settings]), texts);
+  for (const command of ['sync', 'export'])
+    expect(await run([command])).toMatchObject({ code: 0, stderr: '' });
+}, 120_000);
+beforeEach(() => assertNobodyIsErasedByAccident());
+afterAll(() => {
+  assertDiscreet(place.dataDir, texts);
+  return place[Symbol.asyncDispose]();
+});
+
+/** Whoever has been asked to be erased so far. */
+const asked = new Set<string>();
+
+async function assertNobodyIsErasedByAccident(): Promise<void> {
+  const { rows } = jsonOf(await place.run(['query', '--json', 'SELECT uuid FROM persons'])) as {
+    rows: string[][];
+  };
+  const mirrored = new Set(rows.flat());
+  expect(persons.filter(({ uuid }) => !mirrored.has(uuid) && !asked.has(uuid))).toEqual([]);
+}
+
+function personAt(index: number): LivingPerson {
+  const person = persons[index];
+  if (!person) throw new Error('no such person');
+  return person;
+}
+
+/** A file that names people, a line for each. */
+function fileOf(...lines: string[]): string {
+  const path = join(place.folder, `people-${lines.length}-${asked.size}.csv`);
+  writeFileSync(path, lines.map((line) => `${line}\n`).join(''));
+  return path;
+}
+
+async function add(file: string, ...more: string[]): Promise<Ended> {
+  return run(['erase', 'add', '--file', file, '--basis', 'objection', '--by', 'dpo', '--json', ...more]);
+}
+
+async function requestsNow(): Promise<Listed[]> {
+  return (jsonOf(await run(['erase', 'list', '--all', '--json'])) as { requests: Listed[] }).requests;
+}
+
+describe('erase add', () => {
+  it('says who is not known, by line, and takes the others', async () => {
+    const { uuid } = personAt(4);
+    asked.add(uuid);
+    const ended = await add(
+      fileOf(`uuid,${uuid}`, 'uuid,0189f1c0-7e5e-7bd2-a3c1-52f0a4d1c001', 'email,nobody@nowhere.example'),
+    );
+    expect(ended).toMatchObject({ code: 4, stderr: '' });
+    expect(ended.stdout).not.toMatch(/nobody@|0189f1c0/);
+    expect((jsonOf(ended) as Added).requests).toMatchObject([
+      { line: 1, state: 'scoped', reason: null, persons: 1, isKnown: false },
+      { line: 2, state: 'refused', reason: 'unknown_subject', persons: 0 },
+      { line: 3, state: 'refused', reason: 'unknown_subject', persons: 0 },
+    ]);
+  });
+
+  it('knows a request that is open already', async () => {
+    const before = await requestsNow();
+    const ended = await add(fileOf(`uuid,${personAt(4).uuid}`));
+    expect(ended).toMatchObject({ code: 0, stderr: '' });
+    expect((jsonOf(ended) as Added).requests).toMatchObject([{ state: 'scoped', isKnown: true }]);
+    expect(await requestsNow()).toEqual(before);
+  });
+
+  it.each([
+    [
+      'kinds and values that are none',
+      ['uuid,not-a-uuid-at-all', 'phone,+46 70 123', 'email,no address', 'id,12x'],
+      /lines? 1: .*\n.*line 2: .*\n.*line 3: .*\n.*line 4: /,
+    ],
+    ['more columns than two', ['distinct_id,secret-one,secret-two'], /line 1: /],
+    ['quotes that never end', ['distinct_id,"secret without an end'], /are not CSV/],
+  ])('refuses a file of %s, without a word of what stands there', async (_what, lines, words) => {
+    const before = await requestsNow();
+    const ended = await add(fileOf(...lines));
+    expect(ended.code).toBe(2);
+    expect(ended.stderr).toMatch(words);
+    expect(`${ended.stdout}${ended.stderr}`).not.toMatch(/not-a-uuid|70 123|no address|12x|secret/);
+    expect(await requestsNow()).toEqual(before);
+  });
+
+  it('wants somebody to be named, and a file that is there', async () => {
+    for (const [file, words] of [
+      [fileOf(), 'nobody is named'],
+      [join(place.folder, 'nowhere.csv'), 'cannot read the file of identifiers (ENOENT)'],
+    ] as const) {
+      const ended = await add(file);
+      expect(ended).toMatchObject({ code: 2, stderr: expect.stringContaining(words) });
+    }
+  });
+
+  it('takes people from standard input', async () => {
+    const { uuid, distinct_ids: ids } = personAt(8);
+    asked.add(uuid);
+    const [id = ''] = ids;
+    const file = fileOf('kind,value', `distinct_id,"${id.replaceAll('"', '""')}"`);
+    const ended = await place.run(
+      ['erase', 'add', '-', '--basis', 'objection', '--by', 'dpo', '--json', ...settings],
+      {
+        shell: `exec "$@" < ${file}`,
+      },
+    );
+    expect((jsonOf(ended) as Added).requests).toMatchObject([{ line: 1, state: 'scoped', persons: 1 }]);
+  });
+});
+
+describe('a request', () => {
+  it('can be given up before anything is done for it, and not later', async () => {
+    const [first] = (jsonOf(await add(fileOf(`uuid,${personAt(4).uuid}`))) as Added).requests;
+    const id = first?.id ?? '';
+    expect(await run(['erase', 'cancel', id.slice(0, 8)])).toMatchObject({
+      code: 0,
+      stdout: `cancelled ${id}\n`,
+    });
+    asked.delete(personAt(4).uuid);
+    // Nobody but the one of standard input goes.
+    expect(await run(['reconcile'])).toMatchObject({ code: 0, stderr: '' });
+    const requests = await requestsNow();
+    expect(requests.find((request) => request.id === id)).toMatchObject({ state: 'cancelled' });
+    const [sealed] = requests.filter(({ state }) => state === 'sealed');
+    expect(await run(['erase', 'cancel', sealed?.id ?? ''])).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/is sealed, and can no longer be cancelled\n {2}.*readmit/),
+    });
+    expect(await run(['erase', 'cancel', 'ffffffff'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('there is no request of that id'),
+    });
+  });
+
+  it('that touches a living person is held, and erases the rest when it is approved', async () => {
+    // The published files know all of these distinct ids as one person's; the service has made others of them since.
+    const several = persons.find(({ distinct_ids: ids }, index) => index > 20 && ids.length > 2);
+    if (!several) throw new Error('nobody has three distinct ids');
+    place.sandbox.act({ do: 'split', uuid: several.uuid });
+    expect(await run(['sync'])).toMatchObject({ code: 0, stderr: '' });
+    asked.add(several.uuid);
+    const added = await add(fileOf(`uuid,${several.uuid}`));
+    expect(added.code).toBe(4);
+    const [request] = (jsonOf(added) as Added).requests;
+    expect(request).toMatchObject({ state: 'held', reason: 'shared_identifier' });
+
+    const epoch = async (): Promise<unknown> =>
+      jsonOf(await run(['query', '--json', 'SELECT epoch FROM erasure_epoch']));
+    const before = await epoch();
+    expect(await run(['reconcile'])).toMatchObject({ code: 4, stderr: '' });
+    expect(await epoch()).toEqual(before);
+    expect(await run(['erase', 'list'])).toMatchObject({
+      stdout: expect.stringContaining('held: shared identifier'),
+    });
+
+    expect(await run(['erase', 'approve', request?.id ?? ''])).toMatchObject({ code: 0, stderr: '' });
+    expect(await run(['reconcile'])).toMatchObject({ code: 0, stderr: '' });
+    expect((await requestsNow()).find(({ id }) => id === request?.id)).toMatchObject({ state: 'sealed' });
+    const [, ...others] = several.distinct_ids;
+    const { rows } = jsonOf(
+      await place.run(['query', '--json', 'SELECT distinct_id, person_uuid FROM person_distinct_ids']),
+    ) as { rows: [string, string][] };
+    const owners = new Map(rows);
+    expect(others.map((id) => owners.has(id))).toEqual(others.map(() => true));
+    expect(owners.has(several.distinct_ids[0] ?? '')).toBe(false);
+    const living = [...place.sandbox.living()].map(({ uuid }) => uuid);
+    expect(living).toEqual(expect.arrayContaining(others.map((id) => owners.get(id))));
+    expect(living).not.toContain(several.uuid);
+  });
+
+  it('that is sealed keeps the person out, until the person is readmitted', async () => {
+    const { uuid } = personAt(8);
+    place.sandbox.act({ do: 'resurrect', uuid });
+    const isMirrored = async (): Promise<boolean> => {
+      expect(await run(['sync', 'persons'])).toMatchObject({ code: 0, stderr: '' });
+      const { rows } = jsonOf(await place.run(['query', '--json', 'SELECT uuid FROM persons'])) as {
+        rows: string[][];
+      };
+      return rows.flat().includes(uuid);
+    };
+    expect(await isMirrored()).toBe(false);
+    const found = jsonOf(await run(['where', '--file', fileOf(`uuid,${uuid}`), '--json'])) as {
+      requests: Listed[];
+    };
+    const readmit = [
+      'erase',
+      'readmit',
+      found.requests[0]?.id ?? '',
+      '--reason',
+      'a new contract with one@example.com',
+    ];
+    expect(await run(readmit)).toMatchObject({ code: 0, stderr: '' });
+    expect(await isMirrored()).toBe(true);
+    expect(readFileSync(join(place.dataDir, 'ledger', 'entries.jsonl'), 'utf8')).not.toContain('contract');
+  });
+});
+
+describe('where', () => {
+  it('tells every place that holds a person, as a table and as JSON, and shows nobody', async () => {
+    const { uuid } = personAt(60);
+    const file = fileOf(`uuid,${uuid}`);
+    const { code, stdout } = await run(['where', '--file', file]);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/mirror\.db persons +1\n/);
+    expect(stdout).toMatch(/snapshots\/persons\/\S+\/part-\d{5}\.parquet +1 +\d+\n/);
+    expect(stdout).toMatch(/searched the mirror and \d+ published files\n/);
+    expect(jsonOf(await run(['where', '--file', file, '--json']))).toMatchObject({
+      places: [{ place: 'mirror.db persons', rows: 1 }, { rows: expect.any(Number) }, {}],
+      requests: [],
+      isShared: false,
+      exported: null,
+    });
+  });
+
+  it('gives out all that is held, to a file that only its owner can read', async () => {
+    const { uuid, distinct_ids: ids, properties } = personAt(60);
+    const out = join(place.folder, 'access.json');
+    const ended = await run(['where', '--file', fileOf(`uuid,${uuid}`), '--export', out]);
+    expect(ended).toMatchObject({ code: 0, stderr: '' });
+    expect((statSync(out).mode & 0o777).toString(8)).toBe('600');
+    const access = JSON.parse(readFileSync(out, 'utf8')) as {
+      persons: { uuid: string; properties: string }[];
+      files: { file: string }[];
+    };
+    expect(access.persons).toMatchObject([{ uuid }]);
+    expect(JSON.parse(access.persons[0]?.properties ?? '')).toEqual(JSON.parse(properties));
+    const held = new Set(access.files.map(({ file: path }) => path.split('/')[1]));
+    expect(held).toEqual(new Set(['distinct_ids', 'persons']));
+    expect(JSON.stringify(access.files)).toContain(JSON.stringify(ids[0]));
+  });
+
+  it('says so where nothing is held', async () => {
+    const { code, stdout } = await run(['where', '--file', fileOf('email,nobody@nowhere.example')]);
+    expect(code).toBe(0);
+    expect(stdout).toContain('nothing is held about this person');
+  });
+});
