@@ -3,7 +3,7 @@ import { AppError } from '../core/errors.ts';
 import { TargetName } from '../ledger/record.ts';
 import { purgeDeleted } from '../mirror/purge.ts';
 import { listRequests } from '../mirror/erasure-requests.ts';
-import { addTarget, listTargets, type ErasureTarget } from '../mirror/erasure-targets.ts';
+import { listTargets, renewTarget, type ErasureTarget } from '../mirror/erasure-targets.ts';
 import { locateIdentity } from '../snapshot/locate.ts';
 import { rewriteSnapshot } from '../snapshot/rewrite.ts';
 import type { Box } from './box.ts';
@@ -54,7 +54,7 @@ async function isGoneFromFiles(parts: ErasureParts): Promise<boolean> {
     for (const part of found)
       for (const { id, box } of open) {
         const rows = part.found.filter((row) => concerns(box.identity, row)).length;
-        if (rows > 0) addTarget(db, id, fileTarget(part), rows, at);
+        if (rows > 0) renewTarget(db, id, fileTarget(part), rows, at);
       }
   }).immediate();
   return found.length === 0;

@@ -4,7 +4,7 @@ import { identifierKinds, unionOf, type Identity } from '../contract/identity.ts
 import { fixedTargets, type LedgerRecord } from '../ledger/record.ts';
 import { setEpoch } from '../mirror/erasure-epoch.ts';
 import { endPassesThatName, prepareEraseRows } from '../mirror/erase-rows.ts';
-import { addTarget } from '../mirror/erasure-targets.ts';
+import { addTarget, renewTarget } from '../mirror/erasure-targets.ts';
 import { addFence, fenceEntries, standingFence } from '../mirror/fence.ts';
 import { trimRecordings } from '../mirror/trim-recordings.ts';
 import { closeBox, type Box } from './box.ts';
@@ -171,7 +171,7 @@ function raiseFence(parts: ErasureParts, going: readonly Going[]): number {
       rows += eraseRows(id, full.identity, scope.quarantined, at);
       endPassesThatName(db, full.identity, at);
       for (const target of fixedTargets) addTarget(db, id, target, null, at);
-      for (const hit of scope.files) addTarget(db, id, fileTarget(hit), hit.rows, at);
+      for (const hit of scope.files) renewTarget(db, id, fileTarget(hit), hit.rows, at);
       updateRequest(db, id, {
         fencedAt: at,
         epoch,

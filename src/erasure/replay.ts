@@ -6,7 +6,7 @@ import type { Database } from '../mirror/database.ts';
 import { endPassesThatName, prepareEraseRows } from '../mirror/erase-rows.ts';
 import { readEpoch, setEpoch } from '../mirror/erasure-epoch.ts';
 import { changeRequest, findRequest, insertRequest, listRequests } from '../mirror/erasure-requests.ts';
-import { changeTarget, listTargets } from '../mirror/erasure-targets.ts';
+import { changeTarget, listTargets, renewTarget } from '../mirror/erasure-targets.ts';
 import { addFence, type FenceEntry } from '../mirror/fence.ts';
 import { findFencedIdentifiers, type FencedIdentifier } from '../mirror/fenced-rows.ts';
 import { findPersons, findQuarantined, findRecordings } from '../mirror/sightings.ts';
@@ -62,6 +62,9 @@ export function replayErasures(parts: ErasureParts): ReplayResult | null {
         putBox(parts, id, box, history?.keepsEvents === true);
       }
       askAnew(parts, id, at);
+      // A file that was to be rewritten has a result yet to come, be it that the file is gone.
+      for (const target of history?.intents ?? [])
+        if (target.startsWith('snapshot:')) renewTarget(db, id, target, null, at);
       result.requests += 1;
       const generation = nextGeneration(history);
       const record = reopenRequest(parts, { id, generation }, 'restored');
@@ -90,6 +93,8 @@ type History = {
   isCertified: boolean;
   isSealed: boolean;
   isReadmitted: boolean;
+  /** What was begun, and has no result. */
+  intents: Set<string>;
   /** Those that stand, oldest first. */
   fences: { epoch: number; fencedAt: string; entries: FenceEntry[] }[];
 };
@@ -98,6 +103,10 @@ function readHistories(ledger: LedgerReader): Map<string, History> {
   const histories = new Map<string, History>();
   const intended = new Map<string, History['fences'][number]>();
   for (const entry of ledger.entries()) {
+    if (entry.type === 'intent')
+      for (const id of entry.requests) histories.get(id)?.intents.add(entry.target);
+    if (entry.type === 'result')
+      for (const id of entry.requests) histories.get(id)?.intents.delete(entry.target);
     if (!('request' in entry)) continue;
     const { request: id, generation } = entry;
     const history = histories.get(id) ?? {
@@ -109,6 +118,7 @@ function readHistories(ledger: LedgerReader): Map<string, History> {
       isCertified: false,
       isSealed: false,
       isReadmitted: false,
+      intents: new Set(),
       fences: [],
     };
     histories.set(id, history);

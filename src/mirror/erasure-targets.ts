@@ -57,6 +57,18 @@ export function addTarget(
       VALUES (?, ?, 'pending', ?, ?)`).run(requestId, target, rows, at);
 }
 
+/** Adds a target, or begins it anew where the request has it already. */
+export function renewTarget(
+  db: Database,
+  requestId: string,
+  target: string,
+  rows: number | null,
+  at: string,
+): void {
+  addTarget(db, requestId, target, rows, at);
+  changeTarget(db, requestId, target, { status: 'pending', result: null, assurance: null, reason: null }, at);
+}
+
 /** What may be changed of a target; what is not given stays. */
 export type TargetChange = Partial<
   Pick<

@@ -25,10 +25,21 @@ export async function purgeDeleted(
   if (steps.vacuum) db.exec(/*sql*/ `VACUUM`);
   if (!steps.truncate) return true;
   for (let tries = 1; ; tries += 1) {
-    const [result] = db.pragma('wal_checkpoint(TRUNCATE)') as { busy: number }[];
-    if (result?.busy === 0) return true;
+    if (truncateLog(db)) return true;
     if (tries === checkpointTries) return false;
     await clock.sleep(checkpointWaitMs, signal);
+  }
+}
+
+/** Tries once, without waiting for a reader as other statements do: nothing else could run meanwhile. */
+function truncateLog(db: Database): boolean {
+  const timeoutMs = Number(db.pragma('busy_timeout', { simple: true }));
+  db.pragma('busy_timeout = 0');
+  try {
+    const [result] = db.pragma('wal_checkpoint(TRUNCATE)') as { busy: number }[];
+    return result?.busy === 0;
+  } finally {
+    db.pragma(`busy_timeout = ${timeoutMs}`);
   }
 }
 

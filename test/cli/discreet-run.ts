@@ -2,13 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { ledgerFolder } from '../../src/ledger/entry-file.ts';
-import type { Stage, Subject } from './erasure-scene.ts';
+import type { Stage } from './erasure-scene.ts';
 import type { Ended, Surroundings } from './run-cli.ts';
-
-/** Every text that tells who somebody is. */
-export function textsOf(subjects: readonly Subject[]): string[] {
-  return subjects.flatMap(({ uuids, recordings, texts }) => [...uuids, ...recordings, ...texts]);
-}
 
 /** Runs commands as a stage does, and fails where one of them says a text, or was given one in its arguments. */
 export function discreetRun(

@@ -1,11 +1,15 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { systemClock } from '../../src/core/clock.ts';
 import type { LivingPerson } from '../../src/sandbox/store/truth.ts';
 import { assertDiscreet, discreetRun } from './discreet-run.ts';
+import { emailsIn } from './erasure-scene.ts';
 import { jsonOf, type Ended } from './run-cli.ts';
 import { openWorkspace, unlimited, type Workspace } from './workspace.ts';
+
+// Each runs whole reconciliations, as processes of their own.
+vi.setConfig({ testTimeout: 180_000 });
 
 type Listed = { id: string; state: string; reason: string | null; origin: string };
 type Added = {
@@ -34,13 +38,13 @@ beforeAll(async () => {
   texts = persons.flatMap(({ uuid, distinct_ids: ids, properties }) => [
     uuid,
     ...ids,
-    ...[String((JSON.parse(properties) as { email?: string } | null)?.email ?? '')].filter(Boolean),
+    ...emailsIn(properties),
   ]);
   run = discreetRun((args) => place.run([...args, ...settings]), texts);
-  for (const command of ['sync', 'export'])
-    expect(await run([command])).toMatchObject({ code: 0, stderr: '' });
+  await run(['sync']);
+  await run(['export']);
 }, 120_000);
-beforeEach(() => assertNobodyIsErasedByAccident());
+beforeEach(assertNobodyIsErasedByAccident);
 afterAll(() => {
   assertDiscreet(place.dataDir, texts);
   return place[Symbol.asyncDispose]();
@@ -157,7 +161,7 @@ describe('a request', () => {
     expect(await run(['reconcile'])).toMatchObject({ code: 0, stderr: '' });
     const requests = await requestsNow();
     expect(requests.find((request) => request.id === id)).toMatchObject({ state: 'cancelled' });
-    const [sealed] = requests.filter(({ state }) => state === 'sealed');
+    const sealed = requests.find(({ state }) => state === 'sealed');
     expect(await run(['erase', 'cancel', sealed?.id ?? ''])).toMatchObject({
       code: 2,
       stderr: expect.stringMatching(/is sealed, and can no longer be cancelled\n {2}.*readmit/),

@@ -23,7 +23,7 @@ it('a scanner does not outlive a killed asker, and lets go of the mirror', async
   const folder = mkdtempSync(join(tmpdir(), 'mirror-scanner-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   // Its standard input stays open here, so that it waits for a task for ever.
-  spawnSync('mkfifo', [join(folder, 'task')]);
+  spawnSync('/bin/sh', ['-c', 'mkfifo "$0"', join(folder, 'task')]);
   const task = openSync(join(folder, 'task'), 'r+');
   onTestFinished(() => closeSync(task));
   const asker = spawn(

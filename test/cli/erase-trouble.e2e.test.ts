@@ -4,9 +4,9 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { LedgerEntry } from '../../src/ledger/entry.ts';
 import { readLedger } from '../../src/ledger/ledger.ts';
 import { listPublishedParts } from '../../src/snapshot/published.ts';
-import { assertDiscreet, discreetRun, textsOf } from './discreet-run.ts';
+import { assertDiscreet, discreetRun } from './discreet-run.ts';
 import { assertErased, assertIntended, outcomeOf, type Outcome } from './erasure-invariants.ts';
-import { openErasureScene, openStage, type ErasureScene, type Stage } from './erasure-scene.ts';
+import { openErasureScene, openStage, textsOf, type ErasureScene, type Stage } from './erasure-scene.ts';
 import { rehearseErasure } from './erasure-story.ts';
 import { publishedRows } from './published-rows.ts';
 import { jsonOf } from './run-cli.ts';
@@ -79,6 +79,9 @@ describe('a ledger that cannot be written', () => {
       LEDGER_REFUSES_FROM: String(from),
     },
   });
+
+  // Each runs whole reconciliations, as processes of their own.
+  vi.setConfig({ testTimeout: 180_000 });
 
   // The first time is at the start, to see whether a kill has left half a line; then come the scan, and the fence.
   it.each([1, 2, 3])('from the %ith time on: nothing is destroyed', async (from) => {

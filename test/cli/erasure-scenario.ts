@@ -9,7 +9,7 @@ import { digestsWithout } from './published-rows.ts';
 import { jsonOf, type Ended } from './run-cli.ts';
 import { openWorkspace, unlimited, type Workspace } from './workspace.ts';
 
-/** How large the project is, and how long a step may take. */
+/** How large the project is, and how long making it may take. */
 type Size = { persons: number; recordings: number; erased: number; timeoutMs: number };
 
 type Living = { uuid: string; id: number; distinct_ids: string[] };
@@ -47,7 +47,6 @@ export function tellErasures({ persons, recordings, erased, timeoutMs }: Size): 
     const { rows } = jsonOf(await succeed('query', '--json', sql)) as { rows: [string, number][] };
     return Object.fromEntries(rows);
   };
-  const tell = (what: string, step: () => Promise<void>): void => it(what, step, timeoutMs);
 
   beforeAll(async () => {
     place = await openWorkspace({ persons, recordings, seed: 5 });
@@ -65,7 +64,7 @@ export function tellErasures({ persons, recordings, erased, timeoutMs }: Size): 
   }, timeoutMs);
   afterAll(() => place[Symbol.asyncDispose]());
 
-  tell('requests are received and found, nobody is erased yet', async () => {
+  it('requests are received and found, nobody is erased yet', async () => {
     const added = jsonOf(
       await succeed(
         'erase',
@@ -87,13 +86,13 @@ export function tellErasures({ persons, recordings, erased, timeoutMs }: Size): 
     othersBefore = digests;
   });
 
-  tell('the scan finds each of them before', async () => {
+  it('the scan finds each of them before', async () => {
     const { subjects } = await scan();
     expect(subjects).toHaveLength(erased);
     expect(subjects.filter(({ hits }) => hits === 0)).toEqual([]);
   });
 
-  tell('the plan of a dry run is the plan that is carried out', async () => {
+  it('the plan of a dry run is the plan that is carried out', async () => {
     const { plan } = jsonOf(await succeed('reconcile', '--dry-run', '--json')) as { plan: object };
     expect(plan).toMatchObject({ erasure: { requests: { length: erased } } });
     expect(await statesOf()).toEqual({ scoped: erased });
@@ -108,7 +107,7 @@ export function tellErasures({ persons, recordings, erased, timeoutMs }: Size): 
     });
   });
 
-  tell('nothing of them is left, decoded or raw, and all others are as they were', async () => {
+  it('nothing of them is left, decoded or raw, and all others are as they were', async () => {
     const { subjects, fenced, unreadable, encodings } = await scan();
     // The open requests by all their values, and each line of the file.
     expect(subjects).toHaveLength(2 * erased);
@@ -126,7 +125,7 @@ export function tellErasures({ persons, recordings, erased, timeoutMs }: Size): 
     ).toHaveLength(erased);
   });
 
-  tell('who comes back at the service stays out of the mirror, and is counted', async () => {
+  it('who comes back at the service stays out of the mirror, and is counted', async () => {
     const [first, second] = people;
     if (!first || !second) throw new Error('too few people');
     for (const { uuid } of [first, second]) place.sandbox.act({ do: 'resurrect', uuid });
@@ -141,7 +140,7 @@ export function tellErasures({ persons, recordings, erased, timeoutMs }: Size): 
     for (const { uuid } of [first, second]) place.sandbox.act({ do: 'delete', uuid });
   });
 
-  tell("the service's Sunday batch has run: certified, sealed, and the identifiers are gone", async () => {
+  it("the service's Sunday batch has run: certified, sealed, and the identifiers are gone", async () => {
     const afterBatchMs = nextBatchAfter(Date.now()) + 25 * 3_600_000;
     aheadMs = afterBatchMs - Date.now();
     place.sandbox.clock.moveTo(afterBatchMs);
@@ -159,7 +158,7 @@ export function tellErasures({ persons, recordings, erased, timeoutMs }: Size): 
     expect(verifyLedger({ folder: ledgerFolder(place.dataDir) }).problems).toEqual([]);
   });
 
-  tell('only the owner can enter or read what was written, the keys first of all', () => {
+  it('only the owner can enter or read what was written, the keys first of all', () => {
     const modeOf = (path: string): string => (statSync(path).mode & 0o777).toString(8);
     const entries = readdirSync(place.dataDir, { recursive: true, withFileTypes: true });
     const open = entries.filter((entry) => {
@@ -171,10 +170,9 @@ export function tellErasures({ persons, recordings, erased, timeoutMs }: Size): 
     expect(modeOf(place.dataDir)).toBe('700');
     const keys = readdirSync(join(place.dataDir, 'keys'));
     expect(keys).toEqual(expect.arrayContaining(['box.key', 'fence.key']));
-    return Promise.resolve();
   });
 
-  tell("yesterday's mirror.db is refused until reconcile has erased anew whom it brings back", async () => {
+  it("yesterday's mirror.db is refused until reconcile has erased anew whom it brings back", async () => {
     for (const suffix of ['', '-wal', '-shm'])
       rmSync(`${databasePath(place.dataDir)}${suffix}`, { force: true });
     copyFileSync(join(place.folder, 'yesterday.db'), databasePath(place.dataDir));

@@ -11,8 +11,16 @@ import { jsonOf, startCli, type Ended, type Running, type Surroundings } from '.
 /** Somebody who is to be erased: the request, and every text that only this person has. */
 export type Subject = { request: string; uuids: string[]; recordings: string[]; texts: string[] };
 
-/** A mirror with three generations of published files, and its service, both at rest, before people are erased. */
-export type ErasureScene = AsyncDisposable & { folder: string; base: string; subjects: Subject[] };
+/**
+ * A mirror with three generations of published files, and its service, both at rest, before people are erased. `leaving`:
+ * everything that those are called who leave, subjects and whoever is gone from the service.
+ */
+export type ErasureScene = AsyncDisposable & {
+  folder: string;
+  base: string;
+  subjects: Subject[];
+  leaving: ReadonlySet<string>;
+};
 
 /** A copy of a scene, its service running. Commands work on its data folder. */
 export type Stage = AsyncDisposable & {
@@ -139,24 +147,32 @@ export async function openErasureScene(): Promise<ErasureScene> {
     return {
       request: added.requests[index]?.id ?? '',
       uuids,
-      texts: known.flatMap(({ distinct_ids: ids, properties }) => [
-        ...ids,
-        ...Object.values(JSON.parse(properties) as { email?: string }).filter((text) =>
-          String(text).includes('@'),
-        ),
-      ]),
+      texts: known.flatMap(({ distinct_ids: ids, properties }) => ids.concat(emailsIn(properties))),
       recordings: reading(dataDir, (db) =>
         db.prepare<[string], string>(`SELECT id FROM recordings WHERE person_uuid = ?`).pluck().all(uuid),
       ),
     };
   });
   await stage[Symbol.asyncDispose]();
+  const goneIds = persons.find(({ uuid }) => uuid === gone)?.distinct_ids ?? [];
   return {
     folder,
     base,
     subjects,
+    leaving: new Set([gone, ...goneIds, ...textsOf(subjects)]),
     [Symbol.asyncDispose]: () => Promise.resolve(rmSync(folder, { recursive: true })),
   };
+}
+
+/** Every text that tells who somebody is. */
+export function textsOf(subjects: readonly Subject[]): string[] {
+  return subjects.flatMap(({ uuids, recordings, texts }) => [...uuids, ...recordings, ...texts]);
+}
+
+/** The e-mail address among a person's properties, which may be any JSON; a list of none or one. */
+export function emailsIn(properties: string): string[] {
+  const { email } = (JSON.parse(properties) ?? {}) as { email?: unknown };
+  return typeof email === 'string' && email.includes('@') ? [email] : [];
 }
 
 /** As documented, no answer tells which recordings a playlist has; live services tell. */

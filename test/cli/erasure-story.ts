@@ -13,6 +13,7 @@ import {
 } from './erasure-invariants.ts';
 import { openStage, reading, type ErasureScene, type Stage } from './erasure-scene.ts';
 import { diesAt, killRun, rehearseRun } from './killed-run.ts';
+import { digestsWithout } from './published-rows.ts';
 import { pointText, type Execution, type KillPoint } from './kill-point.ts';
 
 /** A reconciliation that was not killed: what it executed, and what every other one has to come to. */
@@ -20,12 +21,14 @@ export type RehearsedErasure = { scene: ErasureScene; executions: Execution[]; o
 
 const reconcile = ['reconcile'];
 
-/** Reconciles a scene without a kill. */
+/** Reconciles a scene without a kill. Fails unless those who are to leave have left, and nobody else. */
 export async function rehearseErasure(scene: ErasureScene): Promise<RehearsedErasure> {
   await using stage = await openStage(scene);
   const executions = await rehearseRun(stage.run, reconcile, join(stage.folder, 'executions.json'));
   expect(await residueOf(join(scene.base, 'data'), scene.subjects)).not.toEqual([]);
   await assertErased(stage, scene.subjects);
+  const before = await digestsWithout(join(scene.base, 'data'), scene.leaving);
+  expect(await digestsWithout(stage.dataDir, scene.leaving)).toEqual({ ...before, left: 0 });
   const outcome = await outcomeOf(stage.dataDir);
   expect(new Set(outcome.requests.map(({ state }) => state))).toEqual(new Set(['sealed']));
   expect(deletionsIn(stage)).toBe(scene.subjects.length);

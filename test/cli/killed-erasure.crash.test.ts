@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { join } from 'node:path';
 import { assertErased, assertIntended, outcomeOf } from './erasure-invariants.ts';
 import { openErasureScene, openStage, type ErasureScene } from './erasure-scene.ts';
@@ -7,12 +7,15 @@ import { killRun, killStarted } from './killed-run.ts';
 import { killPoint, type KillPoint } from './kill-point.ts';
 import { jsonOf } from './run-cli.ts';
 
+// Each runs whole reconciliations, as processes of their own.
+vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });
+
 let scene: ErasureScene;
 let rehearsed: RehearsedErasure;
 beforeAll(async () => {
   scene = await openErasureScene();
   rehearsed = await rehearseErasure(scene);
-}, 180_000);
+});
 afterAll(() => scene[Symbol.asyncDispose]());
 
 /** In the order in which a reconciliation passes them. */
@@ -39,7 +42,7 @@ it('an erasure may die at every step, one time after the other, and ends as if n
   const { executions } = rehearsed;
   const points = moments.map(([moment, pattern, nth]) => killPoint(executions, moment, pattern, nth));
   expect(await assertErasesAfter(rehearsed, points)).toEqual([]);
-}, 180_000);
+});
 
 it('a deletion whose answer was lost is not sent again, and somebody is asked about the events', async () => {
   await using stage = await openStage(scene);

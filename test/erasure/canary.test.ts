@@ -1,0 +1,211 @@
+import { describe, expect, it, test } from 'vitest';
+import { scanDataFolder } from '../../src/erasure/scan/scan.ts';
+import { openDatabaseReadOnly, type Database } from '../../src/mirror/database.ts';
+import { listRequests } from '../../src/mirror/erasure-requests.ts';
+import { listTargets } from '../../src/mirror/erasure-targets.ts';
+import { runReconcileJob } from '../../src/worker/reconcile-job.ts';
+import { keepSnapshots, makeCanaryFolder, type CanaryFolder } from './canary-folder.ts';
+import { findTexts } from './find-texts.ts';
+import { personOf } from './scan/canary.ts';
+
+/** Reconciles without a service, with the mirror as it is or as a test bends it. */
+function reconcile({ around }: CanaryFolder, db: Database = around.db) {
+  return runReconcileJob({ ...around, db, scan: (task) => scanDataFolder(task) }, undefined);
+}
+
+const states = ({ db }: CanaryFolder): string[] =>
+  listRequests(db, 'all').map(({ state, reason }) => `${state} ${reason}`);
+
+/** Texts that are still somewhere, and where. */
+async function left({ dataDir, texts }: CanaryFolder): Promise<[string, string[]][]> {
+  return [...(await findTexts(dataDir, texts))].filter(([, places]) => places.length > 0);
+}
+
+test('what was everywhere is nowhere, neither for the scanner nor for readers that know nothing of this program', async () => {
+  const folder = await makeCanaryFolder();
+  const { db, dataDir, texts, canaries, others } = folder;
+  expect(texts.length).toBeGreaterThan(80);
+  const before = await findTexts(dataDir, texts);
+  expect([...before].filter(([, places]) => places.length === 0)).toEqual([]);
+  const places = new Set([...before.values()].flat());
+  for (const table of ['persons', 'recordings', 'quarantine', 'distinct_id_owners', 'distinct_ids_lost'])
+    expect(places).toContain(`table ${table}`);
+  expect(
+    [...places].filter((place) => place.startsWith('rows snapshots/persons/')).length,
+  ).toBeGreaterThanOrEqual(9);
+  expect(places).toContain('rows tmp/snapshot-persons-20261120T110000.000Z/part-00001.parquet');
+  const otherTexts = others.flatMap(({ distinctIds }) => distinctIds);
+  const othersBefore = await findTexts(dataDir, otherTexts);
+
+  await folder.request();
+  // By a process of its own, as the program does it.
+  const { erasure } = await runReconcileJob(folder.around, undefined);
+  expect(erasure).toMatchObject({ fenced: 3, verified: 3, residue: 0 });
+  expect(states(folder)).toEqual(Array.from(canaries, () => 'locally_verified null'));
+  expect(await left(folder)).toEqual([]);
+
+  // What the feeds tell of is all that is left of uuids.
+  const uuids = canaries.flatMap(({ row, recording }) => [String(row['uuid']), String(recording['id'])]);
+  const told = new Set([...(await findTexts(dataDir, uuids)).values()].flat());
+  expect([...told].toSorted()).toEqual(['raw mirror.db', 'table changes', 'table deletions']);
+  expect(db.prepare(`SELECT cursor FROM passes`).pluck().all()).toEqual([null]);
+  expect(db.prepare(`SELECT count(*) FROM persons`).pluck().get()).toBe(others.length);
+  const isFile = (place: string): boolean => place.startsWith('rows snapshots') || place.startsWith('table');
+  const rowsLeft = await findTexts(dataDir, otherTexts);
+  for (const text of otherTexts)
+    expect(rowsLeft.get(text)?.filter(isFile).length).toBe(othersBefore.get(text)?.filter(isFile).length);
+});
+
+test('an address leaves the longer one that ends in it, and an id the longer one that begins with it', async () => {
+  const folder = await makeCanaryFolder();
+  const { db } = folder;
+  db.exec(`UPDATE persons SET id = 1 WHERE id = 501; UPDATE persons SET id = 11 WHERE id = 508`);
+  const [ann, joann] = folder.others;
+  const rename = db.prepare(`UPDATE distinct_id_owners SET distinct_id = ? WHERE distinct_id = ?`);
+  const relist = db.prepare(`UPDATE persons SET distinct_ids = ? WHERE uuid = ?`);
+  for (const [person, name] of [
+    [ann, 'ann@x.example'],
+    [joann, 'joann@x.example'],
+  ] as const) {
+    rename.run(name, person?.distinctIds[0]);
+    relist.run(JSON.stringify([name, person?.distinctIds[1]]), person?.row['uuid']);
+  }
+  const before = db.prepare(`SELECT * FROM persons WHERE id = 11`).get();
+  await folder.request([ann ?? personOf('nobody', 0)]);
+  expect((await reconcile(folder)).erasure).toMatchObject({ verified: 1, residue: 0 });
+  expect(db.prepare(`SELECT * FROM persons WHERE id = 1`).all()).toEqual([]);
+  expect(db.prepare(`SELECT * FROM persons WHERE id = 11`).get()).toEqual(before);
+  const found = await findTexts(folder.dataDir, ['joann@x.example', '"ann@x.example']);
+  expect(found.get('joann@x.example')).toContain('table distinct_id_owners');
+  expect(found.get('"ann@x.example')).toEqual([]);
+});
+
+describe('a reconciliation that leaves out', () => {
+  /** The mirror, but that some of what is asked of it is not done. */
+  function without(db: Database, left: RegExp): Database {
+    return new Proxy(db, {
+      get: (target, name) => {
+        const value: unknown = Reflect.get(target, name);
+        if (typeof value !== 'function') return value;
+        return (...given: unknown[]): unknown =>
+          left.test(String(given[0])) ? [{ busy: 0 }] : Reflect.apply(value, target, given);
+      },
+    });
+  }
+
+  it.each<[string, RegExp | undefined, string]>([
+    ['nothing', undefined, ''],
+    ['to empty the statistics', /DELETE FROM sqlite_stat/, 'mirror.db'],
+    ['to truncate the log', /wal_checkpoint/, 'mirror.db-wal'],
+  ])('%s is found out', async (_what, step, place) => {
+    const folder = await makeCanaryFolder();
+    await folder.request();
+    const { erasure } = await reconcile(folder, step ? without(folder.db, step) : folder.db);
+    if (!step) {
+      expect(erasure).toMatchObject({ verified: 3, residue: 0 });
+      return;
+    }
+    expect(erasure).toMatchObject({ residue: 3 });
+    expect(states(folder)).toContain('attention residue_found');
+    expect((await left(folder)).flatMap(([, places]) => places)).toContain(`raw ${place}`);
+    // Done in full, it goes on by itself.
+    expect((await reconcile(folder)).erasure).toMatchObject({ verified: 3, residue: 0 });
+    expect(await left(folder)).toEqual([]);
+  });
+
+  it.each<[string, string]>([
+    [
+      'to release the quarantine',
+      `CREATE TRIGGER t BEFORE DELETE ON quarantine BEGIN SELECT raise(IGNORE); END`,
+    ],
+    ['to end passes', `CREATE TRIGGER t BEFORE UPDATE ON passes BEGIN SELECT raise(IGNORE); END`],
+    ['memberships', `CREATE TRIGGER t BEFORE DELETE ON playlist_recordings BEGIN SELECT raise(IGNORE); END`],
+    [
+      'lost distinct ids',
+      `CREATE TRIGGER t BEFORE DELETE ON distinct_ids_lost BEGIN SELECT raise(IGNORE); END`,
+    ],
+    ['recordings', `CREATE TRIGGER t BEFORE DELETE ON recordings BEGIN SELECT raise(IGNORE); END`],
+  ])('%s is found out', async (_what, trigger) => {
+    const folder = await makeCanaryFolder();
+    await folder.request();
+    folder.db.exec(trigger);
+    expect((await reconcile(folder)).erasure).toMatchObject({ verified: 0, residue: 3 });
+    expect(states(folder)).toContain('attention residue_found');
+  });
+
+  it('to rewrite a file is found out, and mended', async () => {
+    const folder = await makeCanaryFolder();
+    await folder.request();
+    const putBack = keepSnapshots(folder);
+    let scans = 0;
+    const { erasure } = await runReconcileJob(
+      {
+        ...folder.around,
+        // The old files are back when the scan that is to find nothing begins.
+        scan: (task) => {
+          if (task.phase === 'verify') {
+            scans += 1;
+            putBack();
+          }
+          return scanDataFolder({ ...task, passedOver: [] });
+        },
+      },
+      undefined,
+    );
+    expect(scans).toBe(1);
+    expect(erasure).toMatchObject({ verified: 0, residue: 3 });
+    expect((await reconcile(folder)).erasure).toMatchObject({ verified: 3, residue: 0 });
+    expect(await left(folder)).toEqual([]);
+  });
+});
+
+test('a reader that holds the log open is waited for, then told of, and the purge is made up for when it has gone', async () => {
+  const folder = await makeCanaryFolder();
+  const { db, dataDir } = folder;
+  await folder.request();
+  const reader = openDatabaseReadOnly(dataDir);
+  reader.exec('BEGIN');
+  reader.prepare(`SELECT count(*) FROM persons`).get();
+  let waits = 0;
+  const clock = {
+    now: () => Date.now(),
+    sleep: () => {
+      waits += 1;
+      return Promise.resolve();
+    },
+  };
+  const around = {
+    ...folder.around,
+    clock,
+    scan: (task: Parameters<typeof scanDataFolder>[0]) => scanDataFolder(task),
+  };
+  const startedAt = performance.now();
+  const { erasure } = await runReconcileJob(around, undefined);
+  expect(erasure).toMatchObject({ fenced: 3, verified: 0 });
+  expect(states(folder)).toEqual(Array.from({ length: 3 }, () => 'attention reader_holds_wal'));
+  expect(waits).toBe(49);
+  // SQLite's own wait for readers, at each try, would last minutes.
+  expect(performance.now() - startedAt).toBeLessThan(20_000);
+  reader.close();
+  expect((await reconcile(folder)).erasure).toMatchObject({ verified: 3, residue: 0 });
+  const [first] = listRequests(db, 'all');
+  expect(listTargets(db, first?.id ?? '').find(({ target }) => target === 'mirror')).toMatchObject({
+    status: 'done',
+    result: 'purged',
+    reason: null,
+  });
+  expect(await left(folder)).toEqual([]);
+});
+
+test('what another person’s row quotes of somebody is that person’s, and keeps no request from its end', async () => {
+  const folder = await makeCanaryFolder();
+  const [canary] = folder.canaries;
+  const [other] = folder.others;
+  const quote = JSON.stringify({ referred_by: canary?.distinctIds[0] });
+  folder.db.prepare(`UPDATE persons SET properties = ? WHERE uuid = ?`).run(quote, other?.row['uuid']);
+  await folder.request();
+  expect((await reconcile(folder)).erasure).toMatchObject({ verified: 3, residue: 0 });
+  expect(
+    folder.db.prepare(`SELECT properties FROM persons WHERE uuid = ?`).pluck().get(other?.row['uuid']),
+  ).toBe(quote);
+});
