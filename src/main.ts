@@ -5,6 +5,9 @@ import { AppError, systemCode } from './core/errors.ts';
 import { exitCodes } from './cli/exit-code.ts';
 import { runProgram } from './cli/program.ts';
 
+// Whatever is written, its owner alone may read: parts that DuckDB makes, too.
+process.umask(0o077);
+
 const interruption = new AbortController();
 let signals = 0;
 const onSignal = (): void => {

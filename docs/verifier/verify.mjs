@@ -56,8 +56,8 @@ const fields = {
   held_reason: oneOf('shared_identifier too_many'),
   refused_reason: oneOf('unknown_subject'),
   attention_reason: oneOf(
-    'events_unconfirmed events_overdue reader_holds_wal residue_found control_found_nothing outcome_unknown ' +
-      'upstream_refuses recreated file_unreadable life_exceeded restored',
+    'events_unconfirmed events_overdue reader_holds_wal residue_found outcome_unknown ' +
+      'upstream_refuses recreated life_exceeded restored',
   ),
   fence: someOf((value) => hasFields(value, 'kind mac')),
   kind: oneOf('person_uuid person_id distinct_id recording_id'),

@@ -17,6 +17,18 @@ const Box = z.strictObject({
     z.strictObject({ kind: z.enum(['uuid', 'id', 'distinct_id', 'email', 'recording']), value: z.string() }),
   ),
   identity: z.strictObject({ person_uuid: texts, person_id: texts, distinct_id: texts, recording_id: texts }),
+  /** How the service showed the subject when it was asked. */
+  shown: z
+    .array(
+      z.strictObject({
+        person_uuid: z.string().nullable(),
+        person_id: z.string().nullable(),
+        distinct_ids: texts,
+        recording_id: z.string().nullable(),
+        values: texts,
+      }),
+    )
+    .default([]),
   /** Texts of the subject's rows: what the scans search for. */
   values: texts,
   memberships: z.array(z.strictObject({ shortId: z.string(), recordingId: z.string() })),
@@ -39,6 +51,7 @@ export function newBox(given: readonly GivenIdentifier[], identity: Identity): B
     subjectKey: randomBytes(32).toString('hex'),
     given: [...given],
     identity,
+    shown: [],
     values: [],
     memberships: [],
     createdAt: null,

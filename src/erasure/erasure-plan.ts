@@ -67,7 +67,8 @@ export async function planErasure(
   const boxes = new Map(unfenced.flatMap(({ id }) => pairOf(id, boxOf(parts, id))));
   const subjects = unfenced.flatMap(({ id, scopedAt }) => {
     const box = boxes.get(id);
-    return box ? [{ id, given: box.given, known: box.identity, wasAsked: scopedAt !== null }] : [];
+    const shown = scopedAt === null ? null : (box?.shown ?? []);
+    return box ? [{ id, given: box.given, known: box.identity, shown }] : [];
   });
   const { scopes, searched } = await scopeSubjects({ ...parts, dataDir: settings.dataDir }, subjects);
   const candidates = unfenced.flatMap((request) => {

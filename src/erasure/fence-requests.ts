@@ -74,7 +74,9 @@ function recordDecision(
   const isNew = request.scopedAt === null;
   const scoped: LedgerRecord[] = isNew ? [scopedRecord(about, scope)] : [];
   const identity = unionOf([box.identity, scope.start]);
-  const change = isNew ? { scopedAt: at, box: closeBox(settings.dataDir, id, { ...box, identity }) } : {};
+  const change = isNew
+    ? { scopedAt: at, box: closeBox(settings.dataDir, id, { ...box, identity, shown: scope.shown }) }
+    : {};
   switch (decision.decision) {
     case 'hold': {
       const isSaid = request.heldAt !== null && request.reason === decision.reason;

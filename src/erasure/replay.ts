@@ -30,7 +30,7 @@ export function replayErasures(parts: ErasureParts): ReplayResult | null {
   const { db, ledger, clock } = parts;
   const from = readEpoch(db);
   const to = ledger.epoch();
-  refuseOlderLedger(from, to);
+  refuseOlderLedger(from, ledger);
   const histories = readHistories(ledger);
   endRequests(parts, histories);
   const ended = listRequests(db, 'open').filter((request) =>

@@ -1,5 +1,5 @@
 import { AppError } from '../core/errors.ts';
-import { readLedger } from '../ledger/ledger.ts';
+import { readLedger, type LedgerReader } from '../ledger/ledger.ts';
 import type { Database } from '../mirror/database.ts';
 import { readEpoch } from '../mirror/erasure-epoch.ts';
 
@@ -9,7 +9,8 @@ import { readEpoch } from '../mirror/erasure-epoch.ts';
  */
 export function refuseRestored(db: Database, dataDir: string): void {
   const mirrored = readEpoch(db);
-  const recorded = readLedger(dataDir).epoch();
+  const ledger = readLedger(dataDir);
+  const recorded = ledger.epoch();
   if (mirrored < recorded)
     throw new AppError(
       `mirror.db is an older copy: it knows of ${mirrored} rounds of erasures, the ledger of ${recorded}`,
@@ -18,15 +19,21 @@ export function refuseRestored(db: Database, dataDir: string): void {
         hint: 'run `analytics-mirror reconcile` first: it erases again whomever the copy has brought back',
       },
     );
-  refuseOlderLedger(mirrored, recorded);
+  refuseOlderLedger(mirrored, ledger);
 }
 
 /** Throws `storage` for a ledger that knows of fewer erasures than the mirror. */
-export function refuseOlderLedger(mirrored: number, recorded: number): void {
-  // One ahead is a kill between fencing and the ledger's word of it, which the next reconciliation makes good.
-  if (mirrored > recorded + 1)
-    throw new AppError(
-      `the ledger is older than mirror.db: it knows of ${recorded} rounds of erasures, the mirror of ${mirrored}`,
-      { code: 'storage', hint: 'restore ledger/ from the same backup as mirror.db, or from a newer one' },
-    );
+export function refuseOlderLedger(mirrored: number, ledger: LedgerReader): void {
+  const recorded = ledger.epoch();
+  if (mirrored <= recorded || (mirrored === recorded + 1 && isBegun(ledger, mirrored))) return;
+  throw new AppError(
+    `the ledger is older than mirror.db: it knows of ${recorded} rounds of erasures, the mirror of ${mirrored}`,
+    { code: 'storage', hint: 'restore ledger/ from the same backup as mirror.db, or from a newer one' },
+  );
+}
+
+/** Whether the ledger knows that an epoch was begun: a kill came before its word that the fence stands. */
+function isBegun(ledger: LedgerReader, epoch: number): boolean {
+  for (const entry of ledger.entries()) if (entry.type === 'fencing' && entry.epoch === epoch) return true;
+  return false;
 }

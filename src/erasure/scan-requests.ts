@@ -29,7 +29,7 @@ export async function scanRequests(
       id: `line ${index + 1}`,
       given: [identifier],
       known: nobody,
-      wasAsked: true,
+      shown: [],
     })),
   );
   const subjects = [

@@ -23,6 +23,8 @@ export type Scope = {
   /** Who was meant, before anything was found that belongs to them. */
   start: Identity;
   identity: Identity;
+  /** How the service has shown them. */
+  shown: Start['shown'];
   /** Whether the service has been asked. */
   isAsked: boolean;
   /** Whether mirror, files or service know the subject. */
@@ -77,7 +79,10 @@ export async function scopeSubjects(parts: ScopeParts, subjects: readonly Subjec
       ...seenIn('recording', recordingsOf(db, union)),
       ...files.flatMap((part) => seenIn(part, part.found)),
     ]);
-    const others = livingOthers([...persons, ...shown], isSubject);
+    const shownBy = (isOld: boolean): Sighting[] =>
+      [...starts.values()].flatMap((start) => (start.isOld === isOld ? start.shown : []));
+    // The mirror knows better than what the service once said, and less well than what it says now.
+    const others = livingOthers([...shownBy(true), ...persons, ...shownBy(false)], isSubject);
     const closures = new Map(
       subjects.map(({ id, given }) => {
         const { identity = nobody } = starts.get(id) ?? {};
@@ -129,6 +134,7 @@ function scopeOf(
   return {
     start: start.identity,
     identity,
+    shown: start.shown,
     isAsked: start.isAsked,
     isShared,
     isFound: places.length + quarantined.length + start.shown.length + sizeOf(known) > 0,

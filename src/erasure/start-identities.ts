@@ -9,16 +9,20 @@ import { rowReaders } from '../mirror/row-readers.ts';
 import { findPersons, findPersonsByEmail, type Sighting } from '../mirror/sightings.ts';
 import type { GivenIdentifier } from './box.ts';
 
-/** A subject that is to be found: how it was named, what is known of it already, and whether the service was asked. */
+/** A subject that is to be found: how it was named, and what is known of it already. */
 export type Subject = {
   id: string;
   given: readonly GivenIdentifier[];
   known: Identity;
-  wasAsked: boolean;
+  /** How the service showed it when it was asked; null before. */
+  shown: readonly Sighting[] | null;
 };
 
-/** Where the search for a subject begins: who it was named as, and how the service shows that person now. */
-export type Start = { identity: Identity; shown: Sighting[]; isAsked: boolean };
+/**
+ * Where the search for a subject begins: who it was named as, and how the service shows that person, now or (`isOld`) when
+ * it was asked.
+ */
+export type Start = { identity: Identity; shown: Sighting[]; isOld: boolean; isAsked: boolean };
 
 /** What asking for subjects needs. Without a service, only the mirror is asked. */
 export type AskParts = { db: Database; service: Service | null; signal: AbortSignal };
@@ -37,14 +41,15 @@ export async function startIdentities(
   let { service } = parts;
   for (let first = 0; first < subjects.length; first += atOnce)
     await Promise.all(
-      subjects.slice(first, first + atOnce).map(async ({ id, given, known, wasAsked }) => {
-        const shown = service && !wasAsked ? await askPatiently(parts, service, given) : [];
+      subjects.slice(first, first + atOnce).map(async ({ id, given, known, shown: before }) => {
+        const shown = before ?? (service ? await askPatiently(parts, service, given) : []);
         if (shown === undefined) service = null;
         const identity = unionOf([known, named(given), ...(shown ?? []).map(personOf)]);
         starts.set(id, {
           identity,
-          shown: shown ?? [],
-          isAsked: wasAsked || (service !== null && shown !== undefined),
+          shown: [...(shown ?? [])],
+          isOld: before !== null,
+          isAsked: before !== null || (service !== null && shown !== undefined),
         });
       }),
     );

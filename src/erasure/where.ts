@@ -38,7 +38,7 @@ export async function whereIs(
   const { db, settings, signal } = parts;
   const { dataDir } = settings;
   const { scopes } = await scopeSubjects({ ...parts, dataDir }, [
-    { id: 'named', given, known: nobody, wasAsked: false },
+    { id: 'named', given, known: nobody, shown: null },
   ]);
   const scope = scopes.get('named');
   const identity = scope?.identity ?? nobody;

@@ -89,11 +89,9 @@ export const attentionReasons = [
   'events_overdue',
   'reader_holds_wal',
   'residue_found',
-  'control_found_nothing',
   'outcome_unknown',
   'upstream_refuses',
   'recreated',
-  'file_unreadable',
   'life_exceeded',
   'restored',
 ] as const;

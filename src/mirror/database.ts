@@ -6,7 +6,7 @@ import { isoTime, type Clock } from '../core/clock.ts';
 import { makeFolder } from '../core/make-folder.ts';
 import { readKey, readOrMakeKey } from '../core/secret-key.ts';
 import { explainStorageError } from '../core/storage-error.ts';
-import { addFenceMac, fenceKeyName } from './fence-mac.ts';
+import { addFenceMac, fenceKeyName, refuseLostFenceKey } from './fence-mac.ts';
 import { migrate, pendingMigrations } from './migrate.ts';
 
 export type { Database } from 'better-sqlite3';
@@ -44,6 +44,7 @@ export function openDatabase(dataDir: string, clock: Clock): Database {
       db.pragma(`wal_autocheckpoint = ${checkpointPages}`);
       addFenceMac(db, () => readOrMakeKey(dataDir, fenceKeyName));
       migrate(db, isoTime(clock.now()));
+      refuseLostFenceKey(db, dataDir);
       return db;
     } catch (error) {
       db.close();

@@ -8,6 +8,7 @@ import { refuseRestored } from '../erasure/restore-guard.ts';
 import { ledgerFolder } from '../ledger/entry-file.ts';
 import { verifyLedger } from '../ledger/verify.ts';
 import { readEpoch } from '../mirror/erasure-epoch.ts';
+import { refuseLostFenceKey } from '../mirror/fence-mac.ts';
 import { findFencedIdentifiers } from '../mirror/fenced-rows.ts';
 import { databasePath, type Database } from '../mirror/database.ts';
 import { checkDatabase } from '../mirror/check-database.ts';
@@ -81,6 +82,7 @@ function checkLedger(dataDir: string): string {
 
 /** Whether nobody who was erased is in the mirror. */
 function checkErasures(db: Database, dataDir: string): string {
+  refuseLostFenceKey(db, dataDir);
   refuseRestored(db, dataDir);
   const found = findFencedIdentifiers(db).length;
   if (found === 0) return `epoch ${readEpoch(db)}; nobody who was erased is in the mirror`;

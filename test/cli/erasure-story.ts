@@ -1,4 +1,3 @@
-import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { listRequests } from '../../src/mirror/erasure-requests.ts';
@@ -35,15 +34,11 @@ export async function rehearseErasure(scene: ErasureScene): Promise<RehearsedEra
   return { scene, executions, outcome };
 }
 
-/** The same scene, as a kill of its reconciliation has left it. */
-export async function sceneAfterKill(scene: ErasureScene, point: KillPoint): Promise<ErasureScene> {
-  const folder = join(scene.folder, 'killed');
-  mkdirSync(folder, { recursive: true });
-  const stage = await openStage({ folder, base: scene.base });
+/** What the reconciliation after a killed one executes. */
+export async function executionsAfter(scene: ErasureScene, point: KillPoint): Promise<Execution[]> {
+  await using stage = await openStage(scene);
   await killRun(stage.run, reconcile, point);
-  // Nothing is removed: what it left is where the next story begins.
-  await stage.sandbox.close();
-  return { ...scene, base: stage.folder };
+  return rehearseRun(stage.run, reconcile, join(stage.folder, 'executions.json'));
 }
 
 /**
@@ -53,7 +48,7 @@ export async function sceneAfterKill(scene: ErasureScene, point: KillPoint): Pro
  * never the first.
  */
 export async function assertErasesAfter(
-  { scene, outcome }: Pick<RehearsedErasure, 'scene' | 'outcome'>,
+  { scene, outcome }: RehearsedErasure,
   points: readonly KillPoint[],
 ): Promise<KillPoint[]> {
   await using stage = await openStage(scene);

@@ -39,7 +39,7 @@ export type CanaryFolder = {
  * middle and the last of a part, and alone in one; the quarantine, an unfinished pass, a playlist, statistics, and the
  * draft of an export that was killed.
  */
-export async function makeCanaryFolder(): Promise<CanaryFolder> {
+export async function makeCanaryFolder(generations = 1): Promise<CanaryFolder> {
   const { db, dataDir } = openTestMirror();
   const set = [
     { path: 'dataDir', value: dataDir },
@@ -47,14 +47,16 @@ export async function makeCanaryFolder(): Promise<CanaryFolder> {
   ];
   const { settings } = loadSettings({}, { set });
   // Thirteen in parts of three: the first of one, the middle of another, and the last, alone.
-  const canaries = canaryWords.map((word, index) => personOf(word, [1, 506, 9999][index] ?? 0, 9000));
+  const canaries = canaryWords.map((word, index) =>
+    personOf(word, [3, 516, 9999][index] ?? 0, index === 0 ? 6000 : 40),
+  );
   const others = Array.from({ length: 10 }, (_, index) =>
     personOf(`other${index}`, 501 + index * 7 + (index > 3 ? 10 : 0)),
   );
   const texts = new Set<string>();
   addPeople(db, [...others, ...canaries]);
   noteTexts(texts, canaries);
-  for (const generation of [1, 2, 3]) {
+  for (let generation = 1; generation <= generations; generation += 1) {
     churn(db, generation, canaries, texts);
     await publishAll(db, dataDir, settings);
   }
@@ -96,8 +98,8 @@ function noteTexts(texts: Set<string>, people: readonly Person[]): void {
       recording['start_url'],
       recording['person'],
     ];
-    const leaves = values.flatMap((value) => [...textLeaves(parsed(String(value)))]);
-    for (const text of [...distinctIds, ...leaves]) if (/canary/.test(text)) texts.add(text);
+    const all = [...distinctIds, ...values.map((value) => parsed(String(value)))];
+    for (const text of textLeaves(all)) if (/canary/.test(text)) texts.add(text);
   }
 }
 
@@ -112,7 +114,7 @@ function parsed(text: string): unknown {
 /** Rows grow beyond a page and shrink again, so that pages are split and refilled. */
 function churn(db: Database, generation: number, canaries: readonly Person[], texts: Set<string>): void {
   const change = db.prepare(`UPDATE persons SET properties = ?, name = ? WHERE uuid = ?`);
-  for (const size of [9000, 50, 4200])
+  for (const size of [9000, 50, 400])
     for (const { row, distinctIds } of canaries) {
       const word = `${String(distinctIds[1])}-generation${generation}-${size}`;
       const properties = {

@@ -25,7 +25,7 @@ const recordingRow = fc.record({
   recording_id: fc.constantFrom('r1', 'r2', 'r3'),
 });
 const world = fc.record({
-  rows: fc.array(fc.oneof(personRow, recordingRow), { maxLength: 8 }) as fc.Arbitrary<SeenTogether[]>,
+  rows: fc.array(fc.oneof(personRow, recordingRow), { maxLength: 8 }),
   living: fc.uniqueArray(uuid),
   owners: fc.array(fc.tuple(distinctId, uuid)),
   subject: uuid,

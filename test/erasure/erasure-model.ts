@@ -205,12 +205,12 @@ function createStory(world: ErasureWorld, seed: number, tally: Tally) {
       for (const uuid of removed) known.add(uuid);
     }
   };
-  const uuidsOf = (which: (request: ErasureRequest) => boolean): Set<string> =>
-    new Set(
-      listRequests(world.db(), 'all')
-        .filter(which)
-        .flatMap(({ id }) => [...(subjects.get(id) ?? [])]),
-    );
+  const uuidsOf = (which: (request: ErasureRequest) => boolean): Set<string> => {
+    const uuids = new Set<string>();
+    for (const { id } of listRequests(world.db(), 'all').filter(which))
+      for (const uuid of subjects.get(id) ?? []) uuids.add(uuid);
+    return uuids;
+  };
 
   /** Nothing that only erased people ever owned is anywhere. */
   const checkForgotten = async (): Promise<void> => {

@@ -17,11 +17,6 @@ export async function findTexts(dataDir: string, texts: readonly string[]): Prom
   );
 }
 
-/** Where a text stands, as `findTexts`. */
-export async function placesOfText(dataDir: string, text: string): Promise<string[]> {
-  return (await findTexts(dataDir, [text])).get(text) ?? [];
-}
-
 async function filesOf(dataDir: string): Promise<Content[]> {
   const entries = readdirSync(dataDir, { recursive: true, withFileTypes: true });
   const contents: Content[] = [];

@@ -6,7 +6,7 @@ import type { Transport } from '../../src/client/transport.ts';
 export type KillPoint = { kind: 'sql' | 'disk' | 'http'; at: number };
 
 /** Thrown at the kill, and by everything that is tried after it: nothing of the program knows it. */
-export class Killed extends Error {
+class Killed extends Error {
   constructor() {
     super('killed');
   }
@@ -95,13 +95,14 @@ export function createKillSwitch(point: KillPoint | undefined): KillSwitch {
 /** A transaction can be killed before it begins, and after it is committed; between, its statements are. */
 function guardedTransaction(db: Database, work: () => unknown, step: (kind: Step) => void): unknown {
   const transaction = db.transaction(work);
-  const run =
-    (act: (...given: unknown[]) => unknown) =>
-    (...given: unknown[]): unknown => {
-      step('sql');
-      const result = act(...given);
-      step('sql');
-      return result;
-    };
-  return Object.assign(run(transaction as never), { immediate: run(transaction.immediate as never) });
+  const run = (act: () => unknown) => (): unknown => {
+    step('sql');
+    const result = act();
+    step('sql');
+    return result;
+  };
+  return Object.assign(
+    run(() => transaction()),
+    { immediate: run(() => transaction.immediate()) },
+  );
 }

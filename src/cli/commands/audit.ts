@@ -4,6 +4,7 @@ import { addAuditCertificateCommand } from './audit-certificate.ts';
 import { addAuditCheckpointCommand } from './audit-checkpoint.ts';
 import { addAuditOpenCommand } from './audit-open.ts';
 import { addAuditReportCommand } from './audit-report.ts';
+import { addAuditRotateKeyCommand } from './audit-rotate-key.ts';
 import { addAuditVerifyCommand } from './audit-verify.ts';
 
 /** Adds `audit`: what was erased, shown to those who have to believe it. */
@@ -29,6 +30,7 @@ Examples:
     addAuditOpenCommand,
     addAuditCheckpointCommand,
     addAuditVerifyCommand,
+    addAuditRotateKeyCommand,
   ])
     add(audit, context);
 }

@@ -24,7 +24,6 @@ const advice: Readonly<Record<string, string>> = {
     'the service refuses the request: look at the person there; it is tried again a day later',
   recreated:
     'the person has come back at the service: `erase readmit` lets it in again, or add a new request',
-  file_unreadable: 'a published file cannot be read: restore it or export again, and reconcile',
   life_exceeded: 'the identifiers were kept for as long as the settings allow',
   shared_identifier:
     "something of this person is also a living person's: `erase approve` erases the rest and leaves that to the other",
