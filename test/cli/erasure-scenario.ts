@@ -32,6 +32,7 @@ export function tellErasures({ persons, recordings, erased, timeoutMs }: Size): 
 
   const run = (...args: string[]): Promise<Ended> =>
     place.run([...args, ...settings], {
+      timeoutMs,
       env: { NODE_OPTIONS: `--import ${shiftedClock}`, CLOCK_AHEAD_MS: String(aheadMs) },
     });
   const succeed = async (...args: string[]): Promise<Ended> => {
