@@ -114,7 +114,14 @@ export async function walkDrifting(run: Run): Promise<Outcome> {
         const step = judge(takeNew(view, seen));
         return {
           step,
-          outcome: { received: view.keys.length, added: 0, changed: 0, quarantined: 0, fenced: 0, unchangedRun: 0 },
+          outcome: {
+            received: view.keys.length,
+            added: 0,
+            changed: 0,
+            quarantined: 0,
+            fenced: 0,
+            unchangedRun: 0,
+          },
         };
       },
       unchangedRowsMax: null,
