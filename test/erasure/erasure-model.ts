@@ -191,13 +191,12 @@ function createStory(world: ErasureWorld, seed: number, tally: Tally) {
   /** Notes whom the requests are about, while they tell. */
   const noteSubjects = (): void => {
     const db = world.db();
-    for (const { id, fencedAt } of listRequests(db, 'all')) {
+    for (const { id } of listRequests(db, 'all')) {
       const known = subjects.get(id) ?? new Set();
       subjects.set(id, known);
       const sealed = readBox(db, id);
       const box = sealed && openBox(dataDir, id, sealed);
-      for (const { kind, value } of box?.given ?? []) if (kind === 'uuid') known.add(value);
-      if (fencedAt !== null) for (const uuid of box?.identity.person_uuid ?? []) known.add(uuid);
+      for (const uuid of box?.identity.person_uuid ?? []) known.add(uuid);
       const removed = db
         .prepare<[string], string>(`SELECT key FROM deletions WHERE dataset = 'persons' AND request_id = ?`)
         .pluck()
