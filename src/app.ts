@@ -3,9 +3,17 @@ import { createBudget, type Budget } from './client/budget.ts';
 import { memoryRequestTimes, type RequestTimes } from './client/request-times.ts';
 import { createService, type Service } from './client/service.ts';
 import { openTransport } from './client/transport.ts';
-import { loadSettings, type Environment, type SettingsFlags } from './config/load-settings.ts';
+import type { Environment } from './config/environment.ts';
+import {
+  loadProjects,
+  loadSettings,
+  type LoadedSettings,
+  type SettingsFlags,
+} from './config/load-settings.ts';
+import type { Secrets } from './config/secrets.ts';
 import { isLoopback, type Settings } from './config/settings.ts';
 import { systemClock, type Clock } from './core/clock.ts';
+import { sha256 } from './core/digest.ts';
 import { AppError } from './core/errors.ts';
 import { openLedger, type Ledger } from './ledger/ledger.ts';
 import { createLogger, type Logger } from './log/logger.ts';
@@ -15,6 +23,8 @@ import { openRequestTimes } from './mirror/request-times.ts';
 
 /** The program's parts, each made when it is first asked for and closed together. */
 export type App = {
+  /** What the project is called among several. */
+  name: string;
   settings: Settings;
   hasApiKey: boolean;
   clock: Clock;
@@ -39,11 +49,35 @@ export type App = {
 /** Where the program runs. */
 export type AppSurroundings = { environment: Environment; isTerminal: boolean };
 
-/** Builds the program from its settings. Nothing is opened yet. */
+/** Builds the program from its settings, for the one project that is meant. Nothing is opened yet. */
 export function createApp({ environment, isTerminal }: AppSurroundings, flags: SettingsFlags): App {
-  const { settings, apiKey } = loadSettings(environment, flags);
+  const loaded = loadSettings(environment, flags);
+  const log = createLogger({ level: loaded.settings.log.level, isTerminal });
+  return assembleApp(loaded, log, new Map());
+}
+
+/** The program for each configured project, and what they have in common. Those with one key share one budget. */
+export type ProjectApps = { apps: [App, ...App[]]; log: Logger; clock: Clock; secrets: Secrets };
+
+/** Builds the program for every project. Nothing is opened yet. */
+export function createProjectApps(
+  { environment, isTerminal }: AppSurroundings,
+  flags: SettingsFlags,
+): ProjectApps {
+  const { projects, secrets } = loadProjects(environment, flags);
+  const [first, ...others] = projects;
+  const log = createLogger({ level: first.settings.log.level, isTerminal });
+  const budgets: SharedBudgets = new Map();
+  const assemble = (loaded: LoadedSettings): App =>
+    assembleApp(loaded, others.length === 0 ? log : log.child({ project: loaded.name }), budgets);
+  return { apps: [assemble(first), ...others.map(assemble)], log, clock: systemClock, secrets };
+}
+
+/** Budgets by a digest of service and key. */
+type SharedBudgets = Map<string, Budget>;
+
+function assembleApp({ name, settings, apiKey }: LoadedSettings, log: Logger, budgets: SharedBudgets): App {
   const clock = systemClock;
-  const log = createLogger({ level: settings.log.level, isTerminal });
   const closers: (() => unknown)[] = [];
   let database: Database | undefined;
   let service: Service | undefined;
@@ -66,8 +100,11 @@ export function createApp({ environment, isTerminal }: AppSurroundings, flags: S
       return memoryRequestTimes();
     }
   };
-  const budget = createBudget(settings.budget, clock, requestTimes);
+  const account = sha256(JSON.stringify([settings.service.baseUrl, apiKey]));
+  const budget = budgets.get(account) ?? createBudget(settings.budget, clock, requestTimes);
+  budgets.set(account, budget);
   return {
+    name,
     settings,
     budget,
     hasApiKey: apiKey !== null,

@@ -25,7 +25,7 @@ const packageHomes: Record<string, readonly string[]> = {
   'csv-parse': ['cli'],
   'csv-stringify': ['sandbox', 'audit'],
   hono: ['sandbox', 'audit', 'status'],
-  'node-cron': ['worker', 'sandbox'],
+  'node-cron': ['config', 'sandbox'],
   'p-queue': ['client'],
   pino: ['log'],
   'pino-pretty': ['log'],

@@ -38,7 +38,11 @@ export async function runJob<T extends JobResult>(
     } catch (error) {
       const known = error instanceof AppError ? error : explainStorageError(error, db.name);
       const reason = known?.code ?? 'unexpected';
-      finish(reason === 'interrupted' ? 'interrupted' : 'failed', reason, {});
+      try {
+        finish(reason === 'interrupted' ? 'interrupted' : 'failed', reason, {});
+      } catch {
+        // The first error is the one to report; whoever runs next records this run as dead.
+      }
       throw error;
     }
   } finally {
