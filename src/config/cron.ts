@@ -11,6 +11,7 @@ export type Ticks = {
 const dayMs = 86_400_000;
 /** Every expression that ticks at all does so within this: 29 February falls on each weekday once in 28 years, or 40. */
 const daysMax = 41 * 366;
+const daysKept = 1000;
 
 /**
  * The ticks of a cron expression of five fields, or six with seconds first, as node-cron reads it. Throws an `Error` that
@@ -26,7 +27,16 @@ export function compileCron(expression: string): Ticks {
     .toSorted((a, b) => a - b);
   const first = timesOfDay[0] ?? 0;
   const last = timesOfDay.at(-1) ?? 0;
-  const isTickDay = (dayStartMs: number): boolean => task.match(new Date(dayStartMs + first));
+  // The worker asks for the same few days every minute, and matching takes a while.
+  const tickDays = new Map<number, boolean>();
+  const isTickDay = (dayStartMs: number): boolean => {
+    const known = tickDays.get(dayStartMs);
+    if (known !== undefined) return known;
+    const isOne = task.match(new Date(dayStartMs + first));
+    if (tickDays.size >= daysKept) tickDays.clear();
+    tickDays.set(dayStartMs, isOne);
+    return isOne;
+  };
   const search = (fromDayMs: number, stepMs: number): number => {
     for (let day = 0; day < daysMax; day += 1)
       if (isTickDay(fromDayMs + day * stepMs)) return fromDayMs + day * stepMs;

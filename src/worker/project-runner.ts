@@ -33,6 +33,7 @@ type Attempts = {
   unrecordedEndMs: number;
   lastCode: string | null;
   notBeforeMs: number;
+  servedMs: number;
   timesBusy: number;
 };
 
@@ -68,10 +69,14 @@ export function projectRunner(
 
   const startMsOf = (attempts: Attempts, nowMs: number): number =>
     Math.max(nextStartMs(withUnrecorded(attempts), attempts.ticks, nowMs), attempts.notBeforeMs);
-  const planned = (nowMs: number): { job: ScheduledJob; atMs: number }[] =>
+  const planned = (nowMs: number): { job: ScheduledJob; atMs: number; servedMs: number }[] =>
     [...jobs]
       .filter(([job]) => job !== running?.job)
-      .map(([job, attempts]) => ({ job, atMs: startMsOf(attempts, nowMs) }));
+      .map(([job, attempts]) => ({
+        job,
+        atMs: startMsOf(attempts, nowMs),
+        servedMs: Math.max(attempts.servedMs, attempts.history.lastStartMs ?? 0),
+      }));
   const readRecords = (): void => {
     // A run under way has no end yet, and would count as one that died.
     for (const [job, attempts] of jobs) if (job !== running?.job) attempts.history = project.readHistory(job);
@@ -100,6 +105,7 @@ export function projectRunner(
       const attempts = jobs.get(job);
       if (!attempts) throw new Error(`${job} is not scheduled`);
       servedMs = clock.now();
+      attempts.servedMs = servedMs;
       running = { job, sinceMs: servedMs };
       try {
         await project.run(job, signal);
@@ -158,6 +164,7 @@ function newAttempts(cron: string): Attempts {
     unrecordedEndMs: 0,
     lastCode: null,
     notBeforeMs: 0,
+    servedMs: 0,
     timesBusy: 0,
   };
 }

@@ -22,17 +22,15 @@ export function periodMsAt(ticks: Ticks, nowMs: number): number {
 }
 
 /**
- * When a job is to start, which may be past: then it is due. A tick that no run has answered is made up for once,
- * however many there were; after a failure the pause counts and not the ticks. What happened in the future, by a clock
+ * When a job is to start, which may be past: then it is due since then. Ticks that no run has answered are made up for
+ * once, however many there were; after a failure the pause counts and not the ticks. What happened in the future, by a clock
  * that was wrong then or is now, says nothing.
  */
 export function nextStartMs(history: JobHistory, ticks: Ticks, nowMs: number): number {
   const pausedUntilMs = endOfPauseMs(history, ticks, nowMs);
   if (pausedUntilMs !== null) return pausedUntilMs;
-  const tickMs = ticks.atOrBefore(nowMs);
   const { settledMs } = history;
-  const isAnswered = settledMs !== null && settledMs >= tickMs && settledMs <= nowMs;
-  return isAnswered ? ticks.after(nowMs) : tickMs;
+  return settledMs === null || settledMs > nowMs ? ticks.atOrBefore(nowMs) : ticks.after(settledMs);
 }
 
 function endOfPauseMs(
@@ -48,14 +46,14 @@ function endOfPauseMs(
   return sinceMs + pauseMs(counted, periodMsAt(ticks, nowMs));
 }
 
-/** A job and when it is to start. */
-type PlannedStart = { job: ScheduledJob; atMs: number };
+/** A job, when it is to start, and when it was last started. */
+type PlannedStart = { job: ScheduledJob; atMs: number; servedMs: number };
 
-/** The jobs that are due, those that have waited longest first: after a start, what was missed before it. */
+/** The jobs that are due, those first that have waited longest for a turn: after a start, what was missed before it. */
 export function dueJobs(planned: readonly PlannedStart[], nowMs: number): ScheduledJob[] {
   return planned
     .filter(({ atMs }) => atMs <= nowMs)
-    .toSorted((a, b) => a.atMs - b.atMs || scheduledJobs.indexOf(a.job) - scheduledJobs.indexOf(b.job))
+    .toSorted((a, b) => a.servedMs - b.servedMs || scheduledJobs.indexOf(a.job) - scheduledJobs.indexOf(b.job))
     .map(({ job }) => job);
 }
 

@@ -16,6 +16,8 @@ export type WorkerParts = {
   projectsAtOnce: number;
   /** Hears of every alert that begins or ends. */
   onAlert: (change: AlertChange) => void;
+  /** How often the clock is looked at, whatever happens. Default one minute. */
+  waitMaxMs?: number;
 };
 
 /** The worker: does what the schedules say until it is stopped. */
@@ -34,11 +36,11 @@ export type Worker = {
  * No wait is longer. A timer stands still while the machine is suspended and knows nothing of a clock that is set, so
  * the clock is looked at this often.
  */
-const waitMaxMs = 60_000;
+const minuteMs = 60_000;
 
 /** Starts the worker. What was missed before is made up for first. */
 export function startWorker(parts: WorkerParts): Worker {
-  const { clock, log, projectsAtOnce } = parts;
+  const { clock, log, projectsAtOnce, waitMaxMs = minuteMs } = parts;
   const startedAtMs = clock.now();
   const runners = parts.projects.map((project) =>
     projectRunner(project, { clock, log: log.child({ project: project.name }), startedAtMs }),
