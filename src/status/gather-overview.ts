@@ -21,6 +21,7 @@ import type {
   Overview,
   OverviewJob,
   ProjectContent,
+  ProjectOverview,
   WorkerView,
 } from './overview.ts';
 import { gatherErasure, reportSnapshots } from './report.ts';
@@ -58,16 +59,24 @@ export function gatherOverview({ version, worker, sourceOf, nowMs }: OverviewPar
     at: isoTime(atMs),
     version,
     startedAt,
-    projects: projects.map(({ dataDir: _dataDir, ...project }) => {
+    projects: projects.map((project) => {
       const source = project.problem === null ? sourceOf(project.name) : undefined;
-      if (!source || !existsSync(databasePath(source.settings.dataDir))) return { ...project, content: null };
-      try {
-        return { ...project, content: gatherContent(source, project.jobs, atMs) };
-      } catch (error) {
-        return { ...project, content: null, problem: codeOf(error) };
-      }
+      return gatherProject(project, source, atMs);
     }),
   };
+}
+
+function gatherProject(
+  { dataDir: _dataDir, ...project }: WorkerView['projects'][number],
+  source: ProjectSource | undefined,
+  atMs: number,
+): ProjectOverview {
+  if (!source || !existsSync(databasePath(source.settings.dataDir))) return { ...project, content: null };
+  try {
+    return { ...project, content: gatherContent(source, project.jobs, atMs) };
+  } catch (error) {
+    return { ...project, content: null, problem: codeOf(error) };
+  }
 }
 
 function gatherContent(

@@ -32,60 +32,61 @@ export function statusPage(overview: Overview): string {
   const { at, version, startedAt, projects } = overview;
   const verdict = judge(overview);
   const clock = `${at.slice(11, 19)} UTC`;
-  const markup = html`<!doctype html>
-    <html lang="en" data-at="${at}">
-      <head>
-        <meta charset="utf-8" />
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <meta name="referrer" content="no-referrer" />
-        <title>${verdict.sentence} – analytics-mirror</title>
-        <link rel="icon" href="/icon/${verdict.tone}.svg" type="image/svg+xml" />
-        ${raw(`<style>${pageStyle}</style>`)}
-      </head>
-      <body>
-        <a class="skip" href="#content">Skip to what it rests on</a>
-        <header class="top p-${verdict.tone}" id="top">
-          <div class="wide">
-            <p class="brand"><b>analytics-mirror</b> <span class="live" id="live">as of ${clock}</span></p>
-            ${answer(verdict, projects, at)}
-          </div>
-        </header>
-        <main class="wide" id="content" tabindex="-1">
-          ${projects.length > 1 ? projectCards(projects, at) : ''}
-          ${projects.map((project, index) => projectSection(project, index, projects.length, at))}
-          ${
-            projects.length === 0
-              ? html`<p>No project is configured: see <code>config/default.yaml</code>.</p>`
-              : ''
-          }
-        </main>
-        <footer class="wide">
-          <p>
-            analytics-mirror ${version}, running for ${durationText(Date.parse(at) - Date.parse(startedAt))}.
-            All times are UTC. For machines: <a href="/status.json">status.json</a>,
-            <a href="/metrics">metrics</a>, <a href="/readyz">readyz</a>.
-          </p>
-        </footer>
-        ${raw(`<script>${pageScript}</script>`)}
-      </body>
-    </html> `;
-  if (markup instanceof Promise) throw new Error('a page that waits for something');
-  return String(markup);
+  return textOf(
+    html`<!doctype html>
+      <html lang="en" data-at="${at}">
+        <head>
+          <meta charset="utf-8" />
+          <meta name="viewport" content="width=device-width, initial-scale=1" />
+          <meta name="referrer" content="no-referrer" />
+          <title>${verdict.sentence} – analytics-mirror</title>
+          <link rel="icon" href="/icon/${verdict.tone}.svg" type="image/svg+xml" />
+          ${raw(`<style>${pageStyle}</style>`)}
+        </head>
+        <body>
+          <a class="skip" href="#content">Skip to what it rests on</a>
+          <header class="top p-${verdict.tone}" id="top">
+            <div class="wide">
+              <p class="brand"><b>analytics-mirror</b> <span class="live" id="live">as of ${clock}</span></p>
+              ${answer(verdict, projects, at)}
+            </div>
+          </header>
+          <main class="wide" id="content" tabindex="-1">
+            ${projects.length > 1 ? projectCards(projects, at) : ''}
+            ${projects.map((project, index) => projectSection(project, index, projects.length, at))}
+            ${
+              projects.length === 0
+                ? html`<p>No project is configured: see <code>config/default.yaml</code>.</p>`
+                : ''
+            }
+          </main>
+          <footer class="wide">
+            <p>
+              analytics-mirror ${version}, running for
+              ${durationText(Date.parse(at) - Date.parse(startedAt))}. All times are UTC. For machines:
+              <a href="/status.json">status.json</a>, <a href="/metrics">metrics</a>,
+              <a href="/readyz">readyz</a>.
+            </p>
+          </footer>
+          ${raw(`<script>${pageScript}</script>`)}
+        </body>
+      </html> `,
+  );
 }
 
 /** The mark of a verdict as a picture of its own, for the browser's tab. Undefined for any other name. */
 export function tabIcon(name: string): string | undefined {
-  const colours: Readonly<Record<string, string>> = {
-    well: '#1f8a50',
-    new: '#2f6db5',
-    attention: '#d98a15',
-    broken: '#cf3a22',
-  };
-  const tone = (['well', 'new', 'attention', 'broken'] as const).find((one) => one === name);
+  const colours = { well: '#1f8a50', new: '#2f6db5', attention: '#d98a15', broken: '#cf3a22' } as const;
+  const tone = (Object.keys(colours) as (keyof typeof colours)[]).find((one) => one === name);
   if (tone === undefined) return undefined;
-  return String(icon(tone))
+  return textOf(icon(tone))
     .replace('<svg', `<svg xmlns="http://www.w3.org/2000/svg" color="${colours[tone]}"`)
     .replaceAll('class="cut"', 'stroke="#fff"');
+}
+
+function textOf(markup: Markup): string {
+  if (markup instanceof Promise) throw new Error('a page that waits for something');
+  return String(markup);
 }
 
 function answer(verdict: Verdict, projects: readonly ProjectOverview[], now: string): Markup {

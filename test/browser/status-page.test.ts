@@ -23,11 +23,6 @@ const looks: Record<string, BrowserContextOptions> = {
   light: { colorScheme: 'light', viewport: { width: 1200, height: 900 } },
   dark: { colorScheme: 'dark', viewport: { width: 1200, height: 900 } },
   phone: { colorScheme: 'light', viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true },
-    colorScheme: 'dark',
-    viewport: { width: 390, height: 844 },
-    isMobile: true,
-    hasTouch: true,
-  },
 };
 
 const answers: Record<keyof typeof worlds, { sentence: string; tone: string; todos: number }> = {

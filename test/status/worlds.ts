@@ -79,7 +79,7 @@ function dayOfRuns(turn: (run: OverviewRun, index: number) => OverviewRun = (run
   );
   return runs
     .toSorted((a, b) => (a.startedAt < b.startedAt ? 1 : -1))
-    .map((run, index, all) => ({ ...run, id: 4000 + all.length - index }));
+    .map((run, index, all) => Object.assign(run, { id: 4000 + all.length - index }));
 }
 
 function list(
@@ -357,13 +357,17 @@ const running = changed(
       recordings: freshContent.minutes.recordings,
     },
     windows: freshContent.windows.map((window) =>
-      window.perSeconds === 3600 && window.lane === 'general' ? { ...window, used: 1178 } : window,
+      window.perSeconds === 3600 && window.lane === 'general'
+        ? Object.assign({}, window, { used: 1178 })
+        : window,
     ),
   },
   [],
   {
     jobs: jobs.map((one) =>
-      one.job === 'full' ? { ...one, runningSince: before(41 * minuteMs), lastOutcome: 'running' } : one,
+      one.job === 'full'
+        ? Object.assign({}, one, { runningSince: before(41 * minuteMs), lastOutcome: 'running' })
+        : one,
     ),
   },
 );
