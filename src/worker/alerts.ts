@@ -5,7 +5,7 @@ const failuresMin = 2;
 
 /** How many periods may pass without a success; jobs that tick often wait for long ones now and then. */
 const freshPeriods = 2;
-const freshMsMin = 3_600_000;
+const freshMsMin = 2 * 3_600_000;
 
 /** What calls for somebody in a project at a time (milliseconds since 1970), the most pressing first. */
 export function alertsOf(

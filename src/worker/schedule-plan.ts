@@ -53,7 +53,9 @@ type PlannedStart = { job: ScheduledJob; atMs: number; servedMs: number };
 export function dueJobs(planned: readonly PlannedStart[], nowMs: number): ScheduledJob[] {
   return planned
     .filter(({ atMs }) => atMs <= nowMs)
-    .toSorted((a, b) => a.servedMs - b.servedMs || scheduledJobs.indexOf(a.job) - scheduledJobs.indexOf(b.job))
+    .toSorted(
+      (a, b) => a.servedMs - b.servedMs || scheduledJobs.indexOf(a.job) - scheduledJobs.indexOf(b.job),
+    )
     .map(({ job }) => job);
 }
 

@@ -53,7 +53,7 @@ export function startWorker(parts: WorkerParts): Worker {
   const runToEnd = async (runner: ProjectRunner, job: ScheduledJob, signal: AbortSignal): Promise<void> => {
     await runner.start(job, signal);
     underWay.delete(runner);
-    wake.abort();
+    wake.abort('a job has ended');
   };
   const startWhatIsDue = (): void => {
     const waiting = runners.map((runner) => ({
@@ -104,7 +104,7 @@ export function startWorker(parts: WorkerParts): Worker {
     ended,
     stop: async (drainMs) => {
       stopping.abort();
-      wake.abort();
+      wake.abort('stopping');
       const interrupted = new AppError('interrupted', { code: 'interrupted' });
       for (const { abort } of underWay.values()) abort.abort(interrupted);
       const all = Promise.all([ended, ...[...underWay.values()].map(({ end }) => end)]);

@@ -57,7 +57,7 @@ it.each([
   ['no success ever, for two periods', { jobs: { lastSuccessAt: null, periodMs: 10 * hour } }, ['stale']],
   [
     'a quick job that waited for a long one',
-    { jobs: { lastSuccessAt: ago(hour - 1), periodMs: 60_000 } },
+    { jobs: { lastSuccessAt: ago(2 * hour), periodMs: 60_000 } },
     [],
   ],
   ['a failure', { jobs: { consecutiveFailures: 1 } }, []],

@@ -12,6 +12,9 @@ export type FakeProject = WorkerProject & { runs: Run[]; condition: ProjectCondi
 /** What a fake job does: how it ends, after how long. What it throws before it waits is not recorded. */
 export type FakeJob = (job: ScheduledJob) => { ms: number; ends?: RunOutcome | AppError; deaf?: boolean };
 
+/** More than a week of hourly failures, so that the last success is among them. */
+const runsKept = 250;
+
 /** Makes a project. Its jobs take a second and end well, unless `work` says otherwise. */
 export function fakeProject(
   clock: Clock,
@@ -19,6 +22,7 @@ export function fakeProject(
   { name = 'shop', work = () => ({ ms: 1000 }) }: { name?: string; work?: FakeJob } = {},
 ): FakeProject {
   const runs: Run[] = [];
+  const byJob = new Map<ScheduledJob, Run[]>();
   const condition: ProjectCondition = {
     heldPlans: 0,
     heldRequests: 0,
@@ -37,6 +41,7 @@ export function fakeProject(
     run: async (job, signal) => {
       const { ms, ends = 'done', deaf = false } = work(job);
       const run = startRun(runs, job, clock);
+      byJob.set(job, [...(byJob.get(job) ?? []).slice(-runsKept), run]);
       const finish = (outcome: RunOutcome, reason: string | null): void => {
         Object.assign(run, { outcome, reason, finished_at: isoTime(clock.now()) });
       };
@@ -52,7 +57,7 @@ export function fakeProject(
       }
     },
     readHistory: (job) => {
-      const ofJob = runs.filter((run) => run.job === job).toReversed();
+      const ofJob = (byJob.get(job) ?? []).toReversed();
       const success = ofJob.find(({ outcome }) => outcome === 'done' || outcome === 'held');
       return historyOf(ofJob.slice(0, runsLookedAt), success);
     },
@@ -61,7 +66,8 @@ export function fakeProject(
 }
 
 function startRun(runs: Run[], job: ScheduledJob, clock: Clock): Run {
-  for (const died of runs.filter(({ outcome }) => outcome === null))
+  const died = runs.at(-1);
+  if (died?.outcome === null)
     Object.assign(died, { outcome: 'interrupted', reason: 'died', finished_at: isoTime(clock.now()) });
   const run: Run = {
     id: runs.length + 1,
