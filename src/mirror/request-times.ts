@@ -64,7 +64,7 @@ export function requestsByMinute(db: Database, lane: RequestLane, nowMs: number)
     .prepare<
       object,
       { minutesAgo: number; requests: number }
-    >(/*sql*/ `SELECT (@nowMs - min(ended_at_ms, @nowMs)) / 60000 AS minutesAgo, count(*) AS requests FROM request_times
+    >(/*sql*/ `SELECT CAST((@nowMs - min(ended_at_ms, @nowMs)) / 60000 AS INTEGER) AS minutesAgo, count(*) AS requests FROM request_times
         WHERE lane = @lane AND ended_at_ms > @nowMs - 3600000 GROUP BY minutesAgo`)
     .all({ lane, nowMs });
   const minutes = Array.from({ length: 60 }, () => 0);

@@ -276,6 +276,17 @@ export const metricCatalogue: readonly Metric[] = [
     ),
   },
   {
+    name: 'analytics_mirror_ledger_unsigned_entries',
+    type: 'gauge',
+    help: 'Entries of the ledger that no checkpoint covers yet.',
+    labels: [],
+    read: ofContent(({ ledger }) =>
+      ledger === null || ledger === 'unreadable' || ledger.entries === null
+        ? []
+        : [{ labels: {}, value: ledger.entries - (ledger.checkpoint?.size ?? 0) }],
+    ),
+  },
+  {
     name: 'analytics_mirror_ledger_checkpoint_timestamp_seconds',
     type: 'gauge',
     help: 'When the newest checkpoint of the ledger was signed.',

@@ -90,19 +90,20 @@ export function statusRoutes({ access, overview, clock, signal, onError }: Route
   });
   app.get('/events', (context) => {
     if (listeners >= listenersMax) return context.text('too many listeners\n', 503);
+    let told = digestOf(overview());
     const response = streamSSE(context, async (stream) => {
       listeners += 1;
       try {
-        let told = digestOf(overview());
-        for (let silent = 0; !stream.aborted && !signal.aborted; silent += 1) {
+        for (let looks = 0; !stream.aborted && !signal.aborted; looks += 1) {
           const now = digestOf(overview());
-          if (now !== told) {
-            await stream.writeSSE({ event: 'change', data: now });
-            silent = 0;
-          } else if (silent % looksUntilSign === 0) await stream.write(':\n\n');
+          if (now !== told) await stream.writeSSE({ event: 'change', data: now });
+          else if (looks % looksUntilSign === 0) await stream.write(':\n\n');
           told = now;
           await clock.sleep(lookEveryMs, signal).catch(() => undefined);
         }
+      } catch (error) {
+        // Not left to the stream, which would tell the listener what went wrong.
+        onError(error);
       } finally {
         listeners -= 1;
       }
