@@ -1,12 +1,12 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { openDatabase, openDatabaseReadOnly } from '../../src/mirror/database.ts';
 import { listRuns, type Run } from '../../src/mirror/runs.ts';
 import { systemClock } from '../../src/core/clock.ts';
-import { jsonOf, runCli, startCli, type Running } from './run-cli.ts';
+import { jsonOf, runCli, type Running } from './run-cli.ts';
 import { openWorkspace, unlimited, type Workspace } from './workspace.ts';
 
 let place: Workspace;
@@ -72,6 +72,11 @@ describe('run', () => {
       nextAt: expect.stringMatching(/T02:00:00\.000Z$/),
       lastAt: expect.any(String),
       lastOutcome: 'done',
+    });
+    const { statusUrl } = JSON.parse(await worker.output('stdout', /\n/)) as { statusUrl: string };
+    expect((await fetch(`${statusUrl}/healthz`)).status).toBe(200);
+    expect(await (await fetch(`${statusUrl}/status.json`)).json()).toMatchObject({
+      projects: [{ name: 'default', problem: null, jobs: expect.any(Array) }],
     });
     worker.child.kill('SIGTERM');
     const ended = await worker.ended;
@@ -152,12 +157,11 @@ describe('run', () => {
 
   it('works on several projects; one that fails stops no other, and its alert is posted', async () => {
     const posted: unknown[] = [];
-    const server = createServer((request, response) => {
-      void request.toArray().then((chunks) => {
-        posted.push(JSON.parse(Buffer.concat(chunks as Buffer[]).toString()));
-        response.end();
-      });
-    });
+    const take = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+      posted.push(JSON.parse(Buffer.concat((await request.toArray()) as Buffer[]).toString()));
+      response.end();
+    };
+    const server = createServer((request, response) => void take(request, response));
     await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
     onTestFinished(() => {
       server.close();
@@ -218,6 +222,15 @@ describe('run', () => {
     expect(await refusal([...onlyHead, '--set', 'schedule.head=null'])).toEqual([2, 'nothing is scheduled']);
     expect(await refusal([], { MIRROR_API_KEY: '' })).toEqual([2, expect.stringContaining('the API key')]);
     expect((await refusal(['--set', 'schedule.head=often']))[0]).toBe(2);
+    const { port } = new URL(place.sandbox.url);
+    expect(await refusal(['--set', `status.port=${port}`])).toEqual([
+      2,
+      expect.stringContaining('EADDRINUSE'),
+    ]);
+    expect(await refusal(['--set', 'status.host=0.0.0.0'])).toEqual([
+      2,
+      expect.stringContaining('open to everybody'),
+    ]);
     for (const command of [['run'], ['status'], ['config', 'print']]) {
       const ended = await runCli(command, { env: { ...place.env, NODE_TLS_REJECT_UNAUTHORIZED: '0' } });
       expect(ended).toMatchObject({ code: 2, stdout: '' });

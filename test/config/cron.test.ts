@@ -41,6 +41,6 @@ test('the ticks of a year are the same from both sides', () => {
 test.for(['', 'often', '* * * *', '60 * * * *', '0 0 31 2 *', '* * * * * * *'])(
   '%j is none',
   (expression) => {
-    expect(() => compileCron(expression)).toThrow();
+    expect(() => compileCron(expression)).toThrow(/./);
   },
 );

@@ -51,8 +51,7 @@ export function fakeProject(
         finish(ends, null);
       } catch (error) {
         const { code } = error as AppError;
-        // A kill leaves no word.
-        if (code !== undefined) finish(code === 'interrupted' ? 'interrupted' : 'failed', code);
+        finish(code === 'interrupted' ? 'interrupted' : 'failed', code);
         throw error;
       }
     },
