@@ -27,7 +27,7 @@ import type {
 import { gatherErasure, reportSnapshots } from './report.ts';
 
 /** What one project's content is read from. The connection is for reading, and stays open. */
-export type ProjectSource = { db: () => Database; settings: Pick<Settings, 'dataDir' | 'budget'> };
+type ProjectSource = { db: () => Database; settings: Pick<Settings, 'dataDir' | 'budget'> };
 
 /** What an overview is gathered from. `sourceOf` is undefined for a project without a data folder as yet. */
 export type OverviewParts = {

@@ -2,7 +2,7 @@ import { alertKinds, type ProjectContent, type ProjectOverview } from './overvie
 import { openCount } from './page-freshness.ts';
 
 /** One value of a metric. Labels hold names of ours and of the configuration, never personal data. */
-export type Sample = { labels: Readonly<Record<string, string>>; value: number };
+type Sample = { labels: Readonly<Record<string, string>>; value: number };
 
 /** A metric: its name is a public promise. Every sample has the label `project` besides those listed. */
 export type Metric = {

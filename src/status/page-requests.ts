@@ -41,7 +41,7 @@ export function requestsPart(content: ProjectContent, now: string): Markup {
           overdue > 0
             ? ['Past their due date', html`<span class="t-broken">${countText(overdue)}</span>`]
             : ['First due date', nextDueAt === null ? 'none open' : when(nextDueAt, now)],
-          ['Rows kept out since', countText(fence.hits)],
+          ['Erased rows kept out', countText(fence.hits)],
         ])}
         <p class="small">The batch begins on Sundays at 05:00 UTC: ${timeText(nextBatch)}.</p>
       </div>

@@ -16,7 +16,7 @@ const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
 
 /** A Friday, a little after noon. */
-export const worldNowMs = Date.UTC(2026, 10, 20, 12, 4, 31);
+const worldNowMs = Date.UTC(2026, 10, 20, 12, 4, 31);
 
 const before = (ms: number): string => new Date(worldNowMs - ms).toISOString();
 const later = (ms: number): string => new Date(worldNowMs + ms).toISOString();
