@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import packageJson from '../package.json' with { type: 'json' };
 import { createBudget, type Budget } from './client/budget.ts';
 import { memoryRequestTimes, type RequestTimes } from './client/request-times.ts';
 import { createService, type Service } from './client/service.ts';
@@ -17,6 +18,8 @@ import { sha256 } from './core/digest.ts';
 import { AppError } from './core/errors.ts';
 import { openLedger, type Ledger } from './ledger/ledger.ts';
 import { createLogger, type Logger } from './log/logger.ts';
+import { readOtlpTarget } from './log/otlp-target.ts';
+import { createTracer, silentTracer, type Tracer } from './log/tracer.ts';
 import type { MirroredProject } from './mirror/mirrored-project.ts';
 import { databasePath, openDatabase, openDatabaseReadOnly, type Database } from './mirror/database.ts';
 import { openRequestTimes } from './mirror/request-times.ts';
@@ -29,6 +32,8 @@ export type App = {
   hasApiKey: boolean;
   clock: Clock;
   log: Logger;
+  /** Tells a collector how long runs and requests take, where one is configured. */
+  tracer: Tracer;
   /** The mirror, for writing; made where there is none. */
   database: () => Database;
   /** A connection of its own to an existing mirror, for reading. */
@@ -53,7 +58,21 @@ export type AppSurroundings = { environment: Environment; isTerminal: boolean };
 export function createApp({ environment, isTerminal }: AppSurroundings, flags: SettingsFlags): App {
   const loaded = loadSettings(environment, flags);
   const log = createLogger({ level: loaded.settings.log.level, isTerminal });
-  return assembleApp(loaded, log, new Map());
+  return assembleApp(loaded, { log, tracer: openTracer(environment, log) }, new Map());
+}
+
+/** What tells of the program. */
+type Telling = Pick<App, 'log' | 'tracer'>;
+
+function openTracer(environment: Environment, log: Logger): Tracer {
+  const target = readOtlpTarget(environment);
+  if (target === null) return silentTracer;
+  return createTracer({
+    target,
+    version: packageJson.version,
+    clock: systemClock,
+    onLost: (spans, reason) => log.warn({ spans, reason }, 'traces were lost'),
+  });
 }
 
 /** The program for each configured project, and what they have in common. Those with one key share one budget. */
@@ -68,17 +87,24 @@ export function createProjectApps(
   const [first, ...others] = projects;
   const log = createLogger({ level: first.settings.log.level, isTerminal });
   const budgets: SharedBudgets = new Map();
-  const assemble = (loaded: LoadedSettings): App =>
-    assembleApp(loaded, others.length === 0 ? log : log.child({ project: loaded.name }), budgets);
+  const tracer = openTracer(environment, log);
+  const assemble = (loaded: LoadedSettings): App => {
+    const own = others.length === 0 ? log : log.child({ project: loaded.name });
+    return assembleApp(loaded, { log: own, tracer }, budgets);
+  };
   return { apps: [assemble(first), ...others.map(assemble)], log, clock: systemClock, secrets };
 }
 
 /** Budgets by a digest of service and key. */
 type SharedBudgets = Map<string, Budget>;
 
-function assembleApp({ name, settings, apiKey }: LoadedSettings, log: Logger, budgets: SharedBudgets): App {
+function assembleApp(
+  { name, settings, apiKey }: LoadedSettings,
+  { log, tracer }: Telling,
+  budgets: SharedBudgets,
+): App {
   const clock = systemClock;
-  const closers: (() => unknown)[] = [];
+  const closers: (() => unknown)[] = [() => tracer.close()];
   let database: Database | undefined;
   let service: Service | undefined;
   const opened = (db: Database): Database => {
@@ -112,6 +138,7 @@ function assembleApp({ name, settings, apiKey }: LoadedSettings, log: Logger, bu
     openLedger: () => openLedger(settings.dataDir, clock),
     clock,
     log,
+    tracer,
     database: () => (database ??= opened(openDatabase(settings.dataDir, clock))),
     databaseReadOnly: () => opened(openDatabaseReadOnly(settings.dataDir)),
     service: () => {
@@ -123,6 +150,7 @@ function assembleApp({ name, settings, apiKey }: LoadedSettings, log: Logger, bu
         transport,
         budget,
         clock,
+        tracer,
         random: Math.random,
         retryLimits: settings.retry,
         jsonDepthMax: settings.service.jsonDepthMax,

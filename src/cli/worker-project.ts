@@ -7,7 +7,7 @@ import { runScheduledJob } from '../worker/scheduled-jobs.ts';
 
 /** A project of the worker, made of the program's parts. Throws `usage` where its service is not configured. */
 export function workerProject(app: App): WorkerProject {
-  const { name, settings, clock, log, openLedger } = app;
+  const { name, settings, clock, log, tracer, openLedger } = app;
   const service = app.service();
   const project = app.project();
   return {
@@ -22,6 +22,7 @@ export function workerProject(app: App): WorkerProject {
         settings,
         clock,
         log,
+        tracer,
         signal,
         service,
         project,

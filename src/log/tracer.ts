@@ -6,7 +6,7 @@ import { otlpBody, type Attributes, type EndedSpan } from './otlp-encoding.ts';
 import type { OtlpTarget } from './otlp-target.ts';
 
 /** Adds to what is known of a span that is under way. */
-type SetAttributes = (attributes: Attributes) => void;
+export type SetAttributes = (attributes: Attributes) => void;
 
 /** Tells how long things take, and within which others. */
 export type Tracer = {
