@@ -9,7 +9,8 @@ const minuteWidth = plot.width / 60;
 /** Where an axis of two equal, round steps ends that has room for a value. */
 export function axisEnd(value: number): number {
   for (let power = 1; ; power *= 10)
-    for (const step of [1, 2, 3, 4, 5, 6, 8]) if (step * power * 2 >= value) return step * power * 2;
+    for (const step of [1, 1.5, 2, 3, 4, 5, 6, 8])
+      if (step * power * 2 >= value && Number.isInteger(step * power)) return step * power * 2;
 }
 
 /** What was asked of the service in the last hour, minute by minute, and how much of each limit is used. */

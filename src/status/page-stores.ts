@@ -1,7 +1,7 @@
 import { html } from 'hono/html';
 import type { OverviewJob, ProjectContent } from './overview.ts';
 import { badge, figures, table, when, withCode, type Mark, type Markup } from './page-parts.ts';
-import { bytesText, codeText, countText } from './words.ts';
+import { bytesText, codeText, countText, nextText, timeText } from './words.ts';
 
 /** What is published, with its size and when it was last checked. */
 export function snapshotsPart({ snapshots, snapshotsCheckedAt }: ProjectContent, now: string): Markup {
@@ -70,6 +70,11 @@ const outcomeMarks: Readonly<Record<string, Mark>> = {
   failed: 'broken',
 };
 
+/** When a job starts next, the time itself beside it. */
+function planned(iso: string, now: string): Markup {
+  return html`<time datetime="${iso}" title="${timeText(iso)}">${nextText(iso, now)}</time>`;
+}
+
 /** What is planned: each job with its next and last run. */
 export function schedulePart(jobs: readonly OverviewJob[], now: string): Markup {
   if (jobs.length === 0) return html`<p class="soft">Nothing is scheduled.</p>`;
@@ -96,7 +101,7 @@ export function schedulePart(jobs: readonly OverviewJob[], now: string): Markup 
         consecutiveFailures,
       }) => [
         job,
-        runningSince === null ? when(nextAt, now) : badge('new', 'running'),
+        runningSince === null ? planned(nextAt, now) : badge('new', 'running'),
         when(lastAt, now),
         lastOutcome === null
           ? ''

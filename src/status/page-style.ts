@@ -97,6 +97,7 @@ a.card .icon { width: 1.8rem; height: 1.8rem; }
 .chart svg { width: 100%; height: 8.5rem; overflow: visible; }
 .chart .x { grid-column: 2; display: flex; justify-content: space-between; font-size: .82rem; color: var(--soft); }
 .limits { display: grid; grid-template-columns: repeat(auto-fit, minmax(11rem, 1fr)); gap: .3rem 1.4rem; margin-top: .9rem; }
+.held { margin-top: .6rem; }
 .root { margin-top: .8rem; }
 .grid { stroke: var(--line); stroke-width: 1; vector-effect: non-scaling-stroke; }
 .limit { stroke: var(--broken); stroke-width: 1.5; stroke-dasharray: 5 4; vector-effect: non-scaling-stroke; }

@@ -30,8 +30,12 @@ export type StatusServer = {
 const drainMs = 1_000;
 const headersTimeoutMs = 10_000;
 const connectionsMax = 100;
-/** Gathering reads the mirror: no more often than this, however many ask. */
+/**
+ * Gathering reads the mirror, and takes a fifth of a second where that holds a million persons: no more often than this,
+ * and for no more than a twentieth of the time, however many ask.
+ */
 const overviewKeptMs = 1_000;
+const overviewShareMax = 1 / 20;
 
 /**
  * Serves page, metrics and probes. Rejects with a `usage` error when the port cannot be had, or when a host other than
@@ -41,7 +45,7 @@ export async function startStatusServer(parts: StatusServerParts): Promise<Statu
   const { access, port, clock, onError } = parts;
   refuseOpenAccess(access);
   const ending = new AbortController();
-  const overview = keptFor(overviewKeptMs, clock, parts.overview);
+  const overview = kept(parts.overview, clock);
   const routes = statusRoutes({ access, overview, clock, signal: ending.signal, onError });
   const respond = getRequestListener((request) => routes.fetch(request), { overrideGlobalObjects: false });
   const server = createServer(
@@ -81,12 +85,16 @@ async function closeServer(server: Server): Promise<void> {
   clearTimeout(deadline);
 }
 
-function keptFor<T>(keptMs: number, clock: Pick<Clock, 'now'>, make: () => T): () => T {
-  let kept: { value: T; atMs: number } | undefined;
+/** What was made last, or made anew where that is too long ago. */
+function kept<T>(make: () => T, clock: Pick<Clock, 'now'>): () => T {
+  let last: { value: T; madeAtMs: number; keptMs: number } | undefined;
   return () => {
     const nowMs = clock.now();
     // A clock that was set back must not keep it for longer.
-    if (!kept || Math.abs(nowMs - kept.atMs) >= keptMs) kept = { value: make(), atMs: nowMs };
-    return kept.value;
+    if (last && Math.abs(nowMs - last.madeAtMs) < last.keptMs) return last.value;
+    const value = make();
+    const madeAtMs = clock.now();
+    last = { value, madeAtMs, keptMs: Math.max(overviewKeptMs, (madeAtMs - nowMs) / overviewShareMax) };
+    return value;
   };
 }

@@ -40,6 +40,11 @@ export function agoText(iso: string, now: string): string {
   return ms > 0 ? `${durationText(ms)} ago` : `in ${durationText(-ms)}`;
 }
 
+/** When what is planned for a time will be: `in 3 min`, or `now` where only something else keeps it. */
+export function nextText(iso: string, now: string): string {
+  return iso <= now ? 'now' : agoText(iso, now);
+}
+
 /** An ISO time to the minute, in UTC. */
 export function timeText(iso: string): string {
   return `${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC`;

@@ -91,7 +91,7 @@ test.each([
   [3, 4],
   [11, 12],
   [17, 20],
-  [240, 400],
+  [240, 300],
   [1200, 1200],
 ])('an axis for %i ends at %i', (value, end) => {
   expect(axisEnd(value)).toBe(end);
