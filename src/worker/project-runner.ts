@@ -67,8 +67,12 @@ export function projectRunner(
   let problem: string | null = null;
   let condition: ProjectCondition | null = null;
 
-  const startMsOf = (attempts: Attempts, nowMs: number): number =>
-    Math.max(nextStartMs(withUnrecorded(attempts), attempts.ticks, nowMs), attempts.notBeforeMs);
+  const startMsOf = (attempts: Attempts, nowMs: number): number => {
+    const { ticks, notBeforeMs } = attempts;
+    // Further off than it was ever set, it was set by a clock that has been put back since.
+    const pausedUntilMs = notBeforeMs > nowMs + busyPauseMs ? 0 : notBeforeMs;
+    return Math.max(nextStartMs(withUnrecorded(attempts), ticks, nowMs), pausedUntilMs);
+  };
   const planned = (nowMs: number): { job: ScheduledJob; atMs: number; servedMs: number }[] =>
     [...jobs]
       .filter(([job]) => job !== running?.job)

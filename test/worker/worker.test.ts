@@ -173,15 +173,19 @@ it('survives a clock that is set ahead by years, and back', async () => {
   const skew = { ms: 0 };
   const clock = { ...machine, now: () => machine.now() + skew.ms };
   const project = fakeProject(clock, { head: '0 * * * *', full: '0 2 * * *' });
+  const { run } = project;
+  // The last thing that happens while the clock is wrong is that a command holds the folder.
+  project.run = (job, signal) =>
+    job === 'full' && skew.ms > 0 ? Promise.reject(new AppError('held', { code: 'busy' })) : run(job, signal);
   const { worker, pass } = rig(clock, [project]);
   await pass(10 * minute);
   skew.ms = 5 * 365 * 24 * hour;
   await pass(10 * minute);
   skew.ms = 0;
   await pass(10 * minute);
-  expect(starts(project)).toHaveLength(6);
+  expect(starts(project)).toHaveLength(4);
   await pass(24 * hour);
-  expect(starts(project)).toHaveLength(6 + 24 + 1);
+  expect(starts(project)).toHaveLength(4 + 24 + 1);
   expect(Math.max(...clock.sleeps.filter((ms) => ms !== 24 * hour && ms !== 10 * minute))).toBe(minute);
   await clock.settle(worker.stop(1000));
 });
