@@ -159,7 +159,8 @@ export function prepareSavePass(
 
 /** Ends a pass with its verdict: complete when there is no reason against it. Returns the ended pass. */
 export function finishPass(db: Database, passId: number, reason: IncompleteReason | null, at: string): Pass {
-  const finish = db.prepare(/*sql*/ `UPDATE passes SET verdict = @verdict, reason = @reason, finished_at = @at, cursor = NULL
+  const finish =
+    db.prepare(/*sql*/ `UPDATE passes SET verdict = @verdict, reason = @reason, finished_at = @at, cursor = NULL
       WHERE id = @passId RETURNING ${columns}`);
   return db
     .transaction(() => {

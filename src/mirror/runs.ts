@@ -70,7 +70,9 @@ export function listRuns(db: Database, limit: number): Run[] {
 /** Runs that were under way at a time (ISO 8601 UTC) or began later, newest first, at most `limit`. */
 export function listRunsSince(db: Database, since: string, limit: number): Run[] {
   return db
-    .prepare(/*sql*/ `SELECT ${columns} FROM runs WHERE finished_at IS NULL OR finished_at >= ? ORDER BY id DESC LIMIT ?`)
+    .prepare(
+      /*sql*/ `SELECT ${columns} FROM runs WHERE finished_at IS NULL OR finished_at >= ? ORDER BY id DESC LIMIT ?`,
+    )
     .all(since, limit)
     .map((row) => RunRow.parse(row));
 }
@@ -90,7 +92,13 @@ export function listJobHistories(db: Database): JobHistory[] {
   const rows = db
     .prepare<
       [],
-      { job: string; outcome: RunOutcome | 'running'; runs: number; requests: number; lastEndAt: string | null }
+      {
+        job: string;
+        outcome: RunOutcome | 'running';
+        runs: number;
+        requests: number;
+        lastEndAt: string | null;
+      }
     >(/*sql*/ `SELECT job, coalesce(outcome, 'running') AS outcome, count(*) AS runs, sum(requests) AS requests,
         max(finished_at) AS lastEndAt FROM runs GROUP BY job, outcome ORDER BY job`)
     .all();
@@ -98,7 +106,11 @@ export function listJobHistories(db: Database): JobHistory[] {
     job,
     outcomes: Object.fromEntries(group.map(({ outcome, runs }) => [outcome, runs])),
     requests: group.reduce((sum, { requests }) => sum + requests, 0),
-    lastEndAt: group.flatMap(({ lastEndAt }) => lastEndAt ?? []).toSorted().at(-1) ?? null,
+    lastEndAt:
+      group
+        .flatMap(({ lastEndAt }) => lastEndAt ?? [])
+        .toSorted()
+        .at(-1) ?? null,
     lastDoneAt: group.find(({ outcome }) => outcome === 'done')?.lastEndAt ?? null,
   }));
 }
