@@ -16,9 +16,10 @@ RUN mkdir /data && chown node:node /data && chmod 700 /data
 USER node
 VOLUME /data
 
-# Healthy means: the mirror is there and answers.
-HEALTHCHECK --interval=1m --timeout=10s --start-period=5m \
-  CMD ["node", "src/main.ts", "status", "--json", "--log-level", "silent"]
+# Alive, and no more: whether the mirror is fresh is what /readyz and the alerts say. For another status.port, say so here.
+HEALTHCHECK --interval=30s --timeout=10s --start-period=1m \
+  CMD ["node", "--eval", "fetch('http://127.0.0.1:8790/healthz').then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
 
+STOPSIGNAL SIGTERM
 ENTRYPOINT ["node", "src/main.ts"]
-CMD ["sync"]
+CMD ["run"]

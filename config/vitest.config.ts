@@ -5,7 +5,7 @@ export default defineConfig({
   root: new URL('..', import.meta.url).pathname,
   test: {
     include: ['test/**/*.test.ts'],
-    exclude: ['test/**/*.slow.test.ts'],
+    exclude: ['test/**/*.slow.test.ts', 'test/browser/**'],
     pool: 'forks',
     maxWorkers: '100%',
     testTimeout: 60_000,

@@ -1,24 +1,39 @@
 import { existsSync } from 'node:fs';
+import packageJson from '../package.json' with { type: 'json' };
 import { createBudget, type Budget } from './client/budget.ts';
 import { memoryRequestTimes, type RequestTimes } from './client/request-times.ts';
 import { createService, type Service } from './client/service.ts';
 import { openTransport } from './client/transport.ts';
-import { loadSettings, type Environment, type SettingsFlags } from './config/load-settings.ts';
+import type { Environment } from './config/environment.ts';
+import {
+  loadProjects,
+  loadSettings,
+  type LoadedSettings,
+  type SettingsFlags,
+} from './config/load-settings.ts';
+import type { Secrets } from './config/secrets.ts';
 import { isLoopback, type Settings } from './config/settings.ts';
 import { systemClock, type Clock } from './core/clock.ts';
+import { sha256 } from './core/digest.ts';
 import { AppError } from './core/errors.ts';
 import { openLedger, type Ledger } from './ledger/ledger.ts';
 import { createLogger, type Logger } from './log/logger.ts';
+import { readOtlpTarget } from './log/otlp-target.ts';
+import { createTracer, silentTracer, type Tracer } from './log/tracer.ts';
 import type { MirroredProject } from './mirror/mirrored-project.ts';
 import { databasePath, openDatabase, openDatabaseReadOnly, type Database } from './mirror/database.ts';
 import { openRequestTimes } from './mirror/request-times.ts';
 
 /** The program's parts, each made when it is first asked for and closed together. */
 export type App = {
+  /** What the project is called among several. */
+  name: string;
   settings: Settings;
   hasApiKey: boolean;
   clock: Clock;
   log: Logger;
+  /** Tells a collector how long runs and requests take, where one is configured. */
+  tracer: Tracer;
   /** The mirror, for writing; made where there is none. */
   database: () => Database;
   /** A connection of its own to an existing mirror, for reading. */
@@ -44,14 +59,59 @@ export type AppSurroundings = {
   clock?: Clock | undefined;
 };
 
-/** Builds the program from its settings. Nothing is opened yet. */
+/** Builds the program from its settings, for the one project that is meant. Nothing is opened yet. */
 export function createApp(
   { environment, isTerminal, clock = systemClock }: AppSurroundings,
   flags: SettingsFlags,
 ): App {
-  const { settings, apiKey } = loadSettings(environment, flags);
-  const log = createLogger({ level: settings.log.level, isTerminal });
-  const closers: (() => unknown)[] = [];
+  const loaded = loadSettings(environment, flags);
+  const log = createLogger({ level: loaded.settings.log.level, isTerminal });
+  return assembleApp(loaded, { log, clock, tracer: openTracer(environment, log) }, new Map());
+}
+
+/** What every project shares. */
+type Shared = Pick<App, 'log' | 'tracer' | 'clock'>;
+
+function openTracer(environment: Environment, log: Logger): Tracer {
+  const target = readOtlpTarget(environment);
+  if (target === null) return silentTracer;
+  return createTracer({
+    target,
+    version: packageJson.version,
+    clock: systemClock,
+    onLost: (spans, reason) => log.warn({ spans, reason }, 'traces were lost'),
+  });
+}
+
+/** The program for each configured project, and what they have in common. Those with one key share one budget. */
+export type ProjectApps = { apps: [App, ...App[]]; log: Logger; clock: Clock; secrets: Secrets };
+
+/** Builds the program for every project. Nothing is opened yet. */
+export function createProjectApps(
+  { environment, isTerminal }: AppSurroundings,
+  flags: SettingsFlags,
+): ProjectApps {
+  const { projects, secrets } = loadProjects(environment, flags);
+  const [first, ...others] = projects;
+  const log = createLogger({ level: first.settings.log.level, isTerminal });
+  const budgets: SharedBudgets = new Map();
+  const tracer = openTracer(environment, log);
+  const assemble = (loaded: LoadedSettings): App => {
+    const own = others.length === 0 ? log : log.child({ project: loaded.name });
+    return assembleApp(loaded, { log: own, tracer, clock: systemClock }, budgets);
+  };
+  return { apps: [assemble(first), ...others.map(assemble)], log, clock: systemClock, secrets };
+}
+
+/** Budgets by a digest of service and key. */
+type SharedBudgets = Map<string, Budget>;
+
+function assembleApp(
+  { name, settings, apiKey }: LoadedSettings,
+  { log, tracer, clock }: Shared,
+  budgets: SharedBudgets,
+): App {
+  const closers: (() => unknown)[] = [() => tracer.close()];
   let database: Database | undefined;
   let service: Service | undefined;
   const opened = (db: Database): Database => {
@@ -73,8 +133,11 @@ export function createApp(
       return memoryRequestTimes();
     }
   };
-  const budget = createBudget(settings.budget, clock, requestTimes);
+  const account = sha256(JSON.stringify([settings.service.baseUrl, apiKey]));
+  const budget = budgets.get(account) ?? createBudget(settings.budget, clock, requestTimes);
+  budgets.set(account, budget);
   return {
+    name,
     settings,
     budget,
     hasApiKey: apiKey !== null,
@@ -82,6 +145,7 @@ export function createApp(
     openLedger: () => openLedger(settings.dataDir, clock),
     clock,
     log,
+    tracer,
     database: () => (database ??= opened(openDatabase(settings.dataDir, clock))),
     databaseReadOnly: () => opened(openDatabaseReadOnly(settings.dataDir)),
     service: () => {
@@ -93,6 +157,7 @@ export function createApp(
         transport,
         budget,
         clock,
+        tracer,
         random: Math.random,
         retryLimits: settings.retry,
         jsonDepthMax: settings.service.jsonDepthMax,

@@ -38,4 +38,5 @@ await runProgram(process.argv.slice(2), {
   setExitCode: (code) => {
     process.exitCode = code;
   },
+  exit: (code) => process.exit(code),
 });

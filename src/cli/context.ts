@@ -1,5 +1,5 @@
 import type { Writable } from 'node:stream';
-import type { Environment } from '../config/load-settings.ts';
+import type { Environment } from '../config/environment.ts';
 
 /** What a command may touch of the world outside. */
 export type CommandContext = {
@@ -12,4 +12,6 @@ export type CommandContext = {
   /** Aborted by the first SIGINT or SIGTERM. */
   signal: AbortSignal;
   setExitCode(code: number): void;
+  /** Ends the process at once, for when something that was told to end does not. */
+  exit(code: number): void;
 };

@@ -8,6 +8,7 @@ export type GlobalOptions = {
   config?: string;
   dataDir?: string;
   logLevel?: string;
+  project?: string;
   set?: { path: string; value: unknown }[];
 };
 
@@ -18,6 +19,7 @@ export function addGlobalOptions(program: Command): Command {
     .option('--config <file>', 'a configuration file (MIRROR_CONFIG)')
     .option('--data-dir <folder>', 'where the mirror lives (MIRROR_DATA_DIR)')
     .option('--log-level <level>', 'trace, debug, info, warn, error or silent (MIRROR_LOG_LEVEL)')
+    .option('--project <name>', 'which project, where several are configured')
     .option(
       '--set <path=value>',
       'any setting, as --set persons.pageSize=500; may be repeated',
@@ -26,9 +28,10 @@ export function addGlobalOptions(program: Command): Command {
 }
 
 /** What the options say about settings. */
-export function settingsFlags({ config, dataDir, logLevel, set }: GlobalOptions): SettingsFlags {
+export function settingsFlags({ config, dataDir, logLevel, project, set }: GlobalOptions): SettingsFlags {
   return {
     configFile: config,
+    project,
     set: [
       ...(set ?? []),
       ...(dataDir === undefined ? [] : [{ path: 'dataDir', value: dataDir }]),

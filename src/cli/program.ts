@@ -1,5 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import packageJson from '../../package.json' with { type: 'json' };
+import { refuseUnsafeTls } from '../config/environment.ts';
 import { AppError } from '../core/errors.ts';
 import { addAuditCommand } from './commands/audit.ts';
 import { addCallCommand } from './commands/call.ts';
@@ -11,6 +12,7 @@ import { addExportCommand } from './commands/export.ts';
 import { addPlanCommand } from './commands/plan.ts';
 import { addQueryCommand } from './commands/query.ts';
 import { addReconcileCommand } from './commands/reconcile.ts';
+import { addRunCommand } from './commands/run.ts';
 import { addSandboxCommand } from './commands/sandbox.ts';
 import { addStatusCommand } from './commands/status.ts';
 import { addSyncCommand } from './commands/sync.ts';
@@ -42,6 +44,7 @@ function buildProgram(context: CommandContext): Command {
       // Shown like every other error instead.
       outputError: () => undefined,
     })
+    .hook('preAction', () => refuseUnsafeTls(context.environment))
     .exitOverride();
   const adders = [
     addDemoCommand,
@@ -51,6 +54,7 @@ function buildProgram(context: CommandContext): Command {
     addReconcileCommand,
     addWhereCommand,
     addAuditCommand,
+    addRunCommand,
     addStatusCommand,
     addPlanCommand,
     addQueryCommand,

@@ -5,8 +5,9 @@ import type { CommandContext } from './context.ts';
 /** What a job needs that writes into the mirror what the service says. Throws as `app.service` does, first of all. */
 export function serviceJob(app: App, { signal }: CommandContext): ServiceJobSurroundings {
   const service = app.service();
-  const { settings, clock, log, openLedger } = app;
-  return { service, project: app.project(), db: app.database(), settings, clock, log, signal, openLedger };
+  const { settings, clock, log, tracer, openLedger } = app;
+  const project = app.project();
+  return { service, project, db: app.database(), settings, clock, log, tracer, signal, openLedger };
 }
 
 /** What a job needs that erases people: the service too, where one is configured. */

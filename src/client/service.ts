@@ -5,6 +5,7 @@ import { parseExactJson } from '../core/exact-json.ts';
 import { backoffMs, retry, type RetryLimits } from '../core/retry.ts';
 import { endpoints, type Endpoint } from '../contract/endpoints.ts';
 import { optionalEndpoints } from '../contract/optional-endpoints.ts';
+import { silentTracer, type Tracer } from '../log/tracer.ts';
 import type { Budget, Priority } from './budget.ts';
 import { isDeeperThan } from './json-depth.ts';
 import { parseRetryAfterMs, refusalError } from './refusal.ts';
@@ -49,6 +50,8 @@ export type ServiceParts = {
   transport: Transport;
   budget: Budget;
   clock: Clock;
+  /** Hears of every request, by its endpoint alone. */
+  tracer?: Tracer;
   random: () => number;
   retryLimits: CallLimits;
   /** How many levels of arrays and objects an answer may have. */
@@ -62,6 +65,7 @@ export type ServiceParts = {
 /** Derives the client from the endpoint table. A request that waits to be tried again holds no place in the queue. */
 export function createService(parts: ServiceParts): Service {
   const { transport, budget, clock, random, retryLimits, projectPath, onRetry, onThrottled } = parts;
+  const { tracer = silentTracer } = parts;
   let requests = 0;
   const askedPauseMs = ({ retryAfter }: TransportResponse): number | undefined =>
     parseRetryAfterMs(retryAfter, clock.now(), retryLimits.retryAfterMaxMs);
@@ -92,9 +96,19 @@ export function createService(parts: ServiceParts): Service {
       };
       return await retry(
         async (attempt) => {
-          const response = await budget.run(() => send(request, attempt), { lane, priority, signal });
-          const retryAfterMs = askedPauseMs(response);
-          return readReply(endpoint, response, { retryAfterMs, jsonDepthMax: parts.jsonDepthMax });
+          const about = { 'http.request.method': endpoint.method, 'url.template': endpoint.path };
+          const name = `${endpoint.method} ${endpoint.path}`;
+          return tracer.span(name, { kind: 'client', attributes: about }, async (set) => {
+            const askedAtMs = clock.now();
+            const begin = (): Promise<TransportResponse> => {
+              set({ 'analytics_mirror.waited_ms': clock.now() - askedAtMs });
+              return send(request, attempt);
+            };
+            const response = await budget.run(begin, { lane, priority, signal });
+            set({ 'http.response.status_code': response.status });
+            const retryAfterMs = askedPauseMs(response);
+            return readReply(endpoint, response, { retryAfterMs, jsonDepthMax: parts.jsonDepthMax });
+          });
         },
         { ...retryLimits, attemptsMax: isRepeatable(endpoint) ? retryLimits.attemptsMax : 1 },
         { clock, random, signal, onRetry },

@@ -1,21 +1,26 @@
-import { readFileSync } from 'node:fs';
-import { YAMLParseError, parse, stringify } from 'yaml';
+import { parse, stringify } from 'yaml';
 import type { z } from 'zod';
-import { AppError, systemCode } from '../core/errors.ts';
-import { isJsonObject, type JsonObject } from '../core/exact-json.ts';
-import { Settings } from './settings.ts';
-
-/** The process environment, as this program reads it. */
-export type Environment = Readonly<Record<string, string | undefined>>;
+import { AppError } from '../core/errors.ts';
+import type { JsonObject } from '../core/exact-json.ts';
+import type { Environment } from './environment.ts';
+import { readProjects } from './projects.ts';
+import { readSecret, secretVariables, type Secrets } from './secrets.ts';
+import { httpUrlProblem, Settings } from './settings.ts';
+import { assign, holdsPath, merge, readYaml } from './settings-tree.ts';
 
 /** What the command line says about settings: a file, and single settings by their dotted path. */
 export type SettingsFlags = {
   configFile?: string | undefined;
   set?: readonly { path: string; value: unknown }[];
+  /** Which of several projects is meant. */
+  project?: string | undefined;
 };
 
-/** The settings, and the API key apart from them so that printing settings cannot print it. */
-export type LoadedSettings = { settings: Settings; apiKey: string | null };
+/** A project's settings, and the API key apart from them so that printing settings cannot print it. */
+export type LoadedSettings = { name: string; settings: Settings; apiKey: string | null };
+
+/** All that is configured: one project, or each of several. */
+export type LoadedProjects = { projects: [LoadedSettings, ...LoadedSettings[]]; secrets: Secrets };
 
 const settingVariables: Readonly<Record<string, string>> = {
   MIRROR_BASE_URL: 'service.baseUrl',
@@ -23,13 +28,14 @@ const settingVariables: Readonly<Record<string, string>> = {
   MIRROR_DATA_DIR: 'dataDir',
   MIRROR_LOG_LEVEL: 'log.level',
 };
-const otherVariables = ['MIRROR_CONFIG', 'MIRROR_API_KEY', 'MIRROR_API_KEY_FILE'];
+const otherVariables = ['MIRROR_CONFIG', ...secretVariables.flatMap((name) => [name, `${name}_FILE`])];
 
 /**
- * Reads the defaults, the configuration file, the environment and the flags, in this order, later ones winning, and
- * checks the result. Throws one `usage` error that names every problem by its path.
+ * Reads the defaults, the configuration file, the environment and the flags, in this order, later ones winning, and what
+ * each of several projects has of its own last of all; checks the result. Throws one `usage` error that names every
+ * problem by its path.
  */
-export function loadSettings(environment: Environment, flags: SettingsFlags = {}): LoadedSettings {
+export function loadProjects(environment: Environment, flags: SettingsFlags = {}): LoadedProjects {
   const tree = readYaml(new URL('../../config/default.yaml', import.meta.url));
   const file = flags.configFile ?? (environment['MIRROR_CONFIG'] || undefined);
   if (file !== undefined) merge(tree, readYaml(file));
@@ -39,19 +45,34 @@ export function loadSettings(environment: Environment, flags: SettingsFlags = {}
     if (value !== undefined && value !== '') assign(tree, path, value);
   }
   for (const { path, value } of flags.set ?? []) assign(tree, path, value);
-  const apiKey = readApiKey(environment, problems);
-  const parsed = Settings.safeParse(tree);
-  if (!parsed.success) problems.push(...parsed.error.issues.flatMap(problemsOf));
-  if (!parsed.success || problems.length > 0) {
-    throw new AppError(
-      `the configuration has ${problems.length === 1 ? 'a problem' : `${problems.length} problems`}:\n${problems.map((problem) => `  ${problem}`).join('\n')}`,
-      {
-        code: 'usage',
-        hint: 'config/default.yaml explains every setting',
-      },
-    );
-  }
-  return { settings: deepFreeze(parsed.data), apiKey };
+  const secrets = readSecrets(environment, problems);
+  const apiKey = readSecret(environment, 'MIRROR_API_KEY', 'API key', problems);
+  const loaded = readProjects(tree, apiKey, problems).flatMap((project): LoadedSettings[] => {
+    const parsed = Settings.safeParse(project.tree);
+    if (parsed.success) {
+      const { name, apiKey } = project;
+      return [{ name, apiKey, settings: deepFreeze(parsed.data) }];
+    }
+    problems.push(...parsed.error.issues.flatMap((issue) => problemsOf(issue, project)));
+    return [];
+  });
+  const [first, ...others] = loaded;
+  if (first === undefined || problems.length > 0) throw configurationError([...new Set(problems)]);
+  return { projects: [first, ...others], secrets };
+}
+
+/** The settings of the one project that is meant. Throws as `loadProjects` does, and where several could be meant. */
+export function loadSettings(environment: Environment, flags: SettingsFlags = {}): LoadedSettings {
+  const { projects } = loadProjects(environment, flags);
+  const [first, second] = projects;
+  if (flags.project === undefined && second === undefined) return first;
+  const found = projects.find(({ name }) => name === flags.project);
+  if (found) return found;
+  const names = projects.map(({ name }) => name).join(', ');
+  throw new AppError(
+    flags.project === undefined ? 'several projects are configured' : 'no project of that name is configured',
+    { code: 'usage', hint: `name one with --project: ${names}` },
+  );
 }
 
 /** The value of a setting as a flag gives it: YAML, as in the file. Throws a `usage` error when it is not. */
@@ -72,12 +93,23 @@ export function formatSettings(settings: Settings): string {
   return stringify(settings);
 }
 
+function configurationError(problems: readonly string[]): AppError {
+  return new AppError(
+    `the configuration has ${problems.length === 1 ? 'a problem' : `${problems.length} problems`}:\n${problems.map((problem) => `  ${problem}`).join('\n')}`,
+    { code: 'usage', hint: 'config/default.yaml explains every setting' },
+  );
+}
+
 /** One line a problem: the setting's path and what is wrong, with the value's type but never the value. */
-function problemsOf(issue: z.core.$ZodIssue): string[] {
-  const path = issue.path.map(String).join('.');
+function problemsOf(
+  issue: z.core.$ZodIssue,
+  { path: projectPath, own }: { path: string; own: JsonObject },
+): string[] {
+  const named = (path: readonly PropertyKey[]): string =>
+    `${holdsPath(own, path) ? projectPath : ''}${path.map(String).join('.')}`;
   if (issue.code === 'unrecognized_keys')
-    return issue.keys.map((name) => `${[...issue.path.map(String), name].join('.')}: unknown setting`);
-  return [`${path || 'the file'}: ${issue.message}`];
+    return issue.keys.map((name) => `${named([...issue.path, name])}: unknown setting`);
+  return [`${named(issue.path) || 'the file'}: ${issue.message}`];
 }
 
 function unknownVariables(environment: Environment): string[] {
@@ -87,81 +119,11 @@ function unknownVariables(environment: Environment): string[] {
     .map((name) => `${name}: unknown variable (known are ${[...known].join(', ')})`);
 }
 
-function readApiKey(environment: Environment, problems: string[]): string | null {
-  const file = environment['MIRROR_API_KEY_FILE'];
-  const key = (file ? readFile(file, 'MIRROR_API_KEY_FILE') : (environment['MIRROR_API_KEY'] ?? '')).trim();
-  if (/[^\x21-\x7e]/.test(key))
-    problems.push(
-      `${file ? 'MIRROR_API_KEY_FILE' : 'MIRROR_API_KEY'}: the API key holds a space or another character that no key has`,
-    );
-  return key === '' ? null : key;
-}
-
-function readYaml(path: string | URL): JsonObject {
-  const text = readFile(path, 'the configuration file');
-  let tree: unknown;
-  try {
-    tree = parse(text) ?? {};
-  } catch (error) {
-    const found =
-      error instanceof YAMLParseError
-        ? `at line ${error.linePos?.[0].line ?? '?'} (${error.code})`
-        : '(an alias that cannot be followed)';
-    throw new AppError(`the configuration file ${String(path)} is not valid YAML ${found}`, {
-      code: 'usage',
-      hint: 'check the indentation, the quotes and the brackets there',
-    });
-  }
-  if (!isJsonObject(tree))
-    throw new AppError(`the configuration file ${String(path)} must be a map of settings`, {
-      code: 'usage',
-      hint: 'write it like config/default.yaml, which explains every setting',
-    });
-  return tree;
-}
-
-function readFile(path: string | URL, what: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch (error) {
-    throw new AppError(`${what} cannot be read: ${String(path)} (${systemCode(error) ?? 'unknown error'})`, {
-      code: 'usage',
-      hint: 'check the path, and that this user may read the file',
-      cause: error,
-    });
-  }
-}
-
-/** Maps are merged, everything else is replaced. `service.recordings.query` and the like are maps too. */
-function merge(target: JsonObject, source: JsonObject): void {
-  for (const [name, value] of Object.entries(source)) {
-    const existing = ownValue(target, name);
-    if (isJsonObject(existing) && isJsonObject(value)) merge(existing, value);
-    else define(target, name, value);
-  }
-}
-
-function assign(tree: JsonObject, path: string, value: unknown): void {
-  const names = path.split('.');
-  const last = names.pop() ?? path;
-  let node = tree;
-  for (const name of names) {
-    const child = ownValue(node, name);
-    const branch = isJsonObject(child) ? child : {};
-    define(node, name, branch);
-    node = branch;
-  }
-  define(node, last, value);
-}
-
-/** An own property only: what `__proto__` inherits is the prototype of every object. */
-function ownValue(tree: JsonObject, name: string): unknown {
-  return Object.hasOwn(tree, name) ? tree[name] : undefined;
-}
-
-/** Sets an own property, whatever its name: a file may say `__proto__`. */
-function define(tree: JsonObject, name: string, value: unknown): void {
-  Object.defineProperty(tree, name, { value, writable: true, enumerable: true, configurable: true });
+function readSecrets(environment: Environment, problems: string[]): Secrets {
+  const alertWebhook = readSecret(environment, 'MIRROR_ALERT_WEBHOOK', 'address of the webhook', problems);
+  const problem = alertWebhook === null ? null : httpUrlProblem(alertWebhook);
+  if (problem !== null) problems.push(`MIRROR_ALERT_WEBHOOK: ${problem}`);
+  return { alertWebhook, statusToken: readSecret(environment, 'MIRROR_STATUS_TOKEN', 'token', problems) };
 }
 
 function deepFreeze<T extends object>(value: T): T {

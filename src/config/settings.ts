@@ -1,22 +1,55 @@
 import { z } from 'zod';
+import { compileCron } from './cron.ts';
+
+/** What the worker does by itself, and the order in which it does what is due at the same moment. */
+export const scheduledJobs = [
+  'reconcile',
+  'full',
+  'recordings',
+  'playlists',
+  'head',
+  'export',
+  'checkpoint',
+] as const;
+export type ScheduledJob = (typeof scheduledJobs)[number];
 
 /** Whether a URL's host name is this machine's own. */
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(host);
 }
 
-const baseUrl = z.string().superRefine((value, context) => {
-  const refuse = (message: string): void => context.addIssue({ code: 'custom', message });
-  if (!URL.canParse(value)) return refuse('is not a URL; write it like https://analytics.example.com');
+/** What is wrong with an address that something secret is sent to; null when nothing is. */
+export function httpUrlProblem(value: string): string | null {
+  if (!URL.canParse(value)) return 'is not a URL; write it like https://analytics.example.com';
   const url = new URL(value);
   if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isLoopback(url.hostname)))
-    return refuse(
-      'must begin with https:// (http:// is taken only for a loopback address such as 127.0.0.1)',
-    );
-  if (url.username !== '' || url.password !== '') return refuse('must not hold a user name or password');
+    return 'must begin with https:// (http:// is taken only for a loopback address such as 127.0.0.1)';
+  if (url.username !== '' || url.password !== '') return 'must not hold a user name or password';
+  return null;
+}
+
+const baseUrl = z.string().superRefine((value, context) => {
+  const refuse = (message: string): void => context.addIssue({ code: 'custom', message });
+  const problem = httpUrlProblem(value);
+  if (problem !== null) return refuse(problem);
+  const url = new URL(value);
   if (url.pathname !== '/' || url.search !== '' || url.hash !== '')
     return refuse('must end after the host and port; the path belongs in service.pathPrefix');
 });
+
+const cron = z
+  .string()
+  .nullable()
+  .transform((expression) => (expression === null || expression.trim() === '' ? null : expression.trim()))
+  .superRefine((expression, context) => {
+    if (expression === null) return;
+    try {
+      compileCron(expression);
+    } catch (error) {
+      const what = error instanceof Error ? error.message : 'it cannot be read';
+      context.addIssue({ code: 'custom', message: `is not a cron expression: ${what}` });
+    }
+  });
 
 const count = z.int().min(1);
 // Node's timers wait no longer than this, and fire at once when asked to.
@@ -99,6 +132,28 @@ export const Settings = z.strictObject({
     maxRequestDays: count,
     maxBatch: count,
     feedRetentionDays: count,
+  }),
+  schedule: z.strictObject({
+    reconcile: cron,
+    full: cron,
+    recordings: cron,
+    playlists: cron,
+    head: cron,
+    export: cron,
+    checkpoint: cron,
+  } satisfies Record<ScheduledJob, typeof cron>),
+  run: z.strictObject({
+    drainSeconds: z
+      .number()
+      .min(0)
+      .max(timerMsMax / 1000),
+    projectsAtOnce: count,
+  }),
+  alerts: z.strictObject({ diskFreeBytesMin: z.int().min(0) }),
+  status: z.strictObject({
+    host: z.string().min(1),
+    port: z.int().min(0).max(65_535),
+    allowedHosts: z.array(z.string().min(1)),
   }),
   log: z.strictObject({ level: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']) }),
 });

@@ -1,4 +1,5 @@
 import type { Database } from 'better-sqlite3';
+import { refuseStaleHolder } from './lease.ts';
 
 /** How often the fence has grown in this database. An older copy of it has a lower one. */
 export function readEpoch(db: Database): number {
@@ -7,6 +8,7 @@ export function readEpoch(db: Database): number {
 
 /** Says that the fence now is that of an epoch. Call it in the transaction that made it so. */
 export function setEpoch(db: Database, epoch: number): void {
+  refuseStaleHolder(db);
   db.prepare(/*sql*/ `UPDATE erasure_epoch SET epoch = ?`).run(epoch);
 }
 
@@ -17,6 +19,7 @@ export function setEpoch(db: Database, epoch: number): void {
 export function whileEpoch(db: Database, epoch: number, act: () => void): boolean {
   return db
     .transaction(() => {
+      refuseStaleHolder(db);
       if (readEpoch(db) !== epoch) return false;
       act();
       return true;

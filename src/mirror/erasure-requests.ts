@@ -1,4 +1,5 @@
 import type { Database } from 'better-sqlite3';
+import { refuseStaleHolder } from './lease.ts';
 
 /** How far a request is: a function of its facts and its targets. */
 export const requestStates = [
@@ -118,6 +119,7 @@ export type NewRequest = Pick<
 
 /** Adds a request, in the state `received`. */
 export function insertRequest(db: Database, request: NewRequest): void {
+  refuseStaleHolder(db);
   db.prepare(/*sql*/ `INSERT INTO erasure_requests
       (id, generation, origin, basis, authorised_by, delete_events, state, received_at, due_at, box)
     VALUES (@id, @generation, @origin, @basis, @authorisedBy, @deleteEvents, 'received', @receivedAt, @dueAt, @box)`).run(
@@ -137,6 +139,7 @@ export type RequestChange = Partial<Omit<ErasureRequest, 'id' | 'origin' | 'dele
 export function changeRequest(db: Database, id: string, change: RequestChange): void {
   const names = Object.keys(change) as (keyof RequestChange)[];
   if (names.length === 0) return;
+  refuseStaleHolder(db);
   const assignments = names.map((name) => `${name === 'box' ? 'box' : columnOf[name]} = @${name}`);
   db.prepare(/*sql*/ `UPDATE erasure_requests SET ${assignments.join(', ')} WHERE id = @id`).run({
     ...change,

@@ -1,5 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import { z } from 'zod';
+import { refuseStaleHolder } from './lease.ts';
 
 /** The lists that are walked. */
 export const passDatasets = ['persons', 'recordings', 'playlists'] as const;
@@ -91,6 +92,7 @@ export function startPass(
 ): number {
   return db
     .transaction(() => {
+      refuseStaleHolder(db);
       db.prepare(/*sql*/ `UPDATE passes SET verdict = 'incomplete', reason = 'superseded', finished_at = @at, cursor = NULL
         WHERE dataset = @dataset AND mode = @mode AND verdict IS NULL`).run(pass);
       const { lastInsertRowid } = db
@@ -157,9 +159,24 @@ export function prepareSavePass(
 
 /** Ends a pass with its verdict: complete when there is no reason against it. Returns the ended pass. */
 export function finishPass(db: Database, passId: number, reason: IncompleteReason | null, at: string): Pass {
-  const row = db
-    .prepare(/*sql*/ `UPDATE passes SET verdict = @verdict, reason = @reason, finished_at = @at, cursor = NULL
-        WHERE id = @passId RETURNING ${columns}`)
-    .get({ verdict: reason === null ? 'complete' : 'incomplete', reason, at, passId });
-  return PassRow.parse(row);
+  const finish =
+    db.prepare(/*sql*/ `UPDATE passes SET verdict = @verdict, reason = @reason, finished_at = @at, cursor = NULL
+      WHERE id = @passId RETURNING ${columns}`);
+  return db
+    .transaction(() => {
+      refuseStaleHolder(db);
+      return PassRow.parse(
+        finish.get({ verdict: reason === null ? 'complete' : 'incomplete', reason, at, passId }),
+      );
+    })
+    .immediate();
+}
+
+/** The newest complete full pass of each dataset: what the mirror is known to hold all of. */
+export function lastCompletePasses(db: Database): Pass[] {
+  return db
+    .prepare(/*sql*/ `SELECT ${columns} FROM passes
+        WHERE id IN (SELECT max(id) FROM passes WHERE mode = 'full' AND verdict = 'complete' GROUP BY dataset) ORDER BY dataset`)
+    .all()
+    .map((row) => PassRow.parse(row));
 }

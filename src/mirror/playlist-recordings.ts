@@ -1,4 +1,5 @@
 import type { Database } from 'better-sqlite3';
+import { refuseStaleHolder } from './lease.ts';
 
 /** Replaces what is known of a playlist's recordings, fenced ones excepted, in one transaction. Returns whether anything changed. */
 export function replacePlaylistRecordings(
@@ -8,6 +9,7 @@ export function replacePlaylistRecordings(
 ): boolean {
   return db
     .transaction(() => {
+      refuseStaleHolder(db);
       const wanted = JSON.stringify(recordingIds);
       const removed = db
         .prepare(

@@ -1,4 +1,5 @@
 import type { Database } from 'better-sqlite3';
+import { refuseStaleHolder } from './lease.ts';
 import { rowTables } from './row-table.ts';
 import type { AbsenceDataset } from './suspects.ts';
 
@@ -38,6 +39,7 @@ export function prepareRemoveRow(
     /*sql*/ `INSERT INTO changes (dataset, key, op, at) VALUES (@dataset, @key, 'delete', @at)`,
   );
   return (rowKey, reason, at, requestId) => {
+    refuseStaleHolder(db);
     const removed = remove.get(rowKey);
     for (const dependent of dependents) dependent.run(rowKey);
     if (removed === undefined) return;

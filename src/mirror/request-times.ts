@@ -57,3 +57,34 @@ export function openRequestTimes(db: Database, requestTimeoutMs: number): Reques
     },
   };
 }
+
+/** How many requests of a lane ended in each minute of the hour before `nowMs`, the oldest minute first. */
+export function requestsByMinute(db: Database, lane: RequestLane, nowMs: number): number[] {
+  const rows = db
+    .prepare<
+      object,
+      { minutesAgo: number; requests: number }
+    >(/*sql*/ `SELECT CAST((@nowMs - min(ended_at_ms, @nowMs)) / 60000 AS INTEGER) AS minutesAgo, count(*) AS requests FROM request_times
+        WHERE lane = @lane AND ended_at_ms > @nowMs - 3600000 GROUP BY minutesAgo`)
+    .all({ lane, nowMs });
+  const minutes = Array.from({ length: 60 }, () => 0);
+  for (const { minutesAgo, requests } of rows) minutes[59 - minutesAgo] = requests;
+  return minutes;
+}
+
+/** How many requests count against a window of `perSeconds` seconds that ends at `nowMs`: those of one lane, or of all. */
+export function countRequestsWithin(
+  db: Database,
+  lane: RequestLane | undefined,
+  perSeconds: number,
+  nowMs: number,
+): number {
+  return (
+    db
+      .prepare<[number, string | null, string | null], number>(
+        /*sql*/ `SELECT count(*) FROM request_times WHERE ended_at_ms > ? AND (? IS NULL OR lane = ?)`,
+      )
+      .pluck()
+      .get(nowMs - perSeconds * 1000, lane ?? null, lane ?? null) ?? 0
+  );
+}

@@ -2,6 +2,7 @@ import type { Database } from 'better-sqlite3';
 import { textListOf, type Columns, type ColumnValue } from '../contract/tolerant-reader.ts';
 import { prepareOwnDistinctIds } from './distinct-ids.ts';
 import { prepareAdmitRow, prepareAdmitUnread } from './fence.ts';
+import { refuseStaleHolder } from './lease.ts';
 import type { PageCounts, PassDataset } from './passes.ts';
 import { prepareQuarantine, type QuarantinedRow } from './quarantine.ts';
 import { prepareFindRowKey, prepareMarkSeen, prepareWriteRow, rowTables } from './row-table.ts';
@@ -35,6 +36,7 @@ export function prepareWriteRows(db: Database, dataset: PassDataset): WriteRows 
     /*sql*/ `INSERT INTO changes (dataset, key, op, at) VALUES (?, ?, 'upsert', ?)`,
   );
   return ({ rows, quarantined, at }, passId) => {
+    refuseStaleHolder(db);
     const outcome = {
       received: rows.length + quarantined.length,
       added: 0,

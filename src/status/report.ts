@@ -11,7 +11,7 @@ import { readCurrent, readManifest } from '../snapshot/manifest.ts';
 import { reportPass, type PassReport } from '../sync/pass-report.ts';
 
 /** The current snapshot of a dataset. `verdict` is of the pass that vouches for it; null when there was none. */
-type SnapshotReport = {
+export type SnapshotReport = {
   dataset: string;
   snapshotId: string;
   createdAt: string;
@@ -33,7 +33,7 @@ type RunReport = {
 };
 
 /** How requests to erase people stand. */
-type ErasureReport = {
+export type ErasureReport = {
   /** Requests by state. */
   states: Partial<Record<RequestState, number>>;
   /** Open requests whose due date is past. */
@@ -72,21 +72,7 @@ export function gatherStatus(db: Database, dataDir: string, now: string): Status
     passes: newestPasses(db).map(reportPass),
     suspects: countSuspects(db),
     held: listHeldPlans(db),
-    snapshots: Object.entries(readCurrent(dataDir).snapshots).map(
-      ([dataset, { snapshot_id: snapshotId }]) => {
-        const { created_at: createdAt, rows, files, pass } = readManifest(dataDir, dataset, snapshotId);
-        const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
-        return {
-          dataset,
-          snapshotId,
-          createdAt,
-          rows,
-          files: files.length,
-          bytes,
-          verdict: pass?.verdict ?? null,
-        };
-      },
-    ),
+    snapshots: reportSnapshots(dataDir),
     erasure: gatherErasure(db, now),
     runs: listRuns(db, runsShown).map((run) => ({
       id: run.id,
@@ -101,7 +87,18 @@ export function gatherStatus(db: Database, dataDir: string, now: string): Status
   };
 }
 
-function gatherErasure(db: Database, now: string): ErasureReport {
+/** The current snapshot of each dataset. Throws `storage` when a manifest is damaged. */
+export function reportSnapshots(dataDir: string): SnapshotReport[] {
+  return Object.entries(readCurrent(dataDir).snapshots).map(([dataset, { snapshot_id: snapshotId }]) => {
+    const { created_at: createdAt, rows, files, pass } = readManifest(dataDir, dataset, snapshotId);
+    const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
+    const verdict = pass?.verdict ?? null;
+    return { dataset, snapshotId, createdAt, rows, files: files.length, bytes, verdict };
+  });
+}
+
+/** How requests to erase people stand at a time (ISO 8601 UTC). */
+export function gatherErasure(db: Database, now: string): ErasureReport {
   const open = listRequests(db, 'open').filter(({ certifiedAt }) => certifiedAt === null);
   const times = (of: 'dueAt' | 'eventsExpectedBy'): string[] =>
     open.flatMap((request) => request[of] ?? []).toSorted();

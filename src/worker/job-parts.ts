@@ -4,6 +4,7 @@ import type { Clock } from '../core/clock.ts';
 import type { ErasureParts } from '../erasure/erasure-parts.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Logger } from '../log/logger.ts';
+import type { Tracer } from '../log/tracer.ts';
 import type { Database } from '../mirror/database.ts';
 import type { MirroredProject } from '../mirror/mirrored-project.ts';
 
@@ -13,6 +14,8 @@ export type JobSurroundings = {
   settings: Settings;
   clock: Clock;
   log: Logger;
+  /** Hears of the run, and of what it asks of the service. */
+  tracer?: Tracer;
   signal: AbortSignal;
 };
 

@@ -9,8 +9,14 @@ import { syncPlaylists } from '../sync/sync-playlists.ts';
 import type { OnProgress, ServiceJobSurroundings } from './job-parts.ts';
 import { runJob, type JobResult } from './run-job.ts';
 
-/** Which lists to sync and how. */
-export type SyncJob = { datasets: readonly PassDataset[]; mode: PassMode; resume: boolean };
+/** Which lists to sync and how, and under which name the run is recorded. */
+export type SyncJob = {
+  datasets: readonly PassDataset[];
+  mode: PassMode;
+  resume: boolean;
+  /** Default `sync`. */
+  name?: string;
+};
 
 /** The passes that were made. A head pass never proves completeness, so it is done, not incomplete. */
 export type SyncJobResult = JobResult & {
@@ -31,7 +37,7 @@ export function runSyncJob(
 ): Promise<SyncJobResult> {
   const { db, settings, service, project } = around;
   const requestCount = (): number => service.requestCount();
-  return runJob({ ...around, job: 'sync', requestCount }, async (signal) => {
+  return runJob({ ...around, job: job.name ?? 'sync', requestCount }, async (signal) => {
     claimMirror(db, project, settings.service.movedFrom);
     refuseRestored(db, settings.dataDir);
     const parts = { ...around, signal };

@@ -15,7 +15,7 @@ afterAll(() => place[Symbol.asyncDispose]());
 /** A new folder below the test's own, with a file named mirror.db in it. */
 function folderWith(name: string, write: (path: string) => void): string {
   const folder = join(place.folder, name);
-  mkdirSync(folder);
+  mkdirSync(folder, { mode: 0o700 });
   write(databasePath(folder));
   return folder;
 }
@@ -136,7 +136,7 @@ it.concurrent.each(smallDisks)(
   '$name costs nothing that was there, and room is all it takes to go on',
   async (disk) => {
     const dataDir = join(place.folder, disk.name.replaceAll(' ', '-'));
-    mkdirSync(dataDir);
+    mkdirSync(dataDir, { mode: 0o700 });
     const script = `set -- "$@" --log-level error
     "$@" sync persons --set sync.windowsMax=1 > /dev/null; "$@" export persons > /dev/null; echo "before: $?"
     fill 1000000; "$@" sync; echo "sync without room: $?"

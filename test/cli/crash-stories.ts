@@ -1,7 +1,7 @@
-import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
+import { copyFolder } from './copy-folder.ts';
 import type { Run, Story } from './crash-story.ts';
 import { jsonOf, type Ended } from './run-cli.ts';
 import { openWorkspace, type Workspace } from './workspace.ts';
@@ -61,10 +61,10 @@ export async function deletionStories(place: Workspace, inFlightMax: number): Pr
     settings: [...story.settings, '--set', `recordings.retentionDays=${loseRecordings(sandbox)}`],
   };
   const nominated = join(folder, 'nominated');
-  cpSync(synced, nominated, { recursive: true });
+  copyFolder(synced, nominated);
   expect(await place.run(['sync', ...story.settings, '--data-dir', nominated])).toMatchObject({ code: 0 });
   const waiting = join(folder, 'waiting');
-  cpSync(synced, waiting, { recursive: true });
+  copyFolder(synced, waiting);
   const plan = planOf(await place.run(['sync', '--json', ...held.settings, '--data-dir', waiting]));
 
   // Some come back, while the mirror takes them for absent.

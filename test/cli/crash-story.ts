@@ -1,8 +1,9 @@
-import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { AppError } from '../../src/core/errors.ts';
 import { openDatabaseReadOnly, type Database } from '../../src/mirror/database.ts';
+import { copyFolder } from './copy-folder.ts';
 import { pointText, type Execution, type KillPoint } from './kill-point.ts';
 import { killRun, rehearseRun } from './killed-run.ts';
 import { contradictionsIn } from './mirror-consistency.ts';
@@ -78,7 +79,7 @@ export async function assertSurvives(
 function openStage({ place, settings, inFlightMax, base, command }: Story) {
   const folder = mkdtempSync(join(place.folder, 'stage-'));
   const dataDir = join(folder, 'data');
-  if (base !== null) cpSync(base, dataDir, { recursive: true });
+  if (base !== null) copyFolder(base, dataDir);
   const windowsBefore = windowsOf(dataDir);
   place.sandbox.clearRequests();
   const around = ['--set', `budget.concurrency=${inFlightMax}`, ...settings, '--data-dir', dataDir];

@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'vitest';
@@ -6,6 +6,7 @@ import type { Clock } from '../../src/core/clock.ts';
 import { systemClock } from '../../src/core/clock.ts';
 import { openDatabaseReadOnly, type Database } from '../../src/mirror/database.ts';
 import { startSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/sandbox.ts';
+import { copyFolder } from './copy-folder.ts';
 import { jsonOf, startCli, type Ended, type Running, type Surroundings } from './run-cli.ts';
 
 /** Somebody who is to be erased: the request, and every text that only this person has. */
@@ -80,7 +81,7 @@ async function openStageIn(folder: string, options: Partial<SandboxOptions> = {}
 /** A stage of its own: what is done on it leaves the scene as it is. It goes when it is disposed of. */
 export async function openStage({ folder, base }: Pick<ErasureScene, 'folder' | 'base'>): Promise<Stage> {
   const copy = mkdtempSync(join(folder, 'stage-'));
-  cpSync(base, copy, { recursive: true });
+  copyFolder(base, copy);
   const stage = await openStageIn(copy);
   return {
     ...stage,

@@ -50,6 +50,7 @@ function surroundings(isTerminal: boolean, terminalColumns = 80) {
     terminalColumns,
     signal: new AbortController().signal,
     setExitCode: () => undefined,
+    exit: () => undefined,
   };
   return { context, written };
 }

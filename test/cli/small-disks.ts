@@ -27,7 +27,7 @@ function fullDisk(): SmallDisk {
   return {
     name: 'a full disk',
     around: (script) =>
-      `exec unshare --map-root-user --mount sh -c 'mount -t tmpfs -o size=24m none "$MIRROR_DATA_DIR" || exit 99
+      `exec unshare --map-root-user --mount sh -c 'mount -t tmpfs -o size=24m,mode=700 none "$MIRROR_DATA_DIR" || exit 99
         fill() { cat /dev/zero > "$MIRROR_DATA_DIR/ballast" 2> /dev/null; truncate -s "-$1" "$MIRROR_DATA_DIR/ballast"; }
         free() { rm "$MIRROR_DATA_DIR/ballast"; }\n${script}' sh "$@"`,
   };

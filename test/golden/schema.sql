@@ -12,6 +12,8 @@ CREATE UNIQUE INDEX recordings_by_id ON recordings (id);
 
 CREATE INDEX request_times_by_end ON request_times (ended_at_ms, lane);
 
+CREATE INDEX runs_by_job ON runs (job, id);
+
 CREATE TABLE changes (
   seq INTEGER PRIMARY KEY,
   dataset TEXT NOT NULL CHECK (dataset IN ('persons', 'recordings', 'playlists')),
@@ -121,6 +123,11 @@ CREATE TABLE lease (
   pid INTEGER NOT NULL,
   taken_at TEXT NOT NULL,
   beat_at TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE lease_token (
+  only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
+  token INTEGER NOT NULL
 ) STRICT;
 
 CREATE TABLE mirrored_project (

@@ -53,9 +53,12 @@ export function exportNow(
     const source = app.databaseReadOnly();
     // DuckDB is loaded only where it is needed: it would slow every other command's start.
     const { runExportJob } = await import('../../worker/export-job.ts');
-    const { settings, clock, log } = app;
+    const { settings, clock, log, tracer } = app;
     const { signal } = context;
-    return runExportJob({ db: app.database(), source, settings, clock, log, signal, onProgress }, datasets);
+    return runExportJob(
+      { db: app.database(), source, settings, clock, log, tracer, signal, onProgress },
+      datasets,
+    );
   });
 }
 

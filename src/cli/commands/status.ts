@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { isoTime } from '../../core/clock.ts';
 import { gatherStatus, type StatusReport } from '../../status/report.ts';
 import { heldText } from '../absence-text.ts';
+import { reportSchedule, type ScheduleReport } from '../../worker/schedule-report.ts';
 import { runCommand } from '../command.ts';
 import type { CommandContext } from '../context.ts';
 import { formatBytes, formatCount, formatTime } from '../format.ts';
@@ -16,8 +17,11 @@ export function addStatusCommand(program: Command, context: CommandContext): voi
     .addHelpText('after', '\nExamples:\n  analytics-mirror status\n  analytics-mirror status --json')
     .action((_options: unknown, command: Command) =>
       runCommand(context, command, (app) => {
-        const report = gatherStatus(app.databaseReadOnly(), app.settings.dataDir, isoTime(app.clock.now()));
-        return { json: report, text: statusText(report) };
+        const { settings, clock } = app;
+        const db = app.databaseReadOnly();
+        const report = gatherStatus(db, settings.dataDir, isoTime(clock.now()));
+        const schedule = reportSchedule(db, settings.schedule, clock.now());
+        return { json: { ...report, schedule }, text: statusText(report) + scheduleText(schedule) };
       }),
     );
 }
@@ -122,4 +126,25 @@ function runText(runs: StatusReport['runs']): string {
       formatTime(startedAt),
     ]),
   );
+}
+
+function scheduleText(schedule: readonly ScheduleReport[]): string {
+  if (schedule.length === 0) return '';
+  const table = formatTable(
+    [
+      { heading: 'run does' },
+      { heading: 'at (UTC)' },
+      { heading: 'last' },
+      { heading: 'outcome' },
+      { heading: 'next' },
+    ],
+    schedule.map(({ job, cron, nextAt, lastAt, lastOutcome }) => [
+      job,
+      cron,
+      lastAt === null ? 'never' : formatTime(lastAt),
+      lastOutcome ?? '',
+      formatTime(nextAt),
+    ]),
+  );
+  return `\n${table}`;
 }

@@ -1,0 +1,14 @@
+import { defineConfig } from 'vitest/config';
+
+/** What needs a browser: the status page in every state of the world, as a person sees it. */
+export default defineConfig({
+  root: new URL('..', import.meta.url).pathname,
+  test: {
+    include: ['test/browser/**/*.test.ts'],
+    pool: 'forks',
+    maxWorkers: 1,
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+    reporters: ['default', './config/closing-line.ts'],
+  },
+});

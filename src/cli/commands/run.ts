@@ -1,0 +1,141 @@
+import { once } from 'node:events';
+import type { Command } from 'commander';
+import packageJson from '../../../package.json' with { type: 'json' };
+import { createProjectApps, type App, type ProjectApps } from '../../app.ts';
+import { postWebhook } from '../../client/webhook.ts';
+import { isoTime } from '../../core/clock.ts';
+import { AppError } from '../../core/errors.ts';
+import type { Database } from '../../mirror/database.ts';
+import type { StatusServer } from '../../status/server.ts';
+import { alertPost, type AlertPost } from '../../worker/alert-post.ts';
+import type { WorkerState } from '../../worker/worker-state.ts';
+import { startWorker, type Worker } from '../../worker/worker.ts';
+import { printResult } from '../command.ts';
+import type { CommandContext } from '../context.ts';
+import { exitCodes } from '../exit-code.ts';
+import { formatTime } from '../format.ts';
+import { settingsFlags, type GlobalOptions } from '../global-options.ts';
+import { formatTable } from '../table.ts';
+
+/** Adds `run`: the worker. */
+export function addRunCommand(program: Command, context: CommandContext): void {
+  program
+    .command('run')
+    .description('do everything by schedule, for every project, until it is stopped')
+    .addHelpText(
+      'after',
+      `
+What is done when stands in the settings schedule.* (cron, UTC). What was missed is made up for once. A job that fails is
+tried again after growing pauses. The first SIGTERM or SIGINT lets what is under way end at its next safe point, within
+run.drainSeconds; the second ends at once. Nothing is lost either way.
+Exit codes: 0 stopped, 1 stopped before everything had ended, 130 stopped at once.
+
+Examples:
+  analytics-mirror run
+  analytics-mirror run --set schedule.export=null --set 'schedule.head="*/5 * * * *"'`,
+    )
+    .action(async (_options: unknown, command: Command) => {
+      const parts = createProjectApps(context, settingsFlags(command.optsWithGlobals<GlobalOptions>()));
+      try {
+        await work(parts, command, context);
+      } finally {
+        for (const app of parts.apps.toReversed()) await app.close();
+      }
+    });
+}
+
+async function work(parts: ProjectApps, command: Command, context: CommandContext): Promise<void> {
+  const { apps, log, clock } = parts;
+  const { run } = apps[0].settings;
+  // The jobs bring DuckDB with them, which would slow every other command's start.
+  const { workerProject } = await import('../worker-project.ts');
+  const projects = apps.map(workerProject);
+  if (projects.every(({ schedule }) => Object.values(schedule).every((cron) => cron === null)))
+    throw new AppError('nothing is scheduled', { code: 'usage', hint: 'set schedule.head and the others' });
+  const posting = new AbortController();
+  const post = alertPosting(parts, posting.signal);
+  const started: { worker?: Worker } = {};
+  // First, so that a port that is taken ends this before any work is begun.
+  const page = await serveStatus(parts, () => started.worker?.state());
+  const worker = startWorker({
+    projects,
+    clock,
+    log,
+    projectsAtOnce: run.projectsAtOnce,
+    onAlert: (change) => post?.add(change),
+  });
+  started.worker = worker;
+  printResult(context, command, startText(worker, page.url));
+  const stopping = new AbortController();
+  try {
+    if (!context.signal.aborted)
+      await Promise.race([once(context.signal, 'abort', { signal: stopping.signal }), worker.ended]);
+  } finally {
+    stopping.abort();
+    log.info({ drainSeconds: run.drainSeconds }, 'stopping');
+    const isDrained = await worker.stop(run.drainSeconds * 1000);
+    posting.abort(new AppError('interrupted', { code: 'interrupted' }));
+    await page.close();
+    if (!isDrained) {
+      log.error('a job has not ended in time; the next start goes on where it was');
+      context.exit(exitCodes.failed);
+    }
+  }
+}
+
+/** Posts alerts where an address for them is configured. */
+function alertPosting({ secrets, clock, log }: ProjectApps, signal: AbortSignal): AlertPost | null {
+  const { alertWebhook: url } = secrets;
+  if (url === null) return null;
+  return alertPost((body) => postWebhook(url, body, { clock, random: Math.random, signal }), log);
+}
+
+/** Serves the status page of all projects. */
+async function serveStatus(
+  { apps, clock, log, secrets }: ProjectApps,
+  state: () => WorkerState | undefined,
+): Promise<StatusServer> {
+  const { host, port, allowedHosts } = apps[0].settings.status;
+  const startedAt = isoTime(clock.now());
+  const readers = new Map<App, Database>();
+  const reader = (app: App): Database => {
+    const opened = readers.get(app) ?? app.databaseReadOnly();
+    readers.set(app, opened);
+    return opened;
+  };
+  const { startStatusServer } = await import('../../status/server.ts');
+  const { gatherOverview } = await import('../../status/gather-overview.ts');
+  return startStatusServer({
+    access: { host, allowedHosts, token: secrets.statusToken },
+    port,
+    clock,
+    overview: () =>
+      gatherOverview({
+        version: packageJson.version,
+        worker: () => state() ?? { startedAt, projects: [] },
+        sourceOf: (name) => {
+          const app = apps.find((project) => project.name === name);
+          return app && { db: () => reader(app), settings: app.settings };
+        },
+        nowMs: () => clock.now(),
+      }),
+    onError: (error) =>
+      log.error({ code: error instanceof AppError ? error.code : 'unexpected' }, 'the status page failed'),
+  });
+}
+
+function startText(worker: Worker, statusUrl: string): { json: object; text: string } {
+  const jobs = worker
+    .state()
+    .projects.flatMap(({ name, jobs }) =>
+      jobs.map(({ job, cron, nextAt, lastAt }) => ({ project: name, job, cron, nextAt, lastAt })),
+    );
+  const table = formatTable(
+    [{ heading: 'project' }, { heading: 'job' }, { heading: 'schedule (UTC)' }, { heading: 'next' }],
+    jobs.map(({ project, job, cron, nextAt }) => [project, job, cron, formatTime(nextAt)]),
+  );
+  return {
+    json: { statusUrl, schedule: jobs },
+    text: `${table}\nstatus page: ${statusUrl}\n`,
+  };
+}

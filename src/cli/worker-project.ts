@@ -1,0 +1,37 @@
+import type { App } from '../app.ts';
+import { listRunsOfJob, newestSuccess } from '../mirror/runs.ts';
+import { historyOf, runsLookedAt } from '../worker/job-history.ts';
+import { readProjectCondition } from '../worker/project-condition.ts';
+import type { WorkerProject } from '../worker/project-runner.ts';
+import { runScheduledJob } from '../worker/scheduled-jobs.ts';
+
+/** A project of the worker, made of the program's parts. Throws `usage` where its service is not configured. */
+export function workerProject(app: App): WorkerProject {
+  const { name, settings, clock, log, tracer, openLedger } = app;
+  const service = app.service();
+  const project = app.project();
+  return {
+    name,
+    dataDir: settings.dataDir,
+    // A pass over no playlist would say nothing.
+    schedule:
+      settings.playlists.shortIds.length > 0 ? settings.schedule : { ...settings.schedule, playlists: null },
+    run: (job, signal) =>
+      runScheduledJob(job, {
+        db: app.database(),
+        settings,
+        clock,
+        log,
+        tracer,
+        signal,
+        service,
+        project,
+        openLedger,
+      }),
+    readHistory: (job) => {
+      const db = app.database();
+      return historyOf(listRunsOfJob(db, job, runsLookedAt), newestSuccess(db, job));
+    },
+    readCondition: () => readProjectCondition(app.database(), settings, clock),
+  };
+}

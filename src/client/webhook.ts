@@ -1,0 +1,48 @@
+import { request } from 'undici';
+import type { Clock } from '../core/clock.ts';
+import { AppError, systemCode } from '../core/errors.ts';
+import { retry } from '../core/retry.ts';
+
+/** How long one attempt may take, and how long attempts go on. */
+const attemptTimeoutMs = 10_000;
+const limits = { attemptsMax: 6, delayBaseMs: 1000, delayMaxMs: 60_000, totalMs: 300_000 };
+
+/**
+ * Posts an object as JSON to an address that is a secret, and tries again for some minutes. Rejects with an error that
+ * does not name the address: `unreachable` or `service`, or the signal's reason. Redirects are not followed.
+ */
+export function postWebhook(
+  url: string,
+  body: object,
+  { clock, random, signal }: { clock: Clock; random: () => number; signal: AbortSignal },
+): Promise<void> {
+  return retry(() => post(url, JSON.stringify(body), signal), limits, { clock, random, signal });
+}
+
+async function post(url: string, body: string, signal: AbortSignal): Promise<void> {
+  let status: number;
+  try {
+    const response = await request(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'user-agent': 'analytics-mirror' },
+      body,
+      signal: AbortSignal.any([signal, AbortSignal.timeout(attemptTimeoutMs)]),
+    });
+    status = response.statusCode;
+    await response.body.dump();
+  } catch (error) {
+    signal.throwIfAborted();
+    // Without the cause: the words of a connection's error may hold the address.
+    throw failed('unreachable', systemCode(error) ?? 'no answer', true);
+  }
+  if (status >= 300)
+    throw failed('service', `status ${status}`, status >= 500 || status === 408 || status === 429);
+}
+
+function failed(code: 'unreachable' | 'service', reason: string, retryable: boolean): AppError {
+  return new AppError(`the webhook for alerts did not take one (${reason})`, {
+    code,
+    retryable,
+    hint: 'check MIRROR_ALERT_WEBHOOK or the file that MIRROR_ALERT_WEBHOOK_FILE names',
+  });
+}

@@ -1,0 +1,65 @@
+import { createTask, parse } from 'node-cron';
+
+/** When a cron expression ticks, in UTC. All times are milliseconds since 1970. */
+export type Ticks = {
+  /** The latest tick that is not after a time. */
+  atOrBefore(timeMs: number): number;
+  /** The first tick after a time. */
+  after(timeMs: number): number;
+};
+
+const dayMs = 86_400_000;
+/** Every expression that ticks at all does so within this: 29 February falls on each weekday once in 28 years, or 40. */
+const daysMax = 41 * 366;
+const daysKept = 1000;
+
+/**
+ * The ticks of a cron expression of five fields, or six with seconds first, as node-cron reads it. Throws an `Error` that
+ * says what is wrong with it, also where it never ticks.
+ */
+export function compileCron(expression: string): Ticks {
+  const { hour, minute, second } = parse(expression);
+  const task = createTask(expression, () => undefined, { timezone: 'UTC' });
+  // Only its matching is used: its timers follow the machine's clock alone, and skip what falls into a suspension.
+  void task.destroy();
+  const timesOfDay = hour
+    .flatMap((h) => minute.flatMap((m) => second.map((s) => ((h * 60 + m) * 60 + s) * 1000)))
+    .toSorted((a, b) => a - b);
+  const first = timesOfDay[0] ?? 0;
+  const last = timesOfDay.at(-1) ?? 0;
+  // The worker asks for the same few days every minute, and matching takes a while.
+  const tickDays = new Map<number, boolean>();
+  const isTickDay = (dayStartMs: number): boolean => {
+    const known = tickDays.get(dayStartMs);
+    if (known !== undefined) return known;
+    const isOne = task.match(new Date(dayStartMs + first));
+    if (tickDays.size >= daysKept) tickDays.clear();
+    tickDays.set(dayStartMs, isOne);
+    return isOne;
+  };
+  const search = (fromDayMs: number, stepMs: number): number => {
+    for (let day = 0; day < daysMax; day += 1)
+      if (isTickDay(fromDayMs + day * stepMs)) return fromDayMs + day * stepMs;
+    throw new Error('it names a day that never comes');
+  };
+  const ticks: Ticks = {
+    atOrBefore: (timeMs) => {
+      const today = startOfDay(timeMs);
+      const earlier = timesOfDay.findLast((time) => today + time <= timeMs);
+      if (earlier !== undefined && isTickDay(today)) return today + earlier;
+      return search(today - dayMs, -dayMs) + last;
+    },
+    after: (timeMs) => {
+      const today = startOfDay(timeMs);
+      const later = timesOfDay.find((time) => today + time > timeMs);
+      if (later !== undefined && isTickDay(today)) return today + later;
+      return search(today + dayMs, dayMs) + first;
+    },
+  };
+  ticks.after(0);
+  return ticks;
+}
+
+function startOfDay(timeMs: number): number {
+  return Math.floor(timeMs / dayMs) * dayMs;
+}

@@ -1,0 +1,108 @@
+import { join, resolve } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import { isJsonObject, type JsonObject } from '../core/exact-json.ts';
+import { readSecretFile } from './secrets.ts';
+import { merge, ownValue } from './settings-tree.ts';
+
+/** A project before its settings are checked. */
+type ProjectTree = {
+  name: string;
+  /** All its settings, and those that it has of its own with where they stand in the file (`projects.0.`). */
+  tree: JsonObject;
+  own: JsonObject;
+  path: string;
+  apiKey: string | null;
+};
+
+/** What the only project is called where none has a name. */
+const onlyName = 'default';
+
+/** The groups of settings that a project may have of its own. */
+const ownGroups = [
+  'service',
+  'budget',
+  'persons',
+  'recordings',
+  'playlists',
+  'export',
+  'erasure',
+  'schedule',
+];
+const ownNames = ['name', 'dataDir', 'apiKeyFile', ...ownGroups];
+
+/**
+ * The projects of a tree of settings: the tree itself, or it under each of its `projects`. Adds what is wrong with these
+ * to the problems, by path; a project that cannot be told from the others is left out.
+ */
+export function readProjects(tree: JsonObject, apiKey: string | null, problems: string[]): ProjectTree[] {
+  const { projects: listed, ...shared } = tree;
+  if (listed === undefined || listed === null || (Array.isArray(listed) && listed.length === 0))
+    return [{ name: onlyName, tree: shared, own: {}, path: '', apiKey }];
+  if (!Array.isArray(listed)) {
+    problems.push('projects: is not a list');
+    return [];
+  }
+  const projects = listed.flatMap((item: unknown, index): ProjectTree[] => {
+    const path = `projects.${index}.`;
+    if (!isJsonObject(item)) {
+      problems.push(`projects.${index}: is not a map of settings`);
+      return [];
+    }
+    return readProject(item, path, shared, apiKey, problems);
+  });
+  problems.push(...conflicts(projects));
+  return projects;
+}
+
+function readProject(
+  item: JsonObject,
+  path: string,
+  shared: JsonObject,
+  sharedKey: string | null,
+  problems: string[],
+): ProjectTree[] {
+  for (const unknown of Object.keys(item).filter((key) => !ownNames.includes(key)))
+    problems.push(`${path}${unknown}: unknown setting, or not one that a project may have of its own`);
+  const { name, apiKeyFile } = item;
+  const isName = typeof name === 'string' && /^[\w-]{1,64}$/.test(name);
+  if (!isName) problems.push(`${path}name: is a word of letters, digits, - and _`);
+  if (apiKeyFile !== undefined && typeof apiKeyFile !== 'string')
+    problems.push(`${path}apiKeyFile: is the path of a file`);
+  if (!isName) return [];
+  const dataDir = ownValue(shared, 'dataDir');
+  const own = {
+    dataDir: typeof dataDir === 'string' && dataDir !== '' ? join(dataDir, name) : dataDir,
+    ...Object.fromEntries(
+      Object.entries(item).filter(([key]) => key === 'dataDir' || ownGroups.includes(key)),
+    ),
+  };
+  const merged = structuredClone(shared);
+  merge(merged, own);
+  const apiKey =
+    typeof apiKeyFile === 'string'
+      ? readSecretFile(apiKeyFile, `${path}apiKeyFile`, 'API key', problems)
+      : sharedKey;
+  return [{ name, tree: merged, own, path, apiKey }];
+}
+
+/** What keeps projects apart, and what those that share a key share. */
+function conflicts(projects: readonly ProjectTree[]): string[] {
+  return projects.flatMap(({ name, path, tree, apiKey }, index) => {
+    const earlier = projects.slice(0, index);
+    const folder = tree['dataDir'];
+    const isTaken = earlier.some(
+      (other) =>
+        typeof folder === 'string' &&
+        typeof other.tree['dataDir'] === 'string' &&
+        resolve(other.tree['dataDir']) === resolve(folder),
+    );
+    const sameKey = earlier.find((other) => apiKey !== null && other.apiKey === apiKey);
+    return [
+      ...(earlier.some((other) => other.name === name) ? [`${path}name: another project has the same`] : []),
+      ...(isTaken ? [`${path}dataDir: another project has the same`] : []),
+      ...(sameKey && !isDeepStrictEqual(sameKey.tree['budget'], tree['budget'])
+        ? [`${path}budget: differs from that of project ${sameKey.name}, which has the same key`]
+        : []),
+    ];
+  });
+}

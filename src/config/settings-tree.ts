@@ -1,0 +1,81 @@
+import { readFileSync } from 'node:fs';
+import { YAMLParseError, parse } from 'yaml';
+import { AppError, systemCode } from '../core/errors.ts';
+import { isJsonObject, type JsonObject } from '../core/exact-json.ts';
+
+/** Reads a configuration file. Throws `usage`, without the file's words, when it cannot be read or is no map. */
+export function readYaml(path: string | URL): JsonObject {
+  const text = readText(path, 'the configuration file');
+  let tree: unknown;
+  try {
+    tree = parse(text) ?? {};
+  } catch (error) {
+    const found =
+      error instanceof YAMLParseError
+        ? `at line ${error.linePos?.[0].line ?? '?'} (${error.code})`
+        : '(an alias that cannot be followed)';
+    throw new AppError(`the configuration file ${String(path)} is not valid YAML ${found}`, {
+      code: 'usage',
+      hint: 'check the indentation, the quotes and the brackets there',
+    });
+  }
+  if (!isJsonObject(tree))
+    throw new AppError(`the configuration file ${String(path)} must be a map of settings`, {
+      code: 'usage',
+      hint: 'write it like config/default.yaml, which explains every setting',
+    });
+  return tree;
+}
+
+/** Reads a file that the configuration names. Throws `usage` when it cannot be read. */
+export function readText(path: string | URL, what: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    throw new AppError(`${what} cannot be read: ${String(path)} (${systemCode(error) ?? 'unknown error'})`, {
+      code: 'usage',
+      hint: 'check the path, and that this user may read the file',
+      cause: error,
+    });
+  }
+}
+
+/** Lays one tree over another: maps are merged, everything else is replaced. `recordings.query` and the like are maps too. */
+export function merge(target: JsonObject, source: JsonObject): void {
+  for (const [name, value] of Object.entries(source)) {
+    const existing = ownValue(target, name);
+    if (isJsonObject(existing) && isJsonObject(value)) merge(existing, value);
+    else define(target, name, value);
+  }
+}
+
+/** Sets what stands at a dotted path, making the maps above it. */
+export function assign(tree: JsonObject, path: string, value: unknown): void {
+  const names = path.split('.');
+  const last = names.pop() ?? path;
+  let node = tree;
+  for (const name of names) {
+    const child = ownValue(node, name);
+    const branch = isJsonObject(child) ? child : {};
+    define(node, name, branch);
+    node = branch;
+  }
+  define(node, last, value);
+}
+
+/** Whether a tree has something at a path, or below a map that should hold it. */
+export function holdsPath(tree: unknown, path: readonly PropertyKey[]): boolean {
+  const [name, ...rest] = path;
+  if (name === undefined) return true;
+  return isJsonObject(tree) && Object.hasOwn(tree, name) && holdsPath(tree[String(name)], rest);
+}
+
+/** An own property only: what `__proto__` inherits is the prototype of every object. */
+export function ownValue(tree: JsonObject, name: string): unknown {
+  return Object.hasOwn(tree, name) ? tree[name] : undefined;
+}
+
+/** Sets an own property, whatever its name: a file may say `__proto__`. */
+function define(tree: JsonObject, name: string, value: unknown): void {
+  Object.defineProperty(tree, name, { value, writable: true, enumerable: true, configurable: true });
+}

@@ -1,0 +1,60 @@
+import { closeSync, existsSync, fstatSync, openSync, readSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { readCheckpoint } from './checkpoint.ts';
+import { checkpointsFolder, listCheckpointFiles, readCheckpointFile, sizeOfFile } from './checkpoint-file.ts';
+import { entriesPath } from './entry-file.ts';
+import { readEntry } from './entry.ts';
+
+/** What the newest entry and the newest checkpoint of a ledger say. Nothing is verified. Times are ISO 8601 UTC. */
+export type LedgerHead = {
+  /** Null when the newest entry cannot be read, or is longer than what is looked at. */
+  entries: number | null;
+  lastEntryAt: string | null;
+  /** `root` is the Merkle tree hash, as hex; `at` is when the file was made. Null before the first one. */
+  checkpoint: { size: number; root: string; at: string } | null;
+};
+
+const tailBytes = 1024 * 1024;
+
+/**
+ * The head of the ledger in a folder, in a time that does not grow with the ledger, beside one who writes it; undefined
+ * where there is none. Throws the system's error when a file cannot be read.
+ */
+export function readLedgerHead(folder: string): LedgerHead | undefined {
+  const path = entriesPath(folder);
+  if (!existsSync(path)) return undefined;
+  const last = lastEntry(path);
+  return {
+    entries: last === undefined ? null : last.seq + 1,
+    lastEntryAt: last?.at ?? null,
+    checkpoint: newestCheckpoint(folder),
+  };
+}
+
+function lastEntry(path: string): { seq: number; at: string } | undefined {
+  const descriptor = openSync(path, 'r');
+  try {
+    const { size } = fstatSync(descriptor);
+    const length = Math.min(size, tailBytes);
+    const tail = Buffer.alloc(length);
+    const read = readSync(descriptor, tail, 0, length, size - length);
+    // What follows the last newline is being written, or was left by a kill.
+    const end = tail.subarray(0, read).lastIndexOf(10);
+    const start = tail.subarray(0, Math.max(0, end)).lastIndexOf(10) + 1;
+    if (end === -1 || (start === 0 && size > length)) return undefined;
+    const entry = readEntry(tail.subarray(start, end));
+    return typeof entry === 'string' ? undefined : entry;
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+function newestCheckpoint(folder: string): LedgerHead['checkpoint'] {
+  const file = listCheckpointFiles(folder).findLast((name) => sizeOfFile(name) !== undefined);
+  const size = file === undefined ? undefined : sizeOfFile(file);
+  if (file === undefined || size === undefined) return null;
+  const checkpoint = readCheckpoint(readCheckpointFile(folder, size) ?? '');
+  if (!checkpoint) return null;
+  const at = statSync(join(checkpointsFolder(folder), file)).mtime.toISOString();
+  return { size, root: checkpoint.root.toString('hex'), at };
+}

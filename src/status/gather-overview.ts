@@ -1,0 +1,207 @@
+import { existsSync } from 'node:fs';
+import type { Settings } from '../config/settings.ts';
+import { isoTime } from '../core/clock.ts';
+import { AppError, systemCode } from '../core/errors.ts';
+import { readLedgerHead } from '../ledger/ledger-head.ts';
+import { ledgerFolder } from '../ledger/entry-file.ts';
+import { databasePath, type Database } from '../mirror/database.ts';
+import { listRequests } from '../mirror/erasure-requests.ts';
+import { listOpenTargets } from '../mirror/erasure-targets.ts';
+import { lastCompletePasses, newestPasses, passDatasets, type PassDataset } from '../mirror/passes.ts';
+import { countQuarantine } from '../mirror/quarantine.ts';
+import { countRequestsWithin, requestsByMinute } from '../mirror/request-times.ts';
+import { countRows } from '../mirror/row-counts.ts';
+import { listJobHistories, listRunsSince } from '../mirror/runs.ts';
+import { listHeldPlans } from '../mirror/suspects.ts';
+import { reportPass } from '../sync/pass-report.ts';
+import type {
+  BudgetWindow,
+  ListFreshness,
+  OpenRequest,
+  Overview,
+  OverviewJob,
+  ProjectContent,
+  ProjectOverview,
+  WorkerView,
+} from './overview.ts';
+import { gatherErasure, reportSnapshots } from './report.ts';
+
+/** What one project's content is read from. The connection is for reading, and stays open. */
+type ProjectSource = { db: () => Database; settings: Pick<Settings, 'dataDir' | 'budget'> };
+
+/** What an overview is gathered from. `sourceOf` is undefined for a project without a data folder as yet. */
+export type OverviewParts = {
+  version: string;
+  worker: () => WorkerView;
+  sourceOf: (project: string) => ProjectSource | undefined;
+  nowMs: () => number;
+};
+
+const dayMs = 86_400_000;
+const runsMax = 2000;
+const requestsMax = 12;
+
+/** A list is stale when no success is younger than two periods of the job that walks it. */
+const freshPeriods = 2;
+
+/** The jobs that walk the whole of a list; the first that is scheduled says how fresh it has to be. */
+const fullJobs: Readonly<Record<PassDataset, readonly string[]>> = {
+  persons: ['full'],
+  recordings: ['recordings', 'full'],
+  playlists: ['playlists', 'full'],
+};
+
+/** Gathers where everything stands now. A project that cannot be read has no content, and says why. */
+export function gatherOverview({ version, worker, sourceOf, nowMs }: OverviewParts): Overview {
+  const atMs = nowMs();
+  const { startedAt, projects } = worker();
+  return {
+    at: isoTime(atMs),
+    version,
+    startedAt,
+    projects: projects.map((project) => {
+      const source = project.problem === null ? sourceOf(project.name) : undefined;
+      return gatherProject(project, source, atMs);
+    }),
+  };
+}
+
+function gatherProject(
+  { dataDir: _dataDir, ...project }: WorkerView['projects'][number],
+  source: ProjectSource | undefined,
+  atMs: number,
+): ProjectOverview {
+  if (!source || !existsSync(databasePath(source.settings.dataDir))) return { ...project, content: null };
+  try {
+    return { ...project, content: gatherContent(source, project.jobs, atMs) };
+  } catch (error) {
+    return { ...project, content: null, problem: codeOf(error) };
+  }
+}
+
+function gatherContent(
+  { db: openDb, settings: { dataDir, budget } }: ProjectSource,
+  jobs: readonly OverviewJob[],
+  atMs: number,
+): ProjectContent {
+  const db = openDb();
+  const rows = countRows(db);
+  const passes = newestPasses(db).map(reportPass);
+  const histories = listJobHistories(db);
+  return {
+    lists: gatherLists(db, { jobs, rows, passes, atMs }),
+    histories,
+    rows,
+    quarantined: Object.values(countQuarantine(db)).reduce((sum, count) => sum + count, 0),
+    passes,
+    heldPlans: listHeldPlans(db),
+    minutes: {
+      general: requestsByMinute(db, 'general', atMs),
+      recordings: requestsByMinute(db, 'recordings list', atMs),
+    },
+    windows: gatherWindows(db, budget, atMs),
+    runs: listRunsSince(db, isoTime(atMs - dayMs), runsMax).map((run) => ({
+      id: run.id,
+      job: run.job,
+      startedAt: run.started_at,
+      finishedAt: run.finished_at,
+      outcome: run.outcome ?? 'running',
+      reason: run.reason,
+      requests: run.requests,
+    })),
+    erasure: gatherErasure(db, isoTime(atMs)),
+    openRequests: gatherOpenRequests(db),
+    snapshots: readOr(null, () => reportSnapshots(dataDir)),
+    snapshotsCheckedAt: histories.find(({ job }) => job === 'drill')?.lastDoneAt ?? null,
+    ledger: readOr('unreadable', () => readLedgerHead(ledgerFolder(dataDir)) ?? null),
+  };
+}
+
+function gatherLists(
+  db: Database,
+  {
+    jobs,
+    rows,
+    passes,
+    atMs,
+  }: Pick<ProjectContent, 'rows' | 'passes'> & {
+    jobs: readonly OverviewJob[];
+    atMs: number;
+  },
+): ListFreshness[] {
+  const complete = new Map(lastCompletePasses(db).map((pass) => [pass.dataset, pass.started_at]));
+  return passDatasets.flatMap((dataset) => {
+    const own = passes.filter((pass) => pass.dataset === dataset);
+    const job = fullJobs[dataset].flatMap((name) => jobs.find((one) => one.job === name) ?? [])[0];
+    // Neither asked for nor ever made: not a list of this mirror.
+    if (own.length === 0 && (!job || dataset === 'playlists')) return [];
+    const completeAsOf = complete.get(dataset) ?? null;
+    const limitMs = job ? job.periodMs * freshPeriods : null;
+    const lookedAt =
+      own
+        .flatMap(({ finishedAt }) => finishedAt ?? [])
+        .toSorted()
+        .at(-1) ?? null;
+    const isStale = completeAsOf !== null && limitMs !== null && atMs - Date.parse(completeAsOf) > limitMs;
+    const state = completeAsOf === null ? 'never' : isStale ? 'stale' : 'fresh';
+    return [{ dataset, rows: rows[dataset], completeAsOf, lookedAt, limitMs, state }];
+  });
+}
+
+function gatherWindows(db: Database, budget: Settings['budget'], atMs: number): BudgetWindow[] {
+  return [
+    ...budget.windows.map(({ requests, perSeconds }) => ({
+      lane: 'general' as const,
+      requests,
+      perSeconds,
+      used: countRequestsWithin(db, undefined, perSeconds, atMs),
+    })),
+    ...budget.recordings.windows.map(({ requests, perSeconds }) => ({
+      lane: 'recordings list' as const,
+      requests,
+      perSeconds,
+      used: countRequestsWithin(db, 'recordings list', perSeconds, atMs),
+    })),
+  ];
+}
+
+function gatherOpenRequests(db: Database): OpenRequest[] {
+  const open = listRequests(db, 'open').filter(({ state }) => state !== 'certified');
+  const targets = Map.groupBy(listOpenTargets(db), ({ requestId }) => requestId);
+  const urgency = (state: string): number => (state === 'attention' ? 0 : state === 'held' ? 1 : 2);
+  return open
+    .toSorted((a, b) => urgency(a.state) - urgency(b.state) || (a.dueAt < b.dueAt ? -1 : 1))
+    .slice(0, requestsMax)
+    .map(({ id, state, reason, receivedAt, dueAt, eventsExpectedBy }) => ({
+      id,
+      state,
+      reasons: [
+        ...new Set([reason, ...(targets.get(id) ?? []).map((target) => target.reason)].filter(isCode)),
+      ],
+      receivedAt,
+      dueAt,
+      eventsExpectedBy,
+    }));
+}
+
+/** Whether a text is one of our codes; anything else may be somebody's words, and stays where it is. */
+function isCode(text: string | null): text is string {
+  return text !== null && /^[a-z][a-z_]{0,39}$/.test(text);
+}
+
+/** What is read, or what stands for it where the files cannot be read. */
+function readOr<T, U>(otherwise: U, read: () => T): T | U {
+  try {
+    return read();
+  } catch (error) {
+    codeOf(error);
+    return otherwise;
+  }
+}
+
+/** The code of an error of ours, of the system's or of SQLite's. Throws any other: a bug. */
+function codeOf(error: unknown): string {
+  const code = error instanceof AppError ? error.code : systemCode(error);
+  if (code === undefined) throw error;
+  return code;
+}

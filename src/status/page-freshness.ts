@@ -1,0 +1,87 @@
+import { html } from 'hono/html';
+import type { HeldPlan } from '../mirror/suspects.ts';
+import type { ListFreshness, ProjectContent, ProjectOverview } from './overview.ts';
+import { badge, meter, when, type Mark, type Markup } from './page-parts.ts';
+import { agoText, countedText, countText, durationText, nextText } from './words.ts';
+
+const stateMarks: Readonly<Record<ListFreshness['state'], Mark>> = {
+  fresh: 'well',
+  stale: 'attention',
+  never: 'new',
+};
+const stateWords: Readonly<Record<ListFreshness['state'], string>> = {
+  fresh: 'fresh',
+  stale: 'stale',
+  never: 'not yet',
+};
+
+/** How fresh each list is, and how far that is from being stale. */
+export function freshnessCards({ lists, heldPlans }: ProjectContent, now: string): Markup {
+  if (lists.length === 0) return html`<p class="soft">No list is mirrored yet, and none is scheduled.</p>`;
+  return html`<ul class="cards">
+    ${lists.map((list) => html`<li class="card">${card(list, heldPlans, now)}</li>`)}
+  </ul>`;
+}
+
+function card(
+  { dataset, rows, completeAsOf, lookedAt, limitMs, state }: ListFreshness,
+  heldPlans: readonly HeldPlan[],
+  now: string,
+): Markup {
+  const ageMs = completeAsOf === null ? null : Date.parse(now) - Date.parse(completeAsOf);
+  const used = ageMs !== null && limitMs !== null ? ageMs / limitMs : undefined;
+  return html`<p class="name">${dataset} ${badge(stateMarks[state], stateWords[state])}</p>
+    <p class="big">${countText(rows)} <small>rows</small></p>
+    ${
+      used === undefined
+        ? ''
+        : meter(used, stateMarks[state], `${Math.round(used * 100)} % of the time until it is stale`)
+    }
+    <p class="small">
+      ${
+        completeAsOf === null
+          ? 'no pass has proved yet that it saw everything'
+          : html`complete as of <b>${when(completeAsOf, now)}</b>`
+      }${limitMs === null ? '' : `, stale after ${durationText(limitMs)}`}
+    </p>
+    <p class="small">${lookedAt === null ? '' : html`last looked at ${when(lookedAt, now)}`}</p>
+    ${heldPlans
+      .filter((held) => held.dataset === dataset)
+      .map(
+        ({ plan, rows: heldRows, heldAt }) =>
+          html`<p class="small held">
+            ${badge('attention', `${countedText(heldRows, 'deletion')} held`)} since ${when(heldAt, now)}:
+            <code>reconcile --approve ${plan}</code>
+          </p>`,
+      )}`;
+}
+
+/** In a line: what is fresh, what comes next, and what waits. */
+export function summaryOf({ jobs, content }: ProjectOverview, now: string): Markup {
+  const running = jobs.filter(({ runningSince }) => runningSince !== null).map(({ job }) => job);
+  const [next] = jobs
+    .filter(({ runningSince }) => runningSince === null)
+    .toSorted((a, b) => (a.nextAt < b.nextAt ? -1 : 1));
+  const upcoming = next === undefined ? '' : html`Next: <b>${next.job}</b> ${nextText(next.nextAt, now)}.`;
+  if (!content) return html`There is no mirror to read from. ${upcoming}`;
+  const fresh = content.lists.filter(({ state }) => state === 'fresh');
+  const { overdue, nextDueAt } = content.erasure;
+  const open = openCount(content);
+  return html`<b>${fresh.length} of ${countedText(content.lists.length, 'list')}</b> fresh.
+    ${running.length === 0 ? '' : html`Running now: <b>${running.join(', ')}</b>.`} ${upcoming}
+    ${
+      open === 0
+        ? 'No request to erase somebody is open.'
+        : html`<b>${countedText(open, 'request')}</b> to erase somebody
+            open${overdue > 0 ? html`, <b>${countText(overdue)} overdue</b>` : nextDueAt === null ? '' : `, first due ${agoText(nextDueAt, now)}`}.`
+    }`;
+}
+
+/** How many requests are neither complete nor refused nor cancelled. */
+export function openCount({ erasure }: ProjectContent): number {
+  const closed = ['certified', 'sealed', 'refused', 'cancelled'];
+  return Object.entries(erasure.states).reduce(
+    (sum, [state, count]) => sum + (closed.includes(state) ? 0 : count),
+    0,
+  );
+}

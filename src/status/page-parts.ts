@@ -1,0 +1,138 @@
+import { html } from 'hono/html';
+import type { Tone } from './verdict.ts';
+import { agoText, timeText } from './words.ts';
+
+/** A piece of the page. Whatever is put into one is escaped, unless it is one itself. */
+export type Markup = ReturnType<typeof html>;
+
+/** How a thing is marked: by colour, and by a shape of its own. */
+export type Mark = Tone | 'plain';
+
+const ring = html`<circle cx="12" cy="12" r="10" fill="none" stroke="currentColor" stroke-width="2.4" />`;
+
+/** What each mark looks like, without its colour. */
+const shapes: Readonly<Record<Mark, Markup>> = {
+  well: html`<circle cx="12" cy="12" r="11" fill="currentColor" /><path
+      class="cut"
+      d="m6.8 12.4 3.6 3.6 6.9-7.4"
+      fill="none"
+      stroke-width="2.4"
+      stroke-linecap="round"
+      stroke-linejoin="round"
+    />`,
+  new: html`${ring}<path
+      d="M12 6.4V12l3.6 2.4"
+      fill="none"
+      stroke="currentColor"
+      stroke-width="2.4"
+      stroke-linecap="round"
+      stroke-linejoin="round"
+    />`,
+  attention: html`<path
+      d="M12 1.9 23 21.4H1Z"
+      fill="currentColor"
+      stroke="currentColor"
+      stroke-width="1.6"
+      stroke-linejoin="round"
+    /><path class="cut" d="M12 9v5.4M12 17.6v.4" stroke-width="2.4" stroke-linecap="round" />`,
+  broken: html`<path d="M7.4 1h9.2L23 7.4v9.2L16.6 23H7.4L1 16.6V7.4Z" fill="currentColor" /><path
+      class="cut"
+      d="m8.2 8.2 7.6 7.6m0-7.6-7.6 7.6"
+      stroke-width="2.6"
+      stroke-linecap="round"
+    />`,
+  plain: ring,
+};
+
+/** A mark's icon. It stands beside words that say the same. */
+export function icon(mark: Mark): Markup {
+  return html`<svg class="icon t-${mark}" viewBox="0 0 24 24" aria-hidden="true" focusable="false">
+    ${shapes[mark]}
+  </svg>`;
+}
+
+/** A state in a word, with its icon. */
+export function badge(mark: Mark, text: string): Markup {
+  return html`<span class="badge t-${mark}">${icon(mark)}${text}</span>`;
+}
+
+/** How a time lies to now, the time itself beside it. */
+export function when(iso: string | null, now: string): Markup {
+  if (iso === null) return html`never`;
+  return html`<time datetime="${iso}" title="${timeText(iso)}">${agoText(iso, now)}</time>`;
+}
+
+/** A bar that is filled so far (0 to 1). */
+export function meter(share: number, mark: Mark, label: string): Markup {
+  const width = Math.min(100, Math.max(0, share * 100)).toFixed(1);
+  return html`<svg
+    class="meter"
+    viewBox="0 0 100 1"
+    preserveAspectRatio="none"
+    role="img"
+    aria-label="${label}"
+  >
+    <rect class="rest" width="100" height="1" />
+    <rect class="f-${mark}" width="${width}" height="1" />
+  </svg>`;
+}
+
+/** A part of the page under a heading of its own, that is kept up to date by itself. */
+export function part(id: string, level: 2 | 3, title: string, content: Markup): Markup {
+  const heading = level === 2 ? html`<h2>${title}</h2>` : html`<h3>${title}</h3>`;
+  return html`<section class="part" id="${id}" data-part>${heading} ${content}</section>`;
+}
+
+/** Names and numbers. */
+export function figures(list: readonly (readonly [name: string, value: Markup | string])[]): Markup {
+  return html`<dl class="figures">
+    ${list.map(
+      ([name, value]) =>
+        html`<div>
+          <dt>${name}</dt>
+          <dd>${value}</dd>
+        </div>`,
+    )}
+  </dl>`;
+}
+
+/** A column; numbers stand to the right. */
+export type Column = { heading: string; isNumber?: boolean };
+
+/** A table that may be moved sideways where it is wider than the page; the first cell of a row heads it. */
+export function table(
+  caption: string,
+  columns: readonly Column[],
+  rows: readonly (readonly (Markup | string)[])[],
+): Markup {
+  const classOf = (index: number): string => (columns[index]?.isNumber ? 'number' : '');
+  return html`<div class="table" role="group" tabindex="0" aria-label="${caption}">
+    <table>
+      <caption>
+        ${caption}
+      </caption>
+      <thead>
+        <tr>
+          ${columns.map(({ heading }, index) => html`<th scope="col" class="${classOf(index)}">${heading}</th>`)}
+        </tr>
+      </thead>
+      <tbody>
+        ${rows.map(
+          (cells) =>
+            html`<tr>
+              ${cells.map((cell, index) =>
+                index === 0
+                  ? html`<th scope="row" class="${classOf(index)}">${cell}</th>`
+                  : html`<td class="${classOf(index)}">${cell}</td>`,
+              )}
+            </tr>`,
+        )}
+      </tbody>
+    </table>
+  </div>`;
+}
+
+/** A text of ours with its `commands` as code. */
+export function withCode(text: string): Markup {
+  return html`${text.split('`').map((piece, index) => (index % 2 === 1 ? html`<code>${piece}</code>` : piece))}`;
+}

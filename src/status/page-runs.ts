@@ -1,0 +1,149 @@
+import { html } from 'hono/html';
+import type { OverviewRun } from './overview.ts';
+import { badge, table, when, type Mark, type Markup } from './page-parts.ts';
+import { codeText, countedText, countText, durationText, timeText } from './words.ts';
+
+type Outcome = OverviewRun['outcome'];
+
+/** How each outcome is drawn: a colour, and a height from the middle of the lane (of 24), so that colour is not needed. */
+const looks: Readonly<Record<Outcome, { mark: Mark; height: number }>> = {
+  done: { mark: 'well', height: 10 },
+  running: { mark: 'new', height: 4 },
+  incomplete: { mark: 'attention', height: 17 },
+  held: { mark: 'attention', height: 17 },
+  interrupted: { mark: 'plain', height: 4 },
+  failed: { mark: 'broken', height: 24 },
+};
+
+const dayMs = 86_400_000;
+const lane = { width: 1440, height: 24 };
+/** Narrower bars would not be seen on a phone. */
+const widthMin = 6;
+const runsListed = 12;
+
+/** A bar in a lane: a minute is a unit, 0 is a day ago. */
+export type RunBar = { x: number; width: number; run: OverviewRun };
+
+/** Where each run of the last day stands. */
+export function layOutRuns(runs: readonly OverviewRun[], now: string): RunBar[] {
+  const nowMs = Date.parse(now);
+  const place = (iso: string): number =>
+    Math.min(lane.width, Math.max(0, ((Date.parse(iso) - nowMs + dayMs) / dayMs) * lane.width));
+  return runs
+    .filter(({ finishedAt }) => finishedAt === null || Date.parse(finishedAt) > nowMs - dayMs)
+    .map((run) => {
+      const from = place(run.startedAt);
+      const width = Math.max(widthMin, place(run.finishedAt ?? now) - from);
+      return { x: Math.min(from, lane.width - width), width, run };
+    });
+}
+
+/** The runs of the last day: a lane for each job, and the newest of them as a list. */
+export function runTimeline(runs: readonly OverviewRun[], id: string, now: string): Markup {
+  if (runs.length === 0) return html`<p class="soft">Nothing has run in the last 24 hours.</p>`;
+  const lanes = [...Map.groupBy(layOutRuns(runs, now), ({ run }) => run.job)].toSorted(([a], [b]) =>
+    a < b ? -1 : 1,
+  );
+  return html`<figure class="card">
+      <div class="timeline">
+        ${lanes.map(([job, bars]) => oneLane(job, bars, now))}
+        <div class="hours" aria-hidden="true">
+          ${[0, 3, 6, 9, 12, 15, 18, 21, 24].map(
+            (hour) =>
+              html`<span class="${hour % 12 === 0 ? '' : 'odd'}"
+                >${hour === 24 ? 'now' : hourText(now, 24 - hour)}</span
+              >`,
+          )}
+        </div>
+      </div>
+      ${legend([...new Set(runs.map(({ outcome }) => outcome))])}
+    </figure>
+    <details class="more" id="${id}-list">
+      <summary id="${id}-list-summary">
+        The last ${countedText(Math.min(runs.length, runsListed), 'run')}, with reasons
+      </summary>
+      ${runTable(runs.slice(0, runsListed), now)}
+    </details>`;
+}
+
+function oneLane(job: string, bars: readonly RunBar[], now: string): Markup {
+  const outcomes = Map.groupBy(bars, ({ run }) => run.outcome);
+  const summary = [...outcomes].map(([outcome, { length }]) => `${countText(length)} ${outcome}`).join(', ');
+  return html`<span class="lane">${job}</span>
+    <svg
+      viewBox="0 0 ${lane.width} ${lane.height}"
+      preserveAspectRatio="none"
+      role="img"
+      aria-label="${job}: ${countedText(bars.length, 'run')} in 24 hours: ${summary}"
+      focusable="false"
+    >
+      <rect class="rest" y="10" width="${lane.width}" height="4" />
+      ${[1, 2, 3, 4, 5, 6, 7].map(
+        (tick) => html`<line class="tick" x1="${tick * 180}" x2="${tick * 180}" y1="10" y2="14" />`,
+      )}
+      ${bars.map(({ x, width, run }) => {
+        const { mark, height } = looks[run.outcome];
+        return html`<rect
+          class="f-${mark}"
+          x="${x.toFixed(1)}"
+          y="${(lane.height - height) / 2}"
+          width="${width.toFixed(1)}"
+          height="${height}"
+        >
+          <title>${barText(run, now)}</title>
+        </rect>`;
+      })}
+    </svg>`;
+}
+
+function barText(
+  { job, outcome, reason, startedAt, finishedAt, requests }: OverviewRun,
+  now: string,
+): string {
+  const took = durationText(Date.parse(finishedAt ?? now) - Date.parse(startedAt));
+  const why = reason === null ? '' : ` (${codeText(reason)})`;
+  return `${job}: ${outcome}${why}, ${timeText(startedAt)}, ${took}, ${countedText(requests, 'request')}`;
+}
+
+function legend(outcomes: readonly Outcome[]): Markup {
+  return html`<ul class="legend" aria-hidden="true">
+    ${(Object.keys(looks) as Outcome[])
+      .filter((outcome) => outcomes.includes(outcome))
+      .map((outcome) => {
+        const { mark, height } = looks[outcome];
+        return html`<li>
+          <svg viewBox="0 0 14 24" focusable="false">
+            <rect class="f-${mark}" y="${(24 - height) / 2}" width="14" height="${height}" />
+          </svg>
+          ${outcome}
+        </li>`;
+      })}
+  </ul>`;
+}
+
+function runTable(runs: readonly OverviewRun[], now: string): Markup {
+  return table(
+    'The newest runs',
+    [
+      { heading: 'Job' },
+      { heading: 'Outcome' },
+      { heading: 'Reason' },
+      { heading: 'Began' },
+      { heading: 'Took', isNumber: true },
+      { heading: 'Requests', isNumber: true },
+    ],
+    runs.map(({ job, outcome, reason, startedAt, finishedAt, requests }) => [
+      job,
+      badge(looks[outcome].mark, outcome),
+      reason === null ? '' : codeText(reason),
+      when(startedAt, now),
+      durationText(Date.parse(finishedAt ?? now) - Date.parse(startedAt)),
+      countText(requests),
+    ]),
+  );
+}
+
+/** The clock so many hours before. */
+function hourText(now: string, hoursBefore: number): string {
+  return new Date(Date.parse(now) - hoursBefore * 3_600_000).toISOString().slice(11, 16);
+}

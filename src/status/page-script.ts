@@ -1,0 +1,60 @@
+/**
+ * Keeps an open page up to date: fetches it anew when the server says that something changed, and every half minute so
+ * that ages stay right. What is open stays open, and the focus where it was. A page that can no longer be kept up to
+ * date says so, instead of going on to say that all is well.
+ */
+export const pageScript = `
+(() => {
+  const root = document.documentElement;
+  let isBusy = false;
+  const say = (state, text) => {
+    root.dataset.live = state;
+    const live = document.getElementById('live');
+    if (live && live.textContent !== text) live.textContent = text;
+  };
+  const cut = () => say('cut', 'not up to date: no connection since ' + (root.dataset.at || '').slice(11, 19) + ' UTC');
+  const replace = (now, next) => {
+    const focused = document.activeElement && document.activeElement.id;
+    for (const details of next.querySelectorAll('details[id]')) {
+      const before = document.getElementById(details.id);
+      if (before) details.open = before.open;
+    }
+    now.replaceWith(next);
+    const again = focused && document.getElementById(focused);
+    if (again && again !== document.activeElement) again.focus({ preventScroll: true });
+  };
+  const refresh = async () => {
+    if (isBusy) return;
+    isBusy = true;
+    try {
+      const answer = await fetch(location.pathname, { cache: 'no-store', signal: AbortSignal.timeout(15000) });
+      if (!answer.ok) throw new Error(String(answer.status));
+      const next = new DOMParser().parseFromString(await answer.text(), 'text/html');
+      const names = (page) => Array.from(page.querySelectorAll('[data-part]'), (part) => part.id).join();
+      if (names(document) !== names(next)) replace(document.getElementById('content'), next.getElementById('content'));
+      for (const part of next.querySelectorAll('[data-part]')) {
+        const now = document.getElementById(part.id);
+        if (now && !now.isEqualNode(part)) replace(now, part);
+      }
+      const verdict = document.getElementById('verdict');
+      if (verdict.textContent.trim() !== next.getElementById('verdict').textContent.trim())
+        verdict.textContent = next.getElementById('verdict').textContent;
+      document.title = next.title;
+      document.querySelector('link[rel=icon]').href = next.querySelector('link[rel=icon]').getAttribute('href');
+      document.getElementById('top').className = next.getElementById('top').className;
+      root.dataset.at = next.documentElement.dataset.at;
+      say('on', 'live, ' + root.dataset.at.slice(11, 19) + ' UTC');
+    } catch {
+      cut();
+    } finally {
+      isBusy = false;
+    }
+  };
+  const events = new EventSource('/events');
+  events.addEventListener('open', refresh);
+  events.addEventListener('change', refresh);
+  events.addEventListener('error', cut);
+  setInterval(refresh, 30000);
+  addEventListener('visibilitychange', () => document.hidden || refresh());
+})();
+`;

@@ -1,0 +1,115 @@
+import { html } from 'hono/html';
+import type { OverviewJob, ProjectContent } from './overview.ts';
+import { badge, figures, table, when, withCode, type Mark, type Markup } from './page-parts.ts';
+import { bytesText, codeText, countText, nextText, timeText } from './words.ts';
+
+/** What is published, with its size and when it was last checked. */
+export function snapshotsPart({ snapshots, snapshotsCheckedAt }: ProjectContent, now: string): Markup {
+  if (snapshots === null) return html`<p>${badge('broken', 'A manifest is missing or damaged.')}</p>`;
+  if (snapshots.length === 0)
+    return html`<p class="soft">
+      Nothing is published yet: ${withCode('`analytics-mirror export`')} does it.
+    </p>`;
+  return html`${table(
+      'Current snapshots',
+      [
+        { heading: 'Dataset' },
+        { heading: 'Rows', isNumber: true },
+        { heading: 'Size', isNumber: true },
+        { heading: 'Published' },
+        { heading: 'From a pass that was' },
+      ],
+      snapshots.map(({ dataset, rows, bytes, createdAt, verdict }) => [
+        codeText(dataset),
+        countText(rows),
+        bytesText(bytes),
+        when(createdAt, now),
+        verdict === null
+          ? badge('plain', 'never made')
+          : badge(verdict === 'complete' ? 'well' : 'attention', verdict),
+      ]),
+    )}
+    <p class="small more">
+      ${
+        snapshotsCheckedAt === null
+          ? withCode('Not read back since they were published: `analytics-mirror doctor` does it.')
+          : html`All files were read back and compared with their manifests ${when(snapshotsCheckedAt, now)}.`
+      }
+    </p>`;
+}
+
+/** The ledger's newest entry and checkpoint. */
+export function ledgerPart({ ledger }: ProjectContent, now: string): Markup {
+  if (ledger === 'unreadable') return html`<p>${badge('broken', 'The ledger cannot be read.')}</p>`;
+  if (ledger === null) return html`<p class="soft">There is none yet: the first request makes it.</p>`;
+  const { entries, lastEntryAt, checkpoint } = ledger;
+  const unsigned = entries === null || checkpoint === null ? null : entries - checkpoint.size;
+  return html`<div class="card">
+    ${figures([
+      ['entries', entries === null ? '–' : countText(entries)],
+      ['newest entry', when(lastEntryAt, now)],
+      ['newest checkpoint', checkpoint === null ? 'none' : when(checkpoint.at, now)],
+      ['not signed yet', unsigned === null ? '–' : countText(unsigned)],
+    ])}
+    ${
+      checkpoint === null
+        ? ''
+        : html`<p class="small root">
+            Root hash of the first ${countText(checkpoint.size)} entries, signed:
+            <code>${checkpoint.root}</code>
+          </p>`
+    }
+  </div>`;
+}
+
+const outcomeMarks: Readonly<Record<string, Mark>> = {
+  done: 'well',
+  running: 'new',
+  incomplete: 'attention',
+  held: 'attention',
+  failed: 'broken',
+};
+
+/** When a job starts next, the time itself beside it. */
+function planned(iso: string, now: string): Markup {
+  return html`<time datetime="${iso}" title="${timeText(iso)}">${nextText(iso, now)}</time>`;
+}
+
+/** What is planned: each job with its next and last run. */
+export function schedulePart(jobs: readonly OverviewJob[], now: string): Markup {
+  if (jobs.length === 0) return html`<p class="soft">Nothing is scheduled.</p>`;
+  return table(
+    'Schedule',
+    [
+      { heading: 'Job' },
+      { heading: 'Next' },
+      { heading: 'Last began' },
+      { heading: 'It was' },
+      { heading: 'Last success' },
+      { heading: 'Schedule (UTC)' },
+    ],
+    jobs.map(
+      ({
+        job,
+        cron,
+        nextAt,
+        lastAt,
+        lastOutcome,
+        lastReason,
+        lastSuccessAt,
+        runningSince,
+        consecutiveFailures,
+      }) => [
+        job,
+        runningSince === null ? planned(nextAt, now) : badge('new', 'running'),
+        when(lastAt, now),
+        lastOutcome === null
+          ? ''
+          : html`${badge(outcomeMarks[lastOutcome] ?? 'plain', lastOutcome)}
+            ${lastReason === null ? '' : codeText(lastReason)}${consecutiveFailures > 1 ? `, ${countText(consecutiveFailures)} times in a row` : ''}`,
+        when(lastSuccessAt, now),
+        html`<code>${cron}</code>`,
+      ],
+    ),
+  );
+}

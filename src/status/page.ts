@@ -1,0 +1,162 @@
+import { createHash } from 'node:crypto';
+import { html, raw } from 'hono/html';
+import type { Overview, ProjectOverview } from './overview.ts';
+import { budgetChart } from './page-budget.ts';
+import { freshnessCards, summaryOf } from './page-freshness.ts';
+import { icon, part, withCode, type Markup } from './page-parts.ts';
+import { passRows } from './page-passes.ts';
+import { requestsPart } from './page-requests.ts';
+import { runTimeline } from './page-runs.ts';
+import { pageScript } from './page-script.ts';
+import { ledgerPart, schedulePart, snapshotsPart } from './page-stores.ts';
+import { pageStyle } from './page-style.ts';
+import { judge, judgeProject, type Reason, type Verdict } from './verdict.ts';
+import { countedText, durationText } from './words.ts';
+
+const hashOf = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
+
+/** Allows the page's own style and script, and requests to where it came from; nothing else. */
+export const pagePolicy = [
+  "default-src 'none'",
+  `style-src ${hashOf(pageStyle)}`,
+  `script-src ${hashOf(pageScript)}`,
+  "connect-src 'self'",
+  "img-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+/** The status page: the answer at the top, and below it what it rests on. Complete without its script. */
+export function statusPage(overview: Overview): string {
+  const { at, version, startedAt, projects } = overview;
+  const verdict = judge(overview);
+  const clock = `${at.slice(11, 19)} UTC`;
+  return textOf(
+    html`<!doctype html>
+      <html lang="en" data-at="${at}">
+        <head>
+          <meta charset="utf-8" />
+          <meta name="viewport" content="width=device-width, initial-scale=1" />
+          <meta name="referrer" content="no-referrer" />
+          <title>${verdict.sentence} – analytics-mirror</title>
+          <link rel="icon" href="/icon/${verdict.tone}.svg" type="image/svg+xml" />
+          ${raw(`<style>${pageStyle}</style>`)}
+        </head>
+        <body>
+          <a class="skip" href="#content">Skip to what it rests on</a>
+          <header class="top p-${verdict.tone}" id="top">
+            <div class="wide">
+              <p class="brand"><b>analytics-mirror</b> <span class="live" id="live">as of ${clock}</span></p>
+              ${answer(verdict, projects, at)}
+            </div>
+          </header>
+          <main class="wide" id="content" tabindex="-1">
+            ${projects.length > 1 ? projectCards(projects, at) : ''}
+            ${projects.map((project, index) => projectSection(project, index, projects.length, at))}
+            ${
+              projects.length === 0
+                ? html`<p>No project is configured: see <code>config/default.yaml</code>.</p>`
+                : ''
+            }
+          </main>
+          <footer class="wide">
+            <p>
+              analytics-mirror ${version}, running for
+              ${durationText(Date.parse(at) - Date.parse(startedAt))}. All times are UTC. For machines:
+              <a href="/status.json">status.json</a>, <a href="/metrics">metrics</a>,
+              <a href="/readyz">readyz</a>.
+            </p>
+          </footer>
+          ${raw(`<script>${pageScript}</script>`)}
+        </body>
+      </html> `,
+  );
+}
+
+/** The mark of a verdict as a picture of its own, for the browser's tab. Undefined for any other name. */
+export function tabIcon(name: string): string | undefined {
+  const colours = { well: '#1f8a50', new: '#2f6db5', attention: '#d98a15', broken: '#cf3a22' } as const;
+  const tone = (Object.keys(colours) as (keyof typeof colours)[]).find((one) => one === name);
+  if (tone === undefined) return undefined;
+  return textOf(icon(tone))
+    .replace('<svg', `<svg xmlns="http://www.w3.org/2000/svg" color="${colours[tone]}"`)
+    .replaceAll('class="cut"', 'stroke="#fff"');
+}
+
+function textOf(markup: Markup): string {
+  if (markup instanceof Promise) throw new Error('a page that waits for something');
+  return String(markup);
+}
+
+function answer(verdict: Verdict, projects: readonly ProjectOverview[], now: string): Markup {
+  const [only] = projects;
+  const isOne = projects.length === 1 && only;
+  return html`<div class="answer">
+      <span id="sign" data-part>${icon(verdict.tone)}</span>
+      <div role="status"><h1 id="verdict">${verdict.sentence}</h1></div>
+    </div>
+    <p class="lead" id="lead" data-part>
+      ${isOne ? summaryOf(only, now) : countedText(projects.length, 'project')}
+    </p>
+    <ul class="todo" id="todo" data-part>
+      ${verdict.reasons.map((reason) => html`<li>${reasonText(reason, projects.length > 1)}</li>`)}
+    </ul>`;
+}
+
+function reasonText({ tone, message, todo, project }: Reason, isNamed: boolean): Markup {
+  return html`${icon(tone)}
+    <div>
+      <h2>${sentence(message)} ${isNamed ? html`<span class="of">${project}</span>` : ''}</h2>
+      <p class="small">${withCode(todo)}</p>
+    </div>`;
+}
+
+function sentence(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}${text.endsWith('.') ? '' : '.'}`;
+}
+
+function projectCards(projects: readonly ProjectOverview[], now: string): Markup {
+  return html`<nav aria-label="Projects" id="projects" data-part>
+    <ul class="cards">
+      ${projects.map((project, index) => {
+        const { tone, sentence: answered } = judgeProject(project);
+        return html`<li>
+          <a class="card" href="#p${index}" id="to-p${index}">
+            ${icon(tone)}
+            <span class="project-card">
+              <b>${project.name}</b>
+              <span>${answered}</span>
+              <span class="small">${summaryOf(project, now)}</span>
+            </span>
+          </a>
+        </li>`;
+      })}
+    </ul>
+  </nav>`;
+}
+
+function projectSection(project: ProjectOverview, index: number, count: number, now: string): Markup {
+  const { name, jobs, problem, content } = project;
+  const id = `p${index}`;
+  const level = count > 1 ? 3 : 2;
+  const title = count > 1 ? html`<h2>${name}</h2>` : '';
+  if (!content)
+    return html`<section class="project" id="${id}">
+      ${title}
+      ${part(`${id}-none`, level, 'Nothing to show yet', html`<p class="soft">${problem === null ? 'The first run makes the mirror.' : 'The data folder cannot be read.'}</p>`)}
+      ${part(`${id}-schedule`, level, 'Schedule', schedulePart(jobs, now))}
+    </section>`;
+  return html`<section class="project" id="${id}">
+    ${title} ${part(`${id}-freshness`, level, 'Freshness', freshnessCards(content, now))}
+    ${part(`${id}-runs`, level, 'The last 24 hours', runTimeline(content.runs, `${id}-runs`, now))}
+    ${part(`${id}-requests`, level, 'Requests to erase', requestsPart(content, now))}
+    <div class="pair">
+      ${part(`${id}-passes`, level, 'Passes and their evidence', passRows(content.passes, `${id}-pass`, now))}
+      ${part(`${id}-budget`, level, 'Requests to the service', budgetChart(content))}
+    </div>
+    ${part(`${id}-snapshots`, level, 'Snapshots', snapshotsPart(content, now))}
+    ${part(`${id}-ledger`, level, 'Ledger', ledgerPart(content, now))}
+    ${part(`${id}-schedule`, level, 'Schedule', schedulePart(jobs, now))}
+  </section>`;
+}

@@ -1,0 +1,126 @@
+import { createHash } from 'node:crypto';
+import { Hono } from 'hono';
+import { streamSSE } from 'hono/streaming';
+import type { Clock } from '../core/clock.ts';
+import { isAuthorized, isHostAllowed, type AccessRules } from './access.ts';
+import { metricsText, metricsType, processMetrics } from './metrics.ts';
+import type { Overview } from './overview.ts';
+import { pagePolicy, statusPage, tabIcon } from './page.ts';
+import { readinessOf } from './readiness.ts';
+
+/** What the routes answer from. */
+export type RouteParts = {
+  access: AccessRules;
+  /** Where everything stands now. */
+  overview: () => Overview;
+  clock: Clock;
+  /** Ends the streams of events. */
+  signal: AbortSignal;
+  /** Hears of an error that is answered with a 500. */
+  onError: (error: unknown) => void;
+};
+
+const securityHeaders = {
+  'Content-Security-Policy': pagePolicy,
+  'X-Content-Type-Options': 'nosniff',
+  'X-Frame-Options': 'DENY',
+  'Referrer-Policy': 'no-referrer',
+  'Cross-Origin-Resource-Policy': 'same-origin',
+  'Cross-Origin-Opener-Policy': 'same-origin',
+  'Cache-Control': 'no-store',
+};
+
+const listenersMax = 20;
+const lookEveryMs = 2_000;
+/** Proxies end what is silent for longer. */
+const looksUntilSign = 10;
+
+/**
+ * The routes of the status server. `/healthz` and `/readyz` are for probes, which know neither name nor token: without
+ * them they say yes or no, and nothing else.
+ */
+export function statusRoutes({ access, overview, clock, signal, onError }: RouteParts): Hono {
+  const app = new Hono();
+  const ofProcess = processMetrics();
+  let listeners = 0;
+
+  const isAdmitted = (hostHeader: string | undefined, authorization: string | undefined): boolean =>
+    isHostAllowed(hostHeader, access) && isAuthorized(authorization, access.token);
+
+  app.use(async ({ req, text, header }, next) => {
+    if (req.method !== 'GET' && req.method !== 'HEAD') {
+      header('Allow', 'GET, HEAD');
+      return text('only GET\n', 405, securityHeaders);
+    }
+    await next();
+    return undefined;
+  });
+  app.use(async (context, next) => {
+    await next();
+    for (const [name, value] of Object.entries(securityHeaders)) context.res.headers.set(name, value);
+  });
+
+  app.get('/healthz', ({ text }) => text('alive\n'));
+  app.get('/readyz', ({ req, text, json }) => {
+    const readiness = readinessOf(overview());
+    const status = readiness.ready ? 200 : 503;
+    if (isAdmitted(req.header('Host'), req.header('Authorization'))) return json(readiness, status);
+    return text(readiness.ready ? 'ready\n' : 'not ready\n', status);
+  });
+
+  app.use(async ({ req, text, header }, next) => {
+    if (!isHostAllowed(req.header('Host'), access))
+      return text('not served under this name; see the setting status.allowedHosts\n', 421);
+    if (!isAuthorized(req.header('Authorization'), access.token)) {
+      header('WWW-Authenticate', 'Basic realm="analytics-mirror", charset="UTF-8"');
+      return text('the password is the token of the status page; any user name will do\n', 401);
+    }
+    await next();
+    return undefined;
+  });
+
+  app.get('/', ({ html }) => html(statusPage(overview())));
+  app.get('/status.json', ({ json }) => json(overview()));
+  app.get('/metrics', async ({ body }) =>
+    body(`${await metricsText(overview())}${await ofProcess()}`, 200, { 'Content-Type': metricsType }),
+  );
+  app.get('/icon/:name{[a-z]+\\.svg}', ({ req, body, notFound }) => {
+    const picture = tabIcon(req.param('name').replace('.svg', ''));
+    return picture === undefined ? notFound() : body(picture, 200, { 'Content-Type': 'image/svg+xml' });
+  });
+  app.get('/events', (context) => {
+    if (listeners >= listenersMax) return context.text('too many listeners\n', 503);
+    let told = digestOf(overview());
+    const response = streamSSE(context, async (stream) => {
+      listeners += 1;
+      try {
+        for (let looks = 0; !stream.aborted && !signal.aborted; looks += 1) {
+          const now = digestOf(overview());
+          if (now !== told) await stream.writeSSE({ event: 'change', data: now });
+          else if (looks % looksUntilSign === 0) await stream.write(':\n\n');
+          told = now;
+          await clock.sleep(lookEveryMs, signal).catch(() => undefined);
+        }
+      } catch (error) {
+        // Not left to the stream, which would tell the listener what went wrong.
+        onError(error);
+      } finally {
+        listeners -= 1;
+      }
+    });
+    // So that a server that closes need not wait for the next request on it.
+    response.headers.set('Connection', 'close');
+    return response;
+  });
+  app.notFound(({ text }) => text('there is no such page; / is the status page\n', 404));
+  app.onError((error, { text }) => {
+    onError(error);
+    return text('this did not work; the log says why\n', 500, securityHeaders);
+  });
+  return app;
+}
+
+/** The same for overviews that differ only in their moment. */
+function digestOf({ at: _at, ...rest }: Overview): string {
+  return createHash('sha256').update(JSON.stringify(rest)).digest('hex').slice(0, 16);
+}

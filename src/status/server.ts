@@ -1,0 +1,100 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { once } from 'node:events';
+import { getRequestListener } from '@hono/node-server';
+import type { Clock } from '../core/clock.ts';
+import { AppError, systemCode } from '../core/errors.ts';
+import { refuseOpenAccess, type AccessRules } from './access.ts';
+import type { Overview } from './overview.ts';
+import { statusRoutes } from './routes.ts';
+
+/** Where the status page is, for whom, and what it is made from. */
+export type StatusServerParts = {
+  access: AccessRules;
+  /** 0 takes any free port. */
+  port: number;
+  overview: () => Overview;
+  clock: Clock;
+  /** Hears of an error that somebody was answered with a 500 for. */
+  onError: (error: unknown) => void;
+};
+
+/** A running status server. */
+export type StatusServer = {
+  /** Without a trailing slash. */
+  url: string;
+  /** Takes no new request, and resolves when every connection is closed. */
+  close(): Promise<void>;
+};
+
+const drainMs = 1_000;
+const headersTimeoutMs = 10_000;
+const connectionsMax = 100;
+/**
+ * Gathering reads the mirror, and takes a fifth of a second where that holds a million persons: no more often than this,
+ * and for no more than a twentieth of the time, however many ask.
+ */
+const overviewKeptMs = 1_000;
+const overviewShareMax = 1 / 20;
+
+/**
+ * Serves page, metrics and probes. Rejects with a `usage` error when the port cannot be had, or when a host other than
+ * loopback is asked for without a token.
+ */
+export async function startStatusServer(parts: StatusServerParts): Promise<StatusServer> {
+  const { access, port, clock, onError } = parts;
+  refuseOpenAccess(access);
+  const ending = new AbortController();
+  const overview = kept(parts.overview, clock);
+  const routes = statusRoutes({ access, overview, clock, signal: ending.signal, onError });
+  const respond = getRequestListener((request) => routes.fetch(request), { overrideGlobalObjects: false });
+  const server = createServer(
+    { headersTimeout: headersTimeoutMs, requestTimeout: headersTimeoutMs },
+    (request, response) => void respond(request, response),
+  );
+  server.maxConnections = connectionsMax;
+  server.listen(port, access.host);
+  try {
+    await once(server, 'listening');
+  } catch (cause) {
+    throw new AppError(
+      `the status page cannot listen on ${access.host}:${port} (${systemCode(cause) ?? 'error'})`,
+      {
+        code: 'usage',
+        hint: 'set status.port to a free port, or to 0 for any, and status.host to an address of this machine',
+        cause,
+      },
+    );
+  }
+  const { address, family, port: taken } = server.address() as AddressInfo;
+  return {
+    url: `http://${family === 'IPv6' ? `[${address}]` : address}:${taken}`,
+    close: async () => {
+      ending.abort();
+      await closeServer(server);
+    },
+  };
+}
+
+async function closeServer(server: Server): Promise<void> {
+  const closed = once(server, 'close');
+  server.close();
+  server.closeIdleConnections();
+  const deadline = setTimeout(() => server.closeAllConnections(), drainMs);
+  await closed;
+  clearTimeout(deadline);
+}
+
+/** What was made last, or made anew where that is too long ago. */
+function kept<T>(make: () => T, clock: Pick<Clock, 'now'>): () => T {
+  let last: { value: T; madeAtMs: number; keptMs: number } | undefined;
+  return () => {
+    const nowMs = clock.now();
+    // A clock that was set back must not keep it for longer.
+    if (last && Math.abs(nowMs - last.madeAtMs) < last.keptMs) return last.value;
+    const value = make();
+    const madeAtMs = clock.now();
+    last = { value, madeAtMs, keptMs: Math.max(overviewKeptMs, (madeAtMs - nowMs) / overviewShareMax) };
+    return value;
+  };
+}

@@ -1,0 +1,201 @@
+import { compileCron, type Ticks } from '../config/cron.ts';
+import type { ScheduledJob } from '../config/settings.ts';
+import { isoTime, type Clock } from '../core/clock.ts';
+import { AppError } from '../core/errors.ts';
+import { explainStorageError } from '../core/storage-error.ts';
+import type { Logger } from '../log/logger.ts';
+import { alertsOf } from './alerts.ts';
+import { noHistory, type JobHistory } from './job-history.ts';
+import { dueJobs, nextStartMs, periodMsAt } from './schedule-plan.ts';
+import type { JobState, ProjectCondition, ProjectState } from './worker-state.ts';
+
+/** A project as the worker works on it. Every function may throw or reject when the data folder cannot be used. */
+export type WorkerProject = {
+  name: string;
+  dataDir: string;
+  /** Cron expressions, in UTC; what is null or not there is never done. */
+  schedule: Readonly<Partial<Record<ScheduledJob, string | null>>>;
+  /** Runs a job as one recorded run. Rejects as soon as it can once the signal is aborted. */
+  run: (job: ScheduledJob, signal: AbortSignal) => Promise<void>;
+  readHistory: (job: ScheduledJob) => JobHistory;
+  readCondition: () => ProjectCondition;
+};
+
+/** How long a job waits that found the data folder held by a command. */
+const busyPauseMs = 30_000;
+
+/** What the records do not tell of a job: what runs now, and attempts that could not even be recorded. */
+type Attempts = {
+  ticks: Ticks;
+  cron: string;
+  history: JobHistory;
+  unrecorded: number;
+  unrecordedEndMs: number;
+  lastCode: string | null;
+  notBeforeMs: number;
+  servedMs: number;
+  timesBusy: number;
+};
+
+/** One project's jobs, one at a time. */
+export type ProjectRunner = {
+  name: string;
+  isBusy(): boolean;
+  /** When it last began a job, in milliseconds since 1970; 0 before the first. */
+  servedMs(): number;
+  /** Reads the records anew. Returns the jobs that are due. */
+  refresh(): ScheduledJob[];
+  /** When the next job is to start, as last read; infinite where nothing is scheduled. */
+  nextMs(): number;
+  /** Runs a job to its end, however it ends. Never rejects. */
+  start(job: ScheduledJob, signal: AbortSignal): Promise<void>;
+  state(): ProjectState;
+};
+
+/** Makes the runner of a project. `startedAtMs` is when the worker started. */
+export function projectRunner(
+  project: WorkerProject,
+  { clock, log, startedAtMs }: { clock: Clock; log: Logger; startedAtMs: number },
+): ProjectRunner {
+  const jobs = new Map(
+    Object.entries(project.schedule).flatMap(([job, cron]): [ScheduledJob, Attempts][] =>
+      cron === null ? [] : [[job as ScheduledJob, newAttempts(cron)]],
+    ),
+  );
+  let running: { job: ScheduledJob; sinceMs: number } | null = null;
+  let servedMs = 0;
+  let problem: string | null = null;
+  let condition: ProjectCondition | null = null;
+
+  const startMsOf = (attempts: Attempts, nowMs: number): number => {
+    const { ticks, notBeforeMs } = attempts;
+    // Further off than it was ever set, it was set by a clock that has been put back since.
+    const pausedUntilMs = notBeforeMs > nowMs + busyPauseMs ? 0 : notBeforeMs;
+    return Math.max(nextStartMs(withUnrecorded(attempts), ticks, nowMs), pausedUntilMs);
+  };
+  const planned = (nowMs: number): { job: ScheduledJob; atMs: number; servedMs: number }[] =>
+    [...jobs]
+      .filter(([job]) => job !== running?.job)
+      .map(([job, attempts]) => ({
+        job,
+        atMs: startMsOf(attempts, nowMs),
+        servedMs: Math.max(attempts.servedMs, attempts.history.lastStartMs ?? 0),
+      }));
+  const readRecords = (): void => {
+    // A run under way has no end yet, and would count as one that died.
+    for (const [job, attempts] of jobs) if (job !== running?.job) attempts.history = project.readHistory(job);
+    condition = project.readCondition();
+  };
+  const refresh = (): ScheduledJob[] => {
+    try {
+      readRecords();
+      problem = null;
+    } catch (error) {
+      const code = codeOf(error, project.dataDir);
+      if (problem !== code) log.error({ code }, 'the data folder cannot be used');
+      problem = code;
+      return [];
+    }
+    return dueJobs(planned(clock.now()), clock.now());
+  };
+
+  return {
+    name: project.name,
+    isBusy: () => running !== null,
+    servedMs: () => servedMs,
+    refresh,
+    nextMs: () => (problem === null ? Math.min(...planned(clock.now()).map(({ atMs }) => atMs)) : Infinity),
+    start: async (job, signal) => {
+      const attempts = jobs.get(job);
+      if (!attempts) throw new Error(`${job} is not scheduled`);
+      servedMs = clock.now();
+      attempts.servedMs = servedMs;
+      running = { job, sinceMs: servedMs };
+      try {
+        await project.run(job, signal);
+        noteSuccess(attempts);
+      } catch (error) {
+        const code = codeOf(error, project.dataDir);
+        if (code === 'busy') {
+          attempts.timesBusy += 1;
+          attempts.notBeforeMs = clock.now() + busyPauseMs;
+        } else if (!signal.aborted) {
+          attempts.unrecorded += 1;
+          attempts.unrecordedEndMs = clock.now();
+          attempts.lastCode = code;
+        }
+        log.warn({ job, code }, 'job did not end well');
+      } finally {
+        running = null;
+      }
+    },
+    state: () => {
+      const nowMs = clock.now();
+      const state = {
+        name: project.name,
+        dataDir: project.dataDir,
+        problem,
+        condition,
+        jobs: [...jobs].map(([job, attempts]): JobState => {
+          const history = withUnrecorded(attempts);
+          const since = running?.job === job ? running.sinceMs : null;
+          return {
+            job,
+            cron: attempts.cron,
+            periodMs: periodMsAt(attempts.ticks, nowMs),
+            nextAt: isoTime(startMsOf(attempts, nowMs)),
+            lastAt: since === null ? isoOf(history.lastStartMs) : isoTime(since),
+            lastOutcome: since === null ? history.lastOutcome : 'running',
+            lastReason: since === null ? history.lastReason : null,
+            lastSuccessAt: isoOf(history.successMs),
+            runningSince: isoOf(since),
+            consecutiveFailures: history.failures,
+            timesBusy: attempts.timesBusy,
+          };
+        }),
+      };
+      return { ...state, alerts: alertsOf(state, { nowMs, startedAtMs }) };
+    },
+  };
+}
+
+function newAttempts(cron: string): Attempts {
+  return {
+    ticks: compileCron(cron),
+    cron,
+    history: noHistory,
+    unrecorded: 0,
+    unrecordedEndMs: 0,
+    lastCode: null,
+    notBeforeMs: 0,
+    servedMs: 0,
+    timesBusy: 0,
+  };
+}
+
+function noteSuccess(attempts: Attempts): void {
+  attempts.unrecorded = 0;
+  attempts.notBeforeMs = 0;
+  attempts.lastCode = null;
+}
+
+/** What the records say, and what could not be written into them: a full disk must not make a job run hot. */
+function withUnrecorded({ history, unrecorded, unrecordedEndMs, lastCode }: Attempts): JobHistory {
+  if (unrecorded <= history.failures) return history;
+  return {
+    ...history,
+    lastOutcome: 'failed',
+    lastReason: lastCode,
+    lastEndMs: unrecordedEndMs,
+    failures: unrecorded,
+  };
+}
+
+function codeOf(error: unknown, dataDir: string): string {
+  const known = error instanceof AppError ? error : explainStorageError(error, dataDir);
+  return known?.code ?? 'unexpected';
+}
+
+function isoOf(ms: number | null): string | null {
+  return ms === null ? null : isoTime(ms);
+}

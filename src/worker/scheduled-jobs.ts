@@ -1,0 +1,60 @@
+import type { ScheduledJob } from '../config/settings.ts';
+import { assertNever } from '../core/errors.ts';
+import { openDatabaseReadOnly } from '../mirror/database.ts';
+import type { PassDataset, PassMode } from '../mirror/passes.ts';
+import { datasetNames } from '../snapshot/columns.ts';
+import { runExportJob } from './export-job.ts';
+import type { ServiceJobSurroundings } from './job-parts.ts';
+import { runReconcileJob } from './reconcile-job.ts';
+import { runJob, type JobResult } from './run-job.ts';
+import { runSyncJob } from './sync-job.ts';
+
+/** Runs a scheduled job as one recorded run. Rejects as `runJob` does. */
+export async function runScheduledJob(job: ScheduledJob, around: ServiceJobSurroundings): Promise<void> {
+  await startJob(job, around);
+}
+
+function startJob(job: ScheduledJob, around: ServiceJobSurroundings): Promise<JobResult> {
+  switch (job) {
+    case 'reconcile':
+      return runReconcileJob(around, undefined);
+    case 'full':
+      return sync(around, job, ['persons'], 'full');
+    case 'recordings':
+    case 'playlists':
+      return sync(around, job, [job], 'full');
+    case 'head':
+      return sync(around, job, ['persons', 'recordings'], 'head');
+    case 'export':
+      return exportAll(around);
+    case 'checkpoint':
+      return signCheckpoint(around);
+    default:
+      return assertNever(job);
+  }
+}
+
+function sync(
+  around: ServiceJobSurroundings,
+  name: ScheduledJob,
+  datasets: readonly PassDataset[],
+  mode: PassMode,
+): Promise<JobResult> {
+  return runSyncJob({ ...around, onProgress: () => undefined }, { name, datasets, mode, resume: true });
+}
+
+async function exportAll(around: ServiceJobSurroundings): Promise<JobResult> {
+  const source = openDatabaseReadOnly(around.settings.dataDir);
+  try {
+    return await runExportJob({ ...around, source, onProgress: () => undefined }, datasetNames);
+  } finally {
+    source.close();
+  }
+}
+
+function signCheckpoint(around: ServiceJobSurroundings): Promise<JobResult> {
+  return runJob({ ...around, job: 'checkpoint', requestCount: () => 0 }, () => {
+    const { size } = around.openLedger().checkpoint();
+    return Promise.resolve({ outcome: 'done', counts: { entries: size } });
+  });
+}

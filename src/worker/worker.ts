@@ -1,0 +1,123 @@
+import type { ScheduledJob } from '../config/settings.ts';
+import { isoTime, type Clock } from '../core/clock.ts';
+import { AppError } from '../core/errors.ts';
+import type { Logger } from '../log/logger.ts';
+import { alertChanges, type AlertChange } from './alerts.ts';
+import { projectRunner, type ProjectRunner, type WorkerProject } from './project-runner.ts';
+import { chooseStarts } from './schedule-plan.ts';
+import type { ProjectState, WorkerState } from './worker-state.ts';
+
+/** What a worker is made of. */
+export type WorkerParts = {
+  projects: readonly WorkerProject[];
+  clock: Clock;
+  log: Logger;
+  /** How many projects are worked on at the same time. */
+  projectsAtOnce: number;
+  /** Hears of every alert that begins or ends. */
+  onAlert: (change: AlertChange) => void;
+  /** How often the clock is looked at, whatever happens. Default one minute. */
+  waitMaxMs?: number;
+};
+
+/** The worker: does what the schedules say until it is stopped. */
+export type Worker = {
+  state(): WorkerState;
+  /** Resolves when it was stopped and has taken its last look; rejects when it cannot go on. */
+  ended: Promise<void>;
+  /**
+   * Takes no more work, aborts what runs, and waits until it has ended, at most `drainMs` milliseconds. Resolves with
+   * whether all has ended.
+   */
+  stop(drainMs: number): Promise<boolean>;
+};
+
+/**
+ * No wait is longer. A timer stands still while the machine is suspended and knows nothing of a clock that is set, so
+ * the clock is looked at this often.
+ */
+const minuteMs = 60_000;
+
+/** Starts the worker. What was missed before is made up for first. */
+export function startWorker(parts: WorkerParts): Worker {
+  const { clock, log, projectsAtOnce, waitMaxMs = minuteMs } = parts;
+  const startedAtMs = clock.now();
+  const runners = parts.projects.map((project) =>
+    projectRunner(project, { clock, log: log.child({ project: project.name }), startedAtMs }),
+  );
+  const underWay = new Map<ProjectRunner, { end: Promise<void>; abort: AbortController }>();
+  const stopping = new AbortController();
+  let wake = new AbortController();
+  let states: readonly ProjectState[] = [];
+
+  const runToEnd = async (runner: ProjectRunner, job: ScheduledJob, signal: AbortSignal): Promise<void> => {
+    await runner.start(job, signal);
+    underWay.delete(runner);
+    wake.abort('a job has ended');
+  };
+  const startWhatIsDue = (): void => {
+    const waiting = runners.map((runner) => ({
+      runner,
+      name: runner.name,
+      due: runner.refresh(),
+      isBusy: runner.isBusy(),
+      servedMs: runner.servedMs(),
+    }));
+    for (const { name, job } of chooseStarts(waiting, projectsAtOnce - underWay.size)) {
+      const chosen = waiting.find((project) => project.name === name);
+      if (!chosen) continue;
+      const abort = new AbortController();
+      underWay.set(chosen.runner, { end: runToEnd(chosen.runner, job, abort.signal), abort });
+    }
+  };
+  const look = (): void => {
+    const before = states;
+    states = runners.map((runner) => runner.state());
+    for (const change of alertChanges(before, states, isoTime(clock.now()))) {
+      const { event, project, alert } = change;
+      log.warn({ project, alert: alert.kind, job: alert.job, event }, 'alert');
+      parts.onAlert(change);
+    }
+  };
+  const napMs = (): number => {
+    // A project that waits for a place is woken by the end of another's job.
+    const idle = runners.filter((runner) => !runner.isBusy());
+    const nextMs =
+      underWay.size < projectsAtOnce ? Math.min(...idle.map((runner) => runner.nextMs())) : Infinity;
+    return Math.min(Math.max(nextMs - clock.now(), 0), waitMaxMs);
+  };
+  const loop = async (): Promise<void> => {
+    while (!stopping.signal.aborted) {
+      wake = new AbortController();
+      startWhatIsDue();
+      look();
+      try {
+        await clock.sleep(napMs(), wake.signal);
+      } catch (error) {
+        if (!wake.signal.aborted) throw error;
+      }
+    }
+  };
+  const ended = loop();
+  return {
+    state: () => ({ startedAt: isoTime(startedAtMs), isStopping: stopping.signal.aborted, projects: states }),
+    ended,
+    stop: async (drainMs) => {
+      stopping.abort();
+      wake.abort('stopping');
+      const interrupted = new AppError('interrupted', { code: 'interrupted' });
+      for (const { abort } of underWay.values()) abort.abort(interrupted);
+      const all = Promise.all([ended, ...[...underWay.values()].map(({ end }) => end)]);
+      const deadline = new AbortController();
+      const isDrained = await Promise.race([
+        all.then(() => true),
+        clock.sleep(drainMs, deadline.signal).then(
+          () => false,
+          () => true,
+        ),
+      ]);
+      deadline.abort();
+      return isDrained;
+    },
+  };
+}

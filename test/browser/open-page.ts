@@ -1,0 +1,82 @@
+import { mkdirSync, mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
+import { afterAll, expect, onTestFinished } from 'vitest';
+import { systemClock, type Clock } from '../../src/core/clock.ts';
+import type { Overview } from '../../src/status/overview.ts';
+import { startStatusServer, type StatusServer } from '../../src/status/server.ts';
+
+let launched: Promise<Browser> | undefined;
+
+/** Where pictures of the page go: the folder that PICTURES names, or one of their own. */
+const pictures = process.env['PICTURES'] ?? mkdtempSync(join(tmpdir(), 'status-page-'));
+
+afterAll(async () => {
+  await (await launched)?.close();
+});
+
+/** The system's Chromium, started once for a file of tests. */
+function browser(): Promise<Browser> {
+  launched ??= chromium.launch({
+    executablePath: process.env['CHROMIUM'] ?? '/usr/bin/chromium',
+    args: ['--no-sandbox'],
+  });
+  return launched;
+}
+
+/** An open status page. `problems` are what the browser complained of; every test ends with none. */
+export type OpenPage = {
+  page: Page;
+  server: StatusServer;
+  /** Has the worker say something else from now on. */
+  show: (next: Overview) => void;
+  picture: (name: string) => Promise<void>;
+};
+
+/** A clock that goes fast where nothing but polling waits for it. */
+const quickClock: Clock = {
+  now: () => systemClock.now() * 20,
+  sleep: (ms, signal) => systemClock.sleep(ms / 20, signal),
+};
+
+/** Opens the page of a real status server, in a browser of its own settings. */
+export async function openPage(overview: Overview, options: BrowserContextOptions = {}): Promise<OpenPage> {
+  let shown = overview;
+  const server = await startStatusServer({
+    access: { host: '127.0.0.1', allowedHosts: [], token: null },
+    port: 0,
+    overview: () => shown,
+    clock: quickClock,
+    onError: (error) => {
+      throw error;
+    },
+  });
+  const context = await (await browser()).newContext({ reducedMotion: 'reduce', ...options });
+  const page = await context.newPage();
+  const problems: string[] = [];
+  page.on('console', (message) => {
+    if (['error', 'warning'].includes(message.type())) problems.push(message.text());
+  });
+  page.on('pageerror', (error) => problems.push(String(error)));
+  page.on('request', (request) => {
+    if (!request.url().startsWith(server.url)) problems.push(`asks for ${request.url()}`);
+  });
+  onTestFinished(async () => {
+    expect(problems).toEqual([]);
+    await context.close();
+    await server.close();
+  });
+  await page.goto(server.url);
+  return {
+    page,
+    server,
+    show: (next) => {
+      shown = next;
+    },
+    picture: async (name) => {
+      mkdirSync(pictures, { recursive: true });
+      await page.screenshot({ path: join(pictures, `${name.replaceAll(' ', '-')}.png`), fullPage: true });
+    },
+  };
+}

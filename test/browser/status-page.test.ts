@@ -1,0 +1,165 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import type { BrowserContextOptions, Page } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
+import { worlds } from '../status/worlds.ts';
+import { openPage } from './open-page.ts';
+
+const axeSource = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
+
+type AxeResult = { violations: { id: string; nodes: { html: string; failureSummary: string }[] }[] };
+
+/** What axe finds wrong, best practices included. */
+async function violationsOf(page: Page): Promise<string[]> {
+  // Through the debugger: the page's own policy lets no script in.
+  await page.evaluate(axeSource);
+  const { violations } = await page.evaluate<AxeResult>('axe.run(document, { resultTypes: ["violations"] })');
+  return violations.flatMap(({ id, nodes }) =>
+    nodes.map(({ html, failureSummary }) => `${id}: ${html.slice(0, 120)}: ${failureSummary}`),
+  );
+}
+
+const looks: Record<string, BrowserContextOptions> = {
+  light: { colorScheme: 'light', viewport: { width: 1200, height: 900 } },
+  dark: { colorScheme: 'dark', viewport: { width: 1200, height: 900 } },
+  phone: { colorScheme: 'light', viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true },
+};
+
+const answers: Record<keyof typeof worlds, { sentence: string; tone: string; todos: number }> = {
+  fresh: { sentence: 'All is well', tone: 'well', todos: 0 },
+  running: { sentence: 'All is well', tone: 'well', todos: 0 },
+  stale: { sentence: 'Data is getting old, and 1 more', tone: 'attention', todos: 2 },
+  held: { sentence: 'Something waits for your approval', tone: 'attention', todos: 1 },
+  attention: { sentence: 'Requests are past their due date, and 1 more', tone: 'broken', todos: 2 },
+  broken: { sentence: 'The ledger cannot be written, and 3 more', tone: 'broken', todos: 4 },
+  empty: { sentence: 'Nothing is mirrored yet', tone: 'new', todos: 0 },
+  'no project': { sentence: 'Nothing is mirrored yet', tone: 'new', todos: 0 },
+  'five hundred requests': { sentence: 'All is well', tone: 'well', todos: 0 },
+  'two projects': { sentence: 'Data is getting old, and 1 more', tone: 'attention', todos: 2 },
+};
+const names = Object.keys(worlds) as (keyof typeof worlds)[];
+
+describe.each(Object.entries(looks))('in %s', (look, options) => {
+  it.each(names)('%s: the answer, nothing cut off, no violation', async (name) => {
+    const { page, picture } = await openPage(worlds[name], options);
+    await expect.poll(() => page.locator('html').getAttribute('data-live')).toBe('on');
+    await picture(`${name} ${look}`);
+    const { sentence, tone, todos } = answers[name];
+    expect(await page.locator('h1').textContent()).toBe(sentence);
+    expect(await page.locator('#top').getAttribute('class')).toBe(`top p-${tone}`);
+    expect(await page.locator('#todo li').count()).toBe(todos);
+    // The answer is to be seen without scrolling, and nothing sticks out to the side.
+    const box = await page.locator('h1').boundingBox();
+    expect((box?.y ?? 900) + (box?.height ?? 900)).toBeLessThan(300);
+    expect(
+      await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth'),
+    ).toBe(0);
+    for (const details of await page.locator('details').all())
+      await details.evaluate((node: { open: boolean }) => {
+        node.open = true;
+      });
+    expect(await violationsOf(page)).toEqual([]);
+    expect(
+      await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth'),
+    ).toBe(0);
+  });
+});
+
+it('axe finds what is planted', async () => {
+  const { page } = await openPage(worlds.fresh);
+  await page.evaluate(
+    'document.querySelector("h1").insertAdjacentHTML("beforeend", "<img src=/icon/well.svg>")',
+  );
+  expect((await violationsOf(page)).join()).toMatch(/image-alt/);
+});
+
+describe('without JavaScript', () => {
+  it.each(['fresh', 'attention', 'two projects'] as const)('%s says the same', async (name) => {
+    const { page, picture } = await openPage(worlds[name], { javaScriptEnabled: false });
+    await picture(`${name} without script`);
+    expect(await page.locator('h1').textContent()).toBe(answers[name].sentence);
+    expect(await page.locator('#live').textContent()).toBe('as of 12:04:31 UTC');
+    expect(await page.locator('#p0-runs svg rect').count()).toBeGreaterThan(100);
+    await page.locator('#p0-pass-persons-full-summary').click();
+    expect(await page.getByText('seams joined').first().isVisible()).toBe(true);
+  });
+});
+
+describe('live', () => {
+  const liveText = 'live, 12:04:31 UTC';
+
+  it('shows what changes, and keeps open what was open and the focus where it was', async () => {
+    const { page, show } = await openPage(worlds.fresh);
+    await expect.poll(() => page.locator('#live').textContent()).toBe(liveText);
+    const summary = page.locator('#p0-pass-persons-full-summary');
+    await summary.click();
+    show(worlds.attention);
+    await expect.poll(() => page.locator('h1').textContent()).toBe(answers.attention.sentence);
+    expect(await page.title()).toContain(answers.attention.sentence);
+    expect(await page.locator('link[rel=icon]').getAttribute('href')).toBe('/icon/broken.svg');
+    expect(await page.locator('#p0-pass-persons-full').getAttribute('open')).not.toBeNull();
+    show(worlds.running);
+    await expect.poll(() => page.locator('#p0-pass-persons-full').textContent()).toContain('under way');
+    expect(await page.evaluate('document.activeElement.id')).toBe('p0-pass-persons-full-summary');
+    show(worlds['two projects']);
+    await expect.poll(() => page.locator('.project').count()).toBe(2);
+    show(worlds.empty);
+    await expect.poll(() => page.locator('h1').textContent()).toBe('Nothing is mirrored yet');
+  });
+
+  it('says when it is no longer up to date, instead of that all is well', async () => {
+    const { page, server } = await openPage(worlds.fresh);
+    await expect.poll(() => page.locator('#live').textContent()).toBe(liveText);
+    // What the browser itself says of a lost connection is not the page's complaint.
+    page.removeAllListeners('console');
+    await server.close();
+    await expect
+      .poll(() => page.locator('#live').textContent())
+      .toBe('not up to date: no connection since 12:04:31 UTC');
+    expect(await page.evaluate('getComputedStyle(document.querySelector(".answer")).filter')).toBe(
+      'grayscale(1)',
+    );
+  });
+});
+
+it('is used with the keyboard alone, from the top down', async () => {
+  const { page } = await openPage(worlds['two projects']);
+  await expect.poll(() => page.locator('html').getAttribute('data-live')).toBe('on');
+  const order: string[] = [];
+  for (let presses = 0; presses < 12; presses += 1) {
+    await page.keyboard.press('Tab');
+    order.push(
+      await page.evaluate<string>(
+        'document.activeElement.id || document.activeElement.getAttribute("aria-label") || document.activeElement.textContent.trim()',
+      ),
+    );
+  }
+  expect(order).toEqual([
+    'Skip to what it rests on',
+    'to-p0',
+    'to-p1',
+    'p0-runs-list-summary',
+    'p0-pass-persons-full-summary',
+    'p0-pass-persons-head-summary',
+    'p0-pass-recordings-full-summary',
+    'p0-pass-playlists-full-summary',
+    'Current snapshots',
+    'Schedule',
+    'p1-runs-list-summary',
+    'p1-pass-persons-full-summary',
+  ]);
+  await page.keyboard.press('Enter');
+  expect(await page.locator('#p1-pass-persons-full').getAttribute('open')).not.toBeNull();
+  const outline = await page.evaluate('getComputedStyle(document.activeElement).outlineStyle');
+  expect(outline).toBe('solid');
+});
+
+it('a click leads from the answer to a project, and another to the evidence', async () => {
+  const { page } = await openPage(worlds['two projects']);
+  await page.locator('#to-p1').click();
+  await expect
+    .poll(() => page.evaluate<number>('document.getElementById("p1").getBoundingClientRect().top'))
+    .toBeLessThan(60);
+  await page.locator('#p1-pass-persons-full-summary').click();
+  expect(await page.locator('#p1-pass-persons-full').textContent()).toContain('could not be joined');
+});

@@ -1,0 +1,185 @@
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { PassThrough } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { parseAllDocuments } from 'yaml';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { exitCodes } from '../src/cli/exit-code.ts';
+import { runProgram } from '../src/cli/program.ts';
+import { loadProjects, loadSettings } from '../src/config/load-settings.ts';
+import { isJsonObject } from '../src/core/exact-json.ts';
+import { attentionReasons, heldReasons } from '../src/ledger/record.ts';
+import { metricsText } from '../src/status/metrics.ts';
+import { alertKinds } from '../src/status/overview.ts';
+
+const folder = new URL('../docs/', import.meta.url);
+const names = globSync('*.{md,yaml,json,service}', { cwd: fileURLToPath(folder) });
+const docs = names.map((name) => ({ name, words: readFileSync(new URL(name, folder), 'utf8') }));
+const operations = wordsOf('operations.md');
+const { settings } = loadSettings({});
+
+function wordsOf(name: string): string {
+  return docs.find((doc) => doc.name === name)?.words ?? '';
+}
+
+/** What a pattern's first group matches, each once. */
+function found(words: string, pattern: RegExp): string[] {
+  return [...new Set([...words.matchAll(pattern)].map(([, match]) => match ?? ''))];
+}
+
+function isSetting(path: string): boolean {
+  let node: unknown = settings;
+  for (const name of path.split('.')) {
+    if (!isJsonObject(node) || !Object.hasOwn(node, name)) return false;
+    node = node[name];
+  }
+  return true;
+}
+
+/** Settings that a text names: `group.name` in code, and what --set assigns. */
+function namedSettings(words: string): string[] {
+  const groups = Object.keys(settings).join('|');
+  return [
+    ...found(words, new RegExp(`\`((?:${groups})\\.\\w[\\w.]*)\``, 'g')),
+    ...found(words, /--set[ ,]+'?([\w.]+)=/g),
+  ];
+}
+
+/** The variables that a text names and the program does not know. */
+function unknownVariables(words: string): string[] {
+  return found(words, /\b(MIRROR_[A-Z_]+)\b/g).filter((name) => {
+    try {
+      loadProjects({ [name]: '' });
+      return false;
+    } catch {
+      return true;
+    }
+  });
+}
+
+function namedMetrics(words: string): string[] {
+  return found(words, /\b(analytics_mirror_\w+)/g);
+}
+
+/** The metrics of the worker. */
+const metrics = new Set<string>();
+
+/** What `--help` says after these words. */
+async function helpOf(words: readonly string[]): Promise<string> {
+  const stdout = new PassThrough();
+  const stderr = new PassThrough();
+  await runProgram([...words, '--help'], {
+    environment: {},
+    stdout,
+    stderr,
+    isTerminal: false,
+    terminalColumns: 80,
+    signal: new AbortController().signal,
+    setExitCode: () => undefined,
+    exit: () => undefined,
+  });
+  stdout.end();
+  return text(stdout);
+}
+
+/** The help of every command by its words, as `erase add`. */
+const helps = new Map<string, string>();
+
+async function readHelps(words: readonly string[]): Promise<void> {
+  const help = await helpOf(words);
+  helps.set(words.join(' '), help);
+  const listed = found(help.split(/^Commands:$/m)[1]?.split(/^\S/m)[0] ?? '', /^ {2}([a-z]+)/gm);
+  for (const name of listed.filter((each) => each !== 'help')) await readHelps([...words, name]);
+}
+
+/** The command lines that a text names, in code or as what a file starts. */
+function namedCommands(words: string): string[] {
+  return found(words, /(?:`analytics-mirror|src\/main\.ts) ([a-z][^`\n]*)/g);
+}
+
+/** What is wrong with a command line: words that are no command, options that it does not take. */
+function wrongWith(line: string): string[] {
+  const [first = '', second = ''] = line.split(' ');
+  const command = [`${first} ${second}`, first].find((name) => helps.has(name));
+  if (command === undefined) return [`no command: ${line}`];
+  const help = helps.get(command) ?? '';
+  // What has commands of its own does nothing by itself.
+  if (/^Commands:$/m.test(help)) return [`not a whole command: ${line}`];
+  const options = found(line, /(?<=\s)(--[a-z][a-z-]*)/g);
+  return options.filter((option) => !help.includes(option)).map((option) => `${command} takes no ${option}`);
+}
+
+beforeAll(async () => {
+  await readHelps([]);
+  const at = '2026-11-20T00:00:00.000Z';
+  const served = await metricsText({ at, version: '0', startedAt: at, projects: [] });
+  for (const name of found(served, /^# HELP (\S+)/gm)) metrics.add(name);
+});
+
+describe('the docs', () => {
+  it('are read, and so is what they are held against', () => {
+    expect(names).toContain('operations.md');
+    expect(docs.flatMap(({ words }) => namedSettings(words)).length).toBeGreaterThan(10);
+    expect(docs.flatMap(({ words }) => namedCommands(words)).length).toBeGreaterThan(20);
+    expect(found(docs.map(({ words }) => words).join('\n'), /\b(MIRROR_[A-Z_]+)\b/g).length).toBeGreaterThan(
+      6,
+    );
+    expect([...helps.keys()]).toEqual(expect.arrayContaining(['run', 'erase add', 'config print']));
+  });
+
+  it.each(docs)('$name names only settings, variables, commands and metrics that there are', ({ words }) => {
+    expect(namedSettings(words).filter((path) => !isSetting(path))).toEqual([]);
+    expect(unknownVariables(words)).toEqual([]);
+    expect(namedCommands(words).flatMap(wrongWith)).toEqual([]);
+    expect(namedMetrics(words).filter((name) => !metrics.has(name))).toEqual([]);
+  });
+
+  it.each(docs)('$name names only files that are there', ({ words }) => {
+    const links = found(words, /\]\(([\w./-]+)(?:#[\w-]*)?\)/g).map((path) => new URL(path, folder));
+    const places = found(words, /(?<![\w/])((?:src|test|config|docs)\/[\w./-]+\w)/g)
+      .filter((path) => !path.startsWith('docs/secrets/'))
+      .map((path) => new URL(`../${path}`, import.meta.url));
+    expect([...links, ...places].filter((url) => !existsSync(url)).map(String)).toEqual([]);
+  });
+
+  it('operations.md tells what every alert, reason and exit code means', () => {
+    const firstCells = found(operations, /^\| ([^|]+) \|/gm).flatMap((cell) => cell.split(', '));
+    const told = new Set(firstCells.map((cell) => cell.replaceAll('`', '')));
+    const all = [...alertKinds, ...heldReasons, ...attentionReasons, ...Object.values(exitCodes).map(String)];
+    expect(all.filter((name) => !told.has(name))).toEqual([]);
+  });
+
+  it('give the worker longer to stop than it takes', () => {
+    const graces = [
+      ...found(wordsOf('analytics-mirror.service'), /^TimeoutStopSec=(\d+)$/gm),
+      ...found(wordsOf('compose.yaml'), /stop_grace_period: (\d+)s/g),
+      ...found(wordsOf('kubernetes.yaml'), /terminationGracePeriodSeconds: (\d+)/g),
+      ...found(operations, /--stop-timeout (\d+)/g),
+    ];
+    expect(graces).toHaveLength(4);
+    expect(graces.filter((seconds) => Number(seconds) <= settings.run.drainSeconds)).toEqual([]);
+  });
+
+  it('are YAML where they say so', () => {
+    const yaml = docs.filter(({ name }) => name.endsWith('.yaml'));
+    expect(yaml.length).toBeGreaterThan(1);
+    const errors = yaml.flatMap(({ words }) =>
+      parseAllDocuments(words).flatMap((document) => document.errors),
+    );
+    expect(errors).toEqual([]);
+  });
+
+  it.each([
+    ['a setting', () => namedSettings('see `budget.window`').filter((path) => !isSetting(path))],
+    [
+      'a setting that is set',
+      () => namedSettings('run --set status.hots=::').filter((path) => !isSetting(path)),
+    ],
+    ['a variable', () => unknownVariables('set MIRROR_API_KEYS')],
+    ['a metric', () => namedMetrics('`analytics_mirror_freshness`').filter((name) => !metrics.has(name))],
+    ['a command', () => namedCommands('`analytics-mirror erase all`').flatMap(wrongWith)],
+    ['an option', () => namedCommands('`analytics-mirror export --dry-run`').flatMap(wrongWith)],
+  ])('catches %s that there is not', (_what, planted) => {
+    expect(planted()).toHaveLength(1);
+  });
+});

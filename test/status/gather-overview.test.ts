@@ -1,0 +1,216 @@
+import { rmSync, writeFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { loadSettings } from '../../src/config/load-settings.ts';
+import { entriesPath, ledgerFolder } from '../../src/ledger/entry-file.ts';
+import { openLedger } from '../../src/ledger/ledger.ts';
+import { insertRequest, changeRequest } from '../../src/mirror/erasure-requests.ts';
+import { finishPass, startPass } from '../../src/mirror/passes.ts';
+import { openRequestTimes } from '../../src/mirror/request-times.ts';
+import { finishRun, startRun } from '../../src/mirror/runs.ts';
+import { currentPath } from '../../src/snapshot/layout.ts';
+import { gatherOverview } from '../../src/status/gather-overview.ts';
+import type { OverviewJob, ProjectContent, WorkerView } from '../../src/status/overview.ts';
+import { exportCount } from '../export/export-fixture.ts';
+import { freshFolder, openTestMirror, stillClock } from '../mirror/open-test-mirror.ts';
+
+const nowMs = stillClock.now();
+const hourMs = 3_600_000;
+const before = (ms: number): string => new Date(nowMs - ms).toISOString();
+
+const fullJob: OverviewJob = {
+  job: 'full',
+  cron: '0 2 * * *',
+  periodMs: 24 * hourMs,
+  nextAt: before(-hourMs),
+  lastAt: null,
+  lastOutcome: null,
+  lastReason: null,
+  lastSuccessAt: null,
+  runningSince: null,
+  consecutiveFailures: 0,
+  timesBusy: 0,
+};
+
+/** An overview of one project whose data folder this is. */
+function overviewOf(
+  dataDir: string,
+  mirror?: ReturnType<typeof openTestMirror>,
+  problem: string | null = null,
+) {
+  const { settings } = loadSettings({}, { set: [{ path: 'dataDir', value: dataDir }] });
+  const worker: WorkerView = {
+    startedAt: before(hourMs),
+    projects: [{ name: 'shop', dataDir, problem, jobs: [fullJob], condition: null, alerts: [] }],
+  };
+  return gatherOverview({
+    version: '1.2.3',
+    worker: () => worker,
+    sourceOf: () => (mirror ? { db: () => mirror.db, settings } : undefined),
+    nowMs: () => nowMs,
+  });
+}
+
+function contentOf(mirror: ReturnType<typeof openTestMirror>): ProjectContent {
+  const [project] = overviewOf(mirror.dataDir, mirror).projects;
+  if (!project?.content) throw new Error('nothing could be read');
+  return project.content;
+}
+
+test('without a mirror there is nothing to show, and nothing is made', () => {
+  expect(overviewOf(freshFolder())).toEqual({
+    at: before(0),
+    version: '1.2.3',
+    startedAt: before(hourMs),
+    projects: [{ name: 'shop', problem: null, jobs: [fullJob], condition: null, alerts: [], content: null }],
+  });
+});
+
+test('a new mirror has lists that were never seen', () => {
+  const { lists, runs, ledger, snapshots, openRequests } = contentOf(openTestMirror());
+  expect(lists).toEqual(
+    ['persons', 'recordings'].map((dataset) => ({
+      dataset,
+      rows: 0,
+      completeAsOf: null,
+      lookedAt: null,
+      limitMs: 48 * hourMs,
+      state: 'never',
+    })),
+  );
+  expect({ runs, ledger, snapshots, openRequests }).toEqual({
+    runs: [],
+    ledger: null,
+    snapshots: [],
+    openRequests: [],
+  });
+});
+
+test('a list is as fresh as the beginning of its last complete pass, whatever came after', () => {
+  const mirror = openTestMirror();
+  const { db } = mirror;
+  const makePass = (agoMs: number, reason: 'seam_not_joined' | null): void => {
+    const id = startPass(db, { dataset: 'persons', mode: 'full', plan: '{}', at: before(agoMs) });
+    finishPass(db, id, reason, before(agoMs - hourMs));
+  };
+  makePass(50 * hourMs, null);
+  makePass(20 * hourMs, 'seam_not_joined');
+  startPass(db, { dataset: 'persons', mode: 'full', plan: '{}', at: before(hourMs) });
+  expect(contentOf(mirror).lists[0]).toMatchObject({ completeAsOf: before(50 * hourMs), state: 'stale' });
+  makePass(10 * hourMs, null);
+  expect(contentOf(mirror).lists[0]).toMatchObject({
+    completeAsOf: before(10 * hourMs),
+    lookedAt: before(9 * hourMs),
+    state: 'fresh',
+  });
+});
+
+test('runs of the last day, and what each job has come to so far', () => {
+  const mirror = openTestMirror();
+  const { db } = mirror;
+  const makeRun = (job: string, agoMs: number, outcome: 'done' | 'failed'): void => {
+    const id = startRun(db, job, before(agoMs));
+    finishRun(db, { id, outcome, reason: null, requests: 3, counts: {}, at: before(agoMs - 1000) });
+  };
+  makeRun('drill', 72 * hourMs, 'done');
+  makeRun('full', 30 * hourMs, 'done');
+  makeRun('full', 2 * hourMs, 'failed');
+  startRun(db, 'head', before(1000));
+  const { runs, histories, snapshotsCheckedAt } = contentOf(mirror);
+  expect(runs.map(({ job, outcome, finishedAt }) => [job, outcome, finishedAt])).toEqual([
+    ['head', 'running', null],
+    ['full', 'failed', before(2 * hourMs - 1000)],
+  ]);
+  expect(histories).toEqual([
+    {
+      job: 'drill',
+      outcomes: { done: 1 },
+      requests: 3,
+      lastEndAt: before(72 * hourMs - 1000),
+      lastDoneAt: before(72 * hourMs - 1000),
+    },
+    {
+      job: 'full',
+      outcomes: { done: 1, failed: 1 },
+      requests: 6,
+      lastEndAt: before(2 * hourMs - 1000),
+      lastDoneAt: before(30 * hourMs - 1000),
+    },
+    { job: 'head', outcomes: { running: 1 }, requests: 0, lastEndAt: null, lastDoneAt: null },
+  ]);
+  expect(snapshotsCheckedAt).toBe(before(72 * hourMs - 1000));
+});
+
+test('requests are counted by the minute, and against each window', () => {
+  const mirror = openTestMirror();
+  const times = openRequestTimes(mirror.db, 1000);
+  for (const [lane, agoMs] of [
+    ['general', 10],
+    ['general', 59_000],
+    ['general', 60_500],
+    ['recordings list', 61_000],
+    ['recordings list', 59.5 * 60_000],
+    ['general', 61 * 60_000],
+  ] as const)
+    times.end(times.begin(lane, nowMs - agoMs), nowMs - agoMs);
+  // One that is under way ends later than now.
+  times.begin('general', nowMs);
+  const { minutes, windows } = contentOf(mirror);
+  expect(minutes.general.slice(-2)).toEqual([1, 3]);
+  expect(minutes.general.slice(0, -2)).toEqual(Array.from({ length: 58 }, () => 0));
+  expect([minutes.recordings[0], minutes.recordings[58]]).toEqual([1, 1]);
+  expect(windows).toEqual([
+    { lane: 'general', requests: 240, perSeconds: 60, used: 3 },
+    { lane: 'general', requests: 1200, perSeconds: 3600, used: 6 },
+    { lane: 'recordings list', requests: 60, perSeconds: 60, used: 0 },
+    { lane: 'recordings list', requests: 300, perSeconds: 3600, used: 2 },
+  ]);
+});
+
+test('open requests stand by urgency, without a word that somebody wrote', () => {
+  const mirror = openTestMirror();
+  const { db } = mirror;
+  const add = (number: number, dueInMs: number, change: Parameters<typeof changeRequest>[2]): void => {
+    const id = `0000000${number}-0000-4000-8000-000000000000`;
+    const times = { receivedAt: before(hourMs), dueAt: before(-dueInMs) };
+    const who = { basis: 'ann@example.com asked', authorisedBy: 'ann@example.com', deleteEvents: true };
+    insertRequest(db, { id, generation: 1, origin: 'manual', ...who, ...times, box: Buffer.from('x') });
+    changeRequest(db, id, change);
+  };
+  add(1, 5 * hourMs, { state: 'executing' });
+  add(2, hourMs, { state: 'awaiting_upstream', eventsExpectedBy: before(-hourMs) });
+  add(3, 9 * hourMs, { state: 'held', heldAt: before(0), reason: 'too_many' });
+  add(4, 9 * hourMs, { state: 'attention', reason: 'written by Ann' });
+  add(5, 9 * hourMs, { state: 'certified', certifiedAt: before(0) });
+  add(6, 9 * hourMs, { state: 'sealed', sealedAt: before(0) });
+  const content = contentOf(mirror);
+  expect(content.openRequests.map(({ id, reasons }) => [id.slice(7, 8), reasons])).toEqual([
+    ['4', []],
+    ['3', ['too_many']],
+    ['2', []],
+    ['1', []],
+  ]);
+  expect(JSON.stringify(content)).not.toMatch(/ann|Ann/);
+});
+
+test('snapshots and ledger are shown as they are, and damage to either hides nothing else', async () => {
+  const mirror = openTestMirror();
+  const { dataDir } = mirror;
+  await exportCount(dataDir, 10);
+  const ledger = openLedger(dataDir, stillClock);
+  ledger.checkpoint();
+  expect(contentOf(mirror).snapshots?.map(({ rows }) => rows)).toEqual([10]);
+  writeFileSync(currentPath(dataDir), 'damaged');
+  rmSync(entriesPath(ledgerFolder(dataDir)), { force: true, recursive: true });
+  const { snapshots, lists } = contentOf(mirror);
+  expect(snapshots).toBeNull();
+  expect(lists).toHaveLength(2);
+});
+
+test('a mirror that cannot be read is a problem of its project alone', () => {
+  const mirror = openTestMirror();
+  mirror.db.exec('DROP TABLE runs');
+  expect(overviewOf(mirror.dataDir, mirror).projects[0]).toMatchObject({
+    content: null,
+    problem: 'SQLITE_ERROR',
+  });
+});

@@ -1,0 +1,120 @@
+import { createHash } from 'node:crypto';
+import { expect, test } from 'vitest';
+import { axisEnd } from '../../src/status/page-budget.ts';
+import { layOutRuns } from '../../src/status/page-runs.ts';
+import { pagePolicy, statusPage, tabIcon } from '../../src/status/page.ts';
+import type { OverviewRun } from '../../src/status/overview.ts';
+import { agoText, bytesText, durationText } from '../../src/status/words.ts';
+import { worlds } from './worlds.ts';
+
+const hashOf = (text: string): string => createHash('sha256').update(text).digest('base64');
+
+test.each(Object.entries(worlds))(
+  '%s: one style, one script, both allowed by their hash, and nothing from elsewhere',
+  (_name, world) => {
+    const page = statusPage(world);
+    const [[, style = ''] = [], ...styles] = page.matchAll(/<style>([\s\S]*?)<\/style>/g);
+    const [[, script = ''] = [], ...scripts] = page.matchAll(/<script>([\s\S]*?)<\/script>/g);
+    expect([...styles, ...scripts]).toEqual([]);
+    expect(pagePolicy).toContain(`style-src 'sha256-${hashOf(style)}'`);
+    expect(pagePolicy).toContain(`script-src 'sha256-${hashOf(script)}'`);
+    expect(page).not.toMatch(/ style="| on\w+="|https?:\/\//);
+    const links = Array.from(page.matchAll(/ (?:href|src)="([^"]*)"/g), ([, to = '']) => to);
+    expect(links.filter((to) => !/^[/#]/.test(to))).toEqual([]);
+    const ids = Array.from(page.matchAll(/ id="([^"]*)"/g), ([, id]) => id);
+    expect(new Set(ids).size).toBe(ids.length);
+    for (const to of links.filter((link) => link.startsWith('#'))) expect(ids).toContain(to.slice(1));
+  },
+);
+
+test('what is configured cannot become markup', () => {
+  const [project] = worlds.stale.projects;
+  if (!project) throw new Error('a world without a project');
+  const name = '<img src=x onerror=alert(1)>';
+  const page = statusPage({ ...worlds.stale, projects: [{ ...project, name }, project] });
+  expect(page).not.toContain('<img');
+  expect(page).toContain('&lt;img src=x onerror=alert(1)&gt;');
+});
+
+test('the page shows codes, times and numbers of a request, and a part of its id', () => {
+  const page = statusPage(worlds.attention);
+  const [request] = worlds.attention.projects[0]?.content?.openRequests ?? [];
+  expect(page).toContain(request?.id.slice(0, 8));
+  expect(page).not.toContain(request?.id.slice(0, 13));
+  expect(page).toContain('was due');
+  expect(page).toContain('events unconfirmed');
+});
+
+test('what is not listed is counted', () => {
+  expect(statusPage(worlds['five hundred requests'])).toMatch(/and 488 requests more/);
+});
+
+test('the icon of a tab is a picture by itself', () => {
+  expect(tabIcon('well')).toMatch(/^<svg xmlns="http:\/\/www.w3.org\/2000\/svg" color="#1f8a50"/);
+  expect(tabIcon('well')).toContain('stroke="#fff"');
+  expect(tabIcon('toString')).toBeUndefined();
+});
+
+const now = '2026-11-20T12:00:00.000Z';
+const run = (startedAt: string, finishedAt: string | null): OverviewRun => ({
+  id: 1,
+  job: 'full',
+  startedAt,
+  finishedAt,
+  outcome: finishedAt === null ? 'running' : 'done',
+  reason: null,
+  requests: 0,
+});
+
+test('a run stands where it was in the day, is never too small to see, and never outside', () => {
+  const bars = layOutRuns(
+    [
+      run('2026-11-20T11:59:59.000Z', null),
+      run('2026-11-20T06:00:00.000Z', '2026-11-20T07:00:00.000Z'),
+      run('2026-11-19T11:00:00.000Z', '2026-11-19T13:00:00.000Z'),
+      run('2026-11-18T11:00:00.000Z', '2026-11-18T13:00:00.000Z'),
+      run('2026-11-20T12:30:00.000Z', '2026-11-20T12:40:00.000Z'),
+    ],
+    now,
+  );
+  expect(bars.map(({ x, width }) => [x, width])).toEqual([
+    [1434, 6],
+    [1080, 60],
+    [0, 60],
+    [1434, 6],
+  ]);
+});
+
+test.each([
+  [1, 2],
+  [2, 2],
+  [3, 4],
+  [11, 12],
+  [17, 20],
+  [240, 300],
+  [1200, 1200],
+])('an axis for %i ends at %i', (value, end) => {
+  expect(axisEnd(value)).toBe(end);
+});
+
+test('times and sizes read well', () => {
+  expect([0, 59_999, 60_000, 7_199_000, 7_200_000, 172_800_000].map(durationText)).toEqual([
+    '0 s',
+    '59 s',
+    '1 min',
+    '119 min',
+    '2 h',
+    '2 days',
+  ]);
+  expect(agoText('2026-11-20T11:57:00.000Z', now)).toBe('3 min ago');
+  expect(agoText('2026-11-20T12:03:00.000Z', now)).toBe('in 3 min');
+  expect(agoText('2026-11-20T12:00:01.000Z', now)).toBe('now');
+  expect([0, 999, 1000, 1_234_567, 145_220_110, 3e15].map(bytesText)).toEqual([
+    '0 B',
+    '999 B',
+    '1.0 kB',
+    '1.2 MB',
+    '145 MB',
+    '3000 TB',
+  ]);
+});

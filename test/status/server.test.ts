@@ -1,0 +1,190 @@
+import { request as sendRequest } from 'node:http';
+import { text } from 'node:stream/consumers';
+import type { IncomingHttpHeaders } from 'node:http';
+import { expect, onTestFinished, test } from 'vitest';
+import { systemClock, type Clock } from '../../src/core/clock.ts';
+import { AppError } from '../../src/core/errors.ts';
+import type { AccessRules } from '../../src/status/access.ts';
+import type { Overview } from '../../src/status/overview.ts';
+import { startStatusServer, type StatusServer } from '../../src/status/server.ts';
+import { worlds } from './worlds.ts';
+
+const token = '0123456789abcdef0123456789abcdef';
+const withToken = { Authorization: `Basic ${Buffer.from(`any:${token}`).toString('base64')}` };
+
+const quickClock: Clock = {
+  now: () => systemClock.now() * 100,
+  sleep: (ms, signal) => systemClock.sleep(ms / 100, signal),
+};
+
+async function serve(overview: () => Overview = () => worlds.fresh, access: Partial<AccessRules> = {}) {
+  const errors: unknown[] = [];
+  const server = await startStatusServer({
+    access: { host: '127.0.0.1', allowedHosts: [], token: null, ...access },
+    port: 0,
+    overview,
+    clock: quickClock,
+    onError: (error) => errors.push(error),
+  });
+  onTestFinished(() => server.close());
+  return { server, errors };
+}
+
+/** A request with any method and `Host`, which `fetch` does not let one choose. */
+function ask(
+  server: StatusServer,
+  path: string,
+  { method = 'GET', headers = {} }: { method?: string; headers?: Record<string, string> } = {},
+): Promise<{ status: number; headers: IncomingHttpHeaders; body: string }> {
+  return new Promise((resolve, reject) => {
+    const sent = sendRequest(new URL(path, server.url), {
+      method,
+      headers: { Connection: 'close', ...headers },
+    });
+    sent.on('error', reject);
+    sent.on('response', (response) => {
+      text(response).then(
+        (body) => resolve({ status: response.statusCode ?? 0, headers: response.headers, body }),
+        reject,
+      );
+    });
+    sent.end();
+  });
+}
+
+const paths = ['/', '/healthz', '/readyz', '/metrics', '/status.json', '/icon/well.svg', '/nowhere'];
+
+test.each([
+  ['/', 200, 'text/html; charset=UTF-8'],
+  ['/healthz', 200, 'text/plain;charset=UTF-8'],
+  ['/readyz', 200, 'application/json'],
+  ['/metrics', 200, 'text/plain; version=0.0.4; charset=utf-8'],
+  ['/status.json', 200, 'application/json'],
+  ['/icon/well.svg', 200, 'image/svg+xml'],
+  ['/icon/other.svg', 404, 'text/plain; charset=UTF-8'],
+  ['/nowhere', 404, 'text/plain; charset=UTF-8'],
+])('%s is answered with %i, guarded by every header', async (path, status, type) => {
+  const { server } = await serve();
+  const answer = await ask(server, path);
+  expect(answer.status).toBe(status);
+  expect(answer.headers).toMatchObject({
+    'content-type': type,
+    'cache-control': 'no-store',
+    'x-content-type-options': 'nosniff',
+    'x-frame-options': 'DENY',
+    'referrer-policy': 'no-referrer',
+    'cross-origin-resource-policy': 'same-origin',
+  });
+  expect(answer.headers['content-security-policy']).toMatch(/^default-src 'none'; style-src 'sha256-/);
+  expect(answer.headers['content-security-policy']).not.toMatch(/unsafe/);
+  expect(answer.headers['content-security-policy']).toMatch(/frame-ancestors 'none'/);
+});
+
+test.each(['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])('%s is refused everywhere', async (method) => {
+  const { server } = await serve();
+  for (const path of paths) {
+    const { status, headers } = await ask(server, path, { method });
+    expect(status).toBe(405);
+    expect(headers['allow']).toBe('GET, HEAD');
+    expect(headers['x-content-type-options']).toBe('nosniff');
+  }
+});
+
+test('under a name that is not its own, it says nothing but whether it lives and is ready', async () => {
+  const { server } = await serve(() => worlds.stale);
+  const headers = { Host: 'evil.example.com' };
+  for (const path of ['/', '/metrics', '/status.json', '/events', '/icon/well.svg', '/nowhere']) {
+    const { status, body } = await ask(server, path, { headers });
+    expect(status).toBe(421);
+    expect(body).not.toMatch(/production/);
+  }
+  expect(await ask(server, '/healthz', { headers })).toMatchObject({ status: 200, body: 'alive\n' });
+  expect(await ask(server, '/readyz', { headers })).toMatchObject({ status: 503, body: 'not ready\n' });
+});
+
+test('without the token, it says nothing but whether it lives and is ready', async () => {
+  const { server } = await serve(() => worlds.stale, { token });
+  for (const path of ['/', '/metrics', '/status.json', '/events', '/nowhere', `/?token=${token}`]) {
+    const { status, headers, body } = await ask(server, path);
+    expect(status).toBe(401);
+    expect(headers['www-authenticate']).toMatch(/^Basic realm=/);
+    expect(body).not.toMatch(/production/);
+  }
+  expect((await ask(server, '/readyz')).body).toBe('not ready\n');
+  expect((await ask(server, '/', { headers: withToken })).status).toBe(200);
+  expect((await ask(server, '/readyz', { headers: withToken })).body).toContain('persons is stale');
+});
+
+test('a host that is not loopback is refused at start without a token', async () => {
+  await expect(serve(undefined, { host: '0.0.0.0' })).rejects.toMatchObject({ code: 'usage' });
+});
+
+test('a port that is taken is a usage error', async () => {
+  const { server } = await serve();
+  const second = startStatusServer({
+    access: { host: '127.0.0.1', allowedHosts: [], token: null },
+    port: Number(new URL(server.url).port),
+    overview: () => worlds.fresh,
+    clock: quickClock,
+    onError: () => undefined,
+  });
+  await expect(second).rejects.toThrow(/EADDRINUSE/);
+});
+
+test('an error is told to the log, and to nobody who asks', async () => {
+  const error = new AppError('about ann@example.com', { code: 'storage' });
+  const { server, errors } = await serve(() => {
+    throw error;
+  });
+  for (const path of ['/', '/metrics', '/status.json', '/readyz', '/events']) {
+    const { status, body } = await ask(server, path);
+    expect(status).toBe(500);
+    expect(body).not.toMatch(/ann/);
+  }
+  expect(errors).toHaveLength(5);
+  expect(errors[0]).toBe(error);
+  expect((await ask(server, '/healthz')).status).toBe(200);
+});
+
+test('an error while somebody listens ends the stream, and is told to the log', async () => {
+  let isBroken = false;
+  const error = new AppError('about ann@example.com', { code: 'storage' });
+  const { server, errors } = await serve(() => {
+    if (isBroken) throw error;
+    return worlds.fresh;
+  });
+  const { body } = await fetch(new URL('/events', server.url));
+  if (!body) throw new Error('no body');
+  isBroken = true;
+  expect(await text(body)).toMatch(/^(?::\n\n)*$/);
+  expect(errors).toEqual([error]);
+});
+
+test('events tell of each change once, and end when the server does', async () => {
+  let overview: Overview = worlds.fresh;
+  const { server } = await serve(() => overview);
+  const { body, headers } = await fetch(new URL('/events', server.url));
+  expect(headers.get('content-type')).toBe('text/event-stream');
+  const reader = body?.pipeThrough(new TextDecoderStream()).getReader();
+  if (!reader) throw new Error('no body');
+  expect(await reader.read()).toEqual({ done: false, value: ':\n\n' });
+  overview = { ...worlds.fresh, at: '2026-11-20T12:05:00.000Z' };
+  await systemClock.sleep(60);
+  overview = worlds.stale;
+  let heard = '';
+  while (!heard.includes('change')) heard += (await reader.read()).value ?? '';
+  expect(heard.replaceAll(':\n\n', '')).toMatch(/^event: change\ndata: [0-9a-f]{16}\n\n$/);
+  const closed = server.close();
+  let isDone = false;
+  while (!isDone) isDone = (await reader.read()).done;
+  await closed;
+});
+
+test('no more than twenty listen at once', async () => {
+  const { server } = await serve();
+  const listening = await Promise.all(
+    Array.from({ length: 20 }, () => fetch(new URL('/events', server.url))),
+  );
+  for (const { body } of listening) await body?.getReader().read();
+  expect((await ask(server, '/events')).status).toBe(503);
+});

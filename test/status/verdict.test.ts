@@ -1,0 +1,61 @@
+import { expect, test } from 'vitest';
+import { alertKinds } from '../../src/status/overview.ts';
+import { readinessOf } from '../../src/status/readiness.ts';
+import { judge, judgeProject } from '../../src/status/verdict.ts';
+import { worlds } from './worlds.ts';
+
+test.each([
+  ['fresh', 'well', 'All is well'],
+  ['stale', 'attention', 'Data is getting old, and 1 more'],
+  ['held', 'attention', 'Something waits for your approval'],
+  ['attention', 'broken', 'Requests are past their due date, and 1 more'],
+  ['broken', 'broken', 'The ledger cannot be written, and 3 more'],
+  ['empty', 'new', 'Nothing is mirrored yet'],
+  ['no project', 'new', 'Nothing is mirrored yet'],
+] as const)('%s is judged %s: %s', (name, tone, sentence) => {
+  expect(judge(worlds[name])).toMatchObject({ tone, sentence });
+});
+
+test('the worst comes first, whichever project it is in', () => {
+  const [well] = worlds.fresh.projects;
+  const [held] = worlds.held.projects;
+  const [attention] = worlds.attention.projects;
+  if (!well || !held || !attention) throw new Error('a world without a project');
+  const { tone, reasons } = judge({ ...worlds.fresh, projects: [well, held, attention] });
+  expect(tone).toBe('broken');
+  expect(reasons.map((reason) => reason.tone)).toEqual(['broken', 'attention', 'attention']);
+  expect(judgeProject(well).tone).toBe('well');
+});
+
+test.each(alertKinds)('the alert %s is never well, and says what to do', (kind) => {
+  const [project] = worlds.fresh.projects;
+  if (!project) throw new Error('a world without a project');
+  const { tone, reasons } = judgeProject({ ...project, alerts: [{ kind, job: null, message: 'it is so' }] });
+  expect(['attention', 'broken']).toContain(tone);
+  expect(reasons[0]?.todo).toMatch(/`.+`|runs of the job/);
+});
+
+test('lists that are stale are not well, even when every job says that it succeeded', () => {
+  const [project] = worlds.stale.projects;
+  if (!project) throw new Error('a world without a project');
+  const { tone, reasons } = judgeProject({ ...project, alerts: [] });
+  expect(tone).toBe('attention');
+  expect(reasons[0]?.message).toBe('no recent complete pass of persons');
+});
+
+test('ready is who is fresh, has disk left and can write the ledger', () => {
+  expect(readinessOf(worlds.fresh)).toEqual({ ready: true, reasons: [] });
+  // Waiting for a person is no reason to send nobody to what is fresh.
+  expect(readinessOf(worlds.held).ready).toBe(true);
+  expect(readinessOf(worlds.stale).reasons).toEqual(['production: persons is stale']);
+  expect(readinessOf(worlds.broken).reasons).toEqual([
+    'production: the disk is nearly full',
+    'production: the ledger cannot be written',
+  ]);
+  expect(readinessOf(worlds.empty).reasons).toEqual(['production: nothing is mirrored yet']);
+  const [project] = worlds.empty.projects;
+  if (!project) throw new Error('a world without a project');
+  expect(readinessOf({ ...worlds.empty, projects: [{ ...project, problem: 'storage' }] }).reasons).toEqual([
+    'production: the data folder cannot be used (storage)',
+  ]);
+});

@@ -1,0 +1,411 @@
+import type { RequestState } from '../../src/mirror/erasure-requests.ts';
+import type {
+  ListFreshness,
+  OpenRequest,
+  Overview,
+  OverviewAlert,
+  OverviewJob,
+  OverviewRun,
+  ProjectContent,
+  ProjectOverview,
+} from '../../src/status/overview.ts';
+import type { PassReport } from '../../src/sync/pass-report.ts';
+
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+const dayMs = 24 * hourMs;
+
+/** A Friday, a little after noon. */
+const worldNowMs = Date.UTC(2026, 10, 20, 12, 4, 31);
+
+const before = (ms: number): string => new Date(worldNowMs - ms).toISOString();
+const later = (ms: number): string => new Date(worldNowMs + ms).toISOString();
+
+function job(name: string, cron: string, periodMs: number, more: Partial<OverviewJob> = {}): OverviewJob {
+  const lastAt = before(periodMs * 0.4);
+  return {
+    job: name,
+    cron,
+    periodMs,
+    nextAt: later(periodMs * 0.6),
+    lastAt,
+    lastOutcome: 'done',
+    lastReason: null,
+    lastSuccessAt: lastAt,
+    runningSince: null,
+    consecutiveFailures: 0,
+    timesBusy: 0,
+    ...more,
+  };
+}
+
+const jobs: OverviewJob[] = [
+  job('head', '*/15 * * * *', 15 * minuteMs),
+  job('full', '0 2 * * *', dayMs),
+  job('recordings', '30 */6 * * *', 6 * hourMs),
+  job('playlists', '45 3 * * *', dayMs),
+  job('export', '0 5 * * *', dayMs),
+  job('reconcile', '*/30 * * * *', 30 * minuteMs),
+  job('checkpoint', '0 0 * * *', dayMs),
+  job('drill', '0 4 * * 0', 7 * dayMs),
+];
+
+/** A day of runs, newest first: `turn` may change one by its job and its number from the newest. */
+function dayOfRuns(turn: (run: OverviewRun, index: number) => OverviewRun = (run) => run): OverviewRun[] {
+  const plan: [job: string, everyMs: number, tookMs: number, requests: number][] = [
+    ['head', 15 * minuteMs, 20_000, 4],
+    ['recordings', 6 * hourMs, 25 * minuteMs, 180],
+    ['full', dayMs, 96 * minuteMs, 1205],
+    ['playlists', dayMs, 3000, 6],
+    ['export', dayMs, 4 * minuteMs, 0],
+    ['reconcile', 30 * minuteMs, 9000, 3],
+  ];
+  const runs = plan.flatMap(([name, everyMs, tookMs, requests]) =>
+    Array.from({ length: Math.ceil((dayMs - everyMs * 0.4) / everyMs) }, (_run, index): OverviewRun => {
+      const agoMs = everyMs * (0.4 + index);
+      return turn(
+        {
+          id: 0,
+          job: name,
+          startedAt: before(agoMs),
+          finishedAt: before(Math.max(0, agoMs - tookMs)),
+          outcome: 'done',
+          reason: null,
+          requests,
+        },
+        index,
+      );
+    }),
+  );
+  return runs
+    .toSorted((a, b) => (a.startedAt < b.startedAt ? 1 : -1))
+    .map((run, index, all) => Object.assign(run, { id: 4000 + all.length - index }));
+}
+
+function list(
+  dataset: ListFreshness['dataset'],
+  rows: number,
+  ageMs: number,
+  limitMs: number,
+): ListFreshness {
+  return {
+    dataset,
+    rows,
+    completeAsOf: before(ageMs),
+    lookedAt: before(Math.min(ageMs, 6 * minuteMs)),
+    limitMs,
+    state: ageMs > limitMs ? 'stale' : 'fresh',
+  };
+}
+
+function pass(
+  dataset: PassReport['dataset'],
+  mode: PassReport['mode'],
+  more: Partial<PassReport>,
+): PassReport {
+  return {
+    id: 7,
+    dataset,
+    mode,
+    verdict: mode === 'head' ? 'incomplete' : 'complete',
+    reason: mode === 'head' ? 'head' : null,
+    startedAt: before(9.6 * hourMs),
+    finishedAt: before(8 * hourMs),
+    windows: 1205,
+    seams: 1204,
+    stepBacks: 3,
+    restarts: 0,
+    rounds: 1,
+    rowsReceived: 1_229_410,
+    rowsAdded: 5120,
+    rowsChanged: 40_211,
+    rowsQuarantined: 2,
+    rowsFenced: 1,
+    countReported: 1_204_331,
+    assumptions: { newestFirst: true },
+    ...more,
+  };
+}
+
+const freshContent: ProjectContent = {
+  lists: [
+    list('persons', 1_204_331, 9.6 * hourMs, 2 * dayMs),
+    list('recordings', 48_210, 2.4 * hourMs, 12 * hourMs),
+    list('playlists', 6, 9.6 * hourMs, 2 * dayMs),
+  ],
+  histories: jobs.map(({ job: name }) => ({
+    job: name,
+    outcomes: { done: 120, failed: 2 },
+    requests: 4000,
+    lastEndAt: before(6 * minuteMs),
+    lastDoneAt: before(6 * minuteMs),
+  })),
+  rows: {
+    persons: 1_204_331,
+    person_distinct_ids: 1_911_003,
+    recordings: 48_210,
+    playlists: 6,
+    playlist_recordings: 212,
+    quarantine: 2,
+  },
+  quarantined: 2,
+  passes: [
+    pass('persons', 'full', {}),
+    pass('persons', 'head', {
+      startedAt: before(6.3 * minuteMs),
+      finishedAt: before(6 * minuteMs),
+      windows: 3,
+    }),
+    pass('recordings', 'full', {
+      startedAt: before(2.4 * hourMs),
+      finishedAt: before(2 * hourMs),
+      windows: 50,
+    }),
+    pass('playlists', 'full', { windows: 6, seams: 0, rowsReceived: 6 }),
+  ],
+  heldPlans: [],
+  minutes: {
+    general: Array.from({ length: 60 }, (_minute, index) => [4, 0, 0, 11, 2][index % 5] ?? 0),
+    recordings: Array.from({ length: 60 }, (_minute, index) => (index > 20 && index < 34 ? 9 : 0)),
+  },
+  windows: [
+    { lane: 'general', requests: 240, perSeconds: 60, used: 11 },
+    { lane: 'general', requests: 1200, perSeconds: 3600, used: 204 },
+    { lane: 'recordings list', requests: 60, perSeconds: 60, used: 0 },
+    { lane: 'recordings list', requests: 300, perSeconds: 3600, used: 117 },
+  ],
+  runs: dayOfRuns(),
+  erasure: {
+    states: { awaiting_upstream: 3, certified: 4, sealed: 61, cancelled: 1 },
+    overdue: 0,
+    nextDueAt: later(12 * dayMs),
+    eventsExpectedBy: later(2.7 * dayMs),
+    fence: { entries: 402, hits: 38, recreated: 1 },
+  },
+  openRequests: [
+    request(1, 'awaiting_upstream', 18, 12, { eventsExpectedBy: later(2.7 * dayMs) }),
+    request(2, 'awaiting_upstream', 4, 26, { eventsExpectedBy: later(2.7 * dayMs) }),
+    request(3, 'awaiting_upstream', 1, 29, { eventsExpectedBy: later(2.7 * dayMs) }),
+  ],
+  snapshots: [
+    ['persons', 1_204_331, 145_220_110],
+    ['recordings', 48_210, 9_120_000],
+    ['distinct_ids', 1_911_003, 61_002_200],
+    ['deletions', 65, 4120],
+  ].map(([dataset, rows, bytes]) => ({
+    dataset: String(dataset),
+    snapshotId: '20261120T050000Z-1',
+    createdAt: before(7 * hourMs),
+    rows: Number(rows),
+    files: 2,
+    bytes: Number(bytes),
+    verdict: 'complete',
+  })),
+  snapshotsCheckedAt: before(5.3 * dayMs),
+  ledger: {
+    entries: 1288,
+    lastEntryAt: before(22 * hourMs),
+    checkpoint: {
+      size: 1288,
+      root: '8d2f1c6a0b7e4f5d9c3a2b1e0f6d7c8b9a0e1f2d3c4b5a69788796a5b4c3d2e1',
+      at: before(12 * hourMs),
+    },
+  },
+};
+
+function request(
+  number: number,
+  state: RequestState,
+  daysOld: number,
+  daysLeft: number,
+  more: Partial<OpenRequest> = {},
+): OpenRequest {
+  return {
+    id: `${(number * 2_654_435_761).toString(16).padStart(8, '0').slice(-8)}-52f1-4b7e-9a20-4f1de36a9b01`,
+    state,
+    reasons: [],
+    receivedAt: before(daysOld * dayMs),
+    dueAt: later(daysLeft * dayMs),
+    eventsExpectedBy: null,
+    ...more,
+  };
+}
+
+const fresh: ProjectOverview = {
+  name: 'production',
+  problem: null,
+  jobs,
+  condition: { diskFreeBytes: 81_000_000_000, diskFreeBytesMin: 1_000_000_000, isLedgerWritable: true },
+  alerts: [],
+  content: freshContent,
+};
+
+function world(...projects: ProjectOverview[]): Overview {
+  return { at: before(0), version: '1.4.0', startedAt: before(19.2 * dayMs), projects };
+}
+
+function changed(
+  content: Partial<ProjectContent>,
+  alerts: OverviewAlert[] = [],
+  more: Partial<ProjectOverview> = {},
+): ProjectOverview {
+  return { ...fresh, ...more, alerts, content: { ...freshContent, ...content } };
+}
+
+const stale = changed(
+  {
+    lists: [
+      list('persons', 1_204_331, 3.4 * dayMs, 2 * dayMs),
+      list('recordings', 48_210, 2.4 * hourMs, 12 * hourMs),
+      list('playlists', 6, 9.6 * hourMs, 2 * dayMs),
+    ],
+    runs: dayOfRuns((run, index) =>
+      run.job === 'full' || (run.job === 'head' && index < 9)
+        ? { ...run, outcome: 'failed', reason: 'unreachable' }
+        : run,
+    ),
+    passes: [
+      pass('persons', 'full', { verdict: 'incomplete', reason: 'seam_not_joined' }),
+      ...freshContent.passes.slice(1),
+    ],
+  },
+  [
+    { kind: 'stale', job: 'full', message: 'full has not succeeded for two of its periods' },
+    { kind: 'failing', job: 'head', message: 'head has failed 9 times in a row (unreachable): run doctor' },
+  ],
+  {
+    jobs: jobs.map((one) =>
+      ['full', 'head'].includes(one.job)
+        ? {
+            ...one,
+            lastOutcome: 'failed',
+            lastReason: 'unreachable',
+            lastSuccessAt: before(3.4 * dayMs),
+            consecutiveFailures: 9,
+          }
+        : one,
+    ),
+  },
+);
+
+const held = changed(
+  {
+    heldPlans: [
+      { plan: 'p-81c2', dataset: 'persons', rows: 90_112, rowsTotal: 1_204_331, heldAt: before(5 * hourMs) },
+    ],
+    erasure: { ...freshContent.erasure, states: { ...freshContent.erasure.states, held: 2 } },
+    openRequests: [
+      request(4, 'held', 2, 28, { reasons: ['shared_identifier'] }),
+      request(5, 'held', 2, 28, { reasons: ['too_many'] }),
+      ...freshContent.openRequests,
+    ],
+  },
+  [
+    {
+      kind: 'held',
+      job: null,
+      message: 'waiting for approval: 2 requests (erase list), 1 plans of deletions (reconcile --dry-run)',
+    },
+  ],
+);
+
+const attention = changed(
+  {
+    erasure: {
+      ...freshContent.erasure,
+      states: { ...freshContent.erasure.states, attention: 2 },
+      overdue: 1,
+    },
+    openRequests: [
+      request(6, 'attention', 33, -3, { reasons: ['events_unconfirmed'] }),
+      request(7, 'attention', 21, 9, { reasons: ['residue_found', 'reader_holds_wal'] }),
+      ...freshContent.openRequests,
+    ],
+  },
+  [
+    { kind: 'overdue', job: null, message: 'requests past their due date: 1; see erase list' },
+    { kind: 'attention', job: null, message: 'requests that call for attention: 2; see erase list' },
+  ],
+);
+
+const empty: ProjectOverview = {
+  ...fresh,
+  jobs: jobs.map((one) => ({ ...one, lastAt: null, lastOutcome: null, lastSuccessAt: null })),
+  content: null,
+};
+
+const running = changed(
+  {
+    runs: [
+      {
+        id: 5000,
+        job: 'full',
+        startedAt: before(41 * minuteMs),
+        finishedAt: null,
+        outcome: 'running',
+        reason: null,
+        requests: 512,
+      },
+      ...freshContent.runs,
+    ],
+    passes: [
+      pass('persons', 'full', { verdict: 'running', startedAt: before(41 * minuteMs), finishedAt: null }),
+      ...freshContent.passes.slice(1),
+    ],
+    minutes: {
+      general: Array.from({ length: 60 }, (_minute, index) => (index > 18 ? 19 + (index % 3) : 0)),
+      recordings: freshContent.minutes.recordings,
+    },
+    windows: freshContent.windows.map((window) =>
+      window.perSeconds === 3600 && window.lane === 'general'
+        ? Object.assign({}, window, { used: 1178 })
+        : window,
+    ),
+  },
+  [],
+  {
+    jobs: jobs.map((one) =>
+      one.job === 'full'
+        ? Object.assign({}, one, { runningSince: before(41 * minuteMs), lastOutcome: 'running' })
+        : one,
+    ),
+  },
+);
+
+const many = changed({
+  erasure: {
+    states: { received: 20, executing: 60, locally_verified: 20, awaiting_upstream: 400, sealed: 12_400 },
+    overdue: 0,
+    nextDueAt: later(2.1 * dayMs),
+    eventsExpectedBy: later(9.7 * dayMs),
+    fence: { entries: 51_233, hits: 1204, recreated: 7 },
+  },
+  openRequests: Array.from({ length: 12 }, (_request, index) =>
+    request(20 + index, 'awaiting_upstream', 28 - index, 2.1 + index, {
+      eventsExpectedBy: later(2.7 * dayMs),
+    }),
+  ),
+});
+
+const broken = changed(
+  { snapshots: null, ledger: 'unreadable' },
+  [
+    { kind: 'ledger_unwritable', job: null, message: 'the ledger cannot be written: nobody can be erased' },
+    { kind: 'disk_low', job: null, message: 'the disk of the data folder has 212 MB left: free some space' },
+  ],
+  { condition: { diskFreeBytes: 212_000_000, diskFreeBytesMin: 1_000_000_000, isLedgerWritable: false } },
+);
+
+/** Every state of the world that the page has to show. */
+export const worlds = {
+  fresh: world(fresh),
+  running: world(running),
+  stale: world(stale),
+  held: world(held),
+  attention: world(attention),
+  broken: world(broken),
+  empty: world(empty),
+  'no project': world(),
+  'five hundred requests': world(many),
+  'two projects': world(fresh, { ...stale, name: 'staging with a rather long name of its own' }),
+} satisfies Record<string, Overview>;

@@ -1,0 +1,94 @@
+import { expect, it } from 'vitest';
+import { alertChanges, alertsOf } from '../../src/worker/alerts.ts';
+import type { Alert, JobState, ProjectCondition } from '../../src/worker/worker-state.ts';
+
+const hour = 3_600_000;
+const nowMs = Date.UTC(2026, 2, 10, 12);
+const ago = (ms: number): string => new Date(nowMs - ms).toISOString();
+
+const job: JobState = {
+  job: 'full',
+  cron: '0 2 * * *',
+  periodMs: 24 * hour,
+  nextAt: ago(0),
+  lastAt: ago(hour),
+  lastOutcome: 'done',
+  lastReason: null,
+  lastSuccessAt: ago(hour),
+  runningSince: null,
+  consecutiveFailures: 0,
+  timesBusy: 0,
+};
+const condition: ProjectCondition = {
+  heldPlans: 0,
+  heldRequests: 0,
+  attentionRequests: 0,
+  overdueRequests: 0,
+  diskFreeBytes: 2e9,
+  diskFreeBytesMin: 1e9,
+  isLedgerWritable: true,
+};
+
+function kinds({
+  problem = null,
+  jobs = {},
+  found = {},
+}: {
+  problem?: string | null;
+  jobs?: Partial<JobState>;
+  found?: Partial<ProjectCondition>;
+}) {
+  const project = {
+    name: 'a',
+    dataDir: '/a',
+    problem,
+    jobs: [{ ...job, ...jobs }],
+    condition: { ...condition, ...found },
+  };
+  return alertsOf(project, { nowMs, startedAtMs: nowMs - 30 * hour }).map(({ kind }) => kind);
+}
+
+it.each([
+  ['nothing', {}, []],
+  ['an unusable folder', { problem: 'storage' }, ['unopened']],
+  ['no success for two periods', { jobs: { lastSuccessAt: ago(49 * hour) } }, ['stale']],
+  ['no success for nearly two periods', { jobs: { lastSuccessAt: ago(47 * hour) } }, []],
+  ['no success ever, in a young worker', { jobs: { lastSuccessAt: null } }, []],
+  ['no success ever, for two periods', { jobs: { lastSuccessAt: null, periodMs: 10 * hour } }, ['stale']],
+  [
+    'a quick job that waited for a long one',
+    { jobs: { lastSuccessAt: ago(2 * hour), periodMs: 60_000 } },
+    [],
+  ],
+  ['a failure', { jobs: { consecutiveFailures: 1 } }, []],
+  ['two failures', { jobs: { consecutiveFailures: 2 } }, ['failing']],
+  ['a held plan', { found: { heldPlans: 1 } }, ['held']],
+  ['a held request', { found: { heldRequests: 1 } }, ['held']],
+  ['a request that calls for attention', { found: { attentionRequests: 1 } }, ['attention']],
+  ['an overdue request', { found: { overdueRequests: 1 } }, ['overdue']],
+  ['a disk that fills up', { found: { diskFreeBytes: 1e9 - 1 } }, ['disk_low']],
+  ['a ledger that cannot be written', { found: { isLedgerWritable: false } }, ['ledger_unwritable']],
+  [
+    'everything at once, the most pressing first',
+    { jobs: { consecutiveFailures: 3 }, found: { heldPlans: 1, overdueRequests: 2, diskFreeBytes: 0 } },
+    ['disk_low', 'overdue', 'held', 'failing'],
+  ],
+])('%s', (_what, given, expected) => {
+  expect(kinds(given)).toEqual(expected);
+});
+
+it('tells what began and what ended, per project and job, and nothing of what goes on', () => {
+  const stale = (job: Alert['job']): Alert => ({ kind: 'stale', job, message: 'm' });
+  const before = [
+    { name: 'a', alerts: [stale('full'), stale('head')] },
+    { name: 'b', alerts: [] },
+  ];
+  const after = [
+    { name: 'a', alerts: [stale('head')] },
+    { name: 'b', alerts: [stale('head')] },
+  ];
+  expect(alertChanges(before, after, 'T')).toEqual([
+    { event: 'ended', project: 'a', alert: stale('full'), at: 'T' },
+    { event: 'began', project: 'b', alert: stale('head'), at: 'T' },
+  ]);
+});

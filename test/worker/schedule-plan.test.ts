@@ -1,0 +1,144 @@
+import { describe, expect, it } from 'vitest';
+import { compileCron } from '../../src/config/cron.ts';
+import { noHistory, type JobHistory } from '../../src/worker/job-history.ts';
+import { chooseStarts, dueJobs, nextStartMs, pauseMs, periodMsAt } from '../../src/worker/schedule-plan.ts';
+
+const at = (iso: string): number => Date.parse(iso);
+const minute = 60_000;
+const hour = 60 * minute;
+const day = 24 * hour;
+const daily = compileCron('0 2 * * *');
+const now = at('2026-03-10T12:00:00Z');
+
+const started = (iso: string, further: Partial<JobHistory> = {}): JobHistory => ({
+  ...noHistory,
+  lastStartMs: at(iso),
+  lastEndMs: at(iso) + minute,
+  lastOutcome: 'done',
+  settledMs: at(iso),
+  successMs: at(iso),
+  ...further,
+});
+const failed = (iso: string, failures: number, further: Partial<JobHistory> = {}): JobHistory => ({
+  ...started(iso),
+  lastOutcome: 'failed',
+  lastReason: 'unreachable',
+  settledMs: at('2026-03-01T02:00:00Z'),
+  failures,
+  ...further,
+});
+
+describe('the next start', () => {
+  it.each([
+    ['the next tick, once the last one is answered', started('2026-03-10T02:00:00Z'), '2026-03-11T02:00:00Z'],
+    ['also by a run that was late', started('2026-03-10T11:00:00Z'), '2026-03-11T02:00:00Z'],
+    ['at once, when it never ran', noHistory, '2026-03-10T02:00:00Z'],
+    ['since the first one, when ticks were missed', started('2026-03-04T02:00:00Z'), '2026-03-05T02:00:00Z'],
+    [
+      'at once, when a signal ended the last run',
+      failed('2026-03-10T02:00:00Z', 0, { lastOutcome: 'interrupted', lastReason: 'interrupted' }),
+      '2026-03-02T02:00:00Z',
+    ],
+    [
+      'after a quarter of an hour, when the last run failed',
+      failed('2026-03-10T11:55:00Z', 1),
+      '2026-03-10T12:11:00Z',
+    ],
+    ['after a pause that is over', failed('2026-03-10T02:00:00Z', 1), '2026-03-10T02:16:00Z'],
+    [
+      'after a longer pause, over a tick, when it failed often',
+      failed('2026-03-10T01:59:00Z', 9),
+      '2026-03-11T02:00:00Z',
+    ],
+    [
+      'at once, when the machine went down for the first time',
+      failed('2026-03-10T11:59:00Z', 1, { lastReason: 'died' }),
+      '2026-03-02T02:00:00Z',
+    ],
+    [
+      'after a pause, when it went down twice',
+      failed('2026-03-10T11:58:00Z', 2, { lastReason: 'died' }),
+      '2026-03-10T12:14:00Z',
+    ],
+    [
+      'at once, when the clock was ahead for a run that went well',
+      started('2031-01-01T00:00:00Z'),
+      '2026-03-10T02:00:00Z',
+    ],
+    [
+      'at once, when it was ahead for one that failed',
+      failed('2031-01-01T00:00:00Z', 7),
+      '2026-03-02T02:00:00Z',
+    ],
+  ])('is %s', (_what, history, expected) => {
+    expect(new Date(nextStartMs(history, daily, now)).toISOString()).toBe(expected.replace('Z', '.000Z'));
+  });
+});
+
+it('pauses grow to a job’s own pace, and are never shorter than that of a quick one', () => {
+  const pauses = (periodMs: number): number[] =>
+    [1, 2, 3, 4, 8, 50].map((n) => pauseMs(n, periodMs) / minute);
+  expect(pauses(day)).toEqual([15, 30, 60, 120, 1440, 1440]);
+  expect(pauses(hour)).toEqual([15, 30, 60, 60, 60, 60]);
+  expect(pauses(5 * minute)).toEqual([5, 10, 20, 40, 60, 60]);
+});
+
+it('the period of uneven ticks is the longer one about now', () => {
+  const weekdays = compileCron('0 2 * * 1-5');
+  expect(periodMsAt(weekdays, at('2026-03-08T12:00:00Z'))).toBe(3 * day);
+  expect(periodMsAt(weekdays, at('2026-03-09T12:00:00Z'))).toBe(3 * day);
+  expect(periodMsAt(weekdays, at('2026-03-11T12:00:00Z'))).toBe(day);
+});
+
+it('what has waited longest for a turn goes first, and of two the one that erases people', () => {
+  const planned = [
+    { job: 'export', atMs: 5, servedMs: 2 },
+    { job: 'head', atMs: 9, servedMs: 1 },
+    { job: 'reconcile', atMs: 5, servedMs: 2 },
+    { job: 'full', atMs: 11, servedMs: 0 },
+  ] as const;
+  expect(dueJobs(planned, 10)).toEqual(['head', 'reconcile', 'export']);
+});
+
+describe('turns', () => {
+  const project = (name: string, servedMs: number, further = {}) => ({
+    name,
+    servedMs,
+    isBusy: false,
+    due: ['head', 'full'] as const,
+    ...further,
+  });
+
+  it('go to the project that has waited longest, one job each, as far as there are places', () => {
+    const projects = [
+      project('a', 3),
+      project('b', 1),
+      project('c', 2, { isBusy: true }),
+      project('d', 0, { due: [] }),
+    ];
+    expect(chooseStarts(projects, 5).map(({ name }) => name)).toEqual(['b', 'a']);
+    expect(chooseStarts(projects, 1)).toEqual([{ name: 'b', job: 'head' }]);
+    expect(chooseStarts(projects, 0)).toEqual([]);
+  });
+
+  it('come to everybody equally often, however much some want', () => {
+    const served = new Map([
+      ['a', 0],
+      ['b', 0],
+      ['c', 0],
+    ]);
+    const counts = new Map([
+      ['a', 0],
+      ['b', 0],
+      ['c', 0],
+    ]);
+    for (let time = 1; time <= 300; time += 1) {
+      const waiting = [...served].map(([name, servedMs]) => project(name, servedMs));
+      for (const { name } of chooseStarts(waiting, 1)) {
+        served.set(name, time);
+        counts.set(name, (counts.get(name) ?? 0) + 1);
+      }
+    }
+    expect([...counts.values()]).toEqual([100, 100, 100]);
+  });
+});
