@@ -88,7 +88,7 @@ const helps = new Map<string, string>();
 async function readHelps(words: readonly string[]): Promise<void> {
   const help = await helpOf(words);
   helps.set(words.join(' '), help);
-  const listed = found(help.split(/^Commands:$/m)[1]?.split(/^\S/m)[0] ?? '', /^ {2}([a-z]+)/gm);
+  const listed = found(help.split(/^Commands:$/m)[1]?.split(/^\S/m)[0] ?? '', /^ {2}([a-z][a-z-]*)/gm);
   for (const name of listed.filter((each) => each !== 'help')) await readHelps([...words, name]);
 }
 

@@ -147,13 +147,22 @@ describe('demo', () => {
     const dataDir = join(place.folder, 'demo');
     const ended = await runCli(['demo', '--json', '--data-dir', dataDir]);
     expect(ended.code).toBe(0);
-    const shown = jsonOf(ended) as { counts: object[]; queries: { rows: unknown[] }[] };
+    const shown = jsonOf(ended) as { counts: object[]; erasure: object; queries: { rows: unknown[] }[] };
     expect(shown.counts).toEqual([
-      { dataset: 'persons', service: 20_000, mirror: 20_000, parquet: 20_000, verdict: 'complete' },
-      { dataset: 'recordings', service: 4000, mirror: 4000, parquet: 4000, verdict: 'complete' },
+      { dataset: 'persons', service: 19_995, mirror: 19_995, parquet: 19_995, verdict: 'complete' },
+      // The recording of somebody erased cannot be deleted at the service.
+      { dataset: 'recordings', service: 4000, mirror: 3999, parquet: 3999, verdict: 'complete' },
     ]);
+    expect(shown.erasure).toMatchObject({
+      people: 5,
+      filesRewritten: 9,
+      foundAfter: 0,
+      keptOut: 2,
+      olderCopy: 'refused',
+      isVerified: true,
+    });
     expect(shown.queries.map(({ rows }) => rows.length)).toEqual([4, 3, 3]);
-    expect(ended.stderr).toMatch(/^served .*\nsynced .*\nexported .*\n$/);
+    expect(ended.stderr).toMatch(/^served .*\nsynced .*\nexported .*\nerased .*\n$/);
     expect(existsSync(join(dataDir, 'mirror.db'))).toBe(true);
   });
 

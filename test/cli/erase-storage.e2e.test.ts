@@ -14,7 +14,7 @@ it.each(smallDisks)(
   '$name stops an erasure with one sentence, and room is all it takes to go on',
   async (disk) => {
     const dataDir = join(place.folder, disk.name.replaceAll(' ', '-'));
-    mkdirSync(dataDir);
+    mkdirSync(dataDir, { mode: 0o700 });
     const people = join(place.folder, 'people.csv');
     const persons = [...place.sandbox.living()].slice(0, 300).filter((_person, index) => index % 100 === 0);
     writeFileSync(people, persons.map(({ uuid }) => `uuid,${uuid}\n`).join(''));

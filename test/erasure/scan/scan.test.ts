@@ -48,8 +48,8 @@ function scan(dataDir: string, task: Partial<ScanTask> = {}): Promise<ScanReport
 }
 
 function write(dataDir: string, place: string, content: string | Buffer): void {
-  mkdirSync(join(dataDir, place, '..'), { recursive: true });
-  writeFileSync(join(dataDir, place), content);
+  mkdirSync(join(dataDir, place, '..'), { recursive: true, mode: 0o700 });
+  writeFileSync(join(dataDir, place), content, { mode: 0o600 });
 }
 
 async function publish(dataDir: string, dataset: Dataset, rows: Iterable<Row>) {
