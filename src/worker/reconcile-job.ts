@@ -1,5 +1,6 @@
 import { isoTime } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
+import { endLostRequests } from '../erasure/lost-requests.ts';
 import { planErasure, type ErasurePlan } from '../erasure/erasure-plan.ts';
 import {
   eraseHere,
@@ -39,6 +40,8 @@ export type ReconcileJobResult = JobResult & {
   plan: ReconcilePlan;
   /** What an older copy of the mirror had brought back; null where it was none. */
   replayed: ReplayResult | null;
+  /** Requests that the mirror knows no longer: they are ended, and have to be added again. */
+  lost: string[];
   erasure: ErasureResult;
   absence: AbsenceResult;
 };
@@ -80,6 +83,7 @@ export function runReconcileJob(
       });
     const parts = { ...around, signal, ledger: around.openLedger() };
     const replayed = replayErasures(parts);
+    const lost = endLostRequests(parts);
     // What a kill left: whole files that no manifest names, the old or the new ones, and drafts.
     removeUnnamedParts(settings.dataDir);
     const { plan, planned } = await planReconcile(parts);
@@ -93,13 +97,14 @@ export function runReconcileJob(
     const found = listRequests(db, 'open').filter(({ id }) => !requestsBefore.has(id));
     const later = found.length > 0 ? await reconcileErasure(parts, new Set(found.map(({ id }) => id))) : null;
     const erasure = later ? sumOf({ ...here, ...there }, later) : { ...here, ...there };
-    const isHeld = absence.held.length > 0 || erasure.attention > 0;
+    const isHeld = absence.held.length + erasure.attention + lost.length > 0;
     const { held, ...counts } = absence;
     return {
       outcome: isHeld ? 'held' : 'done',
       counts: { ...counts, ...erasure },
       plan,
       replayed,
+      lost,
       erasure,
       absence,
     };

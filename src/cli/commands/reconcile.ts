@@ -49,8 +49,8 @@ Examples:
         }
         const result = await runReconcileJob(erasureJob(app, context), approve);
         if (result.outcome === 'held') context.setExitCode(exitCodes.incomplete);
-        const { outcome, plan, replayed, erasure, absence } = result;
-        return { json: { outcome, plan, replayed, erasure, absence }, text: resultText(result) };
+        const { outcome, plan, replayed, lost, erasure, absence } = result;
+        return { json: { outcome, plan, replayed, lost, erasure, absence }, text: resultText(result) };
       }),
     );
 }
@@ -116,11 +116,14 @@ function erasurePlanText({ requests, files, searched, upstream, feedExpires }: E
   return `${lines.join('')}\n`;
 }
 
-function resultText({ replayed, erasure, absence, plan }: ReconcileJobResult): string {
+function resultText({ replayed, lost, erasure, absence, plan }: ReconcileJobResult): string {
   const texts = [
     replayed === null
       ? ''
       : `this mirror was an older copy: ${formatCount(replayed.rows)} rows of ${formatCount(replayed.requests)} requests were erased again\n`,
+    lost.length === 0
+      ? ''
+      : `LOST, and to be added again: this mirror is from before they came, and who they were about was in it alone:\n${lost.map((id) => `  ${id}\n`).join('')}`,
     plan.erasure.requests.length === 0 && erasure.fenced === 0 ? '' : erasureText(erasure),
     absenceText(absence),
   ];
