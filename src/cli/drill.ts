@@ -4,19 +4,12 @@ import { join } from 'node:path';
 import { createApp, type App } from '../app.ts';
 import { isoTime, systemClock, type Clock } from '../core/clock.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
+import type { Drill, DrillStep } from '../worker/drill-job.ts';
 import type { CommandContext } from './context.ts';
 import { serviceJob } from './service-job.ts';
 
-/** One thing that the exercise had to show. */
-type DrillStep = { step: string; passed: boolean };
-
-/** What an exercise came to. Nobody in it is real. */
-export type Drill = {
-  startedAt: string;
-  finishedAt: string;
-  outcome: 'passed' | 'failed';
-  steps: DrillStep[];
-};
+/** What an exercise needs of a command's surroundings. */
+type DrillContext = Pick<CommandContext, 'isTerminal' | 'signal'>;
 
 const persons = 300;
 const weekMs = 7 * 86_400_000;
@@ -26,7 +19,7 @@ const weekMs = 7 * 86_400_000;
  * published twice, found, fenced, erased, proved gone, deleted at the service, certified after its weekly batch, sealed,
  * verified, and kept out when it comes back. Throws only for what keeps the exercise from being held at all.
  */
-export async function holdDrill(context: CommandContext): Promise<Drill> {
+export async function holdDrill(context: DrillContext): Promise<Drill> {
   const { startSandbox } = await import('../sandbox/sandbox.ts');
   const startedAt = isoTime(systemClock.now());
   const dataDir = mkdtempSync(join(tmpdir(), 'analytics-mirror-drill-'));
@@ -51,7 +44,7 @@ export async function holdDrill(context: CommandContext): Promise<Drill> {
   }
 }
 
-function drillSurroundings(context: CommandContext, sandbox: Sandbox): Parameters<typeof createApp>[0] {
+function drillSurroundings(context: DrillContext, sandbox: Sandbox): Parameters<typeof createApp>[0] {
   // The service's clock is moved past its weekly batch, and this program's with it.
   const clock: Clock = {
     now: () => sandbox.clock.now(),
@@ -78,7 +71,7 @@ function drillSettings(dataDir: string): { path: string; value: unknown }[] {
   ];
 }
 
-async function eraseCanary(app: App, context: CommandContext, sandbox: Sandbox): Promise<DrillStep[]> {
+async function eraseCanary(app: App, context: DrillContext, sandbox: Sandbox): Promise<DrillStep[]> {
   const { addRequests } = await import('../erasure/requests.ts');
   const { scanRequests } = await import('../erasure/scan-requests.ts');
   const { whereIs } = await import('../erasure/where.ts');

@@ -3,7 +3,7 @@ import type { ErasureJobSurroundings, ServiceJobSurroundings } from '../worker/j
 import type { CommandContext } from './context.ts';
 
 /** What a job needs that writes into the mirror what the service says. Throws as `app.service` does, first of all. */
-export function serviceJob(app: App, { signal }: CommandContext): ServiceJobSurroundings {
+export function serviceJob(app: App, { signal }: Pick<CommandContext, 'signal'>): ServiceJobSurroundings {
   const service = app.service();
   const { settings, clock, log, tracer, openLedger } = app;
   const project = app.project();

@@ -4,6 +4,7 @@ import { historyOf, runsLookedAt } from '../worker/job-history.ts';
 import { readProjectCondition } from '../worker/project-condition.ts';
 import type { WorkerProject } from '../worker/project-runner.ts';
 import { runScheduledJob } from '../worker/scheduled-jobs.ts';
+import { holdDrill } from './drill.ts';
 
 /** A project of the worker, made of the program's parts. Throws `usage` where its service is not configured. */
 export function workerProject(app: App): WorkerProject {
@@ -17,17 +18,21 @@ export function workerProject(app: App): WorkerProject {
     schedule:
       settings.playlists.shortIds.length > 0 ? settings.schedule : { ...settings.schedule, playlists: null },
     run: (job, signal) =>
-      runScheduledJob(job, {
-        db: app.database(),
-        settings,
-        clock,
-        log,
-        tracer,
-        signal,
-        service,
-        project,
-        openLedger,
-      }),
+      runScheduledJob(
+        job,
+        {
+          db: app.database(),
+          settings,
+          clock,
+          log,
+          tracer,
+          signal,
+          service,
+          project,
+          openLedger,
+        },
+        (drillSignal) => holdDrill({ isTerminal: false, signal: drillSignal }),
+      ),
     readHistory: (job) => {
       const db = app.database();
       return historyOf(listRunsOfJob(db, job, runsLookedAt), newestSuccess(db, job));

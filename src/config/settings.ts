@@ -10,6 +10,7 @@ export const scheduledJobs = [
   'head',
   'export',
   'checkpoint',
+  'drill',
 ] as const;
 export type ScheduledJob = (typeof scheduledJobs)[number];
 
@@ -141,6 +142,7 @@ export const Settings = z.strictObject({
     head: cron,
     export: cron,
     checkpoint: cron,
+    drill: cron,
   } satisfies Record<ScheduledJob, typeof cron>),
   run: z.strictObject({
     drainSeconds: z

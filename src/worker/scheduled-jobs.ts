@@ -3,18 +3,27 @@ import { assertNever } from '../core/errors.ts';
 import { openDatabaseReadOnly } from '../mirror/database.ts';
 import type { PassDataset, PassMode } from '../mirror/passes.ts';
 import { datasetNames } from '../snapshot/columns.ts';
+import { runDrillJob, type Drill } from './drill-job.ts';
 import { runExportJob } from './export-job.ts';
 import type { ServiceJobSurroundings } from './job-parts.ts';
 import { runReconcileJob } from './reconcile-job.ts';
 import { runJob, type JobResult } from './run-job.ts';
 import { runSyncJob } from './sync-job.ts';
 
-/** Runs a scheduled job as one recorded run. Rejects as `runJob` does. */
-export async function runScheduledJob(job: ScheduledJob, around: ServiceJobSurroundings): Promise<void> {
-  await startJob(job, around);
+/** Runs a scheduled job as one recorded run; `holdDrill` holds an exercise. Rejects as `runJob` does. */
+export async function runScheduledJob(
+  job: ScheduledJob,
+  around: ServiceJobSurroundings,
+  holdDrill: (signal: AbortSignal) => Promise<Drill>,
+): Promise<void> {
+  await startJob(job, around, holdDrill);
 }
 
-function startJob(job: ScheduledJob, around: ServiceJobSurroundings): Promise<JobResult> {
+function startJob(
+  job: ScheduledJob,
+  around: ServiceJobSurroundings,
+  holdDrill: (signal: AbortSignal) => Promise<Drill>,
+): Promise<JobResult> {
   switch (job) {
     case 'reconcile':
       return runReconcileJob(around, undefined);
@@ -29,6 +38,8 @@ function startJob(job: ScheduledJob, around: ServiceJobSurroundings): Promise<Jo
       return exportAll(around);
     case 'checkpoint':
       return signCheckpoint(around);
+    case 'drill':
+      return runDrillJob(around, holdDrill);
     default:
       return assertNever(job);
   }

@@ -18,7 +18,7 @@ afterAll(() => place[Symbol.asyncDispose]());
 const never = (...jobs: string[]): string[] => jobs.flatMap((job) => ['--set', `schedule.${job}=null`]);
 /** Only the newest, every second. */
 const onlyHead = [
-  ...never('reconcile', 'full', 'recordings', 'playlists', 'export', 'checkpoint'),
+  ...never('reconcile', 'full', 'recordings', 'playlists', 'export', 'checkpoint', 'drill'),
   '--set',
   'schedule.head="* * * * * *"',
 ];
@@ -61,7 +61,7 @@ describe('run', () => {
     const worker = startWorker(dataDir, [...unlimited, '--json', '--set', 'schedule.head="* * * * * *"']);
     const runs = await untilRuns(dataDir, (all) => all.filter(done).length >= 8);
     expect(new Set(runs.map(({ job }) => job))).toEqual(
-      new Set(['reconcile', 'full', 'recordings', 'head', 'export', 'checkpoint']),
+      new Set(['reconcile', 'full', 'recordings', 'head', 'export', 'checkpoint', 'drill']),
     );
     const status = jsonOf(await place.run(['status', '--json', '--data-dir', dataDir])) as {
       schedule: object[];
@@ -91,7 +91,9 @@ describe('run', () => {
 
   it('ends what it does at the next safe point on SIGTERM, and at once on a second; nothing is lost either way', async () => {
     const dataDir = join(place.folder, 'stopped');
-    const onlyFull = [...never('reconcile', 'recordings', 'playlists', 'head', 'export', 'checkpoint')];
+    const onlyFull = [
+      ...never('reconcile', 'recordings', 'playlists', 'head', 'export', 'checkpoint', 'drill'),
+    ];
     const first = startWorker(dataDir, [...onlyFull, ...stuck]);
     await untilRuns(dataDir, ([run]) => run?.outcome === null);
     first.child.kill('SIGTERM');
@@ -120,7 +122,9 @@ describe('run', () => {
 
   it('goes on after kill -9, and marks the run that died', async () => {
     const dataDir = join(place.folder, 'killed');
-    const onlyFull = [...never('reconcile', 'recordings', 'playlists', 'head', 'export', 'checkpoint')];
+    const onlyFull = [
+      ...never('reconcile', 'recordings', 'playlists', 'head', 'export', 'checkpoint', 'drill'),
+    ];
     const first = startWorker(dataDir, [...onlyFull, ...stuck]);
     await untilRuns(dataDir, ([run]) => run?.outcome === null);
     first.child.kill('SIGKILL');

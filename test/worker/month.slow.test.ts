@@ -92,7 +92,7 @@ it('a month of the real jobs beside a service that changes: the mirror equals it
     run: async (job, signal) => {
       underWay.jobs += 1;
       try {
-        await runScheduledJob(job, { ...around, signal });
+        await runScheduledJob(job, { ...around, signal }, () => Promise.reject(new Error('no drill here')));
       } finally {
         underWay.jobs -= 1;
       }

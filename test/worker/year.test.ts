@@ -42,7 +42,7 @@ it('a year with an outage, a full disk, a revoked key, restarts and kills ends h
   let snapshots = 0;
   const project = fakeProject(clock, schedule, {
     work: (job) => {
-      const needsService = job !== 'export' && job !== 'checkpoint';
+      const needsService = job !== 'export' && job !== 'checkpoint' && job !== 'drill';
       if (needsService && isIn(outage))
         return { ms: 10 * minute, ends: new AppError('no answer', { code: 'unreachable' }) };
       if (needsService && isIn(revokedKey))

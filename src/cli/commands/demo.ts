@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import { createApp, type App } from '../../app.ts';
+import { createApp, createProjectApps, type App, type ProjectApps } from '../../app.ts';
 import { AppError } from '../../core/errors.ts';
 import { databasePath } from '../../mirror/database.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
@@ -14,6 +14,7 @@ import { settingsFlags, type GlobalOptions } from '../global-options.ts';
 import { eraseSome } from './demo-erasure.ts';
 import { describeDemo } from './demo-report.ts';
 import { exportNow } from './export.ts';
+import { runWorker } from './run.ts';
 import { syncNow } from './sync.ts';
 
 const persons = 20_000;
@@ -25,9 +26,13 @@ export function addDemoCommand(program: Command, context: CommandContext): void 
   program
     .command('demo')
     .description('show the main job on the embedded sandbox, in a fresh folder')
-    .addHelpText('after', '\nExamples:\n  npm run demo\n  analytics-mirror demo --data-dir ./demo --json')
+    .option('--keep', 'go on as a worker beside the sandbox, with its status page, until it is stopped')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  npm run demo\n  npm run demo -- --keep\n  analytics-mirror demo --data-dir ./demo --json',
+    )
     .action(async (_options: unknown, command: Command) => {
-      const flags = command.optsWithGlobals<GlobalOptions>();
+      const flags = command.optsWithGlobals<GlobalOptions & { keep?: boolean }>();
       const dataDir = flags.dataDir ?? mkdtempSync(join(tmpdir(), 'analytics-mirror-demo-'));
       // People who do not exist must not get among people who do.
       if (existsSync(databasePath(dataDir)))
@@ -43,10 +48,13 @@ export function addDemoCommand(program: Command, context: CommandContext): void 
         `served   ${formatCount(persons)} persons and ${formatCount(recordings)} recordings at ${sandbox.url} (${since()})`,
       );
       try {
-        const app = createApp(
-          demoSurroundings(context, sandbox),
-          settingsFlags({ ...flags, dataDir, set: [...demoSettings(sandbox), ...(flags.set ?? [])] }),
-        );
+        const surroundings = demoSurroundings(context, sandbox);
+        const settings = settingsFlags({
+          ...flags,
+          dataDir,
+          set: [...demoSettings(sandbox), ...(flags.set ?? [])],
+        });
+        const app = createApp(surroundings, settings);
         await withApp(app, async () => {
           const { passes } = await syncNow(app, context, {
             datasets: ['persons', 'recordings', 'playlists'],
@@ -66,10 +74,26 @@ export function addDemoCommand(program: Command, context: CommandContext): void 
           );
           printResult(context, command, await describeDemo(app, erasure));
         });
+        if (flags.keep) await keepWorking(createProjectApps(surroundings, settings), context, say);
       } finally {
         await sandbox.close();
       }
     });
+}
+
+/** Works beside the sandbox until it is stopped, and says where its status page is. */
+async function keepWorking(
+  parts: ProjectApps,
+  context: CommandContext,
+  say: (line: string) => void,
+): Promise<void> {
+  try {
+    await runWorker(parts, context, (_worker, statusUrl) =>
+      say(`a worker goes on beside the sandbox; its status page: ${statusUrl} (end it with Ctrl-C)`),
+    );
+  } finally {
+    for (const app of parts.apps) await app.close();
+  }
 }
 
 /** Publishes several generations, with changes at the service in between. */

@@ -1,13 +1,8 @@
-import { join } from 'node:path';
 import type { Command } from 'commander';
-import { replaceFile } from '../../core/atomic-file.ts';
-import { sha256 } from '../../core/digest.ts';
-import { makeFolder } from '../../core/make-folder.ts';
-import { reportsFolder } from '../../erasure/certificate-file.ts';
-import { runEraseJob } from '../../worker/erase-job.ts';
 import { runCommand } from '../command.ts';
 import type { CommandContext } from '../context.ts';
-import { holdDrill, type Drill } from '../drill.ts';
+import type { Drill } from '../../worker/drill-job.ts';
+import { holdDrill } from '../drill.ts';
 import { exitCodes } from '../exit-code.ts';
 import { formatTime } from '../format.ts';
 import { erasureJob } from '../service-job.ts';
@@ -32,22 +27,11 @@ Examples:
     )
     .action((_options: unknown, command: Command) =>
       runCommand(context, command, async (app) => {
-        const drill = await holdDrill(context);
-        const file = join(
-          reportsFolder(app.settings.dataDir),
-          'drills',
-          `${drill.startedAt.slice(0, 10)}-${sha256(drill.startedAt).slice(0, 8)}.json`,
+        const { runDrillJob } = await import('../../worker/drill-job.ts');
+        const { isTerminal } = context;
+        const { drill, file } = await runDrillJob(erasureJob(app, context), (signal) =>
+          holdDrill({ isTerminal, signal }),
         );
-        const text = `${JSON.stringify(drill, null, 2)}\n`;
-        await runEraseJob(erasureJob(app, context), ({ ledger }) => {
-          makeFolder(join(file, '..'));
-          replaceFile(file, text);
-          ledger.append([
-            { type: 'drill', outcome: drill.outcome, steps: drill.steps.length, report: sha256(text) },
-          ]);
-          ledger.checkpoint();
-          return Promise.resolve({ outcome: 'done', counts: { steps: drill.steps.length } } as const);
-        });
         if (drill.outcome === 'failed') context.setExitCode(exitCodes.failed);
         return { json: { ...drill, file }, text: `${drillText(drill)}filed as ${file}\n` };
       }),

@@ -37,14 +37,21 @@ Examples:
     .action(async (_options: unknown, command: Command) => {
       const parts = createProjectApps(context, settingsFlags(command.optsWithGlobals<GlobalOptions>()));
       try {
-        await work(parts, command, context);
+        await runWorker(parts, context, (worker, url) =>
+          printResult(context, command, startText(worker, url)),
+        );
       } finally {
         for (const app of parts.apps.toReversed()) await app.close();
       }
     });
 }
 
-async function work(parts: ProjectApps, command: Command, context: CommandContext): Promise<void> {
+/** Works by schedule until the first signal. `announce` is told, once, where the status page is. */
+export async function runWorker(
+  parts: ProjectApps,
+  context: CommandContext,
+  announce: (worker: Worker, statusUrl: string) => void,
+): Promise<void> {
   const { apps, log, clock } = parts;
   const { run } = apps[0].settings;
   // The jobs bring DuckDB with them, which would slow every other command's start.
@@ -65,7 +72,7 @@ async function work(parts: ProjectApps, command: Command, context: CommandContex
     onAlert: (change) => post?.add(change),
   });
   started.worker = worker;
-  printResult(context, command, startText(worker, page.url));
+  announce(worker, page.url);
   const stopping = new AbortController();
   try {
     if (!context.signal.aborted)
