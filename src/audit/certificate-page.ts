@@ -1,13 +1,11 @@
 import { html } from 'hono/html';
 import type { Certificate } from '../erasure/certificate.ts';
 import { factList, pageTable, renderPage, type Markup } from './page.ts';
+import { codeText, countedText, countText } from '../core/words.ts';
 import {
   assuranceWords,
   basisText,
   bytesText,
-  codeText,
-  countedText,
-  countText,
   originText,
   resultText,
   targetText,

@@ -1,7 +1,7 @@
 import { html } from 'hono/html';
 import { factList, type Markup } from './page.ts';
 import type { AuditReport } from './report-data.ts';
-import { countedText, countText } from './words.ts';
+import { countedText, countText } from '../core/words.ts';
 
 /** How a report, and all that it rests on, can be verified: for whoever has never seen a ledger. */
 export function howToVerify({ ledger }: Pick<AuditReport, 'ledger'>): Markup {

@@ -6,17 +6,8 @@ import { howToVerify } from './how-to-verify.ts';
 import { factList, pageTable, renderPage, type Markup } from './page.ts';
 import type { AuditReport } from './report-data.ts';
 import { everyRequest } from './request-table.ts';
-import {
-  assuranceWords,
-  codeText,
-  countedText,
-  countText,
-  durationText,
-  resultText,
-  stateText,
-  targetText,
-  timeText,
-} from './words.ts';
+import { codeText, countedText, countText } from '../core/words.ts';
+import { assuranceWords, durationText, resultText, stateText, targetText, timeText } from './words.ts';
 
 /** The report as a page to read and to print. */
 export function reportPage(report: AuditReport): string {

@@ -2,15 +2,8 @@ import { html } from 'hono/html';
 import { pageTable, type Markup } from './page.ts';
 import type { AuditReport } from './report-data.ts';
 import { kindOf, type ReportedRequest } from './reported-request.ts';
-import {
-  assuranceWords,
-  codeText,
-  countText,
-  durationText,
-  resultText,
-  stateText,
-  timeText,
-} from './words.ts';
+import { codeText, countText } from '../core/words.ts';
+import { assuranceWords, durationText, resultText, stateText, timeText } from './words.ts';
 
 /** Each kind of target, as the heading of its column. */
 const targetColumns = [

@@ -1,7 +1,8 @@
 import { html } from 'hono/html';
 import { factList, type Markup } from './page.ts';
 import type { AuditReport } from './report-data.ts';
-import { countedText, countText, timeText } from './words.ts';
+import { countedText, countText } from '../core/words.ts';
+import { timeText } from './words.ts';
 
 /** What happened since people were erased: what the fence kept out, what recipients are told, and the exercises. */
 export function sinceErasure({

@@ -1,3 +1,4 @@
+import { codeText } from '../core/words.ts';
 import type { Assurance } from '../ledger/record.ts';
 
 /** What each assurance means, for an auditor. */
@@ -103,29 +104,12 @@ export function stateText(state: string): string {
   return stateWords[state] ?? codeText(state);
 }
 
-/** A code of ours as words. */
-export function codeText(code: string): string {
-  return code.replaceAll('_', ' ');
-}
-
-const grouped = new Intl.NumberFormat('en');
-
-/** A number with its thousands grouped. */
-export function countText(count: number): string {
-  return grouped.format(count);
-}
-
 /** A number of bytes in the unit that reads best (powers of 1,000). */
 export function bytesText(bytes: number): string {
   const units = ['B', 'kB', 'MB', 'GB', 'TB'];
   const power = bytes < 1000 ? 0 : Math.min(units.length - 1, Math.floor(Math.log10(bytes) / 3));
   const value = bytes / 1000 ** power;
   return `${power === 0 ? value : value.toPrecision(3)} ${units[power]}`;
-}
-
-/** A number and what it counts: `1 file`, `2 files`. */
-export function countedText(count: number, one: string, many = `${one}s`): string {
-  return `${countText(count)} ${count === 1 ? one : many}`;
 }
 
 /** An ISO time to the minute, in UTC. */

@@ -5,6 +5,7 @@ import { createApp, type App } from '../app.ts';
 import { isoTime, systemClock, type Clock } from '../core/clock.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { Drill, DrillStep } from '../worker/drill-job.ts';
+import { besideSandbox, unhurried } from './beside-sandbox.ts';
 import type { CommandContext } from './context.ts';
 import { serviceJob } from './service-job.ts';
 
@@ -30,7 +31,10 @@ export async function holdDrill(context: DrillContext): Promise<Drill> {
     port: 0,
   });
   try {
-    const app = createApp(drillSurroundings(context, sandbox), { set: drillSettings(dataDir) });
+    const app = createApp(
+      { ...besideSandbox(sandbox, context), clock: clockOf(sandbox) },
+      { set: drillSettings(dataDir) },
+    );
     try {
       const steps = await eraseCanary(app, context, sandbox);
       const outcome = steps.every(({ passed }) => passed) ? 'passed' : 'failed';
@@ -44,31 +48,13 @@ export async function holdDrill(context: DrillContext): Promise<Drill> {
   }
 }
 
-function drillSurroundings(context: DrillContext, sandbox: Sandbox): Parameters<typeof createApp>[0] {
-  // The service's clock is moved past its weekly batch, and this program's with it.
-  const clock: Clock = {
-    now: () => sandbox.clock.now(),
-    sleep: (ms, signal) => systemClock.sleep(ms, signal),
-  };
-  return {
-    clock,
-    isTerminal: context.isTerminal,
-    environment: {
-      MIRROR_BASE_URL: sandbox.url,
-      MIRROR_PROJECT_ID: sandbox.projectId,
-      MIRROR_API_KEY: sandbox.apiKey,
-    },
-  };
+/** The service's clock is moved past its weekly batch, and this program's with it. */
+function clockOf(sandbox: Sandbox): Clock {
+  return { now: () => sandbox.clock.now(), sleep: (ms, signal) => systemClock.sleep(ms, signal) };
 }
 
 function drillSettings(dataDir: string): { path: string; value: unknown }[] {
-  return [
-    { path: 'dataDir', value: dataDir },
-    { path: 'log.level', value: 'silent' },
-    { path: 'budget.windows', value: [] },
-    { path: 'budget.recordings.windows', value: [] },
-    { path: 'deletions.confirmAfterSeconds', value: 0 },
-  ];
+  return [{ path: 'dataDir', value: dataDir }, { path: 'log.level', value: 'silent' }, ...unhurried];
 }
 
 async function eraseCanary(app: App, context: DrillContext, sandbox: Sandbox): Promise<DrillStep[]> {

@@ -1,9 +1,4 @@
-const grouped = new Intl.NumberFormat('en');
-
-/** A number with its thousands grouped. */
-export function formatCount(value: number): string {
-  return grouped.format(value);
-}
+export { countText as formatCount } from '../core/words.ts';
 
 /** A number of bytes in the unit that reads best (powers of 1,000). */
 export function formatBytes(bytes: number): string {

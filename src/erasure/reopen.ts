@@ -1,6 +1,6 @@
 import { isoTime } from '../core/clock.ts';
 import type { LedgerRecord } from '../ledger/record.ts';
-import { changeTarget, listTargets } from '../mirror/erasure-targets.ts';
+import { listTargets, restartTarget } from '../mirror/erasure-targets.ts';
 import { updateRequest, type ErasureParts } from './erasure-parts.ts';
 
 /**
@@ -14,8 +14,7 @@ export function reopenRequest(
 ): LedgerRecord {
   const at = isoTime(clock.now());
   for (const { target } of listTargets(db, id))
-    if (target === 'mirror' || target === 'aux')
-      changeTarget(db, id, target, { status: 'pending', result: null, assurance: null, reason: null }, at);
+    if (target === 'mirror' || target === 'aux') restartTarget(db, id, target, at);
   updateRequest(db, id, {
     generation,
     scopedAt: at,

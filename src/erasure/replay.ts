@@ -6,7 +6,7 @@ import type { Database } from '../mirror/database.ts';
 import { endPassesThatName, prepareEraseRows } from '../mirror/erase-rows.ts';
 import { readEpoch, setEpoch } from '../mirror/erasure-epoch.ts';
 import { changeRequest, findRequest, insertRequest, listRequests } from '../mirror/erasure-requests.ts';
-import { changeTarget, listTargets, renewTarget } from '../mirror/erasure-targets.ts';
+import { listTargets, renewTarget, restartTarget } from '../mirror/erasure-targets.ts';
 import { addFence, type FenceEntry } from '../mirror/fence.ts';
 import { findFencedIdentifiers, type FencedIdentifier } from '../mirror/fenced-rows.ts';
 import { findPersons, findQuarantined, findRecordings } from '../mirror/sightings.ts';
@@ -186,21 +186,7 @@ function nextGeneration(history: History | undefined): number {
 /** What the copy waits for at the service has been answered since: it is asked from the beginning. */
 function askAnew({ db }: ErasureParts, id: string, at: string): void {
   for (const { target, status } of listTargets(db, id))
-    if (!isLocal(target) && status !== 'done')
-      changeTarget(
-        db,
-        id,
-        target,
-        {
-          status: 'pending',
-          reason: null,
-          attempts: 0,
-          confirmations: 0,
-          confirmedAt: null,
-          notBefore: null,
-        },
-        at,
-      );
+    if (!isLocal(target) && status !== 'done') restartTarget(db, id, target, at);
 }
 
 /** A box made of what the mirror still has of somebody whose identifiers were found in it. */

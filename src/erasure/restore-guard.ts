@@ -7,9 +7,12 @@ import { readEpoch } from '../mirror/erasure-epoch.ts';
  * Refuses to go on with a mirror that knows of fewer erasures than the ledger: an older copy of it, which may hold people
  * who were erased since. Throws `storage` then, and also for a ledger that knows of fewer than the mirror.
  */
-export function refuseRestored(db: Database, dataDir: string): void {
+export function refuseRestored(
+  db: Database,
+  dataDir: string,
+  ledger: LedgerReader = readLedger(dataDir),
+): void {
   const mirrored = readEpoch(db);
-  const ledger = readLedger(dataDir);
   const recorded = ledger.epoch();
   if (mirrored < recorded)
     throw new AppError(

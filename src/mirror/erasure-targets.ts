@@ -66,7 +66,27 @@ export function renewTarget(
   at: string,
 ): void {
   addTarget(db, requestId, target, rows, at);
-  changeTarget(db, requestId, target, { status: 'pending', result: null, assurance: null, reason: null }, at);
+  restartTarget(db, requestId, target, at);
+}
+
+/** Begins a target anew, as if nothing had been done or said about it. Throws when the request has no such target. */
+export function restartTarget(db: Database, requestId: string, target: string, at: string): void {
+  changeTarget(
+    db,
+    requestId,
+    target,
+    {
+      status: 'pending',
+      result: null,
+      assurance: null,
+      reason: null,
+      attempts: 0,
+      confirmations: 0,
+      confirmedAt: null,
+      notBefore: null,
+    },
+    at,
+  );
 }
 
 /** What may be changed of a target; what is not given stays. */

@@ -24,7 +24,7 @@ import type {
   ProjectOverview,
   WorkerView,
 } from './overview.ts';
-import { gatherErasure, reportSnapshots } from './report.ts';
+import { gatherErasure, reportRun, reportSnapshots } from './report.ts';
 
 /** What one project's content is read from. The connection is for reading, and stays open. */
 type ProjectSource = { db: () => Database; settings: Pick<Settings, 'dataDir' | 'budget'> };
@@ -100,15 +100,7 @@ function gatherContent(
       recordings: requestsByMinute(db, 'recordings list', atMs),
     },
     windows: gatherWindows(db, budget, atMs),
-    runs: listRunsSince(db, isoTime(atMs - dayMs), runsMax).map((run) => ({
-      id: run.id,
-      job: run.job,
-      startedAt: run.started_at,
-      finishedAt: run.finished_at,
-      outcome: run.outcome ?? 'running',
-      reason: run.reason,
-      requests: run.requests,
-    })),
+    runs: listRunsSince(db, isoTime(atMs - dayMs), runsMax).map(reportRun),
     erasure: gatherErasure(db, isoTime(atMs)),
     openRequests: gatherOpenRequests(db),
     snapshots: readOr(null, () => reportSnapshots(dataDir)),

@@ -1,7 +1,7 @@
 import { html } from 'hono/html';
 import type { BudgetWindow, ProjectContent } from './overview.ts';
 import { meter, type Markup } from './page-parts.ts';
-import { countText } from './words.ts';
+import { countText } from '../core/words.ts';
 
 const plot = { width: 600, height: 100 };
 const minuteWidth = plot.width / 60;

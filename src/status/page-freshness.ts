@@ -2,7 +2,8 @@ import { html } from 'hono/html';
 import type { HeldPlan } from '../mirror/suspects.ts';
 import type { ListFreshness, ProjectContent, ProjectOverview } from './overview.ts';
 import { badge, meter, when, type Mark, type Markup } from './page-parts.ts';
-import { agoText, countedText, countText, durationText, nextText } from './words.ts';
+import { countedText, countText } from '../core/words.ts';
+import { agoText, durationText, nextText } from './words.ts';
 
 const stateMarks: Readonly<Record<ListFreshness['state'], Mark>> = {
   fresh: 'well',

@@ -1,7 +1,8 @@
 import { html } from 'hono/html';
 import type { PassReport } from '../sync/pass-report.ts';
 import { badge, figures, when, withCode, type Mark, type Markup } from './page-parts.ts';
-import { codeText, countedText, countText, durationText } from './words.ts';
+import { codeText, countedText, countText } from '../core/words.ts';
+import { durationText } from './words.ts';
 
 const marks: Readonly<Record<PassReport['verdict'], Mark>> = {
   complete: 'well',

@@ -4,7 +4,8 @@ import { nextBatchAfter } from '../contract/weekly-batch.ts';
 import type { OpenRequest, ProjectContent } from './overview.ts';
 import { openCount } from './page-freshness.ts';
 import { badge, figures, meter, when, type Mark, type Markup } from './page-parts.ts';
-import { codeText, countedText, countText, timeText } from './words.ts';
+import { codeText, countedText, countText } from '../core/words.ts';
+import { timeText } from './words.ts';
 
 const stateWords: Readonly<Record<RequestState, { text: string; mark: Mark }>> = {
   received: { text: 'received', mark: 'new' },

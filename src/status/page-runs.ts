@@ -1,7 +1,8 @@
 import { html } from 'hono/html';
 import type { OverviewRun } from './overview.ts';
 import { badge, table, when, type Mark, type Markup } from './page-parts.ts';
-import { codeText, countedText, countText, durationText, timeText } from './words.ts';
+import { codeText, countedText, countText } from '../core/words.ts';
+import { durationText, timeText } from './words.ts';
 
 type Outcome = OverviewRun['outcome'];
 

@@ -1,7 +1,8 @@
 import { html } from 'hono/html';
 import type { OverviewJob, ProjectContent } from './overview.ts';
 import { badge, figures, table, when, withCode, type Mark, type Markup } from './page-parts.ts';
-import { bytesText, codeText, countText, nextText, timeText } from './words.ts';
+import { codeText, countText } from '../core/words.ts';
+import { bytesText, nextText, timeText } from './words.ts';
 
 /** What is published, with its size and when it was last checked. */
 export function snapshotsPart({ snapshots, snapshotsCheckedAt }: ProjectContent, now: string): Markup {

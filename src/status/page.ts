@@ -11,7 +11,8 @@ import { pageScript } from './page-script.ts';
 import { ledgerPart, schedulePart, snapshotsPart } from './page-stores.ts';
 import { pageStyle } from './page-style.ts';
 import { judge, judgeProject, type Reason, type Verdict } from './verdict.ts';
-import { countedText, durationText } from './words.ts';
+import { countedText } from '../core/words.ts';
+import { durationText } from './words.ts';
 
 const hashOf = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 

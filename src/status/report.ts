@@ -5,7 +5,7 @@ import { readLease, type LeaseHolder } from '../mirror/lease.ts';
 import { newestPasses } from '../mirror/passes.ts';
 import { countQuarantine } from '../mirror/quarantine.ts';
 import { countRows, type RowCounts } from '../mirror/row-counts.ts';
-import { listRuns } from '../mirror/runs.ts';
+import { listRuns, type Run, type RunOutcome } from '../mirror/runs.ts';
 import { countSuspects, listHeldPlans, type AbsenceDataset, type HeldPlan } from '../mirror/suspects.ts';
 import { readCurrent, readManifest } from '../snapshot/manifest.ts';
 import { reportPass, type PassReport } from '../sync/pass-report.ts';
@@ -27,7 +27,7 @@ type RunReport = {
   job: string;
   startedAt: string;
   finishedAt: string | null;
-  outcome: string;
+  outcome: RunOutcome | 'running';
   reason: string | null;
   requests: number;
 };
@@ -74,16 +74,21 @@ export function gatherStatus(db: Database, dataDir: string, now: string): Status
     held: listHeldPlans(db),
     snapshots: reportSnapshots(dataDir),
     erasure: gatherErasure(db, now),
-    runs: listRuns(db, runsShown).map((run) => ({
-      id: run.id,
-      job: run.job,
-      startedAt: run.started_at,
-      finishedAt: run.finished_at,
-      outcome: run.outcome ?? 'running',
-      reason: run.reason,
-      requests: run.requests,
-    })),
+    runs: listRuns(db, runsShown).map(reportRun),
     lease: readLease(db) ?? null,
+  };
+}
+
+/** Reports a run of the mirror. */
+export function reportRun(run: Run): RunReport {
+  return {
+    id: run.id,
+    job: run.job,
+    startedAt: run.started_at,
+    finishedAt: run.finished_at,
+    outcome: run.outcome ?? 'running',
+    reason: run.reason,
+    requests: run.requests,
   };
 }
 

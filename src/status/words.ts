@@ -1,26 +1,9 @@
-const grouped = new Intl.NumberFormat('en');
-
-/** A number with its thousands grouped. */
-export function countText(count: number): string {
-  return grouped.format(count);
-}
-
-/** A number and what it counts: `1 file`, `2 files`. */
-export function countedText(count: number, one: string, many = `${one}s`): string {
-  return `${countText(count)} ${count === 1 ? one : many}`;
-}
-
 /** A number of bytes in the unit that reads best (powers of 1,000). */
 export function bytesText(bytes: number): string {
   const units = ['B', 'kB', 'MB', 'GB', 'TB'];
   const power = bytes < 1000 ? 0 : Math.min(units.length - 1, Math.floor(Math.log10(bytes) / 3));
   const value = bytes / 1000 ** power;
   return `${power === 0 || value >= 100 ? Math.round(value) : value.toPrecision(2)} ${units[power] ?? ''}`;
-}
-
-/** A code of ours as words. */
-export function codeText(code: string): string {
-  return code.replaceAll('_', ' ');
 }
 
 /** A duration in the unit that reads best, cut to whole ones: `45 s`, `12 min`, `3 h`, `6 days`. */

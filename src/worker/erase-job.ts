@@ -14,8 +14,8 @@ export function runEraseJob<T extends JobResult>(
   const requestCount = (): number => service?.requestCount() ?? 0;
   return runJob({ ...around, job: 'erase', requestCount }, (signal) => {
     if (project) claimMirror(db, project, settings.service.movedFrom);
-    refuseRestored(db, settings.dataDir);
     const parts = { ...around, signal, ledger: around.openLedger() };
+    refuseRestored(db, settings.dataDir, parts.ledger);
     endRequests(parts);
     return work(parts);
   });

@@ -7,6 +7,7 @@ import { AppError } from '../../core/errors.ts';
 import { databasePath } from '../../mirror/database.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import type { ExportJobResult } from '../../worker/export-job.ts';
+import { besideSandbox, unhurried } from '../beside-sandbox.ts';
 import { printResult, withApp } from '../command.ts';
 import type { CommandContext } from '../context.ts';
 import { formatCount, formatDuration } from '../format.ts';
@@ -48,7 +49,7 @@ export function addDemoCommand(program: Command, context: CommandContext): void 
         `served   ${formatCount(persons)} persons and ${formatCount(recordings)} recordings at ${sandbox.url} (${since()})`,
       );
       try {
-        const surroundings = demoSurroundings(context, sandbox);
+        const surroundings = besideSandbox(sandbox, context);
         const settings = settingsFlags({
           ...flags,
           dataDir,
@@ -111,24 +112,11 @@ async function publishGenerations(
   }
 }
 
-function demoSurroundings(
-  context: CommandContext,
-  { url, projectId, apiKey }: Sandbox,
-): Parameters<typeof createApp>[0] {
-  return {
-    isTerminal: context.isTerminal,
-    environment: { MIRROR_BASE_URL: url, MIRROR_PROJECT_ID: projectId, MIRROR_API_KEY: apiKey },
-  };
-}
-
 function demoSettings({ playlists }: Sandbox): { path: string; value: unknown }[] {
   return [
     { path: 'playlists.shortIds', value: playlists },
     { path: 'log.level', value: 'warn' },
-    // The sandbox has no limits, and answers a second time at once.
-    { path: 'budget.windows', value: [] },
-    { path: 'budget.recordings.windows', value: [] },
-    { path: 'deletions.confirmAfterSeconds', value: 0 },
+    ...unhurried,
   ];
 }
 
