@@ -1,10 +1,10 @@
 import { isoTime } from '../core/clock.ts';
 import { assertNever } from '../core/errors.ts';
 import { identifierKinds, unionOf, type Identity } from '../contract/identity.ts';
-import { fixedTargets, type LedgerRecord } from '../ledger/record.ts';
+import { fixedTargets, type LedgerRecord, type TargetName } from '../ledger/record.ts';
 import { setEpoch } from '../mirror/erasure-epoch.ts';
 import { endPassesThatName, prepareEraseRows } from '../mirror/erase-rows.ts';
-import { addTarget, renewTarget } from '../mirror/erasure-targets.ts';
+import { addTarget, renewTarget, statusOf } from '../mirror/erasure-targets.ts';
 import { addFence, fenceEntries, standingFence } from '../mirror/fence.ts';
 import { trimRecordings } from '../mirror/trim-recordings.ts';
 import { closeBox, type Box } from './box.ts';
@@ -195,9 +195,13 @@ function raiseFence(parts: ErasureParts, going: readonly Going[]): number {
     going.map(({ request: { id, generation } }) => ({ type: 'fenced', request: id, generation, epoch })),
   );
   // The service had no such person before the request was made of it: it need not be asked once more.
-  for (const { request } of going.filter(({ request: { origin } }) => origin === 'upstream')) {
-    settle(parts, [request], 'upstream.person', { result: 'already_absent', assurance: 'observed' });
-    settle(parts, [request], 'upstream.events', { result: 'not_verifiable', assurance: 'not_verifiable' });
+  for (const { request } of going) {
+    const isOpen = (target: TargetName): boolean => statusOf(db, request.id, target) !== 'done';
+    if (request.origin !== 'upstream') continue;
+    if (isOpen('upstream.person'))
+      settle(parts, [request], 'upstream.person', { result: 'already_absent', assurance: 'observed' });
+    if (isOpen('upstream.events'))
+      settle(parts, [request], 'upstream.events', { result: 'not_verifiable', assurance: 'not_verifiable' });
   }
   return rows;
 }

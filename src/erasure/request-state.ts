@@ -1,13 +1,16 @@
 import type { ErasureRequest, RequestState } from '../mirror/erasure-requests.ts';
 import type { ErasureTarget, TargetStatus } from '../mirror/erasure-targets.ts';
 
-/** Which status may follow which: an intent before any effect, and nothing after the end but a new beginning. */
+/**
+ * Which status may follow which in the course of a target: an intent before any effect, and nothing after the end. To
+ * begin a target anew, as a later generation of its request does, is no step of that course.
+ */
 const nextStatuses: Readonly<Record<TargetStatus, readonly TargetStatus[]>> = {
   pending: ['intended', 'waiting', 'attention', 'done'],
   intended: ['intended', 'pending', 'waiting', 'attention', 'done'],
   waiting: ['intended', 'waiting', 'attention', 'done'],
   attention: ['pending', 'intended', 'waiting', 'attention', 'done'],
-  done: ['pending'],
+  done: [],
 };
 
 /** Whether a target may go from one status to another. */

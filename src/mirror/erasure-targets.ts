@@ -89,6 +89,18 @@ export function restartTarget(db: Database, requestId: string, target: string, a
   );
 }
 
+/** How far a target of a request is. Throws when the request has no such target. */
+export function statusOf(db: Database, requestId: string, target: string): TargetStatus {
+  const status = db
+    .prepare<[string, string], TargetStatus>(
+      /*sql*/ `SELECT status FROM erasure_targets WHERE request_id = ? AND target = ?`,
+    )
+    .pluck()
+    .get(requestId, target);
+  if (!status) throw new Error('a request without that target');
+  return status;
+}
+
 /** What may be changed of a target; what is not given stays. */
 export type TargetChange = Partial<
   Pick<

@@ -20,8 +20,8 @@ export const alertKinds = [
 ] as const;
 export type AlertKind = (typeof alertKinds)[number];
 
-/** Something that calls for somebody: what is so, in a sentence. `job` where it is about one. */
-export type OverviewAlert = { kind: AlertKind; job: string | null; message: string };
+/** Something that calls for somebody: what is so, and what to do about it. `job` where it is about one. */
+export type OverviewAlert = { kind: AlertKind; job: string | null; message: string; todo: string };
 
 /** A scheduled job. Times are ISO 8601 UTC. */
 export type OverviewJob = {

@@ -19,48 +19,16 @@ export type Verdict = { tone: Tone; sentence: string; reasons: Reason[] };
 
 const tones: readonly Tone[] = ['well', 'new', 'attention', 'broken'];
 
-/** What each alert is called, how bad it is, and what to do about it. */
-const alertWords: Readonly<Record<AlertKind, { tone: Tone; title: string; todo: string }>> = {
-  ledger_unwritable: {
-    tone: 'broken',
-    title: 'The ledger cannot be written',
-    todo: 'Nobody is erased until it can. Check the disk and the owner of the folder ledger/, then run `analytics-mirror doctor`.',
-  },
-  disk_low: {
-    tone: 'broken',
-    title: 'The disk is nearly full',
-    todo: 'Free some space on the disk of the data folder, or keep fewer snapshots (`export.keep`).',
-  },
-  unopened: {
-    tone: 'broken',
-    title: 'The data folder cannot be used',
-    todo: 'Run `analytics-mirror doctor`: it says why, and what to do.',
-  },
-  overdue: {
-    tone: 'broken',
-    title: 'Requests are past their due date',
-    todo: 'See `analytics-mirror erase list`, and `erase show ID` for what each of them waits for.',
-  },
-  attention: {
-    tone: 'attention',
-    title: 'Requests need a person',
-    todo: 'See `analytics-mirror erase list`; `erase show ID` says what to do for each.',
-  },
-  held: {
-    tone: 'attention',
-    title: 'Something waits for your approval',
-    todo: 'See `analytics-mirror erase list` and `reconcile --dry-run`; then `erase approve ID`, or `reconcile --approve PLAN`.',
-  },
-  stale: {
-    tone: 'attention',
-    title: 'Data is getting old',
-    todo: 'See the runs of the job below; if they fail, run `analytics-mirror doctor`.',
-  },
-  failing: {
-    tone: 'attention',
-    title: 'A job keeps failing',
-    todo: 'Run `analytics-mirror doctor`: it checks configuration, key, scopes, disk and files.',
-  },
+/** What each alert is called, and how bad it is. */
+const alertTitles: Readonly<Record<AlertKind, [tone: Tone, title: string]>> = {
+  ledger_unwritable: ['broken', 'The ledger cannot be written'],
+  disk_low: ['broken', 'The disk is nearly full'],
+  unopened: ['broken', 'The data folder cannot be used'],
+  overdue: ['broken', 'Requests are past their due date'],
+  attention: ['attention', 'Requests need a person'],
+  held: ['attention', 'Something waits for your approval'],
+  stale: ['attention', 'Data is getting old'],
+  failing: ['attention', 'A job keeps failing'],
 };
 
 /** Judges everything. */
@@ -87,11 +55,20 @@ function sentenceOf(tone: Tone, [first, ...more]: readonly Reason[]): string {
   return more.length === 0 ? first.title : `${first.title}, and ${more.length} more`;
 }
 
-function reasonsOf({ name, alerts, content }: ProjectOverview): Reason[] {
-  const reasons = alerts.map(({ kind, message }): Reason => {
-    const { tone, title, todo } = alertWords[kind];
+function reasonsOf({ name, alerts, problem, content }: ProjectOverview): Reason[] {
+  const reasons = alerts.map(({ kind, message, todo }): Reason => {
+    const [tone, title] = alertTitles[kind];
     return { tone, title, message, todo, project: name };
   });
+  // Found by the page itself: the worker has not come to it yet.
+  if (problem !== null && !alerts.some(({ kind }) => kind === 'unopened'))
+    reasons.push({
+      tone: 'broken',
+      title: 'The data folder cannot be read',
+      message: `what it says cannot be shown (${problem})`,
+      todo: 'Run `analytics-mirror doctor`: it says why, and what to do.',
+      project: name,
+    });
   const staleLists = (content?.lists ?? []).filter(({ state }) => state === 'stale');
   // The jobs may be well, and their passes unable to prove that they saw everything.
   if (staleLists.length > 0 && !alerts.some(({ kind }) => kind === 'stale'))

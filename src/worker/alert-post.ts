@@ -19,11 +19,12 @@ export function alertPost(post: (body: object) => Promise<void>, log: Logger): A
   const empty = async (): Promise<void> => {
     for (let change = waiting.shift(); change; change = waiting.shift()) {
       const { event, project, alert, at } = change;
+      const { kind, job, message, todo } = alert;
       try {
-        await post({ event, project, alert: alert.kind, job: alert.job, message: alert.message, at });
+        await post({ event, project, alert: kind, job, message, todo, at });
       } catch (error) {
         log.warn(
-          { alert: alert.kind, code: error instanceof AppError ? error.code : 'unexpected' },
+          { alert: kind, code: error instanceof AppError ? error.code : 'unexpected' },
           'an alert could not be posted',
         );
       }

@@ -1,3 +1,5 @@
+import type { ScheduledJob } from '../config/settings.ts';
+import { countedText } from '../core/words.ts';
 import { alertKinds, type Alert, type AlertKind, type ProjectState } from './worker-state.ts';
 
 /** A job is failing from so many failures in a row on: a single one is what pauses are for. */
@@ -7,29 +9,50 @@ const failuresMin = 2;
 const freshPeriods = 2;
 const freshMsMin = 2 * 3_600_000;
 
+/** What to do about each kind; commands stand between backticks. */
+const todos: Readonly<Record<AlertKind, string>> = {
+  ledger_unwritable:
+    'Nobody is erased until it can. Check the disk and the owner of the folder ledger/, then run `analytics-mirror doctor`.',
+  disk_low: 'Free some space on that disk, or keep fewer snapshots (`export.keep`).',
+  unopened: 'Run `analytics-mirror doctor`: it says why, and what to do.',
+  overdue: 'See `analytics-mirror erase list`, and `erase show ID` for what each of them waits for.',
+  attention: 'See `analytics-mirror erase list`; `erase show ID` says what to do for each.',
+  held: 'See `analytics-mirror erase list` and `reconcile --dry-run`; then `erase approve ID`, or `reconcile --approve PLAN`.',
+  stale: "See the job's runs; if they fail, run `analytics-mirror doctor`.",
+  failing: 'Run `analytics-mirror doctor`: it checks configuration, key, scopes, disk and files.',
+};
+
+/** What alerts are judged by, besides the project. `problemHint` says what to do about its problem, where that is known. */
+export type AlertTimes = { nowMs: number; startedAtMs: number; problemHint: string | null };
+
 /** What calls for somebody in a project at a time (milliseconds since 1970), the most pressing first. */
 export function alertsOf(
   { jobs, problem, condition }: Omit<ProjectState, 'alerts'>,
-  { nowMs, startedAtMs }: { nowMs: number; startedAtMs: number },
+  { nowMs, startedAtMs, problemHint }: AlertTimes,
 ): Alert[] {
-  const alert = (kind: AlertKind, isSo: boolean, message: string): Alert[] =>
-    isSo ? [{ kind, job: null, message }] : [];
   const alerts = [
-    ...alert('unopened', problem !== null, `the data folder cannot be used (${problem}): run doctor`),
-    ...(condition === null ? [] : conditionAlerts(condition, alert)),
+    ...(problem === null
+      ? []
+      : [
+          {
+            ...alertOf('unopened', `the data folder cannot be used (${problem})`),
+            todo: problemHint ?? todos.unopened,
+          },
+        ]),
+    ...(condition === null ? [] : conditionAlerts(condition)),
     ...jobs.flatMap(({ job, periodMs, lastSuccessAt, consecutiveFailures, lastReason }): Alert[] => [
       // What has never succeeded is given as long from the worker's start.
       ...(nowMs - (lastSuccessAt === null ? startedAtMs : Date.parse(lastSuccessAt)) >
       Math.max(freshPeriods * periodMs, freshMsMin)
-        ? [{ kind: 'stale' as const, job, message: `${job} has not succeeded for two of its periods` }]
+        ? [alertOf('stale', `${job} has not succeeded for two of its periods`, job)]
         : []),
       ...(consecutiveFailures >= failuresMin
         ? [
-            {
-              kind: 'failing' as const,
+            alertOf(
+              'failing',
+              `${job} has failed ${consecutiveFailures} times in a row (${lastReason ?? 'died'})`,
               job,
-              message: `${job} has failed ${consecutiveFailures} times in a row (${lastReason ?? 'died'}): run doctor`,
-            },
+            ),
           ]
         : []),
     ]),
@@ -37,33 +60,40 @@ export function alertsOf(
   return alerts.toSorted((a, b) => alertKinds.indexOf(a.kind) - alertKinds.indexOf(b.kind));
 }
 
-function conditionAlerts(
-  condition: NonNullable<ProjectState['condition']>,
-  alert: (kind: AlertKind, isSo: boolean, message: string) => Alert[],
-): Alert[] {
+/** An alert in its words. */
+export function alertOf(kind: AlertKind, message: string, job: ScheduledJob | null = null): Alert {
+  return { kind, job, message, todo: todos[kind] };
+}
+
+function conditionAlerts(condition: NonNullable<ProjectState['condition']>): Alert[] {
   const { heldPlans, heldRequests, attentionRequests, overdueRequests, isLedgerWritable } = condition;
-  const freeMb = Math.floor(condition.diskFreeBytes / 1_000_000);
+  const { diskFreeBytes, diskFreeBytesMin } = condition;
+  const only = (isSo: boolean, kind: AlertKind, message: string): Alert[] =>
+    isSo ? [alertOf(kind, message)] : [];
   return [
-    ...alert('ledger_unwritable', !isLedgerWritable, 'the ledger cannot be written: nobody can be erased'),
-    ...alert(
+    ...only(!isLedgerWritable, 'ledger_unwritable', 'the ledger cannot be written'),
+    ...only(
+      diskFreeBytes < diskFreeBytesMin,
       'disk_low',
-      condition.diskFreeBytes < condition.diskFreeBytesMin,
-      `the disk of the data folder has ${freeMb} MB left: free some space`,
+      `the disk of the data folder has ${Math.floor(diskFreeBytes / 1_000_000)} MB left`,
     ),
-    ...alert(
-      'overdue',
+    ...only(
       overdueRequests > 0,
-      `requests past their due date: ${overdueRequests}; see erase list`,
+      'overdue',
+      `${countedText(overdueRequests, 'request is', 'requests are')} past the due date`,
     ),
-    ...alert(
-      'attention',
+    ...only(
       attentionRequests > 0,
-      `requests that call for attention: ${attentionRequests}; see erase list`,
+      'attention',
+      countedText(attentionRequests, 'request calls for a person', 'requests call for a person'),
     ),
-    ...alert(
-      'held',
+    ...only(
       heldPlans + heldRequests > 0,
-      `waiting for approval: ${heldRequests} requests (erase list), ${heldPlans} plans of deletions (reconcile --dry-run)`,
+      'held',
+      `waiting for approval: ${[
+        ...(heldRequests > 0 ? [countedText(heldRequests, 'request')] : []),
+        ...(heldPlans > 0 ? [countedText(heldPlans, 'plan of deletions', 'plans of deletions')] : []),
+      ].join(', ')}`,
     ),
   ];
 }

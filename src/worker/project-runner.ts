@@ -37,6 +37,9 @@ type Attempts = {
   timesBusy: number;
 };
 
+/** Why something did not go: an error's code, and its hint where it has one. */
+type Problem = { code: string; hint: string | null };
+
 /** One project's jobs, one at a time. */
 export type ProjectRunner = {
   name: string;
@@ -64,7 +67,7 @@ export function projectRunner(
   );
   let running: { job: ScheduledJob; sinceMs: number } | null = null;
   let servedMs = 0;
-  let problem: string | null = null;
+  let problem: Problem | null = null;
   let condition: ProjectCondition | null = null;
 
   const startMsOf = (attempts: Attempts, nowMs: number): number => {
@@ -91,9 +94,9 @@ export function projectRunner(
       readRecords();
       problem = null;
     } catch (error) {
-      const code = codeOf(error, project.dataDir);
-      if (problem !== code) log.error({ code }, 'the data folder cannot be used');
-      problem = code;
+      const found = problemOf(error, project.dataDir);
+      if (problem?.code !== found.code) log.error({ code: found.code }, 'the data folder cannot be used');
+      problem = found;
       return [];
     }
     return dueJobs(planned(clock.now()), clock.now());
@@ -115,7 +118,7 @@ export function projectRunner(
         await project.run(job, signal);
         noteSuccess(attempts);
       } catch (error) {
-        const code = codeOf(error, project.dataDir);
+        const { code } = problemOf(error, project.dataDir);
         if (code === 'busy') {
           attempts.timesBusy += 1;
           attempts.notBeforeMs = clock.now() + busyPauseMs;
@@ -134,7 +137,7 @@ export function projectRunner(
       const state = {
         name: project.name,
         dataDir: project.dataDir,
-        problem,
+        problem: problem?.code ?? null,
         condition,
         jobs: [...jobs].map(([job, attempts]): JobState => {
           const history = withUnrecorded(attempts);
@@ -154,7 +157,10 @@ export function projectRunner(
           };
         }),
       };
-      return { ...state, alerts: alertsOf(state, { nowMs, startedAtMs }) };
+      return {
+        ...state,
+        alerts: alertsOf(state, { nowMs, startedAtMs, problemHint: problem?.hint ?? null }),
+      };
     },
   };
 }
@@ -191,9 +197,9 @@ function withUnrecorded({ history, unrecorded, unrecordedEndMs, lastCode }: Atte
   };
 }
 
-function codeOf(error: unknown, dataDir: string): string {
+function problemOf(error: unknown, dataDir: string): Problem {
   const known = error instanceof AppError ? error : explainStorageError(error, dataDir);
-  return known?.code ?? 'unexpected';
+  return { code: known?.code ?? 'unexpected', hint: known?.hint ?? null };
 }
 
 function isoOf(ms: number | null): string | null {

@@ -19,8 +19,10 @@ export type Alert = {
   kind: AlertKind;
   /** Which job is stale or failing; null for what is about the whole project. */
   job: ScheduledJob | null;
-  /** One sentence: what is so, and what to do about it. */
+  /** What is so, without a full stop. */
   message: string;
+  /** What to do about it; commands stand between backticks. */
+  todo: string;
 };
 
 /** A scheduled job of a project, as the worker sees it now. Times are ISO 8601 UTC. */

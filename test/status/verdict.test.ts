@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { alertKinds } from '../../src/status/overview.ts';
 import { readinessOf } from '../../src/status/readiness.ts';
 import { judge, judgeProject } from '../../src/status/verdict.ts';
+import { alertOf } from '../../src/worker/alerts.ts';
 import { worlds } from './worlds.ts';
 
 test.each([
@@ -30,9 +31,9 @@ test('the worst comes first, whichever project it is in', () => {
 test.each(alertKinds)('the alert %s is never well, and says what to do', (kind) => {
   const [project] = worlds.fresh.projects;
   if (!project) throw new Error('a world without a project');
-  const { tone, reasons } = judgeProject({ ...project, alerts: [{ kind, job: null, message: 'it is so' }] });
+  const { tone, reasons } = judgeProject({ ...project, alerts: [alertOf(kind, 'it is so')] });
   expect(['attention', 'broken']).toContain(tone);
-  expect(reasons[0]?.todo).toMatch(/`.+`|runs of the job/);
+  expect(reasons[0]?.todo).toMatch(/`.+`/);
 });
 
 test('lists that are stale are not well, even when every job says that it succeeded', () => {
@@ -41,6 +42,13 @@ test('lists that are stale are not well, even when every job says that it succee
   const { tone, reasons } = judgeProject({ ...project, alerts: [] });
   expect(tone).toBe('attention');
   expect(reasons[0]?.message).toBe('no recent complete pass of persons');
+});
+
+test('a data folder that cannot be read is broken, and not new', () => {
+  const [project] = worlds.empty.projects;
+  if (!project) throw new Error('a world without a project');
+  const { tone, sentence } = judgeProject({ ...project, problem: 'storage' });
+  expect([tone, sentence]).toEqual(['broken', 'The data folder cannot be read']);
 });
 
 test('ready is who is fresh, has disk left and can write the ledger', () => {

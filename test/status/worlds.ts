@@ -9,6 +9,7 @@ import type {
   ProjectContent,
   ProjectOverview,
 } from '../../src/status/overview.ts';
+import { alertOf } from '../../src/worker/alerts.ts';
 import type { PassReport } from '../../src/sync/pass-report.ts';
 
 const minuteMs = 60_000;
@@ -270,8 +271,8 @@ const stale = changed(
     ],
   },
   [
-    { kind: 'stale', job: 'full', message: 'full has not succeeded for two of its periods' },
-    { kind: 'failing', job: 'head', message: 'head has failed 9 times in a row (unreachable): run doctor' },
+    alertOf('stale', 'full has not succeeded for two of its periods', 'full'),
+    alertOf('failing', 'head has failed 9 times in a row (unreachable)', 'head'),
   ],
   {
     jobs: jobs.map((one) =>
@@ -300,13 +301,7 @@ const held = changed(
       ...freshContent.openRequests,
     ],
   },
-  [
-    {
-      kind: 'held',
-      job: null,
-      message: 'waiting for approval: 2 requests (erase list), 1 plans of deletions (reconcile --dry-run)',
-    },
-  ],
+  [alertOf('held', 'waiting for approval: 2 requests, 1 plan of deletions')],
 );
 
 const attention = changed(
@@ -323,8 +318,8 @@ const attention = changed(
     ],
   },
   [
-    { kind: 'overdue', job: null, message: 'requests past their due date: 1; see erase list' },
-    { kind: 'attention', job: null, message: 'requests that call for attention: 2; see erase list' },
+    alertOf('overdue', '1 request is past the due date'),
+    alertOf('attention', '2 requests call for a person'),
   ],
 );
 
@@ -390,8 +385,8 @@ const many = changed({
 const broken = changed(
   { snapshots: null, ledger: 'unreadable' },
   [
-    { kind: 'ledger_unwritable', job: null, message: 'the ledger cannot be written: nobody can be erased' },
-    { kind: 'disk_low', job: null, message: 'the disk of the data folder has 212 MB left: free some space' },
+    alertOf('ledger_unwritable', 'the ledger cannot be written'),
+    alertOf('disk_low', 'the disk of the data folder has 212 MB left'),
   ],
   { condition: { diskFreeBytes: 212_000_000, diskFreeBytesMin: 1_000_000_000, isLedgerWritable: false } },
 );

@@ -45,7 +45,9 @@ function kinds({
     jobs: [{ ...job, ...jobs }],
     condition: { ...condition, ...found },
   };
-  return alertsOf(project, { nowMs, startedAtMs: nowMs - 30 * hour }).map(({ kind }) => kind);
+  return alertsOf(project, { nowMs, startedAtMs: nowMs - 30 * hour, problemHint: null }).map(
+    ({ kind }) => kind,
+  );
 }
 
 it.each([
@@ -77,8 +79,14 @@ it.each([
   expect(kinds(given)).toEqual(expected);
 });
 
+it('says of an unusable folder what its error says is to be done', () => {
+  const project = { name: 'a', dataDir: '/a', problem: 'usage', jobs: [], condition: null };
+  const [alert] = alertsOf(project, { nowMs, startedAtMs: nowMs, problemHint: 'run: chmod 700 /a' });
+  expect(alert).toMatchObject({ kind: 'unopened', todo: 'run: chmod 700 /a' });
+});
+
 it('tells what began and what ended, per project and job, and nothing of what goes on', () => {
-  const stale = (job: Alert['job']): Alert => ({ kind: 'stale', job, message: 'm' });
+  const stale = (job: Alert['job']): Alert => ({ kind: 'stale', job, message: 'm', todo: 't' });
   const before = [
     { name: 'a', alerts: [stale('full'), stale('head')] },
     { name: 'b', alerts: [] },

@@ -1,0 +1,118 @@
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, onTestFinished, test } from 'vitest';
+import { openDatabaseReadOnly } from '../../src/mirror/database.ts';
+import { startSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/sandbox.ts';
+import { contentOf } from '../cli/mirror-content.ts';
+import { runCli, startCli, type Surroundings } from '../cli/run-cli.ts';
+import { unlimited } from '../cli/workspace.ts';
+
+const lives = 10;
+const lifeMs = 60_000;
+
+/** Everything every few seconds. */
+const settings = [
+  ...unlimited,
+  ...Object.entries({
+    'schedule.head': '"*/5 * * * * *"',
+    'schedule.full': '"*/15 * * * * *"',
+    'schedule.recordings': '"*/20 * * * * *"',
+    'schedule.export': '"*/30 * * * * *"',
+    'schedule.reconcile': '"*/10 * * * * *"',
+    'schedule.playlists': 'null',
+    'schedule.drill': 'null',
+    'deletions.confirmAfterSeconds': '0',
+    'deletions.maxShare': '1',
+    'persons.pageSize': '100',
+    'retry.delayBaseMs': '20',
+    'retry.delayMaxMs': '200',
+    'status.port': '0',
+    'log.level': 'silent',
+  }).flatMap(([name, value]) => ['--set', `${name}=${value}`]),
+];
+
+test('the worker, killed every minute for ten minutes beside a service that changes and fails: in the end its mirror is what a new one would be', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'mirror-soak-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const served = { persons: 3000, recordings: 300, seed: 11, dir: join(folder, 'service') };
+  const serve = async (more: Partial<SandboxOptions>): Promise<Sandbox> => {
+    const sandbox = await startSandbox({ ...served, port: 0, ...more });
+    onTestFinished(() => sandbox.close());
+    return sandbox;
+  };
+  const dataDir = join(folder, 'data');
+  const around = ({ url, projectId, apiKey }: Sandbox, dir: string): Surroundings => ({
+    env: {
+      MIRROR_BASE_URL: url,
+      MIRROR_PROJECT_ID: projectId,
+      MIRROR_API_KEY: apiKey,
+      MIRROR_DATA_DIR: dir,
+    },
+    timeoutMs: 4 * lifeMs,
+  });
+  const wild = await serve({ churn: 0.3, faults: 'mixed', faultHoldMs: 100 });
+  const erased: string[] = [];
+  for (let life = 1; life <= lives; life += 1) {
+    const { child } = startCli(['run', ...settings], around(wild, dataDir));
+    onTestFinished(() => void child.kill('SIGKILL'));
+    await sleep(lifeMs);
+    expect(child.exitCode).toBeNull();
+    child.kill('SIGKILL');
+    await once(child, 'close');
+    const [person] = [...wild.living()].slice(life);
+    if (!person) throw new Error('nobody is left');
+    const add = ['erase', 'add', '--uuid', person.uuid, '--basis', 'objection', '--by', 'soak', ...settings];
+    expect((await runCli(add, around(wild, dataDir))).code).toBe(0);
+    erased.push(person.uuid);
+  }
+  await wild.close();
+
+  // The same service, calm.
+  const calm = await serve({});
+  const run = (...args: string[]): Promise<{ code: number | null; stderr: string }> =>
+    runCli([...args, ...settings], around(calm, dataDir));
+  // 4 says that requests wait for the service's weekly batch.
+  expect((await run('reconcile')).code).toBeOneOf([0, 4]);
+  expect(await run('sync', '--fresh')).toMatchObject({ code: 0 });
+  expect((await run('export')).code).toBe(0);
+  const another = join(folder, 'another');
+  expect((await runCli(['sync', ...settings], around(calm, another))).code).toBe(0);
+
+  const living = [...calm.living()];
+  const uuids = new Set(living.map(({ uuid }) => uuid));
+  expect(erased.filter((uuid) => uuids.has(uuid))).toEqual([]);
+  const mirrored = contentOf(dataDir);
+  const anew = contentOf(another);
+  expect(anew['persons']).toHaveLength(living.length);
+  expect(mirrored['persons']).toEqual(anew['persons']);
+  expect(mirrored['person_distinct_ids']).toEqual(anew['person_distinct_ids']);
+  expect(mirrored['quarantine']).toEqual(anew['quarantine']);
+  // A service keeps the recordings of whom it deletes; the mirror does not.
+  const ofTheLiving = recordingsOf(another, living);
+  expect(ofTheLiving.length).toBeGreaterThan(10);
+  expect(recordingsOf(dataDir, living)).toEqual(ofTheLiving);
+  expect((await run('audit', 'verify')).code).toBe(0);
+  expect((await run('erase', 'scan')).code).toBe(0);
+}, 1_500_000);
+
+/** The recordings of persons who live, by their ids. */
+function recordingsOf(
+  dataDir: string,
+  living: readonly { uuid: string; distinct_ids: string[] }[],
+): unknown[] {
+  const owners = new Map(living.flatMap(({ uuid, distinct_ids }) => distinct_ids.map((id) => [id, uuid])));
+  const db = openDatabaseReadOnly(dataDir);
+  try {
+    return db
+      .prepare<[], { distinct_id: string; person_uuid: string }>(
+        `SELECT id, distinct_id, person_uuid, start_time, person, extra FROM recordings ORDER BY id`,
+      )
+      .all()
+      .filter(({ distinct_id, person_uuid }) => owners.get(distinct_id) === person_uuid);
+  } finally {
+    db.close();
+  }
+}
