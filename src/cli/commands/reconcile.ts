@@ -124,18 +124,24 @@ function resultText({ replayed, lost, erasure, absence, plan }: ReconcileJobResu
     lost.length === 0
       ? ''
       : `LOST, and to be added again: this mirror is from before they came, and who they were about was in it alone:\n${lost.map((id) => `  ${id}\n`).join('')}`,
-    plan.erasure.requests.length === 0 && erasure.fenced === 0 ? '' : erasureText(erasure),
+    plan.erasure.requests.length === 0 && erasure.fenced === 0
+      ? ''
+      : erasureText(erasure, plan.erasure.searched.files),
     absenceText(absence),
   ];
   return texts.join('') || 'nothing is pending\n';
 }
 
-/** What was done for requests, for people. */
-function erasureText(erasure: ErasureResult): string {
+/** What was done for requests, for people; so many files were searched for those who are asked for. */
+function erasureText(erasure: ErasureResult, searched: number): string {
+  const ofSearched = searched === 0 ? '' : ` of ${formatCount(searched)} searched`;
   const lines: [count: number, what: string][] = [
     [erasure.fenced, 'fenced and taken out of the mirror'],
     [erasure.rowsErased, 'rows of persons and recordings erased'],
-    [erasure.filesRewritten, `published files rewritten, without ${formatCount(erasure.rowsRemoved)} rows`],
+    [
+      erasure.filesRewritten,
+      `published files rewritten${ofSearched}, without ${formatCount(erasure.rowsRemoved)} rows`,
+    ],
     [erasure.verified, 'proved gone from here by a scan'],
     [erasure.certified, 'reached everything'],
     [erasure.sealed, 'sealed: their identifiers are destroyed'],
