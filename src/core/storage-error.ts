@@ -8,7 +8,12 @@ const explanations: readonly { pattern: RegExp; message: string; hint: string }[
     hint: 'free some space and run the command again; nothing that was committed is lost',
   },
   {
-    pattern: /^(EACCES|EPERM|EROFS|SQLITE_READONLY.*|SQLITE_PERM)$/,
+    pattern: /^EROFS$/,
+    message: 'the disk is read-only',
+    hint: 'a disk turns read-only after a fault: see the log of the system, and mount it for writing',
+  },
+  {
+    pattern: /^(EACCES|EPERM|SQLITE_READONLY.*|SQLITE_PERM)$/,
     message: 'the data folder cannot be written',
     hint: 'give this user the right to write to dataDir (MIRROR_DATA_DIR)',
   },

@@ -2,6 +2,7 @@ import { accessSync, constants, existsSync, statSync, statfsSync } from 'node:fs
 import { dirname } from 'node:path';
 import { AppError } from '../core/errors.ts';
 import { explainStorageError } from '../core/storage-error.ts';
+import { refuseUnwritable } from '../core/writable.ts';
 import type { Settings } from '../config/settings.ts';
 import type { Service } from '../client/service.ts';
 import { refuseRestored } from '../erasure/restore-guard.ts';
@@ -130,6 +131,8 @@ function folderUse(dataDir: string): string {
       hint: 'set dataDir (MIRROR_DATA_DIR) to a folder, or to a path where one can be made',
     });
   accessSync(folder, constants.W_OK | constants.X_OK);
+  // A folder above it may be another user's.
+  if (folder === dataDir) refuseUnwritable(folder);
   return folder === dataDir ? `${dataDir} may be written` : `${dataDir} is not there yet; \`sync\` makes it`;
 }
 

@@ -13,8 +13,13 @@ export function axisEnd(value: number): number {
       if (step * power * 2 >= value && Number.isInteger(step * power)) return step * power * 2;
 }
 
-/** What was asked of the service in the last hour, minute by minute, and how much of each limit is used. */
+/**
+ * What was asked of the service in the last hour, minute by minute, and how much of each limit is used. Where there is no
+ * limit, nothing is counted.
+ */
 export function budgetChart({ minutes: { general, recordings }, windows }: ProjectContent): Markup {
+  if (windows.length === 0)
+    return html`<p class="soft">There is no limit (<code>budget.windows</code>), so nothing is counted.</p>`;
   const totals = general.map((count, index) => count + (recordings[index] ?? 0));
   const sum = totals.reduce((all, count) => all + count, 0);
   const limit = windows.find(({ lane, perSeconds }) => lane === 'general' && perSeconds === 60)?.requests;

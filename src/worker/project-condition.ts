@@ -1,6 +1,7 @@
-import { accessSync, constants, existsSync, statfsSync } from 'node:fs';
+import { existsSync, statfsSync } from 'node:fs';
 import type { Settings } from '../config/settings.ts';
 import { isoTime, type Clock } from '../core/clock.ts';
+import { refuseUnwritable } from '../core/writable.ts';
 import { entriesPath, ledgerFolder } from '../ledger/entry-file.ts';
 import type { Database } from '../mirror/database.ts';
 import { countRequests, listRequests } from '../mirror/erasure-requests.ts';
@@ -30,7 +31,7 @@ function isLedgerWritable(dataDir: string): boolean {
   const folder = ledgerFolder(dataDir);
   const path = [entriesPath(folder), folder].find((place) => existsSync(place)) ?? dataDir;
   try {
-    accessSync(path, constants.W_OK);
+    refuseUnwritable(path);
     return true;
   } catch {
     return false;

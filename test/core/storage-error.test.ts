@@ -9,7 +9,7 @@ test.for([
   ['SQLITE_FULL', 'storage', 'the disk is full'],
   ['EACCES', 'storage', 'the data folder cannot be written'],
   ['EPERM', 'storage', 'the data folder cannot be written'],
-  ['EROFS', 'storage', 'the data folder cannot be written'],
+  ['EROFS', 'storage', 'the disk is read-only'],
   ['SQLITE_PERM', 'storage', 'the data folder cannot be written'],
   ['SQLITE_READONLY', 'storage', 'the data folder cannot be written'],
   ['SQLITE_READONLY_DBMOVED', 'storage', 'the data folder cannot be written'],

@@ -281,8 +281,8 @@ describe('a disk that fails', () => {
     const dataDir = temporaryFolder();
     breakDisk(() => true, 'EROFS');
     const ledger = openLedger(dataDir, tickingClock());
-    expect(() => ledger.append(life.slice(0, 1))).toThrow(/the data folder cannot be written \(EROFS\)/);
-    expect(() => ledger.checkpoint()).toThrow(/the data folder cannot be written \(EROFS\)/);
+    expect(() => ledger.append(life.slice(0, 1))).toThrow(/the disk is read-only \(EROFS\)/);
+    expect(() => ledger.checkpoint()).toThrow(/the disk is read-only \(EROFS\)/);
     expect(readdirSync(dataDir)).toEqual([]);
   });
 });

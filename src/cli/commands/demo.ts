@@ -117,6 +117,8 @@ function demoSettings({ playlists }: Sandbox): { path: string; value: unknown }[
     { path: 'playlists.shortIds', value: playlists },
     { path: 'log.level', value: 'warn' },
     ...unhurried,
+    // Nothing waits for it; it is there so that the status page has a budget to show.
+    { path: 'budget.windows', value: [{ requests: 100_000, perSeconds: 3600 }] },
   ];
 }
 
