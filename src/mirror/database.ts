@@ -7,6 +7,7 @@ import { refuseOpenModes } from '../core/file-modes.ts';
 import { makeFolder } from '../core/make-folder.ts';
 import { readKey, readOrMakeKey } from '../core/secret-key.ts';
 import { explainStorageError } from '../core/storage-error.ts';
+import { temporaryFolder } from '../core/temporary-folder.ts';
 import { addFenceMac, fenceKeyName, refuseLostFenceKey } from './fence-mac.ts';
 import { migrate, pendingMigrations } from './migrate.ts';
 
@@ -44,6 +45,8 @@ export function openDatabase(dataDir: string, clock: Clock): Database {
       db.pragma('synchronous = FULL');
       db.pragma('secure_delete = ON');
       db.pragma(`wal_autocheckpoint = ${checkpointPages}`);
+      makeFolder(temporaryFolder(dataDir));
+      keepTemporaryFiles(db, dataDir);
       addFenceMac(db, () => readOrMakeKey(dataDir, fenceKeyName));
       migrate(db, isoTime(clock.now()));
       refuseLostFenceKey(db, dataDir);
@@ -65,6 +68,7 @@ export function openDatabaseReadOnly(dataDir: string): Database {
     const db = new Sqlite(path, { readonly: true, timeout: busyTimeoutMs });
     try {
       if (pendingMigrations(db).length > 0) throw noMirror(path);
+      if (existsSync(temporaryFolder(dataDir))) keepTemporaryFiles(db, dataDir);
       addFenceMac(db, () => readKey(dataDir, fenceKeyName));
       return db;
     } catch (error) {
@@ -72,6 +76,14 @@ export function openDatabaseReadOnly(dataDir: string): Database {
       throw error;
     }
   });
+}
+
+/**
+ * Has SQLite write its temporary files, VACUUM's copy of everything among them, into the data folder: elsewhere they
+ * would fill another disk, or memory. Holds for the whole process, until the same is said of another data folder.
+ */
+export function keepTemporaryFiles(db: Database, dataDir: string): void {
+  db.pragma(`temp_store_directory = '${temporaryFolder(dataDir).replaceAll("'", "''")}'`);
 }
 
 function noMirror(path: string): AppError {

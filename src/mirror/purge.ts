@@ -1,5 +1,7 @@
-import type { Clock } from '../core/clock.ts';
+import { dirname } from 'node:path';
 import type { Database } from 'better-sqlite3';
+import type { Clock } from '../core/clock.ts';
+import { keepTemporaryFiles } from './database.ts';
 
 const checkpointTries = 50;
 const checkpointWaitMs = 100;
@@ -22,13 +24,19 @@ export async function purgeDeleted(
   steps: PurgeSteps = everyStep,
 ): Promise<boolean> {
   if (steps.statistics) emptyStatistics(db);
-  if (steps.vacuum) db.exec(/*sql*/ `VACUUM`);
+  if (steps.vacuum) vacuum(db);
   if (!steps.truncate) return true;
   for (let tries = 1; ; tries += 1) {
     if (truncateLog(db)) return true;
     if (tries === checkpointTries) return false;
     await clock.sleep(checkpointWaitMs, signal);
   }
+}
+
+function vacuum(db: Database): void {
+  // Another project's data folder may have been opened meanwhile.
+  keepTemporaryFiles(db, dirname(db.name));
+  db.exec(/*sql*/ `VACUUM`);
 }
 
 /** Tries once, without waiting for a reader as other statements do: nothing else could run meanwhile. */

@@ -34,12 +34,10 @@ export function partNumber(name: string): number | undefined {
   return digits === undefined ? undefined : Number(digits);
 }
 
-/** Where whatever is not published yet, or no longer, is kept until it is complete or gone. */
-export function temporaryFolder(dataDir: string): string {
-  return join(dataDir, 'tmp');
-}
-
-/** How the names of everything that a dataset's exports keep in the temporary folder begin. */
+/**
+ * How the names of all that a dataset's exports keep in the temporary folder begin: what is not published yet, or no
+ * longer, until it is complete or gone.
+ */
 export function temporaryPrefix(dataset: string): string {
   return `snapshot-${dataset}-`;
 }

@@ -1,13 +1,13 @@
 import { mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { replaceFile, syncToDisk } from '../core/atomic-file.ts';
+import { temporaryFolder } from '../core/temporary-folder.ts';
 import {
   currentPath,
   datasetFolder,
   manifestName,
   snapshotFolder,
   snapshotsFolder,
-  temporaryFolder,
   temporaryPrefix,
 } from './layout.ts';
 import { type Manifest, readCurrent } from './manifest.ts';

@@ -49,6 +49,7 @@ it('a month of the real jobs beside a service that changes: the mirror equals it
     'schedule.head': '10 */8 * * *',
     'schedule.reconcile': '20 */6 * * *',
     'schedule.playlists': null,
+    'schedule.drill': null,
     'export.keep': 2,
     'alerts.diskFreeBytesMin': 0,
   }).map(([path, value]) => ({ path, value }));

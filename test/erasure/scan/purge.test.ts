@@ -1,4 +1,6 @@
-import { expect, test } from 'vitest';
+import { readdirSync, watch } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test, vi } from 'vitest';
 import { systemClock } from '../../../src/core/clock.ts';
 import { runScan } from '../../../src/erasure/scan/run-scan.ts';
 import type { Database } from '../../../src/mirror/database.ts';
@@ -70,4 +72,20 @@ test.each<[keyof PurgeSteps, string]>([
 ])('a purge without its step %s leaves somebody, and is found out', async (step, place) => {
   const { after } = await hitsAfter({ ...everyStep, [step]: false });
   expect(after.flat()).toContain(place);
+});
+
+test('the copy that a purge makes is in the data folder, and gone at once', async () => {
+  const { db, dataDir } = openTestMirror();
+  // More than SQLite keeps in memory.
+  db.exec(`CREATE TABLE ballast AS WITH RECURSIVE row(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM row LIMIT 40000)
+    SELECT randomblob(1000) FROM row`);
+  openTestMirror();
+  const folder = join(dataDir, 'tmp');
+  const seen: unknown[] = [];
+  const watcher = watch(folder, (_event, name) => seen.push(name));
+  await purgeDeleted(db, systemClock, AbortSignal.timeout(50_000));
+  // The copy has no name of its own.
+  await vi.waitFor(() => expect(seen).not.toEqual([]));
+  watcher.close();
+  expect(readdirSync(folder)).toEqual([]);
 });
