@@ -90,7 +90,10 @@ async function eraseCanary(app: App, context: DrillContext, sandbox: Sandbox): P
     passes.every(({ verdict }) => verdict === 'complete'),
   );
   for (let generation = 0; generation < 2; generation += 1)
-    await runExportJob({ ...job, ...quiet, source: source() }, ['persons', 'recordings', 'distinct_ids']);
+    await runExportJob(
+      { ...job, ...quiet, source: source() },
+      { kind: 'full', datasets: ['persons', 'recordings', 'distinct_ids'] },
+    );
   const given = [{ kind: 'email', value: distinctId }] as const;
   const parts = { db: app.database(), settings: app.settings, service: job.service, signal: job.signal };
   const { whereabouts } = await whereIs(parts, given);

@@ -9,6 +9,7 @@ export const scheduledJobs = [
   'playlists',
   'head',
   'export',
+  'delta',
   'checkpoint',
   'drill',
 ] as const;
@@ -124,6 +125,7 @@ export const Settings = z.strictObject({
   export: z.strictObject({
     partRows: count,
     keep: count,
+    deltasMax: z.int().min(0),
     promote: z.array(z.string().min(1)),
     mask: z.array(z.string().min(1)),
   }),
@@ -141,6 +143,7 @@ export const Settings = z.strictObject({
     playlists: cron,
     head: cron,
     export: cron,
+    delta: cron,
     checkpoint: cron,
     drill: cron,
   } satisfies Record<ScheduledJob, typeof cron>),

@@ -35,6 +35,10 @@ export type ExportRequest = {
   /** The walk that the rows come from; null when there was none. */
   pass: Manifest['pass'];
   erasureEpoch: number;
+  /** The newest change of the mirror that the rows show. */
+  changes?: Manifest['changes'];
+  /** Where the rows are only those that were added or changed since a snapshot: which one. It is the newest. */
+  basedOn?: string | undefined;
   /** Runs the publishing, or throws, where the rows must not be published any more. Default: runs it. */
   publishing?: ((publish: () => void) => void) | undefined;
   clock: Clock;
@@ -46,6 +50,7 @@ export type ExportRequest = {
 /** What an export published. */
 export type ExportResult = {
   snapshotId: string;
+  kind: Manifest['kind'];
   rows: number;
   files: number;
   bytes: number;
@@ -56,13 +61,13 @@ export type ExportResult = {
 };
 
 /**
- * Writes a new snapshot of a dataset, makes it the current one, and removes those beyond `keep`. No rows give one part
+ * Writes a new snapshot of a dataset, makes it the current one or its newest delta, and removes those beyond `keep`. No rows give one part
  * that has the schema. First clears what killed exports left. An error or an abort leaves no trace, and what was
  * published as it was. Throws the signal's reason when aborted, what `rows` throws, `usage` for settings that cannot
  * be, and `storage` for disk and files.
  */
 export async function exportDataset(request: ExportRequest): Promise<ExportResult> {
-  const { dataDir, dataset, settings, clock, signal, onProgress } = request;
+  const { dataDir, dataset, settings, basedOn, clock, signal, onProgress } = request;
   const rows = request.rows[Symbol.iterator]();
   let snapshotId: string | undefined;
   try {
@@ -79,10 +84,12 @@ export async function exportDataset(request: ExportRequest): Promise<ExportResul
       format_version: 1,
       dataset,
       snapshot_id: snapshotId,
-      kind: 'full',
+      kind: basedOn === undefined ? 'full' : 'delta',
       created_at: isoTime(createdAtMs),
       pass: request.pass,
       erasure_epoch: request.erasureEpoch,
+      changes: request.changes ?? null,
+      ...(basedOn === undefined ? {} : { based_on: basedOn }),
       rows: draft.rows,
       files: draft.files,
       columns: shape.columns.map(({ name, type }) => ({ name, type })),
@@ -92,7 +99,7 @@ export async function exportDataset(request: ExportRequest): Promise<ExportResul
     publishing(() => publishSnapshot(dataDir, folder, manifest));
     const removed = removeExpired(dataDir, dataset, settings.keep);
     const { files, ...sums } = draft;
-    return { snapshotId, ...sums, files: files.length, removed };
+    return { snapshotId, kind: manifest.kind, ...sums, files: files.length, removed };
   } catch (error) {
     clearQuietly(dataDir, dataset, snapshotId);
     throw explainStorageError(error, dataDir) ?? error;

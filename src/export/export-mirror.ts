@@ -5,6 +5,7 @@ import type { Database } from '../mirror/database.ts';
 import { whileEpoch } from '../mirror/erasure-epoch.ts';
 import { withSnapshotSource } from '../mirror/snapshot-source.ts';
 import type { Dataset } from '../snapshot/columns.ts';
+import { findDeltaBase } from './delta-base.ts';
 import { exportDataset, type ExportResult } from './export-dataset.ts';
 
 /** What publishing a dataset of the mirror needs. */
@@ -14,6 +15,8 @@ export type ExportMirrorParts = {
   /** A connection for writing: nobody can be erased while a snapshot is published. */
   mirror: Database;
   dataset: Dataset;
+  /** A delta is what has changed since the newest snapshot; a full one where that cannot be told. */
+  kind: 'full' | 'delta';
   settings: Settings;
   clock: Clock;
   signal: AbortSignal;
@@ -42,8 +45,10 @@ export async function exportMirror(parts: ExportMirrorParts): Promise<MirrorExpo
 }
 
 function exportMoment(parts: ExportMirrorParts): Promise<MirrorExport | 'outdated'> {
-  const { db, mirror, dataset, settings, clock, signal, onProgress } = parts;
-  return withSnapshotSource(db, dataset, async ({ pass, erasureEpoch, rowCount, rows }) => {
+  const { db, mirror, dataset, kind, settings, clock, signal, onProgress } = parts;
+  const base = kind === 'delta' ? findDeltaBase(settings, dataset, clock.now()) : undefined;
+  return withSnapshotSource(db, dataset, base?.changes ?? null, async (source) => {
+    const { pass, erasureEpoch, changes, rowCount, rows } = source;
     const outdated = new Error('somebody was erased since these rows were read');
     try {
       const result = await exportDataset({
@@ -53,6 +58,8 @@ function exportMoment(parts: ExportMirrorParts): Promise<MirrorExport | 'outdate
         settings: settings.export,
         pass,
         erasureEpoch,
+        changes,
+        basedOn: source.kind === 'delta' ? base?.snapshotId : undefined,
         publishing: (publish) => {
           if (!whileEpoch(mirror, erasureEpoch, publish)) throw outdated;
         },

@@ -1,7 +1,8 @@
-import { readCurrent } from '../snapshot/manifest.ts';
+import { AppError } from '../core/errors.ts';
+import { readCurrent, readManifest } from '../snapshot/manifest.ts';
 import { findSnapshots } from '../snapshot/published.ts';
 import { removeSnapshots, removeTemporary } from '../snapshot/publish.ts';
-import { type RetentionPlan, planRetention } from './retention-plan.ts';
+import { type CurrentIds, type RetentionPlan, planRetention } from './retention-plan.ts';
 
 /** Deletes what an export of the dataset left that did not come to its end. Never touches what was published. */
 export function clearUnpublished(dataDir: string, dataset: string): void {
@@ -16,14 +17,35 @@ export function removeExpired(dataDir: string, dataset: string, keep: number): s
   return expired;
 }
 
-/** Deletes a snapshot that an export did not come to the end of publishing; none that is the current one. */
+/** Deletes a snapshot that an export did not come to the end of publishing; none that CURRENT names. */
 export function withdrawSnapshot(dataDir: string, dataset: string, snapshotId: string): void {
-  const isCurrent = readCurrent(dataDir).snapshots[dataset]?.snapshot_id === snapshotId;
+  const current = currentIds(dataDir, dataset);
+  const isPublished = current?.id === snapshotId || current?.deltas.includes(snapshotId);
   const isThere = findSnapshots(dataDir, dataset).some(({ id }) => id === snapshotId);
-  if (isThere && !isCurrent) removeSnapshots(dataDir, dataset, [snapshotId]);
+  if (isThere && !isPublished) removeSnapshots(dataDir, dataset, [snapshotId]);
 }
 
 function planNow(dataDir: string, dataset: string, keep: number): RetentionPlan {
-  const currentId = readCurrent(dataDir).snapshots[dataset]?.snapshot_id;
-  return planRetention(findSnapshots(dataDir, dataset), currentId, keep);
+  const found = findSnapshots(dataDir, dataset).map(({ id, hasManifest }) => ({
+    id,
+    hasManifest,
+    kind: kindOf(dataDir, dataset, id),
+  }));
+  return planRetention(found, currentIds(dataDir, dataset), keep);
+}
+
+function kindOf(dataDir: string, dataset: string, snapshotId: string): 'full' | 'delta' {
+  try {
+    return readManifest(dataDir, dataset, snapshotId).kind;
+  } catch (error) {
+    if (error instanceof AppError) return 'full';
+    throw error;
+  }
+}
+
+function currentIds(dataDir: string, dataset: string): CurrentIds | undefined {
+  const current = readCurrent(dataDir).snapshots[dataset];
+  return (
+    current && { id: current.snapshot_id, deltas: (current.deltas ?? []).map((delta) => delta.snapshot_id) }
+  );
 }

@@ -37,6 +37,13 @@ export const Manifest = z.strictObject({
     })
     .nullable(),
   erasure_epoch: count,
+  /** The newest entry of the mirror's feed of changes that the rows show; null before the first. */
+  changes: z
+    .strictObject({ seq: z.int().min(1), at: z.iso.datetime() })
+    .nullable()
+    .optional(),
+  /** Of a delta: the snapshot that it goes on from. It has every row that was added or changed since. */
+  based_on: snapshotId.optional(),
   rows: count,
   files: z.array(ManifestFile).min(1),
   columns: z.array(z.strictObject({ name: z.string(), type: z.enum(columnTypes) })).min(1),
@@ -44,12 +51,17 @@ export const Manifest = z.strictObject({
 });
 export type Manifest = z.infer<typeof Manifest>;
 
-/** `CURRENT.json`: the current snapshot of each dataset, the manifest's path relative to this file. A public format. */
+const Reference = z.strictObject({ snapshot_id: snapshotId, manifest: z.string() });
+
+/**
+ * `CURRENT.json`: the current full snapshot of each dataset, and the deltas that go on from it, oldest first; the
+ * manifests' paths are relative to this file. A public format.
+ */
 export const Current = z.strictObject({
   format_version: z.literal(1),
   snapshots: z.record(
     z.string().regex(/^[a-z_]+$/),
-    z.strictObject({ snapshot_id: snapshotId, manifest: z.string() }),
+    z.strictObject({ ...Reference.shape, deltas: z.array(Reference).optional() }),
   ),
 });
 export type Current = z.infer<typeof Current>;

@@ -10,10 +10,10 @@ import {
   snapshotsFolder,
   temporaryPrefix,
 } from './layout.ts';
-import { type Manifest, readCurrent } from './manifest.ts';
+import { type Current, type Manifest, readCurrent } from './manifest.ts';
 
 /**
- * Makes a folder of finished parts the dataset's current snapshot. A reader sees the old snapshot or the new one, whole,
+ * Makes a folder of finished parts the dataset's current snapshot, or the newest delta of it. A reader sees the old snapshot or the new one, whole,
  * also when this is killed or the power fails at any point. Synchronous, so that no other publish of this process
  * comes between reading and replacing CURRENT. Throws the system's error, and then CURRENT is as it was.
  */
@@ -28,11 +28,21 @@ export function publishSnapshot(dataDir: string, draftFolder: string, manifest: 
   syncToDisk(snapshotsFolder(dataDir));
   writeJson(join(folder, manifestName), manifest);
   const current = readCurrent(dataDir);
-  current.snapshots[dataset] = {
-    snapshot_id: snapshotId,
-    manifest: `${dataset}/${snapshotId}/${manifestName}`,
-  };
+  const reference = { snapshot_id: snapshotId, manifest: `${dataset}/${snapshotId}/${manifestName}` };
+  current.snapshots[dataset] =
+    manifest.kind === 'full' ? reference : withDelta(current.snapshots[dataset], reference, manifest);
   writeJson(currentPath(dataDir), current);
+}
+
+function withDelta(
+  current: Current['snapshots'][string] | undefined,
+  reference: { snapshot_id: string; manifest: string },
+  { based_on: base }: Manifest,
+): Current['snapshots'][string] {
+  const deltas = current?.deltas ?? [];
+  if (!current || (deltas.at(-1) ?? current).snapshot_id !== base)
+    throw new Error('a delta of a snapshot that is not the newest');
+  return { ...current, deltas: [...deltas, reference] };
 }
 
 /**

@@ -233,10 +233,10 @@ export const metricCatalogue: readonly Metric[] = [
   {
     name: 'analytics_mirror_snapshot_created_timestamp_seconds',
     type: 'gauge',
-    help: 'When the current snapshot of a dataset was published.',
+    help: 'When the newest snapshot of a dataset was published, full or delta.',
     labels: ['dataset'],
     read: ofContent(({ snapshots }) =>
-      (snapshots ?? []).flatMap(({ dataset, createdAt }) => timeSample({ dataset }, createdAt)),
+      (snapshots ?? []).flatMap(({ dataset, updatedAt }) => timeSample({ dataset }, updatedAt)),
     ),
   },
   {

@@ -1,7 +1,7 @@
 import { html } from 'hono/html';
 import type { OverviewJob, ProjectContent } from './overview.ts';
 import { badge, figures, table, when, withCode, type Mark, type Markup } from './page-parts.ts';
-import { codeText, countText } from '../core/words.ts';
+import { codeText, countText, countedText } from '../core/words.ts';
 import { bytesText, nextText, timeText } from './words.ts';
 
 /** What is published, with its size and when it was last checked. */
@@ -20,11 +20,14 @@ export function snapshotsPart({ snapshots, snapshotsCheckedAt }: ProjectContent,
         { heading: 'Published' },
         { heading: 'From a pass that was' },
       ],
-      snapshots.map(({ dataset, rows, bytes, createdAt, verdict }) => [
+      snapshots.map(({ dataset, rows, bytes, createdAt, deltas, updatedAt, verdict }) => [
         codeText(dataset),
         countText(rows),
         bytesText(bytes),
-        when(createdAt, now),
+        deltas === 0
+          ? when(createdAt, now)
+          : html`${when(createdAt, now)}, ${countedText(deltas, 'delta')} since, the last
+            ${when(updatedAt, now)}`,
         verdict === null
           ? badge('plain', 'never made')
           : badge(verdict === 'complete' ? 'well' : 'attention', verdict),

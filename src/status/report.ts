@@ -10,11 +10,16 @@ import { countSuspects, listHeldPlans, type AbsenceDataset, type HeldPlan } from
 import { readCurrent, readManifest } from '../snapshot/manifest.ts';
 import { reportPass, type PassReport } from '../sync/pass-report.ts';
 
-/** The current snapshot of a dataset. `verdict` is of the pass that vouches for it; null when there was none. */
+/**
+ * The current full snapshot of a dataset, how many deltas go on from it, and when the newest of all was published.
+ * `verdict` is of the pass that vouches for the full one; null when there was none.
+ */
 export type SnapshotReport = {
   dataset: string;
   snapshotId: string;
   createdAt: string;
+  deltas: number;
+  updatedAt: string;
   rows: number;
   files: number;
   bytes: number;
@@ -94,11 +99,24 @@ export function reportRun(run: Run): RunReport {
 
 /** The current snapshot of each dataset. Throws `storage` when a manifest is damaged. */
 export function reportSnapshots(dataDir: string): SnapshotReport[] {
-  return Object.entries(readCurrent(dataDir).snapshots).map(([dataset, { snapshot_id: snapshotId }]) => {
+  return Object.entries(readCurrent(dataDir).snapshots).map(([dataset, current]) => {
+    const { snapshot_id: snapshotId, deltas = [] } = current;
+    const newestId = deltas.at(-1)?.snapshot_id ?? snapshotId;
+    const { created_at: updatedAt } = readManifest(dataDir, dataset, newestId);
     const { created_at: createdAt, rows, files, pass } = readManifest(dataDir, dataset, snapshotId);
     const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
     const verdict = pass?.verdict ?? null;
-    return { dataset, snapshotId, createdAt, rows, files: files.length, bytes, verdict };
+    return {
+      dataset,
+      snapshotId,
+      createdAt,
+      deltas: deltas.length,
+      updatedAt,
+      rows,
+      files: files.length,
+      bytes,
+      verdict,
+    };
   });
 }
 

@@ -8,19 +8,26 @@ import { runJob, type JobResult } from './run-job.ts';
 /** What was published. Incomplete when a snapshot is not vouched for by a complete pass. */
 export type ExportJobResult = JobResult & { snapshots: MirrorExport[] };
 
-/** Publishes one snapshot of each dataset, as one run. `source` is a connection to the mirror for reading only. */
+/** What to publish of which datasets. */
+type ExportTask = { datasets: readonly Dataset[]; kind: 'full' | 'delta' };
+
+/**
+ * Publishes one snapshot of each dataset, as one run of `export` or of `delta`. `source` is a connection to the mirror for
+ * reading only.
+ */
 export function runExportJob(
   around: JobSurroundings & { source: Database; onProgress: OnProgress<Dataset> },
-  datasets: readonly Dataset[],
+  { datasets, kind }: ExportTask,
 ): Promise<ExportJobResult> {
   const { db: mirror, source, settings, clock } = around;
-  return runJob({ ...around, job: 'export', requestCount: () => 0 }, async (signal) => {
+  const job = kind === 'full' ? 'export' : 'delta';
+  return runJob({ ...around, job, requestCount: () => 0 }, async (signal) => {
     refuseRestored(around.db, settings.dataDir);
     const snapshots: MirrorExport[] = [];
     for (const dataset of datasets) {
       const onProgress = around.onProgress.bind(undefined, dataset);
       snapshots.push(
-        await exportMirror({ db: source, mirror, dataset, settings, clock, signal, onProgress }),
+        await exportMirror({ db: source, mirror, dataset, kind, settings, clock, signal, onProgress }),
       );
     }
     const counts = Object.fromEntries(snapshots.map(({ dataset, rows }) => [dataset, rows]));

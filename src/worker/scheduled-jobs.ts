@@ -35,7 +35,9 @@ function startJob(
     case 'head':
       return sync(around, job, ['persons', 'recordings'], 'head');
     case 'export':
-      return exportAll(around);
+      return exportAll(around, 'full');
+    case 'delta':
+      return exportAll(around, 'delta');
     case 'checkpoint':
       return signCheckpoint(around);
     case 'drill':
@@ -54,10 +56,13 @@ function sync(
   return runSyncJob({ ...around, onProgress: () => undefined }, { name, datasets, mode, resume: true });
 }
 
-async function exportAll(around: ServiceJobSurroundings): Promise<JobResult> {
+async function exportAll(around: ServiceJobSurroundings, kind: 'full' | 'delta'): Promise<JobResult> {
   const source = openDatabaseReadOnly(around.settings.dataDir);
   try {
-    return await runExportJob({ ...around, source, onProgress: () => undefined }, datasetNames);
+    return await runExportJob(
+      { ...around, source, onProgress: () => undefined },
+      { kind, datasets: datasetNames },
+    );
   } finally {
     source.close();
   }

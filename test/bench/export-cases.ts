@@ -35,6 +35,7 @@ export async function exportPersons({ dataDir, rows }: CaseParameters): Promise<
     db: app.databaseReadOnly(),
     mirror: app.database(),
     dataset: 'persons',
+    kind: 'full',
     settings: app.settings,
     clock: app.clock,
     signal: new AbortController().signal,

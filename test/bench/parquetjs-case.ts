@@ -26,7 +26,7 @@ export async function parquetjsAlone({ dataDir }: CaseParameters): Promise<CaseR
   const db = openDatabaseReadOnly(dataDir);
   const startedAt = performance.now();
   const writer = await parquetjs.ParquetWriter.openFile(schema, path, { rowGroupSize: 20_480 });
-  await withSnapshotSource(db, 'persons', async ({ rows }) => {
+  await withSnapshotSource(db, 'persons', null, async ({ rows }) => {
     for (const row of rows) await writer.appendRow(published(row));
   });
   await writer.close();

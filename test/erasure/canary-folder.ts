@@ -136,6 +136,7 @@ async function publishAll(db: Database, dataDir: string, settings: Settings): Pr
         db: source,
         mirror: db,
         dataset,
+        kind: 'full',
         settings,
         clock: systemClock,
         signal,

@@ -21,6 +21,7 @@ import {
   type Database,
 } from '../../src/mirror/database.ts';
 import { listRequests, type ErasureRequest } from '../../src/mirror/erasure-requests.ts';
+import { datasetNames } from '../../src/snapshot/columns.ts';
 import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { runEraseJob } from '../../src/worker/erase-job.ts';
 import { runExportJob } from '../../src/worker/export-job.ts';
@@ -119,6 +120,7 @@ export async function openErasureWorld(seed: number): Promise<ErasureWorld> {
     );
   };
 
+  let published = 0;
   const world: ErasureWorld = {
     sandbox,
     dataDir,
@@ -137,7 +139,10 @@ export async function openErasureWorld(seed: number): Promise<ErasureWorld> {
       asProcess(kill, async (around) => {
         const source = openDatabaseReadOnly(dataDir);
         try {
-          await runExportJob({ ...around, source }, ['persons', 'recordings', 'distinct_ids', 'deletions']);
+          // Every other one a delta: nobody may be left in those either.
+          published += 1;
+          const kind = published % 2 === 0 ? 'delta' : 'full';
+          await runExportJob({ ...around, source }, { kind, datasets: datasetNames });
         } finally {
           source.close();
         }

@@ -40,6 +40,7 @@ test('writes bounded parts, a manifest that describes them, and CURRENT', async 
     created_at: '2026-11-20T12:55:00.123Z',
     pass: { id: 12, verdict: 'complete', finished_at: '2026-11-20T12:00:00.000Z' },
     erasure_epoch: 3,
+    changes: null,
     rows: 10,
     files,
     columns: [
@@ -56,6 +57,7 @@ test('writes bounded parts, a manifest that describes them, and CURRENT', async 
   });
   expect(result).toEqual({
     snapshotId: idNow,
+    kind: 'full',
     rows: 10,
     files: 3,
     bytes: files.reduce((sum, { bytes }) => sum + bytes, 0),

@@ -22,6 +22,7 @@ function openMirror(changes: Partial<ExportMirrorParts> = {}): ExportMirrorParts
     db: openDatabaseReadOnly(dataDir),
     mirror,
     dataset: 'persons',
+    kind: 'full',
     settings,
     clock: stoppedClock,
     signal: new AbortController().signal,

@@ -197,6 +197,8 @@ const freshContent: ProjectContent = {
     dataset: String(dataset),
     snapshotId: '20261120T050000Z-1',
     createdAt: before(7 * hourMs),
+    deltas: 0,
+    updatedAt: before(7 * hourMs),
     rows: Number(rows),
     files: 2,
     bytes: Number(bytes),

@@ -18,23 +18,31 @@ export function addExportCommand(program: Command, context: CommandContext): voi
     .addArgument(
       new Argument('[datasets...]', 'which datasets; all when none is named').choices(datasetNames),
     )
-    .addOption(new Option('--kind <kind>', 'full holds every row').choices(['full']).default('full'))
+    .addOption(
+      new Option('--kind <kind>', 'full holds every row, delta what has changed since the newest snapshot')
+        .choices(['full', 'delta'])
+        .default('full'),
+    )
     .addHelpText(
       'after',
       `
 A snapshot is one moment of the mirror. Readers follow snapshots/CURRENT.json, which is replaced last.
+A delta goes on from the newest snapshot of persons or of recordings. Where that cannot be told, and of the other
+datasets, it is a full one.
 Exit codes: 0 published, 4 published, but the last pass over the list was not complete.
 
 Examples:
   analytics-mirror export
+  analytics-mirror export --kind delta
   analytics-mirror export persons --set export.partRows=250000`,
     )
-    .action((datasets: Dataset[], _options: unknown, command: Command) =>
+    .action((datasets: Dataset[], { kind }: { kind: 'full' | 'delta' }, command: Command) =>
       runCommand(context, command, async (app) => {
         const { outcome, snapshots } = await exportNow(
           app,
           context,
           datasets.length > 0 ? datasets : datasetNames,
+          kind,
         );
         if (outcome === 'incomplete') context.setExitCode(exitCodes.incomplete);
         return { json: { outcome, snapshots }, text: snapshotTable(snapshots) };
@@ -47,6 +55,7 @@ export function exportNow(
   app: App,
   context: CommandContext,
   datasets: readonly Dataset[],
+  kind: 'full' | 'delta' = 'full',
 ): Promise<ExportJobResult> {
   return reportProgress(context, 'export', async (onProgress: OnProgress<Dataset>) => {
     // First: opening the mirror for writing would make one where there is none.
@@ -57,7 +66,7 @@ export function exportNow(
     const { signal } = context;
     return runExportJob(
       { db: app.database(), source, settings, clock, log, tracer, signal, onProgress },
-      datasets,
+      { datasets, kind },
     );
   });
 }
@@ -67,14 +76,16 @@ function snapshotTable(snapshots: ExportJobResult['snapshots']): string {
     [
       { heading: 'dataset' },
       { heading: 'snapshot' },
+      { heading: 'kind' },
       { heading: 'rows', align: 'right' },
       { heading: 'files', align: 'right' },
       { heading: 'size', align: 'right' },
       { heading: 'from a pass that was' },
     ],
-    snapshots.map(({ dataset, snapshotId, rows, files, bytes, verdict }) => [
+    snapshots.map(({ dataset, snapshotId, kind, rows, files, bytes, verdict }) => [
       dataset,
       snapshotId,
+      kind,
       formatCount(rows),
       formatCount(files),
       formatBytes(bytes),

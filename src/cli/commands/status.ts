@@ -97,14 +97,18 @@ function snapshotText(snapshots: StatusReport['snapshots']): string {
       { heading: 'size', align: 'right' },
       { heading: 'from a pass that was' },
       { heading: 'published' },
+      { heading: 'deltas', align: 'right' },
+      { heading: 'newest' },
     ],
-    snapshots.map(({ dataset, rows, files, bytes, verdict, createdAt }) => [
+    snapshots.map(({ dataset, rows, files, bytes, verdict, createdAt, deltas, updatedAt }) => [
       dataset,
       formatCount(rows),
       formatCount(files),
       formatBytes(bytes),
       verdict ?? 'never made',
       formatTime(createdAt),
+      formatCount(deltas),
+      formatTime(updatedAt),
     ]),
   );
 }

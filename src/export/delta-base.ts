@@ -1,0 +1,33 @@
+import type { Settings } from '../config/settings.ts';
+import type { Dataset } from '../snapshot/columns.ts';
+import { readCurrent, readManifest, type Manifest } from '../snapshot/manifest.ts';
+import { publicationOf } from './publication.ts';
+
+/** The snapshot that a delta goes on from: the newest of its dataset, and the change up to which that shows everything. */
+export type DeltaBase = { snapshotId: string; changes: NonNullable<Manifest['changes']> };
+
+const dayMs = 86_400_000;
+
+/**
+ * What a delta of a dataset can go on from now. Undefined where it has to be a full snapshot: nothing is published yet, or
+ * there are `export.deltasMax` deltas already; the full snapshot is older than deletions stay in their feed; or its columns
+ * are others. Throws `storage` when CURRENT or a manifest is damaged.
+ */
+export function findDeltaBase(
+  { dataDir, export: settings, erasure }: Settings,
+  dataset: Dataset,
+  nowMs: number,
+): DeltaBase | undefined {
+  const current = readCurrent(dataDir).snapshots[dataset];
+  const deltas = current?.deltas ?? [];
+  if (!current || deltas.length >= settings.deltasMax) return undefined;
+  const full = readManifest(dataDir, dataset, current.snapshot_id);
+  if (Date.parse(full.created_at) < nowMs - erasure.feedRetentionDays * dayMs) return undefined;
+  const snapshotId = deltas.at(-1)?.snapshot_id ?? current.snapshot_id;
+  const { changes, columns } = readManifest(dataDir, dataset, snapshotId);
+  const wanted = publicationOf(dataset, settings).shape.columns;
+  const isAlike =
+    wanted.length === columns.length &&
+    wanted.every(({ name, type }, index) => columns[index]?.name === name && columns[index]?.type === type);
+  return changes && isAlike ? { snapshotId, changes } : undefined;
+}

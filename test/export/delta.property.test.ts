@@ -1,0 +1,266 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { Settings } from '../../src/config/settings.ts';
+import { loadSettings } from '../../src/config/load-settings.ts';
+import { isoTime, type Clock } from '../../src/core/clock.ts';
+import { exportMirror } from '../../src/export/export-mirror.ts';
+import { openDatabaseReadOnly, type Database } from '../../src/mirror/database.ts';
+import { prepareRemoveRow } from '../../src/mirror/remove-row.ts';
+import { prepareWriteRows } from '../../src/mirror/write-rows.ts';
+import type { Dataset } from '../../src/snapshot/columns.ts';
+import { sqlText, withDuckDb } from '../../src/snapshot/duckdb.ts';
+import { snapshotFolder, snapshotsFolder } from '../../src/snapshot/layout.ts';
+import { readCurrent, readManifest } from '../../src/snapshot/manifest.ts';
+import { verifySnapshots } from '../../src/snapshot/verify.ts';
+import { openTestMirror } from '../mirror/open-test-mirror.ts';
+
+const loadDeltas = readFileSync(new URL('../../docs/load-deltas.sql', import.meta.url), 'utf8');
+const loaded = ['persons', 'recordings', 'deletions'] as const;
+
+/** What happens to a mirror. Rows and distinct ids are few, so that they meet. */
+type Step =
+  | { do: 'show persons'; persons: { number: number; name: string; distinctIds: string[] }[] }
+  | { do: 'show recordings'; recordings: { number: number; person: number; clicks: number }[] }
+  | { do: 'remove'; dataset: 'persons' | 'recordings'; number: number }
+  | { do: 'export'; kind: 'full' | 'delta' };
+
+const number = fc.integer({ min: 1, max: 6 });
+const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      do: fc.constant('show persons' as const),
+      persons: fc.array(
+        fc.record({
+          number,
+          name: fc.constantFrom('a', 'b'),
+          distinctIds: fc.uniqueArray(fc.constantFrom('d1', 'd2', 'd3'), { minLength: 1 }),
+        }),
+        { minLength: 1, maxLength: 3 },
+      ),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant('show recordings' as const),
+      recordings: fc.array(fc.record({ number, person: number, clicks: fc.nat(3) }), {
+        minLength: 1,
+        maxLength: 3,
+      }),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant('remove' as const),
+      dataset: fc.constantFrom('persons', 'recordings'),
+      number,
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      do: fc.constant('export' as const),
+      kind: fc.constantFrom('full', 'delta', 'delta', 'delta'),
+    }),
+  },
+);
+
+/** A mirror, and a clock that has gone on at every look. */
+function openWorld(set: Record<string, unknown> = {}) {
+  const { db, dataDir } = openTestMirror();
+  let nowMs = Date.UTC(2026, 10, 1);
+  const clock: Clock = { now: () => (nowMs += 1), sleep: () => Promise.resolve() };
+  const { settings } = loadSettings(
+    {},
+    {
+      set: Object.entries({ dataDir, 'export.partRows': 2, ...set }).map(([path, value]) => ({
+        path,
+        value,
+      })),
+    },
+  );
+  return { db, dataDir, clock, settings, pass: (ms: number) => (nowMs += ms) };
+}
+type World = ReturnType<typeof openWorld>;
+
+function perform({ db, clock }: World, happens: Exclude<Step, { do: 'export' }>): void {
+  const at = isoTime(clock.now());
+  const uuid = (person: number): string => `person-${person}`;
+  db.transaction(() => {
+    if (happens.do === 'show persons')
+      prepareWriteRows(db, 'persons')(
+        {
+          rows: happens.persons.map(({ number: id, name, distinctIds }) => ({
+            uuid: uuid(id),
+            id,
+            name,
+            distinct_ids: JSON.stringify(distinctIds),
+            properties: '{}',
+            created_at: '2026-01-01T00:00:00Z',
+            extra: null,
+          })),
+          quarantined: [],
+          at,
+        },
+        1,
+      );
+    else if (happens.do === 'show recordings')
+      prepareWriteRows(db, 'recordings')(
+        {
+          rows: happens.recordings.map(({ number: id, person, clicks }) => ({
+            ...emptyRecording(db),
+            id: `recording-${id}`,
+            person_uuid: uuid(person),
+            click_count: clicks,
+          })),
+          quarantined: [],
+          at,
+        },
+        1,
+      );
+    else {
+      const { dataset } = happens;
+      const [column, key] =
+        dataset === 'persons' ? ['uuid', uuid(happens.number)] : ['id', `recording-${happens.number}`];
+      const rowKey = db
+        .prepare<[string], number>(`SELECT row_key FROM ${dataset} WHERE ${column} = ?`)
+        .pluck()
+        .get(key);
+      if (rowKey !== undefined)
+        prepareRemoveRow(db, dataset)(rowKey, dataset === 'persons' ? 'merged' : 'expired', at);
+    }
+  })();
+}
+
+function emptyRecording(db: Database): Record<string, null> {
+  const names = db.prepare<[], string>(`SELECT name FROM pragma_table_info('recordings')`).pluck().all();
+  return Object.fromEntries(names.map((name) => [name, null]));
+}
+
+async function publish(world: World, kind: 'full' | 'delta', settings: Settings = world.settings) {
+  const db = openDatabaseReadOnly(world.dataDir);
+  const kinds: string[] = [];
+  try {
+    for (const dataset of loaded) {
+      const parts = { db, mirror: world.db, dataset, kind, settings, clock: world.clock };
+      const { kind: published } = await exportMirror({
+        ...parts,
+        signal: new AbortController().signal,
+        onProgress: () => undefined,
+      });
+      kinds.push(published);
+    }
+  } finally {
+    db.close();
+  }
+  return kinds;
+}
+
+/** The parts of the full snapshot of a dataset and of its deltas. */
+function partsOf(dataDir: string, dataset: Dataset): string[] {
+  const current = readCurrent(dataDir).snapshots[dataset];
+  return [current, ...(current?.deltas ?? [])].flatMap((named) =>
+    named === undefined
+      ? []
+      : readManifest(dataDir, dataset, named.snapshot_id).files.map(({ name }) =>
+          join(snapshotFolder(dataDir, dataset, named.snapshot_id), name),
+        ),
+  );
+}
+
+/** What a reader has who loads all that is published as the documentation says. */
+function load(dataDir: string): Promise<unknown[]> {
+  const limits = { folder: snapshotsFolder(dataDir), memoryMaxMb: 512, threads: 1 };
+  return withDuckDb({ ...limits, signal: new AbortController().signal }, async (connection) => {
+    for (const dataset of loaded)
+      await connection.run(
+        `SET VARIABLE ${dataset} = [${partsOf(dataDir, dataset).map(sqlText).join(', ')}]`,
+      );
+    await connection.run(loadDeltas);
+    const rows = await connection.runAndReadAll(`
+      SELECT person_uuid, name, CAST(to_json(distinct_ids) AS VARCHAR), epoch_ms(changed_at) FROM persons ORDER BY ALL`);
+    const recordings = await connection.runAndReadAll(`
+      SELECT id, person_uuid, click_count, epoch_ms(changed_at) FROM recordings ORDER BY ALL`);
+    return [rows.getRowsJson(), recordings.getRowsJson()];
+  });
+}
+
+function mirrored(db: Database): unknown[] {
+  const ms = `CAST(CAST(round((julianday(changed_at) - 2440587.5) * 86400000) AS INTEGER) AS TEXT)`;
+  const read = (sql: string): unknown[] => db.prepare(sql).raw().all();
+  return [
+    read(`SELECT uuid, name, distinct_ids, ${ms} FROM persons ORDER BY uuid`),
+    read(`SELECT id, person_uuid, CAST(click_count AS TEXT), ${ms} FROM recordings ORDER BY id`),
+  ];
+}
+
+test('whatever happens between them, a full snapshot and its deltas, loaded as documented, are the mirror', async () => {
+  let deltas = 0;
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 14 }), async (steps) => {
+      const world = openWorld();
+      for (const happens of [...steps, { do: 'export', kind: 'delta' } as const]) {
+        if (happens.do !== 'export') perform(world, happens);
+        else {
+          const [kind] = await publish(world, happens.kind);
+          deltas += kind === 'delta' ? 1 : 0;
+          expect(await load(world.dataDir)).toEqual(mirrored(world.db));
+        }
+      }
+    }),
+    { numRuns: 12 },
+  );
+  expect(deltas).toBeGreaterThan(5);
+});
+
+const [ann, bob]: Step[] = [
+  { do: 'show persons', persons: [{ number: 1, name: 'a', distinctIds: ['d1'] }] },
+  { do: 'show persons', persons: [{ number: 2, name: 'b', distinctIds: ['d2'] }] },
+];
+const show = (world: World, shown: Step | undefined): void => {
+  if (shown && shown.do !== 'export') perform(world, shown);
+};
+
+test('a delta holds what has changed and nothing else, and stands beside the full snapshot in CURRENT', async () => {
+  const world = openWorld();
+  show(world, ann);
+  expect(await publish(world, 'delta')).toEqual(['full', 'full', 'full']);
+  show(world, bob);
+  // Of those who leave `deletions`, nothing tells: it is always published as a whole.
+  expect(await publish(world, 'delta')).toEqual(['delta', 'delta', 'full']);
+  const current = readCurrent(world.dataDir).snapshots['persons'];
+  const [delta] = current?.deltas ?? [];
+  expect(readManifest(world.dataDir, 'persons', delta?.snapshot_id ?? '')).toMatchObject({
+    kind: 'delta',
+    based_on: current?.snapshot_id,
+    rows: 1,
+    files: [{ min_key: 'person-2', max_key: 'person-2' }],
+  });
+  expect((await verifySnapshots(world.dataDir)).problems).toEqual([]);
+  await publish(world, 'full');
+  expect(readCurrent(world.dataDir).snapshots['persons']?.deltas).toBeUndefined();
+});
+
+test.for<[string, (world: World) => Settings]>([
+  ['an older mirror was put back', ({ db, settings }) => (db.exec(`DELETE FROM changes`), settings)],
+  [
+    'the columns are others',
+    ({ settings }) => ({ ...settings, export: { ...settings.export, promote: ['plan'] } }),
+  ],
+  [
+    'there are as many deltas as may be',
+    ({ settings }) => ({ ...settings, export: { ...settings.export, deltasMax: 0 } }),
+  ],
+  ['deletions may have left their feed', ({ settings, pass }) => (pass(31 * 86_400_000), settings)],
+])('where %s, a full snapshot is published', async ([, change]) => {
+  const world = openWorld();
+  show(world, ann);
+  await publish(world, 'full');
+  show(world, bob);
+  expect(await publish(world, 'delta', change(world))).toEqual(['full', expect.any(String), 'full']);
+  expect(partsOf(world.dataDir, 'persons')).toHaveLength(1);
+});
