@@ -25,9 +25,7 @@ export function findDeltaBase(
   if (Date.parse(full.created_at) < nowMs - erasure.feedRetentionDays * dayMs) return undefined;
   const snapshotId = deltas.at(-1)?.snapshot_id ?? current.snapshot_id;
   const { changes, columns } = readManifest(dataDir, dataset, snapshotId);
-  const wanted = publicationOf(dataset, settings).shape.columns;
-  const isAlike =
-    wanted.length === columns.length &&
-    wanted.every(({ name, type }, index) => columns[index]?.name === name && columns[index]?.type === type);
+  const wanted = publicationOf(dataset, settings).shape.columns.map(({ name, type }) => ({ name, type }));
+  const isAlike = JSON.stringify(wanted) === JSON.stringify(columns);
   return changes && isAlike ? { snapshotId, changes } : undefined;
 }

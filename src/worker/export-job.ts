@@ -1,5 +1,7 @@
 import { refuseRestored } from '../erasure/restore-guard.ts';
 import { exportMirror, type MirrorExport } from '../export/export-mirror.ts';
+import { isoTime } from '../core/clock.ts';
+import { compactChanges } from '../mirror/changes.ts';
 import type { Database } from '../mirror/database.ts';
 import type { Dataset } from '../snapshot/columns.ts';
 import type { JobSurroundings, OnProgress } from './job-parts.ts';
@@ -7,6 +9,8 @@ import { runJob, type JobResult } from './run-job.ts';
 
 /** What was published. Incomplete when a snapshot is not vouched for by a complete pass. */
 export type ExportJobResult = JobResult & { snapshots: MirrorExport[] };
+
+const dayMs = 86_400_000;
 
 /** What to publish of which datasets. */
 type ExportTask = { datasets: readonly Dataset[]; kind: 'full' | 'delta' };
@@ -30,6 +34,9 @@ export function runExportJob(
         await exportMirror({ db: source, mirror, dataset, kind, settings, clock, signal, onProgress }),
       );
     }
+    // Deltas go on from here now: what is older need not be told change by change.
+    if (kind === 'full')
+      compactChanges(mirror, isoTime(clock.now() - settings.erasure.feedRetentionDays * dayMs));
     const counts = Object.fromEntries(snapshots.map(({ dataset, rows }) => [dataset, rows]));
     const isProved = snapshots.every(({ verdict }) => verdict === 'complete');
     return { outcome: isProved ? 'done' : 'incomplete', counts, snapshots };

@@ -15,7 +15,7 @@ CREATE INDEX request_times_by_end ON request_times (ended_at_ms, lane);
 CREATE INDEX runs_by_job ON runs (job, id);
 
 CREATE TABLE changes (
-  seq INTEGER PRIMARY KEY,
+  seq INTEGER PRIMARY KEY AUTOINCREMENT,
   dataset TEXT NOT NULL CHECK (dataset IN ('persons', 'recordings', 'playlists')),
   key TEXT NOT NULL,
   op TEXT NOT NULL CHECK (op IN ('upsert', 'delete')),
@@ -32,7 +32,7 @@ CREATE TABLE deletion_plans (
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE deletions (
-  seq INTEGER PRIMARY KEY,
+  seq INTEGER PRIMARY KEY AUTOINCREMENT,
   dataset TEXT NOT NULL CHECK (dataset IN ('persons', 'recordings')),
   key TEXT NOT NULL,
   person_uuid TEXT,
@@ -266,6 +266,8 @@ CREATE TABLE runs (
 
 CREATE TABLE schema_migrations
       (version INTEGER PRIMARY KEY, name TEXT NOT NULL, digest TEXT NOT NULL, applied_at TEXT NOT NULL) STRICT;
+
+CREATE TABLE sqlite_sequence(name,seq);
 
 CREATE TABLE suspects (
   dataset TEXT NOT NULL CHECK (dataset IN ('persons', 'recordings')),

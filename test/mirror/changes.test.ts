@@ -1,0 +1,71 @@
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { compactChanges, hasChange, newestChange } from '../../src/mirror/changes.ts';
+import type { Database } from '../../src/mirror/database.ts';
+import { openTestMirror } from './open-test-mirror.ts';
+
+const dayOf = (day: number): string => `2026-01-${String(day).padStart(2, '0')}T00:00:00.000Z`;
+
+/** What a reader who has read up to a change is told of the rows since: each row's last change. */
+function toldSince(db: Database, seq: number): Map<string, string> {
+  const rows = db
+    .prepare<[number], [string, string, string]>(
+      `SELECT dataset, key, op FROM changes WHERE seq > ? ORDER BY seq`,
+    )
+    .raw()
+    .all(seq);
+  return new Map(rows.map(([dataset, key, op]) => [`${dataset} ${key}`, op]));
+}
+
+const change = fc.record({
+  dataset: fc.constantFrom('persons', 'recordings'),
+  key: fc.constantFrom('a', 'b', 'c'),
+  op: fc.constantFrom('upsert', 'upsert', 'upsert', 'delete'),
+});
+
+test('whoever reads on from anywhere is told the same of a compacted feed, and what is young stays', () => {
+  const { db } = openTestMirror();
+  const append = db.prepare(`INSERT INTO changes (dataset, key, op, at) VALUES (@dataset, @key, @op, @at)`);
+  fc.assert(
+    fc.property(fc.array(change, { maxLength: 20 }), fc.integer({ min: 1, max: 21 }), (changes, before) => {
+      db.exec(`DELETE FROM changes; DELETE FROM sqlite_sequence`);
+      for (const [index, one] of changes.entries()) append.run({ ...one, at: dayOf(index + 1) });
+      const cursors = Array.from({ length: changes.length + 1 }, (_, seq) => seq);
+      const young = (): unknown[] => db.prepare(`SELECT * FROM changes WHERE at >= ?`).all(dayOf(before));
+      const [told, stays, newest] = [cursors.map((seq) => toldSince(db, seq)), young(), newestChange(db)];
+      compactChanges(db, dayOf(before));
+      expect(cursors.map((seq) => toldSince(db, seq))).toEqual(told);
+      expect(young()).toEqual(stays);
+      expect(newestChange(db)).toEqual(newest);
+      const old = db
+        .prepare<[string], string>(`SELECT dataset || key FROM changes WHERE at < ? AND op = 'upsert'`)
+        .pluck()
+        .all(dayOf(before));
+      expect(old).toHaveLength(new Set(old).size);
+      expect(compactChanges(db, dayOf(before))).toBe(0);
+    }),
+  );
+});
+
+test('a place in the feed is told from another of the same number', () => {
+  const { db } = openTestMirror();
+  expect(newestChange(db)).toBeNull();
+  db.exec(`INSERT INTO changes (dataset, key, op, at) VALUES ('persons', 'a', 'upsert', '${dayOf(3)}')`);
+  expect(newestChange(db)).toEqual({ seq: 1, at: dayOf(3) });
+  expect(hasChange(db, { seq: 1, at: dayOf(3) })).toBe(true);
+  expect(hasChange(db, { seq: 1, at: dayOf(4) })).toBe(false);
+  expect(hasChange(db, { seq: 2, at: dayOf(3) })).toBe(false);
+});
+
+test.each(['changes', 'deletions'])('a number of %s is never given twice', (feed) => {
+  const { db } = openTestMirror();
+  const [columns, values] =
+    feed === 'changes'
+      ? ['dataset, key, op, at', `'persons', 'a', 'upsert', 't'`]
+      : ['dataset, key, reason, deleted_at', `'persons', 'a', 'merged', 't'`];
+  const append = (): number =>
+    Number(db.prepare(`INSERT INTO ${feed} (${columns}) VALUES (${values})`).run().lastInsertRowid);
+  const first = append();
+  db.exec(`DELETE FROM ${feed}`);
+  expect(append()).toBeGreaterThan(first);
+});
