@@ -89,9 +89,11 @@ test('the worker, killed every minute for ten minutes beside a service that chan
   const calm = await serve({});
   const run = (...args: string[]): Promise<{ code: number | null; stderr: string }> =>
     runCli([...args, ...settings], around(calm, dataDir));
-  // 4 says that requests wait for the service's weekly batch.
+  // The first asks the service to delete who is to be erased, the last for whom the pass did not see. 4: one calls for
+  // attention, such as one whose DELETE was not answered.
   expect((await run('reconcile')).code).toBeOneOf([0, 4]);
   expect(await run('sync', '--fresh')).toMatchObject({ code: 0 });
+  expect((await run('reconcile')).code).toBeOneOf([0, 4]);
   expect((await run('export')).code).toBe(0);
   const another = join(folder, 'another');
   expect((await runCli(['sync', ...settings], around(calm, another))).code).toBe(0);
@@ -102,27 +104,38 @@ test('the worker, killed every minute for ten minutes beside a service that chan
   const mirrored = contentOf(dataDir);
   const anew = contentOf(another);
   expect(anew['persons']).toHaveLength(living.length);
-  expect(mirrored['persons']).toEqual(anew['persons']);
-  expect(mirrored['person_distinct_ids']).toEqual(anew['person_distinct_ids']);
-  expect(mirrored['quarantine']).toEqual(anew['quarantine']);
-  // A service keeps the recordings of whom it deletes; the mirror does not.
+  for (const table of ['persons', 'person_distinct_ids', 'quarantine'])
+    expect([table, differences(mirrored[table], anew[table])]).toEqual([table, []]);
+  // A service keeps the recordings of whom it deletes; the mirror does not. The mirror keeps those from before the oldest
+  // that is listed; the service does not.
   const ofTheLiving = recordingsOf(another, living);
   expect(ofTheLiving.length).toBeGreaterThan(10);
-  expect(recordingsOf(dataDir, living)).toEqual(ofTheLiving);
+  const oldest = ofTheLiving.map((recording) => recording.start_time).toSorted()[0] ?? '';
+  const mirroredOnes = recordingsOf(dataDir, living).filter((recording) => recording.start_time >= oldest);
+  expect(differences(mirroredOnes, ofTheLiving)).toEqual([]);
   expect((await run('audit', 'verify')).code).toBe(0);
   expect((await run('erase', 'scan')).code).toBe(0);
 }, 1_500_000);
+
+/** The first few rows that are in one list only. */
+function differences(one: unknown[] = [], other: unknown[] = []): string[] {
+  const a = new Set(one.map((row) => JSON.stringify(row)));
+  const b = new Set(other.map((row) => JSON.stringify(row)));
+  return [...[...a].filter((row) => !b.has(row)), ...[...b].filter((row) => !a.has(row))].slice(0, 4);
+}
+
+type Recording = { id: string; distinct_id: string; person_uuid: string; start_time: string };
 
 /** The recordings of persons who live, by their ids. */
 function recordingsOf(
   dataDir: string,
   living: readonly { uuid: string; distinct_ids: string[] }[],
-): unknown[] {
+): Recording[] {
   const owners = new Map(living.flatMap(({ uuid, distinct_ids }) => distinct_ids.map((id) => [id, uuid])));
   const db = openDatabaseReadOnly(dataDir);
   try {
     return db
-      .prepare<[], { distinct_id: string; person_uuid: string }>(
+      .prepare<[], Recording>(
         `SELECT id, distinct_id, person_uuid, start_time, person, extra FROM recordings ORDER BY id`,
       )
       .all()
