@@ -74,7 +74,12 @@ export function addPeople(db: Database, people: readonly Person[]): void {
       for (const distinctId of distinctIds)
         insert(db, 'distinct_id_owners', { person_row_key: key, distinct_id: distinctId });
       insert(db, 'recordings', recording);
-      insert(db, 'changes', { dataset: 'persons', key: row['uuid'] ?? null, op: 'upsert', at: '2026-11-20T10:00:00.000Z' });
+      insert(db, 'changes', {
+        dataset: 'persons',
+        key: row['uuid'] ?? null,
+        op: 'upsert',
+        at: '2026-11-20T10:00:00.000Z',
+      });
     }
   })();
 }
