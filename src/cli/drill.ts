@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { createApp, type App } from '../app.ts';
 import { isoTime, systemClock, type Clock } from '../core/clock.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
@@ -16,14 +13,13 @@ const persons = 300;
 const weekMs = 7 * 86_400_000;
 
 /**
- * Erases somebody invented from an embedded service, in a folder of its own, by the very program that erases people: synced,
+ * Erases somebody invented from an embedded service, in an empty folder, by the very program that erases people: synced,
  * published twice, found, fenced, erased, proved gone, deleted at the service, certified after its weekly batch, sealed,
  * verified, and kept out when it comes back. Throws only for what keeps the exercise from being held at all.
  */
-export async function holdDrill(context: DrillContext): Promise<Drill> {
+export async function holdDrill(dataDir: string, context: DrillContext): Promise<Drill> {
   const { startSandbox } = await import('../sandbox/sandbox.ts');
   const startedAt = isoTime(systemClock.now());
-  const dataDir = mkdtempSync(join(tmpdir(), 'analytics-mirror-drill-'));
   const sandbox = await startSandbox({
     persons,
     recordings: 30,
@@ -44,7 +40,6 @@ export async function holdDrill(context: DrillContext): Promise<Drill> {
     }
   } finally {
     await sandbox.close();
-    rmSync(dataDir, { recursive: true });
   }
 }
 

@@ -31,7 +31,7 @@ export function workerProject(app: App): WorkerProject {
           project,
           openLedger,
         },
-        (drillSignal) => holdDrill({ isTerminal: false, signal: drillSignal }),
+        (folder, drillSignal) => holdDrill(folder, { isTerminal: false, signal: drillSignal }),
       ),
     readHistory: (job) => {
       const db = app.database();

@@ -1,7 +1,9 @@
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { replaceFile } from '../core/atomic-file.ts';
 import { sha256 } from '../core/digest.ts';
 import { makeFolder } from '../core/make-folder.ts';
+import { temporaryFolder } from '../core/temporary-folder.ts';
 import { reportsFolder } from '../erasure/certificate-file.ts';
 import type { ErasureJobSurroundings } from './job-parts.ts';
 import { runJob, type JobResult } from './run-job.ts';
@@ -20,17 +22,22 @@ export type Drill = {
 /** An exercise, and the file that tells of it. */
 export type DrillJobResult = JobResult & { drill: Drill; file: string };
 
+/** Holds an exercise in a folder, which is empty. */
+export type HoldDrill = (folder: string, signal: AbortSignal) => Promise<Drill>;
+
+const folderPrefix = 'drill-';
+
 /**
- * Holds an exercise, and files it: as JSON in reports/drills/, and its SHA-256 on the ledger, which is signed. Incomplete
- * when it failed.
+ * Holds an exercise in an empty folder, and files it: as JSON in reports/drills/, and its SHA-256 on the ledger, which is
+ * signed. Incomplete when it failed.
  */
 export function runDrillJob(
   around: Omit<ErasureJobSurroundings, 'service' | 'project'>,
-  hold: (signal: AbortSignal) => Promise<Drill>,
+  hold: HoldDrill,
 ): Promise<DrillJobResult> {
   const { settings, openLedger } = around;
   return runJob({ ...around, job: 'drill', requestCount: () => 0 }, async (signal) => {
-    const drill = await hold(signal);
+    const drill = await inFolder(settings.dataDir, (folder) => hold(folder, signal));
     const { startedAt, outcome, steps } = drill;
     const folder = join(reportsFolder(settings.dataDir), 'drills');
     const file = join(folder, `${startedAt.slice(0, 10)}-${sha256(startedAt).slice(0, 8)}.json`);
@@ -48,4 +55,19 @@ export function runDrillJob(
       file,
     };
   });
+}
+
+/** In a temporary folder that is gone afterwards; one that a kill has left goes before. */
+async function inFolder<T>(dataDir: string, use: (folder: string) => Promise<T>): Promise<T> {
+  const parent = temporaryFolder(dataDir);
+  const clear = (): void => {
+    for (const name of readdirSync(parent))
+      if (name.startsWith(folderPrefix)) rmSync(join(parent, name), { recursive: true });
+  };
+  clear();
+  try {
+    return await use(mkdtempSync(join(parent, folderPrefix)));
+  } finally {
+    clear();
+  }
 }

@@ -3,7 +3,7 @@ import { assertNever } from '../core/errors.ts';
 import { openDatabaseReadOnly } from '../mirror/database.ts';
 import type { PassDataset, PassMode } from '../mirror/passes.ts';
 import { datasetNames } from '../snapshot/columns.ts';
-import { runDrillJob, type Drill } from './drill-job.ts';
+import { runDrillJob, type HoldDrill } from './drill-job.ts';
 import { runExportJob } from './export-job.ts';
 import type { ServiceJobSurroundings } from './job-parts.ts';
 import { runReconcileJob } from './reconcile-job.ts';
@@ -14,7 +14,7 @@ import { runSyncJob } from './sync-job.ts';
 export async function runScheduledJob(
   job: ScheduledJob,
   around: ServiceJobSurroundings,
-  holdDrill: (signal: AbortSignal) => Promise<Drill>,
+  holdDrill: HoldDrill,
 ): Promise<void> {
   await startJob(job, around, holdDrill);
 }
@@ -22,7 +22,7 @@ export async function runScheduledJob(
 function startJob(
   job: ScheduledJob,
   around: ServiceJobSurroundings,
-  holdDrill: (signal: AbortSignal) => Promise<Drill>,
+  holdDrill: HoldDrill,
 ): Promise<JobResult> {
   switch (job) {
     case 'reconcile':

@@ -29,8 +29,8 @@ Examples:
       runCommand(context, command, async (app) => {
         const { runDrillJob } = await import('../../worker/drill-job.ts');
         const { isTerminal } = context;
-        const { drill, file } = await runDrillJob(erasureJob(app, context), (signal) =>
-          holdDrill({ isTerminal, signal }),
+        const { drill, file } = await runDrillJob(erasureJob(app, context), (folder, signal) =>
+          holdDrill(folder, { isTerminal, signal }),
         );
         if (drill.outcome === 'failed') context.setExitCode(exitCodes.failed);
         return { json: { ...drill, file }, text: `${drillText(drill)}filed as ${file}\n` };
