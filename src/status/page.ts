@@ -109,12 +109,16 @@ function reasonText({ tone, message, todo, project }: Reason, isNamed: boolean):
   return html`${icon(tone)}
     <div>
       <h2>${sentence(message)} ${isNamed ? html`<span class="of">${project}</span>` : ''}</h2>
-      <p class="small">${withCode(todo)}</p>
+      <p class="small">${withCode(capital(todo))}</p>
     </div>`;
 }
 
 function sentence(text: string): string {
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}${text.endsWith('.') ? '' : '.'}`;
+  return `${capital(text)}${text.endsWith('.') ? '' : '.'}`;
+}
+
+function capital(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 }
 
 function projectCards(projects: readonly ProjectOverview[], now: string): Markup {

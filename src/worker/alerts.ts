@@ -22,21 +22,25 @@ const todos: Readonly<Record<AlertKind, string>> = {
   failing: 'Run `analytics-mirror doctor`: it checks configuration, key, scopes, disk and files.',
 };
 
-/** What alerts are judged by, besides the project. `problemHint` says what to do about its problem, where that is known. */
-export type AlertTimes = { nowMs: number; startedAtMs: number; problemHint: string | null };
+/** What alerts are judged by, besides the project. `detail` is of its problem: what its error says, and its hint. */
+export type AlertFacts = {
+  nowMs: number;
+  startedAtMs: number;
+  detail: { message: string; hint: string | null } | null;
+};
 
 /** What calls for somebody in a project at a time (milliseconds since 1970), the most pressing first. */
 export function alertsOf(
   { jobs, problem, condition }: Omit<ProjectState, 'alerts'>,
-  { nowMs, startedAtMs, problemHint }: AlertTimes,
+  { nowMs, startedAtMs, detail }: AlertFacts,
 ): Alert[] {
   const alerts = [
     ...(problem === null
       ? []
       : [
           {
-            ...alertOf('unopened', `the data folder cannot be used (${problem})`),
-            todo: problemHint ?? todos.unopened,
+            ...alertOf('unopened', `the data folder cannot be used: ${detail?.message ?? problem}`),
+            todo: detail?.hint ?? todos.unopened,
           },
         ]),
     ...(condition === null ? [] : conditionAlerts(condition)),

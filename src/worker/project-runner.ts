@@ -37,8 +37,8 @@ type Attempts = {
   timesBusy: number;
 };
 
-/** Why something did not go: an error's code, and its hint where it has one. */
-type Problem = { code: string; hint: string | null };
+/** Why something did not go: an error's code, what it says, and its hint where it has one. */
+type Problem = { code: string; message: string; hint: string | null };
 
 /** One project's jobs, one at a time. */
 export type ProjectRunner = {
@@ -159,7 +159,7 @@ export function projectRunner(
       };
       return {
         ...state,
-        alerts: alertsOf(state, { nowMs, startedAtMs, problemHint: problem?.hint ?? null }),
+        alerts: alertsOf(state, { nowMs, startedAtMs, detail: problem }),
       };
     },
   };
@@ -199,7 +199,9 @@ function withUnrecorded({ history, unrecorded, unrecordedEndMs, lastCode }: Atte
 
 function problemOf(error: unknown, dataDir: string): Problem {
   const known = error instanceof AppError ? error : explainStorageError(error, dataDir);
-  return { code: known?.code ?? 'unexpected', hint: known?.hint ?? null };
+  // What is not one of ours may say anything.
+  if (!known) return { code: 'unexpected', message: 'unexpected', hint: null };
+  return { code: known.code, message: known.message, hint: known.hint ?? null };
 }
 
 function isoOf(ms: number | null): string | null {

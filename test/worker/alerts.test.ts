@@ -45,9 +45,7 @@ function kinds({
     jobs: [{ ...job, ...jobs }],
     condition: { ...condition, ...found },
   };
-  return alertsOf(project, { nowMs, startedAtMs: nowMs - 30 * hour, problemHint: null }).map(
-    ({ kind }) => kind,
-  );
+  return alertsOf(project, { nowMs, startedAtMs: nowMs - 30 * hour, detail: null }).map(({ kind }) => kind);
 }
 
 it.each([
@@ -81,8 +79,16 @@ it.each([
 
 it('says of an unusable folder what its error says is to be done', () => {
   const project = { name: 'a', dataDir: '/a', problem: 'usage', jobs: [], condition: null };
-  const [alert] = alertsOf(project, { nowMs, startedAtMs: nowMs, problemHint: 'run: chmod 700 /a' });
-  expect(alert).toMatchObject({ kind: 'unopened', todo: 'run: chmod 700 /a' });
+  const [alert] = alertsOf(project, {
+    nowMs,
+    startedAtMs: nowMs,
+    detail: { message: 'others may read it', hint: 'run: chmod 700 /a' },
+  });
+  expect(alert).toMatchObject({
+    kind: 'unopened',
+    message: 'the data folder cannot be used: others may read it',
+    todo: 'run: chmod 700 /a',
+  });
 });
 
 it('tells what began and what ended, per project and job, and nothing of what goes on', () => {
