@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 const layers = [
   ['core'],
   ['contract'],
-  ['config', 'log'],
+  ['config', 'log', 'markup'],
   ['client', 'mirror', 'snapshot', 'ledger', 'sandbox'],
   ['sync', 'export', 'erasure'],
   ['worker', 'status', 'audit'],
@@ -24,7 +24,7 @@ const packageHomes: Record<string, readonly string[]> = {
   commander: ['cli'],
   'csv-parse': ['cli'],
   'csv-stringify': ['sandbox', 'audit'],
-  hono: ['sandbox', 'audit', 'status'],
+  hono: ['sandbox', 'markup', 'audit', 'status'],
   'node-cron': ['config', 'sandbox'],
   'p-queue': ['client'],
   pino: ['log'],

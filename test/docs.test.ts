@@ -10,7 +10,7 @@ import { loadProjects, loadSettings } from '../src/config/load-settings.ts';
 import { isJsonObject } from '../src/core/exact-json.ts';
 import { attentionReasons, heldReasons } from '../src/ledger/record.ts';
 import { metricsText } from '../src/status/metrics.ts';
-import { alertKinds } from '../src/status/overview.ts';
+import { alertKinds } from '../src/config/alert-kinds.ts';
 
 const folder = new URL('../docs/', import.meta.url);
 const names = globSync('*.{md,yaml,json,service}', { cwd: fileURLToPath(folder) });

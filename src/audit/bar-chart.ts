@@ -1,5 +1,5 @@
 import { html } from 'hono/html';
-import type { Markup } from './page.ts';
+import type { Markup } from '../markup/markup.ts';
 
 /** What a chart shows: for each category a number of each series. `id` is its element's; the description is read aloud. */
 export type BarChart = {

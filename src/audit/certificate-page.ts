@@ -1,6 +1,7 @@
 import { html } from 'hono/html';
 import type { Certificate } from '../erasure/certificate.ts';
-import { factList, pageTable, renderPage, type Markup } from './page.ts';
+import type { Markup } from '../markup/markup.ts';
+import { factList, pageTable, renderPage } from './page.ts';
 import { codeText, countedText, countText } from '../core/words.ts';
 import {
   assuranceWords,

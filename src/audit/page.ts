@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto';
 import { html, raw } from 'hono/html';
+import { textOf, type Markup } from '../markup/markup.ts';
+import { table, type Column } from '../markup/table.ts';
 import { pageStyle } from './page-style.ts';
-
-/** A piece of a page. Whatever is put into one is escaped, unless it is one itself. */
-export type Markup = ReturnType<typeof html>;
 
 const styleHash = createHash('sha256').update(pageStyle).digest('base64');
 
@@ -19,68 +18,41 @@ export function renderPage(page: {
   content: Markup;
   footer: string;
 }): string {
-  const markup = html`<!doctype html>
-    <html lang="en">
-      <head>
-        <meta charset="utf-8" />
-        <meta http-equiv="Content-Security-Policy" content="${raw(pagePolicy)}" />
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <meta name="referrer" content="no-referrer" />
-        <title>${page.title}</title>
-        ${raw(`<style>${pageStyle}</style>`)}
-      </head>
-      <body>
-        <a class="skip" href="#content">Skip to the content</a>
-        <header>
-          <p class="kind">${page.kind}</p>
-          <h1>${page.title}</h1>
-          ${page.lead}
-        </header>
-        <main id="content" tabindex="-1">${page.content}</main>
-        <footer><p>${page.footer}</p></footer>
-      </body>
-    </html> `;
-  if (markup instanceof Promise) throw new Error('a page that waits for something');
-  return String(markup);
+  return textOf(
+    html`<!doctype html>
+      <html lang="en">
+        <head>
+          <meta charset="utf-8" />
+          <meta http-equiv="Content-Security-Policy" content="${raw(pagePolicy)}" />
+          <meta name="viewport" content="width=device-width, initial-scale=1" />
+          <meta name="referrer" content="no-referrer" />
+          <title>${page.title}</title>
+          ${raw(`<style>${pageStyle}</style>`)}
+        </head>
+        <body>
+          <a class="skip" href="#content">Skip to the content</a>
+          <header>
+            <p class="kind">${page.kind}</p>
+            <h1>${page.title}</h1>
+            ${page.lead}
+          </header>
+          <main id="content" tabindex="-1">${page.content}</main>
+          <footer><p>${page.footer}</p></footer>
+        </body>
+      </html> `,
+  );
 }
-
-/** A column of a table; numbers stand to the right, letters in the middle, times and ids are not broken. */
-export type PageColumn = { heading: string; is?: 'number' | 'letter' | 'when' | 'id' };
 
 /** So many rows are kept on one sheet. */
 const rowsTogether = 12;
 
-/** A table with its caption; the first cell of a row heads it. */
+/** A table, kept on one sheet where it is short. */
 export function pageTable(
   caption: string,
-  columns: readonly PageColumn[],
+  columns: readonly Column[],
   rows: readonly (readonly (Markup | string)[])[],
 ): Markup {
-  const together = rows.length <= rowsTogether ? 'together' : '';
-  return html`<div class="table ${together}" role="region" tabindex="0" aria-label="${caption}">
-    <table>
-      <caption>
-        ${caption}
-      </caption>
-      <thead>
-        <tr>
-          ${columns.map(({ heading, is }) => html`<th scope="col" class="${is ?? ''}">${heading}</th>`)}
-        </tr>
-      </thead>
-      <tbody>
-        ${rows.map(
-          (cells) =>
-            html`<tr>
-              ${cells.map((cell, index) =>
-                index === 0
-                  ? html`<th scope="row" class="${columns[index]?.is ?? ''}">${cell}</th>`
-                  : html`<td class="${columns[index]?.is ?? ''}">${cell}</td>`,
-              )}
-            </tr>`,
-        )}
-      </tbody>
-    </table>
-  </div>`;
+  return table(caption, columns, rows, { together: rows.length <= rowsTogether });
 }
 
 /** Names and what they are. */

@@ -1,5 +1,6 @@
 import { html } from 'hono/html';
-import { pageTable, type Markup } from './page.ts';
+import type { Markup } from '../markup/markup.ts';
+import { pageTable } from './page.ts';
 import type { AuditReport } from './report-data.ts';
 import { kindOf, type ReportedRequest } from './reported-request.ts';
 import { codeText, countText } from '../core/words.ts';

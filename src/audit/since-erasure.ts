@@ -1,5 +1,6 @@
 import { html } from 'hono/html';
-import { factList, type Markup } from './page.ts';
+import type { Markup } from '../markup/markup.ts';
+import { factList } from './page.ts';
 import type { AuditReport } from './report-data.ts';
 import { countedText, countText } from '../core/words.ts';
 import { timeText } from './words.ts';

@@ -1,4 +1,5 @@
-import { alertKinds, type ProjectContent, type ProjectOverview } from './overview.ts';
+import { alertKinds } from '../config/alert-kinds.ts';
+import type { ProjectContent, ProjectOverview } from './overview.ts';
 import { openCount } from './page-freshness.ts';
 
 /** One value of a metric. Labels hold names of ours and of the configuration, never personal data. */

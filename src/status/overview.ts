@@ -1,3 +1,4 @@
+import type { AlertKind } from '../config/alert-kinds.ts';
 import type { LedgerHead } from '../ledger/ledger-head.ts';
 import type { RequestState } from '../mirror/erasure-requests.ts';
 import type { PassDataset } from '../mirror/passes.ts';
@@ -6,19 +7,6 @@ import type { JobHistory } from '../mirror/runs.ts';
 import type { HeldPlan } from '../mirror/suspects.ts';
 import type { PassReport } from '../sync/pass-report.ts';
 import type { ErasureReport, SnapshotReport } from './report.ts';
-
-/** What can call for somebody, the most pressing first. */
-export const alertKinds = [
-  'ledger_unwritable',
-  'disk_low',
-  'unopened',
-  'overdue',
-  'attention',
-  'held',
-  'stale',
-  'failing',
-] as const;
-export type AlertKind = (typeof alertKinds)[number];
 
 /** Something that calls for somebody: what is so, and what to do about it. `job` where it is about one. */
 export type OverviewAlert = { kind: AlertKind; job: string | null; message: string; todo: string };

@@ -1,6 +1,7 @@
 import { html } from 'hono/html';
 import type { BudgetWindow, ProjectContent } from './overview.ts';
-import { meter, type Markup } from './page-parts.ts';
+import type { Markup } from '../markup/markup.ts';
+import { meter } from './page-parts.ts';
 import { countText } from '../core/words.ts';
 
 const plot = { width: 600, height: 100 };

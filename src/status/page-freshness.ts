@@ -1,7 +1,8 @@
 import { html } from 'hono/html';
 import type { HeldPlan } from '../mirror/suspects.ts';
 import type { ListFreshness, ProjectContent, ProjectOverview } from './overview.ts';
-import { badge, meter, when, type Mark, type Markup } from './page-parts.ts';
+import type { Markup } from '../markup/markup.ts';
+import { badge, meter, when, type Mark } from './page-parts.ts';
 import { countedText, countText } from '../core/words.ts';
 import { agoText, durationText, nextText } from './words.ts';
 

@@ -1,9 +1,7 @@
 import { html } from 'hono/html';
+import type { Markup } from '../markup/markup.ts';
 import type { Tone } from './verdict.ts';
 import { agoText, timeText } from './words.ts';
-
-/** A piece of the page. Whatever is put into one is escaped, unless it is one itself. */
-export type Markup = ReturnType<typeof html>;
 
 /** How a thing is marked: by colour, and by a shape of its own. */
 export type Mark = Tone | 'plain';
@@ -94,42 +92,6 @@ export function figures(list: readonly (readonly [name: string, value: Markup | 
         </div>`,
     )}
   </dl>`;
-}
-
-/** A column; numbers stand to the right. */
-export type Column = { heading: string; isNumber?: boolean };
-
-/** A table that may be moved sideways where it is wider than the page; the first cell of a row heads it. */
-export function table(
-  caption: string,
-  columns: readonly Column[],
-  rows: readonly (readonly (Markup | string)[])[],
-): Markup {
-  const classOf = (index: number): string => (columns[index]?.isNumber ? 'number' : '');
-  return html`<div class="table" role="group" tabindex="0" aria-label="${caption}">
-    <table>
-      <caption>
-        ${caption}
-      </caption>
-      <thead>
-        <tr>
-          ${columns.map(({ heading }, index) => html`<th scope="col" class="${classOf(index)}">${heading}</th>`)}
-        </tr>
-      </thead>
-      <tbody>
-        ${rows.map(
-          (cells) =>
-            html`<tr>
-              ${cells.map((cell, index) =>
-                index === 0
-                  ? html`<th scope="row" class="${classOf(index)}">${cell}</th>`
-                  : html`<td class="${classOf(index)}">${cell}</td>`,
-              )}
-            </tr>`,
-        )}
-      </tbody>
-    </table>
-  </div>`;
 }
 
 /** A text of ours with its `commands` as code. */

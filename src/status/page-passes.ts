@@ -1,6 +1,7 @@
 import { html } from 'hono/html';
 import type { PassReport } from '../sync/pass-report.ts';
-import { badge, figures, when, withCode, type Mark, type Markup } from './page-parts.ts';
+import type { Markup } from '../markup/markup.ts';
+import { badge, figures, when, withCode, type Mark } from './page-parts.ts';
 import { codeText, countedText, countText } from '../core/words.ts';
 import { durationText } from './words.ts';
 

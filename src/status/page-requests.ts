@@ -3,7 +3,8 @@ import type { RequestState } from '../mirror/erasure-requests.ts';
 import { nextBatchAfter } from '../contract/weekly-batch.ts';
 import type { OpenRequest, ProjectContent } from './overview.ts';
 import { openCount } from './page-freshness.ts';
-import { badge, figures, meter, when, type Mark, type Markup } from './page-parts.ts';
+import type { Markup } from '../markup/markup.ts';
+import { badge, figures, meter, when, type Mark } from './page-parts.ts';
 import { codeText, countedText, countText } from '../core/words.ts';
 import { timeText } from './words.ts';
 

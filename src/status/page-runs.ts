@@ -1,6 +1,8 @@
 import { html } from 'hono/html';
 import type { OverviewRun } from './overview.ts';
-import { badge, table, when, type Mark, type Markup } from './page-parts.ts';
+import type { Markup } from '../markup/markup.ts';
+import { table } from '../markup/table.ts';
+import { badge, when, type Mark } from './page-parts.ts';
 import { codeText, countedText, countText } from '../core/words.ts';
 import { durationText, timeText } from './words.ts';
 
@@ -130,8 +132,8 @@ function runTable(runs: readonly OverviewRun[], now: string): Markup {
       { heading: 'Outcome' },
       { heading: 'Reason' },
       { heading: 'Began' },
-      { heading: 'Took', isNumber: true },
-      { heading: 'Requests', isNumber: true },
+      { heading: 'Took', is: 'number' },
+      { heading: 'Requests', is: 'number' },
     ],
     runs.map(({ job, outcome, reason, startedAt, finishedAt, requests }) => [
       job,

@@ -1,6 +1,8 @@
 import { html } from 'hono/html';
 import type { OverviewJob, ProjectContent } from './overview.ts';
-import { badge, figures, table, when, withCode, type Mark, type Markup } from './page-parts.ts';
+import type { Markup } from '../markup/markup.ts';
+import { table } from '../markup/table.ts';
+import { badge, figures, when, withCode, type Mark } from './page-parts.ts';
 import { codeText, countText, countedText } from '../core/words.ts';
 import { bytesText, nextText, timeText } from './words.ts';
 
@@ -15,8 +17,8 @@ export function snapshotsPart({ snapshots, snapshotsCheckedAt }: ProjectContent,
       'Current snapshots',
       [
         { heading: 'Dataset' },
-        { heading: 'Rows', isNumber: true },
-        { heading: 'Size', isNumber: true },
+        { heading: 'Rows', is: 'number' },
+        { heading: 'Size', is: 'number' },
         { heading: 'Published' },
         { heading: 'From a pass that was' },
       ],

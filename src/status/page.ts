@@ -3,7 +3,8 @@ import { html, raw } from 'hono/html';
 import type { Overview, ProjectOverview } from './overview.ts';
 import { budgetChart } from './page-budget.ts';
 import { freshnessCards, summaryOf } from './page-freshness.ts';
-import { icon, part, withCode, type Markup } from './page-parts.ts';
+import { textOf, type Markup } from '../markup/markup.ts';
+import { icon, part, withCode } from './page-parts.ts';
 import { passRows } from './page-passes.ts';
 import { requestsPart } from './page-requests.ts';
 import { runTimeline } from './page-runs.ts';
@@ -83,11 +84,6 @@ export function tabIcon(name: string): string | undefined {
   return textOf(icon(tone))
     .replace('<svg', `<svg xmlns="http://www.w3.org/2000/svg" color="${colours[tone]}"`)
     .replaceAll('class="cut"', 'stroke="#fff"');
-}
-
-function textOf(markup: Markup): string {
-  if (markup instanceof Promise) throw new Error('a page that waits for something');
-  return String(markup);
 }
 
 function answer(verdict: Verdict, projects: readonly ProjectOverview[], now: string): Markup {

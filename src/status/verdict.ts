@@ -1,4 +1,5 @@
-import type { AlertKind, Overview, ProjectOverview } from './overview.ts';
+import type { AlertKind } from '../config/alert-kinds.ts';
+import type { Overview, ProjectOverview } from './overview.ts';
 
 /** How well things are: `new` before anything was mirrored. */
 export type Tone = 'well' | 'new' | 'attention' | 'broken';

@@ -1,18 +1,6 @@
+import type { AlertKind } from '../config/alert-kinds.ts';
 import type { ScheduledJob } from '../config/settings.ts';
 import type { RunOutcome } from '../mirror/runs.ts';
-
-/** What can call for somebody, the most pressing first. */
-export const alertKinds = [
-  'ledger_unwritable',
-  'disk_low',
-  'unopened',
-  'overdue',
-  'attention',
-  'held',
-  'stale',
-  'failing',
-] as const;
-export type AlertKind = (typeof alertKinds)[number];
 
 /** Something that calls for somebody. Holds no personal data. */
 export type Alert = {
