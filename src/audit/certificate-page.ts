@@ -2,16 +2,8 @@ import { html } from 'hono/html';
 import type { Certificate } from '../erasure/certificate.ts';
 import type { Markup } from '../markup/markup.ts';
 import { factList, pageTable, renderPage } from './page.ts';
-import { codeText, countedText, countText } from '../core/words.ts';
-import {
-  assuranceWords,
-  basisText,
-  bytesText,
-  originText,
-  resultText,
-  targetText,
-  timeText,
-} from './words.ts';
+import { bytesText, codeText, countText, countedText, minuteText } from '../core/words.ts';
+import { assuranceWords, basisText, originText, resultText, targetText } from './words.ts';
 
 /** A certificate that the ledger vouches for: SHA-256 of its bytes, and the entry that has it. */
 export type IssuedCertificate = { certificate: Certificate; sha256: string; entry: number };
@@ -24,11 +16,12 @@ export function certificatePage({ certificate, sha256, entry }: IssuedCertificat
     kind: 'Certificate of erasure',
     title: `Request ${request}`,
     lead: html`<p>
-      Received ${timeText(certificate.received_at)}, everything reached ${timeText(certificate.certified_at)}:
+      Received ${minuteText(certificate.received_at)}, everything reached
+      ${minuteText(certificate.certified_at)}:
       ${
         isLate
           ? html`<span class="late"
-              >on day ${days}, after it was due (<span class="when">${timeText(dueAt)}</span>)</span
+              >on day ${days}, after it was due (<span class="when">${minuteText(dueAt)}</span>)</span
             >`
           : html`<span class="good"
               >on day ${days}, in time (due <span class="when">${dueAt.slice(0, 10)}</span>)</span
@@ -58,7 +51,7 @@ export function certificatePage({ certificate, sha256, entry }: IssuedCertificat
         ${scanTable(certificate)}
         <p>
           ${countedText(certificate.fence.entries, 'identifier')} of the person
-          ${certificate.fence.entries === 1 ? 'is' : 'are'} fenced since ${timeText(certificate.fenced_at)}
+          ${certificate.fence.entries === 1 ? 'is' : 'are'} fenced since ${minuteText(certificate.fenced_at)}
           (round ${certificate.fence.epoch}): known only by keyed hashes, and kept out whenever the service
           sends them again.
         </p>
@@ -68,14 +61,14 @@ export function certificatePage({ certificate, sha256, entry }: IssuedCertificat
         ${factList([
           ['Ground', basisText(certificate.basis)],
           ['Origin', originText(certificate.origin)],
-          ['Received', timeText(certificate.received_at)],
-          ['Due', timeText(dueAt)],
-          ['Fenced: no way back', timeText(certificate.fenced_at)],
-          ['Proved gone from here', timeText(certificate.locally_verified_at)],
+          ['Received', minuteText(certificate.received_at)],
+          ['Due', minuteText(dueAt)],
+          ['Fenced: no way back', minuteText(certificate.fenced_at)],
+          ['Proved gone from here', minuteText(certificate.locally_verified_at)],
           ...(certificate.events_expected_by === null
             ? []
-            : [['Service’s weekly batch by', timeText(certificate.events_expected_by)] as const]),
-          ['Everything reached', timeText(certificate.certified_at)],
+            : [['Service’s weekly batch by', minuteText(certificate.events_expected_by)] as const]),
+          ['Everything reached', minuteText(certificate.certified_at)],
           ['Generation', generation === 1 ? '1' : `${generation}: the request was opened again before`],
         ])}
       </section>
@@ -128,7 +121,7 @@ function notProvenPanel({ not_proven: notProven }: Certificate): Markup {
       )}
       ${general.map(
         (item) =>
-          html`<li>${item.says}${'until' in item ? html` <b>Until ${timeText(item.until)}.</b>` : ''}</li>`,
+          html`<li>${item.says}${'until' in item ? html` <b>Until ${minuteText(item.until)}.</b>` : ''}</li>`,
       )}
     </ul>
   </section>`;
@@ -156,7 +149,7 @@ function targetTable({ targets }: Certificate): Markup {
         resultText(end.result),
         assuranceWords[end.assurance].name,
         removed.length === 0 ? '–' : countText(removed.reduce((sum, count) => sum + count, 0)),
-        timeText(last),
+        minuteText(last),
       ],
     ];
   });

@@ -7,8 +7,8 @@ import type { Markup } from '../markup/markup.ts';
 import { factList, pageTable, renderPage } from './page.ts';
 import type { AuditReport } from './report-data.ts';
 import { everyRequest } from './request-table.ts';
-import { codeText, countedText, countText } from '../core/words.ts';
-import { assuranceWords, durationText, resultText, stateText, targetText, timeText } from './words.ts';
+import { codeText, countText, countedText, minuteText } from '../core/words.ts';
+import { assuranceWords, durationText, resultText, stateText, targetText } from './words.ts';
 
 /** The report as a page to read and to print. */
 export function reportPage(report: AuditReport): string {
@@ -30,7 +30,7 @@ export function reportPage(report: AuditReport): string {
           : html`${countedText(earlierOpen, 'request')} from before it ${earlierOpen === 1 ? 'is' : 'are'}
             still open.`
       }
-      <span class="soft">All days and times are UTC; as things stood ${timeText(madeAt)}.</span>
+      <span class="soft">All days and times are UTC; as things stood ${minuteText(madeAt)}.</span>
     </p>`,
     content: html`${figures(report)} ${limits()} ${times(report)} ${toLookAt(report)} ${months(report)}
     ${targetEnds(report)} ${sinceErasure(report)} ${everyRequest(report)} ${howToVerify(report)}`,
@@ -147,7 +147,7 @@ function toLookAt({ requests, refusedFor, heldFor }: AuditReport): Markup {
               html`<code>${request}</code>`,
               stateText(state),
               reason === null ? '–' : codeText(reason),
-              timeText(receivedAt),
+              minuteText(receivedAt),
               isOverdue ? html`<span class="late">${dueAt.slice(0, 10)}, overdue</span>` : dueAt.slice(0, 10),
             ]),
           )

@@ -3,8 +3,8 @@ import type { Markup } from '../markup/markup.ts';
 import { pageTable } from './page.ts';
 import type { AuditReport } from './report-data.ts';
 import { kindOf, type ReportedRequest } from './reported-request.ts';
-import { codeText, countText } from '../core/words.ts';
-import { assuranceWords, durationText, resultText, stateText, timeText } from './words.ts';
+import { codeText, countText, minuteText } from '../core/words.ts';
+import { assuranceWords, durationText, resultText, stateText } from './words.ts';
 
 /** Each kind of target, as the heading of its column. */
 const targetColumns = [
@@ -42,7 +42,9 @@ export function everyRequest({ requests }: Pick<AuditReport, 'requests'>): Marku
         { heading: 'Kept out since', is: 'number' },
       ],
       requests.map((request) => [
-        html`<code>${request.request}</code><br /><span class="soft">${timeText(request.receivedAt)}</span>`,
+        html`<code>${request.request}</code><br /><span class="soft"
+            >${minuteText(request.receivedAt)}</span
+          >`,
         html`${stateText(request.state)}${request.reason === null ? '' : html`: ${codeText(request.reason)}`}
         ${request.isLate ? html`<span class="late">late</span>` : ''}
         ${request.isOverdue ? html`<span class="late">overdue</span>` : ''}`,

@@ -2,8 +2,7 @@ import { html } from 'hono/html';
 import type { Markup } from '../markup/markup.ts';
 import { factList } from './page.ts';
 import type { AuditReport } from './report-data.ts';
-import { countedText, countText } from '../core/words.ts';
-import { timeText } from './words.ts';
+import { countText, countedText, minuteText } from '../core/words.ts';
 
 /** What happened since people were erased: what the fence kept out, what recipients are told, and the exercises. */
 export function sinceErasure({
@@ -18,7 +17,7 @@ export function sinceErasure({
         'The fence',
         fence.entries === 0
           ? 'Nobody of this period is fenced.'
-          : `${countedText(fence.entries, 'identifier')} fenced, known only by keyed hashes. Rows that came again were kept out ${countedText(fence.hits, 'time')}${fence.lastHitAt === null ? '' : `, last ${timeText(fence.lastHitAt)}`}.`,
+          : `${countedText(fence.entries, 'identifier')} fenced, known only by keyed hashes. Rows that came again were kept out ${countedText(fence.hits, 'time')}${fence.lastHitAt === null ? '' : `, last ${minuteText(fence.lastHitAt)}`}.`,
       ],
       [
         'Resurrections',
@@ -31,13 +30,13 @@ export function sinceErasure({
       ],
       [
         'Feed for recipients',
-        `The dataset deletions tells those who have copies whom to delete: ${countedText(feed.rows, 'row')} now, ${countText(feed.erased)} of them erasures${feed.oldestAt === null ? '' : `, the oldest of ${timeText(feed.oldestAt)}`}. A row stays ${countedText(feed.retentionDays, 'day')}; who has not read it by then is not told.`,
+        `The dataset deletions tells those who have copies whom to delete: ${countedText(feed.rows, 'row')} now, ${countText(feed.erased)} of them erasures${feed.oldestAt === null ? '' : `, the oldest of ${minuteText(feed.oldestAt)}`}. A row stays ${countedText(feed.retentionDays, 'day')}; who has not read it by then is not told.`,
       ],
       [
         'Published',
         feed.published === null
           ? 'The feed was never published as files.'
-          : `As files ${timeText(feed.published.createdAt)}, with ${countedText(feed.published.rows, 'row')}.`,
+          : `As files ${minuteText(feed.published.createdAt)}, with ${countedText(feed.published.rows, 'row')}.`,
       ],
       ['Drills', drillsText(drills)],
     ])}
@@ -49,7 +48,7 @@ function drillsText(drills: AuditReport['drills']): Markup | string {
   const last = drills.at(-1);
   if (!last) return 'None was held in this period: analytics-mirror erase drill holds one.';
   const failed = drills.filter(({ outcome }) => outcome === 'failed').length;
-  const text = `${countedText(drills.length, 'drill')} held on somebody invented, the last ${timeText(last.at)}, of ${countedText(last.steps, 'check')}.`;
+  const text = `${countedText(drills.length, 'drill')} held on somebody invented, the last ${minuteText(last.at)}, of ${countedText(last.steps, 'check')}.`;
   return failed === 0
     ? `${text} All passed.`
     : html`${text} <span class="late">${countText(failed)} failed.</span>`;

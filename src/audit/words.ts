@@ -104,19 +104,6 @@ export function stateText(state: string): string {
   return stateWords[state] ?? codeText(state);
 }
 
-/** A number of bytes in the unit that reads best (powers of 1,000). */
-export function bytesText(bytes: number): string {
-  const units = ['B', 'kB', 'MB', 'GB', 'TB'];
-  const power = bytes < 1000 ? 0 : Math.min(units.length - 1, Math.floor(Math.log10(bytes) / 3));
-  const value = bytes / 1000 ** power;
-  return `${power === 0 ? value : value.toPrecision(3)} ${units[power]}`;
-}
-
-/** An ISO time to the minute, in UTC. */
-export function timeText(iso: string | null): string {
-  return iso === null ? '–' : `${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC`;
-}
-
 /** A duration in the unit that reads best. */
 export function durationText(ms: number | null): string {
   if (ms === null) return '–';

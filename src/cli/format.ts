@@ -1,13 +1,4 @@
-export { countText as formatCount } from '../core/words.ts';
-
-/** A number of bytes in the unit that reads best (powers of 1,000). */
-export function formatBytes(bytes: number): string {
-  const units = ['B', 'kB', 'MB', 'GB', 'TB'];
-  let value = bytes;
-  let power = 0;
-  for (; Math.round(value) >= 1000 && power < units.length - 1; power += 1) value /= 1000;
-  return `${power === 0 || value >= 99.95 ? Math.round(value) : value.toFixed(1)} ${units[power]}`;
-}
+export { bytesText as formatBytes, countText as formatCount } from '../core/words.ts';
 
 /** A duration in the unit that reads best. */
 export function formatDuration(ms: number): string {

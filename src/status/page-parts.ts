@@ -1,7 +1,8 @@
+import { minuteText } from '../core/words.ts';
 import { html } from 'hono/html';
 import type { Markup } from '../markup/markup.ts';
 import type { Tone } from './verdict.ts';
-import { agoText, timeText } from './words.ts';
+import { agoText } from './words.ts';
 
 /** How a thing is marked: by colour, and by a shape of its own. */
 export type Mark = Tone | 'plain';
@@ -57,7 +58,7 @@ export function badge(mark: Mark, text: string): Markup {
 /** How a time lies to now, the time itself beside it. */
 export function when(iso: string | null, now: string): Markup {
   if (iso === null) return html`never`;
-  return html`<time datetime="${iso}" title="${timeText(iso)}">${agoText(iso, now)}</time>`;
+  return html`<time datetime="${iso}" title="${minuteText(iso)}">${agoText(iso, now)}</time>`;
 }
 
 /** A bar that is filled so far (0 to 1). */

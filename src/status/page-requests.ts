@@ -5,8 +5,7 @@ import type { OpenRequest, ProjectContent } from './overview.ts';
 import { openCount } from './page-freshness.ts';
 import type { Markup } from '../markup/markup.ts';
 import { badge, figures, meter, when, type Mark } from './page-parts.ts';
-import { codeText, countedText, countText } from '../core/words.ts';
-import { timeText } from './words.ts';
+import { codeText, countText, countedText, minuteText } from '../core/words.ts';
 
 const stateWords: Readonly<Record<RequestState, { text: string; mark: Mark }>> = {
   received: { text: 'received', mark: 'new' },
@@ -45,7 +44,7 @@ export function requestsPart(content: ProjectContent, now: string): Markup {
             : ['First due date', nextDueAt === null ? 'none open' : when(nextDueAt, now)],
           ['Erased rows kept out', countText(fence.hits)],
         ])}
-        <p class="small">The batch begins on Sundays at 05:00 UTC: ${timeText(nextBatch)}.</p>
+        <p class="small">The batch begins on Sundays at 05:00 UTC: ${minuteText(nextBatch)}.</p>
       </div>
     </div>
     ${
@@ -80,7 +79,7 @@ function requestRow(
         reasons.length === 0 && eventsExpectedBy === null
           ? ''
           : html`<p class="small">
-              ${[...reasons.map(codeText), ...(eventsExpectedBy === null ? [] : [`events gone by ${timeText(eventsExpectedBy)}`])].join(', ')}
+              ${[...reasons.map(codeText), ...(eventsExpectedBy === null ? [] : [`events gone by ${minuteText(eventsExpectedBy)}`])].join(', ')}
             </p>`
       }
     </div>

@@ -3,8 +3,8 @@ import type { OverviewRun } from './overview.ts';
 import type { Markup } from '../markup/markup.ts';
 import { table } from '../markup/table.ts';
 import { badge, when, type Mark } from './page-parts.ts';
-import { codeText, countedText, countText } from '../core/words.ts';
-import { durationText, timeText } from './words.ts';
+import { codeText, countText, countedText, minuteText } from '../core/words.ts';
+import { durationText } from './words.ts';
 
 type Outcome = OverviewRun['outcome'];
 
@@ -105,7 +105,7 @@ function barText(
 ): string {
   const took = durationText(Date.parse(finishedAt ?? now) - Date.parse(startedAt));
   const why = reason === null ? '' : ` (${codeText(reason)})`;
-  return `${job}: ${outcome}${why}, ${timeText(startedAt)}, ${took}, ${countedText(requests, 'request')}`;
+  return `${job}: ${outcome}${why}, ${minuteText(startedAt)}, ${took}, ${countedText(requests, 'request')}`;
 }
 
 function legend(outcomes: readonly Outcome[]): Markup {

@@ -3,8 +3,8 @@ import type { OverviewJob, ProjectContent } from './overview.ts';
 import type { Markup } from '../markup/markup.ts';
 import { table } from '../markup/table.ts';
 import { badge, figures, when, withCode, type Mark } from './page-parts.ts';
-import { codeText, countText, countedText } from '../core/words.ts';
-import { bytesText, nextText, timeText } from './words.ts';
+import { bytesText, codeText, countText, countedText, minuteText } from '../core/words.ts';
+import { nextText } from './words.ts';
 
 /** What is published, with its size and when it was last checked. */
 export function snapshotsPart({ snapshots, snapshotsCheckedAt }: ProjectContent, now: string): Markup {
@@ -78,7 +78,7 @@ const outcomeMarks: Readonly<Record<string, Mark>> = {
 
 /** When a job starts next, the time itself beside it. */
 function planned(iso: string, now: string): Markup {
-  return html`<time datetime="${iso}" title="${timeText(iso)}">${nextText(iso, now)}</time>`;
+  return html`<time datetime="${iso}" title="${minuteText(iso)}">${nextText(iso, now)}</time>`;
 }
 
 /** What is planned: each job with its next and last run. */
