@@ -77,7 +77,7 @@ describe('what jobs print', () => {
   it('is a table on standard output, and a log of one JSON object a line on standard error', async () => {
     for (const [job, table] of [
       ['sync', /^pass .*\npersons full +complete +120 +0 +0 .*UTC\n$/],
-      ['export', /^dataset .*\npersons +\d{8}T\d{6}\.\d{3}Z +120 +1 .*complete\n$/],
+      ['export', /^dataset .*\npersons +\d{8}T\d{6}\.\d{3}Z +full +120 +1 .*complete\n$/],
     ] as const) {
       const { code, stdout, stderr } = await place.run([job, 'persons']);
       expect(code).toBe(0);
