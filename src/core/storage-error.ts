@@ -30,7 +30,7 @@ const explanations: readonly { pattern: RegExp; message: string; hint: string }[
   {
     pattern: /^(ENOTDIR|EEXIST|EISDIR|ENOENT|SQLITE_CANTOPEN.*)$/,
     message: 'the data folder cannot be opened',
-    hint: 'dataDir (MIRROR_DATA_DIR) must be a folder, or a path where one can be made',
+    hint: 'dataDir (MIRROR_DATA_DIR) must be a folder, or a path where one can be made, on a disk that can be written',
   },
   {
     pattern: /^(EIO|SQLITE_IOERR.*)$/,

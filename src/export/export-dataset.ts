@@ -61,10 +61,10 @@ export type ExportResult = {
 };
 
 /**
- * Writes a new snapshot of a dataset, makes it the current one or its newest delta, and removes those beyond `keep`. No rows give one part
- * that has the schema. First clears what killed exports left. An error or an abort leaves no trace, and what was
- * published as it was. Throws the signal's reason when aborted, what `rows` throws, `usage` for settings that cannot
- * be, and `storage` for disk and files.
+ * Writes a new snapshot of a dataset, makes it the current one or its newest delta, and removes those beyond `keep`. No
+ * rows give one part that has the schema. First clears what killed exports left. An error or an abort leaves no trace,
+ * and what was published as it was. Throws the signal's reason when aborted, what `rows` throws, `usage` for settings
+ * that cannot be, and `storage` for disk and files.
  */
 export async function exportDataset(request: ExportRequest): Promise<ExportResult> {
   const { dataDir, dataset, settings, basedOn, clock, signal, onProgress } = request;

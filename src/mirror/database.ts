@@ -1,4 +1,4 @@
-import { closeSync, existsSync, openSync, statSync } from 'node:fs';
+import { accessSync, closeSync, constants, existsSync, openSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import Sqlite, { type Database } from 'better-sqlite3';
 import { AppError } from '../core/errors.ts';
@@ -68,7 +68,7 @@ export function openDatabaseReadOnly(dataDir: string): Database {
     const db = new Sqlite(path, { readonly: true, timeout: busyTimeoutMs });
     try {
       if (pendingMigrations(db).length > 0) throw noMirror(path);
-      if (existsSync(temporaryFolder(dataDir))) keepTemporaryFiles(db, dataDir);
+      if (mayWrite(temporaryFolder(dataDir))) keepTemporaryFiles(db, dataDir);
       addFenceMac(db, () => readKey(dataDir, fenceKeyName));
       return db;
     } catch (error) {
@@ -84,6 +84,15 @@ export function openDatabaseReadOnly(dataDir: string): Database {
  */
 export function keepTemporaryFiles(db: Database, dataDir: string): void {
   db.pragma(`temp_store_directory = '${temporaryFolder(dataDir).replaceAll("'", "''")}'`);
+}
+
+function mayWrite(path: string): boolean {
+  try {
+    accessSync(path, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function noMirror(path: string): AppError {

@@ -13,9 +13,10 @@ import {
 import { type Current, type Manifest, readCurrent } from './manifest.ts';
 
 /**
- * Makes a folder of finished parts the dataset's current snapshot, or the newest delta of it. A reader sees the old snapshot or the new one, whole,
- * also when this is killed or the power fails at any point. Synchronous, so that no other publish of this process
- * comes between reading and replacing CURRENT. Throws the system's error, and then CURRENT is as it was.
+ * Makes a folder of finished parts the dataset's current snapshot, or the newest delta of it. A reader sees what was
+ * published or what now is, whole, also when this is killed or the power fails at any point. Synchronous, so that no
+ * other publish of this process comes between reading and replacing CURRENT. Throws the system's error, and then
+ * CURRENT is as it was.
  */
 export function publishSnapshot(dataDir: string, draftFolder: string, manifest: Manifest): void {
   const { dataset, snapshot_id: snapshotId } = manifest;
