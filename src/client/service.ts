@@ -1,13 +1,12 @@
 import type { z } from 'zod';
 import { AppError } from '../core/errors.ts';
 import type { Clock } from '../core/clock.ts';
-import { parseExactJson } from '../core/exact-json.ts';
+import { parseDeepJson } from '../core/deep-json.ts';
 import { backoffMs, retry, type RetryLimits } from '../core/retry.ts';
 import { endpoints, type Endpoint } from '../contract/endpoints.ts';
 import { optionalEndpoints } from '../contract/optional-endpoints.ts';
 import { silentTracer, type Tracer } from '../log/tracer.ts';
 import type { Budget, Priority } from './budget.ts';
-import { isDeeperThan } from './json-depth.ts';
 import { parseRetryAfterMs, refusalError } from './refusal.ts';
 import type { Lane } from './request-times.ts';
 import type { Transport, TransportRequest, TransportResponse } from './transport.ts';
@@ -128,12 +127,7 @@ function readReply(
   { retryAfterMs, jsonDepthMax }: { retryAfterMs: number | undefined; jsonDepthMax: number },
 ): Reply {
   const isSuccess = (status >= 200 && status < 300) || status === endpoint.status;
-  if (isSuccess && contentType.includes('json') && isDeeperThan(text, jsonDepthMax))
-    throw new AppError(
-      `${endpoint.method} ${endpoint.path} answered with JSON that is nested deeper than ${jsonDepthMax} levels`,
-      { code: 'service', status, hint: 'raise service.jsonDepthMax if the data really are nested so deep' },
-    );
-  const body = readBody(contentType, text);
+  const body = readBody(contentType, text, jsonDepthMax);
   if (!isSuccess) throw refusalError(endpoint, { status, body, retryAfterMs });
   const isExpected =
     endpoint.response === null
@@ -153,11 +147,11 @@ function readReply(
   return { status, body, date };
 }
 
-function readBody(contentType: string, text: string): unknown {
+function readBody(contentType: string, text: string, jsonDepthMax: number): unknown {
   if (text === '') return undefined;
   if (!contentType.includes('json')) return text;
   try {
-    return parseExactJson(text);
+    return parseDeepJson(text, jsonDepthMax);
   } catch {
     return text;
   }

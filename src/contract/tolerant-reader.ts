@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isNestedTooDeep } from '../core/deep-json.ts';
 import { isRawNumber } from '../core/exact-json.ts';
 import { isoToUtc } from '../core/time.ts';
 import { fieldKind, type FieldKind } from './resources.ts';
@@ -35,10 +36,15 @@ export function tolerantReader(resource: z.ZodObject, keyField: string): RowRead
   return (row) => {
     const parsed = tolerant.safeParse(row);
     if (!parsed.success) return { ok: false, key: keyOf(row), reason: reasonOf(parsed.error) };
-    const columns: Columns = {};
-    for (const { name, kind } of fields) columns[name] = columnValue(kind, parsed.data[name]);
-    columns['extra'] = unknownFields(row as object, known);
-    return { ok: true, columns };
+    try {
+      const columns: Columns = {};
+      for (const { name, kind } of fields) columns[name] = columnValue(kind, parsed.data[name]);
+      columns['extra'] = unknownFields(row as object, known);
+      return { ok: true, columns };
+    } catch (error) {
+      if (!isNestedTooDeep(error)) throw error;
+      return { ok: false, key: keyOf(row), reason: 'row: nested deeper than service.jsonDepthMax' };
+    }
   };
 }
 

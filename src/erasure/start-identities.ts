@@ -5,7 +5,7 @@ import { readEnvelope } from '../contract/envelope.ts';
 import { identityOf, unionOf, type IdentifierKind, type Identity } from '../contract/identity.ts';
 import { textListOf } from '../contract/tolerant-reader.ts';
 import type { Database } from '../mirror/database.ts';
-import { rowReaders } from '../mirror/row-readers.ts';
+import { readIdentityOfPerson, rowReaders } from '../mirror/row-readers.ts';
 import { findPersons, findPersonsByEmail, type Sighting } from '../mirror/sightings.ts';
 import type { GivenIdentifier } from './box.ts';
 
@@ -110,7 +110,8 @@ async function askService(
     );
     const found = body === undefined ? [] : isFilter ? readEnvelope(body).results : [body];
     for (const row of found) {
-      const person = rowReaders.persons(row);
+      const whole = rowReaders.persons(row);
+      const person = whole.ok ? whole : readIdentityOfPerson(row);
       if (!person.ok) continue;
       const { uuid, id, name, properties, extra, distinct_ids: distinctIds } = person.columns;
       if (kind === 'uuid' && uuid !== value) continue;

@@ -2,7 +2,7 @@ import type { Database } from 'better-sqlite3';
 import { sha256 } from '../core/digest.ts';
 import type { PassDataset } from './passes.ts';
 
-/** A row that could not be read. `payload` is its JSON text as the service sent it. */
+/** A row that could not be read. `payload` is its JSON text, but for what is nested too deeply. */
 export type QuarantinedRow = { key: string | null; reason: string; payload: string };
 
 /** The rows of one list that could not be read. Both functions belong into the page's transaction. */

@@ -1,3 +1,4 @@
+import { shallowJson } from '../core/deep-json.ts';
 import { AppError } from '../core/errors.ts';
 import { isoToMicros } from '../core/time.ts';
 import { readEnvelope, type Envelope } from '../contract/envelope.ts';
@@ -38,7 +39,7 @@ export function readPage(body: unknown, window: Window, list: WalkedList): Page 
       rows.push(row.columns);
       keys.push(String(row.columns[list.keyColumn]));
       times.push(isoToMicros(String(row.columns[list.timeColumn])) ?? null);
-    } else quarantined.push({ key: row.key, reason: row.reason, payload: JSON.stringify(result) });
+    } else quarantined.push({ key: row.key, reason: row.reason, payload: shallowJson(result) });
   }
   const nextOffset = offsetOf(envelope.next, window);
   return {

@@ -1,3 +1,4 @@
+import { shallowJson } from '../core/deep-json.ts';
 import { z } from 'zod';
 import { isoTime, type Clock } from '../core/clock.ts';
 import type { Columns } from '../contract/tolerant-reader.ts';
@@ -59,7 +60,7 @@ export async function syncPlaylists({
     }
     const row = rowReaders.playlists(body);
     if (row.ok) rows.push(row.columns);
-    else quarantined.push({ key: shortId, reason: row.reason, payload: JSON.stringify(body) });
+    else quarantined.push({ key: shortId, reason: row.reason, payload: shallowJson(body) });
     const members = await service.call('playlists.recordings', { params, signal });
     const membership = Membership.safeParse(members.body);
     if (!membership.success) continue;

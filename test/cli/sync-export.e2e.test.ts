@@ -128,3 +128,17 @@ it('ends with code 4 when a pass or a snapshot is not proved complete', async ()
   expect(stdout).toMatch(/persons full +incomplete \(/);
   expect(stdout).toMatch(/sync +incomplete/);
 });
+
+it('puts persons aside whose properties are nested too deeply, loses nobody else, and takes them once they may be', async () => {
+  const mirror = ['--data-dir', join(place.folder, 'deep'), ...unlimited];
+  const sync = async (...args: string[]): Promise<Record<string, number | string>> => {
+    const ended = await place.run(['sync', 'persons', '--json', ...mirror, ...args]);
+    expect(ended.code).toBe(0);
+    return (jsonOf(ended) as { passes: [Record<string, number | string>] }).passes[0];
+  };
+  const shallow = await sync('--set', 'service.jsonDepthMax=15');
+  expect(shallow).toMatchObject({ verdict: 'complete', rowsReceived: 700 });
+  expect(shallow['rowsQuarantined']).toBeGreaterThan(10);
+  expect(Number(shallow['rowsAdded']) + Number(shallow['rowsQuarantined'])).toBe(700);
+  expect(await sync()).toMatchObject({ rowsQuarantined: 0, rowsAdded: shallow['rowsQuarantined'] });
+});

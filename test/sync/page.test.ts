@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Person } from '../../src/contract/resources.ts';
+import { parseDeepJson } from '../../src/core/deep-json.ts';
 import { tolerantReader } from '../../src/contract/tolerant-reader.ts';
 import { readPage, type WalkedList } from '../../src/sync/page.ts';
 
@@ -54,6 +55,17 @@ describe('a page of a list', () => {
       },
       { key: null, reason: expect.stringContaining('row') as string, payload: '"not a row"' },
     ]);
+  });
+
+  it('quarantines a row that is nested too deeply and goes on', () => {
+    const deep = `{"a":${'['.repeat(5000)}1${']'.repeat(5000)}}`;
+    const text = JSON.stringify({ next: null, results: [{ ...row, properties: 'deep' }, row] });
+    const page = readPage(parseDeepJson(text.replace('"deep"', deep), 200), window, list);
+    expect(page.rows).toHaveLength(1);
+    expect(page.quarantined).toMatchObject([
+      { key: uuid, reason: 'row: nested deeper than service.jsonDepthMax' },
+    ]);
+    expect(page.quarantined[0]?.payload).toContain('nested too deeply');
   });
 
   it.each([

@@ -2,7 +2,7 @@ import { AppError } from '../../core/errors.ts';
 import { readEnvelope } from '../../contract/envelope.ts';
 import type { Identity } from '../../contract/identity.ts';
 import { bodyOrMissing } from '../../client/body-or-missing.ts';
-import { rowReaders } from '../../mirror/row-readers.ts';
+import { readIdentityOfPerson } from '../../mirror/row-readers.ts';
 import { askForProject, inBatches, type Lane } from './lane.ts';
 
 /** A person that the service shows. `ref`: what its path takes, the integer id where that is known. */
@@ -27,7 +27,7 @@ export async function lookUpPerson(lane: Lane, identity: Identity): Promise<Pers
   const living = new Map<string, LivingPerson>();
   const look: PersonLook = { living, leadsElsewhere: false, isTold: false };
   const take = (row: unknown): void => {
-    const person = rowReaders.persons(row);
+    const person = readIdentityOfPerson(row);
     const uuid = person.ok ? person.columns['uuid'] : undefined;
     if (!person.ok || typeof uuid !== 'string' || !identity.person_uuid.includes(uuid)) {
       look.leadsElsewhere = true;

@@ -54,6 +54,23 @@ describe.each(['documented', 'live'] as const)('a person of the %s service', (pr
     expect(report.awaiting).toEqual([]);
   });
 
+  it('is deleted whatever else its row holds', async () => {
+    const here = await rig({ profile });
+    const person = here.person(0);
+    const subject = here.request([person]);
+    const deep = `{"a":${'['.repeat(300)}${']'.repeat(300)}}`;
+    here.intercept(async (_request, send) => {
+      const response = await send();
+      return {
+        ...response,
+        text: response.text.replace('"properties":{', `"properties":${deep},"name":5,"more":{`),
+      };
+    });
+    await here.advance([subject]);
+    expect(here.sandbox.store.persons.find(person.id)).toBeUndefined();
+    expect(here.target(subject, 'person')).toMatchObject({ status: 'waiting', confirmations: 1 });
+  });
+
   it('that is not there is absent already, without an intent', async () => {
     const here = await rig({ profile });
     const person = here.person(1);

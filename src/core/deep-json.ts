@@ -1,0 +1,94 @@
+import { AppError } from './errors.ts';
+import { isJsonObject, parseExactJson } from './exact-json.ts';
+
+const quote = 0x22;
+const backslash = 0x5c;
+const openBracket = 0x5b;
+const closeBracket = 0x5d;
+const openBrace = 0x7b;
+const closeBrace = 0x7d;
+
+/** A value that was nested too deeply to be kept. It cannot be written: nobody is to take it for something else. */
+class NestedTooDeep extends AppError {
+  constructor() {
+    super('a value is nested deeper than service.jsonDepthMax', {
+      code: 'service',
+      hint: 'raise service.jsonDepthMax if the data really are nested so deep',
+    });
+  }
+}
+
+/** What stands in the place of all that is nested too deeply. Writing it as JSON throws `service`. */
+const tooDeep = Object.freeze({
+  toJSON(): never {
+    throw new NestedTooDeep();
+  },
+});
+
+/** Whether an error says that a value was nested too deeply to be written. */
+export function isNestedTooDeep(error: unknown): boolean {
+  return error instanceof NestedTooDeep;
+}
+
+/**
+ * Parses JSON as `parseExactJson` does, down to `depthMax` levels of arrays and objects. What is nested deeper costs no
+ * stack and comes back as something that cannot be written as JSON again, so that one row of a list does not cost the
+ * others. Throws `SyntaxError` as `JSON.parse` does.
+ */
+export function parseDeepJson(text: string, depthMax: number): unknown {
+  const cuts = findDeeper(text, depthMax);
+  if (cuts.length === 0) return parseExactJson(text);
+  const mark = `nested too deeply ${crypto.randomUUID()}`;
+  let [shallow, at] = ['', 0];
+  for (const { from, to } of cuts) {
+    shallow += `${text.slice(at, from)}${JSON.stringify(mark)}`;
+    at = to;
+  }
+  return withoutMarks(parseExactJson(shallow + text.slice(at)), mark);
+}
+
+/** The JSON text of a parsed value, with a few words for what was nested too deeply. */
+export function shallowJson(value: unknown): string {
+  return JSON.stringify(replaceIn(value, (one) => (one === tooDeep ? 'nested too deeply' : undefined)));
+}
+
+function withoutMarks(value: unknown, mark: string): unknown {
+  return replaceIn(value, (one) => (one === mark ? tooDeep : undefined));
+}
+
+/** A copy of a value with others in the place of some of its parts. As deep as the value, which is not deep. */
+function replaceIn(value: unknown, replace: (value: unknown) => unknown): unknown {
+  const replaced = replace(value);
+  if (replaced !== undefined) return replaced;
+  if (Array.isArray(value)) return value.map((item) => replaceIn(item, replace));
+  if (!isJsonObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, child]) => [key, replaceIn(child, replace)]));
+}
+
+/** Where a JSON text nests deeper than allowed: from each bracket that opens one level too many to the one that closes it. */
+function findDeeper(text: string, depthMax: number): { from: number; to: number }[] {
+  const found: { from: number; to: number }[] = [];
+  let depth = 0;
+  let from = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === quote) at = endOfString(text, at + 1);
+    else if (code === openBrace || code === openBracket) {
+      depth += 1;
+      if (depth === depthMax + 1) from = at;
+    } else if (code === closeBrace || code === closeBracket) {
+      if (depth === depthMax + 1) found.push({ from, to: at + 1 });
+      depth -= 1;
+    }
+  }
+  // Never closed, it is no JSON; nor is what is left.
+  return depth > depthMax ? [...found, { from, to: text.length }] : found;
+}
+
+/** Where the string that begins at `from` has its closing quote. */
+function endOfString(text: string, from: number): number {
+  let at = from;
+  for (; at < text.length && text.charCodeAt(at) !== quote; at += 1)
+    if (text.charCodeAt(at) === backslash) at += 1;
+  return at;
+}

@@ -1,0 +1,74 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { isNestedTooDeep, parseDeepJson, shallowJson } from '../../src/core/deep-json.ts';
+import { parseExactJson } from '../../src/core/exact-json.ts';
+
+function depthOf(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0;
+  return 1 + Math.max(0, ...Object.values(value).map(depthOf));
+}
+
+/** A value with words in the place of whatever is nested deeper than allowed. */
+function cut(value: unknown, depthMax: number): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  if (depthMax === 0) return 'nested too deeply';
+  if (Array.isArray(value)) return value.map((item) => cut(item, depthMax - 1));
+  return Object.fromEntries(Object.entries(value).map(([key, child]) => [key, cut(child, depthMax - 1)]));
+}
+
+function whyNot(write: () => unknown): unknown {
+  try {
+    return write();
+  } catch (error) {
+    return error;
+  }
+}
+
+test('any JSON that is no deeper than allowed is what it is; of any other, all but what is deeper', () => {
+  fc.assert(
+    fc.property(
+      fc.jsonValue({ maxDepth: 6 }),
+      fc.constantFrom(0, 1),
+      fc.integer({ min: 1, max: 7 }),
+      (given, indent, depthMax) => {
+        const text = JSON.stringify(given, null, indent);
+        const value: unknown = JSON.parse(text);
+        const parsed = parseDeepJson(text, depthMax);
+        expect(shallowJson(parsed)).toBe(JSON.stringify(cut(value, depthMax)));
+        const written = whyNot(() => JSON.stringify(parsed));
+        if (depthOf(value) <= depthMax) expect(written).toBe(JSON.stringify(value));
+        else expect(isNestedTooDeep(written)).toBe(true);
+      },
+    ),
+    { numRuns: 500 },
+  );
+});
+
+test.for(['"[[[["', '["\\"[[[["]', '["\\\\","]","[["]', '{"{{{{":"}}}}"}'])(
+  'brackets in strings are no levels: %s',
+  (text) => {
+    expect(parseDeepJson(text, 1)).toEqual(parseExactJson(text));
+  },
+);
+
+test.for(['[[1]', '[[[1]]', '[1', '{"a":[[}', '["[[[', ']]'])(
+  'what is no JSON is none here either: %s',
+  (text) => {
+    expect(() => parseDeepJson(text, 1)).toThrow(SyntaxError);
+  },
+);
+
+test('beside what is cut, every digit stays', () => {
+  const parsed = parseDeepJson(
+    '{"id":9007199254740993,"name":"ann","properties":{"a":{"b":1}},"__proto__":[]}',
+    2,
+  );
+  expect(shallowJson(parsed)).toBe(
+    '{"id":9007199254740993,"name":"ann","properties":{"a":"nested too deeply"},"__proto__":[]}',
+  );
+});
+
+test('a million levels cost no stack', () => {
+  const deep = `${'['.repeat(1_000_000)}12345678901234567890${']'.repeat(1_000_000)}`;
+  expect(shallowJson(parseDeepJson(`{"a":${deep}}`, 5))).toBe('{"a":[[[["nested too deeply"]]]]}');
+});
