@@ -5,7 +5,8 @@
 --   SET VARIABLE recordings = […];  SET VARIABLE deletions = […];
 --
 -- Of each row, the newest version counts: snapshots sort by their ids, which are times. What has left since is in no
--- delta; `deletions` tells it. A row that came back after that was changed later.
+-- delta; `deletions` tells it, for `erasure.feedRetentionDays`: load no full snapshot that is older. A row that came back
+-- was changed after it was deleted, by the clock of the mirror.
 
 CREATE OR REPLACE TABLE persons AS
 SELECT * EXCLUDE (filename)

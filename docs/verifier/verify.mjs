@@ -457,24 +457,29 @@ export function verify({ folder, publicKey, checkpoint, certificates = {} }) {
 
 // ---- The command ----
 
+function usage() {
+  console.error(
+    'usage: node verify.mjs <ledger folder> [--public-key FILE] [--checkpoint FILE] [--certificate FILE]…',
+  );
+  return 2;
+}
+
 function main(args) {
   const [folder, ...rest] = args;
   const options = {};
   for (const name of ['--public-key', '--checkpoint']) {
-    const [, file] = rest.includes(name) ? rest.splice(rest.indexOf(name), 2) : [];
-    if (file) options[name] = readFileSync(file, 'utf8');
+    if (!rest.includes(name)) continue;
+    const [, file] = rest.splice(rest.indexOf(name), 2);
+    // An empty name, as of a variable that is not set, must not pass for a key that was checked.
+    if (!file) return usage();
+    options[name] = readFileSync(file, 'utf8');
   }
   const certificates = {};
   while (rest[0] === '--certificate' && rest.length > 1) {
     const [, file] = rest.splice(0, 2);
     certificates[file] = readFileSync(file);
   }
-  if (!folder || !existsSync(folder) || rest.length > 0) {
-    console.error(
-      'usage: node verify.mjs <ledger folder> [--public-key FILE] [--checkpoint FILE] [--certificate FILE]…',
-    );
-    return 2;
-  }
+  if (!folder || !existsSync(folder) || rest.length > 0) return usage();
   const { '--public-key': publicKey, '--checkpoint': checkpoint } = options;
   const verdict = verify({ folder, publicKey, checkpoint, certificates });
   console.log(`${verdict.size} entries, root ${verdict.rootHash}`);

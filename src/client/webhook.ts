@@ -3,9 +3,9 @@ import type { Clock } from '../core/clock.ts';
 import { AppError, systemCode } from '../core/errors.ts';
 import { retry } from '../core/retry.ts';
 
-/** How long one attempt may take, and how long attempts go on. */
+/** How long one attempt may take, and how long attempts go on: a receiver that starts anew is waited for. */
 const attemptTimeoutMs = 10_000;
-const limits = { attemptsMax: 6, delayBaseMs: 1000, delayMaxMs: 60_000, totalMs: 300_000 };
+const limits = { attemptsMax: 30, delayBaseMs: 1000, delayMaxMs: 60_000, totalMs: 300_000 };
 
 /**
  * Posts an object as JSON to an address that is a secret, and tries again for some minutes. Rejects with an error that

@@ -55,13 +55,18 @@ function isSameNumber(value: number, source: string): boolean {
   return Number.isFinite(value) && decimalOf(String(value)) === decimalOf(source);
 }
 
-/** Sign, significant digits and power of ten, so that two spellings of one decimal compare equal. */
+/**
+ * Sign, significant digits and power of ten, so that two spellings of one decimal compare equal. Looks at each digit
+ * once, however many somebody has written.
+ */
 function decimalOf(number: string): string {
   const [mantissa = '', exponent = '0'] = number.toLowerCase().split('e');
   const sign = mantissa.startsWith('-') ? '-' : '';
   const [whole = '', fraction = ''] = mantissa.replace('-', '').split('.');
   const digits = (whole + fraction).replace(/^0+/, '');
-  const significant = digits.replace(/0+$/, '');
+  let end = digits.length;
+  while (digits[end - 1] === '0') end -= 1;
+  const significant = digits.slice(0, end);
   if (significant === '') return '0';
   return `${sign}${significant}e${Number(exponent) - fraction.length + digits.length - significant.length}`;
 }

@@ -10,8 +10,8 @@ const dayMs = 86_400_000;
 
 /**
  * What a delta of a dataset can go on from now. Undefined where it has to be a full snapshot: nothing is published yet, or
- * there are `export.deltasMax` deltas already; the full snapshot is older than deletions stay in their feed; or its columns
- * are others. Throws `storage` when CURRENT or a manifest is damaged.
+ * there are `export.deltasMax` deltas already; the full snapshot is older than half the time that deletions stay in their
+ * feed, without which it cannot be read rightly; or its columns are others. Throws `storage` when CURRENT or a manifest is damaged.
  */
 export function findDeltaBase(
   { dataDir, export: settings, erasure }: Settings,
@@ -22,7 +22,7 @@ export function findDeltaBase(
   const deltas = current?.deltas ?? [];
   if (!current || deltas.length >= settings.deltasMax) return undefined;
   const full = readManifest(dataDir, dataset, current.snapshot_id);
-  if (Date.parse(full.created_at) < nowMs - erasure.feedRetentionDays * dayMs) return undefined;
+  if (Date.parse(full.created_at) < nowMs - (erasure.feedRetentionDays / 2) * dayMs) return undefined;
   const snapshotId = deltas.at(-1)?.snapshot_id ?? current.snapshot_id;
   const { changes, columns } = readManifest(dataDir, dataset, snapshotId);
   const wanted = publicationOf(dataset, settings).shape.columns.map(({ name, type }) => ({ name, type }));

@@ -69,14 +69,16 @@ export function endPassesThatName(db: Database, identity: Identity, at: string):
 
 /**
  * Forgets deletions that have been in the feeds long enough, with everything that the change feed tells of the same
- * keys. Returns how many deletions went.
+ * keys, unless they are there again. Returns how many deletions went.
  */
 export function expireDeletionFeed(db: Database, before: string): number {
   return db
     .transaction(() => {
       db.prepare(/*sql*/ `DELETE FROM changes WHERE (dataset, key) IN (SELECT dataset, key FROM deletions AS expired
           WHERE deleted_at < @before AND NOT EXISTS (SELECT 1 FROM deletions AS later
-            WHERE later.dataset = expired.dataset AND later.key = expired.key AND later.deleted_at >= @before))
+            WHERE later.dataset = expired.dataset AND later.key = expired.key AND later.deleted_at >= @before)
+          AND NOT EXISTS (SELECT 1 FROM persons WHERE expired.dataset = 'persons' AND uuid = expired.key)
+          AND NOT EXISTS (SELECT 1 FROM recordings WHERE expired.dataset = 'recordings' AND id = expired.key))
           AND at < @before`).run({ before });
       return db.prepare(/*sql*/ `DELETE FROM deletions WHERE deleted_at < ?`).run(before).changes;
     })

@@ -1,6 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import { z } from 'zod';
 import { refuseStaleHolder } from './lease.ts';
+import { dropUnshown } from './quarantine.ts';
 
 /** The lists that are walked. */
 export const passDatasets = ['persons', 'recordings', 'playlists'] as const;
@@ -165,9 +166,11 @@ export function finishPass(db: Database, passId: number, reason: IncompleteReaso
   return db
     .transaction(() => {
       refuseStaleHolder(db);
-      return PassRow.parse(
+      const pass = PassRow.parse(
         finish.get({ verdict: reason === null ? 'complete' : 'incomplete', reason, at, passId }),
       );
+      if (pass.verdict === 'complete' && pass.mode === 'full') dropUnshown(db, pass.dataset, passId);
+      return pass;
     })
     .immediate();
 }

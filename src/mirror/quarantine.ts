@@ -1,8 +1,9 @@
 import type { Database } from 'better-sqlite3';
 import { sha256 } from '../core/digest.ts';
 import type { PassDataset } from './passes.ts';
+import { boundUnread } from './unread-identifiers.ts';
 
-/** A row that could not be read. `payload` is its JSON text, but for what is nested too deeply. */
+/** A row that could not be read. `payload` is its JSON text, but for what is nested too deeply, and where it is too large. */
 export type QuarantinedRow = { key: string | null; reason: string; payload: string };
 
 /** The rows of one list that could not be read. Both functions belong into the page's transaction. */
@@ -29,7 +30,8 @@ export function prepareQuarantine(db: Database, dataset: PassDataset): Quarantin
     /*sql*/ `DELETE FROM quarantine WHERE dataset = ? AND row_id = ?`,
   );
   return {
-    add: ({ key, reason, payload }, passId, at) => {
+    add: (row, passId, at) => {
+      const { key, reason, payload } = boundUnread(dataset, row);
       const rowId = key ?? `sha256:${sha256(payload)}`;
       add.run({ dataset, rowId, reason, payload, passId, at });
       held.add(rowId);
@@ -38,6 +40,11 @@ export function prepareQuarantine(db: Database, dataset: PassDataset): Quarantin
       if (held.delete(key)) remove.run(dataset, key);
     },
   };
+}
+
+/** Forgets the rows of a list that a pass over all of it did not show any more: there is nothing left to be read. */
+export function dropUnshown(db: Database, dataset: PassDataset, passId: number): void {
+  db.prepare(/*sql*/ `DELETE FROM quarantine WHERE dataset = ? AND last_seen_pass < ?`).run(dataset, passId);
 }
 
 /** How many rows of each dataset wait in quarantine. */

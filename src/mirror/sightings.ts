@@ -132,22 +132,20 @@ export type QuarantinedSighting = {
 /** The rows in quarantine that may be about an identity. */
 export function findQuarantined(db: Database, identity: Identity): QuarantinedSighting[] {
   const isNamed = prepareNames(identity);
-  return listQuarantined(db).filter(({ identifiers }) => isNamed(identifiers));
+  return [...listQuarantined(db).filter(({ identifiers }) => isNamed(identifiers))];
 }
 
-/** Every row in quarantine, with what it may be about. */
-export function listQuarantined(db: Database): QuarantinedSighting[] {
-  return db
-    .prepare<[], { dataset: string; rowId: string; payload: string }>(
-      /*sql*/ `SELECT dataset, row_id AS rowId, payload FROM quarantine`,
-    )
-    .all()
-    .map(({ dataset, rowId, payload }) => ({
-      dataset,
-      rowId,
-      identifiers: identifiersOfUnread(dataset, rowId, payload),
-      values: [payload],
-    }));
+/** Every row in quarantine, with what it may be about; read one at a time, as large as they may be. */
+export function* listQuarantined(db: Database): Generator<QuarantinedSighting> {
+  const next = db.prepare<
+    [string, string],
+    { dataset: string; rowId: string; payload: string }
+  >(/*sql*/ `SELECT dataset, row_id AS rowId, payload FROM quarantine WHERE (dataset, row_id) > (?, ?)
+      ORDER BY dataset, row_id LIMIT 1`);
+  for (let row = next.get('', ''); row; row = next.get(row.dataset, row.rowId)) {
+    const { dataset, rowId, payload } = row;
+    yield { dataset, rowId, identifiers: identifiersOfUnread(dataset, rowId, payload), values: [payload] };
+  }
 }
 
 /** Prepares the question whether any of some identifiers is one of an identity. */

@@ -29,7 +29,7 @@ const sources = {
     list: 'persons',
     changedSql: undefined,
     sql: /*sql*/ `SELECT key, dataset, person_uuid, reason, deleted_at, request_id FROM deletions
-      WHERE seq IN (SELECT max(seq) FROM deletions GROUP BY key) ORDER BY key`,
+      WHERE seq IN (SELECT max(seq) FROM deletions GROUP BY dataset, key) ORDER BY key, dataset`,
   },
 } as const satisfies Record<string, { list: PassDataset; sql: string; changedSql: string | undefined }>;
 

@@ -19,8 +19,15 @@ export type Column = { readonly name: string; readonly type: ColumnType; readonl
 /** A mirror row as SQLite keeps it, by field name. */
 export type Row = Readonly<Record<string, ColumnValue>>;
 
-/** What a published dataset looks like. Its key is the first column, and its rows are in the key's byte order. */
-export type DatasetShape = { readonly key: Column; readonly columns: readonly Column[] };
+/**
+ * What a published dataset looks like. Its key is the first column, and its rows are in the key's byte order. A key that
+ * repeats may stand in several rows.
+ */
+export type DatasetShape = {
+  readonly key: Column;
+  readonly columns: readonly Column[];
+  readonly keyRepeats?: true;
+};
 
 // JSON stays a plain string: one lone `\ud800` escape in a JSON-annotated column makes DuckDB refuse the whole file.
 const typeOfKind: Readonly<Record<FieldKind, ColumnType>> = {
@@ -45,14 +52,18 @@ export const datasets = {
   ]),
   recordings: shape([...resourceColumns(Recording, 'id'), column('person_uuid', 'string'), ...mirrorColumns]),
   distinct_ids: shape([column('distinct_id', 'string'), column('person_uuid', 'string')]),
-  deletions: shape([
-    column('key', 'string'),
-    column('dataset', 'string'),
-    column('person_uuid', 'string'),
-    column('reason', 'string'),
-    column('deleted_at', 'timestamp[us, UTC]'),
-    column('request_id', 'string'),
-  ]),
+  deletions: {
+    ...shape([
+      column('key', 'string'),
+      column('dataset', 'string'),
+      column('person_uuid', 'string'),
+      column('reason', 'string'),
+      column('deleted_at', 'timestamp[us, UTC]'),
+      column('request_id', 'string'),
+    ]),
+    // A recording may have the id of a person.
+    keyRepeats: true,
+  },
 } satisfies Record<string, DatasetShape>;
 
 /** The name of a dataset. */

@@ -73,6 +73,12 @@ export function readCurrent(dataDir: string): Current {
   return readAs(Current, path, 'restore it from a backup; or delete it and export every dataset again');
 }
 
+/** The ids that CURRENT names of a dataset: its full snapshot, and the deltas that go on from it. */
+export function currentIds({ snapshots }: Current, dataset: string): string[] {
+  const named = snapshots[dataset];
+  return named ? [named, ...(named.deltas ?? [])].map((reference) => reference.snapshot_id) : [];
+}
+
 /** The manifest of a snapshot. Throws `storage` when it is missing or damaged. */
 export function readManifest(dataDir: string, dataset: string, snapshotId: string): Manifest {
   const path = join(snapshotFolder(dataDir, dataset, snapshotId), manifestName);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { AppError } from '../core/errors.ts';
 import { type Dataset, datasetNames } from './columns.ts';
 import { datasetFolder, manifestName, snapshotFolder } from './layout.ts';
-import { type Manifest, type ManifestFile, readCurrent, readManifest } from './manifest.ts';
+import { type Manifest, type ManifestFile, currentIds, readCurrent, readManifest } from './manifest.ts';
 import { snapshotIdPattern } from './snapshot-id.ts';
 
 /** A snapshot folder as found on disk. One without a manifest was never published, unless CURRENT names it. */
@@ -27,12 +27,10 @@ export type PublishedSnapshot = { dataset: Dataset; snapshotId: string; manifest
  * damaged: whoever looks for a person must not pass a snapshot over.
  */
 export function listPublishedSnapshots(dataDir: string): PublishedSnapshot[] {
-  const { snapshots: current } = readCurrent(dataDir);
+  const current = readCurrent(dataDir);
   return datasetNames.flatMap((dataset) => {
     const ids = findSnapshots(dataDir, dataset).filter(({ hasManifest }) => hasManifest);
-    const names = new Set(ids.map(({ id }) => id));
-    const currentId = current[dataset]?.snapshot_id;
-    if (currentId !== undefined) names.add(currentId);
+    const names = new Set([...ids.map(({ id }) => id), ...currentIds(current, dataset)]);
     return [...names].toSorted().map((snapshotId) => {
       const manifest = readManifest(dataDir, dataset, snapshotId);
       if (manifest.dataset === dataset && manifest.snapshot_id === snapshotId)

@@ -94,14 +94,14 @@ async function fingerprint(
   return String(found.getRows()[0]);
 }
 
-/** The rows of a part, the bounds of its keys, and whether they ascend, each key once. */
+/** The rows of a part, the bounds of its keys, and whether they ascend. */
 async function readKeys(
   connection: DuckDBConnection,
   path: string,
   key: string,
 ): Promise<{ rows: number; minKey: string | null; maxKey: string | null; isAscending: boolean }> {
   const found =
-    await connection.runAndReadAll(`SELECT count(*), min(key), max(key), count(*) FILTER (WHERE key <= previous)
+    await connection.runAndReadAll(`SELECT count(*), min(key), max(key), count(*) FILTER (WHERE key < previous)
     FROM (SELECT ${sqlName(key)} AS key, lag(${sqlName(key)}) OVER () AS previous
       FROM read_parquet(${sqlText(path)}))`);
   const [rows, minKey, maxKey, outOfOrder] = found.getRowsJS()[0] ?? [];

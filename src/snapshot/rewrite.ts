@@ -5,7 +5,7 @@ import { isoToMicros } from '../core/time.ts';
 import { datasetNames } from './columns.ts';
 import { sqlText, withDuckDb } from './duckdb.ts';
 import { snapshotFolder } from './layout.ts';
-import { type Manifest, type ManifestFile, readCurrent, readManifest } from './manifest.ts';
+import { type Manifest, type ManifestFile, currentIds, readCurrent, readManifest } from './manifest.ts';
 import { findSnapshots, listPublishedSnapshots } from './published.ts';
 import { removeSnapshots, removeTemporary } from './publish.ts';
 import type { RowChange } from './rewrite-part.ts';
@@ -87,11 +87,11 @@ export function removeUnnamedParts(dataDir: string): UnnamedFile[] {
   const removed: UnnamedFile[] = published.flatMap(({ dataset, snapshotId, manifest }) =>
     removeUnnamedOf(dataDir, manifest).map((name) => ({ dataset, snapshotId, name })),
   );
-  const { snapshots: current } = readCurrent(dataDir);
+  const current = readCurrent(dataDir);
   for (const dataset of datasetNames) {
     removeTemporary(dataDir, dataset);
     const unpublished = findSnapshots(dataDir, dataset)
-      .filter(({ id, hasManifest }) => !hasManifest && id !== current[dataset]?.snapshot_id)
+      .filter(({ id, hasManifest }) => !hasManifest && !currentIds(current, dataset).includes(id))
       .map(({ id }) => id);
     for (const snapshotId of unpublished)
       removed.push(...filesOf(dataDir, dataset, snapshotId).map((name) => ({ dataset, snapshotId, name })));

@@ -25,7 +25,7 @@ const batchCharactersMax = 4 * 1024 * 1024;
  */
 export function* batchRows(
   rows: Iterable<Row>,
-  { key, columns }: DatasetShape,
+  { key, columns, keyRepeats }: DatasetShape,
   written: WrittenRows,
 ): Generator<Batch, void> {
   const fills = columns.map(({ field, type }) => ({
@@ -36,7 +36,7 @@ export function* batchRows(
   let rowsHeld = 0;
   let charactersHeld = 0;
   for (const row of rows) {
-    countRow(row[key.field], written);
+    countRow(row[key.field], written, keyRepeats === true);
     for (const { field, valueOf, values } of fills) {
       const value = row[field];
       if (value === undefined) throw new Error(`a row without the field ${field}`);
@@ -55,9 +55,11 @@ export function* batchRows(
   if (rowsHeld > 0) yield fills.map(({ values }) => values);
 }
 
-function countRow(key: Row[string] | undefined, written: WrittenRows): void {
+function countRow(key: Row[string] | undefined, written: WrittenRows, mayRepeat: boolean): void {
   if (typeof key !== 'string') throw new Error('a row without its key');
-  if (written.maxKey !== null && !isBefore(written.maxKey, key)) throw new Error('rows out of key order');
+  const { maxKey } = written;
+  if (maxKey !== null && !isBefore(maxKey, key) && !(mayRepeat && key === maxKey))
+    throw new Error('rows out of key order');
   written.minKey ??= key;
   written.maxKey = key;
   written.rows += 1;

@@ -12,11 +12,13 @@ export function storageError(operation: string, cause: unknown): AppError {
   const reason = isFull
     ? 'the disk is full'
     : (code ?? /^[A-Z][A-Za-z ]+ Error/.exec(words)?.[0] ?? 'it failed');
-  return new AppError(`cannot ${operation}: ${reason}`, {
-    code: 'storage',
-    hint: isFull
-      ? "free space on the data folder's volume and run it again; what was published is untouched"
-      : "check the data folder's volume and permissions; `doctor` checks the published files",
-    cause,
-  });
+  return new AppError(`cannot ${operation}: ${reason}`, { code: 'storage', hint: hintFor(reason), cause });
+}
+
+function hintFor(reason: string): string {
+  if (reason === 'the disk is full')
+    return "free space on the data folder's volume and run it again; what was published is untouched";
+  if (/^Out of Memory/.test(reason))
+    return 'a single value may be too large: leave out the property that holds it (`export.mask`)';
+  return "check the data folder's volume and permissions; `doctor` checks the published files";
 }

@@ -5,7 +5,7 @@ import { AppError } from '../core/errors.ts';
 import { datasetNames } from './columns.ts';
 import { sqlText } from './duckdb.ts';
 import { snapshotFolder } from './layout.ts';
-import { type Manifest, type ManifestFile, readCurrent, readManifest } from './manifest.ts';
+import { type Manifest, type ManifestFile, currentIds, readCurrent, readManifest } from './manifest.ts';
 import { findSnapshots } from './published.ts';
 import { queryParquet } from './read-parquet.ts';
 import { unnamedParts } from './unnamed.ts';
@@ -53,12 +53,11 @@ type SnapshotToCheck = { dataset: string; snapshotId: string; wasPublished: bool
 
 /** Every snapshot on disk, and those that CURRENT names, on disk or not. */
 function snapshotsOf(dataDir: string): SnapshotToCheck[] {
-  const { snapshots: current } = readCurrent(dataDir);
-  const names = new Set([...datasetNames, ...Object.keys(current)]);
+  const current = readCurrent(dataDir);
+  const names = new Set([...datasetNames, ...Object.keys(current.snapshots)]);
   return [...names].flatMap((dataset) => {
-    const currentId = current[dataset]?.snapshot_id;
     const found = new Map(findSnapshots(dataDir, dataset).map(({ id, hasManifest }) => [id, hasManifest]));
-    if (currentId !== undefined) found.set(currentId, true);
+    for (const id of currentIds(current, dataset)) found.set(id, true);
     return [...found].map(([snapshotId, wasPublished]) => ({ dataset, snapshotId, wasPublished }));
   });
 }

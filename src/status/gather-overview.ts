@@ -44,11 +44,11 @@ const requestsMax = 12;
 /** A list is stale when no success is younger than two periods of the job that walks it. */
 const freshPeriods = 2;
 
-/** The jobs that walk the whole of a list; the first that is scheduled says how fresh it has to be. */
-const fullJobs: Readonly<Record<PassDataset, readonly string[]>> = {
-  persons: ['full'],
-  recordings: ['recordings', 'full'],
-  playlists: ['playlists', 'full'],
+/** The job that walks the whole of a list, and says how fresh it has to be. */
+const fullJobs: Readonly<Record<PassDataset, string>> = {
+  persons: 'full',
+  recordings: 'recordings',
+  playlists: 'playlists',
 };
 
 /** Gathers where everything stands now. A project that cannot be read has no content, and says why. */
@@ -124,10 +124,10 @@ function gatherLists(
   const complete = new Map(lastCompletePasses(db).map((pass) => [pass.dataset, pass.started_at]));
   return passDatasets.flatMap((dataset) => {
     const own = passes.filter((pass) => pass.dataset === dataset);
-    const job = fullJobs[dataset].flatMap((name) => jobs.find((one) => one.job === name) ?? [])[0];
-    // Neither asked for nor ever made: not a list of this mirror.
-    if (own.length === 0 && (!job || dataset === 'playlists')) return [];
+    const job = jobs.find((one) => one.job === fullJobs[dataset]);
     const completeAsOf = complete.get(dataset) ?? null;
+    // Never seen as a whole, and not to be: nobody can wait for it to be fresh.
+    if (completeAsOf === null && (!job || (own.length === 0 && dataset === 'playlists'))) return [];
     const limitMs = job ? job.periodMs * freshPeriods : null;
     const lookedAt =
       own

@@ -89,6 +89,9 @@ export function statusRoutes({ access, overview, clock, signal, onError }: Route
     return picture === undefined ? notFound() : body(picture, 200, { 'Content-Type': 'image/svg+xml' });
   });
   app.get('/events', (context) => {
+    // Nobody would read the stream, nor end it.
+    if (context.req.method === 'HEAD')
+      return context.body(null, 200, { 'Content-Type': 'text/event-stream' });
     if (listeners >= listenersMax) return context.text('too many listeners\n', 503);
     let told = digestOf(overview());
     const response = streamSSE(context, async (stream) => {

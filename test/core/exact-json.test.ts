@@ -45,3 +45,9 @@ test('only a number kept as digits is a raw number', () => {
   expect(isRawNumber({ rawJSON: '1' })).toBe(false);
   expect(isRawNumber(1)).toBe(false);
 });
+
+test('a number of a million digits costs no more than to look at each of them', () => {
+  const digits = `1.${'0'.repeat(1_000_000)}1`;
+  expect(parseExactJson(digits)).toEqual({ rawJSON: digits });
+  expect(parseExactJson(`1.${'0'.repeat(1_000_000)}`)).toBe(1);
+});

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -13,6 +13,8 @@ import type { Dataset } from '../../src/snapshot/columns.ts';
 import { sqlText, withDuckDb } from '../../src/snapshot/duckdb.ts';
 import { snapshotFolder, snapshotsFolder } from '../../src/snapshot/layout.ts';
 import { readCurrent, readManifest } from '../../src/snapshot/manifest.ts';
+import { listPublishedSnapshots } from '../../src/snapshot/published.ts';
+import { removeUnnamedParts } from '../../src/snapshot/rewrite.ts';
 import { verifySnapshots } from '../../src/snapshot/verify.ts';
 import { openTestMirror } from '../mirror/open-test-mirror.ts';
 
@@ -263,4 +265,25 @@ test.for<[string, (world: World) => Settings]>([
   show(world, bob);
   expect(await publish(world, 'delta', change(world))).toEqual(['full', expect.any(String), 'full']);
   expect(partsOf(world.dataDir, 'persons')).toHaveLength(1);
+});
+
+test('a delta without its manifest is damage, and no remnant to be cleared away', async () => {
+  const world = openWorld();
+  show(world, ann);
+  await publish(world, 'full');
+  show(world, bob);
+  await publish(world, 'delta');
+  const [id = ''] = (readCurrent(world.dataDir).snapshots['persons']?.deltas ?? []).map(
+    (delta) => delta.snapshot_id,
+  );
+  const folder = snapshotFolder(world.dataDir, 'persons', id);
+  rmSync(join(folder, 'manifest.json'));
+  expect((await verifySnapshots(world.dataDir)).problems).toMatchObject([
+    { dataset: 'persons', snapshotId: id, file: 'manifest.json', problem: 'damaged' },
+  ]);
+  expect(() => listPublishedSnapshots(world.dataDir)).toThrow(
+    expect.objectContaining({ code: 'storage' }) as Error,
+  );
+  expect(() => removeUnnamedParts(world.dataDir)).toThrow();
+  expect(readdirSync(folder)).toEqual(['part-00001.parquet']);
 });

@@ -78,6 +78,20 @@ test('erased again and again, an export ends as busy, and has published nothing'
   expect(() => readdirSync(datasetFolder(parts.dataDir, 'persons'))).toThrow('ENOENT');
 });
 
+test('a recording that has the id of a person hides no deletion of that person', async () => {
+  const parts = openMirror({ dataset: 'deletions' });
+  parts.mirror
+    .exec(/*sql*/ `INSERT INTO deletions (dataset, key, person_uuid, reason, deleted_at, request_id) VALUES
+    ('persons', 'a', 'a', 'erased', '2026-11-03T00:00:00Z', 'q1'),
+    ('recordings', 'a', NULL, 'expired', '2026-11-04T00:00:00Z', NULL)`);
+  const { snapshotId } = await exportMirror(parts);
+  const { parts: rows } = await rowsOfSnapshot(parts.dataDir, 'deletions', snapshotId);
+  expect(rows.flat().map(({ key, dataset }) => [key, dataset])).toEqual([
+    ['a', 'persons'],
+    ['a', 'recordings'],
+  ]);
+});
+
 test('deletions are exported, the newest of each key, in the order of keys', async () => {
   const parts = openMirror({ dataset: 'deletions' });
   parts.mirror

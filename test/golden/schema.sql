@@ -1,3 +1,5 @@
+CREATE INDEX deletions_by_key ON deletions (dataset, key, deleted_at);
+
 CREATE UNIQUE INDEX distinct_id_owners_by_distinct_id ON distinct_id_owners (distinct_id);
 
 CREATE INDEX erasure_requests_by_state ON erasure_requests (state);

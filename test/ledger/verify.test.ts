@@ -198,6 +198,8 @@ describe('the stand-alone verifier', () => {
       [join(place, 'none')],
       [folder, '--key', key],
       [folder, '--public-key', join(place, 'none')],
+      [folder, '--public-key', ''],
+      [folder, '--checkpoint'],
     ])
       expect(run(...args)).toMatchObject({ status: 2, stdout: '' });
   });

@@ -2,6 +2,7 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { compactChanges, hasChange, newestChange } from '../../src/mirror/changes.ts';
 import type { Database } from '../../src/mirror/database.ts';
+import { expireDeletionFeed } from '../../src/mirror/erase-rows.ts';
 import { openTestMirror } from './open-test-mirror.ts';
 
 const dayOf = (day: number): string => `2026-01-${String(day).padStart(2, '0')}T00:00:00.000Z`;
@@ -68,4 +69,28 @@ test.each(['changes', 'deletions'])('a number of %s is never given twice', (feed
   const first = append();
   db.exec(`DELETE FROM ${feed}`);
   expect(append()).toBeGreaterThan(first);
+});
+
+test('an expired deletion takes what the feed tells of its row, unless the row is there again', () => {
+  const { db } = openTestMirror();
+  db.exec(`INSERT INTO persons (uuid, first_seen_pass, changed_at) VALUES ('back', 1, '${dayOf(3)}')`);
+  const append = (feed: string, row: string): unknown =>
+    db.exec(`INSERT INTO ${feed} VALUES (NULL, 'persons', ${row})`);
+  for (const key of ['back', 'gone']) {
+    append('changes', `'${key}', 'upsert', '${dayOf(1)}'`);
+    append('changes', `'${key}', 'delete', '${dayOf(2)}'`);
+    append('deletions', `'${key}', '${key}', 'merged', '${dayOf(2)}', NULL`);
+  }
+  append('changes', `'back', 'upsert', '${dayOf(3)}'`);
+  expect(expireDeletionFeed(db, dayOf(9))).toBe(2);
+  expect(toldSince(db, 0)).toEqual(new Map([['persons back', 'upsert']]));
+  expect(db.prepare(`SELECT count(*) FROM deletions`).pluck().get()).toBe(0);
+});
+
+test('a deletion that expires costs a look at its own key, however many have not expired', () => {
+  const { db } = openTestMirror();
+  db.exec(`INSERT INTO deletions (dataset, key, reason, deleted_at) WITH RECURSIVE row(n) AS
+    (SELECT 1 UNION ALL SELECT n + 1 FROM row LIMIT 40000) SELECT 'recordings', 'r' || n, 'expired', '${dayOf(1)}' FROM row`);
+  // By keys, and not by reading all for each: hundreds of millions of looks take longer than any test may.
+  expect(expireDeletionFeed(db, dayOf(9))).toBe(40_000);
 });

@@ -11,7 +11,7 @@ import {
   readFenceUse,
   standingFence,
 } from '../../src/mirror/fence.ts';
-import { noEvidence, startPass, type PassDataset } from '../../src/mirror/passes.ts';
+import { finishPass, noEvidence, startPass, type PassDataset } from '../../src/mirror/passes.ts';
 import { replacePlaylistRecordings } from '../../src/mirror/playlist-recordings.ts';
 import type { QuarantinedRow } from '../../src/mirror/quarantine.ts';
 import type { PageOutcome, ShownRows } from '../../src/mirror/write-rows.ts';
@@ -212,6 +212,59 @@ describe('a row that cannot be read', () => {
     expect(list(db, `SELECT payload FROM quarantine`)).toEqual([other.payload]);
     expect(readFenceUse(db, 'request').hits).toBe(1);
   });
+});
+
+describe('a row that cannot be read and is large', () => {
+  const words = Array.from({ length: 20_000 }, (_, index) => `word ${index}`);
+  const row = (payload: object): QuarantinedRow => ({
+    key: 'large',
+    reason: 'x',
+    payload: JSON.stringify({ ...payload, properties: words }),
+  });
+
+  it('costs the fence no more than who it is about, where it says so', () => {
+    const db = fencedMirror();
+    let macs = 0;
+    db.function('fence_mac', { deterministic: true }, () => {
+      macs += 1;
+      return Buffer.of();
+    });
+    const told = row({ uuid: '00000000-0000-4000-8000-00000000000f', id: 9, distinct_ids: ['i'], name: 5 });
+    expect(commit(db, 'persons', [], [told])).toMatchObject({ quarantined: 1 });
+    expect(macs).toBeLessThan(10);
+    expect(list(db, `SELECT payload FROM quarantine`)).toEqual([told.payload]);
+  });
+
+  it('is kept without what it holds, where it does not say who it is about', () => {
+    const db = fencedMirror();
+    expect(commit(db, 'persons', [], [row({ distinct_ids: [{}], note: 'ann@x.example' })])).toMatchObject({
+      quarantined: 1,
+    });
+    expect(list(db, `SELECT payload FROM quarantine`)).toEqual(['"too large to be kept"']);
+  });
+});
+
+it('a row in quarantine that a complete pass does not show any more is forgotten', () => {
+  const { db } = openTestMirror();
+  const pass = (quarantined: QuarantinedRow[]): void => {
+    const id = startPass(db, { dataset: 'persons', mode: 'full', plan: '{}', at: '2026-01-01T00:00:00Z' });
+    preparePageCommit(
+      db,
+      'persons',
+      id,
+    )({ rows: [], quarantined, at: '2026-01-01T00:00:00Z' }, () => ({
+      evidence: noEvidence,
+      cursor: null,
+    }));
+    finishPass(db, id, null, '2026-01-01T00:00:00Z');
+  };
+  const keys = (): unknown[] => db.prepare(`SELECT row_id FROM quarantine`).pluck().all();
+  const [one, two] = ['one', 'two'].map((key) => ({ key, reason: 'x', payload: '{}' }));
+  if (!one || !two) throw new Error('two rows');
+  pass([one, two]);
+  expect(keys()).toEqual(['one', 'two']);
+  pass([two]);
+  expect(keys()).toEqual(['two']);
 });
 
 describe('the fence', () => {

@@ -188,3 +188,12 @@ test('no more than twenty listen at once', async () => {
   for (const { body } of listening) await body?.getReader().read();
   expect((await ask(server, '/events')).status).toBe(503);
 });
+
+test('who only asks for the head of the events is no listener', async () => {
+  const { server } = await serve();
+  for (let asked = 0; asked < 25; asked += 1)
+    expect((await fetch(new URL('/events', server.url), { method: 'HEAD' })).status).toBe(200);
+  const { status, body } = await fetch(new URL('/events', server.url));
+  expect(status).toBe(200);
+  await body?.cancel();
+});

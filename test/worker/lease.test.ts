@@ -34,3 +34,16 @@ it('is lost, and the program not, when a beat cannot be written', () => {
   expect(losses[0]).not.toBeInstanceOf(AppError);
   lease.release();
 });
+
+it.each([
+  ['long ago', '2020-01-01T00:00:00.000Z', true],
+  ['far in the future, by a clock that was wrong', '2030-01-01T00:00:00.000Z', true],
+  ['just now', new Date(stillClock.now()).toISOString(), false],
+])('is taken over from another machine whose last beat was %s: %s, %s', (_when, beatAt, isTaken) => {
+  const { db } = openTestMirror();
+  acquireLease(db, 'sync', stillClock, () => undefined);
+  db.prepare(`UPDATE lease SET holder = 'other', host = 'another-machine', beat_at = ?`).run(beatAt);
+  const take = () => acquireLease(db, 'sync', stillClock, () => undefined);
+  if (isTaken) expect(take).not.toThrow();
+  else expect(take).toThrow(expect.objectContaining({ code: 'busy' }) as Error);
+});
