@@ -3,9 +3,10 @@ import type { ErasureParts } from './erasure-parts.ts';
 import { readHistories } from './request-history.ts';
 
 /**
- * Ends the requests that the ledger has received and the mirror does not know, and returns their ids: a mirror from before
- * they came was put back, or a kill came between the two. Who they were about was in the mirror alone, so nobody can go on
- * with them; somebody has to add them again. Those that were fenced are not among them: the ledger has their fence.
+ * Ends the requests that the ledger has received and the mirror does not know: a mirror from before they came was put
+ * back, or a kill came between the two. Who they were about was in the mirror alone, so nobody can go on with them.
+ * Returns the ids of those that somebody has to add again; a deletion at the service is seen again by itself. Those that
+ * were fenced are not among them: the ledger has their fence.
  */
 export function endLostRequests({ db, ledger }: Pick<ErasureParts, 'db' | 'ledger'>): string[] {
   const lost = [...readHistories(ledger.entries()).all()].filter(
@@ -15,5 +16,5 @@ export function endLostRequests({ db, ledger }: Pick<ErasureParts, 'db' | 'ledge
       findRequest(db, request) === undefined,
   );
   ledger.append(lost.map(({ request, generation }) => ({ type: 'cancelled', request, generation })));
-  return lost.map(({ request }) => request);
+  return lost.flatMap(({ request, origin }) => (origin === 'upstream' ? [] : [request]));
 }

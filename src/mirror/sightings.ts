@@ -132,7 +132,9 @@ export type QuarantinedSighting = {
 /** The rows in quarantine that may be about an identity. */
 export function findQuarantined(db: Database, identity: Identity): QuarantinedSighting[] {
   const isNamed = prepareNames(identity);
-  return [...listQuarantined(db).filter(({ identifiers }) => isNamed(identifiers))];
+  const found: QuarantinedSighting[] = [];
+  for (const row of listQuarantined(db)) if (isNamed(row.identifiers)) found.push(row);
+  return found;
 }
 
 /** Every row in quarantine, with what it may be about; read one at a time, as large as they may be. */

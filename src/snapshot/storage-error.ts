@@ -18,7 +18,7 @@ export function storageError(operation: string, cause: unknown): AppError {
 function hintFor(reason: string): string {
   if (reason === 'the disk is full')
     return "free space on the data folder's volume and run it again; what was published is untouched";
-  if (/^Out of Memory/.test(reason))
+  if (reason.startsWith('Out of Memory'))
     return 'a single value may be too large: leave out the property that holds it (`export.mask`)';
   return "check the data folder's volume and permissions; `doctor` checks the published files";
 }

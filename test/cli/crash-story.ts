@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { AppError } from '../../src/core/errors.ts';
@@ -54,7 +54,8 @@ export async function rehearse(story: Story, pagesLostMax = 0): Promise<Rehearse
 export async function afterKill(story: Story, point: KillPoint): Promise<Story> {
   const stage = openStage(story);
   await stage.kill(point);
-  return { ...story, base: stage.dataDir };
+  // It may have died before there was anything.
+  return { ...story, base: existsSync(stage.dataDir) ? stage.dataDir : null };
 }
 
 /**

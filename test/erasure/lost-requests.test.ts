@@ -33,3 +33,13 @@ test('requests that only the ledger knows are ended and told, once', () => {
   expect(endLostRequests({ db, ledger })).toEqual([]);
   expect(verifyLedger({ folder: `${dataDir}/ledger` }).problems).toEqual([]);
 });
+
+test('a deletion at the service whose request is lost is ended, and nobody is to add it again', () => {
+  const { db, dataDir } = openTestMirror();
+  const ledger = openLedger(dataDir, stillClock);
+  const [[received] = []] = lifeOf(1, 1);
+  if (received?.type !== 'received') throw new Error('a life that begins otherwise');
+  ledger.append([{ ...received, origin: 'upstream', basis: 'deleted_upstream' }]);
+  expect(endLostRequests({ db, ledger })).toEqual([]);
+  expect([...ledger.entries()].map(({ type }) => type)).toEqual(['received', 'cancelled']);
+});
