@@ -72,17 +72,19 @@ describe('a page of a list', () => {
   it('shows the walk a row that cannot be read, by its key and its time', () => {
     const second = '00000000-0000-4000-8000-000000000002';
     const third = '00000000-0000-4000-8000-000000000003';
+    const fourth = '00000000-0000-4000-8000-000000000004';
     const results = [
       { ...row, uuid: third, created_at: 'soon' },
       { ...row, name: 5 },
       'not a row',
       { ...row, uuid: second.toUpperCase(), created_at: 'late' },
+      { ...row, uuid: fourth, created_at: '2026-01-01T00:00:00.4Z' },
     ];
     expect(readPage({ results }, window, list).view).toMatchObject({
-      keys: [third, uuid, second],
-      // What has no time that can be read is as old as its neighbour.
-      times: [1767225600500000n, 1767225600500000n, 1767225600500000n],
-      received: 4,
+      keys: [third, uuid, second, fourth],
+      // What has no time that can be read is as old as its neighbour above.
+      times: [1767225600500000n, 1767225600500000n, 1767225600500000n, 1767225600400000n],
+      received: 5,
     });
     expect(readPage({ results: results.slice(0, 1) }, window, list).view.times).toEqual([null]);
     expect(readPage({ results: [{ ...row, created_at: null }] }, window, list).view.times).toEqual([null]);
