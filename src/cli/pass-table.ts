@@ -20,7 +20,7 @@ export function passTable(passes: readonly PassReport[]): string {
     ],
     passes.map((pass) => [
       `${pass.dataset} ${pass.mode}`,
-      pass.reason === null ? pass.verdict : `${pass.verdict} (${pass.reason.replaceAll('_', ' ')})`,
+      verdictCell(pass),
       formatCount(pass.rowsReceived),
       formatCount(pass.rowsAdded),
       formatCount(pass.rowsChanged),
@@ -31,4 +31,10 @@ export function passTable(passes: readonly PassReport[]): string {
       pass.finishedAt === null ? 'running' : formatTime(pass.finishedAt),
     ]),
   );
+}
+
+function verdictCell({ verdict, reason, countReported, assumptions }: PassReport): string {
+  if (reason !== null) return `${verdict} (${reason.replaceAll('_', ' ')})`;
+  if (assumptions.countReached !== false || countReported === null) return verdict;
+  return `${verdict} (but the service counts ${formatCount(countReported)})`;
 }

@@ -69,6 +69,16 @@ const limitWindows = z.array(
 const overlap = z.union([z.literal('auto'), z.int().min(0)]);
 const list = z.strictObject({ pageSize: count.max(10_000), overlap });
 
+/** Refuses pages of which less than every other row would be new: the list would be walked again and again. */
+function checkOverlap({ pageSize, overlap: shared }: z.output<typeof list>, context: z.RefinementCtx): void {
+  // The least that `auto` takes, which binds pages of a few rows only.
+  const rows = shared === 'auto' ? 5 : shared;
+  if (rows * 2 <= pageSize || pageSize < 1) return;
+  const path = shared === 'auto' ? 'pageSize' : 'overlap';
+  const message = `pages of ${pageSize} rows cannot share ${rows}: at least every other row has to be new`;
+  context.addIssue({ code: 'custom', path: [path], message });
+}
+
 /** Every setting, checked and complete. What each means stands beside its default in `config/default.yaml`. */
 export const Settings = z.strictObject({
   dataDir: z.string().min(1),
@@ -103,11 +113,13 @@ export const Settings = z.strictObject({
     concurrency: count.max(64),
     recordings: z.strictObject({ windows: limitWindows }),
   }),
-  persons: list,
-  recordings: list.extend({
-    retentionDays: z.number().positive().nullable(),
-    query: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])),
-  }),
+  persons: list.superRefine(checkOverlap),
+  recordings: list
+    .extend({
+      retentionDays: z.number().positive().nullable(),
+      query: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])),
+    })
+    .superRefine(checkOverlap),
   deletions: z.strictObject({
     maxShare: z.number().min(0).max(1),
     maxCount: z.int().min(0),

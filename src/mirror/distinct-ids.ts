@@ -3,8 +3,8 @@ import { textListOf } from '../contract/tolerant-reader.ts';
 
 /**
  * Prepares what keeps the look-up from distinct id to person true. The person shown last holds the distinct id: a
- * person that held it before (a merge, a split) loses it, in its own list too. Returns the uuids of those persons.
- * Call it inside a transaction.
+ * person that held it before (a merge, a split) loses it, in its own list too. Returns the uuids of those persons, each
+ * once. Call it inside a transaction.
  */
 export function prepareOwnDistinctIds(
   db: Database,
@@ -35,6 +35,7 @@ export function prepareOwnDistinctIds(
   );
   return (personRowKey, distinctIds, isNew, at) => {
     const robbed: string[] = [];
+    const lostBy = new Map<number, Set<string>>();
     const wanted = new Set(distinctIds);
     if (!isNew) {
       for (const distinctId of owned.all(personRowKey)) {
@@ -49,9 +50,13 @@ export function prepareOwnDistinctIds(
       add.run(personRowKey, distinctId);
       regain.run(personRowKey, distinctId);
       noteLost.run(owner, distinctId);
+      lostBy.set(owner, (lostBy.get(owner) ?? new Set()).add(distinctId));
+    }
+    // Once for each of them: a merge may move thousands, and the whole list is written anew.
+    for (const [owner, lost] of lostBy) {
       const loser = list.get(owner);
       if (!loser) continue;
-      const kept = (textListOf(loser.distinct_ids) ?? []).filter((held) => held !== distinctId);
+      const kept = (textListOf(loser.distinct_ids) ?? []).filter((held) => !lost.has(held));
       relist.run(JSON.stringify(kept), at, owner);
       robbed.push(loser.uuid);
     }

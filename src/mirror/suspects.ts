@@ -13,7 +13,7 @@ const Suspect = z.object({
   plan: z.string().nullable(),
   isApproved: z.int().transform((value) => value === 1),
   key: z.string(),
-  id: z.union([z.int(), z.string()]).nullable(),
+  id: z.string().nullable(),
   distinctIds: z
     .string()
     .nullable()
@@ -21,14 +21,18 @@ const Suspect = z.object({
   createdAt: z.string().nullable(),
 });
 
-/** A row that a complete pass did not see, and what is known of it. `distinctIds` are those that it lost, too. */
+/**
+ * A row that a complete pass did not see, and what is known of it. `id` is an integer's digits where the service has
+ * shown one; `distinctIds` are those that the row lost, too.
+ */
 export type Suspect = z.infer<typeof Suspect>;
 
 /** How each dataset's rows are known to the service. */
 const known: Record<AbsenceDataset, { key: string; id: string; createdAt: string; distinctIds: string }> = {
   persons: {
     key: 'uuid',
-    id: 'id',
+    // As text, since a double would not hold every 64-bit integer.
+    id: /*sql*/ `CAST(persons.id AS TEXT)`,
     createdAt: 'created_at',
     distinctIds: /*sql*/ `(SELECT json_group_array(distinct_id) FROM (
       SELECT value AS distinct_id FROM json_each(persons.distinct_ids) UNION

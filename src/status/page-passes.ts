@@ -46,9 +46,13 @@ function verdictBadge({ verdict, reason }: PassReport): Markup {
 
 function evidence(pass: PassReport, now: string): Markup {
   const { verdict, reason, windows, seams, stepBacks, restarts, rounds, countReported, rowsReceived } = pass;
+  const doubt =
+    pass.assumptions.countReached === false
+      ? ' Yet the service counts more rows than it has shown: its list may have ended too early.'
+      : '';
   const proof =
     verdict === 'complete'
-      ? `Each of its ${countedText(windows, 'page')} shares rows with the one before it: no row between them was missed.`
+      ? `Each of its ${countedText(windows, 'page')} shares rows with the one before it: no row between them was missed.${doubt}`
       : reason === null
         ? 'It is under way.'
         : (reasonWords[reason] ?? codeText(reason));

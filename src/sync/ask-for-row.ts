@@ -16,6 +16,9 @@ export type Answer =
   | { verdict: 'merged'; survivor: Columns }
   | { verdict: 'unknown' };
 
+/** So many distinct ids of a person are asked for: a merge moves them all, so that a few tell as much as thousands. */
+const distinctIdsMax = 20;
+
 /** Asks whether the project still answers: where it does not, a 404 by id says nothing about a row. */
 export async function askForProject(
   service: Service,
@@ -26,8 +29,8 @@ export async function askForProject(
 }
 
 /**
- * Asks the service for one row. Only a 404 by id says that it is gone, and only when none of its distinct ids leads to
- * it; every other refusal is thrown, since it says nothing about the row.
+ * Asks the service for one row. Only a 404 by id says that it is gone, and only when none of the distinct ids that are
+ * asked for leads to it; every other refusal is thrown, since it says nothing about the row.
  */
 export async function askForRow(
   service: Service,
@@ -45,8 +48,16 @@ async function askForPerson(
   { key, id, distinctIds, createdAt }: Suspect,
   signal: AbortSignal,
 ): Promise<Answer> {
-  let survivor: Columns | undefined;
-  for (const distinctId of distinctIds) {
+  // A live list shows no integer; then the row is asked for by what its path takes there.
+  const found = await bodyOrMissing(
+    service.call('persons.retrieve', {
+      params: { id: (id ?? key) as unknown as number },
+      priority: 'deletion',
+      signal,
+    }),
+  );
+  if (found !== undefined) return answerOf(rowReaders.persons(found), 'uuid', key);
+  for (const distinctId of distinctIds.slice(0, distinctIdsMax)) {
     const { body } = await service.call('persons.list', {
       query: { distinct_id: distinctId },
       priority: 'deletion',
@@ -57,19 +68,10 @@ async function askForPerson(
       if (!person.ok) return { verdict: 'unknown' };
       const row = person.columns;
       if (row['uuid'] === key) return { verdict: 'alive', row };
-      if (mayBeSurvivor(row['created_at'], createdAt)) survivor = row;
+      if (mayBeSurvivor(row['created_at'], createdAt)) return { verdict: 'merged', survivor: row };
     }
   }
-  // A live list shows no integer; then the row is asked for by what its path takes there.
-  const found = await bodyOrMissing(
-    service.call('persons.retrieve', {
-      params: { id: (id ?? key) as number },
-      priority: 'deletion',
-      signal,
-    }),
-  );
-  if (found !== undefined) return answerOf(rowReaders.persons(found), 'uuid', key);
-  return survivor ? { verdict: 'merged', survivor } : { verdict: 'gone' };
+  return { verdict: 'gone' };
 }
 
 async function askForRecording(service: Service, { key }: Suspect, signal: AbortSignal): Promise<Answer> {

@@ -1,10 +1,11 @@
 import { shallowJson } from '../core/deep-json.ts';
 import { AppError } from '../core/errors.ts';
+import { isJsonObject } from '../core/exact-json.ts';
 import { isoToMicros } from '../core/time.ts';
 import { readEnvelope, type Envelope } from '../contract/envelope.ts';
 import type { Columns, RowReader } from '../contract/tolerant-reader.ts';
 import type { QuarantinedRow } from '../mirror/quarantine.ts';
-import type { PageView } from './seam.ts';
+import { placeUntimed, type PageView } from './seam.ts';
 import type { Window } from './walk-state.ts';
 
 /** A list that can be walked: how its rows are read, and what they are known and sorted by. */
@@ -23,8 +24,9 @@ export type Page = {
 };
 
 /**
- * Reads the answer to a window. A row that cannot be read is quarantined and the page goes on; an answer that is not
- * a page is an error, never an empty list.
+ * Reads the answer to a window. A row that cannot be read is quarantined and the page goes on; it stands in the list all
+ * the same, so the walk is told of it wherever its key can be read. An answer that is not a page is an error, never an
+ * empty list.
  */
 export function readPage(body: unknown, window: Window, list: WalkedList): Page {
   const envelope = readEnvelope(body);
@@ -32,14 +34,19 @@ export function readPage(body: unknown, window: Window, list: WalkedList): Page 
   const rows: Page['rows'] = [];
   const quarantined: QuarantinedRow[] = [];
   const keys: string[] = [];
-  const times: (bigint | null)[] = [];
+  const times: (bigint | null | undefined)[] = [];
   for (const result of results) {
     const row = list.read(result);
     if (row.ok) {
       rows.push(row.columns);
       keys.push(String(row.columns[list.keyColumn]));
       times.push(isoToMicros(String(row.columns[list.timeColumn])) ?? null);
-    } else quarantined.push({ key: row.key, reason: row.reason, payload: shallowJson(result) });
+      continue;
+    }
+    quarantined.push({ key: row.key, reason: row.reason, payload: shallowJson(result) });
+    if (row.key === null) continue;
+    keys.push(row.key);
+    times.push(timeOfUnread(result, list.timeColumn));
   }
   const nextOffset = offsetOf(envelope.next, window);
   return {
@@ -47,13 +54,19 @@ export function readPage(body: unknown, window: Window, list: WalkedList): Page 
     quarantined,
     view: {
       keys,
-      times,
+      times: placeUntimed(times),
       received: results.length,
       isLast: isLastPage(envelope, window),
       nextOffset,
       count: count ?? null,
     },
   };
+}
+
+/** The sort time of a row that could not be read, in microseconds; undefined where that cannot be read either. */
+function timeOfUnread(row: unknown, timeColumn: string): bigint | undefined {
+  const time = isJsonObject(row) ? row[timeColumn] : undefined;
+  return typeof time === 'string' ? isoToMicros(time) : undefined;
 }
 
 /** The end is where the service says that nothing follows; a short or full page says nothing. */

@@ -22,9 +22,15 @@ export type PassReport = {
   /** Of people who were erased: kept out. */
   rowsFenced: number;
   countReported: number | null;
-  /** What the verdict rests on. */
-  assumptions: { newestFirst: boolean };
+  /**
+   * What the verdict rests on. `countReached`: whether the list ended with about as many rows as the service counted; null
+   * where it gave no count or the pass is not complete. Where not, the end that the service told may not be one.
+   */
+  assumptions: { newestFirst: boolean; countReached: boolean | null };
 };
+
+/** A count may be above the rows shown by this share, or this many: people come and go while the list is read. */
+const countSlack = { share: 0.05, rows: 5 };
 
 /** Reports a pass of the mirror. */
 export function reportPass(pass: Pass): PassReport {
@@ -47,6 +53,14 @@ export function reportPass(pass: Pass): PassReport {
     rowsQuarantined: pass.rows_quarantined,
     rowsFenced: pass.rows_fenced,
     countReported: pass.count_reported,
-    assumptions: { newestFirst: pass.is_ordered },
+    assumptions: { newestFirst: pass.is_ordered, countReached: isCountReached(pass) },
   };
+}
+
+// A warning and no verdict: some services estimate their counts, or count rows that their list does not show.
+function isCountReached({ verdict, count_reported, rows_received, rounds }: Pass): boolean | null {
+  if (verdict !== 'complete' || count_reported === null) return null;
+  // Rows that two pages share count twice, so that this may miss a shortfall, but never makes one up.
+  const missing = count_reported - rows_received / rounds;
+  return missing <= Math.max(countSlack.rows, count_reported * countSlack.share);
 }

@@ -52,6 +52,19 @@ function sharedPlaces(rows: readonly { key: string }[], page: PageView): number[
   return page.keys.flatMap((key) => places.get(key) ?? []);
 }
 
+/**
+ * Gives rows whose time cannot be read (undefined) that of a neighbour: of the nearest above, and where a page begins with
+ * them, of the nearest below. In a list that is newest first a page then never seems to begin newer nor to end older than
+ * it does, so that a seam can only be harder to join. Null where no row of the page has a time that can be read.
+ */
+export function placeUntimed(times: readonly (bigint | null | undefined)[]): (bigint | null)[] {
+  let nearest = times.find((time) => time !== undefined) ?? null;
+  return times.map((time) => {
+    if (time !== undefined) nearest = time;
+    return nearest;
+  });
+}
+
 /** Whether every row has a time, and none is newer than the one before it. */
 export function isNewestFirst(times: readonly (bigint | null)[]): boolean {
   return times.every((time, index) => {

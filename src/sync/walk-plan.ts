@@ -33,9 +33,13 @@ const cheapRestart = { pages: 10, times: 50 };
 /** So many windows may bring the walk no further, besides those that it takes to come there again. */
 const standstillMax = 100;
 
-/** The rows that two pages share: 2 % of a page, at least 5, unless a number is given. */
+/**
+ * The rows that two pages share: 2 % of a page, at least 5, unless a number is given. Never more than half of a page, as
+ * one that is clamped may be: the list would be walked row by row.
+ */
 export function overlapOf(overlap: number | 'auto', pageSize: number): number {
-  return overlap === 'auto' ? Math.max(5, Math.ceil(pageSize * 0.02)) : overlap;
+  const rows = overlap === 'auto' ? Math.max(5, Math.ceil(pageSize * 0.02)) : overlap;
+  return Math.min(rows, Math.max(2, Math.floor(pageSize / 2)));
 }
 
 /** A walk's beginning. */
@@ -44,6 +48,7 @@ export function beginWalk(plan: WalkPlan): WalkState {
     window: { offset: 0, limit: plan.pageSize },
     limit: plan.pageSize,
     cap: null,
+    longest: null,
     previous: null,
     apart: null,
     stepBackRows: overlapOf(plan.overlap, plan.pageSize),
@@ -64,8 +69,10 @@ export function windowsAhead(plan: WalkPlan, state: WalkState, most: number): Wi
   const windows = [state.window];
   if (state.previous === null || state.apart !== null) return windows;
   const end = state.evidence.countReported ?? Number.POSITIVE_INFINITY;
-  for (let last = state.window; windows.length < most && last.offset + last.limit < end; windows.push(last)) {
-    last = windowAfter(plan, state.limit, last);
+  let last = state.window;
+  while (windows.length < most && last.offset + mayServe(state, last.limit) < end) {
+    last = windowAfter(plan, state, last, mayServe(state, last.limit));
+    windows.push(last);
   }
   return windows;
 }
@@ -99,54 +106,62 @@ export function judgePage(plan: WalkPlan, state: WalkState, page: PageView, newR
     isOrdered,
   };
   const frontier = { ...state.frontier, windowsAgo: state.frontier.windowsAgo + 1 };
-  const served = servedBy(state, page);
-  const seen = learnCap({ ...state, newRows: state.newRows + newRows, evidence, frontier }, served);
+  const seen = learnServed({ ...state, newRows: state.newRows + newRows, evidence, frontier }, page);
   const isStart = state.window.offset === 0;
   const isJoined =
     state.previous !== null &&
     (joins(state.previous, page, isOrdered) ||
       (isOrdered && state.apart !== null && beginsAbove(state.previous, page)));
-  if (isStart || isJoined || state.hasGivenUp !== 'no') return accept(plan, seen, page, served, isJoined);
+  if (isStart || isJoined || state.hasGivenUp !== 'no') return accept(plan, seen, page, isJoined);
   return goOn(plan, lookForSeam(plan, seen));
 }
 
-/** How many positions of the list a page covers: fewer than asked for, where the service serves no more, without a word. */
-function servedBy({ window, previous }: WalkState, { nextOffset, isLast, received }: PageView): number {
-  if (nextOffset !== null) return Math.min(window.limit, nextOffset - window.offset);
-  // Without a next offset only the length of the first page tells; a later one may be short.
-  return isLast || received === 0 || previous !== null ? window.limit : Math.min(window.limit, received);
+/**
+ * Learns how many rows the service serves. One that says where the next page begins is asked for no more than that.
+ * Elsewhere only lengths tell, and any page may be short: then as much is asked for as before, and the longest page
+ * tells how far a window is known to reach.
+ */
+function learnServed(state: WalkState, { nextOffset, isLast, received }: PageView): WalkState {
+  const { window, limit, longest } = state;
+  if (nextOffset !== null) {
+    const served = nextOffset - window.offset;
+    return served < window.limit ? { ...state, cap: served, limit: Math.min(limit, served) } : state;
+  }
+  return isLast || received === 0 ? state : { ...state, longest: Math.max(longest ?? 0, received) };
 }
 
-/** A service is asked for no more than it has been seen to serve. */
-function learnCap(state: WalkState, served: number): WalkState {
-  return served < state.window.limit
-    ? { ...state, cap: served, limit: Math.min(state.limit, served) }
-    : state;
+/** How many positions of the list a window of so many rows covers, as far as lengths have told. */
+function mayServe({ longest }: WalkState, limit: number): number {
+  return Math.min(limit, longest ?? limit);
 }
 
-function accept(
-  plan: WalkPlan,
-  state: WalkState,
-  page: PageView,
-  served: number,
-  isJoined: boolean,
-): WalkStep {
+function accept(plan: WalkPlan, state: WalkState, page: PageView, isJoined: boolean): WalkStep {
   const { window, previous, apart, evidence } = state;
+  // Fewer positions than asked for, where the service serves no more.
+  const told: Window = {
+    ...window,
+    limit: page.nextOffset === null ? window.limit : Math.min(window.limit, page.nextOffset - window.offset),
+  };
   const isStart = window.offset === 0;
   const known = new Set(previous?.rows.map(({ key }) => key));
   const lastKey = page.keys.at(-1);
   const accepted: WalkState = {
     ...state,
-    window: windowAfter(plan, state.limit, { ...window, limit: served }),
+    window: windowAfter(
+      plan,
+      state,
+      told,
+      page.nextOffset === null ? mayServe(state, told.limit) : told.limit,
+    ),
     previous: {
-      window: { ...window, limit: served },
+      window: told,
       rows: page.keys
         .map((key, index) => ({ key, time: page.times[index]?.toString() ?? null }))
         .slice(-seamRowsMax),
       isBarren: page.keys.length < 2 || lastKey === undefined || known.has(lastKey),
     },
     apart: null,
-    stepBackRows: overlapOf(plan.overlap, state.limit),
+    stepBackRows: overlapOf(plan.overlap, mayServe(state, state.limit)),
     hasGivenUp: state.hasGivenUp === 'for good' ? 'for good' : 'no',
     hasGap: state.hasGap || !(isStart || isJoined),
     frontier:
@@ -176,11 +191,11 @@ function lookForSeam(plan: WalkPlan, state: WalkState): WalkState {
   // Nothing is joined to a page without a row, and nothing else is reached by a page as wide as the last.
   const isHopeless =
     isBarren && (previous.window.limit >= widest || (previous.rows.length === 0 && offset > 0));
-  const isCheap = apart.offset <= cheapRestart.pages * state.limit;
+  const pageRows = mayServe(state, state.limit);
+  const isCheap = apart.offset <= cheapRestart.pages * pageRows;
   const restartsMax = plan.restartsMax + (isCheap ? cheapRestart.times : 0);
   // Time enough to walk twice to where the walk has been before.
-  const isGettingNowhere =
-    state.frontier.windowsAgo > standstillMax + (4 * state.frontier.offset) / state.limit;
+  const isGettingNowhere = state.frontier.windowsAgo > standstillMax + (4 * state.frontier.offset) / pageRows;
   if (isHopeless || isGettingNowhere || (offset === 0 && evidence.restarts >= restartsMax))
     return {
       ...state,
@@ -210,6 +225,7 @@ function endRound(plan: WalkPlan, state: WalkState): WalkStep {
     window: { offset: 0, limit: state.limit },
     limit: state.limit,
     cap: state.cap,
+    longest: state.longest,
     evidence: { ...evidence, rounds: evidence.rounds + 1 },
   };
   return goOn(plan, again);
@@ -221,9 +237,10 @@ function goOn(plan: WalkPlan, state: WalkState): WalkStep {
 }
 
 /**
- * The next window begins `overlap` rows before the end of this one: of the window, never of the rows received, since
- * a page may be short.
+ * The next window begins `overlap` rows before the end of what this one covers: never of the rows received, since a
+ * page may be short. It reaches beyond this one's end in any case, since that is where the rows to be shared may stand.
  */
-function windowAfter(plan: WalkPlan, limit: number, window: Window): Window {
-  return { offset: window.offset + Math.max(1, window.limit - overlapOf(plan.overlap, limit)), limit };
+function windowAfter(plan: WalkPlan, state: WalkState, window: Window, covered: number): Window {
+  const advance = Math.max(1, covered - overlapOf(plan.overlap, mayServe(state, state.limit)));
+  return { offset: window.offset + advance, limit: Math.max(state.limit, window.limit - advance) };
 }

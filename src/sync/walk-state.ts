@@ -18,8 +18,10 @@ export const WalkState = z.strictObject({
   window: Window,
   /** Rows asked for where nothing speaks against it: the plan's page, or what the service serves or bears. */
   limit: z.int(),
-  /** The most that the service serves at once, once it has shown that; else null. */
+  /** The most that the service serves at once, once it has said that; else null. */
   cap: z.int().nullable(),
+  /** Rows of the longest page so far, where its length is all that tells how many are served; else null. */
+  longest: z.int().nullable(),
   previous: AcceptedPage.nullable(),
   /** The window whose page first could not be joined to the page accepted last; null when none has failed to. */
   apart: Window.nullable(),

@@ -21,7 +21,7 @@ const pass: PassReport = {
   rowsFenced: 0,
   rowsQuarantined: 3,
   countReported: null,
-  assumptions: { newestFirst: true },
+  assumptions: { newestFirst: true, countReached: null },
 };
 
 test('a pass is a line with its verdict and the reason against it', () => {
@@ -47,4 +47,11 @@ test('a pass is a line with its verdict and the reason against it', () => {
     ],
     ['persons head', 'running', '1,020,400', '10', '20', '3', '1,021', '2', 'running'],
   ]);
+});
+
+test('a list that ended far before the count of the service is told beside its verdict', () => {
+  const table = passTable([
+    { ...pass, countReported: 2_000_000, assumptions: { newestFirst: true, countReached: false } },
+  ]);
+  expect(table).toContain('complete (but the service counts 2,000,000)');
 });

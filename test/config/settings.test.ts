@@ -45,6 +45,22 @@ test.for([
 });
 
 test.for([
+  ['persons', 1000, 500, null],
+  ['persons', 1000, 501, 'persons.overlap: pages of 1000 rows cannot share 501'],
+  ['recordings', 40, 40, 'recordings.overlap: pages of 40 rows cannot share 40'],
+  ['persons', 10, 'auto', null],
+  ['persons', 9, 'auto', 'persons.pageSize: pages of 9 rows cannot share 5'],
+] as const)('%s in pages of %i that share %j: refused as %j', ([name, pageSize, overlap, message]) => {
+  const set = [
+    { path: `${name}.pageSize`, value: pageSize },
+    { path: `${name}.overlap`, value: overlap },
+  ];
+  const load = () => loadSettings({}, { set });
+  if (message === null) expect(load).not.toThrow();
+  else expect(load).toThrow(message);
+});
+
+test.for([
   ['service.projectId', '1/../2'],
   ['service.projectId', ''],
   ['service.pathPrefix', 'api'],

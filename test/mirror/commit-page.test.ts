@@ -210,6 +210,32 @@ describe('distinct ids', () => {
     ]);
   });
 
+  it('leave each person that held them once, however many move', () => {
+    const { db, begin } = openPass();
+    const many = (number: number): string[] =>
+      Array.from({ length: 300 }, (_id, index) => `${number}-${index}`);
+    begin().commit([
+      person(1, { distinctIds: ['kept', ...many(1)] }),
+      person(2, { distinctIds: many(2) }),
+      person(3, { distinctIds: [] }),
+    ]);
+    begin().commit([person(3, { distinctIds: [...many(1), ...many(2)] })]);
+    expect(changes(db).slice(3)).toEqual([
+      [uuid(3), '2026-01-02T12:00:00Z'],
+      [uuid(1), '2026-01-02T12:00:00Z'],
+      [uuid(2), '2026-01-02T12:00:00Z'],
+    ]);
+    expect(
+      db.prepare(`SELECT distinct_ids FROM persons WHERE uuid < ? ORDER BY uuid`).pluck().all(uuid(3)),
+    ).toEqual(['["kept"]', '[]']);
+    expect(db.prepare(`SELECT count(*) FROM distinct_ids_lost`).pluck().get()).toBe(600);
+    expect(owners(db)).toEqual(
+      [['kept', uuid(1)], ...[...many(1), ...many(2)].map((id) => [id, uuid(3)])].toSorted(
+        ([a = ''], [b = '']) => (a < b ? -1 : 1),
+      ),
+    );
+  });
+
   it('stay with a person whose other fields change', () => {
     const { db, begin } = openPass();
     begin().commit([person(1, { distinctIds: ['a', 'a', 'b'] })]);

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
+import { textOf } from '../../src/markup/markup.ts';
 import { axisEnd } from '../../src/status/page-budget.ts';
+import { passRows } from '../../src/status/page-passes.ts';
 import { layOutRuns } from '../../src/status/page-runs.ts';
 import { pagePolicy, statusPage, tabIcon } from '../../src/status/page.ts';
 import type { OverviewRun } from '../../src/status/overview.ts';
@@ -43,6 +45,15 @@ test('the page shows codes, times and numbers of a request, and a part of its id
   expect(page).not.toContain(request?.id.slice(0, 13));
   expect(page).toContain('was due');
   expect(page).toContain('events unconfirmed');
+});
+
+test('a complete pass whose list ended far before the count of the service says so', () => {
+  const [pass] = worlds.fresh.projects[0]?.content?.passes ?? [];
+  if (!pass) throw new Error('a world without a pass');
+  const doubtful = { ...pass, assumptions: { newestFirst: true, countReached: false } };
+  const words = 'its list may have ended too early';
+  expect(textOf(passRows([doubtful], 'passes', now))).toContain(words);
+  expect(textOf(passRows([pass], 'passes', now))).not.toContain(words);
 });
 
 test('what is not listed is counted', () => {

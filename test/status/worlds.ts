@@ -123,7 +123,7 @@ function pass(
     rowsQuarantined: 2,
     rowsFenced: 1,
     countReported: 1_204_331,
-    assumptions: { newestFirst: true },
+    assumptions: { newestFirst: true, countReached: true },
     ...more,
   };
 }

@@ -65,7 +65,7 @@ export class ModelService {
         await Promise.resolve();
         if (this.outage !== null) throw outageError(this.outage);
         const { params = {}, query = {} } = args as {
-          params?: { id?: number };
+          params?: { id?: number | string };
           query?: Record<string, unknown>;
         };
         if (this.projectIsGone)
@@ -97,8 +97,8 @@ export class ModelService {
     };
   }
 
-  private retrieve(id: number | undefined): unknown {
-    const person = this.persons.find((candidate) => candidate.id === id);
+  private retrieve(id: number | string | undefined): unknown {
+    const person = this.persons.find((candidate) => String(candidate.id) === String(id));
     if (!person) throw new AppError('no person', { code: 'rejected', status: 404 });
     return shown(person);
   }

@@ -5,7 +5,7 @@ import { loadSettings } from '../../src/config/load-settings.ts';
 import type { Clock } from '../../src/core/clock.ts';
 import { AppError } from '../../src/core/errors.ts';
 import { openDatabase, openDatabaseReadOnly, type Database } from '../../src/mirror/database.ts';
-import { approvePlan } from '../../src/mirror/suspects.ts';
+import { approvePlan, listSuspects } from '../../src/mirror/suspects.ts';
 import { planDatasetAbsence, reconcileAbsence, type AbsenceResult } from '../../src/sync/absence.ts';
 import { syncList } from '../../src/sync/sync-list.ts';
 import { freshFolder } from '../mirror/open-test-mirror.ts';
@@ -345,7 +345,7 @@ describe('absence', () => {
     const world = new World();
     await world.sync();
     world.model.delete(5);
-    // Nobody is left who could be looked up by a distinct id first.
+    // Nobody is left who could be looked up by a distinct id.
     world.db.exec(`UPDATE persons SET distinct_ids = '[]'`);
     await world.sync();
     world.model.projectIsGone = true;
@@ -353,6 +353,24 @@ describe('absence', () => {
     world.wait(300);
     await expect(world.reconcile()).rejects.toMatchObject({ code: 'refused' });
     expect(world.mirrored()).toHaveLength(30);
+    world.close();
+  });
+
+  it('asks by the exact id, also beyond the integers that a double holds', async () => {
+    const world = new World();
+    await world.sync();
+    const [first, second] = [world.model.persons[5]?.uuid, world.model.persons[6]?.uuid];
+    world.db.prepare(`UPDATE persons SET id = 9007199254740993 WHERE uuid = ?`).run(first);
+    world.model.delete(5);
+    world.model.delete(5);
+    await world.sync();
+    expect(listSuspects(world.db, 'persons').map(({ key, id }) => [key, id])).toEqual([
+      [second, '24'],
+      [first, '9007199254740993'],
+    ]);
+    await world.reconcile();
+    world.wait(300);
+    expect(counts(await world.reconcile())).toEqual({ ...none, asked: 2, deleted: 2 });
     world.close();
   });
 

@@ -1,4 +1,4 @@
-import type { PageView } from '../../src/sync/seam.ts';
+import { placeUntimed, type PageView } from '../../src/sync/seam.ts';
 import type { Window } from '../../src/sync/walk-state.ts';
 
 /** What may happen to a list between two requests. Places are fractions of the list, so that they always fit. */
@@ -19,6 +19,8 @@ export type Serving = {
   count: 'right' | 'missing' | 'wrong';
   /** Whether a page tells where the next one begins. */
   tellsNext: boolean;
+  /** Of how many rows in ten the time cannot be read. */
+  untimed: number;
 };
 
 type Row = { key: string; time: bigint; isLost: boolean };
@@ -83,12 +85,18 @@ export class DriftingList {
     const counts = { right: this.rows.length, wrong: Math.floor(this.rows.length / 3), missing: null };
     return {
       keys: rows.map(({ key }) => key),
-      times: rows.map(({ time }) => time),
+      times: placeUntimed(rows.map((row) => (this.isUntimed(row) ? undefined : row.time))),
       received: rows.length,
       isLast,
       nextOffset: isLast || !this.serving.tellsNext ? null : end,
       count: counts[this.serving.count],
     };
+  }
+
+  private isUntimed({ key }: Row): boolean {
+    // Runs of such rows, and single ones.
+    const number = Number(key.replace(/\D/g, ''));
+    return Math.floor(number / (1 + (number % 3))) % 10 < this.serving.untimed;
   }
 
   private place(fraction: number): number {

@@ -3,6 +3,7 @@ import { Person } from '../../src/contract/resources.ts';
 import { parseDeepJson } from '../../src/core/deep-json.ts';
 import { tolerantReader } from '../../src/contract/tolerant-reader.ts';
 import { readPage, type WalkedList } from '../../src/sync/page.ts';
+import { beginWalk, judgePage, type WalkPlan, type WalkStep } from '../../src/sync/walk-plan.ts';
 
 const list: WalkedList = {
   keyColumn: 'uuid',
@@ -66,6 +67,46 @@ describe('a page of a list', () => {
       { key: uuid, reason: 'row: nested deeper than service.jsonDepthMax' },
     ]);
     expect(page.quarantined[0]?.payload).toContain('nested too deeply');
+  });
+
+  it('shows the walk a row that cannot be read, by its key and its time', () => {
+    const second = '00000000-0000-4000-8000-000000000002';
+    const third = '00000000-0000-4000-8000-000000000003';
+    const fourth = '00000000-0000-4000-8000-000000000004';
+    const results = [
+      { ...row, uuid: third, created_at: 'soon' },
+      { ...row, name: 5 },
+      'not a row',
+      { ...row, uuid: second.toUpperCase(), created_at: 'late' },
+      { ...row, uuid: fourth, created_at: '2026-01-01T00:00:00.4Z' },
+    ];
+    expect(readPage({ results }, window, list).view).toMatchObject({
+      keys: [third, uuid, second, fourth],
+      // What has no time that can be read is as old as its neighbour above.
+      times: [1767225600500000n, 1767225600500000n, 1767225600500000n, 1767225600400000n],
+      received: 5,
+    });
+    expect(readPage({ results: results.slice(0, 1) }, window, list).view.times).toEqual([null]);
+    expect(readPage({ results: [{ ...row, created_at: null }] }, window, list).view.times).toEqual([null]);
+  });
+
+  it('lets a walk go on over more unreadable rows in a row than the widest page has', () => {
+    const plan: WalkPlan = { pageSize: 50, overlap: 'auto', windowsMax: 1000, restartsMax: 3, roundsMax: 5 };
+    const person = (number: number) => ({
+      ...row,
+      uuid: `00000000-0000-4000-8000-${String(number).padStart(12, '0')}`,
+      created_at: new Date(Date.UTC(2026, 0, 1) - number * 1000).toISOString(),
+      name: number >= 100 && number < 1500 ? 5 : 'Ann',
+    });
+    let step: WalkStep = { next: 'window', state: beginWalk(plan) };
+    while (step.next === 'window') {
+      const { offset, limit } = step.state.window;
+      const end = Math.min(2000, offset + Math.min(50, limit));
+      const results = Array.from({ length: end - offset }, (_row, index) => person(offset + index));
+      const next = end < 2000 ? `/?offset=${end}` : null;
+      step = judgePage(plan, step.state, readPage({ results, next }, step.state.window, list).view, 0);
+    }
+    expect(step).toMatchObject({ reason: null, state: { evidence: { stepBacks: 0, isOrdered: true } } });
   });
 
   it.each([

@@ -64,6 +64,7 @@ export const anyRun: fc.Arbitrary<Run> = fc.record({
     hasEmptyLastPage: fc.boolean(),
     tellsNext: fc.boolean(),
     count: fc.constantFrom('right' as const, 'missing' as const, 'wrong' as const),
+    untimed: fc.constantFrom(0, 0, 2, 5),
   }),
   events: fc.array(
     fc.record({ drift, answers: fraction, fails: fc.integer({ min: 0, max: 9 }).map((draw) => draw === 0) }),

@@ -3,6 +3,7 @@ import {
   beginWalk,
   judgePage as judge,
   overlapOf,
+  windowsAhead,
   type WalkPlan,
   type WalkStep,
 } from '../../src/sync/walk-plan.ts';
@@ -47,6 +48,9 @@ describe('overlapOf', () => {
     ['auto', 260, 6],
     [7, 100, 7],
     [0, 100, 0],
+    ['auto', 8, 4],
+    [50, 20, 10],
+    [50, 3, 2],
   ] as const)('%s at pages of %i is %i', (overlap, pageSize, rows) => {
     expect(overlapOf(overlap, pageSize)).toBe(rows);
   });
@@ -67,11 +71,51 @@ describe('judgePage', () => {
     expect(judged(beginWalk(plan), page('abcdef', { nextOffset: 6 })).window.offset).toBe(3);
   });
 
-  it('advances by the rows of the first page when only its length tells what is served', () => {
-    const clamped = judged(beginWalk({ ...plan, pageSize: 100 }), page('abcdef'), { ...plan, pageSize: 100 });
-    expect(clamped).toMatchObject({ window: { offset: 3, limit: 6 }, cap: 6 });
-    expect(judged(clamped, page('defg'), { ...plan, pageSize: 100 }).window).toEqual({ offset: 6, limit: 6 });
+  it('advances by the longest page, and asks for as much as before, when only lengths tell what is served', () => {
+    const wide = { ...plan, pageSize: 100 };
+    let state = judged(beginWalk(wide), page('abcdef'), wide);
+    expect(state).toMatchObject({ window: { offset: 3, limit: 100 }, cap: null });
+    state = judged(state, page('defg'), wide);
+    expect(state.window).toEqual({ offset: 6, limit: 100 });
+    state = judged(state, page('fghijklmnop'), wide);
+    expect(state.window).toEqual({ offset: 6 + 11 - 3, limit: 100 });
   });
+
+  it('has as many windows in flight as lengths have told that there are', () => {
+    const wide = { ...plan, pageSize: 100 };
+    const state = judged(beginWalk(wide), page('abcdef', { count: 14 }), wide);
+    expect(windowsAhead(wide, state, 8).map(({ offset }) => offset)).toEqual([3, 6, 9]);
+  });
+
+  it.each([
+    ['whole', 1000, 1000, 31],
+    ['short', 40, 1000, 32],
+    ['of one row', 1, 1000, 34],
+    ['as long as all others', 100, 100, 316],
+  ])(
+    'walks a list whose lengths alone tell what is served, when its first page is %s',
+    (_what, firstRows, cap, requestsMax) => {
+      const large = { ...plan, pageSize: 1000, overlap: 'auto' as const, windowsMax: 1000 };
+      let step: WalkStep = { next: 'window', state: beginWalk(large) };
+      let requests = 0;
+      for (; step.next === 'window'; requests += 1) {
+        const { offset, limit } = step.state.window;
+        const end = Math.min(30_000, offset + Math.min(limit, requests === 0 ? firstRows : cap));
+        const places = Array.from({ length: Math.max(0, end - offset) }, (_row, index) => offset + index);
+        const view: PageView = {
+          keys: places.map(String),
+          times: places.map((place) => BigInt(-place)),
+          received: places.length,
+          isLast: end === 30_000,
+          nextOffset: null,
+          count: null,
+        };
+        step = judgePage(large, step.state, view);
+      }
+      expect(step).toMatchObject({ next: 'end', reason: null });
+      expect(requests).toBeLessThanOrEqual(requestsMax);
+    },
+  );
 
   it('joins a page that shares two rows in order', () => {
     expect(judged(second, page('hijklmnopq')).evidence).toMatchObject({ seams: 1, stepBacks: 0 });
@@ -178,6 +222,13 @@ describe('judgePage', () => {
     state = judged(state, page('hijqrs', { nextOffset: 107 }));
     expect(state).toMatchObject({ window: { offset: 104, limit: 10 }, cap: 100, hasGap: false, apart: null });
     expect(judged(state, page('rstuvw')).evidence).toMatchObject({ seams: 3, stepBacks: 1 });
+  });
+
+  it('reaches beyond the end of a wider page that lengths do not tell to be covered', () => {
+    const barren = judged(judged(second, page('hij')), page(''));
+    const state = judged(barren, page('hijqrs'));
+    expect(state.window).toEqual({ offset: 14, limit: 153 });
+    expect(judged(state, page('qrstuvwxyz')).evidence).toMatchObject({ seams: 3, stepBacks: 1 });
   });
 
   it('goes on over a gap where the service serves no wider page', () => {

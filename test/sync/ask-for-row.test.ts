@@ -1,0 +1,90 @@
+import { describe, expect, it } from 'vitest';
+import type { Service } from '../../src/client/service.ts';
+import { AppError } from '../../src/core/errors.ts';
+import type { Suspect } from '../../src/mirror/suspects.ts';
+import { askForRow } from '../../src/sync/ask-for-row.ts';
+
+const key = '00000000-0000-4000-8000-000000000001';
+const survivorKey = '00000000-0000-4000-8000-000000000002';
+
+const person = (uuid: string, createdAt = '2026-01-01T00:00:00Z') => ({
+  uuid,
+  id: 1,
+  name: 'Ann',
+  distinct_ids: [],
+  properties: {},
+  created_at: createdAt,
+});
+
+function suspectWith(distinctIds: number): Suspect {
+  return {
+    rowKey: 1,
+    nominatedPass: 1,
+    confirmations: 0,
+    confirmedAt: null,
+    plan: null,
+    isApproved: false,
+    key,
+    id: '9007199254740993',
+    distinctIds: Array.from({ length: distinctIds }, (_id, index) => `d${index}`),
+    createdAt: '2026-01-02T00:00:00Z',
+  };
+}
+
+/** Asks a service that tells a person by id, or has none, and who holds which distinct id; and what it was asked. */
+async function ask(suspect: Suspect, byId: unknown, holders: Record<string, unknown> = {}) {
+  const asked: unknown[] = [];
+  const service: Service = {
+    requestCount: () => asked.length,
+    call: (name, args = {}) => {
+      const { params = {}, query = {} } = args as {
+        params?: { id?: unknown };
+        query?: { distinct_id?: string };
+      };
+      asked.push(query.distinct_id ?? params.id);
+      if (name === 'persons.retrieve' && byId === undefined)
+        return Promise.reject(new AppError('no person', { code: 'rejected', status: 404 }));
+      const holder = holders[query.distinct_id ?? ''];
+      const body = name === 'persons.retrieve' ? byId : { results: holder === undefined ? [] : [holder] };
+      return Promise.resolve({ status: 200, body, date: undefined });
+    },
+  };
+  const { verdict } = await askForRow(service, 'persons', suspect, new AbortController().signal);
+  return { verdict, asked };
+}
+
+describe('a person that a pass did not see', () => {
+  it('is asked for by id first, digit for digit, and by nothing else where that shows it', async () => {
+    expect(await ask(suspectWith(20_000), person(key))).toEqual({
+      verdict: 'alive',
+      asked: ['9007199254740993'],
+    });
+  });
+
+  it('is not judged where its id shows somebody else', async () => {
+    expect(await ask(suspectWith(3), person(survivorKey))).toMatchObject({ verdict: 'unknown' });
+  });
+
+  it('is gone after a 404 by id and a bounded number of distinct ids that lead nowhere', async () => {
+    const { verdict, asked } = await ask(suspectWith(20_000), undefined);
+    expect(verdict).toBe('gone');
+    expect(asked).toHaveLength(1 + 20);
+  });
+
+  it('is merged as soon as one distinct id leads to a survivor', async () => {
+    const holders = { d1: person(survivorKey), d2: person(survivorKey) };
+    expect(await ask(suspectWith(5), undefined, holders)).toEqual({
+      verdict: 'merged',
+      asked: ['9007199254740993', 'd0', 'd1'],
+    });
+  });
+
+  it('is gone where its distinct ids lead only to somebody who came later', async () => {
+    const holders = { d0: person(survivorKey, '2026-01-03T00:00:00Z') };
+    expect(await ask(suspectWith(2), undefined, holders)).toMatchObject({ verdict: 'gone' });
+  });
+
+  it('is alive where its id is unknown but a distinct id leads to it', async () => {
+    expect(await ask(suspectWith(2), undefined, { d1: person(key) })).toMatchObject({ verdict: 'alive' });
+  });
+});
