@@ -53,7 +53,7 @@ const fields = {
     'consent_withdrawn objection no_longer_needed unlawful legal_obligation deleted_upstream restored_backup other',
   ),
   delete_events: (value) => typeof value === 'boolean',
-  held_reason: oneOf('shared_identifier too_many'),
+  held_reason: oneOf('shared_identifier several_persons too_many'),
   refused_reason: oneOf('unknown_subject'),
   attention_reason: oneOf(
     'events_unconfirmed events_overdue reader_holds_wal residue_found outcome_unknown ' +

@@ -84,6 +84,8 @@ export async function planErasure(
       // One that was fenced before goes on, even where nothing is left of its subject.
       isFound: scope.isFound || request.generation > 1 || (scope.isAsked ? false : null),
       isShared: scope.isShared,
+      meant: scope.meant,
+      persons: scope.persons,
     })),
     settings.erasure.maxBatch,
   );

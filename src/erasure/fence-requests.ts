@@ -4,6 +4,7 @@ import { identifierKinds, unionOf, type Identity } from '../contract/identity.ts
 import { fixedTargets, type LedgerRecord, type TargetName } from '../ledger/record.ts';
 import { setEpoch } from '../mirror/erasure-epoch.ts';
 import { endPassesThatName, prepareEraseRows } from '../mirror/erase-rows.ts';
+import type { ErasureRequest } from '../mirror/erasure-requests.ts';
 import { addTarget, renewTarget, statusOf } from '../mirror/erasure-targets.ts';
 import { addFence, fenceEntries, standingFence } from '../mirror/fence.ts';
 import { trimRecordings } from '../mirror/trim-recordings.ts';
@@ -84,7 +85,13 @@ function recordDecision(
         ...scoped,
         ...(isSaid ? [] : [{ type: 'held', ...about, reason: decision.reason } as const]),
       ]);
-      update(db, id, { ...change, heldAt: request.heldAt ?? at, reason: decision.reason });
+      // Whoever is to decide has to know of how many.
+      update(db, id, {
+        ...change,
+        ...countsOf(scope),
+        heldAt: request.heldAt ?? at,
+        reason: decision.reason,
+      });
       return;
     }
     case 'refuse':
@@ -111,6 +118,15 @@ function scopedRecord(about: { request: string; generation: number }, scope: Wai
     quarantined: scope.quarantined.length,
     files: scope.files.length,
   };
+}
+
+/** How much of a subject was found, as its request tells. */
+function countsOf({
+  persons,
+  identity,
+  recordings,
+}: Waiting['scope']): Pick<ErasureRequest, 'persons' | 'distinctIds' | 'recordings'> {
+  return { persons, distinctIds: identity.distinct_id.length, recordings };
 }
 
 /** The scan has to find each subject before the purge, or what it does not find afterwards says little. */
@@ -178,9 +194,7 @@ function raiseFence(parts: ErasureParts, going: readonly Going[]): number {
         fencedAt: at,
         epoch,
         reason: null,
-        persons: scope.persons,
-        distinctIds: scope.identity.distinct_id.length,
-        recordings: scope.recordings,
+        ...countsOf(scope),
         box: closeBox(settings.dataDir, id, full),
       });
     }

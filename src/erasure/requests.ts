@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { isoTime } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
-import { identityOf, nobody } from '../contract/identity.ts';
+import { identityOf, nobody, type Identity } from '../contract/identity.ts';
 import { bases, type LedgerRecord } from '../ledger/record.ts';
 import {
   findRequest,
@@ -31,7 +31,7 @@ export type AddedRequest = {
   id: string;
   state: string;
   reason: string | null;
-  /** Whether there was a request for the same identifier already. */
+  /** Whether there was a request for the same identifier already, that asks for no less. */
   isKnown: boolean;
   persons: number;
   recordings: number;
@@ -49,16 +49,24 @@ export async function addRequests(
   given: readonly GivenIdentifier[],
   authority: Authority,
 ): Promise<AddedRequest[]> {
-  const open = new Map(
-    listRequests(parts.db, 'open').flatMap(({ id }) =>
-      (boxOf(parts, id)?.given ?? []).map((identifier) => [nameOf(identifier), id] as const),
-    ),
+  const open = new Map<string, { id: string; deleteEvents: boolean; identity: Identity }>();
+  // Those that delete events come last, and stay.
+  const widestLast = listRequests(parts.db, 'open').toSorted(
+    (a, b) => Number(a.deleteEvents) - Number(b.deleteEvents),
   );
+  for (const { id, deleteEvents } of widestLast) {
+    const box = boxOf(parts, id);
+    for (const each of box?.given ?? [])
+      open.set(nameOf(each), { id, deleteEvents, identity: box?.identity ?? nobody });
+  }
   const received = given.map((identifier, index) => {
     const known = open.get(nameOf(identifier));
-    const id = known ?? receive(parts, 'manual', newBox([identifier], nobody), authority);
-    open.set(nameOf(identifier), id);
-    return { line: index + 1, kind: identifier.kind, id, isKnown: known !== undefined };
+    const isKnown = known !== undefined && (known.deleteEvents || !authority.deleteEvents);
+    // Whom the narrower request has found, nobody else may know any more: here they are erased.
+    const identity = known?.identity ?? nobody;
+    const id = isKnown ? known.id : receive(parts, 'manual', newBox([identifier], identity), authority);
+    if (!isKnown) open.set(nameOf(identifier), { id, deleteEvents: authority.deleteEvents, identity });
+    return { line: index + 1, kind: identifier.kind, id, isKnown };
   });
   const planned = await planErasure(parts, new Set(received.map(({ id }) => id)));
   recordDecisions(parts, planned.waiting);

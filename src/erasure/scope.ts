@@ -29,9 +29,11 @@ export type Scope = {
   isAsked: boolean;
   /** Whether mirror, files or service know the subject. */
   isFound: boolean;
-  /** Something of it is also a living person's. */
+  /** Something of it is also a living person's, or may be. */
   isShared: boolean;
-  /** Rows of the mirror. */
+  /** How many living persons were meant by the one name. */
+  meant: number;
+  /** Rows of the mirror; of persons, as many as were meant where those are more. */
   persons: number;
   recordings: number;
   quarantined: Pick<QuarantinedSighting, 'dataset' | 'rowId'>[];
@@ -65,7 +67,10 @@ const valuesCharactersMax = 65_536;
 export async function scopeSubjects(parts: ScopeParts, subjects: readonly Subject[]): Promise<Scopes> {
   const { db, dataDir, signal } = parts;
   const starts = await startIdentities(parts, subjects);
-  const isSubject = new Set([...starts.values()].flatMap(({ identity }) => identity.person_uuid));
+  // Who only shares a name with others has not asked: to every other subject they are living people.
+  const isSubject = new Set(
+    [...starts.values()].flatMap(({ identity, persons }) => (persons > 1 ? [] : identity.person_uuid)),
+  );
   let union = unionOf([...starts.values()].map(({ identity }) => identity));
   for (let round = 1; ; round += 1) {
     signal.throwIfAborted();
@@ -136,9 +141,10 @@ function scopeOf(
     identity,
     shown: start.shown,
     isAsked: start.isAsked,
-    isShared,
+    isShared: isShared || start.isDoubted,
+    meant: start.persons,
     isFound: places.length + quarantined.length + start.shown.length + sizeOf(known) > 0,
-    persons: persons.length,
+    persons: Math.max(persons.length, start.persons),
     recordings: own.filter(({ place }) => place === 'recording').length,
     quarantined: quarantined.map(({ dataset, rowId }) => ({ dataset, rowId })),
     files: [...files.values()],

@@ -16,7 +16,7 @@ type Place = { place: string; rows: number; rowsInAll: number | null };
 export type Whereabouts = {
   places: Place[];
   requests: Pick<ErasureRequest, 'id' | 'state' | 'receivedAt'>[];
-  /** Something of the person is also a living person's. */
+  /** Something of the person is also a living person's, or several persons are named. */
   isShared: boolean;
   searched: { files: number; rows: number; bytes: number };
 };
@@ -79,7 +79,7 @@ export async function whereIs(
       requests: listRequests(db, 'all')
         .filter(({ id }) => fencing.has(id) || namesSame(boxOf(parts, id)?.given ?? [], given))
         .map(({ id, state, receivedAt }) => ({ id, state, receivedAt })),
-      isShared: scope?.isShared ?? false,
+      isShared: scope !== undefined && (scope.isShared || scope.meant > 1),
       searched: located.searched,
     },
   };

@@ -81,7 +81,7 @@ export const assurances = ['not_verifiable', 'asserted_by_upstream', 'observed',
 export type Assurance = (typeof assurances)[number];
 
 /** Why a request waits for a person. */
-export const heldReasons = ['shared_identifier', 'too_many'] as const;
+export const heldReasons = ['shared_identifier', 'several_persons', 'too_many'] as const;
 
 /** What somebody has to look at. */
 export const attentionReasons = [

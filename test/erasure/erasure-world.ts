@@ -33,7 +33,7 @@ import { createKillSwitch, type KillPoint } from './kill-switch.ts';
 
 const dayMs = 86_400_000;
 const startMs = Date.parse('2026-11-18T09:00:00.000Z');
-const authority = { basis: 'objection', by: 'the test', deleteEvents: true };
+const authority = { basis: 'objection', by: 'the test' };
 
 /** The whole program beside a sandbox, in a folder of its own, on one clock; every job can be killed. */
 export type ErasureWorld = {
@@ -47,7 +47,11 @@ export type ErasureWorld = {
   /** Each says whether it was killed. */
   sync: (kill?: KillPoint) => Promise<boolean>;
   publish: (kill?: KillPoint) => Promise<boolean>;
-  request: (given: readonly GivenIdentifier[], kill?: KillPoint) => Promise<AddedRequest[]>;
+  request: (
+    given: readonly GivenIdentifier[],
+    kill?: KillPoint,
+    deleteEvents?: boolean,
+  ) => Promise<AddedRequest[]>;
   approveHeld: () => Promise<void>;
   /** Gives up every request that can be. */
   cancelAll: () => Promise<void>;
@@ -147,11 +151,11 @@ export async function openErasureWorld(seed: number): Promise<ErasureWorld> {
           source.close();
         }
       }),
-    request: async (given, kill) => {
+    request: async (given, kill, deleteEvents = true) => {
       let added: AddedRequest[] = [];
       await asProcess(kill, (around) =>
         runEraseJob(around, async (parts) => {
-          added = await addRequests(parts, given, authority);
+          added = await addRequests(parts, given, { ...authority, deleteEvents });
           return { outcome: 'done', counts: {} };
         }),
       );

@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { planFence, type Candidate } from '../../src/erasure/fence-plan.ts';
 
 function candidate(id: string, facts: Partial<Candidate> = {}): Candidate {
-  return { id, state: 'scoped', isApproved: false, isFound: true, isShared: false, ...facts };
+  const plain = { state: 'scoped', isApproved: false, isFound: true, isShared: false } as const;
+  return { id, ...plain, meant: 1, persons: 1, ...facts };
 }
 
 /** What is decided about each, in short. */
@@ -17,6 +18,10 @@ describe('one request', () => {
     ['a fence', {}],
     ['a hold shared_identifier', { isShared: true }],
     ['a fence', { isShared: true, isApproved: true }],
+    ['a hold several_persons', { meant: 2 }],
+    ['a hold several_persons', { meant: 2, isShared: true }],
+    ['a fence', { meant: 2, isApproved: true }],
+    ['a fence', { meant: 0, persons: 0 }],
     ['a refuse unknown_subject', { isFound: false }],
     ['a refuse unknown_subject', { isFound: false, isApproved: true, isShared: true }],
     ['a wait service_not_asked', { isFound: null }],
@@ -37,6 +42,19 @@ describe('many requests at once', () => {
   it('are all held when they are more', () => {
     const decisions = planFence(many(11), 10);
     expect(decisions.every((one) => one.decision === 'hold' && one.reason === 'too_many')).toBe(true);
+  });
+
+  it('are all held when they are of more persons, each for one at least', () => {
+    expect(plan([...many(2, { persons: 0 }), candidate('x', { persons: 2 })], 4)).toEqual([
+      '0 fence',
+      '1 fence',
+      'x fence',
+    ]);
+    expect(plan([...many(2, { persons: 0 }), candidate('x', { persons: 3 })], 4)).toEqual([
+      '0 hold too_many',
+      '1 hold too_many',
+      'x hold too_many',
+    ]);
   });
 
   it('are counted without those that do not go on, and without those approved', () => {

@@ -23,7 +23,8 @@ export function addEraseAddCommand(erase: Command, context: CommandContext): voi
     .addHelpText(
       'after',
       `
-Each identifier becomes a request of its own. Prefer --file or standard input: what stands on a command line can be seen
+Each identifier becomes a request of its own, unless an open one names the same and keeps no events that this one deletes.
+The column persons says to how many an identifier leads; several living ones are held. Prefer --file or standard input: what stands on a command line can be seen
 by others on this machine. The kinds in a file are uuid, id, distinct_id and email. Identifiers are kept encrypted until
 the request is sealed, and are never printed. Nobody is erased before \`reconcile\`.
 Exit codes: 0 received, 4 received, but somebody has to look: a person who is not found, or a request that is held.

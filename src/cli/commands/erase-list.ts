@@ -27,7 +27,9 @@ const advice: Readonly<Record<string, string>> = {
   life_exceeded: 'the identifiers were kept for as long as the settings allow',
   shared_identifier:
     "something of this person is also a living person's: `erase approve` erases the rest and leaves that to the other",
-  too_many: 'more requests at once than erasure.maxBatch: `erase approve` lets them go on',
+  several_persons:
+    'the identifier leads to as many living persons as were found: `erase approve` erases all of them; else `erase cancel`, and add those who are meant by uuid',
+  too_many: 'more requests, or persons, at once than erasure.maxBatch: `erase approve` lets them go on',
   unknown_subject:
     'neither mirror, files nor service know such a person: look for a typing error, and add it again',
 };

@@ -29,8 +29,12 @@ export async function advancePersons(lane: Lane, subjects: readonly UpstreamSubj
   // Each person may have to be sent, found there, and sent again; more is for the next time.
   const roundsMax = 2 * retry.attemptsMax + deletions.confirmations;
   for (let round = 0; round < roundsMax; round += 1) {
+    const goWithEvents = toGoWithEvents(lane, subjects);
     const due = subjects.filter(
-      (subject) => !resting.has(subject.id) && isDue(lane, openTarget(lane, subject, target)),
+      (subject) =>
+        !resting.has(subject.id) &&
+        isDue(lane, openTarget(lane, subject, target)) &&
+        (subject.deleteEvents || !subject.identity.person_uuid.some((uuid) => goWithEvents.has(uuid))),
     );
     if (due.length === 0) return;
     const isMany = due.length > 1 && (await lane.capabilities()).bulkDelete;
@@ -52,6 +56,18 @@ export async function advancePersons(lane: Lane, subjects: readonly UpstreamSubj
     }
     for (const { requestId } of lane.failed) resting.add(requestId);
   }
+}
+
+/**
+ * The persons whom some request deletes together with their events, by uuid. Another that keeps them has to let it go
+ * first: the events of a person who is gone can no longer be deleted.
+ */
+function toGoWithEvents(lane: Lane, subjects: readonly UpstreamSubject[]): Set<string> {
+  if (subjects.every(({ deleteEvents }) => deleteEvents)) return new Set();
+  const going = subjects.filter(
+    (subject) => subject.deleteEvents && openTarget(lane, subject, target) !== undefined,
+  );
+  return new Set(going.flatMap(({ identity }) => identity.person_uuid));
 }
 
 /** Looks a subject up and does what that calls for, but for deleting it. Returns who is to be deleted. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { expectedBy, rig } from './rig.ts';
+import { answer, expectedBy, rig } from './rig.ts';
 
 describe.each(['documented', 'live'] as const)('a person of the %s service', (profile) => {
   const ref = (person: { id: number }): number => person.id;
@@ -52,6 +52,27 @@ describe.each(['documented', 'live'] as const)('a person of the %s service', (pr
       assurance: 'observed',
     });
     expect(report.awaiting).toEqual([]);
+  });
+
+  it('that one request deletes with its events is left to that one by another that keeps them', async () => {
+    const here = await rig({ profile });
+    const person = here.person(3);
+    const narrow = here.request([person], { deleteEvents: false });
+    const wide = here.request([person]);
+    const subjects = [narrow, wide];
+    here.intercept((request, send) => (request.method === 'DELETE' ? Promise.resolve(answer(429)) : send()));
+    await here.advance(subjects);
+    expect(here.changes().every((line) => line.endsWith('?delete_events=true'))).toBe(true);
+    here.heal();
+    here.asked.length = 0;
+    await here.advance(subjects);
+    here.pass(300);
+    await here.advance(subjects);
+    expect(here.changes()).toEqual([`DELETE /persons/${ref(person)}/?delete_events=true`]);
+    expect(here.target(wide, 'person').result).toBe('deleted');
+    expect(here.target(narrow, 'person').result).toBe('already_absent');
+    expect(here.target(narrow, 'events').result).toBe('kept');
+    expect(here.sandbox.store.events.deletions()).toHaveLength(1);
   });
 
   it('is deleted whatever else its row holds', async () => {
