@@ -10,12 +10,17 @@ const failuresMin = 2;
 const freshPeriods = 2;
 const freshMsMin = 2 * 3_600_000;
 
+/** The reason of a run that found published files other than their manifests say. */
+export const filesDamaged = 'files_damaged';
+
 /** What to do about each kind; commands stand between backticks. */
 const todos: Readonly<Record<AlertKind, string>> = {
   ledger_unwritable:
     'Nobody is erased until it can. Check the disk and the owner of the folder ledger/, then run `analytics-mirror doctor`.',
   disk_low: 'Free some space on that disk, or keep fewer snapshots (`export.keep`).',
   unopened: 'Run `analytics-mirror doctor`: it says why, and what to do.',
+  damaged:
+    'Run `analytics-mirror doctor`: it names each file. `analytics-mirror export` publishes whole ones; the alert ends when `checkpoint` finds no damaged one any more.',
   overdue: 'See `analytics-mirror erase list`, and `erase show ID` for what each of them waits for.',
   attention: 'See `analytics-mirror erase list`; `erase show ID` says what to do for each.',
   held: 'See `analytics-mirror erase list` and `reconcile --dry-run`; then `erase approve ID`, or `reconcile --approve PLAN`.',
@@ -61,6 +66,11 @@ export function alertsOf(
           ]
         : []),
     ]),
+    ...jobs
+      .filter(({ lastFound }) => lastFound === filesDamaged)
+      .map(({ job }) =>
+        alertOf('damaged', `${job} found published files that are not as their manifests say`, job),
+      ),
   ];
   return alerts.toSorted((a, b) => alertKinds.indexOf(a.kind) - alertKinds.indexOf(b.kind));
 }

@@ -151,6 +151,7 @@ export function projectRunner(
             lastOutcome: since === null ? history.lastOutcome : 'running',
             lastReason: since === null ? history.lastReason : null,
             lastSuccessAt: isoOf(history.successMs),
+            lastFound: history.settledReason,
             runningSince: isoOf(since),
             consecutiveFailures: history.failures,
             timesBusy: attempts.timesBusy,

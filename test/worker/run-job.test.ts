@@ -35,6 +35,12 @@ it('records what a run did, and gives the lease back', async () => {
   expect(readLease(db)).toBeUndefined();
 });
 
+it('records what a run found', async () => {
+  const { db, run } = setUp();
+  await run(() => Promise.resolve({ outcome: 'incomplete', reason: 'files_damaged', counts: {} }));
+  expect(listRuns(db, 9)).toMatchObject([{ outcome: 'incomplete', reason: 'files_damaged' }]);
+});
+
 it.each([
   [new AppError('no', { code: 'refused' }), 'failed', 'refused'],
   [new AppError('stop', { code: 'interrupted' }), 'interrupted', 'interrupted'],
