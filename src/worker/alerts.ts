@@ -33,12 +33,14 @@ export type AlertFacts = {
   nowMs: number;
   startedAtMs: number;
   detail: { message: string; hint: string | null } | null;
+  /** What stood at the last look, also that of a worker before this one. */
+  standing: readonly Alert[];
 };
 
 /** What calls for somebody in a project at a time (milliseconds since 1970), the most pressing first. */
 export function alertsOf(
   { jobs, problem, condition }: Omit<ProjectState, 'alerts'>,
-  { nowMs, startedAtMs, detail }: AlertFacts,
+  { nowMs, startedAtMs, detail, standing }: AlertFacts,
 ): Alert[] {
   const alerts = [
     ...(problem === null
@@ -51,9 +53,10 @@ export function alertsOf(
         ]),
     ...(condition === null ? [] : conditionAlerts(condition)),
     ...jobs.flatMap(({ job, periodMs, lastSuccessAt, consecutiveFailures, lastReason }): Alert[] => [
-      // What has never succeeded is given as long from the worker's start.
+      // What has never succeeded is given as long from the worker's start, unless it was stale before that start.
       ...(nowMs - (lastSuccessAt === null ? startedAtMs : Date.parse(lastSuccessAt)) >
-      Math.max(freshPeriods * periodMs, freshMsMin)
+        Math.max(freshPeriods * periodMs, freshMsMin) ||
+      (lastSuccessAt === null && standing.some((alert) => alert.kind === 'stale' && alert.job === job))
         ? [alertOf('stale', `${job} has not succeeded for two of its periods`, job)]
         : []),
       ...(consecutiveFailures >= failuresMin
