@@ -17,8 +17,10 @@ const onSignal = (): void => {
     new AppError('interrupted', { code: 'interrupted', hint: 'run it again to go on where it stopped' }),
   );
 };
-process.on('SIGINT', onSignal);
-process.on('SIGTERM', onSignal);
+const hearSignals = (): void => {
+  for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, onSignal);
+};
+hearSignals();
 
 process.stdout.on('error', (error) => {
   // A reader that has seen enough (`| head`) closes the pipe, which is no fault.
@@ -35,6 +37,14 @@ await runProgram(process.argv.slice(2), {
   isTerminal: process.stderr.isTTY,
   terminalColumns: process.stderr.columns,
   signal: interruption.signal,
+  letSignalsEnd: (work) => {
+    for (const signal of ['SIGINT', 'SIGTERM']) process.off(signal, onSignal);
+    try {
+      return work();
+    } finally {
+      hearSignals();
+    }
+  },
   setExitCode: (code) => {
     process.exitCode = code;
   },

@@ -75,6 +75,7 @@ async function helpOf(words: readonly string[]): Promise<string> {
     isTerminal: false,
     terminalColumns: 80,
     signal: new AbortController().signal,
+    letSignalsEnd: (work) => work(),
     setExitCode: () => undefined,
     exit: () => undefined,
   });

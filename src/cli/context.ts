@@ -11,6 +11,8 @@ export type CommandContext = {
   terminalColumns: number;
   /** Aborted by the first SIGINT or SIGTERM. */
   signal: AbortSignal;
+  /** Does what cannot hear of a signal while it goes on. Until it is done, a signal ends the process by its own action. */
+  letSignalsEnd<T>(work: () => T): T;
   setExitCode(code: number): void;
   /** Ends the process at once, for when something that was told to end does not. */
   exit(code: number): void;

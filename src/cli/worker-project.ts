@@ -1,4 +1,5 @@
 import type { App } from '../app.ts';
+import { readOpenAlerts, replaceOpenAlerts } from '../mirror/open-alerts.ts';
 import { listRunsOfJob, newestSuccess } from '../mirror/runs.ts';
 import { historyOf, runsLookedAt } from '../worker/job-history.ts';
 import { readProjectCondition } from '../worker/project-condition.ts';
@@ -38,5 +39,7 @@ export function workerProject(app: App): WorkerProject {
       return historyOf(listRunsOfJob(db, job, runsLookedAt), newestSuccess(db, job));
     },
     readCondition: () => readProjectCondition(app.database(), settings, clock),
+    readAlerts: () => readOpenAlerts(app.database()),
+    keepAlerts: (alerts) => replaceOpenAlerts(app.database(), alerts),
   };
 }

@@ -12,7 +12,7 @@ export type Priority = keyof typeof urgency;
 export type Turn = { lane: Lane; priority: Priority; signal?: AbortSignal | undefined };
 
 /** Lets requests start only as fast and as many at once as the service allows. */
-export type Budget = Pick<Limiter, 'slowDown' | 'left' | 'forecast'> & {
+export type Budget = Pick<Limiter, 'slowDown' | 'left' | 'usedUpUntilMs' | 'forecast'> & {
   /** Runs a request when its turn comes. Rejects with the signal's reason when aborted while waiting. */
   run<T>(request: () => Promise<T>, turn: Turn): Promise<T>;
 };

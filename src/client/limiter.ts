@@ -12,6 +12,11 @@ export type Limiter = {
   slowDown(pauseMs: number, sentAtMs: number): void;
   /** How many requests of a lane may begin now; null where no window limits it. */
   left(lane: Lane): number | null;
+  /**
+   * When a request of a lane can begin, in milliseconds since 1970, where it would have to wait for long: null where it
+   * can begin now, or in a moment.
+   */
+  usedUpUntilMs(lane: Lane): number | null;
   /** See `forecastStarts`: from now on, by the windows as they are configured. */
   forecast(steps: readonly ForecastStep[]): number[];
 };
@@ -38,7 +43,17 @@ export function createLimiter(windows: LaneWindows, clock: Clock, openTimes: () 
   const waitMsFor = (lane: Lane, nowMs: number): number =>
     waitMsUntilFree(timesThatCount(lane, nowMs), throttledWindows(throttle, windows[lane], nowMs), nowMs);
 
+  const forecast: Limiter['forecast'] = (steps) => {
+    const nowMs = clock.now();
+    const times = {
+      general: timesThatCount('general', nowMs),
+      'recordings list': timesThatCount('recordings list', nowMs),
+    };
+    return forecastStarts(steps, windows, times, Math.max(nowMs, pausedUntilMs()));
+  };
+
   return {
+    forecast,
     tryToBegin: (lane) => {
       const pauseMs = pausedUntilMs() - clock.now();
       if (pauseMs > 0) return pauseMs;
@@ -67,16 +82,15 @@ export function createLimiter(windows: LaneWindows, clock: Clock, openTimes: () 
       });
       return left.length === 0 ? null : isPaused ? 0 : Math.min(...left);
     },
-    forecast: (steps) => {
-      const nowMs = clock.now();
-      const times = {
-        general: timesThatCount('general', nowMs),
-        'recordings list': timesThatCount('recordings list', nowMs),
-      };
-      return forecastStarts(steps, windows, times, Math.max(nowMs, pausedUntilMs()));
+    usedUpUntilMs: (lane) => {
+      const [freeAtMs = 0] = forecast([{ lane, requests: 1 }]);
+      return freeAtMs - clock.now() > momentMs ? freeAtMs : null;
     },
   };
 }
+
+/** A wait that nobody notices: windows of a second or so are full now and then. */
+const momentMs = 2000;
 
 /** The clock cuts fractions of a millisecond off, so something ended before the millisecond after it. */
 const clockStepMs = 1;

@@ -3,6 +3,7 @@ export const alertKinds = [
   'ledger_unwritable',
   'disk_low',
   'unopened',
+  'damaged',
   'overdue',
   'attention',
   'held',

@@ -17,7 +17,7 @@ const RunRow = z.object({
   counts: z.string().nullable(),
 });
 
-/** One execution of a job, in the names of its columns. `reason` is an error's code. */
+/** One execution of a job, in the names of its columns. `reason` is a code: an error's, or of what was found. */
 export type Run = z.infer<typeof RunRow>;
 
 const columns = Object.keys(RunRow.shape).join(', ');

@@ -1,9 +1,12 @@
 import { accessSync, constants, existsSync, statSync, statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { isoTime } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
 import { explainStorageError } from '../core/storage-error.ts';
 import { refuseUnwritable } from '../core/writable.ts';
 import type { Settings } from '../config/settings.ts';
+import type { Budget } from '../client/budget.ts';
+import type { Lane } from '../client/request-times.ts';
 import type { Service } from '../client/service.ts';
 import { refuseRestored } from '../erasure/restore-guard.ts';
 import { ledgerFolder } from '../ledger/entry-file.ts';
@@ -23,16 +26,21 @@ export type DoctorParts = {
   settings: Settings;
   openReader: () => Database;
   openService: () => Service;
+  budget: Pick<Budget, 'usedUpUntilMs'>;
   signal: AbortSignal;
 };
 
 const diskFreeMin = 1_000_000_000;
 
-/** Checks configuration, key, scopes, disk, database and published files. Changes nothing; reports all it finds. */
+/**
+ * Checks configuration, key, scopes, disk, database and published files. Changes nothing; reports all it finds. What would
+ * have to wait for the budget is skipped.
+ */
 export async function examine({
   settings,
   openReader,
   openService,
+  budget,
   signal,
 }: DoctorParts): Promise<Finding[]> {
   const { dataDir } = settings;
@@ -62,7 +70,7 @@ export async function examine({
         );
       return `${files} published files, ${bytes} bytes, all as their manifests say`;
     }),
-    ...(await examineService(attempt, settings, openService, signal)),
+    ...(await examineService(attempt, { settings, openService, budget, signal })),
   ];
 }
 
@@ -95,17 +103,26 @@ function checkErasures(db: Database, dataDir: string): string {
 
 async function examineService(
   attempt: Attempt,
-  settings: Settings,
-  openService: () => Service,
-  signal: AbortSignal,
+  { settings, openService, budget, signal }: Omit<DoctorParts, 'openReader'>,
 ): Promise<Finding[]> {
   const first = { limit: 1, offset: 0 };
-  const persons = await attempt('service: persons', async () => {
+  /** Waits for no budget: that may take an hour, and says nothing about the service. */
+  const ask = async (check: string, lane: Lane, run: () => Promise<string>): Promise<Finding> => {
+    const asked = { isSkipped: false };
+    const finding = await attempt(check, () => {
+      const untilMs = budget.usedUpUntilMs(lane);
+      if (untilMs === null) return run();
+      asked.isSkipped = true;
+      return `not asked: the budget is used up until ${isoTime(untilMs)}`;
+    });
+    return asked.isSkipped ? { ...finding, state: 'skipped' } : finding;
+  };
+  const persons = await ask('service: persons', 'general', async () => {
     await openService().call('persons.list', { query: first, signal });
     return 'answers; the key may read persons (person:read)';
   });
   if (persons.state === 'failed') return [persons];
-  const recordings = await attempt('service: recordings', async () => {
+  const recordings = await ask('service: recordings', 'recordings list', async () => {
     const { query: extraQuery } = settings.recordings;
     await openService().call('recordings.list', { query: first, extraQuery, signal });
     return 'answers; the key may read recordings (session_recording:read)';
@@ -113,7 +130,7 @@ async function examineService(
   const findings = [persons, recordings];
   for (const shortId of settings.playlists.shortIds) {
     findings.push(
-      await attempt(`service: playlist ${shortId}`, async () => {
+      await ask(`service: playlist ${shortId}`, 'general', async () => {
         await openService().call('playlists.retrieve', { params: { short_id: shortId }, signal });
         return 'answers; the key may read playlists (session_recording_playlist:read)';
       }),

@@ -104,7 +104,7 @@ function gatherContent(
     erasure: gatherErasure(db, isoTime(atMs)),
     openRequests: gatherOpenRequests(db),
     snapshots: readOr(null, () => reportSnapshots(dataDir)),
-    snapshotsCheckedAt: histories.find(({ job }) => job === 'drill')?.lastDoneAt ?? null,
+    snapshotsCheckedAt: histories.find(({ job }) => job === 'checkpoint')?.lastDoneAt ?? null,
     ledger: readOr('unreadable', () => readLedgerHead(ledgerFolder(dataDir)) ?? null),
   };
 }

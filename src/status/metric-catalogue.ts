@@ -261,7 +261,7 @@ export const metricCatalogue: readonly Metric[] = [
   {
     name: 'analytics_mirror_snapshots_checked_timestamp_seconds',
     type: 'gauge',
-    help: 'When all published files were last read back and compared with their manifests.',
+    help: 'When the checkpoint job last read all published files back and found each as its manifest says.',
     labels: [],
     read: ofContent(({ snapshotsCheckedAt }) => timeSample({}, snapshotsCheckedAt)),
   },

@@ -105,7 +105,7 @@ export type ProjectContent = {
   openRequests: OpenRequest[];
   /** Null when what is published cannot be read. */
   snapshots: SnapshotReport[] | null;
-  /** When the published files were last read and compared with their manifests. */
+  /** When the job `checkpoint` last read all published files back and found each as its manifest says. */
   snapshotsCheckedAt: string | null;
   /** Null before the first entry. */
   ledger: LedgerHead | 'unreadable' | null;

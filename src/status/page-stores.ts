@@ -38,8 +38,11 @@ export function snapshotsPart({ snapshots, snapshotsCheckedAt }: ProjectContent,
     <p class="small more">
       ${
         snapshotsCheckedAt === null
-          ? withCode('Not read back since they were published: `analytics-mirror doctor` does it.')
-          : html`All files were read back and compared with their manifests ${when(snapshotsCheckedAt, now)}.`
+          ? withCode(
+              'Never yet read back and found whole: `checkpoint` does it, and `analytics-mirror doctor` now.',
+            )
+          : html`Last time that all files were read back, and were as their manifests say:
+            ${when(snapshotsCheckedAt, now)}.`
       }
     </p>`;
 }

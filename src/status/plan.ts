@@ -35,13 +35,16 @@ export type PassPlan = {
 export type PlanParts = {
   settings: Settings;
   service: Service;
-  budget: Pick<Budget, 'left' | 'forecast'>;
+  budget: Pick<Budget, 'left' | 'usedUpUntilMs' | 'forecast'>;
   mirrorRows: RowCounts | null;
   signal: AbortSignal;
   nowMs: () => number;
 };
 
-/** Asks the service how many rows each list has, with one request each, and forecasts what walking them will cost. */
+/**
+ * Asks the service how many rows each list has, with one request each, and forecasts what walking them will cost. Waits
+ * for no budget: where that is used up, the mirror's counts are taken.
+ */
 export async function planPasses(parts: PlanParts): Promise<PassPlan> {
   const { settings, budget, nowMs } = parts;
   const playlists = settings.playlists.shortIds.length;
@@ -83,13 +86,11 @@ export function windowsForRows(rows: number, pageSize: number, overlap: number):
 const Counted = z.object({ count: z.int().min(0) });
 
 async function countList(
-  { settings, service, mirrorRows, signal }: PlanParts,
+  parts: PlanParts,
   dataset: 'persons' | 'recordings',
 ): Promise<Pick<PassForecast, 'rows' | 'rowsFrom' | 'requests'> & { dataset: PassDataset }> {
-  const query = { limit: 1, offset: 0 };
-  const extraQuery = dataset === 'recordings' ? settings.recordings.query : {};
-  const { body } = await service.call(`${dataset}.list`, { query, extraQuery, signal });
-  const told = Counted.safeParse(body);
+  const { settings, mirrorRows } = parts;
+  const told = Counted.safeParse(await askFirstRow(parts, dataset));
   const rows = told.success ? told.data.count : (mirrorRows?.[dataset] ?? null);
   const rowsFrom = told.success ? 'service' : rows === null ? null : 'mirror';
   const { pageSize, overlap } = settings[dataset];
@@ -99,6 +100,19 @@ async function countList(
       : // No pass makes more.
         Math.min(settings.sync.windowsMax, windowsForRows(rows, pageSize, overlapOf(overlap, pageSize)));
   return { dataset, rows, rowsFrom, requests };
+}
+
+/** The answer of a list, asked for one row; undefined where the budget is used up. */
+async function askFirstRow(
+  { settings, service, budget, signal }: PlanParts,
+  dataset: 'persons' | 'recordings',
+): Promise<unknown> {
+  if (budget.usedUpUntilMs(dataset === 'recordings' ? 'recordings list' : 'general') !== null)
+    return undefined;
+  const query = { limit: 1, offset: 0 };
+  const extraQuery = dataset === 'recordings' ? settings.recordings.query : {};
+  const { body } = await service.call(`${dataset}.list`, { query, extraQuery, signal });
+  return body;
 }
 
 function secondsBetween(fromMs: number, toMs: number): number {

@@ -25,6 +25,7 @@ const alertTitles: Readonly<Record<AlertKind, [tone: Tone, title: string]>> = {
   ledger_unwritable: ['broken', 'The ledger cannot be written'],
   disk_low: ['broken', 'The disk is nearly full'],
   unopened: ['broken', 'The data folder cannot be used'],
+  damaged: ['broken', 'Published files are damaged'],
   overdue: ['broken', 'Requests are past their due date'],
   attention: ['attention', 'Requests need a person'],
   held: ['attention', 'Something waits for your approval'],

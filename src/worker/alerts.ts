@@ -10,12 +10,17 @@ const failuresMin = 2;
 const freshPeriods = 2;
 const freshMsMin = 2 * 3_600_000;
 
+/** The reason of a run that found published files other than their manifests say. */
+export const filesDamaged = 'files_damaged';
+
 /** What to do about each kind; commands stand between backticks. */
 const todos: Readonly<Record<AlertKind, string>> = {
   ledger_unwritable:
     'Nobody is erased until it can. Check the disk and the owner of the folder ledger/, then run `analytics-mirror doctor`.',
   disk_low: 'Free some space on that disk, or keep fewer snapshots (`export.keep`).',
   unopened: 'Run `analytics-mirror doctor`: it says why, and what to do.',
+  damaged:
+    'Run `analytics-mirror doctor`: it names each file. `analytics-mirror export` publishes whole ones; the alert ends when `checkpoint` finds no damaged one any more.',
   overdue: 'See `analytics-mirror erase list`, and `erase show ID` for what each of them waits for.',
   attention: 'See `analytics-mirror erase list`; `erase show ID` says what to do for each.',
   held: 'See `analytics-mirror erase list` and `reconcile --dry-run`; then `erase approve ID`, or `reconcile --approve PLAN`.',
@@ -28,12 +33,14 @@ export type AlertFacts = {
   nowMs: number;
   startedAtMs: number;
   detail: { message: string; hint: string | null } | null;
+  /** What stood at the last look, also that of a worker before this one. */
+  standing: readonly Alert[];
 };
 
 /** What calls for somebody in a project at a time (milliseconds since 1970), the most pressing first. */
 export function alertsOf(
   { jobs, problem, condition }: Omit<ProjectState, 'alerts'>,
-  { nowMs, startedAtMs, detail }: AlertFacts,
+  { nowMs, startedAtMs, detail, standing }: AlertFacts,
 ): Alert[] {
   const alerts = [
     ...(problem === null
@@ -46,9 +53,10 @@ export function alertsOf(
         ]),
     ...(condition === null ? [] : conditionAlerts(condition)),
     ...jobs.flatMap(({ job, periodMs, lastSuccessAt, consecutiveFailures, lastReason }): Alert[] => [
-      // What has never succeeded is given as long from the worker's start.
+      // What has never succeeded is given as long from the worker's start, unless it was stale before that start.
       ...(nowMs - (lastSuccessAt === null ? startedAtMs : Date.parse(lastSuccessAt)) >
-      Math.max(freshPeriods * periodMs, freshMsMin)
+        Math.max(freshPeriods * periodMs, freshMsMin) ||
+      (lastSuccessAt === null && standing.some((alert) => alert.kind === 'stale' && alert.job === job))
         ? [alertOf('stale', `${job} has not succeeded for two of its periods`, job)]
         : []),
       ...(consecutiveFailures >= failuresMin
@@ -61,6 +69,11 @@ export function alertsOf(
           ]
         : []),
     ]),
+    ...jobs
+      .filter(({ lastFound }) => lastFound === filesDamaged)
+      .map(({ job }) =>
+        alertOf('damaged', `${job} found published files that are not as their manifests say`, job),
+      ),
   ];
   return alerts.toSorted((a, b) => alertKinds.indexOf(a.kind) - alertKinds.indexOf(b.kind));
 }

@@ -10,6 +10,8 @@ export type JobHistory = {
   lastEndMs: number | null;
   /** When the newest run began that did all it could: `done`, `incomplete` or `held`. It need not be repeated before its time. */
   settledMs: number | null;
+  /** What that run found that has to be mended, as a code; null where it found nothing. */
+  settledReason: string | null;
   /** When the newest run began that left the data fresh: `done` or `held`. */
   successMs: number | null;
   /** Runs in a row, up to the newest, that failed or died. */
@@ -23,6 +25,7 @@ export const noHistory: JobHistory = {
   lastReason: null,
   lastEndMs: null,
   settledMs: null,
+  settledReason: null,
   successMs: null,
   failures: 0,
 };
@@ -43,6 +46,7 @@ export function historyOf(runs: readonly Run[], lastSuccess: Run | undefined): J
     lastReason: newest.reason,
     lastEndMs: newest.finished_at === null ? null : Date.parse(newest.finished_at),
     settledMs: msOf(judged[settledAt]),
+    settledReason: judged[settledAt]?.reason ?? null,
     successMs: msOf(lastSuccess),
     failures: settledAt === -1 ? judged.length : settledAt,
   };

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { isoTime, type Clock } from '../core/clock.ts';
+import { sha256 } from '../core/digest.ts';
 import { AppError, systemCode } from '../core/errors.ts';
 import type { Database } from '../mirror/database.ts';
 import { beatLease, releaseLease, takeLease, type LeaseHolder } from '../mirror/lease.ts';
@@ -13,9 +15,9 @@ const beatEveryMs = 10_000;
 export type Lease = { release(): void };
 
 /**
- * Takes the right to write. Throws `busy` while another living process holds it; one that died without giving it
- * back is told by its process being gone, or by its silence. `onLost` is called once, with the reason, when somebody
- * else takes it over or the mirror can no longer be told that this holder lives.
+ * Takes the right to write. Throws `busy` while another living process holds it; one that died without giving it back is
+ * told by its process being gone, where its number can be asked for, or by its silence. `onLost` is called once, with the
+ * reason, when somebody else takes it over or the mirror can no longer be told that this holder lives.
  */
 export function acquireLease(
   db: Database,
@@ -27,7 +29,7 @@ export function acquireLease(
   const wanted: LeaseHolder = {
     holder: randomUUID(),
     job,
-    host: hostname(),
+    host: processSpace(),
     pid: process.pid,
     takenAt: now,
     beatAt: now,
@@ -62,11 +64,27 @@ export function acquireLease(
   };
 }
 
+/**
+ * Where this process's number means this process and no other: the name of the machine and, on Linux, a digest of its boot
+ * and of the pid namespace. Containers share names, and each has a process 1.
+ */
+export function processSpace(): string {
+  try {
+    const bootId = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+    const pidNamespace = readlinkSync('/proc/self/ns/pid');
+    return `${hostname()} (${sha256(`${bootId} ${pidNamespace}`).slice(0, 8)})`;
+  } catch (error) {
+    if (systemCode(error) === undefined) throw error;
+    return hostname();
+  }
+}
+
 function isStale({ host, pid, beatAt }: LeaseHolder, nowMs: number): boolean {
   // One that lies in the future was made by a clock that was wrong: who lives makes another within seconds.
   if (Math.abs(nowMs - Date.parse(beatAt)) > silenceMaxMs) return true;
-  if (host !== hostname()) return false;
-  // A container's first process always has the same number: one of ours would not ask.
+  // Elsewhere, the number is another process's, or nobody's, whether the holder lives or not.
+  if (host !== processSpace()) return false;
+  // One of ours would not ask.
   return pid === process.pid || !isAlive(pid);
 }
 

@@ -4,10 +4,10 @@ import { isoTime, type Clock } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
 import { explainStorageError } from '../core/storage-error.ts';
 import type { Logger } from '../log/logger.ts';
-import { alertsOf } from './alerts.ts';
+import { alertChanges, alertsOf } from './alerts.ts';
 import { noHistory, type JobHistory } from './job-history.ts';
 import { dueJobs, nextStartMs, periodMsAt } from './schedule-plan.ts';
-import type { JobState, ProjectCondition, ProjectState } from './worker-state.ts';
+import type { Alert, JobState, ProjectCondition, ProjectState } from './worker-state.ts';
 
 /** A project as the worker works on it. Every function may throw or reject when the data folder cannot be used. */
 export type WorkerProject = {
@@ -19,6 +19,9 @@ export type WorkerProject = {
   run: (job: ScheduledJob, signal: AbortSignal) => Promise<void>;
   readHistory: (job: ScheduledJob) => JobHistory;
   readCondition: () => ProjectCondition;
+  /** The alerts that stood at the last look, also that of a worker before this one. */
+  readAlerts: () => readonly Alert[];
+  keepAlerts: (alerts: readonly Alert[]) => void;
 };
 
 /** How long a job waits that found the data folder held by a command. */
@@ -53,6 +56,10 @@ export type ProjectRunner = {
   /** Runs a job to its end, however it ends. Never rejects. */
   start(job: ScheduledJob, signal: AbortSignal): Promise<void>;
   state(): ProjectState;
+  /** The alerts that stood at the last look. */
+  standing(): readonly Alert[];
+  /** Notes what stands at this look, for the next one. */
+  keep(alerts: readonly Alert[]): void;
 };
 
 /** Makes the runner of a project. `startedAtMs` is when the worker started. */
@@ -69,6 +76,9 @@ export function projectRunner(
   let servedMs = 0;
   let problem: Problem | null = null;
   let condition: ProjectCondition | null = null;
+  let standing: readonly Alert[] = [];
+  /** Null until the data folder could be read. */
+  let kept: readonly Alert[] | null = null;
 
   const startMsOf = (attempts: Attempts, nowMs: number): number => {
     const { ticks, notBeforeMs } = attempts;
@@ -88,6 +98,9 @@ export function projectRunner(
     // A run under way has no end yet, and would count as one that died.
     for (const [job, attempts] of jobs) if (job !== running?.job) attempts.history = project.readHistory(job);
     condition = project.readCondition();
+    if (kept !== null) return;
+    kept = project.readAlerts();
+    standing = [...kept, ...standing];
   };
   const refresh = (): ScheduledJob[] => {
     try {
@@ -151,6 +164,7 @@ export function projectRunner(
             lastOutcome: since === null ? history.lastOutcome : 'running',
             lastReason: since === null ? history.lastReason : null,
             lastSuccessAt: isoOf(history.successMs),
+            lastFound: history.settledReason,
             runningSince: isoOf(since),
             consecutiveFailures: history.failures,
             timesBusy: attempts.timesBusy,
@@ -159,10 +173,26 @@ export function projectRunner(
       };
       return {
         ...state,
-        alerts: alertsOf(state, { nowMs, startedAtMs, detail: problem }),
+        alerts: alertsOf(state, { nowMs, startedAtMs, detail: problem, standing }),
       };
     },
+    standing: () => standing,
+    keep: (alerts) => {
+      standing = alerts;
+      if (kept === null || !areOthers(kept, alerts)) return;
+      try {
+        project.keepAlerts(alerts);
+        kept = alerts;
+      } catch {
+        // Tried again at the next look. Where it never can be written, a worker after this one tells of them again.
+      }
+    },
   };
+}
+
+function areOthers(before: readonly Alert[], after: readonly Alert[]): boolean {
+  const name = '';
+  return alertChanges([{ name, alerts: before }], [{ name, alerts: after }], '').length > 0;
 }
 
 function newAttempts(cron: string): Attempts {

@@ -6,8 +6,11 @@ import { finishRun, startRun, type RunOutcome } from '../mirror/runs.ts';
 import type { JobSurroundings } from './job-parts.ts';
 import { acquireLease } from './lease.ts';
 
-/** What a job did: `counts` holds numbers and names of datasets, never personal data. */
-export type JobResult = { outcome: 'done' | 'incomplete' | 'held'; counts: object };
+/**
+ * What a job did: `counts` holds numbers and names of datasets, never personal data. `reason` is a code, where something
+ * was found that has to be mended.
+ */
+export type JobResult = { outcome: 'done' | 'incomplete' | 'held'; counts: object; reason?: string };
 
 /** What running a job needs. `requestCount` tells the requests sent so far. */
 type JobParts = Omit<JobSurroundings, 'settings'> & { job: string; requestCount: () => number };
@@ -49,7 +52,7 @@ async function recordRun<T extends JobResult>(
   };
   try {
     const result = await work();
-    finish(result.outcome, null, result.counts);
+    finish(result.outcome, result.reason ?? null, result.counts);
     return result;
   } catch (error) {
     const known = error instanceof AppError ? error : explainStorageError(error, db.name);

@@ -3,11 +3,12 @@ import { assertNever } from '../core/errors.ts';
 import { openDatabaseReadOnly } from '../mirror/database.ts';
 import type { PassDataset, PassMode } from '../mirror/passes.ts';
 import { datasetNames } from '../snapshot/columns.ts';
+import { runCheckpointJob } from './checkpoint-job.ts';
 import { runDrillJob, type HoldDrill } from './drill-job.ts';
 import { runExportJob } from './export-job.ts';
 import type { ServiceJobSurroundings } from './job-parts.ts';
 import { runReconcileJob } from './reconcile-job.ts';
-import { runJob, type JobResult } from './run-job.ts';
+import type { JobResult } from './run-job.ts';
 import { runSyncJob } from './sync-job.ts';
 
 /** Runs a scheduled job as one recorded run; `holdDrill` holds an exercise. Rejects as `runJob` does. */
@@ -39,7 +40,7 @@ function startJob(
     case 'delta':
       return exportAll(around, 'delta');
     case 'checkpoint':
-      return signCheckpoint(around);
+      return runCheckpointJob(around);
     case 'drill':
       return runDrillJob(around, holdDrill);
     default:
@@ -66,11 +67,4 @@ async function exportAll(around: ServiceJobSurroundings, kind: 'full' | 'delta')
   } finally {
     source.close();
   }
-}
-
-function signCheckpoint(around: ServiceJobSurroundings): Promise<JobResult> {
-  return runJob({ ...around, job: 'checkpoint', requestCount: () => 0 }, () => {
-    const { size } = around.openLedger().checkpoint();
-    return Promise.resolve({ outcome: 'done', counts: { entries: size } });
-  });
 }

@@ -26,10 +26,12 @@ export type JobState = {
   lastAt: string | null;
   /** How its last run ended; `running` while it runs, null before the first. */
   lastOutcome: RunOutcome | 'running' | null;
-  /** An error's code, where the last run has one. */
+  /** A code, where the last run has one: an error's, or of what it found. */
   lastReason: string | null;
   /** When the last run began that left the data fresh: one that ended `done` or `held`, and never an errored one. */
   lastSuccessAt: string | null;
+  /** What the last run that did all it could found that has to be mended, as a code; null where it found nothing. */
+  lastFound: string | null;
   /** Since when it runs in this worker; null when it does not. */
   runningSince: string | null;
   /** Runs in a row that failed or died, up to now. */

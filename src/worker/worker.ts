@@ -38,7 +38,10 @@ export type Worker = {
  */
 const minuteMs = 60_000;
 
-/** Starts the worker. What was missed before is made up for first. */
+/**
+ * Starts the worker. What was missed before is made up for first; alerts that a worker before this one told of as begun
+ * are not told of again.
+ */
 export function startWorker(parts: WorkerParts): Worker {
   const { clock, log, projectsAtOnce, waitMaxMs = minuteMs } = parts;
   const startedAtMs = clock.now();
@@ -71,13 +74,14 @@ export function startWorker(parts: WorkerParts): Worker {
     }
   };
   const look = (): void => {
-    const before = states;
+    const before = runners.map((runner) => ({ name: runner.name, alerts: runner.standing() }));
     states = runners.map((runner) => runner.state());
     for (const change of alertChanges(before, states, isoTime(clock.now()))) {
       const { event, project, alert } = change;
       log.warn({ project, alert: alert.kind, job: alert.job, event }, 'alert');
       parts.onAlert(change);
     }
+    for (const [index, { alerts }] of states.entries()) runners[index]?.keep(alerts);
   };
   const napMs = (): number => {
     // A project that waits for a place is woken by the end of another's job.

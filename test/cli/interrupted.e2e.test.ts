@@ -2,8 +2,11 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { databasePath, openDatabaseReadOnly } from '../../src/mirror/database.ts';
+import { z } from 'zod';
+import { systemClock } from '../../src/core/clock.ts';
+import { databasePath, openDatabase, openDatabaseReadOnly } from '../../src/mirror/database.ts';
 import { newestPasses } from '../../src/mirror/passes.ts';
+import { startRun } from '../../src/mirror/runs.ts';
 import { contentOf } from './mirror-content.ts';
 import { jsonOf } from './run-cli.ts';
 import { openWorkspace, unlimited, type Workspace } from './workspace.ts';
@@ -138,5 +141,37 @@ describe('a sync under way', () => {
       expect(stderr).toMatch(code === 0 ? /^$/ : /^error: another run holds the data folder: /);
     expect(endings.map(({ code }) => code)).toContain(0);
     expect((await statusOf(dataDir)).rows).toMatchObject({ recordings: 400 });
+  });
+});
+
+describe('a query that never ends', () => {
+  const endless =
+    'WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n, runs';
+
+  /** Waits until somebody goes on reading the mirror, which then cannot take in what is written meanwhile. */
+  async function untilRead(dataDir: string): Promise<void> {
+    const db = openDatabase(dataDir, systemClock);
+    const Checkpoint = z.tuple([z.object({ log: z.int(), checkpointed: z.int() })]);
+    try {
+      for (let reads = 0; reads < 5; await delay(20)) {
+        db.exec(`UPDATE lease_token SET token = token + 1`);
+        const [{ log, checkpointed }] = Checkpoint.parse(db.pragma('wal_checkpoint(PASSIVE)'));
+        reads = checkpointed < log ? reads + 1 : 0;
+      }
+    } finally {
+      db.close();
+    }
+  }
+
+  it.each(['SIGINT', 'SIGTERM'] as const)('is ended by %s at once', async (signal) => {
+    const dataDir = join(place.folder, signal);
+    const db = openDatabase(dataDir, systemClock);
+    startRun(db, 'sync', '2026-01-01T00:00:00.000Z');
+    db.close();
+    const { child, ended } = place.start(['query', endless, '--data-dir', dataDir]);
+    await untilRead(dataDir);
+    child.kill(signal);
+    expect(await ended).toEqual({ code: null, stdout: '', stderr: '' });
+    expect(child.signalCode).toBe(signal);
   });
 });

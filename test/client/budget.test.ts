@@ -260,6 +260,24 @@ test('what is left is what the tightest window of the lane leaves', async () => 
   expect(budget.forecast([{ lane: 'general', requests: 2 }])).toEqual([101_001]);
 });
 
+test('a lane is used up where its next request would wait for more than a moment, and says until when', async () => {
+  const { clock, budget, start } = timedBudget({
+    windows: [
+      { requests: 1, perSeconds: 1 },
+      { requests: 3, perSeconds: 60 },
+    ],
+    recordings: { windows: [{ requests: 1, perSeconds: 3600 }] },
+  });
+  const usedUp = (): unknown[] => [budget.usedUpUntilMs('general'), budget.usedUpUntilMs('recordings list')];
+  expect(usedUp()).toEqual([null, null]);
+  await clock.settle(start('a', 'recordings list'));
+  expect(usedUp()).toEqual([null, 1000 + 3_600_001]);
+  await clock.settle(Promise.all([start('b'), start('c')]));
+  expect(usedUp()).toEqual([1000 + 60_001, 1000 + 3_600_001]);
+  await clock.settle(clock.sleep(58_500));
+  expect(usedUp()[0]).toBeNull();
+});
+
 test('without windows no times are opened; with them, at the first request', async () => {
   const clock = virtualClock();
   let opened = 0;

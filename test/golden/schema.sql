@@ -138,6 +138,13 @@ CREATE TABLE mirrored_project (
   project_id TEXT NOT NULL
 ) STRICT;
 
+CREATE TABLE open_alerts (
+  kind TEXT NOT NULL,
+  job TEXT,
+  message TEXT NOT NULL,
+  todo TEXT NOT NULL
+) STRICT;
+
 CREATE TABLE passes (
   id INTEGER PRIMARY KEY,
   dataset TEXT NOT NULL CHECK (dataset IN ('persons', 'recordings', 'playlists')),

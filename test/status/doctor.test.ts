@@ -1,6 +1,7 @@
 import { rmSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import type { Budget } from '../../src/client/budget.ts';
 import type { Reply, Service } from '../../src/client/service.ts';
 import { loadSettings } from '../../src/config/load-settings.ts';
 import { AppError } from '../../src/core/errors.ts';
@@ -30,6 +31,7 @@ async function examined(
   dataDir: string,
   openService: () => Service = () => serviceThat(well).service,
   signal = new AbortController().signal,
+  usedUpUntilMs: Budget['usedUpUntilMs'] = () => null,
 ): Promise<Map<string, Finding>> {
   const { settings } = loadSettings(
     {},
@@ -48,7 +50,7 @@ async function examined(
     });
     return db;
   };
-  const findings = await examine({ settings, openReader, openService, signal });
+  const findings = await examine({ settings, openReader, openService, budget: { usedUpUntilMs }, signal });
   expect(new Set(findings.map(({ check }) => check)).size).toBe(findings.length);
   return new Map(findings.map((finding) => [finding.check, finding]));
 }
@@ -124,6 +126,31 @@ test('a service that is not configured is a finding', async () => {
     state: 'failed',
     detail: 'not configured',
   });
+});
+
+test('what the budget leaves nothing for is skipped, and not waited for', async () => {
+  const { service, calls } = serviceThat(well);
+  const { signal } = new AbortController();
+  const usedUp = (lane: string) => (lane === 'recordings list' ? Date.UTC(2026, 0, 1, 1) : null);
+  const narrow = await examined(freshFolder(), () => service, signal, usedUp);
+  expect(narrow.get('service: recordings')).toEqual({
+    check: 'service: recordings',
+    state: 'skipped',
+    detail: 'not asked: the budget is used up until 2026-01-01T01:00:00.000Z',
+  });
+  expect(calls.map(([name]) => name)).toEqual(['persons.list', 'playlists.retrieve']);
+  const wide = await examined(
+    freshFolder(),
+    () => service,
+    signal,
+    () => 0,
+  );
+  expect(statesOf(wide)).toMatchObject({
+    'service: persons': 'skipped',
+    'service: recordings': 'skipped',
+    'service: playlist abc': 'skipped',
+  });
+  expect(calls).toHaveLength(2);
 });
 
 test('an interruption ends the examination', async () => {

@@ -112,7 +112,7 @@ test('runs of the last day, and what each job has come to so far', () => {
     const id = startRun(db, job, before(agoMs));
     finishRun(db, { id, outcome, reason: null, requests: 3, counts: {}, at: before(agoMs - 1000) });
   };
-  makeRun('drill', 72 * hourMs, 'done');
+  makeRun('checkpoint', 72 * hourMs, 'done');
   makeRun('full', 30 * hourMs, 'done');
   makeRun('full', 2 * hourMs, 'failed');
   startRun(db, 'head', before(1000));
@@ -123,7 +123,7 @@ test('runs of the last day, and what each job has come to so far', () => {
   ]);
   expect(histories).toEqual([
     {
-      job: 'drill',
+      job: 'checkpoint',
       outcomes: { done: 1 },
       requests: 3,
       lastEndAt: before(72 * hourMs - 1000),
@@ -139,6 +139,21 @@ test('runs of the last day, and what each job has come to so far', () => {
     { job: 'head', outcomes: { running: 1 }, requests: 0, lastEndAt: null, lastDoneAt: null },
   ]);
   expect(snapshotsCheckedAt).toBe(before(72 * hourMs - 1000));
+});
+
+test('published files count as checked by a checkpoint that found all of them whole, and by nothing else', () => {
+  const mirror = openTestMirror();
+  const { db } = mirror;
+  const makeRun = (job: string, agoMs: number, outcome: 'done' | 'incomplete'): void => {
+    const id = startRun(db, job, before(agoMs));
+    finishRun(db, { id, outcome, reason: null, requests: 0, counts: {}, at: before(agoMs) });
+  };
+  makeRun('drill', 2 * hourMs, 'done');
+  makeRun('export', hourMs, 'done');
+  expect(contentOf(mirror).snapshotsCheckedAt).toBeNull();
+  makeRun('checkpoint', 30 * hourMs, 'done');
+  makeRun('checkpoint', 6 * hourMs, 'incomplete');
+  expect(contentOf(mirror).snapshotsCheckedAt).toBe(before(30 * hourMs));
 });
 
 test('requests are counted by the minute, and against each window', () => {

@@ -1,9 +1,10 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createBudget } from '../../src/client/budget.ts';
+import { createBudget, type Budget } from '../../src/client/budget.ts';
+import type { Lane } from '../../src/client/request-times.ts';
 import type { Service } from '../../src/client/service.ts';
 import { loadSettings } from '../../src/config/load-settings.ts';
-import { planPasses, windowsForRows } from '../../src/status/plan.ts';
+import { planPasses, windowsForRows, type PassPlan } from '../../src/status/plan.ts';
 import { virtualClock } from '../core/virtual-clock.ts';
 
 const rowCounts = {
@@ -15,11 +16,12 @@ const rowCounts = {
   quarantine: 0,
 };
 
-/** The plan for lists of these lengths; a list without one gives no count. */
+/** The plan for lists of these lengths, after requests of these lanes; a list without a length gives no count. */
 function plan(
   counts: Record<string, number>,
   mirrorRows: typeof rowCounts | null,
   set: Record<string, unknown>,
+  used: readonly Lane[] = [],
 ) {
   const { settings } = loadSettings(
     {},
@@ -38,8 +40,14 @@ function plan(
   const budget = createBudget(settings.budget, clock);
   return {
     asked,
-    planned: planPasses({ settings, service, budget, mirrorRows, signal, nowMs: () => clock.now() }),
+    planned: useUp(budget, used).then(() =>
+      planPasses({ settings, service, budget, mirrorRows, signal, nowMs: () => clock.now() }),
+    ),
   };
+}
+
+async function useUp(budget: Budget, lanes: readonly Lane[]): Promise<void> {
+  for (const lane of lanes) await budget.run(() => Promise.resolve(), { lane, priority: 'full' });
 }
 
 const limits = {
@@ -111,6 +119,30 @@ test('where the service gives no count, the mirror’s is taken, and without a m
     finishAt: null,
   });
   expect(unknown.requests).toBe(0);
+});
+
+test('what the budget leaves no request for is not waited for: the mirror’s counts are taken', async () => {
+  const counts = { 'persons.list': 1900, 'recordings.list': 2500 };
+  const said = ({ passes }: PassPlan): unknown[] => passes.map(({ rows, rowsFrom }) => [rows, rowsFrom]);
+  const narrow = plan(counts, rowCounts, limits, ['recordings list']);
+  expect(said(await narrow.planned)).toEqual([
+    [1900, 'service'],
+    [55, 'mirror'],
+    [0, 'settings'],
+  ]);
+  expect(narrow.asked).toHaveLength(1);
+  const usedUp = Array.from({ length: 10 }, (): Lane => 'general');
+  const wide = plan(counts, rowCounts, limits, usedUp);
+  expect(await wide.planned).toMatchObject({
+    requestsLeft: 0,
+    passes: [{ rows: 777, rowsFrom: 'mirror', seconds: 61 }, { rows: 55 }, {}],
+  });
+  expect(said(await plan(counts, null, limits, usedUp).planned)).toEqual([
+    [null, null],
+    [null, null],
+    [0, 'settings'],
+  ]);
+  expect(wide.asked).toEqual([]);
 });
 
 test('no pass makes more requests than sync.windowsMax', async () => {

@@ -204,7 +204,7 @@ const freshContent: ProjectContent = {
     bytes: Number(bytes),
     verdict: 'complete',
   })),
-  snapshotsCheckedAt: before(5.3 * dayMs),
+  snapshotsCheckedAt: before(0.6 * dayMs),
   ledger: {
     entries: 1288,
     lastEntryAt: before(22 * hourMs),

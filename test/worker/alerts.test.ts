@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { alertChanges, alertsOf } from '../../src/worker/alerts.ts';
+import { alertChanges, alertOf, alertsOf } from '../../src/worker/alerts.ts';
 import type { Alert, JobState, ProjectCondition } from '../../src/worker/worker-state.ts';
 
 const hour = 3_600_000;
@@ -15,6 +15,7 @@ const job: JobState = {
   lastOutcome: 'done',
   lastReason: null,
   lastSuccessAt: ago(hour),
+  lastFound: null,
   runningSince: null,
   consecutiveFailures: 0,
   timesBusy: 0,
@@ -33,10 +34,12 @@ function kinds({
   problem = null,
   jobs = {},
   found = {},
+  standing = [],
 }: {
   problem?: string | null;
   jobs?: Partial<JobState>;
   found?: Partial<ProjectCondition>;
+  standing?: Alert[];
 }) {
   const project = {
     name: 'a',
@@ -45,7 +48,8 @@ function kinds({
     jobs: [{ ...job, ...jobs }],
     condition: { ...condition, ...found },
   };
-  return alertsOf(project, { nowMs, startedAtMs: nowMs - 30 * hour, detail: null }).map(({ kind }) => kind);
+  const facts = { nowMs, startedAtMs: nowMs - 30 * hour, detail: null, standing };
+  return alertsOf(project, facts).map(({ kind }) => kind);
 }
 
 it.each([
@@ -54,6 +58,11 @@ it.each([
   ['no success for two periods', { jobs: { lastSuccessAt: ago(49 * hour) } }, ['stale']],
   ['no success for nearly two periods', { jobs: { lastSuccessAt: ago(47 * hour) } }, []],
   ['no success ever, in a young worker', { jobs: { lastSuccessAt: null } }, []],
+  [
+    'no success ever, in a young worker after one that found it stale',
+    { jobs: { lastSuccessAt: null }, standing: [alertOf('stale', 'old', 'full')] },
+    ['stale'],
+  ],
   ['no success ever, for two periods', { jobs: { lastSuccessAt: null, periodMs: 10 * hour } }, ['stale']],
   [
     'a quick job that waited for a long one',
@@ -61,6 +70,7 @@ it.each([
     [],
   ],
   ['a failure', { jobs: { consecutiveFailures: 1 } }, []],
+  ['what a job found', { jobs: { lastFound: 'files_damaged' } }, ['damaged']],
   ['two failures', { jobs: { consecutiveFailures: 2 } }, ['failing']],
   ['a held plan', { found: { heldPlans: 1 } }, ['held']],
   ['a held request', { found: { heldRequests: 1 } }, ['held']],
@@ -82,6 +92,7 @@ it('says of an unusable folder what its error says is to be done', () => {
   const [alert] = alertsOf(project, {
     nowMs,
     startedAtMs: nowMs,
+    standing: [],
     detail: { message: 'others may read it', hint: 'run: chmod 700 /a' },
   });
   expect(alert).toMatchObject({

@@ -4,7 +4,7 @@ import { AppError } from '../../src/core/errors.ts';
 import type { Run, RunOutcome } from '../../src/mirror/runs.ts';
 import { historyOf, runsLookedAt } from '../../src/worker/job-history.ts';
 import type { WorkerProject } from '../../src/worker/project-runner.ts';
-import type { ProjectCondition } from '../../src/worker/worker-state.ts';
+import type { Alert, ProjectCondition } from '../../src/worker/worker-state.ts';
 
 /** A project whose jobs only take their time, and whose records are kept in memory, as a data folder would keep them. */
 export type FakeProject = WorkerProject & { runs: Run[]; condition: ProjectCondition };
@@ -22,6 +22,7 @@ export function fakeProject(
   { name = 'shop', work = () => ({ ms: 1000 }) }: { name?: string; work?: FakeJob } = {},
 ): FakeProject {
   const runs: Run[] = [];
+  let alerts: readonly Alert[] = [];
   const byJob = new Map<ScheduledJob, Run[]>();
   const condition: ProjectCondition = {
     heldPlans: 0,
@@ -61,6 +62,10 @@ export function fakeProject(
       return historyOf(ofJob.slice(0, runsLookedAt), success);
     },
     readCondition: () => ({ ...condition }),
+    readAlerts: () => alerts,
+    keepAlerts: (kept) => {
+      alerts = kept;
+    },
   };
 }
 

@@ -35,6 +35,15 @@ it.each([
   expect(history.settledMs).toBe(settledDay === null ? null : Date.UTC(2026, 0, settledDay));
 });
 
+it.each([
+  [['incomplete files_damaged', 'done'], 'files_damaged'],
+  [['running', 'failed storage', 'incomplete files_damaged'], 'files_damaged'],
+  [['done', 'incomplete files_damaged'], null],
+  [['failed storage'], null],
+])('%j: the last run that did all it could found %s', (endings, reason) => {
+  expect(historyOf(runs(...endings), undefined).settledReason).toBe(reason);
+});
+
 it('an errored run never counts as the last success', () => {
   const [failed, done] = runs('failed unreachable', 'done');
   expect(historyOf(failed && done ? [failed, done] : [], done)).toMatchObject({

@@ -1,6 +1,8 @@
+import { spawnSync } from 'node:child_process';
+import { hostname } from 'node:os';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { AppError } from '../../src/core/errors.ts';
-import { acquireLease } from '../../src/worker/lease.ts';
+import { acquireLease, processSpace } from '../../src/worker/lease.ts';
 import { openTestMirror, stillClock } from '../mirror/open-test-mirror.ts';
 
 beforeEach(() => void vi.useFakeTimers());
@@ -46,4 +48,13 @@ it.each([
   const take = () => acquireLease(db, 'sync', stillClock, () => undefined);
   if (isTaken) expect(take).not.toThrow();
   else expect(take).toThrow(expect.objectContaining({ code: 'busy' }) as Error);
+});
+
+it('names the place where process numbers are shared: the same for every process beside this one', () => {
+  const module = new URL('../../src/worker/lease.ts', import.meta.url).href;
+  const script = `import(${JSON.stringify(module)}).then((m) => process.stdout.write(m.processSpace()))`;
+  const { stdout } = spawnSync(process.execPath, ['-e', script], { encoding: 'utf8' });
+  expect(stdout).toBe(processSpace());
+  expect(processSpace().startsWith(hostname())).toBe(true);
+  if (process.platform === 'linux') expect(processSpace()).toMatch(/ \([0-9a-f]{8}\)$/);
 });

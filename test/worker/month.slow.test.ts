@@ -13,6 +13,7 @@ import { openLedger } from '../../src/ledger/ledger.ts';
 import { createLogger } from '../../src/log/logger.ts';
 import { openDatabase } from '../../src/mirror/database.ts';
 import { listRequests } from '../../src/mirror/erasure-requests.ts';
+import { readOpenAlerts, replaceOpenAlerts } from '../../src/mirror/open-alerts.ts';
 import { listRunsOfJob, newestSuccess } from '../../src/mirror/runs.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import { runEraseJob } from '../../src/worker/erase-job.ts';
@@ -100,6 +101,8 @@ it('a month of the real jobs beside a service that changes: the mirror equals it
     },
     readHistory: (job) => historyOf(listRunsOfJob(db, job, runsLookedAt), newestSuccess(db, job)),
     readCondition: () => readProjectCondition(db, settings, clock),
+    readAlerts: () => readOpenAlerts(db),
+    keepAlerts: (kept) => replaceOpenAlerts(db, kept),
   };
   const alerts: string[] = [];
   const start = (): Worker =>

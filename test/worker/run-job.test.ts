@@ -4,6 +4,7 @@ import { AppError } from '../../src/core/errors.ts';
 import { createLogger } from '../../src/log/logger.ts';
 import { readLease, takeLease } from '../../src/mirror/lease.ts';
 import { listRuns } from '../../src/mirror/runs.ts';
+import { processSpace } from '../../src/worker/lease.ts';
 import { runJob, type JobResult } from '../../src/worker/run-job.ts';
 import { openTestMirror, stillClock } from '../mirror/open-test-mirror.ts';
 
@@ -35,6 +36,12 @@ it('records what a run did, and gives the lease back', async () => {
   expect(readLease(db)).toBeUndefined();
 });
 
+it('records what a run found', async () => {
+  const { db, run } = setUp();
+  await run(() => Promise.resolve({ outcome: 'incomplete', reason: 'files_damaged', counts: {} }));
+  expect(listRuns(db, 9)).toMatchObject([{ outcome: 'incomplete', reason: 'files_damaged' }]);
+});
+
 it.each([
   [new AppError('no', { code: 'refused' }), 'failed', 'refused'],
   [new AppError('stop', { code: 'interrupted' }), 'interrupted', 'interrupted'],
@@ -58,11 +65,26 @@ const lately = new Date(stillClock.now() - 59_000).toISOString();
 const longAgo = new Date(stillClock.now() - 61_000).toISOString();
 
 it.each([
-  ['a living process of this machine', { host: hostname(), pid: process.ppid, beatAt: now }, true],
+  ['a living process of this machine', { host: processSpace(), pid: process.ppid, beatAt: now }, true],
   ['a process of another machine that beat lately', { host: 'elsewhere', pid: 1, beatAt: lately }, true],
   ['a process of another machine that is silent', { host: 'elsewhere', pid: 1, beatAt: longAgo }, false],
-  ['a dead process of this machine', { host: hostname(), pid: 2 ** 22 - 1, beatAt: now }, false],
-  ['an earlier process with our own number', { host: hostname(), pid: process.pid, beatAt: now }, false],
+  ['a dead process of this machine', { host: processSpace(), pid: 2 ** 22 - 1, beatAt: now }, false],
+  ['an earlier process with our own number', { host: processSpace(), pid: process.pid, beatAt: now }, false],
+  [
+    'a living process whose number nobody has in our pid namespace, by the same host name',
+    { host: `${hostname()} (0badcafe)`, pid: 2 ** 22 - 1, beatAt: lately },
+    true,
+  ],
+  [
+    'the first process of another container, as we are of ours, by the same host name',
+    { host: `${hostname()} (0badcafe)`, pid: process.pid, beatAt: lately },
+    true,
+  ],
+  [
+    'a process of another container that is silent',
+    { host: `${hostname()} (0badcafe)`, pid: process.ppid, beatAt: longAgo },
+    false,
+  ],
 ])('knows whether the lease is held: %s', async (_who, { host, pid, beatAt }, isHeld) => {
   const { db, run } = setUp();
   takeLease(db, { holder: 'other', job: 'export', host, pid, takenAt: beatAt, beatAt }, () => false);

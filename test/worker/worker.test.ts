@@ -216,3 +216,63 @@ it('stopping waits no longer than it is told to for a job that does not listen',
   expect(await clock.settle(worker.stop(25_000))).toBe(false);
   expect(clock.now()).toBe(startMs + minute + 25_000);
 });
+
+const told = (alerts: readonly AlertChange[]): string[] =>
+  alerts.map(({ event, alert: { kind, job } }) => [event, kind, job ?? ''].join(' ').trim());
+
+it('started again, tells of no alert that stands a second time, and of what ended meanwhile once', async () => {
+  const clock = virtualClock(startMs);
+  const isBroken = { now: true };
+  const work: FakeJob = () => ({ ms: 1000, ends: isBroken.now ? refused : 'done' });
+  const project = fakeProject(clock, { head: '0 * * * *' }, { work });
+  project.condition.heldRequests = 1;
+  const restart = async (): Promise<string[]> => {
+    const { worker, alerts, pass } = rig(clock, [project]);
+    await pass(10 * hour);
+    await clock.settle(worker.stop(1000));
+    return told(alerts);
+  };
+  expect(await restart()).toEqual(['began held', 'began failing head', 'began stale head']);
+  expect(await restart()).toEqual([]);
+  project.condition.heldRequests = 0;
+  isBroken.now = false;
+  expect((await restart()).toSorted()).toEqual(['ended failing head', 'ended held', 'ended stale head']);
+  expect(await restart()).toEqual([]);
+});
+
+it('what stood before a start is compared with once the data folder can be read', async () => {
+  const clock = virtualClock(startMs);
+  const project = fakeProject(clock, { head: '0 * * * *' });
+  project.condition.heldRequests = 1;
+  const first = rig(clock, [project]);
+  await first.pass(minute);
+  await clock.settle(first.worker.stop(1000));
+  project.condition.heldRequests = 0;
+
+  const { readCondition } = project;
+  project.readCondition = () => {
+    throw new AppError('no', { code: 'storage' });
+  };
+  const { worker, alerts, pass } = rig(clock, [project]);
+  await pass(10 * minute);
+  expect(told(alerts)).toEqual(['began unopened']);
+  project.readCondition = readCondition;
+  await pass(10 * minute);
+  expect(told(alerts)).toEqual(['began unopened', 'ended held', 'ended unopened']);
+  await clock.settle(worker.stop(1000));
+});
+
+it('goes on telling of alerts where they cannot be kept', async () => {
+  const clock = virtualClock(startMs);
+  const project = fakeProject(clock, { head: '0 * * * *' });
+  project.condition.diskFreeBytes = 0;
+  project.keepAlerts = () => {
+    throw Object.assign(new Error('full'), { code: 'SQLITE_FULL' });
+  };
+  const { worker, alerts, pass } = rig(clock, [project]);
+  await pass(10 * minute);
+  project.condition.diskFreeBytes = 5e9;
+  await pass(10 * minute);
+  expect(told(alerts)).toEqual(['began disk_low', 'ended disk_low']);
+  await clock.settle(worker.stop(1000));
+});

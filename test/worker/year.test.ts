@@ -107,6 +107,14 @@ it('a year with an outage, a full disk, a revoked key, restarts and kills ends h
     what: `${event} ${kind}${job === null ? '' : ` ${job}`}`,
     day: (Date.parse(at) - startMs) / day,
   }));
+  // Whatever was restarted meanwhile, nothing is told of twice.
+  for (const [what, changes] of Map.groupBy(alerts, ({ alert: { kind, job } }) => `${kind} ${job}`)) {
+    const events = changes.map(({ event }) => event);
+    expect([what, ...events]).toEqual([
+      what,
+      ...events.map((_event, index) => (index % 2 === 0 ? 'began' : 'ended')),
+    ]);
+  }
   const within = (from: number, to: number): string[] =>
     [...new Set(told.filter(({ day }) => day >= from && day < to).map(({ what }) => what))].toSorted();
   const both = (...whats: string[]): string[] =>

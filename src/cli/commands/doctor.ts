@@ -11,13 +11,13 @@ export function addDoctorCommand(program: Command, context: CommandContext): voi
     .description('check configuration, key, scopes, disk, database and published files')
     .addHelpText(
       'after',
-      '\nChanges nothing. Exit codes: 0 all well, 1 something is not.\n\nExamples:\n  analytics-mirror doctor',
+      '\nChanges nothing. Where the budget is used up, the service is not asked, and the line says until when. Exit codes: 0 all\nwell, 1 something is not.\n\nExamples:\n  analytics-mirror doctor',
     )
     .action((_options: unknown, command: Command) =>
       runCommand(context, command, async (app) => {
-        const { settings, databaseReadOnly: openReader, service: openService } = app;
+        const { settings, databaseReadOnly: openReader, service: openService, budget } = app;
         const { examine } = await import('../../status/doctor.ts');
-        const findings = await examine({ settings, openReader, openService, signal: context.signal });
+        const findings = await examine({ settings, openReader, openService, budget, signal: context.signal });
         const isWell = findings.every(({ state }) => state !== 'failed');
         if (!isWell) context.setExitCode(exitCodes.failed);
         const lines = findings.map(({ check, state, detail, fix }) => [

@@ -17,7 +17,8 @@ export function addPlanCommand(program: Command, context: CommandContext): void 
     .addHelpText(
       'after',
       `
-Asks the service for its own counts, with one request for each list; where it gives none, the mirror's are taken.
+Asks the service for its own counts, with one request for each list; where it gives none, or the budget is used up,
+the mirror's are taken.
 Times are the least that budget.windows allow, after what other commands have used of them.
 
 Examples:

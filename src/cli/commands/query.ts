@@ -17,7 +17,8 @@ export function addQueryCommand(program: Command, context: CommandContext): void
     .addHelpText(
       'after',
       `
-Shows at most ${formatCount(rowsMax)} rows. The mirror is opened read-only.
+Shows at most ${formatCount(rowsMax)} rows. The mirror is opened read-only. SIGINT and SIGTERM end a statement at once: a shell
+says 130 and 143.
 
 Examples:
   analytics-mirror query "SELECT count(*) FROM persons"
@@ -25,7 +26,10 @@ Examples:
     )
     .action((sql: string, _options: unknown, command: Command) =>
       runCommand(context, command, (app) => {
-        const result = queryMirror(app.databaseReadOnly(), sql, rowsMax);
+        const db = app.databaseReadOnly();
+        context.signal.throwIfAborted();
+        // SQLite keeps the thread to itself until the statement is done, and nothing is lost that was only read.
+        const result = context.letSignalsEnd(() => queryMirror(db, sql, rowsMax));
         const { columns, rows, isCut } = result;
         const cells = rows.map((row) => row.map(cellText));
         if (isCut) context.stderr.write(`only the first ${formatCount(rowsMax)} rows are shown\n`);

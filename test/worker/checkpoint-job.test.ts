@@ -1,0 +1,39 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { loadSettings } from '../../src/config/load-settings.ts';
+import { exportDataset } from '../../src/export/export-dataset.ts';
+import { openLedger } from '../../src/ledger/ledger.ts';
+import { createLogger } from '../../src/log/logger.ts';
+import { listRuns } from '../../src/mirror/runs.ts';
+import { snapshotFolder } from '../../src/snapshot/layout.ts';
+import { runCheckpointJob } from '../../src/worker/checkpoint-job.ts';
+import { exportRequest } from '../export/export-fixture.ts';
+import { openTestMirror, stillClock } from '../mirror/open-test-mirror.ts';
+
+it('signs the ledger, and reads back what the data folder has published', async () => {
+  const { db, dataDir } = openTestMirror();
+  const { settings } = loadSettings({}, { set: [{ path: 'dataDir', value: dataDir }] });
+  const log = createLogger({ level: 'silent', isTerminal: false });
+  const ledger = openLedger(dataDir, stillClock);
+  const { signal } = new AbortController();
+  const run = () =>
+    runCheckpointJob({ db, settings, clock: stillClock, log, signal, openLedger: () => ledger });
+  const { snapshotId } = await exportDataset(exportRequest(dataDir));
+  await run();
+
+  const part = join(snapshotFolder(dataDir, 'distinct_ids', snapshotId), 'part-00001.parquet');
+  const whole = readFileSync(part);
+  const damaged = Buffer.from(whole);
+  damaged.write('oops', 40);
+  writeFileSync(part, damaged);
+  await run();
+  writeFileSync(part, whole);
+  await run();
+
+  expect(listRuns(db, 9).map(({ outcome, reason, counts }) => [outcome, reason, counts])).toEqual([
+    ['done', null, '{"entries":0,"files":3,"problems":0}'],
+    ['incomplete', 'files_damaged', '{"entries":0,"files":3,"problems":1}'],
+    ['done', null, '{"entries":0,"files":3,"problems":0}'],
+  ]);
+});
