@@ -141,12 +141,12 @@ export function changeRequest(db: Database, id: string, change: RequestChange): 
   const names = Object.keys(change) as (keyof RequestChange)[];
   if (names.length === 0) return;
   refuseStaleHolder(db);
+  if (change.box === null) markPurgeOwed(db);
   const assignments = names.map((name) => `${name === 'box' ? 'box' : columnOf[name]} = @${name}`);
   db.prepare(/*sql*/ `UPDATE erasure_requests SET ${assignments.join(', ')} WHERE id = @id`).run({
     ...change,
     id,
   });
-  if (change.box === null) markPurgeOwed(db);
 }
 
 /** The encrypted box of a request; undefined once it is sealed. */
