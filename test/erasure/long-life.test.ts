@@ -2,7 +2,7 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { gatherReport } from '../../src/audit/report-data.ts';
-import { everyRequest } from '../../src/audit/request-table.ts';
+import { reportPage } from '../../src/audit/report-page.ts';
 import { verifyDataFolder } from '../../src/audit/verify-data-folder.ts';
 import { readCertificate, type Certificate } from '../../src/erasure/certificate.ts';
 import { certificatePath } from '../../src/erasure/certificate-file.ts';
@@ -170,7 +170,7 @@ describe('the time of a request', () => {
     );
     const { settings, clock } = world;
     const report = gatherReport({ db: world.db(), settings, nowMs: clock.now() });
-    expect(String(everyRequest(report))).toContain('still there when last asked">S</abbr>');
+    expect(reportPage(report)).toContain('still there when last asked">S</abbr>');
     expect(await problemsOf(world)).toEqual([]);
   });
 });
