@@ -63,8 +63,8 @@ const fields = {
   kind: oneOf('person_uuid person_id distinct_id recording_id'),
   target: (value) => isFixedTarget(value) || isFileTarget(value),
   result: oneOf(
-    'deleted already_absent confirmed not_verifiable unconfirmed kept absent not_deletable_via_api removed purged ' +
-      'rewritten file_gone not_applicable',
+    'deleted already_absent still_present confirmed not_verifiable unconfirmed kept absent not_deletable_via_api ' +
+      'removed purged rewritten file_gone not_applicable',
   ),
   assurance: oneOf('not_verifiable asserted_by_upstream observed verified'),
   phase: oneOf('control verify'),

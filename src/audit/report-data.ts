@@ -9,7 +9,7 @@ import { readHistories } from '../erasure/request-history.ts';
 import type { Database } from '../mirror/database.ts';
 import { readDeletionFeed, type DeletionFeed } from '../mirror/deletion-feed.ts';
 import type { RequestState } from '../mirror/erasure-requests.ts';
-import type { FenceUse } from '../mirror/fence.ts';
+import { readFenceUse, type FenceUse } from '../mirror/fence.ts';
 import { readCurrent, readManifest } from '../snapshot/manifest.ts';
 import { isOpen, kindOf, reportRequest, strength, type ReportedRequest } from './reported-request.ts';
 import {
@@ -120,7 +120,7 @@ export function gatherReport(
     refusedFor: countBy(requests.filter(isIn('refused')), ({ reason }) => reason ?? 'unknown'),
     heldFor: countBy(requests.filter(isIn('held')), ({ reason }) => reason ?? 'unknown'),
     targetEnds: targetEndsOf(requests),
-    fence: sumOfUses(requests),
+    fence: readFenceUse(db, ...requests.map(({ request }) => request)),
     feed: {
       ...readDeletionFeed(db),
       retentionDays: erasure.feedRetentionDays,
@@ -193,17 +193,6 @@ function targetEndsOf(requests: readonly ReportedRequest[]): AuditReport['target
   return [...ends]
     .toSorted(([a, x], [b, y]) => strength(x.assurance) - strength(y.assurance) || (a < b ? -1 : 1))
     .map(([, end]) => end);
-}
-
-function sumOfUses(requests: readonly ReportedRequest[]): FenceUse {
-  const sum: FenceUse = { entries: 0, hits: 0, recreated: 0, lastHitAt: null };
-  for (const { fence } of requests) {
-    sum.entries += fence.entries;
-    sum.hits += fence.hits;
-    sum.recreated += fence.recreated;
-    if (fence.lastHitAt !== null && fence.lastHitAt > (sum.lastHitAt ?? '')) sum.lastHitAt = fence.lastHitAt;
-  }
-  return sum;
 }
 
 function publishedFeed(dataDir: string): AuditReport['feed']['published'] {

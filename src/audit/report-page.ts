@@ -114,7 +114,11 @@ function times({ totals, times: { here, complete }, distribution, progress }: Au
               { name: 'complete', tone: 0, values: progress.points.map((point) => point.complete) },
               { name: 'erased here', tone: 2, values: progress.points.map((point) => point.erasedHere) },
               { name: 'not erased', tone: 1, values: progress.points.map((point) => point.waiting) },
-              { name: 'refused, cancelled', tone: 3, values: progress.points.map((point) => point.ended) },
+              {
+                name: 'refused, cancelled, out of time',
+                tone: 3,
+                values: progress.points.map((point) => point.ended),
+              },
             ],
           })
     }

@@ -25,7 +25,7 @@ export function everyRequest({ requests }: Pick<AuditReport, 'requests'>): Marku
     <p>
       The four columns from <i>Person</i> on are at the service, the others here. <b>V</b> verified,
       <b>O</b> observed, <b>A</b> asserted by the service, <b>N</b> not verifiable, <b>…</b> still open,
-      <b>–</b>
+      <b>S</b> still there when last asked, <b>–</b>
       no such target; of published files, how many, with the weakest of them.
     </p>
     ${pageTable(
@@ -65,7 +65,9 @@ function targetCell({ targets }: ReportedRequest, kind: string): Markup | string
   const [weakest] = ofKind;
   if (!weakest) return '–';
   const { assurance, result } = weakest;
-  const letter = assurance === null ? '…' : letters[assurance];
+  // Observed, too: but nobody may take it for a good end.
+  const seen = result === 'still_present' ? 'S' : undefined;
+  const letter = seen ?? (assurance === null ? '…' : letters[assurance]);
   const name = assurance === null ? 'still open' : `${assuranceWords[assurance].name}: ${resultText(result)}`;
   return html`${kind === 'snapshot' ? html`${ofKind.length} ` : ''}<abbr title="${name}">${letter}</abbr>`;
 }

@@ -42,6 +42,7 @@ export function targetText(kind: string): string {
 const resultWords: Readonly<Record<string, string>> = {
   deleted: 'deleted',
   already_absent: 'was gone already',
+  still_present: 'still there when last asked',
   confirmed: 'confirmed by the service',
   not_verifiable: 'cannot be verified',
   unconfirmed: 'not confirmed',
@@ -96,7 +97,7 @@ const stateWords: Readonly<Record<string, string>> = {
   attention: 'needs a person',
   held: 'held for approval',
   certified: 'complete',
-  sealed: 'complete and sealed',
+  sealed: 'ended and sealed',
 };
 
 /** The state of a request, in words. */

@@ -34,6 +34,8 @@ const notReached = {
   not_deletable_via_api:
     'This target is not reached: the service still has it, and offers no way to delete it.',
   kept: 'This target is not reached: it was left in place, as the request said.',
+  still_present:
+    'This target is not reached: the person was still there when the service was last asked, and the time of the request was over.',
 } as const;
 
 const NotProven = z.union([
@@ -204,7 +206,7 @@ function scanOf({
 }
 
 function notProvenOf({ target, result, assurance }: EndedTarget): Certificate['not_proven'] {
-  if (result === 'not_deletable_via_api' || result === 'kept')
+  if (result === 'not_deletable_via_api' || result === 'kept' || result === 'still_present')
     return [{ code: 'target_not_reached', target, result, says: notReached[result] }];
   return assurance === 'verified'
     ? []

@@ -6,7 +6,7 @@ import type { Database } from '../mirror/database.ts';
 import { changeRequest, findRequest, readBox, type RequestChange } from '../mirror/erasure-requests.ts';
 import { listTargets } from '../mirror/erasure-targets.ts';
 import { openBox, type Box } from './box.ts';
-import { requestState } from './request-state.ts';
+import { requestReason, requestState } from './request-state.ts';
 import type { runScan } from './scan/run-scan.ts';
 
 /** What erasing needs. Whoever has it holds the data folder's lease. */
@@ -35,8 +35,6 @@ export function updateRequest(db: Database, id: string, change: RequestChange): 
   if (!request) throw new Error('a request that is not there');
   const targets = listTargets(db, id);
   const state = requestState(request, targets);
-  const attention = targets.find(({ status }) => status === 'attention')?.reason ?? null;
-  const reason =
-    state === 'attention' ? attention : state === 'held' || state === 'refused' ? request.reason : null;
+  const reason = requestReason(request, state, targets);
   if (state !== request.state || reason !== request.reason) changeRequest(db, id, { state, reason });
 }

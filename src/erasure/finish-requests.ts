@@ -1,45 +1,49 @@
 import { isoTime } from '../core/clock.ts';
+import { assertNever } from '../core/errors.ts';
+import { TargetName } from '../ledger/record.ts';
 import { expireDeletionFeed } from '../mirror/erase-rows.ts';
-import { listRequests, type ErasureRequest } from '../mirror/erasure-requests.ts';
+import { listRequests, readBox, type ErasureRequest } from '../mirror/erasure-requests.ts';
 import { listTargets } from '../mirror/erasure-targets.ts';
 import { purgeDeleted } from '../mirror/purge.ts';
+import { isPurgeOwed } from '../mirror/purge-owed.ts';
 import { expireDeletions } from '../snapshot/rewrite.ts';
 import { updateRequest, type ErasureParts } from './erasure-parts.ts';
 import { feedBegin } from './erasure-plan.ts';
 import { certificateIssuer } from './issue-certificate.ts';
-import { isLocal } from './request-state.ts';
+import { planLife } from './life-plan.ts';
 import { callAttention, settle } from './target-steps.ts';
-import { TargetName } from '../ledger/record.ts';
 
 /** What came to its end. */
 export type FinishResult = { certified: number; sealed: number; feedExpired: number };
 
-const dayMs = 86_400_000;
-
 /**
  * Ends what has come to its end: requests that reached all their targets are certified, their identifiers destroyed; so
- * are those of requests that have lived too long; and deletions that have been in the feeds long enough leave them.
+ * are those of requests that have lived too long, however far they are; and deletions that have been in the feeds long
+ * enough leave them.
  */
 export async function finishRequests(parts: ErasureParts): Promise<FinishResult> {
   const { db, settings, clock, signal } = parts;
   const result: FinishResult = { certified: 0, sealed: 0, feedExpired: 0 };
   const open = listRequests(db, 'open');
-  for (const request of open) endLongLife(parts, request);
+  const unproved = new Set(open.filter((request) => endLongLife(parts, request)).map(({ id }) => id));
   const issue = certificateIssuer(parts);
   for (const request of open) if (certify(parts, request, issue)) result.certified += 1;
   result.feedExpired = expireDeletionFeed(db, feedBegin(parts));
-  await expireDeletions(settings.dataDir, feedBegin(parts), { epoch: parts.ledger.epoch(), signal });
-  const sealing = listRequests(db, 'open').filter(({ certifiedAt }) => certifiedAt !== null);
+  const sealing = listRequests(db, 'open').filter(
+    ({ id, certifiedAt }) => certifiedAt !== null || unproved.has(id),
+  );
   db.transaction(() => {
     for (const { id } of sealing) updateRequest(db, id, { box: null, authorisedBy: null });
   }).immediate();
-  // A reader that holds the old pages only delays this: the box is encrypted, and the next reconciliation tries again.
-  if (sealing.length + result.feedExpired === 0 || !(await purgeDeleted(db, clock, signal))) return result;
-  for (const { id, generation } of sealing) {
-    parts.ledger.append([{ type: 'sealed', request: id, generation }]);
-    db.transaction(() => updateRequest(db, id, { sealedAt: isoTime(clock.now()) })).immediate();
-    result.sealed += 1;
-  }
+  // A reader that holds the old pages only delays this: the purge stays owed, and the next reconciliation tries again.
+  if (!isPurgeOwed(db) || (await purgeDeleted(db, clock, signal)))
+    for (const { id, generation } of sealing) {
+      parts.ledger.append([{ type: 'sealed', request: id, generation }]);
+      db.transaction(() => updateRequest(db, id, { sealedAt: isoTime(clock.now()) })).immediate();
+      result.sealed += 1;
+    }
+  // Last: a published file that cannot be read keeps nobody's identifiers.
+  await expireDeletions(settings.dataDir, feedBegin(parts), { epoch: parts.ledger.epoch(), signal });
   return result;
 }
 
@@ -58,27 +62,42 @@ function certify(
 }
 
 /**
- * Nothing keeps the identifiers of a request for longer than the settings say: one that is not fenced is given up, and
- * what the service has not answered by then is not verifiable.
+ * Ends a request that has lived too long, as was planned by its age alone. Returns whether it ends without a certificate:
+ * then something that is here was never shown to be reached.
  */
-function endLongLife(parts: ErasureParts, request: ErasureRequest): void {
+function endLongLife(parts: ErasureParts, request: ErasureRequest): boolean {
   const { db, ledger, settings, clock } = parts;
-  const ageMs = clock.now() - Date.parse(request.receivedAt);
-  if (ageMs < settings.erasure.maxRequestDays * dayMs) return;
   const { id, generation } = request;
-  if (request.fencedAt === null) {
-    // One that was fenced before, and opened again, goes on: it cannot be given up.
-    if (generation > 1) return;
-    ledger.append([{ type: 'cancelled', request: id, generation }]);
-    db.transaction(() =>
-      updateRequest(db, id, { cancelledAt: isoTime(clock.now()), box: null, authorisedBy: null }),
-    ).immediate();
-    return;
-  }
-  for (const { target: name, status } of listTargets(db, id)) {
-    if (isLocal(name) || status === 'done') continue;
-    const target = TargetName.parse(name);
-    callAttention(parts, request, target, 'life_exceeded');
-    settle(parts, [request], target, { result: 'not_verifiable', assurance: 'not_verifiable' });
+  const targets = listTargets(db, id);
+  const limits = { nowMs: clock.now(), daysMax: settings.erasure.maxRequestDays };
+  const step = planLife(request, targets, limits);
+  switch (step.do) {
+    case 'nothing':
+      return false;
+    case 'cancel':
+      ledger.append([{ type: 'cancelled', request: id, generation }]);
+      db.transaction(() =>
+        updateRequest(db, id, { cancelledAt: isoTime(clock.now()), box: null, authorisedBy: null }),
+      ).immediate();
+      return false;
+    case 'end':
+      for (const { target: name, result, assurance } of step.settled) {
+        const target = TargetName.parse(name);
+        callAttention(parts, request, target, 'life_exceeded');
+        settle(parts, [request], target, { result, assurance });
+      }
+      if (step.isProved) return false;
+      // Said once: a purge that a reader delays has the request come here again, without its box.
+      if (readBox(db, id) === undefined) return true;
+      for (const name of step.unproved)
+        callAttention(parts, request, TargetName.parse(name), 'life_exceeded');
+      // Everything was done, but for the proof: no target is open that could be in attention.
+      if (step.unproved.length === 0)
+        ledger.append([
+          { type: 'attention', request: id, generation, target: 'mirror', reason: 'life_exceeded' },
+        ]);
+      return true;
+    default:
+      return assertNever(step);
   }
 }

@@ -61,6 +61,15 @@ export async function finishThere(
   };
 }
 
+/**
+ * Ends what can be ended after a reconciliation has failed: no service that is down, and no file that cannot be read, has a
+ * say in how long identifiers are kept.
+ */
+export async function finishInSpite(parts: ErasureParts): Promise<void> {
+  finishFence(parts);
+  await finishRequests(parts);
+}
+
 /** Brings the states of all open requests in line with their targets, however far those came. */
 function alignStates({ db }: ErasureParts): void {
   for (const { id } of listRequests(db, 'open')) db.transaction(() => updateRequest(db, id, {})).immediate();

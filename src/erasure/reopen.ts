@@ -1,7 +1,10 @@
 import { isoTime } from '../core/clock.ts';
 import type { LedgerRecord } from '../ledger/record.ts';
+import { findRequest } from '../mirror/erasure-requests.ts';
 import { listTargets, restartTarget } from '../mirror/erasure-targets.ts';
 import { updateRequest, type ErasureParts } from './erasure-parts.ts';
+
+type ReopenParts = Pick<ErasureParts, 'db' | 'clock' | 'ledger'>;
 
 /**
  * Opens a request again, as a generation of its own: what is here has to be found, fenced and erased anew; what the
@@ -28,4 +31,28 @@ export function reopenRequest(
     sealedAt: null,
   });
   return { type: 'reopened', request: id, generation, reason };
+}
+
+/**
+ * Takes a request up again whose person has come back at the service, where that is what calls for attention: somebody
+ * asks for the same person once more, so whoever is there now is looked up and deleted anew. Returns whether it was so.
+ */
+export function takeUpAgain({ db, ledger, clock }: ReopenParts, id: string): boolean {
+  const request = findRequest(db, id);
+  const isBack = listTargets(db, id).some(
+    ({ target, status, reason }) =>
+      target === 'upstream.person' && status === 'attention' && reason === 'recreated',
+  );
+  if (!request || !isBack) return false;
+  const at = isoTime(clock.now());
+  db.transaction(() => {
+    const generation = request.generation + 1;
+    const record = reopenRequest({ db, clock }, { id, generation }, 'recreated');
+    for (const target of ['upstream.person', 'upstream.events']) restartTarget(db, id, target, at);
+    // The service is asked once more who is meant: a new life may have identifiers of its own.
+    updateRequest(db, id, { scopedAt: null });
+    // Within the transaction: what the ledger cannot take is not done.
+    ledger.append([record]);
+  }).immediate();
+  return true;
 }

@@ -1,9 +1,9 @@
 import { isoTime } from '../core/clock.ts';
-import { identityOf, unionOf } from '../contract/identity.ts';
+import { identityOf, unionOf, type IdentifierKind, type Identity } from '../contract/identity.ts';
 import type { LedgerReader } from '../ledger/ledger.ts';
 import type { LedgerRecord } from '../ledger/record.ts';
 import type { Database } from '../mirror/database.ts';
-import { endPassesThatName, prepareEraseRows } from '../mirror/erase-rows.ts';
+import { endPassesThatName, prepareEraseRows, releaseQuarantined } from '../mirror/erase-rows.ts';
 import { readEpoch, setEpoch } from '../mirror/erasure-epoch.ts';
 import { changeRequest, findRequest, insertRequest, listRequests } from '../mirror/erasure-requests.ts';
 import { listTargets, renewTarget, restartTarget } from '../mirror/erasure-targets.ts';
@@ -45,20 +45,13 @@ export function replayErasures(parts: ErasureParts): ReplayResult | null {
         if (epoch > from && !isReadmitted) addFence(db, { id, epoch, at: fencedAt }, entries);
     const eraseRows = prepareEraseRows(db);
     const found = from < to ? findFencedIdentifiers(db) : [];
-    const boxes = new Map(
-      [...Map.groupBy(found, ({ requestId }) => requestId)].map(([id, identifiers]) => [
-        id,
-        boxFrom(db, identifiers),
-      ]),
-    );
+    const boxes = boxesFrom(db, found);
     const records: LedgerRecord[] = [];
     for (const id of new Set([...boxes.keys(), ...ended.map((request) => request.id)])) {
       const history = histories.get(id);
       const box = boxes.get(id);
       if (box) {
-        result.rows += eraseRows(id, box.identity, findQuarantined(db, box.identity), at);
-        trimRecordings(db, box.identity.distinct_id, at);
-        endPassesThatName(db, box.identity, at);
+        result.rows += eraseRows(id, box.identity, [], at);
         putBox(parts, id, box, history?.keepsEvents === true);
       }
       askAnew(parts, id, at);
@@ -70,6 +63,11 @@ export function replayErasures(parts: ErasureParts): ReplayResult | null {
       const record = reopenRequest(parts, { id, generation }, 'restored');
       if (generation !== history?.generation) records.push(record);
     }
+    // For all of them together: each of these reads a whole table.
+    const everybody = identityOfFound(found);
+    releaseQuarantined(db, findQuarantined(db, everybody));
+    trimRecordings(db, everybody.distinct_id, at);
+    endPassesThatName(db, everybody, at);
     setEpoch(db, Math.max(from, to));
     // Within the transaction: what the ledger cannot take is not done.
     ledger.append([
@@ -189,13 +187,45 @@ function askAnew({ db }: ErasureParts, id: string, at: string): void {
     if (!isLocal(target) && status !== 'done') restartTarget(db, id, target, at);
 }
 
-/** A box made of what the mirror still has of somebody whose identifiers were found in it. */
-function boxFrom(db: Database, found: readonly FencedIdentifier[]): Box {
-  const identity = identityOf((kind) =>
-    found.filter((identifier) => identifier.kind === kind).map(({ value }) => value),
+/** For each request, a box made of what the mirror still has of those whose identifiers were found in it. */
+function boxesFrom(db: Database, found: readonly FencedIdentifier[]): Map<string, Box> {
+  const texts = new Map<string, string[]>();
+  const learn = (kind: IdentifierKind, value: string | null, values: readonly string[]): void => {
+    if (value === null) return;
+    const known = texts.get(`${kind} ${value}`);
+    if (known) known.push(...values);
+    else texts.set(`${kind} ${value}`, [...values]);
+  };
+  // All of them together: either of the two reads a whole table.
+  const everybody = identityOfFound(found);
+  for (const { person_uuid: uuid, person_id: id, distinct_ids: distinctIds, values } of findPersons(
+    db,
+    everybody,
+  )) {
+    learn('person_uuid', uuid, values);
+    learn('person_id', id, values);
+    for (const distinctId of distinctIds) learn('distinct_id', distinctId, values);
+  }
+  for (const { recording_id: id, person_uuid: uuid, recordedUnder, values } of findRecordings(
+    db,
+    everybody,
+  )) {
+    learn('recording_id', id, values);
+    learn('person_uuid', uuid, values);
+    learn('distinct_id', recordedUnder, values);
+  }
+  return new Map(
+    [...Map.groupBy(found, ({ requestId }) => requestId)].map(([requestId, own]) => {
+      const values = own.flatMap(({ kind, value }) => texts.get(`${kind} ${value}`) ?? []);
+      return [requestId, { ...newBox([], identityOfFound(own)), values: [...new Set(values)] }];
+    }),
   );
-  const rows = [...findPersons(db, identity), ...findRecordings(db, identity)];
-  return { ...newBox([], identity), values: [...new Set(rows.flatMap(({ values }) => values))] };
+}
+
+function identityOfFound(found: readonly FencedIdentifier[]): Identity {
+  const values = (kind: IdentifierKind): string[] =>
+    found.filter((identifier) => identifier.kind === kind).map(({ value }) => value);
+  return identityOf((kind) => [...new Set(values(kind))]);
 }
 
 /**

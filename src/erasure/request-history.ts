@@ -38,7 +38,7 @@ export type RequestHistory = Pick<
   /** Of each generation that reached everything. `sha256` is of the certificate; null where none was made. */
   certified: (Mark & { generation: number; sha256: string | null; reachedAt: string })[];
   sealed: Mark | null;
-  /** When it was refused or given up. */
+  /** When it was refused, given up, or ended by its age without a certificate. */
   endedAt: string | null;
   readmittedAt: string | null;
 };
@@ -170,13 +170,19 @@ function takeEntry(history: RequestHistory, entry: Step, fenceEntries: number): 
       history.control = null;
       history.verify = null;
       history.sealed = null;
+      history.endedAt = null;
       return become('executing', entry.reason);
     case 'certified':
       takeCertified(history, mark, entry.certificate);
       return become('certified');
     case 'sealed':
       history.sealed = mark;
-      return become(history.endedAt === null ? 'sealed' : history.state);
+      if (history.endedAt !== null) return;
+      if (history.certified.some(({ generation }) => generation === history.generation))
+        return become('sealed');
+      // Only its age lets a request end so.
+      history.endedAt = entry.at;
+      return become('sealed', 'life_exceeded');
     case 'readmitted':
       history.readmittedAt = entry.at;
       return;

@@ -63,3 +63,15 @@ export function requestState(
     open.every(({ target, status }) => target === 'upstream.events' && status === 'waiting');
   return onlyBatch ? 'awaiting_upstream' : 'locally_verified';
 }
+
+/** Why a request is in its state: what it waits for, why it was refused, or why it ended without a certificate. */
+export function requestReason(
+  { reason, certifiedAt }: Pick<ErasureRequest, 'reason' | 'certifiedAt'>,
+  state: RequestState,
+  targets: readonly Pick<ErasureTarget, 'status' | 'reason'>[],
+): string | null {
+  if (state === 'attention') return targets.find(({ status }) => status === 'attention')?.reason ?? null;
+  if (state === 'held' || state === 'refused') return reason;
+  // Only its age lets a request end so.
+  return state === 'sealed' && certifiedAt === null ? 'life_exceeded' : null;
+}

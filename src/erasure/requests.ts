@@ -18,6 +18,7 @@ import { closeBox, newBox, subjectMac, subjectText, textMac, type Box, type Give
 import { boxOf, updateRequest, type ErasureParts } from './erasure-parts.ts';
 import { planErasure } from './erasure-plan.ts';
 import { recordDecisions } from './fence-requests.ts';
+import { takeUpAgain } from './reopen.ts';
 import { settle } from './target-steps.ts';
 
 /** On whose word, and on what ground, people are erased; and whether their events go too. */
@@ -61,6 +62,7 @@ export async function addRequests(
   }
   const received = given.map((identifier, index) => {
     const known = open.get(nameOf(identifier));
+    if (known !== undefined) takeUpAgain(parts, known.id);
     const isKnown = known !== undefined && (known.deleteEvents || !authority.deleteEvents);
     // Whom the narrower request has found, nobody else may know any more: here they are erased.
     const identity = known?.identity ?? nobody;
@@ -197,7 +199,7 @@ export function readmit(
   reason: string,
 ): { request: ErasureRequest; entries: number } {
   const request = requireRequest(db, idOrPrefix);
-  if (request.certifiedAt === null)
+  if (request.certifiedAt === null && request.sealedAt === null)
     throw new AppError(
       `request ${request.id} is ${request.state}: only certified or sealed ones can be readmitted`,
       {

@@ -56,6 +56,7 @@ export const targetResults = [
   // upstream.person
   'deleted',
   'already_absent',
+  'still_present',
   // upstream.events
   'confirmed',
   'not_verifiable',

@@ -1,6 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import { textLeaves } from '../core/json-leaves.ts';
 import { identifierKinds, type Identity } from '../contract/identity.ts';
+import { markPurgeOwed } from './purge-owed.ts';
 import { prepareRemoveRow } from './remove-row.ts';
 import { prepareFindRowKey, rowTables } from './row-table.ts';
 import type { QuarantinedSighting } from './sightings.ts';
@@ -33,9 +34,6 @@ export function prepareEraseRows(
     ].map((sql) => db.prepare<[string]>(sql)),
     recording_id: [db.prepare<[string]>(/*sql*/ `DELETE FROM playlist_recordings WHERE recording_id = ?`)],
   };
-  const release = db.prepare<[string, string]>(
-    /*sql*/ `DELETE FROM quarantine WHERE dataset = ? AND row_id = ?`,
-  );
   return (requestId, identity, quarantined, at) => {
     let removed = 0;
     for (const { kind, find, remove } of removers)
@@ -47,9 +45,20 @@ export function prepareEraseRows(
       }
     for (const kind of ['distinct_id', 'recording_id'] as const)
       for (const value of identity[kind]) for (const statement of rest[kind]) statement.run(value);
-    for (const { dataset, rowId } of quarantined) release.run(dataset, rowId);
+    if (quarantined.length > 0) releaseQuarantined(db, quarantined);
     return removed;
   };
+}
+
+/** Takes rows out of quarantine, within the transaction that fences whom they may be about. */
+export function releaseQuarantined(
+  db: Database,
+  rows: readonly Pick<QuarantinedSighting, 'dataset' | 'rowId'>[],
+): void {
+  const release = db.prepare<[string, string]>(
+    /*sql*/ `DELETE FROM quarantine WHERE dataset = ? AND row_id = ?`,
+  );
+  for (const { dataset, rowId } of rows) release.run(dataset, rowId);
 }
 
 /** Ends unfinished passes whose cursor names anybody of an identity: the next pass begins anew. */
@@ -80,7 +89,9 @@ export function expireDeletionFeed(db: Database, before: string): number {
           AND NOT EXISTS (SELECT 1 FROM persons WHERE expired.dataset = 'persons' AND uuid = expired.key)
           AND NOT EXISTS (SELECT 1 FROM recordings WHERE expired.dataset = 'recordings' AND id = expired.key))
           AND at < @before`).run({ before });
-      return db.prepare(/*sql*/ `DELETE FROM deletions WHERE deleted_at < ?`).run(before).changes;
+      const expired = db.prepare(/*sql*/ `DELETE FROM deletions WHERE deleted_at < ?`).run(before).changes;
+      if (expired > 0) markPurgeOwed(db);
+      return expired;
     })
     .immediate();
 }

@@ -1,5 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import { refuseStaleHolder } from './lease.ts';
+import { markPurgeOwed } from './purge-owed.ts';
 
 /** How far a request is: a function of its facts and its targets. */
 export const requestStates = [
@@ -135,11 +136,12 @@ export type RequestChange = Partial<Omit<ErasureRequest, 'id' | 'origin' | 'dele
   box?: Buffer | null;
 };
 
-/** Changes a request. */
+/** Changes a request. Call it inside a transaction where the box goes: its bytes are to be purged then. */
 export function changeRequest(db: Database, id: string, change: RequestChange): void {
   const names = Object.keys(change) as (keyof RequestChange)[];
   if (names.length === 0) return;
   refuseStaleHolder(db);
+  if (change.box === null) markPurgeOwed(db);
   const assignments = names.map((name) => `${name === 'box' ? 'box' : columnOf[name]} = @${name}`);
   db.prepare(/*sql*/ `UPDATE erasure_requests SET ${assignments.join(', ')} WHERE id = @id`).run({
     ...change,

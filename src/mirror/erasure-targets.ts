@@ -22,11 +22,16 @@ export type ErasureTarget = {
   confirmedAt: string | null;
   /** Not worth another attempt before. */
   notBefore: string | null;
+  /** When the service showed the person, if it did when it was last asked. */
+  seenAt: string | null;
+  /** When the newest of those who were sent for deletion was created, by the service's clock. */
+  sentCreatedAt: string | null;
   updatedAt: string;
 };
 
 const columns = /*sql*/ `request_id AS requestId, target, status, result, assurance, reason, rows, attempts, confirmations,
-  confirmed_at AS confirmedAt, not_before AS notBefore, updated_at AS updatedAt`;
+  confirmed_at AS confirmedAt, not_before AS notBefore, seen_at AS seenAt, sent_created_at AS sentCreatedAt,
+  updated_at AS updatedAt`;
 
 /** The targets of one request, by name. */
 export function listTargets(db: Database, requestId: string): ErasureTarget[] {
@@ -37,11 +42,12 @@ export function listTargets(db: Database, requestId: string): ErasureTarget[] {
     .all(requestId);
 }
 
-/** The requests that have a target that is not done, with that target, of all requests that are fenced. */
+/** The targets that are not done, of all requests that are fenced and have not ended without them. */
 export function listOpenTargets(db: Database): ErasureTarget[] {
   return db
     .prepare<[], ErasureTarget>(/*sql*/ `SELECT ${columns} FROM erasure_targets
-        WHERE status <> 'done' ORDER BY target, request_id`)
+        WHERE status <> 'done' AND request_id NOT IN (SELECT id FROM erasure_requests WHERE sealed_at IS NOT NULL)
+        ORDER BY target, request_id`)
     .all();
 }
 
@@ -84,6 +90,8 @@ export function restartTarget(db: Database, requestId: string, target: string, a
       confirmations: 0,
       confirmedAt: null,
       notBefore: null,
+      seenAt: null,
+      sentCreatedAt: null,
     },
     at,
   );
@@ -105,7 +113,16 @@ export function statusOf(db: Database, requestId: string, target: string): Targe
 export type TargetChange = Partial<
   Pick<
     ErasureTarget,
-    'status' | 'result' | 'assurance' | 'reason' | 'attempts' | 'confirmations' | 'confirmedAt' | 'notBefore'
+    | 'status'
+    | 'result'
+    | 'assurance'
+    | 'reason'
+    | 'attempts'
+    | 'confirmations'
+    | 'confirmedAt'
+    | 'notBefore'
+    | 'seenAt'
+    | 'sentCreatedAt'
   >
 >;
 
@@ -125,9 +142,11 @@ export function changeTarget(
   if (!present) throw new Error('a request without that target');
   db.prepare(/*sql*/ `UPDATE erasure_targets SET status = @status, result = @result, assurance = @assurance,
       reason = @reason, attempts = @attempts, confirmations = @confirmations, confirmed_at = @confirmedAt,
-      not_before = @notBefore, updated_at = @at WHERE request_id = @requestId AND target = @target`).run({
-    ...present,
-    ...change,
-    at,
-  });
+      not_before = @notBefore, seen_at = @seenAt, sent_created_at = @sentCreatedAt, updated_at = @at WHERE request_id = @requestId AND target = @target`).run(
+    {
+      ...present,
+      ...change,
+      at,
+    },
+  );
 }

@@ -25,7 +25,7 @@ export function standingFence(db: Database, requestId: string): FenceEntry[] {
     .all(requestId);
 }
 
-/** Adds entries for a request. Call it inside the transaction that raises the epoch. */
+/** Adds entries for a request, whatever others have fenced. Call it inside the transaction that raises the epoch. */
 export function addFence(
   db: Database,
   request: { id: string; epoch: number; at: string },
@@ -36,7 +36,7 @@ export function addFence(
   for (const entry of entries) add.run({ ...entry, ...request });
 }
 
-/** Lets those whom a request fenced in again. Returns how many entries went. */
+/** Lets those whom a request fenced in again, unless another has fenced them too. Returns how many entries went. */
 export function liftFence(db: Database, requestId: string): number {
   return db.prepare(/*sql*/ `DELETE FROM fence WHERE request_id = ?`).run(requestId).changes;
 }
@@ -44,12 +44,14 @@ export function liftFence(db: Database, requestId: string): number {
 /** What the fence has kept out for a request since it stands. */
 export type FenceUse = { entries: number; hits: number; recreated: number; lastHitAt: string | null };
 
-/** How a request's part of the fence has been used. */
-export function readFenceUse(db: Database, requestId: string): FenceUse {
+/** How a request's part of the fence has been used; that of several, where what they share counts once. */
+export function readFenceUse(db: Database, ...requestIds: readonly string[]): FenceUse {
   return db
     .prepare<[string], FenceUse>(/*sql*/ `SELECT count(*) AS entries, coalesce(sum(hits), 0) AS hits,
-        coalesce(sum(recreated), 0) AS recreated, max(last_hit_at) AS lastHitAt FROM fence WHERE request_id = ?`)
-    .get(requestId) as FenceUse;
+        coalesce(sum(recreated), 0) AS recreated, max(lastHitAt) AS lastHitAt
+      FROM (SELECT max(hits) AS hits, max(recreated) AS recreated, max(last_hit_at) AS lastHitAt FROM fence
+        WHERE request_id IN (SELECT value FROM json_each(?)) GROUP BY kind, mac)`)
+    .get(JSON.stringify(requestIds)) as FenceUse;
 }
 
 /** What the fence says of a row: it may enter as it is or trimmed, or it is kept out (undefined). */
@@ -85,7 +87,7 @@ export function prepareAdmitUnread(db: Database, dataset: PassDataset): Admit<Qu
 }
 
 type Fence = {
-  /** When an identifier was fenced; undefined when it is not. */
+  /** When an identifier was first fenced, of what stands; undefined when it is not. */
   find: (kind: IdentifierKind, value: string) => string | undefined;
   count: (identifier: Identifier, at: string, isRecreated: boolean) => void;
 };
@@ -94,15 +96,16 @@ function openFence(db: Database): Fence | undefined {
   if (db.prepare<[], number>(/*sql*/ `SELECT EXISTS (SELECT 1 FROM fence)`).pluck().get() === 0)
     return undefined;
   const find = db
-    .prepare<[string, string, string], string>(
-      /*sql*/ `SELECT fenced_at FROM fence WHERE kind = ? AND mac = fence_mac(?, ?)`,
+    .prepare<[string, string, string], string | null>(
+      // A row for each request that has fenced it; whoever was created after the first was created anew.
+      /*sql*/ `SELECT min(fenced_at) FROM fence WHERE kind = ? AND mac = fence_mac(?, ?)`,
     )
     .pluck();
   const count =
     db.prepare(/*sql*/ `UPDATE fence SET hits = hits + 1, recreated = recreated + @isRecreated, last_hit_at = @at
     WHERE kind = @kind AND mac = fence_mac(@kind, @value)`);
   return {
-    find: (kind, value) => find.get(kind, kind, value),
+    find: (kind, value) => find.get(kind, kind, value) ?? undefined,
     count: (identifier, at, isRecreated) =>
       void count.run({ ...identifier, at, isRecreated: isRecreated ? 1 : 0 }),
   };
@@ -169,16 +172,17 @@ export function fencedBy(db: Database, identifiers: readonly Identifier[]): stri
       /*sql*/ `SELECT request_id FROM fence WHERE kind = ? AND mac = fence_mac(?, ?)`,
     )
     .pluck();
-  return [...new Set(identifiers.flatMap(({ kind, value }) => find.get(kind, kind, value) ?? []))];
+  return [...new Set(identifiers.flatMap(({ kind, value }) => find.all(kind, kind, value)))];
 }
 
-/** How large the fence is, and how often it kept a row out. */
+/** How large the fence is, and how often it kept a row out: what several requests have fenced counts once. */
 export function countFence(db: Database): Omit<FenceUse, 'lastHitAt'> {
   return db
     .prepare<
       [],
       Omit<FenceUse, 'lastHitAt'>
     >(/*sql*/ `SELECT count(*) AS entries, coalesce(sum(hits), 0) AS hits,
-        coalesce(sum(recreated), 0) AS recreated FROM fence`)
+        coalesce(sum(recreated), 0) AS recreated
+      FROM (SELECT max(hits) AS hits, max(recreated) AS recreated FROM fence GROUP BY kind, mac)`)
     .get() as FenceUse;
 }

@@ -3,7 +3,7 @@ import type { Identifier } from '../contract/identity.ts';
 import { listQuarantined } from './sightings.ts';
 import { namedInRecordings } from './trim-recordings.ts';
 
-/** An identifier in the mirror that the fence should have kept out, and the request that fenced it. */
+/** An identifier in the mirror that the fence should have kept out, and a request that fenced it. */
 export type FencedIdentifier = Identifier & { requestId: string };
 
 /** Every place in the mirror where an identifier stands, by its kind. */
@@ -21,7 +21,8 @@ const places = [
 
 /**
  * Holds every identifier of the mirror against the fence, by MAC. Nothing is found in a mirror that was always its own:
- * what is, an older copy of the file has brought back. Reads the whole mirror once for each kind.
+ * what is, an older copy of the file has brought back. What several requests have fenced is found for each of them.
+ * Reads the whole mirror once for each kind.
  */
 export function findFencedIdentifiers(db: Database): FencedIdentifier[] {
   const found: FencedIdentifier[] = [];
@@ -40,9 +41,7 @@ export function findFencedIdentifiers(db: Database): FencedIdentifier[] {
     /*sql*/ `SELECT ? AS value, request_id AS requestId FROM fence WHERE kind = ? AND mac = fence_mac(kind, ?)`,
   );
   for (const { identifiers } of listQuarantined(db))
-    for (const { kind, value } of identifiers) {
-      const row = findFence.get(value, kind, value);
-      if (row) found.push({ kind, ...row });
-    }
-  return [...new Map(found.map((row) => [`${row.kind}\0${row.value}`, row])).values()];
+    for (const { kind, value } of identifiers)
+      for (const row of findFence.all(value, kind, value)) found.push({ kind, ...row });
+  return [...new Map(found.map((row) => [`${row.kind}\0${row.value}\0${row.requestId}`, row])).values()];
 }

@@ -2,6 +2,7 @@ import { dirname } from 'node:path';
 import type { Database } from 'better-sqlite3';
 import type { Clock } from '../core/clock.ts';
 import { keepTemporaryFiles } from './database.ts';
+import { beginPurge } from './purge-owed.ts';
 
 const checkpointTries = 50;
 const checkpointWaitMs = 100;
@@ -15,7 +16,7 @@ const everyStep: PurgeSteps = { statistics: true, vacuum: true, truncate: true }
  * Makes what was deleted from the mirror unreadable in its files: `secure_delete` alone leaves values in the unallocated
  * space of live pages, statistics hold samples of keys, and after VACUUM the main file has the old pages until the
  * write-ahead log has been copied back and truncated. Needs as much free disk as the database is large. Returns
- * whether it is done: false while another process reads, whose view still needs the old pages.
+ * whether it is done, and owed no longer: false while another process reads, whose view still needs the old pages.
  */
 export async function purgeDeleted(
   db: Database,
@@ -23,11 +24,15 @@ export async function purgeDeleted(
   signal: AbortSignal,
   steps: PurgeSteps = everyStep,
 ): Promise<boolean> {
+  const endPurge = beginPurge(db);
   if (steps.statistics) emptyStatistics(db);
   if (steps.vacuum) vacuum(db);
   if (!steps.truncate) return true;
   for (let tries = 1; ; tries += 1) {
-    if (truncateLog(db)) return true;
+    if (truncateLog(db)) {
+      endPurge();
+      return true;
+    }
     if (tries === checkpointTries) return false;
     await clock.sleep(checkpointWaitMs, signal);
   }

@@ -80,8 +80,14 @@ export function findLostDistinctIds(db: Database, identity: Identity): Sighting[
     }));
 }
 
-/** Every row of recordings that an identity matches, with the person that it embeds. */
-export function findRecordings(db: Database, identity: Identity): Sighting[] {
+/**
+ * Every row of recordings that an identity matches, with the person that it embeds, and the distinct id that it was
+ * recorded under. Reads every recording.
+ */
+export function findRecordings(
+  db: Database,
+  identity: Identity,
+): (Sighting & { recordedUnder: string | null })[] {
   return db
     .prepare<
       Identity,
@@ -97,6 +103,7 @@ export function findRecordings(db: Database, identity: Identity): Sighting[] {
       person_id: null,
       distinct_ids: [...new Set([...present([row.distinct_id]), ...embeddedPerson(row.person).distinctIds])],
       recording_id: row.id,
+      recordedUnder: row.distinct_id,
       values: present([row.start_url, row.person, row.extra]),
     }));
 }

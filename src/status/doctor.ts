@@ -93,7 +93,7 @@ function checkLedger(dataDir: string): string {
 function checkErasures(db: Database, dataDir: string): string {
   refuseLostFenceKey(db, dataDir);
   refuseRestored(db, dataDir);
-  const found = findFencedIdentifiers(db).length;
+  const found = new Set(findFencedIdentifiers(db).map(({ kind, value }) => `${kind} ${value}`)).size;
   if (found === 0) return `epoch ${readEpoch(db)}; nobody who was erased is in the mirror`;
   throw new AppError(`${found} identifiers in the mirror should have been kept out`, {
     code: 'storage',

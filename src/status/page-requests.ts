@@ -17,7 +17,7 @@ const stateWords: Readonly<Record<RequestState, { text: string; mark: Mark }>> =
   awaiting_upstream: { text: 'erased here, waits for the service', mark: 'new' },
   attention: { text: 'needs a person', mark: 'attention' },
   certified: { text: 'complete', mark: 'well' },
-  sealed: { text: 'complete and sealed', mark: 'well' },
+  sealed: { text: 'ended and sealed', mark: 'well' },
   refused: { text: 'refused', mark: 'plain' },
   cancelled: { text: 'cancelled', mark: 'plain' },
 };

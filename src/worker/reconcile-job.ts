@@ -1,9 +1,11 @@
 import { isoTime } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
 import { endLostRequests } from '../erasure/lost-requests.ts';
+import type { ErasureParts } from '../erasure/erasure-parts.ts';
 import { planErasure, type ErasurePlan } from '../erasure/erasure-plan.ts';
 import {
   eraseHere,
+  finishInSpite,
   finishThere,
   reconcileErasure,
   type ErasureResult,
@@ -84,31 +86,46 @@ export function runReconcileJob(
     const parts = { ...around, signal, ledger: around.openLedger() };
     const replayed = replayErasures(parts);
     const lost = endLostRequests(parts);
-    // What a kill left: whole files that no manifest names, the old or the new ones, and drafts.
-    removeUnnamedParts(settings.dataDir);
-    const { plan, planned } = await planReconcile(parts);
-    const here = await eraseHere(parts, planned);
-    const requestsBefore = new Set(listRequests(db, 'all').map(({ id }) => id));
-    const absence: AbsenceResult = service
-      ? await reconcileAbsence({ ...parts, service, onDeletion: deletionReceiver(parts) })
-      : { ...nothingAsked };
-    const there = await finishThere(parts);
-    // Deletions that the service has confirmed only now are no part of the plan, and go on all the same.
-    const found = listRequests(db, 'open').filter(({ id }) => !requestsBefore.has(id));
-    const later = found.length > 0 ? await reconcileErasure(parts, new Set(found.map(({ id }) => id))) : null;
-    const erasure = later ? sumOf({ ...here, ...there }, later) : { ...here, ...there };
-    const isHeld = absence.held.length + erasure.attention + lost.length > 0;
-    const { held, ...counts } = absence;
-    return {
-      outcome: isHeld ? 'held' : 'done',
-      counts: { ...counts, ...erasure },
-      plan,
-      replayed,
-      lost,
-      erasure,
-      absence,
-    };
+    try {
+      return await reconcile(parts, { replayed, lost });
+    } catch (error) {
+      // What keeps this from being done too is told by the error that came first.
+      const isTakenOver = error instanceof AppError && error.code === 'busy';
+      if (!signal.aborted && !isTakenOver) await finishInSpite(parts).catch(() => undefined);
+      throw error;
+    }
   });
+}
+
+async function reconcile(
+  parts: ErasureJobSurroundings & ErasureParts,
+  { replayed, lost }: Pick<ReconcileJobResult, 'replayed' | 'lost'>,
+): Promise<ReconcileJobResult> {
+  const { db, settings, service } = parts;
+  // What a kill left: whole files that no manifest names, the old or the new ones, and drafts.
+  removeUnnamedParts(settings.dataDir);
+  const { plan, planned } = await planReconcile(parts);
+  const here = await eraseHere(parts, planned);
+  const requestsBefore = new Set(listRequests(db, 'all').map(({ id }) => id));
+  const absence: AbsenceResult = service
+    ? await reconcileAbsence({ ...parts, service, onDeletion: deletionReceiver(parts) })
+    : { ...nothingAsked };
+  const there = await finishThere(parts);
+  // Deletions that the service has confirmed only now are no part of the plan, and go on all the same.
+  const found = listRequests(db, 'open').filter(({ id }) => !requestsBefore.has(id));
+  const later = found.length > 0 ? await reconcileErasure(parts, new Set(found.map(({ id }) => id))) : null;
+  const erasure = later ? sumOf({ ...here, ...there }, later) : { ...here, ...there };
+  const isHeld = absence.held.length + erasure.attention + lost.length > 0;
+  const { held, ...counts } = absence;
+  return {
+    outcome: isHeld ? 'held' : 'done',
+    counts: { ...counts, ...erasure },
+    plan,
+    replayed,
+    lost,
+    erasure,
+    absence,
+  };
 }
 
 const nothingAsked: AbsenceResult = {

@@ -64,7 +64,7 @@ export type ErasureWorld = {
 };
 
 /** Starts both. Few rows a page and few a part, so that there are several of each. */
-export async function openErasureWorld(seed: number): Promise<ErasureWorld> {
+export async function openErasureWorld(seed: number, more: Setting[] = []): Promise<ErasureWorld> {
   let nowMs = startMs;
   const clock: Clock = {
     now: () => nowMs,
@@ -75,7 +75,7 @@ export async function openErasureWorld(seed: number): Promise<ErasureWorld> {
   };
   const sandbox = await startSandbox({ persons: 4, recordings: 4, seed, port: 0, clock });
   const dataDir = freshFolder();
-  const settings = settingsFor(dataDir, sandbox);
+  const settings = settingsFor(dataDir, sandbox, more);
   const backup = join(freshFolder(), 'mirror.db');
   const log = createLogger({ level: 'silent', isTerminal: false });
   let db = openDatabase(dataDir, clock);
@@ -198,7 +198,9 @@ export async function openErasureWorld(seed: number): Promise<ErasureWorld> {
   return world;
 }
 
-function settingsFor(dataDir: string, sandbox: Sandbox): Settings {
+type Setting = { path: string; value: unknown };
+
+function settingsFor(dataDir: string, sandbox: Sandbox, more: readonly Setting[]): Settings {
   const set = [
     { path: 'dataDir', value: dataDir },
     { path: 'persons.pageSize', value: 12 },
@@ -213,6 +215,7 @@ function settingsFor(dataDir: string, sandbox: Sandbox): Settings {
     { path: 'export.partRows', value: 5 },
     { path: 'export.keep', value: 2 },
     { path: 'erasure.maxBatch', value: 3 },
+    ...more,
   ];
   return loadSettings({}, { set }).settings;
 }

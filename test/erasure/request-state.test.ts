@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { isLocal, mayBecome, requestState, type RequestFacts } from '../../src/erasure/request-state.ts';
+import {
+  isLocal,
+  mayBecome,
+  requestReason,
+  requestState,
+  type RequestFacts,
+} from '../../src/erasure/request-state.ts';
 import { requestStates, type RequestState } from '../../src/mirror/erasure-requests.ts';
 import { targetStatuses, type TargetStatus } from '../../src/mirror/erasure-targets.ts';
 
@@ -138,4 +144,23 @@ describe('the status of a target', () => {
       expect(mayBecome(from, to)).toBe(allowed.has(`${from}>${to}`));
     },
   );
+});
+
+describe('the reason of a state', () => {
+  const held = { reason: 'too_many', certifiedAt: null };
+  const open = [
+    { status: 'done', reason: null },
+    { status: 'attention', reason: 'recreated' },
+  ] as const;
+
+  it.each<[string | null, Parameters<typeof requestReason>]>([
+    ['recreated', [held, 'attention', open]],
+    ['too_many', [held, 'held', open]],
+    ['too_many', [held, 'refused', []]],
+    ['life_exceeded', [held, 'sealed', open]],
+    [null, [{ ...held, certifiedAt: 'x' }, 'sealed', []]],
+    [null, [held, 'scoped', []]],
+  ])('is %s', (reason, of) => {
+    expect(requestReason(...of)).toBe(reason);
+  });
 });

@@ -1,8 +1,10 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, test } from 'vitest';
-import { readLedger } from '../../src/ledger/ledger.ts';
-import { listRequests } from '../../src/mirror/erasure-requests.ts';
+import { openBox } from '../../src/erasure/box.ts';
+import { replayErasures } from '../../src/erasure/replay.ts';
+import { openLedger, readLedger } from '../../src/ledger/ledger.ts';
+import { listRequests, readBox } from '../../src/mirror/erasure-requests.ts';
 import { readFenceUse } from '../../src/mirror/fence.ts';
 import { insert } from './scan/canary.ts';
 import { openErasureWorld, type ErasureWorld } from './erasure-world.ts';
@@ -103,6 +105,62 @@ describe('an older copy of the mirror', () => {
     expect(await world.reconcile()).toMatchObject({ replayed: { requests: 1 } });
     expect(await left(world)).toEqual([]);
   });
+});
+
+test('reading a whole table for those whom an older copy brought back is done once for all of them', async () => {
+  const { world, uuid } = await worldWithCanary();
+  const others = [...world.sandbox.living()].flatMap((one) => (one.uuid === uuid ? [] : [one.uuid]));
+  world.backUp();
+  for (const value of [uuid, ...others.slice(0, 2)]) await world.request([{ kind: 'uuid', value }]);
+  await world.reconcile();
+  world.restore();
+  const reads = new Map<string, number>();
+  const db = new Proxy(world.db(), {
+    get: (target, property) => {
+      const value: unknown = Reflect.get(target, property);
+      if (typeof value !== 'function') return value;
+      return (...given: unknown[]): unknown => {
+        const sql = String(given[0]);
+        if (property === 'prepare' && /FROM recordings|FROM quarantine/.test(sql))
+          reads.set(sql, (reads.get(sql) ?? 0) + 1);
+        return Reflect.apply(value, target, given);
+      };
+    },
+  });
+  const ledger = openLedger(world.dataDir, world.clock);
+  const replayed = replayErasures({
+    db,
+    ledger,
+    settings: world.settings,
+    clock: world.clock,
+    service: null,
+    signal: new AbortController().signal,
+  });
+  expect(replayed).toMatchObject({ requests: 3 });
+  expect(reads.size).toBeGreaterThan(2);
+  // Quarantine once more than the rest: to find those who are fenced, and then what is to be released.
+  expect(Math.max(...[...reads].map(([sql, times]) => times - (sql.includes('quarantine') ? 1 : 0)))).toBe(1);
+  const boxes = listRequests(db, 'all').map(({ id }) =>
+    openBox(world.dataDir, id, readBox(db, id) ?? Buffer.of()),
+  );
+  // Each has the texts of its own person, and of nobody else.
+  const withCanary = boxes.filter(({ values }) => values.join(' ').includes(name));
+  expect(withCanary.map(({ identity }) => identity.person_uuid)).toEqual([[uuid]]);
+  expect(await world.reconcile()).toMatchObject({ erasure: { verified: 3 } });
+});
+
+test('somebody whom two requests had erased is erased again for both', async () => {
+  const { world, uuid } = await worldWithCanary();
+  world.backUp();
+  await world.request([
+    { kind: 'uuid', value: uuid },
+    { kind: 'distinct_id', value: name },
+  ]);
+  await world.reconcile();
+  world.restore();
+  expect(await world.reconcile()).toMatchObject({ replayed: { requests: 2 }, erasure: { verified: 2 } });
+  expect(requests(world).map(([generation]) => generation)).toEqual([2, 2]);
+  expect(await left(world)).toEqual([]);
 });
 
 test('a ledger that is older than the mirror is refused', async () => {

@@ -101,7 +101,7 @@ CREATE TABLE erasure_targets (
   confirmations INTEGER NOT NULL DEFAULT 0,
   confirmed_at TEXT,
   not_before TEXT,
-  updated_at TEXT NOT NULL,
+  updated_at TEXT NOT NULL, seen_at TEXT, sent_created_at TEXT,
   PRIMARY KEY (request_id, target)
 ) STRICT, WITHOUT ROWID;
 
@@ -114,7 +114,7 @@ CREATE TABLE fence (
   hits INTEGER NOT NULL DEFAULT 0,
   recreated INTEGER NOT NULL DEFAULT 0,
   last_hit_at TEXT,
-  PRIMARY KEY (kind, mac)
+  PRIMARY KEY (kind, mac, request_id)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE lease (
@@ -211,6 +211,12 @@ CREATE TABLE playlists (
 ) STRICT;
 
 CREATE TABLE playlists_seen (row_key INTEGER PRIMARY KEY, pass_id INTEGER NOT NULL) STRICT;
+
+CREATE TABLE purge_owed (
+  only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
+  marked INTEGER NOT NULL,
+  purged INTEGER NOT NULL
+) STRICT;
 
 CREATE TABLE quarantine (
   dataset TEXT NOT NULL CHECK (dataset IN ('persons', 'recordings', 'playlists')),

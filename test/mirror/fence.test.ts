@@ -5,6 +5,7 @@ import { preparePageCommit } from '../../src/mirror/commit-page.ts';
 import type { Database } from '../../src/mirror/database.ts';
 import {
   addFence,
+  countFence,
   fencedBy,
   fenceEntries,
   liftFence,
@@ -311,8 +312,38 @@ describe('the fence', () => {
     const [device] = fenceEntries(db, [{ kind: 'distinct_id', value: 'device' }]);
     addFence(db, { id: 'later', epoch: 2, at: after }, device ? [device] : []);
     expect(standingFence(db, 'request')).toHaveLength(5);
-    expect(standingFence(db, 'later')).toEqual([]);
+    expect(standingFence(db, 'later')).toEqual([device]);
     expect(liftFence(db, 'request')).toBe(5);
     expect(commit(db, 'persons', [person(annUuid)])).toMatchObject({ added: 1 });
+  });
+
+  it('of somebody whom two requests have erased stands until both have let them in', () => {
+    const db = fencedMirror();
+    const entries = fenceEntries(db, ann);
+    addFence(db, { id: 'later', epoch: 2, at: after }, entries);
+    addFence(db, { id: 'later', epoch: 2, at: after }, entries);
+    expect(standingFence(db, 'later')).toEqual(standingFence(db, 'request'));
+    expect(fencedBy(db, ann.slice(0, 1))).toEqual(['later', 'request']);
+    const comeBack = (): PageOutcome => commit(db, 'persons', [person(annUuid, { created_at: after })]);
+    expect(comeBack()).toMatchObject({ fenced: 1 });
+    // Either has kept the one row out, and the fence as a whole once.
+    const once = { entries: 5, hits: 1, recreated: 1 };
+    for (const id of ['request', 'later']) expect(readFenceUse(db, id)).toMatchObject(once);
+    expect(countFence(db)).toEqual(once);
+    expect(readFenceUse(db, 'request', 'later')).toMatchObject(once);
+    expect(liftFence(db, 'later')).toBe(5);
+    expect(comeBack()).toMatchObject({ fenced: 1 });
+    expect(liftFence(db, 'request')).toBe(5);
+    expect(comeBack()).toMatchObject({ fenced: 0, added: 1 });
+  });
+
+  it('is asked by a search of its index, however large it is', () => {
+    const db = fencedMirror();
+    const plan = db
+      .prepare<[], { detail: string }>(
+        `EXPLAIN QUERY PLAN SELECT min(fenced_at) FROM fence WHERE kind = 'x' AND mac = fence_mac('x', 'y')`,
+      )
+      .all();
+    expect(plan.map(({ detail }) => detail)).toEqual(['SEARCH fence USING PRIMARY KEY (kind=? AND mac=?)']);
   });
 });

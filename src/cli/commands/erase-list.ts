@@ -23,8 +23,9 @@ const advice: Readonly<Record<string, string>> = {
   upstream_refuses:
     'the service refuses the request: look at the person there; it is tried again a day later',
   recreated:
-    'the person has come back at the service: `erase readmit` lets it in again, or add a new request',
-  life_exceeded: 'the identifiers were kept for as long as the settings allow',
+    'the person has come back at the service: `erase add` with the same identifier takes the request up again',
+  life_exceeded:
+    'the time of the request was over (erasure.maxRequestDays), and its identifiers are destroyed: what was not shown by then is not certified; add the person again to go on',
   shared_identifier:
     "something of this person is also a living person's: `erase approve` erases the rest and leaves that to the other",
   several_persons:

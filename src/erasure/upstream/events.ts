@@ -3,7 +3,15 @@ import { isoToMicros } from '../../core/time.ts';
 import { DeletionStatus } from '../../contract/optional-endpoints.ts';
 import { listTargets } from '../../mirror/erasure-targets.ts';
 import { note, settle } from '../target-steps.ts';
-import { eachSubject, inBatches, openTarget, raise, type Lane, type UpstreamSubject } from './lane.ts';
+import {
+  eachSubject,
+  inBatches,
+  lastCreatedAt,
+  openTarget,
+  raise,
+  type Lane,
+  type UpstreamSubject,
+} from './lane.ts';
 import { eventsExpectedBy, overdueAtMs } from './service-time.ts';
 
 const target = 'upstream.events';
@@ -76,7 +84,7 @@ function noteFound(lane: Lane, subject: UpstreamSubject, queued: readonly Queued
 /** What the service has queued for the persons of a subject since they were created: of an earlier life, nothing. */
 async function queuedDeletions(lane: Lane, subject: UpstreamSubject): Promise<QueuedDeletion[]> {
   const { service, signal } = lane;
-  const sinceMicros = isoToMicros(subject.createdAt ?? '') ?? 0n;
+  const sinceMicros = isoToMicros(lastCreatedAt(lane, subject) ?? '') ?? 0n;
   const answers = await inBatches(lane, subject.identity.person_uuid, async (uuid) => {
     const { body } = await service.call('persons.deletion_status', {
       query: { person_uuid: uuid },

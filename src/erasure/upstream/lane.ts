@@ -56,6 +56,15 @@ export function isDue({ clock }: Pick<Lane, 'clock'>, target: ErasureTarget | un
   return target.notBefore === null || Date.parse(target.notBefore) <= clock.now();
 }
 
+/**
+ * When the newest life of a subject's person began that is known of, by the service's clock: the newest of what was sent
+ * for deletion may be later than what was known before. Null where nobody knows.
+ */
+export function lastCreatedAt({ db }: Pick<Lane, 'db'>, { id, createdAt }: UpstreamSubject): string | null {
+  const person = listTargets(db, id).find(({ target }) => target === 'upstream.person');
+  return person?.sentCreatedAt ?? createdAt;
+}
+
 /** From when on a target is to be asked for again. */
 export function confirmNotBefore({ clock, settings }: Pick<Lane, 'clock' | 'settings'>): string {
   return isoTime(clock.now() + settings.deletions.confirmAfterSeconds * 1000);

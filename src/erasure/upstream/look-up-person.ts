@@ -1,6 +1,7 @@
 import { AppError } from '../../core/errors.ts';
 import { readEnvelope } from '../../contract/envelope.ts';
 import type { Identity } from '../../contract/identity.ts';
+import { textListOf } from '../../contract/tolerant-reader.ts';
 import { bodyOrMissing } from '../../client/body-or-missing.ts';
 import { readIdentityOfPerson } from '../../mirror/row-readers.ts';
 import { askForProject, inBatches, type Lane } from './lane.ts';
@@ -14,6 +15,8 @@ export type PersonLook = {
   living: ReadonlyMap<string, LivingPerson>;
   /** Whether one of its identifiers leads to somebody who is not the subject, or to what cannot be read. */
   leadsElsewhere: boolean;
+  /** Whether somebody who is not the subject holds one of its distinct ids now. */
+  isNamedElsewhere: boolean;
   /** Whether the service could be asked by id or by uuid at all, and not only by its lists. */
   isTold: boolean;
 };
@@ -25,12 +28,15 @@ export type PersonLook = {
 export async function lookUpPerson(lane: Lane, identity: Identity): Promise<PersonLook> {
   const { service, signal } = lane;
   const living = new Map<string, LivingPerson>();
-  const look: PersonLook = { living, leadsElsewhere: false, isTold: false };
-  const take = (row: unknown): void => {
+  const look: PersonLook = { living, leadsElsewhere: false, isNamedElsewhere: false, isTold: false };
+  const take = (row: unknown, distinctId?: string): void => {
     const person = readIdentityOfPerson(row);
     const uuid = person.ok ? person.columns['uuid'] : undefined;
     if (!person.ok || typeof uuid !== 'string' || !identity.person_uuid.includes(uuid)) {
-      look.leadsElsewhere = true;
+      // A list may show anybody: only who holds what was asked for is its owner.
+      const held = (person.ok && textListOf(person.columns['distinct_ids'])) || [];
+      if (distinctId !== undefined && held.includes(distinctId)) look.isNamedElsewhere = true;
+      else look.leadsElsewhere = true;
       return;
     }
     const { id, created_at: createdAt } = person.columns;
@@ -64,7 +70,7 @@ export async function lookUpPerson(lane: Lane, identity: Identity): Promise<Pers
         priority: 'deletion',
         signal,
       });
-      for (const row of readEnvelope(body).results) take(row);
+      for (const row of readEnvelope(body).results) take(row, distinctId);
     });
     if (identity.distinct_id.length === 0) await askForProject(lane);
   }

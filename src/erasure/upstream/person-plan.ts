@@ -23,12 +23,15 @@ type TargetFacts = Pick<ErasureTarget, 'status' | 'attempts' | 'confirmations' |
  */
 export function planPerson(
   { status, attempts, confirmations, notBefore }: TargetFacts,
-  { living, leadsElsewhere, isTold }: PersonLook,
+  { living, leadsElsewhere, isNamedElsewhere, isTold }: PersonLook,
   { createdAt, persons }: { createdAt: string | null; persons: number },
   limits: PersonLimits,
 ): PersonStep {
   if (leadsElsewhere) return { do: 'call', reason: 'outcome_unknown' };
   if (living.size === 0) {
+    // Who holds a distinct id of somebody who was deleted has come by it since; else it may be who the subject was merged
+    // into.
+    if (isNamedElsewhere && (attempts === 0 || !isTold)) return { do: 'call', reason: 'outcome_unknown' };
     // Lists that show nobody are enough only after the service has taken the deletion.
     if (!isTold && status !== 'waiting') return { do: 'call', reason: 'outcome_unknown' };
     if (attempts === 0) return { do: 'settle', result: 'already_absent' };
@@ -41,6 +44,11 @@ export function planPerson(
   if (status === 'waiting' && notBefore === null) return { do: 'wait' };
   if (attempts >= limits.attemptsMax * persons) return { do: 'call', reason: 'outcome_unknown' };
   return { do: 'delete', living: present };
+}
+
+/** The latest of some times, as they are written; null where none is known. */
+export function latestOf(times: readonly (string | null)[]): string | null {
+  return times.reduce((latest, time) => (isLater(time, latest) || latest === null ? time : latest), null);
 }
 
 function isLater(time: string | null, than: string | null): boolean {

@@ -1,3 +1,4 @@
+import { isoTime } from '../../core/clock.ts';
 import { assertNever } from '../../core/errors.ts';
 import { bulkDeleteIdsMax } from '../../contract/optional-endpoints.ts';
 import { note, settle } from '../target-steps.ts';
@@ -8,13 +9,14 @@ import {
   confirmNotBefore,
   eachSubject,
   isDue,
+  lastCreatedAt,
   openTarget,
   raise,
   type Lane,
   type UpstreamSubject,
 } from './lane.ts';
 import { lookUpPerson } from './look-up-person.ts';
-import { planPerson } from './person-plan.ts';
+import { latestOf, planPerson } from './person-plan.ts';
 
 const target = 'upstream.person';
 
@@ -80,6 +82,8 @@ async function advanceLooked(
   const person = openTarget(lane, subject, target);
   if (!person) return [];
   const { person_uuid: uuids } = subject.identity;
+  const seenAt = look.living.size > 0 ? isoTime(lane.clock.now()) : null;
+  if (seenAt !== person.seenAt) note(lane, subject, target, { seenAt });
   if (look.isTold) {
     // After a restart nobody knows whose deletion was under way: then it may have been anybody's.
     const underWay = sent.underWay.get(subject.id) ?? uuids;
@@ -94,9 +98,14 @@ async function advanceLooked(
     attemptsMax: lane.settings.retry.attemptsMax,
     confirmations: lane.settings.deletions.confirmations,
   };
-  const step = planPerson(person, look, { createdAt: subject.createdAt, persons: uuids.length }, limits);
+  const known = { createdAt: lastCreatedAt(lane, subject), persons: uuids.length };
+  const step = planPerson(person, look, known, limits);
   switch (step.do) {
     case 'delete':
+      // Whoever is created after these has come back.
+      note(lane, subject, target, {
+        sentCreatedAt: latestOf([known.createdAt, ...step.living.map(({ createdAt }) => createdAt)]),
+      });
       return [{ subject, living: step.living }];
     case 'wait':
       note(lane, subject, target, { confirmations: 0, notBefore: confirmNotBefore(lane) });

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { LivingPerson } from '../../../src/erasure/upstream/look-up-person.ts';
-import { planPerson } from '../../../src/erasure/upstream/person-plan.ts';
+import { latestOf, planPerson } from '../../../src/erasure/upstream/person-plan.ts';
 
 const limits = { attemptsMax: 3, confirmations: 2 };
 const known = { createdAt: '2025-01-01T00:00:00Z', persons: 1 };
@@ -10,6 +10,7 @@ function look(...persons: LivingPerson[]) {
   return {
     living: new Map(persons.map((person) => [person.uuid, person])),
     leadsElsewhere: false,
+    isNamedElsewhere: false,
     isTold: true,
   };
 }
@@ -55,6 +56,19 @@ it.each([
     { do: 'call', reason: 'recreated' },
   ],
   ['stops at somebody else', fresh, { ...look(ann), leadsElsewhere: true }, shown],
+  [
+    'lets whoever holds a distinct id of a deleted one be',
+    { ...accepted, confirmations: 1 },
+    { ...look(), isNamedElsewhere: true },
+    { do: 'settle', result: 'deleted' },
+  ],
+  [
+    'but takes nobody for absent who may have been merged into its owner',
+    fresh,
+    { ...look(), isNamedElsewhere: true },
+    shown,
+  ],
+  ['nor by lists alone for deleted', accepted, { ...look(), isNamedElsewhere: true, isTold: false }, shown],
   ['takes nobody for absent by lists alone', fresh, { ...look(), isTold: false }, shown],
   ['nor for deleted', intended, { ...look(), isTold: false }, shown],
   ['but after the deletion was taken', accepted, { ...look(), isTold: false }, { do: 'confirm' }],
@@ -84,4 +98,10 @@ it('sends as often for each person that the subject may be', () => {
 it('takes nobody for created again where no time is known', () => {
   expect(planPerson(intended, look(again), { createdAt: null, persons: 1 }, limits).do).toBe('delete');
   expect(planPerson(intended, look({ ...ann, createdAt: null }), known, limits).do).toBe('delete');
+});
+
+it('knows the latest of some times, however they are written', () => {
+  expect(latestOf([])).toBeNull();
+  expect(latestOf([null, ann.createdAt, null])).toBe(ann.createdAt);
+  expect(latestOf([again.createdAt, ann.createdAt, bob.createdAt])).toBe(again.createdAt);
 });

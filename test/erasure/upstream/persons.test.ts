@@ -121,6 +121,41 @@ describe.each(['documented', 'live'] as const)('a person of the %s service', (pr
     expect(here.ledger.of('person')).toEqual(['attention outcome_unknown']);
   });
 
+  it('whose distinct id somebody else has come by since its deletion is gone all the same', async () => {
+    const here = await rig({ profile });
+    const person = here.person(1);
+    const subject = here.request([person]);
+    here.intercept(async (request, send) => {
+      const response = await send();
+      if (request.method === 'DELETE')
+        here.sandbox.act({ do: 'create', distinct_ids: [person.distinct_ids[0] ?? '', 'grabbed-it'] });
+      return response;
+    });
+    await here.advance([subject]);
+    here.heal();
+    here.pass(300);
+    await here.advance([subject]);
+    expect(here.ledger.of('person')).toEqual(['intent', 'result deleted']);
+    expect(here.changes()).toHaveLength(1);
+  });
+
+  it('is not told to be gone by a list that shows whom it was not asked for', async () => {
+    const here = await rig({ profile });
+    const [person, other] = [here.person(1), here.person(2)];
+    const subject = here.request([person]);
+    await here.advance([subject]);
+    here.intercept((request, send) =>
+      send().then(async (response) =>
+        request.path.includes('distinct_id=')
+          ? { ...response, text: JSON.stringify({ next: null, previous: null, results: [other] }) }
+          : response,
+      ),
+    );
+    here.pass(300);
+    await here.advance([subject]);
+    expect(here.target(subject, 'person')).toMatchObject({ status: 'attention', reason: 'outcome_unknown' });
+  });
+
   it('that was several before a merge is deleted whole', async () => {
     const here = await rig({ profile });
     const [first, second] = [here.person(4), here.person(5)];
@@ -166,6 +201,23 @@ describe.each(['documented', 'live'] as const)('a person of the %s service', (pr
     await here.advance([subject]);
     expect(here.changes()).toHaveLength(1);
     expect(here.ledger.of('person')).toEqual(['intent', 'attention recreated']);
+    expect(here.target(subject, 'person').seenAt).toBe('2025-06-04T12:10:00.000Z');
+    here.sandbox.act({ do: 'delete', uuid: person.uuid });
+    here.pass(300);
+    await here.advance([subject]);
+    expect(here.target(subject, 'person').seenAt).toBeNull();
+  });
+});
+
+it('one that is newer than was known is no other life while the service still shows it', async () => {
+  const here = await rig();
+  const person = here.person(0);
+  const subject = { ...here.request([person]), createdAt: '2001-01-01T00:00:00Z' };
+  here.intercept((request, send) => (request.method === 'DELETE' ? Promise.resolve(answerAccepted) : send()));
+  await here.advance([subject]);
+  expect(here.target(subject, 'person')).toMatchObject({
+    status: 'waiting',
+    sentCreatedAt: person.created_at,
   });
 });
 
