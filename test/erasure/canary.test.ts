@@ -6,7 +6,7 @@ import { listTargets } from '../../src/mirror/erasure-targets.ts';
 import { runReconcileJob } from '../../src/worker/reconcile-job.ts';
 import { keepSnapshots, makeCanaryFolder, type CanaryFolder } from './canary-folder.ts';
 import { findTexts } from './find-texts.ts';
-import { personOf } from './scan/canary.ts';
+import { insert, personOf } from './scan/canary.ts';
 
 /** Reconciles without a service, with the mirror as it is or as a test bends it. */
 function reconcile({ around }: CanaryFolder, db: Database = around.db) {
@@ -200,4 +200,53 @@ test('what another person’s row quotes of somebody is that person’s, and kee
   expect(
     folder.db.prepare(`SELECT properties FROM persons WHERE uuid = ?`).pluck().get(other?.row['uuid']),
   ).toBe(quote);
+});
+
+describe('whatever others have put into their own rows, a request ends', () => {
+  type Hostile = (folder: CanaryFolder, uuid: string, distinctId: string) => void;
+  const quote = (property: string, of: (uuid: string, distinctId: string) => string): Hostile => {
+    return ({ db, others }, uuid, distinctId) =>
+      db
+        .prepare(`UPDATE persons SET properties = ? WHERE uuid = ?`)
+        .run(JSON.stringify({ [property]: of(uuid, distinctId) }), others[0]?.row['uuid']);
+  };
+
+  it.each<[string, Hostile]>([
+    ['a property that quotes her uuid', quote('referred_by', (uuid) => uuid)],
+    ['a property named as distinct ids are', quote('distinct_id', (_uuid, distinctId) => distinctId)],
+    [
+      'a filter of a playlist that names her',
+      ({ db }, uuid) =>
+        void insert(db, 'playlists', {
+          short_id: 'named',
+          filters: JSON.stringify({ person_uuid: uuid }),
+          first_seen_pass: 1,
+          changed_at: '2026-11-20T10:00:00.000Z',
+        }),
+    ],
+    [
+      'a recording of hers under another’s uuid',
+      ({ db, others }, uuid) =>
+        db.prepare(`UPDATE recordings SET id = ? WHERE person_uuid = ?`).run(others[1]?.row['uuid'], uuid),
+    ],
+    [
+      'a distinct id of hers that is another’s uuid',
+      ({ db, others }, uuid, distinctId) => {
+        const stolen = String(others[1]?.row['uuid']);
+        db.prepare(`UPDATE distinct_id_owners SET distinct_id = ? WHERE distinct_id = ?`).run(
+          stolen,
+          distinctId,
+        );
+        db.prepare(`UPDATE persons SET distinct_ids = ? WHERE uuid = ?`).run(JSON.stringify([stolen]), uuid);
+      },
+    ],
+  ])('in spite of %s', async (_what, change) => {
+    const folder = await makeCanaryFolder();
+    const canary = folder.canaries[2] ?? personOf('nobody', 0);
+    change(folder, String(canary.row['uuid']), String(canary.distinctIds[0]));
+    const { length } = folder.db.prepare(`SELECT uuid FROM persons`).all();
+    await folder.request([canary]);
+    expect((await reconcile(folder)).erasure).toMatchObject({ verified: 1, residue: 0 });
+    expect(folder.db.prepare(`SELECT uuid FROM persons`).all()).toHaveLength(length - 1);
+  });
 });
