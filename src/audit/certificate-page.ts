@@ -202,6 +202,14 @@ function scanTable({ scan: { control, verify } }: Certificate): Markup {
         </p>`
   }
   ${
+    verify.left_out === undefined
+      ? ''
+      : html`<p class="late">
+          Not searched for: up to ${countText(verify.left_out)} of the person’s texts, for which there was no
+          room. Of them, that nothing is found proves nothing.
+        </p>`
+  }
+  ${
     control && control.hits > 0
       ? ''
       : html`<p class="late">

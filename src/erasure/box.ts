@@ -31,6 +31,8 @@ const Box = z.strictObject({
     .default([]),
   /** Texts of the subject's rows: what the scans search for. */
   values: texts,
+  /** How many of them, at most, there was no room for; none unless given. */
+  leftOut: z.int().min(1).optional(),
   memberships: z.array(z.strictObject({ shortId: z.string(), recordingId: z.string() })),
   /** When the service created the person. */
   createdAt: z.string().nullable(),
@@ -56,6 +58,11 @@ export function newBox(given: readonly GivenIdentifier[], identity: Identity): B
     memberships: [],
     createdAt: null,
   };
+}
+
+/** What the ledger says of texts that a scan could not search for: nothing where there are none. */
+export function leftOutOf(box: Pick<Box, 'leftOut'> | undefined): { left_out?: number } {
+  return box?.leftOut === undefined ? {} : { left_out: box.leftOut };
 }
 
 /** What the ledger holds instead of a text about a request: an HMAC-SHA-256 under the request's own key, in hex. */

@@ -6,7 +6,14 @@ import { reachedAt, type EndedTarget, type RequestHistory } from './request-hist
 const uuid = z.string().regex(/^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/);
 const hex = z.string().regex(/^[0-9a-f]{64}$/);
 const count = z.int().min(0);
-const scan = z.strictObject({ files: count, passed_over: count, bytes: count, needles: count, hits: count });
+const scan = z.strictObject({
+  files: count,
+  passed_over: count,
+  bytes: count,
+  needles: count,
+  hits: count,
+  left_out: count.optional(),
+});
 
 /** What no erasure by this program can prove, whatever it did. */
 const neverProven = {
@@ -103,7 +110,8 @@ export const Certificate = z.strictObject({
     .min(1),
   /**
    * Before the purge the scan had to find the person, after it it must not. `passed_over`: published files that were not
-   * read again, since a search of them had just found nobody.
+   * read again, since a search of them had just found nobody. `left_out`: texts of the person that were not searched for,
+   * since there was no room for them; none unless given.
    */
   scan: z.strictObject({ control: scan.nullable(), verify: scan }),
   fence: z.strictObject({ epoch: count, entries: count }),
@@ -200,9 +208,10 @@ export function feedUntilOf({ not_proven: notProven }: Certificate): string | un
 
 function scanOf({
   passedOver,
+  leftOut,
   ...rest
 }: NonNullable<RequestHistory['verify']>): Certificate['scan']['verify'] {
-  return { ...rest, passed_over: passedOver };
+  return { ...rest, passed_over: passedOver, ...(leftOut === undefined ? {} : { left_out: leftOut }) };
 }
 
 function notProvenOf({ target, result, assurance }: EndedTarget): Certificate['not_proven'] {

@@ -6,7 +6,7 @@ import { listRequests } from '../mirror/erasure-requests.ts';
 import { listTargets, renewTarget, type ErasureTarget } from '../mirror/erasure-targets.ts';
 import { locateIdentity } from '../snapshot/locate.ts';
 import { rewriteSnapshot } from '../snapshot/rewrite.ts';
-import type { Box } from './box.ts';
+import { leftOutOf, type Box } from './box.ts';
 import { boxOf, updateRequest, type ErasureParts } from './erasure-parts.ts';
 import { concerns } from './closure.ts';
 import { fileTarget, unionOfBoxes } from './erasure-plan.ts';
@@ -162,7 +162,7 @@ async function verify(
     });
   const controlled = controlledRequests(parts);
   for (const request of ready) {
-    const { id, generation } = request;
+    const { id, generation, box } = request;
     const found = report.subjects.find((subject) => subject.request === id);
     if (!found) throw new Error('a scan that left a subject out');
     ledger.append([
@@ -172,9 +172,10 @@ async function verify(
         phase: 'verify',
         files: report.files,
         bytes: report.bytes,
-        needles: found.needles,
+        needles: found.needles - found.shared,
         hits: found.hits,
         passed_over: passedOver.length,
+        ...leftOutOf(box),
       },
     ]);
     if (found.hits > 0) {

@@ -8,7 +8,7 @@ import type { ErasureRequest } from '../mirror/erasure-requests.ts';
 import { addTarget, renewTarget, statusOf } from '../mirror/erasure-targets.ts';
 import { addFence, fenceEntries, standingFence } from '../mirror/fence.ts';
 import { trimRecordings } from '../mirror/trim-recordings.ts';
-import { closeBox, type Box } from './box.ts';
+import { closeBox, leftOutOf, type Box } from './box.ts';
 import { updateRequest, type ErasureParts } from './erasure-parts.ts';
 import { fileTarget, type PlannedErasure } from './erasure-plan.ts';
 import { listPersonalFiles, placeOfFile } from './personal-files.ts';
@@ -52,12 +52,14 @@ type Going = Waiting & { full: Box };
 function withFullBox(waiting: Waiting): Going {
   const { box, scope } = waiting;
   const { identity, values, memberships, createdAt } = scope;
+  const leftOut = (box.leftOut ?? 0) + scope.leftOut;
   return {
     ...waiting,
     full: {
       ...box,
       identity: unionOf([box.identity, identity]),
       values: [...new Set([...box.values, ...values])],
+      ...(leftOut > 0 ? { leftOut } : {}),
       memberships: [...box.memberships, ...memberships],
       createdAt: createdAt ?? box.createdAt,
     },
@@ -147,15 +149,17 @@ async function controlScan(
     { signal },
   );
   ledger.append(
-    report.subjects.map(({ request, needles, hits }) => ({
+    report.subjects.map(({ request, needles, shared, hits }) => ({
       type: 'scan',
       requests: [request],
       phase: 'control',
       files: report.files,
       bytes: report.bytes,
-      needles,
+      // What other people's rows hold too proves nothing.
+      needles: needles - shared,
       hits,
       passed_over: passedOver.length,
+      ...leftOutOf(going.find((one) => one.request.id === request)?.full),
     })),
   );
 }

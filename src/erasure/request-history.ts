@@ -16,7 +16,15 @@ export type EndedTarget = {
 };
 
 /** What a scan went through, and what it found. Passed over: published files in which a search had just found nobody. */
-type ScanFacts = { files: number; passedOver: number; bytes: number; needles: number; hits: number };
+type ScanFacts = {
+  files: number;
+  passedOver: number;
+  bytes: number;
+  needles: number;
+  hits: number;
+  /** Texts that were not searched for, where there were any. */
+  leftOut?: number;
+};
 
 /** All that the ledger says of one request so far. Holds no personal data. */
 export type RequestHistory = Pick<
@@ -152,8 +160,9 @@ function takeEntry(history: RequestHistory, entry: Step, fenceEntries: number): 
       });
       return;
     case 'scan': {
-      const { files, bytes, needles, hits, passed_over: passedOver = 0 } = entry;
-      history[entry.phase] = { files, passedOver, bytes, needles, hits };
+      const { files, bytes, needles, hits, passed_over: passedOver = 0, left_out: leftOut = 0 } = entry;
+      const facts = { files, passedOver, bytes, needles, hits };
+      history[entry.phase] = leftOut === 0 ? facts : { ...facts, leftOut };
       return;
     }
     case 'locally_verified':

@@ -13,6 +13,7 @@ import {
 import { locateIdentity, type FoundPart } from '../snapshot/locate.ts';
 import type { Box } from './box.ts';
 import { closeIdentity, indexSightings, type Closure, type LivingOthers } from './closure.ts';
+import { planSearchedTexts } from './searched-texts-plan.ts';
 import { startIdentities, type AskParts, type Start, type Subject } from './start-identities.ts';
 
 /** A published file, and how many of its rows are about the subject or name it. */
@@ -41,6 +42,8 @@ export type Scope = {
   memberships: Box['memberships'];
   /** The texts of all those rows: what scans search for. */
   values: string[];
+  /** How many texts there was no room for. */
+  leftOut: number;
   createdAt: string | null;
 };
 
@@ -61,7 +64,6 @@ type Seen = Sighting & {
 
 // Each round finds what the one before saw for the first time; histories are short.
 const roundsMax = 8;
-const valuesCharactersMax = 65_536;
 
 /** Finds subjects in the mirror, at the service and in every published file, all of them together. Changes nothing. */
 export async function scopeSubjects(parts: ScopeParts, subjects: readonly Subject[]): Promise<Scopes> {
@@ -149,11 +151,7 @@ function scopeOf(
     quarantined: quarantined.map(({ dataset, rowId }) => ({ dataset, rowId })),
     files: [...files.values()],
     memberships,
-    values: bounded([
-      ...identity.distinct_id,
-      ...places.flatMap(({ values }) => values),
-      ...quarantined.flatMap(({ values }) => values),
-    ]),
+    ...planSearchedTexts(identity, places, quarantined),
     // A person that came back has a later time; those of an earlier life are not meant.
     createdAt:
       persons
@@ -194,13 +192,4 @@ function recordingsOf(db: ScopeParts['db'], identity: Identity): Sighting[] {
 
 function sizeOf(identity: Identity): number {
   return identifierKinds.reduce((sum, kind) => sum + identity[kind].length, 0);
-}
-
-/** Each text once, as many as a box should hold; the first ones are the likeliest to tell people apart. */
-function bounded(texts: readonly string[]): string[] {
-  let characters = 0;
-  return [...new Set(texts)].filter((text) => {
-    characters += text.length;
-    return characters <= valuesCharactersMax;
-  });
 }

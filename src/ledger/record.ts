@@ -159,10 +159,13 @@ export const LedgerRecord = z.discriminatedUnion('type', [
     phase: z.enum(['control', 'verify']),
     files: count,
     bytes: count,
+    /** Pieces of texts that were searched for, and that nobody else's rows hold. */
     needles: count,
     hits: count,
     /** Published files that were not read: a search of them had just found nobody. */
     passed_over: count.optional(),
+    /** Texts of the person, at most, that were not searched for: there was no room for them. None unless given. */
+    left_out: count.optional(),
   }),
   z.strictObject({ type: z.literal('locally_verified'), ...about }),
   /** The service has taken the deletion of the events; by when its weekly batch should have run. */

@@ -1,12 +1,16 @@
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it, test } from 'vitest';
+import { systemClock } from '../../src/core/clock.ts';
 import { scanDataFolder } from '../../src/erasure/scan/scan.ts';
+import { openLedger } from '../../src/ledger/ledger.ts';
 import { openDatabaseReadOnly, type Database } from '../../src/mirror/database.ts';
 import { listRequests } from '../../src/mirror/erasure-requests.ts';
 import { listTargets } from '../../src/mirror/erasure-targets.ts';
 import { runReconcileJob } from '../../src/worker/reconcile-job.ts';
 import { keepSnapshots, makeCanaryFolder, type CanaryFolder } from './canary-folder.ts';
 import { findTexts } from './find-texts.ts';
-import { personOf } from './scan/canary.ts';
+import { insert, personOf } from './scan/canary.ts';
 
 /** Reconciles without a service, with the mirror as it is or as a test bends it. */
 function reconcile({ around }: CanaryFolder, db: Database = around.db) {
@@ -200,4 +204,97 @@ test('what another person’s row quotes of somebody is that person’s, and kee
   expect(
     folder.db.prepare(`SELECT properties FROM persons WHERE uuid = ?`).pluck().get(other?.row['uuid']),
   ).toBe(quote);
+});
+
+describe('whatever others have put into their own rows, a request ends', () => {
+  type Hostile = (folder: CanaryFolder, uuid: string, distinctId: string) => void;
+  const quote = (property: string, of: (uuid: string, distinctId: string) => string): Hostile => {
+    return ({ db, others }, uuid, distinctId) =>
+      db
+        .prepare(`UPDATE persons SET properties = ? WHERE uuid = ?`)
+        .run(JSON.stringify({ [property]: of(uuid, distinctId) }), others[0]?.row['uuid']);
+  };
+
+  it.each<[string, Hostile]>([
+    ['a property that quotes her uuid', quote('referred_by', (uuid) => uuid)],
+    ['a property named as distinct ids are', quote('distinct_id', (_uuid, distinctId) => distinctId)],
+    [
+      'a filter of a playlist that names her',
+      ({ db }, uuid) =>
+        void insert(db, 'playlists', {
+          short_id: 'named',
+          filters: JSON.stringify({ person_uuid: uuid }),
+          first_seen_pass: 1,
+          changed_at: '2026-11-20T10:00:00.000Z',
+        }),
+    ],
+    [
+      'a recording of hers under another’s uuid',
+      ({ db, others }, uuid) =>
+        db.prepare(`UPDATE recordings SET id = ? WHERE person_uuid = ?`).run(others[1]?.row['uuid'], uuid),
+    ],
+    [
+      'a distinct id of hers that is another’s uuid',
+      ({ db, others }, uuid, distinctId) => {
+        const stolen = String(others[1]?.row['uuid']);
+        db.prepare(`UPDATE distinct_id_owners SET distinct_id = ? WHERE distinct_id = ?`).run(
+          stolen,
+          distinctId,
+        );
+        db.prepare(`UPDATE persons SET distinct_ids = ? WHERE uuid = ?`).run(JSON.stringify([stolen]), uuid);
+      },
+    ],
+  ])('in spite of %s', async (_what, change) => {
+    const folder = await makeCanaryFolder();
+    const canary = folder.canaries[2] ?? personOf('nobody', 0);
+    change(folder, String(canary.row['uuid']), String(canary.distinctIds[0]));
+    const { length } = folder.db.prepare(`SELECT uuid FROM persons`).all();
+    await folder.request([canary]);
+    expect((await reconcile(folder)).erasure).toMatchObject({ verified: 1, residue: 0 });
+    expect(folder.db.prepare(`SELECT uuid FROM persons`).all()).toHaveLength(length - 1);
+  });
+});
+
+describe('somebody of whom there is very much', () => {
+  /** A canary with a thousand more distinct ids, and with properties of so many characters. */
+  async function hugeFolder(characters: number) {
+    const folder = await makeCanaryFolder();
+    const { db } = folder;
+    const canary = folder.canaries[2] ?? personOf('nobody', 0);
+    const uuid = String(canary.row['uuid']);
+    const ids = Array.from({ length: 1000 }, (_, index) => `anonymous-${index}-`.padEnd(70, `q${index}`));
+    const key = db.prepare<[string], number>(`SELECT row_key FROM persons WHERE uuid = ?`).pluck().get(uuid);
+    for (const id of ids) insert(db, 'distinct_id_owners', { person_row_key: key ?? 0, distinct_id: id });
+    const properties = { long: 'z'.repeat(characters), email: 'the.last.of.all@x.example' };
+    db.prepare(`UPDATE persons SET distinct_ids = ?, properties = ? WHERE uuid = ?`).run(
+      JSON.stringify([...ids, ...canary.distinctIds]),
+      JSON.stringify(properties),
+      uuid,
+    );
+    await folder.request([canary]);
+    return folder;
+  }
+
+  const scansOf = ({ dataDir }: CanaryFolder) =>
+    [...openLedger(dataDir, systemClock).entries()].filter((entry) => entry.type === 'scan');
+
+  test('is searched for by every text all the same', async () => {
+    const folder = await hugeFolder(10);
+    const place = join(folder.dataDir, 'left.txt');
+    writeFileSync(place, 'the.last.of.all@x.example');
+    expect((await reconcile(folder)).erasure).toMatchObject({ verified: 0, residue: 1 });
+    rmSync(place);
+    expect((await reconcile(folder)).erasure).toMatchObject({ verified: 1, residue: 0 });
+    expect(scansOf(folder).every((entry) => entry.left_out === undefined)).toBe(true);
+  });
+
+  test('has it on the ledger how many texts were not searched for', async () => {
+    const folder = await hugeFolder(70_000);
+    writeFileSync(join(folder.dataDir, 'left.txt'), 'the.last.of.all@x.example');
+    expect((await reconcile(folder)).erasure).toMatchObject({ verified: 0, residue: 1 });
+    expect(scansOf(folder).map(({ phase, left_out: leftOut }) => [phase, leftOut])).toEqual([
+      ['control', 1],
+      ['verify', 1],
+    ]);
+  });
 });

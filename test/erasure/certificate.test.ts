@@ -46,6 +46,12 @@ describe('a certificate', () => {
     await expect(`${text}\n`).toMatchFileSnapshot('../golden/certificate.json');
   });
 
+  it('says of each scan for how many texts there was no room, and nothing where there was for all', () => {
+    const { scan } = certificateOf(ledgerOf());
+    expect(scan.verify.left_out).toBe(2);
+    expect(scan.control).not.toHaveProperty('left_out');
+  });
+
   it('has the weakest assurance first', () => {
     const { targets, weakest_assurance: weakest } = certificateOf(ledgerOf());
     const order = targets.map(({ assurance }) => assurances.indexOf(assurance));

@@ -58,7 +58,7 @@ export function lifeOf(n: number, epoch: number): LedgerRecord[][] {
       },
     ],
     [{ type: 'result', requests, target: 'upstream.person', result: 'deleted', assurance: 'observed' }],
-    [{ type: 'scan', requests, phase: 'verify', files: 9, bytes: 4000, needles: 30, hits: 0 }],
+    [{ type: 'scan', requests, phase: 'verify', files: 9, bytes: 4000, needles: 30, hits: 0, left_out: 2 }],
     [{ type: 'locally_verified', ...about }],
     [{ type: 'awaiting_upstream', ...about, events_expected_by: '2026-11-23T05:00:00.000Z' }],
     [

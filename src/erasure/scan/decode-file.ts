@@ -5,6 +5,7 @@ import { readParquetRows } from '../../snapshot/every-row.ts';
 import { readManifest } from '../../snapshot/manifest.ts';
 import type { Decoder, RowOrigin } from './decode.ts';
 import type { ListedFile } from './list-files.ts';
+import { footerWords } from './own-files.ts';
 
 const part = /^snapshots\/(?<dataset>[a-z_]+)\/(?<snapshotId>[^/]+)\/(?<name>[^/]+\.parquet)$/;
 const feedDataset = 'deletions';
@@ -30,6 +31,7 @@ export async function decodeParquet(
 ): Promise<number> {
   const { dataset, origin } = partOf(dataDir, place);
   let count = 0;
+  decoder.takeOwnWords(place, footerWords(path));
   for await (const { columns, rows } of readParquetRows(path)) {
     // The file holds the names of its columns too.
     if (count === 0 && origin === 'rightful')
@@ -62,6 +64,11 @@ export async function decodeJson({ path, place }: ListedFile, decoder: Decoder):
   else
     for await (const line of createInterface({ input: createReadStream(path), crlfDelay: Infinity }))
       if (line !== '') decoder.takeJson(place, parse(line), isFeed);
+}
+
+/** Decodes one line of a JSON lines file. Throws `storage` when it is not JSON. */
+export function decodeJsonLine(place: string, line: string, decoder: Decoder): void {
+  if (line !== '') decoder.takeJson(place, parse(line), false);
 }
 
 // The parser's own message quotes the text, which may be somebody's data: it must not become a cause.

@@ -1,4 +1,9 @@
-import { identifierKinds, type IdentifierKind, type Identity } from '../../contract/identity.ts';
+import {
+  identifierKinds,
+  type Identifier,
+  type IdentifierKind,
+  type Identity,
+} from '../../contract/identity.ts';
 import { shingleBytes } from './shingle-search.ts';
 
 /** A value that stands alone: a column's, or a text, number or list item of JSON. Names in lists are the list's. */
@@ -35,34 +40,47 @@ export function identifierValue(value: Leaf['value']): string {
 
 const none: never[] = [];
 
-/** A subject whom a leaf identifies, by their place in the list, and as what. `isInPlace`: where such identifiers stand. */
-type Identified = { subject: number; kind: IdentifierKind; isInPlace: boolean };
+/** A subject whom a leaf identifies, by their place in the list, and as what. */
+type Identified = { subject: number; kind: IdentifierKind };
 
 /** Which subjects a leaf identifies. */
 export type IdentityIndex = (leaf: Leaf) => Identified[];
 
 /**
- * Prepares the look-up. Whole values only: `1` is not `11`. An identifier that is long enough to be nothing else counts
- * wherever it stands; a short one only where such identifiers stand, since it may be a word or a number like any other.
+ * Prepares the look-up of values that stand anywhere. Whole values only: `1` is not `11`. An identifier that is long enough
+ * to be nothing else counts wherever it stands; a short one only where such identifiers stand, since it may be a word or a
+ * number like any other.
  */
 export function indexIdentities(identities: readonly Identity[]): IdentityIndex {
-  const known = new Map<string, { subject: number; kind: IdentifierKind }[]>();
-  for (const [subject, identity] of identities.entries())
-    for (const kind of identifierKinds)
-      for (const value of identity[kind]) {
-        const found = known.get(value);
-        if (found) found.push({ subject, kind });
-        else known.set(value, [{ subject, kind }]);
-      }
+  const known = new Map<string, Identified[]>();
+  for (const { kind, value, subject } of everyIdentifier(identities)) add(known, value, { subject, kind });
   return (leaf) => {
     const found = known.get(identifierValue(leaf.value));
     if (!found) return none;
     const kinds = identifierKindsOf(leaf);
     const isLong = typeof leaf.value === 'string' && Buffer.byteLength(leaf.value) >= shingleBytes;
-    return found
-      .map(({ subject, kind }) => ({ subject, kind, isInPlace: kinds.includes(kind) }))
-      .filter(({ kind, isInPlace }) => isInPlace || (isLong && kind !== 'person_id'));
+    return found.filter(({ kind }) => kinds.includes(kind) || (isLong && kind !== 'person_id'));
   };
+}
+
+/** Prepares the look-up of the subjects who have an identifier, of its very kind. */
+export function indexIdentifiers(
+  identities: readonly Identity[],
+): (identifier: Identifier) => readonly number[] {
+  const known = new Map<string, number[]>();
+  for (const { kind, value, subject } of everyIdentifier(identities)) add(known, `${kind} ${value}`, subject);
+  return ({ kind, value }) => known.get(`${kind} ${value}`) ?? none;
+}
+
+function* everyIdentifier(identities: readonly Identity[]): Generator<Identifier & { subject: number }> {
+  for (const [subject, identity] of identities.entries())
+    for (const kind of identifierKinds) for (const value of identity[kind]) yield { kind, value, subject };
+}
+
+function add<T>(known: Map<string, T[]>, key: string, found: T): void {
+  const others = known.get(key);
+  if (others) others.push(found);
+  else known.set(key, [found]);
 }
 
 // Users and playlists have integer ids of their own.

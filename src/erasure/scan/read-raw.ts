@@ -12,21 +12,24 @@ const frameContentBytesMax = 512 << 20;
 export type RawRead = { bytes: number; isPartlyUnread: boolean };
 
 /**
- * Feeds a file's bytes to searches, each a stream of its own: the file as it is; what each Zstandard frame within it holds
- * (the pages of Parquet files, wherever they lie); and what it holds as a gzip file. Constant memory. Rejects with the
- * system's error.
+ * Feeds a file's bytes to searches, each a stream of its own: the file as it is (`isWhole`); what each Zstandard frame
+ * within it holds (the pages of Parquet files, wherever they lie); and what it holds as a gzip file. Constant memory.
+ * Rejects with the system's error.
  */
-export async function readRaw(path: string, openSearch: () => ShingleStream): Promise<RawRead> {
+export async function readRaw(
+  path: string,
+  openSearch: (isWhole: boolean) => ShingleStream,
+): Promise<RawRead> {
   const descriptor = openSync(path, 'r');
   try {
     const readAt: ReadAt = (offset, length) => {
       const buffer = Buffer.allocUnsafe(length);
       return buffer.subarray(0, readSync(descriptor, buffer, 0, length, offset));
     };
-    const { bytes, frames } = searchWhole(readAt, openSearch());
-    const areFramesRead = searchFrames(readAt, frames, openSearch);
+    const { bytes, frames } = searchWhole(readAt, openSearch(true));
+    const areFramesRead = searchFrames(readAt, frames, () => openSearch(false));
     const isGzip = readAt(0, 2).equals(Buffer.from([0x1f, 0x8b]));
-    const isGzipRead = !isGzip || (await searchGzip(path, openSearch()));
+    const isGzipRead = !isGzip || (await searchGzip(path, openSearch(false)));
     return { bytes, isPartlyUnread: !areFramesRead || !isGzipRead };
   } finally {
     closeSync(descriptor);

@@ -1,14 +1,16 @@
+import { statSync } from 'node:fs';
 import { AppError, systemCode } from '../../core/errors.ts';
 import { openDatabaseReadOnly, type Database } from '../../mirror/database.ts';
 import { prepareIsFenced } from '../../mirror/is-fenced.ts';
 import { createDecoder, type Decoder, type IsFenced } from './decode.ts';
-import { decodeJson, decodeParquet, isJson, isParquet } from './decode-file.ts';
+import { decodeJson, decodeJsonLine, decodeParquet, isJson, isParquet } from './decode-file.ts';
 import { decodeMirror } from './decode-mirror.ts';
 import { encodings } from './encoded-forms.ts';
 import { createFindings, type Findings } from './findings.ts';
 import { listFiles, type ListedFile } from './list-files.ts';
 import { makeNeedles, type Needles } from './needles.ts';
 import { mirrorPlace, type ScanReport, type ScanTask } from './scan-task.ts';
+import { isLedger, readOwnFile, readOwnLedger } from './own-files.ts';
 import { createRawSearch, type RawSearch } from './search-files.ts';
 import { createSharedText, type SharedText } from './shared-text.ts';
 
@@ -112,10 +114,38 @@ async function* searchFiles(scan: Scan): AsyncGenerator<void> {
   ];
   for (const listed of files)
     for (const file of listed) {
-      await searchFile(scan, file);
-      if (file.problem === null && isJson(file))
-        await reading(findings, file.place, () => decodeJson(file, decoder));
+      if (file.problem !== null || !(await searchOwnFile(scan, file))) {
+        await searchFile(scan, file);
+        if (file.problem === null && isJson(file))
+          await reading(findings, file.place, () => decodeJson(file, decoder));
+      }
       yield;
+    }
+}
+
+/** Searches what a file of this program's own can tell of anybody. Whether the file is one, to the byte. */
+async function searchOwnFile(scan: Scan, file: ListedFile): Promise<boolean> {
+  const { search, decoder, findings, sums } = scan;
+  let isOwn = false;
+  await reading(findings, file.place, () => {
+    const content = readOwnFile(file);
+    isOwn = content !== undefined || isLedger(file.place);
+    if (!isOwn) return;
+    sums.files += 1;
+    sums.bytes += statSync(file.path).size;
+    for (const text of content?.texts ?? []) search.part(file.place, Buffer.from(JSON.stringify(text)));
+    if (content) decoder.takeOwnFile(file.place, content);
+    else searchLedger(scan, file);
+  });
+  return isOwn;
+}
+
+function searchLedger({ search, decoder }: Scan, { path, place }: ListedFile): void {
+  for (const part of readOwnLedger(path))
+    if ('ids' in part) decoder.takeOwnFile(place, { identifiers: [], values: [...part.ids] });
+    else {
+      search.part(place, part.line);
+      decodeJsonLine(place, part.line.toString('utf8'), decoder);
     }
 }
 

@@ -6,8 +6,10 @@ export type SharedText = {
   take(values: readonly unknown[]): void;
   /** Takes the texts of a feed of deletions: of the subjects, only uuids and recording ids may stand there. */
   takeFeed(values: readonly unknown[]): void;
-  /** Whether a shingle is shared, by all that was taken so far. */
-  has(shingle: number): boolean;
+  /** Takes words of this program's own: they may stand in that one file, and prove nothing there. */
+  takeOwn(file: string, words: readonly unknown[]): void;
+  /** Whether a shingle is shared, by all that was taken so far; in a file, by its own words too. */
+  has(shingle: number, file?: string): boolean;
 };
 
 const batchBytes = 1 << 20;
@@ -29,14 +31,23 @@ export function createSharedText({ edges, edgesOf, search, isFeedKey }: Needles)
       if (isOfFeedKey[edge] === 1) isShared[edge] = 1;
     }),
   );
+  const ownEdges = new Map<string, Set<number>>();
+  let ownFile = new Set<number>();
+  const own = batchRows(edges.openStream((edge) => ownFile.add(edge)));
   return {
     take: rows.take,
     takeFeed: feeds.take,
-    has: (shingle) => {
-      rows.flush();
-      feeds.flush();
-      const [beginning, end] = edgesOf(shingle);
-      return isShared[beginning] === 1 || isShared[end] === 1;
+    takeOwn: (file, words) => {
+      const edgesOfFile = ownEdges.get(file) ?? new Set<number>();
+      ownEdges.set(file, edgesOfFile);
+      if (edgesOfFile !== ownFile) own.flush();
+      ownFile = edgesOfFile;
+      own.take(words);
+    },
+    has: (shingle, file) => {
+      for (const { flush } of [rows, feeds, own]) flush();
+      const ownOfFile = file === undefined ? undefined : ownEdges.get(file);
+      return edgesOf(shingle).some((edge) => isShared[edge] === 1 || ownOfFile?.has(edge));
     },
   };
 }

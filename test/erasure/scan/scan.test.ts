@@ -6,6 +6,9 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { nobody } from '../../../src/contract/identity.ts';
 import { scanDataFolder } from '../../../src/erasure/scan/scan.ts';
 import type { ScanReport, ScanTask } from '../../../src/erasure/scan/scan-task.ts';
+import { canonicalJson } from '../../../src/ledger/canonical-json.ts';
+import { checkpointText } from '../../../src/ledger/checkpoint.ts';
+import { privateKeyOf, publicKeyOf, vkeyOf } from '../../../src/ledger/note.ts';
 import { exportDataset } from '../../../src/export/export-dataset.ts';
 import { openDatabase, type Database } from '../../../src/mirror/database.ts';
 import { addFence, fenceEntries } from '../../../src/mirror/fence.ts';
@@ -118,18 +121,31 @@ describe('a person is found', () => {
     expect(placesOf(await scan(dataDir))).toEqual([]);
   });
 
-  it('in quarantine, whose rows vouch for nothing', async () => {
+  it('in quarantine, by any of her identifiers; what nobody can be told from is another’s text', async () => {
     const dataDir = folderOf(...others);
-    const payload = JSON.stringify({ uuid: 'damaged', id: 'damaged', note: text });
     const row = { reason: 'x', first_seen_pass: 1, last_seen_pass: 1, seen_at: 'x' };
     inMirror(dataDir, (db) => {
-      insert(db, 'quarantine', { dataset: 'persons', row_id: 'a', payload, ...row });
+      const damaged = JSON.stringify({ uuid: 'damaged', id: 'damaged', note: text });
+      insert(db, 'quarantine', { dataset: 'persons', row_id: 'a', payload: damaged, ...row });
       insert(db, 'quarantine', { dataset: 'persons', row_id: 'b', payload: '{"id":17}', ...row });
       insert(db, 'quarantine', { dataset: 'playlists', row_id: 'c', payload: '{"id":17}', ...row });
     });
     const report = await scan(dataDir);
-    expect(placesOf(report)).toEqual(['decoded mirror.db:quarantine.payload', 'raw utf-8 mirror.db']);
+    expect(placesOf(report)).toEqual(['decoded mirror.db:quarantine.payload']);
     expect(report.subjects[0]?.places[0]?.hits).toBe(1);
+    inMirror(dataDir, (db) => {
+      const hers = JSON.stringify({
+        uuid: 'damaged',
+        who: [canary.distinctIds[0]],
+        note: `${text} once more`,
+      });
+      insert(db, 'quarantine', { dataset: 'persons', row_id: 'd', payload: hers, ...row });
+      db.exec(`DELETE FROM quarantine WHERE row_id = 'a'`);
+    });
+    expect(placesOf(await scan(dataDir))).toEqual([
+      'decoded mirror.db:quarantine.payload',
+      'raw utf-8 mirror.db',
+    ]);
   });
 
   it('in the cursor of a pass, in JSON and JSON lines, and in a list of people with short names only', async () => {
@@ -309,6 +325,89 @@ describe('what rightly remains is no hit', () => {
     expect(placesOf(await scan(dataDir))).toEqual(['decoded mirror.db:deletions.key', 'raw utf-8 mirror.db']);
   });
 
+  it('what others quote, name and copy of her, but in the columns that say whose a row is', async () => {
+    const [other] = others;
+    const uuid = String(canary.row['uuid']);
+    const dataDir = folderOf(...others);
+    const hers = {
+      ...nobody,
+      person_uuid: [uuid],
+      distinct_id: ['ann', 'recordings-list'],
+      recording_id: ['list'],
+    };
+    const subjects = [{ request: 'r', identity: hers, values: [] }];
+    const quotes = { referred_by: uuid, distinct_id: 'ann', distinct_ids: ['ann'], person: { uuid } };
+    inMirror(dataDir, (db) => {
+      db.prepare(`UPDATE persons SET properties = ?, extra = ? WHERE uuid = ?`).run(
+        JSON.stringify({ ...quotes, again: JSON.stringify(quotes) }),
+        JSON.stringify(quotes),
+        other?.row['uuid'],
+      );
+      db.prepare(`UPDATE recordings SET extra = ?, person = ? WHERE id = ?`).run(
+        JSON.stringify(quotes),
+        JSON.stringify({ distinct_ids: ['["ann"]'], properties: quotes }),
+        other?.recording['id'],
+      );
+      const seen = { first_seen_pass: 1, changed_at: '2026-11-20T10:00:00.000Z' };
+      insert(db, 'playlists', { short_id: 'list', filters: JSON.stringify({ person_uuid: uuid }), ...seen });
+      const change = { op: 'upsert', at: '2026-11-20T10:00:00.000Z' };
+      insert(db, 'changes', { dataset: 'playlists', key: 'list', ...change });
+    });
+    const folder = await publish(dataDir, 'persons', [
+      personRow(String(other?.row['uuid']), { distinct_ids: '["bob"]', properties: JSON.stringify(quotes) }),
+    ]);
+    expect(placesOf(await scan(dataDir, { subjects }))).toEqual([]);
+    // In a row of her own, all of it counts.
+    inMirror(dataDir, (db) => db.exec(`UPDATE persons SET distinct_ids = '["ann"]' WHERE id = 1000`));
+    const found = placesOf(await scan(dataDir, { subjects }));
+    expect(found).toEqual(
+      expect.arrayContaining([
+        'decoded mirror.db:persons.distinct_ids',
+        'decoded mirror.db:persons.extra',
+        'decoded mirror.db:persons.properties',
+      ]),
+    );
+    expect(found.filter((place) => place.includes(folder))).toEqual([]);
+  });
+
+  it.each<[string, (of: { uuid: string; recording: string }) => Partial<typeof nobody>]>([
+    ['a recording id that is another’s uuid', ({ uuid }) => ({ recording_id: [uuid] })],
+    ['a distinct id that is another’s uuid', ({ uuid }) => ({ distinct_id: [uuid] })],
+    ['a distinct id that is another’s recording', ({ recording }) => ({ distinct_id: [recording] })],
+  ])('%s', async (_what, hers) => {
+    const dataDir = folderOf(...others);
+    const [other] = others;
+    const uuid = String(other?.row['uuid']);
+    const recording = String(other?.recording['id']);
+    inMirror(dataDir, (db) => removePeople(db, others.slice(1, 2)));
+    await publish(dataDir, 'persons', [personRow(uuid, {})]);
+    await publish(dataDir, 'recordings', [recordingRow(recording, { person_uuid: uuid, person: null })]);
+    inMirror(dataDir, (db) => {
+      for (const [dataset, key] of [
+        ['persons', uuid],
+        ['recordings', recording],
+      ] as const)
+        insert(db, 'changes', { dataset, key, op: 'upsert', at: '2026-11-20T10:00:00.000Z' });
+    });
+    const subjects = [{ request: 'r', identity: { ...nobody, ...hers({ uuid, recording }) }, values: [] }];
+    expect(placesOf(await scan(dataDir, { subjects }))).toEqual([]);
+  });
+
+  it('what a feed tells of others: somebody who was erased before, whom her text names', async () => {
+    const [friend] = others;
+    const dataDir = folderOf(...others);
+    inMirror(dataDir, (db) => {
+      removePeople(db, others.slice(0, 1));
+      db.exec('VACUUM');
+      db.pragma('wal_checkpoint(TRUNCATE)');
+    });
+    const values = [JSON.stringify({ note: `invited by ${String(friend?.row['uuid'])}` })];
+    const subjects = [{ request: 'r', identity: nobody, values }];
+    expect(placesOf(await scan(dataDir, { subjects }))).toEqual([]);
+    write(dataDir, 'more.txt', String(values));
+    expect(placesOf(await scan(dataDir, { subjects }))).toEqual(['raw utf-8 more.txt']);
+  });
+
   it('ids of requests', async () => {
     const dataDir = folderOf(...others);
     const id = String(canary.row['uuid']);
@@ -323,6 +422,120 @@ describe('what rightly remains is no hit', () => {
     };
     inMirror(dataDir, (db) => insert(db, 'erasure_requests', request));
     expect((await scan(dataDir)).subjects[0]?.places.filter(({ how }) => how === 'decoded')).toEqual([]);
+  });
+});
+
+describe('the program’s own words', () => {
+  const request = '00000000-0000-4000-8000-000000000001';
+  const words = ['analytics-mirror', 'upstreamFailed', 'DuckDB version', 'not_applicable', 'duckdb_schema'];
+  const more = ['asserted_by_upstream', '"pageSize":1000,"overlap"', 'snapshot_id', `ticket ${request}`];
+  const hers = {
+    request: 'r',
+    identity: { ...nobody, distinct_id: [...words, 'locally_verified'] },
+    values: [...words, ...more],
+  };
+  const entry = (seq: number, rest: object): string =>
+    canonicalJson({ seq, at: '2026-11-20T12:00:00.000Z', ...rest });
+  const result = entry(0, {
+    type: 'result',
+    requests: [request],
+    target: 'upstream.playlists',
+    result: 'not_applicable',
+    assurance: 'asserted_by_upstream',
+  });
+
+  /** A folder with everything that this program writes for itself. */
+  async function ownFolder(): Promise<string> {
+    const dataDir = folderOf(...others);
+    await publish(dataDir, 'persons', others.map(publishedPerson));
+    const at = '2026-11-20T10:00:00.000Z';
+    inMirror(dataDir, (db) => {
+      const counts = JSON.stringify({ persons: 1, upstreamFailed: 0, nested: { recordings: 2 } });
+      insert(db, 'runs', { job: 'reconcile', started_at: at, finished_at: at, outcome: 'done', counts });
+      const plan = JSON.stringify({ pageSize: 1000, overlap: 'auto', query: {} });
+      insert(db, 'passes', { dataset: 'persons', mode: 'full', plan, started_at: at });
+      const fixed = { origin: 'manual', basis: 'consent_withdrawn', delete_events: 1, state: 'attention' };
+      const about = { reason: 'residue_found', due_at: at, received_at: at };
+      insert(db, 'erasure_requests', { id: request, ...fixed, ...about });
+      const end = { status: 'done', result: 'not_applicable', assurance: 'asserted_by_upstream' };
+      insert(db, 'erasure_targets', {
+        request_id: request,
+        target: 'upstream.events',
+        ...end,
+        updated_at: at,
+      });
+    });
+    write(dataDir, 'ledger/entries.jsonl', `${result}\n`);
+    const signer = { name: 'analytics-mirror/00ff', privateKey: privateKeyOf(Buffer.alloc(32, 7)) };
+    const checkpoint = checkpointText({ size: 1, root: Buffer.alloc(32, 9) }, signer);
+    write(dataDir, 'ledger/checkpoints/000000001.txt', checkpoint);
+    const publicKey = publicKeyOf(signer.privateKey);
+    write(dataDir, 'ledger/public-keys.txt', `${vkeyOf({ name: signer.name, publicKey })}\n`);
+    return dataDir;
+  }
+
+  it('are nobody’s where they stand', async () => {
+    const dataDir = await ownFolder();
+    expect(placesOf(await scan(dataDir, { subjects: [hers] }))).toEqual([]);
+  });
+
+  it.each<[string, string, string]>([
+    ['any other file', 'reports/left.txt', 'not_applicable'],
+    [
+      'a line of the ledger that is no entry',
+      'ledger/entries.jsonl',
+      `${result}\n{"note":"not_applicable"}\n`,
+    ],
+    [
+      'a line of the ledger with one field more',
+      'ledger/entries.jsonl',
+      `${entry(0, { type: 'result', note: 'analytics-mirror' })}\n`,
+    ],
+    ['the torn end of the ledger', 'ledger/entries.jsonl', `${result}\n"analytics-mirror"`],
+    ['a checkpoint that is none', 'ledger/checkpoints/000000001.txt', 'analytics-mirror\n1\nx\n'],
+    [
+      'a manifest with anything beside it',
+      'snapshots/persons/20261120T125500.123Z/manifest.json',
+      '{"snapshot_id":"upstreamFailed"}',
+    ],
+    ['a certificate that is none', 'reports/certificates/x-g1.json', '{"generator":"analytics-mirror"}'],
+  ])('count in %s', async (_where, place, content) => {
+    const dataDir = await ownFolder();
+    write(dataDir, place, content);
+    expect(placesOf(await scan(dataDir, { subjects: [hers] }))).toContain(`raw utf-8 ${place}`);
+  });
+
+  it('make no free text of their tables theirs', async () => {
+    const dataDir = await ownFolder();
+    const [email] = canary.distinctIds;
+    inMirror(dataDir, (db) => {
+      db.prepare(`UPDATE erasure_requests SET authorised_by = ?`).run(email);
+      db.prepare(`UPDATE runs SET counts = ?`).run(JSON.stringify({ note: email }));
+      db.prepare(`UPDATE erasure_targets SET result = ?`).run(email);
+    });
+    expect(placesOf(await scan(dataDir))).toEqual([
+      'decoded mirror.db:erasure_requests.authorised_by',
+      'decoded mirror.db:erasure_targets.result',
+      'decoded mirror.db:runs.counts',
+      'raw utf-8 mirror.db',
+    ]);
+  });
+
+  it('leave an id of hers in the ledger found', async () => {
+    const dataDir = await ownFolder();
+    const uuid = String(canary.row['uuid']);
+    write(dataDir, 'ledger/entries.jsonl', `${result.replace(request, uuid)}\n`);
+    expect(placesOf(await scan(dataDir))).toEqual(['decoded ledger/entries.jsonl']);
+  });
+
+  it('are no excuse for what is compressed within a file', async () => {
+    const dataDir = await ownFolder();
+    const place = 'snapshots/persons/20261120T125500.123Z/part-00001.parquet';
+    const whole = readFileSync(join(dataDir, place));
+    const footer = whole.length - 8 - whole.readUInt32LE(whole.length - 8);
+    const page = zstdCompressSync(Buffer.from('her DuckDB version is this'));
+    write(dataDir, place, Buffer.concat([whole.subarray(0, footer), page, whole.subarray(footer)]));
+    expect(placesOf(await scan(dataDir, { subjects: [hers] }))).toEqual([`raw utf-8 ${place}`]);
   });
 });
 

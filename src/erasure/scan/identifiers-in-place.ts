@@ -1,0 +1,90 @@
+import { isJsonObject, isRawNumber, parseExactJson } from '../../core/exact-json.ts';
+import type { Identifier, IdentifierKind } from '../../contract/identity.ts';
+
+const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** The columns that say whom a row is about, by table or published dataset. All others are free text. */
+const columnKinds: Readonly<Record<string, Readonly<Record<string, IdentifierKind>>>> = {
+  persons: {
+    uuid: 'person_uuid',
+    person_uuid: 'person_uuid',
+    id: 'person_id',
+    person_id: 'person_id',
+    distinct_ids: 'distinct_id',
+  },
+  distinct_id_owners: { distinct_id: 'distinct_id' },
+  distinct_ids_lost: { distinct_id: 'distinct_id' },
+  distinct_ids: { distinct_id: 'distinct_id', person_uuid: 'person_uuid' },
+  recordings: { id: 'recording_id', distinct_id: 'distinct_id', person_uuid: 'person_uuid' },
+  playlist_recordings: { recording_id: 'recording_id' },
+  deletions: { person_uuid: 'person_uuid' },
+};
+
+/** What the rows of a dataset are kept under, and so told of by the feeds. */
+const keyKinds: Readonly<Record<string, IdentifierKind>> = {
+  persons: 'person_uuid',
+  recordings: 'recording_id',
+  distinct_ids: 'distinct_id',
+};
+
+/**
+ * The identifiers that a column of a row holds as what it is about: each of the kind that stands there, and no other.
+ * `told`: of a feed's row, the dataset that it tells of. Nothing within properties, filters and the like is one, whatever
+ * its name.
+ */
+export function identifiersInPlace(
+  dataset: string,
+  column: string,
+  value: unknown,
+  told?: unknown,
+): Identifier[] {
+  if (dataset === 'recordings' && column === 'person') return embeddedIdentifiers(value);
+  if (column === 'key' && (dataset === 'changes' || dataset === 'deletions'))
+    return keyIdentifiers(String(told), value);
+  const kind = columnKinds[dataset]?.[column];
+  if (kind === undefined) return [];
+  // A column of the mirror holds its list as JSON.
+  return column === 'distinct_ids' && typeof value === 'string'
+    ? identifiersOf(kind, parsed(value))
+    : identifiersOf(kind, value);
+}
+
+/** What a key of a dataset's rows, or a bound of such keys, identifies; nothing for one that no such row can have. */
+export function keyIdentifiers(dataset: string, key: unknown): Identifier[] {
+  const kind = keyKinds[dataset];
+  return kind === undefined ? [] : identifiersOf(kind, key);
+}
+
+function embeddedIdentifiers(value: unknown): Identifier[] {
+  const person = typeof value === 'string' ? parsed(value) : undefined;
+  if (!isJsonObject(person)) return [];
+  return [
+    ...identifiersOf('person_uuid', person['uuid']),
+    ...identifiersOf('person_id', person['id']),
+    ...identifiersOf('distinct_id', person['distinct_ids']),
+  ];
+}
+
+/** The identifiers of a kind in a value or a list. */
+function identifiersOf(kind: IdentifierKind, value: unknown): Identifier[] {
+  if (Array.isArray(value)) return value.flatMap((item: unknown) => identifierOf(kind, item));
+  return identifierOf(kind, value);
+}
+
+function identifierOf(kind: IdentifierKind, value: unknown): Identifier[] {
+  if (kind === 'person_id') {
+    const digits = isRawNumber(value) ? value.rawJSON : String(value);
+    return /^-?\d+$/.test(digits) ? [{ kind, value: digits }] : [];
+  }
+  if (typeof value !== 'string') return [];
+  if (kind !== 'person_uuid') return [{ kind, value }];
+  return uuid.test(value) ? [{ kind, value: value.toLowerCase() }] : [];
+}
+
+function parsed(text: string): unknown {
+  try {
+    return parseExactJson(text);
+  } catch {
+    return undefined;
+  }
+}
