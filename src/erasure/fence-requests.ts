@@ -148,20 +148,19 @@ async function controlScan(
     { dataDir, phase: 'control', subjects, fence: false, extraPaths: [], passedOver },
     { signal },
   );
-  ledger.append(
-    report.subjects.map(({ request, needles, shared, hits }) => ({
-      type: 'scan',
-      requests: [request],
-      phase: 'control',
-      files: report.files,
-      bytes: report.bytes,
-      // What other people's rows hold too proves nothing.
-      needles: needles - shared,
-      hits,
-      passed_over: passedOver.length,
-      ...leftOutOf(going.find((one) => one.request.id === request)?.full),
-    })),
-  );
+  const scanOf = ({ request, needles, shared, hits }: (typeof report.subjects)[number]): LedgerRecord => ({
+    type: 'scan',
+    requests: [request],
+    phase: 'control',
+    files: report.files,
+    bytes: report.bytes,
+    // What other people's rows hold too proves nothing.
+    needles: needles - shared,
+    hits,
+    passed_over: passedOver.length,
+    ...leftOutOf(going.find((one) => one.request.id === request)?.full),
+  });
+  ledger.append(report.subjects.map(scanOf));
 }
 
 function raiseFence(parts: ErasureParts, going: readonly Going[]): number {
