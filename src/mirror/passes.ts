@@ -1,7 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import { z } from 'zod';
 import { refuseStaleHolder } from './lease.ts';
-import { dropUnshown } from './quarantine.ts';
 
 /** The lists that are walked. */
 export const passDatasets = ['persons', 'recordings', 'playlists'] as const;
@@ -163,13 +162,17 @@ export function finishPass(db: Database, passId: number, reason: IncompleteReaso
   const finish =
     db.prepare(/*sql*/ `UPDATE passes SET verdict = @verdict, reason = @reason, finished_at = @at, cursor = NULL
       WHERE id = @passId RETURNING ${columns}`);
+  const dropUnshown = db.prepare<[string, number]>(
+    /*sql*/ `DELETE FROM quarantine WHERE dataset = ? AND last_seen_pass < ?`,
+  );
   return db
     .transaction(() => {
       refuseStaleHolder(db);
       const pass = PassRow.parse(
         finish.get({ verdict: reason === null ? 'complete' : 'incomplete', reason, at, passId }),
       );
-      if (pass.verdict === 'complete' && pass.mode === 'full') dropUnshown(db, pass.dataset, passId);
+      // Rows in quarantine that a pass over all of the list did not show any more: nothing is left to be read.
+      if (pass.verdict === 'complete' && pass.mode === 'full') dropUnshown.run(pass.dataset, passId);
       return pass;
     })
     .immediate();

@@ -42,11 +42,6 @@ export function prepareQuarantine(db: Database, dataset: PassDataset): Quarantin
   };
 }
 
-/** Forgets the rows of a list that a pass over all of it did not show any more: there is nothing left to be read. */
-export function dropUnshown(db: Database, dataset: PassDataset, passId: number): void {
-  db.prepare(/*sql*/ `DELETE FROM quarantine WHERE dataset = ? AND last_seen_pass < ?`).run(dataset, passId);
-}
-
 /** How many rows of each dataset wait in quarantine. */
 export function countQuarantine(db: Database): Record<string, number> {
   const rows = db

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { Person, Playlist, Recording } from '../contract/resources.ts';
 import { tolerantReader, type RowReader } from '../contract/tolerant-reader.ts';
-import { isJsonObject } from '../core/exact-json.ts';
 import type { PassDataset } from './passes.ts';
 import { rowTables } from './row-table.ts';
 
@@ -17,16 +16,6 @@ export const rowReaders: Readonly<Record<PassDataset, RowReader>> = {
   },
   playlists: tolerantReader(Playlist, rowTables.playlists.keyColumn),
 };
-
-const identifying = ['uuid', 'id', 'distinct_ids', 'created_at'];
-
-/** Reads of a person who it is and nothing else: whatever the rest of the row holds, it keeps nobody from being erased. */
-export const readIdentityOfPerson: RowReader = (row) =>
-  rowReaders.persons(
-    isJsonObject(row)
-      ? Object.fromEntries(Object.entries(row).filter(([field]) => identifying.includes(field)))
-      : row,
-  );
 
 const RowWithPerson = z.object({ person: z.object({ uuid: z.guid() }) });
 

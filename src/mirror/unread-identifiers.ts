@@ -3,8 +3,7 @@ import { textLeaves } from '../core/json-leaves.ts';
 import { embeddedPerson } from '../contract/embedded-person.ts';
 import type { Identifier } from '../contract/identity.ts';
 import { textListOf } from '../contract/tolerant-reader.ts';
-import type { QuarantinedRow } from './quarantine.ts';
-import { readIdentityOfPerson } from './row-readers.ts';
+import { readIdentityOfPerson } from '../contract/person-identity.ts';
 
 /** Of a row that does not tell who it is about, so much is kept: each of its texts may be somebody. */
 const unidentifiedCharactersMax = 20_000;
@@ -32,7 +31,7 @@ export function identifiersOfUnread(dataset: string, key: string | null, payload
 }
 
 /** The row as it is kept: without its payload where that is large and does not tell who it is about. */
-export function boundUnread(dataset: string, row: QuarantinedRow): QuarantinedRow {
+export function boundUnread<Row extends { payload: string }>(dataset: string, row: Row): Row {
   if (row.payload.length <= unidentifiedCharactersMax) return row;
   if (identityOf(dataset, parseExactJson(row.payload))) return row;
   return { ...row, payload: '"too large to be kept"' };

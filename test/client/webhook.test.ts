@@ -23,7 +23,7 @@ it('posts JSON, and again until it is taken', async () => {
 it.each([
   [404, 'service', 1],
   [302, 'service', 1],
-  [500, 'service', 6],
+  [500, 'service', 30],
 ])('gives up on %i, bounded, and never names the address', async (status, code, requests) => {
   let seen = 0;
   const { origin } = await localServer((_request, response) => {

@@ -3,7 +3,7 @@ import { readEnvelope } from '../../contract/envelope.ts';
 import type { Identity } from '../../contract/identity.ts';
 import { textListOf } from '../../contract/tolerant-reader.ts';
 import { bodyOrMissing } from '../../client/body-or-missing.ts';
-import { readIdentityOfPerson } from '../../mirror/row-readers.ts';
+import { readIdentityOfPerson } from '../../contract/person-identity.ts';
 import { askForProject, inBatches, type Lane } from './lane.ts';
 
 /** A person that the service shows. `ref`: what its path takes, the integer id where that is known. */
