@@ -119,5 +119,6 @@ for (const [channel, verb] of [
     );
   });
 
-if (rehearsal !== undefined)
+// The command itself tells: the scanner that it has started may end later, and has done other things.
+if (rehearsal !== undefined && basename(process.argv[1] ?? '') === 'main.ts')
   process.on('exit', () => writeFileSync(rehearsal, JSON.stringify([...executions.values()])));
