@@ -38,7 +38,8 @@ export async function rehearseErasure(scene: ErasureScene): Promise<RehearsedEra
 export async function executionsAfter(scene: ErasureScene, point: KillPoint): Promise<Execution[]> {
   await using stage = await openStage(scene);
   await killRun(stage.run, reconcile, point);
-  return rehearseRun(stage.run, reconcile, join(stage.folder, 'executions.json'));
+  // Awaited here: the stage goes with the end of this function.
+  return await rehearseRun(stage.run, reconcile, join(stage.folder, 'executions.json'));
 }
 
 /**
