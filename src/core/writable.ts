@@ -9,3 +9,13 @@ export function refuseUnwritable(path: string): void {
   const { atime, mtime } = statSync(path);
   utimesSync(path, atime, mtime);
 }
+
+/** Whether a file or folder of this user's can be written: as `refuseUnwritable` finds. */
+export function isWritable(path: string): boolean {
+  try {
+    refuseUnwritable(path);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,6 +1,6 @@
 import type { Settings } from '../config/settings.ts';
 import type { Dataset } from '../snapshot/columns.ts';
-import { readCurrent, readManifest, type Manifest } from '../snapshot/manifest.ts';
+import { currentIds, readCurrent, readManifest, type Manifest } from '../snapshot/manifest.ts';
 import { publicationOf } from './publication.ts';
 
 /** The snapshot that a delta goes on from: the newest of its dataset, and the change up to which that shows everything. */
@@ -18,12 +18,11 @@ export function findDeltaBase(
   dataset: Dataset,
   nowMs: number,
 ): DeltaBase | undefined {
-  const current = readCurrent(dataDir).snapshots[dataset];
-  const deltas = current?.deltas ?? [];
-  if (!current || deltas.length >= settings.deltasMax) return undefined;
-  const full = readManifest(dataDir, dataset, current.snapshot_id);
+  const [fullId, ...deltaIds] = currentIds(readCurrent(dataDir), dataset);
+  if (fullId === undefined || deltaIds.length >= settings.deltasMax) return undefined;
+  const full = readManifest(dataDir, dataset, fullId);
   if (Date.parse(full.created_at) < nowMs - (erasure.feedRetentionDays / 2) * dayMs) return undefined;
-  const snapshotId = deltas.at(-1)?.snapshot_id ?? current.snapshot_id;
+  const snapshotId = deltaIds.at(-1) ?? fullId;
   const { changes, columns } = readManifest(dataDir, dataset, snapshotId);
   const wanted = publicationOf(dataset, settings).shape.columns.map(({ name, type }) => ({ name, type }));
   const isAlike = JSON.stringify(wanted) === JSON.stringify(columns);

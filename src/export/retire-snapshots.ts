@@ -1,8 +1,8 @@
 import { AppError } from '../core/errors.ts';
-import { readCurrent, readManifest } from '../snapshot/manifest.ts';
+import { currentIds, readCurrent, readManifest } from '../snapshot/manifest.ts';
 import { findSnapshots } from '../snapshot/published.ts';
 import { removeSnapshots, removeTemporary } from '../snapshot/publish.ts';
-import { type CurrentIds, type RetentionPlan, planRetention } from './retention-plan.ts';
+import { type RetentionPlan, planRetention } from './retention-plan.ts';
 
 /** Deletes what an export of the dataset left that did not come to its end. Never touches what was published. */
 export function clearUnpublished(dataDir: string, dataset: string): void {
@@ -19,8 +19,7 @@ export function removeExpired(dataDir: string, dataset: string, keep: number): s
 
 /** Deletes a snapshot that an export did not come to the end of publishing; none that CURRENT names. */
 export function withdrawSnapshot(dataDir: string, dataset: string, snapshotId: string): void {
-  const current = currentIds(dataDir, dataset);
-  const isPublished = current?.id === snapshotId || current?.deltas.includes(snapshotId);
+  const isPublished = currentIds(readCurrent(dataDir), dataset).includes(snapshotId);
   const isThere = findSnapshots(dataDir, dataset).some(({ id }) => id === snapshotId);
   if (isThere && !isPublished) removeSnapshots(dataDir, dataset, [snapshotId]);
 }
@@ -31,7 +30,7 @@ function planNow(dataDir: string, dataset: string, keep: number): RetentionPlan 
     hasManifest,
     kind: kindOf(dataDir, dataset, id),
   }));
-  return planRetention(found, currentIds(dataDir, dataset), keep);
+  return planRetention(found, currentIds(readCurrent(dataDir), dataset), keep);
 }
 
 function kindOf(dataDir: string, dataset: string, snapshotId: string): 'full' | 'delta' {
@@ -41,11 +40,4 @@ function kindOf(dataDir: string, dataset: string, snapshotId: string): 'full' | 
     if (error instanceof AppError) return 'full';
     throw error;
   }
-}
-
-function currentIds(dataDir: string, dataset: string): CurrentIds | undefined {
-  const current = readCurrent(dataDir).snapshots[dataset];
-  return (
-    current && { id: current.snapshot_id, deltas: (current.deltas ?? []).map((delta) => delta.snapshot_id) }
-  );
 }

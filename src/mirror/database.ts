@@ -1,4 +1,4 @@
-import { accessSync, closeSync, constants, existsSync, openSync, statSync } from 'node:fs';
+import { closeSync, existsSync, openSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import Sqlite, { type Database } from 'better-sqlite3';
 import { AppError } from '../core/errors.ts';
@@ -8,6 +8,7 @@ import { makeFolder } from '../core/make-folder.ts';
 import { readKey, readOrMakeKey } from '../core/secret-key.ts';
 import { explainStorageError } from '../core/storage-error.ts';
 import { temporaryFolder } from '../core/temporary-folder.ts';
+import { isWritable } from '../core/writable.ts';
 import { addFenceMac, fenceKeyName, refuseLostFenceKey } from './fence-mac.ts';
 import { migrate, pendingMigrations } from './migrate.ts';
 
@@ -68,7 +69,7 @@ export function openDatabaseReadOnly(dataDir: string): Database {
     const db = new Sqlite(path, { readonly: true, timeout: busyTimeoutMs });
     try {
       if (pendingMigrations(db).length > 0) throw noMirror(path);
-      if (mayWrite(temporaryFolder(dataDir))) keepTemporaryFiles(db, dataDir);
+      if (isWritable(temporaryFolder(dataDir))) keepTemporaryFiles(db, dataDir);
       addFenceMac(db, () => readKey(dataDir, fenceKeyName));
       return db;
     } catch (error) {
@@ -84,15 +85,6 @@ export function openDatabaseReadOnly(dataDir: string): Database {
  */
 export function keepTemporaryFiles(db: Database, dataDir: string): void {
   db.pragma(`temp_store_directory = '${temporaryFolder(dataDir).replaceAll("'", "''")}'`);
-}
-
-function mayWrite(path: string): boolean {
-  try {
-    accessSync(path, constants.W_OK);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 function noMirror(path: string): AppError {

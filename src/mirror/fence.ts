@@ -5,7 +5,7 @@ import type { Identifier, IdentifierKind } from '../contract/identity.ts';
 import { textListOf, type Columns, type ColumnValue } from '../contract/tolerant-reader.ts';
 import type { PassDataset } from './passes.ts';
 import type { QuarantinedRow } from './quarantine.ts';
-import { boundUnread, identifiersOfUnread } from './unread-identifiers.ts';
+import { identifiersOfUnread } from './unread-identifiers.ts';
 
 /** An entry of the fence as the ledger has it: no identifier, only its MAC (hex). */
 export type FenceEntry = { kind: IdentifierKind; mac: string };
@@ -75,8 +75,7 @@ export function prepareAdmitRow(db: Database, dataset: PassDataset): Admit<Reado
 export function prepareAdmitUnread(db: Database, dataset: PassDataset): Admit<QuarantinedRow> | undefined {
   const fence = openFence(db);
   if (!fence) return undefined;
-  return (given, at) => {
-    const row = boundUnread(dataset, given);
+  return (row, at) => {
     const hit = identifiersOfUnread(dataset, row.key, row.payload).find(
       ({ kind, value }) => fence.find(kind, value) !== undefined,
     );

@@ -1,7 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import { sha256 } from '../core/digest.ts';
 import type { PassDataset } from './passes.ts';
-import { boundUnread } from './unread-identifiers.ts';
 
 /** A row that could not be read. `payload` is its JSON text, but for what is nested too deeply, and where it is too large. */
 export type QuarantinedRow = { key: string | null; reason: string; payload: string };
@@ -30,8 +29,7 @@ export function prepareQuarantine(db: Database, dataset: PassDataset): Quarantin
     /*sql*/ `DELETE FROM quarantine WHERE dataset = ? AND row_id = ?`,
   );
   return {
-    add: (row, passId, at) => {
-      const { key, reason, payload } = boundUnread(dataset, row);
+    add: ({ key, reason, payload }, passId, at) => {
       const rowId = key ?? `sha256:${sha256(payload)}`;
       add.run({ dataset, rowId, reason, payload, passId, at });
       held.add(rowId);

@@ -6,6 +6,7 @@ import { refuseStaleHolder } from './lease.ts';
 import type { PageCounts, PassDataset } from './passes.ts';
 import { prepareQuarantine, type QuarantinedRow } from './quarantine.ts';
 import { prepareFindRowKey, prepareMarkSeen, prepareWriteRow, rowTables } from './row-table.ts';
+import { boundUnread } from './unread-identifiers.ts';
 
 /** Rows as the service showed them: those that were read, and those that could not be. */
 export type ShownRows = {
@@ -66,7 +67,8 @@ export function prepareWriteRows(db: Database, dataset: PassDataset): WriteRows 
       }
       quarantine.release(String(key));
     }
-    for (const row of quarantined) {
+    for (const unread of quarantined) {
+      const row = boundUnread(dataset, unread);
       if (admitUnread && !admitUnread(row, at)) {
         outcome.fenced += 1;
         continue;

@@ -73,7 +73,7 @@ export function readCurrent(dataDir: string): Current {
   return readAs(Current, path, 'restore it from a backup; or delete it and export every dataset again');
 }
 
-/** The ids that CURRENT names of a dataset: its full snapshot, and the deltas that go on from it. */
+/** The ids that CURRENT names of a dataset: its full snapshot, then the deltas that go on from it, oldest first. */
 export function currentIds({ snapshots }: Current, dataset: string): string[] {
   const named = snapshots[dataset];
   return named ? [named, ...(named.deltas ?? [])].map((reference) => reference.snapshot_id) : [];

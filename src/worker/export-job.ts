@@ -1,6 +1,6 @@
+import { feedBegin } from '../erasure/erasure-plan.ts';
 import { refuseRestored } from '../erasure/restore-guard.ts';
 import { exportMirror, type MirrorExport } from '../export/export-mirror.ts';
-import { isoTime } from '../core/clock.ts';
 import { compactChanges } from '../mirror/changes.ts';
 import type { Database } from '../mirror/database.ts';
 import type { Dataset } from '../snapshot/columns.ts';
@@ -9,8 +9,6 @@ import { runJob, type JobResult } from './run-job.ts';
 
 /** What was published. Incomplete when a snapshot is not vouched for by a complete pass. */
 export type ExportJobResult = JobResult & { snapshots: MirrorExport[] };
-
-const dayMs = 86_400_000;
 
 /** What to publish of which datasets. */
 type ExportTask = { datasets: readonly Dataset[]; kind: 'full' | 'delta' };
@@ -35,8 +33,7 @@ export function runExportJob(
       );
     }
     // Deltas go on from here now: what is older need not be told change by change.
-    if (kind === 'full')
-      compactChanges(mirror, isoTime(clock.now() - settings.erasure.feedRetentionDays * dayMs));
+    if (kind === 'full') compactChanges(mirror, feedBegin({ settings, clock }));
     const counts = Object.fromEntries(snapshots.map(({ dataset, rows }) => [dataset, rows]));
     const isProved = snapshots.every(({ verdict }) => verdict === 'complete');
     return { outcome: isProved ? 'done' : 'incomplete', counts, snapshots };

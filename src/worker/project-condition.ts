@@ -1,7 +1,7 @@
 import { existsSync, statfsSync } from 'node:fs';
 import type { Settings } from '../config/settings.ts';
 import { isoTime, type Clock } from '../core/clock.ts';
-import { refuseUnwritable } from '../core/writable.ts';
+import { isWritable } from '../core/writable.ts';
 import { entriesPath, ledgerFolder } from '../ledger/entry-file.ts';
 import type { Database } from '../mirror/database.ts';
 import { countRequests, listRequests } from '../mirror/erasure-requests.ts';
@@ -30,10 +30,5 @@ export function readProjectCondition(db: Database, settings: Settings, clock: Cl
 function isLedgerWritable(dataDir: string): boolean {
   const folder = ledgerFolder(dataDir);
   const path = [entriesPath(folder), folder].find((place) => existsSync(place)) ?? dataDir;
-  try {
-    refuseUnwritable(path);
-    return true;
-  } catch {
-    return false;
-  }
+  return isWritable(path);
 }
