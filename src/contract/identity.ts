@@ -1,9 +1,26 @@
+import { z } from 'zod';
+
 /** What a person, or a recording of one, is known by. Integer ids are kept as their decimal digits. */
 export const identifierKinds = ['person_uuid', 'person_id', 'distinct_id', 'recording_id'] as const;
 export type IdentifierKind = (typeof identifierKinds)[number];
 
 /** One identifier. Personal data: never logged, never in an error, never in the ledger. */
 export type Identifier = { kind: IdentifierKind; value: string };
+
+const texts = z.array(z.string());
+
+/**
+ * Identifiers that were seen together in one row, and `values`: the other texts of that row as they stand, JSON as its
+ * text. Of a recording, the distinct id that it was made under stands first. All of it is personal data.
+ */
+export const Sighting = z.strictObject({
+  person_uuid: z.string().nullable(),
+  person_id: z.string().nullable(),
+  distinct_ids: texts,
+  recording_id: z.string().nullable(),
+  values: texts,
+});
+export type Sighting = z.infer<typeof Sighting>;
 
 /** Everything that one subject is known by, each value once. Uuids are in lower case. */
 export type Identity = Readonly<Record<IdentifierKind, readonly string[]>>;

@@ -2,7 +2,7 @@ import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:
 import { z } from 'zod';
 import { AppError } from '../core/errors.ts';
 import { readKey, readOrMakeKey } from '../core/secret-key.ts';
-import type { Identity } from '../contract/identity.ts';
+import { Sighting, type Identity } from '../contract/identity.ts';
 
 const boxKeyName = 'box.key';
 const nonceBytes = 12;
@@ -18,17 +18,7 @@ const Box = z.strictObject({
   ),
   identity: z.strictObject({ person_uuid: texts, person_id: texts, distinct_id: texts, recording_id: texts }),
   /** How the service showed the subject when it was asked. */
-  shown: z
-    .array(
-      z.strictObject({
-        person_uuid: z.string().nullable(),
-        person_id: z.string().nullable(),
-        distinct_ids: texts,
-        recording_id: z.string().nullable(),
-        values: texts,
-      }),
-    )
-    .default([]),
+  shown: z.array(Sighting).default([]),
   /** Texts of the subject's rows: what the scans search for. */
   values: texts,
   /** How many of them, at most, there was no room for; none unless given. */

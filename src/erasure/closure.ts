@@ -4,11 +4,8 @@ import {
   type Identifier,
   type IdentifierKind,
   type Identity,
+  type Sighting,
 } from '../contract/identity.ts';
-import type { Sighting } from '../mirror/sightings.ts';
-
-/** Identifiers that were seen together, wherever that was. The distinct id that a recording was made under stands first. */
-export type SeenTogether = Omit<Sighting, 'values'>;
 
 /** Who lives, as far as mirror and service tell, subjects of requests excepted. */
 export type LivingOthers = {
@@ -32,7 +29,7 @@ export type Closure<Seen> = {
 export type SightingIndex<Seen> = (identifier: Identifier) => readonly Seen[];
 
 /** Prepares the look-up of sightings by any of their identifiers. */
-export function indexSightings<Seen extends SeenTogether>(sightings: Iterable<Seen>): SightingIndex<Seen> {
+export function indexSightings<Seen extends Sighting>(sightings: Iterable<Seen>): SightingIndex<Seen> {
   const index = new Map<string, Seen[]>();
   for (const sighting of sightings)
     for (const identifier of identifiersOf(sighting)) {
@@ -48,7 +45,7 @@ export function indexSightings<Seen extends SeenTogether>(sightings: Iterable<Se
  * Everything that a subject is known by: whatever was ever seen together with what is known already, over all history
  * held. What a living person holds now, or lived under before, is that person's and not the subject's.
  */
-export function closeIdentity<Seen extends SeenTogether>(
+export function closeIdentity<Seen extends Sighting>(
   start: Identity,
   seenWith: SightingIndex<Seen>,
   { isLiving, ownerOf }: LivingOthers,
@@ -105,7 +102,7 @@ function nameOf({ kind, value }: Identifier): string {
 }
 
 /** The identifiers of a row. */
-export function identifiersOf(seen: SeenTogether): Identifier[] {
+export function identifiersOf(seen: Sighting): Identifier[] {
   return [
     ...(seen.person_uuid === null ? [] : [{ kind: 'person_uuid', value: seen.person_uuid } as const]),
     ...(seen.person_id === null ? [] : [{ kind: 'person_id', value: seen.person_id } as const]),
@@ -115,6 +112,6 @@ export function identifiersOf(seen: SeenTogether): Identifier[] {
 }
 
 /** Whether a row is about somebody of an identity, or names one of its distinct ids. */
-export function concerns(identity: Identity, seen: SeenTogether): boolean {
+export function concerns(identity: Identity, seen: Sighting): boolean {
   return identifiersOf(seen).some(({ kind, value }) => identity[kind].includes(value));
 }

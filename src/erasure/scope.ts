@@ -1,4 +1,4 @@
-import { identifierKinds, nobody, unionOf, type Identity } from '../contract/identity.ts';
+import { identifierKinds, nobody, unionOf, type Identity, type Sighting } from '../contract/identity.ts';
 import {
   findLostDistinctIds,
   findMemberships,
@@ -8,7 +8,6 @@ import {
   findRecordingsThatName,
   prepareNames,
   type QuarantinedSighting,
-  type Sighting,
 } from '../mirror/sightings.ts';
 import { locateIdentity, type FoundPart } from '../snapshot/locate.ts';
 import type { Box } from './box.ts';

@@ -3,12 +3,18 @@ import type { Service } from '../client/service.ts';
 import { AppError } from '../core/errors.ts';
 import { bodyOrMissing } from '../client/body-or-missing.ts';
 import { readEnvelope } from '../contract/envelope.ts';
-import { identityOf, unionOf, type IdentifierKind, type Identity } from '../contract/identity.ts';
+import {
+  identityOf,
+  unionOf,
+  type IdentifierKind,
+  type Identity,
+  type Sighting,
+} from '../contract/identity.ts';
 import { textListOf } from '../contract/tolerant-reader.ts';
 import type { Database } from '../mirror/database.ts';
 import { readIdentityOfPerson } from '../contract/person-identity.ts';
 import { rowReaders } from '../mirror/row-readers.ts';
-import { findPersons, findPersonsByEmail, type Sighting } from '../mirror/sightings.ts';
+import { findPersons, findPersonsByEmail } from '../mirror/sightings.ts';
 import type { GivenIdentifier } from './box.ts';
 import { planStart, readShown, type MirroredOwner, type OwnerLook, type ShownPerson } from './start-plan.ts';
 

@@ -1,4 +1,4 @@
-import type { Sighting } from '../mirror/sightings.ts';
+import type { Sighting } from '../contract/identity.ts';
 import type { GivenIdentifier } from './box.ts';
 
 /** A person as one row of an answer shows them. */

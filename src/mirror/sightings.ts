@@ -1,18 +1,15 @@
 import type { Database } from 'better-sqlite3';
 import { embeddedPerson } from '../contract/embedded-person.ts';
 import { textListOf } from '../contract/tolerant-reader.ts';
-import { identifierKinds, nobody, type Identifier, type Identity } from '../contract/identity.ts';
+import {
+  identifierKinds,
+  nobody,
+  type Identifier,
+  type Identity,
+  type Sighting,
+} from '../contract/identity.ts';
 import { namedInRecordings } from './trim-recordings.ts';
 import { identifiersOfUnread } from './unread-identifiers.ts';
-
-/** Identifiers that were seen together in one row, and the other texts of that row. All of it is personal data. */
-export type Sighting = {
-  person_uuid: string | null;
-  person_id: string | null;
-  distinct_ids: string[];
-  recording_id: string | null;
-  values: string[];
-};
 
 /** What is asked of people who are to be found by something else than an identifier. */
 export type Email = string;

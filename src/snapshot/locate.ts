@@ -1,28 +1,19 @@
 import type { DuckDBConnection, JS } from '@duckdb/node-api';
 import { embeddedPerson } from '../contract/embedded-person.ts';
-import type { Identity } from '../contract/identity.ts';
+import type { Identity, Sighting } from '../contract/identity.ts';
 import { checkPartRows, checkPartSize, unreadablePart } from './check-part.ts';
 import { sqlText, withDuckDb } from './duckdb.ts';
 import { snapshotsFolder } from './layout.ts';
 import { type PublishedPart, listPublishedParts } from './published.ts';
 import { type PersonalDataset, canHold, isPersonal, loadIdentity, markSubjectRows } from './subject-rows.ts';
 
-/** A row that is a subject's, or names one. `values`: every other text of it, as it stands, JSON as its text. */
-type FoundRow = {
-  person_uuid: string | null;
-  person_id: string | null;
-  distinct_ids: string[];
-  recording_id: string | null;
-  values: string[];
-};
-
-/** A part that holds a subject. `rows`: all the rows that it has. */
+/** A part that holds a subject. `rows`: all the rows that it has; `found`: those that are the subject's, or name it. */
 export type FoundPart = {
   dataset: PersonalDataset;
   snapshotId: string;
   name: string;
   rows: number;
-  found: FoundRow[];
+  found: Sighting[];
 };
 
 /** What was searched, all of it, and the parts that hold the identity, by dataset and age. */
@@ -84,7 +75,7 @@ async function findRows(
   connection: DuckDBConnection,
   part: PersonalPart,
   identity: Identity,
-): Promise<FoundRow[]> {
+): Promise<Sighting[]> {
   const { dataset, path } = part;
   await checkPartRows(connection, part);
   const { gone, trimmed } = await markSubjectRows(connection, dataset, path, identity);
@@ -94,7 +85,7 @@ async function findRows(
   return rows.getRowObjectsJS().map((row) => foundRow(dataset, row));
 }
 
-function foundRow(dataset: PersonalDataset, row: Readonly<Record<string, JS>>): FoundRow {
+function foundRow(dataset: PersonalDataset, row: Readonly<Record<string, JS>>): Sighting {
   const isRecording = dataset === 'recordings';
   const { person_uuid, person_id, distinct_id, distinct_ids, ...others } = row;
   const { id, ...values } = isRecording ? others : { id: null, ...others };

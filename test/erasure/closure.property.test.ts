@@ -1,12 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { identifierKinds, identityOf } from '../../src/contract/identity.ts';
-import {
-  closeIdentity,
-  identifiersOf,
-  indexSightings,
-  type SeenTogether,
-} from '../../src/erasure/closure.ts';
+import { identifierKinds, identityOf, type Sighting } from '../../src/contract/identity.ts';
+import { closeIdentity, identifiersOf, indexSightings } from '../../src/erasure/closure.ts';
 
 // Few of each kind, so that everything meets everything.
 const uuid: fc.Arbitrary<string> = fc.constantFrom('u1', 'u2', 'u3', 'u4');
@@ -17,12 +12,14 @@ const personRow = fc.record({
   person_id: fc.option(fc.constantFrom('1', '2', '3')),
   distinct_ids: distinctIds,
   recording_id: fc.constant(null),
+  values: fc.constant<string[]>([]),
 });
 const recordingRow = fc.record({
   person_uuid: fc.option(uuid),
   person_id: fc.constant(null),
   distinct_ids: distinctIds,
   recording_id: fc.constantFrom('r1', 'r2', 'r3'),
+  values: fc.constant<string[]>([]),
 });
 const world = fc.record({
   rows: fc.array(fc.oneof(personRow, recordingRow), { maxLength: 8 }),
@@ -33,7 +30,7 @@ const world = fc.record({
 
 type World = typeof world extends fc.Arbitrary<infer T> ? T : never;
 
-function closeIn(rows: readonly SeenTogether[], { living, owners, subject }: Omit<World, 'rows'>) {
+function closeIn(rows: readonly Sighting[], { living, owners, subject }: Omit<World, 'rows'>) {
   const start = identityOf((kind) => (kind === 'person_uuid' ? [subject] : []));
   return closeIdentity(start, indexSightings(rows), {
     isLiving: (one) => living.includes(one) && one !== subject,
@@ -45,7 +42,7 @@ test('no row that carries anything of the subject is left out, and none is both 
   fc.assert(
     fc.property(world, ({ rows, ...others }) => {
       const { identity, own, naming } = closeIn(rows, others);
-      const carries = (row: SeenTogether): boolean =>
+      const carries = (row: Sighting): boolean =>
         identifiersOf(row).some(({ kind, value }) => identity[kind].includes(value));
       expect(rows.filter((row) => carries(row) !== (own.includes(row) || naming.includes(row)))).toEqual([]);
       expect(own.filter((row) => naming.includes(row))).toEqual([]);

@@ -1,21 +1,30 @@
 import { describe, expect, it } from 'vitest';
-import { identityOf, nobody, type Identity } from '../../src/contract/identity.ts';
-import {
-  closeIdentity,
-  indexSightings,
-  type LivingOthers,
-  type SeenTogether,
-} from '../../src/erasure/closure.ts';
+import { identityOf, nobody, type Identity, type Sighting } from '../../src/contract/identity.ts';
+import { closeIdentity, indexSightings, type LivingOthers } from '../../src/erasure/closure.ts';
 
-type Row = SeenTogether & { name: string };
+type Row = Sighting & { name: string };
 
 function person(name: string, uuid: string, distinctIds: string[], id: string | null = null): Row {
-  return { name, person_uuid: uuid, person_id: id, distinct_ids: distinctIds, recording_id: null };
+  return {
+    name,
+    person_uuid: uuid,
+    person_id: id,
+    distinct_ids: distinctIds,
+    recording_id: null,
+    values: [],
+  };
 }
 
 /** Recorded under the first of the distinct ids. */
 function recording(name: string, uuid: string | null, distinctIds: string[]): Row {
-  return { name, person_uuid: uuid, person_id: null, distinct_ids: distinctIds, recording_id: name };
+  return {
+    name,
+    person_uuid: uuid,
+    person_id: null,
+    distinct_ids: distinctIds,
+    recording_id: name,
+    values: [],
+  };
 }
 
 /** Those who live, and what each holds. */
