@@ -1,7 +1,7 @@
 import { html } from 'hono/html';
 import type { Certificate } from '../erasure/certificate.ts';
 import type { Markup } from '../markup/markup.ts';
-import { factList, pageTable, renderPage } from './page.ts';
+import { factList, pageTable, renderPage } from './audit-page.ts';
 import { bytesText, codeText, countText, countedText, minuteText } from '../core/words.ts';
 import { assuranceWords, basisText, originText, resultText, targetText } from './words.ts';
 

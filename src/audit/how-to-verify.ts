@@ -1,6 +1,6 @@
 import { html } from 'hono/html';
 import type { Markup } from '../markup/markup.ts';
-import { factList } from './page.ts';
+import { factList } from './audit-page.ts';
 import type { AuditReport } from './report-data.ts';
 import { countedText, countText } from '../core/words.ts';
 

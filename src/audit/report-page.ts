@@ -4,7 +4,7 @@ import { sinceErasure } from './since-erasure.ts';
 import { barChart } from './bar-chart.ts';
 import { howToVerify } from './how-to-verify.ts';
 import type { Markup } from '../markup/markup.ts';
-import { factList, pageTable, renderPage } from './page.ts';
+import { factList, pageTable, renderPage } from './audit-page.ts';
 import type { AuditReport } from './report-data.ts';
 import { everyRequest } from './request-table.ts';
 import { codeText, countText, countedText, minuteText } from '../core/words.ts';

@@ -1,6 +1,6 @@
 import { html } from 'hono/html';
 import type { Markup } from '../markup/markup.ts';
-import { pageTable } from './page.ts';
+import { pageTable } from './audit-page.ts';
 import type { AuditReport } from './report-data.ts';
 import { kindOf, type ReportedRequest } from './reported-request.ts';
 import { codeText, countText, minuteText } from '../core/words.ts';

@@ -5,7 +5,7 @@ import type { Clock } from '../core/clock.ts';
 import { isAuthorized, isHostAllowed, type AccessRules } from './access.ts';
 import { metricsText, metricsType, processMetrics } from './metrics.ts';
 import type { Overview } from './overview.ts';
-import { pagePolicy, statusPage, tabIcon } from './page.ts';
+import { pagePolicy, statusPage, tabIcon } from './status-page.ts';
 import { readinessOf } from './readiness.ts';
 
 /** What the routes answer from. */

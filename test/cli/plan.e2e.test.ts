@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { PassPlan } from '../../src/status/plan.ts';
+import type { PassPlan } from '../../src/status/cost-forecast.ts';
 import { jsonOf } from './run-cli.ts';
 import { openWorkspace } from './workspace.ts';
 

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import type { App } from '../../app.ts';
 import { databasePath } from '../../mirror/database.ts';
 import { countRows } from '../../mirror/row-counts.ts';
-import { planPasses, type PassPlan } from '../../status/plan.ts';
+import { planPasses, type PassPlan } from '../../status/cost-forecast.ts';
 import { runCommand } from '../command.ts';
 import type { CommandContext } from '../context.ts';
 import { formatCount, formatDuration, formatTime } from '../format.ts';

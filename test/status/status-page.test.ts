@@ -4,7 +4,7 @@ import { textOf } from '../../src/markup/markup.ts';
 import { axisEnd } from '../../src/status/page-budget.ts';
 import { passRows } from '../../src/status/page-passes.ts';
 import { layOutRuns } from '../../src/status/page-runs.ts';
-import { pagePolicy, statusPage, tabIcon } from '../../src/status/page.ts';
+import { pagePolicy, statusPage, tabIcon } from '../../src/status/status-page.ts';
 import type { OverviewRun } from '../../src/status/overview.ts';
 import { agoText, durationText } from '../../src/status/words.ts';
 import { worlds } from './worlds.ts';

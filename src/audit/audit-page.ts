@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { html, raw } from 'hono/html';
 import { textOf, type Markup } from '../markup/markup.ts';
 import { table, type Column } from '../markup/table.ts';
-import { pageStyle } from './page-style.ts';
+import { pageStyle } from './audit-style.ts';
 
 const styleHash = createHash('sha256').update(pageStyle).digest('base64');
 

@@ -4,7 +4,7 @@ import { createBudget, type Budget } from '../../src/client/budget.ts';
 import type { Lane } from '../../src/client/request-times.ts';
 import type { Service } from '../../src/client/service.ts';
 import { loadSettings } from '../../src/config/load-settings.ts';
-import { planPasses, windowsForRows, type PassPlan } from '../../src/status/plan.ts';
+import { planPasses, windowsForRows, type PassPlan } from '../../src/status/cost-forecast.ts';
 import { virtualClock } from '../core/virtual-clock.ts';
 
 const rowCounts = {
