@@ -1,5 +1,5 @@
 import { html } from 'hono/html';
-import type { Certificate } from '../erasure/certificate.ts';
+import type { Certificate } from '../erasure/proof/certificate.ts';
 import type { Markup } from '../markup/markup.ts';
 import { factList, pageTable, renderPage } from './audit-page.ts';
 import { bytesText, codeText, countText, countedText, minuteText } from '../core/words.ts';

@@ -1,10 +1,10 @@
 import { isoTime } from '../core/clock.ts';
 import { sha256 } from '../core/digest.ts';
 import { AppError } from '../core/errors.ts';
-import { certificateText, deriveCertificate, readCertificate } from '../erasure/certificate.ts';
-import { readCertificateFile } from '../erasure/certificate-file.ts';
-import { readLedgerOrigin } from '../erasure/ledger-origin.ts';
-import { readHistories, type RequestHistory } from '../erasure/request-history.ts';
+import { certificateText, deriveCertificate, readCertificate } from '../erasure/proof/certificate.ts';
+import { readCertificateFile } from '../erasure/proof/certificate-file.ts';
+import { readLedgerOrigin } from '../erasure/proof/ledger-origin.ts';
+import { readHistories, type RequestHistory } from '../erasure/proof/request-history.ts';
 import type { LedgerEntry } from '../ledger/entry.ts';
 import type { IssuedCertificate } from './certificate-page.ts';
 

@@ -1,4 +1,4 @@
-import type { EndedTarget, RequestHistory } from '../erasure/request-history.ts';
+import type { EndedTarget, RequestHistory } from '../erasure/proof/request-history.ts';
 import { assurances, type Assurance } from '../ledger/record.ts';
 import type { Database } from '../mirror/database.ts';
 import { findRequest, type RequestState } from '../mirror/erasure-requests.ts';

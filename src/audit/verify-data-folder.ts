@@ -1,8 +1,13 @@
 import { sha256 } from '../core/digest.ts';
-import { certificateText, deriveCertificate, feedUntilOf, readCertificate } from '../erasure/certificate.ts';
-import { readCertificateFile, readCertificateFiles } from '../erasure/certificate-file.ts';
-import { readLedgerOrigin } from '../erasure/ledger-origin.ts';
-import { collectHistories } from '../erasure/request-history.ts';
+import {
+  certificateText,
+  deriveCertificate,
+  feedUntilOf,
+  readCertificate,
+} from '../erasure/proof/certificate.ts';
+import { readCertificateFile, readCertificateFiles } from '../erasure/proof/certificate-file.ts';
+import { readLedgerOrigin } from '../erasure/proof/ledger-origin.ts';
+import { collectHistories } from '../erasure/proof/request-history.ts';
 import { entriesPath, ledgerFolder, readLines } from '../ledger/entry-file.ts';
 import { readEntry, type LedgerEntry } from '../ledger/entry.ts';
 import { verifyLedger, type LedgerVerdict, type VerifyTask } from '../ledger/verify.ts';

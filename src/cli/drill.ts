@@ -53,9 +53,9 @@ function drillSettings(dataDir: string): { path: string; value: unknown }[] {
 }
 
 async function eraseCanary(app: App, context: DrillContext, sandbox: Sandbox): Promise<DrillStep[]> {
-  const { addRequests } = await import('../erasure/requests.ts');
-  const { scanRequests } = await import('../erasure/scan-requests.ts');
-  const { whereIs } = await import('../erasure/where.ts');
+  const { addRequests } = await import('../erasure/receive.ts');
+  const { scanRequests } = await import('../erasure/scan/scan-requests.ts');
+  const { whereIs } = await import('../erasure/find/where.ts');
   const { verifyDataFolder } = await import('../audit/verify-data-folder.ts');
   const { runEraseJob } = await import('../worker/erase-job.ts');
   const { runExportJob } = await import('../worker/export-job.ts');

@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { CsvError, parse } from 'csv-parse/sync';
 import { z } from 'zod';
 import { AppError, systemCode } from '../core/errors.ts';
-import type { GivenIdentifier } from '../erasure/box.ts';
+import type { GivenIdentifier } from '../erasure/request/box.ts';
 
 /** How each kind of identifier has to look. */
 const kinds = {

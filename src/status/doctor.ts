@@ -8,7 +8,7 @@ import type { Settings } from '../config/settings.ts';
 import type { Budget } from '../client/budget.ts';
 import type { Lane } from '../client/request-times.ts';
 import type { Service } from '../client/service.ts';
-import { refuseRestored } from '../erasure/restore-guard.ts';
+import { refuseRestored } from '../erasure/fence/restore-guard.ts';
 import { ledgerFolder } from '../ledger/entry-file.ts';
 import { verifyLedger } from '../ledger/verify.ts';
 import { readEpoch } from '../mirror/erasure-epoch.ts';

@@ -4,7 +4,7 @@ import { replaceFile } from '../core/atomic-file.ts';
 import { sha256 } from '../core/digest.ts';
 import { makeFolder } from '../core/make-folder.ts';
 import { temporaryFolder } from '../core/temporary-folder.ts';
-import { reportsFolder } from '../erasure/certificate-file.ts';
+import { reportsFolder } from '../erasure/proof/certificate-file.ts';
 import type { ErasureJobSurroundings } from './job-parts.ts';
 import { runJob, type JobResult } from './run-job.ts';
 

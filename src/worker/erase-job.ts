@@ -1,6 +1,6 @@
-import type { ErasureParts } from '../erasure/erasure-parts.ts';
-import { endRequests } from '../erasure/replay.ts';
-import { refuseRestored } from '../erasure/restore-guard.ts';
+import type { ErasureParts } from '../erasure/request/request-record.ts';
+import { endRequests } from '../erasure/fence/restore.ts';
+import { refuseRestored } from '../erasure/fence/restore-guard.ts';
 import { claimMirror } from '../mirror/mirrored-project.ts';
 import type { ErasureJobSurroundings } from './job-parts.ts';
 import { runJob, type JobResult } from './run-job.ts';

@@ -1,5 +1,5 @@
-import { feedBegin } from '../erasure/erasure-plan.ts';
-import { refuseRestored } from '../erasure/restore-guard.ts';
+import { feedBegin } from '../erasure/plan.ts';
+import { refuseRestored } from '../erasure/fence/restore-guard.ts';
 import { exportMirror, type MirrorExport } from '../export/export-mirror.ts';
 import { compactChanges } from '../mirror/changes.ts';
 import type { Database } from '../mirror/database.ts';

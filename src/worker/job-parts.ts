@@ -1,7 +1,7 @@
 import type { Service } from '../client/service.ts';
 import type { Settings } from '../config/settings.ts';
 import type { Clock } from '../core/clock.ts';
-import type { ErasureParts } from '../erasure/erasure-parts.ts';
+import type { ErasureParts } from '../erasure/request/request-record.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Logger } from '../log/logger.ts';
 import type { Tracer } from '../log/tracer.ts';

@@ -1,17 +1,17 @@
 import { isoTime } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
-import { endLostRequests } from '../erasure/lost-requests.ts';
-import type { ErasureParts } from '../erasure/erasure-parts.ts';
-import { planErasure, type ErasurePlan } from '../erasure/erasure-plan.ts';
+import { endLostRequests } from '../erasure/request/lost-requests.ts';
+import type { ErasureParts } from '../erasure/request/request-record.ts';
+import { planErasure, type ErasurePlan } from '../erasure/plan.ts';
 import {
   eraseHere,
   finishInSpite,
   finishThere,
   reconcileErasure,
   type ErasureResult,
-} from '../erasure/reconcile-erasure.ts';
-import { deletionReceiver } from '../erasure/requests.ts';
-import { replayErasures, type ReplayResult } from '../erasure/replay.ts';
+} from '../erasure/reconcile.ts';
+import { deletionReceiver } from '../erasure/receive.ts';
+import { replayErasures, type ReplayResult } from '../erasure/fence/restore.ts';
 import { claimMirror } from '../mirror/mirrored-project.ts';
 import { listRequests } from '../mirror/erasure-requests.ts';
 import { approvePlan } from '../mirror/suspects.ts';

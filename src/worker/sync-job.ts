@@ -1,5 +1,5 @@
-import { deletionReceiver } from '../erasure/requests.ts';
-import { refuseRestored } from '../erasure/restore-guard.ts';
+import { deletionReceiver } from '../erasure/receive.ts';
+import { refuseRestored } from '../erasure/fence/restore-guard.ts';
 import { claimMirror } from '../mirror/mirrored-project.ts';
 import type { PassDataset, PassMode } from '../mirror/passes.ts';
 import { reportPass, type PassReport } from '../sync/pass-report.ts';

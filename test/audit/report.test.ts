@@ -9,7 +9,7 @@ import { findCertificate } from '../../src/audit/issued-certificates.ts';
 import { reportCsv } from '../../src/audit/report-csv.ts';
 import { gatherReport, type AuditReport } from '../../src/audit/report-data.ts';
 import { reportPage } from '../../src/audit/report-page.ts';
-import { certificatePath } from '../../src/erasure/certificate-file.ts';
+import { certificatePath } from '../../src/erasure/proof/certificate-file.ts';
 import { readLedger } from '../../src/ledger/ledger.ts';
 import { requestId } from '../ledger/ledger-fixture.ts';
 import { freshFolder } from '../mirror/open-test-mirror.ts';

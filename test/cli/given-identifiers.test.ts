@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readGiven } from '../../src/cli/given-identifiers.ts';
-import type { GivenIdentifier } from '../../src/erasure/box.ts';
+import type { GivenIdentifier } from '../../src/erasure/request/box.ts';
 import { AppError } from '../../src/core/errors.ts';
 import { freshFolder } from '../mirror/open-test-mirror.ts';
 

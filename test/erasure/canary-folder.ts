@@ -5,7 +5,7 @@ import { loadSettings } from '../../src/config/load-settings.ts';
 import type { Settings } from '../../src/config/settings.ts';
 import { systemClock } from '../../src/core/clock.ts';
 import { textLeaves } from '../../src/core/json-leaves.ts';
-import { addRequests } from '../../src/erasure/requests.ts';
+import { addRequests } from '../../src/erasure/receive.ts';
 import { exportMirror } from '../../src/export/export-mirror.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
 import { createLogger } from '../../src/log/logger.ts';

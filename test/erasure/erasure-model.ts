@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import fc from 'fast-check';
-import { openBox, type GivenIdentifier } from '../../src/erasure/box.ts';
+import { openBox, type GivenIdentifier } from '../../src/erasure/request/box.ts';
 import { AppError } from '../../src/core/errors.ts';
 import { readLedger } from '../../src/ledger/ledger.ts';
 import { recordOrder } from '../../src/ledger/record-order.ts';

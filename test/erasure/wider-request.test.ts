@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { readLedger } from '../../src/ledger/ledger.ts';
 import { listRequests } from '../../src/mirror/erasure-requests.ts';
 import { listTargets } from '../../src/mirror/erasure-targets.ts';
-import type { GivenIdentifier } from '../../src/erasure/box.ts';
+import type { GivenIdentifier } from '../../src/erasure/request/box.ts';
 import { openErasureWorld, type ErasureWorld } from './erasure-world.ts';
 
 const name = 'wider-canary';

@@ -7,7 +7,7 @@ import { createService } from '../../src/client/service.ts';
 import { openTransport, type Transport } from '../../src/client/transport.ts';
 import { loadSettings } from '../../src/config/load-settings.ts';
 import { AppError } from '../../src/core/errors.ts';
-import { addRequests } from '../../src/erasure/requests.ts';
+import { addRequests } from '../../src/erasure/receive.ts';
 import { scanDataFolder } from '../../src/erasure/scan/scan.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
 import { createLogger } from '../../src/log/logger.ts';

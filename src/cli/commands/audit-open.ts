@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { openReceipt, type OpenedReceipt } from '../../audit/open-receipt.ts';
 import { AppError } from '../../core/errors.ts';
-import { readReceipt } from '../../erasure/receipt.ts';
+import { readReceipt } from '../../erasure/request/receipt.ts';
 import { readLedger } from '../../ledger/ledger.ts';
 import { runCommand } from '../command.ts';
 import type { CommandContext } from '../context.ts';

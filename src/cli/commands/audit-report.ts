@@ -5,7 +5,7 @@ import { durationText } from '../../audit/words.ts';
 import { AppError } from '../../core/errors.ts';
 import { stringifyExactJson } from '../../core/exact-json.ts';
 import { isoToMicros } from '../../core/time.ts';
-import { reportsFolder } from '../../erasure/certificate-file.ts';
+import { reportsFolder } from '../../erasure/proof/certificate-file.ts';
 import { runCommand } from '../command.ts';
 import type { CommandContext } from '../context.ts';
 import { formatCount } from '../format.ts';

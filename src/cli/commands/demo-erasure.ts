@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { App } from '../../app.ts';
 import { AppError } from '../../core/errors.ts';
-import { reportsFolder } from '../../erasure/certificate-file.ts';
+import { reportsFolder } from '../../erasure/proof/certificate-file.ts';
 import { readLedger } from '../../ledger/ledger.ts';
 import { openDatabase } from '../../mirror/database.ts';
 import { listRequests } from '../../mirror/erasure-requests.ts';
@@ -38,7 +38,7 @@ const cameBack = 2;
 
 /** Erases some people, lets some of them come back at the service, and tries an older copy of the mirror. */
 export async function eraseSome(app: App, context: CommandContext, sandbox: Sandbox): Promise<DemoErasure> {
-  const { addRequests } = await import('../../erasure/requests.ts');
+  const { addRequests } = await import('../../erasure/receive.ts');
   const { runEraseJob } = await import('../../worker/erase-job.ts');
   const { runReconcileJob } = await import('../../worker/reconcile-job.ts');
   const job = serviceJob(app, context);
@@ -82,7 +82,7 @@ function scanned(dataDir: string, phase: 'control' | 'verify'): number {
 
 /** Puts the older mirror.db beside the ledger of today, in a folder of its own. */
 async function tryOlderCopy({ settings, clock }: App, older: string): Promise<DemoErasure['olderCopy']> {
-  const { refuseRestored } = await import('../../erasure/restore-guard.ts');
+  const { refuseRestored } = await import('../../erasure/fence/restore-guard.ts');
   cpSync(join(settings.dataDir, 'ledger'), join(older, 'ledger'), { recursive: true });
   const db = openDatabase(older, clock);
   try {

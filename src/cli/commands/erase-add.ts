@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { AppError } from '../../core/errors.ts';
 import { bases } from '../../ledger/record.ts';
-import type { AddedRequest } from '../../erasure/requests.ts';
+import type { AddedRequest } from '../../erasure/receive.ts';
 import { runCommand } from '../command.ts';
 import type { CommandContext } from '../context.ts';
 import { exitCodes } from '../exit-code.ts';
@@ -43,8 +43,8 @@ Examples:
             code: 'usage',
             hint: 'name people with --file, - (standard input), --uuid, --id, --distinct-id or --email',
           });
-        const { addRequests } = await import('../../erasure/requests.ts');
-        const { receiptsOf, refuseInside, writeReceipts } = await import('../../erasure/receipt.ts');
+        const { addRequests } = await import('../../erasure/receive.ts');
+        const { receiptsOf, refuseInside, writeReceipts } = await import('../../erasure/request/receipt.ts');
         const { runEraseJob } = await import('../../worker/erase-job.ts');
         if (folder !== undefined) refuseInside(app.settings.dataDir, folder);
         const { requests, receipts } = await runEraseJob(erasureJob(app, context), async (parts) => {

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { requireRequest } from '../../erasure/requests.ts';
+import { requireRequest } from '../../erasure/receive.ts';
 import { readLedger } from '../../ledger/ledger.ts';
 import { countRequests, listRequests, type ErasureRequest } from '../../mirror/erasure-requests.ts';
 import { listTargets, type ErasureTarget } from '../../mirror/erasure-targets.ts';

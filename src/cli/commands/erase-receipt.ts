@@ -23,8 +23,8 @@ Examples:
     .action((id: string, _options: unknown, command: Command) =>
       runCommand(context, command, async (app) => {
         const { out } = command.opts<{ out: string }>();
-        const { receiptsOf, refuseInside, writeReceipt } = await import('../../erasure/receipt.ts');
-        const { requireRequest } = await import('../../erasure/requests.ts');
+        const { receiptsOf, refuseInside, writeReceipt } = await import('../../erasure/request/receipt.ts');
+        const { requireRequest } = await import('../../erasure/receive.ts');
         const { runEraseJob } = await import('../../worker/erase-job.ts');
         refuseInside(app.settings.dataDir, out);
         const { request } = await runEraseJob(erasureJob(app, context), (parts) => {

@@ -35,7 +35,7 @@ Examples:
       runCommand(context, command, async (app) => {
         const { also = [] } = command.opts<{ also?: string[] }>();
         const given = await readGiven(command.opts(), source);
-        const { scanRequests } = await import('../../erasure/scan-requests.ts');
+        const { scanRequests } = await import('../../erasure/scan/scan-requests.ts');
         const { runEraseJob } = await import('../../worker/erase-job.ts');
         const { report, reopened } = await runEraseJob(erasureJob(app, context), async (parts) => {
           const scan = await scanRequests(parts, given, also);

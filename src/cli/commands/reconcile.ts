@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { listHeldPlans, type HeldPlan } from '../../mirror/suspects.ts';
-import type { ErasurePlan } from '../../erasure/erasure-plan.ts';
-import type { ErasureResult } from '../../erasure/reconcile-erasure.ts';
+import type { ErasurePlan } from '../../erasure/plan.ts';
+import type { ErasureResult } from '../../erasure/reconcile.ts';
 import type { ReconcileJobResult, ReconcilePlan } from '../../worker/reconcile-job.ts';
 import { absenceText, heldText } from '../absence-text.ts';
 import { runCommand } from '../command.ts';

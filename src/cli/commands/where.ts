@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { replaceFile } from '../../core/atomic-file.ts';
 import { AppError } from '../../core/errors.ts';
 import { stringifyExactJson } from '../../core/exact-json.ts';
-import type { Whereabouts } from '../../erasure/where.ts';
+import type { Whereabouts } from '../../erasure/find/where.ts';
 import { runCommand } from '../command.ts';
 import type { CommandContext } from '../context.ts';
 import { formatCount, formatTime } from '../format.ts';
@@ -34,7 +34,7 @@ Examples:
             code: 'usage',
             hint: 'name the person with --uuid, --id, --distinct-id, --email, --file or - (standard input)',
           });
-        const { whereIs } = await import('../../erasure/where.ts');
+        const { whereIs } = await import('../../erasure/find/where.ts');
         const { whereabouts, access } = await whereIs(
           {
             db: app.databaseReadOnly(),

@@ -5,7 +5,7 @@ import { readLines } from '../../ledger/entry-file.ts';
 import { readEntry } from '../../ledger/entry.ts';
 import { readVkeys } from '../../ledger/key-chain.ts';
 import { Current, Manifest } from '../../snapshot/manifest.ts';
-import { readCertificate } from '../certificate.ts';
+import { readCertificate } from '../proof/certificate.ts';
 import { keyIdentifiers } from './identifiers-in-place.ts';
 
 /** What a file in a format of this program's own can tell of anybody. All else in it follows from the format. */

@@ -1,5 +1,5 @@
-import { note } from '../target-steps.ts';
-import { openTarget, type Lane, type UpstreamSubject } from './lane.ts';
+import { note } from '../request/target-journal.ts';
+import { openTarget, type Lane, type UpstreamSubject } from './context.ts';
 import { eventsExpectedBy, serviceTimeMs } from './service-time.ts';
 
 /**

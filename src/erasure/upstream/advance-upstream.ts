@@ -1,6 +1,6 @@
 import { probeCapabilities, type Capabilities } from './capabilities.ts';
 import { advanceEvents } from './events.ts';
-import { openTarget, type FailedStep, type Lane, type UpstreamSubject } from './lane.ts';
+import { openTarget, type FailedStep, type Lane, type UpstreamSubject } from './context.ts';
 import { advancePersons } from './persons.ts';
 import { advancePlaylists } from './playlists.ts';
 import { advanceRecordings } from './recordings.ts';

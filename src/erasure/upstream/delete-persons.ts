@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { AppError } from '../../core/errors.ts';
 import { backoffMs } from '../../core/retry.ts';
 import { bulkDeleteIdsMax } from '../../contract/optional-endpoints.ts';
-import { intend, note } from '../target-steps.ts';
+import { intend, note } from '../request/target-journal.ts';
 import { noteAccepted } from './accepted.ts';
-import { eachSubject, openTarget, raiseRefusal, type Lane, type UpstreamSubject } from './lane.ts';
+import { eachSubject, openTarget, raiseRefusal, type Lane, type UpstreamSubject } from './context.ts';
 import { personPath, type LivingPerson } from './look-up-person.ts';
 
 /** A subject, and who of it is to be deleted. */

@@ -2,7 +2,7 @@ import { AppError } from '../../core/errors.ts';
 import { isoToMicros } from '../../core/time.ts';
 import { DeletionStatus } from '../../contract/optional-endpoints.ts';
 import { listTargets } from '../../mirror/erasure-targets.ts';
-import { note, settle } from '../target-steps.ts';
+import { note, settle } from '../request/target-journal.ts';
 import {
   eachSubject,
   inBatches,
@@ -11,7 +11,7 @@ import {
   raise,
   type Lane,
   type UpstreamSubject,
-} from './lane.ts';
+} from './context.ts';
 import { eventsExpectedBy, overdueAtMs } from './service-time.ts';
 
 const target = 'upstream.events';

@@ -4,7 +4,7 @@ import type { Identity } from '../../contract/identity.ts';
 import { textListOf } from '../../contract/tolerant-reader.ts';
 import { bodyOrMissing } from '../../client/body-or-missing.ts';
 import { readIdentityOfPerson } from '../../contract/person-identity.ts';
-import { askForProject, inBatches, type Lane } from './lane.ts';
+import { askForProject, inBatches, type Lane } from './context.ts';
 
 /** A person that the service shows. `ref`: what its path takes, the integer id where that is known. */
 export type LivingPerson = { uuid: string; ref: string; createdAt: string | null };

@@ -1,7 +1,7 @@
 import { isoTime } from '../../core/clock.ts';
 import { assertNever } from '../../core/errors.ts';
 import { bulkDeleteIdsMax } from '../../contract/optional-endpoints.ts';
-import { note, settle } from '../target-steps.ts';
+import { note, settle } from '../request/target-journal.ts';
 import { deleteOneByOne, deleteTogether, type Doomed, type SentNow } from './delete-persons.ts';
 import { doubtEvents } from './events.ts';
 import {
@@ -14,7 +14,7 @@ import {
   raise,
   type Lane,
   type UpstreamSubject,
-} from './lane.ts';
+} from './context.ts';
 import { lookUpPerson } from './look-up-person.ts';
 import { latestOf, planPerson } from './person-plan.ts';
 

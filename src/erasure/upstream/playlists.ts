@@ -1,5 +1,5 @@
 import { AppError } from '../../core/errors.ts';
-import { intend, settle } from '../target-steps.ts';
+import { intend, settle } from '../request/target-journal.ts';
 import {
   askForProject,
   eachSubject,
@@ -10,7 +10,7 @@ import {
   type Lane,
   type Membership,
   type UpstreamSubject,
-} from './lane.ts';
+} from './context.ts';
 
 const target = 'upstream.playlists';
 

@@ -1,6 +1,6 @@
 import { AppError } from '../../core/errors.ts';
 import { bodyOrMissing } from '../../client/body-or-missing.ts';
-import { settle } from '../target-steps.ts';
+import { settle } from '../request/target-journal.ts';
 import {
   askForProject,
   confirm,
@@ -10,7 +10,7 @@ import {
   openTarget,
   type Lane,
   type UpstreamSubject,
-} from './lane.ts';
+} from './context.ts';
 
 const target = 'upstream.recordings';
 

@@ -10,7 +10,7 @@ import {
 } from '../../../src/client/transport.ts';
 import type { Clock } from '../../../src/core/clock.ts';
 import { advanceUpstream, type UpstreamReport } from '../../../src/erasure/upstream/advance-upstream.ts';
-import type { UpstreamSubject } from '../../../src/erasure/upstream/lane.ts';
+import type { UpstreamSubject } from '../../../src/erasure/upstream/context.ts';
 import { recordOrder } from '../../../src/ledger/record-order.ts';
 import { fixedTargets, LedgerRecord } from '../../../src/ledger/record.ts';
 import { insertRequest } from '../../../src/mirror/erasure-requests.ts';

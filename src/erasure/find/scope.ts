@@ -1,0 +1,194 @@
+import { identifierKinds, nobody, unionOf, type Identity, type Sighting } from '../../contract/identity.ts';
+import {
+  findLostDistinctIds,
+  findMemberships,
+  findPersons,
+  findQuarantined,
+  findRecordings,
+  findRecordingsThatName,
+  prepareNames,
+  type QuarantinedSighting,
+} from '../../mirror/sightings.ts';
+import { locateIdentity, type FoundPart } from '../../snapshot/locate.ts';
+import type { Box } from '../request/box.ts';
+import { closeIdentity, indexSightings, type Closure, type LivingOthers } from './closure.ts';
+import { planSearchedTexts } from './searched-texts-plan.ts';
+import { startIdentities, type AskParts, type Start, type Subject } from './start-identities.ts';
+
+/** A published file, and how many of its rows are about the subject or name it. */
+export type FileHit = Pick<FoundPart, 'dataset' | 'snapshotId' | 'name'> & { rows: number };
+
+/** Where a subject is, in all that is held. */
+export type Scope = {
+  /** Who was meant, before anything was found that belongs to them. */
+  start: Identity;
+  identity: Identity;
+  /** How the service has shown them. */
+  shown: Start['shown'];
+  /** Whether the service has been asked. */
+  isAsked: boolean;
+  /** Whether mirror, files or service know the subject. */
+  isFound: boolean;
+  /** Something of it is also a living person's, or may be. */
+  isShared: boolean;
+  /** How many living persons were meant by the one name. */
+  meant: number;
+  /** Rows of the mirror; of persons, as many as were meant where those are more. */
+  persons: number;
+  recordings: number;
+  quarantined: Pick<QuarantinedSighting, 'dataset' | 'rowId'>[];
+  files: FileHit[];
+  memberships: Box['memberships'];
+  /** The texts of all those rows: what scans search for. */
+  values: string[];
+  /** How many texts there was no room for. */
+  leftOut: number;
+  createdAt: string | null;
+};
+
+/** Scopes by request, and what of the published files was searched for them. */
+export type Scopes = {
+  scopes: Map<string, Scope>;
+  searched: { files: number; rows: number; bytes: number };
+};
+
+/** What finding subjects needs. */
+export type ScopeParts = AskParts & { dataDir: string };
+
+/** A row that was seen, and where. */
+type Seen = Sighting & {
+  createdAt?: string | null;
+  place: 'person' | 'recording' | 'lost' | 'service' | FoundPart;
+};
+
+// Each round finds what the one before saw for the first time; histories are short.
+const roundsMax = 8;
+
+/** Finds subjects in the mirror, at the service and in every published file, all of them together. Changes nothing. */
+export async function scopeSubjects(parts: ScopeParts, subjects: readonly Subject[]): Promise<Scopes> {
+  const { db, dataDir, signal } = parts;
+  const starts = await startIdentities(parts, subjects);
+  // Who only shares a name with others has not asked: to every other subject they are living people.
+  const isSubject = new Set(
+    [...starts.values()].flatMap(({ identity, persons }) => (persons > 1 ? [] : identity.person_uuid)),
+  );
+  let union = unionOf([...starts.values()].map(({ identity }) => identity));
+  for (let round = 1; ; round += 1) {
+    signal.throwIfAborted();
+    const persons = findPersons(db, union);
+    const { parts: files, searched } = await locateIdentity(dataDir, union, { signal });
+    const shown = [...starts.values()].flatMap((start) => start.shown);
+    const seenWith = indexSightings<Seen>([
+      ...seenIn('person', persons),
+      ...seenIn('service', shown),
+      ...seenIn('lost', findLostDistinctIds(db, union)),
+      ...seenIn('recording', recordingsOf(db, union)),
+      ...files.flatMap((part) => seenIn(part, part.found)),
+    ]);
+    const shownBy = (isOld: boolean): Sighting[] =>
+      [...starts.values()].flatMap((start) => (start.isOld === isOld ? start.shown : []));
+    // The mirror knows better than what the service once said, and less well than what it says now.
+    const others = livingOthers([...shownBy(true), ...persons, ...shownBy(false)], isSubject);
+    const closures = new Map(
+      subjects.map(({ id, given }) => {
+        const { identity = nobody } = starts.get(id) ?? {};
+        // Who asks for a recording alone does not mean the person in it.
+        const isRecording = given.every(({ kind }) => kind === 'recording');
+        return [
+          id,
+          closeIdentity(identity, isRecording ? (of) => seenWith(of).map(alone) : seenWith, others),
+        ];
+      }),
+    );
+    const grown = unionOf([union, ...[...closures.values()].map(({ identity }) => identity)]);
+    if (sizeOf(grown) > sizeOf(union) && round < roundsMax) {
+      union = grown;
+      continue;
+    }
+    const quarantined = findQuarantined(db, grown);
+    const scopes = new Map(
+      subjects.flatMap((subject): [string, Scope][] => {
+        const closure = closures.get(subject.id);
+        const start = starts.get(subject.id);
+        if (!closure || !start) return [];
+        const isNamed = prepareNames(closure.identity);
+        const held = quarantined.filter(({ identifiers }) => isNamed(identifiers));
+        const memberships = findMemberships(db, closure.identity);
+        return [[subject.id, scopeOf(subject, start, closure, held, memberships)]];
+      }),
+    );
+    return { scopes, searched };
+  }
+}
+
+function scopeOf(
+  { known }: Subject,
+  start: Start,
+  { identity, own, naming, isShared }: Closure<Seen>,
+  quarantined: readonly QuarantinedSighting[],
+  memberships: Scope['memberships'],
+): Scope {
+  const files = new Map<FoundPart, FileHit>();
+  for (const { place } of [...own, ...naming]) {
+    if (typeof place === 'string') continue;
+    const { dataset, snapshotId, name } = place;
+    const hit = files.get(place) ?? { dataset, snapshotId, name, rows: 0 };
+    files.set(place, { ...hit, rows: hit.rows + 1 });
+  }
+  const persons = own.filter(({ place }) => place === 'person');
+  const places = own.filter(({ place }) => place !== 'lost');
+  return {
+    start: start.identity,
+    identity,
+    shown: start.shown,
+    isAsked: start.isAsked,
+    isShared: isShared || start.isDoubted,
+    meant: start.persons,
+    isFound: places.length + quarantined.length + start.shown.length + sizeOf(known) > 0,
+    persons: Math.max(persons.length, start.persons),
+    recordings: own.filter(({ place }) => place === 'recording').length,
+    quarantined: quarantined.map(({ dataset, rowId }) => ({ dataset, rowId })),
+    files: [...files.values()],
+    memberships,
+    ...planSearchedTexts(identity, places, quarantined),
+    // A person that came back has a later time; those of an earlier life are not meant.
+    createdAt:
+      persons
+        .map(({ createdAt }) => createdAt ?? '')
+        .toSorted()
+        .at(-1) || null,
+  };
+}
+
+function seenIn(place: Seen['place'], rows: readonly Sighting[]): Seen[] {
+  const seen: Seen[] = [];
+  for (const row of rows) seen.push({ ...row, place });
+  return seen;
+}
+
+function alone(seen: Seen): Seen {
+  return { ...seen, person_uuid: null, person_id: null, distinct_ids: [] };
+}
+
+function livingOthers(current: readonly Sighting[], isSubject: ReadonlySet<string>): LivingOthers {
+  const living = new Set(current.flatMap(({ person_uuid: uuid }) => uuid ?? []));
+  const owners = new Map(
+    current.flatMap(({ person_uuid: uuid, distinct_ids: distinctIds }) =>
+      uuid === null ? [] : distinctIds.map((distinctId): [string, string] => [distinctId, uuid]),
+    ),
+  );
+  return {
+    isLiving: (uuid) => living.has(uuid) && !isSubject.has(uuid),
+    ownerOf: (distinctId) => owners.get(distinctId),
+  };
+}
+
+/** Its recordings, and those of others that name it, each once. */
+function recordingsOf(db: ScopeParts['db'], identity: Identity): Sighting[] {
+  const found = [...findRecordings(db, identity), ...findRecordingsThatName(db, identity)];
+  return [...new Map(found.map((row) => [row.recording_id, row])).values()];
+}
+
+function sizeOf(identity: Identity): number {
+  return identifierKinds.reduce((sum, kind) => sum + identity[kind].length, 0);
+}

@@ -1,0 +1,74 @@
+import { identifierKinds, type Identity, type Sighting } from '../../contract/identity.ts';
+import { textLeaves } from '../../core/json-leaves.ts';
+import { parseJsonText } from '../scan/json-text.ts';
+
+/** The texts that scans search for beside identifiers, as plain texts or as JSON, and how many there was no room for. */
+export type SearchedTexts = { values: string[]; leftOut: number };
+
+/** The most that a request keeps of its subject's texts: they are held encrypted, and searched for in many forms. */
+const charactersMax = 65_536;
+
+/**
+ * Which of the texts of somebody's rows scans search for: every text within JSON by itself, each once. Where there is not
+ * room for all of them, names, addresses of pages, and what persons, recordings and unread rows hold as JSON get an even
+ * share of it, then what others have not used, and only a text that does not fit is left out. Identifiers take no room:
+ * they are searched for in any case.
+ */
+export function planSearchedTexts(
+  identity: Identity,
+  rows: readonly Pick<Sighting, 'recording_id' | 'values'>[],
+  unread: readonly Pick<Sighting, 'values'>[],
+  roomMax = charactersMax,
+): SearchedTexts {
+  const seen = new Set(identifierKinds.flatMap((kind) => (kind === 'person_id' ? [] : identity[kind])));
+  const kinds = new Map<string, string[]>();
+  const take = (kind: string, values: readonly string[]): void => {
+    for (const value of values) {
+      const json = parseJsonText(value);
+      const name = json === undefined ? `${kind} plain` : kind;
+      for (const text of json === undefined ? [value] : textLeaves(json)) {
+        if (seen.has(text)) continue;
+        seen.add(text);
+        const others = kinds.get(name);
+        if (others) others.push(text);
+        else kinds.set(name, [text]);
+      }
+    }
+  };
+  for (const { recording_id: recording, values } of rows)
+    take(recording === null ? 'person' : 'recording', values);
+  for (const { values } of unread) take('unread', values);
+  const share = Math.floor(roomMax / Math.max(kinds.size, 1));
+  const chosen = [...kinds.values()].map((texts) => fitting(texts, share));
+  const used = chosen.reduce((sum, { characters }) => sum + characters, 0);
+  const more = fitting(
+    chosen.flatMap(({ rest }) => rest),
+    roomMax - used,
+  );
+  return {
+    values: [...chosen.flatMap(({ texts }) => texts), ...more.texts].map(asOneText),
+    leftOut: more.rest.length,
+  };
+}
+
+/** The texts that fit into so many characters, in their order, and those that do not. */
+function fitting(
+  texts: readonly string[],
+  room: number,
+): { texts: string[]; rest: string[]; characters: number } {
+  const fit: string[] = [];
+  const rest: string[] = [];
+  let characters = 0;
+  for (const text of texts)
+    if (characters + text.length > room) rest.push(text);
+    else {
+      fit.push(text);
+      characters += text.length;
+    }
+  return { texts: fit, rest, characters };
+}
+
+/** A text that is JSON by chance is quoted: it is searched for as it is. */
+function asOneText(text: string): string {
+  return parseJsonText(text) === undefined ? text : JSON.stringify(text);
+}

@@ -1,0 +1,256 @@
+import { z } from 'zod';
+import type { Service } from '../../client/service.ts';
+import { AppError } from '../../core/errors.ts';
+import { bodyOrMissing } from '../../client/body-or-missing.ts';
+import { readEnvelope } from '../../contract/envelope.ts';
+import {
+  identityOf,
+  unionOf,
+  type IdentifierKind,
+  type Identity,
+  type Sighting,
+} from '../../contract/identity.ts';
+import { textListOf } from '../../contract/tolerant-reader.ts';
+import type { Database } from '../../mirror/database.ts';
+import { readIdentityOfPerson } from '../../contract/person-identity.ts';
+import { rowReaders } from '../../mirror/row-readers.ts';
+import { findPersons, findPersonsByEmail } from '../../mirror/sightings.ts';
+import type { GivenIdentifier } from '../request/box.ts';
+import { planStart, readShown, type MirroredOwner, type OwnerLook, type ShownPerson } from './start-plan.ts';
+
+/** A subject that is to be found: how it was named, and what is known of it already. */
+export type Subject = {
+  id: string;
+  given: readonly GivenIdentifier[];
+  known: Identity;
+  /** How the service showed it when it was asked; null before. */
+  shown: readonly Sighting[] | null;
+};
+
+/**
+ * Where the search for a subject begins: who it was named as, and how the service shows that person, now or (`isOld`) when
+ * it was asked.
+ */
+export type Start = {
+  identity: Identity;
+  shown: Sighting[];
+  isOld: boolean;
+  isAsked: boolean;
+  /** The mirror has somebody else under the name, and the service does not tell whether they are the subject too. */
+  isDoubted: boolean;
+  /** How many persons live under the name: as the service shows them, or else as the mirror has them. */
+  persons: number;
+};
+
+/** What asking for subjects needs. Without a service, only the mirror is asked. */
+export type AskParts = { db: Database; service: Service | null; signal: AbortSignal };
+
+const atOnce = 8;
+// What is erased here must not wait for a service that is down, and that retries would wait for.
+const patienceMs = 60_000;
+
+/**
+ * Asks mirror and service who is meant. A person who is named is the subject, whoever else has lived under the name; and
+ * whom the service shows under it is named, whomever the mirror has there.
+ */
+export async function startIdentities(
+  parts: AskParts,
+  subjects: readonly Subject[],
+): Promise<Map<string, Start>> {
+  const { db } = parts;
+  let { service } = parts;
+  /** Null where the service is not there, or gives up now: then nobody else waits for it. */
+  const ask = async <T>(question: (parts: AskParts, service: Service) => Promise<T>): Promise<T | null> => {
+    const answer = service ? await askPatiently(parts, service, question) : null;
+    if (answer === null) service = null;
+    return answer;
+  };
+  const answers = await inTurns(subjects, async ({ id, given, known, shown: before }) => {
+    const answer = before === null ? await ask((...asking) => askService(...asking, given)) : null;
+    const shown = before ?? answer?.shown ?? [];
+    const identity = unionOf([known, named(given), ...shown.map(personOf)]);
+    const isOld = before !== null;
+    return { id, given, identity, shown, isOld, isAsked: isOld || answer?.isWhole === true };
+  });
+  const ownersOf = findOwners(db, answers);
+  const starts = await inTurns(answers, async ({ id, given, identity, isOld, isAsked, ...answer }) => {
+    const owners = given.flatMap((each) => ownersOf(each).map((owner) => ({ owner, given: each })));
+    const others = owners.filter(({ owner }) => !identity.person_uuid.includes(owner.person_uuid));
+    const looks: MirroredOwner[] = [];
+    for (const { owner, given: each } of others) {
+      const look = isAsked ? await ask((...asking) => lookAt(...asking, owner)) : null;
+      looks.push({ uuid: owner.person_uuid, given: each, look: look ?? 'unknown' });
+    }
+    const { shown, meant, isDoubted } = planStart(answer.shown, looks);
+    const whole = unionOf([identity, ...shown.map(personOf), identityWith('person_uuid', meant)]);
+    const told = shown.length > 0 ? shown : owners.map(({ owner }) => owner);
+    const uuids = new Set(told.map(({ person_uuid: uuid }) => uuid));
+    const persons = whole.person_uuid.filter((uuid) => uuids.has(uuid)).length;
+    return [id, { identity: whole, shown, isOld, isAsked, isDoubted, persons }] as const;
+  });
+  return new Map(starts);
+}
+
+/** Does something for each, a few at once. */
+async function inTurns<T, R>(items: readonly T[], act: (item: T) => Promise<R>): Promise<R[]> {
+  const results: R[] = [];
+  for (let first = 0; first < items.length; first += atOnce)
+    results.push(...(await Promise.all(items.slice(first, first + atOnce).map(act))));
+  return results;
+}
+
+/** A person of the mirror. */
+type Owner = Sighting & { person_uuid: string };
+
+/** Prepares the look-up of whom the mirror has under what was given. */
+function findOwners(
+  db: Database,
+  starts: readonly { given: readonly GivenIdentifier[]; identity: Identity }[],
+): (given: GivenIdentifier) => Owner[] {
+  const emails = starts.flatMap(({ given }) => given).filter(({ kind }) => kind === 'email');
+  const byEmail = findPersonsByEmail(db, [...new Set(emails.map(({ value }) => value))]);
+  const mirrored = findPersons(
+    db,
+    unionOf([
+      ...starts.map(({ identity }) => identity),
+      identityWith('person_uuid', [...byEmail.values()].flat()),
+    ]),
+  );
+  const found = new Map<string, Owner>();
+  for (const person of mirrored) {
+    if (person.person_uuid === null) continue;
+    const owner = { ...person, person_uuid: person.person_uuid };
+    found.set(`uuid ${owner.person_uuid}`, owner);
+    found.set(`id ${person.person_id}`, owner);
+    for (const value of person.distinct_ids) found.set(`distinct_id ${value}`, owner);
+  }
+  return ({ kind, value }) => {
+    const names =
+      kind === 'email' ? (byEmail.get(value) ?? []).map((uuid) => `uuid ${uuid}`) : [`${kind} ${value}`];
+    return names.flatMap((name) => found.get(name) ?? []);
+  };
+}
+
+/** The answer to a question; null when the service does not answer, or refuses to. */
+async function askPatiently<T>(
+  parts: AskParts,
+  service: Service,
+  question: (parts: AskParts, service: Service) => Promise<T>,
+): Promise<T | null> {
+  const patience = AbortSignal.timeout(patienceMs);
+  try {
+    return await question({ ...parts, signal: AbortSignal.any([parts.signal, patience]) }, service);
+  } catch (error) {
+    parts.signal.throwIfAborted();
+    if (error instanceof AppError || patience.aborted) return null;
+    throw error;
+  }
+}
+
+/** The persons whom the service shows under what was given, and whether each of its answers said something. */
+async function askService(
+  parts: AskParts,
+  service: Service,
+  given: readonly GivenIdentifier[],
+): Promise<{ shown: Sighting[]; isWhole: boolean }> {
+  const shown: Sighting[] = [];
+  let isWhole = true;
+  for (const each of given) {
+    if (each.kind === 'recording') continue;
+    const rows = await askFor(parts, service, each);
+    // A refusal of the one request is an answer: as documented, a person's path takes no uuid.
+    const found = rows === 'rejected' ? [] : readShown(each, rows.map(readPerson));
+    if (found) shown.push(...found);
+    else isWhole = false;
+  }
+  return { shown, isWhole };
+}
+
+/** What the service says of a person of the mirror. One that came back lives under its uuid, with another integer id. */
+async function lookAt(parts: AskParts, service: Service, owner: Owner): Promise<OwnerLook> {
+  let look: OwnerLook = 'unknown';
+  const asked = { id: owner.person_id, uuid: owner.person_uuid };
+  for (const kind of ['id', 'uuid'] as const) {
+    const value = asked[kind];
+    if (value === null) continue;
+    const rows = await askFor(parts, service, { kind, value });
+    if (rows === 'rejected') continue;
+    const person = rows.length === 0 ? null : readPerson(rows[0]);
+    if (person?.sighting.person_uuid === owner.person_uuid) return person;
+    if (rows.length === 0) look = 'gone';
+  }
+  return look;
+}
+
+/** The rows that the service answers with; a 404 is an answer without any. */
+async function askFor(
+  { signal }: AskParts,
+  service: Service,
+  { kind, value }: GivenIdentifier,
+): Promise<readonly unknown[] | 'rejected'> {
+  try {
+    if (kind === 'distinct_id' || kind === 'email') {
+      const { body } = await service.call('persons.list', {
+        query: { [kind]: value },
+        priority: 'deletion',
+        signal,
+      });
+      return readEnvelope(body).results;
+    }
+    // Live services take the uuid in the integer's place.
+    const params = { id: value as never };
+    const body = await bodyOrMissing(
+      service.call('persons.retrieve', { params, priority: 'deletion', signal }),
+    );
+    return body === undefined ? [] : [body];
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'rejected') return 'rejected';
+    throw error;
+  }
+}
+
+/** A person as a row shows them; null where it does not tell who it is. */
+function readPerson(row: unknown): ShownPerson | null {
+  const whole = rowReaders.persons(row);
+  const person = whole.ok ? whole : readIdentityOfPerson(row);
+  if (!person.ok) return null;
+  const { uuid, id, name, properties, extra, distinct_ids: distinctIds } = person.columns;
+  const known = RowWithEmail.safeParse(row);
+  return {
+    email: known.success ? known.data.properties.email : null,
+    sighting: {
+      person_uuid: String(uuid),
+      person_id: id === null || id === undefined ? null : String(id),
+      distinct_ids: textListOf(distinctIds) ?? [],
+      recording_id: null,
+      values: [name, properties, extra].filter((text) => typeof text === 'string'),
+    },
+  };
+}
+
+const RowWithEmail = z.object({ properties: z.object({ email: z.string() }) });
+
+/** Of what the service shows, the person; its distinct ids are for the closure to judge. */
+function personOf({ person_uuid: uuid, person_id: id }: Sighting): Identity {
+  return unionOf([
+    identityWith('person_uuid', uuid === null ? [] : [uuid]),
+    identityWith('person_id', id === null ? [] : [id]),
+  ]);
+}
+
+const kindOf: Readonly<Record<Exclude<GivenIdentifier['kind'], 'email'>, IdentifierKind>> = {
+  uuid: 'person_uuid',
+  id: 'person_id',
+  distinct_id: 'distinct_id',
+  recording: 'recording_id',
+};
+
+function named(given: readonly GivenIdentifier[]): Identity {
+  return unionOf(
+    given.flatMap(({ kind, value }) => (kind === 'email' ? [] : [identityWith(kindOf[kind], [value])])),
+  );
+}
+
+function identityWith(kind: IdentifierKind, values: readonly string[]): Identity {
+  return identityOf((each) => (each === kind ? values : []));
+}

@@ -1,0 +1,90 @@
+import { identifierKinds, nobody } from '../../contract/identity.ts';
+import type { Columns } from '../../contract/tolerant-reader.ts';
+import { listRequests, type ErasureRequest } from '../../mirror/erasure-requests.ts';
+import { fencedBy } from '../../mirror/fence.ts';
+import { readRows } from '../../mirror/read-rows.ts';
+import { findMemberships, findQuarantined } from '../../mirror/sightings.ts';
+import { locateIdentity } from '../../snapshot/locate.ts';
+import type { GivenIdentifier } from '../request/box.ts';
+import { boxOf, type ErasureParts } from '../request/request-record.ts';
+import { scopeSubjects } from './scope.ts';
+
+/** A place that holds a person, and how many rows of it do. `rowsInAll`: of a file, to tell how much of it that is. */
+type Place = { place: string; rows: number; rowsInAll: number | null };
+
+/** Where a person is. No personal data. */
+export type Whereabouts = {
+  places: Place[];
+  requests: Pick<ErasureRequest, 'id' | 'state' | 'receivedAt'>[];
+  /** Something of the person is also a living person's, or several persons are named. */
+  isShared: boolean;
+  searched: { files: number; rows: number; bytes: number };
+};
+
+/** All that is held about a person, for the person: rows as they stand. Personal data. */
+export type SubjectAccess = {
+  persons: Columns[];
+  recordings: Columns[];
+  quarantine: { dataset: string; payload: string }[];
+  playlists: { shortId: string; recordingId: string }[];
+  files: { file: string; rows: { key: string; texts: string[] }[] }[];
+};
+
+/** Finds every place that holds whoever is named. Changes nothing. */
+export async function whereIs(
+  parts: Pick<ErasureParts, 'db' | 'settings' | 'service' | 'signal'>,
+  given: readonly GivenIdentifier[],
+): Promise<{ whereabouts: Whereabouts; access: SubjectAccess }> {
+  const { db, settings, signal } = parts;
+  const { dataDir } = settings;
+  const { scopes } = await scopeSubjects({ ...parts, dataDir }, [
+    { id: 'named', given, known: nobody, shown: null },
+  ]);
+  const scope = scopes.get('named');
+  const identity = scope?.identity ?? nobody;
+  const located = await locateIdentity(dataDir, identity, { signal });
+  const access: SubjectAccess = {
+    persons: readRows(db, 'persons', identity.person_uuid),
+    recordings: readRows(db, 'recordings', identity.recording_id),
+    quarantine: findQuarantined(db, identity).map(({ dataset, values: [payload = ''] }) => ({
+      dataset,
+      payload,
+    })),
+    playlists: findMemberships(db, identity),
+    files: located.parts.map(({ dataset, snapshotId, name, found }) => ({
+      file: `snapshots/${dataset}/${snapshotId}/${name}`,
+      rows: found.map((row) => ({
+        key: row.recording_id ?? row.person_uuid ?? '',
+        texts: [...row.distinct_ids, ...row.values],
+      })),
+    })),
+  };
+  const tables = [
+    { place: 'mirror.db persons', rows: access.persons.length, rowsInAll: null },
+    { place: 'mirror.db recordings', rows: access.recordings.length, rowsInAll: null },
+    { place: 'mirror.db quarantine', rows: access.quarantine.length, rowsInAll: null },
+    { place: 'mirror.db playlist_recordings', rows: access.playlists.length, rowsInAll: null },
+  ];
+  const files = located.parts.map(({ rows, found }, index) => ({
+    place: access.files[index]?.file ?? '',
+    rows: found.length,
+    rowsInAll: rows,
+  }));
+  const identifiers = identifierKinds.flatMap((kind) => identity[kind].map((value) => ({ kind, value })));
+  const fencing = new Set(fencedBy(db, identifiers));
+  return {
+    access,
+    whereabouts: {
+      places: [...tables, ...files].filter(({ rows }) => rows > 0),
+      requests: listRequests(db, 'all')
+        .filter(({ id }) => fencing.has(id) || namesSame(boxOf(parts, id)?.given ?? [], given))
+        .map(({ id, state, receivedAt }) => ({ id, state, receivedAt })),
+      isShared: scope !== undefined && (scope.isShared || scope.meant > 1),
+      searched: located.searched,
+    },
+  };
+}
+
+function namesSame(some: readonly GivenIdentifier[], others: readonly GivenIdentifier[]): boolean {
+  return some.some(({ kind, value }) => others.some((other) => other.kind === kind && other.value === value));
+}

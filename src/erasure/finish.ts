@@ -1,0 +1,103 @@
+import { isoTime } from '../core/clock.ts';
+import { assertNever } from '../core/errors.ts';
+import { TargetName } from '../ledger/record.ts';
+import { expireDeletionFeed } from '../mirror/erase-rows.ts';
+import { listRequests, readBox, type ErasureRequest } from '../mirror/erasure-requests.ts';
+import { listTargets } from '../mirror/erasure-targets.ts';
+import { purgeDeleted } from '../mirror/purge.ts';
+import { isPurgeOwed } from '../mirror/purge-owed.ts';
+import { expireDeletions } from '../snapshot/rewrite.ts';
+import { updateRequest, type ErasureParts } from './request/request-record.ts';
+import { feedBegin } from './plan.ts';
+import { certificateIssuer } from './proof/issue-certificate.ts';
+import { planLife } from './request/life-plan.ts';
+import { callAttention, settle } from './request/target-journal.ts';
+
+/** What came to its end. */
+export type FinishResult = { certified: number; sealed: number; feedExpired: number };
+
+/**
+ * Ends what has come to its end: requests that reached all their targets are certified, their identifiers destroyed; so
+ * are those of requests that have lived too long, however far they are; and deletions that have been in the feeds long
+ * enough leave them.
+ */
+export async function finishRequests(parts: ErasureParts): Promise<FinishResult> {
+  const { db, settings, clock, signal } = parts;
+  const result: FinishResult = { certified: 0, sealed: 0, feedExpired: 0 };
+  const open = listRequests(db, 'open');
+  const unproved = new Set(open.filter((request) => endLongLife(parts, request)).map(({ id }) => id));
+  const issue = certificateIssuer(parts);
+  for (const request of open) if (certify(parts, request, issue)) result.certified += 1;
+  result.feedExpired = expireDeletionFeed(db, feedBegin(parts));
+  const sealing = listRequests(db, 'open').filter(
+    ({ id, certifiedAt }) => certifiedAt !== null || unproved.has(id),
+  );
+  db.transaction(() => {
+    for (const { id } of sealing) updateRequest(db, id, { box: null, authorisedBy: null });
+  }).immediate();
+  // A reader that holds the old pages only delays this: the purge stays owed, and the next reconciliation tries again.
+  if (!isPurgeOwed(db) || (await purgeDeleted(db, clock, signal)))
+    for (const { id, generation } of sealing) {
+      parts.ledger.append([{ type: 'sealed', request: id, generation }]);
+      db.transaction(() => updateRequest(db, id, { sealedAt: isoTime(clock.now()) })).immediate();
+      result.sealed += 1;
+    }
+  // Last: a published file that cannot be read keeps nobody's identifiers.
+  await expireDeletions(settings.dataDir, feedBegin(parts), { epoch: parts.ledger.epoch(), signal });
+  return result;
+}
+
+function certify(
+  parts: ErasureParts,
+  { id, generation, verifiedAt, certifiedAt }: ErasureRequest,
+  issue: ReturnType<typeof certificateIssuer>,
+): boolean {
+  const { db, ledger, clock } = parts;
+  if (verifiedAt === null || certifiedAt !== null) return false;
+  if (listTargets(db, id).some(({ status }) => status !== 'done')) return false;
+  const certificate = issue({ id, generation });
+  ledger.append([{ type: 'certified', request: id, generation, certificate }]);
+  db.transaction(() => updateRequest(db, id, { certifiedAt: isoTime(clock.now()) })).immediate();
+  return true;
+}
+
+/**
+ * Ends a request that has lived too long, as was planned by its age alone. Returns whether it ends without a certificate:
+ * then something that is here was never shown to be reached.
+ */
+function endLongLife(parts: ErasureParts, request: ErasureRequest): boolean {
+  const { db, ledger, settings, clock } = parts;
+  const { id, generation } = request;
+  const targets = listTargets(db, id);
+  const limits = { nowMs: clock.now(), daysMax: settings.erasure.maxRequestDays };
+  const step = planLife(request, targets, limits);
+  switch (step.do) {
+    case 'nothing':
+      return false;
+    case 'cancel':
+      ledger.append([{ type: 'cancelled', request: id, generation }]);
+      db.transaction(() =>
+        updateRequest(db, id, { cancelledAt: isoTime(clock.now()), box: null, authorisedBy: null }),
+      ).immediate();
+      return false;
+    case 'end':
+      for (const { target: name, result, assurance } of step.settled) {
+        const target = TargetName.parse(name);
+        callAttention(parts, request, target, 'life_exceeded');
+        settle(parts, [request], target, { result, assurance });
+      }
+      if (step.isProved) return false;
+      // Said once: a purge that a reader delays has the request come here again, without its box.
+      if (readBox(db, id) === undefined) return true;
+      for (const name of step.unproved)
+        callAttention(parts, request, TargetName.parse(name), 'life_exceeded');
+      // Everything was done, but for the proof: no target is open that could be in attention.
+      if (step.unproved.length === 0)
+        ledger.append([
+          { type: 'attention', request: id, generation, target: 'mirror', reason: 'life_exceeded' },
+        ]);
+      return true;
+    default:
+      return assertNever(step);
+  }
+}

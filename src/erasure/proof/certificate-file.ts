@@ -1,0 +1,72 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { replaceFile, syncToDisk } from '../../core/atomic-file.ts';
+import { sha256 } from '../../core/digest.ts';
+import { makeFolder } from '../../core/make-folder.ts';
+import { explainStorageError } from '../../core/storage-error.ts';
+
+/** Where what was written for people and auditors lies. Holds no personal data. */
+export function reportsFolder(dataDir: string): string {
+  return join(dataDir, 'reports');
+}
+
+function certificatesFolder(dataDir: string): string {
+  return join(reportsFolder(dataDir), 'certificates');
+}
+
+/** The file of a request's certificate, of one generation. */
+export function certificatePath(dataDir: string, request: string, generation: number): string {
+  return join(certificatesFolder(dataDir), `${request}-g${generation}.json`);
+}
+
+/** A file among the certificates, and the request and generation that it is named after; null for any other name. */
+export type CertificateFile = {
+  name: string;
+  text: string;
+  about: { request: string; generation: number } | null;
+};
+
+/** Every file among the certificates, by name. Drafts that a kill has left are none. */
+export function* readCertificateFiles(dataDir: string): Generator<CertificateFile> {
+  const folder = certificatesFolder(dataDir);
+  if (!existsSync(folder)) return;
+  for (const name of readdirSync(folder).toSorted()) {
+    if (/\.draft-\d+$/.test(name)) continue;
+    const [, request, generation] = /^([0-9a-f-]{36})-g([1-9]\d*)\.json$/.exec(name) ?? [];
+    const about = request === undefined ? null : { request, generation: Number(generation) };
+    yield { name: basename(name), text: readFileSync(join(folder, name), 'utf8'), about };
+  }
+}
+
+/** The text of a certificate's file; undefined where there is none. */
+export function readCertificateFile(
+  dataDir: string,
+  request: string,
+  generation: number,
+): string | undefined {
+  const path = certificatePath(dataDir, request, generation);
+  return existsSync(path) ? readFileSync(path, 'utf8') : undefined;
+}
+
+/**
+ * Writes a certificate, on disk for good when this returns, and returns the SHA-256 of what its file holds. A file whose
+ * SHA-256 is on the ledger stays as it is; any other is what a kill has left, and is replaced. Throws `storage`.
+ */
+export function writeCertificateFile(
+  dataDir: string,
+  about: { request: string; generation: number },
+  text: string,
+  isOnLedger: (digest: string) => boolean,
+): string {
+  const path = certificatePath(dataDir, about.request, about.generation);
+  try {
+    const present = readCertificateFile(dataDir, about.request, about.generation);
+    if (present !== undefined && (present === text || isOnLedger(sha256(present)))) return sha256(present);
+    makeFolder(dirname(path));
+    replaceFile(path, text);
+    for (const folder of [reportsFolder(dataDir), dataDir]) syncToDisk(folder);
+    return sha256(text);
+  } catch (error) {
+    throw explainStorageError(error, path) ?? error;
+  }
+}

@@ -1,0 +1,208 @@
+import type { LedgerEntry } from '../../ledger/entry.ts';
+import type { Assurance, LedgerRecord, TargetName, TargetResult } from '../../ledger/record.ts';
+import type { RequestState } from '../../mirror/erasure-requests.ts';
+
+/** An entry of the ledger: its number, from 0, and when it was written. */
+type Mark = { entry: number; at: string };
+
+/** A target that has come to its end. Rows are those of a file: null for any other target. */
+export type EndedTarget = {
+  target: TargetName;
+  result: TargetResult;
+  assurance: Assurance;
+  rowsBefore: number | null;
+  rowsRemoved: number | null;
+  endedAt: string;
+};
+
+/** What a scan went through, and what it found. Passed over: published files in which a search had just found nobody. */
+type ScanFacts = {
+  files: number;
+  passedOver: number;
+  bytes: number;
+  needles: number;
+  hits: number;
+  /** Texts that were not searched for, where there were any. */
+  leftOut?: number;
+};
+
+/** All that the ledger says of one request so far. Holds no personal data. */
+export type RequestHistory = Pick<
+  Extract<LedgerRecord, { type: 'received' }>,
+  'request' | 'generation' | 'origin' | 'basis' | 'subject'
+> & {
+  dueAt: string;
+  received: Mark;
+  /** As far as the ledger tells: the mirror knows it better. */
+  state: RequestState;
+  reason: string | null;
+  fence: (Mark & { epoch: number; entries: number }) | null;
+  /** By name; the last end counts. */
+  targets: Map<TargetName, EndedTarget>;
+  control: ScanFacts | null;
+  verify: ScanFacts | null;
+  verified: Mark | null;
+  eventsExpectedBy: string | null;
+  /** Of each generation that reached everything. `sha256` is of the certificate; null where none was made. */
+  certified: (Mark & { generation: number; sha256: string | null; reachedAt: string })[];
+  sealed: Mark | null;
+  /** When it was refused, given up, or ended by its age without a certificate. */
+  endedAt: string | null;
+  readmittedAt: string | null;
+};
+
+/** The histories of requests, as a ledger is read. */
+export type Histories = {
+  /** Takes the next entry. */
+  take(entry: LedgerEntry): void;
+  of(request: string): RequestHistory | undefined;
+  all(): Iterable<RequestHistory>;
+};
+
+/** Collects the histories of requests; of all, or of those wanted only. */
+export function collectHistories(wanted?: ReadonlySet<string>): Histories {
+  const histories = new Map<string, RequestHistory>();
+  const fencing = new Map<string, number>();
+  return {
+    take: (entry) => {
+      if (entry.type === 'key_rotated' || entry.type === 'replayed' || entry.type === 'drill') return;
+      if (entry.type === 'received') {
+        if (wanted?.has(entry.request) ?? true) histories.set(entry.request, newHistory(entry));
+        return;
+      }
+      for (const id of 'requests' in entry ? entry.requests : [entry.request]) {
+        const history = histories.get(id);
+        if (!history) continue;
+        if (entry.type === 'fencing') fencing.set(id, entry.fence.length);
+        takeEntry(history, entry, fencing.get(id) ?? 0);
+      }
+    },
+    of: (request) => histories.get(request),
+    all: () => histories.values(),
+  };
+}
+
+/** The histories in a ledger; of all its requests, or of those wanted only. */
+export function readHistories(entries: Iterable<LedgerEntry>, wanted?: ReadonlySet<string>): Histories {
+  const histories = collectHistories(wanted);
+  for (const entry of entries) histories.take(entry);
+  return histories;
+}
+
+/** When the last thing was reached that a request had to reach: the newest of its ends. Undefined before any. */
+export function reachedAt({ targets, verified }: RequestHistory): string | undefined {
+  const ends = [...targets.values()].map(({ endedAt }) => endedAt);
+  return [...ends, ...(verified ? [verified.at] : [])].toSorted().at(-1);
+}
+
+function newHistory(entry: Extract<LedgerEntry, { type: 'received' }>): RequestHistory {
+  const { request, generation, origin, basis, subject } = entry;
+  return {
+    request,
+    generation,
+    origin,
+    basis,
+    subject,
+    dueAt: entry.due_at,
+    received: { entry: entry.seq, at: entry.at },
+    state: 'received',
+    reason: null,
+    fence: null,
+    targets: new Map(),
+    control: null,
+    verify: null,
+    verified: null,
+    eventsExpectedBy: null,
+    certified: [],
+    sealed: null,
+    endedAt: null,
+    readmittedAt: null,
+  };
+}
+
+type Step = Exclude<LedgerEntry, { type: 'received' | 'key_rotated' | 'replayed' | 'drill' }>;
+
+function takeEntry(history: RequestHistory, entry: Step, fenceEntries: number): void {
+  const mark = { entry: entry.seq, at: entry.at };
+  const become = (state: RequestState, reason: string | null = null): void => {
+    history.state = state;
+    history.reason = reason;
+  };
+  switch (entry.type) {
+    case 'scoped':
+    case 'approved':
+      if (history.fence === null) become('scoped');
+      return;
+    case 'held':
+      return become('held', entry.reason);
+    case 'refused':
+      history.endedAt = entry.at;
+      return become('refused', entry.reason);
+    case 'cancelled':
+      history.endedAt = entry.at;
+      return become('cancelled');
+    case 'fencing':
+      return;
+    case 'fenced':
+      history.fence = { ...mark, epoch: entry.epoch, entries: fenceEntries };
+      return become('fenced');
+    case 'intent':
+      if (history.state === 'fenced') become('executing');
+      return;
+    case 'result':
+      history.targets.set(entry.target, {
+        target: entry.target,
+        result: entry.result,
+        assurance: entry.assurance,
+        rowsBefore: entry.rows_before ?? null,
+        rowsRemoved: entry.rows_removed ?? null,
+        endedAt: entry.at,
+      });
+      return;
+    case 'scan': {
+      const { files, bytes, needles, hits, passed_over: passedOver = 0, left_out: leftOut = 0 } = entry;
+      const facts = { files, passedOver, bytes, needles, hits };
+      history[entry.phase] = leftOut === 0 ? facts : { ...facts, leftOut };
+      return;
+    }
+    case 'locally_verified':
+      history.verified = mark;
+      return become('locally_verified');
+    case 'awaiting_upstream':
+      history.eventsExpectedBy = entry.events_expected_by;
+      return become('awaiting_upstream');
+    case 'attention':
+      return become('attention', entry.reason);
+    case 'reopened':
+      history.generation = entry.generation;
+      history.verified = null;
+      history.control = null;
+      history.verify = null;
+      history.sealed = null;
+      history.endedAt = null;
+      return become('executing', entry.reason);
+    case 'certified':
+      takeCertified(history, mark, entry.certificate);
+      return become('certified');
+    case 'sealed':
+      history.sealed = mark;
+      if (history.endedAt !== null) return;
+      if (history.certified.some(({ generation }) => generation === history.generation))
+        return become('sealed');
+      // Only its age lets a request end so.
+      history.endedAt = entry.at;
+      return become('sealed', 'life_exceeded');
+    case 'readmitted':
+      history.readmittedAt = entry.at;
+      return;
+  }
+}
+
+/** After a kill, the same word is written again: the last one counts. */
+function takeCertified(history: RequestHistory, mark: Mark, sha256: string | null): void {
+  const { generation, certified } = history;
+  history.certified = [
+    ...certified.filter((other) => other.generation !== generation),
+    { ...mark, generation, sha256, reachedAt: reachedAt(history) ?? mark.at },
+  ];
+}

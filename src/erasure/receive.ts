@@ -1,0 +1,249 @@
+import { randomUUID } from 'node:crypto';
+import { isoTime } from '../core/clock.ts';
+import { AppError } from '../core/errors.ts';
+import { identityOf, nobody, type Identity } from '../contract/identity.ts';
+import { bases, type LedgerRecord } from '../ledger/record.ts';
+import {
+  findRequest,
+  insertRequest,
+  listRequests,
+  type ErasureRequest,
+  type RequestOrigin,
+} from '../mirror/erasure-requests.ts';
+import { listTargets } from '../mirror/erasure-targets.ts';
+import { liftFence } from '../mirror/fence.ts';
+import { findPersons, findRecordings } from '../mirror/sightings.ts';
+import type { AbsenceDataset } from '../mirror/suspects.ts';
+import {
+  closeBox,
+  newBox,
+  subjectMac,
+  subjectText,
+  textMac,
+  type Box,
+  type GivenIdentifier,
+} from './request/box.ts';
+import { boxOf, updateRequest, type ErasureParts } from './request/request-record.ts';
+import { planErasure } from './plan.ts';
+import { recordDecisions } from './fence/fence-requests.ts';
+import { takeUpAgain } from './request/reopen.ts';
+import { settle } from './request/target-journal.ts';
+
+/** On whose word, and on what ground, people are erased; and whether their events go too. */
+export type Authority = { basis: string; by: string; deleteEvents: boolean };
+
+/** What became of one identifier that was given. Never the identifier itself. */
+export type AddedRequest = {
+  /** Its place among those given, from 1. */
+  line: number;
+  kind: GivenIdentifier['kind'];
+  id: string;
+  state: string;
+  reason: string | null;
+  /** Whether there was a request for the same identifier already, that asks for no less. */
+  isKnown: boolean;
+  persons: number;
+  recordings: number;
+  files: number;
+};
+
+type Parts = Omit<ErasureParts, 'signal' | 'service'>;
+
+/**
+ * Receives a request for each identifier, and looks who is meant: in the mirror, in every published file and at the
+ * service. Nobody is erased yet; an identifier that nobody is known by is refused and said to be.
+ */
+export async function addRequests(
+  parts: ErasureParts,
+  given: readonly GivenIdentifier[],
+  authority: Authority,
+): Promise<AddedRequest[]> {
+  const open = new Map<string, { id: string; deleteEvents: boolean; identity: Identity }>();
+  // Those that delete events come last, and stay.
+  const widestLast = listRequests(parts.db, 'open').toSorted(
+    (a, b) => Number(a.deleteEvents) - Number(b.deleteEvents),
+  );
+  for (const { id, deleteEvents } of widestLast) {
+    const box = boxOf(parts, id);
+    for (const each of box?.given ?? [])
+      open.set(nameOf(each), { id, deleteEvents, identity: box?.identity ?? nobody });
+  }
+  const received = given.map((identifier, index) => {
+    const known = open.get(nameOf(identifier));
+    if (known !== undefined) takeUpAgain(parts, known.id);
+    const isKnown = known !== undefined && (known.deleteEvents || !authority.deleteEvents);
+    // Whom the narrower request has found, nobody else may know any more: here they are erased.
+    const identity = known?.identity ?? nobody;
+    const id = isKnown ? known.id : receive(parts, 'manual', newBox([identifier], identity), authority);
+    if (!isKnown) open.set(nameOf(identifier), { id, deleteEvents: authority.deleteEvents, identity });
+    return { line: index + 1, kind: identifier.kind, id, isKnown };
+  });
+  const planned = await planErasure(parts, new Set(received.map(({ id }) => id)));
+  recordDecisions(parts, planned.waiting);
+  const scopes = new Map(planned.waiting.map(({ request, scope }) => [request.id, scope]));
+  return received.map(({ line, kind, id, isKnown }) => {
+    const { state = 'received', reason = null } = findRequest(parts.db, id) ?? {};
+    const { persons = 0, recordings = 0, files = [] } = scopes.get(id) ?? {};
+    return { line, kind, id, isKnown, state, reason, persons, recordings, files: files.length };
+  });
+}
+
+/**
+ * Receives a request for each row whose deletion the service has confirmed, so that it leaves the published files too.
+ * To be called in the transaction that removes the row, before it is removed.
+ */
+export function deletionReceiver(parts: Parts): (dataset: AbsenceDataset, key: string) => void {
+  return (dataset, key) => receiveDeletion(parts, dataset, key);
+}
+
+function receiveDeletion(parts: Parts, dataset: AbsenceDataset, key: string): void {
+  const kind = dataset === 'persons' ? 'person_uuid' : 'recording_id';
+  const own = identityOf((each) => (each === kind ? [key] : []));
+  const [row] = dataset === 'persons' ? findPersons(parts.db, own) : findRecordings(parts.db, own);
+  if (!row) return;
+  const identity =
+    dataset === 'persons'
+      ? {
+          ...own,
+          person_id: row.person_id === null ? [] : [row.person_id],
+          distinct_id: row.distinct_ids,
+        }
+      : own;
+  const given = dataset === 'persons' ? 'uuid' : 'recording';
+  receive(
+    parts,
+    'upstream',
+    { ...newBox([{ kind: given, value: key }], identity), values: row.values },
+    { basis: 'deleted_upstream', by: 'sync', deleteEvents: false },
+  );
+}
+
+function receive(
+  { db, ledger, settings, clock }: Parts,
+  origin: RequestOrigin,
+  box: Box,
+  { basis, by, deleteEvents }: Authority,
+): string {
+  const id = randomUUID();
+  const receivedAt = isoTime(clock.now());
+  const dueAt = isoTime(clock.now() + settings.erasure.dueDays * 86_400_000);
+  const record: LedgerRecord = {
+    type: 'received',
+    request: id,
+    generation: 1,
+    origin,
+    basis: bases.find((known) => known === basis) ?? 'other',
+    subject: subjectMac(box, subjectText(box)),
+    authorisation: subjectMac(box, by),
+    delete_events: deleteEvents,
+    due_at: dueAt,
+  };
+  ledger.append([record]);
+  insertRequest(db, {
+    id,
+    generation: 1,
+    origin,
+    basis,
+    authorisedBy: by,
+    deleteEvents,
+    receivedAt,
+    dueAt,
+    box: closeBox(settings.dataDir, id, box),
+  });
+  return id;
+}
+
+/** Gives a request up, as long as nothing was done for it. Throws `usage` later than that. */
+export function cancelRequest({ db, ledger, clock }: Parts, idOrPrefix: string): ErasureRequest {
+  const request = requireRequest(db, idOrPrefix);
+  const { generation } = request;
+  const isFinal = request.refusedAt !== null || request.cancelledAt !== null;
+  // A later generation has been fenced before.
+  if (generation > 1 || request.fencedAt !== null || isFinal)
+    throw new AppError(`request ${request.id} is ${request.state}, and can no longer be cancelled`, {
+      code: 'usage',
+      hint: 'only requests that are not fenced yet can be; `erase readmit` lets an erased person in again',
+    });
+  ledger.append([{ type: 'cancelled', request: request.id, generation }]);
+  const cancelledAt = isoTime(clock.now());
+  db.transaction(() =>
+    updateRequest(db, request.id, { cancelledAt, box: null, authorisedBy: null }),
+  ).immediate();
+  return requireRequest(db, request.id);
+}
+
+/**
+ * Lets a held request go on at the next reconciliation; or takes it that nobody will ever know whether a person's events
+ * were deleted, so that the request can end, and its certificate says so. Throws `usage` where neither is asked.
+ */
+export function approveRequest(parts: Parts, idOrPrefix: string): ErasureRequest {
+  const { db, ledger, clock } = parts;
+  const request = requireRequest(db, idOrPrefix);
+  const { id, generation } = request;
+  const doubted = listTargets(db, id).find(
+    ({ target, reason }) =>
+      target === 'upstream.events' && (reason === 'events_unconfirmed' || reason === 'events_overdue'),
+  );
+  if (request.state === 'attention' && doubted) {
+    settle(parts, [request], 'upstream.events', { result: 'unconfirmed', assurance: 'not_verifiable' });
+    db.transaction(() => updateRequest(db, id, {})).immediate();
+  } else if (request.state === 'held') {
+    ledger.append([{ type: 'approved', request: id, generation }]);
+    db.transaction(() =>
+      updateRequest(db, id, { approvedAt: isoTime(clock.now()), reason: null }),
+    ).immediate();
+  } else
+    throw new AppError(`request ${id} is ${request.state}: there is nothing to approve`, {
+      code: 'usage',
+      hint: '`erase list` shows the requests that are held, or whose events are in doubt',
+    });
+  return requireRequest(db, id);
+}
+
+/** Lets those whom a finished request has fenced be mirrored again. Returns how many entries of the fence went. */
+export function readmit(
+  { db, ledger, settings }: Parts,
+  idOrPrefix: string,
+  reason: string,
+): { request: ErasureRequest; entries: number } {
+  const request = requireRequest(db, idOrPrefix);
+  if (request.certifiedAt === null && request.sealedAt === null)
+    throw new AppError(
+      `request ${request.id} is ${request.state}: only certified or sealed ones can be readmitted`,
+      {
+        code: 'usage',
+        hint: 'let `reconcile` finish it first',
+      },
+    );
+  const entries = db
+    .transaction(() => {
+      const lifted = liftFence(db, request.id);
+      // Within the transaction: what the ledger cannot take is not done.
+      ledger.append([
+        {
+          type: 'readmitted',
+          request: request.id,
+          generation: request.generation,
+          reason: textMac(settings.dataDir, reason),
+          entries: lifted,
+        },
+      ]);
+      return lifted;
+    })
+    .immediate();
+  return { request, entries };
+}
+
+/** The request of that id, or the only one whose id begins so. Throws `usage` when there is none. */
+export function requireRequest(db: ErasureParts['db'], idOrPrefix: string): ErasureRequest {
+  const request = findRequest(db, idOrPrefix);
+  if (request) return request;
+  throw new AppError('there is no request of that id, or several begin so', {
+    code: 'usage',
+    hint: '`erase list --all` shows every request with its id',
+  });
+}
+
+function nameOf({ kind, value }: GivenIdentifier): string {
+  return `${kind}\0${value}`;
+}

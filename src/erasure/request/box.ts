@@ -1,0 +1,106 @@
+import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto';
+import { z } from 'zod';
+import { AppError } from '../../core/errors.ts';
+import { readKey, readOrMakeKey } from '../../core/secret-key.ts';
+import { Sighting, type Identity } from '../../contract/identity.ts';
+
+const boxKeyName = 'box.key';
+const nonceBytes = 12;
+const tagBytes = 16;
+
+const texts = z.array(z.string());
+const Box = z.strictObject({
+  /** The request's own random key (hex): what the ledger holds of the subject is an HMAC under it. */
+  subjectKey: z.string(),
+  /** As the request named the subject. */
+  given: z.array(
+    z.strictObject({ kind: z.enum(['uuid', 'id', 'distinct_id', 'email', 'recording']), value: z.string() }),
+  ),
+  identity: z.strictObject({ person_uuid: texts, person_id: texts, distinct_id: texts, recording_id: texts }),
+  /** How the service showed the subject when it was asked. */
+  shown: z.array(Sighting).default([]),
+  /** Texts of the subject's rows: what the scans search for. */
+  values: texts,
+  /** How many of them, at most, there was no room for; none unless given. */
+  leftOut: z.int().min(1).optional(),
+  memberships: z.array(z.strictObject({ shortId: z.string(), recordingId: z.string() })),
+  /** When the service created the person. */
+  createdAt: z.string().nullable(),
+});
+
+/**
+ * Who a request is about, and what is searched for. It is kept encrypted, so that the mirror's file holds none of it in
+ * clear while a request waits for the service, and destroyed when the request is sealed.
+ */
+export type Box = Omit<z.infer<typeof Box>, 'identity'> & { identity: Identity };
+
+/** How a request names its subject. */
+export type GivenIdentifier = Box['given'][number];
+
+/** A new box for a subject, with a fresh key. */
+export function newBox(given: readonly GivenIdentifier[], identity: Identity): Box {
+  return {
+    subjectKey: randomBytes(32).toString('hex'),
+    given: [...given],
+    identity,
+    shown: [],
+    values: [],
+    memberships: [],
+    createdAt: null,
+  };
+}
+
+/** What the ledger says of texts that a scan could not search for: nothing where there are none. */
+export function leftOutOf(box: Pick<Box, 'leftOut'> | undefined): { left_out?: number } {
+  return box?.leftOut === undefined ? {} : { left_out: box.leftOut };
+}
+
+/** What the ledger holds instead of a text about a request: an HMAC-SHA-256 under the request's own key, in hex. */
+export function subjectMac({ subjectKey }: Pick<Box, 'subjectKey'>, text: string): string {
+  return createHmac('sha256', Buffer.from(subjectKey, 'hex')).update(text).digest('hex');
+}
+
+/** How the subject of a request is written for its HMAC: each identifier given on a line, in their byte order. */
+export function subjectText({ given }: Pick<Box, 'given'>): string {
+  return given
+    .map(({ kind, value }) => `${kind},${value}\n`)
+    .toSorted()
+    .join('');
+}
+
+/** Encrypts a box for one request (AES-256-GCM under the data folder's box key; the request's id is bound in). */
+export function closeBox(dataDir: string, requestId: string, box: Box): Buffer {
+  const nonce = randomBytes(nonceBytes);
+  const cipher = createCipheriv('aes-256-gcm', readOrMakeKey(dataDir, boxKeyName), nonce);
+  cipher.setAAD(Buffer.from(requestId));
+  return Buffer.concat([
+    nonce,
+    cipher.update(JSON.stringify(box), 'utf8'),
+    cipher.final(),
+    cipher.getAuthTag(),
+  ]);
+}
+
+/** Decrypts a request's box. Throws `storage` when key and box do not belong together. */
+export function openBox(dataDir: string, requestId: string, sealed: Buffer): Box {
+  try {
+    const key = readKey(dataDir, boxKeyName);
+    if (!key) throw new Error('no key');
+    const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, nonceBytes));
+    decipher.setAAD(Buffer.from(requestId));
+    decipher.setAuthTag(sealed.subarray(-tagBytes));
+    const text = Buffer.concat([decipher.update(sealed.subarray(nonceBytes, -tagBytes)), decipher.final()]);
+    return Box.parse(JSON.parse(text.toString('utf8')));
+  } catch (cause) {
+    if (cause instanceof AppError) throw cause;
+    throw new AppError(`the identifiers of request ${requestId} cannot be decrypted`, {
+      code: 'storage',
+      hint: 'restore keys/box.key from the backup that belongs to this mirror.db; or cancel the request and add it again',
+    });
+  }
+}
+
+/** What the ledger holds instead of a text that belongs to no request's box: an HMAC-SHA-256 under the box key, in hex. */
+export function textMac(dataDir: string, text: string): string {
+  return createHmac('sha256', readOrMakeKey(dataDir, boxKeyName)).update(text).digest('hex');
+}

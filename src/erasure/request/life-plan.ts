@@ -1,0 +1,55 @@
+import type { Assurance, TargetResult } from '../../ledger/record.ts';
+import type { ErasureRequest } from '../../mirror/erasure-requests.ts';
+import type { ErasureTarget } from '../../mirror/erasure-targets.ts';
+import { isLocal } from './request-state.ts';
+
+const dayMs = 86_400_000;
+
+/** What is to be done with a request because of its age. */
+export type LifeStep =
+  | { do: 'nothing' }
+  /** Nothing was done for it yet: it is given up. */
+  | { do: 'cancel' }
+  /**
+   * It ends, however far it is. `settled`: what the service has not answered. `unproved`: what is here and was not shown to
+   * be reached; `isProved` says that there is nothing of the kind, and that a certificate can be made.
+   */
+  | { do: 'end'; settled: SettledTarget[]; unproved: string[]; isProved: boolean };
+
+type SettledTarget = { target: string; result: TargetResult; assurance: Assurance };
+
+type LifeFacts = Pick<
+  ErasureRequest,
+  'receivedAt' | 'generation' | 'fencedAt' | 'verifiedAt' | 'certifiedAt' | 'sealedAt'
+>;
+
+/**
+ * Decides by a request's age. Nothing keeps its identifiers for longer than `daysMax`, whatever waits for the service, for a
+ * person or for a file that cannot be mended; what was not shown by then is not said to be so.
+ */
+export function planLife(
+  { receivedAt, generation, fencedAt, verifiedAt, certifiedAt, sealedAt }: LifeFacts,
+  targets: readonly Pick<ErasureTarget, 'target' | 'status' | 'seenAt'>[],
+  { nowMs, daysMax }: { nowMs: number; daysMax: number },
+): LifeStep {
+  if (nowMs - Date.parse(receivedAt) < daysMax * dayMs) return { do: 'nothing' };
+  if (certifiedAt !== null || sealedAt !== null) return { do: 'nothing' };
+  // One that was fenced before, and opened again, cannot be given up.
+  if (fencedAt === null && generation === 1) return { do: 'cancel' };
+  const open = targets.filter(({ status }) => status !== 'done');
+  const unproved = open.flatMap(({ target }) => (isLocal(target) ? [target] : []));
+  return {
+    do: 'end',
+    // Before its fence, a generation has no results.
+    settled: fencedAt === null ? [] : open.filter(({ target }) => !isLocal(target)).map(settledEnd),
+    unproved,
+    isProved: verifiedAt !== null && unproved.length === 0,
+  };
+}
+
+/** What was seen there when the service was last asked is said to be there, and not that nobody can tell. */
+function settledEnd({ target, seenAt }: Pick<ErasureTarget, 'target' | 'seenAt'>): SettledTarget {
+  return seenAt === null
+    ? { target, result: 'not_verifiable', assurance: 'not_verifiable' }
+    : { target, result: 'still_present', assurance: 'observed' };
+}

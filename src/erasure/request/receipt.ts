@@ -1,0 +1,102 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { isAbsolute, join, relative, resolve } from 'node:path';
+import { z } from 'zod';
+import { replaceFile } from '../../core/atomic-file.ts';
+import { AppError, systemCode } from '../../core/errors.ts';
+import { makeFolder } from '../../core/make-folder.ts';
+import { Time } from '../../ledger/record.ts';
+import { subjectMac, subjectText, type GivenIdentifier } from './box.ts';
+import { boxOf, type ErasureParts } from './request-record.ts';
+import { ledgerOrigin } from '../proof/ledger-origin.ts';
+import { readHistories } from '../proof/request-history.ts';
+
+const how =
+  'Keep this file. The ledger holds of this request only an HMAC under the key below, which is destroyed here once the request is sealed. `analytics-mirror audit open` with this file and the identifier that the request was made with shows which entry and which certificate are about it; nobody can without both.';
+
+/** What a requester is given: the request's own key, with which the ledger's entry can be held against an identifier. */
+export const Receipt = z.strictObject({
+  format_version: z.literal(1),
+  request: z.guid(),
+  received_at: Time,
+  /** The name of the ledger. */
+  ledger: z.string(),
+  subject_key: z.string().regex(/^[0-9a-f]{64}$/),
+  how: z.literal(how),
+});
+export type Receipt = z.infer<typeof Receipt>;
+
+/**
+ * The receipts of requests whose identifiers are still kept; of the others, nothing. A request that an older copy of the
+ * mirror has brought back has another key than the one its entry was made with, and so no receipt any more.
+ */
+export function receiptsOf(parts: ErasureParts, ids: readonly string[]): Receipt[] {
+  const { ledger, settings } = parts;
+  const histories = readHistories(ledger.entries(), new Set(ids));
+  return ids.flatMap((id) => {
+    const box = boxOf(parts, id);
+    const history = histories.of(id);
+    if (!box || !history || subjectMac(box, subjectText(box)) !== history.subject) return [];
+    return [
+      {
+        format_version: 1,
+        request: id,
+        received_at: history.received.at,
+        ledger: ledgerOrigin(settings.dataDir, ledger),
+        subject_key: box.subjectKey,
+        how,
+      },
+    ];
+  });
+}
+
+/** Writes a receipt for its owner's eyes only (mode 0600). Throws the system's error. */
+export function writeReceipt(path: string, receipt: Receipt): void {
+  replaceFile(path, `${JSON.stringify(receipt, null, 2)}\n`);
+}
+
+/** Writes each receipt into a folder, made where there is none. Returns their paths. */
+export function writeReceipts(folder: string, receipts: readonly Receipt[]): string[] {
+  makeFolder(folder);
+  return receipts.map((receipt) => {
+    const path = join(folder, `receipt-${receipt.request}.json`);
+    writeReceipt(path, receipt);
+    return path;
+  });
+}
+
+/** Throws `usage` for a place in the data folder: the key of a request must not outlive it there. */
+export function refuseInside(dataDir: string, path: string): void {
+  const inside = relative(resolve(dataDir), resolve(path));
+  if (inside.startsWith('..') || isAbsolute(inside)) return;
+  throw new AppError('a receipt cannot lie in the data folder', {
+    code: 'usage',
+    hint: 'name a place elsewhere: with its receipt, a request could be told to be about somebody after it is sealed',
+  });
+}
+
+/** Reads a receipt. Throws `usage` when it is none. */
+export function readReceipt(path: string): Receipt {
+  try {
+    if (existsSync(path)) {
+      const read = Receipt.safeParse(JSON.parse(readFileSync(path, 'utf8')));
+      if (read.success) return read.data;
+    }
+  } catch (error) {
+    if (!(error instanceof SyntaxError) && systemCode(error) === undefined) throw error;
+  }
+  throw new AppError('that is no receipt', {
+    code: 'usage',
+    hint: 'name the file receipt-<request>.json, as `erase add --receipts` or `erase receipt` wrote it',
+  });
+}
+
+/** Whether a subject's HMAC is of these identifiers, all of them or one alone, under a receipt's key. */
+export function isAbout(
+  { subject_key: subjectKey }: Pick<Receipt, 'subject_key'>,
+  subject: string,
+  given: readonly GivenIdentifier[],
+): boolean {
+  return [[...given], ...given.map((one) => [one])].some(
+    (named) => subjectMac({ subjectKey }, subjectText({ given: named })) === subject,
+  );
+}

@@ -1,0 +1,77 @@
+import type { ErasureRequest, RequestState } from '../../mirror/erasure-requests.ts';
+import type { ErasureTarget, TargetStatus } from '../../mirror/erasure-targets.ts';
+
+/**
+ * Which status may follow which in the course of a target: an intent before any effect, and nothing after the end. To
+ * begin a target anew, as a later generation of its request does, is no step of that course.
+ */
+const nextStatuses: Readonly<Record<TargetStatus, readonly TargetStatus[]>> = {
+  pending: ['intended', 'waiting', 'attention', 'done'],
+  intended: ['intended', 'pending', 'waiting', 'attention', 'done'],
+  waiting: ['intended', 'waiting', 'attention', 'done'],
+  attention: ['pending', 'intended', 'waiting', 'attention', 'done'],
+  done: [],
+};
+
+/** Whether a target may go from one status to another. */
+export function mayBecome(from: TargetStatus, to: TargetStatus): boolean {
+  return nextStatuses[from].includes(to);
+}
+
+/** What a request's state depends on, beside its targets. */
+export type RequestFacts = Pick<
+  ErasureRequest,
+  | 'scopedAt'
+  | 'heldAt'
+  | 'approvedAt'
+  | 'refusedAt'
+  | 'cancelledAt'
+  | 'fencedAt'
+  | 'verifiedAt'
+  | 'certifiedAt'
+  | 'sealedAt'
+>;
+
+/** Whether a target is reached without the service. */
+export function isLocal(target: string): boolean {
+  return !target.startsWith('upstream.');
+}
+
+/**
+ * The state of a request, from its facts and targets alone. Attention comes before progress: whatever else is done,
+ * somebody has to look.
+ */
+export function requestState(
+  facts: RequestFacts,
+  targets: readonly Pick<ErasureTarget, 'target' | 'status'>[],
+): RequestState {
+  if (facts.cancelledAt !== null) return 'cancelled';
+  if (facts.refusedAt !== null) return 'refused';
+  if (facts.sealedAt !== null) return 'sealed';
+  if (facts.fencedAt === null) {
+    if (facts.heldAt !== null && facts.approvedAt === null) return 'held';
+    return facts.scopedAt === null ? 'received' : 'scoped';
+  }
+  if (targets.some(({ status }) => status === 'attention')) return 'attention';
+  if (facts.certifiedAt !== null) return 'certified';
+  const local = targets.filter(({ target }) => isLocal(target));
+  if (local.every(({ status }) => status === 'pending')) return 'fenced';
+  if (facts.verifiedAt === null || local.some(({ status }) => status !== 'done')) return 'executing';
+  const open = targets.filter(({ status }) => status !== 'done');
+  const onlyBatch =
+    open.length > 0 &&
+    open.every(({ target, status }) => target === 'upstream.events' && status === 'waiting');
+  return onlyBatch ? 'awaiting_upstream' : 'locally_verified';
+}
+
+/** Why a request is in its state: what it waits for, why it was refused, or why it ended without a certificate. */
+export function requestReason(
+  { reason, certifiedAt }: Pick<ErasureRequest, 'reason' | 'certifiedAt'>,
+  state: RequestState,
+  targets: readonly Pick<ErasureTarget, 'status' | 'reason'>[],
+): string | null {
+  if (state === 'attention') return targets.find(({ status }) => status === 'attention')?.reason ?? null;
+  if (state === 'held' || state === 'refused') return reason;
+  // Only its age lets a request end so.
+  return state === 'sealed' && certifiedAt === null ? 'life_exceeded' : null;
+}

@@ -1,0 +1,60 @@
+import { nobody } from '../../contract/identity.ts';
+import { listRequests } from '../../mirror/erasure-requests.ts';
+import type { GivenIdentifier } from '../request/box.ts';
+import { boxOf, type ErasureParts } from '../request/request-record.ts';
+import { reopenRequest } from '../request/reopen.ts';
+import { scopeSubjects } from '../find/scope.ts';
+import { runScan } from './run-scan.ts';
+import type { ScanReport } from './scan-task.ts';
+
+/** What a scan found, and the requests that were proved gone and are opened again by it. */
+export type RequestScan = { report: ScanReport; reopened: string[] };
+
+/**
+ * Scans all that this program has written for everybody who should be gone: fenced requests by their values, sealed ones
+ * by the fence. `given` are searched for too. Where something is found of a request that was proved gone, the request
+ * is opened again, as its next generation.
+ */
+export async function scanRequests(
+  parts: ErasureParts,
+  given: readonly GivenIdentifier[],
+  extraPaths: readonly string[],
+): Promise<RequestScan> {
+  const { db, ledger, settings, signal, scan = runScan } = parts;
+  const { dataDir } = settings;
+  const fenced = listRequests(db, 'open').filter(({ fencedAt }) => fencedAt !== null);
+  const { scopes } = await scopeSubjects(
+    { db, dataDir, signal, service: null },
+    given.map((identifier, index) => ({
+      id: `line ${index + 1}`,
+      given: [identifier],
+      known: nobody,
+      shown: [],
+    })),
+  );
+  const subjects = [
+    ...fenced.flatMap((request) => {
+      const box = boxOf(parts, request.id);
+      return box ? [{ request: request.id, identity: box.identity, values: box.values }] : [];
+    }),
+    ...[...scopes].map(([request, { identity, values }], index) => ({
+      request,
+      identity,
+      values: [...values, given[index]?.value ?? ''],
+    })),
+  ];
+  const report = await scan(
+    { dataDir, phase: 'verify', subjects, fence: true, extraPaths: [...extraPaths] },
+    { signal },
+  );
+  const found = new Set(report.subjects.filter(({ hits }) => hits > 0).map(({ request }) => request));
+  const reopened = fenced.filter(({ id, verifiedAt }) => verifiedAt !== null && found.has(id));
+  db.transaction(() => {
+    const records = reopened.map(({ id, generation }) =>
+      reopenRequest(parts, { id, generation: generation + 1 }, 'residue_found'),
+    );
+    // Within the transaction: what the ledger cannot take is not done.
+    ledger.append(records);
+  }).immediate();
+  return { report, reopened: reopened.map(({ id }) => id) };
+}

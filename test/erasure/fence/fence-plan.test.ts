@@ -1,0 +1,83 @@
+import { describe, expect, it } from 'vitest';
+import { planFence, type Candidate } from '../../../src/erasure/fence/fence-plan.ts';
+
+function candidate(id: string, facts: Partial<Candidate> = {}): Candidate {
+  const plain = { state: 'scoped', isApproved: false, isFound: true, isShared: false } as const;
+  return { id, ...plain, meant: 1, persons: 1, ...facts };
+}
+
+/** What is decided about each, in short. */
+function plan(candidates: Candidate[], maxBatch = 10): string[] {
+  return planFence(candidates, maxBatch).map((decision) =>
+    [decision.id, decision.decision, 'reason' in decision ? decision.reason : ''].join(' ').trim(),
+  );
+}
+
+describe('one request', () => {
+  it.each<[string, Partial<Candidate>]>([
+    ['a fence', {}],
+    ['a hold shared_identifier', { isShared: true }],
+    ['a fence', { isShared: true, isApproved: true }],
+    ['a hold several_persons', { meant: 2 }],
+    ['a hold several_persons', { meant: 2, isShared: true }],
+    ['a fence', { meant: 2, isApproved: true }],
+    ['a fence', { meant: 0, persons: 0 }],
+    ['a refuse unknown_subject', { isFound: false }],
+    ['a refuse unknown_subject', { isFound: false, isApproved: true, isShared: true }],
+    ['a wait service_not_asked', { isFound: null }],
+    ['a wait service_not_asked', { isFound: null, isApproved: true }],
+  ])('%s', (decision, facts) => {
+    expect(plan([candidate('a', facts)])).toEqual([decision]);
+  });
+});
+
+describe('many requests at once', () => {
+  const many = (count: number, facts: Partial<Candidate> = {}): Candidate[] =>
+    Array.from({ length: count }, (_, index) => candidate(String(index), facts));
+
+  it('go on as long as they are no more than one may fence at once', () => {
+    expect(new Set(planFence(many(10), 10).map(({ decision }) => decision))).toEqual(new Set(['fence']));
+  });
+
+  it('are all held when they are more', () => {
+    const decisions = planFence(many(11), 10);
+    expect(decisions.every((one) => one.decision === 'hold' && one.reason === 'too_many')).toBe(true);
+  });
+
+  it('are all held when they are of more persons, each for one at least', () => {
+    expect(plan([...many(2, { persons: 0 }), candidate('x', { persons: 2 })], 4)).toEqual([
+      '0 fence',
+      '1 fence',
+      'x fence',
+    ]);
+    expect(plan([...many(2, { persons: 0 }), candidate('x', { persons: 3 })], 4)).toEqual([
+      '0 hold too_many',
+      '1 hold too_many',
+      'x hold too_many',
+    ]);
+  });
+
+  it('are counted without those that do not go on, and without those approved', () => {
+    const others = [
+      candidate('x', { isShared: true }),
+      candidate('y', { isFound: false }),
+      candidate('z', { isFound: null }),
+    ];
+    expect(plan([...many(2), ...others], 2)).toEqual([
+      '0 fence',
+      '1 fence',
+      'x hold shared_identifier',
+      'y refuse unknown_subject',
+      'z wait service_not_asked',
+    ]);
+    expect(plan([...many(2), candidate('x', { isApproved: true })], 1)).toEqual([
+      '0 hold too_many',
+      '1 hold too_many',
+      'x fence',
+    ]);
+  });
+});
+
+it('nothing to decide is decided', () => {
+  expect(planFence([], 0)).toEqual([]);
+});

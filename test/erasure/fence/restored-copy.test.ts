@@ -1,0 +1,216 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, test } from 'vitest';
+import { openBox } from '../../../src/erasure/request/box.ts';
+import { replayErasures } from '../../../src/erasure/fence/restore.ts';
+import { openLedger, readLedger } from '../../../src/ledger/ledger.ts';
+import { listRequests, readBox } from '../../../src/mirror/erasure-requests.ts';
+import { readFenceUse } from '../../../src/mirror/fence.ts';
+import { insert } from '../scan/canary.ts';
+import { openErasureWorld, type ErasureWorld } from '../erasure-world.ts';
+import { findTexts } from '../find-texts.ts';
+
+const name = 'restored-canary@x.example';
+
+/** A project with somebody whom mirror and files know. */
+async function worldWithCanary(): Promise<{ world: ErasureWorld; uuid: string }> {
+  const world = await openErasureWorld(5);
+  const { created } = world.sandbox.act({
+    do: 'create',
+    distinct_ids: [name, 'restored-canary-device'],
+    properties: { email: name },
+  });
+  await world.sync();
+  await world.publish();
+  return { world, uuid: created[0] ?? '' };
+}
+
+const requests = ({ db }: ErasureWorld): [number, string][] =>
+  listRequests(db(), 'all').map(({ generation, state }) => [generation, state]);
+const recorded = ({ dataDir }: ErasureWorld): string[] =>
+  [...readLedger(dataDir).entries()]
+    .map(({ type }) => type)
+    .filter((type) => type === 'reopened' || type === 'replayed');
+const left = async ({ dataDir }: ErasureWorld): Promise<string[]> =>
+  (await findTexts(dataDir, [name])).get(name) ?? [];
+
+describe('an older copy of the mirror', () => {
+  it('takes part in nothing until it is brought up to date, and whoever it brought back is erased again', async () => {
+    const { world, uuid } = await worldWithCanary();
+    world.backUp();
+    await world.request([{ kind: 'uuid', value: uuid }]);
+    await world.reconcile();
+    expect(await left(world)).toEqual([]);
+    world.restore();
+    expect(await left(world)).toContain('table persons');
+
+    const refused = /older copy: it knows of 0 rounds of erasures, the ledger of 1/;
+    await expect(world.sync()).rejects.toThrow(refused);
+    await expect(world.publish()).rejects.toThrow(refused);
+    await expect(world.request([{ kind: 'uuid', value: uuid }])).rejects.toThrow(refused);
+
+    expect(await world.reconcile()).toMatchObject({
+      replayed: { requests: 1, rows: 1 },
+      erasure: { verified: 1 },
+    });
+    expect(await left(world)).toEqual([]);
+    expect(recorded(world)).toEqual(['reopened', 'replayed']);
+    expect(requests(world)[0]?.[0]).toBe(2);
+    await world.sync();
+    await world.publish();
+    expect(await left(world)).toEqual([]);
+  });
+
+  it('that knew the request goes on with it', async () => {
+    const { world, uuid } = await worldWithCanary();
+    await world.request([{ kind: 'uuid', value: uuid }]);
+    world.backUp();
+    await world.reconcile();
+    world.restore();
+    expect(requests(world)).toEqual([[1, 'scoped']]);
+    expect(await world.reconcile()).toMatchObject({ replayed: { requests: 1 }, erasure: { verified: 1 } });
+    expect(requests(world)[0]?.[0]).toBe(2);
+    expect(await left(world)).toEqual([]);
+  });
+
+  it.each<[string, (world: ErasureWorld) => void]>([
+    [
+      'in quarantine',
+      ({ db }) =>
+        void insert(db(), 'quarantine', {
+          dataset: 'persons',
+          row_id: 'q',
+          reason: 'x',
+          payload: JSON.stringify({ uuid: 'damaged', distinct_ids: [name] }),
+          first_seen_pass: 1,
+          last_seen_pass: 1,
+          seen_at: 'x',
+        }),
+    ],
+    [
+      'in what another’s recording embeds',
+      ({ db }) =>
+        void db()
+          .prepare(`UPDATE recordings SET person = ? WHERE row_key = 1`)
+          .run(JSON.stringify({ distinct_ids: ['other', name] })),
+    ],
+  ])('is searched for those whom it holds only %s', async (_where, hide) => {
+    const { world, uuid } = await worldWithCanary();
+    await world.request([{ kind: 'uuid', value: uuid }]);
+    await world.reconcile();
+    // The copy is of later, but for the epoch.
+    hide(world);
+    world.db().exec(`UPDATE erasure_epoch SET epoch = 0`);
+    expect(await left(world)).not.toEqual([]);
+    expect(await world.reconcile()).toMatchObject({ replayed: { requests: 1 } });
+    expect(await left(world)).toEqual([]);
+  });
+});
+
+test('reading a whole table for those whom an older copy brought back is done once for all of them', async () => {
+  const { world, uuid } = await worldWithCanary();
+  const others = [...world.sandbox.living()].flatMap((one) => (one.uuid === uuid ? [] : [one.uuid]));
+  world.backUp();
+  for (const value of [uuid, ...others.slice(0, 2)]) await world.request([{ kind: 'uuid', value }]);
+  await world.reconcile();
+  world.restore();
+  const reads = new Map<string, number>();
+  const db = new Proxy(world.db(), {
+    get: (target, property) => {
+      const value: unknown = Reflect.get(target, property);
+      if (typeof value !== 'function') return value;
+      return (...given: unknown[]): unknown => {
+        const sql = String(given[0]);
+        if (property === 'prepare' && /FROM recordings|FROM quarantine/.test(sql))
+          reads.set(sql, (reads.get(sql) ?? 0) + 1);
+        return Reflect.apply(value, target, given);
+      };
+    },
+  });
+  const ledger = openLedger(world.dataDir, world.clock);
+  const replayed = replayErasures({
+    db,
+    ledger,
+    settings: world.settings,
+    clock: world.clock,
+    service: null,
+    signal: new AbortController().signal,
+  });
+  expect(replayed).toMatchObject({ requests: 3 });
+  expect(reads.size).toBeGreaterThan(2);
+  // Quarantine once more than the rest: to find those who are fenced, and then what is to be released.
+  expect(Math.max(...[...reads].map(([sql, times]) => times - (sql.includes('quarantine') ? 1 : 0)))).toBe(1);
+  const boxes = listRequests(db, 'all').map(({ id }) =>
+    openBox(world.dataDir, id, readBox(db, id) ?? Buffer.of()),
+  );
+  // Each has the texts of its own person, and of nobody else.
+  const withCanary = boxes.filter(({ values }) => values.join(' ').includes(name));
+  expect(withCanary.map(({ identity }) => identity.person_uuid)).toEqual([[uuid]]);
+  expect(await world.reconcile()).toMatchObject({ erasure: { verified: 3 } });
+});
+
+test('somebody whom two requests had erased is erased again for both', async () => {
+  const { world, uuid } = await worldWithCanary();
+  world.backUp();
+  await world.request([
+    { kind: 'uuid', value: uuid },
+    { kind: 'distinct_id', value: name },
+  ]);
+  await world.reconcile();
+  world.restore();
+  expect(await world.reconcile()).toMatchObject({ replayed: { requests: 2 }, erasure: { verified: 2 } });
+  expect(requests(world).map(([generation]) => generation)).toEqual([2, 2]);
+  expect(await left(world)).toEqual([]);
+});
+
+test('a ledger that is older than the mirror is refused', async () => {
+  const { world, uuid } = await worldWithCanary();
+  const [other = ''] = [...world.sandbox.living()].map((one) => one.uuid);
+  for (const value of [uuid, other]) {
+    await world.request([{ kind: 'uuid', value }]);
+    await world.reconcile();
+  }
+  rmSync(join(world.dataDir, 'ledger'), { recursive: true });
+  const refused = /ledger is older than mirror\.db: it knows of 0 rounds of erasures, the mirror of 2/;
+  await expect(world.sync()).rejects.toThrow(refused);
+  await expect(world.publish()).rejects.toThrow(refused);
+  await expect(world.reconcile()).rejects.toThrow(refused);
+});
+
+describe('somebody else’s recording that embeds a distinct id of the erased person', () => {
+  it('stays in the mirror without it, once somebody has approved that', async () => {
+    const { world, uuid } = await worldWithCanary();
+    const db = world.db();
+    const [row] = db.prepare<[], { id: string }>(`SELECT id FROM recordings ORDER BY row_key`).all();
+    const person = (ids: string[]) => JSON.stringify({ id: 1, distinct_ids: ids, name: 'Other' });
+    const change = db.prepare(`UPDATE recordings SET person = ? WHERE id = ?`);
+    change.run(person(['other', name]), row?.id);
+    await world.request([{ kind: 'uuid', value: uuid }]);
+    expect(requests(world)).toEqual([[1, 'held']]);
+    await world.approveHeld();
+    expect(await world.reconcile()).toMatchObject({ erasure: { verified: 1, residue: 0 } });
+    expect(db.prepare(`SELECT person FROM recordings WHERE id = ?`).pluck().get(row?.id)).toBe(
+      person(['other']),
+    );
+    expect(db.prepare(`SELECT op FROM changes WHERE key = ? ORDER BY seq DESC`).pluck().get(row?.id)).toBe(
+      'upsert',
+    );
+    expect(await left(world)).toEqual([]);
+  });
+});
+
+describe('somebody whom only the service knows', () => {
+  it('is kept out by every distinct id that the service has shown', async () => {
+    const world = await openErasureWorld(5);
+    world.sandbox.act({ do: 'create', distinct_ids: [name, 'second-canary'] });
+    await world.request([{ kind: 'distinct_id', value: name }]);
+    await world.reconcile();
+    const [request] = listRequests(world.db(), 'all');
+    // Uuid, integer id and two distinct ids.
+    expect(readFenceUse(world.db(), request?.id ?? '').entries).toBe(4);
+    world.pass(1);
+    world.sandbox.act({ do: 'create', distinct_ids: ['third-canary', 'second-canary'] });
+    await world.sync();
+    expect(readFenceUse(world.db(), request?.id ?? '')).toMatchObject({ hits: 1, recreated: 1 });
+  });
+});

@@ -1,0 +1,88 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { identifierKinds, identityOf, type Sighting } from '../../../src/contract/identity.ts';
+import { closeIdentity, identifiersOf, indexSightings } from '../../../src/erasure/find/closure.ts';
+
+// Few of each kind, so that everything meets everything.
+const uuid: fc.Arbitrary<string> = fc.constantFrom('u1', 'u2', 'u3', 'u4');
+const distinctId: fc.Arbitrary<string> = fc.constantFrom('a', 'b', 'c', 'd', 'e');
+const distinctIds = fc.uniqueArray(distinctId, { maxLength: 3 });
+const personRow = fc.record({
+  person_uuid: uuid,
+  person_id: fc.option(fc.constantFrom('1', '2', '3')),
+  distinct_ids: distinctIds,
+  recording_id: fc.constant(null),
+  values: fc.constant<string[]>([]),
+});
+const recordingRow = fc.record({
+  person_uuid: fc.option(uuid),
+  person_id: fc.constant(null),
+  distinct_ids: distinctIds,
+  recording_id: fc.constantFrom('r1', 'r2', 'r3'),
+  values: fc.constant<string[]>([]),
+});
+const world = fc.record({
+  rows: fc.array(fc.oneof(personRow, recordingRow), { maxLength: 8 }),
+  living: fc.uniqueArray(uuid),
+  owners: fc.array(fc.tuple(distinctId, uuid)),
+  subject: uuid,
+});
+
+type World = typeof world extends fc.Arbitrary<infer T> ? T : never;
+
+function closeIn(rows: readonly Sighting[], { living, owners, subject }: Omit<World, 'rows'>) {
+  const start = identityOf((kind) => (kind === 'person_uuid' ? [subject] : []));
+  return closeIdentity(start, indexSightings(rows), {
+    isLiving: (one) => living.includes(one) && one !== subject,
+    ownerOf: (distinctId) => new Map(owners).get(distinctId),
+  });
+}
+
+test('no row that carries anything of the subject is left out, and none is both its own and another’s', () => {
+  fc.assert(
+    fc.property(world, ({ rows, ...others }) => {
+      const { identity, own, naming } = closeIn(rows, others);
+      const carries = (row: Sighting): boolean =>
+        identifiersOf(row).some(({ kind, value }) => identity[kind].includes(value));
+      expect(rows.filter((row) => carries(row) !== (own.includes(row) || naming.includes(row)))).toEqual([]);
+      expect(own.filter((row) => naming.includes(row))).toEqual([]);
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+test('nothing of a living other is taken: neither uuid, nor what it holds', () => {
+  fc.assert(
+    fc.property(world, ({ rows, ...others }) => {
+      const { identity } = closeIn(rows, others);
+      const isOther = (one: string | undefined): boolean =>
+        one !== undefined &&
+        one !== others.subject &&
+        others.living.includes(one) &&
+        !identity.person_uuid.includes(one);
+      expect(
+        identity.person_uuid.filter((one) => one !== others.subject && others.living.includes(one)),
+      ).toEqual([]);
+      expect(identity.distinct_id.filter((one) => isOther(new Map(others.owners).get(one)))).toEqual([]);
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+test('the order in which rows are seen tells nothing', () => {
+  const shuffled = world.chain((given) =>
+    fc.tuple(fc.constant(given), fc.shuffledSubarray(given.rows, { minLength: given.rows.length })),
+  );
+  fc.assert(
+    fc.property(shuffled, ([{ rows, ...others }, again]) => {
+      const [first, second] = [closeIn(rows, others), closeIn(again, others)];
+      expect(identifierKinds.map((kind) => second.identity[kind])).toEqual(
+        identifierKinds.map((kind) => first.identity[kind]),
+      );
+      expect(new Set(second.own)).toEqual(new Set(first.own));
+      expect(new Set(second.naming)).toEqual(new Set(first.naming));
+      expect(second.isShared).toBe(first.isShared);
+    }),
+    { numRuns: 2000 },
+  );
+});

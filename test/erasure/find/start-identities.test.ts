@@ -1,0 +1,159 @@
+import { describe, expect, it } from 'vitest';
+import type { Service } from '../../../src/client/service.ts';
+import { AppError } from '../../../src/core/errors.ts';
+import { nobody } from '../../../src/contract/identity.ts';
+import type { GivenIdentifier } from '../../../src/erasure/request/box.ts';
+import { startIdentities, type Start, type Subject } from '../../../src/erasure/find/start-identities.ts';
+import type { Database } from '../../../src/mirror/database.ts';
+import { openTestMirror } from '../../mirror/open-test-mirror.ts';
+import { insert } from '../scan/canary.ts';
+
+const ann = '0189f1c0-7e5e-7bd2-a3c1-52f0a4d1c001';
+const bob = '0189f1c0-7e5e-7bd2-a3c1-52f0a4d1c002';
+const device: GivenIdentifier = { kind: 'distinct_id', value: 'device' };
+const email: GivenIdentifier = { kind: 'email', value: 'ann@x.example' };
+
+type Row = { uuid: string; id: number | null; ids: string[]; address?: string };
+
+/** A service that answers a path or a filter with rows or a status; whatever is not told, with nobody. */
+function serviceOf(answers: Record<string, Row[] | number>): Service {
+  const call: Service['call'] = (name, args = {}) => {
+    const { params = {}, query = {} } = args as { params?: object; query?: object };
+    const answer = answers[Object.values({ ...params, ...query }).join()] ?? [];
+    const rows = (Array.isArray(answer) ? answer : []).map(({ uuid, id, ids, address }) => ({
+      uuid,
+      id,
+      distinct_ids: ids,
+      properties: { email: address },
+    }));
+    const isMissing = name === 'persons.retrieve' && rows.length === 0;
+    const status = Array.isArray(answer) ? (isMissing ? 404 : 200) : answer;
+    const code = status < 500 ? 'rejected' : 'service';
+    if (status !== 200) return Promise.reject(new AppError('no', { code, status }));
+    const body = name === 'persons.list' ? { results: rows, next: null } : rows[0];
+    return Promise.resolve({ status: 200, body, date: undefined });
+  };
+  return { call, requestCount: () => 0 };
+}
+
+function mirrorOf(...rows: Row[]): Database {
+  const { db } = openTestMirror();
+  for (const { uuid, id, ids, address } of rows) {
+    const key = insert(db, 'persons', {
+      uuid,
+      id,
+      distinct_ids: JSON.stringify(ids),
+      properties: JSON.stringify({ email: address }),
+      first_seen_pass: 1,
+      changed_at: '2026-11-20T10:00:00.000Z',
+    });
+    for (const distinctId of ids)
+      insert(db, 'distinct_id_owners', { person_row_key: key, distinct_id: distinctId });
+  }
+  return db;
+}
+
+/** Who is meant by an identifier, by uuid, and what else is known of that. */
+async function begin(
+  db: Database,
+  service: Service | null,
+  given: GivenIdentifier,
+  before: Partial<Subject> = {},
+): Promise<{ meant: readonly string[] } & Pick<Start, 'isAsked' | 'isDoubted' | 'persons' | 'shown'>> {
+  const subject = { id: 'x', given: [given], known: nobody, shown: null, ...before };
+  const signal = new AbortController().signal;
+  const start = (await startIdentities({ db, service, signal }, [subject])).get('x');
+  if (!start) throw new Error('no start');
+  const { identity, isAsked, isDoubted, persons, shown } = start;
+  return { meant: identity.person_uuid.toSorted(), isAsked, isDoubted, persons, shown };
+}
+
+describe('whom the mirror has under a distinct id that the service shows with another', () => {
+  const mirror = (): Database => mirrorOf({ uuid: ann, id: 1, ids: ['ann', 'device'] });
+  const shown = { device: [{ uuid: bob, id: 2, ids: ['device'] }] };
+
+  it.each<[string, Parameters<typeof serviceOf>[0], object]>([
+    [
+      'is not meant where they live',
+      { 1: [{ uuid: ann, id: 1, ids: ['ann'] }] },
+      { meant: [bob], isDoubted: false },
+    ],
+    [
+      'is not meant where they live under another integer id',
+      { [ann]: [{ uuid: ann, id: 7, ids: ['ann'] }] },
+      { meant: [bob], isDoubted: false },
+    ],
+    ['is meant where they are gone', {}, { meant: [ann, bob], isDoubted: false }],
+    [
+      'is meant where they are gone by id, and nobody may ask by uuid',
+      { [ann]: 400 },
+      { meant: [ann, bob], isDoubted: false },
+    ],
+    ['is in doubt where the service fails', { 1: 503 }, { meant: [bob], isDoubted: true }],
+    ['is in doubt where nobody may ask', { 1: 400, [ann]: 400 }, { meant: [bob], isDoubted: true }],
+  ])('%s', async (_what, answers, expected) => {
+    const service = serviceOf({ ...shown, ...answers });
+    expect(await begin(mirror(), service, device)).toMatchObject({ ...expected, isAsked: true, persons: 1 });
+  });
+
+  it('is no more meant when the request is looked at again', async () => {
+    const db = mirror();
+    const service = serviceOf({ ...shown, 1: [{ uuid: ann, id: 1, ids: ['ann'] }] });
+    const first = await begin(db, service, device);
+    expect(await begin(db, service, device, { shown: first.shown })).toMatchObject({ meant: [bob] });
+    expect(await begin(db, null, device, { shown: first.shown })).toMatchObject({
+      meant: [bob],
+      isDoubted: true,
+    });
+  });
+});
+
+describe('an answer that holds others than were asked for', () => {
+  it.each([device, email, { kind: 'uuid', value: ann } as const, { kind: 'id', value: '1' } as const])(
+    'by $kind is no answer: nobody of it is meant, and the mirror alone tells who is',
+    async (given) => {
+      const others: Row[] = [
+        { uuid: bob, id: 2, ids: ['bob', 'device-2'], address: 'joann@x.example' },
+        { uuid: ann.replace('1', '2'), id: 11, ids: [], address: '' },
+      ];
+      const service = serviceOf({ [given.value]: others });
+      const named = given.kind === 'uuid' ? [ann] : [];
+      expect(await begin(mirrorOf(), service, given)).toMatchObject({ meant: named, isAsked: false });
+      const db = mirrorOf({ uuid: ann, id: 1, ids: ['device'], address: 'Ann@x.example' });
+      expect(await begin(db, service, given)).toMatchObject({ meant: [ann], isAsked: false, persons: 1 });
+    },
+  );
+});
+
+describe('how many persons live under an address', () => {
+  const two: Row[] = [
+    { uuid: ann, id: 1, ids: ['ann'], address: 'ann@x.example' },
+    { uuid: bob, id: 2, ids: ['bob'], address: 'Ann@x.example ' },
+  ];
+
+  it('is told by the service', async () => {
+    const service = serviceOf({ [email.value]: two });
+    expect(await begin(mirrorOf(), service, email)).toMatchObject({ meant: [ann, bob], persons: 2 });
+    expect(await begin(mirrorOf(), serviceOf({}), email)).toMatchObject({ meant: [], persons: 0 });
+  });
+
+  it('counts those of the mirror whom the service has under another spelling', async () => {
+    const other = { ...two[1], uuid: bob, id: 2, ids: ['bob'], address: 'Ann@x.example' };
+    const service = serviceOf({ [email.value]: two.slice(0, 1), 2: [other] });
+    expect(await begin(mirrorOf(other), service, email)).toMatchObject({ meant: [ann, bob], persons: 2 });
+  });
+
+  it('does not count those who are gone from the service', async () => {
+    const service = serviceOf({ [email.value]: two.slice(0, 1) });
+    const merged = { uuid: bob, id: 2, ids: [], address: 'ann@x.example' };
+    expect(await begin(mirrorOf(merged), service, email)).toMatchObject({ meant: [ann, bob], persons: 1 });
+  });
+
+  it('is told by the mirror where the service is not asked, now and later', async () => {
+    const ids = { id: 2, ids: ['bob'] };
+    const db = mirrorOf(...two.slice(0, 1), { uuid: bob, ...ids, address: 'ANN@x.example' });
+    expect(await begin(db, null, email)).toMatchObject({ meant: [ann, bob], persons: 2 });
+    const known = { ...nobody, person_uuid: [ann, bob] };
+    expect(await begin(db, null, email, { known, shown: [] })).toMatchObject({ persons: 2 });
+  });
+});

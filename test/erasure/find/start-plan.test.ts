@@ -1,0 +1,94 @@
+import { describe, expect, it } from 'vitest';
+import {
+  planStart,
+  readShown,
+  type MirroredOwner,
+  type OwnerLook,
+  type ShownPerson,
+} from '../../../src/erasure/find/start-plan.ts';
+import type { GivenIdentifier } from '../../../src/erasure/request/box.ts';
+
+function person(uuid: string, facts: { id?: string; ids?: string[]; email?: string } = {}): ShownPerson {
+  const { id = null, ids = [], email = null } = facts;
+  const sighting = { person_uuid: uuid, person_id: id, distinct_ids: ids, recording_id: null, values: [] };
+  return { sighting, email };
+}
+
+const many = (count: number): string[] => Array.from({ length: count }, (_, index) => `id ${index}`);
+
+describe('an answer', () => {
+  const byId: GivenIdentifier = { kind: 'id', value: '11' };
+  const byUuid: GivenIdentifier = { kind: 'uuid', value: 'a' };
+  const byDistinctId: GivenIdentifier = { kind: 'distinct_id', value: 'ann' };
+  const byEmail: GivenIdentifier = { kind: 'email', value: 'ann@x.example' };
+  const ann = person('a', { id: '11', ids: ['ann'], email: 'ann@x.example' });
+  const bob = person('b', { id: '1', ids: ['joann', 'bob'], email: 'joann@x.example' });
+  const cut = person('c', { ids: many(1000) });
+
+  it.each<[string, GivenIdentifier, (ShownPerson | null)[], string[] | null]>([
+    ['that is empty shows nobody', byDistinctId, [], []],
+    ['shows whoever has the distinct id', byDistinctId, [ann], ['a']],
+    ['shows whoever has the uuid', byUuid, [ann], ['a']],
+    ['shows whoever has the integer id', byId, [ann], ['a']],
+    ['shows whoever has the address', byEmail, [ann], ['a']],
+    [
+      'shows all who have the address, however they write it',
+      byEmail,
+      [ann, person('b', { email: ' Ann@X.example ' })],
+      ['a', 'b'],
+    ],
+    ['with a row of somebody else says nothing', byDistinctId, [ann, bob], null],
+    ['with others alone says nothing', byDistinctId, [bob], null],
+    ['with another address says nothing', byEmail, [ann, bob], null],
+    ['with somebody without an address says nothing', byEmail, [person('b')], null],
+    ['by uuid that shows another says nothing', byUuid, [bob], null],
+    ['by id that shows another says nothing', byId, [bob], null],
+    ['by id that shows none says nothing', byId, [person('a')], null],
+    ['with a row that cannot be read says nothing', byDistinctId, [ann, null], null],
+    ['of one row whose distinct ids are cut shows that person', byDistinctId, [cut], ['c']],
+    ['of several rows, one of them cut, says nothing', byDistinctId, [ann, cut], null],
+    [
+      'of one row just short of being cut says nothing',
+      byDistinctId,
+      [person('c', { ids: many(999) })],
+      null,
+    ],
+  ])('%s', (_what, given, rows, shown) => {
+    expect(readShown(given, rows)?.map(({ person_uuid: uuid }) => uuid) ?? null).toEqual(shown);
+  });
+});
+
+describe('whom the mirror has under a distinct id', () => {
+  const given: GivenIdentifier = { kind: 'distinct_id', value: 'device' };
+  const shown = [person('new', { ids: ['device'] }).sighting];
+  const plan = (look: OwnerLook, before = shown) => {
+    const owners: MirroredOwner[] = [{ uuid: 'old', given, look }];
+    const { shown: after, meant, isDoubted } = planStart(before, owners);
+    return { shown: after.map(({ person_uuid: uuid }) => uuid), meant, isDoubted };
+  };
+
+  it('is somebody else where the service shows another, and shows them without it', () => {
+    expect(plan(person('old', { ids: ['other'] }))).toEqual({ shown: ['new'], meant: [], isDoubted: false });
+  });
+
+  it('is the subject too where the service has them no longer', () => {
+    expect(plan('gone')).toEqual({ shown: ['new'], meant: ['old'], isDoubted: false });
+  });
+
+  it('is in doubt where the service does not tell', () => {
+    const doubted = { shown: ['new'], meant: [], isDoubted: true };
+    expect(plan('unknown')).toEqual(doubted);
+    expect(plan(person('old', { ids: many(1000) }))).toEqual(doubted);
+  });
+
+  it('is shown where the service shows them with it', () => {
+    const look = person('old', { ids: ['device'] });
+    expect(plan(look)).toEqual({ shown: ['new', 'old'], meant: [], isDoubted: false });
+  });
+
+  it('is the subject where the service shows nobody, unless it shows them without it', () => {
+    expect(plan('unknown', [])).toEqual({ shown: [], meant: ['old'], isDoubted: false });
+    expect(plan('gone', [])).toEqual({ shown: [], meant: ['old'], isDoubted: false });
+    expect(plan(person('old'), [])).toEqual({ shown: [], meant: [], isDoubted: false });
+  });
+});

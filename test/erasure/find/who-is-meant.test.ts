@@ -1,0 +1,92 @@
+import { describe, expect, it } from 'vitest';
+import type { GivenIdentifier } from '../../../src/erasure/request/box.ts';
+import { listRequests } from '../../../src/mirror/erasure-requests.ts';
+import { openErasureWorld, type ErasureWorld } from '../erasure-world.ts';
+
+const living = ({ sandbox }: ErasureWorld): string[] => [...sandbox.living()].map(({ uuid }) => uuid);
+const mirrored = ({ db }: ErasureWorld): string[] =>
+  db().prepare<[], string>(`SELECT uuid FROM persons`).pluck().all();
+
+function create(world: ErasureWorld, ids: string[], properties = {}): string {
+  return world.sandbox.act({ do: 'create', distinct_ids: ids, properties }).created[0] ?? '';
+}
+
+describe('a request by a distinct id that the mirror has with its owner of before', () => {
+  const device: GivenIdentifier = { kind: 'distinct_id', value: 'canary-device' };
+
+  it('leaves that owner alone after a split, and waits for somebody', async () => {
+    const world = await openErasureWorld(5);
+    const ann = create(world, ['canary-ann', 'canary-device']);
+    await world.sync();
+    const { created } = world.sandbox.act({ do: 'split', uuid: ann });
+    const [other = ''] = created;
+    expect(await world.request([device])).toMatchObject([{ state: 'held', reason: 'shared_identifier' }]);
+    await world.reconcile();
+    expect(living(world)).toEqual(expect.arrayContaining([ann, other]));
+    await world.sync();
+    await world.approveHeld();
+    await world.reconcile();
+    expect(living(world)).toContain(ann);
+    expect(living(world)).not.toContain(other);
+    expect(mirrored(world)).toContain(ann);
+    expect(mirrored(world)).not.toContain(other);
+  });
+
+  it('erases that owner too who was merged into the one who has it now', async () => {
+    const world = await openErasureWorld(5);
+    const survivor = create(world, ['canary-ann']);
+    const loser = create(world, ['canary-device']);
+    await world.sync();
+    world.sandbox.act({ do: 'merge', loser, survivor });
+    expect(await world.request([device])).toMatchObject([{ state: 'scoped', reason: null }]);
+    expect(await world.reconcile()).toMatchObject({ erasure: { verified: 1 } });
+    for (const uuid of [survivor, loser]) {
+      expect(living(world)).not.toContain(uuid);
+      expect(mirrored(world)).not.toContain(uuid);
+    }
+  });
+});
+
+describe('an address that two people carry', () => {
+  const ann: GivenIdentifier = { kind: 'email', value: 'canary-ann@x.example' };
+  it.each([
+    ['by the service', ann.value, false],
+    ['by the mirror, where the service goes by the letter', 'Canary-Ann@X.example', true],
+  ])(
+    'is held when they are known %s, and erases both on somebody’s word alone',
+    async (_who, email, isSynced) => {
+      const world = await openErasureWorld(5);
+      const uuids = [ann.value, email].map((each, index) =>
+        create(world, [`canary-${index}`], { email: each }),
+      );
+      if (isSynced) await world.sync();
+      expect(await world.request([ann])).toMatchObject([
+        { state: 'held', reason: 'several_persons', persons: 2 },
+      ]);
+      expect(listRequests(world.db(), 'open')).toMatchObject([{ persons: 2 }]);
+      await world.reconcile();
+      expect(listRequests(world.db(), 'all')).toMatchObject([{ state: 'held', reason: 'several_persons' }]);
+      expect(living(world)).toEqual(expect.arrayContaining(uuids));
+      await world.approveHeld();
+      await world.reconcile();
+      expect(living(world).filter((uuid) => uuids.includes(uuid))).toEqual([]);
+      await world.sync();
+      expect(mirrored(world).filter((uuid) => uuids.includes(uuid))).toEqual([]);
+    },
+  );
+
+  it('makes neither of them the subject of another’s request', async () => {
+    const world = await openErasureWorld(5);
+    const first = create(world, ['canary-first', 'canary-shared'], { email: ann.value });
+    await world.sync();
+    await world.publish();
+    world.sandbox.act({ do: 'split', uuid: first });
+    await world.sync();
+    create(world, ['canary-second'], { email: ann.value });
+    const shared: GivenIdentifier = { kind: 'distinct_id', value: 'canary-shared' };
+    expect(await world.request([ann, shared])).toMatchObject([
+      { reason: 'several_persons' },
+      { reason: 'shared_identifier' },
+    ]);
+  });
+});

@@ -1,0 +1,176 @@
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { sha256 } from '../../../src/core/digest.ts';
+import {
+  Certificate,
+  certificateText,
+  deriveCertificate,
+  readCertificate,
+} from '../../../src/erasure/proof/certificate.ts';
+import { certificatePath } from '../../../src/erasure/proof/certificate-file.ts';
+import { certificateIssuer } from '../../../src/erasure/proof/issue-certificate.ts';
+import { readHistories, type RequestHistory } from '../../../src/erasure/proof/request-history.ts';
+import { openLedger, type Ledger } from '../../../src/ledger/ledger.ts';
+import { assurances, type LedgerRecord } from '../../../src/ledger/record.ts';
+import { lifeOf, plantKeys, requestId, tickingClock } from '../../ledger/ledger-fixture.ts';
+import { freshFolder } from '../../mirror/open-test-mirror.ts';
+
+const id = requestId(1);
+const around = { ledgerOrigin: 'analytics-mirror/0123456789abcdef', feedUntil: '2026-12-20T12:00:05.000Z' };
+
+/** A ledger with the first steps of a request's life, all before its certificate, and whatever else. */
+function ledgerOf(more: readonly LedgerRecord[] = [], steps = 15): { dataDir: string; ledger: Ledger } {
+  const dataDir = freshFolder();
+  plantKeys(dataDir);
+  const ledger = openLedger(dataDir, tickingClock());
+  for (const records of lifeOf(1, 1).slice(0, steps)) ledger.append(records);
+  ledger.append(more);
+  return { dataDir, ledger };
+}
+
+function historyOf({ ledger }: { ledger: Ledger }): RequestHistory {
+  const history = readHistories(ledger.entries()).of(id);
+  if (!history) throw new Error('no history');
+  return history;
+}
+
+function certificateOf(from: { ledger: Ledger }): Certificate {
+  const certificate = deriveCertificate(historyOf(from), around);
+  if (!certificate) throw new Error('no certificate');
+  return certificate;
+}
+
+describe('a certificate', () => {
+  it('says what the ledger says, and what that does not prove', async () => {
+    const text = JSON.stringify(certificateOf(ledgerOf()), null, 2);
+    await expect(`${text}\n`).toMatchFileSnapshot('../../golden/certificate.json');
+  });
+
+  it('says of each scan for how many texts there was no room, and nothing where there was for all', () => {
+    const { scan } = certificateOf(ledgerOf());
+    expect(scan.verify.left_out).toBe(2);
+    expect(scan.control).not.toHaveProperty('left_out');
+  });
+
+  it('has the weakest assurance first', () => {
+    const { targets, weakest_assurance: weakest } = certificateOf(ledgerOf());
+    const order = targets.map(({ assurance }) => assurances.indexOf(assurance));
+    expect(order).toEqual(order.toSorted((a, b) => a - b));
+    expect(targets.map(({ assurance }) => assurance)).toContain('verified');
+    expect(weakest).toBe('not_verifiable');
+  });
+
+  it('names each target that is not verified as not proven, and all that never is', () => {
+    const { targets, not_proven: notProven } = certificateOf(
+      ledgerOf([
+        {
+          type: 'result',
+          requests: [id],
+          target: 'upstream.recordings',
+          result: 'not_deletable_via_api',
+          assurance: 'not_verifiable',
+        },
+      ]),
+    );
+    expect(notProven.flatMap((item) => ('target' in item ? item.target : []))).toEqual(
+      targets.filter(({ assurance }) => assurance !== 'verified').map(({ target }) => target),
+    );
+    expect(notProven.find((item) => item.code === 'target_not_reached')?.target).toBe('upstream.recordings');
+    expect(notProven.filter((item) => !('target' in item)).map(({ code }) => code)).toEqual([
+      'service_event_store',
+      'service_backups',
+      'downstream_copies',
+      'operator_backups',
+      'block_device',
+    ]);
+  });
+
+  it('is the same after its own words are on the ledger, and whatever else happens there', () => {
+    const before = certificateText(certificateOf(ledgerOf()));
+    const certified = { type: 'certified', request: id, generation: 1, certificate: 'd'.repeat(64) } as const;
+    const later = ledgerOf([certified, certified, ...lifeOf(2, 2).slice(0, 5).flat()]);
+    expect(certificateText(certificateOf(later))).toBe(before);
+  });
+
+  it('is late when the last of its targets was reached after it was due', () => {
+    const history = historyOf(ledgerOf());
+    const events = history.targets.get('upstream.events');
+    if (!events) throw new Error('no such target');
+    const reachedAt = (endedAt: string): Certificate | undefined => {
+      const targets = new Map(history.targets).set('upstream.events', { ...events, endedAt });
+      return deriveCertificate({ ...history, targets }, around);
+    };
+    expect(reachedAt(history.dueAt)).toMatchObject({ is_late: false, days: 30 });
+    expect(reachedAt('2026-12-20T12:00:02.000Z')).toMatchObject({ is_late: true, days: 31 });
+  });
+
+  it.each([
+    ['nothing is fenced', 4],
+    ['no scan has found nothing', 11],
+    ['it is not proved gone', 12],
+  ])('is not made while %s', (_what, steps) => {
+    expect(deriveCertificate(historyOf(ledgerOf([], steps)), around)).toBeUndefined();
+  });
+
+  it('takes no free text, and is read in its one spelling only', () => {
+    const certificate = certificateOf(ledgerOf());
+    const text = certificateText(certificate);
+    expect(readCertificate(text)).toEqual(certificate);
+    expect(readCertificate(`${text}\n`)).toBeUndefined();
+    expect(Certificate.safeParse({ ...certificate, note: 'ann@example.com' }).success).toBe(false);
+    expect(Certificate.safeParse({ ...certificate, basis: 'ann@example.com' }).success).toBe(false);
+    const [first, ...rest] = certificate.not_proven;
+    const said = { ...certificate, not_proven: [{ ...first, says: 'ann@example.com' }, ...rest] };
+    expect(Certificate.safeParse(said).success).toBe(false);
+    expect(Certificate.safeParse({ ...certificate, not_proven: [] }).success).toBe(false);
+  });
+});
+
+describe('issuing a certificate', () => {
+  const issuerOf = ({ dataDir, ledger }: ReturnType<typeof ledgerOf>, feedRetentionDays = 30) =>
+    certificateIssuer({ ledger, settings: { dataDir, erasure: { feedRetentionDays } } } as never);
+  const request = { id, generation: 1 };
+
+  it('writes it for its owner only, and says the SHA-256 of its bytes', () => {
+    const place = ledgerOf();
+    const path = certificatePath(place.dataDir, id, 1);
+    const digest = issuerOf(place)(request);
+    expect(digest).toBe(sha256(readFileSync(path, 'utf8')));
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    expect(readCertificate(readFileSync(path, 'utf8'))?.ledger.origin).toMatch(
+      /^analytics-mirror\/[0-9a-f]{32}$/,
+    );
+  });
+
+  it('issues the same again after a kill, before and after the word on the ledger', () => {
+    const place = ledgerOf();
+    const digest = issuerOf(place)(request);
+    expect(issuerOf(place)(request)).toBe(digest);
+    place.ledger.append([{ type: 'certified', request: id, generation: 1, certificate: digest }]);
+    expect(issuerOf(place)(request)).toBe(digest);
+  });
+
+  it('replaces a file that the ledger does not vouch for', () => {
+    const place = ledgerOf();
+    const digest = issuerOf(place)(request);
+    const path = certificatePath(place.dataDir, id, 1);
+    writeFileSync(path, 'half a certif');
+    expect(issuerOf(place)(request)).toBe(digest);
+    expect(sha256(readFileSync(path, 'utf8'))).toBe(digest);
+  });
+
+  it('never replaces one that is on the ledger, also where it would be another one now', () => {
+    const place = ledgerOf();
+    const digest = issuerOf(place)(request);
+    place.ledger.append([{ type: 'certified', request: id, generation: 1, certificate: digest }]);
+    expect(issuerOf(place, 7)(request)).toBe(digest);
+    expect(sha256(readFileSync(certificatePath(place.dataDir, id, 1), 'utf8'))).toBe(digest);
+  });
+
+  it('issues none where the ledger does not tell everything, or of another generation', () => {
+    const place = ledgerOf([], 11);
+    expect(issuerOf(place)(request)).toBeNull();
+    expect(issuerOf(ledgerOf())({ id, generation: 2 })).toBeNull();
+    expect(existsSync(certificatePath(place.dataDir, id, 1))).toBe(false);
+  });
+});

@@ -1,0 +1,70 @@
+import { describe, expect, it } from 'vitest';
+import { planLife } from '../../../src/erasure/request/life-plan.ts';
+
+const receivedAt = '2026-01-01T00:00:00.000Z';
+const at = '2026-01-02T00:00:00.000Z';
+const limits = { nowMs: Date.parse('2026-03-02T00:00:00.000Z'), daysMax: 60 };
+const fresh = {
+  receivedAt,
+  generation: 1,
+  fencedAt: null,
+  verifiedAt: null,
+  certifiedAt: null,
+  sealedAt: null,
+};
+const fenced = { ...fresh, fencedAt: at };
+const verified = { ...fenced, verifiedAt: at };
+const target = (name: string, status: 'done' | 'attention' | 'waiting', seenAt: string | null = null) => ({
+  target: name,
+  status,
+  seenAt,
+});
+const here = target('mirror', 'done');
+
+describe('a request whose time is over', () => {
+  it('is left alone a millisecond before', () => {
+    expect(planLife(fresh, [], { ...limits, nowMs: limits.nowMs - 1 })).toEqual({ do: 'nothing' });
+    expect(planLife(fresh, [], limits)).toEqual({ do: 'cancel' });
+  });
+
+  it('is given up before its first fence, and ends before a later one', () => {
+    const pending = [{ ...here, status: 'pending' } as const, target('upstream.events', 'waiting')];
+    expect(planLife({ ...fresh, generation: 2 }, pending, limits)).toEqual({
+      do: 'end',
+      settled: [],
+      unproved: ['mirror'],
+      isProved: false,
+    });
+  });
+
+  it('ends with what the service has not answered, and is proved where everything here is', () => {
+    const unknown = { result: 'not_verifiable', assurance: 'not_verifiable' };
+    expect(planLife(verified, [here, target('upstream.events', 'waiting')], limits)).toEqual({
+      do: 'end',
+      settled: [{ target: 'upstream.events', ...unknown }],
+      unproved: [],
+      isProved: true,
+    });
+  });
+
+  it('says of whom the service showed last that the person is there', () => {
+    expect(planLife(verified, [here, target('upstream.person', 'attention', at)], limits)).toMatchObject({
+      settled: [{ target: 'upstream.person', result: 'still_present', assurance: 'observed' }],
+    });
+  });
+
+  it('is not proved where something here is open, nor before a search has found nothing', () => {
+    expect(planLife(fenced, [target('mirror', 'attention')], limits)).toMatchObject({
+      unproved: ['mirror'],
+      isProved: false,
+    });
+    expect(planLife(fenced, [here], limits)).toMatchObject({ unproved: [], isProved: false });
+  });
+
+  it('that is certified or sealed is done', () => {
+    expect(planLife({ ...verified, certifiedAt: at }, [here], limits)).toEqual({ do: 'nothing' });
+    expect(planLife({ ...fenced, sealedAt: at }, [target('mirror', 'attention')], limits)).toEqual({
+      do: 'nothing',
+    });
+  });
+});

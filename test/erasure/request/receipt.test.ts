@@ -1,0 +1,95 @@
+import { statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { nobody } from '../../../src/contract/identity.ts';
+import {
+  closeBox,
+  newBox,
+  subjectMac,
+  subjectText,
+  type Box,
+  type GivenIdentifier,
+} from '../../../src/erasure/request/box.ts';
+import {
+  isAbout,
+  readReceipt,
+  receiptsOf,
+  refuseInside,
+  writeReceipts,
+} from '../../../src/erasure/request/receipt.ts';
+import { openReceipt } from '../../../src/audit/open-receipt.ts';
+import { openLedger, type Ledger } from '../../../src/ledger/ledger.ts';
+import { insertRequest } from '../../../src/mirror/erasure-requests.ts';
+import { lifeOf, requestId, tickingClock } from '../../ledger/ledger-fixture.ts';
+import { freshFolder, openTestMirror } from '../../mirror/open-test-mirror.ts';
+
+const ann: GivenIdentifier = { kind: 'email', value: 'ann@canary.example' };
+const joann: GivenIdentifier = { kind: 'email', value: 'joann@canary.example' };
+
+/** A mirror and a ledger with one request for Ann, whose box has a key of its own where asked. */
+function received({ boxOfItsOwn = false } = {}) {
+  const { db, dataDir } = openTestMirror();
+  const ledger: Ledger = openLedger(dataDir, tickingClock());
+  const box = newBox([ann], nobody);
+  const [record] = lifeOf(1, 1)[0] ?? [];
+  if (record?.type !== 'received') throw new Error('a life that begins otherwise');
+  ledger.append([{ ...record, subject: subjectMac(box, subjectText(box)) }]);
+  const kept: Box = boxOfItsOwn ? newBox([ann], nobody) : box;
+  insertRequest(db, {
+    id: requestId(1),
+    generation: 1,
+    origin: 'manual',
+    basis: 'objection',
+    authorisedBy: null,
+    deleteEvents: true,
+    receivedAt: '2026-11-20T12:00:01.000Z',
+    dueAt: record.due_at,
+    box: closeBox(dataDir, requestId(1), kept),
+  });
+  return { dataDir, ledger, parts: { db, ledger, settings: { dataDir } } as never };
+}
+
+it('a receipt and the identifier show which entry is about them, and nothing else does', () => {
+  const { dataDir, ledger, parts } = received();
+  const [path = ''] = writeReceipts(join(freshFolder(), 'receipts'), receiptsOf(parts, [requestId(1)]));
+  expect(path).toMatch(new RegExp(`receipt-${requestId(1)}\\.json$`));
+  expect(statSync(path).mode & 0o777).toBe(0o600);
+  const receipt = readReceipt(path);
+  expect(JSON.stringify(receipt)).not.toContain('canary');
+  const open = (given: GivenIdentifier[], using = receipt) =>
+    openReceipt(dataDir, ledger.entries(), using, given);
+  expect(open([ann])).toMatchObject({ verdict: 'is_about', received: { entry: 0 }, certificates: [] });
+  expect(open([joann, ann]).verdict).toBe('is_about');
+  expect(open([joann]).verdict).toBe('is_not_about');
+  expect(open([{ ...ann, kind: 'distinct_id' }]).verdict).toBe('is_not_about');
+  expect(open([ann], { ...receipt, subject_key: 'a'.repeat(64) }).verdict).toBe('is_not_about');
+  expect(open([ann], { ...receipt, request: requestId(2) }).verdict).toBe('unknown_request');
+  expect(open([ann], { ...receipt, ledger: 'analytics-mirror/other' }).verdict).toBe('other_ledger');
+});
+
+it('a box with another key than the entry was made with gives no receipt', () => {
+  expect(receiptsOf(received({ boxOfItsOwn: true }).parts, [requestId(1)])).toEqual([]);
+  expect(receiptsOf(received().parts, [requestId(7)])).toEqual([]);
+});
+
+it('a subject named by several identifiers is told by all of them, in any order', () => {
+  const box = newBox([joann, ann], nobody);
+  const subject = subjectMac(box, subjectText(box));
+  const receipt = { subject_key: box.subjectKey };
+  expect(isAbout(receipt, subject, [ann, joann])).toBe(true);
+  expect(isAbout(receipt, subject, [ann])).toBe(false);
+});
+
+it('refuses a place in the data folder, and a file that is no receipt', () => {
+  expect(() => refuseInside('/srv/data', '/srv/data/receipts/a.json')).toThrow(
+    'cannot lie in the data folder',
+  );
+  expect(() => refuseInside('/srv/data', '/srv/data')).toThrow('cannot lie in the data folder');
+  expect(() => refuseInside('/srv/data', '/srv/data-receipts/a.json')).not.toThrow();
+  const path = join(freshFolder(), 'receipt.json');
+  expect(() => readReceipt(path)).toThrow('that is no receipt');
+  writeFileSync(path, '{"format_version":1}');
+  expect(() => readReceipt(path)).toThrow('that is no receipt');
+  writeFileSync(path, 'no JSON');
+  expect(() => readReceipt(path)).toThrow('that is no receipt');
+});
