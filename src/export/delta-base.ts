@@ -1,7 +1,7 @@
 import type { Settings } from '../config/settings.ts';
 import type { Dataset } from '../snapshot/columns.ts';
 import { currentIds, readCurrent, readManifest, type Manifest } from '../snapshot/manifest.ts';
-import { publicationOf } from './publication.ts';
+import { publicationOf } from './promote-and-mask.ts';
 
 /** The snapshot that a delta goes on from: the newest of its dataset, and the change up to which that shows everything. */
 export type DeltaBase = { snapshotId: string; changes: NonNullable<Manifest['changes']> };

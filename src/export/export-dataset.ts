@@ -7,11 +7,11 @@ import { temporaryFolder } from '../core/temporary-folder.ts';
 import { temporaryPrefix } from '../snapshot/layout.ts';
 import type { Manifest } from '../snapshot/manifest.ts';
 import type { Compression } from '../snapshot/parquet-options.ts';
-import { findSnapshots } from '../snapshot/published.ts';
+import { findSnapshots } from '../snapshot/list-published.ts';
 import { publishSnapshot } from '../snapshot/publish.ts';
 import { nextSnapshotId } from '../snapshot/snapshot-id.ts';
-import { writeDraft } from './draft.ts';
-import { type PublicationSettings, publicationOf } from './publication.ts';
+import { writeDraft } from './write-parts.ts';
+import { type PublicationSettings, publicationOf } from './promote-and-mask.ts';
 import { clearUnpublished, removeExpired, withdrawSnapshot } from './retire-snapshots.ts';
 import { splitRows } from './split-rows.ts';
 

@@ -1,6 +1,6 @@
 import { AppError } from '../core/errors.ts';
 import { currentIds, readCurrent, readManifest } from '../snapshot/manifest.ts';
-import { findSnapshots } from '../snapshot/published.ts';
+import { findSnapshots } from '../snapshot/list-published.ts';
 import { removeSnapshots, removeTemporary } from '../snapshot/publish.ts';
 import { type RetentionPlan, planRetention } from './retention-plan.ts';
 

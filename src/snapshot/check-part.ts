@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { AppError } from '../core/errors.ts';
 import { sqlText } from './duckdb.ts';
-import type { PublishedPart } from './published.ts';
+import type { PublishedPart } from './list-published.ts';
 
 /** Where a part is, and what its manifest says of it. */
 export type PartInPlace = Pick<PublishedPart, 'dataset' | 'snapshotId' | 'file' | 'path'>;

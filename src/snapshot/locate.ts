@@ -4,7 +4,7 @@ import type { Identity, Sighting } from '../contract/identity.ts';
 import { checkPartRows, checkPartSize, unreadablePart } from './check-part.ts';
 import { sqlText, withDuckDb } from './duckdb.ts';
 import { snapshotsFolder } from './layout.ts';
-import { type PublishedPart, listPublishedParts } from './published.ts';
+import { type PublishedPart, listPublishedParts } from './list-published.ts';
 import { type PersonalDataset, canHold, isPersonal, loadIdentity, markSubjectRows } from './subject-rows.ts';
 
 /** A part that holds a subject. `rows`: all the rows that it has; `found`: those that are the subject's, or name it. */

@@ -8,9 +8,9 @@ import { temporaryFolder } from '../core/temporary-folder.ts';
 import { partName, partNumber, snapshotFolder, temporaryPrefix } from './layout.ts';
 import { type Manifest, type ManifestFile, readManifest } from './manifest.ts';
 import { replaceParts } from './replace-parts.ts';
-import { type RowChange, encodePartAnew } from './rewrite-part.ts';
+import { type RowChange, encodePartAnew } from './encode-part.ts';
 import { storageError } from './storage-error.ts';
-import { removeUnnamedOf } from './unnamed.ts';
+import { removeUnnamedOf } from './remove-unnamed.ts';
 
 /** A part that another has taken the place of. `listsTrimmed`: rows of others that named the subject. */
 export type RewrittenPart = {

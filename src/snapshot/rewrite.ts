@@ -6,9 +6,9 @@ import { datasetNames } from './columns.ts';
 import { sqlText, withDuckDb } from './duckdb.ts';
 import { snapshotFolder } from './layout.ts';
 import { type Manifest, type ManifestFile, currentIds, readCurrent, readManifest } from './manifest.ts';
-import { findSnapshots, listPublishedSnapshots } from './published.ts';
+import { findSnapshots, listPublishedSnapshots } from './list-published.ts';
 import { removeSnapshots, removeTemporary } from './publish.ts';
-import type { RowChange } from './rewrite-part.ts';
+import type { RowChange } from './encode-part.ts';
 import { type RewriteOptions, type RewrittenPart, memoryMaxMb, rewriteParts } from './rewrite-parts.ts';
 import {
   type PersonalDataset,
@@ -18,7 +18,7 @@ import {
   markSubjectRows,
   registerTrim,
 } from './subject-rows.ts';
-import { filesOf, removeUnnamedOf } from './unnamed.ts';
+import { filesOf, removeUnnamedOf } from './remove-unnamed.ts';
 
 /**
  * Rewrites parts of a published snapshot without an identity: its rows are left out, and its distinct ids out of the rows

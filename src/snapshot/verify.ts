@@ -6,9 +6,9 @@ import { datasetNames } from './columns.ts';
 import { sqlText } from './duckdb.ts';
 import { snapshotFolder } from './layout.ts';
 import { type Manifest, type ManifestFile, currentIds, readCurrent, readManifest } from './manifest.ts';
-import { findSnapshots } from './published.ts';
+import { findSnapshots } from './list-published.ts';
 import { queryParquet } from './read-parquet.ts';
-import { unnamedParts } from './unnamed.ts';
+import { unnamedParts } from './remove-unnamed.ts';
 
 /**
  * What is wrong with a published file. `unreadable` and `rows` are about files whose bytes are as published; `unnamed`: a

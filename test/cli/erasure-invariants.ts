@@ -8,7 +8,7 @@ import { verifyLedger } from '../../src/ledger/verify.ts';
 import { findFencedIdentifiers } from '../../src/mirror/fenced-rows.ts';
 import { listRequests } from '../../src/mirror/erasure-requests.ts';
 import { listTargets } from '../../src/mirror/erasure-targets.ts';
-import { listPublishedParts, listPublishedSnapshots } from '../../src/snapshot/published.ts';
+import { listPublishedParts, listPublishedSnapshots } from '../../src/snapshot/list-published.ts';
 import { verifySnapshots } from '../../src/snapshot/verify.ts';
 import { readWithHyparquet } from '../snapshot/parquet-readers.ts';
 import { reading, type Stage, type Subject } from './erasure-scene.ts';

@@ -11,7 +11,7 @@ import { openLedger } from '../../src/ledger/ledger.ts';
 import { createLogger } from '../../src/log/logger.ts';
 import { openDatabaseReadOnly, type Database } from '../../src/mirror/database.ts';
 import { startPass } from '../../src/mirror/passes.ts';
-import { listPublishedParts } from '../../src/snapshot/published.ts';
+import { listPublishedParts } from '../../src/snapshot/list-published.ts';
 import { runEraseJob } from '../../src/worker/erase-job.ts';
 import type { ErasureJobSurroundings } from '../../src/worker/job-parts.ts';
 import { openTestMirror } from '../mirror/open-test-mirror.ts';

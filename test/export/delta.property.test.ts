@@ -13,7 +13,7 @@ import type { Dataset } from '../../src/snapshot/columns.ts';
 import { sqlText, withDuckDb } from '../../src/snapshot/duckdb.ts';
 import { snapshotFolder, snapshotsFolder } from '../../src/snapshot/layout.ts';
 import { readCurrent, readManifest } from '../../src/snapshot/manifest.ts';
-import { listPublishedSnapshots } from '../../src/snapshot/published.ts';
+import { listPublishedSnapshots } from '../../src/snapshot/list-published.ts';
 import { removeUnnamedParts } from '../../src/snapshot/rewrite.ts';
 import { verifySnapshots } from '../../src/snapshot/verify.ts';
 import { openTestMirror } from '../mirror/open-test-mirror.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { nobody } from '../../src/contract/identity.ts';
 import { snapshotFolder } from '../../src/snapshot/layout.ts';
-import { listPublishedParts } from '../../src/snapshot/published.ts';
+import { listPublishedParts } from '../../src/snapshot/list-published.ts';
 import { removeUnnamedParts, rewriteSnapshot } from '../../src/snapshot/rewrite.ts';
 import { verifySnapshots } from '../../src/snapshot/verify.ts';
 import { listAll } from '../export/export-fixture.ts';

@@ -1,4 +1,4 @@
-import { listPublishedParts } from '../../snapshot/published.ts';
+import { listPublishedParts } from '../../snapshot/list-published.ts';
 import { isPersonal } from '../../snapshot/subject-rows.ts';
 
 /** Where a published file is, relative to the data folder. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { publicationOf } from '../../src/export/publication.ts';
+import { publicationOf } from '../../src/export/promote-and-mask.ts';
 import { datasets } from '../../src/snapshot/columns.ts';
 import { personRow, recordingRow } from '../snapshot/rows.ts';
 

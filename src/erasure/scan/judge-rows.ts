@@ -10,7 +10,7 @@ import {
   type Leaf,
 } from './identity-index.ts';
 import { leavesOf } from './leaves.ts';
-import type { OwnContent } from './own-files.ts';
+import type { OwnContent } from './known-formats.ts';
 import { isOwnValue } from './own-rows.ts';
 import type { SharedText } from './shared-text.ts';
 

@@ -1,6 +1,6 @@
 import type { Database } from '../../mirror/database.ts';
 import { readEveryRow } from '../../mirror/every-row.ts';
-import type { Decoder, RowOrigin } from './decode.ts';
+import type { Decoder, RowOrigin } from './judge-rows.ts';
 import { isOwnTable, ownWords } from './own-rows.ts';
 import { mirrorPlace } from './scan-task.ts';
 

@@ -6,7 +6,7 @@ import { nobody } from '../../src/contract/identity.ts';
 import { sha256File } from '../../src/core/digest.ts';
 import { datasets } from '../../src/snapshot/columns.ts';
 import { withDuckDb } from '../../src/snapshot/duckdb.ts';
-import { type EncodedPart, encodePartAnew } from '../../src/snapshot/rewrite-part.ts';
+import { type EncodedPart, encodePartAnew } from '../../src/snapshot/encode-part.ts';
 import { type MarkedRows, emptyMarks, registerTrim } from '../../src/snapshot/subject-rows.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 

@@ -3,9 +3,9 @@ import { createInterface } from 'node:readline';
 import { AppError } from '../../core/errors.ts';
 import { readParquetRows } from '../../snapshot/every-row.ts';
 import { readManifest } from '../../snapshot/manifest.ts';
-import type { Decoder, RowOrigin } from './decode.ts';
+import type { Decoder, RowOrigin } from './judge-rows.ts';
 import type { ListedFile } from './list-files.ts';
-import { footerWords } from './own-files.ts';
+import { footerWords } from './known-formats.ts';
 
 const part = /^snapshots\/(?<dataset>[a-z_]+)\/(?<snapshotId>[^/]+)\/(?<name>[^/]+\.parquet)$/;
 const feedDataset = 'deletions';
