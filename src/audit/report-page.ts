@@ -7,8 +7,8 @@ import type { Markup } from '../markup/markup.ts';
 import { factList, pageTable, renderPage } from './audit-page.ts';
 import type { AuditReport } from './report-data.ts';
 import { everyRequest } from './request-table.ts';
-import { codeText, countText, countedText, minuteText } from '../core/words.ts';
-import { assuranceWords, durationText, resultText, stateText, targetText } from './words.ts';
+import { codeText, countText, countedText, durationText, minuteText } from '../core/words.ts';
+import { assuranceWords, resultText, stateText, targetText } from './words.ts';
 
 /** The report as a page to read and to print. */
 export function reportPage(report: AuditReport): string {

@@ -3,8 +3,8 @@ import type { Markup } from '../markup/markup.ts';
 import { pageTable } from './audit-page.ts';
 import type { AuditReport } from './report-data.ts';
 import { kindOf, type ReportedRequest } from './reported-request.ts';
-import { codeText, countText, minuteText } from '../core/words.ts';
-import { assuranceWords, durationText, resultText, stateText } from './words.ts';
+import { codeText, countText, durationText, minuteText } from '../core/words.ts';
+import { assuranceWords, resultText, stateText } from './words.ts';
 
 /** Each kind of target, as the heading of its column. */
 const targetColumns = [

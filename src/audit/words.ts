@@ -104,13 +104,3 @@ const stateWords: Readonly<Record<string, string>> = {
 export function stateText(state: string): string {
   return stateWords[state] ?? codeText(state);
 }
-
-/** A duration in the unit that reads best. */
-export function durationText(ms: number | null): string {
-  if (ms === null) return '–';
-  const minutes = ms / 60_000;
-  if (minutes < 1) return `${Math.round(ms / 1000)} s`;
-  if (minutes < 120) return `${Math.round(minutes)} min`;
-  if (minutes < 48 * 60) return `${(minutes / 60).toFixed(1)} h`;
-  return `${(minutes / 1440).toFixed(1)} days`;
-}

@@ -1,5 +1,5 @@
 import type { PassReport } from '../sync/pass-report.ts';
-import { formatCount, formatTime } from './format.ts';
+import { countText, secondText } from '../core/words.ts';
 import { formatTable } from './table.ts';
 
 /** Passes for people: what each saw, and its verdict with the reason; and what the fence kept out, where it did. */
@@ -21,14 +21,14 @@ export function passTable(passes: readonly PassReport[]): string {
     passes.map((pass) => [
       `${pass.dataset} ${pass.mode}`,
       verdictCell(pass),
-      formatCount(pass.rowsReceived),
-      formatCount(pass.rowsAdded),
-      formatCount(pass.rowsChanged),
-      formatCount(pass.rowsQuarantined),
-      ...(isFenced ? [formatCount(pass.rowsFenced)] : []),
-      formatCount(pass.windows),
-      formatCount(pass.stepBacks),
-      pass.finishedAt === null ? 'running' : formatTime(pass.finishedAt),
+      countText(pass.rowsReceived),
+      countText(pass.rowsAdded),
+      countText(pass.rowsChanged),
+      countText(pass.rowsQuarantined),
+      ...(isFenced ? [countText(pass.rowsFenced)] : []),
+      countText(pass.windows),
+      countText(pass.stepBacks),
+      pass.finishedAt === null ? 'running' : secondText(pass.finishedAt),
     ]),
   );
 }
@@ -36,5 +36,5 @@ export function passTable(passes: readonly PassReport[]): string {
 function verdictCell({ verdict, reason, countReported, assumptions }: PassReport): string {
   if (reason !== null) return `${verdict} (${reason.replaceAll('_', ' ')})`;
   if (assumptions.countReached !== false || countReported === null) return verdict;
-  return `${verdict} (but the service counts ${formatCount(countReported)})`;
+  return `${verdict} (but the service counts ${countText(countReported)})`;
 }

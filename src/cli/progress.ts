@@ -1,6 +1,6 @@
 import type { OnProgress } from '../worker/job-parts.ts';
 import type { CommandContext } from './context.ts';
-import { formatCount, formatDuration } from './format.ts';
+import { countText, durationText } from '../core/words.ts';
 
 /** How far some work has come. `total` is null where nobody knows it, `requestsLeft` where no window limits requests. */
 export type ProgressState = {
@@ -17,15 +17,14 @@ const barWidth = 24;
 /** The line that shows a state: bar, counts, rate, what is left of the budget, and the time left. */
 export function progressLine({ label, done, total, elapsedMs, requestsLeft }: ProgressState): string {
   const perSecond = elapsedMs > 0 ? (done * 1000) / elapsedMs : 0;
-  const rate = `${formatCount(Math.round(perSecond))}/s`;
-  const budget = requestsLeft === null ? '' : `  ${formatCount(requestsLeft)} requests free`;
-  if (total === null || total <= 0) return `${label}  ${formatCount(done)} rows  ${rate}${budget}`;
+  const rate = `${countText(Math.round(perSecond))}/s`;
+  const budget = requestsLeft === null ? '' : `  ${countText(requestsLeft)} requests free`;
+  if (total === null || total <= 0) return `${label}  ${countText(done)} rows  ${rate}${budget}`;
   const share = Math.min(1, done / total);
   const filled = Math.round(share * barWidth);
   const bar = '█'.repeat(filled) + '░'.repeat(barWidth - filled);
-  const left =
-    perSecond > 0 ? `  ${formatDuration((Math.max(0, total - done) * 1000) / perSecond)} left` : '';
-  return `${label}  ${bar}  ${formatCount(done)} of ${formatCount(total)}  ${rate}${budget}${left}`;
+  const left = perSecond > 0 ? `  ${durationText((Math.max(0, total - done) * 1000) / perSecond)} left` : '';
+  return `${label}  ${bar}  ${countText(done)} of ${countText(total)}  ${rate}${budget}${left}`;
 }
 
 /**

@@ -24,6 +24,34 @@ export function bytesText(bytes: number): string {
   return `${power === 0 || value >= 99.95 ? Math.round(value) : value.toFixed(1)} ${units[power]}`;
 }
 
+/**
+ * A duration in the unit that reads best: `4.2 s`, `45 s`, `12 min`, `3.5 h`, `6 days`; a dash for none. Seconds below ten,
+ * hours and days have one decimal where it is not 0.
+ */
+export function durationText(ms: number | null): string {
+  if (ms === null) return '–';
+  const tenths = (value: number): string => String(Number(value.toFixed(1)));
+  const seconds = ms / 1000;
+  if (seconds < 10) return `${tenths(seconds)} s`;
+  if (Math.round(seconds) < 120) return `${Math.round(seconds)} s`;
+  if (Math.round(seconds / 60) < 120) return `${Math.round(seconds / 60)} min`;
+  const hours = Number(tenths(seconds / 3600));
+  return hours < 48 ? `${hours} h` : `${tenths(seconds / 86_400)} days`;
+}
+
+/** How far a time is from now, in words: `3 min ago`, `in 2 days`. Within five seconds it is `now`. */
+export function agoText(iso: string, now: string): string {
+  const ms = Date.parse(now) - Date.parse(iso);
+  if (Math.abs(ms) < 5000) return 'now';
+  const distance = durationText(Math.floor(Math.abs(ms) / 1000) * 1000);
+  return ms > 0 ? `${distance} ago` : `in ${distance}`;
+}
+
+/** An ISO time to the second, in UTC. */
+export function secondText(iso: string): string {
+  return `${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC`;
+}
+
 /** An ISO time to the minute, in UTC; a dash for none. */
 export function minuteText(iso: string | null): string {
   return iso === null ? '–' : `${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC`;

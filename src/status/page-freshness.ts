@@ -2,9 +2,8 @@ import { html } from 'hono/html';
 import type { HeldPlan } from '../mirror/suspects.ts';
 import type { ListFreshness, ProjectContent, ProjectOverview } from './overview.ts';
 import type { Markup } from '../markup/markup.ts';
-import { badge, meter, when, type Mark } from './page-parts.ts';
-import { countedText, countText } from '../core/words.ts';
-import { agoText, durationText, nextText } from './words.ts';
+import { badge, meter, when, nextText, type Mark } from './page-parts.ts';
+import { agoText, countText, countedText, durationText } from '../core/words.ts';
 
 const stateMarks: Readonly<Record<ListFreshness['state'], Mark>> = {
   fresh: 'well',

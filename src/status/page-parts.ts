@@ -1,8 +1,7 @@
-import { minuteText } from '../core/words.ts';
+import { agoText, minuteText } from '../core/words.ts';
 import { html } from 'hono/html';
 import type { Markup } from '../markup/markup.ts';
 import type { Tone } from './verdict.ts';
-import { agoText } from './words.ts';
 
 /** How a thing is marked: by colour, and by a shape of its own. */
 export type Mark = Tone | 'plain';
@@ -59,6 +58,11 @@ export function badge(mark: Mark, text: string): Markup {
 export function when(iso: string | null, now: string): Markup {
   if (iso === null) return html`never`;
   return html`<time datetime="${iso}" title="${minuteText(iso)}">${agoText(iso, now)}</time>`;
+}
+
+/** When a planned time will be: `in 3 min`; `now` for one that is past, because only another job delays it. */
+export function nextText(iso: string, now: string): string {
+  return iso <= now ? 'now' : agoText(iso, now);
 }
 
 /** A bar that is filled so far (0 to 1). */

@@ -2,8 +2,7 @@ import { html } from 'hono/html';
 import type { PassReport } from '../sync/pass-report.ts';
 import type { Markup } from '../markup/markup.ts';
 import { badge, figures, when, withCode, type Mark } from './page-parts.ts';
-import { codeText, countedText, countText } from '../core/words.ts';
-import { durationText } from './words.ts';
+import { codeText, countText, countedText, durationText } from '../core/words.ts';
 
 const marks: Readonly<Record<PassReport['verdict'], Mark>> = {
   complete: 'well',

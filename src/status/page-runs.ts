@@ -3,8 +3,7 @@ import type { OverviewRun } from './overview.ts';
 import type { Markup } from '../markup/markup.ts';
 import { table } from '../markup/table.ts';
 import { badge, when, type Mark } from './page-parts.ts';
-import { codeText, countText, countedText, minuteText } from '../core/words.ts';
-import { durationText } from './words.ts';
+import { codeText, countText, countedText, durationText, minuteText } from '../core/words.ts';
 
 type Outcome = OverviewRun['outcome'];
 

@@ -2,9 +2,8 @@ import { html } from 'hono/html';
 import type { OverviewJob, ProjectContent } from './overview.ts';
 import type { Markup } from '../markup/markup.ts';
 import { table } from '../markup/table.ts';
-import { badge, figures, when, withCode, type Mark } from './page-parts.ts';
+import { badge, figures, when, withCode, nextText, type Mark } from './page-parts.ts';
 import { bytesText, codeText, countText, countedText, minuteText } from '../core/words.ts';
-import { nextText } from './words.ts';
 
 /** What is published, with its size and when it was last checked. */
 export function snapshotsPart({ snapshots, snapshotsCheckedAt }: ProjectContent, now: string): Markup {

@@ -12,8 +12,7 @@ import { pageScript } from './page-script.ts';
 import { ledgerPart, schedulePart, snapshotsPart } from './page-stores.ts';
 import { pageStyle } from './page-style.ts';
 import { judge, judgeProject, type Reason, type Verdict } from './verdict.ts';
-import { countedText } from '../core/words.ts';
-import { durationText } from './words.ts';
+import { countedText, durationText } from '../core/words.ts';
 
 const hashOf = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 

@@ -1,4 +1,4 @@
-import { formatBytes, formatCount } from '../../src/cli/format.ts';
+import { bytesText, countText } from '../../src/core/words.ts';
 import { formatTable } from '../../src/cli/table.ts';
 import type { Measurement } from './case.ts';
 
@@ -57,9 +57,9 @@ export function formatReport(report: BenchReport): string {
   const { node, processors, persons, exportRows } = report;
   return [
     `Node ${node}, ${processors} processors\n`,
-    `Sync of ${formatCount(persons)} persons, pages of 1,000, from a server in another process\n${formatLines(report.sync)}`,
+    `Sync of ${countText(persons)} persons, pages of 1,000, from a server in another process\n${formatLines(report.sync)}`,
     `Where the time of a pass goes\n${formatStages(report.stages)}`,
-    `Export of ${formatCount(exportRows)} persons\n${formatLines(report.export)}`,
+    `Export of ${countText(exportRows)} persons\n${formatLines(report.export)}`,
   ].join('\n');
 }
 
@@ -71,13 +71,13 @@ function formatLines(lines: readonly Line[]): string {
     [{ heading: '' }, ...headings.map(right), { heading: 'limited by' }],
     lines.map((line) => [
       line.name,
-      formatCount(line.rowsPerSecond),
+      countText(line.rowsPerSecond),
       ...baselines.map((baseline) => formatRatio(line.ratios[baseline])),
       line.seconds.toFixed(1),
       line.cpuSeconds.toFixed(1),
-      formatBytes(line.peakRssBytes),
-      formatBytes(line.writtenBytes),
-      line.fileBytes === null ? '' : formatBytes(line.fileBytes),
+      bytesText(line.peakRssBytes),
+      bytesText(line.writtenBytes),
+      line.fileBytes === null ? '' : bytesText(line.fileBytes),
       line.limitedBy,
     ]),
   );
@@ -93,7 +93,7 @@ function formatStages(passes: readonly Stages[]): string {
     return Object.entries(stages).map(([stage, ms]) => [
       name,
       stage,
-      `${formatCount(Math.round(ms))} ms`,
+      `${countText(Math.round(ms))} ms`,
       `${Math.round((100 * ms) / totalMs)} %`,
     ]);
   });

@@ -35,10 +35,10 @@ test('plan is a table for people', async () => {
   expect(code).toBe(0);
   expect(stdout.replaceAll(/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d/g, 'TIME'))
     .toBe(`full pass   rows  says          requests  takes  ends
-persons      320  the service          1  0.0 s  TIME UTC
-recordings    30  the service          1  0.0 s  TIME UTC
-playlists      0  the settings         0  0.0 s  TIME UTC
-all                                    2  0.0 s  TIME UTC
+persons      320  the service          1    0 s  TIME UTC
+recordings    30  the service          1    0 s  TIME UTC
+playlists      0  the settings         0    0 s  TIME UTC
+all                                    2    0 s  TIME UTC
 
 38 requests may go now; lists that change while they are walked cost more.
 `);

@@ -6,7 +6,7 @@ import type { OnProgress } from '../../src/worker/job-parts.ts';
 test.for([
   [
     { label: 'persons', done: 500, total: 1000, elapsedMs: 1000, requestsLeft: null },
-    'persons  ████████████░░░░░░░░░░░░  500 of 1,000  500/s  1.0 s left',
+    'persons  ████████████░░░░░░░░░░░░  500 of 1,000  500/s  1 s left',
   ],
   [
     { label: 'persons', done: 0, total: 1000, elapsedMs: 0, requestsLeft: null },
@@ -14,7 +14,7 @@ test.for([
   ],
   [
     { label: 'persons', done: 1200, total: 1000, elapsedMs: 2000, requestsLeft: null },
-    'persons  ████████████████████████  1,200 of 1,000  600/s  0.0 s left',
+    'persons  ████████████████████████  1,200 of 1,000  600/s  0 s left',
   ],
   [
     { label: 'persons', done: 1200, total: null, elapsedMs: 2000, requestsLeft: null },
@@ -22,7 +22,7 @@ test.for([
   ],
   [
     { label: 'persons', done: 500, total: 1000, elapsedMs: 1000, requestsLeft: 1180 },
-    'persons  ████████████░░░░░░░░░░░░  500 of 1,000  500/s  1,180 requests free  1.0 s left',
+    'persons  ████████████░░░░░░░░░░░░  500 of 1,000  500/s  1,180 requests free  1 s left',
   ],
   [
     { label: 'persons', done: 1200, total: null, elapsedMs: 2000, requestsLeft: 0 },

@@ -6,7 +6,6 @@ import { passRows } from '../../src/status/page-passes.ts';
 import { layOutRuns } from '../../src/status/page-runs.ts';
 import { pagePolicy, statusPage, tabIcon } from '../../src/status/status-page.ts';
 import type { OverviewRun } from '../../src/status/overview.ts';
-import { agoText, durationText } from '../../src/status/words.ts';
 import { worlds } from './worlds.ts';
 
 const hashOf = (text: string): string => createHash('sha256').update(text).digest('base64');
@@ -106,18 +105,4 @@ test.each([
   [1200, 1200],
 ])('an axis for %i ends at %i', (value, end) => {
   expect(axisEnd(value)).toBe(end);
-});
-
-test('times and sizes read well', () => {
-  expect([0, 59_999, 60_000, 7_199_000, 7_200_000, 172_800_000].map(durationText)).toEqual([
-    '0 s',
-    '59 s',
-    '1 min',
-    '119 min',
-    '2 h',
-    '2 days',
-  ]);
-  expect(agoText('2026-11-20T11:57:00.000Z', now)).toBe('3 min ago');
-  expect(agoText('2026-11-20T12:03:00.000Z', now)).toBe('in 3 min');
-  expect(agoText('2026-11-20T12:00:01.000Z', now)).toBe('now');
 });

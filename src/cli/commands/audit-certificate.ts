@@ -8,7 +8,7 @@ import type { Certificate } from '../../erasure/proof/certificate.ts';
 import { readLedger } from '../../ledger/ledger.ts';
 import { runCommand } from '../command.ts';
 import type { CommandContext } from '../context.ts';
-import { formatTime } from '../format.ts';
+import { secondText } from '../../core/words.ts';
 import { formatTable } from '../table.ts';
 import { writeForPeople } from '../write-for-people.ts';
 
@@ -58,8 +58,8 @@ function summary(certificate: Certificate): string {
     [{ heading: 'request' }, { heading: `${request}, generation ${generation}` }],
     [
       ['weakest', assuranceWords[certificate.weakest_assurance].name.toLowerCase()],
-      ['received', formatTime(certificate.received_at)],
-      ['everything reached', `${formatTime(certificate.certified_at)}, day ${days}${isLate ? ', LATE' : ''}`],
+      ['received', secondText(certificate.received_at)],
+      ['everything reached', `${secondText(certificate.certified_at)}, day ${days}${isLate ? ', LATE' : ''}`],
       ...certificate.targets.map(({ target, assurance }) => [
         targetText(target),
         assuranceWords[assurance].name.toLowerCase(),

@@ -6,7 +6,7 @@ import { readLedger } from '../../ledger/ledger.ts';
 import { runCommand } from '../command.ts';
 import type { CommandContext } from '../context.ts';
 import { exitCodes } from '../exit-code.ts';
-import { formatTime } from '../format.ts';
+import { secondText } from '../../core/words.ts';
 import { addGivenOptions, readGiven } from '../given-identifiers.ts';
 
 /** Adds `audit open`: whether a request was about the holder of its receipt. */
@@ -61,7 +61,7 @@ const files = {
 function openedText({ request, verdict, received, certificates }: OpenedReceipt): string {
   return [
     `request ${request} ${verdicts[verdict]}\n`,
-    ...(received === null ? [] : [`received ${formatTime(received.at)}, entry ${received.entry}\n`]),
+    ...(received === null ? [] : [`received ${secondText(received.at)}, entry ${received.entry}\n`]),
     ...(received !== null && certificates.length === 0 ? ['no certificate yet\n'] : []),
     ...certificates.map(
       ({ generation, entry, sha256, file }) =>

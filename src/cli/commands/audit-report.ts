@@ -1,14 +1,13 @@
 import { join } from 'node:path';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { gatherReport, type AuditReport } from '../../audit/report-data.ts';
-import { durationText } from '../../audit/words.ts';
 import { AppError } from '../../core/errors.ts';
 import { stringifyExactJson } from '../../core/exact-json.ts';
 import { isoToMicros } from '../../core/time.ts';
 import { reportsFolder } from '../../erasure/proof/certificate-file.ts';
 import { runCommand } from '../command.ts';
 import type { CommandContext } from '../context.ts';
-import { formatCount } from '../format.ts';
+import { countText, durationText } from '../../core/words.ts';
 import type { GlobalOptions } from '../global-options.ts';
 import { formatTable } from '../table.ts';
 import { writeForPeople } from '../write-for-people.ts';
@@ -77,14 +76,14 @@ function summary({ from, to, totals, times, earlierOpen }: AuditReport): string 
   return formatTable(
     [{ heading: `${from} to ${to}` }, { heading: 'requests', align: 'right' }],
     [
-      ['received', formatCount(totals.received)],
-      ['complete', formatCount(totals.complete)],
-      ['open', formatCount(totals.open)],
-      ['overdue', formatCount(totals.overdue)],
-      ['completed late', formatCount(totals.late)],
-      ['held, or in need of a person', formatCount(totals.held + totals.attention)],
-      ['refused', formatCount(totals.refused)],
-      ['open from before', formatCount(earlierOpen)],
+      ['received', countText(totals.received)],
+      ['complete', countText(totals.complete)],
+      ['open', countText(totals.open)],
+      ['overdue', countText(totals.overdue)],
+      ['completed late', countText(totals.late)],
+      ['held, or in need of a person', countText(totals.held + totals.attention)],
+      ['refused', countText(totals.refused)],
+      ['open from before', countText(earlierOpen)],
       ['median until erased here', durationText(times.here.medianMs)],
       ['worst until erased here', durationText(times.here.worstMs)],
       ['median until complete', durationText(times.complete.medianMs)],

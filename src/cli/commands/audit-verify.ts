@@ -5,7 +5,7 @@ import { AppError, systemCode } from '../../core/errors.ts';
 import { runCommand } from '../command.ts';
 import type { CommandContext } from '../context.ts';
 import { exitCodes } from '../exit-code.ts';
-import { formatBytes, formatCount } from '../format.ts';
+import { bytesText, countText } from '../../core/words.ts';
 
 /** Adds `audit verify`: everything that can be checked, checked. */
 export function addAuditVerifyCommand(audit: Command, context: CommandContext): void {
@@ -54,9 +54,9 @@ function readKept(file: string | undefined): string | undefined {
 
 function verdictText({ ok, ledger, certificates, files, problems, notes }: FolderVerdict): string {
   return [
-    `checked ${formatCount(ledger.size)} entries, ${formatCount(ledger.checkpoints)} checkpoints, ${formatCount(certificates)} certificates, and ${formatCount(files.files)} published files (${formatBytes(files.bytes)})\n`,
+    `checked ${countText(ledger.size)} entries, ${countText(ledger.checkpoints)} checkpoints, ${countText(certificates)} certificates, and ${countText(files.files)} published files (${bytesText(files.bytes)})\n`,
     ...problems.map((problem) => `WRONG  ${problem}\n`),
     ...notes.map((note) => `note   ${note}\n`),
-    ok ? 'all is as it should be\n' : `${formatCount(problems.length)} problems\n`,
+    ok ? 'all is as it should be\n' : `${countText(problems.length)} problems\n`,
   ].join('');
 }

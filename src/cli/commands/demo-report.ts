@@ -7,7 +7,7 @@ import { queryMirror } from '../../mirror/query.ts';
 import { readCurrent } from '../../snapshot/manifest.ts';
 import { gatherStatus } from '../../status/report.ts';
 import type { CommandResult } from '../command.ts';
-import { formatBytes, formatCount } from '../format.ts';
+import { bytesText, countText } from '../../core/words.ts';
 import { formatTable } from '../table.ts';
 import type { DemoErasure } from './demo-erasure.ts';
 
@@ -61,7 +61,7 @@ ${formatTable(
     [files.mirror, 'the mirror, one SQLite file'],
     ...snapshots.map(({ dataset, snapshotId, bytes }) => [
       join(files.snapshots, dataset, snapshotId),
-      `${dataset} as Parquet, ${formatBytes(bytes)}, with manifest.json`,
+      `${dataset} as Parquet, ${bytesText(bytes)}, with manifest.json`,
     ]),
     [join(files.snapshots, 'CURRENT.json'), 'names the current snapshot of each dataset'],
     [erasure.certificate, 'the certificate of the one request that is done (its events stay at the service)'],
@@ -98,12 +98,12 @@ function erasureTable(erasure: DemoErasure): string {
   return formatTable(
     [{ heading: 'erasing people' }, { heading: '', align: 'right' }],
     [
-      ['people erased', formatCount(erasure.people)],
-      ['rows taken out of the mirror and of files', formatCount(erasure.rowsRemoved)],
-      ['published files rewritten, over all generations', formatCount(erasure.filesRewritten)],
-      ['pieces of them that a scan found before', formatCount(erasure.foundBefore)],
-      ['pieces of them that a scan finds now', formatCount(erasure.foundAfter)],
-      ['came back at the service, and kept out', formatCount(erasure.keptOut)],
+      ['people erased', countText(erasure.people)],
+      ['rows taken out of the mirror and of files', countText(erasure.rowsRemoved)],
+      ['published files rewritten, over all generations', countText(erasure.filesRewritten)],
+      ['pieces of them that a scan found before', countText(erasure.foundBefore)],
+      ['pieces of them that a scan finds now', countText(erasure.foundAfter)],
+      ['came back at the service, and kept out', countText(erasure.keptOut)],
       ['a mirror.db from before, put back', erasure.olderCopy],
       ['ledger, certificate and files', erasure.isVerified ? 'verified' : 'NOT VERIFIED'],
     ],
@@ -132,9 +132,9 @@ function countTable(
     ],
     counts.map(({ dataset, service, mirror, parquet, verdict }) => [
       dataset,
-      formatCount(service),
-      formatCount(mirror),
-      formatCount(parquet),
+      countText(service),
+      countText(mirror),
+      countText(parquet),
       verdict,
     ]),
   );

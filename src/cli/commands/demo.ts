@@ -10,7 +10,7 @@ import type { ExportJobResult } from '../../worker/export-job.ts';
 import { besideSandbox, unhurried } from '../beside-sandbox.ts';
 import { printResult, withApp } from '../command.ts';
 import type { CommandContext } from '../context.ts';
-import { formatCount, formatDuration } from '../format.ts';
+import { countText, durationText } from '../../core/words.ts';
 import { settingsFlags, type GlobalOptions } from '../global-options.ts';
 import { eraseSome } from './demo-erasure.ts';
 import { describeDemo } from './demo-report.ts';
@@ -46,7 +46,7 @@ export function addDemoCommand(program: Command, context: CommandContext): void 
       const { startSandbox } = await import('../../sandbox/sandbox.ts');
       const sandbox = await startSandbox({ persons, recordings, seed: 1, port: 0 });
       say(
-        `served   ${formatCount(persons)} persons and ${formatCount(recordings)} recordings at ${sandbox.url} (${since()})`,
+        `served   ${countText(persons)} persons and ${countText(recordings)} recordings at ${sandbox.url} (${since()})`,
       );
       try {
         const surroundings = besideSandbox(sandbox, context);
@@ -67,11 +67,11 @@ export function addDemoCommand(program: Command, context: CommandContext): void 
           );
           const { snapshots } = await publishGenerations(app, context, sandbox);
           say(
-            `exported ${generations} times, at last ${snapshots.map(({ dataset, rows }) => `${formatCount(rows)} ${dataset}`).join(', ')} (${since()})`,
+            `exported ${generations} times, at last ${snapshots.map(({ dataset, rows }) => `${countText(rows)} ${dataset}`).join(', ')} (${since()})`,
           );
           const erasure = await eraseSome(app, context, sandbox);
           say(
-            `erased   ${formatCount(erasure.people)} people from the service, the mirror and ${formatCount(erasure.filesRewritten)} published files (${since()})`,
+            `erased   ${countText(erasure.people)} people from the service, the mirror and ${countText(erasure.filesRewritten)} published files (${since()})`,
           );
           printResult(context, command, await describeDemo(app, erasure));
         });
@@ -126,7 +126,7 @@ function stopwatch(): () => string {
   let last = performance.now();
   return () => {
     const now = performance.now();
-    const text = formatDuration(now - last);
+    const text = durationText(now - last);
     last = now;
     return text;
   };

@@ -5,7 +5,7 @@ import type { AddedRequest } from '../../erasure/receive.ts';
 import { runCommand } from '../command.ts';
 import type { CommandContext } from '../context.ts';
 import { exitCodes } from '../exit-code.ts';
-import { formatCount } from '../format.ts';
+import { countText } from '../../core/words.ts';
 import { addGivenOptions, readGiven } from '../given-identifiers.ts';
 import { erasureJob } from '../service-job.ts';
 import { formatTable } from '../table.ts';
@@ -78,9 +78,9 @@ function addedTable(requests: readonly AddedRequest[]): string {
       request.kind,
       request.id,
       `${request.state}${request.reason === null ? '' : ` (${request.reason.replaceAll('_', ' ')})`}${request.isKnown ? ', was open already' : ''}`,
-      formatCount(request.persons),
-      formatCount(request.recordings),
-      formatCount(request.files),
+      countText(request.persons),
+      countText(request.recordings),
+      countText(request.files),
     ]),
   );
   return `${table}\nNobody is erased yet: analytics-mirror reconcile --dry-run shows what would be done, reconcile does it.\n`;

@@ -4,7 +4,7 @@ import type { CommandContext } from '../context.ts';
 import type { Drill } from '../../worker/drill-job.ts';
 import { holdDrill } from '../drill.ts';
 import { exitCodes } from '../exit-code.ts';
-import { formatTime } from '../format.ts';
+import { secondText } from '../../core/words.ts';
 import { erasureJob } from '../service-job.ts';
 import { formatTable } from '../table.ts';
 
@@ -40,7 +40,7 @@ Examples:
 
 function drillText({ steps, outcome, finishedAt }: Drill): string {
   return formatTable(
-    [{ heading: `drill ${outcome}, ${formatTime(finishedAt)}` }, { heading: '' }],
+    [{ heading: `drill ${outcome}, ${secondText(finishedAt)}` }, { heading: '' }],
     steps.map(({ step, passed }) => [step, passed ? 'yes' : 'NO']),
   );
 }

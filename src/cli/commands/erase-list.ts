@@ -6,7 +6,7 @@ import { listTargets, type ErasureTarget } from '../../mirror/erasure-targets.ts
 import { readFenceUse } from '../../mirror/fence.ts';
 import { runCommand } from '../command.ts';
 import type { CommandContext } from '../context.ts';
-import { formatCount, formatTime } from '../format.ts';
+import { countText, secondText } from '../../core/words.ts';
 import { formatTable } from '../table.ts';
 
 /** What somebody has to do about each thing that calls for attention. */
@@ -73,9 +73,9 @@ function requestTable(requests: readonly ErasureRequest[]): string {
       request.id,
       stateText(request),
       request.origin,
-      formatTime(request.receivedAt),
+      secondText(request.receivedAt),
       request.dueAt.slice(0, 10),
-      request.eventsExpectedBy === null ? '' : formatTime(request.eventsExpectedBy),
+      request.eventsExpectedBy === null ? '' : secondText(request.eventsExpectedBy),
       request.authorisedBy ?? '',
     ]),
   );
@@ -110,15 +110,15 @@ export function addEraseShowCommand(erase: Command, context: CommandContext): vo
             [
               ['from', request.origin],
               ['basis', request.basis],
-              ['received', formatTime(request.receivedAt)],
-              ['due', formatTime(request.dueAt)],
+              ['received', secondText(request.receivedAt)],
+              ['due', secondText(request.dueAt)],
               [
                 'found',
                 `${request.persons ?? 0} persons, ${request.distinctIds ?? 0} distinct ids, ${request.recordings ?? 0} recordings`,
               ],
               [
                 'kept out since',
-                `${formatCount(fence.hits)} times, ${formatCount(fence.recreated)} of them created anew`,
+                `${countText(fence.hits)} times, ${countText(fence.recreated)} of them created anew`,
               ],
             ],
           ),
@@ -133,7 +133,7 @@ export function addEraseShowCommand(erase: Command, context: CommandContext): vo
             ],
             ledger.map((entry) => [
               String(entry.seq),
-              formatTime(entry.at),
+              secondText(entry.at),
               entry.type,
               'target' in entry ? entry.target : 'epoch' in entry ? `epoch ${entry.epoch}` : '',
             ]),

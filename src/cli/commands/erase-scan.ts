@@ -3,7 +3,7 @@ import type { ScanReport } from '../../erasure/scan/scan-task.ts';
 import { runCommand } from '../command.ts';
 import type { CommandContext } from '../context.ts';
 import { exitCodes } from '../exit-code.ts';
-import { formatBytes, formatCount } from '../format.ts';
+import { bytesText, countText } from '../../core/words.ts';
 import { addGivenOptions, readGiven } from '../given-identifiers.ts';
 import { erasureJob } from '../service-job.ts';
 import { formatTable } from '../table.ts';
@@ -56,7 +56,7 @@ function scanText(report: ScanReport, reopened: readonly string[]): string {
     subject.places.map((place) => ({ request: subject.request, ...place })),
   );
   return [
-    `scanned ${formatCount(files)} files (${formatBytes(bytes)}) and ${formatCount(rows)} decoded rows for ${formatCount(subjects.length)} people, as ${encodings.join(', ')}\n`,
+    `scanned ${countText(files)} files (${bytesText(bytes)}) and ${countText(rows)} decoded rows for ${countText(subjects.length)} people, as ${encodings.join(', ')}\n`,
     places.length === 0
       ? 'nothing of them was found\n'
       : formatTable(
@@ -70,14 +70,14 @@ function scanText(report: ScanReport, reopened: readonly string[]): string {
             request,
             place,
             encoding === null ? how : `${how}, ${encoding}`,
-            formatCount(hits),
+            countText(hits),
           ]),
         ),
     fenced.length === 0
       ? 'no identifier that is fenced was found\n'
       : formatTable(
           [{ heading: 'fenced, and found in' }, { heading: 'kind' }, { heading: 'hits', align: 'right' }],
-          fenced.map(({ place, kind, hits }) => [place, kind, formatCount(hits)]),
+          fenced.map(({ place, kind, hits }) => [place, kind, countText(hits)]),
         ),
     ...unreadable.map(({ place, reason }) => `NOT READ: ${place} (${reason})\n`),
     ...reopened.map((id) => `opened again: ${id}\n`),

@@ -6,7 +6,7 @@ import type { OnProgress } from '../../worker/job-parts.ts';
 import { runCommand } from '../command.ts';
 import type { CommandContext } from '../context.ts';
 import { exitCodes } from '../exit-code.ts';
-import { formatBytes, formatCount } from '../format.ts';
+import { bytesText, countText } from '../../core/words.ts';
 import { reportProgress } from '../progress.ts';
 import { formatTable } from '../table.ts';
 
@@ -86,9 +86,9 @@ function snapshotTable(snapshots: ExportJobResult['snapshots']): string {
       dataset,
       snapshotId,
       kind,
-      formatCount(rows),
-      formatCount(files),
-      formatBytes(bytes),
+      countText(rows),
+      countText(files),
+      bytesText(bytes),
       verdict ?? 'never made',
     ]),
   );

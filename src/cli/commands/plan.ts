@@ -6,7 +6,7 @@ import { countRows } from '../../mirror/row-counts.ts';
 import { planPasses, type PassPlan } from '../../status/cost-forecast.ts';
 import { runCommand } from '../command.ts';
 import type { CommandContext } from '../context.ts';
-import { formatCount, formatDuration, formatTime } from '../format.ts';
+import { countText, durationText, secondText } from '../../core/words.ts';
 import { formatTable } from '../table.ts';
 
 /** Adds `plan`: what full passes will cost under the budget. */
@@ -59,16 +59,16 @@ function planText({ passes, requests, seconds, finishAt, requestsLeft }: PassPla
     [
       ...passes.map((pass) => [
         pass.dataset,
-        pass.rows === null ? unknown : formatCount(pass.rows),
+        pass.rows === null ? unknown : countText(pass.rows),
         pass.rowsFrom === null ? 'nobody' : `the ${pass.rowsFrom}`,
-        pass.requests === null ? unknown : formatCount(pass.requests),
-        pass.seconds === null ? unknown : formatDuration(pass.seconds * 1000),
-        pass.finishAt === null ? unknown : formatTime(pass.finishAt),
+        pass.requests === null ? unknown : countText(pass.requests),
+        pass.seconds === null ? unknown : durationText(pass.seconds * 1000),
+        pass.finishAt === null ? unknown : secondText(pass.finishAt),
       ]),
-      ['all', '', '', formatCount(requests), formatDuration(seconds * 1000), formatTime(finishAt)],
+      ['all', '', '', countText(requests), durationText(seconds * 1000), secondText(finishAt)],
     ],
   );
   const left =
-    requestsLeft === null ? 'No window limits requests' : `${formatCount(requestsLeft)} requests may go now`;
+    requestsLeft === null ? 'No window limits requests' : `${countText(requestsLeft)} requests may go now`;
   return `${table}\n${left}; lists that change while they are walked cost more.\n`;
 }

@@ -3,7 +3,7 @@ import { stringifyExactJson } from '../../core/exact-json.ts';
 import { queryMirror } from '../../mirror/query.ts';
 import { runCommand } from '../command.ts';
 import type { CommandContext } from '../context.ts';
-import { formatCount } from '../format.ts';
+import { countText } from '../../core/words.ts';
 import { formatTable } from '../table.ts';
 
 const rowsMax = 1000;
@@ -17,7 +17,7 @@ export function addQueryCommand(program: Command, context: CommandContext): void
     .addHelpText(
       'after',
       `
-Shows at most ${formatCount(rowsMax)} rows. The mirror is opened read-only. SIGINT and SIGTERM end a statement at once: a shell
+Shows at most ${countText(rowsMax)} rows. The mirror is opened read-only. SIGINT and SIGTERM end a statement at once: a shell
 says 130 and 143.
 
 Examples:
@@ -32,7 +32,7 @@ Examples:
         const result = context.letSignalsEnd(() => queryMirror(db, sql, rowsMax));
         const { columns, rows, isCut } = result;
         const cells = rows.map((row) => row.map(cellText));
-        if (isCut) context.stderr.write(`only the first ${formatCount(rowsMax)} rows are shown\n`);
+        if (isCut) context.stderr.write(`only the first ${countText(rowsMax)} rows are shown\n`);
         return {
           json: result,
           text: formatTable(

@@ -7,7 +7,7 @@ import { absenceText, heldText } from '../absence-text.ts';
 import { runCommand } from '../command.ts';
 import type { CommandContext } from '../context.ts';
 import { exitCodes } from '../exit-code.ts';
-import { formatBytes, formatCount } from '../format.ts';
+import { bytesText, countText } from '../../core/words.ts';
 import { erasureJob } from '../service-job.ts';
 import { formatTable } from '../table.ts';
 
@@ -66,9 +66,9 @@ function planText({ absence, erasure }: ReconcilePlan, held: readonly HeldPlan[]
     ],
     absence.map(({ dataset, ask, wait, hold }) => [
       dataset,
-      formatCount(ask),
-      formatCount(wait),
-      formatCount(hold?.rows ?? 0),
+      countText(ask),
+      countText(wait),
+      countText(hold?.rows ?? 0),
       hold?.plan ?? '',
     ]),
   );
@@ -92,26 +92,26 @@ function erasurePlanText({ requests, files, searched, upstream, feedExpires }: E
           requests.map((request) => [
             request.id,
             `${request.decision}${request.reason === null ? '' : ` (${request.reason.replaceAll('_', ' ')})`}`,
-            formatCount(request.persons),
-            formatCount(request.distinctIds),
-            formatCount(request.recordings),
-            formatCount(request.quarantined),
-            formatCount(request.files),
+            countText(request.persons),
+            countText(request.distinctIds),
+            countText(request.recordings),
+            countText(request.quarantined),
+            countText(request.files),
           ]),
         ),
     ...(files.length === 0
       ? []
       : [
-          `\nto be rewritten: ${formatCount(files.length)} files; searched ${formatCount(searched.files)} files, ${formatCount(searched.rows)} rows, ${formatBytes(searched.bytes)} read\n`,
+          `\nto be rewritten: ${countText(files.length)} files; searched ${countText(searched.files)} files, ${countText(searched.rows)} rows, ${bytesText(searched.bytes)} read\n`,
           formatTable(
             [{ heading: 'file' }, { heading: 'rows concerned', align: 'right' }],
-            files.map(({ file, rows }) => [file.replace('snapshot:', 'snapshots/'), formatCount(rows)]),
+            files.map(({ file, rows }) => [file.replace('snapshot:', 'snapshots/'), countText(rows)]),
           ),
         ]),
     ...Object.entries(upstream).map(
-      ([target, count]) => `at the service: ${target}, ${formatCount(count)} open\n`,
+      ([target, count]) => `at the service: ${target}, ${countText(count)} open\n`,
     ),
-    ...(feedExpires === 0 ? [] : [`leaving the feed of deletions: ${formatCount(feedExpires)}\n`]),
+    ...(feedExpires === 0 ? [] : [`leaving the feed of deletions: ${countText(feedExpires)}\n`]),
   ];
   return `${lines.join('')}\n`;
 }
@@ -120,7 +120,7 @@ function resultText({ replayed, lost, erasure, absence, plan }: ReconcileJobResu
   const texts = [
     replayed === null
       ? ''
-      : `this mirror was an older copy: ${formatCount(replayed.rows)} rows of ${formatCount(replayed.requests)} requests were erased again\n`,
+      : `this mirror was an older copy: ${countText(replayed.rows)} rows of ${countText(replayed.requests)} requests were erased again\n`,
     lost.length === 0
       ? ''
       : `LOST, and to be added again: this mirror is from before they came, and who they were about was in it alone:\n${lost.map((id) => `  ${id}\n`).join('')}`,
@@ -134,13 +134,13 @@ function resultText({ replayed, lost, erasure, absence, plan }: ReconcileJobResu
 
 /** What was done for requests, for people; so many files were searched for those who are asked for. */
 function erasureText(erasure: ErasureResult, searched: number): string {
-  const ofSearched = searched === 0 ? '' : ` of ${formatCount(searched)} searched`;
+  const ofSearched = searched === 0 ? '' : ` of ${countText(searched)} searched`;
   const lines: [count: number, what: string][] = [
     [erasure.fenced, 'fenced and taken out of the mirror'],
     [erasure.rowsErased, 'rows of persons and recordings erased'],
     [
       erasure.filesRewritten,
-      `published files rewritten${ofSearched}, without ${formatCount(erasure.rowsRemoved)} rows`,
+      `published files rewritten${ofSearched}, without ${countText(erasure.rowsRemoved)} rows`,
     ],
     [erasure.verified, 'proved gone from here by a scan'],
     [erasure.certified, 'reached everything'],
@@ -153,6 +153,6 @@ function erasureText(erasure: ErasureResult, searched: number): string {
   ];
   return formatTable(
     [{ heading: 'erasure', align: 'right' }, { heading: '' }],
-    lines.filter(([count]) => count > 0).map(([count, what]) => [formatCount(count), what]),
+    lines.filter(([count]) => count > 0).map(([count, what]) => [countText(count), what]),
   );
 }

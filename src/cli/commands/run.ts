@@ -13,7 +13,7 @@ import { startWorker, type Worker } from '../../worker/worker.ts';
 import { printResult } from '../command.ts';
 import type { CommandContext } from '../context.ts';
 import { exitCodes } from '../exit-code.ts';
-import { formatTime } from '../format.ts';
+import { secondText } from '../../core/words.ts';
 import { settingsFlags, type GlobalOptions } from '../global-options.ts';
 import { formatTable } from '../table.ts';
 
@@ -139,7 +139,7 @@ function startText(worker: Worker, statusUrl: string): { json: object; text: str
     );
   const table = formatTable(
     [{ heading: 'project' }, { heading: 'job' }, { heading: 'schedule (UTC)' }, { heading: 'next' }],
-    jobs.map(({ project, job, cron, nextAt }) => [project, job, cron, formatTime(nextAt)]),
+    jobs.map(({ project, job, cron, nextAt }) => [project, job, cron, secondText(nextAt)]),
   );
   return {
     json: { statusUrl, schedule: jobs },

@@ -5,7 +5,7 @@ import { profileNames, type ProfileName } from '../../sandbox/open-sandbox-store
 import { parseRateLimits, type RateLimit } from '../../sandbox/rate-limits.ts';
 import { printResult } from '../command.ts';
 import type { CommandContext } from '../context.ts';
-import { formatCount, formatDuration } from '../format.ts';
+import { countText, durationText } from '../../core/words.ts';
 
 type SandboxFlags = {
   persons: number;
@@ -59,7 +59,7 @@ Examples:
       const { url, projectId, apiKey, readOnlyKey, playlists } = sandbox;
       printResult(context, command, {
         json: { url, projectId, apiKey, readOnlyKey, playlists },
-        text: `The ${flags.profile} service, ready in ${formatDuration(performance.now() - startedAt)} with ${formatCount(flags.persons)} persons and ${formatCount(flags.recordings)} recordings.
+        text: `The ${flags.profile} service, ready in ${durationText(performance.now() - startedAt)} with ${countText(flags.persons)} persons and ${countText(flags.recordings)} recordings.
 
   API page        ${url}/
   OpenAPI         ${url}/openapi.json

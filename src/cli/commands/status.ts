@@ -5,7 +5,7 @@ import { heldText } from '../absence-text.ts';
 import { reportSchedule, type ScheduleReport } from '../../worker/schedule-report.ts';
 import { runCommand } from '../command.ts';
 import type { CommandContext } from '../context.ts';
-import { formatBytes, formatCount, formatTime } from '../format.ts';
+import { bytesText, countText, secondText } from '../../core/words.ts';
 import { passTable } from '../pass-table.ts';
 import { formatTable } from '../table.ts';
 
@@ -42,13 +42,13 @@ function statusText({
     `mirror in ${dataDir}\n`,
     formatTable(
       [{ heading: 'table' }, { heading: 'rows', align: 'right' }],
-      Object.entries(rows).map(([table, count]) => [table, formatCount(count)]),
+      Object.entries(rows).map(([table, count]) => [table, countText(count)]),
     ),
     passes.length === 0 ? 'no pass yet: run `analytics-mirror sync`\n' : passTable(passes),
     ...(awaited.length === 0
       ? []
       : [
-          `no longer listed, to be asked for: ${awaited.map(([dataset, count]) => `${formatCount(count)} ${dataset}`).join(', ')}\n`,
+          `no longer listed, to be asked for: ${awaited.map(([dataset, count]) => `${countText(count)} ${dataset}`).join(', ')}\n`,
         ]),
     ...held.map(heldText),
     snapshots.length === 0 ? 'no snapshot yet: run `analytics-mirror export`\n' : snapshotText(snapshots),
@@ -56,7 +56,7 @@ function statusText({
     runText(runs),
     ...(lease
       ? [
-          `held by ${lease.job}, process ${lease.pid} on ${lease.host}, since ${formatTime(lease.takenAt)}, last heard of ${formatTime(lease.beatAt)}\n`,
+          `held by ${lease.job}, process ${lease.pid} on ${lease.host}, since ${secondText(lease.takenAt)}, last heard of ${secondText(lease.beatAt)}\n`,
         ]
       : []),
   ];
@@ -75,15 +75,15 @@ function erasureText({
   if (counted.length === 0) return [];
   const table = formatTable(
     [{ heading: 'requests to erase' }, { heading: 'count', align: 'right' }],
-    counted.map(([state, count]) => [state.replaceAll('_', ' '), formatCount(count)]),
+    counted.map(([state, count]) => [state.replaceAll('_', ' '), countText(count)]),
   );
   const notes = [
-    ...(overdue > 0 ? [`OVERDUE: ${formatCount(overdue)}`] : []),
-    ...(nextDueAt === null ? [] : [`next due ${formatTime(nextDueAt)}`]),
+    ...(overdue > 0 ? [`OVERDUE: ${countText(overdue)}`] : []),
+    ...(nextDueAt === null ? [] : [`next due ${secondText(nextDueAt)}`]),
     ...(eventsExpectedBy === null
       ? []
-      : [`the service's batch should have run by ${formatTime(eventsExpectedBy)}`]),
-    `the fence has kept rows out ${formatCount(fence.hits)} times, ${formatCount(fence.recreated)} of people created anew`,
+      : [`the service's batch should have run by ${secondText(eventsExpectedBy)}`]),
+    `the fence has kept rows out ${countText(fence.hits)} times, ${countText(fence.recreated)} of people created anew`,
   ];
   return [`${table}${notes.map((text) => `${text}\n`).join('')}`];
 }
@@ -102,13 +102,13 @@ function snapshotText(snapshots: StatusReport['snapshots']): string {
     ],
     snapshots.map(({ dataset, rows, files, bytes, verdict, createdAt, deltas, updatedAt }) => [
       dataset,
-      formatCount(rows),
-      formatCount(files),
-      formatBytes(bytes),
+      countText(rows),
+      countText(files),
+      bytesText(bytes),
       verdict ?? 'never made',
-      formatTime(createdAt),
-      formatCount(deltas),
-      formatTime(updatedAt),
+      secondText(createdAt),
+      countText(deltas),
+      secondText(updatedAt),
     ]),
   );
 }
@@ -126,8 +126,8 @@ function runText(runs: StatusReport['runs']): string {
       String(id),
       job,
       reason === null ? outcome : `${outcome} (${reason})`,
-      formatCount(requests),
-      formatTime(startedAt),
+      countText(requests),
+      secondText(startedAt),
     ]),
   );
 }
@@ -145,9 +145,9 @@ function scheduleText(schedule: readonly ScheduleReport[]): string {
     schedule.map(({ job, cron, nextAt, lastAt, lastOutcome }) => [
       job,
       cron,
-      lastAt === null ? 'never' : formatTime(lastAt),
+      lastAt === null ? 'never' : secondText(lastAt),
       lastOutcome ?? '',
-      formatTime(nextAt),
+      secondText(nextAt),
     ]),
   );
   return `\n${table}`;

@@ -5,7 +5,7 @@ import { stringifyExactJson } from '../../core/exact-json.ts';
 import type { Whereabouts } from '../../erasure/find/where.ts';
 import { runCommand } from '../command.ts';
 import type { CommandContext } from '../context.ts';
-import { formatCount, formatTime } from '../format.ts';
+import { countText, secondText } from '../../core/words.ts';
 import { addGivenOptions, readGiven } from '../given-identifiers.ts';
 import { formatTable } from '../table.ts';
 
@@ -58,8 +58,8 @@ function whereText({ places, requests, isShared, searched }: Whereabouts, file: 
           [{ heading: 'place' }, { heading: 'rows', align: 'right' }, { heading: 'of', align: 'right' }],
           places.map(({ place, rows, rowsInAll }) => [
             place,
-            formatCount(rows),
-            rowsInAll === null ? '' : formatCount(rowsInAll),
+            countText(rows),
+            rowsInAll === null ? '' : countText(rowsInAll),
           ]),
         ),
     ...(requests.length === 0
@@ -71,12 +71,12 @@ function whereText({ places, requests, isShared, searched }: Whereabouts, file: 
             requests.map(({ id, state, receivedAt }) => [
               id,
               state.replaceAll('_', ' '),
-              formatTime(receivedAt),
+              secondText(receivedAt),
             ]),
           ),
         ]),
     ...(isShared ? ["\nsomething of this person is also a living person's\n"] : []),
-    `\nsearched the mirror and ${formatCount(searched.files)} published files\n`,
+    `\nsearched the mirror and ${countText(searched.files)} published files\n`,
     ...(file === undefined ? [] : [`all of it is written to ${file}\n`]),
   ].join('');
 }
