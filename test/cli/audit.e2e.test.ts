@@ -11,24 +11,24 @@ const monthMs = 30 * 86_400_000;
 /** The service lives a month ago, so that its weekly batch should long have run. */
 const clock = { ...systemClock, now: () => Date.now() - monthMs };
 
-let place: Workspace;
+let workspace: Workspace;
 let person: LivingPerson;
 let other: LivingPerson;
 let request = '';
 beforeAll(async () => {
-  place = await openWorkspace({ persons: 40, recordings: 0, clock });
-  const [first, second] = [...place.sandbox.living()];
+  workspace = await openWorkspace({ persons: 40, recordings: 0, clock });
+  const [first, second] = [...workspace.sandbox.living()];
   if (!first || !second) throw new Error('nobody lives');
   [person, other] = [first, second];
 });
-afterAll(() => place[Symbol.asyncDispose]());
+afterAll(() => workspace[Symbol.asyncDispose]());
 
 const quick = [...unlimited, '--set', 'deletions.confirmAfterSeconds=0'];
-const receipts = (): string => join(place.folder, 'receipts');
+const receipts = (): string => join(workspace.folder, 'receipts');
 
 /** The result of a command that has to end with 0, or with the code given. */
 async function run(args: readonly string[], code = 0): Promise<Record<string, unknown>> {
-  const ended = await place.run([...args, '--json']);
+  const ended = await workspace.run([...args, '--json']);
   if (ended.code !== code)
     throw new Error(`${args.slice(0, 2).join(' ')} ended with ${ended.code}: ${ended.stderr}`);
   return jsonOf(ended) as Record<string, unknown>;
@@ -44,7 +44,7 @@ function filesBelow(folder: string): string[] {
 it('a request goes from its receipt to its certificate', async () => {
   await run(['sync', ...quick]);
   await run(['export', ...quick]);
-  const who = join(place.folder, 'who.csv');
+  const who = join(workspace.folder, 'who.csv');
   writeFileSync(who, `uuid,${person.uuid}\n`);
   const added = await run([
     'erase',
@@ -61,12 +61,12 @@ it('a request goes from its receipt to its certificate', async () => {
   ]);
   [{ id: request }] = added['requests'] as [{ id: string }];
   expect(added['receipts']).toEqual([join(receipts(), `receipt-${request}.json`)]);
-  const again = join(place.folder, 'again.json');
+  const again = join(workspace.folder, 'again.json');
   await run(['erase', 'receipt', request.slice(0, 8), '--out', again, ...quick]);
   expect(readFileSync(again, 'utf8')).toBe(readFileSync(join(receipts(), `receipt-${request}.json`), 'utf8'));
-  await run(['erase', 'receipt', request, '--out', join(place.dataDir, 'x.json'), ...quick], 2);
+  await run(['erase', 'receipt', request, '--out', join(workspace.dataDir, 'x.json'), ...quick], 2);
   for (let round = 0; round < 4; round += 1) await run(['reconcile', ...quick]);
-  await run(['erase', 'receipt', request, '--out', join(place.folder, 'late.json'), ...quick], 2);
+  await run(['erase', 'receipt', request, '--out', join(workspace.folder, 'late.json'), ...quick], 2);
 
   const { certificate, sha256: digest, file } = await run(['audit', 'certificate', request.slice(0, 8)]);
   expect(certificate).toMatchObject({
@@ -75,9 +75,9 @@ it('a request goes from its receipt to its certificate', async () => {
     is_late: false,
     weakest_assurance: 'not_verifiable',
   });
-  const bytes = readFileSync(join(place.dataDir, 'reports/certificates', `${request}-g1.json`), 'utf8');
+  const bytes = readFileSync(join(workspace.dataDir, 'reports/certificates', `${request}-g1.json`), 'utf8');
   expect(sha256(bytes)).toBe(digest);
-  const printed = await place.run(['audit', 'certificate', request, '--format', 'json']);
+  const printed = await workspace.run(['audit', 'certificate', request, '--format', 'json']);
   expect(printed.stdout).toBe(bytes);
   expect(readFileSync(String(file), 'utf8')).toContain('<h2 id="not-proven">');
 });
@@ -97,12 +97,12 @@ it('its receipt shows whom it is about, to its holder only', async () => {
 
 it('a report is written as page and CSV, and printed as JSON', async () => {
   expect(await run(['audit', 'report'])).toMatchObject({ totals: { received: 1, complete: 1, late: 0 } });
-  const written = await place.run(['audit', 'report']);
+  const written = await workspace.run(['audit', 'report']);
   const [, path = ''] = /written to (.*)\n$/.exec(written.stdout) ?? [];
   expect(path).toMatch(/reports\/audit-\d{4}-\d\d-\d\d-\d{4}-\d\d-\d\d\.html$/);
   expect(readFileSync(path, 'utf8')).toContain(request);
-  const csv = join(place.folder, 'report.csv');
-  expect((await place.run(['audit', 'report', '--format', 'csv', '--out', csv])).code).toBe(0);
+  const csv = join(workspace.folder, 'report.csv');
+  expect((await workspace.run(['audit', 'report', '--format', 'csv', '--out', csv])).code).toBe(0);
   expect(readFileSync(csv, 'utf8').split('\r\n')[0]).toContain('request,generation,origin');
   expect(await run(['audit', 'report', '--from', '2026-02-30'], 2)).toMatchObject({
     error: { code: 'usage' },
@@ -113,21 +113,21 @@ it('a report is written as page and CSV, and printed as JSON', async () => {
 });
 
 it('everything verifies against a kept checkpoint, until something is changed', async () => {
-  const kept = join(place.folder, 'checkpoint.txt');
-  const printed = await place.run(['audit', 'checkpoint', '--out', kept]);
+  const kept = join(workspace.folder, 'checkpoint.txt');
+  const printed = await workspace.run(['audit', 'checkpoint', '--out', kept]);
   expect(printed.stdout).toBe(readFileSync(kept, 'utf8'));
   expect(printed.stdout.split('\n').slice(0, 3)).toEqual([
     expect.stringMatching(/^analytics-mirror\/[0-9a-f]{32}$/),
     expect.stringMatching(/^\d+$/),
     expect.stringMatching(/^[A-Za-z0-9+/]{43}=$/),
   ]);
-  const keys = join(place.dataDir, 'ledger/public-keys.txt');
+  const keys = join(workspace.dataDir, 'ledger/public-keys.txt');
   const verify = ['audit', 'verify', '--checkpoint', kept, '--public-key', keys];
   expect(await run(verify)).toMatchObject({ ok: true, certificates: 1, problems: [], notes: [] });
-  const path = join(place.dataDir, 'reports/certificates', `${request}-g1.json`);
+  const path = join(workspace.dataDir, 'reports/certificates', `${request}-g1.json`);
   const bytes = readFileSync(path, 'utf8');
   writeFileSync(path, bytes.replace('"is_late":false', '"is_late":true'));
-  const changed = await place.run(verify);
+  const changed = await workspace.run(verify);
   expect(changed.code).toBe(4);
   expect(changed.stdout).toContain(
     `WRONG  certificate ${request}-g1.json: it is not the one on the ledger\n`,
@@ -144,11 +144,11 @@ it('no text of the person stands in ledger, certificates, reports or receipts', 
     ),
   ].map(String);
   expect(canaries.length).toBeGreaterThan(person.distinct_ids.length + 1);
-  const files = [join(place.dataDir, 'ledger'), join(place.dataDir, 'reports'), receipts()].flatMap(
+  const files = [join(workspace.dataDir, 'ledger'), join(workspace.dataDir, 'reports'), receipts()].flatMap(
     filesBelow,
   );
   expect(files.length).toBeGreaterThan(5);
-  expect(existsSync(join(place.dataDir, 'reports'))).toBe(true);
+  expect(existsSync(join(workspace.dataDir, 'reports'))).toBe(true);
   for (const file of files) {
     const text = readFileSync(file, 'utf8');
     expect(canaries.filter((canary) => text.includes(canary))).toEqual([]);

@@ -8,19 +8,19 @@ import { countRows } from '../../src/mirror/row-counts.ts';
 import { listRuns } from '../../src/mirror/runs.ts';
 import { openWorkspace, type Workspace } from './workspace.ts';
 
-let place: Workspace;
+let workspace: Workspace;
 beforeAll(async () => {
-  place = await openWorkspace({ persons: 40, recordings: 4 });
-  place.sandbox.store.apiKeys.issue('key_for_recordings', 1, ['session_recording:read']);
-  await place.run(['sync']);
+  workspace = await openWorkspace({ persons: 40, recordings: 4 });
+  workspace.sandbox.store.apiKeys.issue('key_for_recordings', 1, ['session_recording:read']);
+  await workspace.run(['sync']);
 });
-afterAll(() => place[Symbol.asyncDispose]());
+afterAll(() => workspace[Symbol.asyncDispose]());
 
 /** Errors of the network are tried again: soon enough for a test. */
 const impatient = ['--set', 'retry.attemptsMax=2', '--set', 'retry.delayBaseMs=1', '--log-level', 'error'];
 
 /** Whatever answers at another address passes for the service that the folder mirrors. */
-const moved = () => ['--set', `service.movedFrom=${place.sandbox.url}`];
+const moved = () => ['--set', `service.movedFrom=${workspace.sandbox.url}`];
 
 /**
  * A sync fails with one sentence and its fix, and nothing else; the mirror holds what it held, and the run is recorded
@@ -32,13 +32,13 @@ async function assertFailedSync(
   sentence: RegExp,
   ...args: string[]
 ): Promise<void> {
-  const ended = await place.run(['sync', 'persons', ...impatient, ...moved(), ...args], { env });
+  const ended = await workspace.run(['sync', 'persons', ...impatient, ...moved(), ...args], { env });
   expect(ended).toMatchObject({ code, stdout: '' });
   expect(ended.stderr).toMatch(/^error: [^\n]+\n {2}[^\n]+\n$/);
   expect(ended.stderr).toMatch(sentence);
-  for (const secret of Object.values({ ...env, sandbox: place.sandbox.apiKey }))
+  for (const secret of Object.values({ ...env, sandbox: workspace.sandbox.apiKey }))
     if (!secret.startsWith('http') && secret.length > 3) expect(ended.stderr).not.toContain(secret);
-  const db = openDatabaseReadOnly(place.dataDir);
+  const db = openDatabaseReadOnly(workspace.dataDir);
   expect(countRows(db)).toMatchObject({ persons: 40, recordings: 4 });
   expect(listRuns(db, 1)).toMatchObject([{ job: 'sync', outcome: 'failed' }]);
   db.close();
@@ -88,7 +88,7 @@ describe('sync refuses to go on, and loses nothing, when', () => {
     ));
 
   it('the project is no longer there', async () => {
-    place.sandbox.act({ do: 'set_project', vanished: true });
+    workspace.sandbox.act({ do: 'set_project', vanished: true });
     try {
       await assertFailedSync(
         {},
@@ -96,7 +96,7 @@ describe('sync refuses to go on, and loses nothing, when', () => {
         /^error: the service knows no such project .*404\)\n {2}check service\.projectId/,
       );
     } finally {
-      place.sandbox.act({ do: 'set_project', vanished: false });
+      workspace.sandbox.act({ do: 'set_project', vanished: false });
     }
   });
 
@@ -163,7 +163,7 @@ describe('sync refuses to go on, and loses nothing, when', () => {
 
 describe('doctor', () => {
   it('names each thing that is wrong with its fix, and ends with code 1', async () => {
-    const { code, stdout, stderr } = await place.run(['doctor', ...impatient], {
+    const { code, stdout, stderr } = await workspace.run(['doctor', ...impatient], {
       env: { MIRROR_API_KEY: 'key_that_nobody_issued' },
     });
     expect({ code, stderr }).toEqual({ code: 1, stderr: '' });

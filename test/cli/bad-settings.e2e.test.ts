@@ -4,15 +4,15 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runCli, type Ended } from './run-cli.ts';
 import { openWorkspace, type Workspace } from './workspace.ts';
 
-let place: Workspace;
+let workspace: Workspace;
 beforeAll(async () => {
-  place = await openWorkspace({ persons: 10, recordings: 2 });
+  workspace = await openWorkspace({ persons: 10, recordings: 2 });
 });
-afterAll(() => place[Symbol.asyncDispose]());
+afterAll(() => workspace[Symbol.asyncDispose]());
 
 /** Writes a configuration file and returns its path. */
 function file(name: string, text: string): string {
-  const path = join(place.folder, name);
+  const path = join(workspace.folder, name);
   writeFileSync(path, text);
   return path;
 }
@@ -38,7 +38,7 @@ describe.concurrent('a wrong command line', () => {
     ],
   ])('%s', async (args, words) => {
     const message = typeof words === 'string' ? `error: ${words}` : words;
-    assertUsage(await place.run(args.split(' ')), message, '  add --help for help');
+    assertUsage(await workspace.run(args.split(' ')), message, '  add --help for help');
   });
 });
 
@@ -51,7 +51,7 @@ describe.concurrent('wrong settings', () => {
       `persons: { pageSize: many, pagesize: 5 }\nservice: { baseUrl: "http://analytics.example.com", apiKey: phx_secret }\nnonsense: 1\n`,
     );
     const args = ['status', '--config', path, '--set', 'retry.attemptsMax=0', '--log-level', 'loud'];
-    const ended = await place.run(args, { env: { MIRROR_BASE_URL: '', MIRROR_FOO: '1' } });
+    const ended = await workspace.run(args, { env: { MIRROR_BASE_URL: '', MIRROR_FOO: '1' } });
     expect(ended).toMatchObject({ code: 2, stdout: '' });
     expect(ended.stderr).not.toContain('phx_secret');
     const [head, ...rest] = ended.stderr.trimEnd().split('\n');
@@ -77,7 +77,7 @@ describe.concurrent('wrong settings', () => {
     ],
     ['list.yaml', '- a\n- b\n', /^error: the configuration file .*list\.yaml must be a map of settings$/],
   ])('a file that is no map: %s', async (name, text, message) => {
-    assertUsage(await place.run(['status', '--config', file(name, text)]), message, /^ {2}\w/);
+    assertUsage(await workspace.run(['status', '--config', file(name, text)]), message, /^ {2}\w/);
   });
 
   it.each([
@@ -85,11 +85,11 @@ describe.concurrent('wrong settings', () => {
     ['--set', 'nonsense', '--set takes name=value'],
     ['--set', 'persons=[', 'the value of the setting is not valid YAML'],
   ])('%s %s', async (option, value, message) => {
-    assertUsage(await place.run(['status', option, value]), `error: ${message}`, /^ {2}\w/);
+    assertUsage(await workspace.run(['status', option, value]), `error: ${message}`, /^ {2}\w/);
   });
 
   it('a host that is not loopback without https', async () => {
-    const ended = await place.run(['sync'], { env: { MIRROR_BASE_URL: 'http://192.0.2.1' } });
+    const ended = await workspace.run(['sync'], { env: { MIRROR_BASE_URL: 'http://192.0.2.1' } });
     assertUsage(
       ended,
       'error: the configuration has a problem:',
@@ -99,7 +99,7 @@ describe.concurrent('wrong settings', () => {
   });
 
   it('no address, project and key', async () => {
-    const ended = await runCli(['sync'], { env: { MIRROR_DATA_DIR: place.dataDir } });
+    const ended = await runCli(['sync'], { env: { MIRROR_DATA_DIR: workspace.dataDir } });
     assertUsage(
       ended,
       /^error: not configured: the address of the service \(.*\), the project \(.*\), the API key \(.*\)$/,
@@ -108,10 +108,10 @@ describe.concurrent('wrong settings', () => {
   });
 
   it('a key that cannot be read, or cannot be one', async () => {
-    const unreadable = await place.run(['sync'], { env: { MIRROR_API_KEY_FILE: '/nowhere/key' } });
+    const unreadable = await workspace.run(['sync'], { env: { MIRROR_API_KEY_FILE: '/nowhere/key' } });
     expect(unreadable).toMatchObject({ code: 2, stdout: '' });
     expect(unreadable.stderr).toContain('MIRROR_API_KEY_FILE cannot be read: /nowhere/key (ENOENT)');
-    const broken = await place.run(['sync'], { env: { MIRROR_API_KEY: 'phx_se cret' } });
+    const broken = await workspace.run(['sync'], { env: { MIRROR_API_KEY: 'phx_se cret' } });
     expect(broken).toMatchObject({ code: 2, stdout: '' });
     expect(broken.stderr).toContain('the API key holds a space');
     expect(broken.stderr).not.toContain('cret');

@@ -6,15 +6,15 @@ import { databasePath } from '../../src/mirror/database.ts';
 import { smallDisks } from './small-disks.ts';
 import { openWorkspace, unlimited, type Workspace } from './workspace.ts';
 
-let place: Workspace;
+let workspace: Workspace;
 beforeAll(async () => {
-  place = await openWorkspace({ persons: 4000, recordings: 4 });
+  workspace = await openWorkspace({ persons: 4000, recordings: 4 });
 });
-afterAll(() => place[Symbol.asyncDispose]());
+afterAll(() => workspace[Symbol.asyncDispose]());
 
 /** A new folder below the test's own, with a file named mirror.db in it. */
 function folderWith(name: string, write: (path: string) => void): string {
-  const folder = join(place.folder, name);
+  const folder = join(workspace.folder, name);
   mkdirSync(folder, { mode: 0o700 });
   write(databasePath(folder));
   return folder;
@@ -42,7 +42,7 @@ describe.concurrent('a mirror.db that is not ours', () => {
     const folder = folderWith(name, write);
     const before = readFileSync(databasePath(folder));
     for (const command of ['sync', 'status', 'doctor']) {
-      const { code, stdout, stderr } = await place.run([
+      const { code, stdout, stderr } = await workspace.run([
         command,
         '--data-dir',
         folder,
@@ -59,14 +59,14 @@ describe.concurrent('a mirror.db that is not ours', () => {
   });
 
   it('is refused when a newer version wrote it', async () => {
-    const args = ['--data-dir', join(place.folder, 'newer')];
-    expect((await place.run(['sync', 'recordings', ...args])).code).toBe(0);
+    const args = ['--data-dir', join(workspace.folder, 'newer')];
+    expect((await workspace.run(['sync', 'recordings', ...args])).code).toBe(0);
     execSql(
-      databasePath(join(place.folder, 'newer')),
+      databasePath(join(workspace.folder, 'newer')),
       `INSERT INTO schema_migrations (version, name, digest, applied_at) VALUES (9000, '9000-later.sql', '-', '-')`,
     );
     for (const command of ['sync', 'status']) {
-      const { code, stdout, stderr } = await place.run([command, ...args]);
+      const { code, stdout, stderr } = await workspace.run([command, ...args]);
       expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
       expect(stderr).toBe(
         'error: mirror.db was written by a newer version of analytics-mirror\n  update the program; an older one cannot read it safely\n',
@@ -85,16 +85,16 @@ describe.concurrent('a data folder that cannot be one', () => {
     ],
     ['in a read-only file system', () => '/proc/analytics-mirror', 'ENOENT'],
   ])('is refused: %s', async (_name, dataDir, words) => {
-    const { code, stdout, stderr } = await place.run(['sync', '--data-dir', dataDir()]);
+    const { code, stdout, stderr } = await workspace.run(['sync', '--data-dir', dataDir()]);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toMatch(/^error: the data folder [^\n]+\n {2}[^\n]*MIRROR_DATA_DIR[^\n]*\n$/);
     expect(stderr).toContain(words);
   });
 
   it('has no mirror yet', async () => {
-    const dataDir = join(place.folder, 'nowhere');
+    const dataDir = join(workspace.folder, 'nowhere');
     for (const command of [['status'], ['export'], ['query', 'SELECT 1']]) {
-      const { code, stdout, stderr } = await place.run([...command, '--data-dir', dataDir]);
+      const { code, stdout, stderr } = await workspace.run([...command, '--data-dir', dataDir]);
       expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
       expect(stderr).toMatch(
         /^error: there is no mirror .*nowhere\/mirror\.db\n {2}run `analytics-mirror sync`/,
@@ -105,23 +105,25 @@ describe.concurrent('a data folder that cannot be one', () => {
 });
 
 it('SQL that writes, or is wrong, is refused and changes nothing', async () => {
-  const dataDir = join(place.folder, 'queried');
-  expect((await place.run(['sync', 'recordings', '--data-dir', dataDir])).code).toBe(0);
+  const dataDir = join(workspace.folder, 'queried');
+  expect((await workspace.run(['sync', 'recordings', '--data-dir', dataDir])).code).toBe(0);
   const before = readFileSync(databasePath(dataDir));
   const refused = [
     'DELETE FROM recordings',
     'DELETE FROM recordings RETURNING id',
-    `VACUUM INTO '${place.folder}/copy.db'`,
+    `VACUUM INTO '${workspace.folder}/copy.db'`,
     'SELECT * FROM nonsense',
     'SELECT 1; SELECT 2',
   ];
-  const endings = await Promise.all(refused.map((sql) => place.run(['query', sql, '--data-dir', dataDir])));
+  const endings = await Promise.all(
+    refused.map((sql) => workspace.run(['query', sql, '--data-dir', dataDir])),
+  );
   for (const { code, stdout, stderr } of endings) {
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toMatch(/^error: [^\n]+\n {2}[^\n]+\n$/);
   }
   expect(readFileSync(databasePath(dataDir))).toEqual(before);
-  expect(existsSync(join(place.folder, 'copy.db'))).toBe(false);
+  expect(existsSync(join(workspace.folder, 'copy.db'))).toBe(false);
 });
 
 /** What is said without room: by the sync, then by the export. */
@@ -135,7 +137,7 @@ const sentences = {
 it.concurrent.each(smallDisks)(
   '$name costs nothing that was there, and room is all it takes to go on',
   async (disk) => {
-    const dataDir = join(place.folder, disk.name.replaceAll(' ', '-'));
+    const dataDir = join(workspace.folder, disk.name.replaceAll(' ', '-'));
     mkdirSync(dataDir, { mode: 0o700 });
     const script = `set -- "$@" --log-level error
     "$@" sync persons --set sync.windowsMax=1 > /dev/null; "$@" export persons > /dev/null; echo "before: $?"
@@ -145,7 +147,7 @@ it.concurrent.each(smallDisks)(
     fill 250000; "$@" export persons; echo "export without room: $?"
     free; "$@" status | grep -o "^persons  *1,000 "; "$@" export > /dev/null; echo "export: $?"
     "$@" query "SELECT count(*) AS persons, (SELECT count(*) FROM quarantine) AS quarantine FROM persons"`;
-    const { code, stdout, stderr } = await place.run([...unlimited, '--set', 'persons.overlap=20'], {
+    const { code, stdout, stderr } = await workspace.run([...unlimited, '--set', 'persons.overlap=20'], {
       shell: disk.around(script),
       env: { MIRROR_DATA_DIR: dataDir },
     });

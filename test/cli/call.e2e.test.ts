@@ -3,13 +3,13 @@ import { endpointNames, endpoints, type EndpointName } from '../../src/contract/
 import { jsonOf } from './run-cli.ts';
 import { openWorkspace, type Workspace } from './workspace.ts';
 
-let place: Workspace;
+let workspace: Workspace;
 type ListReply = { body: { results: { id: string | number }[] } };
 let ids: Record<'person' | 'victim' | 'playlist' | 'recording', string | number | undefined>;
 beforeAll(async () => {
-  place = await openWorkspace({ persons: 20, recordings: 5 });
+  workspace = await openWorkspace({ persons: 20, recordings: 5 });
   const list = async (name: string): Promise<{ id: string | number }[]> => {
-    const { body } = jsonOf(await place.run(['call', name, '--json'])) as ListReply;
+    const { body } = jsonOf(await workspace.run(['call', name, '--json'])) as ListReply;
     return body.results;
   };
   const [person, victim] = await list('persons.list');
@@ -18,10 +18,10 @@ beforeAll(async () => {
     person: person?.id,
     victim: victim?.id,
     recording: recording?.id,
-    playlist: place.sandbox.playlists[0],
+    playlist: workspace.sandbox.playlists[0],
   };
 });
-afterAll(() => place[Symbol.asyncDispose]());
+afterAll(() => workspace[Symbol.asyncDispose]());
 
 /** What each endpoint is called with, and what its documented answer looks like; `null` is no body. */
 const calls: Record<EndpointName, () => { args: string[]; body: object | null }> = {
@@ -63,15 +63,15 @@ const membership = (): string[] => [...playlist(), '--param', `session_recording
 describe('call', () => {
   it.each(endpointNames)('%s answers as documented', async (name) => {
     const { args, body } = calls[name]();
-    const ended = await place.run(['call', name, '--json', ...args]);
+    const ended = await workspace.run(['call', name, '--json', ...args]);
     expect(ended).toMatchObject({ code: 0, stderr: '' });
     expect(jsonOf(ended)).toMatchObject({ status: endpoints[name].status, body });
   });
 
   it('shows people an empty answer, and CSV as it is', async () => {
-    const refused = await place.run(['call', 'playlists.delete', ...playlist()]);
+    const refused = await workspace.run(['call', 'playlists.delete', ...playlist()]);
     expect(refused).toEqual({ code: 0, stdout: '405, no body\n', stderr: '' });
-    const csv = await place.run(['call', 'persons.list', '--param', 'format=csv', '--param', 'limit=1']);
+    const csv = await workspace.run(['call', 'persons.list', '--param', 'format=csv', '--param', 'limit=1']);
     expect(csv).toMatchObject({ code: 0, stderr: '' });
     expect(csv.stdout).toMatch(/^id,name,distinct_ids,properties,created_at,uuid\r?\n\d+,/);
   });
@@ -99,7 +99,7 @@ describe.concurrent('a call that fails', () => {
     [['persons.update', '--param', 'id=1', '--body', '{"ann@example.com'], 2, '--body is not valid JSON'],
     [['persons.nonsense'], 2, "'persons.nonsense' is invalid for argument 'endpoint'"],
   ])('says why in one sentence: %j', async (args, code, words) => {
-    const ended = await place.run(['call', ...args]);
+    const ended = await workspace.run(['call', ...args]);
     expect(ended).toMatchObject({ code, stdout: '' });
     expect(ended.stderr).toMatch(/^error: [^\n]+\n {2}[^\n]+\n$/);
     expect(ended.stderr).toContain(words);

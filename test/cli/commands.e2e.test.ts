@@ -16,13 +16,13 @@ const commands = [
   'sandbox',
 ] as const;
 
-let place: Workspace;
+let workspace: Workspace;
 beforeAll(async () => {
-  place = await openWorkspace();
-  await place.run(['sync']);
-  await place.run(['export']);
+  workspace = await openWorkspace();
+  await workspace.run(['sync']);
+  await workspace.run(['export']);
 });
-afterAll(() => place[Symbol.asyncDispose]());
+afterAll(() => workspace[Symbol.asyncDispose]());
 
 describe.concurrent('help', () => {
   it.each(commands)('of %s has examples, on standard output', async (command) => {
@@ -53,21 +53,21 @@ describe.concurrent('text for people', () => {
     ['config print', /^dataDir: .*\nservice:\n[\s\S]*\n# API key: set\n$/],
     ['call persons.list --param limit=1', /^\{\n {2}"count": 120,\n[\s\S]*\n\}\n$/],
   ])('%s prints its result and nothing else on standard output', async (command, result) => {
-    const { code, stdout, stderr } = await place.run([...command.split(' '), '--log-level', 'warn']);
+    const { code, stdout, stderr } = await workspace.run([...command.split(' '), '--log-level', 'warn']);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toMatch(result);
   });
 
   it('query shows what a terminal can show', async () => {
     const sql = `SELECT 'a' || char(27) || '[2J' AS word, x'00ff' AS bytes, NULL AS none, 9007199254740993 AS big`;
-    const { code, stdout, stderr } = await place.run(['query', sql]);
+    const { code, stdout, stderr } = await workspace.run(['query', sql]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toBe("word   bytes    none  big\na [2J  x'00ff'  NULL  9007199254740993\n");
   });
 
   it('query tells on standard error that it cut the rows', async () => {
     const sql = 'WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 1001) SELECT i FROM n';
-    const { code, stdout, stderr } = await place.run(['query', sql]);
+    const { code, stdout, stderr } = await workspace.run(['query', sql]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: 'only the first 1,000 rows are shown\n' });
     expect(stdout.split('\n')).toHaveLength(1002);
   });
@@ -79,7 +79,7 @@ describe('what jobs print', () => {
       ['sync', /^pass .*\npersons full +complete +120 +0 +0 .*UTC\n$/],
       ['export', /^dataset .*\npersons +\d{8}T\d{6}\.\d{3}Z +full +120 +1 .*complete\n$/],
     ] as const) {
-      const { code, stdout, stderr } = await place.run([job, 'persons']);
+      const { code, stdout, stderr } = await workspace.run([job, 'persons']);
       expect(code).toBe(0);
       expect(stdout).toMatch(table);
       const lines = stderr.trimEnd().split('\n');
@@ -100,19 +100,19 @@ describe.concurrent('JSON for programs', () => {
     ['call persons.list --param limit=1', { status: 200, body: { count: 120, previous: null } }],
   ])('%s prints exactly one object', async (command, expected) => {
     const args = command.match(/"[^"]*"|\S+/g)?.map((word) => word.replaceAll('"', '')) ?? [];
-    const ended = await place.run([...args, '--json']);
+    const ended = await workspace.run([...args, '--json']);
     expect(ended.code).toBe(0);
     expect(jsonOf(ended)).toMatchObject(expected);
   });
 
   it('is also what an error is, whatever went wrong', async () => {
     const failures = await Promise.all([
-      place.run(['--json', 'nonsense']),
-      place.run(['--json']),
-      place.run(['status', '--json', '--set', 'nonsense=1']),
-      place.run(['sync', '--json'], { env: { MIRROR_API_KEY: 'no-such-key' } }),
-      place.run(['query', '--json', 'SELECT nonsense']),
-      place.run(['status', '--json', '--data-dir', join(place.folder, 'nowhere')]),
+      workspace.run(['--json', 'nonsense']),
+      workspace.run(['--json']),
+      workspace.run(['status', '--json', '--set', 'nonsense=1']),
+      workspace.run(['sync', '--json'], { env: { MIRROR_API_KEY: 'no-such-key' } }),
+      workspace.run(['query', '--json', 'SELECT nonsense']),
+      workspace.run(['status', '--json', '--data-dir', join(workspace.folder, 'nowhere')]),
     ]);
     expect(failures.map(({ code }) => code)).toEqual([2, 2, 2, 3, 2, 1]);
     for (const failure of failures) {
@@ -126,14 +126,14 @@ describe.concurrent('JSON for programs', () => {
 
 describe.concurrent('standard output', () => {
   it('may be closed by a reader that has seen enough', async () => {
-    const { code, stdout, stderr } = await place.run(['call', 'persons.list', '--param', 'limit=100'], {
+    const { code, stdout, stderr } = await workspace.run(['call', 'persons.list', '--param', 'limit=100'], {
       shell: '{ "$@"; echo "code $?" >&2; } | head -n 1',
     });
     expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: '{\n', stderr: 'code 0\n' });
   });
 
   it('may be full', async () => {
-    const ended = await place.run(['status'], { shell: 'exec "$@" > /dev/full' });
+    const ended = await workspace.run(['status'], { shell: 'exec "$@" > /dev/full' });
     expect(ended).toEqual({
       code: 1,
       stdout: '',
@@ -144,7 +144,7 @@ describe.concurrent('standard output', () => {
 
 describe('demo', () => {
   it('syncs, exports and shows the same counts everywhere', async () => {
-    const dataDir = join(place.folder, 'demo');
+    const dataDir = join(workspace.folder, 'demo');
     const ended = await runCli(['demo', '--json', '--data-dir', dataDir]);
     expect(ended.code).toBe(0);
     const shown = jsonOf(ended) as { counts: object[]; erasure: object; queries: { rows: unknown[] }[] };
@@ -167,15 +167,15 @@ describe('demo', () => {
   });
 
   it('does not mix its people into a mirror that is there', async () => {
-    const { code, stdout, stderr } = await place.run(['demo', '--data-dir', place.dataDir]);
+    const { code, stdout, stderr } = await workspace.run(['demo', '--data-dir', workspace.dataDir]);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toContain(
-      `error: the demo wants a fresh folder, and this one has a mirror: ${place.dataDir}`,
+      `error: the demo wants a fresh folder, and this one has a mirror: ${workspace.dataDir}`,
     );
   });
 
   it('stops serving when its settings are wrong', async () => {
-    const dataDir = join(place.folder, 'demo-with-problem');
+    const dataDir = join(workspace.folder, 'demo-with-problem');
     mkdirSync(dataDir);
     const { code, stderr } = await runCli(['demo', '--data-dir', dataDir, '--set', 'nonsense=1']);
     expect(code).toBe(2);

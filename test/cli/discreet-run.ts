@@ -2,12 +2,12 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { ledgerFolder } from '../../src/ledger/entry-file.ts';
-import type { Stage } from './erasure-scene.ts';
+import type { Workspace } from './workspace.ts';
 import type { Ended, Surroundings } from './run-cli.ts';
 
-/** Runs commands as a stage does, and fails where one of them says a text, or was given one in its arguments. */
+/** Runs commands as a workspace does, and fails where one of them says a text, or was given one in its arguments. */
 export function discreetRun(
-  run: Stage['run'],
+  run: Workspace['run'],
   texts: readonly string[],
 ): (args: readonly string[], surroundings?: Surroundings) => Promise<Ended> {
   return async (args, surroundings) => {

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vites
 import { systemClock } from '../../src/core/clock.ts';
 import type { LivingPerson } from '../../src/sandbox/store/truth.ts';
 import { assertDiscreet, discreetRun } from './discreet-run.ts';
-import { emailsIn } from './erasure-scene.ts';
+import { emailsIn } from './erasure-workspace.ts';
 import { jsonOf, type Ended } from './run-cli.ts';
 import { openWorkspace, unlimited, type Workspace } from './workspace.ts';
 
@@ -27,34 +27,34 @@ type Added = {
 const earlier = { ...systemClock, now: () => Date.now() - 21 * 86_400_000 };
 const settings = [...unlimited, '--set', 'deletions.confirmAfterSeconds=0', '--log-level', 'warn'];
 
-let place: Workspace;
+let workspace: Workspace;
 let persons: LivingPerson[];
 /** Every text that tells who somebody is. */
 let texts: string[];
 let run: (args: readonly string[]) => Promise<Ended>;
 beforeAll(async () => {
-  place = await openWorkspace({ persons: 120, recordings: 30, clock: earlier });
-  persons = [...place.sandbox.living()];
+  workspace = await openWorkspace({ persons: 120, recordings: 30, clock: earlier });
+  persons = [...workspace.sandbox.living()];
   texts = persons.flatMap(({ uuid, distinct_ids: ids, properties }) => [
     uuid,
     ...ids,
     ...emailsIn(properties),
   ]);
-  run = discreetRun((args) => place.run([...args, ...settings]), texts);
+  run = discreetRun((args) => workspace.run([...args, ...settings]), texts);
   await run(['sync']);
   await run(['export']);
 }, 120_000);
 beforeEach(assertNobodyIsErasedByAccident);
 afterAll(() => {
-  assertDiscreet(place.dataDir, texts);
-  return place[Symbol.asyncDispose]();
+  assertDiscreet(workspace.dataDir, texts);
+  return workspace[Symbol.asyncDispose]();
 });
 
 /** Whoever has been asked to be erased so far. */
 const asked = new Set<string>();
 
 async function assertNobodyIsErasedByAccident(): Promise<void> {
-  const { rows } = jsonOf(await place.run(['query', '--json', 'SELECT uuid FROM persons'])) as {
+  const { rows } = jsonOf(await workspace.run(['query', '--json', 'SELECT uuid FROM persons'])) as {
     rows: string[][];
   };
   const mirrored = new Set(rows.flat());
@@ -69,7 +69,7 @@ function personAt(index: number): LivingPerson {
 
 /** A file that names people, a line for each. */
 function fileOf(...lines: string[]): string {
-  const path = join(place.folder, `people-${lines.length}-${asked.size}.csv`);
+  const path = join(workspace.folder, `people-${lines.length}-${asked.size}.csv`);
   writeFileSync(path, lines.map((line) => `${line}\n`).join(''));
   return path;
 }
@@ -126,7 +126,7 @@ describe('erase add', () => {
   it('wants somebody to be named, and a file that is there', async () => {
     for (const [file, words] of [
       [fileOf(), 'nobody is named'],
-      [join(place.folder, 'nowhere.csv'), 'cannot read the file of identifiers (ENOENT)'],
+      [join(workspace.folder, 'nowhere.csv'), 'cannot read the file of identifiers (ENOENT)'],
     ] as const) {
       const ended = await add(file);
       expect(ended).toMatchObject({ code: 2, stderr: expect.stringContaining(words) });
@@ -138,7 +138,7 @@ describe('erase add', () => {
     asked.add(uuid);
     const [id = ''] = ids;
     const file = fileOf('kind,value', `distinct_id,"${id.replaceAll('"', '""')}"`);
-    const ended = await place.run(
+    const ended = await workspace.run(
       ['erase', 'add', '-', '--basis', 'objection', '--by', 'dpo', '--json', ...settings],
       {
         shell: `exec "$@" < ${file}`,
@@ -176,7 +176,7 @@ describe('a request', () => {
     // The published files know all of these distinct ids as one person's; the service has made others of them since.
     const several = persons.find(({ distinct_ids: ids }, index) => index > 20 && ids.length > 2);
     if (!several) throw new Error('nobody has three distinct ids');
-    place.sandbox.act({ do: 'split', uuid: several.uuid });
+    workspace.sandbox.act({ do: 'split', uuid: several.uuid });
     expect(await run(['sync'])).toMatchObject({ code: 0, stderr: '' });
     asked.add(several.uuid);
     const added = await add(fileOf(`uuid,${several.uuid}`));
@@ -198,22 +198,22 @@ describe('a request', () => {
     expect((await requestsNow()).find(({ id }) => id === request?.id)).toMatchObject({ state: 'sealed' });
     const [, ...others] = several.distinct_ids;
     const { rows } = jsonOf(
-      await place.run(['query', '--json', 'SELECT distinct_id, person_uuid FROM person_distinct_ids']),
+      await workspace.run(['query', '--json', 'SELECT distinct_id, person_uuid FROM person_distinct_ids']),
     ) as { rows: [string, string][] };
     const owners = new Map(rows);
     expect(others.map((id) => owners.has(id))).toEqual(others.map(() => true));
     expect(owners.has(several.distinct_ids[0] ?? '')).toBe(false);
-    const living = [...place.sandbox.living()].map(({ uuid }) => uuid);
+    const living = [...workspace.sandbox.living()].map(({ uuid }) => uuid);
     expect(living).toEqual(expect.arrayContaining(others.map((id) => owners.get(id))));
     expect(living).not.toContain(several.uuid);
   });
 
   it('that is sealed keeps the person out, until the person is readmitted', async () => {
     const { uuid } = personAt(8);
-    place.sandbox.act({ do: 'resurrect', uuid });
+    workspace.sandbox.act({ do: 'resurrect', uuid });
     const isMirrored = async (): Promise<boolean> => {
       expect(await run(['sync', 'persons'])).toMatchObject({ code: 0, stderr: '' });
-      const { rows } = jsonOf(await place.run(['query', '--json', 'SELECT uuid FROM persons'])) as {
+      const { rows } = jsonOf(await workspace.run(['query', '--json', 'SELECT uuid FROM persons'])) as {
         rows: string[][];
       };
       return rows.flat().includes(uuid);
@@ -231,7 +231,9 @@ describe('a request', () => {
     ];
     expect(await run(readmit)).toMatchObject({ code: 0, stderr: '' });
     expect(await isMirrored()).toBe(true);
-    expect(readFileSync(join(place.dataDir, 'ledger', 'entries.jsonl'), 'utf8')).not.toContain('contract');
+    expect(readFileSync(join(workspace.dataDir, 'ledger', 'entries.jsonl'), 'utf8')).not.toContain(
+      'contract',
+    );
   });
 });
 
@@ -254,7 +256,7 @@ describe('where', () => {
 
   it('gives out all that is held, to a file that only its owner can read', async () => {
     const { uuid, distinct_ids: ids, properties } = personAt(60);
-    const out = join(place.folder, 'access.json');
+    const out = join(workspace.folder, 'access.json');
     const ended = await run(['where', '--file', fileOf(`uuid,${uuid}`), '--export', out]);
     expect(ended).toMatchObject({ code: 0, stderr: '' });
     expect((statSync(out).mode & 0o777).toString(8)).toBe('600');

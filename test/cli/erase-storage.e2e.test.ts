@@ -4,19 +4,21 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { smallDisks } from './small-disks.ts';
 import { openWorkspace, unlimited, type Workspace } from './workspace.ts';
 
-let place: Workspace;
+let workspace: Workspace;
 beforeAll(async () => {
-  place = await openWorkspace({ persons: 3000, recordings: 4 });
+  workspace = await openWorkspace({ persons: 3000, recordings: 4 });
 });
-afterAll(() => place[Symbol.asyncDispose]());
+afterAll(() => workspace[Symbol.asyncDispose]());
 
 it.each(smallDisks)(
   '$name stops an erasure with one sentence, and room is all it takes to go on',
   async (disk) => {
-    const dataDir = join(place.folder, disk.name.replaceAll(' ', '-'));
+    const dataDir = join(workspace.folder, disk.name.replaceAll(' ', '-'));
     mkdirSync(dataDir, { mode: 0o700 });
-    const people = join(place.folder, 'people.csv');
-    const persons = [...place.sandbox.living()].slice(0, 300).filter((_person, index) => index % 100 === 0);
+    const people = join(workspace.folder, 'people.csv');
+    const persons = [...workspace.sandbox.living()]
+      .slice(0, 300)
+      .filter((_person, index) => index % 100 === 0);
     writeFileSync(people, persons.map(({ uuid }) => `uuid,${uuid}\n`).join(''));
     const script = `set -- "$@" --log-level error
     "$@" sync > /dev/null; "$@" export > /dev/null; "$@" erase add --file "$PEOPLE" --basis objection --by dpo > /dev/null
@@ -25,7 +27,7 @@ it.each(smallDisks)(
     "$@" erase scan --file "$PEOPLE" > /dev/null; echo "scan: $?"
     "$@" query "SELECT state, count(*) FROM erasure_requests GROUP BY 1"
     "$@" query "SELECT count(*) FROM persons"; "$@" audit verify > /dev/null; echo "verify: $?"`;
-    const { code, stdout, stderr } = await place.run(
+    const { code, stdout, stderr } = await workspace.run(
       [...unlimited, '--set', 'deletions.confirmAfterSeconds=0'],
       {
         shell: disk.around(script),
@@ -42,7 +44,7 @@ it.each(smallDisks)(
         'state              count(*)',
         `awaiting_upstream  ${persons.length}`,
         'count(*)',
-        String([...place.sandbox.living()].length),
+        String([...workspace.sandbox.living()].length),
         'verify: 0',
       ],
     });

@@ -6,69 +6,72 @@ import { readLedger } from '../../src/ledger/ledger.ts';
 import { listPublishedParts } from '../../src/snapshot/list-published.ts';
 import { assertDiscreet, discreetRun } from './discreet-run.ts';
 import { assertErased, assertIntended, outcomeOf, type Outcome } from './erasure-invariants.ts';
-import { openErasureScene, openStage, textsOf, type ErasureScene, type Stage } from './erasure-scene.ts';
-import { rehearseErasure } from './erasure-story.ts';
+import { prepareErasure, openErasureWorkspace, textsOf, type PreparedErasure } from './erasure-workspace.ts';
+import type { Workspace } from './workspace.ts';
+import { referenceErasure } from './killed-erasure.ts';
 import { publishedRows } from './published-rows.ts';
 import { jsonOf } from './run-cli.ts';
 
-let scene: ErasureScene;
+let prepared: PreparedErasure;
 let texts: string[];
 /** What every erasure comes to in the end. */
 let outcome: Outcome;
 beforeAll(async () => {
-  scene = await openErasureScene();
-  texts = textsOf(scene.subjects);
-  ({ outcome } = await rehearseErasure(scene));
+  prepared = await prepareErasure();
+  texts = textsOf(prepared.subjects);
+  ({ outcome } = await referenceErasure(prepared));
 }, 180_000);
-afterAll(() => scene[Symbol.asyncDispose]());
+afterAll(() => prepared[Symbol.asyncDispose]());
 
 const oneSentence = /^error: [^\n]+\n {2}[^\n]+\n$/;
 
-/** A stage whose commands show nobody. */
-async function openDiscreetStage(): Promise<Stage> {
-  const stage = await openStage(scene);
-  return { ...stage, run: discreetRun(stage.run, texts) };
+/** A workspace whose commands show nobody. */
+async function openDiscreetWorkspace(): Promise<Workspace> {
+  const workspace = await openErasureWorkspace(prepared);
+  return { ...workspace, run: discreetRun(workspace.run, texts) };
 }
 
 /** The states of the requests, each once. */
-async function statesIn({ run }: Stage): Promise<string[]> {
+async function statesIn({ run }: Workspace): Promise<string[]> {
   const listed = jsonOf(await run(['erase', 'list', '--all', '--json'])) as { requests: { state: string }[] };
   return [...new Set(listed.requests.map(({ state }) => state))].toSorted();
 }
 
-function deletionsIn({ sandbox }: Stage): number {
+function deletionsIn({ sandbox }: Workspace): number {
   return sandbox.requests().filter(({ endpoint, status }) => endpoint === 'persons.delete' && status === 204)
     .length;
 }
 
 /** Reconciles without trouble: then all is as if there had been none. */
-async function assertFinishes(stage: Stage): Promise<void> {
-  expect(await stage.run(['reconcile'])).toMatchObject({ code: 0, stderr: '' });
-  await assertErased(stage, scene.subjects);
-  expect(await outcomeOf(stage.dataDir)).toEqual(outcome);
-  expect(deletionsIn(stage)).toBe(scene.subjects.length);
-  assertDiscreet(stage.dataDir, texts);
+async function assertFinishes(workspace: Workspace): Promise<void> {
+  expect(await workspace.run(['reconcile'])).toMatchObject({ code: 0, stderr: '' });
+  await assertErased(workspace, prepared.subjects);
+  expect(await outcomeOf(workspace.dataDir)).toEqual(outcome);
+  expect(deletionsIn(workspace)).toBe(prepared.subjects.length);
+  assertDiscreet(workspace.dataDir, texts);
 }
 
 describe('a service', () => {
   it('that is down: what is here is erased, the exit code says the rest, the next run finishes', async () => {
-    await using stage = await openDiscreetStage();
-    const ended = await stage.run(['reconcile', '--set', 'retry.attemptsMax=1'], {
+    await using workspace = await openDiscreetWorkspace();
+    const ended = await workspace.run(['reconcile', '--set', 'retry.attemptsMax=1'], {
       env: { MIRROR_BASE_URL: 'http://127.0.0.1:9' },
     });
     expect(ended).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(oneSentence) });
-    expect(await statesIn(stage)).toEqual(['locally_verified']);
-    await assertFinishes(stage);
+    expect(await statesIn(workspace)).toEqual(['locally_verified']);
+    await assertFinishes(workspace);
   });
 
   it('whose key may only read: what is here is erased, and the scope that is lacking is named', async () => {
-    await using stage = await openDiscreetStage();
-    const ended = await stage.run(['reconcile'], { env: { MIRROR_API_KEY: stage.sandbox.readOnlyKey } });
+    await using workspace = await openDiscreetWorkspace();
+    const ended = await workspace.run(['reconcile'], {
+      env: { MIRROR_API_KEY: workspace.sandbox.readOnlyKey },
+    });
     expect(ended).toMatchObject({ code: 3, stdout: '', stderr: expect.stringMatching(oneSentence) });
     expect(ended.stderr).toContain('person:write');
-    expect(await statesIn(stage)).toContain('locally_verified');
-    expect(deletionsIn(stage)).toBe(0);
-    await assertFinishes(stage);
+    expect(await statesIn(workspace)).toContain('locally_verified');
+    expect(deletionsIn(workspace)).toBe(0);
+    await assertFinishes(workspace);
   });
 });
 
@@ -85,23 +88,23 @@ describe('a ledger that cannot be written', () => {
 
   // The first time is at the start, to see whether a kill has left half a line; then come the scan, and the fence.
   it.each([1, 2, 3])('from the %ith time on: nothing is destroyed', async (from) => {
-    await using stage = await openDiscreetStage();
-    const before = await outcomeOf(stage.dataDir);
-    const ended = await stage.run(['reconcile'], refusing(from));
+    await using workspace = await openDiscreetWorkspace();
+    const before = await outcomeOf(workspace.dataDir);
+    const ended = await workspace.run(['reconcile'], refusing(from));
     expect(ended).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(oneSentence) });
-    expect(await outcomeOf(stage.dataDir)).toEqual(before);
-    expect(deletionsIn(stage)).toBe(0);
-    if (from === 3) await assertFinishes(stage);
+    expect(await outcomeOf(workspace.dataDir)).toEqual(before);
+    expect(deletionsIn(workspace)).toBe(0);
+    if (from === 3) await assertFinishes(workspace);
   });
 
   it('halfway: nothing is destroyed that was not intended, and the next run finishes', async () => {
-    await using stage = await openDiscreetStage();
+    await using workspace = await openDiscreetWorkspace();
     for (const from of [4, 8, 30, 55]) {
-      const ended = await stage.run(['reconcile'], refusing(from));
+      const ended = await workspace.run(['reconcile'], refusing(from));
       expect(ended).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(oneSentence) });
-      assertIntended(stage, join(scene.base, 'data'), scene.subjects);
+      assertIntended(workspace, join(prepared.base, 'data'), prepared.subjects);
     }
-    await assertFinishes(stage);
+    await assertFinishes(workspace);
   });
 });
 
@@ -119,22 +122,22 @@ describe('a published file', () => {
       undefined,
     ],
   ] as const)('%s stops the run with one sentence, and loses nothing', async (_what, damage, states) => {
-    await using stage = await openDiscreetStage();
-    const part = listPublishedParts(stage.dataDir).find(({ dataset }) => dataset === 'persons');
+    await using workspace = await openDiscreetWorkspace();
+    const part = listPublishedParts(workspace.dataDir).find(({ dataset }) => dataset === 'persons');
     if (!part) throw new Error('nothing is published');
     const whole = readFileSync(part.path);
-    const before = await publishedRows(stage.dataDir);
+    const before = await publishedRows(workspace.dataDir);
     damage(part.path);
-    const ended = await stage.run(['reconcile']);
+    const ended = await workspace.run(['reconcile']);
     expect(ended).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(oneSentence) });
     expect(ended.stderr).toContain(`${part.dataset}/${part.snapshotId}/${part.file.name}`);
-    if (states) expect(await statesIn(stage)).toEqual(states);
-    expect(deletionsIn(stage)).toBe(0);
+    if (states) expect(await statesIn(workspace)).toEqual(states);
+    expect(deletionsIn(workspace)).toBe(0);
     // It still is where it was, to be restored.
     expect(existsSync(part.path)).toBe(true);
     writeFileSync(part.path, whole);
-    if (states) expect(await publishedRows(stage.dataDir)).toEqual(before);
-    await assertFinishes(stage);
+    if (states) expect(await publishedRows(workspace.dataDir)).toEqual(before);
+    await assertFinishes(workspace);
   });
 });
 
@@ -143,10 +146,10 @@ describe('a reconciliation under way', () => {
   const stuck = ['--set', 'budget.windows=[{requests: 2, perSeconds: 3600}]'];
 
   it('keeps a second one out, ends with 130 on SIGTERM, and is taken up again', async () => {
-    await using stage = await openDiscreetStage();
-    const first = stage.start(['reconcile', ...stuck]);
-    await untilRecorded(stage, ({ type }) => type === 'locally_verified');
-    const second = await stage.run(['reconcile', '--json']);
+    await using workspace = await openDiscreetWorkspace();
+    const first = workspace.start(['reconcile', ...stuck]);
+    await untilRecorded(workspace, ({ type }) => type === 'locally_verified');
+    const second = await workspace.run(['reconcile', '--json']);
     expect(second.code).toBe(5);
     expect(jsonOf(second)).toMatchObject({ error: { code: 'busy' } });
     first.child.kill('SIGTERM');
@@ -155,25 +158,25 @@ describe('a reconciliation under way', () => {
       stdout: '',
       stderr: 'error: interrupted\n  run it again to go on where it stopped\n',
     });
-    assertIntended(stage, join(scene.base, 'data'), scene.subjects);
-    await assertFinishes(stage);
+    assertIntended(workspace, join(prepared.base, 'data'), prepared.subjects);
+    await assertFinishes(workspace);
   });
 
   it('may be ended while it purges and scans', async () => {
-    await using stage = await openDiscreetStage();
-    const { child, ended } = stage.start(['reconcile']);
-    await untilRecorded(stage, (entry) => entry.type === 'intent' && entry.target === 'mirror');
+    await using workspace = await openDiscreetWorkspace();
+    const { child, ended } = workspace.start(['reconcile']);
+    await untilRecorded(workspace, (entry) => entry.type === 'intent' && entry.target === 'mirror');
     child.kill('SIGTERM');
     expect(await ended).toMatchObject({ code: 130, stdout: '' });
-    expect(deletionsIn(stage)).toBe(0);
-    await assertFinishes(stage);
+    expect(deletionsIn(workspace)).toBe(0);
+    await assertFinishes(workspace);
   });
 });
 
 it('nobody is shown at level trace either', async () => {
-  await using stage = await openDiscreetStage();
+  await using workspace = await openDiscreetWorkspace();
   const trace = ['--log-level', 'trace'];
-  const ended = await stage.run(['reconcile', ...trace, '--set', 'retry.attemptsMax=1'], {
+  const ended = await workspace.run(['reconcile', ...trace, '--set', 'retry.attemptsMax=1'], {
     env: { MIRROR_BASE_URL: 'http://127.0.0.1:9' },
   });
   expect(ended.code).toBe(1);
@@ -184,12 +187,12 @@ it('nobody is shown at level trace either', async () => {
     ['erase', 'list', '--all'],
     ['erase', 'scan'],
   ])
-    expect(await stage.run([...command, ...trace])).toMatchObject({ code: 0 });
-  assertDiscreet(stage.dataDir, texts);
+    expect(await workspace.run([...command, ...trace])).toMatchObject({ code: 0 });
+  assertDiscreet(workspace.dataDir, texts);
 });
 
 /** Waits until a record of a kind stands on the ledger. */
-function untilRecorded({ dataDir }: Stage, isIt: (entry: LedgerEntry) => boolean): Promise<void> {
+function untilRecorded({ dataDir }: Workspace, isIt: (entry: LedgerEntry) => boolean): Promise<void> {
   return vi.waitFor(() => expect([...readLedger(dataDir).entries()].some(isIt)).toBe(true), {
     timeout: 45_000,
     interval: 5,

@@ -11,12 +11,11 @@ import { listTargets } from '../../src/mirror/erasure-targets.ts';
 import { listPublishedParts, listPublishedSnapshots } from '../../src/snapshot/list-published.ts';
 import { verifySnapshots } from '../../src/snapshot/verify.ts';
 import { readWithHyparquet } from '../snapshot/parquet-readers.ts';
-import { reading, type Stage, type Subject } from './erasure-scene.ts';
+import { reading, type Subject } from './erasure-workspace.ts';
+import type { Workspace } from './workspace.ts';
 import { contradictionsIn } from './mirror-consistency.ts';
 import { contentOf } from './mirror-content.ts';
 import { publishedRows } from './published-rows.ts';
-
-type Folder = Pick<Stage, 'dataDir' | 'sandbox'>;
 
 /** All that has come of an erasure: whoever is not erased, what the feeds tell, and how the requests stand. */
 export type Outcome = {
@@ -48,7 +47,7 @@ export async function outcomeOf(dataDir: string): Promise<Outcome> {
 
 /** Fails where a data folder at rest breaks any promise of erasure. */
 export async function assertErased(
-  { dataDir }: Pick<Stage, 'dataDir'>,
+  { dataDir }: Pick<Workspace, 'dataDir'>,
   subjects: readonly Subject[],
 ): Promise<void> {
   reading(dataDir, (db) => {
@@ -130,7 +129,7 @@ function leavesOf(value: unknown): string[] {
  * files, the person at the service. `base`: the data folder as it was. Holds at any time, also right after a kill.
  */
 export function assertIntended(
-  { dataDir, sandbox }: Folder,
+  { dataDir, sandbox }: Pick<Workspace, 'dataDir' | 'sandbox'>,
   base: string,
   subjects: readonly Subject[],
 ): void {

@@ -11,11 +11,11 @@ import { contentOf } from './mirror-content.ts';
 import { jsonOf } from './run-cli.ts';
 import { openWorkspace, unlimited, type Workspace } from './workspace.ts';
 
-let place: Workspace;
+let workspace: Workspace;
 beforeAll(async () => {
-  place = await openWorkspace({ persons: 3000, recordings: 400 });
+  workspace = await openWorkspace({ persons: 3000, recordings: 400 });
 });
-afterAll(() => place[Symbol.asyncDispose]());
+afterAll(() => workspace[Symbol.asyncDispose]());
 
 /** Small pages, so that there is much to be interrupted. */
 const smallPages = ['--set', 'persons.pageSize=30', '--set', 'recordings.pageSize=30', '--log-level', 'warn'];
@@ -30,7 +30,7 @@ type Status = {
 };
 
 async function statusOf(dataDir: string): Promise<Status> {
-  const ended = await place.run(['status', '--json', '--data-dir', dataDir]);
+  const ended = await workspace.run(['status', '--json', '--data-dir', dataDir]);
   expect(ended).toMatchObject({ code: 0, stderr: '' });
   return jsonOf(ended) as Status;
 }
@@ -50,12 +50,12 @@ async function untilReceived(dataDir: string, rows: number): Promise<void> {
 
 describe('a sync under way', () => {
   it('keeps a second one out, ends with 130 on SIGINT, and is taken up again', async () => {
-    const dataDir = join(place.folder, 'interrupted');
+    const dataDir = join(workspace.folder, 'interrupted');
     const args = ['sync', 'persons', '--data-dir', dataDir, ...smallPages];
-    const first = place.start([...args, ...stuck]);
+    const first = workspace.start([...args, ...stuck]);
     await untilReceived(dataDir, 30);
 
-    const second = await place.run([...args, '--json', ...stuck]);
+    const second = await workspace.run([...args, '--json', ...stuck]);
     expect(second.code).toBe(5);
     const message = `another run holds the data folder: sync, process ${first.child.pid} on `;
     expect(jsonOf(second)).toMatchObject({
@@ -78,15 +78,22 @@ describe('a sync under way', () => {
       runs: [{ outcome: 'interrupted' }],
     });
 
-    const resumed = await place.run([...args, '--json', ...unlimited]);
+    const resumed = await workspace.run([...args, '--json', ...unlimited]);
     expect(resumed.code).toBe(0);
     expect(jsonOf(resumed)).toMatchObject({ passes: [{ id: 1, verdict: 'complete' }] });
     expect((await statusOf(dataDir)).rows).toMatchObject({ persons: 3000, quarantine: 0 });
   });
 
   it('ends with 130 on SIGTERM too, and at once on a second signal', async () => {
-    const dataDir = join(place.folder, 'terminated');
-    const { child, ended } = place.start(['sync', 'persons', '--data-dir', dataDir, ...smallPages, ...stuck]);
+    const dataDir = join(workspace.folder, 'terminated');
+    const { child, ended } = workspace.start([
+      'sync',
+      'persons',
+      '--data-dir',
+      dataDir,
+      ...smallPages,
+      ...stuck,
+    ]);
     await untilReceived(dataDir, 30);
     child.kill('SIGTERM');
     child.kill('SIGTERM');
@@ -94,9 +101,9 @@ describe('a sync under way', () => {
   });
 
   it('can be killed again and again, and the mirror ends up as if nothing had been', async () => {
-    const undisturbed = join(place.folder, 'undisturbed');
-    const killed = join(place.folder, 'killed');
-    const playlists = ['--set', `playlists.shortIds=[${place.sandbox.playlists.join(', ')}]`];
+    const undisturbed = join(workspace.folder, 'undisturbed');
+    const killed = join(workspace.folder, 'killed');
+    const playlists = ['--set', `playlists.shortIds=[${workspace.sandbox.playlists.join(', ')}]`];
     const args = (dataDir: string): string[] => [
       'sync',
       '--data-dir',
@@ -105,7 +112,7 @@ describe('a sync under way', () => {
       ...unlimited,
       ...playlists,
     ];
-    expect((await place.run(args(undisturbed))).code).toBe(0);
+    expect((await workspace.run(args(undisturbed))).code).toBe(0);
 
     const begun = (): Promise<unknown> =>
       vi.waitFor(() => expect(existsSync(databasePath(killed))).toBe(true), { timeout: 30_000, interval: 1 });
@@ -116,7 +123,7 @@ describe('a sync under way', () => {
     ];
     const endings = [];
     for (const moment of moments) {
-      const { child, ended } = place.start(args(killed));
+      const { child, ended } = workspace.start(args(killed));
       await moment();
       await delay(Math.random() * 25);
       child.kill('SIGKILL');
@@ -124,19 +131,19 @@ describe('a sync under way', () => {
     }
     expect(endings).toEqual(moments.map(() => null));
 
-    const last = await place.run([...args(killed), '--json']);
+    const last = await workspace.run([...args(killed), '--json']);
     expect(last).toMatchObject({ code: 0, stderr: '' });
     expect(contentOf(killed)).toEqual(contentOf(undisturbed));
     const status = await statusOf(killed);
     expect(status).toMatchObject({ lease: null, rows: { quarantine: 0, persons: 3000, recordings: 400 } });
     expect(status.passes.map(({ verdict }) => verdict)).toEqual(['complete', 'complete', 'complete']);
-    expect(await place.run(['doctor', '--data-dir', killed])).toMatchObject({ code: 0 });
+    expect(await workspace.run(['doctor', '--data-dir', killed])).toMatchObject({ code: 0 });
   });
 
   it('may begin at the same moment as another in a fresh folder', async () => {
-    const dataDir = join(place.folder, 'raced');
+    const dataDir = join(workspace.folder, 'raced');
     const args = ['sync', 'recordings', '--data-dir', dataDir, '--log-level', 'warn'];
-    const endings = await Promise.all([place.run(args), place.run(args), place.run(args)]);
+    const endings = await Promise.all([workspace.run(args), workspace.run(args), workspace.run(args)]);
     for (const { code, stderr } of endings)
       expect(stderr).toMatch(code === 0 ? /^$/ : /^error: another run holds the data folder: /);
     expect(endings.map(({ code }) => code)).toContain(0);
@@ -164,11 +171,11 @@ describe('a query that never ends', () => {
   }
 
   it.each(['SIGINT', 'SIGTERM'] as const)('is ended by %s at once', async (signal) => {
-    const dataDir = join(place.folder, signal);
+    const dataDir = join(workspace.folder, signal);
     const db = openDatabase(dataDir, systemClock);
     startRun(db, 'sync', '2026-01-01T00:00:00.000Z');
     db.close();
-    const { child, ended } = place.start(['query', endless, '--data-dir', dataDir]);
+    const { child, ended } = workspace.start(['query', endless, '--data-dir', dataDir]);
     await untilRead(dataDir);
     child.kill(signal);
     expect(await ended).toEqual({ code: null, stdout: '', stderr: '' });

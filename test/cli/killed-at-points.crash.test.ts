@@ -1,17 +1,17 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { firstSync, openCrashPlace } from './crash-stories.ts';
-import { assertSurvives, rehearse, type Rehearsed } from './crash-story.ts';
+import { firstSync, openCrashWorkspace } from './commands-to-kill.ts';
+import { assertSurvives, referenceOf, type Reference } from './killed-command.ts';
 import { killPoint, type KillPoint } from './kill-point.ts';
 import type { Workspace } from './workspace.ts';
 
-let place: Workspace;
-let rehearsed: Rehearsed;
+let workspace: Workspace;
+let reference: Reference;
 beforeAll(async () => {
-  place = await openCrashPlace();
+  workspace = await openCrashWorkspace();
   // One page at a time, so that one is all that a kill may lose.
-  rehearsed = await rehearse(firstSync(place, 1));
+  reference = await referenceOf(firstSync(workspace, 1));
 });
-afterAll(() => place[Symbol.asyncDispose]());
+afterAll(() => workspace[Symbol.asyncDispose]());
 
 /** In the order in which a first sync passes them. */
 const moments: Record<string, [moment: KillPoint['moment'], pattern: RegExp, nth?: number]> = {
@@ -45,7 +45,7 @@ const moments: Record<string, [moment: KillPoint['moment'], pattern: RegExp, nth
 
 function pointOf(name: string): KillPoint {
   const [moment, pattern, nth] = moments[name] ?? ['before', /^$/];
-  return killPoint(rehearsed.executions, moment, pattern, nth);
+  return killPoint(reference.executions, moment, pattern, nth);
 }
 
 it.each([
@@ -54,14 +54,14 @@ it.each([
   'with a page committed',
   'between last page and verdict',
 ])('a sync that dies %s is taken up as if nothing had been', async (name) => {
-  await assertSurvives(rehearsed, [pointOf(name)]);
+  await assertSurvives(reference, [pointOf(name)]);
 });
 
 it('a sync may die at every point, one time after the other', async () => {
-  await assertSurvives(rehearsed, Object.keys(moments).map(pointOf));
+  await assertSurvives(reference, Object.keys(moments).map(pointOf));
 });
 
 it('this sees a sync that does not die where it should', async () => {
   const never = { ...pointOf('with a page committed'), nth: 1000 };
-  await expect(assertSurvives(rehearsed, [never])).rejects.toThrow('not killed after #1000 COMMIT');
+  await expect(assertSurvives(reference, [never])).rejects.toThrow('not killed after #1000 COMMIT');
 });

@@ -1,19 +1,19 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { deletionStories, openCrashPlace, type DeletionStories } from './crash-stories.ts';
-import { assertSurvives, rehearse } from './crash-story.ts';
+import { deletionCommands, openCrashWorkspace, type DeletionCommands } from './commands-to-kill.ts';
+import { assertSurvives, referenceOf } from './killed-command.ts';
 import { killPoint, type KillPoint } from './kill-point.ts';
 import type { Workspace } from './workspace.ts';
 
-let place: Workspace;
-let stories: DeletionStories;
+let workspace: Workspace;
+let commands: DeletionCommands;
 beforeAll(async () => {
-  place = await openCrashPlace();
-  stories = await deletionStories(place, 4);
+  workspace = await openCrashWorkspace();
+  commands = await deletionCommands(workspace, 4);
 });
-afterAll(() => place[Symbol.asyncDispose]());
+afterAll(() => workspace[Symbol.asyncDispose]());
 
 /** Where each command dies, one time after the other. */
-const deaths: Record<keyof DeletionStories, [moment: KillPoint['moment'], pattern: RegExp, nth?: number][]> =
+const deaths: Record<keyof DeletionCommands, [moment: KillPoint['moment'], pattern: RegExp, nth?: number][]> =
   {
     sync: [
       ['before', /^DELETE FROM distinct_id_owners WHERE person_row_key = \? AND/],
@@ -48,22 +48,22 @@ const deaths: Record<keyof DeletionStories, [moment: KillPoint['moment'], patter
     ],
   };
 
-it.each(Object.keys(deaths) as (keyof DeletionStories)[])(
+it.each(Object.keys(deaths) as (keyof DeletionCommands)[])(
   'killed at each step of %s, the mirror loses who is gone, once each, and nobody else',
   async (name) => {
-    const rehearsed = await rehearse(stories[name]);
-    const { content, deletions } = rehearsed.outcome;
-    const living = [...place.sandbox.living()].map(({ uuid }) => uuid);
+    const reference = await referenceOf(commands[name]);
+    const { content, deletions } = reference.outcome;
+    const living = [...workspace.sandbox.living()].map(({ uuid }) => uuid);
     expect(content['persons']?.map(([uuid]) => uuid)).toEqual(living.toSorted());
-    const gone = [...place.sandbox.gone()]
+    const gone = [...workspace.sandbox.gone()]
       .filter(({ uuid }) => !living.includes(uuid))
       .map(({ uuid, merged_into: into }) => `persons ${uuid} ${into === null ? 'deleted' : 'merged'}`);
     const told = deletions.map((row) => row.join(' ')).filter((text) => text.startsWith('persons'));
     expect(told).toEqual(gone.toSorted());
 
     await assertSurvives(
-      rehearsed,
-      deaths[name].map(([moment, pattern, nth]) => killPoint(rehearsed.executions, moment, pattern, nth)),
+      reference,
+      deaths[name].map(([moment, pattern, nth]) => killPoint(reference.executions, moment, pattern, nth)),
     );
   },
 );

@@ -1,43 +1,43 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { openErasureScene, type ErasureScene } from './erasure-scene.ts';
+import { prepareErasure, type PreparedErasure } from './erasure-workspace.ts';
 import {
   assertErasesAfter,
-  rehearseErasure,
+  referenceErasure,
   executionsAfter,
-  type RehearsedErasure,
-} from './erasure-story.ts';
+  type ReferenceErasure,
+} from './killed-erasure.ts';
 import { killPoints, type KillPoint } from './kill-point.ts';
 import { shareOut } from './share-out.ts';
 
 /** One for each core of a small machine. */
 const lanes = [1, 2];
-/** How many kills one story may have. */
+/** How many kills one erasure may have. */
 const killsMax = 10;
 /** From one second point to the next: a prime, so that they are spread over all. */
 const stride = 37;
 
-let scene: ErasureScene;
-let rehearsed: RehearsedErasure;
+let prepared: PreparedErasure;
+let reference: ReferenceErasure;
 let points: KillPoint[];
 beforeAll(async () => {
-  scene = await openErasureScene();
-  rehearsed = await rehearseErasure(scene);
-  points = killPoints(rehearsed.executions);
+  prepared = await prepareErasure();
+  reference = await referenceErasure(prepared);
+  points = killPoints(reference.executions);
 });
-afterAll(() => scene[Symbol.asyncDispose]());
+afterAll(() => prepared[Symbol.asyncDispose]());
 
 it('a reconciliation may be killed where it first does anything, one time after the other', async () => {
   let left = points.filter(({ nth }) => nth === 1);
   expect(left.length).toBeGreaterThan(200);
-  // In each story the points are in the order of the run. Some lie in what is not done again, and begin a story then.
+  // Each erasure has its points in the order of the run. A point in work that is not done again begins another erasure.
   while (left.length > 0) {
     const apart = Math.ceil(left.length / killsMax);
-    const stories = left
+    const erasures = left
       .slice(0, apart)
       .map((_first, start) => left.filter((_point, index) => index % apart === start));
     const passedOver: KillPoint[] = [];
-    await shareOut(lanes, stories, async (_lane, story) => {
-      passedOver.push(...(await assertErasesAfter(rehearsed, story)));
+    await shareOut(lanes, erasures, async (_lane, kills) => {
+      passedOver.push(...(await assertErasesAfter(reference, kills)));
     });
     left = passedOver;
   }
@@ -47,7 +47,7 @@ it('so may it where it does anything again, or for the last time', async () => {
   const later = points.filter(({ nth }) => nth > 1);
   expect(later.length).toBeGreaterThan(200);
   await shareOut(lanes, later, async (_lane, point) => {
-    await assertErasesAfter(rehearsed, [point]);
+    await assertErasesAfter(reference, [point]);
   });
 });
 
@@ -55,9 +55,9 @@ it('the reconciliation after a killed one may be killed anywhere too', async () 
   const firsts = points.filter((_point, index) => index % 12 === 5);
   await shareOut(lanes, firsts, async (_lane, first, index) => {
     // Of what is tried until it succeeds, nobody knows how often.
-    const seconds = killPoints(await executionsAfter(scene, first)).filter(({ nth }) => nth === 1);
+    const seconds = killPoints(await executionsAfter(prepared, first)).filter(({ nth }) => nth === 1);
     const second = seconds[(index * stride) % seconds.length];
     if (!second) throw new Error('nothing was left to be done');
-    expect(await assertErasesAfter(rehearsed, [first, second])).toEqual([]);
+    expect(await assertErasesAfter(reference, [first, second])).toEqual([]);
   });
 });

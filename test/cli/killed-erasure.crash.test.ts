@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { join } from 'node:path';
 import { assertErased, assertIntended, outcomeOf } from './erasure-invariants.ts';
-import { openErasureScene, openStage, type ErasureScene } from './erasure-scene.ts';
-import { assertErasesAfter, rehearseErasure, type RehearsedErasure } from './erasure-story.ts';
+import { prepareErasure, openErasureWorkspace, type PreparedErasure } from './erasure-workspace.ts';
+import { assertErasesAfter, referenceErasure, type ReferenceErasure } from './killed-erasure.ts';
 import { killRun, killStarted } from './killed-run.ts';
 import { killPoint, type KillPoint } from './kill-point.ts';
 import { jsonOf } from './run-cli.ts';
@@ -10,13 +10,13 @@ import { jsonOf } from './run-cli.ts';
 // Each runs whole reconciliations, as processes of their own.
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });
 
-let scene: ErasureScene;
-let rehearsed: RehearsedErasure;
+let prepared: PreparedErasure;
+let reference: ReferenceErasure;
 beforeAll(async () => {
-  scene = await openErasureScene();
-  rehearsed = await rehearseErasure(scene);
+  prepared = await prepareErasure();
+  reference = await referenceErasure(prepared);
 });
-afterAll(() => scene[Symbol.asyncDispose]());
+afterAll(() => prepared[Symbol.asyncDispose]());
 
 /** In the order in which a reconciliation passes them. */
 const moments: readonly [moment: KillPoint['moment'], pattern: RegExp, nth?: number][] = [
@@ -39,34 +39,41 @@ const moments: readonly [moment: KillPoint['moment'], pattern: RegExp, nth?: num
 ];
 
 it('an erasure may die at every step, one time after the other, and ends as if nothing had been', async () => {
-  const { executions } = rehearsed;
+  const { executions } = reference;
   const points = moments.map(([moment, pattern, nth]) => killPoint(executions, moment, pattern, nth));
-  expect(await assertErasesAfter(rehearsed, points)).toEqual([]);
+  expect(await assertErasesAfter(reference, points)).toEqual([]);
 });
 
 it('a deletion whose answer was lost is not sent again, and somebody is asked about the events', async () => {
-  await using stage = await openStage(scene);
-  const { executions, outcome } = rehearsed;
-  await killRun(stage.run, ['reconcile'], killPoint(executions, 'before', /^be answered DELETE .*persons/));
-  assertIntended(stage, join(scene.base, 'data'), scene.subjects);
-  expect(await stage.run(['reconcile'])).toMatchObject({ code: 4, stderr: '' });
-  const { requests } = jsonOf(await stage.run(['erase', 'list', '--json'])) as {
+  await using workspace = await openErasureWorkspace(prepared);
+  const { executions, outcome } = reference;
+  await killRun(
+    workspace.run,
+    ['reconcile'],
+    killPoint(executions, 'before', /^be answered DELETE .*persons/),
+  );
+  assertIntended(workspace, join(prepared.base, 'data'), prepared.subjects);
+  expect(await workspace.run(['reconcile'])).toMatchObject({ code: 4, stderr: '' });
+  const { requests } = jsonOf(await workspace.run(['erase', 'list', '--json'])) as {
     requests: { id: string; state: string; reason: string }[];
   };
   expect(requests).toMatchObject([{ state: 'attention', reason: 'events_unconfirmed' }]);
-  expect(await stage.run(['erase', 'approve', requests[0]?.id ?? ''])).toMatchObject({ code: 0, stderr: '' });
-  expect(await stage.run(['reconcile'])).toMatchObject({ code: 0, stderr: '' });
-  await assertErased(stage, scene.subjects);
-  expect(await outcomeOf(stage.dataDir)).toEqual(outcome);
-  const deletions = stage.sandbox.requests().filter(({ endpoint }) => endpoint === 'persons.delete');
-  expect(deletions).toHaveLength(scene.subjects.length);
+  expect(await workspace.run(['erase', 'approve', requests[0]?.id ?? ''])).toMatchObject({
+    code: 0,
+    stderr: '',
+  });
+  expect(await workspace.run(['reconcile'])).toMatchObject({ code: 0, stderr: '' });
+  await assertErased(workspace, prepared.subjects);
+  expect(await outcomeOf(workspace.dataDir)).toEqual(outcome);
+  const deletions = workspace.sandbox.requests().filter(({ endpoint }) => endpoint === 'persons.delete');
+  expect(deletions).toHaveLength(prepared.subjects.length);
 });
 
 it('a killed scan stops the reconciliation with one sentence, and nothing counts as proved', async () => {
-  await using stage = await openStage(scene);
+  await using workspace = await openErasureWorkspace(prepared);
   const sentence = /^error: the scanner was ended before it had a result\n {2}[^\n]+\n$/;
   const states = async (): Promise<string[]> => {
-    const { requests } = jsonOf(await stage.run(['erase', 'list', '--json'])) as {
+    const { requests } = jsonOf(await workspace.run(['erase', 'list', '--json'])) as {
       requests: { state: string }[];
     };
     return [...new Set(requests.map(({ state }) => state))];
@@ -76,16 +83,16 @@ it('a killed scan stops the reconciliation with one sentence, and nothing counts
     [1, 'scoped'],
     [2, 'executing'],
   ] as const) {
-    const ended = await killStarted(stage.run, ['reconcile'], 'scan-process.ts', nth);
+    const ended = await killStarted(workspace.run, ['reconcile'], 'scan-process.ts', nth);
     expect(ended).toMatchObject({ code: 1, stderr: expect.stringMatching(sentence) });
     expect(await states()).toEqual([state]);
   }
-  expect(await stage.run(['reconcile'])).toMatchObject({ code: 0, stderr: '' });
-  await assertErased(stage, scene.subjects);
-  expect(await outcomeOf(stage.dataDir)).toEqual(rehearsed.outcome);
+  expect(await workspace.run(['reconcile'])).toMatchObject({ code: 0, stderr: '' });
+  await assertErased(workspace, prepared.subjects);
+  expect(await outcomeOf(workspace.dataDir)).toEqual(reference.outcome);
 });
 
 it('this sees an erasure that does not die where it should', async () => {
-  const point = killPoint(rehearsed.executions, 'before', /^VACUUM$/, 1000);
-  await expect(assertErasesAfter(rehearsed, [point])).rejects.toThrow('killed before #1000 VACUUM');
+  const point = killPoint(reference.executions, 'before', /^VACUUM$/, 1000);
+  await expect(assertErasesAfter(reference, [point])).rejects.toThrow('killed before #1000 VACUUM');
 });

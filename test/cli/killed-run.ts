@@ -13,7 +13,7 @@ function watched(env: Record<string, string>): Surroundings {
 }
 
 /** Runs a command to its end. Returns what it executed; `file` is where it tells so. */
-export async function rehearseRun(
+export async function recordRun(
   run: RunCommand,
   args: readonly string[],
   file: string,

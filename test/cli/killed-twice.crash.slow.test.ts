@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { deletionStories, firstSync, openCrashPlace } from './crash-stories.ts';
-import { afterKill, assertSurvives, rehearse, type Story } from './crash-story.ts';
+import { deletionCommands, firstSync, openCrashWorkspace } from './commands-to-kill.ts';
+import { afterKill, assertSurvives, referenceOf, type KilledCommand } from './killed-command.ts';
 import { killPoints, type Execution } from './kill-point.ts';
 import { shareOut } from './share-out.ts';
 import type { Workspace } from './workspace.ts';
@@ -10,22 +10,22 @@ const stride = 37;
 
 /** A project for each core of a small machine. */
 const lanes = [1, 2];
-let places: Workspace[];
+let workspaces: Workspace[];
 beforeAll(async () => {
-  places = await Promise.all(lanes.map(openCrashPlace));
+  workspaces = await Promise.all(lanes.map(openCrashWorkspace));
 });
-afterAll(() => Promise.all(places.map((place) => place[Symbol.asyncDispose]())));
+afterAll(() => Promise.all(workspaces.map((workspace) => workspace[Symbol.asyncDispose]())));
 
 /** Kills the command where it first executes each statement, and the run after it somewhere else each time. */
 async function assertSurvivesTwice(
-  stories: readonly Story[],
+  commands: readonly KilledCommand[],
   isChosen: (execution: Execution) => boolean = () => true,
 ): Promise<void> {
-  const rehearsals = await Promise.all(stories.map((story) => rehearse(story)));
-  const firsts = killPoints(rehearsals[0]?.executions.filter(isChosen) ?? []).filter(({ nth }) => nth === 1);
+  const references = await Promise.all(commands.map((command) => referenceOf(command)));
+  const firsts = killPoints(references[0]?.executions.filter(isChosen) ?? []).filter(({ nth }) => nth === 1);
   expect(firsts.length).toBeGreaterThan(10);
-  await shareOut(rehearsals, firsts, async ({ story, outcome }, first, index) => {
-    const again = await rehearse(await afterKill(story, first), story.inFlightMax);
+  await shareOut(references, firsts, async ({ command, outcome }, first, index) => {
+    const again = await referenceOf(await afterKill(command, first), command.inFlightMax);
     expect(again.outcome).toEqual(outcome);
     const seconds = killPoints(again.executions);
     const second = seconds[(index * stride) % seconds.length];
@@ -35,11 +35,11 @@ async function assertSurvivesTwice(
 }
 
 it('the run after a killed sync may be killed too', async () => {
-  await assertSurvivesTwice(places.map((place) => firstSync(place, 4)));
+  await assertSurvivesTwice(workspaces.map((workspace) => firstSync(workspace, 4)));
 });
 
 it('the run after a killed reconcile may be killed too', async () => {
-  const deletions = await Promise.all(places.map((place) => deletionStories(place, 4)));
+  const deletions = await Promise.all(workspaces.map((workspace) => deletionCommands(workspace, 4)));
   await assertSurvivesTwice(
     deletions.map(({ reconcile }) => reconcile),
     ({ statement }) => /suspects|persons|distinct|deletions|changes/.test(statement),

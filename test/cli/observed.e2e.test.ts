@@ -2,16 +2,16 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { collector } from '../log/collector.ts';
 import { openWorkspace, unlimited, type Workspace } from './workspace.ts';
 
-let place: Workspace;
+let workspace: Workspace;
 beforeAll(async () => {
-  place = await openWorkspace({ persons: 120, recordings: 30 });
+  workspace = await openWorkspace({ persons: 120, recordings: 30 });
 });
-afterAll(() => place[Symbol.asyncDispose]());
+afterAll(() => workspace[Symbol.asyncDispose]());
 
 test('a run is a span, each of its requests one within it, and neither tells whom it is about', async () => {
   const { url, spans, bodies } = await collector();
   const env = { OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_SERVICE_NAME: 'shop-mirror' };
-  const { code } = await place.run(['sync', 'persons', ...unlimited], { env });
+  const { code } = await workspace.run(['sync', 'persons', ...unlimited], { env });
   expect(code).toBe(0);
   const run = spans().find(({ name }) => name === 'run sync');
   expect(run?.['attributes']).toContainEqual({
@@ -29,20 +29,20 @@ test('a run is a span, each of its requests one within it, and neither tells who
   }
   const sent = JSON.stringify(bodies);
   expect(sent).toContain('shop-mirror');
-  expect(sent).not.toContain(place.sandbox.apiKey);
+  expect(sent).not.toContain(workspace.sandbox.apiKey);
   expect(sent).not.toMatch(/@|\?|offset/);
 });
 
 test('a collector that is not there costs a command nothing but a warning', async () => {
   const env = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' };
-  const { code, stderr } = await place.run(['sync', 'persons', ...unlimited], { env });
+  const { code, stderr } = await workspace.run(['sync', 'persons', ...unlimited], { env });
   expect(code).toBe(0);
   expect(stderr).toMatch(/traces were lost/);
 });
 
 test('the worker serves its page, metrics and probes, and turns ready when everything has been seen', async () => {
   const schedule = ['full', 'recordings'].flatMap((job) => ['--set', `schedule.${job}="* * * * * *"`]);
-  const worker = place.start(['run', '--json', '--set', 'status.port=0', ...schedule, ...unlimited]);
+  const worker = workspace.start(['run', '--json', '--set', 'status.port=0', ...schedule, ...unlimited]);
   const { statusUrl } = JSON.parse(await worker.output('stdout', /\n/)) as { statusUrl: string };
   const get = async (path: string) => {
     const answer = await fetch(new URL(path, statusUrl));

@@ -2,18 +2,18 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { openWorkspace, unlimited, type Workspace } from './workspace.ts';
 
-let place: Workspace;
+let workspace: Workspace;
 let elsewhere: Sandbox;
 
 beforeAll(async () => {
-  place = await openWorkspace();
+  workspace = await openWorkspace();
   elsewhere = await startSandbox({ persons: 120, recordings: 30, seed: 3, port: 0 });
-  await place.run(['sync', 'persons', ...unlimited]);
+  await workspace.run(['sync', 'persons', ...unlimited]);
 }, 30_000);
 
 afterAll(async () => {
   await elsewhere.close();
-  await place[Symbol.asyncDispose]();
+  await workspace[Symbol.asyncDispose]();
 });
 
 const atElsewhere = () => ({ MIRROR_BASE_URL: elsewhere.url, MIRROR_API_KEY: elsewhere.apiKey });
@@ -21,10 +21,10 @@ const atElsewhere = () => ({ MIRROR_BASE_URL: elsewhere.url, MIRROR_API_KEY: els
 it.each(['sync', 'reconcile'])(
   '%s refuses another project than the one that the folder mirrors',
   async (command) => {
-    const { code, stdout, stderr } = await place.run([command], { env: { MIRROR_PROJECT_ID: '4711' } });
+    const { code, stdout, stderr } = await workspace.run([command], { env: { MIRROR_PROJECT_ID: '4711' } });
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr).toContain(
-      `error: the data folder mirrors project ${place.sandbox.projectId} of http://127.0.0.1, not project 4711 of http://127.0.0.1\n`,
+      `error: the data folder mirrors project ${workspace.sandbox.projectId} of http://127.0.0.1, not project 4711 of http://127.0.0.1\n`,
     );
     expect(stderr).toMatch(/\n {2}[^\n]*MIRROR_DATA_DIR[^\n]*service\.movedFrom[^\n]*\n$/);
   },
@@ -32,15 +32,20 @@ it.each(['sync', 'reconcile'])(
 
 it('takes a service that was started again on another port of this machine, and no other address', async () => {
   const env = atElsewhere();
-  expect((await place.run(['sync', 'persons', ...unlimited], { env })).code).toBe(0);
+  expect((await workspace.run(['sync', 'persons', ...unlimited], { env })).code).toBe(0);
   const otherHost = { ...env, MIRROR_BASE_URL: elsewhere.url.replace('127.0.0.1', 'localhost') };
-  expect((await place.run(['sync', 'persons', ...unlimited], { env: otherHost })).code).toBe(2);
+  expect((await workspace.run(['sync', 'persons', ...unlimited], { env: otherHost })).code).toBe(2);
   const moved = ['sync', 'persons', ...unlimited, '--set', 'service.movedFrom=http://127.0.0.1'];
-  expect((await place.run(moved, { env: otherHost })).code).toBe(0);
+  expect((await workspace.run(moved, { env: otherHost })).code).toBe(0);
 });
 
 it('does nothing to the mirror when it only shows what it would do', async () => {
-  const { code, stderr } = await place.run(['reconcile', '--dry-run', '--data-dir', `${place.folder}/none`]);
+  const { code, stderr } = await workspace.run([
+    'reconcile',
+    '--dry-run',
+    '--data-dir',
+    `${workspace.folder}/none`,
+  ]);
   expect(code).toBe(1);
   expect(stderr).toContain('there is no mirror');
 });

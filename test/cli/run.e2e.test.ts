@@ -9,11 +9,11 @@ import { systemClock } from '../../src/core/clock.ts';
 import { jsonOf, runCli, type Running } from './run-cli.ts';
 import { openWorkspace, unlimited, type Workspace } from './workspace.ts';
 
-let place: Workspace;
+let workspace: Workspace;
 beforeAll(async () => {
-  place = await openWorkspace({ persons: 400, recordings: 60 });
+  workspace = await openWorkspace({ persons: 400, recordings: 60 });
 });
-afterAll(() => place[Symbol.asyncDispose]());
+afterAll(() => workspace[Symbol.asyncDispose]());
 
 const never = (...jobs: string[]): string[] => jobs.flatMap((job) => ['--set', `schedule.${job}=null`]);
 /** Only the newest, every second. */
@@ -48,7 +48,7 @@ function untilRuns(dataDir: string, wanted: (runs: Run[]) => boolean): Promise<R
 }
 
 function startWorker(dataDir: string, args: readonly string[], env: Record<string, string> = {}): Running {
-  const running = place.start(['run', '--data-dir', dataDir, ...anyPort, ...args], { env });
+  const running = workspace.start(['run', '--data-dir', dataDir, ...anyPort, ...args], { env });
   onTestFinished(() => void running.child.kill('SIGKILL'));
   return running;
 }
@@ -57,13 +57,13 @@ const done = ({ outcome }: Run): boolean => outcome === 'done';
 
 describe('run', () => {
   it('makes up for everything at its first start, follows its schedule, shows it in status, and stops with 0', async () => {
-    const dataDir = join(place.folder, 'first');
+    const dataDir = join(workspace.folder, 'first');
     const worker = startWorker(dataDir, [...unlimited, '--json', '--set', 'schedule.head="* * * * * *"']);
     const runs = await untilRuns(dataDir, (all) => all.filter(done).length >= 8);
     expect(new Set(runs.map(({ job }) => job))).toEqual(
       new Set(['reconcile', 'full', 'recordings', 'head', 'export', 'checkpoint', 'drill']),
     );
-    const status = jsonOf(await place.run(['status', '--json', '--data-dir', dataDir])) as {
+    const status = jsonOf(await workspace.run(['status', '--json', '--data-dir', dataDir])) as {
       schedule: object[];
     };
     expect(status.schedule).toContainEqual({
@@ -90,7 +90,7 @@ describe('run', () => {
   });
 
   it('ends what it does at the next safe point on SIGTERM, and at once on a second; nothing is lost either way', async () => {
-    const dataDir = join(place.folder, 'stopped');
+    const dataDir = join(workspace.folder, 'stopped');
     const onlyFull = [
       ...never('reconcile', 'recordings', 'playlists', 'head', 'export', 'checkpoint', 'drill'),
     ];
@@ -110,7 +110,7 @@ describe('run', () => {
     await untilRuns(dataDir, ([run]) => run?.outcome === 'done');
     third.child.kill('SIGTERM');
     expect((await third.ended).code).toBe(0);
-    const counted = await place.run([
+    const counted = await workspace.run([
       'query',
       'SELECT count(*) AS n FROM persons',
       '--json',
@@ -121,7 +121,7 @@ describe('run', () => {
   });
 
   it('goes on after kill -9, and marks the run that died', async () => {
-    const dataDir = join(place.folder, 'killed');
+    const dataDir = join(workspace.folder, 'killed');
     const onlyFull = [
       ...never('reconcile', 'recordings', 'playlists', 'head', 'export', 'checkpoint', 'drill'),
     ];
@@ -137,7 +137,7 @@ describe('run', () => {
   });
 
   it('two workers on one folder never work against each other, and a command is told who holds it', async () => {
-    const dataDir = join(place.folder, 'shared');
+    const dataDir = join(workspace.folder, 'shared');
     openDatabase(dataDir, systemClock).close();
     const workers = [1, 2].map(() => startWorker(dataDir, [...onlyHead, ...unlimited]));
     const runs = await untilRuns(dataDir, (all) => all.filter(done).length >= 4);
@@ -150,7 +150,7 @@ describe('run', () => {
 
     const holder = startWorker(dataDir, [...onlyHead, ...stuck]);
     await untilRuns(dataDir, ([run]) => run?.outcome === null);
-    const refused = await place.run(['export', '--json', '--data-dir', dataDir]);
+    const refused = await workspace.run(['export', '--json', '--data-dir', dataDir]);
     expect(refused.code).toBe(5);
     expect(jsonOf(refused)).toMatchObject({
       error: { message: expect.stringContaining(`head, process ${holder.child.pid} on `) },
@@ -171,14 +171,14 @@ describe('run', () => {
       server.close();
       server.closeAllConnections();
     });
-    const keyFile = join(place.folder, 'revoked-key');
+    const keyFile = join(workspace.folder, 'revoked-key');
     writeFileSync(keyFile, 'phx_revoked');
-    const config = join(place.folder, 'projects.yaml');
+    const config = join(workspace.folder, 'projects.yaml');
     writeFileSync(
       config,
       `projects:\n  - name: revoked\n    apiKeyFile: ${keyFile}\n  - name: good\n  - name: twin\n`,
     );
-    const dataDir = join(place.folder, 'several');
+    const dataDir = join(workspace.folder, 'several');
     const worker = startWorker(
       dataDir,
       ['--config', config, ...onlyHead, '--set', 'budget.windows=[{requests: 30, perSeconds: 3600}]'],
@@ -214,20 +214,20 @@ describe('run', () => {
     expect(stderr).not.toMatch(/hook-secret|phx_/);
 
     const status = (...args: string[]) =>
-      place.run(['status', '--json', '--config', config, '--data-dir', dataDir, ...args]);
+      workspace.run(['status', '--json', '--config', config, '--data-dir', dataDir, ...args]);
     expect((await status()).code).toBe(2);
     expect(jsonOf(await status('--project', 'good'))).toMatchObject({ dataDir: folders[1] });
   });
 
   it('refuses what cannot go well before it begins', async () => {
     const refusal = async (args: readonly string[], env: Record<string, string> = {}) => {
-      const ended = await place.run(['run', '--json', ...anyPort, ...args], { env });
+      const ended = await workspace.run(['run', '--json', ...anyPort, ...args], { env });
       return [ended.code, (jsonOf(ended) as { error: { message: string } }).error.message];
     };
     expect(await refusal([...onlyHead, '--set', 'schedule.head=null'])).toEqual([2, 'nothing is scheduled']);
     expect(await refusal([], { MIRROR_API_KEY: '' })).toEqual([2, expect.stringContaining('the API key')]);
     expect((await refusal(['--set', 'schedule.head=often']))[0]).toBe(2);
-    const { port } = new URL(place.sandbox.url);
+    const { port } = new URL(workspace.sandbox.url);
     expect(await refusal(['--set', `status.port=${port}`])).toEqual([
       2,
       expect.stringContaining('EADDRINUSE'),
@@ -237,14 +237,14 @@ describe('run', () => {
       expect.stringContaining('open to everybody'),
     ]);
     for (const command of [['run'], ['status'], ['config', 'print']]) {
-      const ended = await runCli(command, { env: { ...place.env, NODE_TLS_REJECT_UNAUTHORIZED: '0' } });
+      const ended = await runCli(command, { env: { ...workspace.env, NODE_TLS_REJECT_UNAUTHORIZED: '0' } });
       expect(ended).toMatchObject({ code: 2, stdout: '' });
       expect(ended.stderr).toContain('NODE_TLS_REJECT_UNAUTHORIZED=0 turns the check of certificates off');
     }
-    const open = join(place.folder, 'open');
+    const open = join(workspace.folder, 'open');
     mkdirSync(open);
     chmodSync(open, 0o755);
-    const ended = await place.run(['sync', '--data-dir', open]);
+    const ended = await workspace.run(['sync', '--data-dir', open]);
     expect(ended.code).toBe(2);
     expect(ended.stderr).toContain(`run: chmod 700 ${open}`);
   });

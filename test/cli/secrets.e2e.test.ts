@@ -8,12 +8,12 @@ import { openWorkspace, type Workspace } from './workspace.ts';
 /** Begins like no word of the program's own, so that also a part of it shows. */
 const apiKey = 'phx_q7w8e9r0t1y2u3i4o5p6';
 
-let place: Workspace;
+let workspace: Workspace;
 beforeAll(async () => {
-  place = await openWorkspace({ persons: 30, recordings: 5 });
-  place.sandbox.store.apiKeys.issue(apiKey, 1, scopes);
+  workspace = await openWorkspace({ persons: 30, recordings: 5 });
+  workspace.sandbox.store.apiKeys.issue(apiKey, 1, scopes);
 });
-afterAll(() => place[Symbol.asyncDispose]());
+afterAll(() => workspace[Symbol.asyncDispose]());
 
 const commands = [
   ['sync'],
@@ -31,7 +31,7 @@ const commands = [
 
 it('the API key is in no output and in no file, whatever the log level and whatever fails', async () => {
   const run = (level: string, args: readonly string[], env = {}): Promise<Ended> =>
-    place.run([...args, '--log-level', level], { env: { MIRROR_API_KEY: apiKey, ...env } });
+    workspace.run([...args, '--log-level', level], { env: { MIRROR_API_KEY: apiKey, ...env } });
   const endings: Ended[] = [];
   for (const [index, args] of commands.entries())
     endings.push(await run(index % 2 === 0 ? 'trace' : 'debug', args));
@@ -42,13 +42,13 @@ it('the API key is in no output and in no file, whatever the log level and whate
     run('trace', ['doctor', '--set', 'retry.attemptsMax=1'], { MIRROR_BASE_URL: 'http://127.0.0.1:9' }),
     run('trace', ['sync', '--set', 'service.nonsense=1']),
     run('trace', ['sync', '--json'], { MIRROR_API_KEY: `${apiKey} broken` }),
-    run('trace', ['demo', '--data-dir', place.dataDir]),
+    run('trace', ['demo', '--data-dir', workspace.dataDir]),
   ]);
   expect(failures.map(({ code }) => code)).toEqual([3, 1, 2, 2, 2]);
   for (const { stdout, stderr } of [...endings, ...failures])
     expect(`${stdout}${stderr}`).not.toMatch(/phx_|q7w8e9|u3i4o5/);
 
-  const files = readdirSync(place.dataDir, { recursive: true, withFileTypes: true }).filter((entry) =>
+  const files = readdirSync(workspace.dataDir, { recursive: true, withFileTypes: true }).filter((entry) =>
     entry.isFile(),
   );
   expect(files.length).toBeGreaterThan(6);
@@ -60,9 +60,9 @@ it('the API key is in no output and in no file, whatever the log level and whate
 
 it('what fails shows no person, also at level trace', async () => {
   const failures = await Promise.all([
-    place.run(['call', 'persons.retrieve', '--param', 'id=ann@example.com', '--log-level', 'trace']),
-    place.run(['call', 'persons.list', '--param', 'ann@example.com', '--log-level', 'trace']),
-    place.run([
+    workspace.run(['call', 'persons.retrieve', '--param', 'id=ann@example.com', '--log-level', 'trace']),
+    workspace.run(['call', 'persons.list', '--param', 'ann@example.com', '--log-level', 'trace']),
+    workspace.run([
       'call',
       'persons.update',
       '--param',
@@ -72,7 +72,14 @@ it('what fails shows no person, also at level trace', async () => {
       '--log-level',
       'trace',
     ]),
-    place.run(['call', 'playlists.retrieve', '--param', 'short_id=ann@example.com', '--log-level', 'trace']),
+    workspace.run([
+      'call',
+      'playlists.retrieve',
+      '--param',
+      'short_id=ann@example.com',
+      '--log-level',
+      'trace',
+    ]),
   ]);
   for (const { code, stdout, stderr } of failures) {
     expect(code).toBeGreaterThan(0);

@@ -5,15 +5,15 @@ import { queryParquet } from '../../src/snapshot/read-parquet.ts';
 import { jsonOf } from './run-cli.ts';
 import { openWorkspace, unlimited, type Workspace } from './workspace.ts';
 
-let place: Workspace;
+let workspace: Workspace;
 beforeAll(async () => {
-  place = await openWorkspace({ persons: 700, recordings: 90 });
+  workspace = await openWorkspace({ persons: 700, recordings: 90 });
 });
-afterAll(() => place[Symbol.asyncDispose]());
+afterAll(() => workspace[Symbol.asyncDispose]());
 
 /** Asks the mirror. */
 async function query(sql: string): Promise<{ columns: string[]; rows: unknown[][] }> {
-  return jsonOf(await place.run(['query', '--json', sql])) as { columns: string[]; rows: unknown[][] };
+  return jsonOf(await workspace.run(['query', '--json', sql])) as { columns: string[]; rows: unknown[][] };
 }
 
 /** Rows of every list, with the time of their last change. */
@@ -23,7 +23,7 @@ const everyRow = `SELECT 'person', uuid, name, properties, created_at, changed_a
     ORDER BY 1, 2`;
 
 it('holds what the service holds, and publishes what it holds', async () => {
-  const synced = await place.run(['sync', '--json', '--set', 'persons.pageSize=100', ...unlimited]);
+  const synced = await workspace.run(['sync', '--json', '--set', 'persons.pageSize=100', ...unlimited]);
   expect(synced.code).toBe(0);
   expect(jsonOf(synced)).toMatchObject({
     passes: [
@@ -31,7 +31,7 @@ it('holds what the service holds, and publishes what it holds', async () => {
       { dataset: 'recordings', verdict: 'complete', rowsAdded: 90, rowsQuarantined: 0, countReported: 90 },
     ],
   });
-  expect((await place.run(['export'])).code).toBe(0);
+  expect((await workspace.run(['export'])).code).toBe(0);
 
   const sql = `SELECT (SELECT count(*) FROM persons) AS persons, (SELECT count(*) FROM recordings) AS recordings,
     (SELECT count(*) FROM person_distinct_ids) AS distinct_ids, (SELECT count(*) FROM deletions) AS deletions`;
@@ -41,19 +41,19 @@ it('holds what the service holds, and publishes what it holds', async () => {
   } = await query(sql);
   const served = await Promise.all(
     ['persons.list', 'recordings.list'].map(async (name) => {
-      const reply = await place.run(['call', name, '--param', 'limit=1', '--json']);
+      const reply = await workspace.run(['call', name, '--param', 'limit=1', '--json']);
       return (jsonOf(reply) as { body: { count: number } }).body.count;
     }),
   );
   expect(counts.slice(0, 2)).toEqual(served);
 
-  const { snapshots } = readCurrent(place.dataDir);
+  const { snapshots } = readCurrent(workspace.dataDir);
   expect(Object.keys(snapshots).toSorted()).toEqual(columns.toSorted());
   for (const [index, dataset] of columns.entries()) {
     const id = snapshots[dataset]?.snapshot_id ?? '';
-    const manifest = readManifest(place.dataDir, dataset, id);
+    const manifest = readManifest(workspace.dataDir, dataset, id);
     expect(manifest).toMatchObject({ rows: counts[index], pass: { verdict: 'complete' } });
-    const folder = join(place.dataDir, 'snapshots', dataset, id);
+    const folder = join(workspace.dataDir, 'snapshots', dataset, id);
     const [read] = await queryParquet(
       folder,
       `SELECT count(*) AS n FROM read_parquet('${folder}/*.parquet')`,
@@ -64,7 +64,7 @@ it('holds what the service holds, and publishes what it holds', async () => {
 
 it('changes nothing when nothing changed', async () => {
   const before = await query(everyRow);
-  const again = await place.run(['sync', '--json']);
+  const again = await workspace.run(['sync', '--json']);
   expect(again.code).toBe(0);
   expect(jsonOf(again)).toMatchObject({
     passes: [
@@ -79,12 +79,12 @@ it('takes a change over, and publishes it', async () => {
   const { rows } = await query('SELECT uuid, id FROM persons ORDER BY id LIMIT 1');
   const [uuid, id] = rows[0]?.map(String) ?? [];
   const change = ['--param', `id=${id}`, '--body', '{"properties":{"seen_by_test":9007199254740993}}'];
-  expect((await place.run(['call', 'persons.update', ...change])).code).toBe(0);
-  const synced = await place.run(['sync', 'persons', '--json']);
+  expect((await workspace.run(['call', 'persons.update', ...change])).code).toBe(0);
+  const synced = await workspace.run(['sync', 'persons', '--json']);
   expect(jsonOf(synced)).toMatchObject({ passes: [{ rowsAdded: 0, rowsChanged: 1 }] });
-  expect((await place.run(['export', 'persons'])).code).toBe(0);
-  const folder = join(place.dataDir, 'snapshots', 'persons');
-  const current = readCurrent(place.dataDir).snapshots['persons']?.snapshot_id ?? '';
+  expect((await workspace.run(['export', 'persons'])).code).toBe(0);
+  const folder = join(workspace.dataDir, 'snapshots', 'persons');
+  const current = readCurrent(workspace.dataDir).snapshots['persons']?.snapshot_id ?? '';
   const [row] = await queryParquet(
     folder,
     `SELECT properties FROM read_parquet('${folder}/${current}/*.parquet') WHERE person_uuid = '${uuid}'`,
@@ -93,46 +93,46 @@ it('takes a change over, and publishes it', async () => {
 });
 
 it('mirrors the configured playlists', async () => {
-  const configured = ['--set', `playlists.shortIds=[${place.sandbox.playlists.join(', ')}]`];
-  const synced = await place.run(['sync', 'playlists', '--json', ...configured]);
+  const configured = ['--set', `playlists.shortIds=[${workspace.sandbox.playlists.join(', ')}]`];
+  const synced = await workspace.run(['sync', 'playlists', '--json', ...configured]);
   expect(synced.code).toBe(0);
-  const { length } = place.sandbox.playlists;
+  const { length } = workspace.sandbox.playlists;
   expect(jsonOf(synced)).toMatchObject({
     passes: [{ dataset: 'playlists', verdict: 'complete', rowsAdded: length }],
     // The documented answer has no body.
     membershipsTold: 0,
   });
   const { rows } = await query('SELECT short_id FROM playlists ORDER BY 1');
-  expect(rows.flat()).toEqual(place.sandbox.playlists.toSorted());
+  expect(rows.flat()).toEqual(workspace.sandbox.playlists.toSorted());
 
-  const missing = await place.run(['sync', 'playlists', '--json', '--set', 'playlists.shortIds=[nope]']);
+  const missing = await workspace.run(['sync', 'playlists', '--json', '--set', 'playlists.shortIds=[nope]']);
   expect(missing.code).toBe(4);
   expect(jsonOf(missing)).toMatchObject({
     outcome: 'incomplete',
     passes: [{ verdict: 'incomplete', reason: 'not_found' }],
   });
-  const { code, stderr } = await place.run(['sync', 'playlists']);
+  const { code, stderr } = await workspace.run(['sync', 'playlists']);
   expect(code).toBe(2);
   expect(stderr).toMatch(/^error: no playlist is configured\n {2}name them by short id: .*\n$/);
 });
 
 it('ends with code 4 when a pass or a snapshot is not proved complete', async () => {
   const noOverlap = ['--set', 'persons.overlap=0', '--set', 'persons.pageSize=100', ...unlimited];
-  const synced = await place.run(['sync', 'persons', '--json', ...noOverlap]);
+  const synced = await workspace.run(['sync', 'persons', '--json', ...noOverlap]);
   expect(synced.code).toBe(4);
   expect(jsonOf(synced)).toMatchObject({ outcome: 'incomplete', passes: [{ rowsReceived: 700 }] });
-  const exported = await place.run(['export', 'persons', '--json']);
+  const exported = await workspace.run(['export', 'persons', '--json']);
   expect(exported.code).toBe(4);
   expect(jsonOf(exported)).toMatchObject({ outcome: 'incomplete', snapshots: [{ verdict: 'incomplete' }] });
-  const { stdout } = await place.run(['status']);
+  const { stdout } = await workspace.run(['status']);
   expect(stdout).toMatch(/persons full +incomplete \(/);
   expect(stdout).toMatch(/sync +incomplete/);
 });
 
 it('puts persons aside whose properties are nested too deeply, loses nobody else, and takes them once they may be', async () => {
-  const mirror = ['--data-dir', join(place.folder, 'deep'), ...unlimited];
+  const mirror = ['--data-dir', join(workspace.folder, 'deep'), ...unlimited];
   const sync = async (...args: string[]): Promise<Record<string, number | string>> => {
-    const ended = await place.run(['sync', 'persons', '--json', ...mirror, ...args]);
+    const ended = await workspace.run(['sync', 'persons', '--json', ...mirror, ...args]);
     expect(ended.code).toBe(0);
     return (jsonOf(ended) as { passes: [Record<string, number | string>] }).passes[0];
   };

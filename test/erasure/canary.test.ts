@@ -8,25 +8,25 @@ import { openDatabaseReadOnly, type Database } from '../../src/mirror/database.t
 import { listRequests } from '../../src/mirror/erasure-requests.ts';
 import { listTargets } from '../../src/mirror/erasure-targets.ts';
 import { runReconcileJob } from '../../src/worker/reconcile-job.ts';
-import { keepSnapshots, makeCanaryFolder, type CanaryFolder } from './canary-folder.ts';
+import { keepSnapshots, openCanaryWorld, type CanaryWorld } from './canary-world.ts';
 import { findTexts } from './find-texts.ts';
 import { insert, personOf } from './scan/canary.ts';
 
 /** Reconciles without a service, with the mirror as it is or as a test bends it. */
-function reconcile({ around }: CanaryFolder, db: Database = around.db) {
+function reconcile({ around }: CanaryWorld, db: Database = around.db) {
   return runReconcileJob({ ...around, db, scan: (task) => scanDataFolder(task) }, undefined);
 }
 
-const states = ({ db }: CanaryFolder): string[] =>
+const states = ({ db }: CanaryWorld): string[] =>
   listRequests(db, 'all').map(({ state, reason }) => `${state} ${reason}`);
 
 /** Texts that are still somewhere, and where. */
-async function left({ dataDir, texts }: CanaryFolder): Promise<[string, string[]][]> {
+async function left({ dataDir, texts }: CanaryWorld): Promise<[string, string[]][]> {
   return [...(await findTexts(dataDir, texts))].filter(([, places]) => places.length > 0);
 }
 
 test('what was everywhere is nowhere, neither for the scanner nor for readers that know nothing of this program', async () => {
-  const folder = await makeCanaryFolder(3);
+  const folder = await openCanaryWorld(3);
   const { db, dataDir, texts, canaries, others } = folder;
   expect(texts.length).toBeGreaterThan(80);
   const before = await findTexts(dataDir, texts);
@@ -61,7 +61,7 @@ test('what was everywhere is nowhere, neither for the scanner nor for readers th
 });
 
 test('an address leaves the longer one that ends in it, and an id the longer one that begins with it', async () => {
-  const folder = await makeCanaryFolder();
+  const folder = await openCanaryWorld();
   const { db } = folder;
   db.exec(`UPDATE persons SET id = 1 WHERE id = 501; UPDATE persons SET id = 11 WHERE id = 508`);
   const [ann, joann] = folder.others;
@@ -101,7 +101,7 @@ describe('a reconciliation that leaves out', () => {
     ['to empty the statistics', /DELETE FROM sqlite_stat/, 'mirror.db'],
     ['to truncate the log', /wal_checkpoint/, 'mirror.db-wal'],
   ])('%s is found out', async (_what, step, place) => {
-    const folder = await makeCanaryFolder();
+    const folder = await openCanaryWorld();
     await folder.request(folder.canaries.slice(1));
     const { erasure } = await reconcile(folder, without(folder.db, step));
     expect(erasure).toMatchObject({ residue: 2 });
@@ -124,7 +124,7 @@ describe('a reconciliation that leaves out', () => {
     ],
     ['recordings', `CREATE TRIGGER t BEFORE DELETE ON recordings BEGIN SELECT raise(IGNORE); END`],
   ])('%s is found out', async (_what, trigger) => {
-    const folder = await makeCanaryFolder();
+    const folder = await openCanaryWorld();
     await folder.request(folder.canaries.slice(2));
     folder.db.exec(trigger);
     expect((await reconcile(folder)).erasure).toMatchObject({ verified: 0, residue: 1 });
@@ -132,7 +132,7 @@ describe('a reconciliation that leaves out', () => {
   });
 
   it('to rewrite a file is found out, and mended', async () => {
-    const folder = await makeCanaryFolder();
+    const folder = await openCanaryWorld();
     await folder.request(folder.canaries.slice(2));
     const putBack = keepSnapshots(folder);
     let scans = 0;
@@ -157,7 +157,7 @@ describe('a reconciliation that leaves out', () => {
 });
 
 test('a reader that holds the log open is waited for, then told of, and the purge is made up for when it has gone', async () => {
-  const folder = await makeCanaryFolder();
+  const folder = await openCanaryWorld();
   const { db, dataDir } = folder;
   await folder.request(folder.canaries.slice(2));
   const reader = openDatabaseReadOnly(dataDir);
@@ -194,7 +194,7 @@ test('a reader that holds the log open is waited for, then told of, and the purg
 });
 
 test('what another person’s row quotes of somebody is that person’s, and keeps no request from its end', async () => {
-  const folder = await makeCanaryFolder();
+  const folder = await openCanaryWorld();
   const [canary] = folder.canaries;
   const [other] = folder.others;
   const quote = JSON.stringify({ referred_by: canary?.distinctIds[0] });
@@ -207,7 +207,7 @@ test('what another person’s row quotes of somebody is that person’s, and kee
 });
 
 describe('whatever others have put into their own rows, a request ends', () => {
-  type Hostile = (folder: CanaryFolder, uuid: string, distinctId: string) => void;
+  type Hostile = (folder: CanaryWorld, uuid: string, distinctId: string) => void;
   const quote = (property: string, of: (uuid: string, distinctId: string) => string): Hostile => {
     return ({ db, others }, uuid, distinctId) =>
       db
@@ -245,7 +245,7 @@ describe('whatever others have put into their own rows, a request ends', () => {
       },
     ],
   ])('in spite of %s', async (_what, change) => {
-    const folder = await makeCanaryFolder();
+    const folder = await openCanaryWorld();
     const canary = folder.canaries[2] ?? personOf('nobody', 0);
     change(folder, String(canary.row['uuid']), String(canary.distinctIds[0]));
     const { length } = folder.db.prepare(`SELECT uuid FROM persons`).all();
@@ -258,7 +258,7 @@ describe('whatever others have put into their own rows, a request ends', () => {
 describe('somebody of whom there is very much', () => {
   /** A canary with a thousand more distinct ids, and with properties of so many characters. */
   async function hugeFolder(characters: number) {
-    const folder = await makeCanaryFolder();
+    const folder = await openCanaryWorld();
     const { db } = folder;
     const canary = folder.canaries[2] ?? personOf('nobody', 0);
     const uuid = String(canary.row['uuid']);
@@ -275,7 +275,7 @@ describe('somebody of whom there is very much', () => {
     return folder;
   }
 
-  const scansOf = ({ dataDir }: CanaryFolder) =>
+  const scansOf = ({ dataDir }: CanaryWorld) =>
     [...openLedger(dataDir, systemClock).entries()].filter((entry) => entry.type === 'scan');
 
   test('is searched for by every text all the same', async () => {

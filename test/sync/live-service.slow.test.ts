@@ -1,24 +1,24 @@
 import { describe, expect, it } from 'vitest';
-import { missingAfter, rehearse, wronglyDeleted } from './rehearse.ts';
+import { missingAfter, openSyncWorld, wronglyDeleted } from './sync-world.ts';
 
-const world = { persons: 50_000, seed: 11, profile: 'live', churn: 3, faults: 'mixed' } as const;
+const project = { persons: 50_000, seed: 11, profile: 'live', churn: 3, faults: 'mixed' } as const;
 
 describe('50,000 persons, changing and with faults, while they are paged', () => {
   it.each([
     ['with overlaps', 'auto'],
     ['as plain paging does it', 0],
   ] as const)('%s', async (name, overlap) => {
-    const here = await rehearse(world, [
+    const world = await openSyncWorld(project, [
       { path: 'persons.pageSize', value: 100 },
       { path: 'persons.overlap', value: overlap },
     ]);
-    const since = here.sandbox.version();
-    const pass = await here.sync();
-    await here.reconcile();
-    await here.reconcile();
-    const stable = [...here.sandbox.stableSince(since)].length;
-    const missing = missingAfter(here, since);
-    const wrong = wronglyDeleted(here);
+    const since = world.sandbox.version();
+    const pass = await world.sync();
+    await world.reconcile();
+    await world.reconcile();
+    const stable = [...world.sandbox.stableSince(since)].length;
+    const missing = missingAfter(world, since);
+    const wrong = wronglyDeleted(world);
     process.stdout.write(
       `${name}: ${pass.verdict} (${pass.reason ?? 'proved'}), ${pass.windows} pages, ${pass.step_backs} step-backs, ` +
         `${stable} stable persons, ${missing} missing, ${wrong} living persons deleted\n`,
@@ -26,6 +26,6 @@ describe('50,000 persons, changing and with faults, while they are paged', () =>
     expect(wrong).toBe(0);
     if (overlap === 0) expect([pass.verdict, missing > 0]).toEqual(['incomplete', true]);
     else expect(pass.verdict === 'complete' ? missing : 0).toBe(0);
-    await here.close();
+    await world.close();
   });
 });

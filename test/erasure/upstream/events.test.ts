@@ -1,18 +1,18 @@
 import { expect, it } from 'vitest';
-import { expectedBy, rig } from './rig.ts';
+import { expectedBy, openUpstreamWorld } from './upstream-world.ts';
 
 const hour = 3600;
 
 it('are not verifiable where nothing tells of the queue, once they should be gone', async () => {
-  const here = await rig();
-  const subject = here.request([here.person(0)]);
-  await here.advance([subject]);
-  here.moveTo('2025-06-09T04:59:59.999Z');
-  await here.advance([subject]);
-  expect(here.target(subject, 'events')).toMatchObject({ status: 'waiting', notBefore: expectedBy });
-  here.moveTo(expectedBy);
-  expect((await here.advance([subject])).awaiting).toEqual([]);
-  expect(here.target(subject, 'events')).toMatchObject({
+  const world = await openUpstreamWorld();
+  const subject = world.request([world.person(0)]);
+  await world.advance([subject]);
+  world.moveTo('2025-06-09T04:59:59.999Z');
+  await world.advance([subject]);
+  expect(world.target(subject, 'events')).toMatchObject({ status: 'waiting', notBefore: expectedBy });
+  world.moveTo(expectedBy);
+  expect((await world.advance([subject])).awaiting).toEqual([]);
+  expect(world.target(subject, 'events')).toMatchObject({
     status: 'done',
     result: 'not_verifiable',
     assurance: 'not_verifiable',
@@ -20,77 +20,84 @@ it('are not verifiable where nothing tells of the queue, once they should be gon
 });
 
 it('are confirmed by the service where it tells of the queue', async () => {
-  const here = await rig({ profile: 'live' });
-  const subject = here.request([here.person(0)]);
-  await here.advance([subject]);
-  here.moveTo('2025-06-09T04:59:59.999Z');
-  await here.advance([subject]);
-  expect(here.target(subject, 'events').status).toBe('waiting');
-  here.moveTo(expectedBy);
-  await here.advance([subject]);
-  expect(here.target(subject, 'events')).toMatchObject({
+  const world = await openUpstreamWorld({ profile: 'live' });
+  const subject = world.request([world.person(0)]);
+  await world.advance([subject]);
+  world.moveTo('2025-06-09T04:59:59.999Z');
+  await world.advance([subject]);
+  expect(world.target(subject, 'events').status).toBe('waiting');
+  world.moveTo(expectedBy);
+  await world.advance([subject]);
+  expect(world.target(subject, 'events')).toMatchObject({
     status: 'done',
     result: 'confirmed',
     assurance: 'asserted_by_upstream',
   });
-  expect(here.ledger.of('events')).toEqual(['result confirmed']);
+  expect(world.ledger.of('events')).toEqual(['result confirmed']);
 });
 
 it('are overdue when the second batch has not run either, and confirmed once it has', async () => {
-  const here = await rig({ profile: 'live' });
-  const subject = here.request([here.person(0)]);
-  here.sandbox.act({ do: 'set_batch', runs: false });
-  await here.advance([subject]);
-  const asked = (): number => here.asked.filter((line) => line.includes('deletion_status/?')).length;
-  here.moveTo(expectedBy);
-  await here.advance([subject]);
+  const world = await openUpstreamWorld({ profile: 'live' });
+  const subject = world.request([world.person(0)]);
+  world.sandbox.act({ do: 'set_batch', runs: false });
+  await world.advance([subject]);
+  const asked = (): number => world.asked.filter((line) => line.includes('deletion_status/?')).length;
+  world.moveTo(expectedBy);
+  await world.advance([subject]);
   const before = asked();
-  here.pass(hour - 1);
-  await here.advance([subject]);
+  world.pass(hour - 1);
+  await world.advance([subject]);
   expect(asked()).toBe(before);
-  here.pass(1);
-  await here.advance([subject]);
+  world.pass(1);
+  await world.advance([subject]);
   expect(asked()).toBe(before + 1);
-  here.moveTo('2025-06-16T04:59:59.999Z');
-  await here.advance([subject]);
-  expect(here.target(subject, 'events').status).toBe('waiting');
-  here.moveTo('2025-06-16T06:00:00.000Z');
-  await here.advance([subject]);
-  expect(here.target(subject, 'events')).toMatchObject({ status: 'attention', reason: 'events_overdue' });
-  here.pass(hour);
-  await here.advance([subject]);
-  expect(here.ledger.of('events')).toEqual(['attention events_overdue']);
-  here.sandbox.act({ do: 'set_batch', runs: true });
-  here.moveTo('2025-06-22T05:00:00.000Z');
-  await here.advance([subject]);
-  expect(here.target(subject, 'events')).toMatchObject({ status: 'done', result: 'confirmed', reason: null });
+  world.moveTo('2025-06-16T04:59:59.999Z');
+  await world.advance([subject]);
+  expect(world.target(subject, 'events').status).toBe('waiting');
+  world.moveTo('2025-06-16T06:00:00.000Z');
+  await world.advance([subject]);
+  expect(world.target(subject, 'events')).toMatchObject({ status: 'attention', reason: 'events_overdue' });
+  world.pass(hour);
+  await world.advance([subject]);
+  expect(world.ledger.of('events')).toEqual(['attention events_overdue']);
+  world.sandbox.act({ do: 'set_batch', runs: true });
+  world.moveTo('2025-06-22T05:00:00.000Z');
+  await world.advance([subject]);
+  expect(world.target(subject, 'events')).toMatchObject({
+    status: 'done',
+    result: 'confirmed',
+    reason: null,
+  });
 });
 
 it('that the service accepted and then knows nothing of are for somebody to look at', async () => {
-  const here = await rig({ profile: 'live' });
-  const subject = here.request([here.person(0)]);
-  await here.advance([subject]);
-  here.moveTo(expectedBy);
-  here.intercept(async (request, send) =>
+  const world = await openUpstreamWorld({ profile: 'live' });
+  const subject = world.request([world.person(0)]);
+  await world.advance([subject]);
+  world.moveTo(expectedBy);
+  world.intercept(async (request, send) =>
     request.path.includes('deletion_status/?') ? { ...(await send()), text: '{"results":[]}' } : send(),
   );
-  await here.advance([subject]);
-  expect(here.target(subject, 'events')).toMatchObject({ status: 'attention', reason: 'events_unconfirmed' });
-  here.heal();
-  here.pass(hour);
-  await here.advance([subject]);
-  expect(here.target(subject, 'events').result).toBe('confirmed');
+  await world.advance([subject]);
+  expect(world.target(subject, 'events')).toMatchObject({
+    status: 'attention',
+    reason: 'events_unconfirmed',
+  });
+  world.heal();
+  world.pass(hour);
+  await world.advance([subject]);
+  expect(world.target(subject, 'events').result).toBe('confirmed');
 });
 
 it('an answer about the queue that cannot be read changes nothing', async () => {
-  const here = await rig({ profile: 'live' });
-  const subject = here.request([here.person(0)]);
-  await here.advance([subject]);
-  here.moveTo(expectedBy);
-  here.intercept(async (request, send) =>
+  const world = await openUpstreamWorld({ profile: 'live' });
+  const subject = world.request([world.person(0)]);
+  await world.advance([subject]);
+  world.moveTo(expectedBy);
+  world.intercept(async (request, send) =>
     request.path.includes('deletion_status/?') ? { ...(await send()), text: '{"results":[{}]}' } : send(),
   );
-  const report = await here.advance([subject]);
+  const report = await world.advance([subject]);
   expect(report.failed).toMatchObject([{ target: 'upstream.events', error: { code: 'service' } }]);
-  expect(here.target(subject, 'events').status).toBe('waiting');
+  expect(world.target(subject, 'events').status).toBe('waiting');
 });

@@ -2,73 +2,74 @@ import { describe, expect, it } from 'vitest';
 import { AppError } from '../../../src/core/errors.ts';
 import { probeCapabilities } from '../../../src/erasure/upstream/capabilities.ts';
 import type { Service } from '../../../src/client/service.ts';
-import { answer, Killed, rig } from './rig.ts';
+import { answer, Killed, openUpstreamWorld } from './upstream-world.ts';
 
-type Rig = Awaited<ReturnType<typeof rig>>;
+type UpstreamWorld = Awaited<ReturnType<typeof openUpstreamWorld>>;
 
-function everybody(here: Rig, count: number, deleteEvents = true) {
-  return here
+function everybody(world: UpstreamWorld, count: number, deleteEvents = true) {
+  return world
     .people()
     .slice(0, count)
-    .map((person) => here.request([person], { deleteEvents }));
+    .map((person) => world.request([person], { deleteEvents }));
 }
-const bulkCalls = (here: Rig): string[] => here.asked.filter((line) => line === 'POST /persons/bulk_delete/');
+const bulkCalls = (world: UpstreamWorld): string[] =>
+  world.asked.filter((line) => line === 'POST /persons/bulk_delete/');
 /** Those of the probe hold nobody. */
-const bulkBodies = (here: Rig) =>
-  (here.bodies as { ids: string[]; delete_events?: boolean }[]).filter(({ ids }) => ids.length > 0);
+const bulkBodies = (world: UpstreamWorld) =>
+  (world.bodies as { ids: string[]; delete_events?: boolean }[]).filter(({ ids }) => ids.length > 0);
 
 describe('many persons', () => {
   it('are deleted by one call, those that it failed for by one of their own, and all are confirmed', async () => {
-    const here = await rig({ profile: 'live' });
-    const subjects = everybody(here, 60);
+    const world = await openUpstreamWorld({ profile: 'live' });
+    const subjects = everybody(world, 60);
     const failing = subjects.filter(({ identity }) => identity.person_uuid[0]?.endsWith('0'));
     expect(failing.length).toBeGreaterThan(0);
-    const report = await here.advance(subjects);
-    expect(bulkBodies(here)).toMatchObject([{ delete_events: true }]);
-    expect(bulkBodies(here)[0]?.ids).toHaveLength(60);
-    expect(here.changes()).toHaveLength(failing.length);
+    const report = await world.advance(subjects);
+    expect(bulkBodies(world)).toMatchObject([{ delete_events: true }]);
+    expect(bulkBodies(world)[0]?.ids).toHaveLength(60);
+    expect(world.changes()).toHaveLength(failing.length);
     expect(report.awaiting).toHaveLength(60);
-    here.pass(300);
-    await here.advance(subjects);
-    for (const subject of subjects) expect(here.target(subject, 'person').result).toBe('deleted');
-    expect(here.sandbox.store.events.deletions()).toHaveLength(60);
-    expect(here.ledger.records.filter(({ type }) => type === 'intent')).toHaveLength(1 + failing.length);
+    world.pass(300);
+    await world.advance(subjects);
+    for (const subject of subjects) expect(world.target(subject, 'person').result).toBe('deleted');
+    expect(world.sandbox.store.events.deletions()).toHaveLength(60);
+    expect(world.ledger.records.filter(({ type }) => type === 'intent')).toHaveLength(1 + failing.length);
     // The probe was made once.
-    expect(bulkCalls(here)).toHaveLength(2);
+    expect(bulkCalls(world)).toHaveLength(2);
   });
 
   it('are deleted one by one where there is no such call, found out without any effect', async () => {
-    const here = await rig();
-    await here.advance(everybody(here, 10));
-    expect(here.changes()).toHaveLength(10);
-    expect(bulkCalls(here)).toHaveLength(1);
-    expect(bulkBodies(here)).toEqual([]);
+    const world = await openUpstreamWorld();
+    await world.advance(everybody(world, 10));
+    expect(world.changes()).toHaveLength(10);
+    expect(bulkCalls(world)).toHaveLength(1);
+    expect(bulkBodies(world)).toEqual([]);
   });
 
   it('keep their events where that is asked, in a call of their own', async () => {
-    const here = await rig({ profile: 'live' });
-    const subjects = [...everybody(here, 5), ...everybody(here, 10, false).slice(5)];
-    await here.advance(subjects);
-    expect(bulkBodies(here).map((body) => [body.ids.length, body.delete_events])).toEqual([
+    const world = await openUpstreamWorld({ profile: 'live' });
+    const subjects = [...everybody(world, 5), ...everybody(world, 10, false).slice(5)];
+    await world.advance(subjects);
+    expect(bulkBodies(world).map((body) => [body.ids.length, body.delete_events])).toEqual([
       [5, true],
       [5, undefined],
     ]);
-    expect(here.sandbox.store.events.deletions()).toHaveLength(5);
+    expect(world.sandbox.store.events.deletions()).toHaveLength(5);
   });
 
   it('one alone is deleted by the call for one', async () => {
-    const here = await rig({ profile: 'live' });
-    await here.advance(everybody(here, 1));
-    expect(bulkCalls(here)).toEqual([]);
-    expect(here.changes()).toHaveLength(1);
+    const world = await openUpstreamWorld({ profile: 'live' });
+    await world.advance(everybody(world, 1));
+    expect(bulkCalls(world)).toEqual([]);
+    expect(world.changes()).toHaveLength(1);
   });
 
   it.each(['killed', 'lost', 'miscounted'] as const)(
     'an answer that is %s leaves it to their queue',
     async (how) => {
-      const here = await rig({ profile: 'live' });
-      const subjects = everybody(here, 12);
-      here.intercept(async (request, send) => {
+      const world = await openUpstreamWorld({ profile: 'live' });
+      const subjects = everybody(world, 12);
+      world.intercept(async (request, send) => {
         if (!request.path.includes('bulk_delete') || request.body === '{"ids":[]}') return send();
         const response = await send();
         if (how === 'killed') throw new Killed();
@@ -76,44 +77,44 @@ describe('many persons', () => {
         return { ...response, text: '{"persons_deleted":3,"deletion_errors":[]}' };
       });
       if (how === 'killed') {
-        await expect(here.advance(subjects)).rejects.toThrow(Killed);
-        here.heal();
-        here.restart();
+        await expect(world.advance(subjects)).rejects.toThrow(Killed);
+        world.heal();
+        world.restart();
       }
-      const report = await here.advance(subjects);
+      const report = await world.advance(subjects);
       expect(report.awaiting).toHaveLength(12);
-      here.pass(300);
-      await here.advance(subjects);
-      for (const subject of subjects) expect(here.target(subject, 'person').result).toBe('deleted');
-      expect(here.sandbox.store.events.deletions()).toHaveLength(12);
-      expect(here.ledger.records.filter(({ type }) => type === 'attention')).toEqual([]);
+      world.pass(300);
+      await world.advance(subjects);
+      for (const subject of subjects) expect(world.target(subject, 'person').result).toBe('deleted');
+      expect(world.sandbox.store.events.deletions()).toHaveLength(12);
+      expect(world.ledger.records.filter(({ type }) => type === 'attention')).toEqual([]);
     },
   );
 
   it('too many requests count for nothing, and the call is made again for all', async () => {
-    const here = await rig({ profile: 'live' });
-    const subjects = everybody(here, 8);
+    const world = await openUpstreamWorld({ profile: 'live' });
+    const subjects = everybody(world, 8);
     let calls = 0;
-    here.intercept((request, send) => {
+    world.intercept((request, send) => {
       const isDeleting = request.path.includes('bulk_delete') && request.body !== '{"ids":[]}';
       return isDeleting && (calls += 1) === 1 ? Promise.resolve(answer(429)) : send();
     });
-    await here.advance(subjects);
-    expect(bulkBodies(here)).toHaveLength(2);
-    for (const subject of subjects) expect(here.target(subject, 'person').attempts).toBe(1);
+    await world.advance(subjects);
+    expect(bulkBodies(world)).toHaveLength(2);
+    for (const subject of subjects) expect(world.target(subject, 'person').attempts).toBe(1);
   });
 
   it('go beyond a thousand in several calls', async () => {
-    const here = await rig({ profile: 'live', persons: 1003, recordings: 0 });
-    const subjects = everybody(here, 1003);
-    here.intercept((request, send) => {
+    const world = await openUpstreamWorld({ profile: 'live', persons: 1003, recordings: 0 });
+    const subjects = everybody(world, 1003);
+    world.intercept((request, send) => {
       // What follows is not of this test.
-      const isDone = request.method === 'GET' && bulkBodies(here).length === 2;
+      const isDone = request.method === 'GET' && bulkBodies(world).length === 2;
       return isDone ? Promise.reject(new Killed()) : send();
     });
-    await expect(here.advance(subjects)).rejects.toThrow(Killed);
-    expect(bulkBodies(here).map(({ ids }) => ids.length)).toEqual([1000, 3]);
-    const taken = subjects.filter((subject) => here.target(subject, 'person').status === 'waiting');
+    await expect(world.advance(subjects)).rejects.toThrow(Killed);
+    expect(bulkBodies(world).map(({ ids }) => ids.length)).toEqual([1000, 3]);
+    const taken = subjects.filter((subject) => world.target(subject, 'person').status === 'waiting');
     expect(taken.length).toBeGreaterThan(900);
   });
 });

@@ -21,8 +21,8 @@ const shiftedClock = new URL('shifted-clock-child.ts', import.meta.url).href;
  * The life of a batch of erasures, told by the command line alone: three exports of a service that changes, the requests,
  * the plan and what it does, people who come back, a restored backup, and the service's weekly batch.
  */
-export function tellErasures({ persons, recordings, erased, timeoutMs }: Size): void {
-  let place: Workspace;
+export function testErasures({ persons, recordings, erased, timeoutMs }: Size): void {
+  let workspace: Workspace;
   /** Who is to be erased, and whatever only they are called. */
   let people: Living[];
   let names: Set<string>;
@@ -31,7 +31,7 @@ export function tellErasures({ persons, recordings, erased, timeoutMs }: Size): 
   let aheadMs = 0;
 
   const run = (...args: string[]): Promise<Ended> =>
-    place.run([...args, ...settings], {
+    workspace.run([...args, ...settings], {
       timeoutMs,
       env: { NODE_OPTIONS: `--import ${shiftedClock}`, CLOCK_AHEAD_MS: String(aheadMs) },
     });
@@ -50,20 +50,20 @@ export function tellErasures({ persons, recordings, erased, timeoutMs }: Size): 
   };
 
   beforeAll(async () => {
-    place = await openWorkspace({ persons, recordings, seed: 5 });
-    peopleFile = join(place.folder, 'people.csv');
-    await publishThrice(place, succeed);
+    workspace = await openWorkspace({ persons, recordings, seed: 5 });
+    peopleFile = join(workspace.folder, 'people.csv');
+    await publishThrice(workspace, succeed);
     // Evenly spread over the ids; each named in another way.
-    const living = [...place.sandbox.living()];
+    const living = [...workspace.sandbox.living()];
     const step = Math.floor(living.length / erased);
     people = Array.from({ length: erased }, (_, index) => living[index * step + 3]).filter(
       (person) => person !== undefined,
     );
     names = new Set(people.flatMap(({ uuid, distinct_ids: ids }) => [uuid, ...ids]));
     writeFileSync(peopleFile, people.map(nameOf).join(''));
-    copyFileSync(databasePath(place.dataDir), join(place.folder, 'yesterday.db'));
+    copyFileSync(databasePath(workspace.dataDir), join(workspace.folder, 'yesterday.db'));
   }, timeoutMs);
-  afterAll(() => place[Symbol.asyncDispose]());
+  afterAll(() => workspace[Symbol.asyncDispose]());
 
   it('requests are received and found, nobody is erased yet', async () => {
     const added = jsonOf(
@@ -82,7 +82,7 @@ export function tellErasures({ persons, recordings, erased, timeoutMs }: Size): 
     expect(added.requests).toHaveLength(erased);
     expect(new Set(added.requests.map(({ state }) => state))).toEqual(new Set(['scoped']));
     expect(added.requests.every((request) => request.persons === 1 && request.files >= 6)).toBe(true);
-    const { digests, left } = await digestsWithout(place.dataDir, names);
+    const { digests, left } = await digestsWithout(workspace.dataDir, names);
     expect(left).toBeGreaterThan(erased * 7);
     othersBefore = digests;
   });
@@ -115,12 +115,12 @@ export function tellErasures({ persons, recordings, erased, timeoutMs }: Size): 
     expect(subjects.filter(({ hits }) => hits > 0)).toEqual([]);
     expect({ fenced, unreadable }).toEqual({ fenced: [], unreadable: [] });
     expect(encodings).toEqual(['utf-8', 'json', 'percent', 'base64', 'hex']);
-    expect(await digestsWithout(place.dataDir, names)).toEqual({ digests: othersBefore, left: 0 });
+    expect(await digestsWithout(workspace.dataDir, names)).toEqual({ digests: othersBefore, left: 0 });
     expect(await statesOf()).toEqual({ awaiting_upstream: erased });
-    const living = new Set([...place.sandbox.living()].map(({ uuid }) => uuid));
+    const living = new Set([...workspace.sandbox.living()].map(({ uuid }) => uuid));
     expect(people.filter(({ uuid }) => living.has(uuid))).toEqual([]);
     expect(
-      place.sandbox
+      workspace.sandbox
         .requests()
         .filter(({ endpoint, status }) => endpoint === 'persons.delete' && status === 204),
     ).toHaveLength(erased);
@@ -129,7 +129,7 @@ export function tellErasures({ persons, recordings, erased, timeoutMs }: Size): 
   it('who comes back at the service stays out of the mirror, and is counted', async () => {
     const [first, second] = people;
     if (!first || !second) throw new Error('too few people');
-    for (const { uuid } of [first, second]) place.sandbox.act({ do: 'resurrect', uuid });
+    for (const { uuid } of [first, second]) workspace.sandbox.act({ do: 'resurrect', uuid });
     const synced = jsonOf(await succeed('sync', 'persons', '--json')) as { passes: { rowsFenced: number }[] };
     expect(synced.passes).toMatchObject([{ verdict: 'complete', rowsFenced: 2 }]);
     const { rows } = jsonOf(
@@ -137,14 +137,14 @@ export function tellErasures({ persons, recordings, erased, timeoutMs }: Size): 
     ) as { rows: unknown[][] };
     expect(rows).toEqual([[2, 2]]);
     await succeed('export', 'persons');
-    expect((await digestsWithout(place.dataDir, names)).left).toBe(0);
-    for (const { uuid } of [first, second]) place.sandbox.act({ do: 'delete', uuid });
+    expect((await digestsWithout(workspace.dataDir, names)).left).toBe(0);
+    for (const { uuid } of [first, second]) workspace.sandbox.act({ do: 'delete', uuid });
   });
 
   it("the service's Sunday batch has run: certified, sealed, and the identifiers are gone", async () => {
     const afterBatchMs = nextBatchAfter(Date.now()) + 25 * 3_600_000;
     aheadMs = afterBatchMs - Date.now();
-    place.sandbox.clock.moveTo(afterBatchMs);
+    workspace.sandbox.clock.moveTo(afterBatchMs);
     const { erasure } = jsonOf(await succeed('reconcile', '--json')) as { erasure: object };
     expect(erasure).toMatchObject({ certified: erased, sealed: erased, attention: 0, waiting: 0 });
     expect(await statesOf()).toEqual({ sealed: erased });
@@ -156,27 +156,27 @@ export function tellErasures({ persons, recordings, erased, timeoutMs }: Size): 
       ),
     ) as { rows: unknown[][] };
     expect(rows).toEqual([[0]]);
-    expect(verifyLedger({ folder: ledgerFolder(place.dataDir) }).problems).toEqual([]);
+    expect(verifyLedger({ folder: ledgerFolder(workspace.dataDir) }).problems).toEqual([]);
   });
 
   it('only the owner can enter or read what was written, the keys first of all', () => {
     const modeOf = (path: string): string => (statSync(path).mode & 0o777).toString(8);
-    const entries = readdirSync(place.dataDir, { recursive: true, withFileTypes: true });
+    const entries = readdirSync(workspace.dataDir, { recursive: true, withFileTypes: true });
     const open = entries.filter((entry) => {
       const path = join(entry.parentPath, entry.name);
       if (entry.isDirectory()) return modeOf(path) !== '700';
       return !path.endsWith('.parquet') && modeOf(path) !== '600';
     });
     expect(open.map(({ name }) => name)).toEqual([]);
-    expect(modeOf(place.dataDir)).toBe('700');
-    const keys = readdirSync(join(place.dataDir, 'keys'));
+    expect(modeOf(workspace.dataDir)).toBe('700');
+    const keys = readdirSync(join(workspace.dataDir, 'keys'));
     expect(keys).toEqual(expect.arrayContaining(['box.key', 'fence.key']));
   });
 
   it("yesterday's mirror.db is refused until reconcile has erased anew whom it brings back", async () => {
     for (const suffix of ['', '-wal', '-shm'])
-      rmSync(`${databasePath(place.dataDir)}${suffix}`, { force: true });
-    copyFileSync(join(place.folder, 'yesterday.db'), databasePath(place.dataDir));
+      rmSync(`${databasePath(workspace.dataDir)}${suffix}`, { force: true });
+    copyFileSync(join(workspace.folder, 'yesterday.db'), databasePath(workspace.dataDir));
     for (const command of ['sync', 'export'])
       expect(await run(command)).toMatchObject({
         code: 1,
@@ -188,13 +188,13 @@ export function tellErasures({ persons, recordings, erased, timeoutMs }: Size): 
     const ended = await run('reconcile', '--json');
     expect(ended).toMatchObject({ code: 0, stderr: '' });
     expect(jsonOf(ended)).toMatchObject({ replayed: { requests: erased } });
-    expect((await digestsWithout(place.dataDir, names)).left).toBe(0);
+    expect((await digestsWithout(workspace.dataDir, names)).left).toBe(0);
     await succeed('sync');
     await succeed('export');
     const { subjects, fenced } = await scan();
     expect(subjects.every(({ hits }) => hits === 0)).toBe(true);
     expect(fenced).toEqual([]);
-    expect(verifyLedger({ folder: ledgerFolder(place.dataDir) }).problems).toEqual([]);
+    expect(verifyLedger({ folder: ledgerFolder(workspace.dataDir) }).problems).toEqual([]);
   });
 }
 

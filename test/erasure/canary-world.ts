@@ -21,7 +21,7 @@ const signal = new AbortController().signal;
 const canaryWords = ['firstcanary', 'middlecanary', 'lastcanary'];
 
 /** A data folder in which some people stand wherever anybody can, and others beside them. */
-export type CanaryFolder = {
+export type CanaryWorld = {
   dataDir: string;
   db: Database;
   settings: Settings;
@@ -39,7 +39,7 @@ export type CanaryFolder = {
  * middle and the last of a part, and alone in one; the quarantine, an unfinished pass, a playlist, statistics, and the
  * draft of an export that was killed.
  */
-export async function makeCanaryFolder(generations = 1): Promise<CanaryFolder> {
+export async function openCanaryWorld(generations = 1): Promise<CanaryWorld> {
   const { db, dataDir } = openTestMirror();
   const set = [
     { path: 'dataDir', value: dataDir },
@@ -179,7 +179,7 @@ function hideElsewhere(db: Database, dataDir: string, canaries: readonly Person[
 }
 
 /** Keeps the published files aside; returns what puts them back. */
-export function keepSnapshots({ dataDir }: CanaryFolder): () => void {
+export function keepSnapshots({ dataDir }: CanaryWorld): () => void {
   const [from, to] = [join(dataDir, 'snapshots'), `${dataDir}-kept`];
   cpSync(from, to, { recursive: true });
   onTestFinished(() => cpSync(to, from, { recursive: true, force: true }));

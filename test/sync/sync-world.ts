@@ -8,7 +8,7 @@ import { syncList, type ListDataset } from '../../src/sync/sync-list.ts';
 import { freshFolder } from '../mirror/open-test-mirror.ts';
 
 /** The program beside a sandbox that behaves as asked, in a folder of its own. */
-export type Rehearsal = {
+export type SyncWorld = {
   sandbox: Sandbox;
   app: App;
   sync(dataset?: ListDataset): Promise<Pass>;
@@ -21,10 +21,10 @@ export type Rehearsal = {
 };
 
 /** Starts both. Retries wait next to nothing, and no budget limits, unless settings say so. */
-export async function rehearse(
+export async function openSyncWorld(
   options: Omit<SandboxOptions, 'port' | 'recordings'> & { recordings?: number },
   set: NonNullable<SettingsFlags['set']> = [],
-): Promise<Rehearsal> {
+): Promise<SyncWorld> {
   const sandbox = await startSandbox({ recordings: 0, ...options, port: 0, faultHoldMs: 100 });
   const dataDir = freshFolder();
   const environment = {
@@ -69,13 +69,13 @@ export async function rehearse(
 }
 
 /** How many persons who lived all through a pass the mirror has not seen. */
-export function missingAfter(here: Rehearsal, since: number): number {
-  const seen = here.mirrored();
-  return [...here.sandbox.stableSince(since)].filter((uuid) => !seen.has(uuid)).length;
+export function missingAfter(world: SyncWorld, since: number): number {
+  const seen = world.mirrored();
+  return [...world.sandbox.stableSince(since)].filter((uuid) => !seen.has(uuid)).length;
 }
 
 /** How many of those that left the mirror live. */
-export function wronglyDeleted(here: Rehearsal): number {
-  const living = new Set([...here.sandbox.living()].map(({ uuid }) => uuid));
-  return here.deleted().filter((uuid) => living.has(uuid)).length;
+export function wronglyDeleted(world: SyncWorld): number {
+  const living = new Set([...world.sandbox.living()].map(({ uuid }) => uuid));
+  return world.deleted().filter((uuid) => living.has(uuid)).length;
 }

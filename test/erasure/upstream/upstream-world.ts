@@ -51,7 +51,9 @@ const retry = {
 type Fields = { deleteEvents?: boolean; memberships?: UpstreamSubject['memberships'] };
 
 /** The upstream lane beside a sandbox, with a mirror of its own and a ledger in memory; all on one clock. */
-export async function rig(options: Partial<SandboxOptions> & { key?: 'readOnly' | 'unknown' } = {}) {
+export async function openUpstreamWorld(
+  options: Partial<SandboxOptions> & { key?: 'readOnly' | 'unknown' } = {},
+) {
   let nowMs = Date.parse(start);
   const clock: Clock = {
     now: () => nowMs,
@@ -192,7 +194,7 @@ export async function rig(options: Partial<SandboxOptions> & { key?: 'readOnly' 
   };
 }
 
-/** A rig's ledger: every record is checked, its order too, and one may be refused as by a full disk. */
+/** A openUpstreamWorld's ledger: every record is checked, its order too, and one may be refused as by a full disk. */
 function ledgerInMemory() {
   const records: LedgerRecord[] = [];
   const order = recordOrder();
@@ -208,7 +210,7 @@ function ledgerInMemory() {
       for (const record of added) take(LedgerRecord.parse(record));
       records.push(...added);
     },
-    /** What comes before the first of a request's records here. */
+    /** What comes before the first of a request's records world. */
     fence: (request: string): void => {
       const hex = '0'.repeat(64);
       const about = { request, generation: 1 };

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import { copyFolder } from './copy-folder.ts';
-import type { Run, Story } from './crash-story.ts';
+import type { Run, KilledCommand } from './killed-command.ts';
 import { jsonOf, type Ended } from './run-cli.ts';
 import { openWorkspace, type Workspace } from './workspace.ts';
 
@@ -16,16 +16,16 @@ const settings = [
   ['log.level', 'warn'],
 ].flatMap(([name, value]) => ['--set', `${name}=${value}`]);
 
-/** A project for crash stories. */
-export function openCrashPlace(): Promise<Workspace> {
+/** A workspace for commands that are killed. */
+export function openCrashWorkspace(): Promise<Workspace> {
   return openWorkspace({ persons: 300, recordings: 50, seed: 11 });
 }
 
 /** The first sync of everything. */
-export function firstSync(place: Workspace, inFlightMax: number): Story {
+export function firstSync(workspace: Workspace, inFlightMax: number): KilledCommand {
   return {
-    place,
-    settings: [...settings, '--set', `playlists.shortIds=[${place.sandbox.playlists.join(', ')}]`],
+    workspace,
+    settings: [...settings, '--set', `playlists.shortIds=[${workspace.sandbox.playlists.join(', ')}]`],
     inFlightMax,
     base: null,
     command: ['sync'],
@@ -36,42 +36,47 @@ export function firstSync(place: Workspace, inFlightMax: number): Story {
 }
 
 /** What is done to a mirror whose service has lost, merged and split persons. */
-export type DeletionStories = {
+export type DeletionCommands = {
   /** Nominates the absent rows and asks for them a first time; lets expired recordings go. */
-  sync: Story;
+  sync: KilledCommand;
   /** Asks a second time, and lets them go. */
-  reconcile: Story;
+  reconcile: KilledCommand;
   /** Holds them, since they are more than may go unasked. */
-  hold: Story;
+  hold: KilledCommand;
   /** Lets them go on. */
-  approve: Story;
+  approve: KilledCommand;
 };
 
 /** Changes the service's data, and tells what can be killed while the mirror follows. */
-export async function deletionStories(place: Workspace, inFlightMax: number): Promise<DeletionStories> {
-  const { sandbox, folder } = place;
-  const story: Story = { ...firstSync(place, inFlightMax), finish: syncAndReconcile };
-  const held: Story = { ...story, settings: [...story.settings, '--set', 'deletions.maxCount=2'] };
+export async function deletionCommands(workspace: Workspace, inFlightMax: number): Promise<DeletionCommands> {
+  const { sandbox, folder } = workspace;
+  const command: KilledCommand = { ...firstSync(workspace, inFlightMax), finish: syncAndReconcile };
+  const held: KilledCommand = {
+    ...command,
+    settings: [...command.settings, '--set', 'deletions.maxCount=2'],
+  };
   const synced = join(folder, 'synced');
-  expect(await place.run(['sync', ...story.settings, '--data-dir', synced])).toMatchObject({ code: 0 });
+  expect(await workspace.run(['sync', ...command.settings, '--data-dir', synced])).toMatchObject({ code: 0 });
 
   const deleted = losePersons(sandbox);
   const expiring = {
-    ...story,
-    settings: [...story.settings, '--set', `recordings.retentionDays=${loseRecordings(sandbox)}`],
+    ...command,
+    settings: [...command.settings, '--set', `recordings.retentionDays=${loseRecordings(sandbox)}`],
   };
   const nominated = join(folder, 'nominated');
   copyFolder(synced, nominated);
-  expect(await place.run(['sync', ...story.settings, '--data-dir', nominated])).toMatchObject({ code: 0 });
+  expect(await workspace.run(['sync', ...command.settings, '--data-dir', nominated])).toMatchObject({
+    code: 0,
+  });
   const waiting = join(folder, 'waiting');
   copyFolder(synced, waiting);
-  const plan = planOf(await place.run(['sync', '--json', ...held.settings, '--data-dir', waiting]));
+  const plan = planOf(await workspace.run(['sync', '--json', ...held.settings, '--data-dir', waiting]));
 
   // Some come back, while the mirror takes them for absent.
   for (const uuid of deleted.slice(0, 2)) sandbox.act({ do: 'resurrect', uuid });
   return {
     sync: { ...expiring, base: synced },
-    reconcile: { ...story, base: nominated, command: ['reconcile'] },
+    reconcile: { ...command, base: nominated, command: ['reconcile'] },
     hold: { ...held, base: synced, finish: syncApproveAndReconcile },
     approve: {
       ...held,

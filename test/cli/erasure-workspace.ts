@@ -5,31 +5,23 @@ import { expect } from 'vitest';
 import type { Clock } from '../../src/core/clock.ts';
 import { systemClock } from '../../src/core/clock.ts';
 import { openDatabaseReadOnly, type Database } from '../../src/mirror/database.ts';
-import { startSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/sandbox.ts';
+import { startSandbox, type SandboxOptions } from '../../src/sandbox/sandbox.ts';
 import { copyFolder } from './copy-folder.ts';
-import { jsonOf, startCli, type Ended, type Running, type Surroundings } from './run-cli.ts';
+import { jsonOf, startCli, type Ended } from './run-cli.ts';
+import type { Workspace } from './workspace.ts';
 
-/** Somebody who is to be erased: the request, and every text that only this person has. */
+/** The subject of an erasure request, with every text that only this person has. */
 export type Subject = { request: string; uuids: string[]; recordings: string[]; texts: string[] };
 
 /**
- * A mirror with three generations of published files, and its service, both at rest, before people are erased. `leaving`:
- * everything that those are called who leave, subjects and whoever is gone from the service.
+ * A data folder with three generations of published files, and the data of its service, both at rest in `base`, before
+ * any person is erased. `leaving`: all names of the persons who leave: the subjects, and the person whom the service lost.
  */
-export type ErasureScene = AsyncDisposable & {
+export type PreparedErasure = AsyncDisposable & {
   folder: string;
   base: string;
   subjects: Subject[];
   leaving: ReadonlySet<string>;
-};
-
-/** A copy of a scene, its service running. Commands work on its data folder. */
-export type Stage = AsyncDisposable & {
-  folder: string;
-  dataDir: string;
-  sandbox: Sandbox;
-  run: (args: readonly string[], surroundings?: Surroundings) => Promise<Ended>;
-  start: (args: readonly string[], surroundings?: Surroundings) => Running;
 };
 
 /** Three weeks ago: what the service's weekly batch has to do is done by the time of the mirror. */
@@ -54,8 +46,11 @@ const settings = [
 
 const dataOf = (folder: string): string => join(folder, 'data');
 
-/** Opens a stage on the data and the service that a folder holds. */
-async function openStageIn(folder: string, options: Partial<SandboxOptions> = {}): Promise<Stage> {
+/** Opens a workspace on the data and the service that a folder holds. */
+async function openErasureWorkspaceIn(
+  folder: string,
+  options: Partial<SandboxOptions> = {},
+): Promise<Workspace> {
   const sandbox = await startSandbox({ ...service, ...options, dir: join(folder, 'service') });
   const dataDir = dataOf(folder);
   const env = {
@@ -63,7 +58,7 @@ async function openStageIn(folder: string, options: Partial<SandboxOptions> = {}
     MIRROR_PROJECT_ID: sandbox.projectId,
     MIRROR_API_KEY: sandbox.apiKey,
   };
-  const start: Stage['start'] = (args, { env: added, ...rest } = {}) =>
+  const start: Workspace['start'] = (args, { env: added, ...rest } = {}) =>
     startCli([...args.slice(0, 1), ...settings, ...args.slice(1), '--data-dir', dataDir], {
       ...rest,
       env: { ...env, ...added },
@@ -72,39 +67,43 @@ async function openStageIn(folder: string, options: Partial<SandboxOptions> = {}
     folder,
     dataDir,
     sandbox,
+    env,
     start,
     run: (args, surroundings) => start(args, surroundings).ended,
     [Symbol.asyncDispose]: () => sandbox.close(),
   };
 }
 
-/** A stage of its own: what is done on it leaves the scene as it is. It goes when it is disposed of. */
-export async function openStage({ folder, base }: Pick<ErasureScene, 'folder' | 'base'>): Promise<Stage> {
-  const copy = mkdtempSync(join(folder, 'stage-'));
+/** Opens a workspace on a copy of the prepared folder. The copy is removed when the workspace is disposed of. */
+export async function openErasureWorkspace({
+  folder,
+  base,
+}: Pick<PreparedErasure, 'folder' | 'base'>): Promise<Workspace> {
+  const copy = mkdtempSync(join(folder, 'workspace-'));
   copyFolder(base, copy);
-  const stage = await openStageIn(copy);
+  const workspace = await openErasureWorkspaceIn(copy);
   return {
-    ...stage,
+    ...workspace,
     [Symbol.asyncDispose]: async () => {
-      await stage[Symbol.asyncDispose]();
+      await workspace[Symbol.asyncDispose]();
       rmSync(copy, { recursive: true });
     },
   };
 }
 
 /**
- * Makes a scene: persons who were merged, changed and deleted between the exports, recordings in playlists, and requests
- * for four of them; a fifth is gone from the service, which has confirmed it once.
+ * Prepares a data folder and its service: persons were merged, changed and deleted between the exports, recordings are in
+ * playlists, and four persons are subjects of requests. A fifth person is gone from the service, which confirmed it once.
  */
-export async function openErasureScene(): Promise<ErasureScene> {
+export async function prepareErasure(): Promise<PreparedErasure> {
   const folder = mkdtempSync(join(tmpdir(), 'mirror-erasure-'));
   const base = join(folder, 'base');
   mkdirSync(base);
   await tellPlaylists(base);
-  const stage = await openStageIn(base);
-  const { sandbox, dataDir } = stage;
+  const workspace = await openErasureWorkspaceIn(base);
+  const { sandbox, dataDir } = workspace;
   const succeed = async (...args: string[]): Promise<Ended> => {
-    const ended = await stage.run(args);
+    const ended = await workspace.run(args);
     expect(ended).toMatchObject({ code: expect.toBeOneOf([0, 4]), stderr: '' });
     return ended;
   };
@@ -154,7 +153,7 @@ export async function openErasureScene(): Promise<ErasureScene> {
       ),
     };
   });
-  await stage[Symbol.asyncDispose]();
+  await workspace[Symbol.asyncDispose]();
   const goneIds = persons.find(({ uuid }) => uuid === gone)?.distinct_ids ?? [];
   return {
     folder,
@@ -179,8 +178,8 @@ export function emailsIn(properties: string): string[] {
 /** As documented, no answer tells which recordings a playlist has; live services tell. */
 async function tellPlaylists(base: string): Promise<void> {
   // Filled in the documented way first.
-  await (await openStageIn(base))[Symbol.asyncDispose]();
-  const live = await openStageIn(base, { profile: 'live', live: { retentionDays: 36_500 } });
+  await (await openErasureWorkspaceIn(base))[Symbol.asyncDispose]();
+  const live = await openErasureWorkspaceIn(base, { profile: 'live', live: { retentionDays: 36_500 } });
   const shortIds = ['--set', `playlists.shortIds=[${live.sandbox.playlists.join(', ')}]`];
   expect(await live.run(['sync', ...shortIds])).toMatchObject({ stderr: '' });
   await live[Symbol.asyncDispose]();

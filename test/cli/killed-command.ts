@@ -5,7 +5,7 @@ import { AppError } from '../../src/core/errors.ts';
 import { openDatabaseReadOnly, type Database } from '../../src/mirror/database.ts';
 import { copyFolder } from './copy-folder.ts';
 import { pointText, type Execution, type KillPoint } from './kill-point.ts';
-import { killRun, rehearseRun } from './killed-run.ts';
+import { killRun, recordRun } from './killed-run.ts';
 import { contradictionsIn } from './mirror-consistency.ts';
 import { contentOf } from './mirror-content.ts';
 import type { Ended } from './run-cli.ts';
@@ -15,8 +15,8 @@ import type { Workspace } from './workspace.ts';
 export type Run = (...args: string[]) => Promise<Ended>;
 
 /** A command that is killed, and what is run afterwards, however far it had come. The service stays as it is. */
-export type Story = {
-  place: Workspace;
+export type KilledCommand = {
+  workspace: Workspace;
   /** Arguments of every command. */
   settings: readonly string[];
   /** How many pages may be under way at once. */
@@ -27,8 +27,8 @@ export type Story = {
   finish: (run: Run) => Promise<void>;
 };
 
-/** A story that was told without a kill: what its command executed, and what every other telling must come to. */
-export type Rehearsed = { story: Story; executions: Execution[]; outcome: Outcome };
+/** A run that was not killed: what the command executed, and the outcome that every killed run must reach too. */
+export type Reference = { command: KilledCommand; executions: Execution[]; outcome: Outcome };
 
 /**
  * The mirror's rows, everything that the feeds tell, and the evidence of complete passes: one that was killed and taken
@@ -41,62 +41,64 @@ type Outcome = {
   evidence: unknown[][];
 };
 
-/** Tells a story without a kill. Pages that were under way at a kill before may still be asked for, and are lost. */
-export async function rehearse(story: Story, pagesLostMax = 0): Promise<Rehearsed> {
-  const stage = openStage(story);
-  const executions = await stage.rehearse();
-  await story.finish(stage.run);
-  expect(stage.pagesLost()).toBeLessThanOrEqual(pagesLostMax);
-  return { story, executions, outcome: stage.strike() };
+/** Runs a command without a kill. Pages that were under way at an earlier kill may be asked for once more. */
+export async function referenceOf(command: KilledCommand, pagesLostMax = 0): Promise<Reference> {
+  const copy = openCopy(command);
+  const executions = await copy.record();
+  await command.finish(copy.run);
+  expect(copy.pagesLost()).toBeLessThanOrEqual(pagesLostMax);
+  return { command, executions, outcome: copy.remove() };
 }
 
-/** The same story, beginning where its command was killed. Fails unless it was. */
-export async function afterKill(story: Story, point: KillPoint): Promise<Story> {
-  const stage = openStage(story);
-  await stage.kill(point);
+/** The same command, on the data folder that a kill left. Fails unless the command was killed. */
+export async function afterKill(command: KilledCommand, point: KillPoint): Promise<KilledCommand> {
+  const copy = openCopy(command);
+  await copy.kill(point);
   // It may have died before there was anything.
-  return { ...story, base: existsSync(stage.dataDir) ? stage.dataDir : null };
+  return { ...command, base: existsSync(copy.dataDir) ? copy.dataDir : null };
 }
 
 /**
- * Tells a story whose command dies at each of the points, one time after the other, before it is run to its end. Fails
- * unless it died at each, came to the same outcome, and lost no page but those under way.
+ * Kills a command at each of the points, one after the other, and then runs it to its end. Fails unless it died at each
+ * point, reached the outcome of the reference, and lost no pages but those that were under way.
  */
 export async function assertSurvives(
-  { story, outcome }: Rehearsed,
+  { command, outcome }: Reference,
   points: readonly KillPoint[],
 ): Promise<void> {
-  const stage = openStage(story);
-  for (const point of points) await stage.kill(point);
+  const copy = openCopy(command);
+  for (const point of points) await copy.kill(point);
   try {
-    await story.finish(stage.run);
-    expect(stage.pagesLost()).toBeLessThanOrEqual(points.length * story.inFlightMax);
-    expect(stage.strike()).toEqual(outcome);
+    await command.finish(copy.run);
+    expect(copy.pagesLost()).toBeLessThanOrEqual(points.length * command.inFlightMax);
+    expect(copy.remove()).toEqual(outcome);
   } catch (cause) {
     throw new Error(`killed ${points.map(pointText).join(', then ')}`, { cause });
   }
 }
 
-function openStage({ place, settings, inFlightMax, base, command }: Story) {
-  const folder = mkdtempSync(join(place.folder, 'stage-'));
+function openCopy({ workspace, settings, inFlightMax, base, command }: KilledCommand) {
+  const folder = mkdtempSync(join(workspace.folder, 'copy-'));
   const dataDir = join(folder, 'data');
   if (base !== null) copyFolder(base, dataDir);
   const windowsBefore = windowsOf(dataDir);
-  place.sandbox.clearRequests();
+  workspace.sandbox.clearRequests();
   const around = ['--set', `budget.concurrency=${inFlightMax}`, ...settings, '--data-dir', dataDir];
   const args = [...command, ...around];
   return {
     dataDir,
-    rehearse: (): Promise<Execution[]> => rehearseRun(place.run, args, join(folder, 'executions.json')),
-    kill: (point: KillPoint): Promise<void> => killRun(place.run, args, point),
-    run: (...args: string[]) => place.run([...args, ...around]),
+    record: (): Promise<Execution[]> => recordRun(workspace.run, args, join(folder, 'executions.json')),
+    kill: (point: KillPoint): Promise<void> => killRun(workspace.run, args, point),
+    run: (...args: string[]) => workspace.run([...args, ...around]),
     /** Pages that the service served and no pass has. One row alone is asked for to see whether the service answers. */
     pagesLost: (): number => {
-      const pages = place.sandbox.requests().filter(({ offset, limit }) => offset !== null && limit !== 1);
+      const pages = workspace.sandbox
+        .requests()
+        .filter(({ offset, limit }) => offset !== null && limit !== 1);
       return pages.length - (windowsOf(dataDir) - windowsBefore);
     },
-    /** What has come of it; the folder goes. */
-    strike: (): Outcome => {
+    /** Removes the folder. Returns the outcome in it. */
+    remove: (): Outcome => {
       const outcome = reading(dataDir, (db) => outcomeOf(db, dataDir));
       rmSync(folder, { recursive: true });
       return outcome;
