@@ -6,7 +6,6 @@ import type { Dataset, Row } from '../snapshot/columns.ts';
 import { temporaryFolder } from '../core/temporary-folder.ts';
 import { temporaryPrefix } from '../snapshot/layout.ts';
 import type { Manifest } from '../snapshot/manifest.ts';
-import type { Compression } from '../snapshot/parquet-options.ts';
 import { findSnapshots } from '../snapshot/list-published.ts';
 import { publishSnapshot } from '../snapshot/publish.ts';
 import { nextSnapshotId } from '../snapshot/snapshot-id.ts';
@@ -21,8 +20,6 @@ type ExportSettings = PublicationSettings & {
   partRows: number;
   /** Snapshots kept of the dataset, the current one included. Two or more, and a reader can finish what it opened. */
   keep: number;
-  /** Default `zstd`. */
-  compression?: Compression;
 };
 
 /** One export of one dataset. No other export of this dataset may run in the data folder meanwhile. */
@@ -77,8 +74,7 @@ export async function exportDataset(request: ExportRequest): Promise<ExportResul
     snapshotId = nextSnapshotId(createdAtMs, findSnapshots(dataDir, dataset).at(-1)?.id);
     const folder = join(temporaryFolder(dataDir), `${temporaryPrefix(dataset)}${snapshotId}`);
     const parts = splitRows(rows, settings.partRows, publish);
-    const { compression } = settings;
-    const draft = await writeDraft(parts, { folder, shape, compression, signal, onProgress });
+    const draft = await writeDraft(parts, { folder, shape, signal, onProgress });
     signal?.throwIfAborted();
     const manifest: Manifest = {
       format_version: 1,

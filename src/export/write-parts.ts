@@ -5,7 +5,6 @@ import type { DatasetShape, Row } from '../snapshot/columns.ts';
 import { partName } from '../snapshot/layout.ts';
 import type { ManifestFile } from '../snapshot/manifest.ts';
 import { writeParquetFile } from '../snapshot/parquet-file.ts';
-import type { Compression } from '../snapshot/parquet-options.ts';
 
 /** The parts of a snapshot that is not published yet, and their sums. */
 export type Draft = {
@@ -21,7 +20,6 @@ export type DraftOptions = {
   /** Made here. */
   folder: string;
   shape: DatasetShape;
-  compression?: Compression | undefined;
   signal?: AbortSignal | undefined;
   /** Told the rows written so far, over all parts. */
   onProgress?: ((rows: number) => void) | undefined;

@@ -6,7 +6,7 @@ import { checkPartRows, damagedPart, type PartInPlace } from './check-part.ts';
 import { datasets } from './columns.ts';
 import { sqlName, sqlText } from './duckdb.ts';
 import type { Manifest, ManifestFile } from './manifest.ts';
-import { type Compression, copyOptions } from './parquet-options.ts';
+import { copyOptions } from './parquet-file.ts';
 import { type MarkedRows, trimFunction } from './subject-rows.ts';
 
 /**
@@ -45,7 +45,7 @@ export async function encodePartAnew(
   const before = await fingerprint(connection, part.path, print, isKept);
   await connection.run(
     `COPY (SELECT ${kept} FROM read_parquet(${sqlText(part.path)}) WHERE ${isKept})
-      TO ${sqlText(to.path)} ${copyOptions(await compressionOf(connection, part.path))}`,
+      TO ${sqlText(to.path)} ${copyOptions}`,
   );
   const after = await fingerprint(connection, to.path, print, 'true');
   const { rows, minKey, maxKey, isAscending } = await readKeys(connection, to.path, key);
@@ -111,13 +111,4 @@ async function readKeys(
     maxKey: maxKey as string | null,
     isAscending: outOfOrder === 0n,
   };
-}
-
-/** How a part is compressed; the default for one without rows, which has nothing to compress. */
-async function compressionOf(connection: DuckDBConnection, path: string): Promise<Compression> {
-  const found = await connection.runAndReadAll(
-    `SELECT DISTINCT compression FROM parquet_metadata(${sqlText(path)})`,
-  );
-  const isSnappy = found.getRows().some(([compression]) => compression === 'SNAPPY');
-  return isSnappy ? 'snappy' : 'zstd';
 }

@@ -19,13 +19,6 @@ export type FoundPart = {
 /** What was searched, all of it, and the parts that hold the identity, by dataset and age. */
 export type Located = { searched: { files: number; rows: number; bytes: number }; parts: FoundPart[] };
 
-/** How a search goes. */
-export type LocateOptions = {
-  signal: AbortSignal;
-  /** Told of each part that is done, and of how many. */
-  onPart?: ((done: number, total: number) => void) | undefined;
-};
-
 const memoryMaxMb = 512;
 
 /**
@@ -37,7 +30,7 @@ const memoryMaxMb = 512;
 export async function locateIdentity(
   dataDir: string,
   identity: Identity,
-  { signal, onPart }: LocateOptions,
+  { signal }: { signal: AbortSignal },
 ): Promise<Located> {
   const published = listPublishedParts(dataDir).filter(hasPersonalRows);
   const located: Located = { searched: { files: 0, rows: 0, bytes: 0 }, parts: [] };
@@ -59,7 +52,6 @@ export async function locateIdentity(
       located.searched.files += 1;
       located.searched.rows += file.rows;
       located.searched.bytes += file.bytes;
-      onPart?.(located.searched.files, published.length);
     }
   });
   return located;

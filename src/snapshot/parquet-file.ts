@@ -2,7 +2,6 @@ import { dirname } from 'node:path';
 import { DuckDBTableFunction } from '@duckdb/node-api';
 import type { DatasetShape, Row } from './columns.ts';
 import { openDuckDb, sqlText } from './duckdb.ts';
-import { type Compression, copyOptions } from './parquet-options.ts';
 import { valueWriters } from './parquet-value.ts';
 import { type Batch, type WrittenRows, batchRows } from './row-batches.ts';
 import { storageError } from './storage-error.ts';
@@ -14,14 +13,20 @@ export type ParquetFile = {
   shape: DatasetShape;
   /** In ascending byte order of the key, each key once. */
   rows: Iterable<Row>;
-  /** Default `zstd`. */
-  compression?: Compression | undefined;
   signal?: AbortSignal | undefined;
   /** Told the rows taken so far, every few thousand rows. */
   onRows?: ((rows: number) => void) | undefined;
 };
 
 const memoryMaxMb = 256;
+const rowGroupRowsMax = 20_480;
+// Keeps memory flat when each row has a megabyte. Ordinary rows reach the limit of rows first.
+const rowGroupBytesMax = 16 * 1024 * 1024;
+
+/** The options of `COPY … TO` with which every published file is written. */
+export const copyOptions = `(FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1, ROW_GROUP_SIZE ${rowGroupRowsMax},
+  ROW_GROUP_SIZE_BYTES ${rowGroupBytesMax}, USE_TMP_FILE false)`;
+
 /**
  * Writes rows into one Parquet file, in the order given, in constant memory; no rows give a valid file that has the
  * schema. The event loop turns between batches. Throws what `rows` throws, the signal's reason when aborted, and
@@ -50,9 +55,7 @@ export async function writeParquetFile(file: ParquetFile): Promise<WrittenRows> 
       threads: 1,
     });
     database.connection.registerTableFunction(feed);
-    await database.connection.run(
-      `COPY (SELECT * FROM feed()) TO ${sqlText(file.path)} ${copyOptions(file.compression ?? 'zstd')}`,
-    );
+    await database.connection.run(`COPY (SELECT * FROM feed()) TO ${sqlText(file.path)} ${copyOptions}`);
   } catch (error) {
     // DuckDB's error would carry the words of ours only.
     throw failure ? failure.reason : storageError('write a Parquet file', error);

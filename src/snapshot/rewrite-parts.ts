@@ -12,14 +12,13 @@ import { type RowChange, encodePartAnew } from './encode-part.ts';
 import { storageError } from './storage-error.ts';
 import { removeUnnamedOf } from './remove-unnamed.ts';
 
-/** A part that another has taken the place of. `listsTrimmed`: rows of others that named the subject. */
+/** A part that was replaced by a new one. */
 export type RewrittenPart = {
   snapshotId: string;
   name: string;
   newName: string;
   rowsBefore: number;
   rowsRemoved: number;
-  listsTrimmed: number;
 };
 
 /** How parts are rewritten. `epoch`: what the manifest says from then on. */
@@ -69,7 +68,6 @@ export async function rewriteParts(
           newName: name,
           rowsBefore: file.rows,
           rowsRemoved: encoded.removed,
-          listsTrimmed: encoded.trimmed,
         });
       }
       return parts;

@@ -2,21 +2,20 @@ import { exportDataset } from '../../src/export/export-dataset.ts';
 import type { Dataset, Row } from '../../src/snapshot/columns.ts';
 import { snapshotFolder } from '../../src/snapshot/layout.ts';
 import { type Manifest, readManifest } from '../../src/snapshot/manifest.ts';
-import type { Compression } from '../../src/snapshot/parquet-options.ts';
 import { exportRequest } from '../export/export-fixture.ts';
 import { type ReadRow, readWithHyparquet } from './parquet-readers.ts';
 
 /** How rows are published, where it matters. */
-type PublishOptions = { partRows?: number; promote?: readonly string[]; compression?: Compression };
+type PublishOptions = { partRows?: number; promote?: readonly string[] };
 
 /** Publishes a snapshot of a dataset and keeps all before it; returns its id. */
 export async function publishRows(
   dataDir: string,
   dataset: Dataset,
   rows: readonly Row[],
-  { partRows = 4, promote = [], compression = 'zstd' }: PublishOptions = {},
+  { partRows = 4, promote = [] }: PublishOptions = {},
 ): Promise<string> {
-  const settings = { partRows, keep: 100, promote, mask: [], compression };
+  const settings = { partRows, keep: 100, promote, mask: [] };
   const { snapshotId } = await exportDataset(exportRequest(dataDir, { dataset, rows, settings }));
   return snapshotId;
 }

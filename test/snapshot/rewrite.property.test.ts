@@ -125,15 +125,14 @@ const run = fc.constantFrom<PersonalDataset>('persons', 'recordings', 'distinct_
     rows: tables[dataset],
     subject: identity,
     partRows: fc.integer({ min: 1, max: 5 }),
-    compression: fc.constantFrom('zstd' as const, 'snappy' as const),
   }),
 );
 
 test('whatever the rows and whoever goes: exactly their rows go, the others stay equal and in order', async () => {
   await fc.assert(
-    fc.asyncProperty(run, async ({ dataset, rows, subject, partRows, compression }) => {
+    fc.asyncProperty(run, async ({ dataset, rows, subject, partRows }) => {
       const dataDir = temporaryFolder();
-      const snapshotId = await publishRows(dataDir, dataset, rows, { partRows, compression });
+      const snapshotId = await publishRows(dataDir, dataset, rows, { partRows });
       const current = readCurrent(dataDir);
       const before = await rowsOfSnapshot(dataDir, dataset, snapshotId);
       const models = rows.map((row) => modelOf(dataset, row, subject));
@@ -164,9 +163,6 @@ test('whatever the rows and whoever goes: exactly their rows go, the others stay
       }
       expect(rewritten.map(({ name }) => name)).toEqual(names);
       expect(sum(rewritten.map(({ rowsRemoved }) => rowsRemoved))).toBe(rows.length - left.length);
-      expect(sum(rewritten.map(({ rowsRemoved, listsTrimmed }) => rowsRemoved + listsTrimmed))).toBe(
-        changed.length,
-      );
       expect((await locateIdentity(dataDir, subject, { signal })).parts).toEqual([]);
       expect((await verifySnapshots(dataDir)).problems).toEqual([]);
       expect(readCurrent(dataDir)).toEqual(current);

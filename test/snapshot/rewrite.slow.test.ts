@@ -1,5 +1,9 @@
+import { dirname } from 'node:path';
 import { expect, test } from 'vitest';
 import { nobody } from '../../src/contract/identity.ts';
+import { sqlText } from '../../src/snapshot/duckdb.ts';
+import { snapshotFolder } from '../../src/snapshot/layout.ts';
+import { queryParquet } from '../../src/snapshot/read-parquet.ts';
 import { rewriteSnapshot } from '../../src/snapshot/rewrite.ts';
 import { publishRows } from './publish-rows.ts';
 import { personRow } from './rows.ts';
@@ -20,5 +24,9 @@ test('700 MB of rows of a megabyte each are rewritten as a stream', async () => 
     { ...nobody, person_id: ['17'], distinct_id: ['ann'] },
     { epoch: 4, signal: new AbortController().signal },
   );
-  expect(rewritten).toMatchObject([{ rowsRemoved: 1, listsTrimmed: 599 }]);
+  expect(rewritten).toMatchObject([{ rowsRemoved: 1 }]);
+  const path = `${snapshotFolder(dataDir, 'persons', snapshotId)}/${rewritten[0]?.newName}`;
+  const left = `SELECT count(*) AS rows, count(*) FILTER (WHERE list_contains(distinct_ids, 'ann')) AS untrimmed
+    FROM read_parquet(${sqlText(path)})`;
+  expect(await queryParquet(dirname(path), left)).toEqual([{ rows: 599n, untrimmed: 0n }]);
 }, 60_000);
