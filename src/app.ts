@@ -16,7 +16,8 @@ import { isLoopback, type Settings } from './config/settings.ts';
 import { systemClock, type Clock } from './core/clock.ts';
 import { sha256 } from './core/digest.ts';
 import { AppError } from './core/errors.ts';
-import { openLedger, type Ledger } from './ledger/ledger.ts';
+import type { JobContext, ServiceContext } from './job/job-context.ts';
+import { openLedger } from './ledger/ledger.ts';
 import { createLogger, type Logger } from './log/logger.ts';
 import { readOtlpTarget } from './log/otlp-target.ts';
 import { createTracer, silentTracer, type Tracer } from './log/tracer.ts';
@@ -32,20 +33,18 @@ export type App = {
   hasApiKey: boolean;
   clock: Clock;
   log: Logger;
-  /** Tells a collector how long runs and requests take, where one is configured. */
-  tracer: Tracer;
   /** The mirror, for writing; made where there is none. */
   database: () => Database;
   /** A connection of its own to an existing mirror, for reading. */
   databaseReadOnly: () => Database;
   /** The service's API. Throws `usage` when the address, the project or the key is not configured. */
   service: () => Service;
-  /** The project that is mirrored. Throws as `service` does. */
-  project: () => MirroredProject;
   /** Whether address, project and key are configured, so that the service can be asked. */
   hasService: boolean;
-  /** The ledger, for writing. To be opened by whoever holds the lease. */
-  openLedger: () => Ledger;
+  /** What a job works with. Its service is null where none is configured. Opens the mirror, for writing. */
+  jobContext: (signal: AbortSignal) => JobContext;
+  /** The same for a job that cannot work without the service. Throws as `service` does, first of all. */
+  serviceContext: (signal: AbortSignal) => ServiceContext;
   /** What the service's calls may cost, and what is left of it. */
   budget: Budget;
   close: () => Promise<void>;
@@ -70,7 +69,7 @@ export function createApp(
 }
 
 /** What every project shares. */
-type Shared = Pick<App, 'log' | 'tracer' | 'clock'>;
+type Shared = Pick<App, 'log' | 'clock'> & { tracer: Tracer };
 
 function openTracer(environment: Environment, log: Logger): Tracer {
   const target = readOtlpTarget(environment);
@@ -136,52 +135,73 @@ function assembleApp(
   const account = sha256(JSON.stringify([settings.service.baseUrl, apiKey]));
   const budget = budgets.get(account) ?? createBudget(settings.budget, clock, requestTimes);
   budgets.set(account, budget);
+  const openService = (): Service => {
+    if (service) return service;
+    const { origin, projectId, key } = requireService(settings, apiKey);
+    const transport = openTransport(origin, key, settings.budget.concurrency, settings.service);
+    closers.push(() => transport.close());
+    service = createService({
+      transport,
+      budget,
+      clock,
+      tracer,
+      random: Math.random,
+      retryLimits: settings.retry,
+      jsonDepthMax: settings.service.jsonDepthMax,
+      projectPath: `${settings.service.pathPrefix}/${encodeURIComponent(projectId)}`,
+      onRetry: ({ code, status }, attempt, delayMs) => {
+        // `onThrottled` logs a 429.
+        if (status !== 429)
+          log.warn({ code, status, attempt, delayMs: Math.round(delayMs) }, 'call failed, trying again');
+      },
+      onThrottled: (pauseMs) =>
+        log.warn({ status: 429, pauseMs: Math.round(pauseMs) }, 'too many requests, pausing'),
+    });
+    return service;
+  };
+  const hasService =
+    apiKey !== null && settings.service.baseUrl !== null && settings.service.projectId !== null;
+  const openMirror = (): Database => (database ??= opened(openDatabase(settings.dataDir, clock)));
+  const localContext = (signal: AbortSignal): JobContext => ({
+    db: openMirror(),
+    settings,
+    clock,
+    log,
+    tracer,
+    signal,
+    service: null,
+    project: null,
+    ledger: () => openLedger(settings.dataDir, clock),
+  });
+  const serviceContext = (signal: AbortSignal): ServiceContext => {
+    // First: without a service to ask, no mirror is made.
+    const upstream = { service: openService(), project: mirroredProject(settings, apiKey) };
+    return { ...localContext(signal), ...upstream };
+  };
   return {
     name,
     settings,
     budget,
     hasApiKey: apiKey !== null,
-    hasService: apiKey !== null && settings.service.baseUrl !== null && settings.service.projectId !== null,
-    openLedger: () => openLedger(settings.dataDir, clock),
+    hasService,
     clock,
     log,
-    tracer,
-    database: () => (database ??= opened(openDatabase(settings.dataDir, clock))),
+    database: openMirror,
     databaseReadOnly: () => opened(openDatabaseReadOnly(settings.dataDir)),
-    service: () => {
-      if (service) return service;
-      const { origin, projectId, key } = requireService(settings, apiKey);
-      const transport = openTransport(origin, key, settings.budget.concurrency, settings.service);
-      closers.push(() => transport.close());
-      service = createService({
-        transport,
-        budget,
-        clock,
-        tracer,
-        random: Math.random,
-        retryLimits: settings.retry,
-        jsonDepthMax: settings.service.jsonDepthMax,
-        projectPath: `${settings.service.pathPrefix}/${encodeURIComponent(projectId)}`,
-        onRetry: ({ code, status }, attempt, delayMs) => {
-          // A 429 has been told of as such.
-          if (status !== 429)
-            log.warn({ code, status, attempt, delayMs: Math.round(delayMs) }, 'call failed, trying again');
-        },
-        onThrottled: (pauseMs) =>
-          log.warn({ status: 429, pauseMs: Math.round(pauseMs) }, 'too many requests, pausing'),
-      });
-      return service;
-    },
-    project: () => {
-      const { origin, projectId } = requireService(settings, apiKey);
-      const { protocol, hostname } = new URL(origin);
-      // A service on this machine is often started anew on whatever port is free.
-      return { origin: isLoopback(hostname) ? `${protocol}//${hostname}` : origin, projectId };
-    },
+    service: openService,
+    jobContext: hasService ? serviceContext : localContext,
+    serviceContext,
     close: async () => {
       for (const close of closers.toReversed()) await close();
     },
   };
+}
+
+/** A service on this machine is often started again on another port, so its port is left out. */
+function mirroredProject(settings: Settings, apiKey: string | null): MirroredProject {
+  const { origin, projectId } = requireService(settings, apiKey);
+  const { protocol, hostname } = new URL(origin);
+  return { origin: isLoopback(hostname) ? `${protocol}//${hostname}` : origin, projectId };
 }
 
 function requireService(settings: Settings, apiKey: string | null): MirroredProject & { key: string } {

@@ -8,6 +8,7 @@ const layers = [
   ['contract'],
   ['config', 'log', 'markup', 'ledger'],
   ['client', 'mirror', 'snapshot', 'sandbox'],
+  ['job'],
   ['sync', 'export', 'erasure'],
   ['worker', 'status', 'audit'],
   ['app'],

@@ -4,7 +4,6 @@ import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { Drill, DrillStep } from '../worker/drill-job.ts';
 import { besideSandbox, unhurried } from './beside-sandbox.ts';
 import type { CommandContext } from './context.ts';
-import { serviceJob } from './service-job.ts';
 
 /** What an exercise needs of a command's surroundings. */
 type DrillContext = Pick<CommandContext, 'isTerminal' | 'signal'>;
@@ -61,12 +60,10 @@ async function eraseCanary(app: App, context: DrillContext, sandbox: Sandbox): P
   const { runExportJob } = await import('../worker/export-job.ts');
   const { runReconcileJob } = await import('../worker/reconcile-job.ts');
   const { runSyncJob } = await import('../worker/sync-job.ts');
-  const job = serviceJob(app, context);
+  const job = app.serviceContext(context.signal);
   const steps: DrillStep[] = [];
   const check = (step: string, passed: boolean): void => void steps.push({ step, passed });
-  const quiet = { onProgress: () => undefined };
-  const sync = () =>
-    runSyncJob({ ...job, ...quiet }, { datasets: ['persons', 'recordings'], mode: 'full', resume: true });
+  const sync = () => runSyncJob(job, { datasets: ['persons', 'recordings'], mode: 'full', resume: true });
   const reconcile = () => runReconcileJob(job, undefined);
   const source = app.databaseReadOnly;
 
@@ -85,10 +82,11 @@ async function eraseCanary(app: App, context: DrillContext, sandbox: Sandbox): P
     passes.every(({ verdict }) => verdict === 'complete'),
   );
   for (let generation = 0; generation < 2; generation += 1)
-    await runExportJob(
-      { ...job, ...quiet, source: source() },
-      { kind: 'full', datasets: ['persons', 'recordings', 'distinct_ids'] },
-    );
+    await runExportJob(job, {
+      kind: 'full',
+      datasets: ['persons', 'recordings', 'distinct_ids'],
+      source: source(),
+    });
   const given = [{ kind: 'email', value: distinctId }] as const;
   const parts = { db: app.database(), settings: app.settings, service: job.service, signal: job.signal };
   const { whereabouts } = await whereIs(parts, given);

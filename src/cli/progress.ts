@@ -1,4 +1,4 @@
-import type { OnProgress } from '../worker/job-parts.ts';
+import type { OnProgress } from '../job/job-context.ts';
 import type { CommandContext } from './context.ts';
 import { countText, durationText } from '../core/words.ts';
 

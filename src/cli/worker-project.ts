@@ -9,9 +9,9 @@ import { holdDrill } from './drill.ts';
 
 /** A project of the worker, made of the program's parts. Throws `usage` where its service is not configured. */
 export function workerProject(app: App): WorkerProject {
-  const { name, settings, clock, log, tracer, openLedger } = app;
-  const service = app.service();
-  const project = app.project();
+  const { name, settings, clock } = app;
+  // First: a project without a service is refused before any work begins.
+  app.service();
   return {
     name,
     dataDir: settings.dataDir,
@@ -19,20 +19,8 @@ export function workerProject(app: App): WorkerProject {
     schedule:
       settings.playlists.shortIds.length > 0 ? settings.schedule : { ...settings.schedule, playlists: null },
     run: (job, signal) =>
-      runScheduledJob(
-        job,
-        {
-          db: app.database(),
-          settings,
-          clock,
-          log,
-          tracer,
-          signal,
-          service,
-          project,
-          openLedger,
-        },
-        (folder, drillSignal) => holdDrill(folder, { isTerminal: false, signal: drillSignal }),
+      runScheduledJob(job, app.serviceContext(signal), (folder, drillSignal) =>
+        holdDrill(folder, { isTerminal: false, signal: drillSignal }),
       ),
     readHistory: (job) => {
       const db = app.database();

@@ -5,8 +5,8 @@ import { sha256 } from '../core/digest.ts';
 import { makeFolder } from '../core/make-folder.ts';
 import { temporaryFolder } from '../core/temporary-folder.ts';
 import { reportsFolder } from '../erasure/proof/certificate-file.ts';
-import type { ErasureJobSurroundings } from './job-parts.ts';
-import { runJob, type JobResult } from './run-job.ts';
+import type { JobContext } from '../job/job-context.ts';
+import { runJob, type JobResult } from '../job/run-job.ts';
 
 /** One thing that the exercise had to show. */
 export type DrillStep = { step: string; passed: boolean };
@@ -31,12 +31,8 @@ const folderPrefix = 'drill-';
  * Holds an exercise in an empty folder, and files it: as JSON in reports/drills/, and its SHA-256 on the ledger, which is
  * signed. Incomplete when it failed.
  */
-export function runDrillJob(
-  around: Omit<ErasureJobSurroundings, 'service' | 'project'>,
-  hold: HoldDrill,
-): Promise<DrillJobResult> {
-  const { settings, openLedger } = around;
-  return runJob({ ...around, job: 'drill', requestCount: () => 0 }, async (signal) => {
+export function runDrillJob(context: JobContext, hold: HoldDrill): Promise<DrillJobResult> {
+  return runJob(context, 'drill', async ({ settings, signal, ledger: openLedger }) => {
     const drill = await inFolder(settings.dataDir, (folder) => hold(folder, signal));
     const { startedAt, outcome, steps } = drill;
     const folder = join(reportsFolder(settings.dataDir), 'drills');

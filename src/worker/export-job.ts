@@ -1,33 +1,35 @@
 import { feedBegin } from '../erasure/plan.ts';
 import { refuseRestored } from '../erasure/fence/restore-guard.ts';
 import { exportMirror, type MirrorExport } from '../export/export-mirror.ts';
+import type { JobContext, OnProgress } from '../job/job-context.ts';
+import { runJob, type JobResult } from '../job/run-job.ts';
 import { compactChanges } from '../mirror/changes.ts';
 import type { Database } from '../mirror/database.ts';
 import type { Dataset } from '../snapshot/columns.ts';
-import type { JobSurroundings, OnProgress } from './job-parts.ts';
-import { runJob, type JobResult } from './run-job.ts';
 
 /** What was published. Incomplete when a snapshot is not vouched for by a complete pass. */
 export type ExportJobResult = JobResult & { snapshots: MirrorExport[] };
 
-/** What to publish of which datasets. */
-type ExportTask = { datasets: readonly Dataset[]; kind: 'full' | 'delta' };
+/** What to publish of which datasets, and from where. */
+type ExportTask = {
+  datasets: readonly Dataset[];
+  kind: 'full' | 'delta';
+  /** A connection to the mirror for reading only. */
+  source: Database;
+  onProgress?: OnProgress<Dataset>;
+};
 
-/**
- * Publishes one snapshot of each dataset, as one run of `export` or of `delta`. `source` is a connection to the mirror for
- * reading only.
- */
+/** Publishes one snapshot of each dataset, as one run of `export` or of `delta`. */
 export function runExportJob(
-  around: JobSurroundings & { source: Database; onProgress: OnProgress<Dataset> },
-  { datasets, kind }: ExportTask,
+  context: JobContext,
+  { datasets, kind, source, onProgress: onRows }: ExportTask,
 ): Promise<ExportJobResult> {
-  const { db: mirror, source, settings, clock } = around;
-  const job = kind === 'full' ? 'export' : 'delta';
-  return runJob({ ...around, job, requestCount: () => 0 }, async (signal) => {
-    refuseRestored(around.db, settings.dataDir);
+  return runJob(context, kind === 'full' ? 'export' : 'delta', async (own) => {
+    const { db: mirror, settings, clock, signal } = own;
+    refuseRestored(mirror, settings.dataDir);
     const snapshots: MirrorExport[] = [];
     for (const dataset of datasets) {
-      const onProgress = around.onProgress.bind(undefined, dataset);
+      const onProgress = (done: number, total: number | null): void => onRows?.(dataset, done, total);
       snapshots.push(
         await exportMirror({ db: source, mirror, dataset, kind, settings, clock, signal, onProgress }),
       );

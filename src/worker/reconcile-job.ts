@@ -12,6 +12,8 @@ import {
 } from '../erasure/reconcile.ts';
 import { deletionReceiver } from '../erasure/receive.ts';
 import { replayErasures, type ReplayResult } from '../erasure/fence/restore.ts';
+import type { JobContext } from '../job/job-context.ts';
+import { runJob, type JobResult } from '../job/run-job.ts';
 import { claimMirror } from '../mirror/mirrored-project.ts';
 import { listRequests } from '../mirror/erasure-requests.ts';
 import { approvePlan } from '../mirror/suspects.ts';
@@ -23,8 +25,6 @@ import {
   type AbsenceParts,
   type AbsenceResult,
 } from '../sync/absence.ts';
-import type { ErasureJobSurroundings } from './job-parts.ts';
-import { runJob, type JobResult } from './run-job.ts';
 
 /** What is to be done with absent rows of a dataset: how many are asked for, wait, or are held under a plan's name. */
 type PlannedAbsence = {
@@ -71,19 +71,18 @@ export async function planReconcile(
  * done.
  */
 export function runReconcileJob(
-  around: ErasureJobSurroundings,
+  context: JobContext & Pick<ErasureParts, 'scan'>,
   approve: string | undefined,
 ): Promise<ReconcileJobResult> {
-  const { db, settings, clock, service, project } = around;
-  const requestCount = (): number => service?.requestCount() ?? 0;
-  return runJob({ ...around, job: 'reconcile', requestCount }, async (signal) => {
+  return runJob(context, 'reconcile', async (own) => {
+    const { db, settings, clock, project, signal } = own;
     if (project) claimMirror(db, project, settings.service.movedFrom);
     if (approve !== undefined && !approvePlan(db, approve, isoTime(clock.now())))
       throw new AppError('there is no plan of that name', {
         code: 'usage',
         hint: '`reconcile --dry-run` shows the plans that wait for approval',
       });
-    const parts = { ...around, signal, ledger: around.openLedger() };
+    const parts = { ...own, ledger: own.ledger() };
     const replayed = replayErasures(parts);
     const lost = endLostRequests(parts);
     try {
@@ -98,7 +97,7 @@ export function runReconcileJob(
 }
 
 async function reconcile(
-  parts: ErasureJobSurroundings & ErasureParts,
+  parts: ErasureParts,
   { replayed, lost }: Pick<ReconcileJobResult, 'replayed' | 'lost'>,
 ): Promise<ReconcileJobResult> {
   const { db, settings, service } = parts;

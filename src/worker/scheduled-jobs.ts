@@ -1,69 +1,62 @@
 import type { ScheduledJob } from '../config/settings.ts';
 import { assertNever } from '../core/errors.ts';
+import type { ServiceContext } from '../job/job-context.ts';
+import type { JobResult } from '../job/run-job.ts';
 import { openDatabaseReadOnly } from '../mirror/database.ts';
 import type { PassDataset, PassMode } from '../mirror/passes.ts';
 import { datasetNames } from '../snapshot/columns.ts';
 import { runCheckpointJob } from './checkpoint-job.ts';
 import { runDrillJob, type HoldDrill } from './drill-job.ts';
 import { runExportJob } from './export-job.ts';
-import type { ServiceJobSurroundings } from './job-parts.ts';
 import { runReconcileJob } from './reconcile-job.ts';
-import type { JobResult } from './run-job.ts';
 import { runSyncJob } from './sync-job.ts';
 
 /** Runs a scheduled job as one recorded run; `holdDrill` holds an exercise. Rejects as `runJob` does. */
 export async function runScheduledJob(
   job: ScheduledJob,
-  around: ServiceJobSurroundings,
+  context: ServiceContext,
   holdDrill: HoldDrill,
 ): Promise<void> {
-  await startJob(job, around, holdDrill);
+  await startJob(job, context, holdDrill);
 }
 
-function startJob(
-  job: ScheduledJob,
-  around: ServiceJobSurroundings,
-  holdDrill: HoldDrill,
-): Promise<JobResult> {
+function startJob(job: ScheduledJob, context: ServiceContext, holdDrill: HoldDrill): Promise<JobResult> {
   switch (job) {
     case 'reconcile':
-      return runReconcileJob(around, undefined);
+      return runReconcileJob(context, undefined);
     case 'full':
-      return sync(around, job, ['persons'], 'full');
+      return sync(context, job, ['persons'], 'full');
     case 'recordings':
     case 'playlists':
-      return sync(around, job, [job], 'full');
+      return sync(context, job, [job], 'full');
     case 'head':
-      return sync(around, job, ['persons', 'recordings'], 'head');
+      return sync(context, job, ['persons', 'recordings'], 'head');
     case 'export':
-      return exportAll(around, 'full');
+      return exportAll(context, 'full');
     case 'delta':
-      return exportAll(around, 'delta');
+      return exportAll(context, 'delta');
     case 'checkpoint':
-      return runCheckpointJob(around);
+      return runCheckpointJob(context);
     case 'drill':
-      return runDrillJob(around, holdDrill);
+      return runDrillJob(context, holdDrill);
     default:
       return assertNever(job);
   }
 }
 
 function sync(
-  around: ServiceJobSurroundings,
+  context: ServiceContext,
   name: ScheduledJob,
   datasets: readonly PassDataset[],
   mode: PassMode,
 ): Promise<JobResult> {
-  return runSyncJob({ ...around, onProgress: () => undefined }, { name, datasets, mode, resume: true });
+  return runSyncJob(context, { name, datasets, mode, resume: true });
 }
 
-async function exportAll(around: ServiceJobSurroundings, kind: 'full' | 'delta'): Promise<JobResult> {
-  const source = openDatabaseReadOnly(around.settings.dataDir);
+async function exportAll(context: ServiceContext, kind: 'full' | 'delta'): Promise<JobResult> {
+  const source = openDatabaseReadOnly(context.settings.dataDir);
   try {
-    return await runExportJob(
-      { ...around, source, onProgress: () => undefined },
-      { kind, datasets: datasetNames },
-    );
+    return await runExportJob(context, { kind, datasets: datasetNames, source });
   } finally {
     source.close();
   }

@@ -1,13 +1,13 @@
 import { deletionReceiver } from '../erasure/receive.ts';
 import { refuseRestored } from '../erasure/fence/restore-guard.ts';
+import type { OnProgress, ServiceContext } from '../job/job-context.ts';
+import { runJob, type JobResult } from '../job/run-job.ts';
 import { claimMirror } from '../mirror/mirrored-project.ts';
 import type { PassDataset, PassMode } from '../mirror/passes.ts';
 import { reportPass, type PassReport } from '../sync/pass-report.ts';
 import { reconcileAbsence, type AbsenceResult } from '../sync/absence.ts';
 import { syncList } from '../sync/sync-list.ts';
 import { syncPlaylists } from '../sync/sync-playlists.ts';
-import type { OnProgress, ServiceJobSurroundings } from './job-parts.ts';
-import { runJob, type JobResult } from './run-job.ts';
 
 /** Which lists to sync and how, and under which name the run is recorded. */
 export type SyncJob = {
@@ -16,6 +16,7 @@ export type SyncJob = {
   resume: boolean;
   /** Default `sync`. */
   name?: string;
+  onProgress?: OnProgress<PassDataset>;
 };
 
 /** The passes that were made. A head pass never proves completeness, so it is done, not incomplete. */
@@ -31,34 +32,30 @@ export type SyncJobResult = JobResult & {
  * Makes one pass over each of the lists, one after the other, as one run, and takes the rows that complete passes did
  * not see as far as they can go now.
  */
-export function runSyncJob(
-  around: ServiceJobSurroundings & { onProgress: OnProgress<PassDataset> },
-  job: SyncJob,
-): Promise<SyncJobResult> {
-  const { db, settings, service, project } = around;
-  const requestCount = (): number => service.requestCount();
-  return runJob({ ...around, job: job.name ?? 'sync', requestCount }, async (signal) => {
+export function runSyncJob(context: ServiceContext, job: SyncJob): Promise<SyncJobResult> {
+  return runJob(context, job.name ?? 'sync', async (own) => {
+    const { db, settings, project } = own;
     claimMirror(db, project, settings.service.movedFrom);
     refuseRestored(db, settings.dataDir);
-    const parts = { ...around, signal };
     const passes: PassReport[] = [];
     let membershipsTold: number | null = null;
     for (const dataset of job.datasets) {
       if (dataset === 'playlists') {
-        const result = await syncPlaylists({ ...parts, shortIds: settings.playlists.shortIds });
+        const result = await syncPlaylists({ ...own, shortIds: settings.playlists.shortIds });
         passes.push(reportPass(result.pass));
         membershipsTold = result.membershipsTold;
       } else {
         const { mode, resume } = job;
-        const onProgress = around.onProgress.bind(undefined, dataset);
-        passes.push(reportPass(await syncList({ ...parts, dataset, mode, resume, onProgress })));
+        const onProgress = (done: number, total: number | null): void =>
+          job.onProgress?.(dataset, done, total);
+        passes.push(reportPass(await syncList({ ...own, dataset, mode, resume, onProgress })));
       }
     }
     const canJudge = passes.some(({ verdict, dataset }) => verdict === 'complete' && dataset !== 'playlists');
     const absence = canJudge
       ? await reconcileAbsence({
-          ...parts,
-          onDeletion: deletionReceiver({ ...parts, ledger: around.openLedger() }),
+          ...own,
+          onDeletion: deletionReceiver({ ...own, ledger: own.ledger() }),
         })
       : null;
     const isIncomplete = passes.some(({ verdict, reason }) => verdict !== 'complete' && reason !== 'head');

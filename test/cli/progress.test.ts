@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream';
 import { expect, test } from 'vitest';
 import { progressLine, reportProgress } from '../../src/cli/progress.ts';
-import type { OnProgress } from '../../src/worker/job-parts.ts';
+import type { OnProgress } from '../../src/job/job-context.ts';
 
 test.for([
   [

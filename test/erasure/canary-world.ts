@@ -7,13 +7,12 @@ import { systemClock } from '../../src/core/clock.ts';
 import { textLeaves } from '../../src/core/json-leaves.ts';
 import { addRequests } from '../../src/erasure/receive.ts';
 import { exportMirror } from '../../src/export/export-mirror.ts';
-import { openLedger } from '../../src/ledger/ledger.ts';
-import { createLogger } from '../../src/log/logger.ts';
+import type { JobContext } from '../../src/job/job-context.ts';
 import { openDatabaseReadOnly, type Database } from '../../src/mirror/database.ts';
 import { startPass } from '../../src/mirror/passes.ts';
 import { listPublishedParts } from '../../src/snapshot/list-published.ts';
 import { runEraseJob } from '../../src/worker/erase-job.ts';
-import type { ErasureJobSurroundings } from '../../src/worker/job-parts.ts';
+import { jobContext } from '../job/job-context.ts';
 import { openTestMirror } from '../mirror/open-test-mirror.ts';
 import { addPeople, insert, personOf, type Person } from './scan/canary.ts';
 
@@ -29,7 +28,7 @@ export type CanaryWorld = {
   others: Person[];
   /** Every text that any row of a canary has ever had, but for uuids and recording ids, which the feeds tell. */
   texts: string[];
-  around: ErasureJobSurroundings;
+  context: JobContext;
   /** Requests for the canaries, or for others, by uuid. */
   request: (people?: readonly Person[]) => Promise<void>;
 };
@@ -61,16 +60,7 @@ export async function openCanaryWorld(generations = 1): Promise<CanaryWorld> {
     await publishAll(db, dataDir, settings);
   }
   hideElsewhere(db, dataDir, canaries);
-  const around: ErasureJobSurroundings = {
-    db,
-    settings,
-    clock: systemClock,
-    log: createLogger({ level: 'silent', isTerminal: false }),
-    signal,
-    service: null,
-    project: null,
-    openLedger: () => openLedger(dataDir, systemClock),
-  };
+  const context = jobContext({ db, settings, clock: systemClock }, {});
   return {
     dataDir,
     db,
@@ -78,10 +68,10 @@ export async function openCanaryWorld(generations = 1): Promise<CanaryWorld> {
     canaries,
     others,
     texts: [...texts],
-    around,
+    context,
     request: async (people = canaries) => {
       const given = people.map(({ row }) => ({ kind: 'uuid', value: String(row['uuid']) }) as const);
-      await runEraseJob(around, async (parts) => {
+      await runEraseJob(context, async (parts) => {
         await addRequests(parts, given, { basis: 'objection', by: 'the test', deleteEvents: true });
         return { outcome: 'done', counts: {} };
       });

@@ -13,8 +13,8 @@ import { findTexts } from './find-texts.ts';
 import { insert, personOf } from './scan/canary.ts';
 
 /** Reconciles without a service, with the mirror as it is or as a test bends it. */
-function reconcile({ around }: CanaryWorld, db: Database = around.db) {
-  return runReconcileJob({ ...around, db, scan: (task) => scanDataFolder(task) }, undefined);
+function reconcile({ context }: CanaryWorld, db: Database = context.db) {
+  return runReconcileJob({ ...context, db, scan: (task) => scanDataFolder(task) }, undefined);
 }
 
 const states = ({ db }: CanaryWorld): string[] =>
@@ -43,7 +43,7 @@ test('what was everywhere is nowhere, neither for the scanner nor for readers th
 
   await folder.request();
   // By a process of its own, as the program does it.
-  const { erasure } = await runReconcileJob(folder.around, undefined);
+  const { erasure } = await runReconcileJob(folder.context, undefined);
   expect(erasure).toMatchObject({ fenced: 3, verified: 3, residue: 0 });
   expect(states(folder)).toEqual(Array.from(canaries, () => 'locally_verified null'));
   expect(await left(folder)).toEqual([]);
@@ -138,7 +138,7 @@ describe('a reconciliation that leaves out', () => {
     let scans = 0;
     const { erasure } = await runReconcileJob(
       {
-        ...folder.around,
+        ...folder.context,
         // The old files are back when the scan that is to find nothing begins.
         scan: (task) => {
           if (task.phase === 'verify') {
@@ -171,13 +171,13 @@ test('a reader that holds the log open is waited for, then told of, and the purg
       return Promise.resolve();
     },
   };
-  const around = {
-    ...folder.around,
+  const context = {
+    ...folder.context,
     clock,
     scan: (task: Parameters<typeof scanDataFolder>[0]) => scanDataFolder(task),
   };
   const startedAt = performance.now();
-  const { erasure } = await runReconcileJob(around, undefined);
+  const { erasure } = await runReconcileJob(context, undefined);
   expect(erasure).toMatchObject({ fenced: 1, verified: 0 });
   expect(states(folder)).toEqual(['attention reader_holds_wal']);
   expect(waits).toBe(49);

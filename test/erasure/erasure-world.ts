@@ -12,8 +12,7 @@ import type { ErasureParts } from '../../src/erasure/request/request-record.ts';
 import { addRequests, approveRequest, cancelRequest, type AddedRequest } from '../../src/erasure/receive.ts';
 import { scanDataFolder } from '../../src/erasure/scan/scan.ts';
 import type { ScanTask } from '../../src/erasure/scan/scan-task.ts';
-import { openLedger } from '../../src/ledger/ledger.ts';
-import { createLogger } from '../../src/log/logger.ts';
+import type { ServiceContext } from '../../src/job/job-context.ts';
 import {
   databasePath,
   openDatabase,
@@ -25,9 +24,9 @@ import { datasetNames } from '../../src/snapshot/columns.ts';
 import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { runEraseJob } from '../../src/worker/erase-job.ts';
 import { runExportJob } from '../../src/worker/export-job.ts';
-import type { ServiceJobSurroundings } from '../../src/worker/job-parts.ts';
 import { runReconcileJob, type ReconcileJobResult } from '../../src/worker/reconcile-job.ts';
 import { runSyncJob } from '../../src/worker/sync-job.ts';
+import { jobContext } from '../job/job-context.ts';
 import { freshFolder } from '../mirror/open-test-mirror.ts';
 import { createKillSwitch, type KillPoint } from './kill-switch.ts';
 
@@ -77,7 +76,6 @@ export async function openErasureWorld(seed: number, more: Setting[] = []): Prom
   const dataDir = freshFolder();
   const settings = settingsFor(dataDir, sandbox, more);
   const backup = join(freshFolder(), 'mirror.db');
-  const log = createLogger({ level: 'silent', isTerminal: false });
   let db = openDatabase(dataDir, clock);
   const restart = (): void => {
     db.close();
@@ -87,27 +85,23 @@ export async function openErasureWorld(seed: number, more: Setting[] = []): Prom
   /** Runs a job as a process of its own would, up to its end or to where it is killed. */
   const asProcess = async (
     kill: KillPoint | undefined,
-    job: (around: ServiceJobSurroundings & { onProgress: () => void }) => Promise<unknown>,
+    job: (context: ServiceContext) => Promise<unknown>,
   ): Promise<boolean> => {
     nowMs += 60_000;
     const killSwitch = createKillSwitch(kill);
     const transport = openTransport(sandbox.url, sandbox.apiKey, 4, settings.service);
     const killable = killSwitch.transport(transport);
-    const around = {
-      db: killSwitch.database(db),
-      settings,
-      clock,
-      log,
-      signal: new AbortController().signal,
-      service: serviceOver(killable, settings, clock, sandbox),
-      project: { origin: sandbox.url, projectId: sandbox.projectId },
-      openLedger: () => openLedger(dataDir, clock),
-      onProgress: () => undefined,
-      // A process for each scan would be most of what this takes; nobody else has the mirror open.
-      scan: (task: ScanTask) => scanDataFolder(task),
-    };
+    const context = jobContext(
+      { db: killSwitch.database(db), settings, clock },
+      {
+        service: serviceOver(killable, settings, clock, sandbox),
+        project: { origin: sandbox.url, projectId: sandbox.projectId },
+        // A process for each scan would be most of what this takes; nobody else has the mirror open.
+        scan: (task: ScanTask) => scanDataFolder(task),
+      },
+    );
     try {
-      const wasKilled = await killSwitch.run(() => job(around));
+      const wasKilled = await killSwitch.run(() => job(context));
       if (wasKilled) restart();
       return wasKilled;
     } finally {
@@ -116,8 +110,8 @@ export async function openErasureWorld(seed: number, more: Setting[] = []): Prom
   };
 
   const forEachOpen = async (act: (parts: ErasureParts, request: ErasureRequest) => void): Promise<void> => {
-    await asProcess(undefined, (around) =>
-      runEraseJob(around, (parts) => {
+    await asProcess(undefined, (context) =>
+      runEraseJob(context, (parts) => {
         for (const request of listRequests(parts.db, 'open')) act(parts, request);
         return Promise.resolve({ outcome: 'done', counts: {} });
       }),
@@ -136,25 +130,25 @@ export async function openErasureWorld(seed: number, more: Setting[] = []): Prom
       sandbox.clock.moveTo(sandbox.clock.now());
     },
     sync: (kill) =>
-      asProcess(kill, (around) =>
-        runSyncJob(around, { datasets: ['persons', 'recordings', 'playlists'], mode: 'full', resume: true }),
+      asProcess(kill, (context) =>
+        runSyncJob(context, { datasets: ['persons', 'recordings', 'playlists'], mode: 'full', resume: true }),
       ),
     publish: (kill) =>
-      asProcess(kill, async (around) => {
+      asProcess(kill, async (context) => {
         const source = openDatabaseReadOnly(dataDir);
         try {
           // Every other one a delta: nobody may be left in those either.
           published += 1;
           const kind = published % 2 === 0 ? 'delta' : 'full';
-          await runExportJob({ ...around, source }, { kind, datasets: datasetNames });
+          await runExportJob(context, { kind, datasets: datasetNames, source });
         } finally {
           source.close();
         }
       }),
     request: async (given, kill, deleteEvents = true) => {
       let added: AddedRequest[] = [];
-      await asProcess(kill, (around) =>
-        runEraseJob(around, async (parts) => {
+      await asProcess(kill, (context) =>
+        runEraseJob(context, async (parts) => {
           added = await addRequests(parts, given, { ...authority, deleteEvents });
           return { outcome: 'done', counts: {} };
         }),
@@ -171,7 +165,7 @@ export async function openErasureWorld(seed: number, more: Setting[] = []): Prom
       }),
     reconcile: async (kill) => {
       let result: ReconcileJobResult | undefined;
-      await asProcess(kill, async (around) => (result = await runReconcileJob(around, undefined)));
+      await asProcess(kill, async (context) => (result = await runReconcileJob(context, undefined)));
       return result;
     },
     restart,

@@ -3,22 +3,17 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { loadSettings } from '../../src/config/load-settings.ts';
 import { exportDataset } from '../../src/export/export-dataset.ts';
-import { openLedger } from '../../src/ledger/ledger.ts';
-import { createLogger } from '../../src/log/logger.ts';
 import { listRuns } from '../../src/mirror/runs.ts';
 import { snapshotFolder } from '../../src/snapshot/layout.ts';
 import { runCheckpointJob } from '../../src/worker/checkpoint-job.ts';
 import { exportRequest } from '../export/export-fixture.ts';
+import { jobContext } from '../job/job-context.ts';
 import { openTestMirror, stillClock } from '../mirror/open-test-mirror.ts';
 
 it('signs the ledger, and reads back what the data folder has published', async () => {
   const { db, dataDir } = openTestMirror();
   const { settings } = loadSettings({}, { set: [{ path: 'dataDir', value: dataDir }] });
-  const log = createLogger({ level: 'silent', isTerminal: false });
-  const ledger = openLedger(dataDir, stillClock);
-  const { signal } = new AbortController();
-  const run = () =>
-    runCheckpointJob({ db, settings, clock: stillClock, log, signal, openLedger: () => ledger });
+  const run = () => runCheckpointJob(jobContext({ db, settings, clock: stillClock }, {}));
   const { snapshotId } = await exportDataset(exportRequest(dataDir));
   await run();
 

@@ -9,7 +9,6 @@ import { loadSettings } from '../../src/config/load-settings.ts';
 import { AppError } from '../../src/core/errors.ts';
 import { addRequests } from '../../src/erasure/receive.ts';
 import { scanDataFolder } from '../../src/erasure/scan/scan.ts';
-import { openLedger } from '../../src/ledger/ledger.ts';
 import { createLogger } from '../../src/log/logger.ts';
 import { openDatabase } from '../../src/mirror/database.ts';
 import { listRequests } from '../../src/mirror/erasure-requests.ts';
@@ -23,6 +22,7 @@ import type { WorkerProject } from '../../src/worker/project-runner.ts';
 import { runScheduledJob } from '../../src/worker/scheduled-jobs.ts';
 import { startWorker, type Worker } from '../../src/worker/worker.ts';
 import { virtualClock } from '../core/virtual-clock.ts';
+import { jobContext } from '../job/job-context.ts';
 import { freshFolder } from '../mirror/open-test-mirror.ts';
 
 const hour = 3_600_000;
@@ -76,16 +76,10 @@ it('a month of the real jobs beside a service that changes: the mirror equals it
     jsonDepthMax: settings.service.jsonDepthMax,
     projectPath: `${settings.service.pathPrefix}/${sandbox.projectId}`,
   });
-  const around = {
-    db,
-    settings,
-    clock,
-    log,
-    service,
-    project: { origin: sandbox.url, projectId: sandbox.projectId },
-    openLedger: () => openLedger(dataDir, clock),
-    scan: scanDataFolder,
-  };
+  const context = jobContext(
+    { db, settings, clock },
+    { service, project: { origin: sandbox.url, projectId: sandbox.projectId }, scan: scanDataFolder },
+  );
   const underWay = { jobs: 0 };
   const project: WorkerProject = {
     name: 'shop',
@@ -94,7 +88,7 @@ it('a month of the real jobs beside a service that changes: the mirror equals it
     run: async (job, signal) => {
       underWay.jobs += 1;
       try {
-        await runScheduledJob(job, { ...around, signal }, () => Promise.reject(new Error('no drill here')));
+        await runScheduledJob(job, { ...context, signal }, () => Promise.reject(new Error('no drill here')));
       } finally {
         underWay.jobs -= 1;
       }
@@ -139,7 +133,7 @@ it('a month of the real jobs beside a service that changes: the mirror equals it
       if (first && second) sandbox.act({ do: 'merge', loser: first.uuid, survivor: second.uuid });
       if (third) sandbox.act({ do: 'delete', uuid: third.uuid });
       if (fourth && number % eraseEveryDays === 0)
-        await runEraseJob({ ...around, signal: new AbortController().signal }, async (parts) => {
+        await runEraseJob({ ...context, signal: new AbortController().signal }, async (parts) => {
           await addRequests(parts, [{ kind: 'uuid', value: fourth.uuid }], {
             basis: 'objection',
             by: 'the test',

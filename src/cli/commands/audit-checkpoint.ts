@@ -2,7 +2,6 @@ import type { Command } from 'commander';
 import { replaceFile } from '../../core/atomic-file.ts';
 import { runCommand } from '../command.ts';
 import type { CommandContext } from '../context.ts';
-import { erasureJob } from '../service-job.ts';
 
 /** Adds `audit checkpoint`: what an outsider keeps. */
 export function addAuditCheckpointCommand(audit: Command, context: CommandContext): void {
@@ -25,7 +24,7 @@ Examples:
       runCommand(context, command, async (app) => {
         const { out } = command.opts<{ out?: string }>();
         const { runEraseJob } = await import('../../worker/erase-job.ts');
-        const { size, rootHash, text } = await runEraseJob(erasureJob(app, context), ({ ledger }) =>
+        const { size, rootHash, text } = await runEraseJob(app.jobContext(context.signal), ({ ledger }) =>
           Promise.resolve({ outcome: 'done', counts: {}, ...ledger.checkpoint() } as const),
         );
         if (out !== undefined) replaceFile(out, text);

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { ledgerFolder } from '../../ledger/entry-file.ts';
 import { runCommand } from '../command.ts';
 import type { CommandContext } from '../context.ts';
-import { erasureJob } from '../service-job.ts';
 
 /** Adds `audit rotate-key`: another key for the checkpoints to come. */
 export function addAuditRotateKeyCommand(audit: Command, context: CommandContext): void {
@@ -21,7 +20,7 @@ Examples:
     .action((_options: unknown, command: Command) =>
       runCommand(context, command, async (app) => {
         const { runEraseJob } = await import('../../worker/erase-job.ts');
-        const { size } = await runEraseJob(erasureJob(app, context), ({ ledger }) => {
+        const { size } = await runEraseJob(app.jobContext(context.signal), ({ ledger }) => {
           ledger.rotateKey();
           return Promise.resolve({ outcome: 'done', counts: {}, ...ledger.checkpoint() } as const);
         });

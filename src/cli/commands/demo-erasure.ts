@@ -9,7 +9,6 @@ import { openDatabase } from '../../mirror/database.ts';
 import { listRequests } from '../../mirror/erasure-requests.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import type { CommandContext } from '../context.ts';
-import { serviceJob } from '../service-job.ts';
 import { writeForPeople } from '../write-for-people.ts';
 import { syncNow } from './sync.ts';
 
@@ -41,7 +40,7 @@ export async function eraseSome(app: App, context: CommandContext, sandbox: Sand
   const { addRequests } = await import('../../erasure/receive.ts');
   const { runEraseJob } = await import('../../worker/erase-job.ts');
   const { runReconcileJob } = await import('../../worker/reconcile-job.ts');
-  const job = serviceJob(app, context);
+  const job = app.serviceContext(context.signal);
   const older = mkdtempSync(join(tmpdir(), 'analytics-mirror-older-'));
   try {
     await app.database().backup(join(older, 'mirror.db'));

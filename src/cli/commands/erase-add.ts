@@ -7,7 +7,6 @@ import type { CommandContext } from '../context.ts';
 import { exitCodes } from '../exit-code.ts';
 import { countText } from '../../core/words.ts';
 import { addGivenOptions, readGiven } from '../given-identifiers.ts';
-import { erasureJob } from '../service-job.ts';
 import { formatTable } from '../table.ts';
 
 type AddFlags = { basis: string; by: string; keepEvents?: boolean; receipts?: string };
@@ -47,7 +46,7 @@ Examples:
         const { receiptsOf, refuseInside, writeReceipts } = await import('../../erasure/request/receipt.ts');
         const { runEraseJob } = await import('../../worker/erase-job.ts');
         if (folder !== undefined) refuseInside(app.settings.dataDir, folder);
-        const { requests, receipts } = await runEraseJob(erasureJob(app, context), async (parts) => {
+        const { requests, receipts } = await runEraseJob(app.jobContext(context.signal), async (parts) => {
           const deleteEvents = app.settings.erasure.deleteEvents && keepEvents !== true;
           const added = await addRequests(parts, given, { basis, by, deleteEvents });
           const ids = [...new Set(added.map(({ id }) => id))];

@@ -5,7 +5,6 @@ import type { Drill } from '../../worker/drill-job.ts';
 import { holdDrill } from '../drill.ts';
 import { exitCodes } from '../exit-code.ts';
 import { secondText } from '../../core/words.ts';
-import { erasureJob } from '../service-job.ts';
 import { formatTable } from '../table.ts';
 
 /** Adds `erase drill`: shows that erasing works, on somebody invented. */
@@ -29,7 +28,7 @@ Examples:
       runCommand(context, command, async (app) => {
         const { runDrillJob } = await import('../../worker/drill-job.ts');
         const { isTerminal } = context;
-        const { drill, file } = await runDrillJob(erasureJob(app, context), (folder, signal) =>
+        const { drill, file } = await runDrillJob(app.jobContext(context.signal), (folder, signal) =>
           holdDrill(folder, { isTerminal, signal }),
         );
         if (drill.outcome === 'failed') context.setExitCode(exitCodes.failed);

@@ -2,7 +2,6 @@ import type { Command } from 'commander';
 import { AppError } from '../../core/errors.ts';
 import { runCommand } from '../command.ts';
 import type { CommandContext } from '../context.ts';
-import { erasureJob } from '../service-job.ts';
 
 /** Adds `erase receipt`: the receipt of one request, for whoever asked. */
 export function addEraseReceiptCommand(erase: Command, context: CommandContext): void {
@@ -27,7 +26,7 @@ Examples:
         const { requireRequest } = await import('../../erasure/receive.ts');
         const { runEraseJob } = await import('../../worker/erase-job.ts');
         refuseInside(app.settings.dataDir, out);
-        const { request } = await runEraseJob(erasureJob(app, context), (parts) => {
+        const { request } = await runEraseJob(app.jobContext(context.signal), (parts) => {
           const request = requireRequest(parts.db, id).id;
           const [receipt] = receiptsOf(parts, [request]);
           if (!receipt)

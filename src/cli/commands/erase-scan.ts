@@ -5,7 +5,6 @@ import type { CommandContext } from '../context.ts';
 import { exitCodes } from '../exit-code.ts';
 import { bytesText, countText } from '../../core/words.ts';
 import { addGivenOptions, readGiven } from '../given-identifiers.ts';
-import { erasureJob } from '../service-job.ts';
 import { formatTable } from '../table.ts';
 
 /** Adds `erase scan`: whether anything is left of those who were erased. */
@@ -37,7 +36,7 @@ Examples:
         const given = await readGiven(command.opts(), source);
         const { scanRequests } = await import('../../erasure/scan/scan-requests.ts');
         const { runEraseJob } = await import('../../worker/erase-job.ts');
-        const { report, reopened } = await runEraseJob(erasureJob(app, context), async (parts) => {
+        const { report, reopened } = await runEraseJob(app.jobContext(context.signal), async (parts) => {
           const scan = await scanRequests(parts, given, also);
           return { outcome: 'done', counts: { reopened: scan.reopened.length }, ...scan };
         });

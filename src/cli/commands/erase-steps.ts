@@ -6,7 +6,6 @@ import { listRequests } from '../../mirror/erasure-requests.ts';
 import { runEraseJob } from '../../worker/erase-job.ts';
 import { runCommand } from '../command.ts';
 import type { CommandContext } from '../context.ts';
-import { erasureJob } from '../service-job.ts';
 
 /** Adds what a person does to a request: `erase cancel`, `approve` and `readmit`. */
 export function addEraseStepCommands(erase: Command, context: CommandContext): void {
@@ -79,7 +78,7 @@ function forEach(
   act: (parts: ErasureParts, id: string) => string,
 ): Promise<void> {
   return runCommand(context, command, async (app) => {
-    const { requests } = await runEraseJob(erasureJob(app, context), (parts) => {
+    const { requests } = await runEraseJob(app.jobContext(context.signal), (parts) => {
       const acted = idsOf(parts).map((id) => act(parts, id));
       return Promise.resolve({ outcome: 'done', counts: { [done]: acted.length }, requests: acted } as const);
     });

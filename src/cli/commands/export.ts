@@ -1,8 +1,8 @@
 import { Argument, Option, type Command } from 'commander';
 import type { App } from '../../app.ts';
+import type { OnProgress } from '../../job/job-context.ts';
 import { datasetNames, type Dataset } from '../../snapshot/columns.ts';
 import type { ExportJobResult } from '../../worker/export-job.ts';
-import type { OnProgress } from '../../worker/job-parts.ts';
 import { runCommand } from '../command.ts';
 import type { CommandContext } from '../context.ts';
 import { exitCodes } from '../exit-code.ts';
@@ -62,12 +62,7 @@ export function exportNow(
     const source = app.databaseReadOnly();
     // DuckDB is loaded only where it is needed: it would slow every other command's start.
     const { runExportJob } = await import('../../worker/export-job.ts');
-    const { settings, clock, log, tracer } = app;
-    const { signal } = context;
-    return runExportJob(
-      { db: app.database(), source, settings, clock, log, tracer, signal, onProgress },
-      { datasets, kind },
-    );
+    return runExportJob(app.jobContext(context.signal), { datasets, kind, source, onProgress });
   });
 }
 

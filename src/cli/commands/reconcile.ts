@@ -8,7 +8,6 @@ import { runCommand } from '../command.ts';
 import type { CommandContext } from '../context.ts';
 import { exitCodes } from '../exit-code.ts';
 import { bytesText, countText } from '../../core/words.ts';
-import { erasureJob } from '../service-job.ts';
 import { formatTable } from '../table.ts';
 
 type ReconcileFlags = { dryRun?: boolean; approve?: string };
@@ -47,7 +46,7 @@ Examples:
           const held = listHeldPlans(db);
           return { json: { plan, held }, text: planText(plan, held) };
         }
-        const result = await runReconcileJob(erasureJob(app, context), approve);
+        const result = await runReconcileJob(app.jobContext(context.signal), approve);
         if (result.outcome === 'held') context.setExitCode(exitCodes.incomplete);
         const { outcome, plan, replayed, lost, erasure, absence } = result;
         return { json: { outcome, plan, replayed, lost, erasure, absence }, text: resultText(result) };

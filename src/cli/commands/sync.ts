@@ -1,8 +1,8 @@
 import { Argument, Option, type Command } from 'commander';
 import type { App } from '../../app.ts';
 import { AppError } from '../../core/errors.ts';
+import type { OnProgress } from '../../job/job-context.ts';
 import { passDatasets, passModes, type PassDataset, type PassMode } from '../../mirror/passes.ts';
-import type { OnProgress } from '../../worker/job-parts.ts';
 import { runSyncJob, type SyncJob, type SyncJobResult } from '../../worker/sync-job.ts';
 import { absenceText } from '../absence-text.ts';
 import { runCommand } from '../command.ts';
@@ -10,7 +10,6 @@ import type { CommandContext } from '../context.ts';
 import { exitCodes } from '../exit-code.ts';
 import { passTable } from '../pass-table.ts';
 import { reportProgress } from '../progress.ts';
-import { serviceJob } from '../service-job.ts';
 
 type SyncFlags = { mode: PassMode; resume?: boolean; fresh?: boolean };
 
@@ -71,7 +70,7 @@ Examples:
 /** Syncs with progress bars. */
 export function syncNow(app: App, context: CommandContext, job: SyncJob): Promise<SyncJobResult> {
   const work = (onProgress: OnProgress<PassDataset>): Promise<SyncJobResult> =>
-    runSyncJob({ ...serviceJob(app, context), onProgress }, job);
+    runSyncJob(app.serviceContext(context.signal), { ...job, onProgress });
   return reportProgress(context, 'sync', work, (dataset) =>
     app.budget.left(dataset === 'recordings' ? 'recordings list' : 'general'),
   );

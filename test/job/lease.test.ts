@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { hostname } from 'node:os';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { AppError } from '../../src/core/errors.ts';
-import { acquireLease, processSpace } from '../../src/worker/lease.ts';
+import { acquireLease, processSpace } from '../../src/job/lease.ts';
 import { openTestMirror, stillClock } from '../mirror/open-test-mirror.ts';
 
 beforeEach(() => void vi.useFakeTimers());
@@ -51,7 +51,7 @@ it.each([
 });
 
 it('names the place where process numbers are shared: the same for every process beside this one', () => {
-  const module = new URL('../../src/worker/lease.ts', import.meta.url).href;
+  const module = new URL('../../src/job/lease.ts', import.meta.url).href;
   const script = `import(${JSON.stringify(module)}).then((m) => process.stdout.write(m.processSpace()))`;
   const { stdout } = spawnSync(process.execPath, ['-e', script], { encoding: 'utf8' });
   expect(stdout).toBe(processSpace());

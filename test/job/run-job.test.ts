@@ -1,27 +1,27 @@
+import { existsSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { expect, it } from 'vitest';
 import { AppError } from '../../src/core/errors.ts';
-import { createLogger } from '../../src/log/logger.ts';
+import { ledgerFolder } from '../../src/ledger/entry-file.ts';
 import { readLease, takeLease } from '../../src/mirror/lease.ts';
 import { listRuns } from '../../src/mirror/runs.ts';
-import { processSpace } from '../../src/worker/lease.ts';
-import { runJob, type JobResult } from '../../src/worker/run-job.ts';
+import type { Service } from '../../src/client/service.ts';
+import { loadSettings } from '../../src/config/load-settings.ts';
+import { processSpace } from '../../src/job/lease.ts';
+import type { JobContext } from '../../src/job/job-context.ts';
+import { runJob, type JobResult } from '../../src/job/run-job.ts';
+import { jobContext } from './job-context.ts';
 import { openTestMirror, stillClock } from '../mirror/open-test-mirror.ts';
 
-const log = createLogger({ level: 'silent', isTerminal: false });
-
 function setUp() {
-  const { db } = openTestMirror();
-  const parts = {
-    job: 'sync',
-    db,
-    clock: stillClock,
-    log,
-    signal: new AbortController().signal,
-    requestCount: () => 7,
-  };
-  const run = (work: () => Promise<JobResult>): Promise<JobResult> => runJob(parts, work);
-  return { db, run };
+  const { db, dataDir } = openTestMirror();
+  const { settings } = loadSettings({}, { set: [{ path: 'dataDir', value: dataDir }] });
+  const sent = { requests: 7 };
+  const service = { requestCount: () => sent.requests } as Service;
+  const context = jobContext({ db, settings, clock: stillClock }, { service });
+  const run = (work: (own: JobContext) => Promise<JobResult>): Promise<JobResult> =>
+    runJob(context, 'sync', work);
+  return { db, run, sent };
 }
 
 it('records what a run did, and gives the lease back', async () => {
@@ -34,6 +34,29 @@ it('records what a run did, and gives the lease back', async () => {
     { job: 'sync', outcome: 'done', reason: null, counts: '{"persons":3}' },
   ]);
   expect(readLease(db)).toBeUndefined();
+});
+
+it('counts the requests of the run, and no earlier ones', async () => {
+  const { db, run, sent } = setUp();
+  await run(() => {
+    sent.requests += 2;
+    return Promise.resolve({ outcome: 'done', counts: {} });
+  });
+  expect(listRuns(db, 9)).toMatchObject([{ requests: 2 }]);
+});
+
+it('opens the ledger once a run, when the job first asks for it', async () => {
+  const { run } = setUp();
+  const ledgers: unknown[] = [];
+  for (let runs = 0; runs < 2; runs += 1)
+    await run(({ ledger, settings }) => {
+      if (runs === 0) expect(existsSync(ledgerFolder(settings.dataDir))).toBe(false);
+      ledgers.push(ledger(), ledger());
+      return Promise.resolve({ outcome: 'done', counts: {} });
+    });
+  expect(ledgers[0]).toBe(ledgers[1]);
+  expect(ledgers[2]).toBe(ledgers[3]);
+  expect(ledgers[0]).not.toBe(ledgers[2]);
 });
 
 it('records what a run found', async () => {

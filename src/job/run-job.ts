@@ -1,47 +1,53 @@
 import { isoTime } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
 import { explainStorageError } from '../core/storage-error.ts';
-import { silentTracer, type SetAttributes } from '../log/tracer.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { SetAttributes } from '../log/tracer.ts';
 import { finishRun, startRun, type RunOutcome } from '../mirror/runs.ts';
-import type { JobSurroundings } from './job-parts.ts';
+import type { JobContext } from './job-context.ts';
 import { acquireLease } from './lease.ts';
 
 /**
- * What a job did: `counts` holds numbers and names of datasets, never personal data. `reason` is a code, where something
- * was found that has to be mended.
+ * What a job did: `counts` holds numbers and names of datasets, never personal data. `reason` is a code, where the job
+ * found something that has to be mended.
  */
 export type JobResult = { outcome: 'done' | 'incomplete' | 'held'; counts: object; reason?: string };
 
-/** What running a job needs. `requestCount` tells the requests sent so far. */
-type JobParts = Omit<JobSurroundings, 'settings'> & { job: string; requestCount: () => number };
-
 /**
  * Runs a job under the lease of the data folder and records the run, however it ends. Rejects with what the job
- * rejects with; the signal given to the job is aborted too when the lease is lost.
+ * rejects with. The context given to the job is its own: its signal is aborted too when the lease is lost, and its ledger
+ * is opened once, when the job first asks for it.
  */
-export async function runJob<T extends JobResult>(
-  parts: JobParts,
-  work: (signal: AbortSignal) => Promise<T>,
-): Promise<T> {
-  const { job, db, clock, signal, tracer = silentTracer } = parts;
+export async function runJob<Context extends JobContext, Result extends JobResult>(
+  context: Context,
+  job: string,
+  work: (context: Context) => Promise<Result>,
+): Promise<Result> {
+  const { db, clock, signal, tracer } = context;
   const lost = new AbortController();
   const lease = acquireLease(db, job, clock, (error) => lost.abort(error));
+  let ledger: Ledger | undefined;
+  const own = {
+    ...context,
+    signal: AbortSignal.any([signal, lost.signal]),
+    ledger: () => (ledger ??= context.ledger()),
+  };
   const about = { kind: 'internal', attributes: { 'analytics_mirror.job': job } } as const;
   try {
-    return await tracer.span(`run ${job}`, about, (set) =>
-      recordRun(parts, set, () => work(AbortSignal.any([signal, lost.signal]))),
-    );
+    return await tracer.span(`run ${job}`, about, (set) => recordRun(own, job, set, () => work(own)));
   } finally {
     lease.release();
   }
 }
 
-async function recordRun<T extends JobResult>(
-  { job, db, clock, log, requestCount }: JobParts,
+async function recordRun<Result extends JobResult>(
+  { db, clock, log, service }: JobContext,
+  job: string,
   set: SetAttributes,
-  work: () => Promise<T>,
-): Promise<T> {
+  work: () => Promise<Result>,
+): Promise<Result> {
   const id = startRun(db, job, isoTime(clock.now()));
+  const requestCount = (): number => service?.requestCount() ?? 0;
   const requestsBefore = requestCount();
   log.info({ job, run: id }, 'run started');
   const finish = (outcome: RunOutcome, reason: string | null, counts: object): void => {
@@ -60,7 +66,7 @@ async function recordRun<T extends JobResult>(
     try {
       finish(reason === 'interrupted' ? 'interrupted' : 'failed', reason, {});
     } catch {
-      // The first error is the one to report; whoever runs next records this run as dead.
+      // The first error is the one to report; the next run records this one as dead.
     }
     throw error;
   }

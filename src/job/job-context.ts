@@ -1,0 +1,36 @@
+import type { Service } from '../client/service.ts';
+import type { Settings } from '../config/settings.ts';
+import type { Clock } from '../core/clock.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { Logger } from '../log/logger.ts';
+import type { Tracer } from '../log/tracer.ts';
+import type { Database } from '../mirror/database.ts';
+import type { MirroredProject } from '../mirror/mirrored-project.ts';
+
+/** All that a job works with. `runJob` gives the job a context of its own, in which the lease is held. */
+export type JobContext = {
+  /** The mirror, for writing. */
+  db: Database;
+  settings: Settings;
+  clock: Clock;
+  log: Logger;
+  tracer: Tracer;
+  /** Aborted when the job has to stop: by a signal, or because the lease is lost. */
+  signal: AbortSignal;
+  /** Null where no service is configured: the job then does what it can do without it. */
+  service: Service | null;
+  /** Null where `service` is. */
+  project: MirroredProject | null;
+  /** The ledger, for writing. Call it under the lease only; the first call of a run opens it, for the whole run. */
+  ledger: () => Ledger;
+};
+
+/** The context of a job that cannot work without the service. */
+export type ServiceContext = JobContext & { service: Service; project: MirroredProject };
+
+/** Hears how many rows of how many a job has taken of a dataset; `total` is null where it is unknown. */
+export type OnProgress<Dataset extends string = string> = (
+  dataset: Dataset,
+  done: number,
+  total: number | null,
+) => void;
