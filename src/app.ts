@@ -19,8 +19,8 @@ import { AppError } from './core/errors.ts';
 import type { JobContext, ServiceContext } from './job/job-context.ts';
 import { openLedger } from './ledger/ledger.ts';
 import { createLogger, type Logger } from './log/logger.ts';
-import { readOtlpTarget } from './log/otlp-target.ts';
-import { createTracer, silentTracer, type Tracer } from './log/tracer.ts';
+import { openTracer } from './log/open-tracer.ts';
+import type { Tracer } from './log/tracer.ts';
 import type { MirroredProject } from './mirror/mirrored-project.ts';
 import { databasePath, openDatabase, openDatabaseReadOnly, type Database } from './mirror/database.ts';
 import { openRequestTimes } from './mirror/request-times.ts';
@@ -65,19 +65,16 @@ export function createApp(
 ): App {
   const loaded = loadSettings(environment, flags);
   const log = createLogger({ level: loaded.settings.log.level, isTerminal });
-  return assembleApp(loaded, { log, clock, tracer: openTracer(environment, log) }, new Map());
+  return assembleApp(loaded, { log, clock, tracer: tracerOf(environment, log) }, new Map());
 }
 
 /** What every project shares. */
 type Shared = Pick<App, 'log' | 'clock'> & { tracer: Tracer };
 
-function openTracer(environment: Environment, log: Logger): Tracer {
-  const target = readOtlpTarget(environment);
-  if (target === null) return silentTracer;
-  return createTracer({
-    target,
+function tracerOf(environment: Environment, log: Logger): Tracer {
+  return openTracer(environment, {
     version: packageJson.version,
-    clock: systemClock,
+    now: () => systemClock.now(),
     onLost: (spans, reason) => log.warn({ spans, reason }, 'traces were lost'),
   });
 }
@@ -94,7 +91,7 @@ export function createProjectApps(
   const [first, ...others] = projects;
   const log = createLogger({ level: first.settings.log.level, isTerminal });
   const budgets: SharedBudgets = new Map();
-  const tracer = openTracer(environment, log);
+  const tracer = tracerOf(environment, log);
   const assemble = (loaded: LoadedSettings): App => {
     const own = others.length === 0 ? log : log.child({ project: loaded.name });
     return assembleApp(loaded, { log: own, tracer, clock: systemClock }, budgets);

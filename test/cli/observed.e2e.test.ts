@@ -10,7 +10,11 @@ afterAll(() => workspace[Symbol.asyncDispose]());
 
 test('a run is a span, each of its requests one within it, and neither tells whom it is about', async () => {
   const { url, spans, bodies } = await collector();
-  const env = { OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_SERVICE_NAME: 'shop-mirror' };
+  const env = {
+    OTEL_EXPORTER_OTLP_ENDPOINT: url,
+    OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
+    OTEL_SERVICE_NAME: 'shop-mirror',
+  };
   const { code } = await workspace.run(['sync', 'persons', ...unlimited], { env });
   expect(code).toBe(0);
   const run = spans().find(({ name }) => name === 'run sync');
@@ -24,7 +28,7 @@ test('a run is a span, each of its requests one within it, and neither tells who
     expect(request).toMatchObject({ name: 'GET /persons', parentSpanId: run?.['spanId'] });
     expect(request['attributes']).toContainEqual({
       key: 'http.response.status_code',
-      value: { intValue: '200' },
+      value: { intValue: 200 },
     });
   }
   const sent = JSON.stringify(bodies);

@@ -1,21 +1,24 @@
-import { expect, test } from 'vitest';
+import { gunzipSync } from 'node:zlib';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { AppError } from '../../src/core/errors.ts';
-import { otlpBody, type EndedSpan } from '../../src/log/otlp-encoding.ts';
-import { readOtlpTarget } from '../../src/log/otlp-target.ts';
-import { createTracer, silentTracer } from '../../src/log/tracer.ts';
+import { openTracer, readOtlpSettings } from '../../src/log/open-tracer.ts';
+import { silentTracer } from '../../src/log/tracer.ts';
 import { collector } from './collector.ts';
 
-function tracerTo(url: string) {
+/** A tracer whose variables stand in the process too, where the SDK reads some of them by itself. */
+function tracerTo(url: string, variables: Record<string, string> = {}) {
   const lost: [number, string][] = [];
-  const target = readOtlpTarget({
+  const environment = {
     OTEL_EXPORTER_OTLP_ENDPOINT: url,
+    OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
     OTEL_EXPORTER_OTLP_HEADERS: 'x-key=a%20b',
-  });
-  if (!target) throw new Error('no target');
-  const tracer = createTracer({
-    target,
+    ...variables,
+  };
+  for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const tracer = openTracer(environment, {
     version: '1.2.3',
-    clock: { now: () => 1_700_000_000_000 },
+    now: () => 1_700_000_000_000,
     onLost: (spans, reason) => lost.push([spans, reason]),
   });
   return { tracer, lost };
@@ -97,57 +100,136 @@ test('no more spans wait than a bound, and they are sent in batches', async () =
   expect(lost).toEqual([[52, 'too many']]);
 });
 
-test('numbers, booleans and times are encoded as the protocol says', () => {
-  const span: EndedSpan = {
-    traceId: 'a',
-    spanId: 'b',
-    parentSpanId: 'c',
+test('numbers, booleans and kinds are encoded as the protocol says', async () => {
+  const { url, spans } = await collector();
+  const { tracer } = tracerTo(url);
+  const attributes = { whole: 3, part: 0.5, is: true };
+  await tracer.span('persons.list', { kind: 'client', attributes }, async () => undefined);
+  await tracer.close();
+  expect(spans()[0]).toMatchObject({
     name: 'persons.list',
-    kind: 'client',
-    startedAtMs: 1.4,
-    endedAtMs: 2,
-    attributes: { whole: 3, part: 0.5, is: true },
-    hasFailed: false,
-  };
-  expect(JSON.parse(otlpBody([span], {}))).toMatchObject({
-    resourceSpans: [
-      {
-        scopeSpans: [
-          {
-            spans: [
-              {
-                parentSpanId: 'c',
-                kind: 3,
-                startTimeUnixNano: '1000000',
-                attributes: [
-                  { key: 'whole', value: { intValue: '3' } },
-                  { key: 'part', value: { doubleValue: 0.5 } },
-                  { key: 'is', value: { boolValue: true } },
-                ],
-              },
-            ],
-          },
-        ],
-      },
+    kind: 3,
+    startTimeUnixNano: '1700000000000000000',
+    endTimeUnixNano: '1700000000000000000',
+    attributes: [
+      { key: 'whole', value: { intValue: 3 } },
+      { key: 'part', value: { doubleValue: 0.5 } },
+      { key: 'is', value: { boolValue: true } },
     ],
   });
 });
 
-test('the standard variables say where spans go, and whether', () => {
-  const base = { OTEL_EXPORTER_OTLP_ENDPOINT: 'https://collector/otlp/' };
-  expect(readOtlpTarget({})).toBeNull();
-  expect(readOtlpTarget({ ...base, OTEL_SDK_DISABLED: 'true' })).toBeNull();
-  expect(readOtlpTarget({ ...base, OTEL_TRACES_EXPORTER: 'none' })).toBeNull();
-  expect(readOtlpTarget(base)).toEqual({
-    url: 'https://collector/otlp/v1/traces',
-    headers: {},
-    serviceName: 'analytics-mirror',
-  });
-  const own = { ...base, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://own/x', OTEL_SERVICE_NAME: 'mine' };
-  expect(readOtlpTarget(own)).toMatchObject({ url: 'http://own/x', serviceName: 'mine' });
-  expect(() => readOtlpTarget({ OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4317' })).toThrow(/no http address/);
-  expect(() => readOtlpTarget({ ...base, OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' })).toThrow(/http\/json/);
+test('the resource names the program and what its variables say, and nothing of the machine', async () => {
+  const { url, bodies } = await collector();
+  const { tracer } = tracerTo(url, { OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=test' });
+  await tracer.span('run', about, async () => undefined);
+  await tracer.close();
+  const attributes = bodies[0]?.resourceSpans[0]?.resource.attributes ?? [];
+  const valueOf = (key: string) => attributes.find((each) => each.key === key)?.value;
+  expect(valueOf('service.name')).toEqual({ stringValue: 'analytics-mirror' });
+  expect(valueOf('service.version')).toEqual({ stringValue: '1.2.3' });
+  expect(valueOf('deployment.environment.name')).toEqual({ stringValue: 'test' });
+  expect(attributes.filter(({ key }) => /^(host|process|os)\./.test(key))).toEqual([]);
 });
+
+test('spans go as protobuf unless told otherwise, and packed where that is asked for', async () => {
+  const { url, headers, raw } = await collector();
+  const { tracer, lost } = tracerTo(url, {
+    OTEL_EXPORTER_OTLP_PROTOCOL: '',
+    OTEL_EXPORTER_OTLP_COMPRESSION: 'gzip',
+    OTEL_SERVICE_NAME: 'shop-mirror',
+  });
+  await tracer.span('run', about, async () => undefined);
+  await tracer.close();
+  expect(headers[0]).toMatchObject({ 'content-type': 'application/x-protobuf', 'content-encoding': 'gzip' });
+  expect(gunzipSync(raw[0] ?? '').toString()).toContain('shop-mirror');
+  expect(lost).toEqual([]);
+});
+
+test.each([
+  ['always_off', '', 0],
+  ['parentbased_always_off', '', 0],
+  ['traceidratio', '0', 0],
+  ['parentbased_traceidratio', '1', 2],
+  ['always_on', '', 2],
+])('the sampler %s %s lets %d spans of two through, and loses none', async (sampler, argument, count) => {
+  const { url, spans } = await collector();
+  const variables = { OTEL_TRACES_SAMPLER: sampler, OTEL_TRACES_SAMPLER_ARG: argument };
+  const { tracer, lost } = tracerTo(url, variables);
+  await tracer.span('run', about, () => tracer.span('request', about, async () => undefined));
+  await tracer.close();
+  expect(spans()).toHaveLength(count);
+  expect(lost).toEqual([]);
+});
+
+test('a collector that is busy is asked again, and closing does not wait for it for long', async () => {
+  const { url } = await collector(503);
+  const { tracer, lost } = tracerTo(url);
+  await tracer.span('run', about, async () => undefined);
+  const began = performance.now();
+  await tracer.close();
+  expect(performance.now() - began).toBeLessThan(5_000);
+  expect(lost).toEqual([[1, 'busy']]);
+});
+
+test('a collector that takes a connection and never answers costs three seconds at the end, and no more', async () => {
+  const { url } = await collector('silent');
+  const { tracer, lost } = tracerTo(url);
+  await tracer.span('run', about, async () => undefined);
+  const began = performance.now();
+  await tracer.close();
+  expect(performance.now() - began).toBeLessThan(5_000);
+  expect(lost).toEqual([[1, 'no answer']]);
+});
+
+test('the standard variables say whether spans are sent, and how', () => {
+  const base = { OTEL_EXPORTER_OTLP_ENDPOINT: 'https://collector/otlp/' };
+  expect(readOtlpSettings({})).toBeNull();
+  expect(readOtlpSettings({ ...base, OTEL_SDK_DISABLED: 'true' })).toBeNull();
+  expect(readOtlpSettings({ ...base, OTEL_TRACES_EXPORTER: 'none' })).toBeNull();
+  expect(readOtlpSettings(base)).toEqual({
+    protocol: 'http/protobuf',
+    sampler: { name: 'parentbased_always_on', ratio: 1 },
+    batch: {
+      maxQueueSize: 2048,
+      maxExportBatchSize: 512,
+      scheduledDelayMillis: 5_000,
+      exportTimeoutMillis: 30_000,
+    },
+    limits: { attributeCountLimit: 128, attributeValueLengthLimit: Infinity },
+  });
+  const own = {
+    OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://own/x',
+    OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: 'http/json',
+    OTEL_BSP_MAX_QUEUE_SIZE: '100',
+    OTEL_BSP_SCHEDULE_DELAY: '50',
+    OTEL_ATTRIBUTE_COUNT_LIMIT: '3',
+  };
+  expect(readOtlpSettings(own)).toMatchObject({
+    protocol: 'http/json',
+    batch: { maxQueueSize: 100, maxExportBatchSize: 100, scheduledDelayMillis: 50 },
+    limits: { attributeCountLimit: 3 },
+  });
+  expect(() => readOtlpSettings({ OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4317' })).toThrow(
+    /no http address/,
+  );
+  expect(() => readOtlpSettings({ ...base, OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' })).toThrow(/http\/json/);
+  expect(() => readOtlpSettings({ ...base, OTEL_TRACES_SAMPLER: 'jaeger_remote' })).toThrow(
+    /unknown sampler/,
+  );
+  expect(() => readOtlpSettings({ ...base, OTEL_BSP_SCHEDULE_DELAY: 'often' })).toThrow(/no number/);
+});
+
+test.each(['https://collector/otlp/', 'https://collector/otlp'])(
+  'the path of the signal is put after %s',
+  async (endpoint) => {
+    const { url, headers } = await collector();
+    const { tracer } = tracerTo(new URL(new URL(endpoint).pathname, url).href);
+    await tracer.span('run', about, async () => undefined);
+    await tracer.close();
+    expect(headers[0]).toMatchObject({ path: '/otlp/v1/traces' });
+  },
+);
 
 test('a tracer that tells nobody does the work all the same', async () => {
   expect(await silentTracer.span('run', about, async (set) => (set({ a: 1 }), 5))).toBe(5);

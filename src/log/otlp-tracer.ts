@@ -1,0 +1,147 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { setTimeout as delay } from 'node:timers/promises';
+import { ROOT_CONTEXT, SpanKind, SpanStatusCode, trace, TraceFlags, type Context } from '@opentelemetry/api';
+import { OTLPTraceExporter as JsonExporter } from '@opentelemetry/exporter-trace-otlp-http';
+import { OTLPTraceExporter as ProtobufExporter } from '@opentelemetry/exporter-trace-otlp-proto';
+import {
+  defaultResource,
+  detectResources,
+  resourceAttributesEnvDetector,
+  resourceFromAttributes,
+  serviceNameEnvDetector,
+} from '@opentelemetry/resources';
+import {
+  AlwaysOffSampler,
+  AlwaysOnSampler,
+  BatchSpanProcessor,
+  ParentBasedSampler,
+  TraceIdRatioBasedSampler,
+  TracerProvider,
+  type BatchSpanProcessorOptions,
+  type Sampler,
+  type SpanExporter,
+  type SpanLimits,
+} from '@opentelemetry/sdk-trace';
+import { AppError } from '../core/errors.ts';
+import type { Tracer } from './tracer.ts';
+
+/** What OpenTelemetry's variables ask for, in the SDK's own words. */
+export type OtlpSettings = {
+  protocol: 'http/json' | 'http/protobuf';
+  sampler: { name: string; ratio: number };
+  batch: Required<
+    Omit<BatchSpanProcessorOptions, 'exporter' | 'selfObsMeterProvider' | 'disableAutoFlushOnDocumentHide'>
+  >;
+  limits: SpanLimits;
+};
+
+/** What a tracer needs besides. `onLost` hears of spans that the collector has not taken, of each span once. */
+export type TracerParts = {
+  version: string;
+  now: () => number;
+  onLost: (spans: number, reason: string) => void;
+};
+
+const kinds = { internal: SpanKind.INTERNAL, client: SpanKind.CLIENT } as const;
+const closeTimeoutMs = 2_000;
+
+/**
+ * A tracer over OpenTelemetry's SDK. Work never waits for the collector. Nothing is registered for the whole process, and
+ * no request to the service carries a trace id. The SDK itself reads the variables of the exporter (address, headers,
+ * timeout, compression, certificates) and of the resource from the process.
+ */
+export function otlpTracer(
+  { protocol, sampler, batch, limits }: OtlpSettings,
+  { version, now, onLost }: TracerParts,
+): Tracer {
+  const Exporter = protocol === 'http/json' ? JsonExporter : ProtobufExporter;
+  const exporters = [new Exporter()];
+  let open = 0;
+  let tooMany = 0;
+  const lose = (spans: number, reason: string): void => {
+    if (spans > 0) onLost(spans, reason);
+  };
+  const exporter: SpanExporter = {
+    export: (spans, done) =>
+      exporters.at(-1)?.export(spans, (result) => {
+        open -= spans.length;
+        if (result.error) lose(spans.length, reasonOf(result.error));
+        lose(tooMany, 'too many');
+        tooMany = 0;
+        done(result);
+      }),
+    shutdown: () => Promise.resolve(),
+  };
+  const batches = new BatchSpanProcessor({ ...batch, exporter });
+  const provider = new TracerProvider({
+    resource: defaultResource()
+      .merge(resourceFromAttributes({ 'service.name': 'analytics-mirror', 'service.version': version }))
+      .merge(detectResources({ detectors: [resourceAttributesEnvDetector, serviceNameEnvDetector] })),
+    sampler: samplerOf(sampler),
+    spanLimits: limits,
+    spanProcessors: [
+      {
+        onStart: () => undefined,
+        // The SDK drops spans when its queue is full, and tells nobody how many.
+        onEnd: (span) => {
+          if ((span.spanContext().traceFlags & TraceFlags.SAMPLED) === 0) return;
+          if (open >= batch.maxQueueSize) tooMany += 1;
+          else {
+            open += 1;
+            batches.onEnd(span);
+          }
+        },
+        forceFlush: () => batches.forceFlush(),
+        shutdown: () => batches.shutdown(),
+      },
+    ],
+  });
+  const tracer = provider.getTracer('analytics-mirror', version);
+  const current = new AsyncLocalStorage<Context>();
+  return {
+    span: async (name, { kind, attributes }, work) => {
+      const parent = current.getStore() ?? ROOT_CONTEXT;
+      const startTime = now();
+      const span = tracer.startSpan(name, { kind: kinds[kind], attributes, startTime }, parent);
+      try {
+        return await current.run(trace.setSpan(parent, span), () =>
+          work((more) => void span.setAttributes(more)),
+        );
+      } catch (error) {
+        span.setAttribute('error.type', error instanceof AppError ? error.code : 'unexpected');
+        span.setStatus({ code: SpanStatusCode.ERROR });
+        throw error;
+      } finally {
+        // A clock that was set back must not make a span of less than no time.
+        span.end(Math.max(startTime, now()));
+      }
+    },
+    close: async () => {
+      // The exporter tries again until its timeout, and keeps the process alive for as long: the last one gets little.
+      exporters.push(new Exporter({ timeoutMillis: closeTimeoutMs }));
+      const flush = async (): Promise<void> => {
+        await provider.shutdown().catch(() => undefined);
+        await Promise.all(exporters.map((each) => each.forceFlush()));
+      };
+      await Promise.race([flush(), delay(closeTimeoutMs + 1_000, undefined, { ref: false })]);
+      lose(tooMany, 'too many');
+      lose(open, 'no answer');
+      [open, tooMany] = [0, 0];
+    },
+  };
+}
+
+/** Why the collector has not taken spans, in a word and without its own. */
+function reasonOf(error: Error & { code?: unknown }): string {
+  if (typeof error.code === 'number') return `status ${error.code}`;
+  return error.name === 'OTLPExporterError' ? 'busy' : 'no answer';
+}
+
+function samplerOf({ name, ratio }: OtlpSettings['sampler']): Sampler {
+  const root = name.endsWith('always_off')
+    ? new AlwaysOffSampler()
+    : name.endsWith('traceidratio')
+      ? new TraceIdRatioBasedSampler(ratio)
+      : new AlwaysOnSampler();
+  return name.startsWith('parentbased_') ? new ParentBasedSampler({ root }) : root;
+}
