@@ -67,7 +67,7 @@ function levelOf(area: string): number {
 
 function importsOf(text: string): string[] {
   const pattern =
-    /^\s*(?:import|export)\b[^'";]*?from\s*'([^']+)'|^\s*import\s*'([^']+)'|\bimport\(\s*'([^']+)'\s*\)/gm;
+    /^\s*(?:import|export)\b[^'";]*?from\s*'([^']+)'|^\s*import\s*'([^']+)'|\bimport\(\s*'([^']+)'\s*\)|\bcreateRequire\([^)]*\)\(\s*'([^']+)'\s*\)/gm;
   return [...text.matchAll(pattern)].flatMap((match) => match.slice(1).filter(Boolean));
 }
 
@@ -153,6 +153,7 @@ describe('the architecture', () => {
     ['a dynamic import upwards', 'core/planted.ts', "const x = await import('../cli/table.ts');"],
     ['an import over several lines', 'core/planted.ts', "import {\n  x,\n  y,\n} from '../cli/table.ts';"],
     ['a package away from home', 'sync/planted.ts', "import Sqlite from 'better-sqlite3';"],
+    ['a required package away from home', 'sync/planted.ts', "createRequire(url)('better-sqlite3');"],
     ['a package nobody knows', 'core/planted.ts', "import _ from 'lodash';"],
     ['the sandbox knowing the mirror', 'sandbox/planted.ts', "import { x } from '../config/settings.ts';"],
     ['a folder in no layer', 'utils/planted.ts', 'export const x = 1;'],

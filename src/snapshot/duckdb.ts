@@ -1,4 +1,13 @@
-import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
+import { createRequire } from 'node:module';
+import type * as DuckDbApi from '@duckdb/node-api';
+import type { DuckDBConnection } from '@duckdb/node-api';
+
+let api: typeof DuckDbApi | undefined;
+
+/** DuckDB's package. The first call loads it, so that a command that uses no DuckDB does not wait for it. */
+export function duckDbApi(): typeof DuckDbApi {
+  return (api ??= createRequire(import.meta.url)('@duckdb/node-api') as typeof DuckDbApi);
+}
 
 /** What a database in memory may use. */
 export type DuckDbLimits = {
@@ -16,7 +25,7 @@ export type DuckDb = Disposable & { readonly connection: DuckDBConnection };
  * it can lift that. Rows leave it in the order they came, so long as one thread makes them.
  */
 export async function openDuckDb({ folder, memoryMaxMb, threads }: DuckDbLimits): Promise<DuckDb> {
-  const instance = await DuckDBInstance.create(':memory:', {
+  const instance = await duckDbApi().DuckDBInstance.create(':memory:', {
     autoinstall_known_extensions: 'false',
     autoload_known_extensions: 'false',
     memory_limit: `${memoryMaxMb}MiB`,

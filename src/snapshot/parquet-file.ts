@@ -1,7 +1,7 @@
 import { dirname } from 'node:path';
-import { DuckDBTableFunction } from '@duckdb/node-api';
+import type { DuckDBTableFunction } from '@duckdb/node-api';
 import type { DatasetShape, Row } from './columns.ts';
-import { openDuckDb, sqlText } from './duckdb.ts';
+import { duckDbApi, openDuckDb, sqlText } from './duckdb.ts';
 import { valueWriters } from './parquet-value.ts';
 import { type Batch, type WrittenRows, batchRows } from './row-batches.ts';
 import { storageError } from './storage-error.ts';
@@ -67,10 +67,10 @@ export async function writeParquetFile(file: ParquetFile): Promise<WrittenRows> 
 
 /** A table function of SQL that has the shape's columns, and the rows of the batches that it asks for. */
 function feedFunction(shape: DatasetShape, nextBatch: () => Batch | undefined): DuckDBTableFunction {
-  return DuckDBTableFunction.create({
+  return duckDbApi().DuckDBTableFunction.create({
     name: 'feed',
     bindFunction: (bind) => {
-      for (const { name, type } of shape.columns) bind.addResultColumn(name, valueWriters[type].type);
+      for (const { name, type } of shape.columns) bind.addResultColumn(name, valueWriters[type].type());
     },
     initFunction: (init) => init.setMaxThreads(1),
     mainFunction: (_info, chunk) => {

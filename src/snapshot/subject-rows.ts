@@ -1,19 +1,11 @@
-import {
-  type DuckDBConnection,
-  type DuckDBListValue,
-  DuckDBScalarFunction,
-  type DuckDBType,
-  type DuckDBValue,
-  LIST,
-  VARCHAR,
-  listValue,
-} from '@duckdb/node-api';
+import type { DuckDBConnection, DuckDBListValue, DuckDBValue } from '@duckdb/node-api';
 import { withoutDistinctIds } from '../contract/embedded-person.ts';
 import { type Identity, type IdentifierKind, identifierKinds } from '../contract/identity.ts';
-import { datasets } from './columns.ts';
-import { sqlName, sqlText } from './duckdb.ts';
+import { type ColumnType, datasets } from './columns.ts';
+import { duckDbApi, sqlName, sqlText } from './duckdb.ts';
 import { isBefore } from './key-order.ts';
 import type { ManifestFile } from './manifest.ts';
+import { valueWriters } from './parquet-value.ts';
 
 /** A column that tells whose row it is, and the kind of identifier that it holds. */
 type OwnColumn = { readonly column: string; readonly kind: IdentifierKind };
@@ -21,7 +13,7 @@ type OwnColumn = { readonly column: string; readonly kind: IdentifierKind };
 /** A column in which rows of others can name a distinct id, and where in it. */
 type MentionColumn = {
   readonly column: string;
-  readonly type: DuckDBType;
+  readonly type: ColumnType;
   /** SQL for texts of a value, of which at least one is in the table `subject` when the value names a distinct id. */
   readonly texts: string;
   /** As what that text is in `subject`: the distinct id, or its longest piece between quotes in a JSON text. */
@@ -39,13 +31,13 @@ const matching = {
     ],
     mention: {
       column: 'distinct_ids',
-      type: LIST(VARCHAR),
+      type: 'list<string>',
       texts: 'distinct_ids',
       kind: 'distinct_id',
       without: (value, isGone) => {
         const { items } = value as DuckDBListValue;
         const kept = items.filter((id) => !isGone(String(id)));
-        return kept.length === items.length ? undefined : listValue(kept);
+        return kept.length === items.length ? undefined : duckDbApi().listValue(kept);
       },
     },
   },
@@ -57,7 +49,7 @@ const matching = {
     ],
     mention: {
       column: 'person',
-      type: VARCHAR,
+      type: 'string',
       // DuckDB's own JSON refuses a lone surrogate, and a regular expression takes four times as long.
       texts: `string_split(person, '"')`,
       kind: 'json_piece',
@@ -171,11 +163,12 @@ export function registerTrim(
   const { mention }: { mention: MentionColumn | undefined } = matching[dataset];
   if (!mention) return;
   const gone = new Set(identity.distinct_id);
+  const type = valueWriters[mention.type].type();
   connection.registerScalarFunction(
-    DuckDBScalarFunction.create({
+    duckDbApi().DuckDBScalarFunction.create({
       name: trimFunction,
-      parameterTypes: [mention.type],
-      returnType: mention.type,
+      parameterTypes: [type],
+      returnType: type,
       mainFunction: (_info, input, output) => {
         const values = input.getColumnValues(0);
         for (const [row, value] of values.entries())
