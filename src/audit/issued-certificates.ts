@@ -1,7 +1,7 @@
 import { isoTime } from '../core/clock.ts';
 import { sha256 } from '../core/digest.ts';
 import { AppError } from '../core/errors.ts';
-import { certificateText, deriveCertificate, readCertificate } from '../erasure/proof/certificate.ts';
+import { deriveIssuedText, readCertificate } from '../erasure/proof/certificate.ts';
 import { readCertificateFile } from '../erasure/proof/certificate-file.ts';
 import { readLedgerOrigin } from '../erasure/proof/ledger-origin.ts';
 import { readHistories, type RequestHistory } from '../erasure/proof/request-history.ts';
@@ -27,7 +27,7 @@ export function findCertificate(
         : 'one is issued once everything is reached: `erase show` tells what is still open',
     });
   const present = readCertificateFile(dataDir, history.request, issued.generation);
-  const text = present ?? deriveText(history, dataDir, feedRetentionDays);
+  const text = present ?? deriveText(history, issued.sha256, { dataDir, feedRetentionDays });
   const certificate = readCertificate(text ?? '');
   if (text === undefined || !certificate || sha256(text) !== issued.sha256)
     throw new AppError(
@@ -49,10 +49,13 @@ function requireHistory(histories: Iterable<RequestHistory>, idOrPrefix: string)
   });
 }
 
-function deriveText(history: RequestHistory, dataDir: string, feedRetentionDays: number): string | undefined {
+function deriveText(
+  history: RequestHistory,
+  digest: string,
+  { dataDir, feedRetentionDays }: { dataDir: string; feedRetentionDays: number },
+): string | undefined {
   const ledgerOrigin = readLedgerOrigin(dataDir);
   if (!history.fence || ledgerOrigin === undefined) return undefined;
   const feedUntil = isoTime(Date.parse(history.fence.at) + feedRetentionDays * 86_400_000);
-  const certificate = deriveCertificate(history, { ledgerOrigin, feedUntil });
-  return certificate && certificateText(certificate);
+  return deriveIssuedText(history, { ledgerOrigin, feedUntil }, digest);
 }

@@ -67,10 +67,8 @@ function verifyCertificates(dataDir: string): { checked: number; problems: strin
       onLedger.set(name, entry.certificate ?? '');
       const text = readCertificateFile(dataDir, entry.request, entry.generation);
       const present = readCertificate(text ?? '');
-      const derived = deriveCertificate(history, {
-        ledgerOrigin,
-        feedUntil: (present && feedUntilOf(present)) ?? entry.at,
-      });
+      const feedUntil = (present && feedUntilOf(present)) ?? entry.at;
+      const derived = deriveCertificate(history, { ledgerOrigin, feedUntil }, present?.format_version);
       if (text === undefined)
         problems.push(`certificate ${name}: it is on the ledger, and its file is missing`);
       else if (sha256(text) === entry.certificate && (!derived || certificateText(derived) !== text))

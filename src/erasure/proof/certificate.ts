@@ -1,6 +1,14 @@
 import { z } from 'zod';
+import { sha256 } from '../../core/digest.ts';
 import { canonicalJson } from '../../ledger/canonical-json.ts';
 import { assurances, bases, origins, TargetName, targetResults, Time } from '../../ledger/record.ts';
+import {
+  certificateSentences,
+  formatVersions,
+  newestVersion,
+  type CertificateSentences,
+  type FormatVersion,
+} from './certificate-sentences.ts';
 import { reachedAt, type EndedTarget, type RequestHistory } from './request-history.ts';
 
 const uuid = z.string().regex(/^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/);
@@ -15,124 +23,109 @@ const scan = z.strictObject({
   left_out: count.optional(),
 });
 
-/** What no erasure by this program can prove, whatever it did. */
-const neverProven = {
-  service_event_store: "That the service's event store no longer holds the person's events.",
-  service_backups: "That the service's own backups no longer hold the person.",
-  operator_backups:
-    'That backups of the data folder, which whoever runs this program has made, no longer hold the person.',
-  block_device:
-    'That no remnant is left on the storage device below the files: on flash memory, and where the file system keeps copies, overwriting does not reach the old place.',
-} as const;
+/** What a certificate of a format version does not prove: a code, and the fixed sentence of that version. */
+function notProvenIn({ neverProven, downstreamCopies, belowVerified, notReached }: CertificateSentences) {
+  return z.union([
+    ...entriesOf(neverProven).map(([code, says]) => z.strictObject({ code: z.literal(code), says })),
+    z.strictObject({
+      code: z.literal('downstream_copies'),
+      says: z.literal<string>(downstreamCopies),
+      until: Time,
+    }),
+    ...entriesOf(belowVerified).map(([assurance, says]) =>
+      z.strictObject({
+        code: z.literal('target_below_verified'),
+        target: TargetName,
+        assurance: z.literal(assurance),
+        says,
+      }),
+    ),
+    ...entriesOf(notReached).map(([result, says]) =>
+      z.strictObject({
+        code: z.literal('target_not_reached'),
+        target: TargetName,
+        result: z.literal(result),
+        says,
+      }),
+    ),
+  ]);
+}
 
-const downstreamCopies =
-  'That copies which others took of the published files no longer hold the person. The dataset deletions tells them until the time given; after it, nothing does.';
+function entriesOf<K extends string>(sentences: Readonly<Record<K, string>>) {
+  return Object.entries<string>(sentences).map(([key, says]) => [key as K, z.literal(says)] as const);
+}
 
-/** What is not proven of a target, by how far its end can be believed. */
-const belowVerified = {
-  not_verifiable: 'That this target is reached: nobody here can tell.',
-  asserted_by_upstream: 'That this target is reached: the service says so, and nobody here can look.',
-  observed:
-    'That this target is reached: it looked so from outside, and no stored bytes were read that show it.',
-} as const;
-
-/** Targets that were left as they are. */
-const notReached = {
-  not_deletable_via_api:
-    'This target is not reached: the service still has it, and offers no way to delete it.',
-  kept: 'This target is not reached: it was left in place, as the request said.',
-  still_present:
-    'This target is not reached: the person was still there when the service was last asked, and the time of the request was over.',
-} as const;
-
-const NotProven = z.union([
-  ...Object.entries(neverProven).map(([code, says]) =>
-    z.strictObject({ code: z.literal(code as keyof typeof neverProven), says: z.literal(says) }),
-  ),
+const certificateIn = (version: FormatVersion) =>
   z.strictObject({
-    code: z.literal('downstream_copies'),
-    says: z.literal(downstreamCopies),
-    until: Time,
-  }),
-  ...Object.entries(belowVerified).map(([assurance, says]) =>
-    z.strictObject({
-      code: z.literal('target_below_verified'),
-      target: TargetName,
-      assurance: z.literal(assurance as keyof typeof belowVerified),
-      says: z.literal(says),
+    format_version: z.literal(version),
+    request: uuid,
+    generation: z.int().min(1),
+    origin: z.enum(origins),
+    basis: z.enum(bases),
+    /** HMAC-SHA-256 of the subject's identifier under the request's own key; the requester has that key. */
+    subject: hex,
+    received_at: Time,
+    due_at: Time,
+    fenced_at: Time,
+    /** When a scan found nothing here any more. */
+    locally_verified_at: Time,
+    /** When the last target was reached. */
+    certified_at: Time,
+    /** Days of 24 hours, begun ones included, from `received_at` to `certified_at`. */
+    days: count,
+    is_late: z.boolean(),
+    weakest_assurance: z.enum(assurances),
+    /** Weakest first. */
+    targets: z
+      .array(
+        z.strictObject({
+          target: TargetName,
+          result: z.enum(targetResults),
+          assurance: z.enum(assurances),
+          rows_before: count.nullable(),
+          rows_removed: count.nullable(),
+          ended_at: Time,
+        }),
+      )
+      .min(1),
+    /**
+     * The `control` scan before the purge had to find the person; the `verify` scan after it must not. `passed_over`: published
+     * files that this scan did not read again, because a search of all their rows had just not found the person. `left_out`:
+     * texts of the person that the scan had no room to search for; absent when it searched for all.
+     */
+    scan: z.strictObject({ control: scan.nullable(), verify: scan }),
+    fence: z.strictObject({ epoch: count, entries: count }),
+    ledger: z.strictObject({
+      origin: z.string().regex(/^[a-z-]+\/[0-9a-f]+$/),
+      entries: z.strictObject({ received: count, fenced: count, locally_verified: count }),
     }),
-  ),
-  ...Object.entries(notReached).map(([result, says]) =>
-    z.strictObject({
-      code: z.literal('target_not_reached'),
-      target: TargetName,
-      result: z.literal(result as keyof typeof notReached),
-      says: z.literal(says),
-    }),
-  ),
-]);
+    /** When the service's weekly batch should have run; null where none was waited for. */
+    events_expected_by: Time.nullable(),
+    not_proven: z
+      .array(notProvenIn(certificateSentences[version]))
+      .min(Object.keys(certificateSentences[version].neverProven).length + 1),
+  });
 
 /**
- * What was done for a request, and what that does not prove. A public format: enums, integers, times, uuids, hex and fixed
- * sentences, so that no personal data can enter. All of it but `until` follows from the ledger.
+ * What was done for a request, and what that does not prove, in any format version. A public format: enums, integers, times,
+ * uuids, hex and fixed sentences, so that no personal data can enter. All of it but `until` follows from the ledger.
  */
-export const Certificate = z.strictObject({
-  format_version: z.literal(1),
-  request: uuid,
-  generation: z.int().min(1),
-  origin: z.enum(origins),
-  basis: z.enum(bases),
-  /** HMAC-SHA-256 under the request's own key, which the requester has: who is meant. */
-  subject: hex,
-  received_at: Time,
-  due_at: Time,
-  fenced_at: Time,
-  /** When a scan had found nothing here any more. */
-  locally_verified_at: Time,
-  /** When the last thing was reached that this rests on. */
-  certified_at: Time,
-  /** Days of 24 hours, begun ones included, from `received_at` to `certified_at`. */
-  days: count,
-  is_late: z.boolean(),
-  weakest_assurance: z.enum(assurances),
-  /** Weakest first. */
-  targets: z
-    .array(
-      z.strictObject({
-        target: TargetName,
-        result: z.enum(targetResults),
-        assurance: z.enum(assurances),
-        rows_before: count.nullable(),
-        rows_removed: count.nullable(),
-        ended_at: Time,
-      }),
-    )
-    .min(1),
-  /**
-   * Before the purge the scan had to find the person, after it it must not. `passed_over`: published files that were not
-   * read again, since a search of them had just found nobody. `left_out`: texts of the person that were not searched for,
-   * since there was no room for them; none unless given.
-   */
-  scan: z.strictObject({ control: scan.nullable(), verify: scan }),
-  fence: z.strictObject({ epoch: count, entries: count }),
-  ledger: z.strictObject({
-    origin: z.string().regex(/^[a-z-]+\/[0-9a-f]+$/),
-    entries: z.strictObject({ received: count, fenced: count, locally_verified: count }),
-  }),
-  /** When the service's weekly batch should have run; null where none was waited for. */
-  events_expected_by: Time.nullable(),
-  not_proven: z.array(NotProven).min(Object.keys(neverProven).length + 1),
-});
+export const Certificate = z.union(formatVersions.map(certificateIn));
 export type Certificate = z.infer<typeof Certificate>;
 
-/** What a certificate says that is not on the ledger: which ledger that is, and how long the feed of deletions tells. */
-export type CertificateSurroundings = { ledgerOrigin: string; feedUntil: string };
+/** The facts of a certificate that its request's history does not hold: the ledger's name, and when its row leaves the feed. */
+export type IssueFacts = { ledgerOrigin: string; feedUntil: string };
 
-/** The certificate of a request that has reached everything; undefined where its history is not whole. Always the same. */
+/**
+ * The certificate of a request that has reached everything, in a format version. The same history and facts always give the
+ * same certificate; a history that is not whole gives undefined.
+ */
 export function deriveCertificate(
   history: RequestHistory,
-  { ledgerOrigin, feedUntil }: CertificateSurroundings,
+  { ledgerOrigin, feedUntil }: IssueFacts,
+  version: FormatVersion = newestVersion,
 ): Certificate | undefined {
+  const { neverProven, downstreamCopies, ...ofTargets } = certificateSentences[version];
   const { fence, verified, verify, control, received, dueAt } = history;
   const certifiedAt = reachedAt(history);
   const targets = [...history.targets.values()].toSorted(
@@ -143,7 +136,7 @@ export function deriveCertificate(
   if (!fence || !verified || !verify || !weakest || certifiedAt === undefined) return undefined;
   const { request, generation, origin, basis, subject } = history;
   const certificate: Certificate = {
-    format_version: 1,
+    format_version: version,
     request,
     generation,
     origin,
@@ -173,7 +166,7 @@ export function deriveCertificate(
     },
     events_expected_by: history.eventsExpectedBy,
     not_proven: [
-      ...targets.flatMap(notProvenOf),
+      ...targets.flatMap((target) => notProvenOf(target, ofTargets)),
       { code: 'service_event_store', says: neverProven.service_event_store },
       { code: 'service_backups', says: neverProven.service_backups },
       { code: 'downstream_copies', says: downstreamCopies, until: feedUntil },
@@ -184,12 +177,27 @@ export function deriveCertificate(
   return Certificate.parse(certificate);
 }
 
+/**
+ * The text of the certificate that was issued with this SHA-256, in the format version of its time; undefined where the
+ * history and the facts give none with that SHA-256.
+ */
+export function deriveIssuedText(
+  history: RequestHistory,
+  facts: IssueFacts,
+  digest: string,
+): string | undefined {
+  return formatVersions
+    .flatMap((version) => deriveCertificate(history, facts, version) ?? [])
+    .map(certificateText)
+    .find((text) => sha256(text) === digest);
+}
+
 /** A certificate as its bytes: canonical JSON (RFC 8785), so that the ledger's SHA-256 is of these and no others. */
 export function certificateText(certificate: Certificate): string {
   return canonicalJson(certificate);
 }
 
-/** The certificate in a text; undefined when it is none, or not in its one spelling. */
+/** The certificate in a text, of any format version; undefined when the text is none, or is not canonical JSON. */
 export function readCertificate(text: string): Certificate | undefined {
   let value: unknown;
   try {
@@ -201,7 +209,7 @@ export function readCertificate(text: string): Certificate | undefined {
   return read.success && certificateText(read.data) === text ? read.data : undefined;
 }
 
-/** Until when the feed of deletions tells of a person, as a certificate says. */
+/** Until when the dataset deletions lists the person's rows, as a certificate says. */
 export function feedUntilOf({ not_proven: notProven }: Certificate): string | undefined {
   return notProven.find((item) => item.code === 'downstream_copies')?.until;
 }
@@ -214,7 +222,10 @@ function scanOf({
   return { ...rest, passed_over: passedOver, ...(leftOut === undefined ? {} : { left_out: leftOut }) };
 }
 
-function notProvenOf({ target, result, assurance }: EndedTarget): Certificate['not_proven'] {
+function notProvenOf(
+  { target, result, assurance }: EndedTarget,
+  { belowVerified, notReached }: Pick<CertificateSentences, 'belowVerified' | 'notReached'>,
+): Certificate['not_proven'] {
   if (result === 'not_deletable_via_api' || result === 'kept' || result === 'still_present')
     return [{ code: 'target_not_reached', target, result, says: notReached[result] }];
   return assurance === 'verified'
