@@ -14,6 +14,7 @@ import {
   deriveCertificate,
   feedUntilOf,
   readCertificate,
+  type Certificate,
 } from '../../../src/erasure/proof/certificate.ts';
 import { certificateIssuer } from '../../../src/erasure/proof/issue-certificate.ts';
 import { readHistories } from '../../../src/erasure/proof/request-history.ts';
@@ -49,14 +50,14 @@ describe('a certificate of version 1', () => {
       deriveCertificate(history, facts, version),
     );
     expect(first && certificateText(first)).toBe(text);
-    expect(newest).toEqual({
-      ...certificate,
-      format_version: newestVersion,
-      not_proven: certificate.not_proven.map((item, index) => ({
-        ...item,
-        says: newest?.not_proven[index]?.says,
-      })),
-    });
+    const withoutWords = (told: Certificate | undefined): unknown =>
+      told && {
+        ...told,
+        format_version: null,
+        not_proven: told.not_proven.map((item) => Object.assign({}, item, { says: null })),
+      };
+    expect(newest?.format_version).toBe(newestVersion);
+    expect(withoutWords(newest)).toEqual(withoutWords(certificate));
   });
 
   it('has no sentence but its own, and among them they have each', () => {
