@@ -1,15 +1,31 @@
 import { defineConfig } from 'vitest/config';
 
-/** The fast set: everything but what `npm run test:slow` runs. Files run in parallel processes. */
+const everywhere = {
+  pool: 'forks',
+  testTimeout: 60_000,
+  hookTimeout: 60_000,
+} as const;
+
+/**
+ * Two sets of tests, told apart by the name of the file. `fast` is what `npm test` runs: `*.test.ts`, one process a core for
+ * all files, so that each module is loaded once. `long` is `*.long.test.ts`: each file in a process of its own.
+ */
 export default defineConfig({
   root: new URL('..', import.meta.url).pathname,
   test: {
-    include: ['test/**/*.test.ts'],
-    exclude: ['test/**/*.slow.test.ts', 'test/browser/**'],
-    pool: 'forks',
     maxWorkers: '100%',
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
     reporters: ['default', './config/closing-line.ts'],
+    projects: [
+      {
+        test: {
+          ...everywhere,
+          name: 'fast',
+          include: ['test/**/*.test.ts'],
+          exclude: ['test/**/*.long.test.ts', 'test/**/*.slow.test.ts', 'test/browser/**'],
+          isolate: false,
+        },
+      },
+      { test: { ...everywhere, name: 'long', include: ['test/**/*.long.test.ts'] } },
+    ],
   },
 });

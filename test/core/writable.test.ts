@@ -1,11 +1,9 @@
-import { mkdirSync, statSync, writeFileSync } from 'node:fs';
-import * as fs from 'node:fs';
+import fs, { mkdirSync, statSync, writeFileSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
-import { expect, test, vi } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { refuseUnwritable } from '../../src/core/writable.ts';
 import { freshFolder } from '../mirror/open-test-mirror.ts';
-
-vi.mock('node:fs', { spy: true });
 
 test('what can be written is let pass, and stays as it is', () => {
   const folder = freshFolder();
@@ -24,8 +22,13 @@ test('what is not there, and what a disk refuses that still grants the right to 
   const folder = freshFolder();
   expect(() => refuseUnwritable(join(folder, 'none'))).toThrow(/ENOENT/);
   const refusal = Object.assign(new Error('EROFS: read-only file system'), { code: 'EROFS' });
-  vi.mocked(fs.utimesSync).mockImplementationOnce(() => {
+  const refusing = vi.spyOn(fs, 'utimesSync').mockImplementation(() => {
     throw refusal;
+  });
+  syncBuiltinESMExports();
+  onTestFinished(() => {
+    refusing.mockRestore();
+    syncBuiltinESMExports();
   });
   expect(() => refuseUnwritable(folder)).toThrow(refusal);
 });
