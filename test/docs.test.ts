@@ -8,7 +8,7 @@ import { exitCodes } from '../src/cli/exit-code.ts';
 import { runProgram } from '../src/cli/program.ts';
 import { loadProjects, loadSettings } from '../src/config/load-settings.ts';
 import { isJsonObject } from '../src/core/exact-json.ts';
-import { attentionReasons, heldReasons } from '../src/ledger/record.ts';
+import { attentionReasons, heldReasons } from '../src/ledger/vocabulary.ts';
 import { metricsText } from '../src/status/metrics.ts';
 import { alertKinds } from '../src/config/alert-kinds.ts';
 

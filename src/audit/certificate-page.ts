@@ -1,4 +1,5 @@
 import { html } from 'hono/html';
+import { isFile, readTarget } from '../ledger/target.ts';
 import type { Certificate } from '../erasure/proof/certificate.ts';
 import type { Markup } from '../markup/markup.ts';
 import { factList, pageTable, renderPage } from './audit-page.ts';
@@ -136,7 +137,7 @@ function targetTable({ targets }: Certificate): Markup {
   const rows = [...groups.values()].flatMap((ends) => {
     const [end] = ends;
     if (!end) return [];
-    const isFile = end.target.startsWith('snapshot:');
+    const isPublished = isFile(readTarget(end.target));
     const removed = ends.map((each) => each.rows_removed).filter((count) => count !== null);
     const last =
       ends
@@ -145,7 +146,7 @@ function targetTable({ targets }: Certificate): Markup {
         .at(-1) ?? end.ended_at;
     return [
       [
-        `${nameOf(end.target)}${isFile ? ` (${countedText(ends.length, 'file')})` : ''}`,
+        `${nameOf(end.target)}${isPublished ? ` (${countedText(ends.length, 'file')})` : ''}`,
         resultText(end.result),
         assuranceWords[end.assurance].name,
         removed.length === 0 ? '–' : countText(removed.reduce((sum, count) => sum + count, 0)),
@@ -167,9 +168,8 @@ function targetTable({ targets }: Certificate): Markup {
 }
 
 function nameOf(target: string): string {
-  return target.startsWith('snapshot:')
-    ? `${targetText('snapshot')} of ${codeText(target.slice('snapshot:'.length).split('/')[0] ?? '')}`
-    : targetText(target);
+  const read = readTarget(target);
+  return isFile(read) ? `${targetText('snapshot')} of ${codeText(read.dataset)}` : targetText(target);
 }
 
 function scanTable({ scan: { control, verify } }: Certificate): Markup {

@@ -1,5 +1,5 @@
 import type { Settings } from '../config/settings.ts';
-import type { Assurance } from '../ledger/record.ts';
+import type { Assurance, RequestState } from '../ledger/vocabulary.ts';
 import { listCheckpointFiles, readCheckpointFile, sizeOfFile } from '../ledger/checkpoint-file.ts';
 import { ledgerFolder } from '../ledger/entry-file.ts';
 import type { LedgerEntry } from '../ledger/entry.ts';
@@ -8,7 +8,6 @@ import { readLedgerOrigin } from '../erasure/proof/ledger-origin.ts';
 import { readHistories } from '../erasure/proof/request-history.ts';
 import type { Database } from '../mirror/database.ts';
 import { readDeletionFeed, type DeletionFeed } from '../mirror/deletion-feed.ts';
-import type { RequestState } from '../mirror/erasure-requests.ts';
 import { readFenceUse, type FenceUse } from '../mirror/fence.ts';
 import { readCurrent, readManifest } from '../snapshot/manifest.ts';
 import { isOpen, kindOf, reportRequest, strength, type ReportedRequest } from './reported-request.ts';

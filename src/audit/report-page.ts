@@ -1,5 +1,5 @@
 import { html } from 'hono/html';
-import { assurances } from '../ledger/record.ts';
+import { assurances } from '../ledger/vocabulary.ts';
 import { sinceErasure } from './since-erasure.ts';
 import { barChart } from './bar-chart.ts';
 import { howToVerify } from './how-to-verify.ts';

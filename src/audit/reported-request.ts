@@ -1,7 +1,8 @@
+import { isFile, readTarget, spellTarget } from '../ledger/target.ts';
 import type { EndedTarget, RequestHistory } from '../erasure/proof/request-history.ts';
-import { assurances, type Assurance } from '../ledger/record.ts';
+import { type Assurance, type RequestState, assurances } from '../ledger/vocabulary.ts';
 import type { Database } from '../mirror/database.ts';
-import { findRequest, type RequestState } from '../mirror/erasure-requests.ts';
+import { findRequest } from '../mirror/erasure-requests.ts';
 import { listTargets } from '../mirror/erasure-targets.ts';
 import { readFenceUse, type FenceUse } from '../mirror/fence.ts';
 
@@ -96,7 +97,7 @@ function openTargets(db: Database, request: string): ReportedTarget[] {
   return listTargets(db, request)
     .filter(({ status }) => status !== 'done')
     .map(({ target, status }) => ({
-      target,
+      target: spellTarget(target),
       status,
       result: null,
       assurance: null,
@@ -117,5 +118,5 @@ export function strength(assurance: Assurance | null): number {
 
 /** A target's kind: the name itself, and one for all published files. */
 export function kindOf(target: string): string {
-  return target.startsWith('snapshot:') ? 'snapshot' : target;
+  return isFile(readTarget(target)) ? 'snapshot' : target;
 }

@@ -1,5 +1,5 @@
 import { codeText } from '../core/words.ts';
-import type { Assurance } from '../ledger/record.ts';
+import type { Assurance } from '../ledger/vocabulary.ts';
 
 /** What each assurance means, for an auditor. */
 export const assuranceWords: Readonly<Record<Assurance, { name: string; means: string }>> = {

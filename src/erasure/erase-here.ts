@@ -1,6 +1,13 @@
+import {
+  isFile,
+  isUpstream,
+  spellTarget,
+  type FileTarget,
+  type FixedTarget,
+  type TargetName,
+} from '../ledger/target.ts';
 import { isoTime } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
-import { TargetName } from '../ledger/record.ts';
 import { purgeDeleted } from '../mirror/purge.ts';
 import { listRequests } from '../mirror/erasure-requests.ts';
 import { listTargets, renewTarget, type ErasureTarget } from '../mirror/erasure-targets.ts';
@@ -11,7 +18,7 @@ import { boxOf, updateRequest, type ErasureParts } from './request/request-recor
 import { concerns } from './find/closure.ts';
 import { fileTarget, unionOfBoxes } from './plan.ts';
 import { listPersonalFiles, placeOfFile } from './find/personal-files.ts';
-import { isLocal } from './request/request-state.ts';
+import { isPersonal, type PersonalDataset } from '../snapshot/subject-rows.ts';
 import { runScan } from './scan/run-scan.ts';
 import { callAttention, intend, settle, type RequestRef } from './request/target-journal.ts';
 
@@ -69,8 +76,35 @@ function openRequests(parts: ErasureParts): Open[] {
 }
 
 /** Whether a request has a target that is not reached yet. */
-function lacks({ targets }: Open, target: string): boolean {
+function lacks({ targets }: Open, target: FixedTarget): boolean {
   return targets.some((other) => other.target === target && other.status !== 'done');
+}
+
+/** A published snapshot whose files are targets that are not reached yet, and the requests of each file. */
+type OpenSnapshot = {
+  dataset: PersonalDataset;
+  snapshotId: string;
+  files: Map<TargetName, { target: FileTarget; requests: Open[] }>;
+};
+
+function openSnapshots(open: readonly Open[]): OpenSnapshot[] {
+  const snapshots = new Map<string, OpenSnapshot>();
+  const listed = open.flatMap((request) =>
+    request.targets.flatMap(({ target, status }) =>
+      status !== 'done' && isFile(target) ? [{ request, target, name: spellTarget(target) }] : [],
+    ),
+  );
+  for (const { request, target, name } of listed.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
+    const { dataset, snapshotId } = target;
+    if (!isPersonal(dataset)) throw new Error('a target in files that hold nobody');
+    const key = `${dataset}/${snapshotId}`;
+    const snapshot = snapshots.get(key) ?? { dataset, snapshotId, files: new Map() };
+    snapshots.set(key, snapshot);
+    const file = snapshot.files.get(name) ?? { target, requests: [] };
+    snapshot.files.set(name, file);
+    file.requests.push(request);
+  }
+  return [...snapshots.values()];
 }
 
 async function rewriteFiles(
@@ -81,32 +115,19 @@ async function rewriteFiles(
   const { settings, ledger, signal } = parts;
   const open = openRequests(parts);
   const { dataDir } = settings;
-  const names = [...new Set(open.flatMap(({ targets }) => targets.map(({ target }) => target)))].filter(
-    (target) => target.startsWith('snapshot:'),
-  );
-  for (const [snapshot, files] of Map.groupBy(names.toSorted(), (name) =>
-    name.slice(0, name.lastIndexOf('/')),
-  )) {
-    const [dataset = '', snapshotId = ''] = snapshot.replace('snapshot:', '').split('/');
-    const concerned = files
-      .map((name) => ({
-        target: TargetName.parse(name),
-        requests: open.filter((request) => lacks(request, name)),
-      }))
-      .filter(({ requests }) => requests.length > 0);
-    if (concerned.length === 0) continue;
-    for (const { target, requests } of concerned) intend(parts, requests, target);
-    const identity = unionOfBoxes(concerned.flatMap(({ requests }) => requests.map(({ box }) => box)));
+  for (const { dataset, snapshotId, files: byName } of openSnapshots(open)) {
+    const files = [...byName.values()];
+    for (const { target, requests } of files) intend(parts, requests, target);
     const rewritten = await rewriteSnapshot(
       dataDir,
-      dataset as Parameters<typeof rewriteSnapshot>[1],
+      dataset,
       snapshotId,
-      concerned.map(({ target }) => target.slice(target.lastIndexOf('/') + 1)),
-      identity,
+      files.map(({ target }) => target.name),
+      unionOfBoxes(files.flatMap(({ requests }) => requests.map(({ box }) => box))),
       { epoch: ledger.epoch(), signal },
     );
-    for (const { target, requests } of concerned) {
-      const file = rewritten.find(({ name }) => target.endsWith(`/${name}`));
+    for (const { target, requests } of files) {
+      const file = rewritten.find(({ name }) => target.name === name);
       // Retired meanwhile, or rewritten before a kill: its old name is in no manifest, and its file was removed.
       if (!file) {
         settle(parts, requests, target, { result: 'file_gone', assurance: 'observed' });
@@ -145,7 +166,7 @@ async function verify(
 ): Promise<void> {
   const { db, ledger, settings, clock, signal, scan = runScan } = parts;
   const ready = open.filter(({ targets }) =>
-    targets.every(({ target, status }) => !isLocal(target) || status === 'done' || status === 'intended'),
+    targets.every(({ target, status }) => isUpstream(target) || status === 'done' || status === 'intended'),
   );
   if (ready.length === 0) return;
   const subjects = ready.map(({ id, box: { identity, values } }) => ({ request: id, identity, values }));

@@ -1,6 +1,5 @@
 import { isoTime } from '../core/clock.ts';
 import { assertNever } from '../core/errors.ts';
-import { TargetName } from '../ledger/record.ts';
 import { expireDeletionFeed } from '../mirror/erase-rows.ts';
 import { listRequests, readBox, type ErasureRequest } from '../mirror/erasure-requests.ts';
 import { listTargets } from '../mirror/erasure-targets.ts';
@@ -81,16 +80,14 @@ function endLongLife(parts: ErasureParts, request: ErasureRequest): boolean {
       ).immediate();
       return false;
     case 'end':
-      for (const { target: name, result, assurance } of step.settled) {
-        const target = TargetName.parse(name);
+      for (const { target, result, assurance } of step.settled) {
         callAttention(parts, request, target, 'life_exceeded');
         settle(parts, [request], target, { result, assurance });
       }
       if (step.isProved) return false;
       // Said once: a purge that a reader delays has the request come here again, without its box.
       if (readBox(db, id) === undefined) return true;
-      for (const name of step.unproved)
-        callAttention(parts, request, TargetName.parse(name), 'life_exceeded');
+      for (const target of step.unproved) callAttention(parts, request, target, 'life_exceeded');
       // Everything was done, but for the proof: no target is open that could be in attention.
       if (step.unproved.length === 0)
         ledger.append([

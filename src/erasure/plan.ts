@@ -1,5 +1,6 @@
 import { isoTime } from '../core/clock.ts';
 import { unionOf } from '../contract/identity.ts';
+import { isFile, isUpstream, spellTarget, type FileTarget } from '../ledger/target.ts';
 import { countExpiredDeletions } from '../mirror/erase-rows.ts';
 import { listRequests, type ErasureRequest } from '../mirror/erasure-requests.ts';
 import { listOpenTargets } from '../mirror/erasure-targets.ts';
@@ -47,13 +48,13 @@ export function feedBegin({ settings, clock }: Pick<ErasureParts, 'settings' | '
   return isoTime(clock.now() - settings.erasure.feedRetentionDays * 86_400_000);
 }
 
-/** The name of the target that a published file is. */
+/** The target that a published file is. */
 export function fileTarget({
   dataset,
   snapshotId,
   name,
-}: Pick<FileHit, 'dataset' | 'snapshotId' | 'name'>): string {
-  return `snapshot:${dataset}/${snapshotId}/${name}`;
+}: Pick<FileHit, 'dataset' | 'snapshotId' | 'name'>): FileTarget {
+  return { kind: 'file', dataset, snapshotId, name };
 }
 
 /** Works out what a reconciliation would do now. Changes nothing; asks the service, where there is one, who is meant. */
@@ -94,14 +95,17 @@ export async function planErasure(
     return decision ? [{ ...candidate, decision }] : [];
   });
   const files = new Map<string, number>();
+  const count = (target: FileTarget, rows: number): void => {
+    const file = spellTarget(target);
+    files.set(file, (files.get(file) ?? 0) + rows);
+  };
   for (const { scope, decision } of waiting)
-    if (decision.decision === 'fence')
-      for (const hit of scope.files) files.set(fileTarget(hit), (files.get(fileTarget(hit)) ?? 0) + hit.rows);
+    if (decision.decision === 'fence') for (const hit of scope.files) count(fileTarget(hit), hit.rows);
   const upstream: Record<string, number> = {};
   for (const { requestId, target, rows } of listOpenTargets(db)) {
     if (only && !only.has(requestId)) continue;
-    if (target.startsWith('snapshot:')) files.set(target, (files.get(target) ?? 0) + (rows ?? 0));
-    if (target.startsWith('upstream.')) upstream[target] = (upstream[target] ?? 0) + 1;
+    if (isFile(target)) count(target, rows ?? 0);
+    if (isUpstream(target)) upstream[target] = (upstream[target] ?? 0) + 1;
   }
   const isGoing = open.filter(({ fencedAt }) => fencedAt !== null);
   return {

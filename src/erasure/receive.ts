@@ -1,15 +1,10 @@
+import { bases, type Origin } from '../ledger/vocabulary.ts';
 import { randomUUID } from 'node:crypto';
 import { isoTime } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
 import { identityOf, nobody, type Identity } from '../contract/identity.ts';
-import { bases, type LedgerRecord } from '../ledger/record.ts';
-import {
-  findRequest,
-  insertRequest,
-  listRequests,
-  type ErasureRequest,
-  type RequestOrigin,
-} from '../mirror/erasure-requests.ts';
+import { type LedgerRecord } from '../ledger/record.ts';
+import { findRequest, insertRequest, listRequests, type ErasureRequest } from '../mirror/erasure-requests.ts';
 import { listTargets } from '../mirror/erasure-targets.ts';
 import { liftFence } from '../mirror/fence.ts';
 import { findPersons, findRecordings } from '../mirror/sightings.ts';
@@ -120,7 +115,7 @@ function receiveDeletion(parts: Parts, dataset: AbsenceDataset, key: string): vo
 
 function receive(
   { db, ledger, settings, clock }: Parts,
-  origin: RequestOrigin,
+  origin: Origin,
   box: Box,
   { basis, by, deleteEvents }: Authority,
 ): string {

@@ -6,7 +6,7 @@ import { boxOf, updateRequest, type ErasureParts } from './request/request-recor
 import { planErasure, type PlannedErasure } from './plan.ts';
 import { fenceRequests, type FenceResult } from './fence/fence-requests.ts';
 import { finishRequests, type FinishResult } from './finish.ts';
-import { isLocal } from './request/request-state.ts';
+import { isUpstream } from '../ledger/target.ts';
 import { advanceUpstream } from './upstream/advance-upstream.ts';
 
 /** What a reconciliation did. Numbers only. */
@@ -90,7 +90,7 @@ async function askService(parts: ErasureParts): Promise<number> {
   if (service === null) return 0;
   const subjects = listRequests(db, 'open').flatMap((request) => {
     const isOpen = listTargets(db, request.id).some(
-      ({ target, status }) => !isLocal(target) && status !== 'done',
+      ({ target, status }) => isUpstream(target) && status !== 'done',
     );
     const box = request.fencedAt !== null && isOpen ? boxOf(parts, request.id) : undefined;
     if (!box) return [];

@@ -1,5 +1,6 @@
 import type { FindingCode } from './finding.ts';
-import type { LedgerRecord, LedgerRecordType, TargetResult } from './record.ts';
+import type { TargetResult } from './vocabulary.ts';
+import type { LedgerRecord, LedgerRecordType } from './record.ts';
 
 /** How far a request is, by the records of it so far. */
 type Phase =

@@ -1,4 +1,15 @@
 import { z } from 'zod';
+import { identifierKinds } from '../contract/identity.ts';
+import { TargetName } from './target.ts';
+import {
+  assurances,
+  attentionReasons,
+  bases,
+  heldReasons,
+  origins,
+  refusalReasons,
+  targetResults,
+} from './vocabulary.ts';
 
 const uuid = z.string().regex(/^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/);
 const hex = z.string().regex(/^[0-9a-f]{64}$/);
@@ -10,96 +21,6 @@ export const Time = z
   .regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
   // The 30th of February is read as a day of March, and so written otherwise.
   .refine((text) => !Number.isNaN(Date.parse(text)) && new Date(text).toISOString() === text);
-
-/** Why a person is erased. Codes that are none of these are recorded as `other`. */
-export const bases = [
-  'consent_withdrawn',
-  'objection',
-  'no_longer_needed',
-  'unlawful',
-  'legal_obligation',
-  'deleted_upstream',
-  'restored_backup',
-  'other',
-] as const;
-
-/** Where a request came from: somebody asked, the sync found the person deleted, or an old database was restored. */
-export const origins = ['manual', 'upstream', 'restore'] as const;
-
-/** What an erasure reaches, all but the published files, which are targets of their own. */
-export const fixedTargets = [
-  'upstream.person',
-  'upstream.events',
-  'upstream.recordings',
-  'upstream.playlists',
-  'mirror',
-  'aux',
-] as const;
-
-/** The datasets whose files can hold a person. */
-export const fileDatasets = ['persons', 'recordings', 'distinct_ids', 'deletions'] as const;
-
-/** A target by its name: `mirror`, `upstream.events`, `snapshot:persons/20261120T125500.123Z/part-00001.parquet`. */
-export const TargetName = z.union([
-  z.enum(fixedTargets),
-  z.templateLiteral([
-    'snapshot:',
-    z
-      .string()
-      .regex(/^(persons|recordings|distinct_ids|deletions)\/\d{8}T\d{6}\.\d{3}Z\/part-\d{5,}\.parquet$/),
-  ]),
-]);
-export type TargetName = z.infer<typeof TargetName>;
-
-/** How a target ended. */
-export const targetResults = [
-  // upstream.person
-  'deleted',
-  'already_absent',
-  'still_present',
-  // upstream.events
-  'confirmed',
-  'not_verifiable',
-  'unconfirmed',
-  'kept',
-  // upstream.recordings
-  'absent',
-  'not_deletable_via_api',
-  // upstream.playlists
-  'removed',
-  // mirror, aux
-  'purged',
-  // snapshot files
-  'rewritten',
-  'file_gone',
-  // any: there was nothing to do
-  'not_applicable',
-] as const;
-export type TargetResult = (typeof targetResults)[number];
-
-/** How far a result can be believed, weakest first. */
-export const assurances = ['not_verifiable', 'asserted_by_upstream', 'observed', 'verified'] as const;
-export type Assurance = (typeof assurances)[number];
-
-/** Why a request waits for a person. */
-export const heldReasons = ['shared_identifier', 'several_persons', 'too_many'] as const;
-
-/** What somebody has to look at. */
-export const attentionReasons = [
-  'events_unconfirmed',
-  'events_overdue',
-  'reader_holds_wal',
-  'residue_found',
-  'outcome_unknown',
-  'upstream_refuses',
-  'recreated',
-  'life_exceeded',
-  'restored',
-] as const;
-export type AttentionReason = (typeof attentionReasons)[number];
-
-/** Of what an entry of the fence is the MAC. */
-export const fenceKinds = ['person_uuid', 'person_id', 'distinct_id', 'recording_id'] as const;
 
 const about = { request: uuid, generation: z.int().min(1) };
 const requests = z.array(uuid).min(1);
@@ -129,14 +50,14 @@ export const LedgerRecord = z.discriminatedUnion('type', [
   }),
   z.strictObject({ type: z.literal('held'), ...about, reason: z.enum(heldReasons) }),
   z.strictObject({ type: z.literal('approved'), ...about }),
-  z.strictObject({ type: z.literal('refused'), ...about, reason: z.enum(['unknown_subject']) }),
+  z.strictObject({ type: z.literal('refused'), ...about, reason: z.enum(refusalReasons) }),
   z.strictObject({ type: z.literal('cancelled'), ...about }),
   /** Intent: these MACs are about to be fenced, and the rows that they match to leave the mirror. */
   z.strictObject({
     type: z.literal('fencing'),
     ...about,
     epoch: count,
-    fence: z.array(z.strictObject({ kind: z.enum(fenceKinds), mac: hex })).min(1),
+    fence: z.array(z.strictObject({ kind: z.enum(identifierKinds), mac: hex })).min(1),
   }),
   /** Result: the fence of that epoch stands. */
   z.strictObject({ type: z.literal('fenced'), ...about, epoch: count }),

@@ -1,38 +1,19 @@
 import type { Database } from 'better-sqlite3';
+import type { Origin, RequestReason, RequestState } from '../ledger/vocabulary.ts';
 import { refuseStaleHolder } from './lease.ts';
 import { markPurgeOwed } from './purge-owed.ts';
-
-/** How far a request is: a function of its facts and its targets. */
-export const requestStates = [
-  'received',
-  'scoped',
-  'held',
-  'refused',
-  'cancelled',
-  'fenced',
-  'executing',
-  'locally_verified',
-  'awaiting_upstream',
-  'attention',
-  'certified',
-  'sealed',
-] as const;
-export type RequestState = (typeof requestStates)[number];
-
-/** Where a request came from. */
-export type RequestOrigin = 'manual' | 'upstream' | 'restore';
 
 /** A request to erase one subject, without who it is: that is in the box. Times are ISO 8601 UTC. */
 export type ErasureRequest = {
   id: string;
   generation: number;
-  origin: RequestOrigin;
+  origin: Origin;
   /** As given: a code of the one who runs this, in any words. */
   basis: string;
   authorisedBy: string | null;
   deleteEvents: boolean;
   state: RequestState;
-  reason: string | null;
+  reason: RequestReason | null;
   receivedAt: string;
   dueAt: string;
   scopedAt: string | null;

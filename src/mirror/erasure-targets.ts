@@ -1,19 +1,17 @@
 import type { Database } from 'better-sqlite3';
-
-/** How far a target is. `intended`: acted upon, or about to be; what came of it is not recorded yet. */
-export const targetStatuses = ['pending', 'intended', 'waiting', 'attention', 'done'] as const;
-export type TargetStatus = (typeof targetStatuses)[number];
+import { readTarget, spellTarget, type Target } from '../ledger/target.ts';
+import type { Assurance, AttentionReason, TargetResult, TargetStatus } from '../ledger/vocabulary.ts';
 
 /** One thing that a request has to reach. Times are ISO 8601 UTC. */
 export type ErasureTarget = {
   requestId: string;
-  target: string;
+  target: Target;
   status: TargetStatus;
   /** How it ended, and how far that can be believed; null before. */
-  result: string | null;
-  assurance: string | null;
+  result: TargetResult | null;
+  assurance: Assurance | null;
   /** Why it is in attention. */
-  reason: string | null;
+  reason: AttentionReason | null;
   /** Rows that it was expected to hold. */
   rows: number | null;
   attempts: number;
@@ -33,41 +31,49 @@ const columns = /*sql*/ `request_id AS requestId, target, status, result, assura
   confirmed_at AS confirmedAt, not_before AS notBefore, seen_at AS seenAt, sent_created_at AS sentCreatedAt,
   updated_at AS updatedAt`;
 
+type TargetRow = Omit<ErasureTarget, 'target'> & { target: string };
+
+function targetOf(row: TargetRow): ErasureTarget {
+  return { ...row, target: readTarget(row.target) };
+}
+
 /** The targets of one request, by name. */
 export function listTargets(db: Database, requestId: string): ErasureTarget[] {
   return db
-    .prepare<[string], ErasureTarget>(
+    .prepare<[string], TargetRow>(
       /*sql*/ `SELECT ${columns} FROM erasure_targets WHERE request_id = ? ORDER BY target`,
     )
-    .all(requestId);
+    .all(requestId)
+    .map(targetOf);
 }
 
 /** The targets that are not done, of all requests that are fenced and have not ended without them. */
 export function listOpenTargets(db: Database): ErasureTarget[] {
   return db
-    .prepare<[], ErasureTarget>(/*sql*/ `SELECT ${columns} FROM erasure_targets
+    .prepare<[], TargetRow>(/*sql*/ `SELECT ${columns} FROM erasure_targets
         WHERE status <> 'done' AND request_id NOT IN (SELECT id FROM erasure_requests WHERE sealed_at IS NOT NULL)
         ORDER BY target, request_id`)
-    .all();
+    .all()
+    .map(targetOf);
 }
 
 /** Adds a target; one that the request has already stays as it is. */
 export function addTarget(
   db: Database,
   requestId: string,
-  target: string,
+  target: Target,
   rows: number | null,
   at: string,
 ): void {
   db.prepare(/*sql*/ `INSERT OR IGNORE INTO erasure_targets (request_id, target, status, rows, updated_at)
-      VALUES (?, ?, 'pending', ?, ?)`).run(requestId, target, rows, at);
+      VALUES (?, ?, 'pending', ?, ?)`).run(requestId, spellTarget(target), rows, at);
 }
 
 /** Adds a target, or begins it anew where the request has it already. */
 export function renewTarget(
   db: Database,
   requestId: string,
-  target: string,
+  target: Target,
   rows: number | null,
   at: string,
 ): void {
@@ -76,7 +82,7 @@ export function renewTarget(
 }
 
 /** Begins a target anew, as if nothing had been done or said about it. Throws when the request has no such target. */
-export function restartTarget(db: Database, requestId: string, target: string, at: string): void {
+export function restartTarget(db: Database, requestId: string, target: Target, at: string): void {
   changeTarget(
     db,
     requestId,
@@ -98,13 +104,13 @@ export function restartTarget(db: Database, requestId: string, target: string, a
 }
 
 /** How far a target of a request is. Throws when the request has no such target. */
-export function statusOf(db: Database, requestId: string, target: string): TargetStatus {
+export function statusOf(db: Database, requestId: string, target: Target): TargetStatus {
   const status = db
     .prepare<[string, string], TargetStatus>(
       /*sql*/ `SELECT status FROM erasure_targets WHERE request_id = ? AND target = ?`,
     )
     .pluck()
-    .get(requestId, target);
+    .get(requestId, spellTarget(target));
   if (!status) throw new Error('a request without that target');
   return status;
 }
@@ -130,15 +136,15 @@ export type TargetChange = Partial<
 export function changeTarget(
   db: Database,
   requestId: string,
-  target: string,
+  target: Target,
   change: TargetChange,
   at: string,
 ): void {
   const present = db
-    .prepare<[string, string], ErasureTarget>(
+    .prepare<[string, string], TargetRow>(
       /*sql*/ `SELECT ${columns} FROM erasure_targets WHERE request_id = ? AND target = ?`,
     )
-    .get(requestId, target);
+    .get(requestId, spellTarget(target));
   if (!present) throw new Error('a request without that target');
   db.prepare(/*sql*/ `UPDATE erasure_targets SET status = @status, result = @result, assurance = @assurance,
       reason = @reason, attempts = @attempts, confirmations = @confirmations, confirmed_at = @confirmedAt,

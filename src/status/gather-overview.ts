@@ -6,6 +6,7 @@ import { readLedgerHead } from '../ledger/ledger-head.ts';
 import { ledgerFolder } from '../ledger/entry-file.ts';
 import { databasePath, type Database } from '../mirror/database.ts';
 import { listRequests } from '../mirror/erasure-requests.ts';
+import type { RequestReason } from '../ledger/vocabulary.ts';
 import { listOpenTargets } from '../mirror/erasure-targets.ts';
 import { lastCompletePasses, newestPasses, passDatasets, type PassDataset } from '../mirror/passes.ts';
 import { countQuarantine } from '../mirror/quarantine.ts';
@@ -177,7 +178,7 @@ function gatherOpenRequests(db: Database): OpenRequest[] {
 }
 
 /** Whether a text is one of our codes; anything else may be somebody's words, and stays where it is. */
-function isCode(text: string | null): text is string {
+function isCode(text: RequestReason | null): text is RequestReason {
   return text !== null && /^[a-z][a-z_]{0,39}$/.test(text);
 }
 

@@ -1,6 +1,6 @@
 import type { AlertKind } from '../config/alert-kinds.ts';
 import type { LedgerHead } from '../ledger/ledger-head.ts';
-import type { RequestState } from '../mirror/erasure-requests.ts';
+import type { RequestState } from '../ledger/vocabulary.ts';
 import type { PassDataset } from '../mirror/passes.ts';
 import type { RowCounts } from '../mirror/row-counts.ts';
 import type { JobHistory } from '../mirror/runs.ts';

@@ -1,5 +1,5 @@
 import { html } from 'hono/html';
-import type { RequestState } from '../mirror/erasure-requests.ts';
+import type { RequestState } from '../ledger/vocabulary.ts';
 import { nextBatchAfter } from '../contract/weekly-batch.ts';
 import type { OpenRequest, ProjectContent } from './overview.ts';
 import { openCount } from './page-freshness.ts';

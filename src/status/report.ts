@@ -1,5 +1,6 @@
 import type { Database } from '../mirror/database.ts';
-import { countRequests, listRequests, type RequestState } from '../mirror/erasure-requests.ts';
+import type { RequestState } from '../ledger/vocabulary.ts';
+import { countRequests, listRequests } from '../mirror/erasure-requests.ts';
 import { countFence } from '../mirror/fence.ts';
 import { readLease, type LeaseHolder } from '../mirror/lease.ts';
 import { newestPasses } from '../mirror/passes.ts';

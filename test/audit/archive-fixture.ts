@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto';
+import { fixedTargets, readTarget } from '../../src/ledger/target.ts';
+import { type RequestState, bases } from '../../src/ledger/vocabulary.ts';
 import { writeFileSync } from 'node:fs';
 import type { Clock } from '../../src/core/clock.ts';
 import { certificateText, deriveCertificate } from '../../src/erasure/proof/certificate.ts';
@@ -7,9 +9,9 @@ import { collectHistories } from '../../src/erasure/proof/request-history.ts';
 import { entriesPath, ledgerFolder } from '../../src/ledger/entry-file.ts';
 import { entryLine, type LedgerEntry } from '../../src/ledger/entry.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
-import { bases, fixedTargets, type LedgerRecord } from '../../src/ledger/record.ts';
+import { type LedgerRecord } from '../../src/ledger/record.ts';
 import { openDatabase, type Database } from '../../src/mirror/database.ts';
-import { changeRequest, insertRequest, type RequestState } from '../../src/mirror/erasure-requests.ts';
+import { changeRequest, insertRequest } from '../../src/mirror/erasure-requests.ts';
 import { addTarget, changeTarget } from '../../src/mirror/erasure-targets.ts';
 import { addFence } from '../../src/mirror/fence.ts';
 import { signingKey } from '../../src/ledger/signing-key.ts';
@@ -100,7 +102,7 @@ export function writeArchive(dataDir: string, count: number): Archive {
       assurance: Extract<LedgerRecord, { type: 'result' }>['assurance'],
       rows?: number,
     ): LedgerRecord => {
-      changeTarget(db, id, target, { status: 'done', result, assurance }, iso());
+      changeTarget(db, id, readTarget(target), { status: 'done', result, assurance }, iso());
       return {
         type: 'result',
         requests,
@@ -163,7 +165,7 @@ export function writeArchive(dataDir: string, count: number): Archive {
         })),
       ]);
       addFence(db, { id, epoch, at: iso() }, fence);
-      for (const target of [...fixedTargets, ...files]) addTarget(db, id, target, null, iso());
+      for (const target of [...fixedTargets, ...files]) addTarget(db, id, readTarget(target), null, iso());
       if (n % 17 === 4)
         db.prepare('UPDATE fence SET hits = 3, recreated = ?, last_hit_at = ? WHERE request_id = ?').run(
           n % 2,

@@ -4,6 +4,7 @@ import { expect } from 'vitest';
 import { verifyDataFolder } from '../../src/audit/verify-data-folder.ts';
 import { ledgerFolder } from '../../src/ledger/entry-file.ts';
 import { readLedger } from '../../src/ledger/ledger.ts';
+import { spellTarget } from '../../src/ledger/target.ts';
 import { verifyLedger } from '../../src/ledger/verify.ts';
 import { findFencedIdentifiers } from '../../src/mirror/fenced-rows.ts';
 import { listRequests } from '../../src/mirror/erasure-requests.ts';
@@ -39,7 +40,7 @@ export async function outcomeOf(dataDir: string): Promise<Outcome> {
         state,
         isBoxed:
           db.prepare(`SELECT 1 FROM erasure_requests WHERE id = ? AND box IS NOT NULL`).get(id) !== undefined,
-        targets: listTargets(db, id).map(({ target, status }) => `${target} ${status}`),
+        targets: listTargets(db, id).map(({ target, status }) => `${spellTarget(target)} ${status}`),
       })),
     })),
   };

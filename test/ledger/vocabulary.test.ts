@@ -1,19 +1,18 @@
 import { mkdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { expect, test } from 'vitest';
-import { openLedger } from '../../src/ledger/ledger.ts';
+import { fixedTargets, targetDatasets } from '../../src/ledger/target.ts';
 import {
   assurances,
   attentionReasons,
   bases,
-  fenceKinds,
-  fileDatasets,
-  fixedTargets,
   heldReasons,
-  LedgerRecord,
   origins,
   targetResults,
-} from '../../src/ledger/record.ts';
+} from '../../src/ledger/vocabulary.ts';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { identifierKinds } from '../../src/contract/identity.ts';
+import { openLedger } from '../../src/ledger/ledger.ts';
+import { LedgerRecord } from '../../src/ledger/record.ts';
 import { temporaryFolder } from '../snapshot/temporary-folder.ts';
 import { lifeOf, loadStandAlone, requestId, tickingClock } from './ledger-fixture.ts';
 
@@ -21,7 +20,7 @@ const request = requestId(1);
 const about = { request, generation: 1 };
 const requests = [request];
 const hash = 'a'.repeat(64);
-const files = fileDatasets.map(
+const files = targetDatasets.map(
   (dataset) => `snapshot:${dataset}/20261120T125500.123Z/part-00001.parquet` as const,
 );
 
@@ -55,7 +54,7 @@ const records: LedgerRecord[] = [
     { type: 'attention', ...about, target: 'mirror', reason },
     { type: 'reopened', ...about, reason },
   ]),
-  { type: 'fencing', ...about, epoch: 1, fence: fenceKinds.map((kind) => ({ kind, mac: hash })) },
+  { type: 'fencing', ...about, epoch: 1, fence: identifierKinds.map((kind) => ({ kind, mac: hash })) },
   { type: 'approved', ...about },
   { type: 'refused', ...about, reason: 'unknown_subject' },
   { type: 'cancelled', ...about },
@@ -80,7 +79,7 @@ test('and so does its description', () => {
   const format = readFileSync(new URL('../../docs/verifier/FORMAT.md', import.meta.url), 'utf8');
   const types = LedgerRecord.options.map(({ shape }) => shape.type.value);
   expect(new Set(records.map(({ type }) => type))).toEqual(new Set(types));
-  const words = [...types, ...origins, ...bases, ...fixedTargets, ...fileDatasets, ...targetResults];
-  for (const word of [...words, ...assurances, ...heldReasons, ...attentionReasons, ...fenceKinds])
+  const words = [...types, ...origins, ...bases, ...fixedTargets, ...targetDatasets, ...targetResults];
+  for (const word of [...words, ...assurances, ...heldReasons, ...attentionReasons, ...identifierKinds])
     expect(format).toContain(`\`${word}\``);
 });

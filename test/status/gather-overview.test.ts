@@ -195,7 +195,7 @@ test('open requests stand by urgency, without a word that somebody wrote', () =>
   add(1, 5 * hourMs, { state: 'executing' });
   add(2, hourMs, { state: 'awaiting_upstream', eventsExpectedBy: before(-hourMs) });
   add(3, 9 * hourMs, { state: 'held', heldAt: before(0), reason: 'too_many' });
-  add(4, 9 * hourMs, { state: 'attention', reason: 'written by Ann' });
+  add(4, 9 * hourMs, { state: 'attention', reason: 'written by Ann' as never });
   add(5, 9 * hourMs, { state: 'certified', certifiedAt: before(0) });
   add(6, 9 * hourMs, { state: 'sealed', sealedAt: before(0) });
   const content = contentOf(mirror);

@@ -1,4 +1,4 @@
-import type { RequestState } from '../../src/mirror/erasure-requests.ts';
+import type { RequestState } from '../../src/ledger/vocabulary.ts';
 import type {
   ListFreshness,
   OpenRequest,

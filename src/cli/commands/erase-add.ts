@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { AppError } from '../../core/errors.ts';
-import { bases } from '../../ledger/record.ts';
+import { bases } from '../../ledger/vocabulary.ts';
 import type { AddedRequest } from '../../erasure/receive.ts';
 import { runCommand } from '../command.ts';
 import type { CommandContext } from '../context.ts';

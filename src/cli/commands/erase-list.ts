@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { requireRequest } from '../../erasure/receive.ts';
 import { readLedger } from '../../ledger/ledger.ts';
 import { countRequests, listRequests, type ErasureRequest } from '../../mirror/erasure-requests.ts';
+import { spellTarget } from '../../ledger/target.ts';
 import { listTargets, type ErasureTarget } from '../../mirror/erasure-targets.ts';
 import { readFenceUse } from '../../mirror/fence.ts';
 import { runCommand } from '../command.ts';
@@ -96,7 +97,9 @@ export function addEraseShowCommand(erase: Command, context: CommandContext): vo
       runCommand(context, command, (app) => {
         const db = app.databaseReadOnly();
         const request = requireRequest(db, id);
-        const targets = listTargets(db, request.id);
+        const targets = listTargets(db, request.id).map((each) =>
+          Object.assign({}, each, { target: spellTarget(each.target) }),
+        );
         const fence = readFenceUse(db, request.id);
         const ledger = [...readLedger(app.settings.dataDir).entries()].filter(
           (entry) =>
@@ -144,7 +147,7 @@ export function addEraseShowCommand(erase: Command, context: CommandContext): vo
     );
 }
 
-function targetTable(targets: readonly ErasureTarget[]): string {
+function targetTable(targets: readonly (Omit<ErasureTarget, 'target'> & { target: string })[]): string {
   return formatTable(
     [
       { heading: 'target' },

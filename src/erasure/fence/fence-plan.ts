@@ -1,5 +1,4 @@
-import type { heldReasons } from '../../ledger/record.ts';
-import type { RequestState } from '../../mirror/erasure-requests.ts';
+import type { RequestState, HeldReason, RefusalReason } from '../../ledger/vocabulary.ts';
 
 /** What a decision about a request that is not fenced yet depends on. */
 export type Candidate = {
@@ -18,8 +17,8 @@ export type Candidate = {
 /** What is to be done with a request now. */
 export type Decision =
   | { id: string; decision: 'fence' }
-  | { id: string; decision: 'hold'; reason: (typeof heldReasons)[number] }
-  | { id: string; decision: 'refuse'; reason: 'unknown_subject' }
+  | { id: string; decision: 'hold'; reason: HeldReason }
+  | { id: string; decision: 'refuse'; reason: RefusalReason }
   | { id: string; decision: 'wait'; reason: 'service_not_asked' };
 
 /**

@@ -1,7 +1,8 @@
+import { fixedTargets, type FixedTarget } from '../../ledger/target.ts';
 import { isoTime } from '../../core/clock.ts';
 import { assertNever } from '../../core/errors.ts';
 import { identifierKinds, unionOf, type Identity } from '../../contract/identity.ts';
-import { fixedTargets, type LedgerRecord, type TargetName } from '../../ledger/record.ts';
+import { type LedgerRecord } from '../../ledger/record.ts';
 import { setEpoch } from '../../mirror/erasure-epoch.ts';
 import { endPassesThatName, prepareEraseRows } from '../../mirror/erase-rows.ts';
 import type { ErasureRequest } from '../../mirror/erasure-requests.ts';
@@ -213,7 +214,7 @@ function raiseFence(parts: ErasureParts, going: readonly Going[]): number {
   );
   // The service had no such person before the request was made of it: it need not be asked once more.
   for (const { request } of going) {
-    const isOpen = (target: TargetName): boolean => statusOf(db, request.id, target) !== 'done';
+    const isOpen = (target: FixedTarget): boolean => statusOf(db, request.id, target) !== 'done';
     if (request.origin !== 'upstream') continue;
     if (isOpen('upstream.person'))
       settle(parts, [request], 'upstream.person', { result: 'already_absent', assurance: 'observed' });

@@ -14,7 +14,7 @@ import { trimRecordings } from '../../mirror/trim-recordings.ts';
 import { closeBox, newBox, type Box } from '../request/box.ts';
 import { boxOf, updateRequest, type ErasureParts } from '../request/request-record.ts';
 import { reopenRequest } from '../request/reopen.ts';
-import { isLocal } from '../request/request-state.ts';
+import { isFile, isUpstream, readTarget } from '../../ledger/target.ts';
 import { refuseOlderLedger } from './restore-guard.ts';
 
 /** What an older copy of the mirror had brought back. */
@@ -56,8 +56,8 @@ export function replayErasures(parts: ErasureParts): ReplayResult | null {
       }
       askAnew(parts, id, at);
       // A file that was to be rewritten has a result yet to come, be it that the file is gone.
-      for (const target of history?.intents ?? [])
-        if (target.startsWith('snapshot:')) renewTarget(db, id, target, null, at);
+      for (const target of [...(history?.intents ?? [])].map(readTarget))
+        if (isFile(target)) renewTarget(db, id, target, null, at);
       result.requests += 1;
       const generation = nextGeneration(history);
       const record = reopenRequest(parts, { id, generation }, 'restored');
@@ -184,7 +184,7 @@ function nextGeneration(history: History | undefined): number {
 /** What the copy waits for at the service has been answered since: it is asked from the beginning. */
 function askAnew({ db }: ErasureParts, id: string, at: string): void {
   for (const { target, status } of listTargets(db, id))
-    if (!isLocal(target) && status !== 'done') restartTarget(db, id, target, at);
+    if (isUpstream(target) && status !== 'done') restartTarget(db, id, target, at);
 }
 
 /** For each request, a box made of what the mirror still has of those whose identifiers were found in it. */

@@ -6,6 +6,7 @@ import { readRows } from '../../mirror/read-rows.ts';
 import { findMemberships, findQuarantined } from '../../mirror/sightings.ts';
 import { locateIdentity } from '../../snapshot/locate.ts';
 import type { GivenIdentifier } from '../request/box.ts';
+import { placeOfFile } from './personal-files.ts';
 import { boxOf, type ErasureParts } from '../request/request-record.ts';
 import { scopeSubjects } from './scope.ts';
 
@@ -52,7 +53,7 @@ export async function whereIs(
     })),
     playlists: findMemberships(db, identity),
     files: located.parts.map(({ dataset, snapshotId, name, found }) => ({
-      file: `snapshots/${dataset}/${snapshotId}/${name}`,
+      file: placeOfFile({ dataset, snapshotId, name }),
       rows: found.map((row) => ({
         key: row.recording_id ?? row.person_uuid ?? '',
         texts: [...row.distinct_ids, ...row.values],

@@ -1,4 +1,4 @@
-import type { Assurance } from '../../ledger/record.ts';
+import type { Assurance } from '../../ledger/vocabulary.ts';
 
 /** The fixed sentences of one format version: they say what a certificate does not prove. */
 export type CertificateSentences = Readonly<{

@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { sha256 } from '../../core/digest.ts';
 import { canonicalJson } from '../../ledger/canonical-json.ts';
-import { assurances, bases, origins, TargetName, targetResults, Time } from '../../ledger/record.ts';
+import { Time } from '../../ledger/record.ts';
+import { TargetName } from '../../ledger/target.ts';
+import { assurances, bases, origins, targetResults } from '../../ledger/vocabulary.ts';
 import {
   certificateSentences,
   formatVersions,

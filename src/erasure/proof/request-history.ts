@@ -1,6 +1,7 @@
 import type { LedgerEntry } from '../../ledger/entry.ts';
-import type { Assurance, LedgerRecord, TargetName, TargetResult } from '../../ledger/record.ts';
-import type { RequestState } from '../../mirror/erasure-requests.ts';
+import type { LedgerRecord } from '../../ledger/record.ts';
+import type { TargetName } from '../../ledger/target.ts';
+import type { Assurance, RequestState, TargetResult } from '../../ledger/vocabulary.ts';
 
 /** An entry of the ledger: its number, from 0, and when it was written. */
 type Mark = { entry: number; at: string };

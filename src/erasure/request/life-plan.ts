@@ -1,7 +1,7 @@
-import type { Assurance, TargetResult } from '../../ledger/record.ts';
+import { isUpstream, type Target } from '../../ledger/target.ts';
+import type { Assurance, TargetResult } from '../../ledger/vocabulary.ts';
 import type { ErasureRequest } from '../../mirror/erasure-requests.ts';
 import type { ErasureTarget } from '../../mirror/erasure-targets.ts';
-import { isLocal } from './request-state.ts';
 
 const dayMs = 86_400_000;
 
@@ -14,9 +14,9 @@ export type LifeStep =
    * It ends, however far it is. `settled`: what the service has not answered. `unproved`: what is here and was not shown to
    * be reached; `isProved` says that there is nothing of the kind, and that a certificate can be made.
    */
-  | { do: 'end'; settled: SettledTarget[]; unproved: string[]; isProved: boolean };
+  | { do: 'end'; settled: SettledTarget[]; unproved: Target[]; isProved: boolean };
 
-type SettledTarget = { target: string; result: TargetResult; assurance: Assurance };
+type SettledTarget = { target: Target; result: TargetResult; assurance: Assurance };
 
 type LifeFacts = Pick<
   ErasureRequest,
@@ -37,11 +37,11 @@ export function planLife(
   // One that was fenced before, and opened again, cannot be given up.
   if (fencedAt === null && generation === 1) return { do: 'cancel' };
   const open = targets.filter(({ status }) => status !== 'done');
-  const unproved = open.flatMap(({ target }) => (isLocal(target) ? [target] : []));
+  const unproved = open.flatMap(({ target }) => (isUpstream(target) ? [] : [target]));
   return {
     do: 'end',
     // Before its fence, a generation has no results.
-    settled: fencedAt === null ? [] : open.filter(({ target }) => !isLocal(target)).map(settledEnd),
+    settled: fencedAt === null ? [] : open.filter(({ target }) => isUpstream(target)).map(settledEnd),
     unproved,
     isProved: verifiedAt !== null && unproved.length === 0,
   };

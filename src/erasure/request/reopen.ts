@@ -48,7 +48,7 @@ export function takeUpAgain({ db, ledger, clock }: ReopenParts, id: string): boo
   db.transaction(() => {
     const generation = request.generation + 1;
     const record = reopenRequest({ db, clock }, { id, generation }, 'recreated');
-    for (const target of ['upstream.person', 'upstream.events']) restartTarget(db, id, target, at);
+    for (const target of ['upstream.person', 'upstream.events'] as const) restartTarget(db, id, target, at);
     // The service is asked once more who is meant: a new life may have identifiers of its own.
     updateRequest(db, id, { scopedAt: null });
     // Within the transaction: what the ledger cannot take is not done.

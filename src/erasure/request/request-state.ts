@@ -1,5 +1,7 @@
-import type { ErasureRequest, RequestState } from '../../mirror/erasure-requests.ts';
-import type { ErasureTarget, TargetStatus } from '../../mirror/erasure-targets.ts';
+import { isUpstream } from '../../ledger/target.ts';
+import type { ErasureRequest } from '../../mirror/erasure-requests.ts';
+import type { RequestReason, RequestState, TargetStatus } from '../../ledger/vocabulary.ts';
+import type { ErasureTarget } from '../../mirror/erasure-targets.ts';
 
 /**
  * Which status may follow which in the course of a target: an intent before any effect, and nothing after the end. To
@@ -32,11 +34,6 @@ export type RequestFacts = Pick<
   | 'sealedAt'
 >;
 
-/** Whether a target is reached without the service. */
-export function isLocal(target: string): boolean {
-  return !target.startsWith('upstream.');
-}
-
 /**
  * The state of a request, from its facts and targets alone. Attention comes before progress: whatever else is done,
  * somebody has to look.
@@ -54,7 +51,7 @@ export function requestState(
   }
   if (targets.some(({ status }) => status === 'attention')) return 'attention';
   if (facts.certifiedAt !== null) return 'certified';
-  const local = targets.filter(({ target }) => isLocal(target));
+  const local = targets.filter(({ target }) => !isUpstream(target));
   if (local.every(({ status }) => status === 'pending')) return 'fenced';
   if (facts.verifiedAt === null || local.some(({ status }) => status !== 'done')) return 'executing';
   const open = targets.filter(({ status }) => status !== 'done');
@@ -69,7 +66,7 @@ export function requestReason(
   { reason, certifiedAt }: Pick<ErasureRequest, 'reason' | 'certifiedAt'>,
   state: RequestState,
   targets: readonly Pick<ErasureTarget, 'status' | 'reason'>[],
-): string | null {
+): RequestReason | null {
   if (state === 'attention') return targets.find(({ status }) => status === 'attention')?.reason ?? null;
   if (state === 'held' || state === 'refused') return reason;
   // Only its age lets a request end so.

@@ -1,11 +1,7 @@
 import { isoTime, type Clock } from '../../core/clock.ts';
-import type {
-  Assurance,
-  AttentionReason,
-  LedgerRecord,
-  TargetName,
-  TargetResult,
-} from '../../ledger/record.ts';
+import { spellTarget, type Target } from '../../ledger/target.ts';
+import type { Assurance, AttentionReason, TargetResult } from '../../ledger/vocabulary.ts';
+import type { LedgerRecord } from '../../ledger/record.ts';
 import type { Database } from '../../mirror/database.ts';
 import { changeTarget, statusOf, type TargetChange } from '../../mirror/erasure-targets.ts';
 import { mayBecome } from './request-state.ts';
@@ -24,10 +20,12 @@ export type RequestRef = { id: string; generation: number };
  * Says what is about to be done, before it is: on the ledger first, then in the mirror. This and the other steps throw,
  * before anything is said, where a target may not go that way.
  */
-export function intend(parts: StepParts, requests: readonly RequestRef[], target: TargetName): void {
+export function intend(parts: StepParts, requests: readonly RequestRef[], target: Target): void {
   const change = { status: 'intended' } as const;
   refuseForbidden(parts, requests, target, change);
-  parts.ledger.append([{ type: 'intent', requests: requests.map(({ id }) => id), target }]);
+  parts.ledger.append([
+    { type: 'intent', requests: requests.map(({ id }) => id), target: spellTarget(target) },
+  ]);
   changeAll(parts, requests, target, change);
 }
 
@@ -35,7 +33,7 @@ export function intend(parts: StepParts, requests: readonly RequestRef[], target
 export function settle(
   parts: StepParts,
   requests: readonly RequestRef[],
-  target: TargetName,
+  target: Target,
   end: { result: TargetResult; assurance: Assurance; rowsBefore?: number; rowsRemoved?: number },
 ): void {
   const { result, assurance, rowsBefore, rowsRemoved } = end;
@@ -45,7 +43,7 @@ export function settle(
     {
       type: 'result',
       requests: requests.map(({ id }) => id),
-      target,
+      target: spellTarget(target),
       result,
       assurance,
       ...(rowsBefore === undefined ? {} : { rows_before: rowsBefore }),
@@ -59,18 +57,18 @@ export function settle(
 export function callAttention(
   parts: StepParts,
   request: RequestRef,
-  target: TargetName,
+  target: Target,
   reason: AttentionReason,
 ): void {
   const { id, generation } = request;
   const change = { status: 'attention', reason } as const;
   refuseForbidden(parts, [request], target, change);
-  parts.ledger.append([{ type: 'attention', request: id, generation, target, reason }]);
+  parts.ledger.append([{ type: 'attention', request: id, generation, target: spellTarget(target), reason }]);
   changeAll(parts, [request], target, change);
 }
 
 /** Notes how far a target is, in the mirror only. */
-export function note(parts: StepParts, request: RequestRef, target: TargetName, change: TargetChange): void {
+export function note(parts: StepParts, request: RequestRef, target: Target, change: TargetChange): void {
   refuseForbidden(parts, [request], target, change);
   changeAll(parts, [request], target, change);
 }
@@ -79,7 +77,7 @@ export function note(parts: StepParts, request: RequestRef, target: TargetName, 
 function refuseForbidden(
   { db }: StepParts,
   requests: readonly RequestRef[],
-  target: TargetName,
+  target: Target,
   { status }: TargetChange,
 ): void {
   if (status === undefined) return;
@@ -92,7 +90,7 @@ function refuseForbidden(
 function changeAll(
   { db, clock }: StepParts,
   requests: readonly RequestRef[],
-  target: TargetName,
+  target: Target,
   change: TargetChange,
 ): void {
   const at = isoTime(clock.now());

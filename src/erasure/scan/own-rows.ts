@@ -1,14 +1,13 @@
+import { TargetName, fixedTargets } from '../../ledger/target.ts';
 import {
   assurances,
   attentionReasons,
   bases,
-  fixedTargets,
   heldReasons,
-  TargetName,
+  requestStates,
   targetResults,
-} from '../../ledger/record.ts';
-import { requestStates } from '../../mirror/erasure-requests.ts';
-import { targetStatuses } from '../../mirror/erasure-targets.ts';
+  targetStatuses,
+} from '../../ledger/vocabulary.ts';
 
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const reasons = [...heldReasons, 'unknown_subject', ...attentionReasons] as const;

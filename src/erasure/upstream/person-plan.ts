@@ -1,5 +1,5 @@
 import { isoToMicros } from '../../core/time.ts';
-import type { AttentionReason } from '../../ledger/record.ts';
+import type { AttentionReason } from '../../ledger/vocabulary.ts';
 import type { ErasureTarget } from '../../mirror/erasure-targets.ts';
 import type { LivingPerson, PersonLook } from './look-up-person.ts';
 

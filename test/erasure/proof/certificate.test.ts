@@ -1,4 +1,5 @@
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { assurances } from '../../../src/ledger/vocabulary.ts';
 import { describe, expect, it } from 'vitest';
 import { sha256 } from '../../../src/core/digest.ts';
 import {
@@ -11,7 +12,7 @@ import { certificatePath } from '../../../src/erasure/proof/certificate-file.ts'
 import { certificateIssuer } from '../../../src/erasure/proof/issue-certificate.ts';
 import { readHistories, type RequestHistory } from '../../../src/erasure/proof/request-history.ts';
 import { openLedger, type Ledger } from '../../../src/ledger/ledger.ts';
-import { assurances, type LedgerRecord } from '../../../src/ledger/record.ts';
+import { type LedgerRecord } from '../../../src/ledger/record.ts';
 import { lifeOf, plantKeys, requestId, tickingClock } from '../../ledger/ledger-fixture.ts';
 import { freshFolder } from '../../mirror/open-test-mirror.ts';
 

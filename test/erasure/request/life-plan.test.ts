@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { planLife } from '../../../src/erasure/request/life-plan.ts';
+import type { FixedTarget } from '../../../src/ledger/target.ts';
 
 const receivedAt = '2026-01-01T00:00:00.000Z';
 const at = '2026-01-02T00:00:00.000Z';
@@ -14,7 +15,11 @@ const fresh = {
 };
 const fenced = { ...fresh, fencedAt: at };
 const verified = { ...fenced, verifiedAt: at };
-const target = (name: string, status: 'done' | 'attention' | 'waiting', seenAt: string | null = null) => ({
+const target = (
+  name: FixedTarget,
+  status: 'done' | 'attention' | 'waiting',
+  seenAt: string | null = null,
+) => ({
   target: name,
   status,
   seenAt,

@@ -1,13 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import {
-  isLocal,
   mayBecome,
   requestReason,
   requestState,
   type RequestFacts,
 } from '../../../src/erasure/request/request-state.ts';
-import { requestStates, type RequestState } from '../../../src/mirror/erasure-requests.ts';
-import { targetStatuses, type TargetStatus } from '../../../src/mirror/erasure-targets.ts';
+import { isUpstream, readTarget, type Target } from '../../../src/ledger/target.ts';
+import {
+  type RequestState,
+  type TargetStatus,
+  requestStates,
+  targetStatuses,
+} from '../../../src/ledger/vocabulary.ts';
 
 const factNames = [
   'scopedAt',
@@ -21,8 +25,8 @@ const factNames = [
   'sealedAt',
 ] as const satisfies (keyof RequestFacts)[];
 
-type Targets = { target: string; status: TargetStatus }[];
-const names = ['mirror', 'upstream.person', 'upstream.events'];
+type Targets = { target: Target; status: TargetStatus }[];
+const names = ['mirror', 'upstream.person', 'upstream.events'] as const;
 
 /** Every combination of facts that are there or not, and of what three targets are at. */
 function* everyCase(): Generator<{
@@ -121,11 +125,11 @@ describe('the state of a request', () => {
 
   it('counts files among what is here', () => {
     const file = {
-      target: 'snapshot:persons/20261120T125500.123Z/part-00001.parquet',
+      target: readTarget('snapshot:persons/20261120T125500.123Z/part-00001.parquet'),
       status: 'pending',
     } as const;
     const verified = { ...none, scopedAt: at, fencedAt: at, verifiedAt: at };
-    expect(isLocal(file.target)).toBe(true);
+    expect(isUpstream(file.target)).toBe(false);
     expect(requestState(verified, [...all('done'), file])).toBe('executing');
   });
 });
@@ -147,7 +151,7 @@ describe('the status of a target', () => {
 });
 
 describe('the reason of a state', () => {
-  const held = { reason: 'too_many', certifiedAt: null };
+  const held = { reason: 'too_many', certifiedAt: null } as const;
   const open = [
     { status: 'done', reason: null },
     { status: 'attention', reason: 'recreated' },

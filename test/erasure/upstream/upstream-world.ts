@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { fixedTargets } from '../../../src/ledger/target.ts';
 import { onTestFinished } from 'vitest';
 import { createBudget } from '../../../src/client/budget.ts';
 import { createService, type Service } from '../../../src/client/service.ts';
@@ -12,7 +13,7 @@ import type { Clock } from '../../../src/core/clock.ts';
 import { advanceUpstream, type UpstreamReport } from '../../../src/erasure/upstream/advance-upstream.ts';
 import type { UpstreamSubject } from '../../../src/erasure/upstream/context.ts';
 import { recordOrder } from '../../../src/ledger/record-order.ts';
-import { fixedTargets, LedgerRecord } from '../../../src/ledger/record.ts';
+import { LedgerRecord } from '../../../src/ledger/record.ts';
 import { insertRequest } from '../../../src/mirror/erasure-requests.ts';
 import { addTarget, listTargets, type ErasureTarget } from '../../../src/mirror/erasure-targets.ts';
 import { startSandbox, type Sandbox, type SandboxOptions } from '../../../src/sandbox/sandbox.ts';

@@ -1,0 +1,70 @@
+import { z } from 'zod';
+
+/** The targets that every erasure request has. Published files are targets of their own. */
+export const fixedTargets = [
+  'upstream.person',
+  'upstream.events',
+  'upstream.recordings',
+  'upstream.playlists',
+  'mirror',
+  'aux',
+] as const;
+export type FixedTarget = (typeof fixedTargets)[number];
+
+/** The targets that only the service can reach. */
+export type UpstreamTarget = Extract<FixedTarget, `upstream.${string}`>;
+
+/** The datasets whose published files can be targets. */
+export const targetDatasets = ['persons', 'recordings', 'distinct_ids', 'deletions'] as const;
+
+/** A published file that holds the subject, or names it. */
+export type FileTarget = {
+  kind: 'file';
+  dataset: (typeof targetDatasets)[number];
+  snapshotId: string;
+  name: string;
+};
+
+/** One thing that an erasure request has to reach: a fixed target by its name, or a published file. */
+export type Target = FixedTarget | FileTarget;
+
+const filePattern = new RegExp(
+  `^(${targetDatasets.join('|')})/(\\d{8}T\\d{6}\\.\\d{3}Z)/(part-\\d{5,}\\.parquet)$`,
+);
+const filePrefix = 'snapshot:';
+
+/**
+ * A target as the ledger and the table `erasure_targets` spell it: `mirror`, `upstream.events`,
+ * `snapshot:persons/20261120T125500.123Z/part-00001.parquet`.
+ */
+export const TargetName = z.union([
+  z.enum(fixedTargets),
+  z.templateLiteral([filePrefix, z.string().regex(filePattern)]),
+]);
+export type TargetName = z.infer<typeof TargetName>;
+
+/** Spells a target as text. */
+export function spellTarget(target: Target): TargetName {
+  if (typeof target === 'string') return target;
+  return `${filePrefix}${target.dataset}/${target.snapshotId}/${target.name}`;
+}
+
+/** The target that a text spells. Throws when it spells none: this program has written the text. */
+export function readTarget(text: string): Target {
+  const fixed = fixedTargets.find((target) => target === text);
+  if (fixed) return fixed;
+  const [, name = '', snapshotId = '', file = ''] = filePattern.exec(text.slice(filePrefix.length)) ?? [];
+  const dataset = targetDatasets.find((known) => known === name);
+  if (!dataset || !text.startsWith(filePrefix)) throw new Error('a text that spells no target');
+  return { kind: 'file', dataset, snapshotId, name: file };
+}
+
+/** Whether only the service can reach a target. */
+export function isUpstream(target: Target): target is UpstreamTarget {
+  return typeof target === 'string' && target.startsWith('upstream.');
+}
+
+/** Whether a target is a published file. */
+export function isFile(target: Target): target is FileTarget {
+  return typeof target !== 'string';
+}

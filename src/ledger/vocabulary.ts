@@ -1,0 +1,93 @@
+// The closed sets of words that erasure requests, their targets, the ledger and the pages share.
+
+/** Why a person is erased. The ledger records a code that is none of these as `other`. */
+export const bases = [
+  'consent_withdrawn',
+  'objection',
+  'no_longer_needed',
+  'unlawful',
+  'legal_obligation',
+  'deleted_upstream',
+  'restored_backup',
+  'other',
+] as const;
+
+/** Where a request came from: somebody asked, the sync found the person deleted, or an old database was restored. */
+export const origins = ['manual', 'upstream', 'restore'] as const;
+export type Origin = (typeof origins)[number];
+
+/** How far a request is: a function of its facts and its targets. */
+export const requestStates = [
+  'received',
+  'scoped',
+  'held',
+  'refused',
+  'cancelled',
+  'fenced',
+  'executing',
+  'locally_verified',
+  'awaiting_upstream',
+  'attention',
+  'certified',
+  'sealed',
+] as const;
+export type RequestState = (typeof requestStates)[number];
+
+/** How far a target is. `intended`: the work on it may have begun, and its result is not recorded yet. */
+export const targetStatuses = ['pending', 'intended', 'waiting', 'attention', 'done'] as const;
+export type TargetStatus = (typeof targetStatuses)[number];
+
+/** How a target ended. */
+export const targetResults = [
+  // upstream.person
+  'deleted',
+  'already_absent',
+  'still_present',
+  // upstream.events
+  'confirmed',
+  'not_verifiable',
+  'unconfirmed',
+  'kept',
+  // upstream.recordings
+  'absent',
+  'not_deletable_via_api',
+  // upstream.playlists
+  'removed',
+  // mirror, aux
+  'purged',
+  // published files
+  'rewritten',
+  'file_gone',
+  // any target: there was nothing to do
+  'not_applicable',
+] as const;
+export type TargetResult = (typeof targetResults)[number];
+
+/** How far a result can be believed, weakest first. */
+export const assurances = ['not_verifiable', 'asserted_by_upstream', 'observed', 'verified'] as const;
+export type Assurance = (typeof assurances)[number];
+
+/** Why a request waits for an approval. */
+export const heldReasons = ['shared_identifier', 'several_persons', 'too_many'] as const;
+export type HeldReason = (typeof heldReasons)[number];
+
+/** Why a request is refused. */
+export const refusalReasons = ['unknown_subject'] as const;
+export type RefusalReason = (typeof refusalReasons)[number];
+
+/** Why an operator has to look at a target. */
+export const attentionReasons = [
+  'events_unconfirmed',
+  'events_overdue',
+  'reader_holds_wal',
+  'residue_found',
+  'outcome_unknown',
+  'upstream_refuses',
+  'recreated',
+  'life_exceeded',
+  'restored',
+] as const;
+export type AttentionReason = (typeof attentionReasons)[number];
+
+/** Why a request is in its state: why it is held, refused or in attention. */
+export type RequestReason = HeldReason | RefusalReason | AttentionReason;
