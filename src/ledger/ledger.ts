@@ -17,7 +17,7 @@ import type { LedgerRecord } from './record.ts';
 import { prepareRotation, signingKey } from './signing-key.ts';
 
 /** How many entries there are, and what they hash to: the Merkle tree hash of RFC 6962, as hex. */
-type LedgerHead = { size: number; rootHash: string };
+type TreeHead = { size: number; rootHash: string };
 
 /** The ledger, to be read. */
 export type LedgerReader = {
@@ -26,7 +26,7 @@ export type LedgerReader = {
   size(): number;
   /** The greatest epoch whose fence stands; 0 before the first. */
   epoch(): number;
-  head(): LedgerHead;
+  head(): TreeHead;
 };
 
 /** The ledger, to be read and to grow. */
@@ -37,7 +37,7 @@ export type Ledger = LedgerReader & {
    */
   append(records: readonly LedgerRecord[]): void;
   /** Signs the present head, and returns it with the text of its checkpoint; one that is there already stays. */
-  checkpoint(): LedgerHead & { text: string };
+  checkpoint(): TreeHead & { text: string };
   /** Replaces the signing key: checkpoints of more entries than now are signed with another one. */
   rotateKey(): void;
 };
@@ -135,7 +135,7 @@ function checkCheckpoint(folder: string, tree: CompactTree): void {
   throw damaged(`checkpoint ${checkpointName(tree.size())} was not signed for the entries that there are`);
 }
 
-function headOf({ tree }: LedgerState): LedgerHead {
+function headOf({ tree }: LedgerState): TreeHead {
   return { size: tree.size(), rootHash: tree.rootHash().toString('hex') };
 }
 

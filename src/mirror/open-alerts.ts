@@ -3,26 +3,29 @@ import { z } from 'zod';
 import { alertKinds } from '../config/alert-kinds.ts';
 import { scheduledJobs } from '../config/settings.ts';
 
-const OpenAlert = z.object({
+const Alert = z.object({
   kind: z.enum(alertKinds),
+  /** The job that is stale or failing; null for an alert about the whole project. */
   job: z.enum(scheduledJobs).nullable(),
+  /** What is wrong, without a full stop. */
   message: z.string(),
+  /** What to do about it; commands stand between backticks. */
   todo: z.string(),
 });
 
-/** An alert that was told of as begun, and not yet as ended. Holds no personal data. */
-export type OpenAlert = z.infer<typeof OpenAlert>;
+/** Something that calls for a person. Holds no personal data. */
+export type Alert = z.infer<typeof Alert>;
 
-/** The alerts that were last kept; without those of kinds or jobs that this program does not know. */
-export function readOpenAlerts(db: Database): OpenAlert[] {
+/** The alerts that were last kept, without those of kinds or jobs that this program does not know. */
+export function readOpenAlerts(db: Database): Alert[] {
   return db
     .prepare(/*sql*/ `SELECT kind, job, message, todo FROM open_alerts ORDER BY rowid`)
     .all()
-    .flatMap((row) => OpenAlert.safeParse(row).data ?? []);
+    .flatMap((row) => Alert.safeParse(row).data ?? []);
 }
 
 /** Keeps these alerts, in place of those that were kept before. */
-export function replaceOpenAlerts(db: Database, alerts: readonly OpenAlert[]): void {
+export function replaceOpenAlerts(db: Database, alerts: readonly Alert[]): void {
   db.transaction(() => {
     db.prepare(/*sql*/ `DELETE FROM open_alerts`).run();
     const insert = db.prepare(

@@ -77,18 +77,18 @@ export function listRunsSince(db: Database, since: string, limit: number): Run[]
     .map((row) => RunRow.parse(row));
 }
 
-/** What the runs of a job have come to so far. Times are ISO 8601 UTC. */
-export type JobHistory = {
+/** Totals of all runs of a job so far. Times are ISO 8601 UTC. */
+export type JobTotals = {
   job: string;
-  /** How many ended so; `running` for those that have not ended. */
+  /** Runs by outcome; `running` for those that have not ended. */
   outcomes: Partial<Record<RunOutcome | 'running', number>>;
   requests: number;
   lastEndAt: string | null;
   lastDoneAt: string | null;
 };
 
-/** What every job's runs have come to, by the job's name. */
-export function listJobHistories(db: Database): JobHistory[] {
+/** The totals of every job, sorted by the job's name. */
+export function listJobTotals(db: Database): JobTotals[] {
   const rows = db
     .prepare<
       [],

@@ -19,7 +19,7 @@ import { checkDatabase } from '../mirror/check-database.ts';
 import { verifySnapshots } from '../snapshot/verify.ts';
 
 /** One thing that was checked. `fix` says what to do when it is not well. */
-export type Finding = { check: string; state: 'ok' | 'skipped' | 'failed'; detail: string; fix?: string };
+export type Check = { check: string; state: 'ok' | 'skipped' | 'failed'; detail: string; fix?: string };
 
 /** What the checks look at. The functions throw an `AppError` with the reason when they cannot do their part. */
 export type DoctorParts = {
@@ -42,11 +42,11 @@ export async function examine({
   openService,
   budget,
   signal,
-}: DoctorParts): Promise<Finding[]> {
+}: DoctorParts): Promise<Check[]> {
   const { dataDir } = settings;
   const attempt: Attempt = (check, run) => attemptIn(dataDir, check, run);
   const hasMirror = existsSync(databasePath(dataDir));
-  const noMirror: Finding = {
+  const noMirror: Check = {
     check: 'mirror',
     state: 'skipped',
     detail: 'there is none yet; `sync` makes it',
@@ -104,10 +104,10 @@ function checkErasures(db: Database, dataDir: string): string {
 async function examineService(
   attempt: Attempt,
   { settings, openService, budget, signal }: Omit<DoctorParts, 'openReader'>,
-): Promise<Finding[]> {
+): Promise<Check[]> {
   const first = { limit: 1, offset: 0 };
   /** Waits for no budget: that may take an hour, and says nothing about the service. */
-  const ask = async (check: string, lane: Lane, run: () => Promise<string>): Promise<Finding> => {
+  const ask = async (check: string, lane: Lane, run: () => Promise<string>): Promise<Check> => {
     const asked = { isSkipped: false };
     const finding = await attempt(check, () => {
       const untilMs = budget.usedUpUntilMs(lane);
@@ -169,13 +169,13 @@ function nearestPath(path: string): string {
   return existsSync(path) ? path : nearestPath(dirname(path));
 }
 
-type Attempt = (check: string, run: () => string | Promise<string>) => Promise<Finding>;
+type Attempt = (check: string, run: () => string | Promise<string>) => Promise<Check>;
 
 async function attemptIn(
   dataDir: string,
   check: string,
   run: () => string | Promise<string>,
-): Promise<Finding> {
+): Promise<Check> {
   try {
     return { check, state: 'ok', detail: await run() };
   } catch (thrown) {

@@ -2,30 +2,25 @@ import { existsSync } from 'node:fs';
 import type { Settings } from '../config/settings.ts';
 import { isoTime } from '../core/clock.ts';
 import { AppError, systemCode } from '../core/errors.ts';
+import type { JobState, ProjectState, WorkerState } from '../job/worker-state.ts';
 import { readLedgerHead } from '../ledger/ledger-head.ts';
 import { ledgerFolder } from '../ledger/entry-file.ts';
 import { databasePath, type Database } from '../mirror/database.ts';
 import { listRequests } from '../mirror/erasure-requests.ts';
 import type { RequestReason } from '../ledger/vocabulary.ts';
 import { listOpenTargets } from '../mirror/erasure-targets.ts';
-import { lastCompletePasses, newestPasses, passDatasets, type PassDataset } from '../mirror/passes.ts';
-import { countQuarantine } from '../mirror/quarantine.ts';
+import { lastCompletePasses, passDatasets, type PassDataset } from '../mirror/passes.ts';
 import { countRequestsWithin, requestsByMinute } from '../mirror/request-times.ts';
-import { countRows } from '../mirror/row-counts.ts';
-import { listJobHistories, listRunsSince } from '../mirror/runs.ts';
-import { listHeldPlans } from '../mirror/suspects.ts';
-import { reportPass } from '../sync/pass-report.ts';
+import { listJobTotals, listRunsSince } from '../mirror/runs.ts';
 import type {
   BudgetWindow,
   ListFreshness,
   OpenRequest,
   Overview,
-  OverviewJob,
   ProjectContent,
   ProjectOverview,
-  WorkerView,
 } from './overview.ts';
-import { gatherErasure, reportRun, reportSnapshots } from './report.ts';
+import { gatherMirror, reportRun, reportSnapshots } from './report.ts';
 
 /** What one project's content is read from. The connection is for reading, and stays open. */
 type ProjectSource = { db: () => Database; settings: Pick<Settings, 'dataDir' | 'budget'> };
@@ -33,7 +28,7 @@ type ProjectSource = { db: () => Database; settings: Pick<Settings, 'dataDir' | 
 /** What an overview is gathered from. `sourceOf` is undefined for a project without a data folder as yet. */
 export type OverviewParts = {
   version: string;
-  worker: () => WorkerView;
+  worker: () => Pick<WorkerState, 'startedAt' | 'projects'>;
   sourceOf: (project: string) => ProjectSource | undefined;
   nowMs: () => number;
 };
@@ -68,7 +63,7 @@ export function gatherOverview({ version, worker, sourceOf, nowMs }: OverviewPar
 }
 
 function gatherProject(
-  { dataDir: _dataDir, ...project }: WorkerView['projects'][number],
+  { dataDir: _dataDir, ...project }: ProjectState,
   source: ProjectSource | undefined,
   atMs: number,
 ): ProjectOverview {
@@ -82,27 +77,26 @@ function gatherProject(
 
 function gatherContent(
   { db: openDb, settings: { dataDir, budget } }: ProjectSource,
-  jobs: readonly OverviewJob[],
+  jobs: readonly JobState[],
   atMs: number,
 ): ProjectContent {
   const db = openDb();
-  const rows = countRows(db);
-  const passes = newestPasses(db).map(reportPass);
-  const histories = listJobHistories(db);
+  const { rows, quarantine, passes, held: heldPlans, erasure } = gatherMirror(db, isoTime(atMs));
+  const histories = listJobTotals(db);
   return {
     lists: gatherLists(db, { jobs, rows, passes, atMs }),
     histories,
     rows,
-    quarantined: Object.values(countQuarantine(db)).reduce((sum, count) => sum + count, 0),
+    quarantined: Object.values(quarantine).reduce((sum, count) => sum + count, 0),
     passes,
-    heldPlans: listHeldPlans(db),
+    heldPlans,
     minutes: {
       general: requestsByMinute(db, 'general', atMs),
       recordings: requestsByMinute(db, 'recordings list', atMs),
     },
     windows: gatherWindows(db, budget, atMs),
     runs: listRunsSince(db, isoTime(atMs - dayMs), runsMax).map(reportRun),
-    erasure: gatherErasure(db, isoTime(atMs)),
+    erasure,
     openRequests: gatherOpenRequests(db),
     snapshots: readOr(null, () => reportSnapshots(dataDir)),
     snapshotsCheckedAt: histories.find(({ job }) => job === 'checkpoint')?.lastDoneAt ?? null,
@@ -118,7 +112,7 @@ function gatherLists(
     passes,
     atMs,
   }: Pick<ProjectContent, 'rows' | 'passes'> & {
-    jobs: readonly OverviewJob[];
+    jobs: readonly JobState[];
     atMs: number;
   },
 ): ListFreshness[] {

@@ -1,46 +1,12 @@
-import type { AlertKind } from '../config/alert-kinds.ts';
+import type { ProjectState } from '../job/worker-state.ts';
 import type { LedgerHead } from '../ledger/ledger-head.ts';
 import type { RequestState } from '../ledger/vocabulary.ts';
 import type { PassDataset } from '../mirror/passes.ts';
 import type { RowCounts } from '../mirror/row-counts.ts';
-import type { JobHistory } from '../mirror/runs.ts';
+import type { JobTotals } from '../mirror/runs.ts';
 import type { HeldPlan } from '../mirror/suspects.ts';
 import type { PassReport } from '../sync/pass-report.ts';
-import type { ErasureReport, SnapshotReport } from './report.ts';
-
-/** Something that calls for somebody: what is so, and what to do about it. `job` where it is about one. */
-export type OverviewAlert = { kind: AlertKind; job: string | null; message: string; todo: string };
-
-/** A scheduled job. Times are ISO 8601 UTC. */
-export type OverviewJob = {
-  job: string;
-  /** In UTC. */
-  cron: string;
-  periodMs: number;
-  nextAt: string;
-  lastAt: string | null;
-  /** `running` while it runs. */
-  lastOutcome: string | null;
-  lastReason: string | null;
-  lastSuccessAt: string | null;
-  runningSince: string | null;
-  consecutiveFailures: number;
-  timesBusy: number;
-};
-
-/** What the status server has to be told of a worker: the rest it reads in the data folders. */
-export type WorkerView = {
-  startedAt: string;
-  projects: readonly {
-    name: string;
-    dataDir: string;
-    /** An error's code, where the data folder cannot be used. */
-    problem: string | null;
-    jobs: readonly OverviewJob[];
-    condition: { diskFreeBytes: number; diskFreeBytesMin: number; isLedgerWritable: boolean } | null;
-    alerts: readonly OverviewAlert[];
-  }[];
-};
+import type { ErasureReport, RunReport, SnapshotReport } from './report.ts';
 
 /** How fresh a list of the service is here. Times are ISO 8601 UTC. */
 export type ListFreshness = {
@@ -63,17 +29,6 @@ export type BudgetWindow = {
   used: number;
 };
 
-/** A run as the timeline shows it. */
-export type OverviewRun = {
-  id: number;
-  job: string;
-  startedAt: string;
-  finishedAt: string | null;
-  outcome: 'running' | 'done' | 'incomplete' | 'failed' | 'interrupted' | 'held';
-  reason: string | null;
-  requests: number;
-};
-
 /** A request that is open, without who it is about. */
 export type OpenRequest = {
   id: string;
@@ -88,7 +43,7 @@ export type OpenRequest = {
 /** What is to be read in a project's data folder. */
 export type ProjectContent = {
   lists: ListFreshness[];
-  histories: JobHistory[];
+  histories: JobTotals[];
   rows: RowCounts;
   /** Rows that could not be read, and were put aside. */
   quarantined: number;
@@ -99,7 +54,7 @@ export type ProjectContent = {
   minutes: { general: number[]; recordings: number[] };
   windows: BudgetWindow[];
   /** The last 24 hours, newest first. */
-  runs: OverviewRun[];
+  runs: RunReport[];
   erasure: ErasureReport;
   /** The most urgent first; `erasure.states` counts those that are not listed. */
   openRequests: OpenRequest[];
@@ -112,7 +67,7 @@ export type ProjectContent = {
 };
 
 /** One project of the worker. `content` is null as long as there is nothing to read it from. */
-export type ProjectOverview = Omit<WorkerView['projects'][number], 'dataDir'> & {
+export type ProjectOverview = Omit<ProjectState, 'dataDir'> & {
   content: ProjectContent | null;
 };
 

@@ -1,11 +1,11 @@
 import { html } from 'hono/html';
-import type { OverviewRun } from './overview.ts';
+import type { RunReport } from './report.ts';
 import type { Markup } from '../markup/markup.ts';
 import { table } from '../markup/table.ts';
 import { badge, when, type Mark } from './page-parts.ts';
 import { codeText, countText, countedText, durationText, minuteText } from '../core/words.ts';
 
-type Outcome = OverviewRun['outcome'];
+type Outcome = RunReport['outcome'];
 
 /** How each outcome is drawn: a colour, and a height from the middle of the lane (of 24), so that colour is not needed. */
 const looks: Readonly<Record<Outcome, { mark: Mark; height: number }>> = {
@@ -24,10 +24,10 @@ const widthMin = 6;
 const runsListed = 12;
 
 /** A bar in a lane: a minute is a unit, 0 is a day ago. */
-export type RunBar = { x: number; width: number; run: OverviewRun };
+export type RunBar = { x: number; width: number; run: RunReport };
 
 /** Where each run of the last day stands. */
-export function layOutRuns(runs: readonly OverviewRun[], now: string): RunBar[] {
+export function layOutRuns(runs: readonly RunReport[], now: string): RunBar[] {
   const nowMs = Date.parse(now);
   const place = (iso: string): number =>
     Math.min(lane.width, Math.max(0, ((Date.parse(iso) - nowMs + dayMs) / dayMs) * lane.width));
@@ -41,7 +41,7 @@ export function layOutRuns(runs: readonly OverviewRun[], now: string): RunBar[] 
 }
 
 /** The runs of the last day: a lane for each job, and the newest of them as a list. */
-export function runTimeline(runs: readonly OverviewRun[], id: string, now: string): Markup {
+export function runTimeline(runs: readonly RunReport[], id: string, now: string): Markup {
   if (runs.length === 0) return html`<p class="soft">Nothing has run in the last 24 hours.</p>`;
   const lanes = [...Map.groupBy(layOutRuns(runs, now), ({ run }) => run.job)].toSorted(([a], [b]) =>
     a < b ? -1 : 1,
@@ -98,10 +98,7 @@ function oneLane(job: string, bars: readonly RunBar[], now: string): Markup {
     </svg>`;
 }
 
-function barText(
-  { job, outcome, reason, startedAt, finishedAt, requests }: OverviewRun,
-  now: string,
-): string {
+function barText({ job, outcome, reason, startedAt, finishedAt, requests }: RunReport, now: string): string {
   const took = durationText(Date.parse(finishedAt ?? now) - Date.parse(startedAt));
   const why = reason === null ? '' : ` (${codeText(reason)})`;
   return `${job}: ${outcome}${why}, ${minuteText(startedAt)}, ${took}, ${countedText(requests, 'request')}`;
@@ -123,7 +120,7 @@ function legend(outcomes: readonly Outcome[]): Markup {
   </ul>`;
 }
 
-function runTable(runs: readonly OverviewRun[], now: string): Markup {
+function runTable(runs: readonly RunReport[], now: string): Markup {
   return table(
     'The newest runs',
     [

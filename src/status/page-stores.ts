@@ -1,5 +1,6 @@
 import { html } from 'hono/html';
-import type { OverviewJob, ProjectContent } from './overview.ts';
+import type { JobState } from '../job/worker-state.ts';
+import type { ProjectContent } from './overview.ts';
 import type { Markup } from '../markup/markup.ts';
 import { table } from '../markup/table.ts';
 import { badge, figures, when, withCode, nextText, type Mark } from './page-parts.ts';
@@ -84,7 +85,7 @@ function planned(iso: string, now: string): Markup {
 }
 
 /** What is planned: each job with its next and last run. */
-export function schedulePart(jobs: readonly OverviewJob[], now: string): Markup {
+export function schedulePart(jobs: readonly JobState[], now: string): Markup {
   if (jobs.length === 0) return html`<p class="soft">Nothing is scheduled.</p>`;
   return table(
     'Schedule',

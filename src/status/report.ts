@@ -12,8 +12,8 @@ import { readCurrent, readManifest } from '../snapshot/manifest.ts';
 import { reportPass, type PassReport } from '../sync/pass-report.ts';
 
 /**
- * The current full snapshot of a dataset, how many deltas go on from it, and when the newest of all was published.
- * `verdict` is of the pass that vouches for the full one; null when there was none.
+ * The current full snapshot of a dataset, the number of deltas that follow it, and the time of the newest of them all.
+ * `verdict` is that of the pass that the full snapshot rests on; null when there was none.
  */
 export type SnapshotReport = {
   dataset: string;
@@ -27,8 +27,8 @@ export type SnapshotReport = {
   verdict: string | null;
 };
 
-/** One run of a job, as recorded. */
-type RunReport = {
+/** A recorded run of a job. */
+export type RunReport = {
   id: number;
   job: string;
   startedAt: string;
@@ -38,50 +38,62 @@ type RunReport = {
   requests: number;
 };
 
-/** How requests to erase people stand. */
+/** The state of all erasure requests. */
 export type ErasureReport = {
-  /** Requests by state. */
+  /** Erasure requests by state. */
   states: Partial<Record<RequestState, number>>;
-  /** Open requests whose due date is past. */
+  /** Open erasure requests whose due date is past. */
   overdue: number;
-  /** When the first due date of an open request is, and when the last batch of the service should have run. */
+  /** The first due date of an open request, and the time by which the service's last awaited batch should have run. */
   nextDueAt: string | null;
   eventsExpectedBy: string | null;
-  /** Entries of the fence, and how often they kept a row out. */
+  /** The entries of the fence, and how many rows they have kept out. */
   fence: { entries: number; hits: number; recreated: number };
 };
 
-/** Where things stand in a data folder. Holds no personal data. */
-export type StatusReport = {
-  dataDir: string;
+/** What command and page both show of a mirror. Holds no personal data. */
+export type MirrorReport = {
   rows: RowCounts;
+  /** Rows that could not be read and were put aside, by dataset. */
   quarantine: Record<string, number>;
   passes: PassReport[];
-  /** Rows that a complete pass did not see, and that the service is still to be asked for. */
-  suspects: Record<AbsenceDataset, number>;
-  /** Deletions that wait for a person. */
+  /** Deletion plans that wait for approval. */
   held: HeldPlan[];
-  snapshots: SnapshotReport[];
   erasure: ErasureReport;
+};
+
+/** The state of a data folder. Holds no personal data. */
+export type StatusReport = MirrorReport & {
+  dataDir: string;
+  /** Rows that a complete pass did not see. The service has still to be asked for each of them. */
+  suspects: Record<AbsenceDataset, number>;
+  snapshots: SnapshotReport[];
   runs: RunReport[];
   lease: LeaseHolder | null;
 };
 
 const runsShown = 5;
 
-/** Gathers where things stand at a time (ISO 8601 UTC). Throws `storage` when a manifest is damaged. */
+/** Reads the state of a data folder at a time (ISO 8601 UTC). Throws `storage` when a manifest is damaged. */
 export function gatherStatus(db: Database, dataDir: string, now: string): StatusReport {
   return {
     dataDir,
+    ...gatherMirror(db, now),
+    suspects: countSuspects(db),
+    snapshots: reportSnapshots(dataDir),
+    runs: listRuns(db, runsShown).map(reportRun),
+    lease: readLease(db) ?? null,
+  };
+}
+
+/** Reads the state of a mirror at a time (ISO 8601 UTC). */
+export function gatherMirror(db: Database, now: string): MirrorReport {
+  return {
     rows: countRows(db),
     quarantine: countQuarantine(db),
     passes: newestPasses(db).map(reportPass),
-    suspects: countSuspects(db),
     held: listHeldPlans(db),
-    snapshots: reportSnapshots(dataDir),
     erasure: gatherErasure(db, now),
-    runs: listRuns(db, runsShown).map(reportRun),
-    lease: readLease(db) ?? null,
   };
 }
 
@@ -98,7 +110,7 @@ export function reportRun(run: Run): RunReport {
   };
 }
 
-/** The current snapshot of each dataset. Throws `storage` when a manifest is damaged. */
+/** Reads the current snapshot of each dataset. Throws `storage` when a manifest is damaged. */
 export function reportSnapshots(dataDir: string): SnapshotReport[] {
   return Object.entries(readCurrent(dataDir).snapshots).map(([dataset, current]) => {
     const { snapshot_id: snapshotId, deltas = [] } = current;
@@ -121,8 +133,8 @@ export function reportSnapshots(dataDir: string): SnapshotReport[] {
   });
 }
 
-/** How requests to erase people stand at a time (ISO 8601 UTC). */
-export function gatherErasure(db: Database, now: string): ErasureReport {
+/** Reads the state of all erasure requests at a time (ISO 8601 UTC). */
+function gatherErasure(db: Database, now: string): ErasureReport {
   const open = listRequests(db, 'open').filter(({ certifiedAt }) => certifiedAt === null);
   const times = (of: 'dueAt' | 'eventsExpectedBy'): string[] =>
     open.flatMap((request) => request[of] ?? []).toSorted();

@@ -1,7 +1,8 @@
 import { alertKinds, type AlertKind } from '../config/alert-kinds.ts';
 import type { ScheduledJob } from '../config/settings.ts';
 import { countedText } from '../core/words.ts';
-import type { Alert, ProjectState } from './worker-state.ts';
+import type { ProjectState } from '../job/worker-state.ts';
+import type { Alert } from '../mirror/open-alerts.ts';
 
 /** A job is failing from so many failures in a row on: a single one is what pauses are for. */
 const failuresMin = 2;

@@ -6,7 +6,7 @@ import { entriesPath, ledgerFolder } from '../ledger/entry-file.ts';
 import type { Database } from '../mirror/database.ts';
 import { countRequests, listRequests } from '../mirror/erasure-requests.ts';
 import { listHeldPlans } from '../mirror/suspects.ts';
-import type { ProjectCondition } from './worker-state.ts';
+import type { ProjectCondition } from '../job/worker-state.ts';
 
 /** Reads what a data folder says about itself. Throws the system's error when it cannot be looked at. */
 export function readProjectCondition(db: Database, settings: Settings, clock: Clock): ProjectCondition {

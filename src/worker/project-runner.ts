@@ -7,7 +7,8 @@ import type { Logger } from '../log/logger.ts';
 import { alertChanges, alertsOf } from './alerts.ts';
 import { noHistory, type JobHistory } from './job-history.ts';
 import { dueJobs, nextStartMs, periodMsAt } from './schedule-plan.ts';
-import type { Alert, JobState, ProjectCondition, ProjectState } from './worker-state.ts';
+import type { JobState, ProjectCondition, ProjectState } from '../job/worker-state.ts';
+import type { Alert } from '../mirror/open-alerts.ts';
 
 /** A project as the worker works on it. Every function may throw or reject when the data folder cannot be used. */
 export type WorkerProject = {

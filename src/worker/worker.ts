@@ -5,7 +5,7 @@ import type { Logger } from '../log/logger.ts';
 import { alertChanges, type AlertChange } from './alerts.ts';
 import { projectRunner, type ProjectRunner, type WorkerProject } from './project-runner.ts';
 import { chooseStarts } from './schedule-plan.ts';
-import type { ProjectState, WorkerState } from './worker-state.ts';
+import type { ProjectState, WorkerState } from '../job/worker-state.ts';
 
 /** What a worker is made of. */
 export type WorkerParts = {

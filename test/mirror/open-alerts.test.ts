@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
-import { readOpenAlerts, replaceOpenAlerts, type OpenAlert } from '../../src/mirror/open-alerts.ts';
+import { readOpenAlerts, replaceOpenAlerts, type Alert } from '../../src/mirror/open-alerts.ts';
 import { openTestMirror } from './open-test-mirror.ts';
 
 it('keeps the alerts that stand now, in their order, and no others', () => {
   const { db, dataDir } = openTestMirror();
-  const held: OpenAlert = { kind: 'held', job: null, message: 'waiting', todo: 'approve it' };
-  const stale: OpenAlert = { kind: 'stale', job: 'full', message: 'old', todo: 'look' };
+  const held: Alert = { kind: 'held', job: null, message: 'waiting', todo: 'approve it' };
+  const stale: Alert = { kind: 'stale', job: 'full', message: 'old', todo: 'look' };
   expect(readOpenAlerts(db)).toEqual([]);
   replaceOpenAlerts(db, [held, stale]);
   expect(readOpenAlerts(openTestMirror(dataDir).db)).toEqual([held, stale]);

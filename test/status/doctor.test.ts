@@ -7,7 +7,7 @@ import { loadSettings } from '../../src/config/load-settings.ts';
 import { AppError } from '../../src/core/errors.ts';
 import { databasePath, openDatabaseReadOnly } from '../../src/mirror/database.ts';
 import { snapshotFolder } from '../../src/snapshot/layout.ts';
-import { examine, type Finding } from '../../src/status/doctor.ts';
+import { examine, type Check } from '../../src/status/doctor.ts';
 import { exportCount } from '../export/export-fixture.ts';
 import { freshFolder, openTestMirror } from '../mirror/open-test-mirror.ts';
 
@@ -32,7 +32,7 @@ async function examined(
   openService: () => Service = () => serviceThat(well).service,
   signal = new AbortController().signal,
   usedUpUntilMs: Budget['usedUpUntilMs'] = () => null,
-): Promise<Map<string, Finding>> {
+): Promise<Map<string, Check>> {
   const { settings } = loadSettings(
     {},
     {
@@ -55,7 +55,7 @@ async function examined(
   return new Map(findings.map((finding) => [finding.check, finding]));
 }
 
-const statesOf = (findings: Map<string, Finding>) =>
+const statesOf = (findings: Map<string, Check>) =>
   Object.fromEntries(Array.from(findings.values(), ({ check, state }) => [check, state]));
 
 test('where all is well, every check says so', async () => {

@@ -1,6 +1,7 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { loadSettings } from '../../src/config/load-settings.ts';
+import type { JobState, WorkerState } from '../../src/job/worker-state.ts';
 import { entriesPath, ledgerFolder } from '../../src/ledger/entry-file.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
 import { insertRequest, changeRequest } from '../../src/mirror/erasure-requests.ts';
@@ -9,7 +10,7 @@ import { openRequestTimes } from '../../src/mirror/request-times.ts';
 import { finishRun, startRun } from '../../src/mirror/runs.ts';
 import { currentPath } from '../../src/snapshot/layout.ts';
 import { gatherOverview } from '../../src/status/gather-overview.ts';
-import type { OverviewJob, ProjectContent, WorkerView } from '../../src/status/overview.ts';
+import type { ProjectContent } from '../../src/status/overview.ts';
 import { exportCount } from '../export/export-fixture.ts';
 import { freshFolder, openTestMirror, stillClock } from '../mirror/open-test-mirror.ts';
 
@@ -17,7 +18,7 @@ const nowMs = stillClock.now();
 const hourMs = 3_600_000;
 const before = (ms: number): string => new Date(nowMs - ms).toISOString();
 
-const fullJob: OverviewJob = {
+const fullJob: JobState = {
   job: 'full',
   cron: '0 2 * * *',
   periodMs: 24 * hourMs,
@@ -26,6 +27,7 @@ const fullJob: OverviewJob = {
   lastOutcome: null,
   lastReason: null,
   lastSuccessAt: null,
+  lastFound: null,
   runningSince: null,
   consecutiveFailures: 0,
   timesBusy: 0,
@@ -38,7 +40,8 @@ function overviewOf(
   problem: string | null = null,
 ) {
   const { settings } = loadSettings({}, { set: [{ path: 'dataDir', value: dataDir }] });
-  const worker: WorkerView = {
+  const worker: WorkerState = {
+    isStopping: false,
     startedAt: before(hourMs),
     projects: [{ name: 'shop', dataDir, problem, jobs: [fullJob], condition: null, alerts: [] }],
   };

@@ -5,7 +5,7 @@ import { axisEnd } from '../../src/status/page-budget.ts';
 import { passRows } from '../../src/status/page-passes.ts';
 import { layOutRuns } from '../../src/status/page-runs.ts';
 import { pagePolicy, statusPage, tabIcon } from '../../src/status/status-page.ts';
-import type { OverviewRun } from '../../src/status/overview.ts';
+import type { RunReport } from '../../src/status/report.ts';
 import { worlds } from './worlds.ts';
 
 const hashOf = (text: string): string => createHash('sha256').update(text).digest('base64');
@@ -66,7 +66,7 @@ test('the icon of a tab is a picture by itself', () => {
 });
 
 const now = '2026-11-20T12:00:00.000Z';
-const run = (startedAt: string, finishedAt: string | null): OverviewRun => ({
+const run = (startedAt: string, finishedAt: string | null): RunReport => ({
   id: 1,
   job: 'full',
   startedAt,

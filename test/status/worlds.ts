@@ -3,12 +3,12 @@ import type {
   ListFreshness,
   OpenRequest,
   Overview,
-  OverviewAlert,
-  OverviewJob,
-  OverviewRun,
   ProjectContent,
   ProjectOverview,
 } from '../../src/status/overview.ts';
+import type { RunReport } from '../../src/status/report.ts';
+import type { JobState, ProjectCondition } from '../../src/job/worker-state.ts';
+import type { Alert } from '../../src/mirror/open-alerts.ts';
 import { alertOf } from '../../src/worker/alerts.ts';
 import type { PassReport } from '../../src/sync/pass-report.ts';
 
@@ -22,7 +22,7 @@ const worldNowMs = Date.UTC(2026, 10, 20, 12, 4, 31);
 const before = (ms: number): string => new Date(worldNowMs - ms).toISOString();
 const later = (ms: number): string => new Date(worldNowMs + ms).toISOString();
 
-function job(name: string, cron: string, periodMs: number, more: Partial<OverviewJob> = {}): OverviewJob {
+function job(name: JobState['job'], cron: string, periodMs: number, more: Partial<JobState> = {}): JobState {
   const lastAt = before(periodMs * 0.4);
   return {
     job: name,
@@ -33,6 +33,7 @@ function job(name: string, cron: string, periodMs: number, more: Partial<Overvie
     lastOutcome: 'done',
     lastReason: null,
     lastSuccessAt: lastAt,
+    lastFound: null,
     runningSince: null,
     consecutiveFailures: 0,
     timesBusy: 0,
@@ -40,7 +41,7 @@ function job(name: string, cron: string, periodMs: number, more: Partial<Overvie
   };
 }
 
-const jobs: OverviewJob[] = [
+const jobs: JobState[] = [
   job('head', '*/15 * * * *', 15 * minuteMs),
   job('full', '0 2 * * *', dayMs),
   job('recordings', '30 */6 * * *', 6 * hourMs),
@@ -52,7 +53,7 @@ const jobs: OverviewJob[] = [
 ];
 
 /** A day of runs, newest first: `turn` may change one by its job and its number from the newest. */
-function dayOfRuns(turn: (run: OverviewRun, index: number) => OverviewRun = (run) => run): OverviewRun[] {
+function dayOfRuns(turn: (run: RunReport, index: number) => RunReport = (run) => run): RunReport[] {
   const plan: [job: string, everyMs: number, tookMs: number, requests: number][] = [
     ['head', 15 * minuteMs, 20_000, 4],
     ['recordings', 6 * hourMs, 25 * minuteMs, 180],
@@ -62,7 +63,7 @@ function dayOfRuns(turn: (run: OverviewRun, index: number) => OverviewRun = (run
     ['reconcile', 30 * minuteMs, 9000, 3],
   ];
   const runs = plan.flatMap(([name, everyMs, tookMs, requests]) =>
-    Array.from({ length: Math.ceil((dayMs - everyMs * 0.4) / everyMs) }, (_run, index): OverviewRun => {
+    Array.from({ length: Math.ceil((dayMs - everyMs * 0.4) / everyMs) }, (_run, index): RunReport => {
       const agoMs = everyMs * (0.4 + index);
       return turn(
         {
@@ -234,11 +235,21 @@ function request(
   };
 }
 
+const condition: ProjectCondition = {
+  heldPlans: 0,
+  heldRequests: 0,
+  attentionRequests: 0,
+  overdueRequests: 0,
+  diskFreeBytes: 81_000_000_000,
+  diskFreeBytesMin: 1_000_000_000,
+  isLedgerWritable: true,
+};
+
 const fresh: ProjectOverview = {
   name: 'production',
   problem: null,
   jobs,
-  condition: { diskFreeBytes: 81_000_000_000, diskFreeBytesMin: 1_000_000_000, isLedgerWritable: true },
+  condition,
   alerts: [],
   content: freshContent,
 };
@@ -249,7 +260,7 @@ function world(...projects: ProjectOverview[]): Overview {
 
 function changed(
   content: Partial<ProjectContent>,
-  alerts: OverviewAlert[] = [],
+  alerts: Alert[] = [],
   more: Partial<ProjectOverview> = {},
 ): ProjectOverview {
   return { ...fresh, ...more, alerts, content: { ...freshContent, ...content } };
@@ -390,7 +401,7 @@ const broken = changed(
     alertOf('ledger_unwritable', 'the ledger cannot be written'),
     alertOf('disk_low', 'the disk of the data folder has 212 MB left'),
   ],
-  { condition: { diskFreeBytes: 212_000_000, diskFreeBytesMin: 1_000_000_000, isLedgerWritable: false } },
+  { condition: { ...condition, diskFreeBytes: 212_000_000, isLedgerWritable: false } },
 );
 
 /** Every state of the world that the page has to show. */

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { alertChanges, alertOf, alertsOf } from '../../src/worker/alerts.ts';
-import type { Alert, JobState, ProjectCondition } from '../../src/worker/worker-state.ts';
+import type { JobState, ProjectCondition } from '../../src/job/worker-state.ts';
+import type { Alert } from '../../src/mirror/open-alerts.ts';
 
 const hour = 3_600_000;
 const nowMs = Date.UTC(2026, 2, 10, 12);

@@ -4,7 +4,8 @@ import { AppError } from '../../src/core/errors.ts';
 import type { Run, RunOutcome } from '../../src/mirror/runs.ts';
 import { historyOf, runsLookedAt } from '../../src/worker/job-history.ts';
 import type { WorkerProject } from '../../src/worker/project-runner.ts';
-import type { Alert, ProjectCondition } from '../../src/worker/worker-state.ts';
+import type { ProjectCondition } from '../../src/job/worker-state.ts';
+import type { Alert } from '../../src/mirror/open-alerts.ts';
 
 /** A project whose jobs only take their time, and whose records are kept in memory, as a data folder would keep them. */
 export type FakeProject = WorkerProject & { runs: Run[]; condition: ProjectCondition };

@@ -8,7 +8,7 @@ import { AppError } from '../../core/errors.ts';
 import type { Database } from '../../mirror/database.ts';
 import type { StatusServer } from '../../status/server.ts';
 import { alertPost, type AlertPost } from '../../worker/alert-post.ts';
-import type { WorkerState } from '../../worker/worker-state.ts';
+import type { WorkerState } from '../../job/worker-state.ts';
 import { startWorker, type Worker } from '../../worker/worker.ts';
 import { printResult } from '../command.ts';
 import type { CommandContext } from '../context.ts';

@@ -1,17 +1,6 @@
-import type { AlertKind } from '../config/alert-kinds.ts';
 import type { ScheduledJob } from '../config/settings.ts';
+import type { Alert } from '../mirror/open-alerts.ts';
 import type { RunOutcome } from '../mirror/runs.ts';
-
-/** Something that calls for somebody. Holds no personal data. */
-export type Alert = {
-  kind: AlertKind;
-  /** Which job is stale or failing; null for what is about the whole project. */
-  job: ScheduledJob | null;
-  /** What is so, without a full stop. */
-  message: string;
-  /** What to do about it; commands stand between backticks. */
-  todo: string;
-};
 
 /** A scheduled job of a project, as the worker sees it now. Times are ISO 8601 UTC. */
 export type JobState = {
@@ -24,13 +13,13 @@ export type JobState = {
   nextAt: string;
   /** When its last run began; null before the first. */
   lastAt: string | null;
-  /** How its last run ended; `running` while it runs, null before the first. */
+  /** How its last run ended: `running` while it runs, null before the first. */
   lastOutcome: RunOutcome | 'running' | null;
   /** A code, where the last run has one: an error's, or of what it found. */
   lastReason: string | null;
-  /** When the last run began that left the data fresh: one that ended `done` or `held`, and never an errored one. */
+  /** When the last run began that left the data fresh: it ended `done` or `held`. */
   lastSuccessAt: string | null;
-  /** What the last run that did all it could found that has to be mended, as a code; null where it found nothing. */
+  /** The damage that the last run found, as a code, if that run did all it could; null where it found none. */
   lastFound: string | null;
   /** Since when it runs in this worker; null when it does not. */
   runningSince: string | null;
@@ -42,10 +31,10 @@ export type JobState = {
 
 /** What a project's data folder says about itself, besides its runs. */
 export type ProjectCondition = {
-  /** Plans of deletions that wait for approval, and requests that are held. */
+  /** Deletion plans that wait for approval, and erasure requests that are held. */
   heldPlans: number;
   heldRequests: number;
-  /** Requests that call for a person's attention, and open ones whose due date is past. */
+  /** Erasure requests that call for a person's attention, and open ones whose due date is past. */
   attentionRequests: number;
   overdueRequests: number;
   /** Free bytes of the disk that holds the data folder, and below how many that is low. */
@@ -58,18 +47,18 @@ export type ProjectCondition = {
 export type ProjectState = {
   name: string;
   dataDir: string;
-  /** Why its data folder could not be opened or read when that was last tried: an error's code. Null when all is well. */
+  /** The code of the error with which its data folder last failed to open or to be read; null when all is well. */
   problem: string | null;
   jobs: readonly JobState[];
-  /** Null as long as there is nothing to read it from. */
+  /** Null until there is a data folder to read it from. */
   condition: ProjectCondition | null;
   alerts: readonly Alert[];
 };
 
-/** The worker, to be looked at. Holds no personal data and no secret. */
+/** The state of the worker, for alerts and the status page. Holds no personal data and no secret. */
 export type WorkerState = {
   startedAt: string;
-  /** Whether it has been told to stop, and only ends what it has begun. */
+  /** Whether it is stopping: it ends the jobs that run and starts no other. */
   isStopping: boolean;
   projects: readonly ProjectState[];
 };
