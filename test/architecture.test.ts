@@ -140,6 +140,17 @@ describe('the architecture', () => {
     expect(filesWith(/process\.exit\(/)).toEqual(['main.ts']);
   });
 
+  it('is the table of docs/architecture.md', () => {
+    const page = readFileSync(new URL('../docs/architecture.md', import.meta.url), 'utf8');
+    const rows = [...page.matchAll(/^\| (\d+) \| ((?:`[\w-]+` ?)+) \|/gm)];
+    const told = layers.map((_, index) =>
+      rows
+        .filter(([, level]) => Number(level) === index + 1)
+        .flatMap(([, , areas = '']) => areas.match(/[\w-]+/g) ?? []),
+    );
+    expect(told.map((areas) => areas.toSorted())).toEqual(layers.map((areas) => areas.toSorted()));
+  });
+
   it('has no folder that is named by kind', () => {
     const kinds = ['utils', 'helpers', 'services', 'types', 'common', 'shared', 'lib'];
     expect(sources.filter(({ path }) => path.split('/').some((part) => kinds.includes(part)))).toEqual([]);

@@ -1,7 +1,6 @@
-import { existsSync, globSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import { fileURLToPath } from 'node:url';
 import { parseAllDocuments } from 'yaml';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { exitCodes } from '../src/cli/exit-code.ts';
@@ -11,21 +10,16 @@ import { isJsonObject } from '../src/core/exact-json.ts';
 import { attentionReasons, heldReasons } from '../src/ledger/vocabulary.ts';
 import { metricsText } from '../src/status/metrics.ts';
 import { alertKinds } from '../src/config/alert-kinds.ts';
+import { endpointNames } from '../src/contract/endpoints.ts';
+import { found, repository, texts, wordsOf } from './pages.ts';
 
-const folder = new URL('../docs/', import.meta.url);
-const names = globSync('*.{md,yaml,json,service}', { cwd: fileURLToPath(folder) });
-const docs = names.map((name) => ({ name, words: readFileSync(new URL(name, folder), 'utf8') }));
-const operations = wordsOf('operations.md');
+/** The pages of those who run the worker, as one text. */
+const operations = texts
+  .filter(({ path }) => path.startsWith('docs/operations/'))
+  .map(({ words }) => words)
+  .join('\n');
 const { settings } = loadSettings({});
-
-function wordsOf(name: string): string {
-  return docs.find((doc) => doc.name === name)?.words ?? '';
-}
-
-/** What a pattern's first group matches, each once. */
-function found(words: string, pattern: RegExp): string[] {
-  return [...new Set([...words.matchAll(pattern)].map(([, match]) => match ?? ''))];
-}
+const endpointNameSet = new Set<string>(endpointNames);
 
 function isSetting(path: string): boolean {
   let node: unknown = settings;
@@ -40,7 +34,9 @@ function isSetting(path: string): boolean {
 function namedSettings(words: string): string[] {
   const groups = Object.keys(settings).join('|');
   return [
-    ...found(words, new RegExp(`\`((?:${groups})\\.\\w[\\w.]*)\``, 'g')),
+    ...found(words, new RegExp(`\`((?:${groups})\\.\\w[\\w.]*)\``, 'g')).filter(
+      (name) => !endpointNameSet.has(name) && !name.endsWith('.ts'),
+    ),
     ...found(words, /--set[ ,]+'?([\w.]+)=/g),
   ];
 }
@@ -93,10 +89,24 @@ async function readHelps(words: readonly string[]): Promise<void> {
   for (const name of listed.filter((each) => each !== 'help')) await readHelps([...words, name]);
 }
 
-/** The command lines that a text names, in code or as what a file starts. */
+/** The command lines that a text names, in code, as lines to type, or as what a file starts. */
 function namedCommands(words: string): string[] {
-  return found(words, /(?:`analytics-mirror|src\/main\.ts) ([a-z][^`\n]*)/g);
+  return found(words, /(?:`analytics-mirror|mirror --|src\/main\.ts) ([a-z][^`\n]*)/g);
 }
+
+/** The command lines in the first cells of the table of commands. */
+function listedCommands(words: string): string[] {
+  return found(words, /^\| `([a-z][^`]*)` \|/gm);
+}
+
+/** The npm scripts that a text tells to run. */
+function namedScripts(words: string): string[] {
+  return found(words, /npm (?:run (?:--silent )?)([a-z][a-z:-]*)/g);
+}
+
+const { scripts } = JSON.parse(readFileSync(new URL('package.json', repository), 'utf8')) as {
+  scripts: Record<string, string>;
+};
 
 /** What is wrong with a command line: words that are no command, options that it does not take. */
 function wrongWith(line: string): string[] {
@@ -106,7 +116,7 @@ function wrongWith(line: string): string[] {
   const help = helps.get(command) ?? '';
   // What has commands of its own does nothing by itself.
   if (/^Commands:$/m.test(help)) return [`not a whole command: ${line}`];
-  const options = found(line, /(?<=\s)(--[a-z][a-z-]*)/g);
+  const options = found(line, /(?<=[\s(|[])(--[a-z][a-z-]*)/g);
   return options.filter((option) => !help.includes(option)).map((option) => `${command} takes no ${option}`);
 }
 
@@ -119,31 +129,50 @@ beforeAll(async () => {
 
 describe('the docs', () => {
   it('are read, and so is what they are held against', () => {
-    expect(names).toContain('operations.md');
-    expect(docs.flatMap(({ words }) => namedSettings(words)).length).toBeGreaterThan(10);
-    expect(docs.flatMap(({ words }) => namedCommands(words)).length).toBeGreaterThan(20);
-    expect(found(docs.map(({ words }) => words).join('\n'), /\b(MIRROR_[A-Z_]+)\b/g).length).toBeGreaterThan(
-      6,
-    );
+    const all = texts.map(({ words }) => words).join('\n');
+    expect(operations).toContain('# Alerts');
+    expect(texts.flatMap(({ words }) => namedSettings(words)).length).toBeGreaterThan(30);
+    expect(texts.flatMap(({ words }) => namedCommands(words)).length).toBeGreaterThan(40);
+    expect(found(all, /\b(MIRROR_[A-Z_]+)\b/g).length).toBeGreaterThan(6);
+    expect(namedScripts(all).length).toBeGreaterThan(4);
     expect([...helps.keys()]).toEqual(expect.arrayContaining(['run', 'erase add', 'config print']));
   });
 
-  it.each(docs)('$name names only settings, variables, commands and metrics that there are', ({ words }) => {
-    expect(namedSettings(words).filter((path) => !isSetting(path))).toEqual([]);
-    expect(unknownVariables(words)).toEqual([]);
-    expect(namedCommands(words).flatMap(wrongWith)).toEqual([]);
-    expect(namedMetrics(words).filter((name) => !metrics.has(name))).toEqual([]);
-  });
+  it.each(texts)(
+    '$path names only settings, variables, commands, scripts and metrics that there are',
+    ({ words }) => {
+      expect(namedSettings(words).filter((path) => !isSetting(path))).toEqual([]);
+      expect(unknownVariables(words)).toEqual([]);
+      expect(namedCommands(words).flatMap(wrongWith)).toEqual([]);
+      expect(namedMetrics(words).filter((name) => !metrics.has(name))).toEqual([]);
+      expect(namedScripts(words).filter((name) => !Object.hasOwn(scripts, name))).toEqual([]);
+    },
+  );
 
-  it.each(docs)('$name names only files that are there', ({ words }) => {
-    const links = found(words, /\]\(([\w./-]+)(?:#[\w-]*)?\)/g).map((path) => new URL(path, folder));
+  it.each(texts)('$path names only files that are there', ({ words }) => {
     const places = found(words, /(?<![\w/])((?:src|test|config|docs)\/[\w./-]+\w)/g)
       .filter((path) => !path.startsWith('docs/secrets/'))
-      .map((path) => new URL(`../${path}`, import.meta.url));
-    expect([...links, ...places].filter((url) => !existsSync(url)).map(String)).toEqual([]);
+      .map((path) => new URL(path, repository));
+    expect(places.filter((url) => !existsSync(url)).map(String)).toEqual([]);
   });
 
-  it('operations.md tells what every alert, reason and exit code means', () => {
+  it('list every command with the options that it takes', () => {
+    const listed = listedCommands(wordsOf('docs/commands.md'));
+    expect(listed.flatMap(wrongWith)).toEqual([]);
+    const whole = [...helps].filter(([name, help]) => name !== '' && !/^Commands:$/m.test(help));
+    expect(whole.length).toBeGreaterThan(20);
+    const isListed = (name: string): boolean => listed.some((line) => `${line} `.startsWith(`${name} `));
+    expect(whole.map(([name]) => name).filter((name) => !isListed(name))).toEqual([]);
+  });
+
+  it('name every command in the README', () => {
+    const listed = new Set(listedCommands(wordsOf('README.md')).map((line) => line.split(' ')[0]));
+    const first = new Set([...helps.keys()].map((name) => name.split(' ')[0] ?? ''));
+    first.delete('');
+    expect(listed).toEqual(first);
+  });
+
+  it('of operations tell what every alert, reason and exit code means', () => {
     const firstCells = found(operations, /^\| ([^|]+) \|/gm).flatMap((cell) => cell.split(', '));
     const told = new Set(firstCells.map((cell) => cell.replaceAll('`', '')));
     const all = [...alertKinds, ...heldReasons, ...attentionReasons, ...Object.values(exitCodes).map(String)];
@@ -152,9 +181,9 @@ describe('the docs', () => {
 
   it('give the worker longer to stop than it takes', () => {
     const graces = [
-      ...found(wordsOf('analytics-mirror.service'), /^TimeoutStopSec=(\d+)$/gm),
-      ...found(wordsOf('compose.yaml'), /stop_grace_period: (\d+)s/g),
-      ...found(wordsOf('kubernetes.yaml'), /terminationGracePeriodSeconds: (\d+)/g),
+      ...found(wordsOf('docs/analytics-mirror.service'), /^TimeoutStopSec=(\d+)$/gm),
+      ...found(wordsOf('docs/compose.yaml'), /stop_grace_period: (\d+)s/g),
+      ...found(wordsOf('docs/kubernetes.yaml'), /terminationGracePeriodSeconds: (\d+)/g),
       ...found(operations, /--stop-timeout (\d+)/g),
     ];
     expect(graces).toHaveLength(4);
@@ -162,7 +191,7 @@ describe('the docs', () => {
   });
 
   it('are YAML where they say so', () => {
-    const yaml = docs.filter(({ name }) => name.endsWith('.yaml'));
+    const yaml = texts.filter(({ path }) => path.endsWith('.yaml'));
     expect(yaml.length).toBeGreaterThan(1);
     const errors = yaml.flatMap(({ words }) =>
       parseAllDocuments(words).flatMap((document) => document.errors),
@@ -179,6 +208,7 @@ describe('the docs', () => {
     ['a variable', () => unknownVariables('set MIRROR_API_KEYS')],
     ['a metric', () => namedMetrics('`analytics_mirror_freshness`').filter((name) => !metrics.has(name))],
     ['a command', () => namedCommands('`analytics-mirror erase all`').flatMap(wrongWith)],
+    ['a script', () => namedScripts('npm run tests').filter((name) => !Object.hasOwn(scripts, name))],
     ['an option', () => namedCommands('`analytics-mirror export --dry-run`').flatMap(wrongWith)],
   ])('catches %s that there is not', (_what, planted) => {
     expect(planted()).toHaveLength(1);

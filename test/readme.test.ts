@@ -1,10 +1,11 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { endpointNames, endpoints } from '../src/contract/endpoints.ts';
+import { found, repository, wordsOf } from './pages.ts';
 
-const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
+const readme = wordsOf('README.md');
 
-/** The endpoint table as it has to stand in the README, from the one table in `src/contract`. */
+/** The endpoint table as it has to stand in the page of the sandbox, from the one table in `src/contract`. */
 const endpointTable = [
   '| endpoint | name | status | scope | tests |',
   '|---|---|---|---|---|',
@@ -28,13 +29,24 @@ describe('the README', () => {
     expect(top).toContain('npm ci && npm test');
   });
 
+  it('and its pages name only files that are there', () => {
+    const pages = ['README.md', 'docs/sandbox.md', 'docs/configuration.md', 'docs/complete-passes.md'];
+    const named = pages.flatMap((page) =>
+      found(wordsOf(page), /`((?:src|test|config|docs)\/[\w./-]+)`/g).map((path) => path),
+    );
+    expect(named.length).toBeGreaterThan(3);
+    expect(named.filter((path) => !existsSync(new URL(path, repository)))).toEqual([]);
+  });
+});
+
+describe('the page of the sandbox', () => {
   it('has the endpoint table of the contract', () => {
-    expect(readme).toContain(endpointTable);
+    expect(wordsOf('docs/sandbox.md')).toContain(endpointTable);
   });
 
-  it('names only files that are there', () => {
-    const named = [...readme.matchAll(/`((?:src|test|config)\/[\w./-]+)`/g)].map(([, path]) => path ?? '');
-    expect(named.length).toBeGreaterThan(3);
-    expect(named.filter((path) => !existsSync(new URL(`../${path}`, import.meta.url)))).toEqual([]);
+  it('names tests that there are', () => {
+    const names = ['contract', 'persons', 'playlists', 'recordings-and-insights'];
+    const files = names.map((name) => new URL(`test/sandbox/${name}.test.ts`, repository));
+    expect(files.filter((file) => !existsSync(file)).map(String)).toEqual([]);
   });
 });

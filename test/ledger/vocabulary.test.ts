@@ -76,7 +76,9 @@ test('the stand-alone verifier knows each word of the records', async () => {
 });
 
 test('and so does its description', () => {
-  const format = readFileSync(new URL('../../docs/verifier/FORMAT.md', import.meta.url), 'utf8');
+  const read = (page: string): string =>
+    readFileSync(new URL(`../../docs/verifier/${page}`, import.meta.url), 'utf8');
+  const format = read('FORMAT.md') + read('RECORDS.md');
   const types = LedgerRecord.options.map(({ shape }) => shape.type.value);
   expect(new Set(records.map(({ type }) => type))).toEqual(new Set(types));
   const words = [...types, ...origins, ...bases, ...fixedTargets, ...targetDatasets, ...targetResults];
