@@ -1,12 +1,21 @@
 import { z } from 'zod';
+import { scopes } from '../contract/endpoints.ts';
 import { assertNever } from '../core/errors.ts';
 import { isoToMicros } from '../core/time.ts';
-import { scopes } from '../contract/endpoints.ts';
-import type { Conditions } from './conditions.ts';
-import { notFound, Refusal } from './http/refusal.ts';
+import { notFound, Refusal } from './http/answer.ts';
 import type { SandboxClock } from './sandbox-clock.ts';
-import type { NewPerson } from './store/person-writer.ts';
+import type { NewPerson } from './store/person-row.ts';
 import type { Store } from './store/store.ts';
+
+/** What holds of the whole service for as long as it is said to. */
+export type Conditions = {
+  /** Every path of the project answers 404. */
+  projectVanished: boolean;
+  /** Every list answers 200 without a row. */
+  listsEmpty: boolean;
+  /** Queued deletions of events are run when they are due. */
+  batchRuns: boolean;
+};
 
 const micros = z.string().transform((text, context) => {
   const value = isoToMicros(text);

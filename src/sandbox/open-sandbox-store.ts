@@ -6,9 +6,7 @@ import { makeFolder } from '../core/make-folder.ts';
 import { scopes } from '../contract/endpoints.ts';
 import { fillStore, type Amounts } from './generator/fill-store.ts';
 import { documentedRecordings, type RecordingStyle } from './generator/recording.ts';
-import { haunt } from './live/haunt.ts';
-import type { LiveOptions } from './live/live-options.ts';
-import { liveRecordings } from './live/live-recordings.ts';
+import { haunt, type LiveOptions, liveRecordings } from './live/live-data.ts';
 import { openStore, type Store } from './store/store.ts';
 
 /** The manners in which the sandbox can answer. */

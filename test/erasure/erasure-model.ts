@@ -10,7 +10,7 @@ import { listPublishedParts } from '../../src/snapshot/list-published.ts';
 import { generateRecording, documentedRecordings } from '../../src/sandbox/generator/recording.ts';
 import { seededRandom } from '../../src/sandbox/generator/seeded-random.ts';
 import { personJson, recordingPersonJson } from '../../src/sandbox/store/person-row.ts';
-import { Refusal } from '../../src/sandbox/http/refusal.ts';
+import { Refusal } from '../../src/sandbox/http/answer.ts';
 import { readWithHyparquet } from '../snapshot/parquet-readers.ts';
 import { openErasureWorld, type ErasureWorld } from './erasure-world.ts';
 import { findTexts } from './find-texts.ts';

@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
-import { microsToIso } from '../../src/sandbox/store/micros.ts';
-import { isoToMicros } from '../../src/core/time.ts';
+import { isoToMicros, microsToIso } from '../../src/core/time.ts';
 import type { Person } from '../../src/contract/resources.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import { ask, askUrl, smallSandbox, standingClock, type ListBody } from './sandbox-requests.ts';

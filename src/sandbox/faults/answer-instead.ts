@@ -1,6 +1,5 @@
 import { gzipSync } from 'node:zlib';
-import { jsonAnswer, refusalAnswer, type Answer } from '../http/answer.ts';
-import { Refusal } from '../http/refusal.ts';
+import { type Answer, jsonAnswer, Refusal, refusalAnswer } from '../http/answer.ts';
 import type { Fault, PlannedFault } from './fault-plan.ts';
 
 type Make = (planned: Omit<PlannedFault, 'fault'>, nowMs: number) => Answer;

@@ -50,20 +50,9 @@ export type FaultKind = Fault | 'mixed';
 export const faultKinds: readonly FaultKind[] = [...(Object.keys(faults) as Fault[]), 'mixed'];
 
 /** What passes when it is asked again. */
-const mixture: readonly Fault[] = [
-  '429',
-  '500',
-  '502',
-  '503',
-  '504',
-  '512',
-  'reset',
-  'cut',
-  'slow',
-  'html',
-  'empty',
-  'garbage',
-];
+const mixture = (Object.keys(faults) as Fault[]).filter(
+  (fault) => faults[fault] === 'any' && fault !== 'huge' && fault !== 'redirect',
+);
 
 /** Which faults, how often and how long. */
 export type FaultOptions = {

@@ -1,12 +1,16 @@
-import type { NewPerson } from '../store/person-writer.ts';
-import { distinctIdsOf, recordingPersonJson } from '../store/person-row.ts';
+import type { UserRecord } from '../store/api-keys.ts';
+import {
+  distinctIdsOf,
+  plainDefaults,
+  recordingPersonJson,
+  type NewPerson,
+  type PersonRow,
+} from '../store/person-row.ts';
 import type { Store } from '../store/store.ts';
 import { generatePerson } from './person.ts';
 import { generatePlaylists } from './playlists.ts';
 import { generateRecording, type RecordingStyle } from './recording.ts';
-import { seededRandom, type SeededRandom } from './seeded-random.ts';
-import { baseMs } from './timeline.ts';
-import { generateUsers } from './users.ts';
+import { baseMs, seededRandom, type SeededRandom } from './seeded-random.ts';
 
 /** How much data, and which: equal amounts and seeds give equal data. */
 export type Amounts = { persons: number; recordings: number; seed: number };
@@ -49,7 +53,8 @@ function fillRecordings(
   style: RecordingStyle,
 ): string[] {
   // Without persons the recordings show one who was deleted since: a recording always embeds its person.
-  const deleted = {
+  const deleted: PersonRow = {
+    ...plainDefaults(1),
     id: 1,
     uuid: random.uuid(),
     name: 'Deleted since',
@@ -64,4 +69,24 @@ function fillRecordings(
     store.recordings.add(recording, startMicros, recordingPersonJson(person));
     return recording.id;
   });
+}
+
+/** The organization's members: keys act in their name, and playlists embed them. */
+function generateUsers(random: SeededRandom): UserRecord[] {
+  const member = (id: number, first: string, last: string, role: string): UserRecord => ({
+    id,
+    uuid: random.uuid(),
+    distinct_id: random.uuid(),
+    first_name: first,
+    last_name: last,
+    email: `${first.toLowerCase()}@team.example.com`,
+    is_email_verified: id !== 3,
+    hedgehog_config: id === 1 ? { color: 'blue', accessories: ['glasses'], use_as_profile: true } : {},
+    role_at_organization: role,
+  });
+  return [
+    member(1, 'Olivia', 'Öberg', 'engineering'),
+    member(2, 'Rafael', 'Núñez', 'data'),
+    member(3, 'Mei', '陳', 'product'),
+  ];
 }

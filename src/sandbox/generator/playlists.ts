@@ -1,8 +1,7 @@
-import { microsToIso } from '../store/micros.ts';
+import { microsToIso } from '../../core/time.ts';
 import type { UserRecord } from '../store/api-keys.ts';
 import type { Store } from '../store/store.ts';
-import type { SeededRandom } from './seeded-random.ts';
-import { baseMs, microsBeforeBase } from './timeline.ts';
+import { baseMs, microsBeforeBase, type SeededRandom } from './seeded-random.ts';
 
 const definitions = [
   {

@@ -1,7 +1,6 @@
 import type { Recording } from '../../contract/resources.ts';
-import { microsToIso } from '../store/micros.ts';
-import type { SeededRandom } from './seeded-random.ts';
-import { microsBeforeBase } from './timeline.ts';
+import { microsToIso } from '../../core/time.ts';
+import { microsBeforeBase, type SeededRandom } from './seeded-random.ts';
 
 /** What of a recording differs between profiles: when it started, and what its id looks like. */
 export type RecordingStyle = {

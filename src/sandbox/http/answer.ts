@@ -1,4 +1,25 @@
-import type { Refusal } from './refusal.ts';
+import { type ErrorBody, refusals } from '../../contract/error-body.ts';
+
+type RefusalName = keyof typeof refusals;
+
+/** Thrown by whatever answers a request, to answer it with one of the known refusals instead. */
+export class Refusal extends Error {
+  readonly status: (typeof refusals)[RefusalName]['status'];
+  readonly body: ErrorBody;
+
+  /** `attr` names the parameter or field that is at fault. */
+  constructor(name: RefusalName, detail: string, attr: string | null = null) {
+    super(detail);
+    const { status, type, code } = refusals[name];
+    this.status = status;
+    this.body = { type, code, detail, attr };
+  }
+}
+
+/** The refusal for an id, short id or project that is not there. */
+export function notFound(): Refusal {
+  return new Refusal('notFound', 'Not found.');
+}
 
 /** A whole answer before it is sent. An empty body is none. */
 export type Answer = { status: number; headers: Record<string, string>; body: string | Buffer };
@@ -17,4 +38,16 @@ export function refusalAnswer({ status, body }: Refusal): Answer {
 export function toResponse({ status, headers, body }: Answer): Response {
   if (typeof body === 'string') return new Response(body === '' ? null : body, { status, headers });
   return new Response(new Uint8Array(body), { status, headers });
+}
+
+/** The 429 above a rate limit: `Retry-After` is in whole seconds, never too few. */
+export function throttledAnswer(waitMs: number): Answer {
+  const seconds = Math.ceil(waitMs / 1000);
+  const refusal = new Refusal(
+    'throttled',
+    `Request was throttled. Expected available in ${seconds} second${seconds === 1 ? '' : 's'}.`,
+  );
+  const answer = refusalAnswer(refusal);
+  answer.headers['Retry-After'] = String(seconds);
+  return answer;
 }

@@ -1,11 +1,10 @@
 import { Hono } from 'hono';
 import type { RequestLog } from '../request-log.ts';
 import { apiPage, apiPageHeaders } from './api-page.ts';
-import { addClockRoutes } from './clock-routes.ts';
-import { addControlRoutes } from './control-routes.ts';
+import { addClockRoutes, addControlRoutes } from './control-routes.ts';
 import { addEndpointRoutes, type Environment, type Service } from './endpoint-routes.ts';
 import { openApi } from './openapi.ts';
-import { notFound, Refusal } from './refusal.ts';
+import { notFound, Refusal } from './answer.ts';
 
 /** The service over HTTP: its endpoints, `/`, `/openapi.json`, and the sandbox's own under `/__sandbox`. */
 export function createApp(service: Service & { apiKey: string; log: RequestLog }): Hono<Environment> {

@@ -1,9 +1,9 @@
 import type { Scope } from '../../contract/endpoints.ts';
 import type { ApiKey, ApiKeys } from '../store/api-keys.ts';
-import { Refusal } from './refusal.ts';
+import { Refusal } from './answer.ts';
 
 /** The key in an `Authorization: Bearer <key>` header, known or not. */
-export function bearerKey(header: string | undefined): string | undefined {
+function bearerKey(header: string | undefined): string | undefined {
   return /^bearer +(\S+)$/i.exec(header ?? '')?.[1];
 }
 
@@ -24,4 +24,21 @@ export function requireScope({ scopes }: ApiKey, required: Scope | null): void {
   const [object, action] = required.split(':');
   if (action === 'read' && scopes.some((scope) => scope === `${object}:write`)) return;
   throw new Refusal('permissionDenied', `API key missing required scope '${required}'`);
+}
+
+export type KeyIndexes = ReturnType<typeof keyIndexes>;
+
+/** Numbers the keys, so that a log can tell them apart without holding them: `first` in order, others as they come. */
+export function keyIndexes(apiKeys: Pick<ApiKeys, 'find'>, first: readonly string[]) {
+  const indexes = new Map(first.map((key, index) => [key, index]));
+  return {
+    /** The number of the key in an `Authorization` header; null for none or an unknown one. */
+    of(header: string | undefined): number | null {
+      const key = bearerKey(header);
+      if (key === undefined || !apiKeys.find(key)) return null;
+      const index = indexes.get(key) ?? indexes.size;
+      indexes.set(key, index);
+      return index;
+    },
+  };
 }

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { parseExactJson } from '../../core/exact-json.ts';
-import { Refusal } from './refusal.ts';
+import { Refusal } from './answer.ts';
 
 /** The value as its schema reads it. Throws a 400 that names the first parameter or field at fault. */
 export function checkInput<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {

@@ -2,9 +2,16 @@ import type { z } from 'zod';
 import type { EndpointName, endpoints } from '../../contract/endpoints.ts';
 import type { Change } from '../store/change-log.ts';
 import type { Store } from '../store/store.ts';
+import { notFound } from './answer.ts';
 
 /** A response's body, ready to send. */
 export type Content = { type: 'application/json' | 'text/csv; charset=utf-8'; text: string };
+
+/** JSON text as a body. Throws a 404 where there is none. */
+export function jsonContent(text: string | undefined): Content {
+  if (text === undefined) throw notFound();
+  return { type: 'application/json', text };
+}
 
 /** What a handler knows beside its checked input: the store, who calls and when, and the full URL. */
 export type Call = { store: Store; change: Change; url: URL };

@@ -1,13 +1,42 @@
-import type { EndpointHandlers } from './endpoint-handler.ts';
-import { insightHandlers } from './insight-handlers.ts';
+import { notFound } from './answer.ts';
+import { jsonContent, type EndpointHandlers } from './endpoint-handler.ts';
+import { listPage, windowOf } from './list-page.ts';
 import { personHandlers } from './person-handlers.ts';
-import { playlistHandlers } from './playlist-handlers.ts';
-import { recordingHandlers } from './recording-handlers.ts';
 
 /** Every endpoint's handler: one that is missing does not compile. */
 export const endpointHandlers: EndpointHandlers = {
-  ...insightHandlers,
   ...personHandlers,
-  ...playlistHandlers,
-  ...recordingHandlers,
+
+  'insights.trend': ({ body }, { store, change }) => store.insights.add(body, change),
+
+  'playlists.retrieve': ({ params }, { store }) => jsonContent(store.playlists.find(params.short_id)),
+
+  'playlists.update': ({ params, body }, { store, change }) =>
+    jsonContent(store.playlists.update(params.short_id, body, change)),
+
+  // The document answers 405, always: the status stands in the table, and nothing changes.
+  'playlists.delete': () => undefined,
+
+  'playlists.recordings': ({ params }, { store }) => {
+    jsonContent(store.playlists.find(params.short_id));
+  },
+
+  // The body has the playlist's fields in the document, and no stated effect: it is checked and changes nothing.
+  'playlists.add_recording': ({ params }, { store }) => {
+    jsonContent(store.playlists.find(params.short_id));
+    jsonContent(store.recordings.find(params.session_recording_id));
+    store.playlists.addRecording(params.short_id, params.session_recording_id);
+  },
+
+  'playlists.remove_recording': ({ params }, { store }) => {
+    if (!store.playlists.removeRecording(params.short_id, params.session_recording_id)) throw notFound();
+  },
+
+  'recordings.list': ({ query }, { store, url }) => {
+    const window = windowOf(query);
+    const { count, documents } = store.recordings.page(window);
+    return listPage(url, window, count, documents);
+  },
+
+  'recordings.retrieve': ({ params }, { store }) => jsonContent(store.recordings.find(params.id)),
 };

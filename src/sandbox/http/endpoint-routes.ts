@@ -1,13 +1,12 @@
 import type { HttpBindings } from '@hono/node-server';
 import type { Context, Hono } from 'hono';
-import type { Conditions } from '../conditions.ts';
+import type { Conditions } from '../actions.ts';
 import type { SandboxClock } from '../sandbox-clock.ts';
 import type { Store } from '../store/store.ts';
-import type { Answer } from './answer.ts';
+import { type Answer, notFound, Refusal } from './answer.ts';
 import { authenticate, requireScope } from './authorize.ts';
 import { checkInput, readJsonBody } from './check-input.ts';
 import type { Profile, Route } from './profile.ts';
-import { notFound, Refusal } from './refusal.ts';
 import type { Traffic } from './traffic.ts';
 
 /** What the routes serve, and how. */

@@ -1,6 +1,9 @@
+import { stringify } from 'csv-stringify/sync';
+import { Person } from '../../contract/resources.ts';
 import type { Window } from '../store/person-list.ts';
-import type { Content } from './endpoint-handler.ts';
-import { Refusal } from './refusal.ts';
+import { personCells, type PersonRow } from '../store/person-row.ts';
+import { Refusal } from './answer.ts';
+import { jsonContent, type Content } from './endpoint-handler.ts';
 
 /** The document shows neither; rows per page. The maximum bounds the memory one answer takes. */
 const limitDefault = 100;
@@ -19,7 +22,7 @@ export function listPage(url: URL, window: Window, count: number, results: reado
   const next = offset + limit < count ? linkTo(url, limit, offset + limit) : null;
   const previous = offset > 0 ? linkTo(url, limit, Math.max(0, offset - limit)) : null;
   const links = `"next":${JSON.stringify(next)},"previous":${JSON.stringify(previous)}`;
-  return { type: 'application/json', text: `{"count":${count},${links},"results":[${results.join(',')}]}` };
+  return jsonContent(`{"count":${count},${links},"results":[${results.join(',')}]}`);
 }
 
 function linkTo(url: URL, limit: number, offset: number): string {
@@ -27,4 +30,10 @@ function linkTo(url: URL, limit: number, offset: number): string {
   link.searchParams.set('limit', String(limit));
   link.searchParams.set('offset', String(offset));
   return link.href;
+}
+
+/** What `format=csv` gives: a header, then one row for each person; distinct ids and properties as JSON text. */
+export function personCsv(rows: readonly PersonRow[]): Content {
+  const text = stringify(rows.map(personCells), { header: true, columns: Object.keys(Person.shape) });
+  return { type: 'text/csv; charset=utf-8', text };
 }

@@ -1,10 +1,34 @@
+import { z } from 'zod';
+import { isJsonObject, type JsonObject } from '../../core/exact-json.ts';
+import type { PersonFilters } from '../store/person-list.ts';
 import { personJson, type PersonRow } from '../store/person-row.ts';
-import type { Content, EndpointHandlers } from './endpoint-handler.ts';
+import { PropertyFilter } from '../store/property-filter.ts';
+import { notFound, Refusal } from './answer.ts';
 import { checkInput } from './check-input.ts';
-import { listPage, windowOf } from './list-page.ts';
-import { personCsv } from './person-csv.ts';
-import { personFilters, propertyValues } from './person-input.ts';
-import { notFound, Refusal } from './refusal.ts';
+import { jsonContent, type EndpointHandlers } from './endpoint-handler.ts';
+import { listPage, personCsv, windowOf } from './list-page.ts';
+
+const propertyFilters = z.object({ properties: z.array(PropertyFilter).max(50).optional() });
+
+/** Properties that a person is to get: an object, since merging needs one. Not a record of zod's, which drops a key named `__proto__`. */
+export const propertyValues = z.object({
+  properties: z.custom<JsonObject>(isJsonObject, 'Must be an object.').optional(),
+});
+
+/** The filters in the query of the list of persons. Throws a 400 for a property filter that is none. */
+export function personFilters(query: {
+  distinct_id?: string | undefined;
+  email?: string | undefined;
+  search?: string | undefined;
+  properties?: readonly unknown[] | undefined;
+}): PersonFilters {
+  return {
+    distinctId: query.distinct_id,
+    email: query.email,
+    search: query.search,
+    properties: checkInput(propertyFilters, { properties: query.properties }).properties,
+  };
+}
 
 /** Section 4.2. `format` has an effect only where persons are returned by a read. */
 export const personHandlers = {
@@ -17,14 +41,14 @@ export const personHandlers = {
 
   'persons.retrieve': ({ params, query }, { store }) => {
     const person = found(store.persons.find(params.id));
-    return query.format === 'csv' ? personCsv([person]) : content(person);
+    return query.format === 'csv' ? personCsv([person]) : jsonContent(personJson(person));
   },
 
   // The body is any JSON in the document; merging needs an object, so anything else is refused.
   'persons.update': ({ params, body }, { store, change }) => {
     found(store.persons.find(params.id));
     const { properties = {} } = checkInput(propertyValues, body);
-    return content(found(store.persons.mergeProperties(params.id, properties, change)));
+    return jsonContent(personJson(found(store.persons.mergeProperties(params.id, properties, change))));
   },
 
   'persons.delete': ({ params, query }, { store, change }) => {
@@ -54,8 +78,4 @@ export const personHandlers = {
 function found(person: PersonRow | undefined): PersonRow {
   if (!person) throw notFound();
   return person;
-}
-
-function content(person: PersonRow): Content {
-  return { type: 'application/json', text: personJson(person) };
 }

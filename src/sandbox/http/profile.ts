@@ -1,9 +1,8 @@
 import type { z } from 'zod';
 import { documentedPathPrefix, endpointNames, endpoints, type Endpoint } from '../../contract/endpoints.ts';
-import { refusalAnswer, type Answer } from './answer.ts';
+import { type Answer, type Refusal, refusalAnswer } from './answer.ts';
 import type { AnyHandler, Call, Content } from './endpoint-handler.ts';
 import { endpointHandlers } from './endpoint-handlers.ts';
-import type { Refusal } from './refusal.ts';
 
 type Row = Omit<Endpoint, 'status'> & { status: number };
 

@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib';
 import type { HttpBindings } from '@hono/node-server';
 import type { HonoRequest } from 'hono';
 import type { Churn } from '../churn/churn.ts';
-import type { Conditions } from '../conditions.ts';
+import type { Conditions } from '../actions.ts';
 import { answerInstead } from '../faults/answer-instead.ts';
 import { planFault, type FaultOptions } from '../faults/fault-plan.ts';
 import { emptyPage, rewritePage } from '../faults/rewrite-page.ts';
@@ -10,11 +10,9 @@ import { reset, send, sendBadly, type Sent } from '../faults/send.ts';
 import { rateLimiter, type RateLimit } from '../rate-limits.ts';
 import type { LoggedRequest, RequestLog } from '../request-log.ts';
 import type { SandboxClock } from '../sandbox-clock.ts';
-import type { Answer } from './answer.ts';
-import type { KeyIndexes } from './key-indexes.ts';
+import { type Answer, Refusal, throttledAnswer } from './answer.ts';
+import type { KeyIndexes } from './authorize.ts';
 import type { Profile, Route } from './profile.ts';
-import { Refusal } from './refusal.ts';
-import { throttledAnswer } from './throttled.ts';
 
 /** What stands between the callers and the service. */
 export type TrafficParts = {

@@ -1,5 +1,6 @@
 import { isoTime } from '../../core/clock.ts';
 import { optionalEndpoints } from '../../contract/optional-endpoints.ts';
+import { jsonContent } from '../http/endpoint-handler.ts';
 import { route, type Route } from '../http/profile.ts';
 
 /**
@@ -31,7 +32,7 @@ export function bulkDeletionRoutes(): Route[] {
           events_queued_for_deletion: deleteEvents,
           deletion_errors: failed.map(({ uuid }) => ({ person_uuid: uuid, error: 'Could not be deleted.' })),
         };
-        return { type: 'application/json', text: JSON.stringify(result) };
+        return jsonContent(JSON.stringify(result));
       },
     ),
 
@@ -48,7 +49,7 @@ export function bulkDeletionRoutes(): Route[] {
             status: runAtMs === null ? 'pending' : 'completed',
             delete_verified_at: runAtMs === null ? null : isoTime(runAtMs),
           }));
-        return { type: 'application/json', text: JSON.stringify({ results }) };
+        return jsonContent(JSON.stringify({ results }));
       },
     ),
   ];

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isoToMicros } from '../../core/time.ts';
-import type { Content } from '../http/endpoint-handler.ts';
-import { Refusal } from '../http/refusal.ts';
+import { jsonContent, type Content } from '../http/endpoint-handler.ts';
+import { Refusal } from '../http/answer.ts';
 import type { Window } from '../store/person-list.ts';
 
 const limitDefault = 100;
@@ -35,18 +35,14 @@ export function livePersonPage(
   };
   const next = positions < limit ? null : link(offset + limit);
   const previous = offset > 0 ? link(offset) : null;
-  return {
-    type: 'application/json',
-    text: `{"next":${JSON.stringify(next)},"previous":${JSON.stringify(previous)},"results":[${results.join(',')}]}`,
-  };
+  return jsonContent(
+    `{"next":${JSON.stringify(next)},"previous":${JSON.stringify(previous)},"results":[${results.join(',')}]}`,
+  );
 }
 
 /** Recordings: neither `count` nor links. */
 export function liveRecordingPage(results: readonly string[], hasNext: boolean): Content {
-  return {
-    type: 'application/json',
-    text: `{"results":[${results.join(',')}],"has_next":${hasNext},"version":4}`,
-  };
+  return jsonContent(`{"results":[${results.join(',')}],"has_next":${hasNext},"version":4}`);
 }
 
 /** The query of the list of recordings; any other parameter is refused. */

@@ -1,14 +1,13 @@
 import { z } from 'zod';
 import { endpoints } from '../../contract/endpoints.ts';
+import { notFound, Refusal } from '../http/answer.ts';
 import { checkInput } from '../http/check-input.ts';
-import type { Call, Content } from '../http/endpoint-handler.ts';
-import { personCsv } from '../http/person-csv.ts';
-import { personFilters, propertyValues } from '../http/person-input.ts';
+import { jsonContent, type Call } from '../http/endpoint-handler.ts';
+import { personCsv } from '../http/list-page.ts';
+import { personFilters, propertyValues } from '../http/person-handlers.ts';
 import { route, type Route } from '../http/profile.ts';
-import { notFound, Refusal } from '../http/refusal.ts';
 import type { PersonRow } from '../store/person-row.ts';
-import type { DeferredChanges } from './deferred-changes.ts';
-import type { LiveOptions } from './live-options.ts';
+import type { LiveOptions } from './live-data.ts';
 import { clampedWindow, livePersonPage } from './live-pages.ts';
 import { listedPersonJson, livePersonJson } from './live-rows.ts';
 
@@ -35,7 +34,7 @@ export function livePersonRoutes(options: LiveOptions, { defer }: DeferredChange
 
     route('persons.retrieve', { ...endpoints['persons.retrieve'], params }, (input, call) => {
       const person = found(input.params.id, call);
-      return input.query.format === 'csv' ? personCsv([person]) : json(livePersonJson(person));
+      return input.query.format === 'csv' ? personCsv([person]) : jsonContent(livePersonJson(person));
     }),
 
     route(
@@ -75,7 +74,7 @@ export function livePersonRoutes(options: LiveOptions, { defer }: DeferredChange
         if (key === undefined) throw new Refusal('invalidInput', 'This parameter is required.', '$unset');
         const { id } = found(input.params.id, call);
         defer(() => call.store.persons.deleteProperty(id, key, call.change));
-        return json('{"success":true}');
+        return jsonContent('{"success":true}');
       },
     ),
 
@@ -90,7 +89,7 @@ export function livePersonRoutes(options: LiveOptions, { defer }: DeferredChange
     route('persons.split', { ...endpoints['persons.split'], params, status: 201 }, (input, call) => {
       const { id } = found(input.params.id, call);
       defer(() => call.store.persons.split(id, call.change));
-      return json('{"success":true}');
+      return jsonContent('{"success":true}');
     }),
   ];
 }
@@ -102,6 +101,20 @@ function found(ref: number | string, { store }: Call): PersonRow {
   return person;
 }
 
-function json(text: string): Content {
-  return { type: 'application/json', text };
+export type DeferredChanges = ReturnType<typeof deferredChanges>;
+
+/** Changes that were taken note of and are made some requests later: whoever reads at once reads the old state. */
+export function deferredChanges(afterRequests: number) {
+  let pending: { requestNumber: number; make: () => void }[] = [];
+  let current = 0;
+  return {
+    defer: (make: () => void): void => void pending.push({ requestNumber: current + afterRequests, make }),
+    /** Makes what is due, before the request of this number is answered. */
+    makeDue(requestNumber: number): void {
+      current = requestNumber;
+      const due = pending.filter((change) => change.requestNumber < requestNumber);
+      pending = pending.filter((change) => change.requestNumber >= requestNumber);
+      for (const { make } of due) make();
+    },
+  };
 }

@@ -1,13 +1,12 @@
 import { documentedPathPrefix } from '../../contract/endpoints.ts';
+import { type Answer, jsonAnswer, type Refusal, refusalAnswer } from '../http/answer.ts';
 import { documentedRoutes, type Profile } from '../http/profile.ts';
 import type { SandboxClock } from '../sandbox-clock.ts';
 import type { Store } from '../store/store.ts';
 import { bulkDeletionRoutes } from './bulk-deletion-routes.ts';
-import { deferredChanges } from './deferred-changes.ts';
-import type { LiveOptions } from './live-options.ts';
-import { livePersonRoutes } from './live-person-routes.ts';
+import { deferredChanges, livePersonRoutes } from './live-person-routes.ts';
+import type { LiveOptions } from './live-data.ts';
 import { liveRecordingRoutes } from './live-recording-routes.ts';
-import { liveRefusal } from './live-refusal.ts';
 
 const dayMicros = 86_400_000_000;
 
@@ -35,4 +34,19 @@ export function liveProfile(
     refuse: liveRefusal,
     packs: true,
   };
+}
+
+/** A refusal in one of the shapes that live services write it in, turn by turn; half have the usual one. */
+function liveRefusal(refusal: Refusal, requestNumber: number): Answer {
+  const { status, body } = refusal;
+  switch (requestNumber % 6) {
+    case 1:
+      return jsonAnswer(status, JSON.stringify({ error: body.detail }));
+    case 3:
+      return jsonAnswer(status, JSON.stringify({ success: false }));
+    case 5:
+      return { status, headers: { 'Content-Length': '0' }, body: '' };
+    default:
+      return refusalAnswer(refusal);
+  }
 }

@@ -1,9 +1,8 @@
 import { endpoints } from '../../contract/endpoints.ts';
-import type { Content } from '../http/endpoint-handler.ts';
+import { jsonContent, type Content } from '../http/endpoint-handler.ts';
 import { route, type Route } from '../http/profile.ts';
-import { notFound } from '../http/refusal.ts';
 import type { Store } from '../store/store.ts';
-import type { LiveOptions } from './live-options.ts';
+import type { LiveOptions } from './live-data.ts';
 import { clampedWindow, LiveRecordingQuery, liveRecordingPage, sinceMicros } from './live-pages.ts';
 import { livePlaylistJson, liveRecordingJson } from './live-rows.ts';
 
@@ -26,9 +25,8 @@ export function liveRecordingRoutes({ recordingsLimitMax }: LiveOptions): Route[
     ),
 
     route('recordings.retrieve', endpoints['recordings.retrieve'], ({ params }, { store }) => {
-      const document = store.recordings.find(params.id);
-      if (document === undefined) throw notFound();
-      return { type: 'application/json', text: shown(document, store) };
+      const { text } = jsonContent(store.recordings.find(params.id));
+      return jsonContent(shown(text, store));
     }),
 
     route('playlists.retrieve', endpoints['playlists.retrieve'], ({ params }, { store }) =>
@@ -56,6 +54,5 @@ function shown(document: string, { lifecycle }: Store): string {
 }
 
 function playlist(text: string | undefined): Content {
-  if (text === undefined) throw notFound();
-  return { type: 'application/json', text: livePlaylistJson(text) };
+  return jsonContent(livePlaylistJson(jsonContent(text).text));
 }

@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3';
 import type { Change } from './change-log.ts';
-import { distinctIdsOf, personColumns, type PersonRow } from './person-row.ts';
-import { propertiesOf, type NewPerson, type PersonWriter } from './person-writer.ts';
+import { distinctIdsOf, personColumns, type NewPerson, type PersonRow } from './person-row.ts';
+import { propertiesOf, type PersonWriter } from './person-writer.ts';
 
 /**
  * What happens to persons outside of the API: events create them, merge them and bring deleted ones back. Every

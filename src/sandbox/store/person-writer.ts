@@ -1,32 +1,19 @@
 import type Database from 'better-sqlite3';
-import { isJsonObject, parseExactJson, type JsonObject } from '../../core/exact-json.ts';
+import { sha256 } from '../../core/digest.ts';
+import { isJsonObject, type JsonObject, parseExactJson } from '../../core/exact-json.ts';
 import type { Activity, Change, ChangeLog } from './change-log.ts';
-import { derivedUuid } from './derived-uuid.ts';
-import { personColumns, type PersonRow } from './person-row.ts';
-import type { Settings } from './settings.ts';
-
-/** A person to store. `id` null takes the next one. */
-export type NewPerson = {
-  id: number | null;
-  uuid: string;
-  name: string;
-  createdAtMicros: number;
-  distinctIds: readonly string[];
-  /** JSON text, kept as it is. */
-  properties: string;
-  /** `properties.email` where that is a string. */
-  email: string | null;
-};
+import { personColumns, plainColumns, plainDefaults, type NewPerson, type PersonRow } from './person-row.ts';
 
 export type PersonWriter = ReturnType<typeof personWriter>;
 
 /** The single steps that every change of a person is made of. Callers bring the transaction. */
 export function personWriter(
   database: Database.Database,
-  { settings, log }: { settings: Settings; log: ChangeLog },
+  { seed, log }: { seed: () => number; log: ChangeLog },
 ) {
   const insert = database.prepare(/*sql*/ `
-    INSERT INTO persons (id, uuid, name, created_at_us, email, properties) VALUES (?, ?, ?, ?, ?, ?)`);
+    INSERT INTO persons (id, created_at_us, email, ${plainColumns.join(', ')})
+    VALUES (@id, @createdAtMicros, @email, ${plainColumns.map((name) => `@${name}`).join(', ')})`);
   const insertDistinctId = database.prepare(
     /*sql*/ `INSERT INTO person_distinct_ids (person_id, position, distinct_id) VALUES (?, ?, ?)`,
   );
@@ -34,7 +21,7 @@ export function personWriter(
   const select = database.prepare<[number], PersonRow>(
     /*sql*/ `SELECT ${personColumns} FROM persons WHERE id = ?`,
   );
-  const nextId = database.prepare<[], number>(
+  const selectNextId = database.prepare<[], number>(
     /*sql*/ `SELECT coalesce(max(seq), 0) + 1 FROM sqlite_sequence WHERE name = 'persons'`,
   );
   const updateProperties = database.prepare(
@@ -54,21 +41,22 @@ export function personWriter(
   ): void =>
     log.addActivity({ ...change, personId: id, personUuid: uuid, action, detail: JSON.stringify(detail) });
 
+  const nextId = (): number => selectNextId.pluck().get() ?? 1;
+
   return {
     find: (id: number): PersonRow | undefined => select.get(id),
 
     /** The id that the next person will have. Ids of the deleted never come back. */
-    nextId: (): number => nextId.pluck().get() ?? 1,
+    nextId,
 
     /** The uuid of a person that comes into being while the service runs. */
-    uuidFor: (id: number): string => derivedUuid(settings.get('seed') ?? 0, id),
+    uuidFor: (id: number): string => derivedUuid(seed(), id),
 
     /** Throws when the id, the uuid or a distinct id is taken. */
     add: (person: NewPerson): void => {
-      const { name, createdAtMicros, email, properties } = person;
-      const id = Number(
-        insert.run(person.id, person.uuid, name, createdAtMicros, email, properties).lastInsertRowid,
-      );
+      const id = person.id ?? nextId();
+      const { email } = person;
+      insert.run({ ...plainDefaults(id), ...person, id });
       person.distinctIds.forEach((distinctId, position) => insertDistinctId.run(id, position, distinctId));
       if (email !== null) insertSearch.run(id, email);
     },
@@ -122,4 +110,10 @@ function jsonOf(properties: JsonObject, key: string): string | null {
 function changedKeys(before: JsonObject, after: JsonObject): string[] {
   const keys = new Set([...Object.keys(before), ...Object.keys(after)]);
   return [...keys].filter((key) => jsonOf(before, key) !== jsonOf(after, key));
+}
+
+/** The uuid of a person that comes into being while the service runs: of version 4's form, the same each time. */
+function derivedUuid(seed: number, personId: number): string {
+  const hex = sha256(`person ${seed} ${personId}`);
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(12, 15)}-a${hex.slice(15, 18)}-${hex.slice(18, 30)}`;
 }

@@ -1,3 +1,5 @@
+import { plainColumnTypes } from './person-row.ts';
+
 /** Every table of the service. Times are integers: `_us` microseconds, `_ms` milliseconds since 1970; JSON is text. */
 export const tables = /*sql*/ `
 -- One value each: the seed of the data, and how far the clock was moved.
@@ -12,12 +14,7 @@ CREATE TABLE api_keys (
 -- AUTOINCREMENT: the id of a deleted person must never come back as somebody else.
 -- properties is JSON text exactly as it was written; email repeats properties.email where that is a string.
 CREATE TABLE persons (
-  id INTEGER PRIMARY KEY AUTOINCREMENT,
-  uuid TEXT NOT NULL,
-  name TEXT NOT NULL,
-  created_at_us INTEGER NOT NULL,
-  email TEXT,
-  properties TEXT NOT NULL
+  id INTEGER PRIMARY KEY AUTOINCREMENT, created_at_us INTEGER NOT NULL, email TEXT, ${plainColumnTypes}
 ) STRICT;
 CREATE TABLE person_distinct_ids (
   person_id INTEGER NOT NULL, position INTEGER NOT NULL, distinct_id TEXT NOT NULL,

@@ -1,8 +1,7 @@
 import Database from 'better-sqlite3';
 import { apiKeyTable } from './api-keys.ts';
-import { changeLogTable } from './change-log.ts';
+import { type Change, changeLogTable } from './change-log.ts';
 import { eventTable } from './events.ts';
-import { insightTable } from './insights.ts';
 import { ghostTable } from './ghosts.ts';
 import { personLifecycle } from './person-lifecycle.ts';
 import { personWriter } from './person-writer.ts';
@@ -10,7 +9,6 @@ import { personTable } from './persons.ts';
 import { playlistTable } from './playlists.ts';
 import { recordingTable } from './recordings.ts';
 import { indexes, tables } from './schema.ts';
-import { settingTable } from './settings.ts';
 import { truthTable } from './truth.ts';
 
 /** Everything the service keeps, one object for each kind of thing. */
@@ -43,7 +41,7 @@ function tablesOf(database: Database.Database) {
   const apiKeys = apiKeyTable(database);
   const log = changeLogTable(database);
   const events = eventTable(database);
-  const writer = personWriter(database, { settings, log });
+  const writer = personWriter(database, { seed: () => settings.get('seed') ?? 0, log });
   return {
     settings,
     apiKeys,
@@ -56,5 +54,33 @@ function tablesOf(database: Database.Database) {
     recordings: recordingTable(database),
     playlists: playlistTable(database, apiKeys),
     insights: insightTable(database),
+  };
+}
+
+type SettingName = 'seed' | 'clock_ahead_ms';
+
+/** What the sandbox remembers about itself when its folder is opened again. */
+function settingTable(database: Database.Database) {
+  const select = database.prepare<[SettingName], number>(/*sql*/ `SELECT value FROM settings WHERE name = ?`);
+  const upsert = database.prepare<[SettingName, number]>(
+    /*sql*/ `INSERT INTO settings (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
+  );
+  return {
+    get: (name: SettingName): number | undefined => select.pluck().get(name),
+    set: (name: SettingName, value: number): void => void upsert.run(name, value),
+  };
+}
+
+/** The trend insights that were created. The document shows no way to read them back; tests may. */
+function insightTable(database: Database.Database) {
+  const insert = database.prepare(
+    /*sql*/ `INSERT INTO insights (at_ms, user_id, document) VALUES (@atMs, @userId, @document)`,
+  );
+  const select = database.prepare<[], string>(/*sql*/ `SELECT document FROM insights ORDER BY id`);
+  return {
+    add: (insight: object, change: Change): void =>
+      void insert.run({ ...change, document: JSON.stringify(insight) }),
+    /** Each insight as JSON text, oldest first. */
+    all: (): string[] => select.pluck().all(),
   };
 }

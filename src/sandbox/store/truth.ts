@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import { isoTime } from '../../core/clock.ts';
-import { microsToIso } from './micros.ts';
+import { microsToIso } from '../../core/time.ts';
 import { distinctIdsOf, personColumns, type PersonRow } from './person-row.ts';
 
 /** A person who lives. `properties` is JSON text exactly as it is served. */

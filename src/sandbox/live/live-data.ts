@@ -1,0 +1,85 @@
+import type { Amounts } from '../generator/fill-store.ts';
+import type { RecordingStyle } from '../generator/recording.ts';
+import { randomFor } from '../generator/seeded-random.ts';
+import type { Store } from '../store/store.ts';
+
+/** How a live service is set up. */
+export type LiveOptions = {
+  /** Rows per page that the service serves at most, whatever is asked. */
+  personsLimitMax: number;
+  recordingsLimitMax: number;
+  /** Recordings that started longer ago are gone. */
+  retentionDays: number;
+  /** How many ghosts a list has, as a share of its rows. */
+  ghostShare: number;
+  /** How many ghosts stand in a row, once for each 5,000 persons begun, in lists of at least 500; 0 for none. */
+  ghostRun: number;
+  /** A change that the service only takes note of is made so many requests later. */
+  actsAfterRequests: number;
+};
+
+export const liveDefaults: LiveOptions = {
+  personsLimitMax: 500,
+  recordingsLimitMax: 200,
+  retentionDays: 30,
+  ghostShare: 0.03,
+  ghostRun: 200,
+  actsAfterRequests: 3,
+};
+
+/** Over how many days up to now recordings are spread. */
+const recordedDays = 28;
+
+/** As a live service has them: over the days before now, under ids that are any text. */
+export function liveRecordings(now: () => number): RecordingStyle {
+  return {
+    startMicros: (random) => now() * 1000 - random.int(1, recordedDays * 86_400_000_000),
+    id: (random) => (random.oneIn(2) ? random.uuid() : random.pick(idForms)(random.uuid())),
+  };
+}
+
+const idLengthMax = 200;
+
+/** Each is unique by the uuid in it, and none is longer than 200 characters. */
+const idForms: readonly ((uuid: string) => string)[] = [
+  (uuid) => `mobile/${uuid}/1`,
+  (uuid) => `../../${uuid}/..`,
+  (uuid) => `.${uuid}.`,
+  (uuid) => `"${uuid}" '; --`,
+  (uuid) => `${uuid}?a=1&b=%2F#é`,
+  (uuid) => `セッション ${uuid} 👩‍🚀`,
+  (uuid) => `C:\\${uuid}\\NUL`,
+  (uuid) => uuid.padEnd(idLengthMax, 'x'),
+];
+
+const runEveryPersons = 5000;
+const runFromPersons = 500;
+const crowdDistinctIds = 1100;
+
+/** Gives a filled store what only a live one has: ghosts in its lists, and one person with a crowd of distinct ids. */
+export function haunt(
+  store: Omit<Store, 'close'>,
+  { persons, recordings, seed }: Amounts,
+  { ghostShare, ghostRun }: LiveOptions,
+  nowMs: number,
+): void {
+  const random = randomFor('haunt', seed);
+  /** The time of any person, so that a ghost stands where a person might. */
+  const anyTime = (): number => store.persons.find(random.int(1, persons))?.createdAtMicros ?? 0;
+  for (let left = Math.floor(persons * ghostShare); left > 0; left -= 1)
+    store.ghosts.add('persons', anyTime());
+  for (let run = persons < runFromPersons ? 0 : Math.ceil(persons / runEveryPersons); run > 0; run -= 1) {
+    const atMicros = anyTime();
+    for (let left = ghostRun; left > 0; left -= 1) store.ghosts.add('persons', atMicros);
+  }
+  for (let left = Math.floor(recordings * ghostShare); left > 0; left -= 1) {
+    store.ghosts.add('recordings', nowMs * 1000 - random.int(0, recordedDays * 86_400_000_000));
+  }
+  if (persons === 0) return;
+  const [newest] = store.recordings.page({ limit: 1, offset: 0 }).documents;
+  const distinctId = newest === undefined ? '' : (JSON.parse(newest) as { distinct_id: string }).distinct_id;
+  store.lifecycle.addDistinctIds(
+    store.lifecycle.ownerOf(distinctId)?.id ?? 1,
+    Array.from({ length: crowdDistinctIds }, (_, index) => `crowd_${index}`),
+  );
+}
