@@ -24,6 +24,7 @@ import type { Tracer } from './log/tracer.ts';
 import type { MirroredProject } from './mirror/mirrored-project.ts';
 import { databasePath, openDatabase, openDatabaseReadOnly, type Database } from './mirror/database.ts';
 import { openRequestTimes } from './mirror/request-times.ts';
+import { publishedFilesIn } from './snapshot/published-files.ts';
 
 /** The program's parts, each made when it is first asked for and closed together. */
 export type App = {
@@ -161,6 +162,7 @@ function assembleApp(
   const openMirror = (): Database => (database ??= opened(openDatabase(settings.dataDir, clock)));
   const localContext = (signal: AbortSignal): JobContext => ({
     db: openMirror(),
+    published: publishedFilesIn(settings.dataDir),
     settings,
     clock,
     log,

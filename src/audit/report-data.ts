@@ -9,7 +9,7 @@ import { readHistories } from '../erasure/proof/request-history.ts';
 import type { Database } from '../mirror/database.ts';
 import { readDeletionFeed, type DeletionFeed } from '../mirror/deletion-feed.ts';
 import { readFenceUse, type FenceUse } from '../mirror/fence.ts';
-import { readCurrent, readManifest } from '../snapshot/manifest.ts';
+import { publishedFilesIn } from '../snapshot/published-files.ts';
 import { isOpen, kindOf, reportRequest, strength, type ReportedRequest } from './reported-request.ts';
 import {
   distributionOf,
@@ -195,9 +195,10 @@ function targetEndsOf(requests: readonly ReportedRequest[]): AuditReport['target
 }
 
 function publishedFeed(dataDir: string): AuditReport['feed']['published'] {
-  const current = readCurrent(dataDir).snapshots['deletions'];
+  const files = publishedFilesIn(dataDir);
+  const current = files.readCurrent().snapshots['deletions'];
   if (!current) return null;
-  const manifest = readManifest(dataDir, 'deletions', current.snapshot_id);
+  const manifest = files.readManifest({ dataset: 'deletions', snapshotId: current.snapshot_id });
   return { snapshotId: current.snapshot_id, createdAt: manifest.created_at, rows: manifest.rows };
 }
 

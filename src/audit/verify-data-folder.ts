@@ -11,6 +11,7 @@ import { collectHistories } from '../erasure/proof/request-history.ts';
 import { entriesPath, ledgerFolder, readLines } from '../ledger/entry-file.ts';
 import { readEntry, type LedgerEntry } from '../ledger/entry.ts';
 import { verifyLedger, type LedgerVerdict, type VerifyTask } from '../ledger/verify.ts';
+import { publishedFilesIn } from '../snapshot/published-files.ts';
 import { verifySnapshots, type SnapshotProblem } from '../snapshot/verify.ts';
 
 /** What a verification of a whole data folder came to. */
@@ -37,7 +38,7 @@ export async function verifyDataFolder(
 ): Promise<FolderVerdict> {
   const ledger = verifyLedger({ folder: ledgerFolder(dataDir), ...kept });
   const certificates = verifyCertificates(dataDir);
-  const files = await verifySnapshots(dataDir, signal);
+  const files = await verifySnapshots(publishedFilesIn(dataDir), signal);
   const problems = [
     ...ledger.problems.map(({ where, sentence }) => `${where}: ${sentence}`),
     ...certificates.problems,

@@ -8,7 +8,16 @@ export function sha256(text: string): string {
 
 /** SHA-256 of a file's bytes, as lower-case hex, read in constant memory. Rejects with the system's error. */
 export async function sha256File(path: string): Promise<string> {
+  return (await measureFile(path)).sha256;
+}
+
+/** How many bytes a file has, and their SHA-256, as `sha256File` reads it. */
+export async function measureFile(path: string): Promise<{ bytes: number; sha256: string }> {
   const hash = createHash('sha256');
-  for await (const chunk of createReadStream(path)) hash.update(chunk as Buffer);
-  return hash.digest('hex');
+  let bytes = 0;
+  for await (const chunk of createReadStream(path)) {
+    bytes += (chunk as Buffer).length;
+    hash.update(chunk as Buffer);
+  }
+  return { bytes, sha256: hash.digest('hex') };
 }

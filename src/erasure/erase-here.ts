@@ -12,12 +12,13 @@ import { purgeDeleted } from '../mirror/purge.ts';
 import { listRequests } from '../mirror/erasure-requests.ts';
 import { listTargets, renewTarget, type ErasureTarget } from '../mirror/erasure-targets.ts';
 import { locateIdentity } from '../snapshot/locate.ts';
+import { placeOf, publishedFilesIn } from '../snapshot/published-files.ts';
 import { rewriteSnapshot } from '../snapshot/rewrite.ts';
 import { leftOutOf, type Box } from './request/box.ts';
 import { boxOf, updateRequest, type ErasureParts } from './request/request-record.ts';
 import { concerns } from './find/closure.ts';
 import { fileTarget, unionOfBoxes } from './plan.ts';
-import { listPersonalFiles, placeOfFile } from './find/personal-files.ts';
+import { listPersonalFiles } from './find/personal-files.ts';
 import { isPersonal, type PersonalDataset } from '../snapshot/subject-rows.ts';
 import { runScan } from './scan/run-scan.ts';
 import { callAttention, intend, settle, type RequestRef } from './request/target-journal.ts';
@@ -53,9 +54,13 @@ export async function eraseLocally(parts: ErasureParts): Promise<LocalResult> {
 async function isGoneFromFiles(parts: ErasureParts): Promise<boolean> {
   const { db, settings, clock, signal } = parts;
   const open = openRequests(parts);
-  const { parts: found } = await locateIdentity(settings.dataDir, unionOfBoxes(open.map(({ box }) => box)), {
-    signal,
-  });
+  const { parts: found } = await locateIdentity(
+    publishedFilesIn(settings.dataDir),
+    unionOfBoxes(open.map(({ box }) => box)),
+    {
+      signal,
+    },
+  );
   const at = isoTime(clock.now());
   db.transaction(() => {
     for (const part of found)
@@ -119,7 +124,7 @@ async function rewriteFiles(
     const files = [...byName.values()];
     for (const { target, requests } of files) intend(parts, requests, target);
     const rewritten = await rewriteSnapshot(
-      dataDir,
+      publishedFilesIn(dataDir),
       dataset,
       snapshotId,
       files.map(({ target }) => target.name),
@@ -140,7 +145,7 @@ async function rewriteFiles(
         rowsBefore,
         rowsRemoved,
       });
-      rewrittenPlaces.add(placeOfFile({ dataset, snapshotId, name: file.newName }));
+      rewrittenPlaces.add(placeOf({ dataset, snapshotId, name: file.newName }));
       result.filesRewritten += 1;
       result.rowsRemoved += rowsRemoved;
     }

@@ -5,6 +5,7 @@ import { listRequests, readBox, type ErasureRequest } from '../mirror/erasure-re
 import { listTargets } from '../mirror/erasure-targets.ts';
 import { purgeDeleted } from '../mirror/purge.ts';
 import { isPurgeOwed } from '../mirror/purge-owed.ts';
+import { publishedFilesIn } from '../snapshot/published-files.ts';
 import { expireDeletions } from '../snapshot/rewrite.ts';
 import { updateRequest, type ErasureParts } from './request/request-record.ts';
 import { feedBegin } from './plan.ts';
@@ -42,7 +43,10 @@ export async function finishRequests(parts: ErasureParts): Promise<FinishResult>
       result.sealed += 1;
     }
   // Last: a published file that cannot be read keeps nobody's identifiers.
-  await expireDeletions(settings.dataDir, feedBegin(parts), { epoch: parts.ledger.epoch(), signal });
+  await expireDeletions(publishedFilesIn(settings.dataDir), feedBegin(parts), {
+    epoch: parts.ledger.epoch(),
+    signal,
+  });
   return result;
 }
 

@@ -1,18 +1,14 @@
-import { join } from 'node:path';
 import packageJson from '../../package.json' with { type: 'json' };
 import { type Clock, isoTime } from '../core/clock.ts';
 import { explainStorageError } from '../core/storage-error.ts';
 import type { Dataset, Row } from '../snapshot/columns.ts';
-import { temporaryFolder } from '../core/temporary-folder.ts';
-import { temporaryPrefix } from '../snapshot/layout.ts';
+import { nextSnapshotId } from '../snapshot/file-names.ts';
 import type { Manifest } from '../snapshot/manifest.ts';
-import { findSnapshots } from '../snapshot/list-published.ts';
 import { publishSnapshot } from '../snapshot/publish.ts';
-import { nextSnapshotId } from '../snapshot/snapshot-id.ts';
-import { writeDraft } from './write-parts.ts';
+import type { PublishedFiles } from '../snapshot/published-files.ts';
 import { type PublicationSettings, publicationOf } from './promote-and-mask.ts';
 import { clearUnpublished, removeExpired, withdrawSnapshot } from './retire-snapshots.ts';
-import { splitRows } from './split-rows.ts';
+import { splitRows, writeParts } from './write-parts.ts';
 
 /** How a dataset is exported. */
 type ExportSettings = PublicationSettings & {
@@ -22,9 +18,9 @@ type ExportSettings = PublicationSettings & {
   keep: number;
 };
 
-/** One export of one dataset. No other export of this dataset may run in the data folder meanwhile. */
+/** One export of one dataset. No other export or rewrite of this dataset may run meanwhile. */
 export type ExportRequest = {
-  dataDir: string;
+  published: PublishedFiles;
   dataset: Dataset;
   /** Mirror rows in ascending byte order of the dataset's key. Closed when the export ends, however it ends. */
   rows: Iterable<Row>;
@@ -33,15 +29,15 @@ export type ExportRequest = {
   pass: Manifest['pass'];
   erasureEpoch: number;
   /** The newest change of the mirror that the rows show. */
-  changes?: Manifest['changes'];
+  changes: Manifest['changes'];
   /** Where the rows are only those that were added or changed since a snapshot: which one. It is the newest. */
-  basedOn?: string | undefined;
-  /** Runs the publishing, or throws, where the rows must not be published any more. Default: runs it. */
-  publishing?: ((publish: () => void) => void) | undefined;
+  basedOn: string | undefined;
+  /** Calls `publish`, or throws when the rows must not be published any more. */
+  publishing: (publish: () => void) => void;
   clock: Clock;
-  signal?: AbortSignal | undefined;
+  signal: AbortSignal;
   /** Told the rows written so far, every few thousand rows. */
-  onProgress?: ((rows: number) => void) | undefined;
+  onProgress: (rows: number) => void;
 };
 
 /** What an export published. */
@@ -64,18 +60,18 @@ export type ExportResult = {
  * that cannot be, and `storage` for disk and files.
  */
 export async function exportDataset(request: ExportRequest): Promise<ExportResult> {
-  const { dataDir, dataset, settings, basedOn, clock, signal, onProgress } = request;
+  const { published, dataset, settings, basedOn, clock, signal, onProgress } = request;
   const rows = request.rows[Symbol.iterator]();
   let snapshotId: string | undefined;
   try {
     const { shape, publish } = publicationOf(dataset, settings);
-    clearUnpublished(dataDir, dataset);
+    clearUnpublished(published, dataset);
     const createdAtMs = clock.now();
-    snapshotId = nextSnapshotId(createdAtMs, findSnapshots(dataDir, dataset).at(-1)?.id);
-    const folder = join(temporaryFolder(dataDir), `${temporaryPrefix(dataset)}${snapshotId}`);
+    snapshotId = nextSnapshotId(createdAtMs, published.listSnapshots(dataset).at(-1)?.id);
+    const folder = published.openDraft({ dataset, snapshotId });
     const parts = splitRows(rows, settings.partRows, publish);
-    const draft = await writeDraft(parts, { folder, shape, signal, onProgress });
-    signal?.throwIfAborted();
+    const { files, ...sums } = await writeParts(parts, { folder, shape, signal, onProgress });
+    signal.throwIfAborted();
     const manifest: Manifest = {
       format_version: 1,
       dataset,
@@ -86,29 +82,27 @@ export async function exportDataset(request: ExportRequest): Promise<ExportResul
       erasure_epoch: request.erasureEpoch,
       changes: request.changes ?? null,
       ...(basedOn === undefined ? {} : { based_on: basedOn }),
-      rows: draft.rows,
-      files: draft.files,
+      rows: sums.rows,
+      files,
       columns: shape.columns.map(({ name, type }) => ({ name, type })),
       generator: { name: packageJson.name, version: packageJson.version },
     };
-    const publishing = request.publishing ?? ((publish) => publish());
-    publishing(() => publishSnapshot(dataDir, folder, manifest));
-    const removed = removeExpired(dataDir, dataset, settings.keep);
-    const { files, ...sums } = draft;
+    request.publishing(() => publishSnapshot(published, manifest));
+    const removed = removeExpired(published, dataset, settings.keep);
     return { snapshotId, kind: manifest.kind, ...sums, files: files.length, removed };
   } catch (error) {
-    clearQuietly(dataDir, dataset, snapshotId);
-    throw explainStorageError(error, dataDir) ?? error;
+    clearQuietly(published, dataset, snapshotId);
+    throw explainStorageError(error, published.location) ?? error;
   } finally {
     rows.return?.();
   }
 }
 
-function clearQuietly(dataDir: string, dataset: string, snapshotId: string | undefined): void {
+function clearQuietly(published: PublishedFiles, dataset: string, snapshotId: string | undefined): void {
   try {
-    clearUnpublished(dataDir, dataset);
-    if (snapshotId !== undefined) withdrawSnapshot(dataDir, dataset, snapshotId);
+    clearUnpublished(published, dataset);
+    if (snapshotId !== undefined) withdrawSnapshot(published, { dataset, snapshotId });
   } catch {
-    // The error that brought us here is the one to report, and the next export clears again.
+    // The first error is the one to report, and the next export clears again.
   }
 }

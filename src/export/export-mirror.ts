@@ -1,58 +1,63 @@
-import type { Clock } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
-import type { Settings } from '../config/settings.ts';
+import type { JobContext } from '../job/job-context.ts';
 import type { Database } from '../mirror/database.ts';
 import { whileEpoch } from '../mirror/erasure-epoch.ts';
 import { withSnapshotSource } from '../mirror/snapshot-source.ts';
 import type { Dataset } from '../snapshot/columns.ts';
-import { findDeltaBase } from './delta-base.ts';
+import { currentIds, type Manifest } from '../snapshot/manifest.ts';
 import { exportDataset, type ExportResult } from './export-dataset.ts';
+import { publicationOf } from './promote-and-mask.ts';
 
-/** What publishing a dataset of the mirror needs. */
-export type ExportMirrorParts = {
-  /** A connection that serves nothing else meanwhile. */
-  db: Database;
-  /** A connection for writing: nobody can be erased while a snapshot is published. */
-  mirror: Database;
+/** What an export works with. `db` is for writing: no erasure can commit while a snapshot is published. */
+export type ExportContext = Pick<JobContext, 'db' | 'published' | 'settings' | 'clock' | 'signal'>;
+
+/** What to publish of the mirror. */
+export type MirrorExportTask = {
+  /** A connection to the mirror that serves nothing else meanwhile. */
+  source: Database;
   dataset: Dataset;
-  /** A delta is what has changed since the newest snapshot; a full one where that cannot be told. */
+  /** A delta has the rows that changed since the newest snapshot. Where that cannot be told, a full one is published. */
   kind: 'full' | 'delta';
-  settings: Settings;
-  clock: Clock;
-  signal: AbortSignal;
   onProgress: (rows: number, total: number) => void;
 };
 
 /** What was published, and the verdict of the pass that vouches for it; null when no pass has ended yet. */
 export type MirrorExport = ExportResult & { dataset: Dataset; verdict: 'complete' | 'incomplete' | null };
 
+/** The snapshot that a delta goes on from, and the newest change that this snapshot shows. */
+type DeltaBase = { snapshotId: string; changes: NonNullable<Manifest['changes']> };
+
 const triesMax = 3;
+const dayMs = 86_400_000;
 
 /**
- * Publishes one dataset as one moment of the mirror shows it, anew when somebody was erased since that moment. Throws what
- * `exportDataset` throws, and `busy` when that happens again and again.
+ * Publishes one dataset as one moment of the mirror shows it, and again from a later moment when a person was erased in
+ * between. Throws what `exportDataset` throws, and `busy` when that happens again and again.
  */
-export async function exportMirror(parts: ExportMirrorParts): Promise<MirrorExport> {
+export async function exportMirror(context: ExportContext, task: MirrorExportTask): Promise<MirrorExport> {
   for (let tries = 1; tries <= triesMax; tries += 1) {
-    const result = await exportMoment(parts);
+    const result = await exportMoment(context, task);
     if (result !== 'outdated') return result;
   }
-  throw new AppError(`people were erased during ${triesMax} exports of ${parts.dataset} in a row`, {
+  throw new AppError(`people were erased during ${triesMax} exports of ${task.dataset} in a row`, {
     code: 'busy',
     hint: 'export again when no erasure runs',
     retryable: true,
   });
 }
 
-function exportMoment(parts: ExportMirrorParts): Promise<MirrorExport | 'outdated'> {
-  const { db, mirror, dataset, kind, settings, clock, signal, onProgress } = parts;
-  const base = kind === 'delta' ? findDeltaBase(settings, dataset, clock.now()) : undefined;
-  return withSnapshotSource(db, dataset, base?.changes ?? null, async (source) => {
+function exportMoment(
+  context: ExportContext,
+  { source: connection, dataset, kind, onProgress }: MirrorExportTask,
+): Promise<MirrorExport | 'outdated'> {
+  const { db, published, settings, clock, signal } = context;
+  const base = kind === 'delta' ? findDeltaBase(context, dataset) : undefined;
+  return withSnapshotSource(connection, dataset, base?.changes ?? null, async (source) => {
     const { pass, erasureEpoch, changes, rowCount, rows } = source;
-    const outdated = new Error('somebody was erased since these rows were read');
+    const outdated = new Error('a person was erased since these rows were read');
     try {
       const result = await exportDataset({
-        dataDir: settings.dataDir,
+        published,
         dataset,
         rows,
         settings: settings.export,
@@ -61,7 +66,7 @@ function exportMoment(parts: ExportMirrorParts): Promise<MirrorExport | 'outdate
         changes,
         basedOn: source.kind === 'delta' ? base?.snapshotId : undefined,
         publishing: (publish) => {
-          if (!whileEpoch(mirror, erasureEpoch, publish)) throw outdated;
+          if (!whileEpoch(db, erasureEpoch, publish)) throw outdated;
         },
         clock,
         signal,
@@ -73,4 +78,28 @@ function exportMoment(parts: ExportMirrorParts): Promise<MirrorExport | 'outdate
       throw error;
     }
   });
+}
+
+/**
+ * The snapshot that a delta of a dataset can go on from now. Undefined where a full snapshot has to be published: nothing is
+ * published yet, or there are `export.deltasMax` deltas already; the full snapshot is older than half the time that rows stay
+ * in the feed of deletions, without which a reader would miss deletions; or the columns have changed. Throws `storage` when
+ * CURRENT or a manifest is damaged.
+ */
+function findDeltaBase(
+  { published, settings, clock }: ExportContext,
+  dataset: Dataset,
+): DeltaBase | undefined {
+  const { deltasMax } = settings.export;
+  const [fullId, ...deltaIds] = currentIds(published.readCurrent(), dataset);
+  if (fullId === undefined || deltaIds.length >= deltasMax) return undefined;
+  const full = published.readManifest({ dataset, snapshotId: fullId });
+  const oldestMs = clock.now() - (settings.erasure.feedRetentionDays / 2) * dayMs;
+  if (Date.parse(full.created_at) < oldestMs) return undefined;
+  const snapshotId = deltaIds.at(-1) ?? fullId;
+  const { changes, columns } = published.readManifest({ dataset, snapshotId });
+  const { shape } = publicationOf(dataset, settings.export);
+  const wanted = shape.columns.map(({ name, type }) => ({ name, type }));
+  const isAlike = JSON.stringify(wanted) === JSON.stringify(columns);
+  return changes && isAlike ? { snapshotId, changes } : undefined;
 }

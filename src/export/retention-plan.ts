@@ -1,4 +1,4 @@
-import type { FoundSnapshot } from '../snapshot/list-published.ts';
+import type { FoundSnapshot } from '../snapshot/published-files.ts';
 
 /** A snapshot on disk; one whose manifest cannot be read counts as full. */
 export type RetainedSnapshot = FoundSnapshot & { kind: 'full' | 'delta' };

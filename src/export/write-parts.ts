@@ -1,13 +1,12 @@
-import { mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { sha256File } from '../core/digest.ts';
+import { measureFile } from '../core/digest.ts';
 import type { DatasetShape, Row } from '../snapshot/columns.ts';
-import { partName } from '../snapshot/layout.ts';
+import { partName } from '../snapshot/file-names.ts';
 import type { ManifestFile } from '../snapshot/manifest.ts';
 import { writeParquetFile } from '../snapshot/parquet-file.ts';
 
 /** The parts of a snapshot that is not published yet, and their sums. */
-export type Draft = {
+export type WrittenParts = {
   files: ManifestFile[];
   rows: number;
   bytes: number;
@@ -15,43 +14,54 @@ export type Draft = {
   unrepresentable: number;
 };
 
-/** How a draft is written. */
-export type DraftOptions = {
-  /** Made here. */
+/** How parts are written. */
+export type WriteOptions = {
+  /** An empty folder, where the parts go. */
   folder: string;
   shape: DatasetShape;
-  signal?: AbortSignal | undefined;
+  signal: AbortSignal;
   /** Told the rows written so far, over all parts. */
-  onProgress?: ((rows: number) => void) | undefined;
+  onProgress: (rows: number) => void;
 };
 
 /** Writes one file for each part. Throws as `writeParquetFile` does, or the system's error; the folder then stays. */
-export async function writeDraft(parts: Iterable<Iterable<Row>>, options: DraftOptions): Promise<Draft> {
-  const { folder, onProgress } = options;
-  const draft: Draft = { files: [], rows: 0, bytes: 0, unrepresentable: 0 };
-  mkdirSync(folder, { mode: 0o700 });
+export async function writeParts(
+  parts: Iterable<Iterable<Row>>,
+  { folder, shape, signal, onProgress }: WriteOptions,
+): Promise<WrittenParts> {
+  const sums: WrittenParts = { files: [], rows: 0, bytes: 0, unrepresentable: 0 };
   for (const rows of parts) {
-    const name = partName(draft.files.length + 1);
+    const name = partName(sums.files.length + 1);
     const path = join(folder, name);
-    const written = await writeParquetFile({
-      ...options,
-      path,
-      rows,
-      onRows: (count) => onProgress?.(draft.rows + count),
-    });
-    const bytes = statSync(path).size;
-    const sha256 = await sha256File(path);
-    draft.files.push({
-      name,
-      rows: written.rows,
-      bytes,
-      sha256,
-      min_key: written.minKey,
-      max_key: written.maxKey,
-    });
-    draft.rows += written.rows;
-    draft.bytes += bytes;
-    draft.unrepresentable += written.unrepresentable;
+    const onRows = (count: number): void => onProgress(sums.rows + count);
+    const written = await writeParquetFile({ path, shape, rows, signal, onRows });
+    const { bytes, sha256 } = await measureFile(path);
+    const { minKey, maxKey } = written;
+    sums.files.push({ name, rows: written.rows, bytes, sha256, min_key: minKey, max_key: maxKey });
+    sums.rows += written.rows;
+    sums.bytes += bytes;
+    sums.unrepresentable += written.unrepresentable;
   }
-  return draft;
+  return sums;
+}
+
+/**
+ * Splits a stream of rows into parts of at most `partRows` rows, each row made by `make`, holding no more than one row.
+ * There is always a first part, though it may be empty; every further one has a row. A part must be read to its end
+ * before the next is asked for.
+ */
+export function* splitRows<Row, Made>(
+  rows: Iterator<Row>,
+  partRows: number,
+  make: (row: Row) => Made,
+): Generator<Iterable<Made>, void> {
+  let next = rows.next();
+  do {
+    yield (function* () {
+      for (let taken = 0; taken < partRows && !next.done; taken += 1) {
+        yield make(next.value);
+        next = rows.next();
+      }
+    })();
+  } while (!next.done);
 }

@@ -6,11 +6,13 @@ import type { Logger } from '../log/logger.ts';
 import type { Tracer } from '../log/tracer.ts';
 import type { Database } from '../mirror/database.ts';
 import type { MirroredProject } from '../mirror/mirrored-project.ts';
+import type { PublishedFiles } from '../snapshot/published-files.ts';
 
 /** All that a job works with. `runJob` gives the job a context of its own, in which the lease is held. */
 export type JobContext = {
   /** The mirror, for writing. */
   db: Database;
+  published: PublishedFiles;
   settings: Settings;
   clock: Clock;
   log: Logger;

@@ -1,13 +1,13 @@
-import { statSync } from 'node:fs';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { AppError } from '../core/errors.ts';
 import { sqlText } from './duckdb.ts';
 import type { PublishedPart } from './list-published.ts';
+import type { PublishedFiles } from './published-files.ts';
 
 /** Where a part is, and what its manifest says of it. */
 export type PartInPlace = Pick<PublishedPart, 'dataset' | 'snapshotId' | 'file' | 'path'>;
 
-/** A published part that cannot be read, or is not what was published: nobody can tell whom it holds. */
+/** The error for a part that cannot be read, or is not what was published, so that nobody can tell which persons it holds. */
 export function damagedPart({ dataset, snapshotId, file }: PartInPlace, what: string): AppError {
   return new AppError(`the published file ${dataset}/${snapshotId}/${file.name} ${what}`, {
     code: 'storage',
@@ -15,7 +15,7 @@ export function damagedPart({ dataset, snapshotId, file }: PartInPlace, what: st
   });
 }
 
-/** The same, of an error that came while it was read. Its words are left out: they can quote what the part holds. */
+/** The error for a part whose reading failed. The words of the cause are left out: they can quote what the part holds. */
 export function unreadablePart(part: PartInPlace, cause: unknown): AppError {
   if (cause instanceof AppError) return cause;
   const kind = cause instanceof Error ? /^[A-Z][A-Za-z ]+ Error/.exec(cause.message)?.[0] : undefined;
@@ -23,8 +23,8 @@ export function unreadablePart(part: PartInPlace, cause: unknown): AppError {
 }
 
 /** Throws `storage` when a part is not there, or is not as long as published. */
-export function checkPartSize(part: PartInPlace): void {
-  const size = statSync(part.path, { throwIfNoEntry: false })?.size;
+export function checkPartSize(published: PublishedFiles, part: PartInPlace): void {
+  const size = published.sizeOf(part, part.file.name);
   if (size === undefined) throw damagedPart(part, 'is missing');
   if (size !== part.file.bytes)
     throw damagedPart(part, `has ${size} bytes, published were ${part.file.bytes}`);

@@ -11,8 +11,8 @@ export function duckDbApi(): typeof DuckDbApi {
 
 /** What a database in memory may use. */
 export type DuckDbLimits = {
-  /** The only folder below which it may read and write files. */
-  folder: string;
+  /** The only folders below which it may read and write files. */
+  folders: readonly string[];
   memoryMaxMb: number;
   threads: number;
 };
@@ -21,10 +21,10 @@ export type DuckDbLimits = {
 export type DuckDb = Disposable & { readonly connection: DuckDBConnection };
 
 /**
- * Opens a DuckDB in memory that reaches no network, loads no extension, and no file outside its folder; nothing run on
+ * Opens a DuckDB in memory that reaches no network, loads no extension, and no file outside its folders; nothing run on
  * it can lift that. Rows leave it in the order they came, so long as one thread makes them.
  */
-export async function openDuckDb({ folder, memoryMaxMb, threads }: DuckDbLimits): Promise<DuckDb> {
+export async function openDuckDb({ folders, memoryMaxMb, threads }: DuckDbLimits): Promise<DuckDb> {
   const instance = await duckDbApi().DuckDBInstance.create(':memory:', {
     autoinstall_known_extensions: 'false',
     autoload_known_extensions: 'false',
@@ -45,7 +45,7 @@ export async function openDuckDb({ folder, memoryMaxMb, threads }: DuckDbLimits)
     await connection.run(`SET preserve_insertion_order = false`);
     // The left side of a join stays what is streamed: turned round, rows would change their order and pile up in memory.
     await connection.run(`SET disabled_optimizers = 'build_side_probe_side,join_order'`);
-    await connection.run(`SET allowed_directories = [${sqlText(folder)}]`);
+    await connection.run(`SET allowed_directories = [${folders.map(sqlText).join(', ')}]`);
     await connection.run(`SET enable_external_access = false`);
     await connection.run(`SET lock_configuration = true`);
     return database;

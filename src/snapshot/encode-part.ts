@@ -1,6 +1,5 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { statSync } from 'node:fs';
-import { sha256File } from '../core/digest.ts';
+import { measureFile, sha256File } from '../core/digest.ts';
 import { AppError } from '../core/errors.ts';
 import { checkPartRows, damagedPart, type PartInPlace } from './check-part.ts';
 import { datasets } from './columns.ts';
@@ -18,8 +17,8 @@ export type RowChange = {
   mark: (connection: DuckDBConnection, path: string) => Promise<MarkedRows>;
 };
 
-/** A part that was encoded anew, and how many rows lost what. */
-export type EncodedPart = { file: ManifestFile; removed: number; trimmed: number };
+/** A part that was encoded again, and how many rows were removed from it. */
+export type EncodedPart = { file: ManifestFile; removed: number };
 
 /**
  * Encodes a part anew at `path`, without the rows that `mark` marks, from its plain values: no page, dictionary or bound
@@ -57,12 +56,11 @@ export async function encodePartAnew(
   const file: ManifestFile = {
     name: to.name,
     rows,
-    bytes: statSync(to.path).size,
-    sha256: await sha256File(to.path),
+    ...(await measureFile(to.path)),
     min_key: minKey,
     max_key: maxKey,
   };
-  return { file, removed: gone, trimmed };
+  return { file, removed: gone };
 }
 
 function trimSql(column: string): string {

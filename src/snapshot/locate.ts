@@ -3,8 +3,8 @@ import { embeddedPerson } from '../contract/embedded-person.ts';
 import type { Identity, Sighting } from '../contract/identity.ts';
 import { checkPartRows, checkPartSize, unreadablePart } from './check-part.ts';
 import { sqlText, withDuckDb } from './duckdb.ts';
-import { snapshotsFolder } from './layout.ts';
 import { type PublishedPart, listPublishedParts } from './list-published.ts';
+import type { PublishedFiles } from './published-files.ts';
 import { type PersonalDataset, canHold, isPersonal, loadIdentity, markSubjectRows } from './subject-rows.ts';
 
 /** A part that holds a subject. `rows`: all the rows that it has; `found`: those that are the subject's, or name it. */
@@ -28,19 +28,19 @@ const memoryMaxMb = 512;
  * whom it holds, and the signal's reason when aborted.
  */
 export async function locateIdentity(
-  dataDir: string,
+  published: PublishedFiles,
   identity: Identity,
   { signal }: { signal: AbortSignal },
 ): Promise<Located> {
-  const published = listPublishedParts(dataDir).filter(hasPersonalRows);
+  const parts = listPublishedParts(published).filter(hasPersonalRows);
   const located: Located = { searched: { files: 0, rows: 0, bytes: 0 }, parts: [] };
-  const limits = { folder: snapshotsFolder(dataDir), memoryMaxMb, threads: 2, signal };
+  const limits = { folders: [published.localFolder], memoryMaxMb, threads: 2, signal };
   await withDuckDb(limits, async (connection) => {
     await loadIdentity(connection, identity);
-    for (const part of published) {
+    for (const part of parts) {
       signal.throwIfAborted();
       const { dataset, snapshotId, file } = part;
-      checkPartSize(part);
+      checkPartSize(published, part);
       if (canHold(dataset, file, identity)) {
         const found = await findRows(connection, part, identity).catch((error: unknown) => {
           signal.throwIfAborted();

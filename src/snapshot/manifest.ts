@@ -1,18 +1,14 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { z } from 'zod';
 import { AppError } from '../core/errors.ts';
 import { columnTypes } from './columns.ts';
-import { currentPath, manifestName, snapshotFolder } from './layout.ts';
-import { snapshotIdPattern } from './snapshot-id.ts';
-import { storageError } from './storage-error.ts';
+import { type SnapshotName, partPattern, snapshotIdPattern } from './file-names.ts';
 
 const snapshotId = z.string().regex(snapshotIdPattern);
 const count = z.int().min(0);
 
 /** One part of a snapshot. Keys are the least and the greatest in byte order, null in a part without rows. */
 export const ManifestFile = z.strictObject({
-  name: z.string().regex(/^part-\d{5,}\.parquet$/),
+  name: z.string().regex(partPattern),
   rows: count,
   bytes: count,
   sha256: z.string().regex(/^[0-9a-f]{64}$/),
@@ -66,42 +62,27 @@ export const Current = z.strictObject({
 });
 export type Current = z.infer<typeof Current>;
 
-/** What is published; nothing where nothing ever was. Throws `storage` when the file is damaged. */
-export function readCurrent(dataDir: string): Current {
-  const path = currentPath(dataDir);
-  if (!existsSync(path)) return { format_version: 1, snapshots: {} };
-  return readAs(Current, path, 'restore it from a backup; or delete it and export every dataset again');
-}
-
 /** The ids that CURRENT names of a dataset: its full snapshot, then the deltas that go on from it, oldest first. */
 export function currentIds({ snapshots }: Current, dataset: string): string[] {
   const named = snapshots[dataset];
   return named ? [named, ...(named.deltas ?? [])].map((reference) => reference.snapshot_id) : [];
 }
 
-/** The manifest of a snapshot. Throws `storage` when it is missing or damaged. */
-export function readManifest(dataDir: string, dataset: string, snapshotId: string): Manifest {
-  const path = join(snapshotFolder(dataDir, dataset, snapshotId), manifestName);
-  return readAs(Manifest, path, `export ${dataset} again`);
+/** The name of a manifest's snapshot. */
+export function snapshotOf({ dataset, snapshot_id: snapshotId }: Manifest): SnapshotName {
+  return { dataset, snapshotId };
 }
 
-function readAs<T extends z.ZodType>(format: T, path: string, hint: string): z.infer<T> {
-  let text: string;
-  try {
-    text = readFileSync(path, 'utf8');
-  } catch (error) {
-    throw storageError(`read ${path}`, error);
-  }
+/** What a text says in one of these formats. Throws `storage`, with the path and the hint, when it does not keep to it. */
+export function parseFile<T extends z.ZodType>(
+  format: T,
+  { path, text, hint }: { path: string; text: string; hint: string },
+): z.infer<T> {
   const parsed = format.safeParse(parseJson(text));
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
-  throw new AppError(
-    `${path} is damaged: ${issue?.path.map(String).join('.') || 'the file'}: ${issue?.message}`,
-    {
-      code: 'storage',
-      hint,
-    },
-  );
+  const where = issue?.path.map(String).join('.') || 'the file';
+  throw new AppError(`${path} is damaged: ${where}: ${issue?.message}`, { code: 'storage', hint });
 }
 
 function parseJson(text: string): unknown {

@@ -2,8 +2,7 @@ import { dirname } from 'node:path';
 import type { DuckDBTableFunction } from '@duckdb/node-api';
 import type { DatasetShape, Row } from './columns.ts';
 import { duckDbApi, openDuckDb, sqlText } from './duckdb.ts';
-import { valueWriters } from './parquet-value.ts';
-import { type Batch, type WrittenRows, batchRows } from './row-batches.ts';
+import { type Batch, type WrittenRows, batchRows, valueWriters } from './row-batches.ts';
 import { storageError } from './storage-error.ts';
 
 /** One Parquet file to write. */
@@ -49,11 +48,7 @@ export async function writeParquetFile(file: ParquetFile): Promise<WrittenRows> 
   });
   try {
     // One thread: more make the one stream of rows no faster, and could change its order.
-    using database = await openDuckDb({
-      folder: dirname(file.path),
-      memoryMaxMb,
-      threads: 1,
-    });
+    using database = await openDuckDb({ folders: [dirname(file.path)], memoryMaxMb, threads: 1 });
     database.connection.registerTableFunction(feed);
     await database.connection.run(`COPY (SELECT * FROM feed()) TO ${sqlText(file.path)} ${copyOptions}`);
   } catch (error) {

@@ -1,38 +1,25 @@
-import { mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
-import { replaceFile, syncToDisk } from '../core/atomic-file.ts';
-import { temporaryFolder } from '../core/temporary-folder.ts';
-import {
-  currentPath,
-  datasetFolder,
-  manifestName,
-  snapshotFolder,
-  snapshotsFolder,
-  temporaryPrefix,
-} from './layout.ts';
-import { type Current, type Manifest, readCurrent } from './manifest.ts';
+import { type Current, type Manifest, type ManifestFile, snapshotOf } from './manifest.ts';
+import { manifestName } from './file-names.ts';
+import type { PublishedFiles } from './published-files.ts';
 
 /**
- * Makes a folder of finished parts the dataset's current snapshot, or the newest delta of it. A reader sees what was
- * published or what now is, whole, also when this is killed or the power fails at any point. Synchronous, so that no
- * other publish of this process comes between reading and replacing CURRENT. Throws the system's error, and then
- * CURRENT is as it was.
+ * Makes the finished draft of a snapshot the dataset's current snapshot, or the newest delta of it. Parts come first, then
+ * the manifest, then CURRENT: killed at any point, also by a power cut, readers find what was published or what now is,
+ * whole. Synchronous, so that no other publish of this process comes between reading and replacing CURRENT. Throws the
+ * system's error, and then CURRENT is as it was.
  */
-export function publishSnapshot(dataDir: string, draftFolder: string, manifest: Manifest): void {
+export function publishSnapshot(published: PublishedFiles, manifest: Manifest): void {
   const { dataset, snapshot_id: snapshotId } = manifest;
-  const folder = snapshotFolder(dataDir, dataset, snapshotId);
-  for (const { name } of manifest.files) syncToDisk(join(draftFolder, name));
-  syncToDisk(draftFolder);
-  mkdirSync(datasetFolder(dataDir, dataset), { recursive: true, mode: 0o700 });
-  renameSync(draftFolder, folder);
-  syncToDisk(datasetFolder(dataDir, dataset));
-  syncToDisk(snapshotsFolder(dataDir));
-  writeJson(join(folder, manifestName), manifest);
-  const current = readCurrent(dataDir);
+  published.addSnapshot(
+    snapshotOf(manifest),
+    manifest.files.map(({ name }) => name),
+  );
+  published.writeManifest(manifest);
+  const current = published.readCurrent();
   const reference = { snapshot_id: snapshotId, manifest: `${dataset}/${snapshotId}/${manifestName}` };
   current.snapshots[dataset] =
     manifest.kind === 'full' ? reference : withDelta(current.snapshots[dataset], reference, manifest);
-  writeJson(currentPath(dataDir), current);
+  published.writeCurrent(current);
 }
 
 function withDelta(
@@ -47,35 +34,23 @@ function withDelta(
 }
 
 /**
- * Takes snapshots away, each whole at once: it leaves its place by rename before its files are deleted. Throws the
- * system's error; a snapshot that is gone already is no error.
+ * Puts parts of the draft in the place of old parts of a published snapshot, all at once: the manifest is replaced when
+ * the new parts are durably there, and only then are the old ones deleted. Killed at any point, readers find the old parts or
+ * the new ones, whole, and `removeUnnamedParts` clears the rest. Throws the system's error.
  */
-export function removeSnapshots(dataDir: string, dataset: string, snapshotIds: readonly string[]): void {
-  if (snapshotIds.length === 0) return;
-  for (const snapshotId of snapshotIds) {
-    const grave = join(temporaryFolder(dataDir), `${temporaryPrefix(dataset)}${snapshotId}.removed`);
-    rmSync(grave, { recursive: true, force: true });
-    renameSync(snapshotFolder(dataDir, dataset, snapshotId), grave);
-    rmSync(grave, { recursive: true });
-  }
-  syncToDisk(datasetFolder(dataDir, dataset));
-  syncToDisk(temporaryFolder(dataDir));
-}
-
-/** Deletes what exports of a dataset that were killed left in the temporary folder, which is made when missing. */
-export function removeTemporary(dataDir: string, dataset: string): void {
-  const folder = temporaryFolder(dataDir);
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  for (const name of readdirSync(folder))
-    if (name.startsWith(temporaryPrefix(dataset))) rmSync(join(folder, name), { recursive: true });
-}
-
-/** Replaces a published snapshot's manifest whole. Throws the system's error, and then it is as it was. */
-export function replaceManifest(dataDir: string, manifest: Manifest): void {
-  const folder = snapshotFolder(dataDir, manifest.dataset, manifest.snapshot_id);
-  writeJson(join(folder, manifestName), manifest);
-}
-
-function writeJson(path: string, content: unknown): void {
-  replaceFile(path, `${JSON.stringify(content, null, 2)}\n`);
+export function replaceParts(
+  published: PublishedFiles,
+  manifest: Manifest,
+  replacements: ReadonlyMap<string, ManifestFile>,
+  epoch: number,
+): void {
+  const snapshot = snapshotOf(manifest);
+  published.addParts(
+    snapshot,
+    [...replacements.values()].map(({ name }) => name),
+  );
+  const files = manifest.files.map((file) => replacements.get(file.name) ?? file);
+  const rows = files.reduce((sum, file) => sum + file.rows, 0);
+  published.writeManifest({ ...manifest, erasure_epoch: epoch, rows, files });
+  published.removeFiles(snapshot, [...replacements.keys()]);
 }

@@ -1,5 +1,6 @@
+import { dirname } from 'node:path';
 import type { JS } from '@duckdb/node-api';
-import { openDuckDb } from './duckdb.ts';
+import { openDuckDb, sqlText } from './duckdb.ts';
 import { storageError } from './storage-error.ts';
 
 const memoryMaxMb = 512;
@@ -10,10 +11,25 @@ const memoryMaxMb = 512;
  */
 export async function queryParquet(folder: string, sql: string): Promise<Record<string, JS>[]> {
   try {
-    using database = await openDuckDb({ folder, memoryMaxMb, threads: 2 });
+    using database = await openDuckDb({ folders: [folder], memoryMaxMb, threads: 2 });
     const reader = await database.connection.runAndReadAll(sql);
     return reader.getRowObjectsJS();
   } catch (error) {
     throw storageError('read Parquet files', error);
+  }
+}
+
+/** Rows of a Parquet file, their values as `queryParquet` gives them. */
+export type ParquetRows = { columns: readonly string[]; rows: readonly (readonly JS[])[] };
+
+/** Every row of a Parquet file of any schema, in batches, in constant memory. Throws `storage` when it cannot be read. */
+export async function* readParquetRows(path: string): AsyncGenerator<ParquetRows> {
+  try {
+    using database = await openDuckDb({ folders: [dirname(path)], memoryMaxMb, threads: 1 });
+    const result = await database.connection.stream(`SELECT * FROM read_parquet(${sqlText(path)})`);
+    const columns = result.columnNames();
+    for await (const rows of result.yieldRowsJs()) yield { columns, rows };
+  } catch (error) {
+    throw storageError('read a Parquet file', error);
   }
 }

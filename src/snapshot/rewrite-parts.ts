@@ -1,16 +1,15 @@
-import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { AppError } from '../core/errors.ts';
 import { explainStorageError } from '../core/storage-error.ts';
 import type { Dataset } from './columns.ts';
 import { withDuckDb } from './duckdb.ts';
-import { temporaryFolder } from '../core/temporary-folder.ts';
-import { partName, partNumber, snapshotFolder, temporaryPrefix } from './layout.ts';
-import { type Manifest, type ManifestFile, readManifest } from './manifest.ts';
-import { replaceParts } from './replace-parts.ts';
 import { type RowChange, encodePartAnew } from './encode-part.ts';
-import { storageError } from './storage-error.ts';
+import { type SnapshotName, partName, partNumber } from './file-names.ts';
+import type { Manifest, ManifestFile } from './manifest.ts';
+import { replaceParts } from './publish.ts';
+import type { PublishedFiles } from './published-files.ts';
 import { removeUnnamedOf } from './remove-unnamed.ts';
+import { storageError } from './storage-error.ts';
 
 /** A part that was replaced by a new one. */
 export type RewrittenPart = {
@@ -21,7 +20,7 @@ export type RewrittenPart = {
   rowsRemoved: number;
 };
 
-/** How parts are rewritten. `epoch`: what the manifest says from then on. */
+/** How parts are rewritten. `epoch`: the erasure epoch that the manifest says from then on. */
 export type RewriteOptions = { epoch: number; signal: AbortSignal };
 
 /** What a rewrite may use. */
@@ -36,59 +35,53 @@ type Rewrite = RewriteOptions & {
 
 /** Rewrites files of a published snapshot, all of them at once or none, as `rewriteSnapshot` promises. */
 export async function rewriteParts(
-  dataDir: string,
+  published: PublishedFiles,
   { dataset, manifest, files, epoch, signal }: Rewrite,
   { prepare, mark }: RowChange,
 ): Promise<RewrittenPart[]> {
   const { snapshot_id: snapshotId, columns } = manifest;
-  const folder = snapshotFolder(dataDir, dataset, snapshotId);
-  const draftFolder = join(temporaryFolder(dataDir), `${temporaryPrefix(dataset)}${snapshotId}.rewritten`);
-  rmSync(draftFolder, { recursive: true, force: true });
-  removeUnnamedOf(dataDir, manifest);
+  const snapshot = { dataset, snapshotId };
+  published.removeDraft(snapshot);
+  removeUnnamedOf(published, manifest);
   if (files.length === 0) return [];
-  mkdirSync(draftFolder, { recursive: true, mode: 0o700 });
+  const draft = published.openDraft(snapshot);
   let number = Math.max(...manifest.files.map(({ name }) => partNumber(name) ?? 0));
   const replacements = new Map<string, ManifestFile>();
   try {
     // One thread: the rows stay in their order.
-    const limits = { folder: dataDir, memoryMaxMb, threads: 1, signal };
+    const limits = { folders: [published.localFolder, draft], memoryMaxMb, threads: 1, signal };
     const rewritten = await withDuckDb(limits, async (connection) => {
       await prepare(connection);
       const parts: RewrittenPart[] = [];
       for (const file of files) {
         signal.throwIfAborted();
-        const part = { dataset, snapshotId, file, path: join(folder, file.name) };
-        const name = partName((number += 1));
-        const to = { name, path: join(draftFolder, name) };
+        const part = { dataset, snapshotId, file, path: published.localPath(snapshot, file.name) };
+        const newName = partName((number += 1));
+        const to = { name: newName, path: join(draft, newName) };
         const encoded = await encodePartAnew(connection, part, columns, to, mark);
         replacements.set(file.name, encoded.file);
-        parts.push({
-          snapshotId,
-          name: file.name,
-          newName: name,
-          rowsBefore: file.rows,
-          rowsRemoved: encoded.removed,
-        });
+        const { name, rows: rowsBefore } = file;
+        parts.push({ snapshotId, name, newName, rowsBefore, rowsRemoved: encoded.removed });
       }
       return parts;
     });
     signal.throwIfAborted();
-    replaceParts(dataDir, draftFolder, manifest, replacements, epoch);
+    replaceParts(published, manifest, replacements, epoch);
     return rewritten;
   } catch (error) {
     if (signal.aborted || error instanceof AppError) throw error;
-    throw explainStorageError(error, dataDir) ?? storageError('rewrite published files', error);
+    throw explainStorageError(error, published.location) ?? storageError('rewrite published files', error);
   } finally {
-    clearQuietly(dataDir, dataset, snapshotId, draftFolder);
+    clearQuietly(published, snapshot);
   }
 }
 
-/** Clears what this rewrite left, be it the new files or the old. */
-function clearQuietly(dataDir: string, dataset: Dataset, snapshotId: string, draftFolder: string): void {
+/** Deletes what this rewrite left: its draft, and either the new parts or the old ones. */
+function clearQuietly(published: PublishedFiles, snapshot: SnapshotName): void {
   try {
-    rmSync(draftFolder, { recursive: true, force: true });
-    removeUnnamedOf(dataDir, readManifest(dataDir, dataset, snapshotId));
+    published.removeDraft(snapshot);
+    removeUnnamedOf(published, published.readManifest(snapshot));
   } catch {
-    // The error that brought us here is the one to report, and the next run clears again.
+    // The first error is the one to report, and the next run clears again.
   }
 }

@@ -1,14 +1,10 @@
-import { join } from 'node:path';
-import { existsSync } from 'node:fs';
 import type { Identity } from '../contract/identity.ts';
 import { isoToMicros } from '../core/time.ts';
-import { datasetNames } from './columns.ts';
 import { sqlText, withDuckDb } from './duckdb.ts';
-import { snapshotFolder } from './layout.ts';
-import { type Manifest, type ManifestFile, currentIds, readCurrent, readManifest } from './manifest.ts';
-import { findSnapshots, listPublishedSnapshots } from './list-published.ts';
-import { removeSnapshots, removeTemporary } from './publish.ts';
 import type { RowChange } from './encode-part.ts';
+import { listPublishedSnapshots } from './list-published.ts';
+import { type Manifest, type ManifestFile, snapshotOf } from './manifest.ts';
+import type { PublishedFiles } from './published-files.ts';
 import { type RewriteOptions, type RewrittenPart, memoryMaxMb, rewriteParts } from './rewrite-parts.ts';
 import {
   type PersonalDataset,
@@ -18,7 +14,6 @@ import {
   markSubjectRows,
   registerTrim,
 } from './subject-rows.ts';
-import { filesOf, removeUnnamedOf } from './remove-unnamed.ts';
 
 /**
  * Rewrites parts of a published snapshot without an identity: its rows are left out, and its distinct ids out of the rows
@@ -29,18 +24,18 @@ import { filesOf, removeUnnamedOf } from './remove-unnamed.ts';
  * parts or the new, and `removeUnnamedParts` or the next rewrite clears the rest.
  */
 export async function rewriteSnapshot(
-  dataDir: string,
+  published: PublishedFiles,
   dataset: PersonalDataset,
   snapshotId: string,
   parts: readonly string[],
   identity: Identity,
   options: RewriteOptions,
 ): Promise<RewrittenPart[]> {
-  if (!existsSync(snapshotFolder(dataDir, dataset, snapshotId))) return [];
-  const manifest = readManifest(dataDir, dataset, snapshotId);
+  if (!published.listSnapshots(dataset).some(({ id }) => id === snapshotId)) return [];
+  const manifest = published.readManifest({ dataset, snapshotId });
   const files = manifest.files.filter(({ name }) => parts.includes(name));
   return rewriteParts(
-    dataDir,
+    published,
     { dataset, manifest, files, ...options },
     {
       prepare: async (connection) => {
@@ -57,7 +52,7 @@ export async function rewriteSnapshot(
  * what was rewritten: the parts that had such rows. Throws as `rewriteSnapshot` does.
  */
 export async function expireDeletions(
-  dataDir: string,
+  published: PublishedFiles,
   before: string,
   options: RewriteOptions,
 ): Promise<RewrittenPart[]> {
@@ -65,39 +60,12 @@ export async function expireDeletions(
   if (beforeMicros === undefined) throw new Error('a time that is not ISO 8601');
   const change = withoutRowsBefore(beforeMicros);
   const rewritten: RewrittenPart[] = [];
-  for (const { dataset, manifest } of listPublishedSnapshots(dataDir)) {
+  for (const { dataset, manifest } of listPublishedSnapshots(published)) {
     if (dataset !== 'deletions') continue;
-    const files = await filesToChange(dataDir, manifest, change, options.signal);
-    rewritten.push(...(await rewriteParts(dataDir, { dataset, manifest, files, ...options }, change)));
+    const files = await filesToChange(published, manifest, change, options.signal);
+    rewritten.push(...(await rewriteParts(published, { dataset, manifest, files, ...options }, change)));
   }
   return rewritten;
-}
-
-/** A file of a snapshot that its manifest does not name: no reader finds it, and nothing else may rest in it. */
-export type UnnamedFile = { dataset: string; snapshotId: string; name: string };
-
-/**
- * Deletes every file of the snapshots that no reader can find, which is what a kill leaves: parts that their manifest
- * does not name, drafts, and folders that were never published. Returns them, what lay in the temporary folder excepted.
- * Nothing else may write snapshots meanwhile. Throws `storage` when CURRENT or a manifest is damaged, and then has
- * deleted nothing.
- */
-export function removeUnnamedParts(dataDir: string): UnnamedFile[] {
-  const published = listPublishedSnapshots(dataDir);
-  const removed: UnnamedFile[] = published.flatMap(({ dataset, snapshotId, manifest }) =>
-    removeUnnamedOf(dataDir, manifest).map((name) => ({ dataset, snapshotId, name })),
-  );
-  const current = readCurrent(dataDir);
-  for (const dataset of datasetNames) {
-    removeTemporary(dataDir, dataset);
-    const unpublished = findSnapshots(dataDir, dataset)
-      .filter(({ id, hasManifest }) => !hasManifest && !currentIds(current, dataset).includes(id))
-      .map(({ id }) => id);
-    for (const snapshotId of unpublished)
-      removed.push(...filesOf(dataDir, dataset, snapshotId).map((name) => ({ dataset, snapshotId, name })));
-    removeSnapshots(dataDir, dataset, unpublished);
-  }
-  return removed;
 }
 
 function withoutRowsBefore(micros: bigint): RowChange {
@@ -113,17 +81,19 @@ function withoutRowsBefore(micros: bigint): RowChange {
 }
 
 async function filesToChange(
-  dataDir: string,
-  { dataset, snapshot_id, files }: Manifest,
+  published: PublishedFiles,
+  manifest: Manifest,
   { prepare, mark }: RowChange,
   signal: AbortSignal,
 ): Promise<ManifestFile[]> {
-  const folder = snapshotFolder(dataDir, dataset, snapshot_id);
-  return withDuckDb({ folder, memoryMaxMb, threads: 1, signal }, async (connection) => {
+  const limits = { folders: [published.localFolder], memoryMaxMb, threads: 1, signal };
+  return withDuckDb(limits, async (connection) => {
     await prepare(connection);
     const found: ManifestFile[] = [];
-    for (const file of files)
-      if ((await mark(connection, join(folder, file.name))).gone > 0) found.push(file);
+    for (const file of manifest.files) {
+      const path = published.localPath(snapshotOf(manifest), file.name);
+      if ((await mark(connection, path)).gone > 0) found.push(file);
+    }
     return found;
   });
 }

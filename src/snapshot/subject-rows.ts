@@ -5,7 +5,7 @@ import { type ColumnType, datasets } from './columns.ts';
 import { duckDbApi, sqlName, sqlText } from './duckdb.ts';
 import { isBefore } from './key-order.ts';
 import type { ManifestFile } from './manifest.ts';
-import { valueWriters } from './parquet-value.ts';
+import { valueWriters } from './row-batches.ts';
 
 /** A column that tells whose row it is, and the kind of identifier that it holds. */
 type OwnColumn = { readonly column: string; readonly kind: IdentifierKind };

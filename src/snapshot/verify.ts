@@ -1,12 +1,10 @@
-import { statSync } from 'node:fs';
-import { join } from 'node:path';
 import { sha256File } from '../core/digest.ts';
 import { AppError } from '../core/errors.ts';
 import { datasetNames } from './columns.ts';
 import { sqlText } from './duckdb.ts';
-import { snapshotFolder } from './layout.ts';
-import { type Manifest, type ManifestFile, currentIds, readCurrent, readManifest } from './manifest.ts';
-import { findSnapshots } from './list-published.ts';
+import { type SnapshotName, manifestName } from './file-names.ts';
+import { type Manifest, type ManifestFile, currentIds, snapshotOf } from './manifest.ts';
+import type { PublishedFiles } from './published-files.ts';
 import { queryParquet } from './read-parquet.ts';
 import { unnamedParts } from './remove-unnamed.ts';
 
@@ -26,47 +24,51 @@ export type SnapshotProblem = {
 export type SnapshotCheck = { files: number; bytes: number; problems: SnapshotProblem[] };
 
 /**
- * Reads every file of every generation of every dataset, and holds it against its manifest: size, SHA-256, and the rows that
+ * Reads every file of every generation of every dataset, and compares it with its manifest: size, SHA-256, and the rows that
  * its own footer counts; and looks for parts that no manifest names, which a kill can leave. Throws `storage` only when
  * CURRENT itself is damaged; the signal's reason when aborted.
  */
-export async function verifySnapshots(dataDir: string, signal?: AbortSignal): Promise<SnapshotCheck> {
+export async function verifySnapshots(
+  published: PublishedFiles,
+  signal?: AbortSignal,
+): Promise<SnapshotCheck> {
   const check: SnapshotCheck = { files: 0, bytes: 0, problems: [] };
-  for (const { dataset, snapshotId, wasPublished } of snapshotsOf(dataDir)) {
+  for (const { wasPublished, ...snapshot } of snapshotsOf(published)) {
     const report = (file: string, problem: SnapshotProblem['problem'] | undefined): void => {
-      if (problem) check.problems.push({ dataset, snapshotId, file, problem });
+      if (problem) check.problems.push({ ...snapshot, file, problem });
     };
-    const manifest = wasPublished ? soundManifest(dataDir, dataset, snapshotId) : undefined;
+    const manifest = wasPublished ? soundManifest(published, snapshot) : undefined;
     for (const file of manifest?.files ?? []) {
       signal?.throwIfAborted();
       check.files += 1;
       check.bytes += file.bytes;
-      report(file.name, await problemOf(snapshotFolder(dataDir, dataset, snapshotId), file));
+      report(file.name, await problemOf(published, snapshot, file));
     }
-    if (wasPublished && !manifest) report('manifest.json', 'damaged');
-    else for (const name of unnamedParts(dataDir, dataset, snapshotId, manifest)) report(name, 'unnamed');
+    if (wasPublished && !manifest) report(manifestName, 'damaged');
+    else for (const name of unnamedParts(published, snapshot, manifest)) report(name, 'unnamed');
   }
   return check;
 }
 
-type SnapshotToCheck = { dataset: string; snapshotId: string; wasPublished: boolean };
+type SnapshotToCheck = SnapshotName & { wasPublished: boolean };
 
 /** Every snapshot on disk, and those that CURRENT names, on disk or not. */
-function snapshotsOf(dataDir: string): SnapshotToCheck[] {
-  const current = readCurrent(dataDir);
+function snapshotsOf(published: PublishedFiles): SnapshotToCheck[] {
+  const current = published.readCurrent();
   const names = new Set([...datasetNames, ...Object.keys(current.snapshots)]);
   return [...names].flatMap((dataset) => {
-    const found = new Map(findSnapshots(dataDir, dataset).map(({ id, hasManifest }) => [id, hasManifest]));
+    const found = new Map(published.listSnapshots(dataset).map(({ id, hasManifest }) => [id, hasManifest]));
     for (const id of currentIds(current, dataset)) found.set(id, true);
     return [...found].map(([snapshotId, wasPublished]) => ({ dataset, snapshotId, wasPublished }));
   });
 }
 
-function soundManifest(dataDir: string, dataset: string, snapshotId: string): Manifest | undefined {
+function soundManifest(published: PublishedFiles, snapshot: SnapshotName): Manifest | undefined {
   try {
-    const manifest = readManifest(dataDir, dataset, snapshotId);
+    const manifest = published.readManifest(snapshot);
     const rows = manifest.files.reduce((sum, file) => sum + file.rows, 0);
-    const isOfThisSnapshot = manifest.dataset === dataset && manifest.snapshot_id === snapshotId;
+    const { dataset, snapshotId } = snapshotOf(manifest);
+    const isOfThisSnapshot = dataset === snapshot.dataset && snapshotId === snapshot.snapshotId;
     return isOfThisSnapshot && rows === manifest.rows ? manifest : undefined;
   } catch (error) {
     if (error instanceof AppError) return undefined;
@@ -75,17 +77,18 @@ function soundManifest(dataDir: string, dataset: string, snapshotId: string): Ma
 }
 
 async function problemOf(
-  folder: string,
+  published: PublishedFiles,
+  snapshot: SnapshotName,
   file: ManifestFile,
 ): Promise<SnapshotProblem['problem'] | undefined> {
-  const path = join(folder, file.name);
-  const size = statSync(path, { throwIfNoEntry: false })?.size;
+  const size = published.sizeOf(snapshot, file.name);
   if (size === undefined) return 'missing';
   if (size !== file.bytes) return 'size';
+  const path = published.localPath(snapshot, file.name);
   if ((await sha256File(path)) !== file.sha256) return 'sha256';
   try {
     const [footer] = await queryParquet(
-      folder,
+      published.localFolder,
       `SELECT num_rows FROM parquet_file_metadata(${sqlText(path)})`,
     );
     return footer?.['num_rows'] === BigInt(file.rows) ? undefined : 'rows';

@@ -16,6 +16,7 @@ import { refuseLostFenceKey } from '../mirror/fence-mac.ts';
 import { findFencedIdentifiers } from '../mirror/fenced-rows.ts';
 import { databasePath, type Database } from '../mirror/database.ts';
 import { checkDatabase } from '../mirror/check-database.ts';
+import { publishedFilesIn } from '../snapshot/published-files.ts';
 import { verifySnapshots } from '../snapshot/verify.ts';
 
 /** One thing that was checked. `fix` says what to do when it is not well. */
@@ -59,7 +60,7 @@ export async function examine({
     await attempt('ledger', () => checkLedger(dataDir)),
     ...(hasMirror ? [await attempt('erasures', () => checkErasures(openReader(), dataDir))] : []),
     await attempt('snapshots', async () => {
-      const { files, bytes, problems } = await verifySnapshots(dataDir, signal);
+      const { files, bytes, problems } = await verifySnapshots(publishedFilesIn(dataDir), signal);
       if (problems.length > 0)
         throw new AppError(
           problems.map(({ dataset, file, problem }) => `${dataset} ${file}: ${problem}`).join(', '),

@@ -8,7 +8,7 @@ import { countQuarantine } from '../mirror/quarantine.ts';
 import { countRows, type RowCounts } from '../mirror/row-counts.ts';
 import { listRuns, type Run, type RunOutcome } from '../mirror/runs.ts';
 import { countSuspects, listHeldPlans, type AbsenceDataset, type HeldPlan } from '../mirror/suspects.ts';
-import { readCurrent, readManifest } from '../snapshot/manifest.ts';
+import { publishedFilesIn } from '../snapshot/published-files.ts';
 import { reportPass, type PassReport } from '../sync/pass-report.ts';
 
 /**
@@ -112,11 +112,12 @@ export function reportRun(run: Run): RunReport {
 
 /** Reads the current snapshot of each dataset. Throws `storage` when a manifest is damaged. */
 export function reportSnapshots(dataDir: string): SnapshotReport[] {
-  return Object.entries(readCurrent(dataDir).snapshots).map(([dataset, current]) => {
+  const published = publishedFilesIn(dataDir);
+  return Object.entries(published.readCurrent().snapshots).map(([dataset, current]) => {
     const { snapshot_id: snapshotId, deltas = [] } = current;
     const newestId = deltas.at(-1)?.snapshot_id ?? snapshotId;
-    const { created_at: updatedAt } = readManifest(dataDir, dataset, newestId);
-    const { created_at: createdAt, rows, files, pass } = readManifest(dataDir, dataset, snapshotId);
+    const { created_at: updatedAt } = published.readManifest({ dataset, snapshotId: newestId });
+    const { created_at: createdAt, rows, files, pass } = published.readManifest({ dataset, snapshotId });
     const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
     const verdict = pass?.verdict ?? null;
     return {

@@ -8,9 +8,9 @@ import { filesDamaged } from './alerts.ts';
  * back. Incomplete, for `filesDamaged`, where one of them is not as its manifest says.
  */
 export function runCheckpointJob(context: JobContext): Promise<JobResult> {
-  return runJob(context, 'checkpoint', async ({ settings, signal, ledger }) => {
+  return runJob(context, 'checkpoint', async ({ published, signal, ledger }) => {
     const { size: entries } = ledger().checkpoint();
-    const { files, problems } = await verifySnapshots(settings.dataDir, signal);
+    const { files, problems } = await verifySnapshots(published, signal);
     const counts = { entries, files, problems: problems.length };
     if (problems.length > 0) return { outcome: 'incomplete', reason: filesDamaged, counts };
     return { outcome: 'done', counts };

@@ -25,17 +25,15 @@ export function runExportJob(
   { datasets, kind, source, onProgress: onRows }: ExportTask,
 ): Promise<ExportJobResult> {
   return runJob(context, kind === 'full' ? 'export' : 'delta', async (own) => {
-    const { db: mirror, settings, clock, signal } = own;
-    refuseRestored(mirror, settings.dataDir);
+    const { db, settings, clock } = own;
+    refuseRestored(db, settings.dataDir);
     const snapshots: MirrorExport[] = [];
     for (const dataset of datasets) {
       const onProgress = (done: number, total: number | null): void => onRows?.(dataset, done, total);
-      snapshots.push(
-        await exportMirror({ db: source, mirror, dataset, kind, settings, clock, signal, onProgress }),
-      );
+      snapshots.push(await exportMirror(own, { source, dataset, kind, onProgress }));
     }
     // Deltas go on from here now: what is older need not be told change by change.
-    if (kind === 'full') compactChanges(mirror, feedBegin({ settings, clock }));
+    if (kind === 'full') compactChanges(db, feedBegin({ settings, clock }));
     const counts = Object.fromEntries(snapshots.map(({ dataset, rows }) => [dataset, rows]));
     const isProved = snapshots.every(({ verdict }) => verdict === 'complete');
     return { outcome: isProved ? 'done' : 'incomplete', counts, snapshots };

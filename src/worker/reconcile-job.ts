@@ -17,7 +17,8 @@ import { runJob, type JobResult } from '../job/run-job.ts';
 import { claimMirror } from '../mirror/mirrored-project.ts';
 import { listRequests } from '../mirror/erasure-requests.ts';
 import { approvePlan } from '../mirror/suspects.ts';
-import { removeUnnamedParts } from '../snapshot/rewrite.ts';
+import { publishedFilesIn } from '../snapshot/published-files.ts';
+import { removeUnnamedParts } from '../snapshot/remove-unnamed.ts';
 import {
   absenceDatasets,
   planDatasetAbsence,
@@ -102,7 +103,7 @@ async function reconcile(
 ): Promise<ReconcileJobResult> {
   const { db, settings, service } = parts;
   // What a kill left: whole files that no manifest names, the old or the new ones, and drafts.
-  removeUnnamedParts(settings.dataDir);
+  removeUnnamedParts(publishedFilesIn(settings.dataDir));
   const { plan, planned } = await planReconcile(parts);
   const here = await eraseHere(parts, planned);
   const requestsBefore = new Set(listRequests(db, 'all').map(({ id }) => id));

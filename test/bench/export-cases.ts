@@ -31,14 +31,10 @@ export function fillMirror({ dataDir, rows }: CaseParameters): Promise<CaseResul
 export async function exportPersons({ dataDir, rows }: CaseParameters): Promise<CaseResult> {
   const app = createApp({ environment: { MIRROR_DATA_DIR: dataDir }, isTerminal: false }, {});
   const startedAt = performance.now();
-  const result = await exportMirror({
-    db: app.databaseReadOnly(),
-    mirror: app.database(),
+  const result = await exportMirror(app.jobContext(new AbortController().signal), {
+    source: app.databaseReadOnly(),
     dataset: 'persons',
     kind: 'full',
-    settings: app.settings,
-    clock: app.clock,
-    signal: new AbortController().signal,
     onProgress: () => undefined,
   });
   const ms = performance.now() - startedAt;

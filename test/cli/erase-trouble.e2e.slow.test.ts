@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { LedgerEntry } from '../../src/ledger/entry.ts';
 import { readLedger } from '../../src/ledger/ledger.ts';
 import { listPublishedParts } from '../../src/snapshot/list-published.ts';
+import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
 import { assertDiscreet, discreetRun } from './discreet-run.ts';
 import { assertErased, assertIntended, outcomeOf, type Outcome } from './erasure-invariants.ts';
 import { prepareErasure, openErasureWorkspace, textsOf, type PreparedErasure } from './erasure-workspace.ts';
@@ -123,7 +124,9 @@ describe('a published file', () => {
     ],
   ] as const)('%s stops the run with one sentence, and loses nothing', async (_what, damage, states) => {
     await using workspace = await openDiscreetWorkspace();
-    const part = listPublishedParts(workspace.dataDir).find(({ dataset }) => dataset === 'persons');
+    const part = listPublishedParts(publishedFilesIn(workspace.dataDir)).find(
+      ({ dataset }) => dataset === 'persons',
+    );
     if (!part) throw new Error('nothing is published');
     const whole = readFileSync(part.path);
     const before = await publishedRows(workspace.dataDir);

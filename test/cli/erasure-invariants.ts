@@ -11,6 +11,7 @@ import { listRequests } from '../../src/mirror/erasure-requests.ts';
 import { listTargets } from '../../src/mirror/erasure-targets.ts';
 import { listPublishedParts, listPublishedSnapshots } from '../../src/snapshot/list-published.ts';
 import { verifySnapshots } from '../../src/snapshot/verify.ts';
+import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
 import { readWithHyparquet } from '../snapshot/parquet-readers.ts';
 import { reading, type Subject } from './erasure-workspace.ts';
 import type { Workspace } from './workspace.ts';
@@ -64,7 +65,7 @@ export async function assertErased(
 
 /** Fails where readers would find other files than those that CURRENT and the manifests name, with their SHA-256. */
 export async function assertReadable(dataDir: string): Promise<void> {
-  const { problems } = await verifySnapshots(dataDir);
+  const { problems } = await verifySnapshots(publishedFilesIn(dataDir));
   expect(problems.filter(({ problem }) => problem !== 'unnamed')).toEqual([]);
 }
 
@@ -72,8 +73,8 @@ export async function assertReadable(dataDir: string): Promise<void> {
 function strayFiles(dataDir: string): string[] {
   const named = new Set([
     join(dataDir, 'snapshots', 'CURRENT.json'),
-    ...listPublishedParts(dataDir).map(({ path }) => path),
-    ...listPublishedSnapshots(dataDir).map(({ dataset, snapshotId }) =>
+    ...listPublishedParts(publishedFilesIn(dataDir)).map(({ path }) => path),
+    ...listPublishedSnapshots(publishedFilesIn(dataDir)).map(({ dataset, snapshotId }) =>
       join(dataDir, 'snapshots', dataset, snapshotId, 'manifest.json'),
     ),
   ]);
@@ -103,7 +104,7 @@ export async function residueOf(dataDir: string, subjects: readonly Subject[]): 
     ...texts,
     ...subjects.flatMap(({ uuids, recordings }) => [...uuids, ...recordings]),
   ]);
-  for (const { dataset, path } of listPublishedParts(dataDir)) {
+  for (const { dataset, path } of listPublishedParts(publishedFilesIn(dataDir))) {
     if (dataset === 'deletions') continue;
     const rows = await readWithHyparquet(path);
     if (rows.some((row) => leavesOf(row).some((leaf) => names.has(leaf)))) decoded.push(path);
@@ -152,7 +153,7 @@ export function assertIntended(
       .map(({ request }) => `${request} upstream.person`),
   ];
   expect(effects.filter((effect) => !intents.has(effect))).toEqual([]);
-  const replaced = listPublishedParts(base)
+  const replaced = listPublishedParts(publishedFilesIn(base))
     .filter(({ path: old }) => !existsSync(join(dataDir, old.slice(base.length))))
     .map(({ dataset, snapshotId, file }) => `snapshot:${dataset}/${snapshotId}/${file.name}`);
   expect(replaced.filter((target) => !names.has(target))).toEqual([]);

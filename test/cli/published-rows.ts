@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto';
 import { listPublishedParts } from '../../src/snapshot/list-published.ts';
+import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
 import { readWithHyparquet } from '../snapshot/parquet-readers.ts';
 import { contentOf } from './mirror-content.ts';
 
 /** Every row of every generation of each dataset, as an independent reader finds them. */
 export async function publishedRows(dataDir: string): Promise<Record<string, string[][]>> {
   const rows: Record<string, string[][]> = {};
-  for (const { dataset, snapshotId, path } of listPublishedParts(dataDir))
+  for (const { dataset, snapshotId, path } of listPublishedParts(publishedFilesIn(dataDir)))
     (rows[`${dataset} ${snapshotId}`] ??= []).push(
       ...(await readWithHyparquet(path)).map((row) => Object.values(row).map(String)),
     );

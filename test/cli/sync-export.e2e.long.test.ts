@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { readCurrent, readManifest } from '../../src/snapshot/manifest.ts';
 import { queryParquet } from '../../src/snapshot/read-parquet.ts';
+import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
 import { jsonOf } from './run-cli.ts';
 import { openWorkspace, unlimited, type Workspace } from './workspace.ts';
 
@@ -47,11 +47,11 @@ it('holds what the service holds, and publishes what it holds', async () => {
   );
   expect(counts.slice(0, 2)).toEqual(served);
 
-  const { snapshots } = readCurrent(workspace.dataDir);
+  const { snapshots } = publishedFilesIn(workspace.dataDir).readCurrent();
   expect(Object.keys(snapshots).toSorted()).toEqual(columns.toSorted());
   for (const [index, dataset] of columns.entries()) {
     const id = snapshots[dataset]?.snapshot_id ?? '';
-    const manifest = readManifest(workspace.dataDir, dataset, id);
+    const manifest = publishedFilesIn(workspace.dataDir).readManifest({ dataset, snapshotId: id });
     expect(manifest).toMatchObject({ rows: counts[index], pass: { verdict: 'complete' } });
     const folder = join(workspace.dataDir, 'snapshots', dataset, id);
     const [read] = await queryParquet(
@@ -84,7 +84,7 @@ it('takes a change over, and publishes it', async () => {
   expect(jsonOf(synced)).toMatchObject({ passes: [{ rowsAdded: 0, rowsChanged: 1 }] });
   expect((await workspace.run(['export', 'persons'])).code).toBe(0);
   const folder = join(workspace.dataDir, 'snapshots', 'persons');
-  const current = readCurrent(workspace.dataDir).snapshots['persons']?.snapshot_id ?? '';
+  const current = publishedFilesIn(workspace.dataDir).readCurrent().snapshots['persons']?.snapshot_id ?? '';
   const [row] = await queryParquet(
     folder,
     `SELECT properties FROM read_parquet('${folder}/${current}/*.parquet') WHERE person_uuid = '${uuid}'`,

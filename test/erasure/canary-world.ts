@@ -12,6 +12,7 @@ import { openDatabaseReadOnly, type Database } from '../../src/mirror/database.t
 import { startPass } from '../../src/mirror/passes.ts';
 import { listPublishedParts } from '../../src/snapshot/list-published.ts';
 import { runEraseJob } from '../../src/worker/erase-job.ts';
+import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
 import { jobContext } from '../job/job-context.ts';
 import { openTestMirror } from '../mirror/open-test-mirror.ts';
 import { addPeople, insert, personOf, type Person } from './scan/canary.ts';
@@ -122,16 +123,10 @@ async function publishAll(db: Database, dataDir: string, settings: Settings): Pr
   const source = openDatabaseReadOnly(dataDir);
   try {
     for (const dataset of ['persons', 'recordings', 'distinct_ids', 'deletions'] as const)
-      await exportMirror({
-        db: source,
-        mirror: db,
-        dataset,
-        kind: 'full',
-        settings,
-        clock: systemClock,
-        signal,
-        onProgress: () => undefined,
-      });
+      await exportMirror(
+        { db, published: publishedFilesIn(dataDir), settings, clock: systemClock, signal },
+        { source, dataset, kind: 'full', onProgress: () => undefined },
+      );
   } finally {
     source.close();
   }
@@ -162,7 +157,7 @@ function hideElsewhere(db: Database, dataDir: string, canaries: readonly Person[
   const cursor = JSON.stringify({ keys: canaries.map(({ row }) => row['uuid']) });
   db.prepare(`UPDATE passes SET cursor = ? WHERE id = ?`).run(cursor, passId);
   db.exec('ANALYZE');
-  const [part] = listPublishedParts(dataDir);
+  const [part] = listPublishedParts(publishedFilesIn(dataDir));
   const draft = join(dataDir, 'tmp', 'snapshot-persons-20261120T110000.000Z');
   mkdirSync(draft, { recursive: true });
   if (part) copyFileSync(part.path, join(draft, 'part-00001.parquet'));

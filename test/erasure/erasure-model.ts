@@ -11,6 +11,7 @@ import { generateRecording, documentedRecordings } from '../../src/sandbox/gener
 import { seededRandom } from '../../src/sandbox/generator/seeded-random.ts';
 import { personJson, recordingPersonJson } from '../../src/sandbox/store/person-row.ts';
 import { Refusal } from '../../src/sandbox/http/answer.ts';
+import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
 import { readWithHyparquet } from '../snapshot/parquet-readers.ts';
 import { openErasureWorld, type ErasureWorld } from './erasure-world.ts';
 import { findTexts } from './find-texts.ts';
@@ -235,7 +236,7 @@ function createStory(world: ErasureWorld, seed: number, tally: Tally) {
       take(`mirror persons ${String(row['uuid'])}`, row, [row['uuid']]);
     for (const row of db.prepare<[], Record<string, unknown>>(`SELECT * FROM recordings`).all())
       take(`mirror recordings ${String(row['id'])}`, row, [row['person_uuid'], row['distinct_id']]);
-    for (const { dataset, snapshotId, path } of listPublishedParts(dataDir)) {
+    for (const { dataset, snapshotId, path } of listPublishedParts(publishedFilesIn(dataDir))) {
       if (dataset === 'deletions') continue;
       for (const row of await readWithHyparquet(path)) {
         const key =

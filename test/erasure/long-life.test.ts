@@ -14,6 +14,7 @@ import { listRequests, readBox, type ErasureRequest } from '../../src/mirror/era
 import { listOpenTargets, listTargets } from '../../src/mirror/erasure-targets.ts';
 import { readFenceUse } from '../../src/mirror/fence.ts';
 import { listPublishedParts } from '../../src/snapshot/list-published.ts';
+import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
 import { openErasureWorld, type ErasureWorld } from './erasure-world.ts';
 
 const name = 'long-lived-canary@x.example';
@@ -113,7 +114,8 @@ describe('the time of a request', () => {
     const { world, uuid } = await worldWithCanary();
     await world.request([{ kind: 'uuid', value: uuid }]);
     const box = readBox(world.db(), onlyRequest(world).id) ?? Buffer.of();
-    for (const { path } of listPublishedParts(world.dataDir)) writeFileSync(path, 'damaged');
+    for (const { path } of listPublishedParts(publishedFilesIn(world.dataDir)))
+      writeFileSync(path, 'damaged');
     await expect(world.reconcile()).rejects.toThrow(damaged);
     expect(onlyRequest(world).state).toBe('scoped');
     world.pass(61);
@@ -137,7 +139,8 @@ describe('the time of a request', () => {
         ]),
       )();
     const box = readBox(world.db(), id) ?? Buffer.of();
-    for (const { path } of listPublishedParts(world.dataDir)) writeFileSync(path, 'damaged');
+    for (const { path } of listPublishedParts(publishedFilesIn(world.dataDir)))
+      writeFileSync(path, 'damaged');
     world.pass(61);
     await expect(world.reconcile()).rejects.toThrow(damaged);
     rmSync(join(world.dataDir, 'snapshots'), { recursive: true });

@@ -11,11 +11,11 @@ import { prepareRemoveRow } from '../../src/mirror/remove-row.ts';
 import { prepareWriteRows } from '../../src/mirror/write-rows.ts';
 import type { Dataset } from '../../src/snapshot/columns.ts';
 import { sqlText, withDuckDb } from '../../src/snapshot/duckdb.ts';
-import { snapshotFolder, snapshotsFolder } from '../../src/snapshot/layout.ts';
-import { readCurrent, readManifest } from '../../src/snapshot/manifest.ts';
+import { snapshotFolder, snapshotsFolder } from '../snapshot/paths.ts';
 import { listPublishedSnapshots } from '../../src/snapshot/list-published.ts';
-import { removeUnnamedParts } from '../../src/snapshot/rewrite.ts';
+import { removeUnnamedParts } from '../../src/snapshot/remove-unnamed.ts';
 import { verifySnapshots } from '../../src/snapshot/verify.ts';
+import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
 import { openTestMirror } from '../mirror/open-test-mirror.ts';
 
 const loadDeltas = readFileSync(new URL('../../docs/load-deltas.sql', import.meta.url), 'utf8');
@@ -144,39 +144,40 @@ function emptyRecording(db: Database): Record<string, null> {
 }
 
 async function publish(world: World, kind: 'full' | 'delta', settings: Settings = world.settings) {
-  const db = openDatabaseReadOnly(world.dataDir);
+  const source = openDatabaseReadOnly(world.dataDir);
   const kinds: string[] = [];
   try {
     for (const dataset of loaded) {
-      const parts = { db, mirror: world.db, dataset, kind, settings, clock: world.clock };
-      const { kind: published } = await exportMirror({
-        ...parts,
-        signal: new AbortController().signal,
-        onProgress: () => undefined,
-      });
-      kinds.push(published);
+      const { db, clock, dataDir } = world;
+      const { signal } = new AbortController();
+      const published = publishedFilesIn(dataDir);
+      const { kind: made } = await exportMirror(
+        { db, published, settings, clock, signal },
+        { source, dataset, kind, onProgress: () => undefined },
+      );
+      kinds.push(made);
     }
   } finally {
-    db.close();
+    source.close();
   }
   return kinds;
 }
 
 /** The parts of the full snapshot of a dataset and of its deltas. */
 function partsOf(dataDir: string, dataset: Dataset): string[] {
-  const current = readCurrent(dataDir).snapshots[dataset];
+  const current = publishedFilesIn(dataDir).readCurrent().snapshots[dataset];
   return [current, ...(current?.deltas ?? [])].flatMap((named) =>
     named === undefined
       ? []
-      : readManifest(dataDir, dataset, named.snapshot_id).files.map(({ name }) =>
-          join(snapshotFolder(dataDir, dataset, named.snapshot_id), name),
-        ),
+      : publishedFilesIn(dataDir)
+          .readManifest({ dataset, snapshotId: named.snapshot_id })
+          .files.map(({ name }) => join(snapshotFolder(dataDir, dataset, named.snapshot_id), name)),
   );
 }
 
 /** What a reader has who loads all that is published as the documentation says. */
 function load(dataDir: string): Promise<unknown[]> {
-  const limits = { folder: snapshotsFolder(dataDir), memoryMaxMb: 512, threads: 1 };
+  const limits = { folders: [snapshotsFolder(dataDir)], memoryMaxMb: 512, threads: 1 };
   return withDuckDb({ ...limits, signal: new AbortController().signal }, async (connection) => {
     for (const dataset of loaded)
       await connection.run(
@@ -234,17 +235,22 @@ test('a delta holds what has changed and nothing else, and stands beside the ful
   show(world, bob);
   // Of those who leave `deletions`, nothing tells: it is always published as a whole.
   expect(await publish(world, 'delta')).toEqual(['delta', 'delta', 'full']);
-  const current = readCurrent(world.dataDir).snapshots['persons'];
+  const current = publishedFilesIn(world.dataDir).readCurrent().snapshots['persons'];
   const [delta] = current?.deltas ?? [];
-  expect(readManifest(world.dataDir, 'persons', delta?.snapshot_id ?? '')).toMatchObject({
+  expect(
+    publishedFilesIn(world.dataDir).readManifest({
+      dataset: 'persons',
+      snapshotId: delta?.snapshot_id ?? '',
+    }),
+  ).toMatchObject({
     kind: 'delta',
     based_on: current?.snapshot_id,
     rows: 1,
     files: [{ min_key: 'person-2', max_key: 'person-2' }],
   });
-  expect((await verifySnapshots(world.dataDir)).problems).toEqual([]);
+  expect((await verifySnapshots(publishedFilesIn(world.dataDir))).problems).toEqual([]);
   await publish(world, 'full');
-  expect(readCurrent(world.dataDir).snapshots['persons']?.deltas).toBeUndefined();
+  expect(publishedFilesIn(world.dataDir).readCurrent().snapshots['persons']?.deltas).toBeUndefined();
 });
 
 test.for<[string, (world: World) => Settings]>([
@@ -273,18 +279,18 @@ test('a delta without its manifest is damage, and no remnant to be cleared away'
   await publish(world, 'full');
   show(world, bob);
   await publish(world, 'delta');
-  const [id = ''] = (readCurrent(world.dataDir).snapshots['persons']?.deltas ?? []).map(
+  const [id = ''] = (publishedFilesIn(world.dataDir).readCurrent().snapshots['persons']?.deltas ?? []).map(
     (delta) => delta.snapshot_id,
   );
   const folder = snapshotFolder(world.dataDir, 'persons', id);
   rmSync(join(folder, 'manifest.json'));
-  expect((await verifySnapshots(world.dataDir)).problems).toMatchObject([
+  expect((await verifySnapshots(publishedFilesIn(world.dataDir))).problems).toMatchObject([
     { dataset: 'persons', snapshotId: id, file: 'manifest.json', problem: 'damaged' },
   ]);
-  expect(() => listPublishedSnapshots(world.dataDir)).toThrow(
+  expect(() => listPublishedSnapshots(publishedFilesIn(world.dataDir))).toThrow(
     expect.objectContaining({ code: 'storage' }) as Error,
   );
-  expect(() => removeUnnamedParts(world.dataDir)).toThrow(
+  expect(() => removeUnnamedParts(publishedFilesIn(world.dataDir))).toThrow(
     expect.objectContaining({ code: 'storage' }) as Error,
   );
   expect(readdirSync(folder)).toEqual(['part-00001.parquet']);

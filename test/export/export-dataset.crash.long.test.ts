@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { AppError } from '../../src/core/errors.ts';
 import { verifySnapshots } from '../../src/snapshot/verify.ts';
+import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
 import { temporaryFolder } from '../snapshot/temporary-folder.ts';
 import { exportCount, listAll, publishedRows } from './export-fixture.ts';
 import { watchDiskChanges } from './fault-points.ts';
@@ -58,7 +59,7 @@ test('one failed disk change at any step: a storage error, and the old snapshot 
     const before = listAll(dataDir);
     const outcome = await exportWithFaults(dataDir, (step) => step === faultAt);
     expect([undefined, `storage: the disk is full (ENOSPC): ${dataDir}`]).toContain(outcome);
-    expect((await verifySnapshots(dataDir)).problems).toEqual([]);
+    expect((await verifySnapshots(publishedFilesIn(dataDir))).problems).toEqual([]);
     const rows = await publishedRows(dataDir);
     expect([2, 3]).toContain(rows?.length);
     const isUntouched = rows?.length === 2;
@@ -77,7 +78,7 @@ test('dead from any step on: readers find a whole snapshot, and the next export 
     const outcome = await exportWithFaults(dataDir, (step) => step >= faultAt);
     const rows = await publishedRows(dataDir);
     expect([2, 3]).toContain(rows?.length);
-    const { problems } = await verifySnapshots(dataDir);
+    const { problems } = await verifySnapshots(publishedFilesIn(dataDir));
     expect(problems.filter(({ problem }) => problem !== 'unnamed')).toEqual([]);
     const { snapshotId } = await exportCount(dataDir, 4, keep);
     expect(await publishedRows(dataDir)).toHaveLength(4);

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { verifySnapshots } from '../../src/snapshot/verify.ts';
+import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
 import { temporaryFolder } from '../snapshot/temporary-folder.ts';
 import { exportCount, listAll, publishedRows } from './export-fixture.ts';
 
@@ -17,7 +18,7 @@ async function survivesKill(killedAt: 'step' | 'rows', number: number): Promise<
   });
   const rows = await publishedRows(dataDir);
   expect([2, 30_000]).toContain(rows?.length);
-  const { problems } = await verifySnapshots(dataDir);
+  const { problems } = await verifySnapshots(publishedFilesIn(dataDir));
   expect(problems.filter(({ problem }) => problem !== 'unnamed')).toEqual([]);
   await exportCount(dataDir, 7);
   expect(await publishedRows(dataDir)).toHaveLength(7);

@@ -5,9 +5,9 @@ import packageJson from '../../package.json' with { type: 'json' };
 import { sha256File } from '../../src/core/digest.ts';
 import { exportDataset } from '../../src/export/export-dataset.ts';
 import type { Row } from '../../src/snapshot/columns.ts';
-import { currentPath, snapshotFolder } from '../../src/snapshot/layout.ts';
-import { readCurrent, readManifest } from '../../src/snapshot/manifest.ts';
+import { currentPath, snapshotFolder } from '../snapshot/paths.ts';
 import { verifySnapshots } from '../../src/snapshot/verify.ts';
+import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
 import { readWithHyparquet } from '../snapshot/parquet-readers.ts';
 import { distinctIdRows, personRow } from '../snapshot/rows.ts';
 import { temporaryFolder } from '../snapshot/temporary-folder.ts';
@@ -65,13 +65,13 @@ test('writes bounded parts, a manifest that describes them, and CURRENT', async 
     removed: [],
   });
   expect(await publishedRows(dataDir)).toEqual([...distinctIdRows(10)]);
-  expect((await verifySnapshots(dataDir)).problems).toEqual([]);
+  expect((await verifySnapshots(publishedFilesIn(dataDir))).problems).toEqual([]);
 });
 
 test('no rows give one part without rows, and nothing synced a null pass', async () => {
   const dataDir = temporaryFolder();
   await exportDataset(exportRequest(dataDir, { rows: [], pass: null }));
-  const manifest = readManifest(dataDir, 'distinct_ids', idNow);
+  const manifest = publishedFilesIn(dataDir).readManifest({ dataset: 'distinct_ids', snapshotId: idNow });
   expect(manifest.pass).toBe(null);
   expect(manifest.files).toEqual([
     expect.objectContaining({ name: 'part-00001.parquet', rows: 0, min_key: null, max_key: null }),
@@ -102,7 +102,9 @@ test('publishes promoted and masked properties, and counts what no column can ho
     [null, '{"email":null}', null, null],
     [null, '{"plan":"pro"}', 'pro', null],
   ]);
-  expect(readManifest(dataDir, 'persons', idNow).columns.slice(-2)).toEqual([
+  expect(
+    publishedFilesIn(dataDir).readManifest({ dataset: 'persons', snapshotId: idNow }).columns.slice(-2),
+  ).toEqual([
     { name: 'property_plan', type: 'string' },
     { name: 'property_email', type: 'string' },
   ]);
@@ -129,7 +131,7 @@ test('datasets do not touch each other', async () => {
   const settings = { partRows: 4, keep: 1, promote: [], mask: [] };
   await exportDataset(exportRequest(dataDir, { dataset: 'persons', rows: [personRow('a')], settings }));
   await exportDataset(exportRequest(dataDir, { dataset: 'persons', rows: [personRow('b')], settings }));
-  expect(Object.keys(readCurrent(dataDir).snapshots)).toEqual(['distinct_ids', 'persons']);
+  expect(Object.keys(publishedFilesIn(dataDir).readCurrent().snapshots)).toEqual(['distinct_ids', 'persons']);
   expect(await publishedRows(dataDir)).toHaveLength(5);
 });
 
@@ -219,7 +221,7 @@ test('a lost CURRENT costs no published snapshot', async () => {
   await exportDataset(exportRequest(dataDir, { dataset: 'persons', rows: [personRow('a')] }));
   const second = await exportCount(dataDir, 2);
   expect(second.removed).toEqual([]);
-  expect(readManifest(dataDir, 'distinct_ids', idNow).rows).toBe(1);
+  expect(publishedFilesIn(dataDir).readManifest({ dataset: 'distinct_ids', snapshotId: idNow }).rows).toBe(1);
   expect(await publishedRows(dataDir)).toHaveLength(2);
   expect((await exportCount(dataDir, 3)).removed).toEqual([idNow]);
 });

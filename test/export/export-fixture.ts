@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import type { Clock } from '../../src/core/clock.ts';
 import { type ExportRequest, type ExportResult, exportDataset } from '../../src/export/export-dataset.ts';
 import type { Row } from '../../src/snapshot/columns.ts';
-import { snapshotFolder } from '../../src/snapshot/layout.ts';
-import { readCurrent, readManifest } from '../../src/snapshot/manifest.ts';
+import { snapshotFolder } from '../snapshot/paths.ts';
+import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
 import { distinctIdRows } from '../snapshot/rows.ts';
 import { readWithHyparquet } from '../snapshot/parquet-readers.ts';
 
@@ -17,13 +17,18 @@ export const stoppedClock: Clock = {
 /** An export of ten distinct ids in parts of four, but for what is given. */
 export function exportRequest(dataDir: string, changes: Partial<ExportRequest> = {}): ExportRequest {
   return {
-    dataDir,
+    published: publishedFilesIn(dataDir),
     dataset: 'distinct_ids',
     rows: distinctIdRows(10),
     settings: { partRows: 4, keep: 2, promote: [], mask: [] },
     pass: { id: 12, verdict: 'complete', finished_at: '2026-11-20T12:00:00.000Z' },
     erasureEpoch: 3,
+    changes: null,
+    basedOn: undefined,
+    publishing: (publish) => publish(),
     clock: stoppedClock,
+    signal: new AbortController().signal,
+    onProgress: () => undefined,
     ...changes,
   };
 }
@@ -41,9 +46,12 @@ export function exportCount(dataDir: string, count: number, keep = 2): Promise<E
 /** The rows that a reader finds who follows CURRENT, undefined where nothing was published. */
 export async function publishedRows(dataDir: string): Promise<Row[] | undefined> {
   const dataset = 'distinct_ids';
-  const current = readCurrent(dataDir).snapshots[dataset];
+  const current = publishedFilesIn(dataDir).readCurrent().snapshots[dataset];
   if (!current) return undefined;
-  const { files, rows } = readManifest(dataDir, dataset, current.snapshot_id);
+  const { files, rows } = publishedFilesIn(dataDir).readManifest({
+    dataset,
+    snapshotId: current.snapshot_id,
+  });
   const folder = snapshotFolder(dataDir, dataset, current.snapshot_id);
   const parts = await Promise.all(files.map(({ name }) => readWithHyparquet(join(folder, name))));
   const found = parts.flat() as Row[];

@@ -1,26 +1,29 @@
 import { readdirSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { createApp } from '../../src/app.ts';
-import { exportMirror, type ExportMirrorParts } from '../../src/export/export-mirror.ts';
+import { type ExportContext, exportMirror, type MirrorExportTask } from '../../src/export/export-mirror.ts';
 import { openDatabase, openDatabaseReadOnly, type Database } from '../../src/mirror/database.ts';
 import { setEpoch } from '../../src/mirror/erasure-epoch.ts';
-import { datasetFolder } from '../../src/snapshot/layout.ts';
-import { readManifest } from '../../src/snapshot/manifest.ts';
+import { datasetFolder } from '../snapshot/paths.ts';
+import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
 import { rowsOfSnapshot } from '../snapshot/publish-rows.ts';
 import { temporaryFolder } from '../snapshot/temporary-folder.ts';
 import { stoppedClock } from './export-fixture.ts';
 
+type World = ExportContext & MirrorExportTask & { dataDir: string };
+
 /** A mirror of two persons, and what exporting it takes. */
-function openMirror(changes: Partial<ExportMirrorParts> = {}): ExportMirrorParts & { dataDir: string } {
+function openMirror(changes: Partial<World> = {}): World {
   const dataDir = temporaryFolder();
   const { settings } = createApp({ environment: { MIRROR_DATA_DIR: dataDir }, isTerminal: false }, {});
-  const mirror = openDatabase(dataDir, stoppedClock);
-  mirror.exec(/*sql*/ `INSERT INTO persons (uuid, first_seen_pass, changed_at)
+  const db = openDatabase(dataDir, stoppedClock);
+  db.exec(/*sql*/ `INSERT INTO persons (uuid, first_seen_pass, changed_at)
     VALUES ('ann', 1, '2026-11-20T10:00:00Z'), ('bob', 1, '2026-11-20T10:00:00Z')`);
   return {
     dataDir,
-    db: openDatabaseReadOnly(dataDir),
-    mirror,
+    db,
+    source: openDatabaseReadOnly(dataDir),
+    published: publishedFilesIn(dataDir),
     dataset: 'persons',
     kind: 'full',
     settings,
@@ -40,52 +43,55 @@ function erase(mirror: Database, uuid: string, epoch: number): void {
 }
 
 test('a manifest tells the epoch of the mirror that its rows come from', async () => {
-  const parts = openMirror();
-  setEpoch(parts.mirror, 7);
-  const { snapshotId } = await exportMirror(parts);
-  expect(readManifest(parts.dataDir, 'persons', snapshotId)).toMatchObject({ erasure_epoch: 7, rows: 2 });
+  const world = openMirror();
+  setEpoch(world.db, 7);
+  const { snapshotId } = await exportMirror(world, world);
+  expect(publishedFilesIn(world.dataDir).readManifest({ dataset: 'persons', snapshotId })).toMatchObject({
+    erasure_epoch: 7,
+    rows: 2,
+  });
 });
 
 test('somebody is erased while an export runs: it is made anew, and never published with that person', async () => {
-  const parts = openMirror();
+  const world = openMirror();
   let exports = 0;
-  const { snapshotId } = await exportMirror({
-    ...parts,
+  const { snapshotId } = await exportMirror(world, {
+    ...world,
     onProgress: (done) => {
       if (done > 0) return;
       exports += 1;
-      if (exports === 1) erase(parts.mirror, 'ann', 1);
+      if (exports === 1) erase(world.db, 'ann', 1);
     },
   });
-  const { manifest, parts: rows } = await rowsOfSnapshot(parts.dataDir, 'persons', snapshotId);
+  const { manifest, parts: rows } = await rowsOfSnapshot(world.dataDir, 'persons', snapshotId);
   expect(rows.flat().map(({ person_uuid: uuid }) => uuid)).toEqual(['bob']);
   expect(manifest.erasure_epoch).toBe(1);
   expect(exports).toBe(2);
-  expect(readdirSync(datasetFolder(parts.dataDir, 'persons'))).toEqual([snapshotId]);
+  expect(readdirSync(datasetFolder(world.dataDir, 'persons'))).toEqual([snapshotId]);
 });
 
 test('erased again and again, an export ends as busy, and has published nothing', async () => {
-  const parts = openMirror();
+  const world = openMirror();
   let epoch = 0;
-  const exporting = exportMirror({
-    ...parts,
+  const exporting = exportMirror(world, {
+    ...world,
     onProgress: () => {
       epoch += 1;
-      setEpoch(parts.mirror, epoch);
+      setEpoch(world.db, epoch);
     },
   });
   await expect(exporting).rejects.toMatchObject({ name: 'AppError', code: 'busy', retryable: true });
-  expect(() => readdirSync(datasetFolder(parts.dataDir, 'persons'))).toThrow('ENOENT');
+  expect(() => readdirSync(datasetFolder(world.dataDir, 'persons'))).toThrow('ENOENT');
 });
 
 test('a recording that has the id of a person hides no deletion of that person', async () => {
-  const parts = openMirror({ dataset: 'deletions' });
-  parts.mirror
+  const world = openMirror({ dataset: 'deletions' });
+  world.db
     .exec(/*sql*/ `INSERT INTO deletions (dataset, key, person_uuid, reason, deleted_at, request_id) VALUES
     ('persons', 'a', 'a', 'erased', '2026-11-03T00:00:00Z', 'q1'),
     ('recordings', 'a', NULL, 'expired', '2026-11-04T00:00:00Z', NULL)`);
-  const { snapshotId } = await exportMirror(parts);
-  const { parts: rows } = await rowsOfSnapshot(parts.dataDir, 'deletions', snapshotId);
+  const { snapshotId } = await exportMirror(world, world);
+  const { parts: rows } = await rowsOfSnapshot(world.dataDir, 'deletions', snapshotId);
   expect(rows.flat().map(({ key, dataset }) => [key, dataset])).toEqual([
     ['a', 'persons'],
     ['a', 'recordings'],
@@ -93,15 +99,15 @@ test('a recording that has the id of a person hides no deletion of that person',
 });
 
 test('deletions are exported, the newest of each key, in the order of keys', async () => {
-  const parts = openMirror({ dataset: 'deletions' });
-  parts.mirror
+  const world = openMirror({ dataset: 'deletions' });
+  world.db
     .exec(/*sql*/ `INSERT INTO deletions (dataset, key, person_uuid, reason, deleted_at, request_id) VALUES
     ('persons', 'b', 'b', 'merged', '2026-11-01T00:00:00.5Z', NULL),
     ('recordings', 'c', 'a', 'expired', '2026-11-02T00:00:00Z', NULL),
     ('persons', 'a', 'a', 'erased', '2026-11-03T00:00:00Z', 'q1'),
     ('persons', 'b', 'b', 'deleted', '2026-11-04T00:00:00Z', NULL)`);
-  const { snapshotId } = await exportMirror(parts);
-  const { parts: rows } = await rowsOfSnapshot(parts.dataDir, 'deletions', snapshotId);
+  const { snapshotId } = await exportMirror(world, world);
+  const { parts: rows } = await rowsOfSnapshot(world.dataDir, 'deletions', snapshotId);
   const micros = (iso: string): bigint => BigInt(Date.parse(iso)) * 1000n;
   expect(rows.flat()).toEqual([
     {

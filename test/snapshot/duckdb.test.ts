@@ -18,7 +18,7 @@ test.for([
 ] as const)('refuses %s', async ([, sql]) => {
   const folder = temporaryFolder();
   using database = await openDuckDb({
-    folder,
+    folders: [folder],
     memoryMaxMb: 64,
     threads: 1,
   });
@@ -30,7 +30,7 @@ test('reads inside its folder, whatever the name', async () => {
   const path = join(folder, "it's.txt");
   writeFileSync(path, 'inside');
   using database = await openDuckDb({
-    folder,
+    folders: [folder],
     memoryMaxMb: 64,
     threads: 1,
   });
@@ -41,7 +41,7 @@ test('reads inside its folder, whatever the name', async () => {
 test('an abort interrupts a query, with its reason', async () => {
   const controller = new AbortController();
   const reason = new Error('stop');
-  const limits = { folder: temporaryFolder(), memoryMaxMb: 64, threads: 1, signal: controller.signal };
+  const limits = { folders: [temporaryFolder()], memoryMaxMb: 64, threads: 1, signal: controller.signal };
   const running = withDuckDb(limits, (connection) => {
     const query = connection.run(
       `SELECT sum(hash(a.range, b.range)) FROM range(10000000) a, range(10000000) b`,

@@ -2,9 +2,9 @@ import { rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { type Identity, nobody } from '../../src/contract/identity.ts';
-import { snapshotFolder } from '../../src/snapshot/layout.ts';
+import { snapshotFolder } from './paths.ts';
 import { locateIdentity } from '../../src/snapshot/locate.ts';
-import { readManifest } from '../../src/snapshot/manifest.ts';
+import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
 import { listAll } from '../export/export-fixture.ts';
 import { publishRows } from './publish-rows.ts';
 import { personRow, recordingRow } from './rows.ts';
@@ -23,7 +23,7 @@ const ann = personRow('a', {
 const joann = personRow('j', { id: 11, name: 'Jo', distinct_ids: JSON.stringify(['joann@x', 'device']) });
 
 async function where(dataDir: string, identity: Partial<Identity>): Promise<string[]> {
-  const { parts } = await locateIdentity(dataDir, { ...nobody, ...identity }, { signal });
+  const { parts } = await locateIdentity(publishedFilesIn(dataDir), { ...nobody, ...identity }, { signal });
   return parts.flatMap(({ dataset, snapshotId, name, found }) =>
     found.map(
       ({ person_uuid: uuid, recording_id: id, distinct_ids: ids }) =>
@@ -35,8 +35,13 @@ async function where(dataDir: string, identity: Partial<Identity>): Promise<stri
 test('a row is found with all that it says, and what was searched is told', async () => {
   const dataDir = temporaryFolder();
   await publishRows(dataDir, 'persons', [ann, joann], { promote: ['plan'] });
-  const bytes = readManifest(dataDir, 'persons', first).files[0]?.bytes;
-  const located = await locateIdentity(dataDir, { ...nobody, person_id: ['1'] }, { signal });
+  const bytes = publishedFilesIn(dataDir).readManifest({ dataset: 'persons', snapshotId: first }).files[0]
+    ?.bytes;
+  const located = await locateIdentity(
+    publishedFilesIn(dataDir),
+    { ...nobody, person_id: ['1'] },
+    { signal },
+  );
   expect(located).toEqual({
     searched: { files: 1, rows: 2, bytes },
     parts: [
@@ -105,7 +110,11 @@ test('recordings are found by id, person, distinct id, and by a distinct id of t
   expect(await found({ distinct_id: [String.raw`q"\u`] })).toEqual(['r2']);
   expect(await found({ distinct_id: ['d9'] })).toEqual(['r3']);
   expect(await found({ distinct_id: ['😀'] })).toEqual(['r3']);
-  const { parts } = await locateIdentity(dataDir, { ...nobody, recording_id: ['r3'] }, { signal });
+  const { parts } = await locateIdentity(
+    publishedFilesIn(dataDir),
+    { ...nobody, recording_id: ['r3'] },
+    { signal },
+  );
   expect(parts[0]?.found[0]).toMatchObject({
     person_uuid: 'p3',
     person_id: '9',
@@ -145,12 +154,14 @@ test('thousands of identifiers, quotes, zero bytes and broken Unicode among them
 
 test('nothing published and nobody looked for: nothing found', async () => {
   const dataDir = temporaryFolder();
-  expect(await locateIdentity(dataDir, { ...nobody, person_id: ['1'] }, { signal })).toEqual({
+  expect(
+    await locateIdentity(publishedFilesIn(dataDir), { ...nobody, person_id: ['1'] }, { signal }),
+  ).toEqual({
     searched: { files: 0, rows: 0, bytes: 0 },
     parts: [],
   });
   await publishRows(dataDir, 'persons', [ann]);
-  const { searched, parts } = await locateIdentity(dataDir, nobody, { signal });
+  const { searched, parts } = await locateIdentity(publishedFilesIn(dataDir), nobody, { signal });
   expect([searched.rows, parts]).toEqual([1, []]);
 });
 
@@ -160,7 +171,8 @@ test('bounds of the key spare the reading of a part, but not the look whether it
     partRows: 1,
   });
   const path = join(snapshotFolder(dataDir, 'recordings', first), 'part-00003.parquet');
-  const { bytes } = readManifest(dataDir, 'recordings', first).files[2] ?? { bytes: 0 };
+  const { bytes } = publishedFilesIn(dataDir).readManifest({ dataset: 'recordings', snapshotId: first })
+    .files[2] ?? { bytes: 0 };
   writeFileSync(path, Buffer.alloc(bytes));
   expect(await where(dataDir, { recording_id: ['r2'] })).toHaveLength(1);
   await expect(where(dataDir, { recording_id: ['r3'] })).rejects.toMatchObject({ code: 'storage' });
@@ -181,7 +193,10 @@ test.for([
   await publishRows(dataDir, 'persons', [ann]);
   await publishRows(dataDir, 'persons', [joann]);
   const path = join(snapshotFolder(dataDir, 'persons', first), 'part-00001.parquet');
-  damage(path, readManifest(dataDir, 'persons', first).files[0]?.bytes ?? 0);
+  damage(
+    path,
+    publishedFilesIn(dataDir).readManifest({ dataset: 'persons', snapshotId: first }).files[0]?.bytes ?? 0,
+  );
   await expect(where(dataDir, { distinct_id: ['ann@x'] })).rejects.toMatchObject({
     code: 'storage',
     message: expect.stringContaining(
@@ -205,7 +220,11 @@ test('an abort ends the search with its reason, and nothing is ever written', as
   const before = listAll(dataDir);
   const controller = new AbortController();
   const reason = new Error('stop');
-  const searching = locateIdentity(dataDir, { ...nobody, person_id: ['1'] }, { signal: controller.signal });
+  const searching = locateIdentity(
+    publishedFilesIn(dataDir),
+    { ...nobody, person_id: ['1'] },
+    { signal: controller.signal },
+  );
   controller.abort(reason);
   await expect(searching).rejects.toBe(reason);
   expect(listAll(dataDir)).toEqual(before);

@@ -1,7 +1,8 @@
 import { exportDataset } from '../../src/export/export-dataset.ts';
 import type { Dataset, Row } from '../../src/snapshot/columns.ts';
-import { snapshotFolder } from '../../src/snapshot/layout.ts';
-import { type Manifest, readManifest } from '../../src/snapshot/manifest.ts';
+import { snapshotFolder } from './paths.ts';
+import { type Manifest } from '../../src/snapshot/manifest.ts';
+import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
 import { exportRequest } from '../export/export-fixture.ts';
 import { type ReadRow, readWithHyparquet } from './parquet-readers.ts';
 
@@ -26,7 +27,7 @@ export async function rowsOfSnapshot(
   dataset: Dataset,
   snapshotId: string,
 ): Promise<{ manifest: Manifest; parts: ReadRow[][] }> {
-  const manifest = readManifest(dataDir, dataset, snapshotId);
+  const manifest = publishedFilesIn(dataDir).readManifest({ dataset, snapshotId });
   const folder = snapshotFolder(dataDir, dataset, snapshotId);
   const parts = await Promise.all(manifest.files.map(({ name }) => readWithHyparquet(`${folder}/${name}`)));
   const counts = parts.map((rows) => rows.length);

@@ -3,10 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { nobody } from '../../src/contract/identity.ts';
-import { snapshotFolder } from '../../src/snapshot/layout.ts';
+import { snapshotFolder } from './paths.ts';
 import { listPublishedParts } from '../../src/snapshot/list-published.ts';
-import { removeUnnamedParts, rewriteSnapshot } from '../../src/snapshot/rewrite.ts';
+import { removeUnnamedParts } from '../../src/snapshot/remove-unnamed.ts';
+import { rewriteSnapshot } from '../../src/snapshot/rewrite.ts';
 import { verifySnapshots } from '../../src/snapshot/verify.ts';
+import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
 import { listAll } from '../export/export-fixture.ts';
 import { watchDiskChanges } from '../export/fault-points.ts';
 import { publishRows, rowsOfSnapshot } from './publish-rows.ts';
@@ -60,7 +62,7 @@ async function sweep(check: (faultAt: number) => Promise<boolean>): Promise<numb
 }
 
 const rewrite = (dataDir: string) => (): Promise<unknown> =>
-  rewriteSnapshot(dataDir, 'persons', snapshotId, oldParts.slice(0, 2), subject, options);
+  rewriteSnapshot(publishedFilesIn(dataDir), 'persons', snapshotId, oldParts.slice(0, 2), subject, options);
 
 /** What readers find: the old rows or the new ones, whole. Returns which. */
 async function readersFind(dataDir: string): Promise<'old' | 'new'> {
@@ -88,9 +90,9 @@ test('one failed disk change at any step: readers find all of the old parts or o
     const dataDir = copyOfPublished();
     const isMet = await meetsFault((step) => step === faultAt, rewrite(dataDir));
     found.push(await readersFind(dataDir));
-    removeUnnamedParts(dataDir);
+    removeUnnamedParts(publishedFilesIn(dataDir));
     await expectClean(dataDir);
-    expect((await verifySnapshots(dataDir)).problems).toEqual([]);
+    expect((await verifySnapshots(publishedFilesIn(dataDir))).problems).toEqual([]);
     return isMet;
   });
   expect(steps).toBeGreaterThan(15);
@@ -108,10 +110,10 @@ test('dead from any step on, and again from any step of the recovery on: the nex
       cpSync(broken, dataDir, { recursive: true });
       const isMetAgain = await meetsFault(
         (step) => step >= secondFaultAt,
-        () => removeUnnamedParts(dataDir),
+        () => removeUnnamedParts(publishedFilesIn(dataDir)),
       );
       expect(await readersFind(dataDir)).toBe(state);
-      removeUnnamedParts(dataDir);
+      removeUnnamedParts(publishedFilesIn(dataDir));
       await expectClean(dataDir);
       return isMetAgain;
     });
@@ -129,21 +131,21 @@ test('recovery returns what it removed: parts without a name, drafts, and what w
   const dataDir = copyOfPublished();
   const folder = snapshotFolder(dataDir, 'persons', snapshotId);
   const before = listAll(dataDir);
-  const parts = listPublishedParts(dataDir);
+  const parts = listPublishedParts(publishedFilesIn(dataDir));
   const never = '20261120T125501.000Z';
   mkdirSync(snapshotFolder(dataDir, 'persons', never));
   writeFileSync(join(snapshotFolder(dataDir, 'persons', never), 'part-00001.parquet'), 'x');
   writeFileSync(join(folder, 'part-00009.parquet'), 'x');
   writeFileSync(join(folder, 'manifest.json.draft-7'), 'x');
   mkdirSync(join(dataDir, 'tmp', `snapshot-recordings-${never}`));
-  expect(removeUnnamedParts(dataDir)).toEqual([
+  expect(removeUnnamedParts(publishedFilesIn(dataDir))).toEqual([
     { dataset: 'persons', snapshotId, name: 'part-00009.parquet' },
     { dataset: 'persons', snapshotId, name: 'manifest.json.draft-7' },
     { dataset: 'persons', snapshotId: never, name: 'part-00001.parquet' },
   ]);
   expect(listAll(dataDir)).toEqual(before);
-  expect(listPublishedParts(dataDir)).toEqual(parts);
-  expect(removeUnnamedParts(dataDir)).toEqual([]);
+  expect(listPublishedParts(publishedFilesIn(dataDir))).toEqual(parts);
+  expect(removeUnnamedParts(publishedFilesIn(dataDir))).toEqual([]);
 });
 
 test('recovery deletes nothing where a manifest is damaged', () => {
@@ -152,6 +154,8 @@ test('recovery deletes nothing where a manifest is damaged', () => {
   writeFileSync(join(folder, 'part-00009.parquet'), 'x');
   writeFileSync(join(folder, 'manifest.json'), '{');
   const before = listAll(dataDir);
-  expect(() => removeUnnamedParts(dataDir)).toThrow(expect.objectContaining({ code: 'storage' }) as Error);
+  expect(() => removeUnnamedParts(publishedFilesIn(dataDir))).toThrow(
+    expect.objectContaining({ code: 'storage' }) as Error,
+  );
   expect(listAll(dataDir)).toEqual(before);
 });

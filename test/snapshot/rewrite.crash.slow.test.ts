@@ -2,9 +2,10 @@ import { spawnSync } from 'node:child_process';
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { snapshotFolder } from '../../src/snapshot/layout.ts';
-import { removeUnnamedParts } from '../../src/snapshot/rewrite.ts';
+import { snapshotFolder } from './paths.ts';
+import { removeUnnamedParts } from '../../src/snapshot/remove-unnamed.ts';
 import { verifySnapshots } from '../../src/snapshot/verify.ts';
+import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
 import { listAll } from '../export/export-fixture.ts';
 import { publishRows, rowsOfSnapshot } from './publish-rows.ts';
 import { personRow } from './rows.ts';
@@ -36,7 +37,7 @@ test('killed before any change of the disk, and again while it recovers: old par
     const wasKilled = isKilled(dataDir, 'rewrite', snapshotId, step);
     // The second kill comes at a later change each time that the first one does.
     if (isKilled(dataDir, 'recover', snapshotId, 1 + (step % 4))) kills += 1;
-    removeUnnamedParts(dataDir);
+    removeUnnamedParts(publishedFilesIn(dataDir));
     const { manifest, parts } = await rowsOfSnapshot(dataDir, 'persons', snapshotId);
     found.add(parts.flat().length);
     expect([3, 5]).toContain(parts.flat().length);
@@ -44,7 +45,7 @@ test('killed before any change of the disk, and again while it recovers: old par
       ['manifest.json', ...manifest.files.map(({ name }) => name)].toSorted(),
     );
     expect(listAll(join(dataDir, 'tmp'))).toEqual([]);
-    expect((await verifySnapshots(dataDir)).problems).toEqual([]);
+    expect((await verifySnapshots(publishedFilesIn(dataDir))).problems).toEqual([]);
     if (!wasKilled) break;
     kills += 1;
   }

@@ -3,10 +3,10 @@ import { expect, test } from 'vitest';
 import type { Identity } from '../../src/contract/identity.ts';
 import { type Row, datasets } from '../../src/snapshot/columns.ts';
 import { locateIdentity } from '../../src/snapshot/locate.ts';
-import { readCurrent } from '../../src/snapshot/manifest.ts';
 import { rewriteSnapshot } from '../../src/snapshot/rewrite.ts';
 import type { PersonalDataset } from '../../src/snapshot/subject-rows.ts';
 import { verifySnapshots } from '../../src/snapshot/verify.ts';
+import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
 import { expectedRows } from './parquet-readers.ts';
 import { publishRows, rowsOfSnapshot } from './publish-rows.ts';
 import { personRow, recordingRow } from './rows.ts';
@@ -133,20 +133,27 @@ test('whatever the rows and whoever goes: exactly their rows go, the others stay
     fc.asyncProperty(run, async ({ dataset, rows, subject, partRows }) => {
       const dataDir = temporaryFolder();
       const snapshotId = await publishRows(dataDir, dataset, rows, { partRows });
-      const current = readCurrent(dataDir);
+      const current = publishedFilesIn(dataDir).readCurrent();
       const before = await rowsOfSnapshot(dataDir, dataset, snapshotId);
       const models = rows.map((row) => modelOf(dataset, row, subject));
       const changed = rows.filter(
         (row, index) => JSON.stringify(row, digits) !== JSON.stringify(models[index], digits),
       );
 
-      const located = await locateIdentity(dataDir, subject, { signal });
+      const located = await locateIdentity(publishedFilesIn(dataDir), subject, { signal });
       expect(located.parts.flatMap(({ found }) => found)).toHaveLength(changed.length);
       const names = located.parts.map(({ name }) => name);
-      const rewritten = await rewriteSnapshot(dataDir, dataset, snapshotId, names, subject, {
-        epoch: 8,
-        signal,
-      });
+      const rewritten = await rewriteSnapshot(
+        publishedFilesIn(dataDir),
+        dataset,
+        snapshotId,
+        names,
+        subject,
+        {
+          epoch: 8,
+          signal,
+        },
+      );
 
       const left = models.filter((row) => row !== undefined);
       const after = await rowsOfSnapshot(dataDir, dataset, snapshotId);
@@ -163,9 +170,9 @@ test('whatever the rows and whoever goes: exactly their rows go, the others stay
       }
       expect(rewritten.map(({ name }) => name)).toEqual(names);
       expect(sum(rewritten.map(({ rowsRemoved }) => rowsRemoved))).toBe(rows.length - left.length);
-      expect((await locateIdentity(dataDir, subject, { signal })).parts).toEqual([]);
-      expect((await verifySnapshots(dataDir)).problems).toEqual([]);
-      expect(readCurrent(dataDir)).toEqual(current);
+      expect((await locateIdentity(publishedFilesIn(dataDir), subject, { signal })).parts).toEqual([]);
+      expect((await verifySnapshots(publishedFilesIn(dataDir))).problems).toEqual([]);
+      expect(publishedFilesIn(dataDir).readCurrent()).toEqual(current);
     }),
     { numRuns: 25 },
   );

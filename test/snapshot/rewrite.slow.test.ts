@@ -2,9 +2,10 @@ import { dirname } from 'node:path';
 import { expect, test } from 'vitest';
 import { nobody } from '../../src/contract/identity.ts';
 import { sqlText } from '../../src/snapshot/duckdb.ts';
-import { snapshotFolder } from '../../src/snapshot/layout.ts';
+import { snapshotFolder } from './paths.ts';
 import { queryParquet } from '../../src/snapshot/read-parquet.ts';
 import { rewriteSnapshot } from '../../src/snapshot/rewrite.ts';
+import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
 import { publishRows } from './publish-rows.ts';
 import { personRow } from './rows.ts';
 import { temporaryFolder } from './temporary-folder.ts';
@@ -17,7 +18,7 @@ test('700 MB of rows of a megabyte each are rewritten as a stream', async () => 
   );
   const snapshotId = await publishRows(dataDir, 'persons', rows, { partRows: 1000 });
   const rewritten = await rewriteSnapshot(
-    dataDir,
+    publishedFilesIn(dataDir),
     'persons',
     snapshotId,
     ['part-00001.parquet'],

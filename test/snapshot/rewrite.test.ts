@@ -6,10 +6,10 @@ import { type Identity, nobody } from '../../src/contract/identity.ts';
 import { sha256File } from '../../src/core/digest.ts';
 import { readRaw } from '../../src/erasure/scan/read-raw.ts';
 import { type Row, datasets } from '../../src/snapshot/columns.ts';
-import { snapshotFolder } from '../../src/snapshot/layout.ts';
-import { readCurrent, readManifest } from '../../src/snapshot/manifest.ts';
+import { snapshotFolder } from './paths.ts';
 import { expireDeletions, rewriteSnapshot } from '../../src/snapshot/rewrite.ts';
 import { verifySnapshots } from '../../src/snapshot/verify.ts';
+import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
 import { listAll } from '../export/export-fixture.ts';
 import { expectedRows, readWithHyparquet, readWithParquetjs } from './parquet-readers.ts';
 import { publishRows, rowsOfSnapshot } from './publish-rows.ts';
@@ -33,11 +33,11 @@ test('the named parts are replaced in their places, under names that were never 
     ['a', 'b', 'c', 'd', 'e'].map((key) => personRow(key)),
     { partRows: 2 },
   );
-  const before = readManifest(dataDir, 'persons', first);
-  const current = readCurrent(dataDir);
+  const before = publishedFilesIn(dataDir).readManifest({ dataset: 'persons', snapshotId: first });
+  const current = publishedFilesIn(dataDir).readCurrent();
   const subject = { ...nobody, person_uuid: ['a', 'd'] };
   const rewritten = await rewriteSnapshot(
-    dataDir,
+    publishedFilesIn(dataDir),
     'persons',
     first,
     [part, 'part-00002.parquet', 'part-00077.parquet'],
@@ -75,7 +75,7 @@ test('the named parts are replaced in their places, under names that were never 
     ['part-00005.parquet', 'c', 'c'],
     ['part-00003.parquet', 'e', 'e'],
   ]);
-  expect(readCurrent(dataDir)).toEqual(current);
+  expect(publishedFilesIn(dataDir).readCurrent()).toEqual(current);
   expect(listAll(snapshotFolder(dataDir, 'persons', first))).toEqual([
     'manifest.json',
     'part-00003.parquet',
@@ -83,9 +83,13 @@ test('the named parts are replaced in their places, under names that were never 
     'part-00005.parquet',
   ]);
   expect(listAll(join(dataDir, 'tmp'))).toEqual([]);
-  expect((await verifySnapshots(dataDir)).problems).toEqual([]);
-  expect(await rewriteSnapshot(dataDir, 'persons', first, [part], subject, options)).toEqual([]);
-  expect(await rewriteSnapshot(dataDir, 'persons', second, [part], subject, options)).toEqual([]);
+  expect((await verifySnapshots(publishedFilesIn(dataDir))).problems).toEqual([]);
+  expect(
+    await rewriteSnapshot(publishedFilesIn(dataDir), 'persons', first, [part], subject, options),
+  ).toEqual([]);
+  expect(
+    await rewriteSnapshot(publishedFilesIn(dataDir), 'persons', second, [part], subject, options),
+  ).toEqual([]);
 });
 
 test('a part that becomes empty stays, with its schema, and can be rewritten again', async () => {
@@ -97,15 +101,22 @@ test('a part that becomes empty stays, with its schema, and can be rewritten aga
   };
   const schema = await schemaOf(part);
   const rewrite = (name: string) =>
-    rewriteSnapshot(dataDir, 'persons', first, [name], { ...nobody, person_id: ['7'] }, options);
+    rewriteSnapshot(
+      publishedFilesIn(dataDir),
+      'persons',
+      first,
+      [name],
+      { ...nobody, person_id: ['7'] },
+      options,
+    );
   expect(await rewrite(part)).toMatchObject([{ rowsBefore: 1, rowsRemoved: 1 }]);
   expect(await schemaOf('part-00002.parquet')).toEqual(schema);
-  expect(readManifest(dataDir, 'persons', first)).toMatchObject({
+  expect(publishedFilesIn(dataDir).readManifest({ dataset: 'persons', snapshotId: first })).toMatchObject({
     rows: 0,
     files: [{ name: 'part-00002.parquet', rows: 0, min_key: null, max_key: null }],
   });
   expect(await rewrite('part-00002.parquet')).toMatchObject([{ rowsBefore: 0, rowsRemoved: 0 }]);
-  expect((await verifySnapshots(dataDir)).problems).toEqual([]);
+  expect((await verifySnapshots(publishedFilesIn(dataDir))).problems).toEqual([]);
 });
 
 test('each generation is rewritten on its own', async () => {
@@ -114,10 +125,10 @@ test('each generation is rewritten on its own', async () => {
   await publishRows(dataDir, 'persons', [ann, bob]);
   await publishRows(dataDir, 'persons', [ann, bob]);
   const subject = { ...nobody, person_id: ['1'] };
-  await rewriteSnapshot(dataDir, 'persons', first, [part], subject, options);
+  await rewriteSnapshot(publishedFilesIn(dataDir), 'persons', first, [part], subject, options);
   expect(keysOf((await rowsOfSnapshot(dataDir, 'persons', first)).parts.flat())).toEqual(['b']);
   expect(keysOf((await rowsOfSnapshot(dataDir, 'persons', second)).parts.flat())).toEqual(['a', 'b']);
-  await rewriteSnapshot(dataDir, 'persons', second, [part], subject, options);
+  await rewriteSnapshot(publishedFilesIn(dataDir), 'persons', second, [part], subject, options);
   expect(keysOf((await rowsOfSnapshot(dataDir, 'persons', second)).parts.flat())).toEqual(['b']);
 });
 
@@ -134,7 +145,14 @@ test('over many row groups, order and every other value stay, wherever lists are
   await publishRows(dataDir, 'persons', rows, { partRows: 60_000 });
   const gone = rows.filter((_, index) => index % 5 === 4).map(({ id }) => String(id));
   const subject = { ...nobody, person_id: gone, distinct_id: ['shared'] };
-  const [rewritten] = await rewriteSnapshot(dataDir, 'persons', first, [part], subject, options);
+  const [rewritten] = await rewriteSnapshot(
+    publishedFilesIn(dataDir),
+    'persons',
+    first,
+    [part],
+    subject,
+    options,
+  );
   const left = rows
     .filter((_, index) => index % 5 !== 4)
     .map((row) =>
@@ -196,7 +214,14 @@ test.for([
     const before = await textsOf(folder);
     expect(traces.length).toBeGreaterThan(5);
     expect(traces.filter((trace) => !before.includes(trace))).toEqual([]);
-    await rewriteSnapshot(dataDir, 'persons', first, [part], { ...nobody, person_uuid: [key] }, options);
+    await rewriteSnapshot(
+      publishedFilesIn(dataDir),
+      'persons',
+      first,
+      [part],
+      { ...nobody, person_uuid: [key] },
+      options,
+    );
     const after = await textsOf(folder);
     expect(after.toLowerCase()).not.toContain('canary');
     const expected = expectedRows(datasets.persons, others);
@@ -216,9 +241,9 @@ test('a recording of somebody else keeps all but the distinct id, digit for digi
   const person = '{"id":12345678901234567890,"distinct_ids":["ann","bob"],"properties":{"__proto__":1}}';
   await publishRows(dataDir, 'recordings', [recordingRow('r1', { distinct_id: 'bob', person })]);
   const subject: Identity = { ...nobody, distinct_id: ['ann'] };
-  expect(await rewriteSnapshot(dataDir, 'recordings', first, [part], subject, options)).toMatchObject([
-    { rowsRemoved: 0 },
-  ]);
+  expect(
+    await rewriteSnapshot(publishedFilesIn(dataDir), 'recordings', first, [part], subject, options),
+  ).toMatchObject([{ rowsRemoved: 0 }]);
   const { parts } = await rowsOfSnapshot(dataDir, 'recordings', first);
   expect(parts.flat()).toEqual(
     expectedRows(datasets.recordings, [
@@ -238,7 +263,7 @@ test('a part that is not what was published is not rewritten, and nothing change
   const before = [listAll(dataDir), await sha256File(join(folder, 'manifest.json'))];
   await expect(
     rewriteSnapshot(
-      dataDir,
+      publishedFilesIn(dataDir),
       'persons',
       first,
       [part, 'part-00002.parquet'],
@@ -262,7 +287,7 @@ test('an abort changes nothing', async () => {
   const controller = new AbortController();
   const reason = new Error('stop');
   const rewriting = rewriteSnapshot(
-    dataDir,
+    publishedFilesIn(dataDir),
     'persons',
     first,
     [part],
@@ -296,7 +321,7 @@ test('deletions leave the feed of every generation when they are old enough', as
   await publishRows(dataDir, 'deletions', rows, { partRows: 3 });
   await publishRows(dataDir, 'deletions', rows.slice(2));
   await publishRows(dataDir, 'persons', [personRow('a')]);
-  expect(await expireDeletions(dataDir, '2026-10-21T00:00:00.000Z', options)).toEqual([
+  expect(await expireDeletions(publishedFilesIn(dataDir), '2026-10-21T00:00:00.000Z', options)).toEqual([
     {
       snapshotId: first,
       name: part,
@@ -311,6 +336,6 @@ test('deletions leave the feed of every generation when they are old enough', as
     ['c', 'd'],
     ['c', 'd'],
   ]);
-  expect(await expireDeletions(dataDir, '2026-10-21T00:00:00.000Z', options)).toEqual([]);
-  expect((await verifySnapshots(dataDir)).problems).toEqual([]);
+  expect(await expireDeletions(publishedFilesIn(dataDir), '2026-10-21T00:00:00.000Z', options)).toEqual([]);
+  expect((await verifySnapshots(publishedFilesIn(dataDir))).problems).toEqual([]);
 });

@@ -3,9 +3,10 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { sha256File } from '../../src/core/digest.ts';
 import { exportDataset } from '../../src/export/export-dataset.ts';
-import { currentPath, snapshotFolder } from '../../src/snapshot/layout.ts';
-import { type Manifest, readManifest } from '../../src/snapshot/manifest.ts';
+import { currentPath, snapshotFolder } from './paths.ts';
+import { type Manifest } from '../../src/snapshot/manifest.ts';
 import { type SnapshotProblem, verifySnapshots } from '../../src/snapshot/verify.ts';
+import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
 import { exportRequest } from '../export/export-fixture.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
@@ -34,10 +35,14 @@ async function rehash(folder: string, name: string): Promise<void> {
 
 test('finds nothing where all is well, and says how much it read', async () => {
   const { dataDir, snapshotId } = await publish();
-  const { files } = readManifest(dataDir, dataset, snapshotId);
+  const { files } = publishedFilesIn(dataDir).readManifest({ dataset, snapshotId });
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
-  expect(await verifySnapshots(dataDir)).toEqual({ files: 3, bytes, problems: [] });
-  expect(await verifySnapshots(temporaryFolder())).toEqual({ files: 0, bytes: 0, problems: [] });
+  expect(await verifySnapshots(publishedFilesIn(dataDir))).toEqual({ files: 3, bytes, problems: [] });
+  expect(await verifySnapshots(publishedFilesIn(temporaryFolder()))).toEqual({
+    files: 0,
+    bytes: 0,
+    problems: [],
+  });
 });
 
 const part = 'part-00002.parquet';
@@ -97,7 +102,7 @@ const damages: [string, SnapshotProblem['problem'], string, (folder: string) => 
 test.for(damages)('finds %s', async ([, problem, file, damage]) => {
   const { dataDir, folder, snapshotId } = await publish();
   await damage(folder);
-  const { problems } = await verifySnapshots(dataDir);
+  const { problems } = await verifySnapshots(publishedFilesIn(dataDir));
   expect(problems).toEqual([{ dataset, snapshotId, file, problem }]);
 });
 
@@ -110,7 +115,7 @@ test.for([
   const snapshotId = which === 'the current one' ? current : older;
   const path = join(snapshotFolder(dataDir, dataset, snapshotId), part);
   writeFileSync(path, Buffer.alloc(readFileSync(path).length));
-  const { files, problems } = await verifySnapshots(dataDir);
+  const { files, problems } = await verifySnapshots(publishedFilesIn(dataDir));
   expect([files, problems]).toEqual([6, [{ dataset, snapshotId, file: part, problem }]]);
 });
 
@@ -121,7 +126,7 @@ test('a part that no manifest names is told, in a published snapshot and in one 
   cpSync(folder, snapshotFolder(dataDir, dataset, never), { recursive: true });
   for (const name of ['manifest.json', 'part-00002.parquet', 'part-00003.parquet', 'part-00009.parquet'])
     rmSync(join(snapshotFolder(dataDir, dataset, never), name));
-  expect((await verifySnapshots(dataDir)).problems).toEqual([
+  expect((await verifySnapshots(publishedFilesIn(dataDir))).problems).toEqual([
     { dataset, snapshotId, file: 'part-00009.parquet', problem: 'unnamed' },
     { dataset, snapshotId: never, file: 'part-00001.parquet', problem: 'unnamed' },
   ]);
@@ -130,5 +135,5 @@ test('a part that no manifest names is told, in a published snapshot and in one 
 test('a damaged CURRENT is an error', async () => {
   const { dataDir } = await publish();
   writeFileSync(currentPath(dataDir), '{}');
-  await expect(verifySnapshots(dataDir)).rejects.toMatchObject({ code: 'storage' });
+  await expect(verifySnapshots(publishedFilesIn(dataDir))).rejects.toMatchObject({ code: 'storage' });
 });

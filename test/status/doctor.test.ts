@@ -6,7 +6,7 @@ import type { Reply, Service } from '../../src/client/service.ts';
 import { loadSettings } from '../../src/config/load-settings.ts';
 import { AppError } from '../../src/core/errors.ts';
 import { databasePath, openDatabaseReadOnly } from '../../src/mirror/database.ts';
-import { snapshotFolder } from '../../src/snapshot/layout.ts';
+import { snapshotFolder } from '../snapshot/paths.ts';
 import { examine, type Check } from '../../src/status/doctor.ts';
 import { exportCount } from '../export/export-fixture.ts';
 import { freshFolder, openTestMirror } from '../mirror/open-test-mirror.ts';

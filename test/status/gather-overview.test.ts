@@ -8,7 +8,7 @@ import { insertRequest, changeRequest } from '../../src/mirror/erasure-requests.
 import { finishPass, startPass } from '../../src/mirror/passes.ts';
 import { openRequestTimes } from '../../src/mirror/request-times.ts';
 import { finishRun, startRun } from '../../src/mirror/runs.ts';
-import { currentPath } from '../../src/snapshot/layout.ts';
+import { currentPath } from '../snapshot/paths.ts';
 import { gatherOverview } from '../../src/status/gather-overview.ts';
 import type { ProjectContent } from '../../src/status/overview.ts';
 import { exportCount } from '../export/export-fixture.ts';

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { loadSettings } from '../../src/config/load-settings.ts';
 import { exportDataset } from '../../src/export/export-dataset.ts';
 import { listRuns } from '../../src/mirror/runs.ts';
-import { snapshotFolder } from '../../src/snapshot/layout.ts';
+import { snapshotFolder } from '../snapshot/paths.ts';
 import { runCheckpointJob } from '../../src/worker/checkpoint-job.ts';
 import { exportRequest } from '../export/export-fixture.ts';
 import { jobContext } from '../job/job-context.ts';

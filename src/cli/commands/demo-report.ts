@@ -4,7 +4,7 @@ import type { App } from '../../app.ts';
 import type { Service } from '../../client/service.ts';
 import { isoTime } from '../../core/clock.ts';
 import { queryMirror } from '../../mirror/query.ts';
-import { readCurrent } from '../../snapshot/manifest.ts';
+import { publishedFilesIn } from '../../snapshot/published-files.ts';
 import { gatherStatus } from '../../status/report.ts';
 import type { CommandResult } from '../command.ts';
 import { bytesText, countText } from '../../core/words.ts';
@@ -18,8 +18,9 @@ export async function describeDemo(app: App, erasure: DemoErasure): Promise<Comm
   const db = app.databaseReadOnly();
   const { rows, passes, snapshots } = gatherStatus(db, dataDir, isoTime(app.clock.now()));
   const served = await countServed(app.service());
-  const current = readCurrent(dataDir).snapshots;
-  const parquet = join(dataDir, 'snapshots', 'persons', current['persons']?.snapshot_id ?? '', '*.parquet');
+  const published = publishedFilesIn(dataDir);
+  const snapshotId = published.readCurrent().snapshots['persons']?.snapshot_id ?? '';
+  const parquet = published.localPath({ dataset: 'persons', snapshotId }, '*.parquet');
   const queries = [
     {
       on: 'SQLite',
@@ -37,9 +38,7 @@ export async function describeDemo(app: App, erasure: DemoErasure): Promise<Comm
   const answers = [];
   for (const { on, sql } of queries) {
     const answer =
-      on === 'SQLite'
-        ? queryMirror(db, sql, 10)
-        : tabular(await queryParquet(join(dataDir, 'snapshots'), sql));
+      on === 'SQLite' ? queryMirror(db, sql, 10) : tabular(await queryParquet(published.localFolder, sql));
     answers.push({ on, sql, columns: answer.columns, rows: answer.rows });
   }
   const counts = (['persons', 'recordings'] as const).map((dataset) => ({
@@ -49,7 +48,7 @@ export async function describeDemo(app: App, erasure: DemoErasure): Promise<Comm
     parquet: snapshots.find((snapshot) => snapshot.dataset === dataset)?.rows ?? 0,
     verdict: passes.find((pass) => pass.dataset === dataset)?.verdict ?? 'none',
   }));
-  const files = { mirror: join(dataDir, 'mirror.db'), snapshots: join(dataDir, 'snapshots') };
+  const files = { mirror: join(dataDir, 'mirror.db'), snapshots: published.localFolder };
   return {
     json: { dataDir, files, counts, snapshots, erasure, queries: answers },
     text: `

@@ -12,7 +12,8 @@ import { trimRecordings } from '../../mirror/trim-recordings.ts';
 import { closeBox, leftOutOf, type Box } from '../request/box.ts';
 import { updateRequest, type ErasureParts } from '../request/request-record.ts';
 import { fileTarget, type PlannedErasure } from '../plan.ts';
-import { listPersonalFiles, placeOfFile } from '../find/personal-files.ts';
+import { placeOf } from '../../snapshot/published-files.ts';
+import { listPersonalFiles } from '../find/personal-files.ts';
 import { runScan } from '../scan/run-scan.ts';
 import { settle } from '../request/target-journal.ts';
 
@@ -143,7 +144,7 @@ async function controlScan(
     identity: full.identity,
     values: full.values,
   }));
-  const touched = new Set(going.flatMap(({ scope }) => scope.files.map((file) => placeOfFile(file))));
+  const touched = new Set(going.flatMap(({ scope }) => scope.files.map(placeOf)));
   const passedOver = listPersonalFiles(dataDir).filter((place) => !touched.has(place));
   const report = await scan(
     { dataDir, phase: 'control', subjects, fence: false, extraPaths: [], passedOver },

@@ -10,6 +10,7 @@ import {
   type QuarantinedSighting,
 } from '../../mirror/sightings.ts';
 import { locateIdentity, type FoundPart } from '../../snapshot/locate.ts';
+import { publishedFilesIn } from '../../snapshot/published-files.ts';
 import type { Box } from '../request/box.ts';
 import { closeIdentity, indexSightings, type Closure, type LivingOthers } from './closure.ts';
 import { planSearchedTexts } from './searched-texts-plan.ts';
@@ -76,7 +77,7 @@ export async function scopeSubjects(parts: ScopeParts, subjects: readonly Subjec
   for (let round = 1; ; round += 1) {
     signal.throwIfAborted();
     const persons = findPersons(db, union);
-    const { parts: files, searched } = await locateIdentity(dataDir, union, { signal });
+    const { parts: files, searched } = await locateIdentity(publishedFilesIn(dataDir), union, { signal });
     const shown = [...starts.values()].flatMap((start) => start.shown);
     const seenWith = indexSightings<Seen>([
       ...seenIn('person', persons),

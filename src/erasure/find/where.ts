@@ -5,8 +5,8 @@ import { fencedBy } from '../../mirror/fence.ts';
 import { readRows } from '../../mirror/read-rows.ts';
 import { findMemberships, findQuarantined } from '../../mirror/sightings.ts';
 import { locateIdentity } from '../../snapshot/locate.ts';
+import { placeOf, publishedFilesIn } from '../../snapshot/published-files.ts';
 import type { GivenIdentifier } from '../request/box.ts';
-import { placeOfFile } from './personal-files.ts';
 import { boxOf, type ErasureParts } from '../request/request-record.ts';
 import { scopeSubjects } from './scope.ts';
 
@@ -43,7 +43,7 @@ export async function whereIs(
   ]);
   const scope = scopes.get('named');
   const identity = scope?.identity ?? nobody;
-  const located = await locateIdentity(dataDir, identity, { signal });
+  const located = await locateIdentity(publishedFilesIn(dataDir), identity, { signal });
   const access: SubjectAccess = {
     persons: readRows(db, 'persons', identity.person_uuid),
     recordings: readRows(db, 'recordings', identity.recording_id),
@@ -53,7 +53,7 @@ export async function whereIs(
     })),
     playlists: findMemberships(db, identity),
     files: located.parts.map(({ dataset, snapshotId, name, found }) => ({
-      file: placeOfFile({ dataset, snapshotId, name }),
+      file: placeOf({ dataset, snapshotId, name }),
       rows: found.map((row) => ({
         key: row.recording_id ?? row.person_uuid ?? '',
         texts: [...row.distinct_ids, ...row.values],

@@ -1,13 +1,12 @@
 import { createReadStream, readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { AppError } from '../../core/errors.ts';
-import { readParquetRows } from '../../snapshot/every-row.ts';
-import { readManifest } from '../../snapshot/manifest.ts';
+import { publishedFileAt, publishedFilesIn } from '../../snapshot/published-files.ts';
+import { readParquetRows } from '../../snapshot/read-parquet.ts';
 import type { Decoder, RowOrigin } from './judge-rows.ts';
 import type { ListedFile } from './list-files.ts';
 import { footerWords } from './known-formats.ts';
 
-const part = /^snapshots\/(?<dataset>[a-z_]+)\/(?<snapshotId>[^/]+)\/(?<name>[^/]+\.parquet)$/;
 const feedDataset = 'deletions';
 
 /** Whether a file is decoded as Parquet. */
@@ -43,11 +42,12 @@ export async function decodeParquet(
 }
 
 function partOf(dataDir: string, place: string): { dataset: string; origin: RowOrigin } {
-  const { dataset, snapshotId, name } = part.exec(place)?.groups ?? {};
-  if (dataset === undefined || snapshotId === undefined) return { dataset: '', origin: 'other' };
+  const part = publishedFileAt(place);
+  if (!part) return { dataset: '', origin: 'other' };
+  const { dataset } = part;
   try {
-    const { files } = readManifest(dataDir, dataset, snapshotId);
-    const isNamed = files.some((file) => file.name === name);
+    const { files } = publishedFilesIn(dataDir).readManifest(part);
+    const isNamed = files.some((file) => file.name === part.name);
     const origin = dataset === feedDataset ? 'feed' : 'rightful';
     return { dataset, origin: isNamed ? origin : 'other' };
   } catch (error) {
@@ -59,7 +59,7 @@ function partOf(dataDir: string, place: string): { dataset: string; origin: RowO
 
 /** Decodes a JSON file. Throws the system's error, and `storage` when it is not JSON. */
 export async function decodeJson({ path, place }: ListedFile, decoder: Decoder): Promise<void> {
-  const isFeed = place.startsWith(`snapshots/${feedDataset}/`);
+  const isFeed = publishedFileAt(place)?.dataset === feedDataset;
   if (place.endsWith('.json')) decoder.takeJson(place, parse(readFileSync(path, 'utf8')), isFeed);
   else
     for await (const line of createInterface({ input: createReadStream(path), crlfDelay: Infinity }))

@@ -4,7 +4,9 @@ import { readCheckpoint } from '../../ledger/checkpoint.ts';
 import { readLines } from '../../ledger/entry-file.ts';
 import { readEntry } from '../../ledger/entry.ts';
 import { readVkeys } from '../../ledger/key-chain.ts';
+import { manifestName } from '../../snapshot/file-names.ts';
 import { Current, Manifest } from '../../snapshot/manifest.ts';
+import { currentPlace, placeOf, publishedFileAt } from '../../snapshot/published-files.ts';
 import { readCertificate } from '../proof/certificate.ts';
 import { keyIdentifiers } from './identifiers-in-place.ts';
 
@@ -19,12 +21,15 @@ export type OwnContent = {
 };
 
 const ledgerName = /^analytics-mirror\/[0-9a-f]+$/;
-const formats: readonly [RegExp, (text: string, place: string) => OwnContent | undefined][] = [
-  [/^snapshots\/[a-z_]+\/[^/]+\/manifest\.json$/, manifestContent],
-  [/^snapshots\/CURRENT\.json$/, currentContent],
-  [/^ledger\/checkpoints\/\d+\.txt$/, checkpointContent],
-  [/^ledger\/public-keys\.txt$/, keysContent],
-  [/^reports\/certificates\/[^/]+\.json$/, certificateContent],
+const formats: readonly [
+  (place: string) => boolean,
+  (text: string, place: string) => OwnContent | undefined,
+][] = [
+  [(place) => publishedFileAt(place)?.name === manifestName, manifestContent],
+  [(place) => place === currentPlace, currentContent],
+  [(place) => /^ledger\/checkpoints\/\d+\.txt$/.test(place), checkpointContent],
+  [(place) => place === 'ledger/public-keys.txt', keysContent],
+  [(place) => /^reports\/certificates\/[^/]+\.json$/.test(place), certificateContent],
 ];
 
 /** Whether a place is where the ledger's entries are. */
@@ -37,7 +42,7 @@ export function isLedger(place: string): boolean {
  * every other. Throws the system's error.
  */
 export function readOwnFile({ path, place }: { path: string; place: string }): OwnContent | undefined {
-  const [, contentOf] = formats.find(([pattern]) => pattern.test(place)) ?? [];
+  const [, contentOf] = formats.find(([isOf]) => isOf(place)) ?? [];
   return contentOf?.(readFileSync(path, 'utf8'), place);
 }
 
@@ -83,7 +88,7 @@ function manifestContent(text: string, place: string): OwnContent | undefined {
   if (!manifest) return undefined;
   const { dataset, snapshot_id: snapshotId, files, columns, generator } = manifest;
   const isOurs = generator.name === 'analytics-mirror' && /^\d+\.\d+\.\d+$/.test(generator.version);
-  if (place !== `snapshots/${dataset}/${snapshotId}/manifest.json` || !isOurs) return undefined;
+  if (place !== placeOf({ dataset, snapshotId, name: manifestName }) || !isOurs) return undefined;
   const keys = files.flatMap((file) => [file.min_key ?? [], file.max_key ?? []].flat());
   // The feed of deletions may hold keys of any dataset, and of anybody, until its rows expire.
   const told = dataset === 'deletions' ? [] : keys;

@@ -241,7 +241,7 @@ describe('in Parquet, a person is found', () => {
     expect(placesOf(report)).toContain(`raw utf-8 ${folder}/part-00001.parquet`);
 
     writeFileSync(part, whole);
-    using duckDb = await openDuckDb({ folder: dataDir, memoryMaxMb: 100, threads: 1 });
+    using duckDb = await openDuckDb({ folders: [dataDir], memoryMaxMb: 100, threads: 1 });
     await duckDb.connection.run(
       `COPY (SELECT 1 AS n) TO ${sqlText(join(dataDir, 'f.parquet'))} (FORMAT parquet, KV_METADATA {note: 'canarybird extra text'})`,
     );

@@ -2,15 +2,15 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { exportDataset } from '../../src/export/export-dataset.ts';
-import { currentPath, snapshotFolder, snapshotsFolder } from '../../src/snapshot/layout.ts';
-import { readCurrent, readManifest } from '../../src/snapshot/manifest.ts';
+import { currentPath, snapshotFolder, snapshotsFolder } from './paths.ts';
+import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
 import { exportRequest } from '../export/export-fixture.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 const entry = { snapshot_id: '20261120T125500.123Z', manifest: 'persons/20261120T125500.123Z/manifest.json' };
 
 test('where nothing was published CURRENT is empty', () => {
-  expect(readCurrent(temporaryFolder())).toEqual({ format_version: 1, snapshots: {} });
+  expect(publishedFilesIn(temporaryFolder()).readCurrent()).toEqual({ format_version: 1, snapshots: {} });
 });
 
 test.for([
@@ -26,7 +26,7 @@ test.for([
   const dataDir = temporaryFolder();
   mkdirSync(snapshotsFolder(dataDir));
   writeFileSync(currentPath(dataDir), content);
-  expect(() => readCurrent(dataDir)).toThrow(
+  expect(() => publishedFilesIn(dataDir).readCurrent()).toThrow(
     expect.objectContaining({
       name: 'AppError',
       code: 'storage',
@@ -48,7 +48,7 @@ test.for([
   const damaged = sound.replace(from, to);
   expect(damaged).not.toBe(sound);
   writeFileSync(path, damaged);
-  expect(() => readManifest(dataDir, 'distinct_ids', snapshotId)).toThrow(
+  expect(() => publishedFilesIn(dataDir).readManifest({ dataset: 'distinct_ids', snapshotId })).toThrow(
     expect.objectContaining({ code: 'storage', hint: 'export distinct_ids again' }) as Error,
   );
 });

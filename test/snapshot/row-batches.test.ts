@@ -2,7 +2,7 @@ import { listValue, timestampTZValue } from '@duckdb/node-api';
 import { expect, test } from 'vitest';
 import type { ColumnValue } from '../../src/contract/tolerant-reader.ts';
 import type { ColumnType } from '../../src/snapshot/columns.ts';
-import { valueWriters } from '../../src/snapshot/parquet-value.ts';
+import { valueWriters } from '../../src/snapshot/row-batches.ts';
 
 const cases: [ColumnType, NonNullable<ColumnValue>, unknown][] = [
   ['string', 'text', 'text'],

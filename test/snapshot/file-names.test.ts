@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { nextSnapshotId, snapshotIdPattern } from '../../src/snapshot/snapshot-id.ts';
+import { nextSnapshotId, snapshotIdPattern } from '../../src/snapshot/file-names.ts';
 
 const noonMs = Date.UTC(2026, 10, 20, 12, 55, 0, 123);
 

@@ -1,0 +1,35 @@
+/** The name of a snapshot, published or not. */
+export type SnapshotName = { readonly dataset: string; readonly snapshotId: string };
+
+/** Matches a snapshot id: a UTC time to the millisecond, safe in file names, sorting as time does. */
+export const snapshotIdPattern = /^\d{8}T\d{6}\.\d{3}Z$/;
+
+/** Matches the name of a part, and captures its number. */
+export const partPattern = /^part-(\d{5,})\.parquet$/;
+
+/** The file that says what a snapshot holds. A snapshot without one was never published. */
+export const manifestName = 'manifest.json';
+
+/**
+ * The id of a snapshot made at `nowMs`, as `20261120T125500.123Z`. Ids only ever ascend: where the clock has not moved
+ * past the latest id, or was set back, the id is a millisecond after the latest.
+ */
+export function nextSnapshotId(nowMs: number, latestId: string | undefined): string {
+  const earliestMs = latestId === undefined ? nowMs : timeOf(latestId) + 1;
+  return new Date(Math.max(nowMs, earliestMs)).toISOString().replaceAll(/[-:]/g, '');
+}
+
+/** The name of the nth part, from 1. */
+export function partName(part: number): string {
+  return `part-${String(part).padStart(5, '0')}.parquet`;
+}
+
+/** The number of a part, from its name; undefined for another file. */
+export function partNumber(name: string): number | undefined {
+  const digits = partPattern.exec(name)?.[1];
+  return digits === undefined ? undefined : Number(digits);
+}
+
+function timeOf(id: string): number {
+  return Date.parse(id.replace(/^(\d{4})(\d\d)(\d\dT\d\d)(\d\d)/, '$1-$2-$3:$4:'));
+}

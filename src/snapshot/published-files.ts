@@ -1,0 +1,176 @@
+import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { replaceFile, syncToDisk } from '../core/atomic-file.ts';
+import { temporaryFolder } from '../core/temporary-folder.ts';
+import { type SnapshotName, manifestName, snapshotIdPattern } from './file-names.ts';
+import { Current, Manifest, parseFile, snapshotOf } from './manifest.ts';
+import { storageError } from './storage-error.ts';
+
+/** A snapshot that has files. One without a manifest was never published, unless CURRENT names it. */
+export type FoundSnapshot = { id: string; hasManifest: boolean };
+
+/**
+ * The door to the published files. Exports, searches, rewrites and checks reach them through it only, so that nothing else
+ * knows that they lie in a folder. Every change is durable when its call returns, and each call is one step: the order of
+ * the steps (`publish.ts`) is what keeps readers safe. Changes are synchronous: a snapshot is published inside a
+ * transaction of the mirror. A copy elsewhere can follow, step by step. Unless said otherwise, calls throw the system's
+ * error.
+ */
+export type PublishedFiles = {
+  /** The place of the files, as errors name it. */
+  readonly location: string;
+  /** The local folder below which every published file can be read: what DuckDB may be given to read. */
+  readonly localFolder: string;
+
+  /** The snapshots of a dataset, oldest first. What is not named as a snapshot is not listed. */
+  listSnapshots(dataset: string): FoundSnapshot[];
+  /** The names of all files of a snapshot; none where there is no such snapshot. */
+  listFiles(snapshot: SnapshotName): string[];
+  /** What is published; nothing where nothing ever was. Throws `storage` when CURRENT is damaged. */
+  readCurrent(): Current;
+  /** The manifest of a snapshot. Throws `storage` when it is missing or damaged. */
+  readManifest(snapshot: SnapshotName): Manifest;
+  /** A local path of a file, since DuckDB reads local files only. There may be no file. */
+  localPath(snapshot: SnapshotName, name: string): string;
+  /** Bytes of a file; undefined when it is missing. */
+  sizeOf(snapshot: SnapshotName, name: string): number | undefined;
+
+  /**
+   * Makes an empty local folder for new parts of a snapshot, and returns its path, since DuckDB writes local files only. No
+   * reader looks there. What is written there need not be durable.
+   */
+  openDraft(snapshot: SnapshotName): string;
+  /** Makes the draft a new snapshot, which no reader finds before it has a manifest and CURRENT names it. */
+  addSnapshot(snapshot: SnapshotName, names: readonly string[]): void;
+  /** Moves parts from the draft to a snapshot that is there. No reader finds them before the manifest names them. */
+  addParts(snapshot: SnapshotName, names: readonly string[]): void;
+  /** Writes a snapshot's manifest, or replaces it whole. On an error the old manifest is as it was. */
+  writeManifest(manifest: Manifest): void;
+  /** Replaces CURRENT whole. On an error it is as it was. */
+  writeCurrent(current: Current): void;
+  /** Deletes files of a snapshot. */
+  removeFiles(snapshot: SnapshotName, names: readonly string[]): void;
+  /** Deletes snapshots. Each is gone for readers at once, before its files are deleted. */
+  removeSnapshots(dataset: string, snapshotIds: readonly string[]): void;
+  /** Deletes the draft of a snapshot, if there is one. */
+  removeDraft(snapshot: SnapshotName): void;
+  /** Deletes every draft of a dataset, and what is left of snapshots whose removal was cut off. */
+  removeDrafts(dataset: string): void;
+};
+
+/** A file of a snapshot. */
+export type PublishedFile = SnapshotName & { readonly name: string };
+
+/** Where a published file lies, relative to the data folder. */
+export function placeOf({ dataset, snapshotId, name }: PublishedFile): string {
+  return `snapshots/${dataset}/${snapshotId}/${name}`;
+}
+
+/** The published file that a place relative to the data folder is of, whether it is there or not. */
+export function publishedFileAt(place: string): PublishedFile | undefined {
+  const [, dataset, snapshotId, name] = /^snapshots\/([a-z_]+)\/([^/]+)\/([^/]+)$/.exec(place) ?? [];
+  return dataset && snapshotId && name ? { dataset, snapshotId, name } : undefined;
+}
+
+/** Where CURRENT lies, relative to the data folder. */
+export const currentPlace = 'snapshots/CURRENT.json';
+
+/** The published files of a data folder. Opens and makes nothing by itself. */
+export function publishedFilesIn(dataDir: string): PublishedFiles {
+  const root = join(dataDir, 'snapshots');
+  const temporary = temporaryFolder(dataDir);
+  const datasetFolder = (dataset: string): string => join(root, dataset);
+  const folderOf = ({ dataset, snapshotId }: SnapshotName): string => join(root, dataset, snapshotId);
+  const temporaryPrefix = (dataset: string): string => `snapshot-${dataset}-`;
+  const draftOf = ({ dataset, snapshotId }: SnapshotName): string =>
+    join(temporary, `${temporaryPrefix(dataset)}${snapshotId}`);
+  const currentPath = join(dataDir, currentPlace);
+  return {
+    location: dataDir,
+    localFolder: root,
+
+    listSnapshots: (dataset) =>
+      namesIn(datasetFolder(dataset))
+        .filter((name) => snapshotIdPattern.test(name))
+        .toSorted()
+        .map((id) => ({ id, hasManifest: existsSync(join(root, dataset, id, manifestName)) })),
+    listFiles: (snapshot) => namesIn(folderOf(snapshot)),
+    readCurrent: () => {
+      if (!existsSync(currentPath)) return { format_version: 1, snapshots: {} };
+      const hint = 'restore it from a backup; or delete it and export every dataset again';
+      return parseFile(Current, { path: currentPath, text: readText(currentPath), hint });
+    },
+    readManifest: (snapshot) => {
+      const path = join(folderOf(snapshot), manifestName);
+      return parseFile(Manifest, { path, text: readText(path), hint: `export ${snapshot.dataset} again` });
+    },
+    localPath: (snapshot, name) => join(folderOf(snapshot), name),
+    sizeOf: (snapshot, name) => statSync(join(folderOf(snapshot), name), { throwIfNoEntry: false })?.size,
+
+    openDraft: (snapshot) => {
+      const draft = draftOf(snapshot);
+      rmSync(draft, { recursive: true, force: true });
+      mkdirSync(draft, { recursive: true, mode: 0o700 });
+      return draft;
+    },
+    addSnapshot: (snapshot, names) => {
+      const draft = draftOf(snapshot);
+      for (const name of names) syncToDisk(join(draft, name));
+      syncToDisk(draft);
+      mkdirSync(datasetFolder(snapshot.dataset), { recursive: true, mode: 0o700 });
+      renameSync(draft, folderOf(snapshot));
+      syncToDisk(datasetFolder(snapshot.dataset));
+      syncToDisk(root);
+    },
+    addParts: (snapshot, names) => {
+      for (const name of names) {
+        const path = join(draftOf(snapshot), name);
+        syncToDisk(path);
+        renameSync(path, join(folderOf(snapshot), name));
+      }
+      syncToDisk(folderOf(snapshot));
+    },
+    writeManifest: (manifest) => {
+      writeJson(join(folderOf(snapshotOf(manifest)), manifestName), manifest);
+    },
+    writeCurrent: (current) => writeJson(currentPath, current),
+    removeFiles: (snapshot, names) => {
+      if (names.length === 0) return;
+      for (const name of names) rmSync(join(folderOf(snapshot), name));
+      syncToDisk(folderOf(snapshot));
+    },
+    removeSnapshots: (dataset, snapshotIds) => {
+      if (snapshotIds.length === 0) return;
+      for (const snapshotId of snapshotIds) {
+        const grave = `${draftOf({ dataset, snapshotId })}.removed`;
+        rmSync(grave, { recursive: true, force: true });
+        renameSync(folderOf({ dataset, snapshotId }), grave);
+        rmSync(grave, { recursive: true });
+      }
+      syncToDisk(datasetFolder(dataset));
+      syncToDisk(temporary);
+    },
+    removeDraft: (snapshot) => rmSync(draftOf(snapshot), { recursive: true, force: true }),
+    removeDrafts: (dataset) => {
+      mkdirSync(temporary, { recursive: true, mode: 0o700 });
+      for (const name of readdirSync(temporary))
+        if (name.startsWith(temporaryPrefix(dataset))) rmSync(join(temporary, name), { recursive: true });
+    },
+  };
+}
+
+function namesIn(folder: string): string[] {
+  return existsSync(folder) ? readdirSync(folder) : [];
+}
+
+function readText(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    throw storageError(`read ${path}`, error);
+  }
+}
+
+function writeJson(path: string, content: unknown): void {
+  replaceFile(path, `${JSON.stringify(content, null, 2)}\n`);
+}
