@@ -1,4 +1,3 @@
-import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { jsonOf, runCli } from './run-cli.ts';
@@ -139,46 +138,5 @@ describe.concurrent('standard output', () => {
       stdout: '',
       stderr: 'error: standard output cannot be written (ENOSPC)\n',
     });
-  });
-});
-
-describe('demo', () => {
-  it('syncs, exports and shows the same counts everywhere', async () => {
-    const dataDir = join(workspace.folder, 'demo');
-    const ended = await runCli(['demo', '--json', '--data-dir', dataDir]);
-    expect(ended.code).toBe(0);
-    const shown = jsonOf(ended) as { counts: object[]; erasure: object; queries: { rows: unknown[] }[] };
-    expect(shown.counts).toEqual([
-      { dataset: 'persons', service: 19_995, mirror: 19_995, parquet: 19_995, verdict: 'complete' },
-      // The recording of somebody erased cannot be deleted at the service.
-      { dataset: 'recordings', service: 4000, mirror: 3999, parquet: 3999, verdict: 'complete' },
-    ]);
-    expect(shown.erasure).toMatchObject({
-      people: 5,
-      filesRewritten: 9,
-      foundAfter: 0,
-      keptOut: 2,
-      olderCopy: 'refused',
-      isVerified: true,
-    });
-    expect(shown.queries.map(({ rows }) => rows.length)).toEqual([4, 3, 3]);
-    expect(ended.stderr).toMatch(/^served .*\nsynced .*\nexported .*\nerased .*\n$/);
-    expect(existsSync(join(dataDir, 'mirror.db'))).toBe(true);
-  });
-
-  it('does not mix its people into a mirror that is there', async () => {
-    const { code, stdout, stderr } = await workspace.run(['demo', '--data-dir', workspace.dataDir]);
-    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-    expect(stderr).toContain(
-      `error: the demo wants a fresh folder, and this one has a mirror: ${workspace.dataDir}`,
-    );
-  });
-
-  it('stops serving when its settings are wrong', async () => {
-    const dataDir = join(workspace.folder, 'demo-with-problem');
-    mkdirSync(dataDir);
-    const { code, stderr } = await runCli(['demo', '--data-dir', dataDir, '--set', 'nonsense=1']);
-    expect(code).toBe(2);
-    expect(stderr).toContain('nonsense: unknown setting');
   });
 });

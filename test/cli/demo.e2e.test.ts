@@ -1,0 +1,43 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it, vi } from 'vitest';
+import { freshFolder } from '../mirror/open-test-mirror.ts';
+import { jsonOf, runCli } from './run-cli.ts';
+
+// The demo syncs, exports and erases among 20,000 persons.
+vi.setConfig({ testTimeout: 120_000 });
+
+it('the demo syncs, exports and shows the same counts everywhere; it wants a fresh folder', async () => {
+  const dataDir = join(freshFolder(), 'demo');
+  const ended = await runCli(['demo', '--json', '--data-dir', dataDir], { timeoutMs: 120_000 });
+  expect(ended.code).toBe(0);
+  const shown = jsonOf(ended) as { counts: object[]; erasure: object; queries: { rows: unknown[] }[] };
+  expect(shown.counts).toEqual([
+    { dataset: 'persons', service: 19_995, mirror: 19_995, parquet: 19_995, verdict: 'complete' },
+    // The recording of somebody erased cannot be deleted at the service.
+    { dataset: 'recordings', service: 4000, mirror: 3999, parquet: 3999, verdict: 'complete' },
+  ]);
+  expect(shown.erasure).toMatchObject({
+    people: 5,
+    filesRewritten: 9,
+    foundAfter: 0,
+    keptOut: 2,
+    olderCopy: 'refused',
+    isVerified: true,
+  });
+  expect(shown.queries.map(({ rows }) => rows.length)).toEqual([4, 3, 3]);
+  expect(ended.stderr).toMatch(/^served .*\nsynced .*\nexported .*\nerased .*\n$/);
+  expect(existsSync(join(dataDir, 'mirror.db'))).toBe(true);
+
+  const again = await runCli(['demo', '--data-dir', dataDir]);
+  expect(again).toMatchObject({ code: 2, stdout: '' });
+  expect(again.stderr).toContain(
+    `error: the demo wants a fresh folder, and this one has a mirror: ${dataDir}`,
+  );
+});
+
+it('the demo stops serving when its settings are wrong', async () => {
+  const { code, stderr } = await runCli(['demo', '--data-dir', freshFolder(), '--set', 'nonsense=1']);
+  expect(code).toBe(2);
+  expect(stderr).toContain('nonsense: unknown setting');
+});

@@ -1,0 +1,196 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { systemClock } from '../../src/core/clock.ts';
+import type { LivingPerson } from '../../src/sandbox/store/truth.ts';
+import { jsonOf, runCli, startCli, type Ended } from './run-cli.ts';
+import { openWorkspace, unlimited, type Workspace } from './workspace.ts';
+
+// One story of every command, in the order in which an operator meets them. The details have tests of their own, in
+// `*.e2e.long.test.ts`.
+vi.setConfig({ testTimeout: 120_000 });
+
+/** The service lives three weeks ago, so that its weekly batch has run by the time of the mirror. */
+const clock = { ...systemClock, now: () => Date.now() - 21 * 86_400_000 };
+const settings = [...unlimited, '--set', 'deletions.confirmAfterSeconds=0', '--log-level', 'warn'];
+
+let workspace: Workspace;
+let persons: LivingPerson[];
+/** The commands that were run, by their names. */
+const seen = new Set<string>();
+beforeAll(async () => {
+  workspace = await openWorkspace({ persons: 60, recordings: 12, clock });
+  persons = [...workspace.sandbox.living()];
+});
+afterAll(() => workspace[Symbol.asyncDispose]());
+
+/** Runs a command, which has to end with a code. `name` is its name, of one word or two. */
+async function run(name: string, args: readonly string[] = [], code = 0): Promise<Ended> {
+  seen.add(name);
+  const ended = await workspace.run([...name.split(' '), ...args, ...settings]);
+  expect({ name, ...ended }).toMatchObject({ code });
+  return ended;
+}
+
+async function json(name: string, args: readonly string[] = [], code = 0): Promise<Record<string, unknown>> {
+  return jsonOf(await run(name, [...args, '--json'], code)) as Record<string, unknown>;
+}
+
+/** Writes a file of identifiers: the person of each index, by uuid. */
+function fileOf(...indexes: readonly number[]): string {
+  const path = join(workspace.folder, `persons-${indexes.join('-')}.csv`);
+  writeFileSync(path, indexes.map((index) => `uuid,${uuidOf(index)}\n`).join(''));
+  return path;
+}
+
+function uuidOf(index: number): string {
+  return persons[index]?.uuid ?? '';
+}
+
+/** Adds requests for persons. Returns their ids. */
+async function add(file: string, code = 0): Promise<string[]> {
+  const authority = ['--basis', 'objection', '--by', 'dpo'];
+  const { requests } = await json('erase add', ['--file', file, ...authority], code);
+  return (requests as { id: string }[]).map(({ id }) => id);
+}
+
+async function mirrored(): Promise<string[]> {
+  const { rows } = await json('query', ['SELECT uuid FROM persons ORDER BY 1']);
+  return (rows as string[][]).flat();
+}
+
+it('config print, doctor and plan: the settings hold, the key works, a pass has its cost', async () => {
+  expect((await run('config print')).stdout).toContain('pageSize');
+  expect((await run('config print')).stdout).not.toContain(workspace.sandbox.apiKey);
+  expect(await json('doctor')).toMatchObject({ findings: expect.any(Array) });
+  expect((await run('plan')).stdout).toContain('persons');
+});
+
+it('call and sync: the mirror holds what the service holds', async () => {
+  const { status } = await json('call', ['persons.list', '--param', 'limit=1']);
+  expect(status).toBe(200);
+  expect(await json('sync')).toMatchObject({ passes: [{ verdict: 'complete' }, { verdict: 'complete' }] });
+  expect(await mirrored()).toEqual(persons.map(({ uuid }) => uuid).toSorted());
+});
+
+it('export and status: the snapshots have as many rows as the mirror', async () => {
+  await run('export');
+  expect((await run('status')).stdout).toMatch(/persons/);
+  expect(existsSync(join(workspace.dataDir, 'snapshots', 'CURRENT.json'))).toBe(true);
+});
+
+it('where, erase add, list, show, receipt and cancel: a request is received, shown and given up', async () => {
+  const file = fileOf(3, 4);
+  expect((await run('where', ['--file', fileOf(3)])).stdout).toMatch(/mirror\.db persons +1\n/);
+  const [first = '', second = ''] = await add(file);
+  expect((await run('erase list')).stdout).toContain(first.slice(0, 8));
+  expect((await run('erase show', [first])).stdout).toContain(first);
+  await run('erase receipt', [first, '--out', join(workspace.folder, 'receipt.json')]);
+  expect((await run('erase cancel', [second])).stdout).toBe(`cancelled ${second}\n`);
+});
+
+it('reconcile: the person leaves the service, the mirror and every published file, with a certificate', async () => {
+  expect(await json('reconcile')).toMatchObject({
+    erasure: { fenced: 1, verified: 1, certified: 1, sealed: 1, residue: 0 },
+  });
+  const gone = uuidOf(3);
+  expect(await mirrored()).toEqual(
+    persons
+      .map(({ uuid }) => uuid)
+      .filter((uuid) => uuid !== gone)
+      .toSorted(),
+  );
+  expect([...workspace.sandbox.living()].map(({ uuid }) => uuid)).not.toContain(gone);
+  const { subjects } = await json('erase scan', ['--file', fileOf(3)]);
+  expect(subjects).toMatchObject([{ hits: 0 }]);
+});
+
+it('erase readmit: a person who comes back is kept out until the person is readmitted', async () => {
+  const uuid = uuidOf(3);
+  workspace.sandbox.act({ do: 'resurrect', uuid });
+  await run('sync', ['persons']);
+  expect(await mirrored()).not.toContain(uuid);
+  const { requests } = await json('where', ['--file', fileOf(3)]);
+  const [{ id } = { id: '' }] = requests as { id: string }[];
+  await run('erase readmit', [id, '--reason', 'a new contract']);
+  await run('sync', ['persons']);
+  expect(await mirrored()).toContain(uuid);
+});
+
+it('erase approve: a request that touches another person is held until it is approved', async () => {
+  const index = persons.findIndex(({ distinct_ids: ids }, at) => at > 10 && ids.length > 2);
+  workspace.sandbox.act({ do: 'split', uuid: uuidOf(index) });
+  await run('sync');
+  const [id = ''] = await add(fileOf(index), 4);
+  await run('reconcile', [], 4);
+  await run('erase approve', [id]);
+  await run('reconcile');
+  expect([...workspace.sandbox.living()].map(({ uuid }) => uuid)).not.toContain(uuidOf(index));
+});
+
+it('audit: a person can hold the receipt against the certificate, and everything verifies', async () => {
+  const receipt = join(workspace.folder, 'receipt.json');
+  const opened = await json('audit open', [receipt, '--uuid', uuidOf(3)]);
+  expect(opened).toMatchObject({ verdict: 'is_about', certificates: [{ file: 'sound' }] });
+  const { certificate } = await json('audit certificate', [String(opened['request'])]);
+  expect(certificate).toMatchObject({ request: opened['request'] });
+  expect(await json('audit report')).toMatchObject({ totals: { complete: 2 } });
+  const kept = join(workspace.folder, 'checkpoint.txt');
+  await run('audit checkpoint', ['--out', kept]);
+  await run('audit rotate-key');
+  expect(await json('audit verify', ['--checkpoint', kept])).toMatchObject({ ok: true, certificates: 2 });
+  const entries = readFileSync(join(workspace.dataDir, 'ledger', 'entries.jsonl'), 'utf8');
+  expect(entries).not.toContain(uuidOf(3));
+});
+
+it('erase drill: an invented person is erased, step by step, and the result is filed', async () => {
+  const { steps, file } = await json('erase drill');
+  expect((steps as { passed: boolean }[]).filter(({ passed }) => !passed)).toEqual([]);
+  expect(existsSync(String(file))).toBe(true);
+});
+
+it('run: the worker does its jobs by schedule until it is stopped', async () => {
+  const idle = ['full', 'recordings', 'playlists', 'export', 'checkpoint', 'drill', 'reconcile'];
+  seen.add('run');
+  const schedule = [...idle.map((job) => `schedule.${job}=null`), 'schedule.head="* * * * * *"'];
+  const worker = workspace.start([
+    ...['run', '--json', '--set', 'status.port=0', ...settings],
+    ...schedule.flatMap((value) => ['--set', value]),
+  ]);
+  const { statusUrl } = JSON.parse(await worker.output('stdout', /\n/)) as { statusUrl: string };
+  expect((await fetch(`${statusUrl}/healthz`)).status).toBe(200);
+  await vi.waitFor(
+    async () => {
+      const status = await (await fetch(`${statusUrl}/status.json`)).text();
+      expect(status).toMatch(/"job":"head"[^}]*"lastOutcome":"done"/);
+    },
+    { timeout: 20_000, interval: 100 },
+  );
+  worker.child.kill('SIGTERM');
+  expect((await worker.ended).code).toBe(0);
+});
+
+it('sandbox: serves the documented service until it is stopped', async () => {
+  seen.add('sandbox');
+  const served = startCli(['sandbox', '--json', '--persons', '5', '--recordings', '1']);
+  const { url } = JSON.parse(await served.output('stdout', /\n/)) as { url: string };
+  expect(await (await fetch(`${url}/__sandbox/truth`)).text()).toContain('"state":"version"');
+  served.child.kill('SIGTERM');
+  expect((await served.ended).code).toBe(0);
+});
+
+it('no command of the program is without a story here', async () => {
+  /** Names of the commands that a help lists. */
+  const namesIn = async (...args: readonly string[]): Promise<string[]> => {
+    const [, listed = ''] = (await runCli([...args, '--help'])).stdout.split(/^Commands:$/m);
+    const [lines = ''] = listed.split('\n\n');
+    return [...lines.matchAll(/^ {2}([a-z-]+)/gm)]
+      .map(([, name = '']) => name)
+      .filter((name) => name !== 'help');
+  };
+  const groups = ['erase', 'audit', 'config'];
+  const names = (await namesIn()).filter((name) => !groups.includes(name));
+  for (const group of groups) names.push(...(await namesIn(group)).map((name) => `${group} ${name}`));
+  // `demo.e2e.test.ts` has the demo.
+  expect(names.toSorted()).toEqual([...seen, 'demo'].toSorted());
+});
