@@ -49,6 +49,13 @@ const isolated: Record<string, readonly string[]> = {
   ledger: ['core', 'contract'],
 };
 
+/** The one file that knows that published files lie in a folder, the folders that go through it, and what only it may use. */
+const door = 'snapshot/published-files.ts';
+const behindDoor = ['snapshot', 'export'];
+const diskModules = [/^node:fs(?:\/promises)?$/, /\/core\/(?:atomic-file|temporary-folder|make-folder)\.ts$/];
+/** A path below the folder of snapshots, as a program spells it; not as a help text names it. */
+const snapshotPath = /\bjoin\([^)]*'snapshots'|[`'/]\^?snapshots\\?\//;
+
 type SourceFile = { path: string; text: string };
 
 const root = fileURLToPath(new URL('../src/', import.meta.url));
@@ -69,6 +76,16 @@ function importsOf(text: string): string[] {
   const pattern =
     /^\s*(?:import|export)\b[^'";]*?from\s*'([^']+)'|^\s*import\s*'([^']+)'|\bimport\(\s*'([^']+)'\s*\)|\bcreateRequire\([^)]*\)\(\s*'([^']+)'\s*\)/gm;
   return [...text.matchAll(pattern)].flatMap((match) => match.slice(1).filter(Boolean));
+}
+
+/** How a file goes past the door to the published files, in words. */
+function waysPastDoor({ path, text }: SourceFile): string[] {
+  if (path === door || areaOf(path) === 'sandbox') return [];
+  const disk = behindDoor.includes(areaOf(path))
+    ? importsOf(text).filter((name) => diskModules.some((pattern) => pattern.test(name)))
+    : [];
+  const spelled = snapshotPath.test(text) ? ['a path below snapshots/'] : [];
+  return [...disk, ...spelled].map((way) => `${path}: has ${way}, which only ${door} may have`);
 }
 
 /** Every broken rule of a file, in words. */
@@ -126,6 +143,21 @@ describe('the architecture', () => {
 
   it('imports go down only, and each package has its home', () => {
     expect(sources.flatMap(violationsOf)).toEqual([]);
+  });
+
+  it('only the door knows that published files lie in a folder', () => {
+    expect(sources.flatMap(waysPastDoor)).toEqual([]);
+  });
+
+  it.each([
+    ['a file of exports on the disk', 'export/planted.ts', "import { rmSync } from 'node:fs';"],
+    ['a promise of the disk', 'snapshot/planted.ts', "import { rm } from 'node:fs/promises';"],
+    ['an fsync', 'snapshot/planted.ts', "import { syncToDisk } from '../core/atomic-file.ts';"],
+    ['a path', 'status/planted.ts', "const path = join(dataDir, 'snapshots', dataset);"],
+    ['a spelled path', 'erasure/planted.ts', 'const place = `snapshots/${dataset}/${id}`;'],
+    ['a pattern of paths', 'erasure/scan/planted.ts', 'const part = /^snapshots\\/(.+)$/;'],
+  ])('catches %s past the door', (_what, path, text) => {
+    expect(waysPastDoor({ path, text })).toHaveLength(1);
   });
 
   it('has no import cycles', () => {

@@ -9,6 +9,8 @@ import type { CommandContext } from '../context.ts';
 import { exitCodes } from '../exit-code.ts';
 import { bytesText, countText } from '../../core/words.ts';
 import { formatTable } from '../table.ts';
+import { isFile, readTarget } from '../../ledger/target.ts';
+import { placeOf } from '../../snapshot/published-files.ts';
 
 type ReconcileFlags = { dryRun?: boolean; approve?: string };
 
@@ -104,7 +106,7 @@ function erasurePlanText({ requests, files, searched, upstream, feedExpires }: E
           `\nto be rewritten: ${countText(files.length)} files; searched ${countText(searched.files)} files, ${countText(searched.rows)} rows, ${bytesText(searched.bytes)} read\n`,
           formatTable(
             [{ heading: 'file' }, { heading: 'rows concerned', align: 'right' }],
-            files.map(({ file, rows }) => [file.replace('snapshot:', 'snapshots/'), countText(rows)]),
+            files.map(({ file, rows }) => [placeOfTarget(file), countText(rows)]),
           ),
         ]),
     ...Object.entries(upstream).map(
@@ -154,4 +156,9 @@ function erasureText(erasure: ErasureResult, searched: number): string {
     [{ heading: 'erasure', align: 'right' }, { heading: '' }],
     lines.filter(([count]) => count > 0).map(([count, what]) => [countText(count), what]),
   );
+}
+
+function placeOfTarget(name: string): string {
+  const target = readTarget(name);
+  return isFile(target) ? placeOf(target) : name;
 }
