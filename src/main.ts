@@ -2,7 +2,7 @@ import './node-version.ts';
 import './small-heap.ts';
 import process from 'node:process';
 import { AppError, systemCode } from './core/errors.ts';
-import { exitCodes } from './cli/exit-code.ts';
+import { exitCodes } from './cli/errors.ts';
 import { runProgram } from './cli/program.ts';
 
 // Whatever is written, its owner alone may read: parts that DuckDB makes, too.

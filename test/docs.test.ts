@@ -3,7 +3,7 @@ import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { parseAllDocuments } from 'yaml';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { exitCodes } from '../src/cli/exit-code.ts';
+import { exitCodes } from '../src/cli/errors.ts';
 import { runProgram } from '../src/cli/program.ts';
 import { loadProjects, loadSettings } from '../src/config/load-settings.ts';
 import { isJsonObject } from '../src/core/exact-json.ts';

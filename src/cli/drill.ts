@@ -3,7 +3,7 @@ import { isoTime, systemClock, type Clock } from '../core/clock.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { Drill, DrillStep } from '../worker/drill-job.ts';
 import { besideSandbox, unhurried } from './beside-sandbox.ts';
-import type { CommandContext } from './context.ts';
+import type { CommandContext } from './command.ts';
 
 /** What an exercise needs of a command's surroundings. */
 type DrillContext = Pick<CommandContext, 'isTerminal' | 'signal'>;

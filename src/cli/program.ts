@@ -2,80 +2,150 @@ import { Command, CommanderError } from 'commander';
 import packageJson from '../../package.json' with { type: 'json' };
 import { refuseUnsafeTls } from '../config/environment.ts';
 import { AppError } from '../core/errors.ts';
-import { addAuditCommand } from './commands/audit.ts';
-import { addCallCommand } from './commands/call.ts';
-import { addConfigCommand } from './commands/config.ts';
-import { addDemoCommand } from './commands/demo.ts';
-import { addDoctorCommand } from './commands/doctor.ts';
-import { addEraseCommand } from './commands/erase.ts';
-import { addExportCommand } from './commands/export.ts';
-import { addPlanCommand } from './commands/plan.ts';
-import { addQueryCommand } from './commands/query.ts';
-import { addReconcileCommand } from './commands/reconcile.ts';
-import { addRunCommand } from './commands/run.ts';
-import { addSandboxCommand } from './commands/sandbox.ts';
-import { addStatusCommand } from './commands/status.ts';
-import { addSyncCommand } from './commands/sync.ts';
-import { addWhereCommand } from './commands/where.ts';
-import type { CommandContext } from './context.ts';
-import { exitCodeOf } from './exit-code.ts';
+import type { CommandContext } from './command.ts';
+import { exitCodeOf, explainCommandLine, presentError, traceError } from './errors.ts';
 import { addGlobalOptions, type GlobalOptions } from './global-options.ts';
-import { explainCommandLine, presentError, traceError } from './present-error.ts';
+
+/** A command: what its help says first. */
+type Entry = {
+  does: string;
+  /** Its file in commands/, where that is not named like the command; null for a word that only has commands below it. */
+  file?: string | null;
+  help?: string;
+};
+
+/** Every command by its words, in the order of the help. */
+const commands: Readonly<Record<string, Entry>> = {
+  demo: { does: 'show the main job on the embedded sandbox, in a fresh folder' },
+  sync: { does: 'bring the mirror up to date: one pass over each list' },
+  export: { does: 'publish a Parquet snapshot of each dataset' },
+  erase: {
+    does: 'erase people from the service, the mirror and every published file',
+    file: null,
+    help: `
+A request names one person. \`erase add\` receives it and says where the person is; \`reconcile\` carries it out.
+
+Examples:
+  analytics-mirror erase add --file requests.csv --basis consent_withdrawn --by TICKET-812
+  analytics-mirror reconcile --dry-run
+  analytics-mirror reconcile
+  analytics-mirror erase list`,
+  },
+  'erase add': { does: 'receive requests, and say where the people are' },
+  'erase list': { does: 'list requests, the open ones unless told otherwise' },
+  'erase show': {
+    does: 'show one request: its targets, what the fence kept out, and its entries in the ledger',
+    file: 'erase-list',
+  },
+  'erase cancel': { does: 'give requests up, as long as nothing was done for them', file: 'erase-steps' },
+  'erase approve': {
+    does: "let held requests go on; what is also a living person's stays with that person",
+    file: 'erase-steps',
+  },
+  'erase readmit': {
+    does: 'let an erased person be mirrored again, if the service has it',
+    file: 'erase-steps',
+  },
+  'erase receipt': { does: 'write the receipt of a request, as long as its identifiers are kept' },
+  'erase scan': { does: 'search everything that was written for those who should be gone' },
+  'erase drill': {
+    does: 'show that erasing works: erase somebody invented from an embedded service, and file the result',
+  },
+  reconcile: {
+    does: 'carry out requests to erase people, and let go of rows that the service has no longer',
+  },
+  where: { does: 'show every place that holds a person, for access requests' },
+  audit: {
+    does: 'show what was erased, and let others check it',
+    file: null,
+    help: `
+Only a checkpoint that somebody outside keeps detects a ledger that was cut short or written anew: give one away now and
+then, and hold the ledger against it later.
+
+Examples:
+  analytics-mirror audit checkpoint --out checkpoint.txt
+  analytics-mirror audit verify --checkpoint checkpoint.txt
+  analytics-mirror audit report --from 2026-10-01 --to 2026-12-31
+  analytics-mirror audit certificate 3f2a`,
+  },
+  'audit report': {
+    does: 'report on the requests of a period: what became of each, how long it took, what is open',
+  },
+  'audit certificate': {
+    does: 'show the certificate of a request, as a page to print or as the JSON that the ledger has',
+  },
+  'audit open': { does: 'show with a receipt which request and certificate are about a person' },
+  'audit checkpoint': { does: 'sign the ledger as it is now, for somebody outside to keep' },
+  'audit verify': { does: 'check the ledger, every certificate and every published file' },
+  'audit rotate-key': { does: 'sign with a new key from now on; the old one vouches for it on the ledger' },
+  run: { does: 'do everything by schedule, for every project, until it is stopped' },
+  status: { does: 'show where things stand: rows, passes and their verdicts, snapshots, runs' },
+  plan: {
+    does: 'forecast the requests and the time that a full pass over each list costs under the budget',
+  },
+  query: { does: 'run reading SQL over the mirror' },
+  doctor: { does: 'check configuration, key, scopes, disk, database and published files' },
+  config: { does: 'show the configuration', file: null },
+  'config print': { does: 'print every setting in force, from defaults, file, environment and flags' },
+  call: { does: 'call any endpoint of the service' },
+  sandbox: { does: 'serve the documented service on loopback, with generated data' },
+};
+
+/** What a file of commands/ exports: it gives the command its arguments, options, help and action. */
+type CommandFile = { define: (command: Command, context: CommandContext) => void };
 
 /** Runs one command line (without program and script name) to its end. Never throws: errors are shown and coded. */
 export async function runProgram(argv: readonly string[], context: CommandContext): Promise<void> {
   const program = buildProgram(context);
   try {
+    await addCommands(program, argv, context);
     await program.parseAsync(argv, { from: 'user' });
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return;
-    showError(error, program.opts<GlobalOptions>(), argv.includes('--json'), context);
+    showError(error, program.opts(), argv.includes('--json'), context);
   }
 }
 
 function buildProgram(context: CommandContext): Command {
-  const program = addGlobalOptions(new Command('analytics-mirror'))
+  return addGlobalOptions(new Command('analytics-mirror'))
     .description(packageJson.description)
     .version(packageJson.version)
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({
       writeOut: (text) => void context.stdout.write(text),
       writeErr: (text) => void context.stderr.write(text),
-      // Shown like every other error instead.
+      // `showError` shows it, like every other error.
       outputError: () => undefined,
     })
     .hook('preAction', () => refuseUnsafeTls(context.environment))
     .exitOverride();
-  const adders = [
-    addDemoCommand,
-    addSyncCommand,
-    addExportCommand,
-    addEraseCommand,
-    addReconcileCommand,
-    addWhereCommand,
-    addAuditCommand,
-    addRunCommand,
-    addStatusCommand,
-    addPlanCommand,
-    addQueryCommand,
-    addDoctorCommand,
-    addConfigCommand,
-    addCallCommand,
-    addSandboxCommand,
-  ];
-  for (const add of adders) add(program, context);
-  inheritSettings(program);
-  return program;
 }
 
-/** Commander copies these to subcommands only when they are made by `.command()` before the settings are. */
-function inheritSettings(command: Command): void {
-  for (const child of command.commands) {
-    child.copyInheritedSettings(command);
-    inheritSettings(child);
+/**
+ * Adds every command to the program. Only a command whose words are all on the command line is loaded, so that no command
+ * waits for what others need; the rest stand in the help by name and description.
+ */
+async function addCommands(
+  program: Command,
+  argv: readonly string[],
+  context: CommandContext,
+): Promise<void> {
+  const added = new Map([['', program]]);
+  for (const [name, { does, file = name.replace(' ', '-'), help = '' }] of Object.entries(commands)) {
+    const words = name.split(' ');
+    const parent = added.get(words.slice(0, -1).join(' ')) ?? program;
+    const command = parent
+      .command(words.at(-1) ?? '')
+      .description(does)
+      .addHelpText('after', help);
+    added.set(name, command);
+    if (file === null || !words.every((word) => argv.includes(word))) continue;
+    const { define } = (await import(`./commands/${file}.ts`)) as CommandFile;
+    define(command, context);
   }
 }
 
+/** Shows the error that a command ended with, and sets the exit code. After a signal, the signal is the reason. */
 function showError(thrown: unknown, options: GlobalOptions, asJson: boolean, context: CommandContext): void {
   const error = whatEnded(thrown, context.signal);
   context.setExitCode(exitCodeOf(error));

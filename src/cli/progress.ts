@@ -1,5 +1,5 @@
 import type { OnProgress } from '../job/job-context.ts';
-import type { CommandContext } from './context.ts';
+import type { CommandContext } from './command.ts';
 import { countText, durationText } from '../core/words.ts';
 
 /** How far some work has come. `total` is null where nobody knows it, `requestsLeft` where no window limits requests. */

@@ -6,19 +6,16 @@ import { assuranceWords, targetText } from '../../audit/words.ts';
 import { reportsFolder } from '../../erasure/proof/certificate-file.ts';
 import type { Certificate } from '../../erasure/proof/certificate.ts';
 import { readLedger } from '../../ledger/ledger.ts';
-import { runCommand } from '../command.ts';
-import type { CommandContext } from '../context.ts';
+import { runCommand, type CommandContext } from '../command.ts';
 import { secondText } from '../../core/words.ts';
 import { formatTable } from '../table.ts';
 import { writeForPeople } from '../write-for-people.ts';
 
 type CertificateFlags = { format: 'html' | 'json'; out?: string };
 
-/** Adds `audit certificate`: a certificate, to read or to hand on. */
-export function addAuditCertificateCommand(audit: Command, context: CommandContext): void {
-  audit
-    .command('certificate')
-    .description('show the certificate of a request, as a page to print or as the JSON that the ledger has')
+/** Defines `audit certificate`: a certificate, to read or to hand on. */
+export function define(command: Command, context: CommandContext): void {
+  command
     .argument('<id>', "the request's id, or the beginning of it")
     .addOption(
       new Option('--format <format>', 'a page, or the very bytes').choices(['html', 'json']).default('html'),
@@ -31,7 +28,7 @@ Examples:
   analytics-mirror audit certificate 3f2a
   analytics-mirror audit certificate 3f2a --format json --out certificate.json`,
     )
-    .action((id: string, _options: unknown, command: Command) =>
+    .action((id: string) =>
       runCommand(context, command, ({ settings }) => {
         const { format, out } = command.opts<CertificateFlags>();
         const { dataDir, erasure } = settings;

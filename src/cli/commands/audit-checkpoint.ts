@@ -1,13 +1,11 @@
+import { runEraseJob } from '../../worker/erase-job.ts';
 import type { Command } from 'commander';
 import { replaceFile } from '../../core/atomic-file.ts';
-import { runCommand } from '../command.ts';
-import type { CommandContext } from '../context.ts';
+import { runCommand, type CommandContext } from '../command.ts';
 
-/** Adds `audit checkpoint`: what an outsider keeps. */
-export function addAuditCheckpointCommand(audit: Command, context: CommandContext): void {
-  audit
-    .command('checkpoint')
-    .description('sign the ledger as it is now, for somebody outside to keep')
+/** Defines `audit checkpoint`: what an outsider keeps. */
+export function define(command: Command, context: CommandContext): void {
+  command
     .option('--out <file>', 'write it to a file too')
     .addHelpText(
       'after',
@@ -20,10 +18,9 @@ Examples:
   analytics-mirror audit checkpoint
   analytics-mirror audit checkpoint --out checkpoint.txt`,
     )
-    .action((_options: unknown, command: Command) =>
+    .action(() =>
       runCommand(context, command, async (app) => {
         const { out } = command.opts<{ out?: string }>();
-        const { runEraseJob } = await import('../../worker/erase-job.ts');
         const { size, rootHash, text } = await runEraseJob(app.jobContext(context.signal), ({ ledger }) =>
           Promise.resolve({ outcome: 'done', counts: {}, ...ledger.checkpoint() } as const),
         );

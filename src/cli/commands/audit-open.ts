@@ -3,18 +3,15 @@ import { openReceipt, type OpenedReceipt } from '../../audit/open-receipt.ts';
 import { AppError } from '../../core/errors.ts';
 import { readReceipt } from '../../erasure/request/receipt.ts';
 import { readLedger } from '../../ledger/ledger.ts';
-import { runCommand } from '../command.ts';
-import type { CommandContext } from '../context.ts';
-import { exitCodes } from '../exit-code.ts';
+import { runCommand, type CommandContext } from '../command.ts';
+import { exitCodes } from '../errors.ts';
 import { secondText } from '../../core/words.ts';
 import { addGivenOptions, readGiven } from '../given-identifiers.ts';
 
-/** Adds `audit open`: whether a request was about the holder of its receipt. */
-export function addAuditOpenCommand(audit: Command, context: CommandContext): void {
+/** Defines `audit open`: whether a request was about the holder of its receipt. */
+export function define(command: Command, context: CommandContext): void {
   addGivenOptions(
-    audit
-      .command('open')
-      .description('show with a receipt which request and certificate are about a person')
+    command
       .argument('<receipt>', 'the file receipt-<request>.json')
       .argument('[source]', '- reads kind,value lines from standard input'),
   )
@@ -29,7 +26,7 @@ Examples:
   printf 'email,ann@example.com\\n' | analytics-mirror audit open receipt-0189f1c0-7e5e-4bd2-a3c1-52f0a4d1c001.json -
   analytics-mirror audit open receipt.json --file ann.csv`,
     )
-    .action((path: string, source: string | undefined, _options: unknown, command: Command) =>
+    .action((path: string, source: string | undefined) =>
       runCommand(context, command, async ({ settings: { dataDir } }) => {
         const receipt = readReceipt(path);
         const given = await readGiven(command.opts(), source);

@@ -5,8 +5,7 @@ import { AppError } from '../../core/errors.ts';
 import { stringifyExactJson } from '../../core/exact-json.ts';
 import { isoToMicros } from '../../core/time.ts';
 import { reportsFolder } from '../../erasure/proof/certificate-file.ts';
-import { runCommand } from '../command.ts';
-import type { CommandContext } from '../context.ts';
+import { runCommand, type CommandContext } from '../command.ts';
 import { countText, durationText } from '../../core/words.ts';
 import type { GlobalOptions } from '../global-options.ts';
 import { formatTable } from '../table.ts';
@@ -15,11 +14,9 @@ import { writeForPeople } from '../write-for-people.ts';
 const formats = ['html', 'json', 'csv'] as const;
 type ReportFlags = { from?: string; to?: string; format?: (typeof formats)[number]; out?: string };
 
-/** Adds `audit report`: what an auditor asks for. */
-export function addAuditReportCommand(audit: Command, context: CommandContext): void {
-  audit
-    .command('report')
-    .description('report on the requests of a period: what became of each, how long it took, what is open')
+/** Defines `audit report`: what an auditor asks for. */
+export function define(command: Command, context: CommandContext): void {
+  command
     .option(
       '--from <date>',
       'the first day, in UTC; that of the first request unless told otherwise',
@@ -38,7 +35,7 @@ Examples:
   analytics-mirror audit report
   analytics-mirror audit report --from 2026-10-01 --to 2026-12-31 --format csv --out q4.csv`,
     )
-    .action((_options: unknown, command: Command) =>
+    .action(() =>
       runCommand(context, command, async (app) => {
         const { from, to, format, out } = command.opts<ReportFlags>();
         const { json: asJson } = command.optsWithGlobals<GlobalOptions>();

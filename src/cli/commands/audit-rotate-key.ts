@@ -1,14 +1,12 @@
+import { runEraseJob } from '../../worker/erase-job.ts';
 import type { Command } from 'commander';
 import { join } from 'node:path';
 import { ledgerFolder } from '../../ledger/entry-file.ts';
-import { runCommand } from '../command.ts';
-import type { CommandContext } from '../context.ts';
+import { runCommand, type CommandContext } from '../command.ts';
 
-/** Adds `audit rotate-key`: another key for the checkpoints to come. */
-export function addAuditRotateKeyCommand(audit: Command, context: CommandContext): void {
-  audit
-    .command('rotate-key')
-    .description('sign with a new key from now on; the old one vouches for it on the ledger')
+/** Defines `audit rotate-key`: another key for the checkpoints to come. */
+export function define(command: Command, context: CommandContext): void {
+  command
     .addHelpText(
       'after',
       `
@@ -17,9 +15,8 @@ What was signed before stays valid. Hand the new line of ledger/public-keys.txt 
 Examples:
   analytics-mirror audit rotate-key`,
     )
-    .action((_options: unknown, command: Command) =>
+    .action(() =>
       runCommand(context, command, async (app) => {
-        const { runEraseJob } = await import('../../worker/erase-job.ts');
         const { size } = await runEraseJob(app.jobContext(context.signal), ({ ledger }) => {
           ledger.rotateKey();
           return Promise.resolve({ outcome: 'done', counts: {}, ...ledger.checkpoint() } as const);

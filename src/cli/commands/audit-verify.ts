@@ -1,17 +1,15 @@
+import { verifyDataFolder } from '../../audit/verify-data-folder.ts';
 import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import type { FolderVerdict } from '../../audit/verify-data-folder.ts';
 import { AppError, systemCode } from '../../core/errors.ts';
-import { runCommand } from '../command.ts';
-import type { CommandContext } from '../context.ts';
-import { exitCodes } from '../exit-code.ts';
+import { runCommand, type CommandContext } from '../command.ts';
+import { exitCodes } from '../errors.ts';
 import { bytesText, countText } from '../../core/words.ts';
 
-/** Adds `audit verify`: everything that can be checked, checked. */
-export function addAuditVerifyCommand(audit: Command, context: CommandContext): void {
-  audit
-    .command('verify')
-    .description('check the ledger, every certificate and every published file')
+/** Defines `audit verify`: everything that can be checked, checked. */
+export function define(command: Command, context: CommandContext): void {
+  command
     .option('--checkpoint <file>', 'a checkpoint of this ledger that was kept elsewhere')
     .option('--public-key <file>', 'its public keys, as they were kept elsewhere')
     .addHelpText(
@@ -27,11 +25,9 @@ Examples:
   analytics-mirror audit verify
   analytics-mirror audit verify --checkpoint checkpoint.txt --public-key public-keys.txt`,
     )
-    .action((_options: unknown, command: Command) =>
+    .action(() =>
       runCommand(context, command, async (app) => {
         const { checkpoint, publicKey } = command.opts<{ checkpoint?: string; publicKey?: string }>();
-        // DuckDB is loaded only where it is needed: it would slow every other command's start.
-        const { verifyDataFolder } = await import('../../audit/verify-data-folder.ts');
         const kept = { checkpoint: readKept(checkpoint), publicKey: readKept(publicKey) };
         const verdict = await verifyDataFolder(app.settings.dataDir, kept, context.signal);
         if (!verdict.ok) context.setExitCode(exitCodes.incomplete);

@@ -3,18 +3,15 @@ import type { z } from 'zod';
 import { parseExactJson, stringifyExactJson } from '../../core/exact-json.ts';
 import { AppError } from '../../core/errors.ts';
 import { endpointNames, endpoints, type Endpoint, type EndpointName } from '../../contract/endpoints.ts';
-import { runCommand } from '../command.ts';
-import type { CommandContext } from '../context.ts';
+import { runCommand, type CommandContext } from '../command.ts';
 import { splitPair } from '../global-options.ts';
 import { formatTable } from '../table.ts';
 
 type CallFlags = { param?: [name: string, value: string][]; body?: unknown };
 
-/** Adds `call`: any endpoint of the service from a terminal. */
-export function addCallCommand(program: Command, context: CommandContext): void {
-  program
-    .command('call')
-    .description('call any endpoint of the service')
+/** Defines `call`: any endpoint of the service from a terminal. */
+export function define(command: Command, context: CommandContext): void {
+  command
     .addArgument(new Argument('<endpoint>', 'its name, from the list below').choices(endpointNames))
     .option('--param <name=value>', 'a path or query parameter; may be repeated', collectParameter)
     .option('--body <json>', 'the request body', parseBody)
@@ -25,7 +22,7 @@ Examples:
   analytics-mirror call persons.list --param limit=2 --param search=ann@example.com
   analytics-mirror call persons.update --param id=12 --body '{"properties":{"plan":"pro"}}'`,
     )
-    .action((name: EndpointName, _options: unknown, command: Command) =>
+    .action((name: EndpointName) =>
       runCommand(context, command, async (app) => {
         const { param = [], body } = command.opts<CallFlags>();
         const { params, query } = readParameters(endpoints[name], Object.fromEntries(param));

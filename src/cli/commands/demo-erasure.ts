@@ -8,7 +8,7 @@ import { readLedger } from '../../ledger/ledger.ts';
 import { openDatabase } from '../../mirror/database.ts';
 import { listRequests } from '../../mirror/erasure-requests.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
-import type { CommandContext } from '../context.ts';
+import type { CommandContext } from '../command.ts';
 import { writeForPeople } from '../write-for-people.ts';
 import { syncNow } from './sync.ts';
 

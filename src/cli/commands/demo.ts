@@ -1,3 +1,4 @@
+import { startSandbox } from '../../sandbox/sandbox.ts';
 import { existsSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,8 +9,7 @@ import { databasePath } from '../../mirror/database.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import type { ExportJobResult } from '../../worker/export-job.ts';
 import { besideSandbox, unhurried } from '../beside-sandbox.ts';
-import { printResult, withApp } from '../command.ts';
-import type { CommandContext } from '../context.ts';
+import { printResult, withApp, type CommandContext } from '../command.ts';
 import { countText, durationText } from '../../core/words.ts';
 import { settingsFlags, type GlobalOptions } from '../global-options.ts';
 import { eraseSome } from './demo-erasure.ts';
@@ -22,17 +22,15 @@ const persons = 20_000;
 const recordings = 4000;
 const generations = 3;
 
-/** Adds `demo`: the whole story on the embedded sandbox, in a fresh folder. */
-export function addDemoCommand(program: Command, context: CommandContext): void {
-  program
-    .command('demo')
-    .description('show the main job on the embedded sandbox, in a fresh folder')
+/** Defines `demo`: the whole story on the embedded sandbox, in a fresh folder. */
+export function define(command: Command, context: CommandContext): void {
+  command
     .option('--keep', 'go on as a worker beside the sandbox, with its status page, until it is stopped')
     .addHelpText(
       'after',
       '\nExamples:\n  npm run demo\n  npm run demo -- --keep\n  analytics-mirror demo --data-dir ./demo --json',
     )
-    .action(async (_options: unknown, command: Command) => {
+    .action(async () => {
       const flags = command.optsWithGlobals<GlobalOptions & { keep?: boolean }>();
       const dataDir = flags.dataDir ?? mkdtempSync(join(tmpdir(), 'analytics-mirror-demo-'));
       // People who do not exist must not get among people who do.
@@ -43,7 +41,6 @@ export function addDemoCommand(program: Command, context: CommandContext): void 
         });
       const say = (line: string): void => void context.stderr.write(`${line}\n`);
       const since = stopwatch();
-      const { startSandbox } = await import('../../sandbox/sandbox.ts');
       const sandbox = await startSandbox({ persons, recordings, seed: 1, port: 0 });
       say(
         `served   ${countText(persons)} persons and ${countText(recordings)} recordings at ${sandbox.url} (${since()})`,

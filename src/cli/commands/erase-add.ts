@@ -1,19 +1,21 @@
+import { addRequests } from '../../erasure/receive.ts';
+import { receiptsOf, refuseInside, writeReceipts } from '../../erasure/request/receipt.ts';
+import { runEraseJob } from '../../worker/erase-job.ts';
 import type { Command } from 'commander';
 import { AppError } from '../../core/errors.ts';
 import { bases } from '../../ledger/vocabulary.ts';
 import type { AddedRequest } from '../../erasure/receive.ts';
-import { runCommand } from '../command.ts';
-import type { CommandContext } from '../context.ts';
-import { exitCodes } from '../exit-code.ts';
+import { runCommand, type CommandContext } from '../command.ts';
+import { exitCodes } from '../errors.ts';
 import { countText } from '../../core/words.ts';
 import { addGivenOptions, readGiven } from '../given-identifiers.ts';
 import { formatTable } from '../table.ts';
 
 type AddFlags = { basis: string; by: string; keepEvents?: boolean; receipts?: string };
 
-/** Adds `erase add`: receives requests. */
-export function addEraseAddCommand(erase: Command, context: CommandContext): void {
-  addGivenOptions(erase.command('add').description('receive requests, and say where the people are'))
+/** Defines `erase add`: receives requests. */
+export function define(command: Command, context: CommandContext): void {
+  addGivenOptions(command)
     .argument('[source]', '- reads kind,value lines from standard input')
     .requiredOption('--basis <code>', `on what ground: ${bases.join(', ')}, or a code of your own`)
     .requiredOption('--by <reference>', 'on whose word: a role or a ticket')
@@ -33,7 +35,7 @@ Examples:
   analytics-mirror erase add --uuid 0189f1c0-7e5e-7bd2-a3c1-52f0a4d1c001 --basis objection --by dpo
   printf 'email,ann@example.com\\n' | analytics-mirror erase add - --basis consent_withdrawn --by TICKET-812`,
     )
-    .action((source: string | undefined, _options: unknown, command: Command) =>
+    .action((source: string | undefined) =>
       runCommand(context, command, async (app) => {
         const { basis, by, keepEvents, receipts: folder } = command.opts<AddFlags>();
         const given = await readGiven(command.opts(), source);
@@ -42,9 +44,6 @@ Examples:
             code: 'usage',
             hint: 'name people with --file, - (standard input), --uuid, --id, --distinct-id or --email',
           });
-        const { addRequests } = await import('../../erasure/receive.ts');
-        const { receiptsOf, refuseInside, writeReceipts } = await import('../../erasure/request/receipt.ts');
-        const { runEraseJob } = await import('../../worker/erase-job.ts');
         if (folder !== undefined) refuseInside(app.settings.dataDir, folder);
         const { requests, receipts } = await runEraseJob(app.jobContext(context.signal), async (parts) => {
           const deleteEvents = app.settings.erasure.deleteEvents && keepEvents !== true;

@@ -1,19 +1,15 @@
+import { runDrillJob } from '../../worker/drill-job.ts';
 import type { Command } from 'commander';
-import { runCommand } from '../command.ts';
-import type { CommandContext } from '../context.ts';
+import { runCommand, type CommandContext } from '../command.ts';
 import type { Drill } from '../../worker/drill-job.ts';
 import { holdDrill } from '../drill.ts';
-import { exitCodes } from '../exit-code.ts';
+import { exitCodes } from '../errors.ts';
 import { secondText } from '../../core/words.ts';
 import { formatTable } from '../table.ts';
 
-/** Adds `erase drill`: shows that erasing works, on somebody invented. */
-export function addEraseDrillCommand(erase: Command, context: CommandContext): void {
-  erase
-    .command('drill')
-    .description(
-      'show that erasing works: erase somebody invented from an embedded service, and file the result',
-    )
+/** Defines `erase drill`: shows that erasing works, on somebody invented. */
+export function define(command: Command, context: CommandContext): void {
+  command
     .addHelpText(
       'after',
       `
@@ -24,9 +20,8 @@ machinery works even in a month without requests. Exit codes: 0 passed, 1 failed
 Examples:
   analytics-mirror erase drill`,
     )
-    .action((_options: unknown, command: Command) =>
+    .action(() =>
       runCommand(context, command, async (app) => {
-        const { runDrillJob } = await import('../../worker/drill-job.ts');
         const { isTerminal } = context;
         const { drill, file } = await runDrillJob(app.jobContext(context.signal), (folder, signal) =>
           holdDrill(folder, { isTerminal, signal }),

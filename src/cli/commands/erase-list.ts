@@ -5,8 +5,7 @@ import { countRequests, listRequests, type ErasureRequest } from '../../mirror/e
 import { spellTarget } from '../../ledger/target.ts';
 import { listTargets, type ErasureTarget } from '../../mirror/erasure-targets.ts';
 import { readFenceUse } from '../../mirror/fence.ts';
-import { runCommand } from '../command.ts';
-import type { CommandContext } from '../context.ts';
+import { runCommand, type CommandContext } from '../command.ts';
 import { countText, secondText } from '../../core/words.ts';
 import { formatTable } from '../table.ts';
 
@@ -36,17 +35,20 @@ const advice: Readonly<Record<string, string>> = {
     'neither mirror, files nor service know such a person: look for a typing error, and add it again',
 };
 
-/** Adds `erase list`. */
-export function addEraseListCommand(erase: Command, context: CommandContext): void {
-  erase
-    .command('list')
-    .description('list requests, the open ones unless told otherwise')
+/** Defines `erase list` or `erase show`. */
+export function define(command: Command, context: CommandContext): void {
+  if (command.name() === 'list') defineList(command, context);
+  else defineShow(command, context);
+}
+
+function defineList(command: Command, context: CommandContext): void {
+  command
     .option('--all', 'the ended ones too')
     .addHelpText(
       'after',
       '\nExamples:\n  analytics-mirror erase list\n  analytics-mirror erase list --all --json',
     )
-    .action((_options: unknown, command: Command) =>
+    .action(() =>
       runCommand(context, command, (app) => {
         const db = app.databaseReadOnly();
         const requests = listRequests(db, command.opts<{ all?: boolean }>().all ? 'all' : 'open');
@@ -86,14 +88,11 @@ function stateText({ state, reason }: ErasureRequest): string {
   return `${state.replaceAll('_', ' ')}${reason === null ? '' : `: ${reason.replaceAll('_', ' ')}`}`;
 }
 
-/** Adds `erase show`. */
-export function addEraseShowCommand(erase: Command, context: CommandContext): void {
-  erase
-    .command('show')
-    .description('show one request: its targets, what the fence kept out, and its entries in the ledger')
+function defineShow(command: Command, context: CommandContext): void {
+  command
     .argument('<id>', "the request's id, or the beginning of it")
     .addHelpText('after', '\nExamples:\n  analytics-mirror erase show 3f2a')
-    .action((id: string, _options: unknown, command: Command) =>
+    .action((id: string) =>
       runCommand(context, command, (app) => {
         const db = app.databaseReadOnly();
         const request = requireRequest(db, id);

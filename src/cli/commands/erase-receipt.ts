@@ -1,13 +1,13 @@
+import { receiptsOf, refuseInside, writeReceipt } from '../../erasure/request/receipt.ts';
+import { requireRequest } from '../../erasure/receive.ts';
+import { runEraseJob } from '../../worker/erase-job.ts';
 import type { Command } from 'commander';
 import { AppError } from '../../core/errors.ts';
-import { runCommand } from '../command.ts';
-import type { CommandContext } from '../context.ts';
+import { runCommand, type CommandContext } from '../command.ts';
 
-/** Adds `erase receipt`: the receipt of one request, for whoever asked. */
-export function addEraseReceiptCommand(erase: Command, context: CommandContext): void {
-  erase
-    .command('receipt')
-    .description('write the receipt of a request, as long as its identifiers are kept')
+/** Defines `erase receipt`: the receipt of one request, for whoever asked. */
+export function define(command: Command, context: CommandContext): void {
+  command
     .argument('<id>', "the request's id, or the beginning of it")
     .requiredOption('--out <file>', 'where to write it (mode 0600), outside the data folder')
     .addHelpText(
@@ -19,12 +19,9 @@ entry of the ledger and which certificate are about the person. It is destroyed 
 Examples:
   analytics-mirror erase receipt 3f2a --out receipt.json`,
     )
-    .action((id: string, _options: unknown, command: Command) =>
+    .action((id: string) =>
       runCommand(context, command, async (app) => {
         const { out } = command.opts<{ out: string }>();
-        const { receiptsOf, refuseInside, writeReceipt } = await import('../../erasure/request/receipt.ts');
-        const { requireRequest } = await import('../../erasure/receive.ts');
-        const { runEraseJob } = await import('../../worker/erase-job.ts');
         refuseInside(app.settings.dataDir, out);
         const { request } = await runEraseJob(app.jobContext(context.signal), (parts) => {
           const request = requireRequest(parts.db, id).id;

@@ -1,17 +1,16 @@
+import { scanRequests } from '../../erasure/scan/scan-requests.ts';
+import { runEraseJob } from '../../worker/erase-job.ts';
 import type { Command } from 'commander';
 import type { ScanReport } from '../../erasure/scan/scan-task.ts';
-import { runCommand } from '../command.ts';
-import type { CommandContext } from '../context.ts';
-import { exitCodes } from '../exit-code.ts';
+import { runCommand, type CommandContext } from '../command.ts';
+import { exitCodes } from '../errors.ts';
 import { bytesText, countText } from '../../core/words.ts';
 import { addGivenOptions, readGiven } from '../given-identifiers.ts';
 import { formatTable } from '../table.ts';
 
-/** Adds `erase scan`: whether anything is left of those who were erased. */
-export function addEraseScanCommand(erase: Command, context: CommandContext): void {
-  addGivenOptions(
-    erase.command('scan').description('search everything that was written for those who should be gone'),
-  )
+/** Defines `erase scan`: whether anything is left of those who were erased. */
+export function define(command: Command, context: CommandContext): void {
+  addGivenOptions(command)
     .argument('[source]', '- reads kind,value lines from standard input')
     .option(
       '--also <path>',
@@ -30,12 +29,10 @@ Examples:
   analytics-mirror erase scan
   analytics-mirror erase scan --file people.csv --also /var/log/analytics-mirror`,
     )
-    .action((source: string | undefined, _options: unknown, command: Command) =>
+    .action((source: string | undefined) =>
       runCommand(context, command, async (app) => {
         const { also = [] } = command.opts<{ also?: string[] }>();
         const given = await readGiven(command.opts(), source);
-        const { scanRequests } = await import('../../erasure/scan/scan-requests.ts');
-        const { runEraseJob } = await import('../../worker/erase-job.ts');
         const { report, reopened } = await runEraseJob(app.jobContext(context.signal), async (parts) => {
           const scan = await scanRequests(parts, given, also);
           return { outcome: 'done', counts: { reopened: scan.reopened.length }, ...scan };

@@ -4,17 +4,20 @@ import type { ErasureParts } from '../../erasure/request/request-record.ts';
 import { approveRequest, cancelRequest, readmit } from '../../erasure/receive.ts';
 import { listRequests } from '../../mirror/erasure-requests.ts';
 import { runEraseJob } from '../../worker/erase-job.ts';
-import { runCommand } from '../command.ts';
-import type { CommandContext } from '../context.ts';
+import { runCommand, type CommandContext } from '../command.ts';
 
-/** Adds what a person does to a request: `erase cancel`, `approve` and `readmit`. */
-export function addEraseStepCommands(erase: Command, context: CommandContext): void {
-  erase
-    .command('cancel')
-    .description('give requests up, as long as nothing was done for them')
+/** Defines `erase cancel`, `erase approve` or `erase readmit`: what a person decides about requests. */
+export function define(command: Command, context: CommandContext): void {
+  if (command.name() === 'cancel') defineCancel(command, context);
+  else if (command.name() === 'approve') defineApprove(command, context);
+  else defineReadmit(command, context);
+}
+
+function defineCancel(command: Command, context: CommandContext): void {
+  command
     .argument('<ids...>', "the requests' ids, or the beginnings of them")
     .addHelpText('after', '\nExamples:\n  analytics-mirror erase cancel 3f2a')
-    .action((ids: string[], _options: unknown, command: Command) =>
+    .action((ids: string[]) =>
       forEach(
         context,
         command,
@@ -23,16 +26,17 @@ export function addEraseStepCommands(erase: Command, context: CommandContext): v
         (parts, id) => cancelRequest(parts, id).id,
       ),
     );
-  erase
-    .command('approve')
-    .description("let held requests go on; what is also a living person's stays with that person")
+}
+
+function defineApprove(command: Command, context: CommandContext): void {
+  command
     .argument('[ids...]', "the requests' ids, or the beginnings of them")
     .option('--all', 'every held request')
     .addHelpText(
       'after',
       '\nExamples:\n  analytics-mirror erase approve 3f2a\n  analytics-mirror erase approve --all',
     )
-    .action((ids: string[], _options: unknown, command: Command) => {
+    .action((ids: string[]) => {
       const { all } = command.opts<{ all?: boolean }>();
       const held = ({ db }: ErasureParts): string[] =>
         listRequests(db, 'open')
@@ -48,16 +52,17 @@ export function addEraseStepCommands(erase: Command, context: CommandContext): v
         (parts, id) => approveRequest(parts, id).id,
       );
     });
-  erase
-    .command('readmit')
-    .description('let an erased person be mirrored again, if the service has it')
+}
+
+function defineReadmit(command: Command, context: CommandContext): void {
+  command
     .argument('<id>', "the request's id, or the beginning of it")
     .requiredOption('--reason <text>', 'why; the ledger keeps an HMAC of it')
     .addHelpText(
       'after',
       "\nExamples:\n  analytics-mirror erase readmit 3f2a --reason 'new contract, TICKET-901'",
     )
-    .action((id: string, _options: unknown, command: Command) => {
+    .action((id: string) => {
       const { reason } = command.opts<{ reason: string }>();
       return forEach(
         context,

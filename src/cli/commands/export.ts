@@ -1,20 +1,18 @@
+import { runExportJob } from '../../worker/export-job.ts';
 import { Argument, Option, type Command } from 'commander';
 import type { App } from '../../app.ts';
 import type { OnProgress } from '../../job/job-context.ts';
 import { datasetNames, type Dataset } from '../../snapshot/columns.ts';
 import type { ExportJobResult } from '../../worker/export-job.ts';
-import { runCommand } from '../command.ts';
-import type { CommandContext } from '../context.ts';
-import { exitCodes } from '../exit-code.ts';
+import { runCommand, type CommandContext } from '../command.ts';
+import { exitCodes } from '../errors.ts';
 import { bytesText, countText } from '../../core/words.ts';
 import { reportProgress } from '../progress.ts';
 import { formatTable } from '../table.ts';
 
-/** Adds `export`: a Parquet snapshot of each dataset. */
-export function addExportCommand(program: Command, context: CommandContext): void {
-  program
-    .command('export')
-    .description('publish a Parquet snapshot of each dataset')
+/** Defines `export`: a Parquet snapshot of each dataset. */
+export function define(command: Command, context: CommandContext): void {
+  command
     .addArgument(
       new Argument('[datasets...]', 'which datasets; all when none is named').choices(datasetNames),
     )
@@ -36,7 +34,7 @@ Examples:
   analytics-mirror export --kind delta
   analytics-mirror export persons --set export.partRows=250000`,
     )
-    .action((datasets: Dataset[], { kind }: { kind: 'full' | 'delta' }, command: Command) =>
+    .action((datasets: Dataset[], { kind }: { kind: 'full' | 'delta' }) =>
       runCommand(context, command, async (app) => {
         const { outcome, snapshots } = await exportNow(
           app,
@@ -60,8 +58,6 @@ export function exportNow(
   return reportProgress(context, 'export', async (onProgress: OnProgress<Dataset>) => {
     // First: opening the mirror for writing would make one where there is none.
     const source = app.databaseReadOnly();
-    // DuckDB is loaded only where it is needed: it would slow every other command's start.
-    const { runExportJob } = await import('../../worker/export-job.ts');
     return runExportJob(app.jobContext(context.signal), { datasets, kind, source, onProgress });
   });
 }

@@ -4,16 +4,13 @@ import type { App } from '../../app.ts';
 import { databasePath } from '../../mirror/database.ts';
 import { countRows } from '../../mirror/row-counts.ts';
 import { planPasses, type PassPlan } from '../../status/cost-forecast.ts';
-import { runCommand } from '../command.ts';
-import type { CommandContext } from '../context.ts';
+import { runCommand, type CommandContext } from '../command.ts';
 import { countText, durationText, secondText } from '../../core/words.ts';
 import { formatTable } from '../table.ts';
 
-/** Adds `plan`: what full passes will cost under the budget. */
-export function addPlanCommand(program: Command, context: CommandContext): void {
-  program
-    .command('plan')
-    .description('forecast the requests and the time that a full pass over each list costs under the budget')
+/** Defines `plan`: what full passes will cost under the budget. */
+export function define(command: Command, context: CommandContext): void {
+  command
     .addHelpText(
       'after',
       `
@@ -25,7 +22,7 @@ Examples:
   analytics-mirror plan
   analytics-mirror plan --set persons.pageSize=100 --json`,
     )
-    .action((_options: unknown, command: Command) =>
+    .action(() =>
       runCommand(context, command, async (app) => {
         const { settings, budget, clock } = app;
         const plan = await planPasses({

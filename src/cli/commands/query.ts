@@ -1,18 +1,15 @@
 import type { Command } from 'commander';
 import { stringifyExactJson } from '../../core/exact-json.ts';
 import { queryMirror } from '../../mirror/query.ts';
-import { runCommand } from '../command.ts';
-import type { CommandContext } from '../context.ts';
+import { runCommand, type CommandContext } from '../command.ts';
 import { countText } from '../../core/words.ts';
 import { formatTable } from '../table.ts';
 
 const rowsMax = 1000;
 
-/** Adds `query`: read-only SQL over the mirror. */
-export function addQueryCommand(program: Command, context: CommandContext): void {
-  program
-    .command('query')
-    .description('run reading SQL over the mirror')
+/** Defines `query`: read-only SQL over the mirror. */
+export function define(command: Command, context: CommandContext): void {
+  command
     .argument('<sql>', 'one SELECT statement')
     .addHelpText(
       'after',
@@ -24,7 +21,7 @@ Examples:
   analytics-mirror query "SELECT count(*) FROM persons"
   analytics-mirror query "SELECT name, properties ->> 'plan' AS plan FROM persons LIMIT 5" --json`,
     )
-    .action((sql: string, _options: unknown, command: Command) =>
+    .action((sql: string) =>
       runCommand(context, command, (app) => {
         const db = app.databaseReadOnly();
         context.signal.throwIfAborted();

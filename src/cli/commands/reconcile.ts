@@ -1,12 +1,12 @@
+import { planReconcile, runReconcileJob } from '../../worker/reconcile-job.ts';
 import type { Command } from 'commander';
 import { listHeldPlans, type HeldPlan } from '../../mirror/suspects.ts';
 import type { ErasurePlan } from '../../erasure/plan.ts';
 import type { ErasureResult } from '../../erasure/reconcile.ts';
 import type { ReconcileJobResult, ReconcilePlan } from '../../worker/reconcile-job.ts';
 import { absenceText, heldText } from '../absence-text.ts';
-import { runCommand } from '../command.ts';
-import type { CommandContext } from '../context.ts';
-import { exitCodes } from '../exit-code.ts';
+import { runCommand, type CommandContext } from '../command.ts';
+import { exitCodes } from '../errors.ts';
 import { bytesText, countText } from '../../core/words.ts';
 import { formatTable } from '../table.ts';
 import { isFile, readTarget } from '../../ledger/target.ts';
@@ -14,11 +14,9 @@ import { placeOf } from '../../snapshot/published-files.ts';
 
 type ReconcileFlags = { dryRun?: boolean; approve?: string };
 
-/** Adds `reconcile`: takes every erasure and every pending deletion as far as it can go now. */
-export function addReconcileCommand(program: Command, context: CommandContext): void {
-  program
-    .command('reconcile')
-    .description('carry out requests to erase people, and let go of rows that the service has no longer')
+/** Defines `reconcile`: takes every erasure and every pending deletion as far as it can go now. */
+export function define(command: Command, context: CommandContext): void {
+  command
     .option('--dry-run', 'show what would be done, and do nothing')
     .option('--approve <plan>', 'let a held plan of deletions go on: its rows, and no others')
     .addHelpText(
@@ -35,11 +33,9 @@ Examples:
   analytics-mirror reconcile
   analytics-mirror reconcile --approve 3f2a9c0d1b4e5f60`,
     )
-    .action((_options: unknown, command: Command) =>
+    .action(() =>
       runCommand(context, command, async (app) => {
         const { dryRun, approve } = command.opts<ReconcileFlags>();
-        // DuckDB is loaded only where it is needed: it would slow every other command's start.
-        const { planReconcile, runReconcileJob } = await import('../../worker/reconcile-job.ts');
         if (dryRun) {
           const db = app.databaseReadOnly();
           const service = app.hasService ? app.service() : null;

@@ -1,3 +1,6 @@
+import { workerProject } from '../worker-project.ts';
+import { startStatusServer } from '../../status/server.ts';
+import { gatherOverview } from '../../status/gather-overview.ts';
 import { once } from 'node:events';
 import type { Command } from 'commander';
 import packageJson from '../../../package.json' with { type: 'json' };
@@ -10,18 +13,15 @@ import type { StatusServer } from '../../status/server.ts';
 import { alertPost, type AlertPost } from '../../worker/alert-post.ts';
 import type { WorkerState } from '../../job/worker-state.ts';
 import { startWorker, type Worker } from '../../worker/worker.ts';
-import { printResult } from '../command.ts';
-import type { CommandContext } from '../context.ts';
-import { exitCodes } from '../exit-code.ts';
+import { printResult, type CommandContext } from '../command.ts';
+import { exitCodes } from '../errors.ts';
 import { secondText } from '../../core/words.ts';
 import { settingsFlags, type GlobalOptions } from '../global-options.ts';
 import { formatTable } from '../table.ts';
 
-/** Adds `run`: the worker. */
-export function addRunCommand(program: Command, context: CommandContext): void {
-  program
-    .command('run')
-    .description('do everything by schedule, for every project, until it is stopped')
+/** Defines `run`: the worker. */
+export function define(command: Command, context: CommandContext): void {
+  command
     .addHelpText(
       'after',
       `
@@ -34,7 +34,7 @@ Examples:
   analytics-mirror run
   analytics-mirror run --set schedule.export=null --set 'schedule.head="*/5 * * * *"'`,
     )
-    .action(async (_options: unknown, command: Command) => {
+    .action(async () => {
       const parts = createProjectApps(context, settingsFlags(command.optsWithGlobals<GlobalOptions>()));
       try {
         await runWorker(parts, context, (worker, url) =>
@@ -54,8 +54,6 @@ export async function runWorker(
 ): Promise<void> {
   const { apps, log, clock } = parts;
   const { run } = apps[0].settings;
-  // The jobs bring DuckDB with them, which would slow every other command's start.
-  const { workerProject } = await import('../worker-project.ts');
   const projects = apps.map(workerProject);
   if (projects.every(({ schedule }) => Object.values(schedule).every((cron) => cron === null)))
     throw new AppError('nothing is scheduled', { code: 'usage', hint: 'set schedule.head and the others' });
@@ -110,8 +108,6 @@ async function serveStatus(
     readers.set(app, opened);
     return opened;
   };
-  const { startStatusServer } = await import('../../status/server.ts');
-  const { gatherOverview } = await import('../../status/gather-overview.ts');
   return startStatusServer({
     access: { host, allowedHosts, token: secrets.statusToken },
     port,

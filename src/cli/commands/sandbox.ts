@@ -1,10 +1,10 @@
+import { startSandbox } from '../../sandbox/sandbox.ts';
 import { once } from 'node:events';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { faultKinds, type FaultKind } from '../../sandbox/faults/fault-plan.ts';
 import { profileNames, type ProfileName } from '../../sandbox/open-sandbox-store.ts';
 import { parseRateLimits, type RateLimit } from '../../sandbox/rate-limits.ts';
-import { printResult } from '../command.ts';
-import type { CommandContext } from '../context.ts';
+import { printResult, type CommandContext } from '../command.ts';
 import { countText, durationText } from '../../core/words.ts';
 
 type SandboxFlags = {
@@ -19,11 +19,9 @@ type SandboxFlags = {
   rate?: RateLimit[];
 };
 
-/** Adds `sandbox`: the documented service, on loopback, until it is stopped. */
-export function addSandboxCommand(program: Command, context: CommandContext): void {
-  program
-    .command('sandbox')
-    .description('serve the documented service on loopback, with generated data')
+/** Defines `sandbox`: the documented service, on loopback, until it is stopped. */
+export function define(command: Command, context: CommandContext): void {
+  command
     .addOption(
       new Option('--profile <name>', 'as documented, or as live services depart from it')
         .choices(profileNames)
@@ -49,12 +47,10 @@ Examples:
   analytics-mirror sandbox --json --seed 7 --dir ./sandbox-data
   analytics-mirror sandbox --profile live --churn 0.5 --faults mixed --rate 480/min,4800/h`,
     )
-    .action(async (_options: unknown, command: Command) => {
+    .action(async () => {
       const flags = command.opts<SandboxFlags>();
       const startedAt = performance.now();
       const { rate: rates, ...options } = flags;
-      // The server is loaded only where it is needed: it would slow every other command's start.
-      const { startSandbox } = await import('../../sandbox/sandbox.ts');
       const sandbox = await startSandbox({ ...options, rates });
       const { url, projectId, apiKey, readOnlyKey, playlists } = sandbox;
       printResult(context, command, {

@@ -3,19 +3,16 @@ import { isoTime } from '../../core/clock.ts';
 import { gatherStatus, type StatusReport } from '../../status/report.ts';
 import { heldText } from '../absence-text.ts';
 import { reportSchedule, type ScheduleReport } from '../../worker/schedule-report.ts';
-import { runCommand } from '../command.ts';
-import type { CommandContext } from '../context.ts';
+import { runCommand, type CommandContext } from '../command.ts';
 import { bytesText, countText, secondText } from '../../core/words.ts';
 import { passTable } from '../pass-table.ts';
 import { formatTable } from '../table.ts';
 
-/** Adds `status`: where things stand. */
-export function addStatusCommand(program: Command, context: CommandContext): void {
-  program
-    .command('status')
-    .description('show where things stand: rows, passes and their verdicts, snapshots, runs')
+/** Defines `status`: where things stand. */
+export function define(command: Command, context: CommandContext): void {
+  command
     .addHelpText('after', '\nExamples:\n  analytics-mirror status\n  analytics-mirror status --json')
-    .action((_options: unknown, command: Command) =>
+    .action(() =>
       runCommand(context, command, (app) => {
         const { settings, clock } = app;
         const db = app.databaseReadOnly();

@@ -5,19 +5,16 @@ import type { OnProgress } from '../../job/job-context.ts';
 import { passDatasets, passModes, type PassDataset, type PassMode } from '../../mirror/passes.ts';
 import { runSyncJob, type SyncJob, type SyncJobResult } from '../../worker/sync-job.ts';
 import { absenceText } from '../absence-text.ts';
-import { runCommand } from '../command.ts';
-import type { CommandContext } from '../context.ts';
-import { exitCodes } from '../exit-code.ts';
+import { runCommand, type CommandContext } from '../command.ts';
+import { exitCodes } from '../errors.ts';
 import { passTable } from '../pass-table.ts';
 import { reportProgress } from '../progress.ts';
 
 type SyncFlags = { mode: PassMode; resume?: boolean; fresh?: boolean };
 
-/** Adds `sync`: one pass over each list. */
-export function addSyncCommand(program: Command, context: CommandContext): void {
-  program
-    .command('sync')
-    .description('bring the mirror up to date: one pass over each list')
+/** Defines `sync`: one pass over each list. */
+export function define(command: Command, context: CommandContext): void {
+  command
     .addArgument(
       new Argument(
         '[datasets...]',
@@ -44,7 +41,7 @@ Examples:
   analytics-mirror sync persons --mode head
   analytics-mirror sync recordings --fresh --json`,
     )
-    .action((datasets: PassDataset[], _options: unknown, command: Command) => {
+    .action((datasets: PassDataset[]) => {
       const { mode, fresh } = command.opts<SyncFlags>();
       return runCommand(context, command, async (app) => {
         if (datasets.includes('playlists') && app.settings.playlists.shortIds.length === 0)

@@ -1,19 +1,17 @@
+import { whereIs } from '../../erasure/find/where.ts';
 import type { Command } from 'commander';
 import { replaceFile } from '../../core/atomic-file.ts';
 import { AppError } from '../../core/errors.ts';
 import { stringifyExactJson } from '../../core/exact-json.ts';
 import type { Whereabouts } from '../../erasure/find/where.ts';
-import { runCommand } from '../command.ts';
-import type { CommandContext } from '../context.ts';
+import { runCommand, type CommandContext } from '../command.ts';
 import { countText, secondText } from '../../core/words.ts';
 import { addGivenOptions, readGiven } from '../given-identifiers.ts';
 import { formatTable } from '../table.ts';
 
-/** Adds `where`: every place that holds a person. */
-export function addWhereCommand(program: Command, context: CommandContext): void {
-  addGivenOptions(
-    program.command('where').description('show every place that holds a person, for access requests'),
-  )
+/** Defines `where`: every place that holds a person. */
+export function define(command: Command, context: CommandContext): void {
+  addGivenOptions(command)
     .argument('[source]', '- reads kind,value lines from standard input: all of one person')
     .option('--export <file>', 'write all that is held about the person to a JSON file (mode 0600)')
     .addHelpText(
@@ -25,7 +23,7 @@ Examples:
   analytics-mirror where --email ann@example.com
   analytics-mirror where --file ann.csv --export ann.json --json`,
     )
-    .action((source: string | undefined, _options: unknown, command: Command) =>
+    .action((source: string | undefined) =>
       runCommand(context, command, async (app) => {
         const { export: file } = command.opts<{ export?: string }>();
         const given = await readGiven(command.opts(), source);
@@ -34,7 +32,6 @@ Examples:
             code: 'usage',
             hint: 'name the person with --uuid, --id, --distinct-id, --email, --file or - (standard input)',
           });
-        const { whereIs } = await import('../../erasure/find/where.ts');
         const { whereabouts, access } = await whereIs(
           {
             db: app.databaseReadOnly(),

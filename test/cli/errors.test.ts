@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { explainError, presentError } from '../../src/cli/present-error.ts';
-import { AppError } from '../../src/core/errors.ts';
+import { exitCodeOf, explainError, presentError } from '../../src/cli/errors.ts';
+import { AppError, type ErrorCode } from '../../src/core/errors.ts';
 
 test('one of our errors is shown with its hint, or null', () => {
   expect(presentError(new AppError('sync failed', { code: 'service', hint: 'try again' }))).toEqual({
@@ -31,4 +31,24 @@ test('a full disk is explained, one of our errors and a bug are left as they are
   expect(explainError(ours, '/data')).toBe(ours);
   const bug = new TypeError('bug');
   expect(explainError(bug, '/data')).toBe(bug);
+});
+
+const documented: Record<ErrorCode, number> = {
+  usage: 2,
+  refused: 3,
+  service: 1,
+  oversize: 1,
+  unreachable: 1,
+  rejected: 1,
+  storage: 1,
+  busy: 5,
+  interrupted: 130,
+};
+
+test.for(Object.entries(documented))('%s ends with %d', ([code, exitCode]) => {
+  expect(exitCodeOf(new AppError('', { code: code as ErrorCode }))).toBe(exitCode);
+});
+
+test.for([new Error('bug'), 'text', undefined])('what is not ours ends with 1', (thrown) => {
+  expect(exitCodeOf(thrown)).toBe(1);
 });
