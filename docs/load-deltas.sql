@@ -1,12 +1,12 @@
--- What is now, from a full snapshot and the deltas that go on from it (DuckDB).
+-- Makes the present tables from a full snapshot and the deltas that follow it (DuckDB).
 --
 -- snapshots/CURRENT.json names the full snapshot of a dataset and its deltas, and each manifest.json the parts:
 --   SET VARIABLE persons = ['snapshots/persons/20261120T040000.000Z/part-00001.parquet', …];
 --   SET VARIABLE recordings = […];  SET VARIABLE deletions = […];
 --
--- Of each row, the newest version counts: snapshots sort by their ids, which are times. What has left since is in no
--- delta; `deletions` tells it, for `erasure.feedRetentionDays`: load no full snapshot that is older. A row that came back
--- was changed after it was deleted, by the clock of the mirror.
+-- The newest version of each row counts. Snapshots sort by their ids, which are times. Rows that have left are in no delta:
+-- `deletions` names them for `erasure.feedRetentionDays`, so load no full snapshot that is older. A row that came back has a
+-- `changed_at` later than its `deleted_at`; both times are from the clock of the mirror.
 
 CREATE OR REPLACE TABLE persons AS
 SELECT * EXCLUDE (filename)
