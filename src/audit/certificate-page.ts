@@ -4,7 +4,14 @@ import type { Certificate } from '../erasure/proof/certificate.ts';
 import type { Markup } from '../markup/markup.ts';
 import { factList, pageTable, renderPage } from './audit-page.ts';
 import { bytesText, codeText, countText, countedText, minuteText } from '../core/words.ts';
-import { assuranceWords, basisText, originText, resultText, targetText } from './words.ts';
+import {
+  assuranceWords,
+  basisText,
+  kindOfTarget,
+  originText,
+  resultText,
+  targetKindText,
+} from '../ledger/vocabulary-words.ts';
 
 /** A certificate that the ledger vouches for: SHA-256 of its bytes, and the entry that has it. */
 export type IssuedCertificate = { certificate: Certificate; sha256: string; entry: number };
@@ -169,7 +176,8 @@ function targetTable({ targets }: Certificate): Markup {
 
 function nameOf(target: string): string {
   const read = readTarget(target);
-  return isFile(read) ? `${targetText('snapshot')} of ${codeText(read.dataset)}` : targetText(target);
+  const kind = targetKindText(kindOfTarget(read));
+  return isFile(read) ? `${kind} of ${codeText(read.dataset)}` : kind;
 }
 
 function scanTable({ scan: { control, verify } }: Certificate): Markup {

@@ -1,5 +1,7 @@
 import type { Settings } from '../config/settings.ts';
-import type { Assurance, RequestState } from '../ledger/vocabulary.ts';
+import { readTarget } from '../ledger/target.ts';
+import { kindOfTarget, type TargetKind } from '../ledger/vocabulary-words.ts';
+import type { Assurance, RequestState, TargetResult } from '../ledger/vocabulary.ts';
 import { listCheckpointFiles, readCheckpointFile, sizeOfFile } from '../ledger/checkpoint-file.ts';
 import { ledgerFolder } from '../ledger/entry-file.ts';
 import type { LedgerEntry } from '../ledger/entry.ts';
@@ -10,7 +12,7 @@ import type { Database } from '../mirror/database.ts';
 import { readDeletionFeed, type DeletionFeed } from '../mirror/deletion-feed.ts';
 import { readFenceUse, type FenceUse } from '../mirror/fence.ts';
 import { publishedFilesIn } from '../snapshot/published-files.ts';
-import { isOpen, kindOf, reportRequest, strength, type ReportedRequest } from './reported-request.ts';
+import { isOpen, reportRequest, strength, type ReportedRequest } from './reported-request.ts';
 import {
   distributionOf,
   progressOf,
@@ -51,7 +53,7 @@ export type AuditReport = {
   refusedFor: Record<string, number>;
   heldFor: Record<string, number>;
   /** Ends of targets, by kind of target (`snapshot` for all files), weakest first. */
-  targetEnds: { kind: string; result: string; assurance: Assurance; targets: number }[];
+  targetEnds: { kind: TargetKind; result: TargetResult; assurance: Assurance; targets: number }[];
   fence: FenceUse;
   feed: DeletionFeed & {
     retentionDays: number;
@@ -184,7 +186,7 @@ function targetEndsOf(requests: readonly ReportedRequest[]): AuditReport['target
   for (const { targets } of requests)
     for (const { target, result, assurance } of targets) {
       if (result === null || assurance === null) continue;
-      const kind = kindOf(target);
+      const kind = kindOfTarget(readTarget(target));
       const name = `${kind} ${result} ${assurance}`;
       const end = ends.get(name) ?? { kind, result, assurance, targets: 0 };
       ends.set(name, { ...end, targets: end.targets + 1 });

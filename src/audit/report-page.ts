@@ -8,7 +8,13 @@ import { factList, pageTable, renderPage } from './audit-page.ts';
 import type { AuditReport } from './report-data.ts';
 import { everyRequest } from './request-table.ts';
 import { codeText, countText, countedText, durationText, minuteText } from '../core/words.ts';
-import { assuranceWords, resultText, stateText, targetText } from './words.ts';
+import {
+  assuranceWords,
+  resultText,
+  stateCounts,
+  stateText,
+  targetKindText,
+} from '../ledger/vocabulary-words.ts';
 
 /** The report as a page to read and to print. */
 export function reportPage(report: AuditReport): string {
@@ -203,8 +209,8 @@ function months({ byMonth, byState }: AuditReport): Markup {
     )}
     <p>
       By state:
-      ${Object.entries(byState)
-        .map(([state, count]) => `${stateText(state)} ${countText(count)}`)
+      ${stateCounts(byState)
+        .map(([text, count]) => `${text} ${count}`)
         .join(', ')}.
     </p>
   </section>`;
@@ -226,7 +232,7 @@ function targetEnds({ targetEnds: ends }: AuditReport): Markup {
               { heading: 'How many', is: 'number' },
             ],
             ends.map(({ kind, result, assurance, targets }) => [
-              targetText(kind),
+              targetKindText(kind),
               resultText(result),
               assuranceWords[assurance].name,
               countText(targets),

@@ -1,6 +1,13 @@
-import { isFile, readTarget, spellTarget } from '../ledger/target.ts';
+import { spellTarget, type TargetName } from '../ledger/target.ts';
 import type { EndedTarget, RequestHistory } from '../erasure/proof/request-history.ts';
-import { type Assurance, type RequestState, assurances } from '../ledger/vocabulary.ts';
+import {
+  assurances,
+  type Assurance,
+  type Origin,
+  type RequestState,
+  type TargetResult,
+  type TargetStatus,
+} from '../ledger/vocabulary.ts';
 import type { Database } from '../mirror/database.ts';
 import { findRequest } from '../mirror/erasure-requests.ts';
 import { listTargets } from '../mirror/erasure-targets.ts';
@@ -8,9 +15,9 @@ import { readFenceUse, type FenceUse } from '../mirror/fence.ts';
 
 /** A target of a request: how it ended, or how far it is. */
 export type ReportedTarget = {
-  target: string;
-  status: string;
-  result: string | null;
+  target: TargetName;
+  status: TargetStatus;
+  result: TargetResult | null;
   assurance: Assurance | null;
   rowsRemoved: number | null;
   endedAt: string | null;
@@ -20,7 +27,7 @@ export type ReportedTarget = {
 export type ReportedRequest = {
   request: string;
   generation: number;
-  origin: string;
+  origin: Origin;
   basis: string;
   state: RequestState;
   /** Why it is held, refused or in attention. */
@@ -114,9 +121,4 @@ export function isOpen({ completedAt, endedAt }: ReportedRequest): boolean {
 /** How far a target's end can be believed, to sort by; what is still open is the weakest of all. */
 export function strength(assurance: Assurance | null): number {
   return assurance === null ? -1 : assurances.indexOf(assurance);
-}
-
-/** A target's kind: the name itself, and one for all published files. */
-export function kindOf(target: string): string {
-  return isFile(readTarget(target)) ? 'snapshot' : target;
 }

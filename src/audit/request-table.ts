@@ -2,9 +2,16 @@ import { html } from 'hono/html';
 import type { Markup } from '../markup/markup.ts';
 import { pageTable } from './audit-page.ts';
 import type { AuditReport } from './report-data.ts';
-import { kindOf, type ReportedRequest } from './reported-request.ts';
+import type { ReportedRequest } from './reported-request.ts';
+import { readTarget } from '../ledger/target.ts';
+import {
+  assuranceWords,
+  kindOfTarget,
+  resultText,
+  stateText,
+  type TargetKind,
+} from '../ledger/vocabulary-words.ts';
 import { codeText, countText, durationText, minuteText } from '../core/words.ts';
-import { assuranceWords, resultText, stateText } from './words.ts';
 
 /** Each kind of target, as the heading of its column. */
 const targetColumns = [
@@ -60,8 +67,8 @@ export function everyRequest({ requests }: Pick<AuditReport, 'requests'>): Marku
 const letters = { verified: 'V', observed: 'O', asserted_by_upstream: 'A', not_verifiable: 'N' } as const;
 
 /** A request's targets come weakest first. */
-function targetCell({ targets }: ReportedRequest, kind: string): Markup | string {
-  const ofKind = targets.filter(({ target }) => kindOf(target) === kind);
+function targetCell({ targets }: ReportedRequest, kind: TargetKind): Markup | string {
+  const ofKind = targets.filter(({ target }) => kindOfTarget(readTarget(target)) === kind);
   const [weakest] = ofKind;
   if (!weakest) return '–';
   const { assurance, result } = weakest;

@@ -2,7 +2,8 @@ import { join } from 'node:path';
 import { Option, type Command } from 'commander';
 import { certificatePage } from '../../audit/certificate-page.ts';
 import { findCertificate } from '../../audit/issued-certificates.ts';
-import { assuranceWords, targetText } from '../../audit/words.ts';
+import { readTarget } from '../../ledger/target.ts';
+import { assuranceWords, targetText } from '../../ledger/vocabulary-words.ts';
 import { reportsFolder } from '../../erasure/proof/certificate-file.ts';
 import type { Certificate } from '../../erasure/proof/certificate.ts';
 import { readLedger } from '../../ledger/ledger.ts';
@@ -58,7 +59,7 @@ function summary(certificate: Certificate): string {
       ['received', secondText(certificate.received_at)],
       ['everything reached', `${secondText(certificate.certified_at)}, day ${days}${isLate ? ', LATE' : ''}`],
       ...certificate.targets.map(({ target, assurance }) => [
-        targetText(target),
+        targetText(readTarget(target)),
         assuranceWords[assurance].name.toLowerCase(),
       ]),
       ['not proven', `${certificate.not_proven.length} things: the certificate says which`],

@@ -3,10 +3,19 @@ import { requireRequest } from '../../erasure/receive.ts';
 import { readLedger } from '../../ledger/ledger.ts';
 import { countRequests, listRequests, type ErasureRequest } from '../../mirror/erasure-requests.ts';
 import { spellTarget } from '../../ledger/target.ts';
+import {
+  assuranceWords,
+  basisText,
+  originText,
+  resultText,
+  stateText,
+  statusText,
+  targetText,
+} from '../../ledger/vocabulary-words.ts';
 import { listTargets, type ErasureTarget } from '../../mirror/erasure-targets.ts';
 import { readFenceUse } from '../../mirror/fence.ts';
 import { runCommand, type CommandContext } from '../command.ts';
-import { countText, secondText } from '../../core/words.ts';
+import { codeText, countText, secondText } from '../../core/words.ts';
 import { formatTable } from '../table.ts';
 
 /** What somebody has to do about each thing that calls for attention. */
@@ -74,8 +83,8 @@ function requestTable(requests: readonly ErasureRequest[]): string {
     ],
     requests.map((request) => [
       request.id,
-      stateText(request),
-      request.origin,
+      stateCell(request),
+      originText(request.origin),
       secondText(request.receivedAt),
       request.dueAt.slice(0, 10),
       request.eventsExpectedBy === null ? '' : secondText(request.eventsExpectedBy),
@@ -84,8 +93,8 @@ function requestTable(requests: readonly ErasureRequest[]): string {
   );
 }
 
-function stateText({ state, reason }: ErasureRequest): string {
-  return `${state.replaceAll('_', ' ')}${reason === null ? '' : `: ${reason.replaceAll('_', ' ')}`}`;
+function stateCell({ state, reason }: ErasureRequest): string {
+  return reason === null ? stateText(state) : `${stateText(state)}: ${codeText(reason)}`;
 }
 
 function defineShow(command: Command, context: CommandContext): void {
@@ -96,9 +105,7 @@ function defineShow(command: Command, context: CommandContext): void {
       runCommand(context, command, (app) => {
         const db = app.databaseReadOnly();
         const request = requireRequest(db, id);
-        const targets = listTargets(db, request.id).map((each) =>
-          Object.assign({}, each, { target: spellTarget(each.target) }),
-        );
+        const targets = listTargets(db, request.id);
         const fence = readFenceUse(db, request.id);
         const ledger = [...readLedger(app.settings.dataDir).entries()].filter(
           (entry) =>
@@ -108,10 +115,10 @@ function defineShow(command: Command, context: CommandContext): void {
         const text = [
           `request ${request.id}, generation ${request.generation}\n`,
           formatTable(
-            [{ heading: 'state' }, { heading: stateText(request) }],
+            [{ heading: 'state' }, { heading: stateCell(request) }],
             [
-              ['from', request.origin],
-              ['basis', request.basis],
+              ['from', originText(request.origin)],
+              ['basis', basisText(request.basis)],
               ['received', secondText(request.receivedAt)],
               ['due', secondText(request.dueAt)],
               [
@@ -141,12 +148,16 @@ function defineShow(command: Command, context: CommandContext): void {
             ]),
           ),
         ].join('\n');
-        return { json: { request, targets, fence, ledger }, text };
+        return { json: { request, targets: targets.map(spelled), fence, ledger }, text };
       }),
     );
 }
 
-function targetTable(targets: readonly (Omit<ErasureTarget, 'target'> & { target: string })[]): string {
+function spelled(target: ErasureTarget): Omit<ErasureTarget, 'target'> & { target: string } {
+  return { ...target, target: spellTarget(target.target) };
+}
+
+function targetTable(targets: readonly ErasureTarget[]): string {
   return formatTable(
     [
       { heading: 'target' },
@@ -156,10 +167,10 @@ function targetTable(targets: readonly (Omit<ErasureTarget, 'target'> & { target
       { heading: 'what to do' },
     ],
     targets.map(({ target, status, result, assurance, reason }) => [
-      target,
-      status,
-      result?.replaceAll('_', ' ') ?? '',
-      assurance?.replaceAll('_', ' ') ?? '',
+      targetText(target),
+      statusText(status),
+      result === null ? '' : resultText(result),
+      assurance === null ? '' : assuranceWords[assurance].name.toLowerCase(),
       reason === null ? '' : (advice[reason] ?? reason),
     ]),
   );

@@ -5,11 +5,12 @@ import type { ErasurePlan } from '../../erasure/plan.ts';
 import type { ErasureResult } from '../../erasure/reconcile.ts';
 import type { ReconcileJobResult, ReconcilePlan } from '../../worker/reconcile-job.ts';
 import { absenceText, heldText } from '../absence-text.ts';
+import { readTarget, type FixedTarget } from '../../ledger/target.ts';
+import { targetText } from '../../ledger/vocabulary-words.ts';
 import { runCommand, type CommandContext } from '../command.ts';
 import { exitCodes } from '../errors.ts';
 import { bytesText, countText } from '../../core/words.ts';
 import { formatTable } from '../table.ts';
-import { isFile, readTarget } from '../../ledger/target.ts';
 import { placeOf } from '../../snapshot/published-files.ts';
 
 type ReconcileFlags = { dryRun?: boolean; approve?: string };
@@ -102,11 +103,11 @@ function erasurePlanText({ requests, files, searched, upstream, feedExpires }: E
           `\nto be rewritten: ${countText(files.length)} files; searched ${countText(searched.files)} files, ${countText(searched.rows)} rows, ${bytesText(searched.bytes)} read\n`,
           formatTable(
             [{ heading: 'file' }, { heading: 'rows concerned', align: 'right' }],
-            files.map(({ file, rows }) => [placeOfTarget(file), countText(rows)]),
+            files.map(({ file, rows }) => [targetText(readTarget(file)), countText(rows)]),
           ),
         ]),
     ...Object.entries(upstream).map(
-      ([target, count]) => `at the service: ${target}, ${countText(count)} open\n`,
+      ([target, count]) => `${targetText(target as FixedTarget)}: ${countText(count)} open\n`,
     ),
     ...(feedExpires === 0 ? [] : [`leaving the feed of deletions: ${countText(feedExpires)}\n`]),
   ];
@@ -152,9 +153,4 @@ function erasureText(erasure: ErasureResult, searched: number): string {
     [{ heading: 'erasure', align: 'right' }, { heading: '' }],
     lines.filter(([count]) => count > 0).map(([count, what]) => [countText(count), what]),
   );
-}
-
-function placeOfTarget(name: string): string {
-  const target = readTarget(name);
-  return isFile(target) ? placeOf(target) : name;
 }

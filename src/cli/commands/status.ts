@@ -3,6 +3,7 @@ import { isoTime } from '../../core/clock.ts';
 import { gatherStatus, type StatusReport } from '../../status/report.ts';
 import { heldText } from '../absence-text.ts';
 import { reportSchedule, type ScheduleReport } from '../../worker/schedule-report.ts';
+import { stateCounts } from '../../ledger/vocabulary-words.ts';
 import { runCommand, type CommandContext } from '../command.ts';
 import { bytesText, countText, secondText } from '../../core/words.ts';
 import { passTable } from '../pass-table.ts';
@@ -68,12 +69,9 @@ function erasureText({
   eventsExpectedBy,
   fence,
 }: StatusReport['erasure']): string[] {
-  const counted = Object.entries(states);
-  if (counted.length === 0) return [];
-  const table = formatTable(
-    [{ heading: 'requests to erase' }, { heading: 'count', align: 'right' }],
-    counted.map(([state, count]) => [state.replaceAll('_', ' '), countText(count)]),
-  );
+  const counts = stateCounts(states);
+  if (counts.length === 0) return [];
+  const table = formatTable([{ heading: 'requests to erase' }, { heading: 'count', align: 'right' }], counts);
   const notes = [
     ...(overdue > 0 ? [`OVERDUE: ${countText(overdue)}`] : []),
     ...(nextDueAt === null ? [] : [`next due ${secondText(nextDueAt)}`]),

@@ -1,0 +1,150 @@
+import { codeText, countText } from '../core/words.ts';
+import { isFile, type FixedTarget, type Target } from './target.ts';
+import type { Assurance, bases, Origin, RequestState, TargetResult, TargetStatus } from './vocabulary.ts';
+
+// The words of the vocabulary for people: commands, pages and reports use the same ones. JSON and CSV keep the codes.
+
+const stateWords: Readonly<Record<RequestState, string>> = {
+  received: 'received',
+  scoped: 'found, not begun',
+  held: 'held for approval',
+  refused: 'refused',
+  cancelled: 'cancelled',
+  fenced: 'begun',
+  executing: 'begun',
+  locally_verified: 'erased here',
+  awaiting_upstream: 'erased here, waiting for the service',
+  attention: 'needs attention',
+  certified: 'complete',
+  sealed: 'ended and sealed',
+};
+
+/** The state of an erasure request, in words. */
+export function stateText(state: RequestState): string {
+  return stateWords[state];
+}
+
+/** Counts of erasure requests by state, as pairs of words and a number; states with the same words are added up. */
+export function stateCounts(states: Partial<Record<RequestState, number>>): [text: string, count: string][] {
+  const counts = Object.entries(states) as [RequestState, number][];
+  return [...Map.groupBy(counts, ([state]) => stateText(state))].map(([text, group]) => [
+    text,
+    countText(group.reduce((sum, [, count]) => sum + count, 0)),
+  ]);
+}
+
+const targetWords: Readonly<Record<FixedTarget | 'snapshot', string>> = {
+  'upstream.person': 'The person at the service',
+  'upstream.events': 'The person’s events at the service',
+  'upstream.recordings': 'Session recordings at the service',
+  'upstream.playlists': 'Entries in playlists at the service',
+  mirror: 'The local mirror (mirror.db)',
+  aux: 'Quarantine, temporary files and reports',
+  snapshot: 'Published files',
+};
+
+/** The kind of a target: a fixed target itself, and `snapshot` for every published file. */
+export type TargetKind = keyof typeof targetWords;
+
+/** The kind of a target. */
+export function kindOfTarget(target: Target): TargetKind {
+  return isFile(target) ? 'snapshot' : target;
+}
+
+/** A kind of target, in words. */
+export function targetKindText(kind: TargetKind): string {
+  return targetWords[kind];
+}
+
+/** A target in words; a published file as its path in the data folder. */
+export function targetText(target: Target): string {
+  return isFile(target)
+    ? `snapshots/${target.dataset}/${target.snapshotId}/${target.name}`
+    : targetWords[target];
+}
+
+const statusWords: Readonly<Record<TargetStatus, string>> = {
+  pending: 'not begun',
+  intended: 'begun',
+  waiting: 'waiting for the service',
+  attention: 'needs attention',
+  done: 'done',
+};
+
+/** The status of a target, in words. */
+export function statusText(status: TargetStatus): string {
+  return statusWords[status];
+}
+
+const resultWords: Readonly<Record<TargetResult, string>> = {
+  deleted: 'deleted',
+  already_absent: 'already gone',
+  still_present: 'still there when last asked',
+  confirmed: 'confirmed by the service',
+  not_verifiable: 'cannot be verified',
+  unconfirmed: 'not confirmed',
+  kept: 'kept, as the request said',
+  absent: 'no longer there',
+  not_deletable_via_api: 'still there: the service offers no way to delete it',
+  removed: 'removed',
+  purged: 'purged',
+  rewritten: 'rewritten without the person',
+  file_gone: 'the file is gone',
+  not_applicable: 'nothing to do',
+};
+
+/** The result of a target in words; `still open` where it has none. */
+export function resultText(result: TargetResult | null): string {
+  return result === null ? 'still open' : resultWords[result];
+}
+
+/** What each assurance is called, and what it means to a reader of a report. */
+export const assuranceWords: Readonly<Record<Assurance, { name: string; means: string }>> = {
+  not_verifiable: {
+    name: 'Not verifiable',
+    means:
+      'This program cannot check it. Either there is nothing to look at, or the service still holds the data and offers no way to delete them.',
+  },
+  asserted_by_upstream: {
+    name: 'Asserted by the service',
+    means:
+      'The service says that it has done it. The ledger holds its answer, but this program cannot check it.',
+  },
+  observed: {
+    name: 'Observed',
+    means:
+      'This program looked from outside: the data were gone, or there was nothing to do. For files here, a search found nothing, but no search before had found the person either. No stored bytes show it.',
+  },
+  verified: {
+    name: 'Verified',
+    means:
+      'A separate search had found the person before. Afterwards it read the stored bytes again and found nothing.',
+  },
+};
+
+const basisWords: Readonly<Record<(typeof bases)[number], string>> = {
+  consent_withdrawn: 'consent withdrawn',
+  objection: 'objection',
+  no_longer_needed: 'no longer needed',
+  unlawful: 'processed unlawfully',
+  legal_obligation: 'legal obligation',
+  deleted_upstream: 'deleted at the service',
+  restored_backup: 'brought back by a restored backup',
+  other: 'other',
+};
+
+/** The basis of an erasure request, in words. An operator's own code is shown as it is. */
+export function basisText(basis: string): string {
+  return Object.hasOwn(basisWords, basis) ? basisWords[basis as keyof typeof basisWords] : codeText(basis);
+}
+
+const originWords: Readonly<Record<Origin, string>> = {
+  manual: 'an operator',
+  upstream: 'a deletion at the service',
+  restore: 'an older copy of the mirror',
+};
+
+/** The origin of an erasure request, in words. */
+export function originText(origin: Origin): string {
+  return originWords[origin];
+}
