@@ -11,7 +11,6 @@ import { runCommand, type CommandContext } from '../command.ts';
 import { exitCodes } from '../errors.ts';
 import { bytesText, countText } from '../../core/words.ts';
 import { formatTable } from '../table.ts';
-import { placeOf } from '../../snapshot/published-files.ts';
 
 type ReconcileFlags = { dryRun?: boolean; approve?: string };
 
