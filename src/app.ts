@@ -4,14 +4,13 @@ import { createBudget, type Budget } from './client/budget.ts';
 import { memoryRequestTimes, type RequestTimes } from './client/request-times.ts';
 import { createService, type Service } from './client/service.ts';
 import { openTransport } from './client/transport.ts';
-import type { Environment } from './config/environment.ts';
+import type { Environment, Secrets } from './config/environment.ts';
 import {
   loadProjects,
   loadSettings,
   type LoadedSettings,
   type SettingsFlags,
 } from './config/load-settings.ts';
-import type { Secrets } from './config/secrets.ts';
 import { isLoopback, type Settings } from './config/settings.ts';
 import { systemClock, type Clock } from './core/clock.ts';
 import { sha256 } from './core/digest.ts';

@@ -1,5 +1,5 @@
 import stringWidth from 'string-width';
-import { printable } from '../core/printable.ts';
+import { printable } from '../core/words.ts';
 
 /** A column of a printed table: its heading, and the side that its cells are aligned to. */
 export type TableColumn = { heading: string; align?: 'left' | 'right' };

@@ -1,7 +1,7 @@
 import { dirname } from 'node:path';
 import { replaceFile } from '../core/atomic-file.ts';
 import { AppError, systemCode } from '../core/errors.ts';
-import { makeFolder } from '../core/make-folder.ts';
+import { makeFolder } from '../core/folder.ts';
 
 /** Writes a file that a command was asked for, making its folder. Throws `usage` when it cannot be written. */
 export function writeForPeople(file: string, content: string): void {

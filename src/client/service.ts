@@ -1,10 +1,10 @@
 import type { z } from 'zod';
-import { AppError } from '../core/errors.ts';
-import type { Clock } from '../core/clock.ts';
-import { parseDeepJson } from '../core/deep-json.ts';
-import { backoffMs, retry, type RetryLimits } from '../core/retry.ts';
 import { endpoints, type Endpoint } from '../contract/endpoints.ts';
 import { optionalEndpoints } from '../contract/optional-endpoints.ts';
+import type { Clock } from '../core/clock.ts';
+import { parseDeepJson } from '../core/deep-json.ts';
+import { AppError } from '../core/errors.ts';
+import { backoffMs, retry, type RetryLimits } from '../core/retry.ts';
 import { silentTracer, type Tracer } from '../log/tracer.ts';
 import type { Budget, Priority } from './budget.ts';
 import { parseRetryAfterMs, refusalError } from './refusal.ts';
@@ -185,4 +185,14 @@ function queryText(query: Readonly<Record<string, unknown>>): string {
 
 function parameterText(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+/** The body that a call is answered with; undefined where the answer is 404. Rejects as the call does. */
+export async function bodyOrMissing(call: Promise<Reply>): Promise<unknown> {
+  try {
+    return (await call).body;
+  } catch (error) {
+    if (error instanceof AppError && error.status === 404) return undefined;
+    throw error;
+  }
 }

@@ -2,9 +2,8 @@ import { parse, stringify } from 'yaml';
 import type { z } from 'zod';
 import { AppError } from '../core/errors.ts';
 import type { JsonObject } from '../core/exact-json.ts';
-import type { Environment } from './environment.ts';
+import { readSecret, secretVariables, type Environment, type Secrets } from './environment.ts';
 import { readProjects } from './projects.ts';
-import { readSecret, secretVariables, type Secrets } from './secrets.ts';
 import { httpUrlProblem, Settings } from './settings.ts';
 import { assign, holdsPath, merge, readYaml } from './settings-tree.ts';
 

@@ -1,7 +1,7 @@
 import { join, resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { isJsonObject, type JsonObject } from '../core/exact-json.ts';
-import { readSecretFile } from './secrets.ts';
+import { readSecretFile } from './environment.ts';
 import { merge, ownValue } from './settings-tree.ts';
 
 /** A project before its settings are checked. */

@@ -1,6 +1,20 @@
 import { z } from 'zod';
 import { compileCron } from './cron.ts';
 
+/** What can call for somebody, the most pressing first. */
+export const alertKinds = [
+  'ledger_unwritable',
+  'disk_low',
+  'unopened',
+  'damaged',
+  'overdue',
+  'attention',
+  'held',
+  'stale',
+  'failing',
+] as const;
+export type AlertKind = (typeof alertKinds)[number];
+
 /** What the worker does by itself, and the order in which it does what is due at the same moment. */
 export const scheduledJobs = [
   'reconcile',

@@ -8,6 +8,7 @@ import {
   TrendInsight,
   pageOf,
 } from './resources.ts';
+import { readJson } from '../core/exact-json.ts';
 
 /** The scopes in use (section 5). A `:write` scope includes the `:read` scope of the same object. */
 export const scopes = [
@@ -258,10 +259,7 @@ export type EndpointName = keyof typeof endpoints;
 export const endpointNames = Object.keys(endpoints) as EndpointName[];
 
 function parseJsonText(value: string, context: z.core.$RefinementCtx): unknown {
-  try {
-    return JSON.parse(value);
-  } catch {
-    context.addIssue({ code: 'custom', message: 'not valid JSON' });
-    return z.NEVER;
-  }
+  const parsed = readJson(value);
+  if (parsed === undefined) context.addIssue({ code: 'custom', message: 'not valid JSON' });
+  return parsed;
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { printable } from '../core/printable.ts';
+import { printable } from '../core/words.ts';
 
 /** The body of a refusal, as live services write it; the document shows none. */
 export const ErrorBody = z.object({

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { isoToMicros } from '../core/time.ts';
+import { readJson } from '../core/exact-json.ts';
 
 /**
  * How a field is kept: the one word from which the mirror's SQL, the snapshots' columns and the tolerant reader
@@ -129,7 +130,7 @@ export const TrendInsight = z
     name: text,
     derived_name: text,
     filters: z.unknown(),
-    query: z.string().refine(isJson, 'not valid JSON'),
+    query: z.string().refine((text) => readJson(text) !== undefined, 'not valid JSON'),
     order: z.int(),
     deleted: boolean,
     dashboards: z.array(z.int()).meta({ deprecated: true }),
@@ -151,13 +152,4 @@ export function pageOf<T extends z.ZodType>(resource: T) {
     previous: z.string().nullable(),
     results: z.array(resource),
   });
-}
-
-function isJson(value: string): boolean {
-  try {
-    JSON.parse(value);
-    return true;
-  } catch {
-    return false;
-  }
 }

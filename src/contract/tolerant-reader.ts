@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isNestedTooDeep } from '../core/deep-json.ts';
-import { isRawNumber } from '../core/exact-json.ts';
+import { isRawNumber, readJson } from '../core/exact-json.ts';
 import { isoToUtc } from '../core/time.ts';
 import { fieldKind, type FieldKind } from './resources.ts';
 
@@ -102,12 +102,8 @@ function columnValue(kind: FieldKind, value: unknown): ColumnValue {
 /** The strings of a list's column; undefined where the value is not the JSON text of a list of strings. */
 export function textListOf(value: ColumnValue | undefined): string[] | undefined {
   if (typeof value !== 'string') return undefined;
-  try {
-    const items: unknown = JSON.parse(value);
-    return Array.isArray(items) && items.every((item) => typeof item === 'string') ? items : undefined;
-  } catch {
-    return undefined;
-  }
+  const items = readJson(value);
+  return Array.isArray(items) && items.every((item) => typeof item === 'string') ? items : undefined;
 }
 
 // Of the row as it was sent: zod drops a field named `__proto__`, and an assignment would set the prototype.

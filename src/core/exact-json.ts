@@ -30,6 +30,15 @@ export function parseExactJson(text: string): unknown {
   });
 }
 
+/** What a text holds as JSON; undefined where it is not JSON. Never throws, so that no error quotes the text. */
+export function readJson(text: string, parse: (text: string) => unknown = JSON.parse): unknown {
+  try {
+    return parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /** `JSON.stringify` that writes a bigint as the digits of a JSON number. */
 export function stringifyExactJson(value: unknown, indent?: number): string {
   return JSON.stringify(
@@ -69,4 +78,12 @@ function decimalOf(number: string): string {
   const significant = digits.slice(0, end);
   if (significant === '') return '0';
   return `${sign}${significant}e${Number(exponent) - fraction.length + digits.length - significant.length}`;
+}
+
+/** Every text within a parsed JSON value: values and items, not the names of fields. The text itself, where it is one. */
+export function* textLeaves(value: unknown): Generator<string> {
+  if (typeof value === 'string') yield value;
+  else if (Array.isArray(value)) for (const item of value) yield* textLeaves(item);
+  else if (typeof value === 'object' && value !== null)
+    for (const child of Object.values(value)) yield* textLeaves(child);
 }

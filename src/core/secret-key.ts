@@ -12,7 +12,7 @@ import {
 import { dirname, join } from 'node:path';
 import { syncToDisk } from './atomic-file.ts';
 import { AppError, systemCode } from './errors.ts';
-import { makeFolder } from './make-folder.ts';
+import { makeFolder } from './folder.ts';
 
 const keyBytes = 32;
 

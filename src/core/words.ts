@@ -56,3 +56,8 @@ export function secondText(iso: string): string {
 export function minuteText(iso: string | null): string {
   return iso === null ? '–' : `${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC`;
 }
+
+/** A text on one line: control characters, which could move a terminal's cursor or colour it, become spaces. */
+export function printable(text: string): string {
+  return text.replaceAll(/\p{Cc}/gu, ' ');
+}

@@ -12,7 +12,7 @@ import {
 import { dirname, join } from 'node:path';
 import { syncToDisk } from '../core/atomic-file.ts';
 import { systemCode } from '../core/errors.ts';
-import { makeFolder } from '../core/make-folder.ts';
+import { makeFolder } from '../core/folder.ts';
 
 /** The folder of checkpoints in the ledger's folder. */
 export function checkpointsFolder(folder: string): string {

@@ -12,7 +12,7 @@ import {
 import { dirname, join } from 'node:path';
 import { syncToDisk } from '../core/atomic-file.ts';
 import { AppError } from '../core/errors.ts';
-import { makeFolder } from '../core/make-folder.ts';
+import { makeFolder } from '../core/folder.ts';
 import { explainStorageError } from '../core/storage-error.ts';
 
 const chunkBytes = 256 * 1024;

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { canonicalJson } from './canonical-json.ts';
 import { LedgerRecord, Time } from './record.ts';
+import { readJson } from '../core/exact-json.ts';
 
 /** A record in its place: `seq` counts from 0, `at` is when it was appended (ISO 8601 UTC). */
 export type LedgerEntry = LedgerRecord & { seq: number; at: string };
@@ -22,12 +23,8 @@ export function entryLine(record: LedgerRecord, seq: number, at: string): Buffer
 
 /** The entry that a line's bytes (without the newline) hold, or what is wrong with them. Its place is not checked. */
 export function readEntry(line: Buffer): LedgerEntry | LineProblem {
-  let value: unknown;
-  try {
-    value = JSON.parse(line.toString('utf8'));
-  } catch {
-    return 'not_json';
-  }
+  const value = readJson(line.toString('utf8'));
+  if (value === undefined) return 'not_json';
   if (!isCanonical(value, line)) return 'not_canonical';
   const place = Place.safeParse(value);
   if (!place.success) return 'not_in_schema';

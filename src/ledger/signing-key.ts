@@ -3,7 +3,7 @@ import { existsSync, readFileSync, renameSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { replaceFile, syncToDisk } from '../core/atomic-file.ts';
 import { AppError } from '../core/errors.ts';
-import { makeFolder } from '../core/make-folder.ts';
+import { makeFolder } from '../core/folder.ts';
 import { keyPath, readKey, readOrMakeKey } from '../core/secret-key.ts';
 import { listCheckpointFiles, publicKeysPath } from './checkpoint-file.ts';
 import { ledgerFolder } from './entry-file.ts';

@@ -3,12 +3,9 @@ import { join } from 'node:path';
 import Sqlite, { type Database } from 'better-sqlite3';
 import { AppError } from '../core/errors.ts';
 import { isoTime, type Clock } from '../core/clock.ts';
-import { refuseOpenModes } from '../core/file-modes.ts';
-import { makeFolder } from '../core/make-folder.ts';
+import { isWritable, makeFolder, refuseOpenModes, temporaryFolder } from '../core/folder.ts';
 import { readKey, readOrMakeKey } from '../core/secret-key.ts';
 import { explainStorageError } from '../core/storage-error.ts';
-import { temporaryFolder } from '../core/temporary-folder.ts';
-import { isWritable } from '../core/writable.ts';
 import { addFenceMac, fenceKeyName, refuseLostFenceKey } from './fence-mac.ts';
 import { migrate, pendingMigrations } from './migrate.ts';
 

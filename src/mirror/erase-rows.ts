@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import { textLeaves } from '../core/json-leaves.ts';
+import { textLeaves } from '../core/exact-json.ts';
 import { identifierKinds, type Identity } from '../contract/identity.ts';
 import { markPurgeOwed } from './purge-owed.ts';
 import { prepareRemoveRow } from './remove-row.ts';

@@ -1,5 +1,4 @@
-import { isJsonObject, parseExactJson, type JsonObject } from '../core/exact-json.ts';
-import { textLeaves } from '../core/json-leaves.ts';
+import { isJsonObject, parseExactJson, textLeaves, type JsonObject } from '../core/exact-json.ts';
 import { embeddedPerson } from '../contract/embedded-person.ts';
 import type { Identifier } from '../contract/identity.ts';
 import { textListOf } from '../contract/tolerant-reader.ts';

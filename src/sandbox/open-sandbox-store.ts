@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { Clock } from '../core/clock.ts';
 import { sha256 } from '../core/digest.ts';
 import { AppError, systemCode } from '../core/errors.ts';
-import { makeFolder } from '../core/make-folder.ts';
+import { makeFolder } from '../core/folder.ts';
 import { scopes } from '../contract/endpoints.ts';
 import { fillStore, type Amounts } from './generator/fill-store.ts';
 import { documentedRecordings, type RecordingStyle } from './generator/recording.ts';

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { AppError } from '../core/errors.ts';
 import { columnTypes } from './columns.ts';
 import { type SnapshotName, partPattern, snapshotIdPattern } from './file-names.ts';
+import { readJson } from '../core/exact-json.ts';
 
 const snapshotId = z.string().regex(snapshotIdPattern);
 const count = z.int().min(0);
@@ -78,17 +79,9 @@ export function parseFile<T extends z.ZodType>(
   format: T,
   { path, text, hint }: { path: string; text: string; hint: string },
 ): z.infer<T> {
-  const parsed = format.safeParse(parseJson(text));
+  const parsed = format.safeParse(readJson(text));
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   const where = issue?.path.map(String).join('.') || 'the file';
   throw new AppError(`${path} is damaged: ${where}: ${issue?.message}`, { code: 'storage', hint });
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { replaceFile, syncToDisk } from '../core/atomic-file.ts';
-import { temporaryFolder } from '../core/temporary-folder.ts';
+import { temporaryFolder } from '../core/folder.ts';
 import { type SnapshotName, manifestName, snapshotIdPattern } from './file-names.ts';
 import { Current, Manifest, parseFile, snapshotOf } from './manifest.ts';
 import { storageError } from './storage-error.ts';

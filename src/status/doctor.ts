@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { isoTime } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
 import { explainStorageError } from '../core/storage-error.ts';
-import { refuseUnwritable } from '../core/writable.ts';
+import { refuseUnwritable } from '../core/folder.ts';
 import type { Settings } from '../config/settings.ts';
 import type { Budget } from '../client/budget.ts';
 import type { Lane } from '../client/request-times.ts';

@@ -1,4 +1,4 @@
-import { alertKinds } from '../config/alert-kinds.ts';
+import { alertKinds } from '../config/settings.ts';
 import type { ProjectContent, ProjectOverview } from './overview.ts';
 import { openCount } from './page-freshness.ts';
 

@@ -1,4 +1,4 @@
-import type { AlertKind } from '../config/alert-kinds.ts';
+import type { AlertKind } from '../config/settings.ts';
 import type { Overview, ProjectOverview } from './overview.ts';
 
 /** How well things are: `new` before anything was mirrored. */

@@ -19,6 +19,7 @@ import {
 import { prepareWriteRows } from '../mirror/write-rows.ts';
 import { askForProject, askForRow, type Answer } from './ask-for-row.ts';
 import { planAbsence, type AbsencePlan } from './absence-plan.ts';
+import { resultsByBatch } from '../core/batches.ts';
 
 /** What judging absence needs. */
 export type AbsenceParts = {
@@ -88,14 +89,11 @@ export async function reconcileAbsence(parts: AbsenceParts): Promise<AbsenceResu
       );
     }
     const apply = prepareApply(parts, dataset, result);
-    const atOnce = settings.budget.concurrency;
-    for (let first = 0; first < ask.length; first += atOnce) {
-      const answered = await Promise.all(
-        ask.slice(first, first + atOnce).map(async (suspect) => ({
-          suspect,
-          answer: await askForRow(service, dataset, suspect, signal),
-        })),
-      );
+    const batches = resultsByBatch(ask, { atOnce: settings.budget.concurrency, signal }, async (suspect) => ({
+      suspect,
+      answer: await askForRow(service, dataset, suspect, signal),
+    }));
+    for await (const answered of batches) {
       if (answered.some(({ answer: { verdict } }) => verdict === 'gone' || verdict === 'merged'))
         await askForProject(service, dataset, signal);
       for (const { suspect, answer } of answered) apply(suspect, answer);

@@ -1,8 +1,7 @@
 import { isoToMicros } from '../core/time.ts';
 import { readEnvelope } from '../contract/envelope.ts';
 import type { Columns, ColumnValue, RowReader } from '../contract/tolerant-reader.ts';
-import { bodyOrMissing } from '../client/body-or-missing.ts';
-import type { Service } from '../client/service.ts';
+import { bodyOrMissing, type Service } from '../client/service.ts';
 import { rowReaders } from '../mirror/row-readers.ts';
 import type { AbsenceDataset, Suspect } from '../mirror/suspects.ts';
 

@@ -1,5 +1,4 @@
-import { alertKinds, type AlertKind } from '../config/alert-kinds.ts';
-import type { ScheduledJob } from '../config/settings.ts';
+import { alertKinds, type AlertKind, type ScheduledJob } from '../config/settings.ts';
 import { countedText } from '../core/words.ts';
 import type { ProjectState } from '../job/worker-state.ts';
 import type { Alert } from '../mirror/open-alerts.ts';

@@ -1,7 +1,7 @@
 import { existsSync, statfsSync } from 'node:fs';
 import type { Settings } from '../config/settings.ts';
 import { isoTime, type Clock } from '../core/clock.ts';
-import { isWritable } from '../core/writable.ts';
+import { isWritable } from '../core/folder.ts';
 import { entriesPath, ledgerFolder } from '../ledger/entry-file.ts';
 import type { Database } from '../mirror/database.ts';
 import { countRequests, listRequests } from '../mirror/erasure-requests.ts';

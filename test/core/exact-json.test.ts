@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isRawNumber, parseExactJson, stringifyExactJson } from '../../src/core/exact-json.ts';
+import { isRawNumber, parseExactJson, readJson, stringifyExactJson } from '../../src/core/exact-json.ts';
 
 test.for([
   '9007199254740993',
@@ -50,4 +50,11 @@ test('a number of a million digits costs no more than to look at each of them', 
   const digits = `1.${'0'.repeat(1_000_000)}1`;
   expect(parseExactJson(digits)).toEqual({ rawJSON: digits });
   expect(parseExactJson(`1.${'0'.repeat(1_000_000)}`)).toBe(1);
+});
+
+test('reads a text that may be no JSON without an error that could quote it', () => {
+  expect(readJson('{"a":[1,null]}')).toEqual({ a: [1, null] });
+  expect(readJson('null')).toBeNull();
+  for (const text of ['', '{', 'ann@example.com', '{"a":1}x']) expect(readJson(text)).toBeUndefined();
+  expect(isRawNumber(readJson('9007199254740993', parseExactJson))).toBe(true);
 });

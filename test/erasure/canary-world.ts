@@ -4,7 +4,7 @@ import { onTestFinished } from 'vitest';
 import { loadSettings } from '../../src/config/load-settings.ts';
 import type { Settings } from '../../src/config/settings.ts';
 import { systemClock } from '../../src/core/clock.ts';
-import { textLeaves } from '../../src/core/json-leaves.ts';
+import { textLeaves } from '../../src/core/exact-json.ts';
 import { addRequests } from '../../src/erasure/receive.ts';
 import { exportMirror } from '../../src/export/export-mirror.ts';
 import type { JobContext } from '../../src/job/job-context.ts';

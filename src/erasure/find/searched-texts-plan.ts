@@ -1,5 +1,5 @@
 import { identifierKinds, type Identity, type Sighting } from '../../contract/identity.ts';
-import { textLeaves } from '../../core/json-leaves.ts';
+import { textLeaves } from '../../core/exact-json.ts';
 import { parseJsonText } from '../scan/json-text.ts';
 
 /** The texts that scans search for beside identifiers, as plain texts or as JSON, and how many there was no room for. */

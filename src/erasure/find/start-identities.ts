@@ -1,7 +1,6 @@
 import { z } from 'zod';
-import type { Service } from '../../client/service.ts';
+import { bodyOrMissing, type Service } from '../../client/service.ts';
 import { AppError } from '../../core/errors.ts';
-import { bodyOrMissing } from '../../client/body-or-missing.ts';
 import { readEnvelope } from '../../contract/envelope.ts';
 import {
   identityOf,
@@ -17,6 +16,7 @@ import { rowReaders } from '../../mirror/row-readers.ts';
 import { findPersons, findPersonsByEmail } from '../../mirror/sightings.ts';
 import type { GivenIdentifier } from '../request/box.ts';
 import { planStart, readShown, type MirroredOwner, type OwnerLook, type ShownPerson } from './start-plan.ts';
+import { inBatches } from '../../core/batches.ts';
 
 /** A subject that is to be found: how it was named, and what is known of it already. */
 export type Subject = {
@@ -65,7 +65,7 @@ export async function startIdentities(
     if (answer === null) service = null;
     return answer;
   };
-  const answers = await inTurns(subjects, async ({ id, given, known, shown: before }) => {
+  const answers = await inBatches(subjects, { atOnce }, async ({ id, given, known, shown: before }) => {
     const answer = before === null ? await ask((...asking) => askService(...asking, given)) : null;
     const shown = before ?? answer?.shown ?? [];
     const identity = unionOf([known, named(given), ...shown.map(personOf)]);
@@ -73,30 +73,26 @@ export async function startIdentities(
     return { id, given, identity, shown, isOld, isAsked: isOld || answer?.isWhole === true };
   });
   const ownersOf = findOwners(db, answers);
-  const starts = await inTurns(answers, async ({ id, given, identity, isOld, isAsked, ...answer }) => {
-    const owners = given.flatMap((each) => ownersOf(each).map((owner) => ({ owner, given: each })));
-    const others = owners.filter(({ owner }) => !identity.person_uuid.includes(owner.person_uuid));
-    const looks: MirroredOwner[] = [];
-    for (const { owner, given: each } of others) {
-      const look = isAsked ? await ask((...asking) => lookAt(...asking, owner)) : null;
-      looks.push({ uuid: owner.person_uuid, given: each, look: look ?? 'unknown' });
-    }
-    const { shown, meant, isDoubted } = planStart(answer.shown, looks);
-    const whole = unionOf([identity, ...shown.map(personOf), identityWith('person_uuid', meant)]);
-    const told = shown.length > 0 ? shown : owners.map(({ owner }) => owner);
-    const uuids = new Set(told.map(({ person_uuid: uuid }) => uuid));
-    const persons = whole.person_uuid.filter((uuid) => uuids.has(uuid)).length;
-    return [id, { identity: whole, shown, isOld, isAsked, isDoubted, persons }] as const;
-  });
+  const starts = await inBatches(
+    answers,
+    { atOnce },
+    async ({ id, given, identity, isOld, isAsked, ...answer }) => {
+      const owners = given.flatMap((each) => ownersOf(each).map((owner) => ({ owner, given: each })));
+      const others = owners.filter(({ owner }) => !identity.person_uuid.includes(owner.person_uuid));
+      const looks: MirroredOwner[] = [];
+      for (const { owner, given: each } of others) {
+        const look = isAsked ? await ask((...asking) => lookAt(...asking, owner)) : null;
+        looks.push({ uuid: owner.person_uuid, given: each, look: look ?? 'unknown' });
+      }
+      const { shown, meant, isDoubted } = planStart(answer.shown, looks);
+      const whole = unionOf([identity, ...shown.map(personOf), identityWith('person_uuid', meant)]);
+      const told = shown.length > 0 ? shown : owners.map(({ owner }) => owner);
+      const uuids = new Set(told.map(({ person_uuid: uuid }) => uuid));
+      const persons = whole.person_uuid.filter((uuid) => uuids.has(uuid)).length;
+      return [id, { identity: whole, shown, isOld, isAsked, isDoubted, persons }] as const;
+    },
+  );
   return new Map(starts);
-}
-
-/** Does something for each, a few at once. */
-async function inTurns<T, R>(items: readonly T[], act: (item: T) => Promise<R>): Promise<R[]> {
-  const results: R[] = [];
-  for (let first = 0; first < items.length; first += atOnce)
-    results.push(...(await Promise.all(items.slice(first, first + atOnce).map(act))));
-  return results;
 }
 
 /** A person of the mirror. */

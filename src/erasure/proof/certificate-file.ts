@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { replaceFile, syncToDisk } from '../../core/atomic-file.ts';
 import { sha256 } from '../../core/digest.ts';
-import { makeFolder } from '../../core/make-folder.ts';
+import { makeFolder } from '../../core/folder.ts';
 import { explainStorageError } from '../../core/storage-error.ts';
 
 /** Where what was written for people and auditors lies. Holds no personal data. */

@@ -12,6 +12,7 @@ import {
   type FormatVersion,
 } from './certificate-sentences.ts';
 import { reachedAt, type EndedTarget, type RequestHistory } from './request-history.ts';
+import { readJson } from '../../core/exact-json.ts';
 
 const uuid = z.string().regex(/^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/);
 const hex = z.string().regex(/^[0-9a-f]{64}$/);
@@ -201,13 +202,7 @@ export function certificateText(certificate: Certificate): string {
 
 /** The certificate in a text, of any format version; undefined when the text is none, or is not canonical JSON. */
 export function readCertificate(text: string): Certificate | undefined {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-  const read = Certificate.safeParse(value);
+  const read = Certificate.safeParse(readJson(text));
   return read.success && certificateText(read.data) === text ? read.data : undefined;
 }
 

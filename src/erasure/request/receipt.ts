@@ -3,7 +3,7 @@ import { isAbsolute, join, relative, resolve } from 'node:path';
 import { z } from 'zod';
 import { replaceFile } from '../../core/atomic-file.ts';
 import { AppError, systemCode } from '../../core/errors.ts';
-import { makeFolder } from '../../core/make-folder.ts';
+import { makeFolder } from '../../core/folder.ts';
 import { Time } from '../../ledger/record.ts';
 import { subjectMac, subjectText, type GivenIdentifier } from './box.ts';
 import { boxOf, type ErasureParts } from './request-record.ts';

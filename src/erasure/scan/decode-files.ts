@@ -6,6 +6,7 @@ import { readParquetRows } from '../../snapshot/read-parquet.ts';
 import type { Decoder, RowOrigin } from './judge-rows.ts';
 import type { ListedFile } from './list-files.ts';
 import { footerWords } from './known-formats.ts';
+import { readJson } from '../../core/exact-json.ts';
 
 const feedDataset = 'deletions';
 
@@ -71,11 +72,8 @@ export function decodeJsonLine(place: string, line: string, decoder: Decoder): v
   if (line !== '') decoder.takeJson(place, parse(line), false);
 }
 
-// The parser's own message quotes the text, which may be somebody's data: it must not become a cause.
 function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw new AppError('the file is not JSON', { code: 'storage' });
-  }
+  const value = readJson(text);
+  if (value === undefined) throw new AppError('the file is not JSON', { code: 'storage' });
+  return value;
 }

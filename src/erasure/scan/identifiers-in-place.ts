@@ -1,4 +1,4 @@
-import { isJsonObject, isRawNumber, parseExactJson } from '../../core/exact-json.ts';
+import { readJson, isJsonObject, isRawNumber, parseExactJson } from '../../core/exact-json.ts';
 import type { Identifier, IdentifierKind } from '../../contract/identity.ts';
 
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
@@ -45,7 +45,7 @@ export function identifiersInPlace(
   if (kind === undefined) return [];
   // A column of the mirror holds its list as JSON.
   return column === 'distinct_ids' && typeof value === 'string'
-    ? identifiersOf(kind, parsed(value))
+    ? identifiersOf(kind, readJson(value, parseExactJson))
     : identifiersOf(kind, value);
 }
 
@@ -56,7 +56,7 @@ export function keyIdentifiers(dataset: string, key: unknown): Identifier[] {
 }
 
 function embeddedIdentifiers(value: unknown): Identifier[] {
-  const person = typeof value === 'string' ? parsed(value) : undefined;
+  const person = typeof value === 'string' ? readJson(value, parseExactJson) : undefined;
   if (!isJsonObject(person)) return [];
   return [
     ...identifiersOf('person_uuid', person['uuid']),
@@ -79,12 +79,4 @@ function identifierOf(kind: IdentifierKind, value: unknown): Identifier[] {
   if (typeof value !== 'string') return [];
   if (kind !== 'person_uuid') return [{ kind, value }];
   return uuid.test(value) ? [{ kind, value: value.toLowerCase() }] : [];
-}
-
-function parsed(text: string): unknown {
-  try {
-    return parseExactJson(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -9,6 +9,7 @@ import { Current, Manifest } from '../../snapshot/manifest.ts';
 import { currentPlace, placeOf, publishedFileAt } from '../../snapshot/published-files.ts';
 import { readCertificate } from '../proof/certificate.ts';
 import { keyIdentifiers } from './identifiers-in-place.ts';
+import { readJson } from '../../core/exact-json.ts';
 
 /** What a file in a format of this program's own can tell of anybody. All else in it follows from the format. */
 export type OwnContent = {
@@ -134,12 +135,7 @@ function inOneSpelling<T>(
   format: { safeParse: (value: unknown) => { data?: T } },
   text: string,
 ): T | undefined {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  const value = readJson(text);
   return `${JSON.stringify(value, null, 2)}\n` === text ? format.safeParse(value).data : undefined;
 }
 

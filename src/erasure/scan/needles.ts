@@ -1,4 +1,4 @@
-import { textLeaves } from '../../core/json-leaves.ts';
+import { textLeaves } from '../../core/exact-json.ts';
 import { encodedForms, type EncodedForm, type Encoding } from './encoded-forms.ts';
 import { parseJsonText } from './json-text.ts';
 import { createShingleSearch, shingleBytes, type ShingleSearch } from './shingle-search.ts';

@@ -8,6 +8,7 @@ import {
   targetResults,
   targetStatuses,
 } from '../../ledger/vocabulary.ts';
+import { readJson } from '../../core/exact-json.ts';
 
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const reasons = [...heldReasons, 'unknown_subject', ...attentionReasons] as const;
@@ -66,14 +67,14 @@ export function isOwnValue(table: string, column: string, value: unknown): boole
 
 /** Numbers by the names that jobs give them, and numbers only. */
 function areCounts(value: unknown): boolean {
-  return typeof value === 'string' && holdsOnly(parsed(value), (one) => typeof one === 'number');
+  return typeof value === 'string' && holdsOnly(readJson(value), (one) => typeof one === 'number');
 }
 
 /** How a list is walked, without anything that was asked of it. */
 function isPlan(value: unknown): boolean {
   return (
     typeof value === 'string' &&
-    holdsOnly(parsed(value), (one) => typeof one === 'number' || one === 'auto' || one === null)
+    holdsOnly(readJson(value), (one) => typeof one === 'number' || one === 'auto' || one === null)
   );
 }
 
@@ -86,12 +87,4 @@ function holdsOnly(value: unknown, isGood: Conforms): boolean {
       ([name, child]) => /^[a-z][A-Za-z_]*$/.test(name) && (isGood(child) || holdsOnly(child, isGood)),
     )
   );
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

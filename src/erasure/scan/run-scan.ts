@@ -5,6 +5,7 @@ import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { AppError } from '../../core/errors.ts';
 import { ScanFailure, ScanReport, type ScanTask } from './scan-task.ts';
+import { readJson } from '../../core/exact-json.ts';
 
 const scanner = fileURLToPath(new URL('./scan-process.ts', import.meta.url));
 /** Longer than any archive that fits on one machine takes. */
@@ -72,24 +73,16 @@ async function collect(stream: Readable, kill: () => void): Promise<string> {
 }
 
 function readReport(text: string): ScanReport {
-  const report = ScanReport.safeParse(parse(text));
+  const report = ScanReport.safeParse(readJson(text));
   if (!report.success) throw failureOf('');
   return report.data;
 }
 
 /** The scanner's own words are not passed on unless they are those that it was written to say. */
 function failureOf(stderr: string): AppError {
-  const said = ScanFailure.safeParse(parse(stderr.trim().split('\n').at(-1) ?? '')).data;
+  const said = ScanFailure.safeParse(readJson(stderr.trim().split('\n').at(-1) ?? '')).data;
   return new AppError(said?.message ?? 'the scanner was ended before it had a result', {
     code: 'storage',
     hint: said?.hint ?? 'run it again; `doctor` checks the data folder',
   });
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

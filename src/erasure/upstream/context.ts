@@ -8,6 +8,7 @@ import type { AttentionReason } from '../../ledger/vocabulary.ts';
 import { listTargets, type ErasureTarget } from '../../mirror/erasure-targets.ts';
 import { callAttention, note, type RequestRef, type StepParts } from '../request/target-journal.ts';
 import type { Capabilities } from './capabilities.ts';
+import { inBatches as inBatchesOf } from '../../core/batches.ts';
 
 /** A recording in a playlist. */
 export type Membership = { shortId: string; recordingId: string };
@@ -131,20 +132,7 @@ export async function inBatches<T, R>(
   items: readonly T[],
   act: (item: T) => Promise<R>,
 ): Promise<R[]> {
-  const results: R[] = [];
-  const atOnce = settings.budget.concurrency;
-  for (let first = 0; first < items.length; first += atOnce) {
-    signal.throwIfAborted();
-    const settled = await Promise.allSettled(items.slice(first, first + atOnce).map(act));
-    const errors = settled.flatMap((each): unknown[] => (each.status === 'rejected' ? [each.reason] : []));
-    if (errors.length > 0) throw errors.find(isRefusal) ?? errors[0];
-    results.push(...settled.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : [])));
-  }
-  return results;
-}
-
-function isRefusal(error: unknown): boolean {
-  return error instanceof AppError && error.code === 'refused';
+  return await inBatchesOf(items, { atOnce: settings.budget.concurrency, signal }, act);
 }
 
 /** Asks whether the project still answers: where it does not, a 404 by id says nothing. Throws where it does not. */

@@ -2,7 +2,7 @@ import { AppError } from '../../core/errors.ts';
 import { readEnvelope } from '../../contract/envelope.ts';
 import type { Identity } from '../../contract/identity.ts';
 import { textListOf } from '../../contract/tolerant-reader.ts';
-import { bodyOrMissing } from '../../client/body-or-missing.ts';
+import { bodyOrMissing } from '../../client/service.ts';
 import { readIdentityOfPerson } from '../../contract/person-identity.ts';
 import { askForProject, inBatches, type Lane } from './context.ts';
 

@@ -1,5 +1,5 @@
 import { AppError } from '../../core/errors.ts';
-import { bodyOrMissing } from '../../client/body-or-missing.ts';
+import { bodyOrMissing } from '../../client/service.ts';
 import { settle } from '../request/target-journal.ts';
 import {
   askForProject,

@@ -1,0 +1,31 @@
+import { AppError } from './errors.ts';
+
+/**
+ * Does something with each item, a batch of `atOnce` items at a time, and yields the results of each batch in the order of
+ * the items. Where items fail, their batch ends first; then a `refused` error is thrown, or else the first error. Before
+ * each batch, throws the reason of an aborted signal.
+ */
+export async function* resultsByBatch<T, R>(
+  items: readonly T[],
+  { atOnce, signal }: { atOnce: number; signal?: AbortSignal | undefined },
+  act: (item: T) => Promise<R>,
+): AsyncGenerator<R[]> {
+  for (let first = 0; first < items.length; first += atOnce) {
+    signal?.throwIfAborted();
+    const settled = await Promise.allSettled(items.slice(first, first + atOnce).map(act));
+    const errors = settled.flatMap((each): unknown[] => (each.status === 'rejected' ? [each.reason] : []));
+    if (errors.length > 0) throw errors.find(isRefusal) ?? errors[0];
+    yield settled.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
+  }
+}
+
+/** Does something with each item as `resultsByBatch` does, and resolves to all results. */
+export async function inBatches<T, R>(...args: Parameters<typeof resultsByBatch<T, R>>): Promise<R[]> {
+  const results: R[] = [];
+  for await (const batch of resultsByBatch(...args)) results.push(...batch);
+  return results;
+}
+
+function isRefusal(error: unknown): boolean {
+  return error instanceof AppError && error.code === 'refused';
+}
