@@ -56,10 +56,10 @@ export function targetKindText(kind: TargetKind): string {
   return targetWords[kind];
 }
 
-/** A target in words; a published file as its path in the data folder. */
+/** A target in words; a published file by its dataset, snapshot and name. */
 export function targetText(target: Target): string {
   return isFile(target)
-    ? `snapshots/${target.dataset}/${target.snapshotId}/${target.name}`
+    ? `published file ${target.dataset}/${target.snapshotId}/${target.name}`
     : targetWords[target];
 }
 
