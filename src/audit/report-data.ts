@@ -9,7 +9,7 @@ import { readLedger } from '../ledger/ledger.ts';
 import { readLedgerOrigin } from '../erasure/proof/ledger-origin.ts';
 import { readHistories } from '../erasure/proof/request-history.ts';
 import type { Database } from '../mirror/database.ts';
-import { readDeletionFeed, type DeletionFeed } from '../mirror/deletion-feed.ts';
+import { readDeletionFeed, type DeletionFeed } from '../mirror/feeds.ts';
 import { readFenceUse, type FenceUse } from '../mirror/fence.ts';
 import { publishedFilesIn } from '../snapshot/published-files.ts';
 import { isOpen, reportRequest, strength, type ReportedRequest } from './reported-request.ts';

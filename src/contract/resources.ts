@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { isoToMicros } from '../core/time.ts';
 import { readJson } from '../core/exact-json.ts';
+import type { IdentifierKind } from './identity.ts';
 
 /**
  * How a field is kept: the one word from which the mirror's SQL, the snapshots' columns and the tolerant reader
@@ -18,14 +19,28 @@ export type FieldKind =
   | 'text_list'
   | 'json';
 
-const kinds = z.registry<{ kind: FieldKind }>();
+/**
+ * What a field tells of a person: it is an identifier of a kind, or it holds personal texts (scans for an erased person
+ * search for them), or it is declared to hold none. Numbers, times and booleans need no declaration.
+ */
+export type FieldRole = IdentifierKind | 'personal' | 'not personal';
 
-/** The kind of a resource's field. Throws for a schema that is not a field of a resource. */
-export function fieldKind(field: z.core.$ZodType): FieldKind {
+const kinds = z.registry<{ kind: FieldKind; role?: FieldRole }>();
+
+/** The kind of a resource's field, and what it tells of a person. Throws for a schema that is not a field of a resource. */
+export function describeField(field: z.core.$ZodType): { kind: FieldKind; role?: FieldRole } {
   const entry = kinds.get(field);
   if (!entry) throw new Error('a resource field without a kind');
-  return entry.kind;
+  return entry;
 }
+
+function as<T extends z.ZodType>(role: FieldRole, field: T): T {
+  const declared = field.clone();
+  kinds.add(declared, { ...describeField(field), role });
+  return declared;
+}
+const personal = <T extends z.ZodType>(field: T): T => as('personal', field);
+const notPersonal = <T extends z.ZodType>(field: T): T => as('not personal', field);
 
 const text = z.string().register(kinds, { kind: 'text' });
 const uuid = z.guid().register(kinds, { kind: 'uuid' });
@@ -43,12 +58,12 @@ const time = z
 
 /** Section 2.1. */
 export const Person = z.object({
-  id: integerId,
-  name: text,
-  distinct_ids: textList,
-  properties: anyJson,
+  id: as('person_id', integerId),
+  name: personal(text),
+  distinct_ids: as('distinct_id', textList),
+  properties: personal(anyJson),
   created_at: time,
-  uuid,
+  uuid: as('person_uuid', uuid),
 });
 export type Person = z.infer<typeof Person>;
 
@@ -57,10 +72,10 @@ export const RecordingPerson = Person.extend({ distinct_ids: text });
 
 /** Section 2.5. */
 export const Recording = z.object({
-  id: text,
-  distinct_id: text,
+  id: as('recording_id', text),
+  distinct_id: as('distinct_id', text),
   viewed: boolean,
-  viewers: textList,
+  viewers: personal(textList),
   recording_duration: integer,
   active_seconds: integer,
   inactive_seconds: integer,
@@ -72,10 +87,10 @@ export const Recording = z.object({
   console_log_count: integer,
   console_warn_count: integer,
   console_error_count: integer,
-  start_url: text,
-  person: RecordingPerson.register(kinds, { kind: 'json' }),
-  storage: text,
-  snapshot_source: text,
+  start_url: personal(text),
+  person: personal(RecordingPerson.register(kinds, { kind: 'json' })),
+  storage: notPersonal(text),
+  snapshot_source: notPersonal(text),
   ongoing: boolean,
   activity_score: decimal,
 });
@@ -96,21 +111,23 @@ export const User = z.object({
 
 const embeddedUser = User.register(kinds, { kind: 'json' });
 
-/** Section 2.3. */
+const counts = z.record(z.string(), z.record(z.string(), z.int())).register(kinds, { kind: 'json' });
+
+/** Section 2.3. Its texts are those of the service's users, who are not the persons whom erasures are about. */
 export const Playlist = z.object({
   id: integer,
-  short_id: text,
-  name: text,
-  derived_name: text,
-  description: text,
+  short_id: notPersonal(text),
+  name: notPersonal(text),
+  derived_name: notPersonal(text),
+  description: notPersonal(text),
   pinned: boolean,
   created_at: time,
-  created_by: embeddedUser,
+  created_by: notPersonal(embeddedUser),
   deleted: boolean,
-  filters: anyJson,
+  filters: notPersonal(anyJson),
   last_modified_at: time,
-  last_modified_by: embeddedUser,
-  recordings_counts: z.record(z.string(), z.record(z.string(), z.int())).register(kinds, { kind: 'json' }),
+  last_modified_by: notPersonal(embeddedUser),
+  recordings_counts: notPersonal(counts),
 });
 export type Playlist = z.infer<typeof Playlist>;
 
@@ -123,6 +140,25 @@ export const PlaylistChange = Playlist.pick({
   deleted: true,
   filters: true,
 }).partial();
+
+/** Of which person a distinct id is: made by the mirror, published as `distinct_ids`. */
+export const DistinctIdOwner = z.object({
+  distinct_id: as('distinct_id', text),
+  person_uuid: as('person_uuid', uuid),
+});
+
+/**
+ * A row that has left the mirror: made by the mirror, published as `deletions`. `key` is of the `dataset`; it stays, since
+ * those who have copies delete them by it.
+ */
+export const Deletion = z.object({
+  key: notPersonal(text),
+  dataset: notPersonal(text),
+  person_uuid: as('person_uuid', uuid),
+  reason: notPersonal(text),
+  deleted_at: time,
+  request_id: notPersonal(text),
+});
 
 /** Section 2.2: every field optional; the query is a node serialized as JSON text. */
 export const TrendInsight = z

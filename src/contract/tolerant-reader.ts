@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { isNestedTooDeep } from '../core/deep-json.ts';
 import { isRawNumber, readJson } from '../core/exact-json.ts';
 import { isoToUtc } from '../core/time.ts';
-import { fieldKind, type FieldKind } from './resources.ts';
+import { describeField, type FieldKind } from './resources.ts';
 
 /** A value as SQLite keeps it: JSON and lists as JSON text, booleans as 0 and 1, times as UTC text. */
 export type ColumnValue = string | number | bigint | null;
@@ -23,9 +23,12 @@ export type RowReader = (row: unknown) => ReadRow | UnreadableRow;
  * unknown fields, integers to 64 bits exactly, and times as exact as they were sent.
  */
 export function tolerantReader(resource: z.ZodObject, keyField: string): RowReader {
-  const fields = Object.entries(resource.shape).map(([name, schema]) => ({ name, kind: fieldKind(schema) }));
+  const fields = Object.entries(resource.shape).map(([name, schema]) => ({
+    name,
+    kind: describeField(schema).kind,
+  }));
   const known = new Set(fields.map(({ name }) => name));
-  const key = tolerantKey(fieldKind(resource.shape[keyField]));
+  const key = tolerantKey(describeField(resource.shape[keyField]).kind);
   const tolerant = z.object(
     Object.fromEntries(
       fields.map(({ name, kind }) => [name, name === keyField ? key : tolerantKinds[kind].nullish()]),

@@ -19,7 +19,7 @@ import { boxOf, updateRequest, type ErasureParts } from './request/request-recor
 import { concerns } from './find/closure.ts';
 import { fileTarget, unionOfBoxes } from './plan.ts';
 import { listPersonalFiles } from './find/personal-files.ts';
-import { isPersonal, type PersonalDataset } from '../snapshot/subject-rows.ts';
+import { isPersonal } from '../snapshot/subject-rows.ts';
 import { runScan } from './scan/run-scan.ts';
 import { callAttention, intend, settle, type RequestRef } from './request/target-journal.ts';
 
@@ -87,7 +87,7 @@ function lacks({ targets }: Open, target: FixedTarget): boolean {
 
 /** A published snapshot whose files are targets that are not reached yet, and the requests of each file. */
 type OpenSnapshot = {
-  dataset: PersonalDataset;
+  dataset: FileTarget['dataset'];
   snapshotId: string;
   files: Map<TargetName, { target: FileTarget; requests: Open[] }>;
 };

@@ -1,10 +1,10 @@
 import { isoTime } from '../core/clock.ts';
 import { assertNever } from '../core/errors.ts';
-import { expireDeletionFeed } from '../mirror/erase-rows.ts';
+import { expireDeletionFeed } from '../mirror/feeds.ts';
 import { listRequests, readBox, type ErasureRequest } from '../mirror/erasure-requests.ts';
 import { listTargets } from '../mirror/erasure-targets.ts';
 import { purgeDeleted } from '../mirror/purge.ts';
-import { isPurgeOwed } from '../mirror/purge-owed.ts';
+import { isPurgeOwed } from '../mirror/purge.ts';
 import { publishedFilesIn } from '../snapshot/published-files.ts';
 import { expireDeletions } from '../snapshot/rewrite.ts';
 import { updateRequest, type ErasureParts } from './request/request-record.ts';

@@ -1,7 +1,7 @@
 import { isoTime } from '../core/clock.ts';
 import { unionOf } from '../contract/identity.ts';
 import { isFile, isUpstream, spellTarget, type FileTarget } from '../ledger/target.ts';
-import { countExpiredDeletions } from '../mirror/erase-rows.ts';
+import { countExpiredDeletions } from '../mirror/feeds.ts';
 import { listRequests, type ErasureRequest } from '../mirror/erasure-requests.ts';
 import { listOpenTargets } from '../mirror/erasure-targets.ts';
 import type { Box } from './request/box.ts';

@@ -3,12 +3,12 @@ import { randomUUID } from 'node:crypto';
 import { isoTime } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
 import { identityOf, nobody, type Identity } from '../contract/identity.ts';
+import type { PagedDataset } from '../contract/datasets.ts';
 import { type LedgerRecord } from '../ledger/record.ts';
 import { findRequest, insertRequest, listRequests, type ErasureRequest } from '../mirror/erasure-requests.ts';
 import { listTargets } from '../mirror/erasure-targets.ts';
 import { liftFence } from '../mirror/fence.ts';
 import { findPersons, findRecordings } from '../mirror/sightings.ts';
-import type { AbsenceDataset } from '../mirror/suspects.ts';
 import {
   closeBox,
   newBox,
@@ -87,11 +87,11 @@ export async function addRequests(
  * Receives a request for each row whose deletion the service has confirmed, so that it leaves the published files too.
  * To be called in the transaction that removes the row, before it is removed.
  */
-export function deletionReceiver(parts: Parts): (dataset: AbsenceDataset, key: string) => void {
+export function deletionReceiver(parts: Parts): (dataset: PagedDataset, key: string) => void {
   return (dataset, key) => receiveDeletion(parts, dataset, key);
 }
 
-function receiveDeletion(parts: Parts, dataset: AbsenceDataset, key: string): void {
+function receiveDeletion(parts: Parts, dataset: PagedDataset, key: string): void {
   const kind = dataset === 'persons' ? 'person_uuid' : 'recording_id';
   const own = identityOf((each) => (each === kind ? [key] : []));
   const [row] = dataset === 'persons' ? findPersons(parts.db, own) : findRecordings(parts.db, own);

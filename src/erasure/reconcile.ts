@@ -1,6 +1,6 @@
 import { findRequest, listRequests } from '../mirror/erasure-requests.ts';
 import { listTargets } from '../mirror/erasure-targets.ts';
-import { readEpoch } from '../mirror/erasure-epoch.ts';
+import { readEpoch } from '../mirror/fence.ts';
 import { eraseLocally, type LocalResult } from './erase-here.ts';
 import { boxOf, updateRequest, type ErasureParts } from './request/request-record.ts';
 import { planErasure, type PlannedErasure } from './plan.ts';

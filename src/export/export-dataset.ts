@@ -1,7 +1,8 @@
 import packageJson from '../../package.json' with { type: 'json' };
 import { type Clock, isoTime } from '../core/clock.ts';
 import { explainStorageError } from '../core/storage-error.ts';
-import type { Dataset, Row } from '../snapshot/columns.ts';
+import type { PublishedDataset } from '../contract/datasets.ts';
+import type { Row } from '../snapshot/columns.ts';
 import { nextSnapshotId } from '../snapshot/file-names.ts';
 import type { Manifest } from '../snapshot/manifest.ts';
 import { publishSnapshot } from '../snapshot/publish.ts';
@@ -21,7 +22,7 @@ type ExportSettings = PublicationSettings & {
 /** One export of one dataset. No other export or rewrite of this dataset may run meanwhile. */
 export type ExportRequest = {
   published: PublishedFiles;
-  dataset: Dataset;
+  dataset: PublishedDataset;
   /** Mirror rows in ascending byte order of the dataset's key. Closed when the export ends, however it ends. */
   rows: Iterable<Row>;
   settings: ExportSettings;

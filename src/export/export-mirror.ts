@@ -1,9 +1,9 @@
 import { AppError } from '../core/errors.ts';
+import type { PublishedDataset } from '../contract/datasets.ts';
 import type { JobContext } from '../job/job-context.ts';
 import type { Database } from '../mirror/database.ts';
-import { whileEpoch } from '../mirror/erasure-epoch.ts';
+import { whileEpoch } from '../mirror/fence.ts';
 import { withSnapshotSource } from '../mirror/snapshot-source.ts';
-import type { Dataset } from '../snapshot/columns.ts';
 import { currentIds, type Manifest } from '../snapshot/manifest.ts';
 import { exportDataset, type ExportResult } from './export-dataset.ts';
 import { publicationOf } from './promote-and-mask.ts';
@@ -15,14 +15,17 @@ export type ExportContext = Pick<JobContext, 'db' | 'published' | 'settings' | '
 export type MirrorExportTask = {
   /** A connection to the mirror that serves nothing else meanwhile. */
   source: Database;
-  dataset: Dataset;
+  dataset: PublishedDataset;
   /** A delta has the rows that changed since the newest snapshot. Where that cannot be told, a full one is published. */
   kind: 'full' | 'delta';
   onProgress: (rows: number, total: number) => void;
 };
 
 /** What was published, and the verdict of the pass that vouches for it; null when no pass has ended yet. */
-export type MirrorExport = ExportResult & { dataset: Dataset; verdict: 'complete' | 'incomplete' | null };
+export type MirrorExport = ExportResult & {
+  dataset: PublishedDataset;
+  verdict: 'complete' | 'incomplete' | null;
+};
 
 /** The snapshot that a delta goes on from, and the newest change that this snapshot shows. */
 type DeltaBase = { snapshotId: string; changes: NonNullable<Manifest['changes']> };
@@ -88,7 +91,7 @@ function exportMoment(
  */
 function findDeltaBase(
   { published, settings, clock }: ExportContext,
-  dataset: Dataset,
+  dataset: PublishedDataset,
 ): DeltaBase | undefined {
   const { deltasMax } = settings.export;
   const [fullId, ...deltaIds] = currentIds(published.readCurrent(), dataset);

@@ -1,14 +1,8 @@
 import type { ColumnValue } from '../contract/tolerant-reader.ts';
 import { AppError } from '../core/errors.ts';
 import { isJsonObject, parseExactJson, type JsonObject } from '../core/exact-json.ts';
-import {
-  type Column,
-  type Dataset,
-  type DatasetShape,
-  type Row,
-  column,
-  datasets,
-} from '../snapshot/columns.ts';
+import type { PublishedDataset } from '../contract/datasets.ts';
+import { type Column, type DatasetShape, type Row, column, datasets } from '../snapshot/columns.ts';
 
 /** What is published of persons beyond, and less than, what the mirror holds. Keys are top-level property keys. */
 export type PublicationSettings = {
@@ -29,7 +23,10 @@ const promotedMax = 200;
  * Masking reaches names and properties; it does not reach distinct ids, nor `extra`.
  * Throws `usage` when the promoted keys cannot all be columns; publishing throws `storage` at a row that is not JSON.
  */
-export function publicationOf(dataset: Dataset, { promote, mask }: PublicationSettings): Publication {
+export function publicationOf(
+  dataset: PublishedDataset,
+  { promote, mask }: PublicationSettings,
+): Publication {
   const shape = datasets[dataset];
   const masked = new Set(mask);
   if (dataset === 'persons' && promote.length + mask.length > 0) {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { publishedDatasets, type PublishedDataset } from '../contract/datasets.ts';
 
 /** The targets that every erasure request has. Published files are targets of their own. */
 export const fixedTargets = [
@@ -14,13 +15,10 @@ export type FixedTarget = (typeof fixedTargets)[number];
 /** The targets that only the service can reach. */
 export type UpstreamTarget = Extract<FixedTarget, `upstream.${string}`>;
 
-/** The datasets whose published files can be targets. */
-export const targetDatasets = ['persons', 'recordings', 'distinct_ids', 'deletions'] as const;
-
 /** A published file that holds the subject, or names it. */
 export type FileTarget = {
   kind: 'file';
-  dataset: (typeof targetDatasets)[number];
+  dataset: PublishedDataset;
   snapshotId: string;
   name: string;
 };
@@ -29,7 +27,7 @@ export type FileTarget = {
 export type Target = FixedTarget | FileTarget;
 
 const filePattern = new RegExp(
-  `^(${targetDatasets.join('|')})/(\\d{8}T\\d{6}\\.\\d{3}Z)/(part-\\d{5,}\\.parquet)$`,
+  `^(${publishedDatasets.join('|')})/(\\d{8}T\\d{6}\\.\\d{3}Z)/(part-\\d{5,}\\.parquet)$`,
 );
 const filePrefix = 'snapshot:';
 
@@ -54,7 +52,7 @@ export function readTarget(text: string): Target {
   const fixed = fixedTargets.find((target) => target === text);
   if (fixed) return fixed;
   const [, name = '', snapshotId = '', file = ''] = filePattern.exec(text.slice(filePrefix.length)) ?? [];
-  const dataset = targetDatasets.find((known) => known === name);
+  const dataset = publishedDatasets.find((known) => known === name);
   if (!dataset || !text.startsWith(filePrefix)) throw new Error('a text that spells no target');
   return { kind: 'file', dataset, snapshotId, name: file };
 }

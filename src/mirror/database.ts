@@ -6,8 +6,9 @@ import { isoTime, type Clock } from '../core/clock.ts';
 import { isWritable, makeFolder, refuseOpenModes, temporaryFolder } from '../core/folder.ts';
 import { readKey, readOrMakeKey } from '../core/secret-key.ts';
 import { explainStorageError } from '../core/storage-error.ts';
-import { addFenceMac, fenceKeyName, refuseLostFenceKey } from './fence-mac.ts';
+import { addFenceMac, fenceKeyName, refuseLostFenceKey } from './fence.ts';
 import { migrate, pendingMigrations } from './migrate.ts';
+import { countTable } from './read-rows.ts';
 
 export type { Database } from 'better-sqlite3';
 
@@ -82,6 +83,18 @@ export function openDatabaseReadOnly(dataDir: string): Database {
  */
 export function keepTemporaryFiles(db: Database, dataDir: string): void {
   db.pragma(`temp_store_directory = '${temporaryFolder(dataDir).replaceAll("'", "''")}'`);
+}
+
+/** Reads the whole file and checks its structure. Returns what was found well; throws `storage` when it is damaged. */
+export function checkDatabase(db: Database): string {
+  const verdict = db.pragma('quick_check(1)', { simple: true });
+  if (verdict !== 'ok')
+    throw new AppError('mirror.db is damaged', {
+      code: 'storage',
+      hint: 'restore it from a backup, or move it away and sync again',
+    });
+  const persons = countTable(db, 'persons');
+  return `mirror.db is sound and holds ${persons} persons`;
 }
 
 function noMirror(path: string): AppError {

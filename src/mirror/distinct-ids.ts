@@ -34,7 +34,7 @@ export function prepareOwnDistinctIds(
     /*sql*/ `DELETE FROM distinct_ids_lost WHERE person_row_key = ? AND distinct_id = ?`,
   );
   return (personRowKey, distinctIds, isNew, at) => {
-    const robbed: string[] = [];
+    const losers: string[] = [];
     const lostBy = new Map<number, Set<string>>();
     const wanted = new Set(distinctIds);
     if (!isNew) {
@@ -58,8 +58,8 @@ export function prepareOwnDistinctIds(
       if (!loser) continue;
       const kept = (textListOf(loser.distinct_ids) ?? []).filter((held) => !lost.has(held));
       relist.run(JSON.stringify(kept), at, owner);
-      robbed.push(loser.uuid);
+      losers.push(loser.uuid);
     }
-    return robbed;
+    return losers;
   };
 }

@@ -1,11 +1,51 @@
+import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import type { Database } from 'better-sqlite3';
-import { isoToMicros } from '../core/time.ts';
-import { withoutDistinctIds } from '../contract/embedded-person.ts';
+import { AppError } from '../core/errors.ts';
+import { keyPath } from '../core/secret-key.ts';
+import { datasets, pagedDatasets } from '../contract/datasets.ts';
 import type { Identifier, IdentifierKind } from '../contract/identity.ts';
-import { textListOf, type Columns, type ColumnValue } from '../contract/tolerant-reader.ts';
-import type { PassDataset } from './passes.ts';
-import type { QuarantinedRow } from './quarantine.ts';
-import { identifiersOfUnread } from './unread-identifiers.ts';
+import { refuseStaleHolder } from './lease.ts';
+import { listQuarantined } from './quarantine.ts';
+import { namedInRecordings, sideTables } from './tables.ts';
+
+/** The name of the key, in the data folder, of the fence's MACs. */
+export const fenceKeyName = 'fence.key';
+
+/**
+ * Refuses to go on with a fence whose key is gone: nobody could be told from others any more, and a new key would let
+ * everybody in again. Throws `storage`.
+ */
+export function refuseLostFenceKey(db: Database, dataDir: string): void {
+  if (existsSync(keyPath(dataDir, fenceKeyName))) return;
+  if (db.prepare<[], number>(/*sql*/ `SELECT EXISTS (SELECT 1 FROM fence)`).pluck().get() === 0) return;
+  throw new AppError('the key of the fence is gone: keys/fence.key', {
+    code: 'storage',
+    hint: 'restore keys/ from the backup that belongs to this mirror.db; without it, erased people would be mirrored again',
+  });
+}
+
+/**
+ * Adds the SQL function `fence_mac(kind, value)`, so that no identifier has to leave SQLite to be held against the fence:
+ * HMAC-SHA-256 under the fence key of kind, a zero byte, and value. `readKey` is asked once, when the function is first
+ * called; without a key nothing was ever fenced, and the MAC is null.
+ */
+export function addFenceMac(db: Database, readKey: () => Buffer | undefined): void {
+  let key: KeyObject | undefined;
+  db.function('fence_mac', { deterministic: true }, (kind, value) => {
+    // A key that is no KeyObject yet costs nine times as much as the MAC itself.
+    key ??= keyObject(readKey());
+    return key === undefined || value === null ? null : fenceMac(key, kind as IdentifierKind, String(value));
+  });
+}
+
+function fenceMac(key: KeyObject, kind: IdentifierKind, value: string): Buffer {
+  return createHmac('sha256', key).update(`${kind}\0${value}`).digest();
+}
+
+function keyObject(key: Buffer | undefined): KeyObject | undefined {
+  return key && createSecretKey(key);
+}
 
 /** An entry of the fence as the ledger has it: no identifier, only its MAC (hex). */
 export type FenceEntry = { kind: IdentifierKind; mac: string };
@@ -54,116 +94,6 @@ export function readFenceUse(db: Database, ...requestIds: readonly string[]): Fe
     .get(JSON.stringify(requestIds)) as FenceUse;
 }
 
-/** What the fence says of a row: it may enter as it is or trimmed, or it is kept out (undefined). */
-export type Admit<Row> = (row: Row, at: string) => Row | undefined;
-
-/**
- * Prepares the check of a dataset's rows, to be called inside the page's transaction. A fenced person or recording is
- * kept out, and so is whatever was recorded under a fenced distinct id, and whoever was created after the erasure and
- * holds one. Somebody who lived before and has come by a fenced distinct id is let in without it. Undefined while the
- * fence is empty.
- */
-export function prepareAdmitRow(db: Database, dataset: PassDataset): Admit<Readonly<Columns>> | undefined {
-  const fence = openFence(db);
-  if (!fence || dataset === 'playlists') return undefined;
-  return dataset === 'persons'
-    ? (row, at) => admitPerson(fence, row, at)
-    : (row, at) => admitRecording(fence, row, at);
-}
-
-/** Prepares the check of rows that could not be read: kept out where anything that they may be about is fenced. */
-export function prepareAdmitUnread(db: Database, dataset: PassDataset): Admit<QuarantinedRow> | undefined {
-  const fence = openFence(db);
-  if (!fence) return undefined;
-  return (row, at) => {
-    const hit = identifiersOfUnread(dataset, row.key, row.payload).find(
-      ({ kind, value }) => fence.find(kind, value) !== undefined,
-    );
-    if (!hit) return row;
-    fence.count(hit, at, false);
-    return undefined;
-  };
-}
-
-type Fence = {
-  /** When an identifier was first fenced, of what stands; undefined when it is not. */
-  find: (kind: IdentifierKind, value: string) => string | undefined;
-  count: (identifier: Identifier, at: string, isRecreated: boolean) => void;
-};
-
-function openFence(db: Database): Fence | undefined {
-  if (db.prepare<[], number>(/*sql*/ `SELECT EXISTS (SELECT 1 FROM fence)`).pluck().get() === 0)
-    return undefined;
-  const find = db
-    .prepare<[string, string, string], string | null>(
-      // A row for each request that has fenced it; whoever was created after the first was created anew.
-      /*sql*/ `SELECT min(fenced_at) FROM fence WHERE kind = ? AND mac = fence_mac(?, ?)`,
-    )
-    .pluck();
-  const count =
-    db.prepare(/*sql*/ `UPDATE fence SET hits = hits + 1, recreated = recreated + @isRecreated, last_hit_at = @at
-    WHERE kind = @kind AND mac = fence_mac(@kind, @value)`);
-  return {
-    find: (kind, value) => find.get(kind, kind, value) ?? undefined,
-    count: (identifier, at, isRecreated) =>
-      void count.run({ ...identifier, at, isRecreated: isRecreated ? 1 : 0 }),
-  };
-}
-
-function admitPerson(fence: Fence, row: Readonly<Columns>, at: string): Readonly<Columns> | undefined {
-  const createdAt = row['created_at'];
-  const own = hitOf(fence, [
-    ['person_uuid', row['uuid']],
-    ['person_id', row['id']],
-  ]);
-  if (own) {
-    fence.count(own, at, isAfter(createdAt, own.fencedAt));
-    return undefined;
-  }
-  const distinctIds = textListOf(row['distinct_ids']) ?? [];
-  const hits = distinctIds.flatMap((value) => hitOf(fence, [['distinct_id', value]]) ?? []);
-  if (hits.length === 0) return row;
-  const recreated = hits.find(({ fencedAt }) => isAfter(createdAt, fencedAt));
-  for (const hit of hits) fence.count(hit, at, recreated !== undefined);
-  if (recreated) return undefined;
-  const fenced = new Set(hits.map(({ value }) => value));
-  return { ...row, distinct_ids: JSON.stringify(distinctIds.filter((value) => !fenced.has(value))) };
-}
-
-function admitRecording(fence: Fence, row: Readonly<Columns>, at: string): Readonly<Columns> | undefined {
-  const own = hitOf(fence, [
-    ['recording_id', row['id']],
-    ['person_uuid', row['person_uuid']],
-    ['distinct_id', row['distinct_id']],
-  ]);
-  if (own) {
-    fence.count(own, at, own.kind !== 'recording_id' && isAfter(row['start_time'], own.fencedAt));
-    return undefined;
-  }
-  const person = typeof row['person'] === 'string' ? row['person'] : null;
-  const trimmed = withoutDistinctIds(person, (id) => fence.find('distinct_id', id) !== undefined);
-  return trimmed === undefined ? row : { ...row, person: trimmed };
-}
-
-/** The first of a row's identifiers that is fenced, and since when. */
-function hitOf(
-  fence: Fence,
-  identifiers: readonly (readonly [IdentifierKind, ColumnValue | undefined])[],
-): (Identifier & { fencedAt: string }) | undefined {
-  for (const [kind, value] of identifiers) {
-    if (value === undefined || value === null) continue;
-    const fencedAt = fence.find(kind, String(value));
-    if (fencedAt !== undefined) return { kind, value: String(value), fencedAt };
-  }
-  return undefined;
-}
-
-function isAfter(time: ColumnValue | undefined, fencedAt: string): boolean {
-  const micros = isoToMicros(String(time));
-  const fencedMicros = isoToMicros(fencedAt);
-  return micros !== undefined && fencedMicros !== undefined && micros > fencedMicros;
-}
-
 /** The requests that have fenced any of these identifiers. */
 export function fencedBy(db: Database, identifiers: readonly Identifier[]): string[] {
   const find = db
@@ -184,4 +114,83 @@ export function countFence(db: Database): Omit<FenceUse, 'lastHitAt'> {
         coalesce(sum(recreated), 0) AS recreated
       FROM (SELECT max(hits) AS hits, max(recreated) AS recreated FROM fence GROUP BY kind, mac)`)
     .get() as FenceUse;
+}
+
+/** Prepares the question whether an identifier is fenced. Undefined while the fence is empty. */
+export function prepareIsFenced(
+  db: Database,
+): ((kind: IdentifierKind, value: string) => boolean) | undefined {
+  if (db.prepare<[], number>(/*sql*/ `SELECT EXISTS (SELECT 1 FROM fence)`).pluck().get() === 0)
+    return undefined;
+  const find = db
+    .prepare<[string, string, string], number>(
+      /*sql*/ `SELECT EXISTS (SELECT 1 FROM fence WHERE kind = ? AND mac = fence_mac(?, ?))`,
+    )
+    .pluck();
+  return (kind, value) => find.get(kind, kind, value) === 1;
+}
+
+/** An identifier in the mirror that the fence should have kept out, and a request that fenced it. */
+export type FencedIdentifier = Identifier & { requestId: string };
+
+/** Every place in the mirror where an identifier stands, by its kind. */
+const places: readonly { kind: IdentifierKind; value: string; table: string }[] = [
+  ...pagedDatasets.flatMap((table) =>
+    datasets[table].identifiers.map(({ role: kind, name }) => ({ kind, value: `${table}.${name}`, table })),
+  ),
+  ...sideTables.map(({ table, column, kind }) => ({ kind, value: column, table })),
+  { kind: 'distinct_id', value: 'named.value', table: namedInRecordings },
+];
+
+/**
+ * Holds every identifier of the mirror against the fence, by MAC. Nothing is found in a mirror that was always its own:
+ * what is, an older copy of the file has brought back. What several requests have fenced is found for each of them.
+ * Reads the whole mirror once for each kind.
+ */
+export function findFencedIdentifiers(db: Database): FencedIdentifier[] {
+  const found: FencedIdentifier[] = [];
+  for (const { kind, value, table } of places) {
+    // The rows outside, the fence inside: each row costs one MAC and one look-up.
+    const rows = db
+      .prepare<
+        [],
+        { value: string; requestId: string }
+      >(/*sql*/ `SELECT CAST(${value} AS TEXT) AS value, request_id AS requestId
+        FROM ${table} CROSS JOIN fence ON kind = '${kind}' AND mac = fence_mac('${kind}', ${value})`)
+      .all();
+    for (const row of rows) found.push({ kind, ...row });
+  }
+  const findFence = db.prepare<[string, string, string], { value: string; requestId: string }>(
+    /*sql*/ `SELECT ? AS value, request_id AS requestId FROM fence WHERE kind = ? AND mac = fence_mac(kind, ?)`,
+  );
+  for (const { identifiers } of listQuarantined(db))
+    for (const { kind, value } of identifiers)
+      for (const row of findFence.all(value, kind, value)) found.push({ kind, ...row });
+  return [...new Map(found.map((row) => [`${row.kind}\0${row.value}\0${row.requestId}`, row])).values()];
+}
+
+/** How often the fence has grown in this database. An older copy of it has a lower one. */
+export function readEpoch(db: Database): number {
+  return db.prepare<[], number>(/*sql*/ `SELECT epoch FROM erasure_epoch`).pluck().get() ?? 0;
+}
+
+/** Says that the fence now is that of an epoch. Call it in the transaction that made it so. */
+export function setEpoch(db: Database, epoch: number): void {
+  refuseStaleHolder(db);
+  db.prepare(/*sql*/ `UPDATE erasure_epoch SET epoch = ?`).run(epoch);
+}
+
+/**
+ * Runs `act` while nobody can write to the mirror, if the fence is still that of `epoch`; returns whether it was. `db`
+ * is a connection for writing.
+ */
+export function whileEpoch(db: Database, epoch: number, act: () => void): boolean {
+  return db
+    .transaction(() => {
+      refuseStaleHolder(db);
+      if (readEpoch(db) !== epoch) return false;
+      act();
+      return true;
+    })
+    .immediate();
 }

@@ -1,10 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import { z } from 'zod';
+import { mirroredDatasets, type MirroredDataset } from '../contract/datasets.ts';
 import { refuseStaleHolder } from './lease.ts';
-
-/** The lists that are walked. */
-export const passDatasets = ['persons', 'recordings', 'playlists'] as const;
-export type PassDataset = (typeof passDatasets)[number];
 
 /** `full` walks to the end of the list, `head` only as far as something is new. */
 export const passModes = ['full', 'head'] as const;
@@ -58,7 +55,7 @@ const flag = z.union([z.literal(0), z.literal(1)]).transform((value) => value ==
 
 const PassRow = z.object({
   id: z.int(),
-  dataset: z.enum(passDatasets),
+  dataset: z.enum(mirroredDatasets),
   mode: z.enum(passModes),
   plan: z.string(),
   verdict: z.enum(['complete', 'incomplete']).nullable(),
@@ -88,7 +85,7 @@ const columns = Object.keys(PassRow.shape).join(', ');
 /** Begins a pass and ends an unfinished one of the same dataset and mode as superseded. Returns the new pass's id. */
 export function startPass(
   db: Database,
-  pass: { dataset: PassDataset; mode: PassMode; plan: string; at: string },
+  pass: { dataset: MirroredDataset; mode: PassMode; plan: string; at: string },
 ): number {
   return db
     .transaction(() => {
@@ -106,7 +103,7 @@ export function startPass(
 }
 
 /** The unfinished pass of a dataset and mode, if there is one. */
-export function findUnfinishedPass(db: Database, dataset: PassDataset, mode: PassMode): Pass | undefined {
+export function findUnfinishedPass(db: Database, dataset: MirroredDataset, mode: PassMode): Pass | undefined {
   const row = db
     .prepare(
       /*sql*/ `SELECT ${columns} FROM passes WHERE dataset = ? AND mode = ? AND verdict IS NULL ORDER BY id DESC LIMIT 1`,
@@ -125,7 +122,7 @@ export function newestPasses(db: Database): Pass[] {
 }
 
 /** The newest full pass of a dataset that ended with a verdict, superseded ones excepted. */
-export function lastJudgedPass(db: Database, dataset: PassDataset): Pass | undefined {
+export function lastJudgedPass(db: Database, dataset: MirroredDataset): Pass | undefined {
   const row = db
     .prepare(/*sql*/ `SELECT ${columns} FROM passes
         WHERE dataset = ? AND mode = 'full' AND verdict IS NOT NULL AND reason IS NOT 'superseded' ORDER BY id DESC LIMIT 1`)

@@ -2,7 +2,6 @@ import { dirname } from 'node:path';
 import type { Database } from 'better-sqlite3';
 import type { Clock } from '../core/clock.ts';
 import { keepTemporaryFiles } from './database.ts';
-import { beginPurge } from './purge-owed.ts';
 
 const checkpointTries = 50;
 const checkpointWaitMs = 100;
@@ -65,4 +64,25 @@ function emptyStatistics(db: Database): void {
     .pluck()
     .all();
   for (const table of tables) db.exec(/*sql*/ `DELETE FROM ${table}`);
+}
+
+/**
+ * Notes that the file may still hold what was deleted, until it is purged. Call it in the transaction that deletes: then
+ * no kill, and no reader that holds the old pages, can make anybody forget it. For what is deleted under a request's
+ * target `mirror`, that target stands.
+ */
+export function markPurgeOwed(db: Database): void {
+  db.prepare(/*sql*/ `UPDATE purge_owed SET marked = marked + 1`).run();
+}
+
+/** Whether something was deleted since the last purge that was done. */
+export function isPurgeOwed(db: Database): boolean {
+  return db.prepare<[], number>(/*sql*/ `SELECT marked > purged FROM purge_owed`).pluck().get() === 1;
+}
+
+/** Prepares the note that a purge which begins now is done: what is deleted until then is owed all the same. */
+function beginPurge(db: Database): () => void {
+  const marked = db.prepare<[], number>(/*sql*/ `SELECT marked FROM purge_owed`).pluck().get();
+  return () =>
+    void db.prepare(/*sql*/ `UPDATE purge_owed SET purged = ? WHERE purged < ?`).run(marked, marked);
 }

@@ -1,6 +1,12 @@
 import type { Database } from 'better-sqlite3';
 import { sha256 } from '../core/digest.ts';
-import type { PassDataset } from './passes.ts';
+import { isJsonObject, parseExactJson, type JsonObject } from '../core/exact-json.ts';
+import { textLeaves } from '../core/exact-json.ts';
+import { embeddedPerson } from '../contract/embedded-person.ts';
+import { identifierKinds, type Identifier, type Identity } from '../contract/identity.ts';
+import { readIdentityOfPerson } from '../contract/row-readers.ts';
+import { textListOf } from '../contract/tolerant-reader.ts';
+import { findDataset, keyKind, type MirroredDataset } from '../contract/datasets.ts';
 
 /** A row that could not be read. `payload` is its JSON text, but for what is nested too deeply, and where it is too large. */
 export type QuarantinedRow = { key: string | null; reason: string; payload: string };
@@ -13,7 +19,7 @@ export type Quarantine = {
 };
 
 /** Prepares the quarantine of one dataset. */
-export function prepareQuarantine(db: Database, dataset: PassDataset): Quarantine {
+export function prepareQuarantine(db: Database, dataset: MirroredDataset): Quarantine {
   const held = new Set(
     db
       .prepare<[string], string>(/*sql*/ `SELECT row_id FROM quarantine WHERE dataset = ?`)
@@ -48,4 +54,110 @@ export function countQuarantine(db: Database): Record<string, number> {
     )
     .all();
   return Object.fromEntries(rows.map(({ dataset, rows: count }) => [dataset, count]));
+}
+
+/** A row that could not be read, and what it may be about. */
+export type QuarantinedSighting = {
+  dataset: string;
+  rowId: string;
+  identifiers: Identifier[];
+  values: string[];
+};
+
+/** The rows in quarantine that may be about an identity. */
+export function findQuarantined(db: Database, identity: Identity): QuarantinedSighting[] {
+  const isNamed = prepareNames(identity);
+  const found: QuarantinedSighting[] = [];
+  for (const row of listQuarantined(db)) if (isNamed(row.identifiers)) found.push(row);
+  return found;
+}
+
+/** Every row in quarantine, with what it may be about; read one at a time, as large as they may be. */
+export function* listQuarantined(db: Database): Generator<QuarantinedSighting> {
+  const next = db.prepare<
+    [string, string],
+    { dataset: string; rowId: string; payload: string }
+  >(/*sql*/ `SELECT dataset, row_id AS rowId, payload FROM quarantine WHERE (dataset, row_id) > (?, ?)
+      ORDER BY dataset, row_id LIMIT 1`);
+  for (let row = next.get('', ''); row; row = next.get(row.dataset, row.rowId)) {
+    const { dataset, rowId, payload } = row;
+    yield { dataset, rowId, identifiers: identifiersOfUnread(dataset, rowId, payload), values: [payload] };
+  }
+}
+
+/** Prepares the question whether any of some identifiers is one of an identity. */
+export function prepareNames(identity: Identity): (identifiers: readonly Identifier[]) => boolean {
+  const names = new Set(identifierKinds.flatMap((kind) => identity[kind].map((value) => `${kind} ${value}`)));
+  return (identifiers) => identifiers.some(({ kind, value }) => names.has(`${kind} ${value}`));
+}
+
+/** Of a row that does not tell who it is about, so much is kept: each of its texts may be somebody. */
+const unidentifiedCharactersMax = 20_000;
+
+/**
+ * What a row that could not be read may be about: who it is, where that much of it can be read; else each of its texts
+ * as any kind, in lower case as a uuid, and the integer id where a person's stands. `key` is what it is kept under. Throws
+ * when the payload is not JSON.
+ */
+export function identifiersOfUnread(dataset: string, key: string | null, payload: string): Identifier[] {
+  const row: unknown = parseExactJson(payload);
+  const told = identityOf(dataset, row);
+  if (told) return told;
+  const identifiers: Identifier[] = [];
+  for (const value of new Set([...(key === null ? [] : [key]), ...textLeaves(row)]))
+    identifiers.push(
+      { kind: 'person_uuid', value: value.toLowerCase() },
+      { kind: 'distinct_id', value },
+      { kind: 'recording_id', value },
+    );
+  const { id } = embeddedPerson(personIn(dataset, row, payload));
+  return id === null ? identifiers : [...identifiers, { kind: 'person_id', value: id }];
+}
+
+/** The JSON text of the person that a row shows; null where its dataset shows none. */
+function personIn(dataset: string, row: unknown, payload: string): string | null {
+  const { identifiers = [], embeddedPerson: field = null } = findDataset(dataset) ?? {};
+  if (identifiers.length === 0) return null;
+  return field !== null && isJsonObject(row) ? JSON.stringify(row[field] ?? null) : payload;
+}
+
+/** The row as it is kept: without its payload where that is large and does not tell who it is about. */
+export function boundUnread<Row extends { payload: string }>(dataset: string, row: Row): Row {
+  if (row.payload.length <= unidentifiedCharactersMax) return row;
+  if (identityOf(dataset, parseExactJson(row.payload))) return row;
+  return { ...row, payload: '"too large to be kept"' };
+}
+
+/** Who a row is about, where all that says so can be read; whatever else it holds are other people's words. */
+function identityOf(dataset: string, row: unknown): Identifier[] | undefined {
+  const kind = keyKind(dataset);
+  if (!isJsonObject(row) || kind === undefined) return undefined;
+  return kind === 'recording_id' ? identityOfRecording(row) : identityOfPerson(row);
+}
+
+function identityOfPerson(row: JsonObject): Identifier[] | undefined {
+  const person = readIdentityOfPerson(row);
+  if (!person.ok) return undefined;
+  const { uuid, id, distinct_ids: distinctIds } = person.columns;
+  return [
+    { kind: 'person_uuid', value: String(uuid) },
+    ...(id === null || id === undefined ? [] : [{ kind: 'person_id' as const, value: String(id) }]),
+    ...(textListOf(distinctIds) ?? []).map((value) => ({ kind: 'distinct_id' as const, value })),
+  ];
+}
+
+function identityOfRecording({
+  id,
+  distinct_id: distinctId = null,
+  person = null,
+}: JsonObject): Identifier[] | undefined {
+  if (typeof id !== 'string' || (distinctId !== null && typeof distinctId !== 'string')) return undefined;
+  const viewed = person === null ? [] : isJsonObject(person) ? identityOfPerson(person) : undefined;
+  return (
+    viewed && [
+      { kind: 'recording_id', value: id },
+      ...(distinctId === null ? [] : [{ kind: 'distinct_id' as const, value: distinctId }]),
+      ...viewed,
+    ]
+  );
 }

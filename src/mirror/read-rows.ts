@@ -1,18 +1,64 @@
 import type { Database } from 'better-sqlite3';
+import { datasets, type PagedDataset } from '../contract/datasets.ts';
 import type { Columns } from '../contract/tolerant-reader.ts';
-import { rowTables } from './row-table.ts';
+import { columnsOf } from './tables.ts';
 
 /** Whole rows of the mirror by their keys, in the order of the keys. Integers as bigint. */
-export function readRows(
-  db: Database,
-  dataset: 'persons' | 'recordings',
-  keys: readonly string[],
-): Columns[] {
-  const { keyColumn, columns } = rowTables[dataset];
-  const names = columns.map(({ name }) => name).join(', ');
+export function readRows(db: Database, dataset: PagedDataset, keys: readonly string[]): Columns[] {
+  const { key } = datasets[dataset];
   return db
-    .prepare<[string], Columns>(/*sql*/ `SELECT ${names}, changed_at FROM ${dataset}
-        WHERE ${keyColumn} IN (SELECT value FROM json_each(?)) ORDER BY ${keyColumn}`)
+    .prepare<[string], Columns>(/*sql*/ `SELECT ${columnsOf(dataset)} FROM ${dataset}
+        WHERE ${key} IN (SELECT value FROM json_each(?)) ORDER BY ${key}`)
     .safeIntegers()
     .all(JSON.stringify(keys));
+}
+
+/** A row of any table as SQLite gives it: integers as bigint, blobs as bytes. */
+export type StoredRow = { table: string; columns: readonly string[]; values: readonly unknown[] };
+
+/**
+ * Every row of every table, those that SQLite keeps for itself (the schema, statistics) included, streamed. The
+ * connection serves nothing else meanwhile. Throws SQLite's own errors.
+ */
+export function* readEveryRow(db: Database): Generator<StoredRow> {
+  const tables = db
+    .prepare<[], string>(/*sql*/ `SELECT name FROM sqlite_schema WHERE type = 'table'`)
+    .pluck()
+    .all();
+  for (const table of ['sqlite_schema', ...tables]) {
+    // Whatever columns there are: this looks for what should not be there.
+    const statement = db
+      .prepare<[], unknown[]>(/*sql*/ `SELECT * FROM "${table.replaceAll('"', '""')}"`)
+      .raw()
+      .safeIntegers();
+    const columns = statement.columns().map(({ name }) => name);
+    for (const values of statement.iterate()) yield { table, columns, values };
+  }
+}
+
+const counted = [
+  'persons',
+  'person_distinct_ids',
+  'recordings',
+  'playlists',
+  'playlist_recordings',
+  'quarantine',
+] as const;
+
+/** How many rows each table of the mirror holds. */
+export type RowCounts = Record<(typeof counted)[number], number>;
+
+/** Counts the rows of the mirror, as one moment shows them. Reads every table: ask `countTable` for one. */
+export function countRows(db: Database): RowCounts {
+  const columns = counted.map((table) => `(${countOf(table)}) AS ${table}`);
+  return db.prepare<[], RowCounts>(/*sql*/ `SELECT ${columns.join(', ')}`).get() as RowCounts;
+}
+
+/** Counts the rows of one table. */
+export function countTable(db: Database, table: keyof RowCounts): number {
+  return db.prepare<[], number>(countOf(table)).pluck().get() ?? 0;
+}
+
+function countOf(table: keyof RowCounts): string {
+  return /*sql*/ `SELECT count(*) FROM ${table === 'person_distinct_ids' ? 'distinct_id_owners' : table}`;
 }

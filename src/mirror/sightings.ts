@@ -1,15 +1,9 @@
 import type { Database } from 'better-sqlite3';
-import { embeddedPerson } from '../contract/embedded-person.ts';
-import { textListOf } from '../contract/tolerant-reader.ts';
-import {
-  identifierKinds,
-  nobody,
-  type Identifier,
-  type Identity,
-  type Sighting,
-} from '../contract/identity.ts';
-import { namedInRecordings } from './trim-recordings.ts';
-import { identifiersOfUnread } from './unread-identifiers.ts';
+import { datasets, type PagedDataset } from '../contract/datasets.ts';
+import { nobody, type IdentifierKind, type Identity, type Sighting } from '../contract/identity.ts';
+import { sightingOf } from '../contract/row-readers.ts';
+import type { Columns, ColumnValue } from '../contract/tolerant-reader.ts';
+import { columnsOf, namedInRecordings } from './tables.ts';
 
 /** What is asked of people who are to be found by something else than an identifier. */
 export type Email = string;
@@ -28,46 +22,29 @@ export function findPersonsByEmail(db: Database, emails: readonly Email[]): Map<
 
 /** Every row of persons that an identity matches: by uuid, by integer id, or by a distinct id that it holds now. */
 export function findPersons(db: Database, identity: Identity): (Sighting & { createdAt: string | null })[] {
-  return db
-    .prepare<
-      Identity,
-      PersonRow
-    >(/*sql*/ `SELECT uuid, CAST(id AS TEXT) AS id, name, distinct_ids, properties, extra, created_at
-      FROM persons WHERE row_key IN (
+  return findRows(
+    db,
+    'persons',
+    identity,
+    /*sql*/ `row_key IN (
         SELECT row_key FROM persons WHERE uuid IN (SELECT value FROM json_each(@person_uuid))
         UNION SELECT row_key FROM persons WHERE id IN (SELECT CAST(value AS INTEGER) FROM json_each(@person_id))
         UNION SELECT person_row_key FROM distinct_id_owners
-          WHERE distinct_id IN (SELECT value FROM json_each(@distinct_id)))
-      ORDER BY uuid`)
-    .all(asJson(identity) as never)
-    .map((row) => ({
-      person_uuid: row.uuid,
-      person_id: row.id,
-      distinct_ids: textListOf(row.distinct_ids) ?? [],
-      recording_id: null,
-      values: present([row.name, row.properties, row.extra]),
-      createdAt: row.created_at,
-    }));
+          WHERE distinct_id IN (SELECT value FROM json_each(@distinct_id)))`,
+  ).map((row) => Object.assign(sightingOf('persons', row), { createdAt: textOrNull(row['created_at']) }));
 }
-
-type PersonRow = {
-  uuid: string;
-  id: string | null;
-  name: string | null;
-  distinct_ids: string | null;
-  properties: string | null;
-  extra: string | null;
-  created_at: string | null;
-};
 
 /** What persons have lost to others: the distinct ids of these uuids, and the uuids that have lost these distinct ids. */
 export function findLostDistinctIds(db: Database, identity: Identity): Sighting[] {
   return db
-    .prepare<Identity, { uuid: string; distinctId: string }>(/*sql*/ `SELECT uuid, distinct_id AS distinctId
+    .prepare<
+      Record<IdentifierKind, string>,
+      { uuid: string; distinctId: string }
+    >(/*sql*/ `SELECT uuid, distinct_id AS distinctId
       FROM distinct_ids_lost JOIN persons ON persons.row_key = person_row_key
       WHERE uuid IN (SELECT value FROM json_each(@person_uuid))
         OR distinct_id IN (SELECT value FROM json_each(@distinct_id))`)
-    .all(asJson(identity) as never)
+    .all(asJson(identity))
     .map(({ uuid, distinctId }) => ({
       person_uuid: uuid,
       person_id: null,
@@ -85,24 +62,30 @@ export function findRecordings(
   db: Database,
   identity: Identity,
 ): (Sighting & { recordedUnder: string | null })[] {
-  return db
-    .prepare<
-      Identity,
-      RecordingRow
-    >(/*sql*/ `SELECT id, distinct_id, person_uuid, start_url, person, extra FROM recordings
-      WHERE id IN (SELECT value FROM json_each(@recording_id))
+  return findRows(
+    db,
+    'recordings',
+    identity,
+    /*sql*/ `id IN (SELECT value FROM json_each(@recording_id))
         OR person_uuid IN (SELECT value FROM json_each(@person_uuid))
-        OR distinct_id IN (SELECT value FROM json_each(@distinct_id))
-      ORDER BY id`)
-    .all(asJson(identity) as never)
-    .map((row) => ({
-      person_uuid: row.person_uuid,
-      person_id: null,
-      distinct_ids: [...new Set([...present([row.distinct_id]), ...embeddedPerson(row.person).distinctIds])],
-      recording_id: row.id,
-      recordedUnder: row.distinct_id,
-      values: present([row.start_url, row.person, row.extra]),
-    }));
+        OR distinct_id IN (SELECT value FROM json_each(@distinct_id))`,
+  ).map((row) =>
+    Object.assign(sightingOf('recordings', row), { recordedUnder: textOrNull(row['distinct_id']) }),
+  );
+}
+
+/** The rows of a dataset that a condition (SQL over `@person_uuid` and the like, JSON lists) holds for, in key order. */
+function findRows(db: Database, dataset: PagedDataset, identity: Identity, condition: string): Columns[] {
+  return db
+    .prepare<Record<IdentifierKind, string>, Columns>(
+      /*sql*/ `SELECT ${columnsOf(dataset)} FROM ${dataset} WHERE ${condition} ORDER BY ${datasets[dataset].key}`,
+    )
+    .safeIntegers()
+    .all(asJson(identity));
+}
+
+function textOrNull(value: ColumnValue | undefined): string | null {
+  return typeof value === 'string' ? value : null;
 }
 
 /** Recordings that embed a person with one of an identity's distinct ids, whoever they are of. Reads every recording. */
@@ -114,50 +97,6 @@ export function findRecordingsThatName(db: Database, identity: Identity): Sighti
     .pluck()
     .all(JSON.stringify(identity.distinct_id));
   return findRecordings(db, { ...nobody, recording_id: ids });
-}
-
-type RecordingRow = {
-  id: string;
-  distinct_id: string | null;
-  person_uuid: string | null;
-  start_url: string | null;
-  person: string | null;
-  extra: string | null;
-};
-
-/** A row that could not be read, and what it may be about. */
-export type QuarantinedSighting = {
-  dataset: string;
-  rowId: string;
-  identifiers: Identifier[];
-  values: string[];
-};
-
-/** The rows in quarantine that may be about an identity. */
-export function findQuarantined(db: Database, identity: Identity): QuarantinedSighting[] {
-  const isNamed = prepareNames(identity);
-  const found: QuarantinedSighting[] = [];
-  for (const row of listQuarantined(db)) if (isNamed(row.identifiers)) found.push(row);
-  return found;
-}
-
-/** Every row in quarantine, with what it may be about; read one at a time, as large as they may be. */
-export function* listQuarantined(db: Database): Generator<QuarantinedSighting> {
-  const next = db.prepare<
-    [string, string],
-    { dataset: string; rowId: string; payload: string }
-  >(/*sql*/ `SELECT dataset, row_id AS rowId, payload FROM quarantine WHERE (dataset, row_id) > (?, ?)
-      ORDER BY dataset, row_id LIMIT 1`);
-  for (let row = next.get('', ''); row; row = next.get(row.dataset, row.rowId)) {
-    const { dataset, rowId, payload } = row;
-    yield { dataset, rowId, identifiers: identifiersOfUnread(dataset, rowId, payload), values: [payload] };
-  }
-}
-
-/** Prepares the question whether any of some identifiers is one of an identity. */
-export function prepareNames(identity: Identity): (identifiers: readonly Identifier[]) => boolean {
-  const names = new Set(identifierKinds.flatMap((kind) => identity[kind].map((value) => `${kind} ${value}`)));
-  return (identifiers) => identifiers.some(({ kind, value }) => names.has(`${kind} ${value}`));
 }
 
 /** In which playlists recordings are, as far as the mirror knows. */
@@ -174,15 +113,11 @@ export function findMemberships(
     .all(JSON.stringify(identity.recording_id));
 }
 
-function asJson(identity: Identity): Record<keyof Identity, string> {
+function asJson(identity: Identity): Record<IdentifierKind, string> {
   return {
     person_uuid: JSON.stringify(identity.person_uuid),
     person_id: JSON.stringify(identity.person_id),
     distinct_id: JSON.stringify(identity.distinct_id),
     recording_id: JSON.stringify(identity.recording_id),
   };
-}
-
-function present(values: readonly (string | null)[]): string[] {
-  return values.filter((value) => value !== null && value !== '') as string[];
 }

@@ -1,39 +1,33 @@
 import type { Database } from 'better-sqlite3';
+import { datasets, type PagedDataset, type PublishedDataset } from '../contract/datasets.ts';
 import type { Columns } from '../contract/tolerant-reader.ts';
-import { hasChange, newestChange, type ChangePosition } from './changes.ts';
-import { readEpoch } from './erasure-epoch.ts';
-import { lastJudgedPass, type PassDataset } from './passes.ts';
-import { rowTables } from './row-table.ts';
+import { hasChange, newestChange, type ChangePosition } from './feeds.ts';
+import { readEpoch } from './fence.ts';
+import { lastJudgedPass } from './passes.ts';
+import { columnsOf } from './tables.ts';
+
+/** SQL: the rows of the published datasets that are made by the mirror. A row that has left several times is one. */
+const made: Readonly<Record<Exclude<PublishedDataset, PagedDataset>, string>> = {
+  distinct_ids: /*sql*/ `SELECT distinct_id, person_uuid FROM person_distinct_ids ORDER BY distinct_id`,
+  deletions: /*sql*/ `SELECT key, dataset, person_uuid, reason, deleted_at, request_id FROM deletions
+    WHERE seq IN (SELECT max(seq) FROM deletions GROUP BY dataset, key) ORDER BY key, dataset`,
+};
 
 /**
- * The datasets that are published, the list whose pass vouches for each, and what is read since a change. Of rows that
- * leave `distinct_ids` and `deletions`, no feed tells: they are read as a whole.
+ * SQL: the rows of a dataset, and those that changed after a change. Undefined for the datasets that the mirror makes: no
+ * feed tells of rows that leave them, so they are read as a whole.
  */
-const sources = {
-  persons: {
-    list: 'persons',
-    sql: rowsByKey('persons'),
-    changedSql: rowsByKey('persons', isChanged('persons')),
-  },
-  recordings: {
-    list: 'recordings',
-    sql: rowsByKey('recordings'),
-    changedSql: rowsByKey('recordings', isChanged('recordings')),
-  },
-  distinct_ids: {
-    list: 'persons',
-    changedSql: undefined,
-    sql: /*sql*/ `SELECT distinct_id, person_uuid FROM person_distinct_ids ORDER BY distinct_id`,
-  },
-  deletions: {
-    list: 'persons',
-    changedSql: undefined,
-    sql: /*sql*/ `SELECT key, dataset, person_uuid, reason, deleted_at, request_id FROM deletions
-      WHERE seq IN (SELECT max(seq) FROM deletions GROUP BY dataset, key) ORDER BY key, dataset`,
-  },
-} as const satisfies Record<string, { list: PassDataset; sql: string; changedSql: string | undefined }>;
-
-export type PublishedDataset = keyof typeof sources;
+function sqlOf(dataset: PublishedDataset): { all: string; changed: string | undefined } {
+  if (dataset === 'distinct_ids' || dataset === 'deletions')
+    return { all: made[dataset], changed: undefined };
+  const { key } = datasets[dataset];
+  const rows = /*sql*/ `SELECT ${columnsOf(dataset)} FROM ${dataset}`;
+  return {
+    all: /*sql*/ `${rows} ORDER BY ${key}`,
+    changed: /*sql*/ `${rows} WHERE ${key} IN (SELECT key FROM changes WHERE dataset = '${dataset}' AND seq > ?)
+      ORDER BY ${key}`,
+  };
+}
 
 /** What a snapshot is made of: all of it as one moment of the mirror shows it. */
 export type SnapshotSource = {
@@ -60,13 +54,13 @@ export async function withSnapshotSource<T>(
   since: ChangePosition | null,
   use: (source: SnapshotSource) => Promise<T>,
 ): Promise<T> {
-  const { list, sql: fullSql, changedSql } = sources[dataset];
+  const { all, changed } = sqlOf(dataset);
   db.exec(/*sql*/ `BEGIN`);
   try {
-    const pass = lastJudgedPass(db, list);
+    const pass = lastJudgedPass(db, datasets[dataset].published.pass);
     const erasureEpoch = readEpoch(db);
-    const isDelta = changedSql !== undefined && since !== null && hasChange(db, since);
-    const sql = isDelta ? changedSql : fullSql;
+    const isDelta = changed !== undefined && since !== null && hasChange(db, since);
+    const sql = isDelta ? changed : all;
     const parameters = isDelta ? [since.seq] : [];
     const rowCount =
       db
@@ -95,15 +89,4 @@ export async function withSnapshotSource<T>(
   } finally {
     db.exec(/*sql*/ `COMMIT`);
   }
-}
-
-function rowsByKey(dataset: 'persons' | 'recordings', condition = ''): string {
-  const { keyColumn, columns } = rowTables[dataset];
-  const names = columns.map(({ name }) => name).join(', ');
-  return /*sql*/ `SELECT ${names}, changed_at FROM ${dataset} ${condition} ORDER BY ${keyColumn}`;
-}
-
-function isChanged(dataset: 'persons' | 'recordings'): string {
-  const { keyColumn } = rowTables[dataset];
-  return /*sql*/ `WHERE ${keyColumn} IN (SELECT key FROM changes WHERE dataset = '${dataset}' AND seq > ?)`;
 }

@@ -1,9 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import { z } from 'zod';
+import { datasets, pagedDatasets, type PagedDataset } from '../contract/datasets.ts';
 import { textListOf } from '../contract/tolerant-reader.ts';
-
-/** The datasets whose absent rows are asked for. */
-export type AbsenceDataset = 'persons' | 'recordings';
 
 const Suspect = z.object({
   rowKey: z.int(),
@@ -27,30 +25,21 @@ const Suspect = z.object({
  */
 export type Suspect = z.infer<typeof Suspect>;
 
-/** How each dataset's rows are known to the service. */
-const known: Record<AbsenceDataset, { key: string; id: string; createdAt: string; distinctIds: string }> = {
-  persons: {
-    key: 'uuid',
-    // As text, since a double would not hold every 64-bit integer.
-    id: /*sql*/ `CAST(persons.id AS TEXT)`,
-    createdAt: 'created_at',
-    distinctIds: /*sql*/ `(SELECT json_group_array(distinct_id) FROM (
-      SELECT value AS distinct_id FROM json_each(persons.distinct_ids) UNION
-      SELECT distinct_id FROM distinct_ids_lost WHERE person_row_key = persons.row_key))`,
-  },
-  recordings: { key: 'id', id: 'id', createdAt: 'start_time', distinctIds: 'NULL' },
-};
+/** SQL: every distinct id that a person holds or has lost, as a JSON list. */
+const heldOrLost = /*sql*/ `(SELECT json_group_array(distinct_id) FROM (
+  SELECT value AS distinct_id FROM json_each(persons.distinct_ids) UNION
+  SELECT distinct_id FROM distinct_ids_lost WHERE person_row_key = persons.row_key))`;
 
 /**
  * Nominates the rows that a complete pass, and every later one, did not see. Of recordings only those that began since
  * the oldest one that the pass saw: the list may show the latest only. Returns how many were nominated.
  */
-export function nominateSuspects(db: Database, dataset: AbsenceDataset, passId: number, at: string): number {
-  const inList =
-    dataset === 'persons'
-      ? /*sql*/ `1`
-      : /*sql*/ `start_time >= (SELECT min(start_time) FROM recordings JOIN recordings_seen USING (row_key)
-          WHERE pass_id = @passId)`;
+export function nominateSuspects(db: Database, dataset: PagedDataset, passId: number, at: string): number {
+  const { sortTime, showsAll } = datasets[dataset];
+  const inList = showsAll
+    ? /*sql*/ `1`
+    : /*sql*/ `${sortTime} >= (SELECT min(${sortTime}) FROM ${dataset} JOIN ${dataset}_seen USING (row_key)
+        WHERE pass_id = @passId)`;
   return db
     .prepare(/*sql*/ `INSERT OR IGNORE INTO suspects (dataset, row_key, nominated_pass, nominated_at)
         SELECT @dataset, row_key, @passId, @at FROM ${dataset} JOIN ${dataset}_seen USING (row_key)
@@ -59,24 +48,24 @@ export function nominateSuspects(db: Database, dataset: AbsenceDataset, passId: 
 }
 
 /** Whether a pass has seen a suspect since it was nominated. */
-function isSeenAgain(dataset: AbsenceDataset): string {
+function isSeenAgain(dataset: PagedDataset): string {
   return /*sql*/ `EXISTS (SELECT 1 FROM ${dataset}_seen AS seen
     WHERE seen.row_key = suspects.row_key AND seen.pass_id >= nominated_pass)`;
 }
 
 /** Lets go of suspects that a pass has seen since they were nominated. Returns how many. */
-export function releaseSeenSuspects(db: Database, dataset: AbsenceDataset): number {
+export function releaseSeenSuspects(db: Database, dataset: PagedDataset): number {
   return db.prepare(/*sql*/ `DELETE FROM suspects WHERE dataset = ? AND ${isSeenAgain(dataset)}`).run(dataset)
     .changes;
 }
 
 /** Every suspect of a dataset that no pass has seen since, in the order of their keys. */
-export function listSuspects(db: Database, dataset: AbsenceDataset): Suspect[] {
-  const { key, id, createdAt, distinctIds } = known[dataset];
+export function listSuspects(db: Database, dataset: PagedDataset): Suspect[] {
+  const { key, sortTime, heldIds } = datasets[dataset];
   return db
     .prepare(/*sql*/ `SELECT row_key AS rowKey, nominated_pass AS nominatedPass, confirmations, confirmed_at AS confirmedAt,
-          plan, approved_at IS NOT NULL AS isApproved, ${key} AS key, ${id} AS id, ${distinctIds} AS distinctIds,
-          ${createdAt} AS createdAt
+          plan, approved_at IS NOT NULL AS isApproved, ${key} AS key, CAST(id AS TEXT) AS id,
+          ${heldIds ? heldOrLost : 'NULL'} AS distinctIds, ${sortTime} AS createdAt
         FROM suspects JOIN ${dataset} USING (row_key) LEFT JOIN deletion_plans USING (plan)
         WHERE suspects.dataset = ? AND NOT ${isSeenAgain(dataset)} ORDER BY ${key}`)
     .all(dataset)
@@ -84,7 +73,7 @@ export function listSuspects(db: Database, dataset: AbsenceDataset): Suspect[] {
 }
 
 /** Notes that the service once more said that it has no such row. */
-export function confirmSuspect(db: Database, dataset: AbsenceDataset, rowKey: number, at: string): void {
+export function confirmSuspect(db: Database, dataset: PagedDataset, rowKey: number, at: string): void {
   db.prepare(
     /*sql*/ `UPDATE suspects SET confirmations = confirmations + 1, confirmed_at = ? WHERE dataset = ? AND row_key = ?`,
   ).run(at, dataset, rowKey);
@@ -93,7 +82,7 @@ export function confirmSuspect(db: Database, dataset: AbsenceDataset, rowKey: nu
 /** A batch that waits for a person. */
 export type HeldPlan = {
   plan: string;
-  dataset: AbsenceDataset;
+  dataset: PagedDataset;
   rows: number;
   rowsTotal: number;
   heldAt: string;
@@ -122,11 +111,14 @@ export function listHeldPlans(db: Database): HeldPlan[] {
 }
 
 /** How many rows of each dataset are suspects. */
-export function countSuspects(db: Database): Record<AbsenceDataset, number> {
+export function countSuspects(db: Database): Record<PagedDataset, number> {
   const count = db
     .prepare<[string], number>(/*sql*/ `SELECT count(*) FROM suspects WHERE dataset = ?`)
     .pluck();
-  return { persons: count.get('persons') ?? 0, recordings: count.get('recordings') ?? 0 };
+  return Object.fromEntries(pagedDatasets.map((dataset) => [dataset, count.get(dataset) ?? 0])) as Record<
+    PagedDataset,
+    number
+  >;
 }
 
 /** Lets the rows of a held plan go on. Returns whether there is such a plan. */
@@ -137,6 +129,6 @@ export function approvePlan(db: Database, plan: string, at: string): boolean {
 }
 
 /** Lets go of a suspect: it has been shown again. */
-export function acquitSuspect(db: Database, dataset: AbsenceDataset, rowKey: number): void {
+export function acquitSuspect(db: Database, dataset: PagedDataset, rowKey: number): void {
   db.prepare(/*sql*/ `DELETE FROM suspects WHERE dataset = ? AND row_key = ?`).run(dataset, rowKey);
 }

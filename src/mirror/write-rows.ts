@@ -1,12 +1,12 @@
 import type { Database } from 'better-sqlite3';
+import { datasets, type DatasetField, type MirroredDataset } from '../contract/datasets.ts';
 import { textListOf, type Columns, type ColumnValue } from '../contract/tolerant-reader.ts';
+import { prepareAdmitRow, prepareAdmitUnread, type Admit } from './admit-rows.ts';
 import { prepareOwnDistinctIds } from './distinct-ids.ts';
-import { prepareAdmitRow, prepareAdmitUnread } from './fence.ts';
 import { refuseStaleHolder } from './lease.ts';
-import type { PageCounts, PassDataset } from './passes.ts';
-import { prepareQuarantine, type QuarantinedRow } from './quarantine.ts';
-import { prepareFindRowKey, prepareMarkSeen, prepareWriteRow, rowTables } from './row-table.ts';
-import { boundUnread } from './unread-identifiers.ts';
+import type { PageCounts } from './passes.ts';
+import { boundUnread, prepareQuarantine, type QuarantinedRow } from './quarantine.ts';
+import { prepareFindRowKey } from './tables.ts';
 
 /** Rows as the service showed them: those that were read, and those that could not be. */
 export type ShownRows = {
@@ -25,13 +25,13 @@ export type WriteRows = (shown: ShownRows, passId: number) => { outcome: PageOut
  * Prepares what writes shown rows of a dataset: the rows, who owns their distinct ids, the quarantine, the change feed,
  * and which pass has seen them. Call it inside a transaction.
  */
-export function prepareWriteRows(db: Database, dataset: PassDataset): WriteRows {
-  const table = rowTables[dataset];
-  const writeRow = prepareWriteRow(db, table, prepareAdmitRow(db, dataset));
+export function prepareWriteRows(db: Database, dataset: MirroredDataset): WriteRows {
+  const { key: keyColumn, heldIds } = datasets[dataset];
+  const writeRow = prepareWriteRow(db, dataset, prepareAdmitRow(db, dataset));
   const admitUnread = prepareAdmitUnread(db, dataset);
-  const findRowKey = prepareFindRowKey(db, table);
-  const markSeen = prepareMarkSeen(db, table);
-  const ownDistinctIds = dataset === 'persons' ? prepareOwnDistinctIds(db) : undefined;
+  const findRowKey = prepareFindRowKey(db, dataset);
+  const markSeen = prepareMarkSeen(db, dataset);
+  const ownDistinctIds = heldIds ? prepareOwnDistinctIds(db) : undefined;
   const quarantine = prepareQuarantine(db, dataset);
   const appendChange = db.prepare<[string, ColumnValue, string]>(
     /*sql*/ `INSERT INTO changes (dataset, key, op, at) VALUES (?, ?, 'upsert', ?)`,
@@ -54,14 +54,15 @@ export function prepareWriteRows(db: Database, dataset: PassDataset): WriteRows 
         continue;
       }
       const { rowKey, change, row } = written;
-      const key = row[table.keyColumn] ?? null;
+      const key = row[keyColumn] ?? null;
       present.push(rowKey);
       if (change === 'none') outcome.unchangedRun += 1;
       else {
         appendChange.run(dataset, key, at);
-        const robbed =
-          ownDistinctIds?.(rowKey, textListOf(row['distinct_ids']) ?? [], change === 'added', at) ?? [];
-        for (const uuid of robbed) appendChange.run(dataset, uuid, at);
+        if (heldIds && ownDistinctIds) {
+          const losers = ownDistinctIds(rowKey, textListOf(row[heldIds.name]) ?? [], change === 'added', at);
+          for (const uuid of losers) appendChange.run(dataset, uuid, at);
+        }
         outcome[change] += 1;
         outcome.unchangedRun = 0;
       }
@@ -81,4 +82,103 @@ export function prepareWriteRows(db: Database, dataset: PassDataset): WriteRows 
     }
     return { outcome, newRows: markSeen(present, passId) };
   };
+}
+
+/** What became of a row, its surrogate key, and the row as it stands now. */
+type WrittenRow = { rowKey: number; change: 'added' | 'changed' | 'none'; row: Readonly<Columns> };
+
+/** Writes one row; undefined for one that is kept out. Call it inside a transaction. */
+type WriteRow = (row: Readonly<Columns>, passId: number, at: string) => WrittenRow | undefined;
+
+/**
+ * Prepares what writes a row: a new row is added, a changed row replaced, and one equal in every column left untouched.
+ * Most rows of most passes are equal, so those cost one look-up that compares in SQLite, and nothing else: what is in the
+ * mirror has been held against the fence. `admit` is asked for every other row, and tells what may be written of it.
+ */
+export function prepareWriteRow(
+  db: Database,
+  dataset: MirroredDataset,
+  admit?: Admit<Readonly<Columns>>,
+): WriteRow {
+  const { key: keyColumn, fields } = datasets[dataset];
+  const written = fields.filter(({ name }) => name !== keyColumn);
+  const names = written.map(({ name }) => name);
+  // A list may leave the integer id out that another answer has shown.
+  const newValue = ({ name, kind }: DatasetField): string =>
+    kind === 'integer_id' ? `coalesce(?, ${name})` : '?';
+  const find = db
+    .prepare<
+      ColumnValue[],
+      [rowKey: number, isEqual: 0 | 1]
+    >(/*sql*/ `SELECT row_key, ${written.map((column) => `${column.name} IS ${newValue(column)}`).join(' AND ')}
+        FROM ${dataset} WHERE ${keyColumn} = ?`)
+    .raw();
+  const add = db.prepare<
+    ColumnValue[]
+  >(/*sql*/ `INSERT INTO ${dataset} (${names.join(', ')}, ${keyColumn}, first_seen_pass, changed_at)
+      VALUES (${names.map(() => '?').join(', ')}, ?, ?, ?)`);
+  const replace = db.prepare<
+    ColumnValue[]
+  >(/*sql*/ `UPDATE ${dataset} SET ${written.map((column) => `${column.name} = ${newValue(column)}`).join(', ')}, changed_at = ?
+      WHERE row_key = ?`);
+  const write = (
+    row: Readonly<Columns>,
+    passId: number,
+    at: string,
+    isAdmitted: boolean,
+  ): WrittenRow | undefined => {
+    const key = row[keyColumn] ?? null;
+    const values = names.map((column) => row[column] ?? null);
+    const found = find.get(...values, key);
+    if (found?.[1] === 1) return { rowKey: found[0], change: 'none', row };
+    if (!isAdmitted && admit) {
+      const admitted = admit(row, at);
+      return admitted && write(admitted, passId, at, true);
+    }
+    if (found) {
+      replace.run(...values, at, found[0]);
+      return { rowKey: found[0], change: 'changed', row };
+    }
+    const { lastInsertRowid } = add.run(...values, key, passId, at);
+    return { rowKey: Number(lastInsertRowid), change: 'added', row };
+  };
+  return (row, passId, at) => write(row, passId, at, false);
+}
+
+/**
+ * Prepares the statement that notes which pass saw rows last, by their surrogate keys. Returns how many of them the
+ * pass had not seen before.
+ */
+function prepareMarkSeen(
+  db: Database,
+  dataset: MirroredDataset,
+): (rowKeys: readonly number[], passId: number) => number {
+  const mark = db.prepare<[number, string]>(/*sql*/ `INSERT INTO ${dataset}_seen (row_key, pass_id)
+      SELECT value, ? FROM json_each(?) WHERE true
+      ON CONFLICT (row_key) DO UPDATE SET pass_id = excluded.pass_id WHERE pass_id < excluded.pass_id`);
+  return (rowKeys, passId) => mark.run(passId, JSON.stringify(rowKeys)).changes;
+}
+
+/** Replaces what is known of a playlist's recordings, fenced ones excepted, in one transaction. Returns whether anything changed. */
+export function replacePlaylistRecordings(
+  db: Database,
+  shortId: string,
+  recordingIds: readonly string[],
+): boolean {
+  return db
+    .transaction(() => {
+      refuseStaleHolder(db);
+      const wanted = JSON.stringify(recordingIds);
+      const removed = db
+        .prepare(
+          /*sql*/ `DELETE FROM playlist_recordings WHERE short_id = ? AND recording_id NOT IN (SELECT value FROM json_each(?))`,
+        )
+        .run(shortId, wanted).changes;
+      const added = db
+        .prepare(/*sql*/ `INSERT OR IGNORE INTO playlist_recordings (short_id, recording_id) SELECT ?, value FROM json_each(?)
+            WHERE NOT EXISTS (SELECT 1 FROM fence WHERE kind = 'recording_id' AND mac = fence_mac('recording_id', value))`)
+        .run(shortId, wanted).changes;
+      return removed + added > 0;
+    })
+    .immediate();
 }

@@ -1,5 +1,5 @@
-import type { z } from 'zod';
-import { Person, Recording, fieldKind, type FieldKind } from '../contract/resources.ts';
+import { datasets as contract, publishedDatasets, type PublishedDataset } from '../contract/datasets.ts';
+import type { FieldKind } from '../contract/resources.ts';
 import type { ColumnValue } from '../contract/tolerant-reader.ts';
 
 /** The types that published columns have, in the words that manifests use. */
@@ -42,51 +42,22 @@ const typeOfKind: Readonly<Record<FieldKind, ColumnType>> = {
   json: 'string',
 };
 
-const mirrorColumns = [column('extra', 'string'), column('changed_at', 'timestamp[us, UTC]')];
-
-/** Every dataset there is. The fields of persons and recordings are the contract's: a new one becomes a column by itself. */
-export const datasets = {
-  persons: shape([
-    ...resourceColumns(Person, 'uuid', { uuid: 'person_uuid', id: 'person_id' }),
-    ...mirrorColumns,
-  ]),
-  recordings: shape([...resourceColumns(Recording, 'id'), column('person_uuid', 'string'), ...mirrorColumns]),
-  distinct_ids: shape([column('distinct_id', 'string'), column('person_uuid', 'string')]),
-  deletions: {
-    ...shape([
-      column('key', 'string'),
-      column('dataset', 'string'),
-      column('person_uuid', 'string'),
-      column('reason', 'string'),
-      column('deleted_at', 'timestamp[us, UTC]'),
-      column('request_id', 'string'),
-    ]),
-    // A recording may have the id of a person.
-    keyRepeats: true,
-  },
-} satisfies Record<string, DatasetShape>;
-
-/** The name of a dataset. */
-export type Dataset = keyof typeof datasets;
-
-/** The names of all datasets. */
-export const datasetNames = Object.keys(datasets) as Dataset[];
+/** Every published dataset, as the contract's table has it: a new field of persons or recordings becomes a column by itself. */
+export const datasets = Object.fromEntries(
+  publishedDatasets.map((name) => [name, shapeOf(name)]),
+) as Readonly<Record<PublishedDataset, DatasetShape>>;
 
 /** A column that is filled from the field of its own name, unless another is given. */
 export function column(name: string, type: ColumnType, field = name): Column {
   return { name, type, field };
 }
 
-function shape(columns: readonly Column[]): DatasetShape {
+function shapeOf(name: PublishedDataset): DatasetShape {
+  const columns = contract[name].publishedFields.map((field) =>
+    column(field.column, typeOfKind[field.kind], field.name),
+  );
   const [key] = columns;
   if (!key) throw new Error('a dataset without columns');
-  return { key, columns };
-}
-
-/** The key first, then the other fields in the contract's order. */
-function resourceColumns(resource: z.ZodObject, key: string, names: Record<string, string> = {}): Column[] {
-  const all = Object.entries(resource.shape).map(([field, schema]) =>
-    column(names[field] ?? field, typeOfKind[fieldKind(schema)], field),
-  );
-  return [...all.filter(({ field }) => field === key), ...all.filter(({ field }) => field !== key)];
+  // A recording may have the id of a person.
+  return { key, columns, ...(name === 'deletions' && { keyRepeats: true }) };
 }

@@ -1,10 +1,10 @@
 import { AppError } from '../core/errors.ts';
-import { type Dataset, datasetNames } from './columns.ts';
+import { type PublishedDataset, publishedDatasets } from '../contract/datasets.ts';
 import { type Manifest, type ManifestFile, currentIds } from './manifest.ts';
 import type { PublishedFiles } from './published-files.ts';
 
 /** A snapshot of any generation that readers may hold on to. */
-export type PublishedSnapshot = { dataset: Dataset; snapshotId: string; manifest: Manifest };
+export type PublishedSnapshot = { dataset: PublishedDataset; snapshotId: string; manifest: Manifest };
 
 /**
  * Every generation of every dataset, oldest first, with its manifest. Throws `storage` when CURRENT or a manifest is
@@ -12,7 +12,7 @@ export type PublishedSnapshot = { dataset: Dataset; snapshotId: string; manifest
  */
 export function listPublishedSnapshots(published: PublishedFiles): PublishedSnapshot[] {
   const current = published.readCurrent();
-  return datasetNames.flatMap((dataset) => {
+  return publishedDatasets.flatMap((dataset) => {
     const ids = published.listSnapshots(dataset).filter(({ hasManifest }) => hasManifest);
     const names = new Set([...ids.map(({ id }) => id), ...currentIds(current, dataset)]);
     return [...names].toSorted().map((snapshotId) => {
@@ -29,7 +29,7 @@ export function listPublishedSnapshots(published: PublishedFiles): PublishedSnap
 
 /** One part of a published snapshot, as its manifest has it, and its local path. */
 export type PublishedPart = {
-  dataset: Dataset;
+  dataset: PublishedDataset;
   snapshotId: string;
   file: ManifestFile;
   path: string;

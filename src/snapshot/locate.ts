@@ -1,15 +1,16 @@
 import type { DuckDBConnection, JS } from '@duckdb/node-api';
-import { embeddedPerson } from '../contract/embedded-person.ts';
+import { datasets, type PublishedDataset } from '../contract/datasets.ts';
 import type { Identity, Sighting } from '../contract/identity.ts';
+import { sightingOf } from '../contract/row-readers.ts';
 import { checkPartRows, checkPartSize, unreadablePart } from './check-part.ts';
 import { sqlText, withDuckDb } from './duckdb.ts';
 import { type PublishedPart, listPublishedParts } from './list-published.ts';
 import type { PublishedFiles } from './published-files.ts';
-import { type PersonalDataset, canHold, isPersonal, loadIdentity, markSubjectRows } from './subject-rows.ts';
+import { canHold, isPersonal, loadIdentity, markSubjectRows } from './subject-rows.ts';
 
 /** A part that holds a subject. `rows`: all the rows that it has; `found`: those that are the subject's, or name it. */
 export type FoundPart = {
-  dataset: PersonalDataset;
+  dataset: PublishedDataset;
   snapshotId: string;
   name: string;
   rows: number;
@@ -32,7 +33,7 @@ export async function locateIdentity(
   identity: Identity,
   { signal }: { signal: AbortSignal },
 ): Promise<Located> {
-  const parts = listPublishedParts(published).filter(hasPersonalRows);
+  const parts = listPublishedParts(published).filter(({ dataset }) => isPersonal(dataset));
   const located: Located = { searched: { files: 0, rows: 0, bytes: 0 }, parts: [] };
   const limits = { folders: [published.localFolder], memoryMaxMb, threads: 2, signal };
   await withDuckDb(limits, async (connection) => {
@@ -57,15 +58,9 @@ export async function locateIdentity(
   return located;
 }
 
-type PersonalPart = PublishedPart & { dataset: PersonalDataset };
-
-function hasPersonalRows(part: PublishedPart): part is PersonalPart {
-  return isPersonal(part.dataset);
-}
-
 async function findRows(
   connection: DuckDBConnection,
-  part: PersonalPart,
+  part: PublishedPart,
   identity: Identity,
 ): Promise<Sighting[]> {
   const { dataset, path } = part;
@@ -77,24 +72,11 @@ async function findRows(
   return rows.getRowObjectsJS().map((row) => foundRow(dataset, row));
 }
 
-function foundRow(dataset: PersonalDataset, row: Readonly<Record<string, JS>>): Sighting {
-  const isRecording = dataset === 'recordings';
-  const { person_uuid, person_id, distinct_id, distinct_ids, ...others } = row;
-  const { id, ...values } = isRecording ? others : { id: null, ...others };
-  const person = embeddedPerson(textOf(isRecording ? row['person'] : null));
-  return {
-    person_uuid: textOf(person_uuid),
-    person_id: typeof person_id === 'bigint' ? String(person_id) : person.id,
-    distinct_ids: [...new Set([...textsOf(distinct_id), ...textsOf(distinct_ids), ...person.distinctIds])],
-    recording_id: textOf(id),
-    values: Object.values(values).flatMap(textsOf),
-  };
-}
-
-function textOf(value: JS | undefined): string | null {
-  return typeof value === 'string' ? value : null;
-}
-
-function textsOf(value: JS | undefined): string[] {
-  return (Array.isArray(value) ? value : [value]).filter((item) => typeof item === 'string');
+/** The sighting that a row of a part is: its columns under the names of the mirror's fields. */
+function foundRow(dataset: PublishedDataset, row: Readonly<Record<string, JS>>): Sighting {
+  const names = new Map(datasets[dataset].publishedFields.map(({ name, column }) => [column, name]));
+  return sightingOf(
+    dataset,
+    Object.fromEntries(Object.entries(row).map(([column, value]) => [names.get(column) ?? column, value])),
+  );
 }

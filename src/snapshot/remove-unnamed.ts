@@ -1,5 +1,5 @@
-import { datasetNames } from './columns.ts';
 import { type SnapshotName, manifestName, partNumber } from './file-names.ts';
+import { publishedDatasets } from '../contract/datasets.ts';
 import { listPublishedSnapshots } from './list-published.ts';
 import { type Manifest, currentIds, snapshotOf } from './manifest.ts';
 import type { PublishedFiles } from './published-files.ts';
@@ -37,7 +37,7 @@ export function removeUnnamedParts(published: PublishedFiles): UnnamedFile[] {
       removeUnnamedOf(published, manifest).map((name) => ({ dataset, snapshotId, name })),
   );
   const current = published.readCurrent();
-  for (const dataset of datasetNames) {
+  for (const dataset of publishedDatasets) {
     published.removeDrafts(dataset);
     const unpublished = published
       .listSnapshots(dataset)

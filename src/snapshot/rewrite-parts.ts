@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { AppError } from '../core/errors.ts';
 import { explainStorageError } from '../core/storage-error.ts';
-import type { Dataset } from './columns.ts';
+import type { PublishedDataset } from '../contract/datasets.ts';
 import { withDuckDb } from './duckdb.ts';
 import { type RowChange, encodePartAnew } from './encode-part.ts';
 import { type SnapshotName, partName, partNumber } from './file-names.ts';
@@ -28,7 +28,7 @@ export const memoryMaxMb = 512;
 
 /** Which files of which snapshot. */
 type Rewrite = RewriteOptions & {
-  dataset: Dataset;
+  dataset: PublishedDataset;
   manifest: Manifest;
   files: readonly ManifestFile[];
 };

@@ -1,3 +1,4 @@
+import type { PublishedDataset } from '../contract/datasets.ts';
 import type { Identity } from '../contract/identity.ts';
 import { isoToMicros } from '../core/time.ts';
 import { sqlText, withDuckDb } from './duckdb.ts';
@@ -6,14 +7,7 @@ import { listPublishedSnapshots } from './list-published.ts';
 import { type Manifest, type ManifestFile, snapshotOf } from './manifest.ts';
 import type { PublishedFiles } from './published-files.ts';
 import { type RewriteOptions, type RewrittenPart, memoryMaxMb, rewriteParts } from './rewrite-parts.ts';
-import {
-  type PersonalDataset,
-  countMarks,
-  emptyMarks,
-  loadIdentity,
-  markSubjectRows,
-  registerTrim,
-} from './subject-rows.ts';
+import { countMarks, emptyMarks, loadIdentity, markSubjectRows, registerTrim } from './subject-rows.ts';
 
 /**
  * Rewrites parts of a published snapshot without an identity: its rows are left out, and its distinct ids out of the rows
@@ -25,7 +19,7 @@ import {
  */
 export async function rewriteSnapshot(
   published: PublishedFiles,
-  dataset: PersonalDataset,
+  dataset: PublishedDataset,
   snapshotId: string,
   parts: readonly string[],
   identity: Identity,

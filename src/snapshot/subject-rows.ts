@@ -1,14 +1,12 @@
 import type { DuckDBConnection, DuckDBListValue, DuckDBValue } from '@duckdb/node-api';
 import { withoutDistinctIds } from '../contract/embedded-person.ts';
-import { type Identity, type IdentifierKind, identifierKinds } from '../contract/identity.ts';
-import { type ColumnType, datasets } from './columns.ts';
+import { datasets, keyKind, type PublishedDataset } from '../contract/datasets.ts';
+import { type Identity, identifierKinds } from '../contract/identity.ts';
+import type { ColumnType } from './columns.ts';
 import { duckDbApi, sqlName, sqlText } from './duckdb.ts';
 import { isBefore } from './key-order.ts';
 import type { ManifestFile } from './manifest.ts';
 import { valueWriters } from './row-batches.ts';
-
-/** A column that tells whose row it is, and the kind of identifier that it holds. */
-type OwnColumn = { readonly column: string; readonly kind: IdentifierKind };
 
 /** A column in which rows of others can name a distinct id, and where in it. */
 type MentionColumn = {
@@ -22,66 +20,48 @@ type MentionColumn = {
   readonly without: (value: DuckDBValue, isGone: (id: string) => boolean) => DuckDBValue | undefined;
 };
 
-/** How rows are told to be a subject's: the key's column comes first. */
-const matching = {
-  persons: {
-    own: [
-      { column: 'person_uuid', kind: 'person_uuid' },
-      { column: 'person_id', kind: 'person_id' },
-    ],
-    mention: {
-      column: 'distinct_ids',
+/** The column in which rows of a dataset can name a distinct id of others; undefined where there is none. */
+function mentionOf(dataset: PublishedDataset): MentionColumn | undefined {
+  const { heldIds, embeddedPerson } = datasets[dataset];
+  if (heldIds)
+    return {
+      column: heldIds.column,
       type: 'list<string>',
-      texts: 'distinct_ids',
+      texts: sqlName(heldIds.column),
       kind: 'distinct_id',
       without: (value, isGone) => {
         const { items } = value as DuckDBListValue;
         const kept = items.filter((id) => !isGone(String(id)));
         return kept.length === items.length ? undefined : duckDbApi().listValue(kept);
       },
-    },
-  },
-  recordings: {
-    own: [
-      { column: 'id', kind: 'recording_id' },
-      { column: 'person_uuid', kind: 'person_uuid' },
-      { column: 'distinct_id', kind: 'distinct_id' },
-    ],
-    mention: {
-      column: 'person',
-      type: 'string',
-      // DuckDB's own JSON refuses a lone surrogate, and a regular expression takes four times as long.
-      texts: `string_split(person, '"')`,
-      kind: 'json_piece',
-      without: (value, isGone) => withoutDistinctIds(value as string, isGone),
-    },
-  },
-  distinct_ids: {
-    own: [
-      { column: 'distinct_id', kind: 'distinct_id' },
-      { column: 'person_uuid', kind: 'person_uuid' },
-    ],
-    mention: undefined,
-  },
-} as const satisfies Record<string, { own: readonly OwnColumn[]; mention: MentionColumn | undefined }>;
+    };
+  if (embeddedPerson === null) return undefined;
+  return {
+    column: embeddedPerson,
+    type: 'string',
+    // DuckDB's own JSON refuses a lone surrogate, and a regular expression takes four times as long.
+    texts: `string_split(${sqlName(embeddedPerson)}, '"')`,
+    kind: 'json_piece',
+    without: (value, isGone) => withoutDistinctIds(value as string, isGone),
+  };
+}
 
-/** A dataset whose rows are persons', or name them. */
-export type PersonalDataset = keyof typeof matching;
-
-/** Whether a dataset is one of those. */
-export function isPersonal(dataset: string): dataset is PersonalDataset {
-  return Object.hasOwn(matching, dataset);
+/**
+ * Whether the rows of a dataset are of persons or recordings, or name them, so that an erasure takes them away. The feed of
+ * deletions is not such a dataset: its rows stay, since those who have copies delete them by it.
+ */
+export function isPersonal(dataset: string): boolean {
+  return keyKind(dataset) !== undefined;
 }
 
 /** Whether a part can hold a row of the identity, as far as the bounds of its key tell. */
-export function canHold(dataset: PersonalDataset, file: ManifestFile, identity: Identity): boolean {
-  const { own, mention } = matching[dataset];
-  const [key, ...others] = own;
+export function canHold(dataset: PublishedDataset, file: ManifestFile, identity: Identity): boolean {
+  const [key, ...others] = datasets[dataset].identifiers;
   const { min_key: least, max_key: greatest } = file;
-  if (least === null || greatest === null) return false;
-  if (others.some(({ kind }) => identity[kind].length > 0)) return true;
-  if (mention && identity.distinct_id.length > 0) return true;
-  return identity[key.kind].some((value) => !isBefore(value, least) && !isBefore(greatest, value));
+  if (!key || least === null || greatest === null) return false;
+  if (others.some(({ role }) => identity[role].length > 0)) return true;
+  if (mentionOf(dataset) && identity.distinct_id.length > 0) return true;
+  return identity[key.role].some((value) => !isBefore(value, least) && !isBefore(greatest, value));
 }
 
 /**
@@ -121,21 +101,21 @@ export const trimFunction = 'without_subject';
  */
 export async function markSubjectRows(
   connection: DuckDBConnection,
-  dataset: PersonalDataset,
+  dataset: PublishedDataset,
   path: string,
   identity: Identity,
 ): Promise<MarkedRows> {
-  const { own, mention }: { own: readonly OwnColumn[]; mention: MentionColumn | undefined } =
-    matching[dataset];
+  const { identifiers, publishedFields } = datasets[dataset];
+  const mention = mentionOf(dataset);
   const part = `read_parquet(${sqlText(path)})`;
   await emptyMarks(connection);
-  for (const { column, kind } of own)
+  for (const { column, role: kind } of identifiers)
     if (identity[kind].length > 0)
       await connection.run(`INSERT INTO gone SELECT file_row_number FROM ${part}
         WHERE CAST(${sqlName(column)} AS VARCHAR) IN (SELECT value FROM subject WHERE kind = '${kind}')
           AND file_row_number NOT IN (SELECT row FROM gone)`);
   if (mention && identity.distinct_id.length > 0)
-    await markMentions(connection, part, datasets[dataset].key.name, mention, identity);
+    await markMentions(connection, part, publishedFields[0]?.column ?? '', mention, identity);
   return { ...(await countMarks(connection)), trimmedColumn: mention?.column };
 }
 
@@ -157,10 +137,10 @@ export async function countMarks(connection: DuckDBConnection): Promise<{ gone: 
 /** Lets queries of this connection call `without_subject` on the column of a dataset in which others name a subject. */
 export function registerTrim(
   connection: DuckDBConnection,
-  dataset: PersonalDataset,
+  dataset: PublishedDataset,
   identity: Identity,
 ): void {
-  const { mention }: { mention: MentionColumn | undefined } = matching[dataset];
+  const mention = mentionOf(dataset);
   if (!mention) return;
   const gone = new Set(identity.distinct_id);
   const type = valueWriters[mention.type].type();

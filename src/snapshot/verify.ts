@@ -1,6 +1,6 @@
 import { sha256File } from '../core/digest.ts';
 import { AppError } from '../core/errors.ts';
-import { datasetNames } from './columns.ts';
+import { publishedDatasets } from '../contract/datasets.ts';
 import { sqlText } from './duckdb.ts';
 import { type SnapshotName, manifestName } from './file-names.ts';
 import { type Manifest, type ManifestFile, currentIds, snapshotOf } from './manifest.ts';
@@ -55,7 +55,7 @@ type SnapshotToCheck = SnapshotName & { wasPublished: boolean };
 /** Every snapshot on disk, and those that CURRENT names, on disk or not. */
 function snapshotsOf(published: PublishedFiles): SnapshotToCheck[] {
   const current = published.readCurrent();
-  const names = new Set([...datasetNames, ...Object.keys(current.snapshots)]);
+  const names = new Set([...publishedDatasets, ...Object.keys(current.snapshots)]);
   return [...names].flatMap((dataset) => {
     const found = new Map(published.listSnapshots(dataset).map(({ id, hasManifest }) => [id, hasManifest]));
     for (const id of currentIds(current, dataset)) found.set(id, true);

@@ -3,13 +3,13 @@ import type { Budget } from '../client/budget.ts';
 import type { Service } from '../client/service.ts';
 import type { Settings } from '../config/settings.ts';
 import { isoTime } from '../core/clock.ts';
-import type { PassDataset } from '../mirror/passes.ts';
-import type { RowCounts } from '../mirror/row-counts.ts';
+import type { MirroredDataset } from '../contract/datasets.ts';
+import type { RowCounts } from '../mirror/read-rows.ts';
 import { overlapOf } from '../sync/walk-plan.ts';
 
 /** What a full pass over one dataset will cost. Null where nobody knows how many rows there are. */
 type PassForecast = {
-  dataset: PassDataset;
+  dataset: MirroredDataset;
   rows: number | null;
   /** Who says so; `settings` for playlists, which are configured. */
   rowsFrom: 'service' | 'mirror' | 'settings' | null;
@@ -88,7 +88,7 @@ const Counted = z.object({ count: z.int().min(0) });
 async function countList(
   parts: PlanParts,
   dataset: 'persons' | 'recordings',
-): Promise<Pick<PassForecast, 'rows' | 'rowsFrom' | 'requests'> & { dataset: PassDataset }> {
+): Promise<Pick<PassForecast, 'rows' | 'rowsFrom' | 'requests'> & { dataset: MirroredDataset }> {
   const { settings, mirrorRows } = parts;
   const told = Counted.safeParse(await askFirstRow(parts, dataset));
   const rows = told.success ? told.data.count : (mirrorRows?.[dataset] ?? null);

@@ -11,11 +11,11 @@ import type { Service } from '../client/service.ts';
 import { refuseRestored } from '../erasure/fence/restore-guard.ts';
 import { ledgerFolder } from '../ledger/entry-file.ts';
 import { verifyLedger } from '../ledger/verify.ts';
-import { readEpoch } from '../mirror/erasure-epoch.ts';
-import { refuseLostFenceKey } from '../mirror/fence-mac.ts';
-import { findFencedIdentifiers } from '../mirror/fenced-rows.ts';
+import { readEpoch } from '../mirror/fence.ts';
+import { refuseLostFenceKey } from '../mirror/fence.ts';
+import { findFencedIdentifiers } from '../mirror/fence.ts';
 import { databasePath, type Database } from '../mirror/database.ts';
-import { checkDatabase } from '../mirror/check-database.ts';
+import { checkDatabase } from '../mirror/database.ts';
 import { publishedFilesIn } from '../snapshot/published-files.ts';
 import { verifySnapshots } from '../snapshot/verify.ts';
 

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import type { Settings } from '../config/settings.ts';
 import { isoTime } from '../core/clock.ts';
 import { AppError, systemCode } from '../core/errors.ts';
+import { type MirroredDataset, mirroredDatasets } from '../contract/datasets.ts';
 import type { JobState, ProjectState, WorkerState } from '../job/worker-state.ts';
 import { readLedgerHead } from '../ledger/ledger-head.ts';
 import { ledgerFolder } from '../ledger/entry-file.ts';
@@ -9,7 +10,7 @@ import { databasePath, type Database } from '../mirror/database.ts';
 import { listRequests } from '../mirror/erasure-requests.ts';
 import type { RequestReason } from '../ledger/vocabulary.ts';
 import { listOpenTargets } from '../mirror/erasure-targets.ts';
-import { lastCompletePasses, passDatasets, type PassDataset } from '../mirror/passes.ts';
+import { lastCompletePasses } from '../mirror/passes.ts';
 import { countRequestsWithin, requestsByMinute } from '../mirror/request-times.ts';
 import { listJobTotals, listRunsSince } from '../mirror/runs.ts';
 import type {
@@ -41,7 +42,7 @@ const requestsMax = 12;
 const freshPeriods = 2;
 
 /** The job that walks the whole of a list, and says how fresh it has to be. */
-const fullJobs: Readonly<Record<PassDataset, string>> = {
+const fullJobs: Readonly<Record<MirroredDataset, string>> = {
   persons: 'full',
   recordings: 'recordings',
   playlists: 'playlists',
@@ -117,7 +118,7 @@ function gatherLists(
   },
 ): ListFreshness[] {
   const complete = new Map(lastCompletePasses(db).map((pass) => [pass.dataset, pass.started_at]));
-  return passDatasets.flatMap((dataset) => {
+  return mirroredDatasets.flatMap((dataset) => {
     const own = passes.filter((pass) => pass.dataset === dataset);
     const job = jobs.find((one) => one.job === fullJobs[dataset]);
     const completeAsOf = complete.get(dataset) ?? null;

@@ -1,8 +1,8 @@
 import type { ProjectState } from '../job/worker-state.ts';
+import type { MirroredDataset } from '../contract/datasets.ts';
 import type { LedgerHead } from '../ledger/ledger-head.ts';
 import type { RequestState } from '../ledger/vocabulary.ts';
-import type { PassDataset } from '../mirror/passes.ts';
-import type { RowCounts } from '../mirror/row-counts.ts';
+import type { RowCounts } from '../mirror/read-rows.ts';
 import type { JobTotals } from '../mirror/runs.ts';
 import type { HeldPlan } from '../mirror/suspects.ts';
 import type { PassReport } from '../sync/pass-report.ts';
@@ -10,7 +10,7 @@ import type { ErasureReport, RunReport, SnapshotReport } from './report.ts';
 
 /** How fresh a list of the service is here. Times are ISO 8601 UTC. */
 export type ListFreshness = {
-  dataset: PassDataset;
+  dataset: MirroredDataset;
   rows: number;
   /** When the last pass began that is proved to have seen everything: what the mirror is as fresh as. */
   completeAsOf: string | null;

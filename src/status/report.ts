@@ -1,13 +1,14 @@
 import type { Database } from '../mirror/database.ts';
+import type { PagedDataset } from '../contract/datasets.ts';
 import type { RequestState } from '../ledger/vocabulary.ts';
 import { countRequests, listRequests } from '../mirror/erasure-requests.ts';
 import { countFence } from '../mirror/fence.ts';
 import { readLease, type LeaseHolder } from '../mirror/lease.ts';
 import { newestPasses } from '../mirror/passes.ts';
 import { countQuarantine } from '../mirror/quarantine.ts';
-import { countRows, type RowCounts } from '../mirror/row-counts.ts';
+import { countRows, type RowCounts } from '../mirror/read-rows.ts';
 import { listRuns, type Run, type RunOutcome } from '../mirror/runs.ts';
-import { countSuspects, listHeldPlans, type AbsenceDataset, type HeldPlan } from '../mirror/suspects.ts';
+import { countSuspects, listHeldPlans, type HeldPlan } from '../mirror/suspects.ts';
 import { publishedFilesIn } from '../snapshot/published-files.ts';
 import { reportPass, type PassReport } from '../sync/pass-report.ts';
 
@@ -66,7 +67,7 @@ export type MirrorReport = {
 export type StatusReport = MirrorReport & {
   dataDir: string;
   /** Rows that a complete pass did not see. The service has still to be asked for each of them. */
-  suspects: Record<AbsenceDataset, number>;
+  suspects: Record<PagedDataset, number>;
   snapshots: SnapshotReport[];
   runs: RunReport[];
   lease: LeaseHolder | null;

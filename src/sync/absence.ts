@@ -1,10 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isoTime, type Clock } from '../core/clock.ts';
+import { pagedDatasets, type PagedDataset } from '../contract/datasets.ts';
 import type { Service } from '../client/service.ts';
 import type { Settings } from '../config/settings.ts';
 import type { Database } from '../mirror/database.ts';
-import { listExpiredRecordings, prepareRemoveRow } from '../mirror/remove-row.ts';
-import { countTable } from '../mirror/row-counts.ts';
+import { listExpiredRecordings, prepareRemoveRow } from '../mirror/remove-rows.ts';
+import { countTable } from '../mirror/read-rows.ts';
 import {
   acquitSuspect,
   confirmSuspect,
@@ -12,7 +13,6 @@ import {
   listHeldPlans,
   listSuspects,
   releaseSeenSuspects,
-  type AbsenceDataset,
   type HeldPlan,
   type Suspect,
 } from '../mirror/suspects.ts';
@@ -29,7 +29,7 @@ export type AbsenceParts = {
   clock: Clock;
   signal: AbortSignal;
   /** Told of each row whose deletion is certain, in the transaction that is about to remove it. */
-  onDeletion?: ((dataset: AbsenceDataset, key: string) => void) | undefined;
+  onDeletion?: ((dataset: PagedDataset, key: string) => void) | undefined;
 };
 
 /** What came of the absent rows. */
@@ -49,13 +49,10 @@ export type AbsenceResult = {
 
 const rowsPerTransaction = 1000;
 
-/** The datasets whose absent rows are asked for, in the order in which they are. */
-export const absenceDatasets: readonly AbsenceDataset[] = ['persons', 'recordings'];
-
 /** What is to be done with a dataset's absent rows now. Changes nothing. */
 export function planDatasetAbsence(
   { db, settings, clock }: Omit<AbsenceParts, 'service' | 'signal'>,
-  dataset: AbsenceDataset,
+  dataset: PagedDataset,
 ): AbsencePlan<Suspect> {
   return planAbsence(
     dataset,
@@ -75,7 +72,7 @@ export async function reconcileAbsence(parts: AbsenceParts): Promise<AbsenceResu
   const { db, service, settings, clock, signal } = parts;
   const expired = await expireRecordings(parts);
   const result: AbsenceResult = { asked: 0, alive: 0, deleted: 0, merged: 0, expired, waiting: 0, held: [] };
-  for (const dataset of absenceDatasets) {
+  for (const dataset of pagedDatasets) {
     releaseSeenSuspects(db, dataset);
     const { ask, wait, hold } = planDatasetAbsence(parts, dataset);
     result.waiting += wait.length;
@@ -123,7 +120,7 @@ async function expireRecordings({ db, settings, clock, signal }: AbsenceParts): 
 /** What an answer changes in the mirror, each row in a transaction of its own. */
 function prepareApply(
   { db, settings, clock, onDeletion }: AbsenceParts,
-  dataset: AbsenceDataset,
+  dataset: PagedDataset,
   result: AbsenceResult,
 ): (suspect: Suspect, answer: Answer) => void {
   const writeRows = prepareWriteRows(db, dataset);

@@ -2,8 +2,9 @@ import { isoToMicros } from '../core/time.ts';
 import { readEnvelope } from '../contract/envelope.ts';
 import type { Columns, ColumnValue, RowReader } from '../contract/tolerant-reader.ts';
 import { bodyOrMissing, type Service } from '../client/service.ts';
-import { rowReaders } from '../mirror/row-readers.ts';
-import type { AbsenceDataset, Suspect } from '../mirror/suspects.ts';
+import { rowReaders } from '../contract/row-readers.ts';
+import type { PagedDataset } from '../contract/datasets.ts';
+import type { Suspect } from '../mirror/suspects.ts';
 
 /**
  * What the service says of a row that a pass did not see: it is there after all, it is not, its distinct ids now belong
@@ -21,7 +22,7 @@ const distinctIdsMax = 20;
 /** Asks whether the project still answers: where it does not, a 404 by id says nothing about a row. */
 export async function askForProject(
   service: Service,
-  dataset: AbsenceDataset,
+  dataset: PagedDataset,
   signal: AbortSignal,
 ): Promise<void> {
   await service.call(`${dataset}.list`, { query: { limit: 1, offset: 0 }, priority: 'deletion', signal });
@@ -33,7 +34,7 @@ export async function askForProject(
  */
 export async function askForRow(
   service: Service,
-  dataset: AbsenceDataset,
+  dataset: PagedDataset,
   suspect: Suspect,
   signal: AbortSignal,
 ): Promise<Answer> {

@@ -2,19 +2,13 @@ import { shallowJson } from '../core/deep-json.ts';
 import { AppError } from '../core/errors.ts';
 import { isJsonObject } from '../core/exact-json.ts';
 import { isoToMicros } from '../core/time.ts';
+import { datasets, type PagedDataset } from '../contract/datasets.ts';
 import { readEnvelope, type Envelope } from '../contract/envelope.ts';
-import type { Columns, RowReader } from '../contract/tolerant-reader.ts';
+import { rowReaders } from '../contract/row-readers.ts';
+import type { Columns } from '../contract/tolerant-reader.ts';
 import type { QuarantinedRow } from '../mirror/quarantine.ts';
 import { placeUntimed, type PageView } from './seam.ts';
 import type { Window } from './walk-state.ts';
-
-/** A list that can be walked: how its rows are read, and what they are known and sorted by. */
-export type WalkedList = {
-  keyColumn: string;
-  /** The column that a newest-first list is sorted by. */
-  timeColumn: string;
-  read: RowReader;
-};
 
 /** A page, read: what enters the mirror, and what the walk is judged by. */
 export type Page = {
@@ -28,7 +22,9 @@ export type Page = {
  * the same, so the walk is told of it wherever its key can be read. An answer that is not a page is an error, never an
  * empty list.
  */
-export function readPage(body: unknown, window: Window, list: WalkedList): Page {
+export function readPage(body: unknown, window: Window, dataset: PagedDataset): Page {
+  const { key: keyColumn, sortTime } = datasets[dataset];
+  const read = rowReaders[dataset];
   const envelope = readEnvelope(body);
   const { results, count } = envelope;
   const rows: Page['rows'] = [];
@@ -36,17 +32,17 @@ export function readPage(body: unknown, window: Window, list: WalkedList): Page 
   const keys: string[] = [];
   const times: (bigint | null | undefined)[] = [];
   for (const result of results) {
-    const row = list.read(result);
+    const row = read(result);
     if (row.ok) {
       rows.push(row.columns);
-      keys.push(String(row.columns[list.keyColumn]));
-      times.push(isoToMicros(String(row.columns[list.timeColumn])) ?? null);
+      keys.push(String(row.columns[keyColumn]));
+      times.push(isoToMicros(String(row.columns[sortTime])) ?? null);
       continue;
     }
     quarantined.push({ key: row.key, reason: row.reason, payload: shallowJson(result) });
     if (row.key === null) continue;
     keys.push(row.key);
-    times.push(timeOfUnread(result, list.timeColumn));
+    times.push(timeOfUnread(result, sortTime));
   }
   const nextOffset = offsetOf(envelope.next, window);
   return {

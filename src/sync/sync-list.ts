@@ -1,30 +1,27 @@
 import { isoTime, type Clock } from '../core/clock.ts';
+import { datasets, type PagedDataset } from '../contract/datasets.ts';
 import type { Service } from '../client/service.ts';
 import type { Settings } from '../config/settings.ts';
 import type { Database } from '../mirror/database.ts';
-import { preparePageCommit } from '../mirror/commit-page.ts';
-import { nominateSuspects } from '../mirror/suspects.ts';
-import { rowReaders } from '../mirror/row-readers.ts';
-import { rowTables } from '../mirror/row-table.ts';
 import {
   findUnfinishedPass,
   finishPass,
+  prepareSavePass,
   startPass,
   type IncompleteReason,
   type Pass,
   type PassMode,
 } from '../mirror/passes.ts';
-import { readPage, type WalkedList } from './page.ts';
-import { walk, type WalkParts } from './walk.ts';
-import { beginWalk, type WalkPlan } from './walk-plan.ts';
+import { nominateSuspects } from '../mirror/suspects.ts';
+import { prepareWriteRows } from '../mirror/write-rows.ts';
+import { readPage, type Page } from './page.ts';
+import { walk, type TakenPage, type WalkParts } from './walk.ts';
+import { beginWalk, judgePage, type WalkPlan } from './walk-plan.ts';
 import { parseWalkState, type WalkState, type Window } from './walk-state.ts';
-
-/** The lists of the service that are paged. */
-export type ListDataset = 'persons' | 'recordings';
 
 /** What a pass over a list needs. */
 export type SyncListParts = {
-  dataset: ListDataset;
+  dataset: PagedDataset;
   mode: PassMode;
   /** Whether an unfinished pass is taken up again, when it is young enough and was walked by the same plan and program. */
   resume: boolean;
@@ -36,65 +33,67 @@ export type SyncListParts = {
   onProgress: WalkParts['onProgress'];
 };
 
-/** The columns that newest-first lists are sorted by. */
-const timeColumns: Readonly<Record<ListDataset, string>> = {
-  persons: 'created_at',
-  recordings: 'start_time',
-};
-
 /**
  * Makes one pass over a list and returns it, ended, with its verdict. Only a complete pass nominates the rows that it
  * did not see.
  */
 export async function syncList(parts: SyncListParts): Promise<Pass> {
   const { dataset, mode, db, service, settings, clock, signal, onProgress } = parts;
-  const list: WalkedList = {
-    keyColumn: rowTables[dataset].keyColumn,
-    timeColumn: timeColumns[dataset],
-    read: rowReaders[dataset],
-  };
   const plan = planOf(settings, dataset);
-  const query = dataset === 'recordings' ? settings.recordings.query : {};
-  const { passId, state } = beginOrResume(parts, plan, JSON.stringify({ ...plan, query }));
-  const commit = preparePageCommit(db, dataset, passId);
-  const fetchPage = async (window: Window, abort: AbortSignal) => {
-    const args = { query: window, extraQuery: query, priority: mode, signal: abort };
-    const { body } = await service.call(`${dataset}.list`, args);
-    return readPage(body, window, list);
+  const extraQuery = extraQueryOf(settings, dataset);
+  const { passId, state } = beginOrResume(parts, plan, JSON.stringify({ ...plan, query: extraQuery }));
+  const writeRows = prepareWriteRows(db, dataset);
+  const savePass = prepareSavePass(db, passId);
+  const fetchPage = async (query: Window, abort: AbortSignal): Promise<Page> => {
+    const { body } = await service.call(datasets[dataset].list, {
+      query,
+      extraQuery,
+      priority: mode,
+      signal: abort,
+    });
+    return readPage(body, query, dataset);
   };
-  const end = (why: IncompleteReason | null): Pass => {
+  const endPass = (reason: IncompleteReason | null): Pass => {
     const at = isoTime(clock.now());
-    const pass = finishPass(db, passId, why, at);
+    const pass = finishPass(db, passId, reason, at);
     if (pass.verdict === 'complete') nominateSuspects(db, dataset, passId, at);
     return pass;
   };
   let ended: Pass | undefined;
+  /** Writes a page in one transaction: its rows, the evidence and the cursor are kept all or nothing. */
+  const takePage = ({ rows, quarantined, view }: Page, from: WalkState): TakenPage =>
+    db
+      .transaction(() => {
+        const { outcome, newRows } = writeRows({ rows, quarantined, at: isoTime(clock.now()) }, passId);
+        const step = judgePage(plan, from, view, newRows);
+        savePass(step.state.evidence, outcome, JSON.stringify(step.state));
+        // With the last page: a pass that was killed between the two would walk beyond the end of its list.
+        if (step.next === 'end') ended = endPass(step.reason);
+        return { outcome, step };
+      })
+      .immediate();
   const reason = await walk(
     {
       plan,
       inFlightMax: settings.budget.concurrency,
       fetchPage,
-      commitPage: ({ rows, quarantined }, judge) => {
-        const { outcome, judged } = commit({ rows, quarantined, at: isoTime(clock.now()) }, (newRows) => {
-          const step = judge(newRows);
-          // With the last page: a pass that was killed between the two would walk beyond the end of its list.
-          const also = (): void => {
-            if (step.next === 'end') ended = end(step.reason);
-          };
-          return { step, evidence: step.state.evidence, cursor: JSON.stringify(step.state), also };
-        });
-        return { outcome, step: judged.step };
-      },
+      takePage,
       unchangedRowsMax: mode === 'head' ? settings.sync.headUnchangedRows : null,
       onProgress,
       signal,
     },
     state,
   );
-  return ended ?? end(reason);
+  return ended ?? endPass(reason);
 }
 
-function planOf(settings: Settings, dataset: ListDataset): WalkPlan {
+/** What the settings add to the query of a list. */
+export function extraQueryOf(settings: Settings, dataset: PagedDataset): Settings['recordings']['query'] {
+  const list = settings[dataset];
+  return 'query' in list ? list.query : {};
+}
+
+function planOf(settings: Settings, dataset: PagedDataset): WalkPlan {
   const { pageSize, overlap } = settings[dataset];
   const { windowsMax, restartsMax, roundsMax } = settings.sync;
   return { pageSize, overlap, windowsMax, restartsMax, roundsMax };

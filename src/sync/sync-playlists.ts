@@ -4,11 +4,10 @@ import { isoTime, type Clock } from '../core/clock.ts';
 import type { Columns } from '../contract/tolerant-reader.ts';
 import { bodyOrMissing, type Service } from '../client/service.ts';
 import type { Database } from '../mirror/database.ts';
-import { preparePageCommit } from '../mirror/commit-page.ts';
-import { finishPass, noEvidence, startPass, type Pass } from '../mirror/passes.ts';
-import { replacePlaylistRecordings } from '../mirror/playlist-recordings.ts';
+import { finishPass, noEvidence, prepareSavePass, startPass, type Pass } from '../mirror/passes.ts';
+import { prepareWriteRows, replacePlaylistRecordings } from '../mirror/write-rows.ts';
 import type { QuarantinedRow } from '../mirror/quarantine.ts';
-import { rowReaders } from '../mirror/row-readers.ts';
+import { rowReaders } from '../contract/row-readers.ts';
 
 /** What a pass over the configured playlists needs. */
 export type SyncPlaylistsParts = {
@@ -45,7 +44,6 @@ export async function syncPlaylists({
     plan: JSON.stringify({ shortIds }),
     at: isoTime(clock.now()),
   });
-  const commit = preparePageCommit(db, 'playlists', passId);
   const rows: Columns[] = [];
   const quarantined: QuarantinedRow[] = [];
   let isMissingOne = false;
@@ -72,6 +70,9 @@ export async function syncPlaylists({
   }
   const evidence = { ...noEvidence, windows: shortIds.length };
   const at = isoTime(clock.now());
-  commit({ rows, quarantined, at }, () => ({ evidence, cursor: null }));
+  db.transaction(() => {
+    const { outcome } = prepareWriteRows(db, 'playlists')({ rows, quarantined, at }, passId);
+    prepareSavePass(db, passId)(evidence, outcome, null);
+  }).immediate();
   return { pass: finishPass(db, passId, isMissingOne ? 'not_found' : null, at), membershipsTold };
 }

@@ -2,8 +2,11 @@ import { AppError } from '../core/errors.ts';
 import type { PageOutcome } from '../mirror/write-rows.ts';
 import type { IncompleteReason } from '../mirror/passes.ts';
 import type { Page } from './page.ts';
-import { judgePage, shrinkWindow, windowsAhead, type WalkPlan, type WalkStep } from './walk-plan.ts';
+import { shrinkWindow, windowsAhead, type WalkPlan, type WalkStep } from './walk-plan.ts';
 import type { WalkState, Window } from './walk-state.ts';
+
+/** What a page changed in the mirror, and what follows from it for the walk. */
+export type TakenPage = { outcome: PageOutcome; step: WalkStep };
 
 /** What a walk needs from outside. */
 export type WalkParts = {
@@ -11,11 +14,8 @@ export type WalkParts = {
   /** How many windows may be in flight at once. */
   inFlightMax: number;
   fetchPage: (window: Window, signal: AbortSignal) => Promise<Page>;
-  /**
-   * Commits a page in one transaction, with the step that `judge` takes: it is asked inside, once it is known how many
-   * of the page's rows the pass had not seen before.
-   */
-  commitPage: (page: Page, judge: (newRows: number) => WalkStep) => { outcome: PageOutcome; step: WalkStep };
+  /** Takes the page of the state's window: writes its rows, and judges what follows from it. */
+  takePage: (page: Page, state: WalkState) => TakenPage;
   /** Ends the walk after so many rows in a row that were known and unchanged; null walks to the end. */
   unchangedRowsMax: number | null;
   /** Hears how many rows the walk has received, and of how many the service says. */
@@ -26,13 +26,12 @@ export type WalkParts = {
 type Flight = { window: Window; page: Promise<Page>; abort: AbortController };
 
 /**
- * Walks a list from the given state to its end: several windows in flight, their pages judged and committed in list
- * order. Returns the reason why the walk is not complete, or null when it is. A page that does not join is committed
+ * Walks a list from the given state to its end: several windows in flight, their pages taken in list order. Returns the reason why the walk is not complete, or null when it is. A page that does not join is committed
  * too: its rows are real, and the walk goes back for the rest. Rejects with the signal's reason when stopped; what was
  * committed stays, and the walk can be taken up again.
  */
 export async function walk(parts: WalkParts, from: WalkState): Promise<IncompleteReason | null> {
-  const { plan, inFlightMax, commitPage, unchangedRowsMax, onProgress, signal } = parts;
+  const { plan, inFlightMax, takePage, unchangedRowsMax, onProgress, signal } = parts;
   let state = from;
   let flights: Flight[] = [];
   let rowsReceived = 0;
@@ -48,8 +47,7 @@ export async function walk(parts: WalkParts, from: WalkState): Promise<Incomplet
       });
       if (!page) continue;
       flights.shift();
-      const before = state;
-      const { outcome, step } = commitPage(page, (newRows) => judgePage(plan, before, page.view, newRows));
+      const { outcome, step } = takePage(page, state);
       state = step.state;
       rowsReceived += outcome.received;
       onProgress(rowsReceived, state.evidence.countReported);

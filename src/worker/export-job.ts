@@ -1,22 +1,22 @@
 import { feedBegin } from '../erasure/plan.ts';
+import type { PublishedDataset } from '../contract/datasets.ts';
 import { refuseRestored } from '../erasure/fence/restore-guard.ts';
 import { exportMirror, type MirrorExport } from '../export/export-mirror.ts';
 import type { JobContext, OnProgress } from '../job/job-context.ts';
 import { runJob, type JobResult } from '../job/run-job.ts';
-import { compactChanges } from '../mirror/changes.ts';
+import { compactChanges } from '../mirror/feeds.ts';
 import type { Database } from '../mirror/database.ts';
-import type { Dataset } from '../snapshot/columns.ts';
 
 /** What was published. Incomplete when a snapshot is not vouched for by a complete pass. */
 export type ExportJobResult = JobResult & { snapshots: MirrorExport[] };
 
 /** What to publish of which datasets, and from where. */
 type ExportTask = {
-  datasets: readonly Dataset[];
+  datasets: readonly PublishedDataset[];
   kind: 'full' | 'delta';
   /** A connection to the mirror for reading only. */
   source: Database;
-  onProgress?: OnProgress<Dataset>;
+  onProgress?: OnProgress<PublishedDataset>;
 };
 
 /** Publishes one snapshot of each dataset, as one run of `export` or of `delta`. */

@@ -1,5 +1,6 @@
 import { isoTime } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
+import { pagedDatasets } from '../contract/datasets.ts';
 import { endLostRequests } from '../erasure/request/lost-requests.ts';
 import type { ErasureParts } from '../erasure/request/request-record.ts';
 import { planErasure, type ErasurePlan } from '../erasure/plan.ts';
@@ -20,7 +21,6 @@ import { approvePlan } from '../mirror/suspects.ts';
 import { publishedFilesIn } from '../snapshot/published-files.ts';
 import { removeUnnamedParts } from '../snapshot/remove-unnamed.ts';
 import {
-  absenceDatasets,
   planDatasetAbsence,
   reconcileAbsence,
   type AbsenceParts,
@@ -53,7 +53,7 @@ export type ReconcileJobResult = JobResult & {
 export async function planReconcile(
   parts: Omit<AbsenceParts, 'service'> & Parameters<typeof planErasure>[0],
 ): Promise<{ plan: ReconcilePlan; planned: Awaited<ReturnType<typeof planErasure>> }> {
-  const absence = absenceDatasets.map((dataset): PlannedAbsence => {
+  const absence = pagedDatasets.map((dataset): PlannedAbsence => {
     const { ask, wait, hold } = planDatasetAbsence(parts, dataset);
     return {
       dataset,

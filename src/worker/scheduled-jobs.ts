@@ -1,10 +1,10 @@
 import type { ScheduledJob } from '../config/settings.ts';
 import { assertNever } from '../core/errors.ts';
+import { type MirroredDataset, publishedDatasets } from '../contract/datasets.ts';
 import type { ServiceContext } from '../job/job-context.ts';
 import type { JobResult } from '../job/run-job.ts';
 import { openDatabaseReadOnly } from '../mirror/database.ts';
-import type { PassDataset, PassMode } from '../mirror/passes.ts';
-import { datasetNames } from '../snapshot/columns.ts';
+import type { PassMode } from '../mirror/passes.ts';
 import { runCheckpointJob } from './checkpoint-job.ts';
 import { runDrillJob, type HoldDrill } from './drill-job.ts';
 import { runExportJob } from './export-job.ts';
@@ -47,7 +47,7 @@ function startJob(job: ScheduledJob, context: ServiceContext, holdDrill: HoldDri
 function sync(
   context: ServiceContext,
   name: ScheduledJob,
-  datasets: readonly PassDataset[],
+  datasets: readonly MirroredDataset[],
   mode: PassMode,
 ): Promise<JobResult> {
   return runSyncJob(context, { name, datasets, mode, resume: true });
@@ -56,7 +56,7 @@ function sync(
 async function exportAll(context: ServiceContext, kind: 'full' | 'delta'): Promise<JobResult> {
   const source = openDatabaseReadOnly(context.settings.dataDir);
   try {
-    return await runExportJob(context, { kind, datasets: datasetNames, source });
+    return await runExportJob(context, { kind, datasets: publishedDatasets, source });
   } finally {
     source.close();
   }

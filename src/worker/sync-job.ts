@@ -1,9 +1,10 @@
 import { deletionReceiver } from '../erasure/receive.ts';
+import type { MirroredDataset } from '../contract/datasets.ts';
 import { refuseRestored } from '../erasure/fence/restore-guard.ts';
 import type { OnProgress, ServiceContext } from '../job/job-context.ts';
 import { runJob, type JobResult } from '../job/run-job.ts';
 import { claimMirror } from '../mirror/mirrored-project.ts';
-import type { PassDataset, PassMode } from '../mirror/passes.ts';
+import type { PassMode } from '../mirror/passes.ts';
 import { reportPass, type PassReport } from '../sync/pass-report.ts';
 import { reconcileAbsence, type AbsenceResult } from '../sync/absence.ts';
 import { syncList } from '../sync/sync-list.ts';
@@ -11,12 +12,12 @@ import { syncPlaylists } from '../sync/sync-playlists.ts';
 
 /** Which lists to sync and how, and under which name the run is recorded. */
 export type SyncJob = {
-  datasets: readonly PassDataset[];
+  datasets: readonly MirroredDataset[];
   mode: PassMode;
   resume: boolean;
   /** Default `sync`. */
   name?: string;
-  onProgress?: OnProgress<PassDataset>;
+  onProgress?: OnProgress<MirroredDataset>;
 };
 
 /** The passes that were made. A head pass never proves completeness, so it is done, not incomplete. */

@@ -4,7 +4,7 @@ import { tolerantReader } from '../../src/contract/tolerant-reader.ts';
 import { isoTime, systemClock } from '../../src/core/clock.ts';
 import { exportMirror } from '../../src/export/export-mirror.ts';
 import { openDatabase } from '../../src/mirror/database.ts';
-import { prepareWriteRow, rowTables } from '../../src/mirror/row-table.ts';
+import { prepareWriteRow } from '../../src/mirror/write-rows.ts';
 import type { CaseParameters, CaseResult } from './case.ts';
 import { personJson } from './persons.ts';
 
@@ -14,7 +14,7 @@ export function fillMirror({ dataDir, rows }: CaseParameters): Promise<CaseResul
   const db = openDatabase(dataDir, systemClock);
   const read = tolerantReader(Person, 'uuid');
   const at = isoTime(Date.now());
-  const writeRow = prepareWriteRow(db, rowTables.persons);
+  const writeRow = prepareWriteRow(db, 'persons');
   // One transaction for all, and no owners of distinct ids: persons are exported without them.
   db.transaction(() => {
     for (let place = 0; place < rows; place += 1) {

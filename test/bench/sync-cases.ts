@@ -1,19 +1,15 @@
 import { createApp, type App } from '../../src/app.ts';
 import { openTransport } from '../../src/client/transport.ts';
-import { Person } from '../../src/contract/resources.ts';
-import { tolerantReader } from '../../src/contract/tolerant-reader.ts';
 import { isoTime, systemClock } from '../../src/core/clock.ts';
 import { parseExactJson } from '../../src/core/exact-json.ts';
 import { openDatabase, type Database } from '../../src/mirror/database.ts';
-import { preparePageCommit } from '../../src/mirror/commit-page.ts';
-import { noEvidence, startPass } from '../../src/mirror/passes.ts';
+import { preparePageCommit } from '../mirror/commit-page.ts';
+import { startPass } from '../../src/mirror/passes.ts';
 import { readPage, type Page } from '../../src/sync/page.ts';
 import { syncList } from '../../src/sync/sync-list.ts';
 import type { CaseParameters, CaseResult } from './case.ts';
 import { personJson } from './persons.ts';
 import { personsPath, windowsOf } from './windows.ts';
-
-const list = { keyColumn: 'uuid', timeColumn: 'created_at', read: tolerantReader(Person, 'uuid') };
 
 /** The program's own full pass, until its file is closed. */
 export async function syncPass({ dataDir, origin, rows, generation }: CaseParameters): Promise<CaseResult> {
@@ -51,7 +47,7 @@ export function upsertAlone({ dataDir, rows, generation }: CaseParameters): Prom
     const results: unknown[] = [];
     for (let place = window.offset; place < end; place += 1)
       results.push(JSON.parse(personJson(place, generation)));
-    const page = readPage({ results, count: rows }, window, list);
+    const page = readPage({ results, count: rows }, window, 'persons');
     timed(() => commit(page));
   }
   timed(() => db.close());
@@ -75,7 +71,7 @@ export async function syncStages({ dataDir, origin, rows, generation }: CasePara
     lap('fetch');
     const body = parseExactJson(text);
     lap('parse');
-    const page = readPage(body, window, list);
+    const page = readPage(body, window, 'persons');
     lap('validate');
     commit(page);
     lap('SQLite');
@@ -91,8 +87,7 @@ function prepareCommit(db: Database): (page: Page) => void {
   const at = isoTime(Date.now());
   const passId = startPass(db, { dataset: 'persons', mode: 'full', plan: '{}', at });
   const commit = preparePageCommit(db, 'persons', passId);
-  return ({ rows, quarantined }) =>
-    void commit({ rows, quarantined, at }, () => ({ evidence: noEvidence, cursor: null }));
+  return ({ rows, quarantined }) => void commit({ rows, quarantined, at });
 }
 
 function openApp(dataDir: string, origin: string, generation: number): App {

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openDatabaseReadOnly } from '../../src/mirror/database.ts';
-import { countRows } from '../../src/mirror/row-counts.ts';
+import { countRows } from '../../src/mirror/read-rows.ts';
 import { listRuns } from '../../src/mirror/runs.ts';
 import { openWorkspace, type Workspace } from './workspace.ts';
 

@@ -6,7 +6,7 @@ import { ledgerFolder } from '../../src/ledger/entry-file.ts';
 import { readLedger } from '../../src/ledger/ledger.ts';
 import { spellTarget } from '../../src/ledger/target.ts';
 import { verifyLedger } from '../../src/ledger/verify.ts';
-import { findFencedIdentifiers } from '../../src/mirror/fenced-rows.ts';
+import { findFencedIdentifiers } from '../../src/mirror/fence.ts';
 import { listRequests } from '../../src/mirror/erasure-requests.ts';
 import { listTargets } from '../../src/mirror/erasure-targets.ts';
 import { listPublishedParts, listPublishedSnapshots } from '../../src/snapshot/list-published.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { preparePageCommit } from '../../src/mirror/commit-page.ts';
+import { preparePageCommit } from '../mirror/commit-page.ts';
 import type { Database } from '../../src/mirror/database.ts';
 import { finishPass, noEvidence, startPass } from '../../src/mirror/passes.ts';
 import { openTestMirror, stillClock } from '../mirror/open-test-mirror.ts';
@@ -12,14 +12,7 @@ function mirrorAtRest(): Database {
   const { db } = openTestMirror();
   const pass = startPass(db, { dataset: 'persons', mode: 'full', plan: '{}', at });
   const rows = ['a', 'b'].map((uuid) => ({ uuid, distinct_ids: JSON.stringify([`${uuid}1`]) }));
-  preparePageCommit(
-    db,
-    'persons',
-    pass,
-  )({ rows, quarantined: [], at }, () => ({
-    evidence: noEvidence,
-    cursor: '{}',
-  }));
+  preparePageCommit(db, 'persons', pass)({ rows, quarantined: [], at }, noEvidence, '{}');
   finishPass(db, pass, null, at);
   return db;
 }

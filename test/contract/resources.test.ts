@@ -7,7 +7,7 @@ import {
   PlaylistChange,
   Recording,
   TrendInsight,
-  fieldKind,
+  describeField,
   pageOf,
 } from '../../src/contract/resources.ts';
 import { person, playlist, recording } from './documented-rows.ts';
@@ -41,11 +41,11 @@ test.for(resources)(
 
 test.for(resources)('every field of a %s has a kind', ([, resource, row]) => {
   expect(Object.keys(resource.shape)).toEqual(Object.keys(row));
-  for (const field of Object.values(resource.shape)) expect(fieldKind(field)).toMatch(/\w/);
+  for (const field of Object.values(resource.shape)) expect(describeField(field).kind).toMatch(/\w/);
 });
 
 test('a schema that is not a field has no kind', () => {
-  expect(() => fieldKind(PersonChange)).toThrow('without a kind');
+  expect(() => describeField(PersonChange)).toThrow('without a kind');
 });
 
 test('inside a recording, the distinct ids of a person are one text', () => {

@@ -7,6 +7,7 @@ import { openTransport } from '../../src/client/transport.ts';
 import { loadSettings } from '../../src/config/load-settings.ts';
 import type { Settings } from '../../src/config/settings.ts';
 import type { Clock } from '../../src/core/clock.ts';
+import { publishedDatasets } from '../../src/contract/datasets.ts';
 import type { GivenIdentifier } from '../../src/erasure/request/box.ts';
 import type { ErasureParts } from '../../src/erasure/request/request-record.ts';
 import { addRequests, approveRequest, cancelRequest, type AddedRequest } from '../../src/erasure/receive.ts';
@@ -20,7 +21,6 @@ import {
   type Database,
 } from '../../src/mirror/database.ts';
 import { listRequests, type ErasureRequest } from '../../src/mirror/erasure-requests.ts';
-import { datasetNames } from '../../src/snapshot/columns.ts';
 import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { runEraseJob } from '../../src/worker/erase-job.ts';
 import { runExportJob } from '../../src/worker/export-job.ts';
@@ -140,7 +140,7 @@ export async function openErasureWorld(seed: number, more: Setting[] = []): Prom
           // Every other one a delta: nobody may be left in those either.
           published += 1;
           const kind = published % 2 === 0 ? 'delta' : 'full';
-          await runExportJob(context, { kind, datasets: datasetNames, source });
+          await runExportJob(context, { kind, datasets: publishedDatasets, source });
         } finally {
           source.close();
         }

@@ -5,11 +5,11 @@ import { expect, test } from 'vitest';
 import type { Settings } from '../../src/config/settings.ts';
 import { loadSettings } from '../../src/config/load-settings.ts';
 import { isoTime, type Clock } from '../../src/core/clock.ts';
+import type { PublishedDataset } from '../../src/contract/datasets.ts';
 import { exportMirror } from '../../src/export/export-mirror.ts';
 import { openDatabaseReadOnly, type Database } from '../../src/mirror/database.ts';
-import { prepareRemoveRow } from '../../src/mirror/remove-row.ts';
+import { prepareRemoveRow } from '../../src/mirror/remove-rows.ts';
 import { prepareWriteRows } from '../../src/mirror/write-rows.ts';
-import type { Dataset } from '../../src/snapshot/columns.ts';
 import { sqlText, withDuckDb } from '../../src/snapshot/duckdb.ts';
 import { snapshotFolder, snapshotsFolder } from '../snapshot/paths.ts';
 import { listPublishedSnapshots } from '../../src/snapshot/list-published.ts';
@@ -164,7 +164,7 @@ async function publish(world: World, kind: 'full' | 'delta', settings: Settings 
 }
 
 /** The parts of the full snapshot of a dataset and of its deltas. */
-function partsOf(dataDir: string, dataset: Dataset): string[] {
+function partsOf(dataDir: string, dataset: PublishedDataset): string[] {
   const current = publishedFilesIn(dataDir).readCurrent().snapshots[dataset];
   return [current, ...(current?.deltas ?? [])].flatMap((named) =>
     named === undefined

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { createApp } from '../../src/app.ts';
 import { type ExportContext, exportMirror, type MirrorExportTask } from '../../src/export/export-mirror.ts';
 import { openDatabase, openDatabaseReadOnly, type Database } from '../../src/mirror/database.ts';
-import { setEpoch } from '../../src/mirror/erasure-epoch.ts';
+import { setEpoch } from '../../src/mirror/fence.ts';
 import { datasetFolder } from '../snapshot/paths.ts';
 import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
 import { rowsOfSnapshot } from '../snapshot/publish-rows.ts';

@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest';
+import { publishedDatasets } from '../../src/contract/datasets.ts';
 import {
   fixedTargets,
   isFile,
   isUpstream,
   readTarget,
   spellTarget,
-  targetDatasets,
   TargetName,
 } from '../../src/ledger/target.ts';
 
-const files = targetDatasets.map(
+const files = publishedDatasets.map(
   (dataset) => `snapshot:${dataset}/20261120T125500.123Z/part-00001.parquet` as const,
 );
 

@@ -1,5 +1,5 @@
 import { mkdirSync, readFileSync } from 'node:fs';
-import { fixedTargets, targetDatasets } from '../../src/ledger/target.ts';
+import { fixedTargets } from '../../src/ledger/target.ts';
 import {
   assurances,
   attentionReasons,
@@ -10,6 +10,7 @@ import {
 } from '../../src/ledger/vocabulary.ts';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { publishedDatasets } from '../../src/contract/datasets.ts';
 import { identifierKinds } from '../../src/contract/identity.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
 import { LedgerRecord } from '../../src/ledger/record.ts';
@@ -20,7 +21,7 @@ const request = requestId(1);
 const about = { request, generation: 1 };
 const requests = [request];
 const hash = 'a'.repeat(64);
-const files = targetDatasets.map(
+const files = publishedDatasets.map(
   (dataset) => `snapshot:${dataset}/20261120T125500.123Z/part-00001.parquet` as const,
 );
 
@@ -81,7 +82,7 @@ test('and so does its description', () => {
   const format = read('FORMAT.md') + read('RECORDS.md');
   const types = LedgerRecord.options.map(({ shape }) => shape.type.value);
   expect(new Set(records.map(({ type }) => type))).toEqual(new Set(types));
-  const words = [...types, ...origins, ...bases, ...fixedTargets, ...targetDatasets, ...targetResults];
+  const words = [...types, ...origins, ...bases, ...fixedTargets, ...publishedDatasets, ...targetResults];
   for (const word of [...words, ...assurances, ...heldReasons, ...attentionReasons, ...identifierKinds])
     expect(format).toContain(`\`${word}\``);
 });

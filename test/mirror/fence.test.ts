@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Identifier } from '../../src/contract/identity.ts';
 import type { ColumnValue } from '../../src/contract/tolerant-reader.ts';
-import { preparePageCommit } from '../../src/mirror/commit-page.ts';
+import type { MirroredDataset } from '../../src/contract/datasets.ts';
+import { preparePageCommit } from './commit-page.ts';
 import type { Database } from '../../src/mirror/database.ts';
 import {
   addFence,
@@ -12,8 +13,8 @@ import {
   readFenceUse,
   standingFence,
 } from '../../src/mirror/fence.ts';
-import { finishPass, noEvidence, startPass, type PassDataset } from '../../src/mirror/passes.ts';
-import { replacePlaylistRecordings } from '../../src/mirror/playlist-recordings.ts';
+import { finishPass, startPass } from '../../src/mirror/passes.ts';
+import { replacePlaylistRecordings } from '../../src/mirror/write-rows.ts';
 import type { QuarantinedRow } from '../../src/mirror/quarantine.ts';
 import type { PageOutcome, ShownRows } from '../../src/mirror/write-rows.ts';
 import { openTestMirror } from './open-test-mirror.ts';
@@ -41,14 +42,14 @@ function fencedMirror(identifiers: readonly Identifier[] = ann): Database {
 
 function commit(
   db: Database,
-  dataset: PassDataset,
+  dataset: MirroredDataset,
   rows: ShownRows['rows'],
   quarantined: readonly QuarantinedRow[] = [],
 ): PageOutcome {
   const at = '2026-08-01T00:00:00.000Z';
   const passId = startPass(db, { dataset, mode: 'full', plan: '{}', at });
   const page = preparePageCommit(db, dataset, passId);
-  return page({ rows, quarantined, at }, () => ({ evidence: noEvidence, cursor: null })).outcome;
+  return page({ rows, quarantined, at });
 }
 
 function person(uuid: string, fields: Row = {}): Row {
@@ -197,7 +198,7 @@ describe('a row that cannot be read', () => {
     payload: JSON.stringify(payload),
   });
 
-  it.each<[string, PassDataset, QuarantinedRow]>([
+  it.each<[string, MirroredDataset, QuarantinedRow]>([
     ['its key', 'persons', unread({}, annUuid)],
     ['its uuid', 'persons', unread({ uuid: annUuid, created_at: 7 })],
     ['its uuid in capitals', 'persons', unread({ uuid: annUuid.toUpperCase(), created_at: 7 })],
@@ -249,14 +250,7 @@ it('a row in quarantine that a complete pass does not show any more is forgotten
   const { db } = openTestMirror();
   const pass = (quarantined: QuarantinedRow[]): void => {
     const id = startPass(db, { dataset: 'persons', mode: 'full', plan: '{}', at: '2026-01-01T00:00:00Z' });
-    preparePageCommit(
-      db,
-      'persons',
-      id,
-    )({ rows: [], quarantined, at: '2026-01-01T00:00:00Z' }, () => ({
-      evidence: noEvidence,
-      cursor: null,
-    }));
+    preparePageCommit(db, 'persons', id)({ rows: [], quarantined, at: '2026-01-01T00:00:00Z' });
     finishPass(db, id, null, '2026-01-01T00:00:00Z');
   };
   const keys = (): unknown[] => db.prepare(`SELECT row_id FROM quarantine`).pluck().all();

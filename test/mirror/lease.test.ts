@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { preparePageCommit } from '../../src/mirror/commit-page.ts';
-import { setEpoch, whileEpoch } from '../../src/mirror/erasure-epoch.ts';
+import { preparePageCommit } from './commit-page.ts';
+import { setEpoch, whileEpoch } from '../../src/mirror/fence.ts';
 import { changeRequest } from '../../src/mirror/erasure-requests.ts';
 import { beatLease, readLease, releaseLease, takeLease, type LeaseHolder } from '../../src/mirror/lease.ts';
-import { finishPass, noEvidence, startPass } from '../../src/mirror/passes.ts';
-import { replacePlaylistRecordings } from '../../src/mirror/playlist-recordings.ts';
-import { prepareRemoveRow } from '../../src/mirror/remove-row.ts';
+import { finishPass, startPass } from '../../src/mirror/passes.ts';
+import { replacePlaylistRecordings } from '../../src/mirror/write-rows.ts';
+import { prepareRemoveRow } from '../../src/mirror/remove-rows.ts';
 import { finishRun, startRun } from '../../src/mirror/runs.ts';
 import { openTestMirror } from './open-test-mirror.ts';
 
@@ -62,12 +62,7 @@ describe('a stale holder, once somebody else has taken over', () => {
     ['begin a pass', ({ stale }) => startPass(stale, plan)],
     [
       'commit a page',
-      ({ stale, pass }) =>
-        preparePageCommit(
-          stale,
-          'persons',
-          pass,
-        )({ rows: [], quarantined: [], at }, () => ({ evidence: noEvidence, cursor: null })),
+      ({ stale, pass }) => preparePageCommit(stale, 'persons', pass)({ rows: [], quarantined: [], at }),
     ],
     ['end a pass', ({ stale, pass }) => finishPass(stale, pass, null, at)],
     ['remove a row', ({ stale }) => prepareRemoveRow(stale, 'persons')(1, 'deleted', at)],

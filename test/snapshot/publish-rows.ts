@@ -1,5 +1,6 @@
 import { exportDataset } from '../../src/export/export-dataset.ts';
-import type { Dataset, Row } from '../../src/snapshot/columns.ts';
+import type { PublishedDataset } from '../../src/contract/datasets.ts';
+import type { Row } from '../../src/snapshot/columns.ts';
 import { snapshotFolder } from './paths.ts';
 import { type Manifest } from '../../src/snapshot/manifest.ts';
 import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
@@ -12,7 +13,7 @@ type PublishOptions = { partRows?: number; promote?: readonly string[] };
 /** Publishes a snapshot of a dataset and keeps all before it; returns its id. */
 export async function publishRows(
   dataDir: string,
-  dataset: Dataset,
+  dataset: PublishedDataset,
   rows: readonly Row[],
   { partRows = 4, promote = [] }: PublishOptions = {},
 ): Promise<string> {
@@ -24,7 +25,7 @@ export async function publishRows(
 /** The rows of a snapshot, part after part, as an independent reader finds them. Throws where its manifest miscounts. */
 export async function rowsOfSnapshot(
   dataDir: string,
-  dataset: Dataset,
+  dataset: PublishedDataset,
   snapshotId: string,
 ): Promise<{ manifest: Manifest; parts: ReadRow[][] }> {
   const manifest = publishedFilesIn(dataDir).readManifest({ dataset, snapshotId });

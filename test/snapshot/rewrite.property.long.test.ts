@@ -4,13 +4,16 @@ import type { Identity } from '../../src/contract/identity.ts';
 import { type Row, datasets } from '../../src/snapshot/columns.ts';
 import { locateIdentity } from '../../src/snapshot/locate.ts';
 import { rewriteSnapshot } from '../../src/snapshot/rewrite.ts';
-import type { PersonalDataset } from '../../src/snapshot/subject-rows.ts';
+import type { PublishedDataset } from '../../src/contract/datasets.ts';
 import { verifySnapshots } from '../../src/snapshot/verify.ts';
 import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
 import { expectedRows } from './parquet-readers.ts';
 import { publishRows, rowsOfSnapshot } from './publish-rows.ts';
 import { personRow, recordingRow } from './rows.ts';
 import { temporaryFolder } from './temporary-folder.ts';
+
+/** A dataset whose rows an erasure takes away. */
+type PersonalDataset = Exclude<PublishedDataset, 'deletions'>;
 
 const { signal } = new AbortController();
 

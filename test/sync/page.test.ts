@@ -1,15 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { Person } from '../../src/contract/resources.ts';
 import { parseDeepJson } from '../../src/core/deep-json.ts';
-import { tolerantReader } from '../../src/contract/tolerant-reader.ts';
-import { readPage, type WalkedList } from '../../src/sync/page.ts';
+import { readPage } from '../../src/sync/page.ts';
 import { beginWalk, judgePage, type WalkPlan, type WalkStep } from '../../src/sync/walk-plan.ts';
 
-const list: WalkedList = {
-  keyColumn: 'uuid',
-  timeColumn: 'created_at',
-  read: tolerantReader(Person, 'uuid'),
-};
 const window = { offset: 100, limit: 50 };
 const uuid = '00000000-0000-4000-8000-000000000001';
 const row = {
@@ -23,7 +16,7 @@ const row = {
 
 describe('a page of a list', () => {
   it('gives rows, keys and times in list order', () => {
-    const page = readPage({ count: 1, next: null, previous: null, results: [row] }, window, list);
+    const page = readPage({ count: 1, next: null, previous: null, results: [row] }, window, 'persons');
     expect(page.rows).toEqual([
       {
         id: 1,
@@ -46,7 +39,11 @@ describe('a page of a list', () => {
   });
 
   it('quarantines a row that cannot be read and goes on', () => {
-    const page = readPage({ next: null, results: [{ ...row, name: 5 }, 'not a row', row] }, window, list);
+    const page = readPage(
+      { next: null, results: [{ ...row, name: 5 }, 'not a row', row] },
+      window,
+      'persons',
+    );
     expect(page.rows).toHaveLength(1);
     expect(page.quarantined).toEqual([
       {
@@ -61,7 +58,7 @@ describe('a page of a list', () => {
   it('quarantines a row that is nested too deeply and goes on', () => {
     const deep = `{"a":${'['.repeat(5000)}1${']'.repeat(5000)}}`;
     const text = JSON.stringify({ next: null, results: [{ ...row, properties: 'deep' }, row] });
-    const page = readPage(parseDeepJson(text.replace('"deep"', deep), 200), window, list);
+    const page = readPage(parseDeepJson(text.replace('"deep"', deep), 200), window, 'persons');
     expect(page.rows).toHaveLength(1);
     expect(page.quarantined).toMatchObject([
       { key: uuid, reason: 'row: nested deeper than service.jsonDepthMax' },
@@ -80,14 +77,16 @@ describe('a page of a list', () => {
       { ...row, uuid: second.toUpperCase(), created_at: 'late' },
       { ...row, uuid: fourth, created_at: '2026-01-01T00:00:00.4Z' },
     ];
-    expect(readPage({ results }, window, list).view).toMatchObject({
+    expect(readPage({ results }, window, 'persons').view).toMatchObject({
       keys: [third, uuid, second, fourth],
       // What has no time that can be read is as old as its neighbour above.
       times: [1767225600500000n, 1767225600500000n, 1767225600500000n, 1767225600400000n],
       received: 5,
     });
-    expect(readPage({ results: results.slice(0, 1) }, window, list).view.times).toEqual([null]);
-    expect(readPage({ results: [{ ...row, created_at: null }] }, window, list).view.times).toEqual([null]);
+    expect(readPage({ results: results.slice(0, 1) }, window, 'persons').view.times).toEqual([null]);
+    expect(readPage({ results: [{ ...row, created_at: null }] }, window, 'persons').view.times).toEqual([
+      null,
+    ]);
   });
 
   it('lets a walk go on over more unreadable rows in a row than the widest page has', () => {
@@ -104,7 +103,7 @@ describe('a page of a list', () => {
       const end = Math.min(2000, offset + Math.min(50, limit));
       const results = Array.from({ length: end - offset }, (_row, index) => person(offset + index));
       const next = end < 2000 ? `/?offset=${end}` : null;
-      step = judgePage(plan, step.state, readPage({ results, next }, step.state.window, list).view, 0);
+      step = judgePage(plan, step.state, readPage({ results, next }, step.state.window, 'persons').view, 0);
     }
     expect(step).toMatchObject({ reason: null, state: { evidence: { stepBacks: 0, isOrdered: true } } });
   });
@@ -120,17 +119,19 @@ describe('a page of a list', () => {
     ['nothing but rows', { results: [row] }, false],
     ['nothing at all', { results: [] }, true],
   ])('knows the end from %s', (_what, body, isLast) => {
-    expect(readPage(body, window, list).view.isLast).toBe(isLast);
+    expect(readPage(body, window, 'persons').view.isLast).toBe(isLast);
   });
 
   it('takes only the offset out of next, whatever host it names', () => {
     const next = 'https://elsewhere.example/api/projects/9/persons/?limit=40&offset=140';
-    expect(readPage({ results: [], next }, window, list).view.nextOffset).toBe(140);
-    expect(readPage({ results: [], next: 'https://x/?cursor=abc' }, window, list).view.nextOffset).toBeNull();
+    expect(readPage({ results: [], next }, window, 'persons').view.nextOffset).toBe(140);
+    expect(
+      readPage({ results: [], next: 'https://x/?cursor=abc' }, window, 'persons').view.nextOffset,
+    ).toBeNull();
   });
 
   it.each([100, 99, 0])('refuses a next page at offset %i that does not follow', (offset) => {
-    expect(() => readPage({ results: [], next: `/?offset=${offset}` }, window, list)).toThrow(
+    expect(() => readPage({ results: [], next: `/?offset=${offset}` }, window, 'persons')).toThrow(
       /does not follow/,
     );
   });
@@ -143,6 +144,6 @@ describe('a page of a list', () => {
     ['an object', {}],
     ['results that are no array', { results: {} }],
   ])('takes %s for an error, never for an empty list', (_what, body) => {
-    expect(() => readPage(body, window, list)).toThrow(/not a page/);
+    expect(() => readPage(body, window, 'persons')).toThrow(/not a page/);
   });
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { preparePageCommit } from '../../src/mirror/commit-page.ts';
+import { preparePageCommit } from '../mirror/commit-page.ts';
 import { finishPass, noEvidence, startPass, type IncompleteReason } from '../../src/mirror/passes.ts';
 import { reportPass } from '../../src/sync/pass-report.ts';
 import { openTestMirror } from '../mirror/open-test-mirror.ts';
@@ -20,7 +20,7 @@ function countReached(
     payload: `${index}`,
   }));
   const evidence = { ...noEvidence, countReported, rounds };
-  preparePageCommit(db, 'persons', passId)({ rows: [], quarantined, at }, () => ({ evidence, cursor: null }));
+  preparePageCommit(db, 'persons', passId)({ rows: [], quarantined, at }, evidence);
   return reportPass(finishPass(db, passId, reason, at)).assumptions.countReached;
 }
 

@@ -5,10 +5,11 @@ import { openTransport, type Transport } from '../../src/client/transport.ts';
 import { loadSettings } from '../../src/config/load-settings.ts';
 import { systemClock } from '../../src/core/clock.ts';
 import { AppError } from '../../src/core/errors.ts';
+import type { PagedDataset } from '../../src/contract/datasets.ts';
 import type { Database } from '../../src/mirror/database.ts';
 import type { Pass } from '../../src/mirror/passes.ts';
 import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
-import { syncList, type ListDataset } from '../../src/sync/sync-list.ts';
+import { syncList } from '../../src/sync/sync-list.ts';
 import { syncPlaylists } from '../../src/sync/sync-playlists.ts';
 import { openTestMirror } from '../mirror/open-test-mirror.ts';
 
@@ -54,7 +55,7 @@ type Options = {
   signal?: AbortSignal;
 };
 
-function sync(db: Database, dataset: ListDataset, options: Options = {}): Promise<Pass> {
+function sync(db: Database, dataset: PagedDataset, options: Options = {}): Promise<Pass> {
   const {
     resume = true,
     mode = 'full',

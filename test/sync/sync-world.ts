@@ -1,17 +1,18 @@
 import { rmSync } from 'node:fs';
+import type { PagedDataset } from '../../src/contract/datasets.ts';
 import { createApp, type App } from '../../src/app.ts';
 import type { SettingsFlags } from '../../src/config/load-settings.ts';
 import type { Pass } from '../../src/mirror/passes.ts';
 import { startSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/sandbox.ts';
 import { reconcileAbsence, type AbsenceResult } from '../../src/sync/absence.ts';
-import { syncList, type ListDataset } from '../../src/sync/sync-list.ts';
+import { syncList } from '../../src/sync/sync-list.ts';
 import { freshFolder } from '../mirror/open-test-mirror.ts';
 
 /** The program beside a sandbox that behaves as asked, in a folder of its own. */
 export type SyncWorld = {
   sandbox: Sandbox;
   app: App;
-  sync(dataset?: ListDataset): Promise<Pass>;
+  sync(dataset?: PagedDataset): Promise<Pass>;
   reconcile(): Promise<AbsenceResult>;
   /** Uuids that the mirror holds. */
   mirrored(): Set<string>;

@@ -111,8 +111,8 @@ export async function walkDrifting(run: Run): Promise<Outcome> {
         const view = await new Promise<PageView>((answer, fail) => waiting.push({ window, answer, fail }));
         return { rows: [], quarantined: [], view };
       },
-      commitPage: ({ view }, judge) => {
-        const step = judge(takeNew(view, seen));
+      takePage: ({ view }, state) => {
+        const step = judgePage(planOf(run), state, view, takeNew(view, seen));
         return {
           step,
           outcome: {

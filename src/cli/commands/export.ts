@@ -2,11 +2,11 @@ import { runExportJob } from '../../worker/export-job.ts';
 import { Argument, Option, type Command } from 'commander';
 import type { App } from '../../app.ts';
 import type { OnProgress } from '../../job/job-context.ts';
-import { datasetNames, type Dataset } from '../../snapshot/columns.ts';
 import type { ExportJobResult } from '../../worker/export-job.ts';
 import { runCommand, type CommandContext } from '../command.ts';
 import { exitCodes } from '../errors.ts';
 import { bytesText, countText } from '../../core/words.ts';
+import { type PublishedDataset, publishedDatasets } from '../../contract/datasets.ts';
 import { reportProgress } from '../progress.ts';
 import { formatTable } from '../table.ts';
 
@@ -14,7 +14,7 @@ import { formatTable } from '../table.ts';
 export function define(command: Command, context: CommandContext): void {
   command
     .addArgument(
-      new Argument('[datasets...]', 'which datasets; all when none is named').choices(datasetNames),
+      new Argument('[datasets...]', 'which datasets; all when none is named').choices(publishedDatasets),
     )
     .addOption(
       new Option('--kind <kind>', 'full holds every row, delta what has changed since the newest snapshot')
@@ -34,12 +34,12 @@ Examples:
   analytics-mirror export --kind delta
   analytics-mirror export persons --set export.partRows=250000`,
     )
-    .action((datasets: Dataset[], { kind }: { kind: 'full' | 'delta' }) =>
+    .action((datasets: PublishedDataset[], { kind }: { kind: 'full' | 'delta' }) =>
       runCommand(context, command, async (app) => {
         const { outcome, snapshots } = await exportNow(
           app,
           context,
-          datasets.length > 0 ? datasets : datasetNames,
+          datasets.length > 0 ? datasets : publishedDatasets,
           kind,
         );
         if (outcome === 'incomplete') context.setExitCode(exitCodes.incomplete);
@@ -52,10 +52,10 @@ Examples:
 export function exportNow(
   app: App,
   context: CommandContext,
-  datasets: readonly Dataset[],
+  datasets: readonly PublishedDataset[],
   kind: 'full' | 'delta' = 'full',
 ): Promise<ExportJobResult> {
-  return reportProgress(context, 'export', async (onProgress: OnProgress<Dataset>) => {
+  return reportProgress(context, 'export', async (onProgress: OnProgress<PublishedDataset>) => {
     // First: opening the mirror for writing would make one where there is none.
     const source = app.databaseReadOnly();
     return runExportJob(app.jobContext(context.signal), { datasets, kind, source, onProgress });

@@ -1,8 +1,9 @@
 import { Argument, Option, type Command } from 'commander';
 import type { App } from '../../app.ts';
 import { AppError } from '../../core/errors.ts';
+import { type MirroredDataset, mirroredDatasets } from '../../contract/datasets.ts';
 import type { OnProgress } from '../../job/job-context.ts';
-import { passDatasets, passModes, type PassDataset, type PassMode } from '../../mirror/passes.ts';
+import { passModes, type PassMode } from '../../mirror/passes.ts';
 import { runSyncJob, type SyncJob, type SyncJobResult } from '../../worker/sync-job.ts';
 import { absenceText } from '../absence-text.ts';
 import { runCommand, type CommandContext } from '../command.ts';
@@ -19,7 +20,7 @@ export function define(command: Command, context: CommandContext): void {
       new Argument(
         '[datasets...]',
         'which lists; persons, recordings and the configured playlists when none is named',
-      ).choices(passDatasets),
+      ).choices(mirroredDatasets),
     )
     .addOption(
       new Option('--mode <mode>', 'full walks to the end, head stops at known unchanged rows')
@@ -41,7 +42,7 @@ Examples:
   analytics-mirror sync persons --mode head
   analytics-mirror sync recordings --fresh --json`,
     )
-    .action((datasets: PassDataset[]) => {
+    .action((datasets: MirroredDataset[]) => {
       const { mode, fresh } = command.opts<SyncFlags>();
       return runCommand(context, command, async (app) => {
         if (datasets.includes('playlists') && app.settings.playlists.shortIds.length === 0)
@@ -66,13 +67,13 @@ Examples:
 
 /** Syncs with progress bars. */
 export function syncNow(app: App, context: CommandContext, job: SyncJob): Promise<SyncJobResult> {
-  const work = (onProgress: OnProgress<PassDataset>): Promise<SyncJobResult> =>
+  const work = (onProgress: OnProgress<MirroredDataset>): Promise<SyncJobResult> =>
     runSyncJob(app.serviceContext(context.signal), { ...job, onProgress });
   return reportProgress(context, 'sync', work, (dataset) =>
     app.budget.left(dataset === 'recordings' ? 'recordings list' : 'general'),
   );
 }
 
-function defaultDatasets({ settings }: App): PassDataset[] {
-  return settings.playlists.shortIds.length > 0 ? [...passDatasets] : ['persons', 'recordings'];
+function defaultDatasets({ settings }: App): MirroredDataset[] {
+  return settings.playlists.shortIds.length > 0 ? [...mirroredDatasets] : ['persons', 'recordings'];
 }

@@ -1,7 +1,7 @@
 import { AppError } from '../../core/errors.ts';
 import { readLedger, type LedgerReader } from '../../ledger/ledger.ts';
 import type { Database } from '../../mirror/database.ts';
-import { readEpoch } from '../../mirror/erasure-epoch.ts';
+import { readEpoch } from '../../mirror/fence.ts';
 
 /**
  * Refuses to go on with a mirror that knows of fewer erasures than the ledger: an older copy of it, which may hold people

@@ -1,13 +1,11 @@
 import { identifierKinds, nobody, unionOf, type Identity, type Sighting } from '../../contract/identity.ts';
+import { findQuarantined, prepareNames, type QuarantinedSighting } from '../../mirror/quarantine.ts';
 import {
   findLostDistinctIds,
   findMemberships,
   findPersons,
-  findQuarantined,
   findRecordings,
   findRecordingsThatName,
-  prepareNames,
-  type QuarantinedSighting,
 } from '../../mirror/sightings.ts';
 import { locateIdentity, type FoundPart } from '../../snapshot/locate.ts';
 import { publishedFilesIn } from '../../snapshot/published-files.ts';

@@ -9,10 +9,8 @@ import {
   type Identity,
   type Sighting,
 } from '../../contract/identity.ts';
-import { textListOf } from '../../contract/tolerant-reader.ts';
 import type { Database } from '../../mirror/database.ts';
-import { readIdentityOfPerson } from '../../contract/person-identity.ts';
-import { rowReaders } from '../../mirror/row-readers.ts';
+import { readIdentityOfPerson, rowReaders, sightingOf } from '../../contract/row-readers.ts';
 import { findPersons, findPersonsByEmail } from '../../mirror/sightings.ts';
 import type { GivenIdentifier } from '../request/box.ts';
 import { planStart, readShown, type MirroredOwner, type OwnerLook, type ShownPerson } from './start-plan.ts';
@@ -205,22 +203,15 @@ async function askFor(
   }
 }
 
-/** A person as a row shows them; null where it does not tell who it is. */
+/** A person as a row shows them; null where the row does not identify a person. */
 function readPerson(row: unknown): ShownPerson | null {
   const whole = rowReaders.persons(row);
   const person = whole.ok ? whole : readIdentityOfPerson(row);
   if (!person.ok) return null;
-  const { uuid, id, name, properties, extra, distinct_ids: distinctIds } = person.columns;
   const known = RowWithEmail.safeParse(row);
   return {
     email: known.success ? known.data.properties.email : null,
-    sighting: {
-      person_uuid: String(uuid),
-      person_id: id === null || id === undefined ? null : String(id),
-      distinct_ids: textListOf(distinctIds) ?? [],
-      recording_id: null,
-      values: [name, properties, extra].filter((text) => typeof text === 'string'),
-    },
+    sighting: sightingOf('persons', person.columns),
   };
 }
 

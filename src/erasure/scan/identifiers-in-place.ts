@@ -1,31 +1,21 @@
 import { readJson, isJsonObject, isRawNumber, parseExactJson } from '../../core/exact-json.ts';
+import { datasets, findDataset, keyKind } from '../../contract/datasets.ts';
 import type { Identifier, IdentifierKind } from '../../contract/identity.ts';
+import { sideTables } from '../../mirror/tables.ts';
 
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** The columns that say whom a row is about, by table or published dataset. All others are free text. */
-const columnKinds: Readonly<Record<string, Readonly<Record<string, IdentifierKind>>>> = {
-  persons: {
-    uuid: 'person_uuid',
-    person_uuid: 'person_uuid',
-    id: 'person_id',
-    person_id: 'person_id',
-    distinct_ids: 'distinct_id',
-  },
-  distinct_id_owners: { distinct_id: 'distinct_id' },
-  distinct_ids_lost: { distinct_id: 'distinct_id' },
-  distinct_ids: { distinct_id: 'distinct_id', person_uuid: 'person_uuid' },
-  recordings: { id: 'recording_id', distinct_id: 'distinct_id', person_uuid: 'person_uuid' },
-  playlist_recordings: { recording_id: 'recording_id' },
-  deletions: { person_uuid: 'person_uuid' },
+/** The columns that identify what a row is about, by table or published dataset. All others are free text. */
+const columnKinds = new Map<string, Map<string, IdentifierKind>>();
+const note = (table: string, column: string, kind: IdentifierKind): void => {
+  columnKinds.set(table, (columnKinds.get(table) ?? new Map<string, IdentifierKind>()).set(column, kind));
 };
-
-/** What the rows of a dataset are kept under, and so told of by the feeds. */
-const keyKinds: Readonly<Record<string, IdentifierKind>> = {
-  persons: 'person_uuid',
-  recordings: 'recording_id',
-  distinct_ids: 'distinct_id',
-};
+for (const [dataset, { identifiers, heldIds }] of Object.entries(datasets))
+  for (const { name, column, role } of heldIds ? [...identifiers, heldIds] : identifiers) {
+    note(dataset, name, role);
+    note(dataset, column, role);
+  }
+for (const { table, column, kind } of sideTables) note(table, column, kind);
 
 /**
  * The identifiers that a column of a row holds as what it is about: each of the kind that stands there, and no other.
@@ -38,20 +28,20 @@ export function identifiersInPlace(
   value: unknown,
   told?: unknown,
 ): Identifier[] {
-  if (dataset === 'recordings' && column === 'person') return embeddedIdentifiers(value);
+  if (column === findDataset(dataset)?.embeddedPerson) return embeddedIdentifiers(value);
   if (column === 'key' && (dataset === 'changes' || dataset === 'deletions'))
     return keyIdentifiers(String(told), value);
-  const kind = columnKinds[dataset]?.[column];
+  const kind = columnKinds.get(dataset)?.get(column);
   if (kind === undefined) return [];
   // A column of the mirror holds its list as JSON.
-  return column === 'distinct_ids' && typeof value === 'string'
+  return column === findDataset(dataset)?.heldIds?.name && typeof value === 'string'
     ? identifiersOf(kind, readJson(value, parseExactJson))
     : identifiersOf(kind, value);
 }
 
 /** What a key of a dataset's rows, or a bound of such keys, identifies; nothing for one that no such row can have. */
 export function keyIdentifiers(dataset: string, key: unknown): Identifier[] {
-  const kind = keyKinds[dataset];
+  const kind = keyKind(dataset);
   return kind === undefined ? [] : identifiersOf(kind, key);
 }
 

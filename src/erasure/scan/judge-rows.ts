@@ -1,5 +1,5 @@
 import type { Identifier, IdentifierKind, Identity } from '../../contract/identity.ts';
-import { identifiersOfUnread } from '../../mirror/unread-identifiers.ts';
+import { identifiersOfUnread } from '../../mirror/quarantine.ts';
 import type { Findings } from './findings.ts';
 import { identifiersInPlace } from './identifiers-in-place.ts';
 import {

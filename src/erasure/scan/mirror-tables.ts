@@ -1,19 +1,20 @@
 import type { Database } from '../../mirror/database.ts';
-import { readEveryRow } from '../../mirror/every-row.ts';
+import { mirroredDatasets } from '../../contract/datasets.ts';
+import { readEveryRow } from '../../mirror/read-rows.ts';
+import { sideTables } from '../../mirror/tables.ts';
 import type { Decoder, RowOrigin } from './judge-rows.ts';
 import { isOwnTable, ownWords } from './own-rows.ts';
 import { mirrorPlace } from './scan-task.ts';
 
+const rightful = [
+  ...mirroredDatasets,
+  ...sideTables.map(({ table }) => table),
+  'mirrored_project',
+  'schema_migrations',
+  'sqlite_schema',
+];
 const origins: Readonly<Record<string, RowOrigin>> = {
-  persons: 'rightful',
-  distinct_id_owners: 'rightful',
-  distinct_ids_lost: 'rightful',
-  recordings: 'rightful',
-  playlists: 'rightful',
-  playlist_recordings: 'rightful',
-  mirrored_project: 'rightful',
-  schema_migrations: 'rightful',
-  sqlite_schema: 'rightful',
+  ...Object.fromEntries(rightful.map((table) => [table, 'rightful'])),
   deletions: 'feed',
   changes: 'feed',
   quarantine: 'unread',

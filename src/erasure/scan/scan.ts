@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { AppError, systemCode } from '../../core/errors.ts';
 import { openDatabaseReadOnly, type Database } from '../../mirror/database.ts';
-import { prepareIsFenced } from '../../mirror/is-fenced.ts';
+import { prepareIsFenced } from '../../mirror/fence.ts';
 import { createDecoder, type Decoder, type IsFenced } from './judge-rows.ts';
 import { decodeJson, decodeJsonLine, decodeParquet, isJson, isParquet } from './decode-files.ts';
 import { decodeMirror } from './mirror-tables.ts';

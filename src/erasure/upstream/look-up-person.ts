@@ -3,7 +3,7 @@ import { readEnvelope } from '../../contract/envelope.ts';
 import type { Identity } from '../../contract/identity.ts';
 import { textListOf } from '../../contract/tolerant-reader.ts';
 import { bodyOrMissing } from '../../client/service.ts';
-import { readIdentityOfPerson } from '../../contract/person-identity.ts';
+import { readIdentityOfPerson } from '../../contract/row-readers.ts';
 import { askForProject, inBatches, type Lane } from './context.ts';
 
 /** A person that the service shows. `ref`: what its path takes, the integer id where that is known. */

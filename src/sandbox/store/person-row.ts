@@ -1,4 +1,4 @@
-import { fieldKind, Person, type FieldKind } from '../../contract/resources.ts';
+import { describeField, Person, type FieldKind } from '../../contract/resources.ts';
 import { textListOf } from '../../contract/tolerant-reader.ts';
 import { microsToIso } from '../../core/time.ts';
 
@@ -37,7 +37,7 @@ const columnOf: Record<FieldKind, Column> = {
 };
 
 const fields = Object.entries(Person.shape).map(([name, schema]) => {
-  const kind = fieldKind(schema);
+  const { kind } = describeField(schema);
   return { name: name as keyof Person, kind, column: columnOf[kind] };
 });
 const plainFields = fields.filter(({ name }) => !['id', 'distinct_ids', 'created_at'].includes(name));

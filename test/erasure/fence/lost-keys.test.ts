@@ -4,8 +4,8 @@ import { expect, test } from 'vitest';
 import { refuseRestored } from '../../../src/erasure/fence/restore-guard.ts';
 import { openLedger } from '../../../src/ledger/ledger.ts';
 import { openDatabase, openDatabaseReadOnly } from '../../../src/mirror/database.ts';
-import { setEpoch } from '../../../src/mirror/erasure-epoch.ts';
-import { refuseLostFenceKey } from '../../../src/mirror/fence-mac.ts';
+import { setEpoch } from '../../../src/mirror/fence.ts';
+import { refuseLostFenceKey } from '../../../src/mirror/fence.ts';
 import { addFence, fenceEntries } from '../../../src/mirror/fence.ts';
 import { freshFolder, openTestMirror, stillClock } from '../../mirror/open-test-mirror.ts';
 

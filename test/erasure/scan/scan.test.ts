@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { nobody } from '../../../src/contract/identity.ts';
+import type { PublishedDataset } from '../../../src/contract/datasets.ts';
 import { scanDataFolder } from '../../../src/erasure/scan/scan.ts';
 import type { ScanReport, ScanTask } from '../../../src/erasure/scan/scan-task.ts';
 import { canonicalJson } from '../../../src/ledger/canonical-json.ts';
@@ -12,7 +13,7 @@ import { privateKeyOf, publicKeyOf, vkeyOf } from '../../../src/ledger/note.ts';
 import { exportDataset } from '../../../src/export/export-dataset.ts';
 import { openDatabase, type Database } from '../../../src/mirror/database.ts';
 import { addFence, fenceEntries } from '../../../src/mirror/fence.ts';
-import type { Dataset, Row } from '../../../src/snapshot/columns.ts';
+import type { Row } from '../../../src/snapshot/columns.ts';
 import { openDuckDb, sqlText } from '../../../src/snapshot/duckdb.ts';
 import { exportRequest } from '../../export/export-fixture.ts';
 import { freshFolder, stillClock } from '../../mirror/open-test-mirror.ts';
@@ -55,7 +56,7 @@ function write(dataDir: string, place: string, content: string | Buffer): void {
   writeFileSync(join(dataDir, place), content, { mode: 0o600 });
 }
 
-async function publish(dataDir: string, dataset: Dataset, rows: Iterable<Row>) {
+async function publish(dataDir: string, dataset: PublishedDataset, rows: Iterable<Row>) {
   const settings = { partRows: 1000, keep: 2, promote: [], mask: [] };
   const { snapshotId } = await exportDataset(exportRequest(dataDir, { dataset, rows, settings }));
   return `snapshots/${dataset}/${snapshotId}`;

@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { compactChanges, hasChange, newestChange } from '../../src/mirror/changes.ts';
+import { compactChanges, hasChange, newestChange } from '../../src/mirror/feeds.ts';
 import type { Database } from '../../src/mirror/database.ts';
-import { expireDeletionFeed } from '../../src/mirror/erase-rows.ts';
+import { expireDeletionFeed } from '../../src/mirror/feeds.ts';
 import { openTestMirror } from './open-test-mirror.ts';
 
 const dayOf = (day: number): string => `2026-01-${String(day).padStart(2, '0')}T00:00:00.000Z`;

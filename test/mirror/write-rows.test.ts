@@ -1,16 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import type { ColumnValue } from '../../src/contract/tolerant-reader.ts';
+import type { MirroredDataset } from '../../src/contract/datasets.ts';
 import type { Database } from '../../src/mirror/database.ts';
-import { preparePageCommit } from '../../src/mirror/commit-page.ts';
 import type { PageOutcome, ShownRows } from '../../src/mirror/write-rows.ts';
-import {
-  findUnfinishedPass,
-  finishPass,
-  noEvidence,
-  startPass,
-  type PassDataset,
-} from '../../src/mirror/passes.ts';
+import { findUnfinishedPass, finishPass, noEvidence, startPass } from '../../src/mirror/passes.ts';
 import { countQuarantine } from '../../src/mirror/quarantine.ts';
+import { preparePageCommit } from './commit-page.ts';
 import { openTestMirror } from './open-test-mirror.ts';
 
 const uuid = (number: number): string => `00000000-0000-4000-8000-${String(number).padStart(12, '0')}`;
@@ -35,7 +30,7 @@ function person(number: number, fields: PersonFields = {}): Record<string, Colum
   };
 }
 
-function openPass(dataset: PassDataset = 'persons') {
+function openPass(dataset: MirroredDataset = 'persons') {
   const { db } = openTestMirror();
   let at = 0;
   const begin = () => {
@@ -43,10 +38,7 @@ function openPass(dataset: PassDataset = 'persons') {
     const passId = startPass(db, { dataset, mode: 'full', plan: '{}', at: `2026-01-0${at}T00:00:00Z` });
     const commitPage = preparePageCommit(db, dataset, passId);
     const commit = (rows: ShownRows['rows'], quarantined: ShownRows['quarantined'] = []): PageOutcome =>
-      commitPage({ rows, quarantined, at: `2026-01-0${at}T12:00:00Z` }, () => ({
-        evidence: noEvidence,
-        cursor: `{"pass":${passId}}`,
-      })).outcome;
+      commitPage({ rows, quarantined, at: `2026-01-0${at}T12:00:00Z` }, noEvidence, `{"pass":${passId}}`);
     return { passId, commit };
   };
   return { db, begin };

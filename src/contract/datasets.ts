@@ -1,0 +1,218 @@
+import type { z } from 'zod';
+import type { EndpointName } from './endpoints.ts';
+import { identifierKinds, type IdentifierKind } from './identity.ts';
+import {
+  Deletion,
+  describeField,
+  DistinctIdOwner,
+  Person,
+  Playlist,
+  Recording,
+  type FieldKind,
+  type FieldRole,
+} from './resources.ts';
+
+/** Which rate limits a request is under: the list of recordings has limits of its own on top of the general ones. */
+export type Lane = 'general' | 'recordings list';
+
+/** A row of the table of datasets: all that the program has to know of one. */
+type Definition = {
+  /** Its rows as the service shows them, or as the mirror makes them. */
+  resource: z.ZodObject;
+  /** The field that a row is known by: unique, and never changed. In `deletions` it repeats. */
+  key: string;
+  /** The field that the service's list is sorted by, newest first; null where there is no such list. */
+  sortTime: string | null;
+  /** The endpoint of its paged list; null where the service has none. */
+  list: EndpointName | null;
+  /** Whether the list shows every row there is: the list of recordings may show the latest only. */
+  showsAll: boolean;
+  /** The endpoint of one row by its key; null for what only the mirror makes. */
+  retrieve: EndpointName | null;
+  /** The rate limits of the list, or of the single rows where there is none. */
+  lane: Lane;
+  /** The scheduled job that reads the whole of it; null for what only the mirror makes. */
+  fullJob: string | null;
+  /** The field that embeds a person; the mirror takes `person_uuid` from it. */
+  embeddedPerson: string | null;
+  /**
+   * Null where it is not published. `pass`: the dataset whose pass vouches for the rows. `names`: of fields whose column
+   * in published files has another name.
+   */
+  published: { pass: 'persons' | 'recordings'; names: Readonly<Record<string, string>> } | null;
+};
+
+/** A field of a row of the mirror. `column`: its name in published files. */
+export type DatasetField = {
+  readonly name: string;
+  readonly kind: FieldKind;
+  readonly role: FieldRole | undefined;
+  readonly column: string;
+};
+
+/** A field that identifies a person, or a recording of one. */
+export type IdentifierField = DatasetField & { readonly role: IdentifierKind };
+
+/** What follows from a definition. */
+type Derived = {
+  /** The fields of a row of the mirror, in the order of its columns. */
+  readonly fields: readonly DatasetField[];
+  /** The fields of a published row: the key first. */
+  readonly publishedFields: readonly DatasetField[];
+  /** The fields that hold one identifier: the key first, if it is one, then by kind. */
+  readonly identifiers: readonly IdentifierField[];
+  /** The field that lists the distinct ids that a person holds; undefined in datasets of anything else. */
+  readonly heldIds: IdentifierField | undefined;
+};
+
+/**
+ * The table of datasets: the one place that says what a dataset is. The mirror's columns, the readers of rows, published
+ * columns, the suppression list, scans and erasures are derived from it and from the fields of its resources.
+ */
+export const datasets = {
+  persons: dataset({
+    resource: Person,
+    key: 'uuid',
+    sortTime: 'created_at',
+    list: 'persons.list',
+    showsAll: true,
+    retrieve: 'persons.retrieve',
+    lane: 'general',
+    fullJob: 'full',
+    embeddedPerson: null,
+    published: { pass: 'persons', names: { uuid: 'person_uuid', id: 'person_id' } },
+  }),
+  recordings: dataset({
+    resource: Recording,
+    key: 'id',
+    sortTime: 'start_time',
+    list: 'recordings.list',
+    showsAll: false,
+    retrieve: 'recordings.retrieve',
+    lane: 'recordings list',
+    fullJob: 'recordings',
+    embeddedPerson: 'person',
+    published: { pass: 'recordings', names: {} },
+  }),
+  playlists: dataset({
+    resource: Playlist,
+    key: 'short_id',
+    sortTime: null,
+    list: null,
+    showsAll: false,
+    retrieve: 'playlists.retrieve',
+    lane: 'general',
+    fullJob: 'playlists',
+    embeddedPerson: null,
+    published: null,
+  }),
+  distinct_ids: dataset({
+    resource: DistinctIdOwner,
+    key: 'distinct_id',
+    sortTime: null,
+    list: null,
+    showsAll: false,
+    retrieve: null,
+    lane: 'general',
+    fullJob: null,
+    embeddedPerson: null,
+    published: { pass: 'persons', names: {} },
+  }),
+  deletions: dataset({
+    resource: Deletion,
+    key: 'key',
+    sortTime: null,
+    list: null,
+    showsAll: false,
+    retrieve: null,
+    lane: 'general',
+    fullJob: null,
+    embeddedPerson: null,
+    published: { pass: 'persons', names: {} },
+  }),
+};
+
+type DatasetWith<P extends keyof Definition> = {
+  [D in keyof typeof datasets]: (typeof datasets)[D][P] extends null ? never : D;
+}[keyof typeof datasets];
+
+/** A dataset that mirrors rows of the service. */
+export type MirroredDataset = DatasetWith<'retrieve'>;
+/** A mirrored dataset that is read by walking a paged list, so that rows can be absent from it. */
+export type PagedDataset = DatasetWith<'list'>;
+/** A dataset that is published as files. */
+export type PublishedDataset = DatasetWith<'published'>;
+
+/** The mirrored datasets, in the order in which they are read. */
+export const mirroredDatasets = namesOf((one): one is MirroredDataset => datasets[one].retrieve !== null);
+/** The datasets whose lists are walked. */
+export const pagedDatasets = namesOf((one): one is PagedDataset => datasets[one].list !== null);
+/** The datasets that are published. */
+export const publishedDatasets = namesOf((one): one is PublishedDataset => datasets[one].published !== null);
+
+/** The lane of an endpoint. */
+export function laneOf(endpoint: string): Lane {
+  return pagedDatasets.map((one) => datasets[one]).find(({ list }) => list === endpoint)?.lane ?? 'general';
+}
+
+/** The dataset that a name means; undefined where there is none of that name. */
+export function findDataset(name: string): (Definition & Derived) | undefined {
+  return Object.hasOwn(datasets, name) ? datasets[name as keyof typeof datasets] : undefined;
+}
+
+/** What the key of a dataset's rows identifies; undefined where it identifies no person and no recording. */
+export function keyKind(name: string): IdentifierKind | undefined {
+  const found = findDataset(name);
+  return found?.identifiers.find((field) => field.name === found.key)?.role;
+}
+
+/**
+ * Derives a dataset. Throws for a resource with a text that is neither an identifier, nor personal, nor declared not to be:
+ * a scan for an erased person would not search for it.
+ */
+export function dataset<const T extends Definition>(definition: T): T & Derived {
+  const { resource, key, retrieve, embeddedPerson, published } = definition;
+  const field = (name: string, schema: z.core.$ZodType): DatasetField => {
+    const { kind, role } = describeField(schema);
+    if (role === undefined && ['text', 'uuid', 'text_list', 'json'].includes(kind))
+      throw new Error(`the field ${name} is neither personal nor declared not to be`);
+    return { name, kind, role, column: published?.names[name] ?? name };
+  };
+  const own = Object.entries(resource.shape).map(([name, schema]) => field(name, schema));
+  const extra: DatasetField = { name: 'extra', kind: 'json', role: 'personal', column: 'extra' };
+  const changedAt: DatasetField = { name: 'changed_at', kind: 'time', role: undefined, column: 'changed_at' };
+  const fields = [
+    ...own,
+    ...(embeddedPerson === null ? [] : [field('person_uuid', DistinctIdOwner.shape.person_uuid)]),
+    ...(retrieve === null ? [] : [extra]),
+  ];
+  const isKey = ({ name }: DatasetField): boolean => name === key;
+  const identifying = fields.filter(isIdentifier);
+  return {
+    ...definition,
+    fields,
+    publishedFields: [
+      ...fields.filter(isKey),
+      ...fields.filter((one) => !isKey(one)),
+      ...(retrieve === null ? [] : [changedAt]),
+    ],
+    identifiers: identifying
+      .filter(({ kind }) => kind !== 'text_list')
+      .toSorted(
+        (a, b) =>
+          Number(isKey(b)) - Number(isKey(a)) ||
+          identifierKinds.indexOf(a.role) - identifierKinds.indexOf(b.role),
+      ),
+    heldIds: identifying.find(({ kind }) => kind === 'text_list'),
+  };
+}
+
+function isIdentifier(field: DatasetField): field is IdentifierField {
+  return identifierKinds.some((kind) => kind === field.role);
+}
+
+function namesOf<D extends keyof typeof datasets>(
+  isWanted: (name: keyof typeof datasets) => name is D,
+): readonly D[] {
+  return (Object.keys(datasets) as (keyof typeof datasets)[]).filter(isWanted);
+}

@@ -1,0 +1,122 @@
+import type { Database } from 'better-sqlite3';
+import { isoToMicros } from '../core/time.ts';
+import { datasets, type MirroredDataset } from '../contract/datasets.ts';
+import { withoutDistinctIds } from '../contract/embedded-person.ts';
+import type { Identifier, IdentifierKind } from '../contract/identity.ts';
+import { textListOf, type Columns, type ColumnValue } from '../contract/tolerant-reader.ts';
+import { identifiersOfUnread, type QuarantinedRow } from './quarantine.ts';
+
+/** What the fence says of a row: it may enter as it is or trimmed, or it is kept out (undefined). */
+export type Admit<Row> = (row: Row, at: string) => Row | undefined;
+
+/**
+ * Prepares the check of a dataset's rows, to be called inside the page's transaction. A row is kept out when it is of a
+ * fenced person or recording, when it was recorded under a fenced distinct id, or when its person was created after the
+ * erasure and holds a fenced distinct id. A person who lived before the erasure and has come by a fenced distinct id is let
+ * in without it. Undefined while the fence is empty.
+ */
+export function prepareAdmitRow(
+  db: Database,
+  dataset: MirroredDataset,
+): Admit<Readonly<Columns>> | undefined {
+  const fence = openFence(db);
+  const { identifiers, sortTime, heldIds, embeddedPerson } = datasets[dataset];
+  if (!fence || sortTime === null || identifiers.length === 0) return undefined;
+  return (row, at) => {
+    const own = hitOf(
+      fence,
+      identifiers.map(({ role, name }) => [role, row[name]]),
+    );
+    if (own) {
+      fence.count(own, at, own.kind !== 'recording_id' && isAfter(row[sortTime], own.fencedAt));
+      return undefined;
+    }
+    if (heldIds) return admitHolder(fence, row, { at, list: heldIds.name, createdAt: row[sortTime] });
+    return embeddedPerson === null ? row : admitEmbedding(fence, row, embeddedPerson);
+  };
+}
+
+/** Prepares the check of rows that could not be read: kept out where anything that they may be about is fenced. */
+export function prepareAdmitUnread(
+  db: Database,
+  dataset: MirroredDataset,
+): Admit<QuarantinedRow> | undefined {
+  const fence = openFence(db);
+  if (!fence) return undefined;
+  return (row, at) => {
+    const hit = identifiersOfUnread(dataset, row.key, row.payload).find(
+      ({ kind, value }) => fence.find(kind, value) !== undefined,
+    );
+    if (!hit) return row;
+    fence.count(hit, at, false);
+    return undefined;
+  };
+}
+
+type Fence = {
+  /** When an identifier was first fenced, of what stands; undefined when it is not. */
+  find: (kind: IdentifierKind, value: string) => string | undefined;
+  count: (identifier: Identifier, at: string, isRecreated: boolean) => void;
+};
+
+function openFence(db: Database): Fence | undefined {
+  if (db.prepare<[], number>(/*sql*/ `SELECT EXISTS (SELECT 1 FROM fence)`).pluck().get() === 0)
+    return undefined;
+  const find = db
+    .prepare<[string, string, string], string | null>(
+      // A row for each request that has fenced it: a person created after the first of them was created anew.
+      /*sql*/ `SELECT min(fenced_at) FROM fence WHERE kind = ? AND mac = fence_mac(?, ?)`,
+    )
+    .pluck();
+  const count =
+    db.prepare(/*sql*/ `UPDATE fence SET hits = hits + 1, recreated = recreated + @isRecreated, last_hit_at = @at
+    WHERE kind = @kind AND mac = fence_mac(@kind, @value)`);
+  return {
+    find: (kind, value) => find.get(kind, kind, value) ?? undefined,
+    count: (identifier, at, isRecreated) =>
+      void count.run({ ...identifier, at, isRecreated: isRecreated ? 1 : 0 }),
+  };
+}
+
+/** A person, by the distinct ids that it holds. */
+function admitHolder(
+  fence: Fence,
+  row: Readonly<Columns>,
+  { at, list, createdAt }: { at: string; list: string; createdAt: ColumnValue | undefined },
+): Readonly<Columns> | undefined {
+  const distinctIds = textListOf(row[list]) ?? [];
+  const hits = distinctIds.flatMap((value) => hitOf(fence, [['distinct_id', value]]) ?? []);
+  if (hits.length === 0) return row;
+  const isRecreated = hits.some(({ fencedAt }) => isAfter(createdAt, fencedAt));
+  for (const hit of hits) fence.count(hit, at, isRecreated);
+  if (isRecreated) return undefined;
+  const fenced = new Set(hits.map(({ value }) => value));
+  return { ...row, [list]: JSON.stringify(distinctIds.filter((value) => !fenced.has(value))) };
+}
+
+/** A row that embeds a person: without the fenced distinct ids that it names there. */
+function admitEmbedding(fence: Fence, row: Readonly<Columns>, field: string): Readonly<Columns> {
+  const value = row[field];
+  const person = typeof value === 'string' ? value : null;
+  const trimmed = withoutDistinctIds(person, (id) => fence.find('distinct_id', id) !== undefined);
+  return trimmed === undefined ? row : { ...row, [field]: trimmed };
+}
+
+/** The first of a row's identifiers that is fenced, and since when. */
+function hitOf(
+  fence: Fence,
+  identifiers: readonly (readonly [IdentifierKind, ColumnValue | undefined])[],
+): (Identifier & { fencedAt: string }) | undefined {
+  for (const [kind, value] of identifiers) {
+    if (value === undefined || value === null) continue;
+    const fencedAt = fence.find(kind, String(value));
+    if (fencedAt !== undefined) return { kind, value: String(value), fencedAt };
+  }
+  return undefined;
+}
+
+function isAfter(time: ColumnValue | undefined, fencedAt: string): boolean {
+  const micros = isoToMicros(String(time));
+  const fencedMicros = isoToMicros(fencedAt);
+  return micros !== undefined && fencedMicros !== undefined && micros > fencedMicros;
+}

@@ -1,0 +1,87 @@
+import type { Database } from 'better-sqlite3';
+import { datasets, pagedDatasets, type PagedDataset } from '../contract/datasets.ts';
+import { refuseStaleHolder } from './lease.ts';
+import { markPurgeOwed } from './purge.ts';
+
+/** A place in the feed of changes: a change's number, and its time (ISO 8601 UTC). */
+export type ChangePosition = { seq: number; at: string };
+
+/** The newest change of the mirror; null before the first. */
+export function newestChange(db: Database): ChangePosition | null {
+  return (
+    db.prepare<[], ChangePosition>(/*sql*/ `SELECT seq, at FROM changes ORDER BY seq DESC LIMIT 1`).get() ??
+    null
+  );
+}
+
+/**
+ * Whether the feed still has that very change. It may have left the feed with a deletion that has expired there, and in an
+ * older copy of the mirror it never was, or is another one.
+ */
+export function hasChange(db: Database, { seq, at }: ChangePosition): boolean {
+  return db.prepare(/*sql*/ `SELECT 1 FROM changes WHERE seq = ? AND at = ?`).get(seq, at) !== undefined;
+}
+
+/**
+ * Takes out of the feed each upsert from before a time (ISO 8601 UTC) that a later change of the same row makes
+ * pointless: whoever reads on from anywhere is told of the same rows, the same at last. Returns how many went.
+ */
+export function compactChanges(db: Database, before: string): number {
+  return db
+    .transaction(() => {
+      refuseStaleHolder(db);
+      return db
+        .prepare(/*sql*/ `DELETE FROM changes WHERE at < ? AND op = 'upsert'
+          AND seq NOT IN (SELECT max(seq) FROM changes GROUP BY dataset, key)`)
+        .run(before).changes;
+    })
+    .immediate();
+}
+
+/** What the feed of deletions holds for those who have copies. Times are ISO 8601 UTC. */
+export type DeletionFeed = { rows: number; erased: number; oldestAt: string | null; newestAt: string | null };
+
+/** Measures the feed of deletions. */
+export function readDeletionFeed(db: Database): DeletionFeed {
+  return db
+    .prepare<
+      [],
+      DeletionFeed
+    >(/*sql*/ `SELECT count(*) AS rows, count(*) FILTER (WHERE reason = 'erased') AS erased,
+        min(deleted_at) AS oldestAt, max(deleted_at) AS newestAt FROM deletions`)
+    .get() as DeletionFeed;
+}
+
+/**
+ * Forgets deletions that have been in the feeds long enough, with everything that the change feed tells of the same
+ * keys, unless they are there again. Returns how many deletions went.
+ */
+export function expireDeletionFeed(db: Database, before: string): number {
+  return db
+    .transaction(() => {
+      db.prepare(/*sql*/ `DELETE FROM changes WHERE (dataset, key) IN (SELECT dataset, key FROM deletions AS expired
+          WHERE deleted_at < @before AND NOT EXISTS (SELECT 1 FROM deletions AS later
+            WHERE later.dataset = expired.dataset AND later.key = expired.key AND later.deleted_at >= @before)
+          ${pagedDatasets.map((dataset) => `AND NOT EXISTS (${rowOf(dataset)})`).join(' ')})
+          AND at < @before`).run({ before });
+      const expired = db.prepare(/*sql*/ `DELETE FROM deletions WHERE deleted_at < ?`).run(before).changes;
+      if (expired > 0) markPurgeOwed(db);
+      return expired;
+    })
+    .immediate();
+}
+
+/** How many deletions have been in the feed since before a time. */
+export function countExpiredDeletions(db: Database, before: string): number {
+  return (
+    db
+      .prepare<[string], number>(/*sql*/ `SELECT count(*) FROM deletions WHERE deleted_at < ?`)
+      .pluck()
+      .get(before) ?? 0
+  );
+}
+
+/** SQL: the row of the mirror that a deletion is about, if it is there again. */
+function rowOf(dataset: PagedDataset): string {
+  return /*sql*/ `SELECT 1 FROM ${dataset} WHERE expired.dataset = '${dataset}' AND ${datasets[dataset].key} = expired.key`;
+}

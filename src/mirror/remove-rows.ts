@@ -1,0 +1,157 @@
+import type { Database } from 'better-sqlite3';
+import { textLeaves } from '../core/exact-json.ts';
+import { datasets, keyKind, pagedDatasets, type PagedDataset } from '../contract/datasets.ts';
+import { withoutDistinctIds } from '../contract/embedded-person.ts';
+import { identifierKinds, type Identity } from '../contract/identity.ts';
+import { refuseStaleHolder } from './lease.ts';
+import type { QuarantinedSighting } from './quarantine.ts';
+import { namedInRecordings, prepareFindRowKey, sideTables } from './tables.ts';
+
+/**
+ * Why a row left: the service deleted it, merged it into another, or kept it no longer than it promises; or a request
+ * had it erased.
+ */
+export type DeletionReason = 'deleted' | 'merged' | 'expired' | 'erased';
+
+/**
+ * Prepares what takes a row and all that hangs on it out of the mirror, and says so in the feeds. Call it inside a
+ * transaction.
+ */
+export function prepareRemoveRow(
+  db: Database,
+  dataset: PagedDataset,
+): (rowKey: number, reason: DeletionReason, at: string, requestId?: string) => void {
+  const { key, identifiers, heldIds } = datasets[dataset];
+  const personUuid = identifiers.find(({ role }) => role === 'person_uuid')?.name ?? 'NULL';
+  const remove = db.prepare<[number], { key: string; personUuid: string | null }>(
+    /*sql*/ `DELETE FROM ${dataset} WHERE row_key = ? RETURNING ${key} AS key, ${personUuid} AS personUuid`,
+  );
+  const dependents = [
+    /*sql*/ `DELETE FROM ${dataset}_seen WHERE row_key = ?`,
+    /*sql*/ `DELETE FROM suspects WHERE dataset = '${dataset}' AND row_key = ?`,
+    ...(heldIds
+      ? [
+          /*sql*/ `DELETE FROM distinct_id_owners WHERE person_row_key = ?`,
+          /*sql*/ `DELETE FROM distinct_ids_lost WHERE person_row_key = ?`,
+        ]
+      : []),
+  ].map((sql) => db.prepare<[number]>(sql));
+  const appendDeletion =
+    db.prepare(/*sql*/ `INSERT INTO deletions (dataset, key, person_uuid, reason, deleted_at, request_id)
+      VALUES (@dataset, @key, @personUuid, @reason, @at, @requestId)`);
+  const appendChange = db.prepare(
+    /*sql*/ `INSERT INTO changes (dataset, key, op, at) VALUES (@dataset, @key, 'delete', @at)`,
+  );
+  return (rowKey, reason, at, requestId) => {
+    refuseStaleHolder(db);
+    const removed = remove.get(rowKey);
+    for (const dependent of dependents) dependent.run(rowKey);
+    if (removed === undefined) return;
+    appendDeletion.run({ dataset, ...removed, reason, at, requestId: requestId ?? null });
+    appendChange.run({ dataset, key: removed.key, at });
+  };
+}
+
+/**
+ * The surrogate keys of the recordings that began before a time and that the newest complete pass did not see: a
+ * service may keep some longer than it promises.
+ */
+export function listExpiredRecordings(db: Database, startTime: string): number[] {
+  return db
+    .prepare<[string], number>(/*sql*/ `SELECT row_key FROM recordings JOIN recordings_seen USING (row_key)
+      WHERE start_time < ? AND pass_id <
+        (SELECT max(id) FROM passes WHERE dataset = 'recordings' AND verdict = 'complete')`)
+    .pluck()
+    .all(startTime);
+}
+
+/**
+ * Prepares what takes everything of an identity out of the mirror's tables, within the transaction that fences it. What
+ * the file then still holds of it is for the purge. Returns how many rows of persons and recordings went.
+ */
+export function prepareEraseRows(
+  db: Database,
+): (
+  requestId: string,
+  identity: Identity,
+  quarantined: readonly Pick<QuarantinedSighting, 'dataset' | 'rowId'>[],
+  at: string,
+) => number {
+  const removers = pagedDatasets.map((dataset) => ({
+    kind: keyKind(dataset),
+    find: prepareFindRowKey(db, dataset),
+    remove: prepareRemoveRow(db, dataset),
+  }));
+  const sides = sideTables.map(({ table, column, kind }) => ({
+    kind,
+    remove: db.prepare<[string]>(/*sql*/ `DELETE FROM ${table} WHERE ${column} = ?`),
+  }));
+  return (requestId, identity, quarantined, at) => {
+    let removed = 0;
+    for (const { kind, find, remove } of removers)
+      for (const key of kind ? identity[kind] : []) {
+        const rowKey = find(key);
+        if (rowKey === undefined) continue;
+        remove(rowKey, 'erased', at, requestId);
+        removed += 1;
+      }
+    for (const { kind, remove } of sides) for (const value of identity[kind]) remove.run(value);
+    if (quarantined.length > 0) releaseQuarantined(db, quarantined);
+    return removed;
+  };
+}
+
+/** Takes rows out of quarantine, within the transaction that fences whom they may be about. */
+export function releaseQuarantined(
+  db: Database,
+  rows: readonly Pick<QuarantinedSighting, 'dataset' | 'rowId'>[],
+): void {
+  const release = db.prepare<[string, string]>(
+    /*sql*/ `DELETE FROM quarantine WHERE dataset = ? AND row_id = ?`,
+  );
+  for (const { dataset, rowId } of rows) release.run(dataset, rowId);
+}
+
+/** Ends unfinished passes whose cursor names anybody of an identity: the next pass begins anew. */
+export function endPassesThatName(db: Database, identity: Identity, at: string): void {
+  const named = new Set(identifierKinds.flatMap((kind) => identity[kind]));
+  const unfinished = db
+    .prepare<[], { id: number; cursor: string }>(
+      /*sql*/ `SELECT id, cursor FROM passes WHERE verdict IS NULL AND cursor IS NOT NULL`,
+    )
+    .all();
+  const end = db.prepare<[string, number]>(
+    /*sql*/ `UPDATE passes SET verdict = 'incomplete', reason = 'superseded', finished_at = ?, cursor = NULL WHERE id = ?`,
+  );
+  for (const { id, cursor } of unfinished)
+    if ([...textLeaves(JSON.parse(cursor))].some((text) => named.has(text))) end.run(at, id);
+}
+
+/**
+ * Takes distinct ids out of the persons that recordings embed, as the fence does with what comes in, and says so in the
+ * feed of changes. Reads every recording. Returns how many it changed. Call it inside a transaction.
+ */
+export function trimRecordings(db: Database, distinctIds: readonly string[], at: string): number {
+  if (distinctIds.length === 0) return 0;
+  const gone = new Set(distinctIds);
+  const rows = db
+    .prepare<[string], { rowKey: number; id: string; person: string }>(/*sql*/ `SELECT DISTINCT
+        recordings.row_key AS rowKey, recordings.id, person FROM ${namedInRecordings}
+        WHERE named.value IN (SELECT value FROM json_each(?))`)
+    .all(JSON.stringify(distinctIds));
+  const replace = db.prepare<[string, string, number]>(
+    /*sql*/ `UPDATE recordings SET person = ?, changed_at = ? WHERE row_key = ?`,
+  );
+  const appendChange = db.prepare<[string, string]>(
+    /*sql*/ `INSERT INTO changes (dataset, key, op, at) VALUES ('recordings', ?, 'upsert', ?)`,
+  );
+  let changed = 0;
+  for (const { rowKey, id, person } of rows) {
+    const trimmed = withoutDistinctIds(person, (distinctId) => gone.has(distinctId));
+    if (trimmed === undefined) continue;
+    replace.run(trimmed, at, rowKey);
+    appendChange.run(id, at);
+    changed += 1;
+  }
+  return changed;
+}

@@ -1,0 +1,30 @@
+import type { Database } from 'better-sqlite3';
+import { datasets, type MirroredDataset } from '../contract/datasets.ts';
+import type { IdentifierKind } from '../contract/identity.ts';
+
+/** The tables beside those of the datasets that hold identifiers, and in which column. */
+export const sideTables: readonly { table: string; column: string; kind: IdentifierKind }[] = [
+  { table: 'distinct_id_owners', column: 'distinct_id', kind: 'distinct_id' },
+  { table: 'distinct_ids_lost', column: 'distinct_id', kind: 'distinct_id' },
+  { table: 'playlist_recordings', column: 'recording_id', kind: 'recording_id' },
+];
+
+/** SQL: each recording beside each distinct id of the person that it embeds. */
+export const namedInRecordings = /*sql*/ `recordings JOIN json_each(recordings.person, '$.distinct_ids') AS named
+  ON typeof(named.value) = 'text'`;
+
+/** SQL: the columns of a dataset's rows, and when each row last changed. */
+export function columnsOf(dataset: MirroredDataset): string {
+  return [...datasets[dataset].fields.map(({ name }) => name), 'changed_at'].join(', ');
+}
+
+/** Prepares the look-up of a row's surrogate key; undefined when the mirror does not hold the row. */
+export function prepareFindRowKey(
+  db: Database,
+  dataset: MirroredDataset,
+): (key: string) => number | undefined {
+  const find = db
+    .prepare<[string], number>(/*sql*/ `SELECT row_key FROM ${dataset} WHERE ${datasets[dataset].key} = ?`)
+    .pluck();
+  return (key) => find.get(key);
+}
