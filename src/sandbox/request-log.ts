@@ -17,20 +17,16 @@ export type RequestLog = ReturnType<typeof requestLog>;
 /** The latest `capacity` requests, in the order in which they arrived. */
 export function requestLog(capacity: number) {
   let entries: LoggedRequest[] = [];
-  let oldest = 0;
   return {
     /** Keeps the entry itself: its status may be filled in later. */
     add(entry: LoggedRequest): void {
-      if (entries.length < capacity) entries.push(entry);
-      else {
-        entries[oldest] = entry;
-        oldest = (oldest + 1) % capacity;
-      }
+      entries.push(entry);
+      // Cut now and then, not each time: a shift of a long list moves all of it.
+      if (entries.length >= capacity * 2) entries = entries.slice(-capacity);
     },
-    all: (): LoggedRequest[] => [...entries.slice(oldest), ...entries.slice(0, oldest)],
+    all: (): LoggedRequest[] => entries.slice(-capacity),
     clear: (): void => {
       entries = [];
-      oldest = 0;
     },
   };
 }

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { EndpointName, endpoints } from '../../contract/endpoints.ts';
+import type { Endpoint, EndpointName, endpoints } from '../../contract/endpoints.ts';
 import type { Change } from '../store/change-log.ts';
 import type { Store } from '../store/store.ts';
 import { notFound } from './answer.ts';
@@ -17,10 +17,12 @@ export function jsonContent(text: string | undefined): Content {
 export type Call = { store: Store; change: Change; url: URL };
 
 type Endpoints = typeof endpoints;
-type Input<Name extends EndpointName> = {
-  params: z.output<Endpoints[Name]['params']>;
-  query: z.output<Endpoints[Name]['query']>;
-  body: Endpoints[Name]['body'] extends z.ZodType ? z.output<Endpoints[Name]['body']> : null;
+
+/** What a row of the endpoint table checks, as it comes out of the check. */
+export type Input<R extends Pick<Endpoint, 'params' | 'query' | 'body'>> = {
+  params: z.output<R['params']>;
+  query: z.output<R['query']>;
+  body: R['body'] extends z.ZodType ? z.output<R['body']> : null;
 };
 
 /**
@@ -29,7 +31,7 @@ type Input<Name extends EndpointName> = {
  */
 export type EndpointHandlers = {
   [Name in EndpointName]: (
-    input: Input<Name>,
+    input: Input<Endpoints[Name]>,
     call: Call,
   ) => Endpoints[Name]['response'] extends null ? void : Content;
 };

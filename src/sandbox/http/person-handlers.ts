@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isJsonObject, type JsonObject } from '../../core/exact-json.ts';
-import type { PersonFilters } from '../store/person-list.ts';
+import type { PersonFilters } from '../store/persons.ts';
 import { personJson, type PersonRow } from '../store/person-row.ts';
 import { PropertyFilter } from '../store/property-filter.ts';
 import { notFound, Refusal } from './answer.ts';

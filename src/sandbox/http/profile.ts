@@ -1,19 +1,12 @@
-import type { z } from 'zod';
 import { documentedPathPrefix, endpointNames, endpoints, type Endpoint } from '../../contract/endpoints.ts';
 import { type Answer, type Refusal, refusalAnswer } from './answer.ts';
-import type { AnyHandler, Call, Content } from './endpoint-handler.ts';
+import type { AnyHandler, Call, Content, Input } from './endpoint-handler.ts';
 import { endpointHandlers } from './endpoint-handlers.ts';
 
 type Row = Omit<Endpoint, 'status'> & { status: number };
 
 /** One endpoint as it is served. Its checks come from its row, its work from its handler. */
 export type Route = { name: string; row: Row; handle: AnyHandler };
-
-type Input<R extends Row> = {
-  params: z.output<R['params']>;
-  query: z.output<R['query']>;
-  body: R['body'] extends z.ZodType ? z.output<R['body']> : null;
-};
 
 /** A route whose handler takes what its own row checks, where that is not the document's row. */
 export function route<const R extends Row>(

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { isoToMicros } from '../../core/time.ts';
 import { jsonContent, type Content } from '../http/endpoint-handler.ts';
 import { Refusal } from '../http/answer.ts';
-import type { Window } from '../store/person-list.ts';
+import type { Window } from '../store/persons.ts';
 
 const limitDefault = 100;
 /** Where a service behind a proxy believes that it is. */

@@ -62,10 +62,6 @@ export function livePersonRoutes(options: LiveOptions, { defer }: DeferredChange
       },
     ),
 
-    route('persons.activity', { ...endpoints['persons.activity'], params }, (input, call) => {
-      found(input.params.id, call);
-    }),
-
     route(
       'persons.delete_property',
       { ...endpoints['persons.delete_property'], params, status: 201 },
@@ -78,12 +74,11 @@ export function livePersonRoutes(options: LiveOptions, { defer }: DeferredChange
       },
     ),
 
-    route(
-      'persons.properties_timeline',
-      { ...endpoints['persons.properties_timeline'], params },
-      (input, call) => {
+    // Both answer 200 without a body.
+    ...(['persons.activity', 'persons.properties_timeline'] as const).map((name) =>
+      route(name, { ...endpoints[name], params }, (input, call) => {
         found(input.params.id, call);
-      },
+      }),
     ),
 
     route('persons.split', { ...endpoints['persons.split'], params, status: 201 }, (input, call) => {

@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import { personColumns, type PersonRow } from './person-row.ts';
-import type { Window } from './person-list.ts';
+import type { Window } from './persons.ts';
 
 type List = 'persons' | 'recordings';
 /** The rows of a window, and how many positions of the list it took up. */

@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import type { Recording } from '../../contract/resources.ts';
-import type { Window } from './person-list.ts';
+import type { Window } from './persons.ts';
 
 /**
  * Session recordings, newest start first. A recording outlives its person, and goes on embedding that person as it
