@@ -1,11 +1,272 @@
 import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
-import { metricCatalogue } from './metric-catalogue.ts';
-import type { Overview } from './overview.ts';
+import { alertKinds } from '../config/settings.ts';
+import type { LedgerHead } from '../ledger/ledger-head.ts';
+import type { Overview, ProjectContent, ProjectOverview } from './overview.ts';
+import { openCount } from './page-freshness.ts';
 
-/** What `/metrics` is served as. */
+/** One value of a metric. Labels hold names of this program and of the configuration, never personal data. */
+type Sample = { labels: Readonly<Record<string, string>>; value: number };
+
+/** A metric: its name is a public promise. Every sample has the label `project` besides those listed. */
+export type Metric = {
+  name: string;
+  help: string;
+  labels: readonly string[];
+  read: (project: ProjectOverview) => Sample[];
+};
+
+/** A value that is null is not known and gives no sample; `true` is 1. */
+type Value = number | boolean | null;
+
+/** Metrics by name: the help text, and how the value is read from the thing that is measured. */
+type MetricTable<T> = Readonly<Record<string, readonly [help: string, valueOf: (thing: T) => Value]>>;
+
+/** The metrics of each thing of a kind that a project has; `labelsOf` tells the things apart. */
+function metricsOf<T>(
+  labels: readonly string[],
+  thingsOf: (project: ProjectOverview) => readonly T[],
+  labelsOf: (thing: T) => readonly string[],
+  table: MetricTable<T>,
+): Metric[] {
+  return Object.entries(table).map(([name, [help, valueOf]]) => ({
+    name,
+    help,
+    labels,
+    read: (project) =>
+      thingsOf(project).flatMap((thing) => {
+        const value = valueOf(thing);
+        if (value === null) return [];
+        const values = labelsOf(thing);
+        return [
+          {
+            labels: Object.fromEntries(labels.map((label, index) => [label, values[index] ?? ''])),
+            value: Number(value),
+          },
+        ];
+      }),
+  }));
+}
+
+/** Every metric of the worker. Times are seconds since 1970. */
+export const metricCatalogue: readonly Metric[] = [
+  ...metricsOf(
+    ['kind'],
+    ({ alerts }) => alertKinds.map((kind) => ({ kind, isOpen: alerts.some((alert) => alert.kind === kind) })),
+    ({ kind }) => [kind],
+    {
+      analytics_mirror_alert: [
+        'Whether an alert of this kind is open (1) or not (0).',
+        ({ isOpen }) => isOpen,
+      ],
+    },
+  ),
+  ...metricsOf(
+    ['table'],
+    ofContent(({ rows }) => Object.entries(rows)),
+    ([table]) => [table],
+    { analytics_mirror_rows: ['Rows of each table of the mirror.', ([, rows]) => rows] },
+  ),
+  ...metricsOf(
+    ['dataset'],
+    ofContent(({ lists }) => lists),
+    ({ dataset }) => [dataset],
+    {
+      analytics_mirror_complete_as_of_timestamp_seconds: [
+        'When the last pass began that proved that it saw the whole list.',
+        ({ completeAsOf }) => secondsOf(completeAsOf),
+      ],
+      analytics_mirror_freshness_limit_seconds: [
+        'The age at which the list becomes stale.',
+        ({ limitMs }) => limitMs && limitMs / 1000,
+      ],
+      analytics_mirror_fresh: [
+        'Whether the list is fresh (1), or stale or never seen as a whole (0).',
+        ({ state }) => state === 'fresh',
+      ],
+    },
+  ),
+  ...metricsOf(
+    ['dataset', 'mode'],
+    ofContent(({ passes }) => passes),
+    ({ dataset, mode }) => [dataset, mode],
+    {
+      analytics_mirror_pass_complete: [
+        'Whether the newest pass of a list and mode proved that it was complete; not while it runs.',
+        ({ verdict }) => (verdict === 'running' ? null : verdict === 'complete'),
+      ],
+      analytics_mirror_pass_step_backs: [
+        'How often the newest pass of a list and mode stepped back because the list had moved.',
+        ({ stepBacks }) => stepBacks,
+      ],
+    },
+  ),
+  ...metricsOf(
+    ['job', 'outcome'],
+    ofContent(({ histories }) =>
+      histories.flatMap(({ job, outcomes }) =>
+        (['done', 'incomplete', 'failed', 'interrupted', 'held'] as const).map((outcome) => ({
+          job,
+          outcome,
+          runs: outcomes[outcome] ?? 0,
+        })),
+      ),
+    ),
+    ({ job, outcome }) => [job, outcome],
+    { analytics_mirror_runs_total: ['Ended runs by job and outcome.', ({ runs }) => runs] },
+  ),
+  ...metricsOf(
+    ['job'],
+    ofContent(({ histories }) => histories),
+    ({ job }) => [job],
+    {
+      analytics_mirror_run_requests_total: [
+        'Requests that the runs of a job made to the service.',
+        ({ requests }) => requests,
+      ],
+      analytics_mirror_run_last_end_timestamp_seconds: [
+        'When the last run of a job ended, with any outcome.',
+        ({ lastEndAt }) => secondsOf(lastEndAt),
+      ],
+      analytics_mirror_run_last_done_timestamp_seconds: [
+        'When a run of a job last ended with the outcome done.',
+        ({ lastDoneAt }) => secondsOf(lastDoneAt),
+      ],
+    },
+  ),
+  ...metricsOf(
+    ['job'],
+    ({ jobs }) => jobs,
+    ({ job }) => [job],
+    {
+      analytics_mirror_job_next_timestamp_seconds: [
+        'When a scheduled job starts next.',
+        ({ nextAt }) => secondsOf(nextAt),
+      ],
+      analytics_mirror_job_running: [
+        'Whether a scheduled job runs now.',
+        ({ runningSince }) => runningSince !== null,
+      ],
+      analytics_mirror_job_consecutive_failures: [
+        'Runs of a scheduled job in a row that failed or died.',
+        ({ consecutiveFailures }) => consecutiveFailures,
+      ],
+      analytics_mirror_job_busy_total: [
+        'How often a command held the data folder when a scheduled job was to start.',
+        ({ timesBusy }) => timesBusy,
+      ],
+    },
+  ),
+  ...metricsOf(
+    ['lane', 'window_seconds'],
+    ofContent(({ windows }) => windows),
+    ({ lane, perSeconds }) => [lane.replaceAll(' ', '_'), String(perSeconds)],
+    {
+      analytics_mirror_budget_limit_requests: [
+        'The most requests that a lane may make in window_seconds.',
+        ({ requests }) => requests,
+      ],
+      analytics_mirror_budget_used_requests: [
+        'Requests that a lane made in the last window_seconds.',
+        ({ used }) => used,
+      ],
+    },
+  ),
+  ...metricsOf(
+    ['state'],
+    ofContent(({ erasure }) => Object.entries(erasure.states)),
+    ([state]) => [state],
+    { analytics_mirror_erasure_requests: ['Erasure requests by state.', ([, count]) => count] },
+  ),
+  ...metricsOf(
+    ['dataset'],
+    ofContent(({ snapshots }) => snapshots ?? []),
+    ({ dataset }) => [dataset],
+    {
+      analytics_mirror_snapshot_created_timestamp_seconds: [
+        'When the newest snapshot of a dataset, full or delta, was published.',
+        ({ updatedAt }) => secondsOf(updatedAt),
+      ],
+      analytics_mirror_snapshot_rows: ['Rows of the current snapshot of a dataset.', ({ rows }) => rows],
+      analytics_mirror_snapshot_bytes: ['Bytes of the current snapshot of a dataset.', ({ bytes }) => bytes],
+    },
+  ),
+  ...metricsOf(
+    [],
+    ofContent((content) => [content]),
+    () => [],
+    {
+      analytics_mirror_held_plans: [
+        'Deletion plans that wait for approval.',
+        ({ heldPlans }) => heldPlans.length,
+      ],
+      analytics_mirror_quarantined_rows: [
+        'Rows that could not be read and were put aside.',
+        ({ quarantined }) => quarantined,
+      ],
+      analytics_mirror_erasure_requests_open: ['Erasure requests that are not complete.', openCount],
+      analytics_mirror_erasure_requests_overdue: [
+        'Open erasure requests past their due date.',
+        ({ erasure }) => erasure.overdue,
+      ],
+      analytics_mirror_erasure_next_due_timestamp_seconds: [
+        'The first due date of an open erasure request.',
+        ({ erasure }) => secondsOf(erasure.nextDueAt),
+      ],
+      analytics_mirror_fence_hits_total: [
+        'Rows that the fence kept out.',
+        ({ erasure }) => erasure.fence.hits,
+      ],
+      analytics_mirror_snapshots_checked_timestamp_seconds: [
+        'When the checkpoint job last read all published files and found each as its manifest says.',
+        ({ snapshotsCheckedAt }) => secondsOf(snapshotsCheckedAt),
+      ],
+    },
+  ),
+  ...metricsOf(
+    [],
+    ofContent(({ ledger }): LedgerHead[] => (ledger === null || ledger === 'unreadable' ? [] : [ledger])),
+    () => [],
+    {
+      analytics_mirror_ledger_entries: ['Entries of the ledger.', ({ entries }) => entries],
+      analytics_mirror_ledger_unsigned_entries: [
+        'Entries of the ledger that no checkpoint covers yet.',
+        ({ entries, checkpoint }) => entries && entries - (checkpoint?.size ?? 0),
+      ],
+      analytics_mirror_ledger_checkpoint_timestamp_seconds: [
+        'When the newest checkpoint of the ledger was signed.',
+        ({ checkpoint }) => secondsOf(checkpoint?.at ?? null),
+      ],
+    },
+  ),
+  ...metricsOf(
+    [],
+    ({ condition }) => (condition === null ? [] : [condition]),
+    () => [],
+    {
+      analytics_mirror_ledger_writable: [
+        'Whether the ledger can be written; while it cannot, nobody is erased.',
+        ({ isLedgerWritable }) => isLedgerWritable,
+      ],
+      analytics_mirror_disk_free_bytes: [
+        'Free bytes on the disk of the data folder.',
+        ({ diskFreeBytes }) => diskFreeBytes,
+      ],
+    },
+  ),
+];
+
+function ofContent<T>(read: (content: ProjectContent) => T[]): (project: ProjectOverview) => T[] {
+  return ({ content }) => (content === null ? [] : read(content));
+}
+
+function secondsOf(iso: string | null): number | null {
+  return iso === null ? null : Date.parse(iso) / 1000;
+}
+
+/** The content type of `/metrics`. */
 export const metricsType = Registry.PROMETHEUS_CONTENT_TYPE;
 
-/** The metrics of an overview in Prometheus's text format. */
+/** The metrics of an overview in Prometheus's text format. A name that ends in `_total` is a counter, any other a gauge. */
 export function metricsText({ version, startedAt, projects }: Overview): Promise<string> {
   const register = new Registry();
   const registers = [register];
@@ -19,26 +280,17 @@ export function metricsText({ version, startedAt, projects }: Overview): Promise
     help: 'When the worker started.',
     registers,
   }).set(Date.parse(startedAt) / 1000);
-  for (const { name, type, help, labels, read } of metricCatalogue) {
+  for (const { name, help, labels, read } of metricCatalogue) {
     const options = { name, help, labelNames: ['project', ...labels], registers };
-    const samples = projects.flatMap((project) =>
-      read(project).map((sample) => ({
-        value: sample.value,
-        labels: { project: project.name, ...sample.labels },
-      })),
-    );
-    if (type === 'gauge') {
-      const gauge = new Gauge(options);
-      for (const sample of samples) gauge.set(sample.labels, sample.value);
-    } else {
-      const counter = new Counter(options);
-      for (const sample of samples) counter.inc(sample.labels, sample.value);
-    }
+    const metric = name.endsWith('_total') ? new Counter(options) : new Gauge(options);
+    for (const project of projects)
+      for (const sample of read(project))
+        metric.inc({ project: project.name, ...sample.labels }, sample.value);
   }
   return register.metrics();
 }
 
-/** Gathers what the process says of itself (`process_*`, `nodejs_*`: memory, handles, how busy the event loop is). */
+/** Returns a reader of the process's own metrics (`process_*`, `nodejs_*`: memory, handles, load of the event loop). */
 export function processMetrics(): () => Promise<string> {
   const register = new Registry();
   collectDefaultMetrics({ register });
