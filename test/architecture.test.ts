@@ -12,6 +12,7 @@ const layers = [
   ['sync', 'export', 'erasure'],
   ['worker', 'status', 'audit'],
   ['app'],
+  ['rehearsal'],
   ['cli'],
   ['node-version', 'small-heap'],
   ['main'],

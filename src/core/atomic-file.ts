@@ -1,5 +1,7 @@
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { AppError, systemCode } from './errors.ts';
+import { makeFolder } from './folder.ts';
 
 /** Makes a file's or folder's latest content survive a power cut. */
 export function syncToDisk(path: string): void {
@@ -31,4 +33,19 @@ export function replaceFile(path: string, content: string): void {
     throw error;
   }
   syncToDisk(dirname(path));
+}
+
+/** Writes a file that a command was asked for, making its folder. Throws `usage` when it cannot be written. */
+export function writeRequestedFile(file: string, content: string): void {
+  try {
+    makeFolder(dirname(file));
+    replaceFile(file, content);
+  } catch (error) {
+    const code = systemCode(error);
+    if (code === undefined) throw error;
+    throw new AppError(`cannot write ${file} (${code})`, {
+      code: 'usage',
+      hint: 'name a file in a folder that can be written',
+    });
+  }
 }

@@ -5,7 +5,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 import type { SetAttributes } from '../log/tracer.ts';
 import { finishRun, startRun, type RunOutcome } from '../mirror/runs.ts';
 import type { JobContext } from './job-context.ts';
-import { acquireLease } from './lease.ts';
+import { acquireLease } from '../mirror/lease.ts';
 
 /**
  * What a job did: `counts` holds numbers and names of datasets, never personal data. `reason` is a code, where the job

@@ -5,7 +5,7 @@ import { AppError } from '../core/errors.ts';
 import { explainStorageError } from '../core/storage-error.ts';
 import type { Logger } from '../log/logger.ts';
 import { alertChanges, alertsOf } from './alerts.ts';
-import { noHistory, type JobHistory } from './job-history.ts';
+import { noHistory, type JobHistory } from './schedule-plan.ts';
 import { dueJobs, nextStartMs, periodMsAt } from './schedule-plan.ts';
 import type { JobState, ProjectCondition, ProjectState } from '../job/worker-state.ts';
 import type { Alert } from '../mirror/open-alerts.ts';
@@ -17,7 +17,7 @@ export type WorkerProject = {
   /** Cron expressions, in UTC; what is null or not there is never done. */
   schedule: Readonly<Partial<Record<ScheduledJob, string | null>>>;
   /** Runs a job as one recorded run. Rejects as soon as it can once the signal is aborted. */
-  run: (job: ScheduledJob, signal: AbortSignal) => Promise<void>;
+  run: (job: ScheduledJob, signal: AbortSignal) => Promise<unknown>;
   readHistory: (job: ScheduledJob) => JobHistory;
   readCondition: () => ProjectCondition;
   /** The alerts that stood at the last look, also that of a worker before this one. */

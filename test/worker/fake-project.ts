@@ -2,7 +2,7 @@ import type { ScheduledJob } from '../../src/config/settings.ts';
 import { isoTime, type Clock } from '../../src/core/clock.ts';
 import { AppError } from '../../src/core/errors.ts';
 import type { Run, RunOutcome } from '../../src/mirror/runs.ts';
-import { historyOf, runsLookedAt } from '../../src/worker/job-history.ts';
+import { historyOf, runsLookedAt } from '../../src/worker/schedule-plan.ts';
 import type { WorkerProject } from '../../src/worker/project-runner.ts';
 import type { ProjectCondition } from '../../src/job/worker-state.ts';
 import type { Alert } from '../../src/mirror/open-alerts.ts';

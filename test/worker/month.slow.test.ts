@@ -12,14 +12,10 @@ import { scanDataFolder } from '../../src/erasure/scan/scan.ts';
 import { createLogger } from '../../src/log/logger.ts';
 import { openDatabase } from '../../src/mirror/database.ts';
 import { listRequests } from '../../src/mirror/erasure-requests.ts';
-import { readOpenAlerts, replaceOpenAlerts } from '../../src/mirror/open-alerts.ts';
-import { listRunsOfJob, newestSuccess } from '../../src/mirror/runs.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import { runEraseJob } from '../../src/worker/erase-job.ts';
-import { historyOf, runsLookedAt } from '../../src/worker/job-history.ts';
-import { readProjectCondition } from '../../src/worker/project-condition.ts';
 import type { WorkerProject } from '../../src/worker/project-runner.ts';
-import { runScheduledJob } from '../../src/worker/scheduled-jobs.ts';
+import { workerProject } from '../../src/worker/worker-project.ts';
 import { startWorker, type Worker } from '../../src/worker/worker.ts';
 import { virtualClock } from '../core/virtual-clock.ts';
 import { jobContext } from '../job/job-context.ts';
@@ -81,22 +77,26 @@ it('a month of the real jobs beside a service that changes: the mirror equals it
     { service, project: { origin: sandbox.url, projectId: sandbox.projectId }, scan: scanDataFolder },
   );
   const underWay = { jobs: 0 };
+  const own = workerProject(
+    {
+      name: 'shop',
+      settings,
+      clock,
+      database: () => db,
+      serviceContext: (signal) => ({ ...context, signal }),
+    },
+    () => Promise.reject(new Error('no drill here')),
+  );
   const project: WorkerProject = {
-    name: 'shop',
-    dataDir,
-    schedule: settings.schedule,
+    ...own,
     run: async (job, signal) => {
       underWay.jobs += 1;
       try {
-        await runScheduledJob(job, { ...context, signal }, () => Promise.reject(new Error('no drill here')));
+        await own.run(job, signal);
       } finally {
         underWay.jobs -= 1;
       }
     },
-    readHistory: (job) => historyOf(listRunsOfJob(db, job, runsLookedAt), newestSuccess(db, job)),
-    readCondition: () => readProjectCondition(db, settings, clock),
-    readAlerts: () => readOpenAlerts(db),
-    keepAlerts: (kept) => replaceOpenAlerts(db, kept),
   };
   const alerts: string[] = [];
   const start = (): Worker =>

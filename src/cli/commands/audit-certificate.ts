@@ -1,3 +1,4 @@
+import { writeRequestedFile } from '../../core/atomic-file.ts';
 import { join } from 'node:path';
 import { Option, type Command } from 'commander';
 import { certificatePage } from '../../audit/certificate-page.ts';
@@ -10,7 +11,6 @@ import { readLedger } from '../../ledger/ledger.ts';
 import { runCommand, type CommandContext } from '../command.ts';
 import { secondText } from '../../core/words.ts';
 import { formatTable } from '../table.ts';
-import { writeForPeople } from '../write-for-people.ts';
 
 type CertificateFlags = { format: 'html' | 'json'; out?: string };
 
@@ -41,7 +41,7 @@ Examples:
         const { certificate, sha256, entry, text } = found;
         const name = `certificate-${certificate.request}-g${certificate.generation}.html`;
         const file = format === 'html' ? (out ?? join(reportsFolder(dataDir), name)) : out;
-        if (file !== undefined) writeForPeople(file, format === 'html' ? certificatePage(found) : text);
+        if (file !== undefined) writeRequestedFile(file, format === 'html' ? certificatePage(found) : text);
         return {
           json: { certificate, sha256, entry, file: file ?? null },
           text: file === undefined ? text : `${summary(certificate)}written to ${file}\n`,

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { gatherReport, type AuditReport } from '../../audit/report-data.ts';
+import { writeRequestedFile } from '../../core/atomic-file.ts';
 import { AppError } from '../../core/errors.ts';
 import { stringifyExactJson } from '../../core/exact-json.ts';
 import { isoToMicros } from '../../core/time.ts';
@@ -9,7 +10,6 @@ import { runCommand, type CommandContext } from '../command.ts';
 import { countText, durationText } from '../../core/words.ts';
 import type { GlobalOptions } from '../global-options.ts';
 import { formatTable } from '../table.ts';
-import { writeForPeople } from '../write-for-people.ts';
 
 const formats = ['html', 'json', 'csv'] as const;
 type ReportFlags = { from?: string; to?: string; format?: (typeof formats)[number]; out?: string };
@@ -50,7 +50,7 @@ Examples:
         if (asJson && format === undefined && out === undefined) return { json: report, text: '' };
         const name = `audit-${report.from}-${report.to}.${format ?? 'html'}`;
         const file = out ?? join(reportsFolder(settings.dataDir), name);
-        writeForPeople(file, await render(report, format ?? 'html'));
+        writeRequestedFile(file, await render(report, format ?? 'html'));
         return { json: report, text: `${summary(report)}written to ${file}\n` };
       }),
     );

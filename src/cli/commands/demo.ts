@@ -1,26 +1,21 @@
-import { startSandbox } from '../../sandbox/sandbox.ts';
 import { existsSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import { createApp, createProjectApps, type App, type ProjectApps } from '../../app.ts';
+import { createApp, createProjectApps, type ProjectApps } from '../../app.ts';
 import { AppError } from '../../core/errors.ts';
+import { bytesText, countText } from '../../core/words.ts';
 import { databasePath } from '../../mirror/database.ts';
-import type { Sandbox } from '../../sandbox/sandbox.ts';
-import type { ExportJobResult } from '../../worker/export-job.ts';
-import { besideSandbox, unhurried } from '../beside-sandbox.ts';
+import type { DemoErasure } from '../../rehearsal/demo-erasure.ts';
+import type { DemoReport } from '../../rehearsal/demo-report.ts';
+import { demoSettings, runDemo, serveDemo } from '../../rehearsal/demo.ts';
+import { besideSandbox } from '../../rehearsal/embedded-sandbox.ts';
 import { printResult, withApp, type CommandContext } from '../command.ts';
-import { countText, durationText } from '../../core/words.ts';
 import { settingsFlags, type GlobalOptions } from '../global-options.ts';
-import { eraseSome } from './demo-erasure.ts';
-import { describeDemo } from './demo-report.ts';
+import { formatTable } from '../table.ts';
 import { exportNow } from './export.ts';
 import { runWorker } from './run.ts';
 import { syncNow } from './sync.ts';
-
-const persons = 20_000;
-const recordings = 4000;
-const generations = 3;
 
 /** Defines `demo`: the whole story on the embedded sandbox, in a fresh folder. */
 export function define(command: Command, context: CommandContext): void {
@@ -40,13 +35,9 @@ export function define(command: Command, context: CommandContext): void {
           hint: 'name another --data-dir, or none for a temporary folder',
         });
       const say = (line: string): void => void context.stderr.write(`${line}\n`);
-      const since = stopwatch();
-      const sandbox = await startSandbox({ persons, recordings, seed: 1, port: 0 });
-      say(
-        `served   ${countText(persons)} persons and ${countText(recordings)} recordings at ${sandbox.url} (${since()})`,
-      );
+      const sandbox = await serveDemo({ say });
       try {
-        const surroundings = besideSandbox(sandbox, context);
+        const surroundings = besideSandbox(sandbox, context.isTerminal);
         const settings = settingsFlags({
           ...flags,
           dataDir,
@@ -54,23 +45,13 @@ export function define(command: Command, context: CommandContext): void {
         });
         const app = createApp(surroundings, settings);
         await withApp(app, async () => {
-          const { passes } = await syncNow(app, context, {
-            datasets: ['persons', 'recordings', 'playlists'],
-            mode: 'full',
-            resume: true,
+          const report = await runDemo(app, sandbox, {
+            signal: context.signal,
+            say,
+            sync: (own, job) => syncNow(own, context, job),
+            publish: (own, datasets) => exportNow(own, context, datasets),
           });
-          say(
-            `synced   ${passes.map(({ dataset, verdict }) => `${dataset} ${verdict}`).join(', ')} (${since()})`,
-          );
-          const { snapshots } = await publishGenerations(app, context, sandbox);
-          say(
-            `exported ${generations} times, at last ${snapshots.map(({ dataset, rows }) => `${countText(rows)} ${dataset}`).join(', ')} (${since()})`,
-          );
-          const erasure = await eraseSome(app, context, sandbox);
-          say(
-            `erased   ${countText(erasure.people)} people from the service, the mirror and ${countText(erasure.filesRewritten)} published files (${since()})`,
-          );
-          printResult(context, command, await describeDemo(app, erasure));
+          printResult(context, command, { json: report, text: demoText(report) });
         });
         if (flags.keep) await keepWorking(createProjectApps(surroundings, settings), context, say);
       } finally {
@@ -94,37 +75,89 @@ async function keepWorking(
   }
 }
 
-/** Publishes several generations, with changes at the service in between. */
-async function publishGenerations(
-  app: App,
-  context: CommandContext,
-  sandbox: Sandbox,
-): Promise<ExportJobResult> {
-  for (let generation = 1; ; generation += 1) {
-    const published = await exportNow(app, context, ['persons', 'recordings', 'distinct_ids']);
-    if (generation === generations) return published;
-    const [first, second] = [...sandbox.living()].slice(generation * 10);
-    if (first && second) sandbox.act({ do: 'merge', loser: first.uuid, survivor: second.uuid });
-    await syncNow(app, context, { datasets: ['persons'], mode: 'head', resume: true });
-  }
+function demoText({ dataDir, files, counts, snapshots, erasure, queries }: DemoReport): string {
+  return `
+${countTable(counts)}
+${erasureTable(erasure)}
+${formatTable(
+  [{ heading: 'where' }, { heading: 'what' }],
+  [
+    [files.mirror, 'the mirror, one SQLite file'],
+    ...snapshots.map(({ dataset, snapshotId, bytes }) => [
+      join(files.snapshots, dataset, snapshotId),
+      `${dataset} as Parquet, ${bytesText(bytes)}, with manifest.json`,
+    ]),
+    [join(files.snapshots, 'CURRENT.json'), 'names the current snapshot of each dataset'],
+    [erasure.certificate, 'the certificate of the one request that is done (its events stay at the service)'],
+    [erasure.report, "the auditor's report"],
+    [
+      join(dataDir, 'ledger', 'entries.jsonl'),
+      'what was done about erased people, step by step, without naming them',
+    ],
+  ],
+)}
+Three queries to try, and what they answer now:
+
+${queries
+  .map(
+    (answer) =>
+      `${tryIt(answer.on, answer.sql, dataDir)}\n${indent(
+        formatTable(
+          answer.columns.map((heading) => ({ heading })),
+          answer.rows.map((row) => row.map(String)),
+        ),
+      )}`,
+  )
+  .join('\n')}
+The erased people:   npm run --silent mirror -- erase list --data-dir ${dataDir}
+Check the proof:     npm run --silent mirror -- audit verify --data-dir ${dataDir}
+Where things stand:  npm run --silent mirror -- status --data-dir ${dataDir}
+Remove it all:       rm -r ${dataDir}
+`;
 }
 
-function demoSettings({ playlists }: Sandbox): { path: string; value: unknown }[] {
-  return [
-    { path: 'playlists.shortIds', value: playlists },
-    { path: 'log.level', value: 'warn' },
-    ...unhurried,
-    // Nothing waits for it; it is there so that the status page has a budget to show.
-    { path: 'budget.windows', value: [{ requests: 100_000, perSeconds: 3600 }] },
-  ];
+/** What erasing came to. */
+function erasureTable(erasure: DemoErasure): string {
+  return formatTable(
+    [{ heading: 'erasing people' }, { heading: '', align: 'right' }],
+    [
+      ['people erased', countText(erasure.people)],
+      ['rows taken out of the mirror and of files', countText(erasure.rowsRemoved)],
+      ['published files rewritten, over all generations', countText(erasure.filesRewritten)],
+      ['pieces of them that a scan found before', countText(erasure.foundBefore)],
+      ['pieces of them that a scan finds now', countText(erasure.foundAfter)],
+      ['came back at the service, and kept out', countText(erasure.keptOut)],
+      ['a mirror.db from before, put back', erasure.olderCopy],
+      ['ledger, certificate and files', erasure.isVerified ? 'verified' : 'NOT VERIFIED'],
+    ],
+  );
 }
 
-function stopwatch(): () => string {
-  let last = performance.now();
-  return () => {
-    const now = performance.now();
-    const text = durationText(now - last);
-    last = now;
-    return text;
-  };
+function countTable(counts: DemoReport['counts']): string {
+  return formatTable(
+    [
+      { heading: 'rows in' },
+      { heading: 'the service', align: 'right' },
+      { heading: 'the mirror', align: 'right' },
+      { heading: 'Parquet', align: 'right' },
+      { heading: 'the pass is' },
+    ],
+    counts.map(({ dataset, service, mirror, parquet, verdict }) => [
+      dataset,
+      countText(service),
+      countText(mirror),
+      countText(parquet),
+      verdict,
+    ]),
+  );
+}
+
+function tryIt(on: string, sql: string, dataDir: string): string {
+  return on === 'SQLite'
+    ? `  npm run --silent mirror -- query --data-dir ${dataDir} "${sql}"\n`
+    : `  duckdb -c "${sql}"\n`;
+}
+
+function indent(text: string): string {
+  return text.replaceAll(/^/gm, '    ').trimEnd().concat('\n');
 }

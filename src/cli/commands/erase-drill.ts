@@ -1,8 +1,7 @@
-import { runDrillJob } from '../../worker/drill-job.ts';
+import { runDrillJob } from '../../rehearsal/drill-job.ts';
 import type { Command } from 'commander';
 import { runCommand, type CommandContext } from '../command.ts';
-import type { Drill } from '../../worker/drill-job.ts';
-import { holdDrill } from '../drill.ts';
+import type { Drill } from '../../rehearsal/drill.ts';
 import { exitCodes } from '../errors.ts';
 import { secondText } from '../../core/words.ts';
 import { formatTable } from '../table.ts';
@@ -22,10 +21,7 @@ Examples:
     )
     .action(() =>
       runCommand(context, command, async (app) => {
-        const { isTerminal } = context;
-        const { drill, file } = await runDrillJob(app.jobContext(context.signal), (folder, signal) =>
-          holdDrill(folder, { isTerminal, signal }),
-        );
+        const { drill, file } = await runDrillJob(app.jobContext(context.signal));
         if (drill.outcome === 'failed') context.setExitCode(exitCodes.failed);
         return { json: { ...drill, file }, text: `${drillText(drill)}filed as ${file}\n` };
       }),

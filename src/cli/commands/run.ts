@@ -1,4 +1,3 @@
-import { workerProject } from '../worker-project.ts';
 import { startStatusServer } from '../../status/server.ts';
 import { gatherOverview } from '../../status/gather-overview.ts';
 import { once } from 'node:events';
@@ -9,9 +8,11 @@ import { postWebhook } from '../../client/webhook.ts';
 import { isoTime } from '../../core/clock.ts';
 import { AppError } from '../../core/errors.ts';
 import type { Database } from '../../mirror/database.ts';
+import { runDrillJob } from '../../rehearsal/drill-job.ts';
 import type { StatusServer } from '../../status/server.ts';
 import { alertPost, type AlertPost } from '../../worker/alert-post.ts';
 import type { WorkerState } from '../../job/worker-state.ts';
+import { workerProject } from '../../worker/worker-project.ts';
 import { startWorker, type Worker } from '../../worker/worker.ts';
 import { printResult, type CommandContext } from '../command.ts';
 import { exitCodes } from '../errors.ts';
@@ -54,7 +55,9 @@ export async function runWorker(
 ): Promise<void> {
   const { apps, log, clock } = parts;
   const { run } = apps[0].settings;
-  const projects = apps.map(workerProject);
+  // First: a project without a service is refused before any work begins.
+  for (const app of apps) app.service();
+  const projects = apps.map((app) => workerProject(app, runDrillJob));
   if (projects.every(({ schedule }) => Object.values(schedule).every((cron) => cron === null)))
     throw new AppError('nothing is scheduled', { code: 'usage', hint: 'set schedule.head and the others' });
   const posting = new AbortController();

@@ -1,16 +1,24 @@
 import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { App } from '../../app.ts';
-import { AppError } from '../../core/errors.ts';
-import { reportsFolder } from '../../erasure/proof/certificate-file.ts';
-import { readLedger } from '../../ledger/ledger.ts';
-import { openDatabase } from '../../mirror/database.ts';
-import { listRequests } from '../../mirror/erasure-requests.ts';
-import type { Sandbox } from '../../sandbox/sandbox.ts';
-import type { CommandContext } from '../command.ts';
-import { writeForPeople } from '../write-for-people.ts';
-import { syncNow } from './sync.ts';
+import type { App } from '../app.ts';
+import { certificatePage } from '../audit/certificate-page.ts';
+import { findCertificate } from '../audit/issued-certificates.ts';
+import { gatherReport } from '../audit/report-data.ts';
+import { reportPage } from '../audit/report-page.ts';
+import { verifyDataFolder } from '../audit/verify-data-folder.ts';
+import { writeRequestedFile } from '../core/atomic-file.ts';
+import { AppError } from '../core/errors.ts';
+import { refuseRestored } from '../erasure/fence/restore-guard.ts';
+import { reportsFolder } from '../erasure/proof/certificate-file.ts';
+import { addRequests } from '../erasure/receive.ts';
+import { readLedger } from '../ledger/ledger.ts';
+import { openDatabase } from '../mirror/database.ts';
+import { listRequests } from '../mirror/erasure-requests.ts';
+import type { Sandbox } from '../sandbox/sandbox.ts';
+import { runEraseJob } from '../worker/erase-job.ts';
+import { runReconcileJob } from '../worker/reconcile-job.ts';
+import type { SyncJob, SyncJobResult } from '../worker/sync-job.ts';
 
 /** What erasing some people of the demo came to. */
 export type DemoErasure = {
@@ -36,11 +44,12 @@ const people = 5;
 const cameBack = 2;
 
 /** Erases some people, lets some of them come back at the service, and tries an older copy of the mirror. */
-export async function eraseSome(app: App, context: CommandContext, sandbox: Sandbox): Promise<DemoErasure> {
-  const { addRequests } = await import('../../erasure/receive.ts');
-  const { runEraseJob } = await import('../../worker/erase-job.ts');
-  const { runReconcileJob } = await import('../../worker/reconcile-job.ts');
-  const job = app.serviceContext(context.signal);
+export async function eraseSome(
+  app: App,
+  sandbox: Sandbox,
+  { signal, sync }: { signal: AbortSignal; sync: (app: App, job: SyncJob) => Promise<SyncJobResult> },
+): Promise<DemoErasure> {
+  const job = app.serviceContext(signal);
   const older = mkdtempSync(join(tmpdir(), 'analytics-mirror-older-'));
   try {
     await app.database().backup(join(older, 'mirror.db'));
@@ -55,7 +64,7 @@ export async function eraseSome(app: App, context: CommandContext, sandbox: Sand
     });
     const { erasure } = await runReconcileJob(job, undefined);
     for (const uuid of uuids.slice(0, cameBack)) sandbox.act({ do: 'resurrect', uuid });
-    const { passes } = await syncNow(app, context, { datasets: ['persons'], mode: 'full', resume: true });
+    const { passes } = await sync(app, { datasets: ['persons'], mode: 'full', resume: true });
     return {
       people: erasure.fenced,
       filesRewritten: erasure.filesRewritten,
@@ -64,7 +73,7 @@ export async function eraseSome(app: App, context: CommandContext, sandbox: Sand
       foundAfter: scanned(app.settings.dataDir, 'verify'),
       keptOut: passes.reduce((sum, { rowsFenced }) => sum + rowsFenced, 0),
       olderCopy: await tryOlderCopy(app, older),
-      ...(await prove(app, context)),
+      ...(await prove(app, signal)),
     };
   } finally {
     rmSync(older, { recursive: true });
@@ -81,7 +90,6 @@ function scanned(dataDir: string, phase: 'control' | 'verify'): number {
 
 /** Puts the older mirror.db beside the ledger of today, in a folder of its own. */
 async function tryOlderCopy({ settings, clock }: App, older: string): Promise<DemoErasure['olderCopy']> {
-  const { refuseRestored } = await import('../../erasure/fence/restore-guard.ts');
   cpSync(join(settings.dataDir, 'ledger'), join(older, 'ledger'), { recursive: true });
   const db = openDatabase(older, clock);
   try {
@@ -98,13 +106,8 @@ async function tryOlderCopy({ settings, clock }: App, older: string): Promise<De
 /** Writes the certificate of the request that is done, and the report of today; verifies it all. */
 async function prove(
   { settings, clock, databaseReadOnly }: App,
-  { signal }: CommandContext,
+  signal: AbortSignal,
 ): Promise<Pick<DemoErasure, 'certificate' | 'report' | 'isVerified'>> {
-  const { certificatePage } = await import('../../audit/certificate-page.ts');
-  const { findCertificate } = await import('../../audit/issued-certificates.ts');
-  const { gatherReport } = await import('../../audit/report-data.ts');
-  const { reportPage } = await import('../../audit/report-page.ts');
-  const { verifyDataFolder } = await import('../../audit/verify-data-folder.ts');
   const { dataDir, erasure } = settings;
   const db = databaseReadOnly();
   const done = listRequests(db, 'all').find(({ certifiedAt }) => certifiedAt !== null);
@@ -114,9 +117,9 @@ async function prove(
     readLedger(dataDir).entries(),
     done?.id ?? '',
   );
-  writeForPeople(certificate, certificatePage(found));
+  writeRequestedFile(certificate, certificatePage(found));
   const report = join(reportsFolder(dataDir), 'audit.html');
-  writeForPeople(report, reportPage(gatherReport({ db, settings, nowMs: clock.now() })));
+  writeRequestedFile(report, reportPage(gatherReport({ db, settings, nowMs: clock.now() })));
   const { ok } = await verifyDataFolder(dataDir, {}, signal);
   return { certificate, report, isVerified: ok };
 }

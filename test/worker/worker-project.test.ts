@@ -5,7 +5,7 @@ import { loadSettings } from '../../src/config/load-settings.ts';
 import { exportDataset } from '../../src/export/export-dataset.ts';
 import { listRuns } from '../../src/mirror/runs.ts';
 import { snapshotFolder } from '../snapshot/paths.ts';
-import { runCheckpointJob } from '../../src/worker/checkpoint-job.ts';
+import { runCheckpointJob } from '../../src/worker/worker-project.ts';
 import { exportRequest } from '../export/export-fixture.ts';
 import { jobContext } from '../job/job-context.ts';
 import { openTestMirror, stillClock } from '../mirror/open-test-mirror.ts';

@@ -1,12 +1,26 @@
 import { createApp, type App } from '../app.ts';
+import { verifyDataFolder } from '../audit/verify-data-folder.ts';
 import { isoTime, systemClock, type Clock } from '../core/clock.ts';
+import { whereIs } from '../erasure/find/where.ts';
+import { addRequests } from '../erasure/receive.ts';
+import { scanRequests } from '../erasure/scan/scan-requests.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
-import type { Drill, DrillStep } from '../worker/drill-job.ts';
-import { besideSandbox, unhurried } from './beside-sandbox.ts';
-import type { CommandContext } from './command.ts';
+import { runEraseJob } from '../worker/erase-job.ts';
+import { runExportJob } from '../worker/export-job.ts';
+import { runReconcileJob } from '../worker/reconcile-job.ts';
+import { runSyncJob } from '../worker/sync-job.ts';
+import { besideSandbox, startEmbeddedSandbox, unhurried } from './embedded-sandbox.ts';
 
-/** What an exercise needs of a command's surroundings. */
-type DrillContext = Pick<CommandContext, 'isTerminal' | 'signal'>;
+/** One thing that the drill had to show. */
+export type DrillStep = { step: string; passed: boolean };
+
+/** What a drill came to. The person in it is invented. Times are ISO 8601 UTC. */
+export type Drill = {
+  startedAt: string;
+  finishedAt: string;
+  outcome: 'passed' | 'failed';
+  steps: DrillStep[];
+};
 
 const persons = 300;
 const weekMs = 7 * 86_400_000;
@@ -16,10 +30,9 @@ const weekMs = 7 * 86_400_000;
  * published twice, found, fenced, erased, proved gone, deleted at the service, certified after its weekly batch, sealed,
  * verified, and kept out when it comes back. Throws only for what keeps the exercise from being held at all.
  */
-export async function holdDrill(dataDir: string, context: DrillContext): Promise<Drill> {
-  const { startSandbox } = await import('../sandbox/sandbox.ts');
+export async function holdDrill(dataDir: string, signal: AbortSignal): Promise<Drill> {
   const startedAt = isoTime(systemClock.now());
-  const sandbox = await startSandbox({
+  const sandbox = await startEmbeddedSandbox({
     persons,
     recordings: 30,
     seed: Math.floor(systemClock.now()),
@@ -27,11 +40,11 @@ export async function holdDrill(dataDir: string, context: DrillContext): Promise
   });
   try {
     const app = createApp(
-      { ...besideSandbox(sandbox, context), clock: clockOf(sandbox) },
+      { ...besideSandbox(sandbox), clock: clockOf(sandbox) },
       { set: drillSettings(dataDir) },
     );
     try {
-      const steps = await eraseCanary(app, context, sandbox);
+      const steps = await eraseCanary(app, signal, sandbox);
       const outcome = steps.every(({ passed }) => passed) ? 'passed' : 'failed';
       return { startedAt, finishedAt: isoTime(systemClock.now()), outcome, steps };
     } finally {
@@ -51,16 +64,8 @@ function drillSettings(dataDir: string): { path: string; value: unknown }[] {
   return [{ path: 'dataDir', value: dataDir }, { path: 'log.level', value: 'silent' }, ...unhurried];
 }
 
-async function eraseCanary(app: App, context: DrillContext, sandbox: Sandbox): Promise<DrillStep[]> {
-  const { addRequests } = await import('../erasure/receive.ts');
-  const { scanRequests } = await import('../erasure/scan/scan-requests.ts');
-  const { whereIs } = await import('../erasure/find/where.ts');
-  const { verifyDataFolder } = await import('../audit/verify-data-folder.ts');
-  const { runEraseJob } = await import('../worker/erase-job.ts');
-  const { runExportJob } = await import('../worker/export-job.ts');
-  const { runReconcileJob } = await import('../worker/reconcile-job.ts');
-  const { runSyncJob } = await import('../worker/sync-job.ts');
-  const job = app.serviceContext(context.signal);
+async function eraseCanary(app: App, signal: AbortSignal, sandbox: Sandbox): Promise<DrillStep[]> {
+  const job = app.serviceContext(signal);
   const steps: DrillStep[] = [];
   const check = (step: string, passed: boolean): void => void steps.push({ step, passed });
   const sync = () => runSyncJob(job, { datasets: ['persons', 'recordings'], mode: 'full', resume: true });

@@ -6,33 +6,20 @@ import { makeFolder, temporaryFolder } from '../core/folder.ts';
 import { reportsFolder } from '../erasure/proof/certificate-file.ts';
 import type { JobContext } from '../job/job-context.ts';
 import { runJob, type JobResult } from '../job/run-job.ts';
+import { holdDrill, type Drill } from './drill.ts';
 
-/** One thing that the exercise had to show. */
-export type DrillStep = { step: string; passed: boolean };
-
-/** What an exercise came to. Nobody in it is real. */
-export type Drill = {
-  startedAt: string;
-  finishedAt: string;
-  outcome: 'passed' | 'failed';
-  steps: DrillStep[];
-};
-
-/** An exercise, and the file that tells of it. */
-export type DrillJobResult = JobResult & { drill: Drill; file: string };
-
-/** Holds an exercise in a folder, which is empty. */
-export type HoldDrill = (folder: string, signal: AbortSignal) => Promise<Drill>;
+/** A drill, and the file that it is filed in. */
+type DrillJobResult = JobResult & { drill: Drill; file: string };
 
 const folderPrefix = 'drill-';
 
 /**
- * Holds an exercise in an empty folder, and files it: as JSON in reports/drills/, and its SHA-256 on the ledger, which is
- * signed. Incomplete when it failed.
+ * Holds a drill in an empty folder, as one run of `drill`, and files it: as JSON in reports/drills/, and by its SHA-256 on
+ * the ledger, which is then signed. Incomplete when the drill failed.
  */
-export function runDrillJob(context: JobContext, hold: HoldDrill): Promise<DrillJobResult> {
+export function runDrillJob(context: JobContext): Promise<DrillJobResult> {
   return runJob(context, 'drill', async ({ settings, signal, ledger: openLedger }) => {
-    const drill = await inFolder(settings.dataDir, (folder) => hold(folder, signal));
+    const drill = await inFolder(settings.dataDir, (folder) => holdDrill(folder, signal));
     const { startedAt, outcome, steps } = drill;
     const folder = join(reportsFolder(settings.dataDir), 'drills');
     const file = join(folder, `${startedAt.slice(0, 10)}-${sha256(startedAt).slice(0, 8)}.json`);
@@ -52,7 +39,7 @@ export function runDrillJob(context: JobContext, hold: HoldDrill): Promise<Drill
   });
 }
 
-/** In a temporary folder that is gone afterwards; one that a kill has left goes before. */
+/** Works in a temporary folder and removes it; a folder that a killed drill has left is removed first. */
 async function inFolder<T>(dataDir: string, use: (folder: string) => Promise<T>): Promise<T> {
   const parent = temporaryFolder(dataDir);
   const clear = (): void => {

@@ -1,0 +1,84 @@
+import { join } from 'node:path';
+import { z } from 'zod';
+import type { App } from '../app.ts';
+import type { Service } from '../client/service.ts';
+import { isoTime } from '../core/clock.ts';
+import { queryMirror } from '../mirror/query.ts';
+import { publishedFilesIn } from '../snapshot/published-files.ts';
+import { queryParquet } from '../snapshot/read-parquet.ts';
+import { gatherStatus, type StatusReport } from '../status/report.ts';
+import type { DemoErasure } from './demo-erasure.ts';
+
+/** What the demo has left, and where it is. */
+export type DemoReport = {
+  dataDir: string;
+  files: { mirror: string; snapshots: string };
+  /** How many rows the service, the mirror and the Parquet files each count. */
+  counts: {
+    dataset: 'persons' | 'recordings';
+    service: number;
+    mirror: number;
+    parquet: number;
+    verdict: string;
+  }[];
+  snapshots: StatusReport['snapshots'];
+  erasure: DemoErasure;
+  /** Queries to try, and what they answer now. */
+  queries: { on: 'SQLite' | 'Parquet with DuckDB'; sql: string; columns: string[]; rows: unknown[][] }[];
+};
+
+/** Gathers what the demo has left: the same counts from three sides, files, and queries with what they answer now. */
+export async function describeDemo(app: App, erasure: DemoErasure): Promise<DemoReport> {
+  const { dataDir } = app.settings;
+  const db = app.databaseReadOnly();
+  const { rows, passes, snapshots } = gatherStatus(db, dataDir, isoTime(app.clock.now()));
+  const served = await countServed(app.service());
+  const published = publishedFilesIn(dataDir);
+  const snapshotId = published.readCurrent().snapshots['persons']?.snapshot_id ?? '';
+  const parquet = published.localPath({ dataset: 'persons', snapshotId }, '*.parquet');
+  const queries = [
+    {
+      on: 'SQLite',
+      sql: "SELECT properties ->> 'plan' AS plan, count(*) AS persons FROM persons WHERE plan IS NOT NULL GROUP BY 1 ORDER BY 2 DESC LIMIT 4",
+    },
+    {
+      on: 'SQLite',
+      sql: 'SELECT p.name, count(*) AS recordings FROM recordings r JOIN persons p ON p.uuid = r.person_uuid GROUP BY p.uuid ORDER BY 2 DESC, 1 LIMIT 3',
+    },
+    {
+      on: 'Parquet with DuckDB',
+      sql: `SELECT year(created_at) AS year, count(*) AS persons FROM '${parquet}' GROUP BY 1 ORDER BY 2 DESC LIMIT 3`,
+    },
+  ] as const;
+  const answers = [];
+  for (const { on, sql } of queries) {
+    const answer =
+      on === 'SQLite' ? queryMirror(db, sql, 10) : tabular(await queryParquet(published.localFolder, sql));
+    answers.push({ on, sql, columns: answer.columns, rows: answer.rows });
+  }
+  const counts = (['persons', 'recordings'] as const).map((dataset) => ({
+    dataset,
+    service: served[dataset],
+    mirror: rows[dataset],
+    parquet: snapshots.find((snapshot) => snapshot.dataset === dataset)?.rows ?? 0,
+    verdict: passes.find((pass) => pass.dataset === dataset)?.verdict ?? 'none',
+  }));
+  const files = { mirror: join(dataDir, 'mirror.db'), snapshots: published.localFolder };
+  return { dataDir, files, counts, snapshots, erasure, queries: answers };
+}
+
+/** What the service itself says that it holds. */
+async function countServed(service: Service): Promise<{ persons: number; recordings: number }> {
+  const query = { limit: 1, offset: 0 };
+  const Counted = z.object({ count: z.int() });
+  const count = async (dataset: 'persons' | 'recordings'): Promise<number> =>
+    Counted.parse((await service.call(`${dataset}.list`, { query })).body).count;
+  return { persons: await count('persons'), recordings: await count('recordings') };
+}
+
+function tabular(rows: readonly Readonly<Record<string, unknown>>[]): {
+  columns: string[];
+  rows: unknown[][];
+} {
+  return { columns: Object.keys(rows[0] ?? {}), rows: rows.map((row) => Object.values(row)) };
+}

@@ -1,0 +1,88 @@
+import type { App } from '../app.ts';
+import { countText, durationText } from '../core/words.ts';
+import type { Sandbox } from '../sandbox/sandbox.ts';
+import type { PublishedDataset } from '../contract/datasets.ts';
+import type { ExportJobResult } from '../worker/export-job.ts';
+import type { SyncJob, SyncJobResult } from '../worker/sync-job.ts';
+import { eraseSome } from './demo-erasure.ts';
+import { describeDemo, type DemoReport } from './demo-report.ts';
+import { startEmbeddedSandbox, unhurried } from './embedded-sandbox.ts';
+
+/** What the demo does by the same functions as the commands, and how it says what it has done. */
+export type DemoCommands = {
+  signal: AbortSignal;
+  say: (line: string) => void;
+  sync: (app: App, job: SyncJob) => Promise<SyncJobResult>;
+  publish: (app: App, datasets: readonly PublishedDataset[]) => Promise<ExportJobResult>;
+};
+
+const persons = 20_000;
+const recordings = 4000;
+const generations = 3;
+
+/** Starts the service of the demo. */
+export async function serveDemo({ say }: Pick<DemoCommands, 'say'>): Promise<Sandbox> {
+  const since = stopwatch();
+  const sandbox = await startEmbeddedSandbox({ persons, recordings, seed: 1, port: 0 });
+  say(
+    `served   ${countText(persons)} persons and ${countText(recordings)} recordings at ${sandbox.url} (${since()})`,
+  );
+  return sandbox;
+}
+
+/** The settings of the demo, besides those that name its service. */
+export function demoSettings({ playlists }: Sandbox): { path: string; value: unknown }[] {
+  return [
+    { path: 'playlists.shortIds', value: playlists },
+    { path: 'log.level', value: 'warn' },
+    ...unhurried,
+    // Nothing waits for it; it is there so that the status page has a budget to show.
+    { path: 'budget.windows', value: [{ requests: 100_000, perSeconds: 3600 }] },
+  ];
+}
+
+/** Syncs, publishes and erases beside a sandbox, and returns what has become of it. */
+export async function runDemo(app: App, sandbox: Sandbox, commands: DemoCommands): Promise<DemoReport> {
+  const { say, sync } = commands;
+  const since = stopwatch();
+  const { passes } = await sync(app, {
+    datasets: ['persons', 'recordings', 'playlists'],
+    mode: 'full',
+    resume: true,
+  });
+  say(`synced   ${passes.map(({ dataset, verdict }) => `${dataset} ${verdict}`).join(', ')} (${since()})`);
+  const { snapshots } = await publishGenerations(app, sandbox, commands);
+  say(
+    `exported ${generations} times, at last ${snapshots.map(({ dataset, rows }) => `${countText(rows)} ${dataset}`).join(', ')} (${since()})`,
+  );
+  const erasure = await eraseSome(app, sandbox, commands);
+  say(
+    `erased   ${countText(erasure.people)} people from the service, the mirror and ${countText(erasure.filesRewritten)} published files (${since()})`,
+  );
+  return describeDemo(app, erasure);
+}
+
+/** Publishes several generations, with changes at the service in between. */
+async function publishGenerations(
+  app: App,
+  sandbox: Sandbox,
+  { sync, publish }: DemoCommands,
+): Promise<ExportJobResult> {
+  for (let generation = 1; ; generation += 1) {
+    const published = await publish(app, ['persons', 'recordings', 'distinct_ids']);
+    if (generation === generations) return published;
+    const [first, second] = [...sandbox.living()].slice(generation * 10);
+    if (first && second) sandbox.act({ do: 'merge', loser: first.uuid, survivor: second.uuid });
+    await sync(app, { datasets: ['persons'], mode: 'head', resume: true });
+  }
+}
+
+function stopwatch(): () => string {
+  let last = performance.now();
+  return () => {
+    const now = performance.now();
+    const text = durationText(now - last);
+    last = now;
+    return text;
+  };
+}

@@ -1,0 +1,23 @@
+import type { AppSurroundings } from '../app.ts';
+import type { Sandbox, SandboxOptions } from '../sandbox/sandbox.ts';
+
+/** Starts a sandbox in this process. Its server is loaded only then: the worker needs it when a drill is due, not before. */
+export async function startEmbeddedSandbox(options: SandboxOptions): Promise<Sandbox> {
+  const { startSandbox } = await import('../sandbox/sandbox.ts');
+  return startSandbox(options);
+}
+
+/** The surroundings of a program whose service is a sandbox of this process. */
+export function besideSandbox({ url, projectId, apiKey }: Sandbox, isTerminal = false): AppSurroundings {
+  return {
+    isTerminal,
+    environment: { MIRROR_BASE_URL: url, MIRROR_PROJECT_ID: projectId, MIRROR_API_KEY: apiKey },
+  };
+}
+
+/** Settings for a sandbox: it has no limits, and answers a second time at once. */
+export const unhurried: readonly { path: string; value: unknown }[] = [
+  { path: 'budget.windows', value: [] },
+  { path: 'budget.recordings.windows', value: [] },
+  { path: 'deletions.confirmAfterSeconds', value: 0 },
+];

@@ -1,0 +1,135 @@
+import { existsSync, statfsSync } from 'node:fs';
+import type { ScheduledJob, Settings } from '../config/settings.ts';
+import { publishedDatasets } from '../contract/datasets.ts';
+import { isoTime, type Clock } from '../core/clock.ts';
+import { assertNever } from '../core/errors.ts';
+import { isWritable } from '../core/folder.ts';
+import type { JobContext, ServiceContext } from '../job/job-context.ts';
+import { runJob, type JobResult } from '../job/run-job.ts';
+import type { ProjectCondition } from '../job/worker-state.ts';
+import { entriesPath, ledgerFolder } from '../ledger/entry-file.ts';
+import { openDatabaseReadOnly, type Database } from '../mirror/database.ts';
+import { countRequests, listRequests } from '../mirror/erasure-requests.ts';
+import { readOpenAlerts, replaceOpenAlerts } from '../mirror/open-alerts.ts';
+import { listRunsOfJob, newestSuccess } from '../mirror/runs.ts';
+import { listHeldPlans } from '../mirror/suspects.ts';
+import { verifySnapshots } from '../snapshot/verify.ts';
+import { filesDamaged } from './alerts.ts';
+import { runExportJob } from './export-job.ts';
+import type { WorkerProject } from './project-runner.ts';
+import { runReconcileJob } from './reconcile-job.ts';
+import { historyOf, runsLookedAt } from './schedule-plan.ts';
+import { runSyncJob } from './sync-job.ts';
+
+/** What a project of the worker is made of. */
+export type ProjectParts = {
+  name: string;
+  settings: Settings;
+  clock: Clock;
+  /** The mirror, for writing. */
+  database: () => Database;
+  /** What a job of the project works with. Throws `usage` where its service is not configured. */
+  serviceContext: (signal: AbortSignal) => ServiceContext;
+};
+
+/** Runs a drill as one recorded run: an erasure of an invented person. */
+export type RunDrill = (context: JobContext) => Promise<JobResult>;
+
+/** A project of the worker. The worker knows no drill of its own, so it is given one. */
+export function workerProject(
+  { name, settings, clock, database, serviceContext }: ProjectParts,
+  runDrill: RunDrill,
+): WorkerProject {
+  return {
+    name,
+    dataDir: settings.dataDir,
+    // A pass over no playlist would say nothing.
+    schedule:
+      settings.playlists.shortIds.length > 0 ? settings.schedule : { ...settings.schedule, playlists: null },
+    run: (job, signal) => runScheduledJob(job, serviceContext(signal), runDrill),
+    readHistory: (job) => {
+      const db = database();
+      return historyOf(listRunsOfJob(db, job, runsLookedAt), newestSuccess(db, job));
+    },
+    readCondition: () => readProjectCondition(database(), settings, clock),
+    readAlerts: () => readOpenAlerts(database()),
+    keepAlerts: (alerts) => replaceOpenAlerts(database(), alerts),
+  };
+}
+
+function runScheduledJob(job: ScheduledJob, context: ServiceContext, runDrill: RunDrill): Promise<JobResult> {
+  switch (job) {
+    case 'reconcile':
+      return runReconcileJob(context, undefined);
+    case 'full':
+      return runSyncJob(context, { name: job, datasets: ['persons'], mode: 'full', resume: true });
+    case 'recordings':
+    case 'playlists':
+      return runSyncJob(context, { name: job, datasets: [job], mode: 'full', resume: true });
+    case 'head':
+      return runSyncJob(context, {
+        name: job,
+        datasets: ['persons', 'recordings'],
+        mode: 'head',
+        resume: true,
+      });
+    case 'export':
+      return exportAll(context, 'full');
+    case 'delta':
+      return exportAll(context, 'delta');
+    case 'checkpoint':
+      return runCheckpointJob(context);
+    case 'drill':
+      return runDrill(context);
+    default:
+      return assertNever(job);
+  }
+}
+
+async function exportAll(context: JobContext, kind: 'full' | 'delta'): Promise<JobResult> {
+  const source = openDatabaseReadOnly(context.settings.dataDir);
+  try {
+    return await runExportJob(context, { kind, datasets: publishedDatasets, source });
+  } finally {
+    source.close();
+  }
+}
+
+/**
+ * Looks after what can be proved, as one run of `checkpoint`: signs the ledger as it is, then reads every published file
+ * back. Incomplete, for `filesDamaged`, where one of them is not as its manifest says.
+ */
+export function runCheckpointJob(context: JobContext): Promise<JobResult> {
+  return runJob(context, 'checkpoint', async ({ published, signal, ledger }) => {
+    const { size: entries } = ledger().checkpoint();
+    const { files, problems } = await verifySnapshots(published, signal);
+    const counts = { entries, files, problems: problems.length };
+    if (problems.length > 0) return { outcome: 'incomplete', reason: filesDamaged, counts };
+    return { outcome: 'done', counts };
+  });
+}
+
+/** Reads what a data folder says about itself. Throws the system's error when it cannot be looked at. */
+function readProjectCondition(db: Database, settings: Settings, clock: Clock): ProjectCondition {
+  const { held = 0, attention = 0 } = countRequests(db);
+  const now = isoTime(clock.now());
+  const { bavail, bsize } = statfsSync(settings.dataDir);
+  return {
+    heldPlans: listHeldPlans(db).length,
+    heldRequests: held,
+    attentionRequests: attention,
+    overdueRequests: listRequests(db, 'open').filter(
+      ({ certifiedAt, dueAt }) => certifiedAt === null && dueAt < now,
+    ).length,
+    diskFreeBytes: bavail * bsize,
+    diskFreeBytesMin: settings.alerts.diskFreeBytesMin,
+    isLedgerWritable: isLedgerWritable(settings.dataDir),
+  };
+}
+
+/** Whether the ledger can grow: its folder may be written, or made where there is none yet. */
+function isLedgerWritable(dataDir: string): boolean {
+  const folder = ledgerFolder(dataDir);
+  const path = [entriesPath(folder), folder].find((place) => existsSync(place)) ?? dataDir;
+  return isWritable(path);
+}
