@@ -12,7 +12,7 @@ import { runSyncJob } from '../worker/sync-job.ts';
 import { besideSandbox, startEmbeddedSandbox, unhurried } from './embedded-sandbox.ts';
 
 /** One thing that the drill had to show. */
-export type DrillStep = { step: string; passed: boolean };
+type DrillStep = { step: string; passed: boolean };
 
 /** What a drill came to. The person in it is invented. Times are ISO 8601 UTC. */
 export type Drill = {
