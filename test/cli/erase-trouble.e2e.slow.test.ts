@@ -79,7 +79,7 @@ describe('a service', () => {
 describe('a ledger that cannot be written', () => {
   const refusing = (from: number) => ({
     env: {
-      NODE_OPTIONS: `--import ${new URL('ledger-refuses-child.ts', import.meta.url).href}`,
+      NODE_OPTIONS: `--import ${new URL('../kill/broken-ledger-child.ts', import.meta.url).href}`,
       LEDGER_REFUSES_FROM: String(from),
     },
   });

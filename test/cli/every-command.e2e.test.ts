@@ -154,7 +154,11 @@ it('run: the worker does its jobs by schedule until it is stopped', async () => 
   seen.add('run');
   const schedule = [...idle.map((job) => `schedule.${job}=null`), 'schedule.head="* * * * * *"'];
   const worker = workspace.start([
-    ...['run', '--json', '--set', 'status.port=0', ...settings],
+    'run',
+    '--json',
+    '--set',
+    'status.port=0',
+    ...settings,
     ...schedule.flatMap((value) => ['--set', value]),
   ]);
   const { statusUrl } = JSON.parse(await worker.output('stdout', /\n/)) as { statusUrl: string };

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { firstSync, openCrashWorkspace } from './commands-to-kill.ts';
 import { assertSurvives, referenceOf, type Reference } from './killed-command.ts';
-import { killPoint, type KillPoint } from './kill-point.ts';
+import { killPoint, type KillPoint } from '../kill/kill-point.ts';
 import type { Workspace } from './workspace.ts';
 
 let workspace: Workspace;

@@ -6,7 +6,7 @@ import {
   type DeletionCommands,
 } from './commands-to-kill.ts';
 import { assertSurvives, referenceOf, type KilledCommand } from './killed-command.ts';
-import { killPoints } from './kill-point.ts';
+import { killPoints } from '../kill/kill-point.ts';
 import { shareOut } from './share-out.ts';
 import type { Workspace } from './workspace.ts';
 
@@ -21,17 +21,17 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all(workspaces.map((workspace) => workspace[Symbol.asyncDispose]())));
 
-/** Kills the command at every point of each statement that was not swept before. Returns how often it was killed. */
+/** Kills the command at every point of each operation that was not swept before. Returns how often it was killed. */
 async function assertSurvivesAnywhere(commands: readonly KilledCommand[]): Promise<number> {
   const references = await Promise.all(commands.map((command) => referenceOf(command)));
-  const executions = references[0]?.executions.filter(({ statement }) => !swept.has(statement)) ?? [];
-  for (const { statement } of executions) swept.add(statement);
+  const executions = references[0]?.executions.filter(({ operation }) => !swept.has(operation)) ?? [];
+  for (const { operation } of executions) swept.add(operation);
   const points = killPoints(executions);
   await shareOut(references, points, (reference, point) => assertSurvives(reference, [point]));
   return points.length;
 }
 
-it('a first sync may be killed at any statement', async () => {
+it('a first sync may be killed at any operation', async () => {
   const kills = await assertSurvivesAnywhere(workspaces.map((workspace) => firstSync(workspace, 1)));
   expect(kills).toBeGreaterThan(90);
 });

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { assertErased, assertIntended, outcomeOf } from './erasure-invariants.ts';
 import { prepareErasure, openErasureWorkspace, type PreparedErasure } from './erasure-workspace.ts';
 import { assertErasesAfter, referenceErasure, type ReferenceErasure } from './killed-erasure.ts';
-import { killRun, killStarted } from './killed-run.ts';
-import { killPoint, type KillPoint } from './kill-point.ts';
+import { killRun, killStarted } from '../kill/killed-run.ts';
+import { killPoint, type KillPoint } from '../kill/kill-point.ts';
 import { jsonOf } from './run-cli.ts';
 
 // Each runs whole reconciliations, as processes of their own.

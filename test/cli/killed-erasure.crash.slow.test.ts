@@ -6,7 +6,7 @@ import {
   executionsAfter,
   type ReferenceErasure,
 } from './killed-erasure.ts';
-import { killPoints, type KillPoint } from './kill-point.ts';
+import { killPoints, type KillPoint } from '../kill/kill-point.ts';
 import { shareOut } from './share-out.ts';
 
 /** One for each core of a small machine. */

@@ -12,9 +12,9 @@ import {
 } from './erasure-invariants.ts';
 import { openErasureWorkspace, reading, type PreparedErasure } from './erasure-workspace.ts';
 import type { Workspace } from './workspace.ts';
-import { diesAt, killRun, recordRun } from './killed-run.ts';
+import { killRun, recordRun, runUpTo } from '../kill/killed-run.ts';
 import { digestsWithout } from './published-rows.ts';
-import { pointText, type Execution, type KillPoint } from './kill-point.ts';
+import { pointText, type Execution, type KillPoint } from '../kill/kill-point.ts';
 
 /** A reconciliation that was not killed: what it executed, and the outcome that every killed one has to reach too. */
 export type ReferenceErasure = { prepared: PreparedErasure; executions: Execution[]; outcome: Outcome };
@@ -59,11 +59,11 @@ export async function assertErasesAfter(
   try {
     let unknown = 0;
     for (const point of points) {
-      const isDead = await diesAt(workspace.run, reconcile, point);
+      const { isKilled } = await runUpTo(workspace.run, reconcile, point);
       assertIntended(workspace, before, prepared.subjects);
       await assertReadable(workspace.dataDir);
       unknown += unknownOutcomes(workspace);
-      if (!isDead) break;
+      if (!isKilled) break;
       kills += 1;
     }
     expect(kills).toBeGreaterThan(0);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { deletionCommands, firstSync, openCrashWorkspace } from './commands-to-kill.ts';
 import { afterKill, assertSurvives, referenceOf, type KilledCommand } from './killed-command.ts';
-import { killPoints, type Execution } from './kill-point.ts';
+import { killPoints, type Execution } from '../kill/kill-point.ts';
 import { shareOut } from './share-out.ts';
 import type { Workspace } from './workspace.ts';
 
@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all(workspaces.map((workspace) => workspace[Symbol.asyncDispose]())));
 
-/** Kills the command where it first executes each statement, and the run after it somewhere else each time. */
+/** Kills the command where it first executes each operation, and the run after it somewhere else each time. */
 async function assertSurvivesTwice(
   commands: readonly KilledCommand[],
   isChosen: (execution: Execution) => boolean = () => true,
@@ -42,6 +42,6 @@ it('the run after a killed reconcile may be killed too', async () => {
   const deletions = await Promise.all(workspaces.map((workspace) => deletionCommands(workspace, 4)));
   await assertSurvivesTwice(
     deletions.map(({ reconcile }) => reconcile),
-    ({ statement }) => /suspects|persons|distinct|deletions|changes/.test(statement),
+    ({ operation }) => /suspects|persons|distinct|deletions|changes/.test(operation),
   );
 });

@@ -27,12 +27,13 @@ export type Running = {
   ended: Promise<Ended>;
 };
 
-/** Starts the command line as a process of its own. `shell` may refer to it as `"$@"`. */
-export function startCli(
+/** Starts a script as a process of its own. `shell` may refer to it as `"$@"`. */
+export function startScript(
+  script: string,
   args: readonly string[],
   { env = {}, shell = 'exec "$@"', timeoutMs = deadlineMs }: Surroundings = {},
 ): Running {
-  const child = spawn('/bin/sh', ['-c', shell, 'sh', process.execPath, main, ...args], {
+  const child = spawn('/bin/sh', ['-c', shell, 'sh', process.execPath, script, ...args], {
     // Nothing else inherited: a developer's own MIRROR_* must not matter.
     env: {
       PATH: process.env['PATH'],
@@ -59,6 +60,18 @@ export function startCli(
     return written[stream];
   };
   return { child, output, ended };
+}
+
+/** Starts the command line as a process of its own. */
+export function startCli(args: readonly string[], surroundings?: Surroundings): Running {
+  return startScript(main, args, surroundings);
+}
+
+/** Runs a script to its end, with arguments that are given later. */
+export function runScript(
+  script: URL,
+): (args: readonly string[], surroundings?: Surroundings) => Promise<Ended> {
+  return (args, surroundings) => startScript(fileURLToPath(script), args, surroundings).ended;
 }
 
 /** Runs the command line to its end. */

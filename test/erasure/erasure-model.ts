@@ -12,10 +12,10 @@ import { seededRandom } from '../../src/sandbox/generator/seeded-random.ts';
 import { personJson, recordingPersonJson } from '../../src/sandbox/store/person-row.ts';
 import { Refusal } from '../../src/sandbox/http/answer.ts';
 import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
+import { anyOperation, type KillPoint } from '../kill/kill-point.ts';
 import { readWithHyparquet } from '../snapshot/parquet-readers.ts';
 import { openErasureWorld, type ErasureWorld } from './erasure-world.ts';
 import { findTexts } from './find-texts.ts';
-import type { KillPoint } from './kill-switch.ts';
 
 /** What can happen next. Persons are picked by a number, out of all who have ever been. */
 type Step =
@@ -31,12 +31,21 @@ type Step =
     }
   | { do: 'sync' | 'publish' | 'reconcile'; kill: KillPoint | null };
 
+/** A point at the nth operation of a kind, whichever that is. */
+function pointAt(
+  kind: keyof typeof anyOperation,
+  nth: number,
+  moment: KillPoint['moment'] = 'before',
+): KillPoint {
+  return { operation: anyOperation[kind], nth, moment };
+}
+
 const who = fc.nat(40);
 const kill = fc.option(
   fc.oneof(
-    fc.record({ kind: fc.constant('sql' as const), at: fc.integer({ min: 1, max: 90 }) }),
-    fc.record({ kind: fc.constant('disk' as const), at: fc.integer({ min: 1, max: 60 }) }),
-    fc.record({ kind: fc.constant('http' as const), at: fc.integer({ min: 1, max: 14 }) }),
+    fc.integer({ min: 1, max: 90 }).map((nth) => pointAt('sql', nth, nth % 2 === 0 ? 'after' : 'before')),
+    fc.integer({ min: 1, max: 60 }).map((nth) => pointAt('disk', nth)),
+    fc.integer({ min: 1, max: 14 }).map((nth) => pointAt('http', nth)),
   ),
   { freq: 2 },
 );

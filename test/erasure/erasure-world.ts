@@ -28,7 +28,8 @@ import { runReconcileJob, type ReconcileJobResult } from '../../src/worker/recon
 import { runSyncJob } from '../../src/worker/sync-job.ts';
 import { jobContext } from '../job/job-context.ts';
 import { freshFolder } from '../mirror/open-test-mirror.ts';
-import { createKillSwitch, type KillPoint } from './kill-switch.ts';
+import type { KillPoint } from '../kill/kill-point.ts';
+import { createKillSwitch } from '../kill/kill-switch.ts';
 
 const dayMs = 86_400_000;
 const startMs = Date.parse('2026-11-18T09:00:00.000Z');
@@ -88,11 +89,11 @@ export async function openErasureWorld(seed: number, more: Setting[] = []): Prom
     job: (context: ServiceContext) => Promise<unknown>,
   ): Promise<boolean> => {
     nowMs += 60_000;
-    const killSwitch = createKillSwitch(kill);
+    const killSwitch = createKillSwitch(dataDir, kill ?? null);
     const transport = openTransport(sandbox.url, sandbox.apiKey, 4, settings.service);
     const killable = killSwitch.transport(transport);
     const context = jobContext(
-      { db: killSwitch.database(db), settings, clock },
+      { db: db, settings, clock },
       {
         service: serviceOver(killable, settings, clock, sandbox),
         project: { origin: sandbox.url, projectId: sandbox.projectId },

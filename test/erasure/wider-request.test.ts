@@ -3,6 +3,7 @@ import { readLedger } from '../../src/ledger/ledger.ts';
 import { listRequests } from '../../src/mirror/erasure-requests.ts';
 import { listTargets } from '../../src/mirror/erasure-targets.ts';
 import type { GivenIdentifier } from '../../src/erasure/request/box.ts';
+import { anyOperation } from '../kill/kill-point.ts';
 import { openErasureWorld, type ErasureWorld } from './erasure-world.ts';
 
 const name = 'wider-canary';
@@ -54,7 +55,8 @@ describe('a second request for somebody who is known by the same identifier', ()
     const { world, given } = await worldWithCanary();
     await world.request(given, undefined, false);
     // Deleted there and here, and killed before the service was asked whether it is done.
-    await world.reconcile({ kind: 'http', at: 4 });
+    const answered = { operation: anyOperation.http, nth: 4, moment: 'before' } as const;
+    expect(await world.reconcile(answered)).toBeUndefined();
     expect([...world.sandbox.living()].map(({ uuid }) => uuid)).not.toContain(given[0]?.value);
     expect(listRequests(world.db(), 'open')).toHaveLength(1);
     expect(await world.request(given)).toMatchObject([{ isKnown: false, state: 'scoped' }]);

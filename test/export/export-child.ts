@@ -1,23 +1,21 @@
 import { exportDataset } from '../../src/export/export-dataset.ts';
+import { namedPoints } from '../kill/named-point.ts';
 import { distinctIdRows } from '../snapshot/rows.ts';
 import { exportRequest } from './export-fixture.ts';
-import { watchDiskChanges } from './fault-points.ts';
 
-// Exports 30,000 rows, and is killed before the nth change of the disk, or when that many rows are written.
-const [dataDir = '', killedAt, number] = process.argv.slice(2);
-const kill = (): void => {
-  process.kill(process.pid, 'SIGKILL');
-};
+// Exports 30,000 rows into the folder that is its argument. A named point says how many rows were written.
+const said = new Set<number>();
 
-watchDiskChanges((step) => {
-  if (killedAt === 'step' && step === Number(number)) kill();
-});
 await exportDataset(
-  exportRequest(dataDir, {
+  exportRequest(process.argv.at(-1) ?? '', {
     rows: distinctIdRows(30_000),
     settings: { partRows: 12_000, keep: 2, promote: [], mask: [] },
     onProgress: (rows) => {
-      if (killedAt === 'rows' && rows >= Number(number)) kill();
+      for (const bound of [1, 10_000, 12_000, 20_000, 30_000])
+        if (rows >= bound && !said.has(bound)) {
+          said.add(bound);
+          namedPoints.publish(`${bound} rows`);
+        }
     },
   }),
 );

@@ -5,9 +5,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { AppError } from '../../src/core/errors.ts';
 import { verifySnapshots } from '../../src/snapshot/verify.ts';
 import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
+import { breakDisk } from '../kill/broken-disk.ts';
 import { temporaryFolder } from '../snapshot/temporary-folder.ts';
 import { exportCount, listAll, publishedRows } from './export-fixture.ts';
-import { watchDiskChanges } from './fault-points.ts';
 
 const keep = 2;
 
@@ -31,9 +31,7 @@ async function exportWithFaults(
   dataDir: string,
   isBroken: (step: number) => boolean,
 ): Promise<string | undefined> {
-  const stopWatching = watchDiskChanges((step) => {
-    if (isBroken(step)) throw Object.assign(new Error('ENOSPC: no space left'), { code: 'ENOSPC' });
-  });
+  const disk = breakDisk(isBroken);
   try {
     await exportCount(dataDir, 3, keep);
     return undefined;
@@ -41,7 +39,7 @@ async function exportWithFaults(
     if (error instanceof AppError) return `${error.code}: ${error.message}`;
     throw error;
   } finally {
-    stopWatching();
+    disk.mend();
   }
 }
 

@@ -1,21 +1,21 @@
-import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { verifySnapshots } from '../../src/snapshot/verify.ts';
 import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
+import { runScript } from '../cli/run-cli.ts';
+import { anyOperation } from '../kill/kill-point.ts';
+import { runUpTo } from '../kill/killed-run.ts';
 import { temporaryFolder } from '../snapshot/temporary-folder.ts';
 import { exportCount, listAll, publishedRows } from './export-fixture.ts';
 
-const child = new URL('export-child.ts', import.meta.url).pathname;
+const child = runScript(new URL('export-child.ts', import.meta.url));
 
-/** Runs an export in a process of its own that is killed; whether it was. */
-async function survivesKill(killedAt: 'step' | 'rows', number: number): Promise<boolean> {
+/** Runs an export up to an operation or a named point. Returns whether it was killed there. */
+async function survivesKill(operation: string, nth: number): Promise<boolean> {
   const dataDir = temporaryFolder();
   await exportCount(dataDir, 1);
   await exportCount(dataDir, 2);
-  const { signal, status, stderr } = spawnSync(process.execPath, [child, dataDir, killedAt, String(number)], {
-    encoding: 'utf8',
-  });
+  const { isKilled } = await runUpTo(child, [dataDir], { operation, nth, moment: 'before' });
   const rows = await publishedRows(dataDir);
   expect([2, 30_000]).toContain(rows?.length);
   const { problems } = await verifySnapshots(publishedFilesIn(dataDir));
@@ -26,20 +26,18 @@ async function survivesKill(killedAt: 'step' | 'rows', number: number): Promise<
     listAll(join(dataDir, 'snapshots', 'distinct_ids')).filter((path) => !path.includes('/')),
   ).toHaveLength(2);
   expect(listAll(join(dataDir, 'tmp'))).toEqual([]);
-  if (signal === 'SIGKILL') return true;
-  expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
-  return false;
+  return isKilled;
 }
 
 test('killed before any change of the disk, what is published stays whole', async () => {
   let step = 1;
-  while (await survivesKill('step', step)) step += 1;
+  while (await survivesKill(anyOperation.disk, step)) step += 1;
   expect(step).toBeGreaterThan(20);
 });
 
 test.for([1, 10_000, 12_000, 20_000, 30_000])(
   'killed with %d rows written, what is published stays whole',
   async (rows) => {
-    expect(await survivesKill('rows', rows)).toBe(true);
+    expect(await survivesKill(`${rows} rows`, 1)).toBe(true);
   },
 );

@@ -1,24 +1,26 @@
-import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { expect } from 'vitest';
 import { openLedger, readLedger } from '../../src/ledger/ledger.ts';
 import { verifyLedger } from '../../src/ledger/verify.ts';
+import { runScript } from '../cli/run-cli.ts';
+import { anyOperation } from '../kill/kill-point.ts';
+import { runUpTo } from '../kill/killed-run.ts';
 import { temporaryFolder } from '../snapshot/temporary-folder.ts';
 import { lifeOf, tickingClock } from './ledger-fixture.ts';
 
-const child = fileURLToPath(new URL('./ledger-child.ts', import.meta.url));
+const child = runScript(new URL('ledger-child.ts', import.meta.url));
 
-/** Runs the child, to be killed before a change of the disk; whether it was, and what it was promised before. */
-function run(dataDir: string, killedAt: number): { isKilled: boolean; size: number; checkpoints: number[] } {
-  const { signal, status, stdout } = spawnSync(process.execPath, [child, dataDir, String(killedAt)], {
-    encoding: 'utf8',
-  });
-  expect([signal, status]).toEqual(signal === null ? [null, 0] : ['SIGKILL', null]);
+/** Runs the child up to an operation on the disk. Returns whether it was killed there, and what it was promised before. */
+async function run(
+  dataDir: string,
+  nth: number,
+): Promise<{ isKilled: boolean; size: number; checkpoints: number[] }> {
+  const point = { operation: anyOperation.disk, nth, moment: 'before' } as const;
+  const { isKilled, stdout } = await runUpTo(child, [dataDir], point);
   const said = (what: string): number[] =>
     [...stdout.matchAll(new RegExp(`^${what} (\\d+)$`, 'gm'))].map(([, number]) => Number(number));
-  return { isKilled: signal !== null, size: said('size').at(-1) ?? 0, checkpoints: said('checkpoint') };
+  return { isKilled, size: said('size').at(-1) ?? 0, checkpoints: said('checkpoint') };
 }
 
 /** Checks that a ledger kept what was promised, and goes on as if nothing had been. */
@@ -42,14 +44,14 @@ function checkGoesOn(dataDir: string, sizeMin: number, checkpoints: readonly num
 }
 
 /**
- * Kills an appending and signing process before each nth change of the disk, starts it again, to be killed at a later one,
- * and checks that the ledger kept what was promised and goes on. How many kills there were.
+ * Kills an appending and signing process before each nth operation on the disk, starts it again and kills it at another
+ * one, and checks that the ledger kept what was promised and goes on. Returns how often a process was killed.
  */
-export function checkKills(nth: number): number {
+export async function checkKills(nth: number): Promise<number> {
   for (let killedAt = nth, kills = 0; ; killedAt += nth) {
     const dataDir = temporaryFolder();
-    const first = run(dataDir, killedAt);
-    const second = run(dataDir, Math.ceil(killedAt / 2));
+    const first = await run(dataDir, killedAt);
+    const second = await run(dataDir, Math.ceil(killedAt / 2));
     // What was promised first is promised for good.
     checkGoesOn(dataDir, Math.max(first.size, second.size), [...first.checkpoints, ...second.checkpoints]);
     if (!first.isKilled) return kills;

@@ -1,16 +1,10 @@
 import { writeSync } from 'node:fs';
 import { openLedger } from '../../src/ledger/ledger.ts';
-import { watchDiskChanges } from '../export/fault-points.ts';
 import { lifeOf, tickingClock } from './ledger-fixture.ts';
 
-// Goes on with a ledger where it stands, and is killed before the nth change of the disk; says on standard output what it
-// was promised: the size after each append, the name of each checkpoint.
-const [dataDir = '', killedAt] = process.argv.slice(2);
-
-const ledger = openLedger(dataDir, tickingClock());
-watchDiskChanges((step) => {
-  if (step === Number(killedAt)) process.kill(process.pid, 'SIGKILL');
-});
+// Goes on with the ledger of a data folder. Says on standard output what it was promised: the size after each append, the
+// size that each checkpoint covers.
+const ledger = openLedger(process.argv.at(-1) ?? '', tickingClock());
 const say = (words: string): void => void writeSync(1, `${words}\n`);
 const epoch = ledger.epoch() + 1;
 const life = lifeOf(epoch, epoch);

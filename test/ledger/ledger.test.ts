@@ -10,11 +10,11 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished, test } from 'vitest';
+import { describe, expect, it, test } from 'vitest';
 import { openLedger, readLedger } from '../../src/ledger/ledger.ts';
 import type { LedgerRecord } from '../../src/ledger/record.ts';
 import { verifyLedger } from '../../src/ledger/verify.ts';
-import { watchDiskChanges } from '../export/fault-points.ts';
+import { breakDisk } from '../kill/broken-disk.ts';
 import { temporaryFolder } from '../snapshot/temporary-folder.ts';
 import { lifeOf, requestId, tickingClock, writeSmallLedger } from './ledger-fixture.ts';
 
@@ -28,15 +28,6 @@ function entriesOf(dataDir: string): string {
 
 function modeOf(path: string): string {
   return (statSync(path).mode & 0o777).toString(8);
-}
-
-/** Lets the nth change of the disk from now on fail, as a full disk does, and those that `isBroken` names. */
-function breakDisk(isBroken: (step: number) => boolean, code = 'ENOSPC'): () => void {
-  const stop = watchDiskChanges((step) => {
-    if (isBroken(step)) throw Object.assign(new Error(`${code}: injected`), { code });
-  });
-  onTestFinished(stop);
-  return stop;
 }
 
 describe('a ledger', () => {
@@ -241,7 +232,7 @@ describe('a disk that fails', () => {
       const ledger = openLedger(dataDir, tickingClock());
       ledger.append(life.slice(0, count));
       const head = ledger.head();
-      const stop = breakDisk((step) => step === faultAt);
+      const disk = breakDisk((step) => step === faultAt);
       let failure: unknown;
       try {
         ledger.append(life.slice(count, 4));
@@ -249,7 +240,7 @@ describe('a disk that fails', () => {
       } catch (error) {
         failure = error;
       }
-      stop();
+      disk.mend();
       if (steps > 0) break;
       expect(failure).toMatchObject({
         code: 'storage',
@@ -269,9 +260,9 @@ describe('a disk that fails', () => {
     const ledger = openLedger(dataDir, tickingClock());
     ledger.append(life.slice(0, 1));
     // Open and write succeed; the flush fails, and so does taking the bytes back.
-    const stop = breakDisk((step) => step > 2, 'EIO');
+    const disk = breakDisk((step) => step > 2, 'EIO');
     expect(() => ledger.append(scoped)).toThrow('the disk answers with errors (EIO)');
-    stop();
+    disk.mend();
     expect(() => ledger.append(scoped)).toThrow(/entries\.jsonl has \d+ bytes, expected \d+/);
     expect(ledger.size()).toBe(1);
     openLedger(dataDir, tickingClock()).append(life.slice(2));

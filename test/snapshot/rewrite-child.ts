@@ -2,13 +2,9 @@ import { nobody } from '../../src/contract/identity.ts';
 import { removeUnnamedParts } from '../../src/snapshot/remove-unnamed.ts';
 import { rewriteSnapshot } from '../../src/snapshot/rewrite.ts';
 import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
-import { watchDiskChanges } from '../export/fault-points.ts';
 
-// Rewrites two parts, or recovers, and is killed before the nth change of the disk.
-const [dataDir = '', job, snapshotId = '', killedAt] = process.argv.slice(2);
-watchDiskChanges((step) => {
-  if (step === Number(killedAt)) process.kill(process.pid, 'SIGKILL');
-});
+// Rewrites two parts of a snapshot, or recovers.
+const [job, snapshotId = '', dataDir = ''] = process.argv.slice(2);
 if (job === 'recover') removeUnnamedParts(publishedFilesIn(dataDir));
 else
   await rewriteSnapshot(

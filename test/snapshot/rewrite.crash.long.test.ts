@@ -10,7 +10,7 @@ import { rewriteSnapshot } from '../../src/snapshot/rewrite.ts';
 import { verifySnapshots } from '../../src/snapshot/verify.ts';
 import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
 import { listAll } from '../export/export-fixture.ts';
-import { watchDiskChanges } from '../export/fault-points.ts';
+import { breakDisk } from '../kill/broken-disk.ts';
 import { publishRows, rowsOfSnapshot } from './publish-rows.ts';
 import { personRow } from './rows.ts';
 import { temporaryFolder } from './temporary-folder.ts';
@@ -38,20 +38,15 @@ function copyOfPublished(): string {
 
 /** Runs `work` while disk changes fail as `isBroken` says; whether any did. */
 async function meetsFault(isBroken: (step: number) => boolean, work: () => unknown): Promise<boolean> {
-  const met: number[] = [];
-  const stopWatching = watchDiskChanges((step) => {
-    if (!isBroken(step)) return;
-    met.push(step);
-    throw Object.assign(new Error('EIO: input/output error'), { code: 'EIO' });
-  });
+  const disk = breakDisk(isBroken, 'EIO');
   try {
     await work();
   } catch (error) {
-    if (met.length === 0) throw error;
+    if (disk.faults() === 0) throw error;
   } finally {
-    stopWatching();
+    disk.mend();
   }
-  return met.length > 0;
+  return disk.faults() > 0;
 }
 
 /** Runs `check` for the first step, the second, and so on until it meets no fault; how many it met. */

@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process';
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -6,23 +5,25 @@ import { snapshotFolder } from './paths.ts';
 import { removeUnnamedParts } from '../../src/snapshot/remove-unnamed.ts';
 import { verifySnapshots } from '../../src/snapshot/verify.ts';
 import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
+import { runScript } from '../cli/run-cli.ts';
 import { listAll } from '../export/export-fixture.ts';
+import { anyOperation } from '../kill/kill-point.ts';
+import { runUpTo } from '../kill/killed-run.ts';
 import { publishRows, rowsOfSnapshot } from './publish-rows.ts';
 import { personRow } from './rows.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
-const child = new URL('rewrite-child.ts', import.meta.url).pathname;
+const child = runScript(new URL('rewrite-child.ts', import.meta.url));
 
-/** Runs a job in a process of its own that is killed before a change of the disk; whether it was. */
-function isKilled(dataDir: string, job: 'rewrite' | 'recover', snapshotId: string, step: number): boolean {
-  const { signal, status, stderr } = spawnSync(
-    process.execPath,
-    [child, dataDir, job, snapshotId, String(step)],
-    { encoding: 'utf8' },
-  );
-  if (signal === 'SIGKILL') return true;
-  expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
-  return false;
+/** Runs a job up to an operation on the disk. Returns whether it was killed there. */
+async function isKilled(
+  dataDir: string,
+  job: 'rewrite' | 'recover',
+  snapshotId: string,
+  nth: number,
+): Promise<boolean> {
+  const point = { operation: anyOperation.disk, nth, moment: 'before' } as const;
+  return (await runUpTo(child, [job, snapshotId, dataDir], point)).isKilled;
 }
 
 test('killed before any change of the disk, and again while it recovers: old parts or new, whole', async () => {
@@ -34,9 +35,9 @@ test('killed before any change of the disk, and again while it recovers: old par
   for (let step = 1; ; step += 1) {
     const dataDir = temporaryFolder();
     cpSync(published, dataDir, { recursive: true });
-    const wasKilled = isKilled(dataDir, 'rewrite', snapshotId, step);
+    const wasKilled = await isKilled(dataDir, 'rewrite', snapshotId, step);
     // The second kill comes at a later change each time that the first one does.
-    if (isKilled(dataDir, 'recover', snapshotId, 1 + (step % 4))) kills += 1;
+    if (await isKilled(dataDir, 'recover', snapshotId, 1 + (step % 4))) kills += 1;
     removeUnnamedParts(publishedFilesIn(dataDir));
     const { manifest, parts } = await rowsOfSnapshot(dataDir, 'persons', snapshotId);
     found.add(parts.flat().length);

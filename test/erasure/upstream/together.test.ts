@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { AppError } from '../../../src/core/errors.ts';
 import { probeCapabilities } from '../../../src/erasure/upstream/capabilities.ts';
 import type { Service } from '../../../src/client/service.ts';
-import { answer, Killed, openUpstreamWorld } from './upstream-world.ts';
+import { Killed } from '../../kill/kill-switch.ts';
+import { answer, openUpstreamWorld } from './upstream-world.ts';
 
 type UpstreamWorld = Awaited<ReturnType<typeof openUpstreamWorld>>;
 

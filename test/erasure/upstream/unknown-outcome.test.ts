@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { AppError } from '../../../src/core/errors.ts';
-import { answer, expectedBy, Killed, openUpstreamWorld, type Interceptor } from './upstream-world.ts';
+import { Killed } from '../../kill/kill-switch.ts';
+import { answer, expectedBy, openUpstreamWorld, type Interceptor } from './upstream-world.ts';
 
 const reset = new AppError('no answer', { code: 'unreachable', retryable: true });
 

@@ -18,6 +18,7 @@ import { insertRequest } from '../../../src/mirror/erasure-requests.ts';
 import { addTarget, listTargets, type ErasureTarget } from '../../../src/mirror/erasure-targets.ts';
 import { startSandbox, type Sandbox, type SandboxOptions } from '../../../src/sandbox/sandbox.ts';
 import type { LivingPerson } from '../../../src/sandbox/store/truth.ts';
+import { Killed } from '../../kill/kill-switch.ts';
 import { openTestMirror } from '../../mirror/open-test-mirror.ts';
 
 /** What stands between the program and the service: may answer instead, fail before sending, or after. */
@@ -25,9 +26,6 @@ export type Interceptor = (
   request: TransportRequest,
   send: () => Promise<TransportResponse>,
 ) => Promise<TransportResponse>;
-
-/** Thrown where a process is killed: nothing of the program knows it. */
-export class Killed extends Error {}
 
 /** A Wednesday. */
 const start = '2025-06-04T12:00:00.000Z';
@@ -207,7 +205,7 @@ function ledgerInMemory() {
   let refuses: (record: LedgerRecord) => boolean = () => false;
   return {
     append: (added: readonly LedgerRecord[]): void => {
-      if (added.some((record) => refuses(record))) throw new Killed('the ledger cannot be written');
+      if (added.some((record) => refuses(record))) throw new Killed();
       for (const record of added) take(LedgerRecord.parse(record));
       records.push(...added);
     },

@@ -1,12 +1,8 @@
 import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { relative } from 'node:path';
-
-/**
- * Something that is about to be done to a file; `doHalf` where it can be left half done. `isEffect`: what follows finds
- * something else than before, or relies on it being there for good.
- */
-type FileOperation = { name: string; isEffect: boolean; execute: () => unknown; doHalf?: () => unknown };
+import type { Operation, Pass } from './operation.ts';
+import { replaceMethod } from './replace-method.ts';
 
 /** Every synchronous call by which this program changes a disk, beside opening, writing and closing. */
 const changing = {
@@ -19,11 +15,11 @@ const changing = {
 } as const;
 
 /**
- * Hands every change of a file below a folder, made anywhere in this process, to `around`, which is to execute it. Its
- * name says what is done to which file: a path without what differs from one run to the next, and for the ledger the
- * types of the records that are written.
+ * Hands everything that this process does to a file below a folder to `pass`, until the returned function is called. The
+ * name of an operation says what is done to which file: a path without what differs from one run to the next, and for the
+ * ledger the types of the records that are written.
  */
-export function watchFiles(folder: string, around: (operation: FileOperation) => unknown): void {
+export function watchFiles(folder: string, pass: Pass): () => void {
   /** What each open descriptor leads to; the ledger's with the records that were last written. */
   const open = new Map<unknown, string>();
   const placeOf = (target: unknown): string | undefined => {
@@ -31,21 +27,24 @@ export function watchFiles(folder: string, around: (operation: FileOperation) =>
     const place = relative(folder, String(target));
     return place.startsWith('..') ? undefined : lasting(place);
   };
+  const passFile = (
+    name: string,
+    execute: () => unknown,
+    more: { isEffect: boolean } & Partial<Pick<Operation, 'isChange' | 'doHalf'>>,
+  ): unknown =>
+    pass({ kind: 'disk', isChange: true, ...more, name, execute, isCommitted: () => more.isEffect });
+  const undo: (() => void)[] = [];
   const replace = (
     name: keyof typeof changing | 'openSync' | 'writeFileSync' | 'closeSync',
     replacement: (execute: () => unknown, parameters: unknown[]) => unknown,
   ): void => {
-    const original = fs[name];
-    Reflect.set(fs, name, (...parameters: unknown[]) =>
-      replacement(() => Reflect.apply(original, fs, parameters), parameters),
-    );
+    undo.push(replaceMethod(fs, name, (_self, execute, parameters) => replacement(execute, parameters)));
   };
 
   replace('openSync', (execute, [path, flags]) => {
     const place = placeOf(path);
     if (place === undefined) return execute();
-    const descriptor =
-      flags === 'r' ? execute() : around({ name: `open ${place}`, isEffect: false, execute });
+    const descriptor = passFile(`open ${place}`, execute, { isEffect: false, isChange: flags !== 'r' });
     open.set(descriptor, place);
     return descriptor;
   });
@@ -61,16 +60,20 @@ export function watchFiles(folder: string, around: (operation: FileOperation) =>
     const what = place.startsWith('ledger/entries') ? `ledger: ${recordsIn(bytes)}` : place;
     open.set(target, what);
     const doHalf = (): unknown => writeFileSync(target, bytes.subarray(0, Math.ceil(bytes.length / 2)));
-    return around({ name: `write ${what}`, isEffect: true, execute, doHalf });
+    return passFile(`write ${what}`, execute, { isEffect: true, doHalf });
   });
   for (const [name, verb] of Object.entries(changing) as [keyof typeof changing, string][])
     replace(name, (execute, [target, to]) => {
       const place = placeOf(name === 'renameSync' || name === 'linkSync' ? to : target);
       if (place === undefined) return execute();
       const isEffect = verb !== 'make' && (verb !== 'fsync' || place.startsWith('ledger: '));
-      return around({ name: `${verb} ${place}`, isEffect, execute });
+      return passFile(`${verb} ${place}`, execute, { isEffect });
     });
   syncBuiltinESMExports();
+  return () => {
+    for (const each of undo) each();
+    syncBuiltinESMExports();
+  };
 }
 
 /** A path without numbers of processes and parts, ids of requests and snapshots, and counts of entries. */
