@@ -39,6 +39,11 @@ export function readJson(text: string, parse: (text: string) => unknown = JSON.p
   }
 }
 
+/** What a text holds as JSON, if that is an object, a list or a text in quotes; undefined for every other text. */
+export function readJsonText(text: string): unknown {
+  return /^\s*[[{"]/.test(text) ? readJson(text) : undefined;
+}
+
 /** `JSON.stringify` that writes a bigint as the digits of a JSON number. */
 export function stringifyExactJson(value: unknown, indent?: number): string {
   return JSON.stringify(

@@ -32,9 +32,9 @@ export function entriesPath(folder: string): string {
 
 /**
  * Each whole line of a file, without its newline, in constant memory; none where there is no file. What follows the last
- * newline is none, and `onTorn` is told of it. Throws `storage` when the file cannot be read or a line is longer than any of ours.
+ * newline is no line: `onTorn` gets its bytes. Throws `storage` when the file cannot be read or a line is longer than any of ours.
  */
-export function* readLines(path: string, onTorn?: () => void): Generator<Buffer> {
+export function* readLines(path: string, onTorn?: (torn: Buffer) => void): Generator<Buffer> {
   if (!existsSync(path)) return;
   const descriptor = explained(path, () => openSync(path, 'r'));
   try {
@@ -44,7 +44,7 @@ export function* readLines(path: string, onTorn?: () => void): Generator<Buffer>
       const chunk = Buffer.allocUnsafe(chunkBytes);
       const read = explained(path, () => readSync(descriptor, chunk));
       if (read === 0) {
-        if (restBytes > 0) onTorn?.();
+        if (restBytes > 0) onTorn?.(Buffer.concat(rest));
         return;
       }
       let start = 0;

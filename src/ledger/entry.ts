@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { readJson } from '../core/exact-json.ts';
 import { canonicalJson } from './canonical-json.ts';
 import { LedgerRecord, Time } from './record.ts';
-import { readJson } from '../core/exact-json.ts';
 
 /** A record in its place: `seq` counts from 0, `at` is when it was appended (ISO 8601 UTC). */
 export type LedgerEntry = LedgerRecord & { seq: number; at: string };

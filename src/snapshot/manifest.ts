@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { AppError } from '../core/errors.ts';
+import { readJson } from '../core/exact-json.ts';
 import { columnTypes } from './columns.ts';
 import { type SnapshotName, partPattern, snapshotIdPattern } from './file-names.ts';
-import { readJson } from '../core/exact-json.ts';
 
 const snapshotId = z.string().regex(snapshotIdPattern);
 const count = z.int().min(0);

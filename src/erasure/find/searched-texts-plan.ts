@@ -1,6 +1,5 @@
 import { identifierKinds, type Identity, type Sighting } from '../../contract/identity.ts';
-import { textLeaves } from '../../core/exact-json.ts';
-import { parseJsonText } from '../scan/json-text.ts';
+import { readJsonText, textLeaves } from '../../core/exact-json.ts';
 
 /** The texts that scans search for beside identifiers, as plain texts or as JSON, and how many there was no room for. */
 export type SearchedTexts = { values: string[]; leftOut: number };
@@ -24,7 +23,7 @@ export function planSearchedTexts(
   const kinds = new Map<string, string[]>();
   const take = (kind: string, values: readonly string[]): void => {
     for (const value of values) {
-      const json = parseJsonText(value);
+      const json = readJsonText(value);
       const name = json === undefined ? `${kind} plain` : kind;
       for (const text of json === undefined ? [value] : textLeaves(json)) {
         if (seen.has(text)) continue;
@@ -70,5 +69,5 @@ function fitting(
 
 /** A text that is JSON by chance is quoted: it is searched for as it is. */
 function asOneText(text: string): string {
-  return parseJsonText(text) === undefined ? text : JSON.stringify(text);
+  return readJsonText(text) === undefined ? text : JSON.stringify(text);
 }

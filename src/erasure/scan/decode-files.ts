@@ -1,14 +1,31 @@
-import { createReadStream, readFileSync } from 'node:fs';
+import { closeSync, createReadStream, fstatSync, openSync, readFileSync, readSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { AppError } from '../../core/errors.ts';
+import { readJson } from '../../core/exact-json.ts';
+import type { Database } from '../../mirror/database.ts';
+import { readEveryRow } from '../../mirror/read-rows.ts';
 import { publishedFileAt, publishedFilesIn } from '../../snapshot/published-files.ts';
 import { readParquetRows } from '../../snapshot/read-parquet.ts';
-import type { Decoder, RowOrigin } from './judge-rows.ts';
-import type { ListedFile } from './list-files.ts';
-import { footerWords } from './known-formats.ts';
-import { readJson } from '../../core/exact-json.ts';
+import type { RowJudge } from './judge-rows.ts';
+import { fixedWords, originOf, type RowOrigin } from './mirror-tables.ts';
+import { mirrorPlace } from './scan-task.ts';
+import type { ListedFile } from './search-files.ts';
 
 const feedDataset = 'deletions';
+const footerBytesMax = 64 << 20;
+/** The words with which DuckDB signs the files that it writes. */
+const signatures = /duckdb_schema|DuckDB version v\d+\.\d+\.\d+ \(build [0-9a-f]+\)/g;
+
+/** Decodes every row of the mirror. Returns the number of rows. Throws SQLite's own errors. */
+export function decodeMirror(db: Database, judge: RowJudge): number {
+  let rows = 0;
+  judge.takeFixedWords(mirrorPlace, fixedWords);
+  for (const { table, columns, values } of readEveryRow(db)) {
+    rows += 1;
+    judge.takeRow({ file: mirrorPlace, dataset: table, origin: originOf(table), columns, values });
+  }
+  return rows;
+}
 
 /** Whether a file is decoded as Parquet. */
 export function isParquet({ place }: ListedFile): boolean {
@@ -21,23 +38,23 @@ export function isJson({ place }: ListedFile): boolean {
 }
 
 /**
- * Decodes every row of a Parquet file. Only parts that their snapshot's manifest names remain rightly. Returns the number of
+ * Decodes every row of a Parquet file. Only parts that the manifest of their snapshot names may stay. Returns the number of
  * rows. Throws `storage` when it cannot be read.
  */
 export async function decodeParquet(
   dataDir: string,
   { path, place }: ListedFile,
-  decoder: Decoder,
+  judge: RowJudge,
 ): Promise<number> {
   const { dataset, origin } = partOf(dataDir, place);
   let count = 0;
-  decoder.takeOwnWords(place, footerWords(path));
+  judge.takeFixedWords(place, footerWords(path));
   for await (const { columns, rows } of readParquetRows(path)) {
     // The file holds the names of its columns too.
     if (count === 0 && origin === 'rightful')
-      decoder.takeRow({ file: place, dataset, origin, columns: [''], values: [columns] });
+      judge.takeRow({ file: place, dataset, origin, columns: [''], values: [columns] });
     count += rows.length;
-    for (const values of rows) decoder.takeRow({ file: place, dataset, origin, columns, values });
+    for (const values of rows) judge.takeRow({ file: place, dataset, origin, columns, values });
   }
   return count;
 }
@@ -59,21 +76,38 @@ function partOf(dataDir: string, place: string): { dataset: string; origin: RowO
 }
 
 /** Decodes a JSON file. Throws the system's error, and `storage` when it is not JSON. */
-export async function decodeJson({ path, place }: ListedFile, decoder: Decoder): Promise<void> {
+export async function decodeJson({ path, place }: ListedFile, judge: RowJudge): Promise<void> {
   const isFeed = publishedFileAt(place)?.dataset === feedDataset;
-  if (place.endsWith('.json')) decoder.takeJson(place, parse(readFileSync(path, 'utf8')), isFeed);
+  if (place.endsWith('.json')) judge.takeJson(place, parse(readFileSync(path, 'utf8')), isFeed);
   else
     for await (const line of createInterface({ input: createReadStream(path), crlfDelay: Infinity }))
-      if (line !== '') decoder.takeJson(place, parse(line), isFeed);
+      if (line !== '') judge.takeJson(place, parse(line), isFeed);
 }
 
 /** Decodes one line of a JSON lines file. Throws `storage` when it is not JSON. */
-export function decodeJsonLine(place: string, line: string, decoder: Decoder): void {
-  if (line !== '') decoder.takeJson(place, parse(line), false);
+export function decodeJsonLine(place: string, line: string, judge: RowJudge): void {
+  if (line !== '') judge.takeJson(place, parse(line), false);
 }
 
 function parse(text: string): unknown {
   const value = readJson(text);
   if (value === undefined) throw new AppError('the file is not JSON', { code: 'storage' });
   return value;
+}
+
+/** DuckDB's signatures in the footer of a Parquet file. */
+function footerWords(path: string): string[] {
+  const descriptor = openSync(path, 'r');
+  try {
+    const { size } = fstatSync(descriptor);
+    const end = Buffer.alloc(8);
+    if (size < 12) return [];
+    readSync(descriptor, end, 0, 8, size - 8);
+    const length = Math.min(end.readUInt32LE(0), size - 8, footerBytesMax);
+    const footer = Buffer.alloc(length);
+    readSync(descriptor, footer, 0, length, size - 8 - length);
+    return footer.toString('latin1').match(signatures) ?? [];
+  } finally {
+    closeSync(descriptor);
+  }
 }

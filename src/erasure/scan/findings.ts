@@ -4,19 +4,20 @@ import { mirrorPlace, type ScanReport } from './scan-task.ts';
 
 type Place = ScanReport['subjects'][number]['places'][number];
 
-/** What a scan has found so far. Places hold no value of anybody. */
+/** What a scan has found so far, without any personal data. Subjects are numbers: their places in the task. */
 export type Findings = {
   addDecoded(subject: number, place: string): void;
   addRaw(subject: number, place: string, encoding: Encoding): void;
   addFenced(place: string, kind: IdentifierKind): void;
   addUnreadable(place: string, reason: string): void;
-  hitsOf(subject: number): number;
   /** Whether a subject has been found as its bytes, or decoded in a file that is not the mirror. */
   isInFiles(subject: number): boolean;
-  placesOf(subject: number): Place[];
-  fenced(): ScanReport['fenced'];
-  unreadable(): ScanReport['unreadable'];
+  /** All that was found. Subjects are in the order of their numbers. */
+  found(): Found;
 };
+
+/** What was found, as the report tells it. */
+type Found = Pick<ScanReport, 'fenced' | 'unreadable'> & { subjects: { hits: number; places: Place[] }[] };
 
 /** A person may stand in as many places as there are files; the report does not grow with them. */
 const placesMax = 1000;
@@ -38,11 +39,15 @@ export function createFindings(subjects: number): Findings {
     addRaw: (subject, place, encoding) => add(subject, { place, how: 'raw', encoding }),
     addFenced: (place, kind) => count(fenced, `${kind} ${place}`, { place, kind }),
     addUnreadable: (place, reason) => void unreadable.set(`${reason} ${place}`, { place, reason }),
-    hitsOf: (subject) => hits[subject] ?? 0,
     isInFiles: (subject) => inFiles.has(subject),
-    placesOf: (subject) => [...(places[subject]?.values() ?? [])],
-    fenced: () => [...fenced.values()],
-    unreadable: () => [...unreadable.values()],
+    found: () => ({
+      subjects: hits.map((count, subject) => ({
+        hits: count,
+        places: [...(places[subject]?.values() ?? [])],
+      })),
+      fenced: [...fenced.values()],
+      unreadable: [...unreadable.values()],
+    }),
   };
 }
 

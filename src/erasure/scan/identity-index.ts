@@ -4,6 +4,7 @@ import {
   type IdentifierKind,
   type Identity,
 } from '../../contract/identity.ts';
+import { readJsonText } from '../../core/exact-json.ts';
 import { shingleBytes } from './shingle-search.ts';
 
 /** A value that stands alone: a column's, or a text, number or list item of JSON. Names in lists are the list's. */
@@ -14,6 +15,26 @@ export type Leaf = {
   owner: string;
   value: string | number | bigint;
 };
+
+/**
+ * Every text and number within a value, and the value itself where it is one. Texts that are JSON are looked into, however
+ * deep. Not recursive, since a file decides how deep its values are.
+ */
+export function* leavesOf(name: string, owner: string, value: unknown): Generator<Leaf> {
+  const open: { name: string; owner: string; value: unknown }[] = [{ name, owner, value }];
+  for (let next = open.pop(); next; next = open.pop()) {
+    const { name, owner, value } = next;
+    if (typeof value === 'string') {
+      yield { name, owner, value };
+      const parsed = readJsonText(value);
+      if (parsed !== undefined) open.push({ name, owner, value: parsed });
+    } else if (typeof value === 'number' || typeof value === 'bigint') yield { name, owner, value };
+    else if (Array.isArray(value))
+      for (const item of value as unknown[]) open.push({ name, owner, value: item });
+    else if (typeof value === 'object' && value !== null && !ArrayBuffer.isView(value))
+      for (const [key, child] of Object.entries(value)) open.push({ name: key, owner: name, value: child });
+  }
+}
 
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const distinctIdName = /(?:distinct_ids?|^m(?:in|ax)_key|^row_id)$/;

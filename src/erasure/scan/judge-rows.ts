@@ -7,19 +7,13 @@ import {
   identifierValue,
   indexIdentifiers,
   indexIdentities,
+  leavesOf,
+  type IdentityIndex,
   type Leaf,
 } from './identity-index.ts';
-import { leavesOf } from './leaves.ts';
-import type { OwnContent } from './known-formats.ts';
-import { isOwnValue } from './own-rows.ts';
+import type { KnownContent } from './known-formats.ts';
+import { isKnownValue, type RowOrigin } from './mirror-tables.ts';
 import type { SharedText } from './shared-text.ts';
-
-/**
- * What a row is: one that rightly remains if it is about nobody who is looked for; one of a feed that tells of deletions;
- * one that could not be read, and is about whomever any of its texts names; one that this program has noted for itself, in
- * words of its own; or anything else, which vouches for nothing.
- */
-export type RowOrigin = 'rightful' | 'feed' | 'unread' | 'own' | 'other';
 
 /** A decoded row of a table or a dataset. */
 type DecodedRow = {
@@ -30,166 +24,202 @@ type DecodedRow = {
   values: readonly unknown[];
 };
 
-/** Looks for identifiers in decoded values, and learns from the rows of others what text is shared. */
-export type Decoder = {
+/** Finds subjects in decoded values, and learns from the rows of other persons which text is shared. */
+export type RowJudge = {
   takeRow(row: DecodedRow): void;
-  /** A value of a JSON file. `isFeed`: of a feed that tells of deletions. */
+  /** A value of a JSON file. `isFeed`: the file belongs to a feed of deletions. */
   takeJson(place: string, value: unknown, isFeed: boolean): void;
-  /** What a file in a format of this program's own can tell of anybody. */
-  takeOwnFile(place: string, content: Omit<OwnContent, 'texts'>): void;
-  /** Words of this program's own that stand in a file. */
-  takeOwnWords(file: string, words: readonly string[]): void;
+  /** What a file of a known format can hold of persons. */
+  takeKnownFile(place: string, content: Omit<KnownContent, 'texts'>): void;
+  /** Fixed words of this program that stand in a file. They are never matches there. */
+  takeFixedWords(file: string, words: readonly string[]): void;
 };
 
-/** Whether an identifier is fenced; undefined where nobody asks. */
+/** Whether an identifier is fenced; undefined when the fence is not asked. */
 export type IsFenced = ((kind: IdentifierKind, value: string) => boolean) | undefined;
 
-/** Kinds that feeds hold rightly, until their rows expire. */
+/** What a judgement is made with. Subjects are numbers: their places in the task. */
+type Judging = {
+  findings: Findings;
+  shared: SharedText;
+  /** The subjects that a value may identify, wherever it stands. */
+  findSubjects: IdentityIndex;
+  /** The subjects that have an identifier of this very kind. */
+  subjectsOf: (identifier: Identifier) => readonly number[];
+  isFenced: IsFenced;
+};
+
+/** Kinds of identifiers that a feed of deletions may hold until its rows expire. */
 const feedKinds: readonly IdentifierKind[] = ['person_uuid', 'recording_id'];
-/** Their columns that hold those. */
+/** The columns of a feed that hold them. */
 const feedColumns: readonly string[] = ['key', 'person_uuid'];
-/** The same identifiers stand in many places; so many answers are remembered. */
+/** The same identifiers stand in many places, so this many answers of the fence are remembered. */
 const answersMax = 1_000_000;
 
 /** Prepares the search for identities in decoded values. */
-export function createDecoder(
+export function createRowJudge(
   identities: readonly Identity[],
   findings: Findings,
   shared: SharedText,
   isFenced: IsFenced,
-): Decoder {
-  const findSubjects = indexIdentities(identities);
-  const subjectsOf = indexIdentifiers(identities);
-  const findFence = rememberFree(isFenced);
-
-  /** Notes whom a leaf identifies that vouches for nothing. Whether it does anybody. */
-  const takeLeaf = (leaf: Leaf, place: string, isFeed: boolean): boolean => {
-    const mayStand = (kind: IdentifierKind): boolean => isFeed && feedKinds.includes(kind);
-    const found = findSubjects(leaf);
-    const kinds = findFence ? identifierKindsOf(leaf) : [];
-    // Nearly all leaves are nobody's: they must cost nothing more.
-    if (found.length + kinds.length === 0) return false;
-    const exempt = new Set(found.filter(({ kind }) => mayStand(kind)).map(({ subject }) => subject));
-    const told = new Set(found.map(({ subject }) => subject).filter((subject) => !exempt.has(subject)));
-    for (const subject of told) findings.addDecoded(subject, place);
-    const value = identifierValue(leaf.value);
-    const fenced = kinds.filter((kind) => findFence?.(kind, value));
-    const kept = fenced.some(mayStand) ? [] : fenced;
-    for (const kind of kept) findings.addFenced(place, kind);
-    return told.size + kept.length > 0;
+): RowJudge {
+  const judging: Judging = {
+    findings,
+    shared,
+    findSubjects: indexIdentities(identities),
+    subjectsOf: indexIdentifiers(identities),
+    isFenced: rememberFree(isFenced),
   };
-
-  /** Notes that identifiers which stand in their place are fenced. Whether any is. */
-  const takeFenced = (identifiers: readonly Identifier[], place: string): boolean => {
-    const fenced = findFence ? identifiers.filter(({ kind, value }) => findFence(kind, value)) : [];
-    for (const { kind } of fenced) findings.addFenced(place, kind);
-    return fenced.length > 0;
-  };
-
-  /**
-   * A row is of those whom it identifies where such identifiers stand. What it quotes of others in its free text is not
-   * theirs, as any other text that both have.
-   */
-  const takeRightful = (row: DecodedRow): void => {
-    const inPlace = row.columns.map((column, index) =>
-      identifiersInPlace(row.dataset, column, row.values[index]),
-    );
-    const owners = inPlace.map((identifiers) => new Set(identifiers.flatMap(subjectsOf)));
-    const areFenced = inPlace.map((identifiers, index) => takeFenced(identifiers, placeOf(row, index)));
-    const all = new Set(owners.flatMap((some) => [...some]));
-    if (all.size === 0) {
-      if (!areFenced.includes(true)) shared.take(row.values);
-      return;
-    }
-    for (const [index, column] of row.columns.entries()) {
-      const place = placeOf(row, index);
-      const found: number[] = [];
-      for (const leaf of leavesOf(column, row.dataset, row.values[index]))
-        for (const subject of new Set(findSubjects(leaf).map((one) => one.subject))) found.push(subject);
-      const hits = found.filter((subject) => all.has(subject));
-      const others = [...(owners[index] ?? [])].filter((subject) => !hits.includes(subject));
-      for (const subject of [...hits, ...others]) findings.addDecoded(subject, place);
-    }
-  };
-
-  /** A feed's row is of whom its key tells, by the dataset that it names. Any other key is another's text. */
-  const takeFeedRow = (row: DecodedRow): void => {
-    const told = row.values[row.columns.indexOf('dataset')];
-    let [isFound, isSubjects] = [false, false];
-    for (const [index, column] of row.columns.entries()) {
-      const value = row.values[index];
-      if (!feedColumns.includes(column) || typeof value !== 'string') continue;
-      const identifiers = identifiersInPlace(row.dataset, column, value, told);
-      isSubjects ||= identifiers.some((identifier) => subjectsOf(identifier).length > 0);
-      // What cannot be a key of that dataset is searched as anything else.
-      if (identifiers.length === 0 && told !== 'playlists')
-        for (const leaf of leavesOf(column, row.dataset, value))
-          isFound = takeLeaf(leaf, placeOf(row, index), true) || isFound;
-    }
-    if (isFound) return;
-    if (isSubjects) shared.takeFeed(row.values);
-    else shared.take(row.values);
-  };
-
-  /** A row in quarantine is of whomever it would be released for. Returns whether it could be told. */
-  const takeUnread = (row: DecodedRow): boolean => {
-    const [dataset, key, payload] = ['dataset', 'row_id', 'payload'].map((column) =>
-      String(row.values[row.columns.indexOf(column)]),
-    );
-    let identifiers: Identifier[];
-    try {
-      identifiers = identifiersOfUnread(dataset ?? '', key ?? '', payload ?? '');
-    } catch {
-      return false;
-    }
-    const place = placeOf(row, row.columns.indexOf('payload'));
-    const subjects = new Set(identifiers.flatMap(subjectsOf));
-    for (const subject of subjects) findings.addDecoded(subject, place);
-    const areFenced = takeFenced(identifiers, place);
-    if (subjects.size === 0 && !areFenced) shared.take(row.values);
-    return true;
-  };
-
-  /** Words of the program's own are passed over; all else in such a row is searched. */
-  const takeOwn = (row: DecodedRow): void => {
-    const isOwn = row.columns.map((column, index) => isOwnValue(row.dataset, column, row.values[index]));
-    const keep = (whether: boolean): unknown[] =>
-      row.values.map((value, index) => (isOwn[index] === whether ? value : undefined));
-    shared.takeOwn(row.file, keep(true));
-    takeOther({ ...row, values: keep(false) });
-  };
-
-  const takeOther = (row: DecodedRow): void => {
-    for (const [index, column] of row.columns.entries())
-      for (const leaf of leavesOf(column, row.dataset, row.values[index]))
-        takeLeaf(leaf, placeOf(row, index), false);
-  };
-
   return {
-    takeRow: (row) => {
-      if (row.origin === 'rightful') takeRightful(row);
-      else if (row.origin === 'feed') takeFeedRow(row);
-      else if (row.origin === 'own') takeOwn(row);
-      else if (row.origin !== 'unread' || !takeUnread(row)) takeOther(row);
-    },
-    takeOwnWords: (file, words) => shared.takeOwn(file, [words]),
-    takeOwnFile: (place, { identifiers, values }) => {
-      for (const subject of identifiers.flatMap(subjectsOf)) findings.addDecoded(subject, place);
-      takeFenced(identifiers, place);
-      for (const value of values) takeLeaf({ name: '', owner: '', value }, place, false);
+    takeRow: (row) => judges[row.origin](judging, row),
+    takeFixedWords: (file, words) => shared.takeOwn(file, [words]),
+    takeKnownFile: (place, { identifiers, values }) => {
+      for (const subject of identifiers.flatMap(judging.subjectsOf)) findings.addDecoded(subject, place);
+      reportFenced(judging, identifiers, place);
+      for (const value of values) reportLeaf(judging, { name: '', owner: '', value }, place, false);
     },
     takeJson: (place, value, isFeed) => {
-      for (const leaf of leavesOf('', '', value)) takeLeaf(leaf, place, isFeed);
+      for (const leaf of leavesOf('', '', value)) reportLeaf(judging, leaf, place, isFeed);
     },
   };
 }
 
-/** What the report calls a column. */
+/** How the rows of each origin are judged. */
+const judges: Readonly<Record<RowOrigin, (judging: Judging, row: DecodedRow) => void>> = {
+  rightful: judgeRightfulRow,
+  feed: judgeFeedRow,
+  unread: judgeUnreadRow,
+  own: judgeOwnRow,
+  other: judgeOtherRow,
+};
+
+/**
+ * A rightful row belongs to the persons that its identifying columns name. If one of them is a subject, the row should be
+ * gone, and each of its columns that holds that subject is reported. Otherwise its text is shared: a match elsewhere proves
+ * nothing, and a match inside its free text is left to the person of the row.
+ */
+function judgeRightfulRow(judging: Judging, row: DecodedRow): void {
+  const { findings, shared, findSubjects, subjectsOf } = judging;
+  const inPlace = row.columns.map((column, index) =>
+    identifiersInPlace(row.dataset, column, row.values[index]),
+  );
+  const owners = inPlace.map((identifiers) => new Set(identifiers.flatMap(subjectsOf)));
+  const areFenced = inPlace.map((identifiers, index) =>
+    reportFenced(judging, identifiers, placeOf(row, index)),
+  );
+  const all = new Set(owners.flatMap((some) => [...some]));
+  if (all.size === 0) {
+    if (!areFenced.includes(true)) shared.take(row.values);
+    return;
+  }
+  for (const [index, column] of row.columns.entries()) {
+    const place = placeOf(row, index);
+    const found: number[] = [];
+    for (const leaf of leavesOf(column, row.dataset, row.values[index]))
+      for (const subject of new Set(findSubjects(leaf).map((one) => one.subject))) found.push(subject);
+    const hits = found.filter((subject) => all.has(subject));
+    const others = [...(owners[index] ?? [])].filter((subject) => !hits.includes(subject));
+    for (const subject of [...hits, ...others]) findings.addDecoded(subject, place);
+  }
+}
+
+/**
+ * A row of a feed of deletions may name a subject by its key, as the dataset that the row names has keys. A value that
+ * cannot be such a key is searched as any other value is.
+ */
+function judgeFeedRow(judging: Judging, row: DecodedRow): void {
+  const { shared, subjectsOf } = judging;
+  const deletedFrom = row.values[row.columns.indexOf('dataset')];
+  let [isFound, isSubjects] = [false, false];
+  for (const [index, column] of row.columns.entries()) {
+    const value = row.values[index];
+    if (!feedColumns.includes(column) || typeof value !== 'string') continue;
+    const identifiers = identifiersInPlace(row.dataset, column, value, deletedFrom);
+    isSubjects ||= identifiers.some((identifier) => subjectsOf(identifier).length > 0);
+    if (identifiers.length === 0 && deletedFrom !== 'playlists')
+      for (const leaf of leavesOf(column, row.dataset, value))
+        isFound = reportLeaf(judging, leaf, placeOf(row, index), true) || isFound;
+  }
+  if (isFound) return;
+  if (isSubjects) shared.takeFeed(row.values);
+  else shared.take(row.values);
+}
+
+/** A row in quarantine belongs to the persons that it would be released for. If they cannot be read, all of it is searched. */
+function judgeUnreadRow(judging: Judging, row: DecodedRow): void {
+  const { findings, shared, subjectsOf } = judging;
+  const [dataset, key, payload] = ['dataset', 'row_id', 'payload'].map((column) =>
+    String(row.values[row.columns.indexOf(column)]),
+  );
+  let identifiers: Identifier[];
+  try {
+    identifiers = identifiersOfUnread(dataset ?? '', key ?? '', payload ?? '');
+  } catch {
+    judgeOtherRow(judging, row);
+    return;
+  }
+  const place = placeOf(row, row.columns.indexOf('payload'));
+  const subjects = new Set(identifiers.flatMap(subjectsOf));
+  for (const subject of subjects) findings.addDecoded(subject, place);
+  const areFenced = reportFenced(judging, identifiers, place);
+  if (subjects.size === 0 && !areFenced) shared.take(row.values);
+}
+
+/** In a row that this program has noted for itself, fixed words are never matches. All else in it is searched. */
+function judgeOwnRow(judging: Judging, row: DecodedRow): void {
+  const isKnown = row.columns.map((column, index) => isKnownValue(row.dataset, column, row.values[index]));
+  const keep = (whether: boolean): unknown[] =>
+    row.values.map((value, index) => (isKnown[index] === whether ? value : undefined));
+  judging.shared.takeOwn(row.file, keep(true));
+  judgeOtherRow(judging, { ...row, values: keep(false) });
+}
+
+/** In any other row, every value that identifies a subject is reported. */
+function judgeOtherRow(judging: Judging, row: DecodedRow): void {
+  for (const [index, column] of row.columns.entries())
+    for (const leaf of leavesOf(column, row.dataset, row.values[index]))
+      reportLeaf(judging, leaf, placeOf(row, index), false);
+}
+
+/** Reports the subjects and the fenced identifiers that a value is. Returns whether there was one. */
+function reportLeaf(
+  { findings, findSubjects, isFenced }: Judging,
+  leaf: Leaf,
+  place: string,
+  isFeed: boolean,
+): boolean {
+  const found = findSubjects(leaf);
+  const kinds = isFenced ? identifierKindsOf(leaf) : [];
+  // Nearly all values identify nobody: they must cost nothing more.
+  if (found.length + kinds.length === 0) return false;
+  const mayStand = (kind: IdentifierKind): boolean => isFeed && feedKinds.includes(kind);
+  const exempt = new Set(found.filter(({ kind }) => mayStand(kind)).map(({ subject }) => subject));
+  const reported = new Set(found.map(({ subject }) => subject).filter((subject) => !exempt.has(subject)));
+  for (const subject of reported) findings.addDecoded(subject, place);
+  const value = identifierValue(leaf.value);
+  const fenced = kinds.filter((kind) => isFenced?.(kind, value));
+  const kept = fenced.some(mayStand) ? [] : fenced;
+  for (const kind of kept) findings.addFenced(place, kind);
+  return reported.size + kept.length > 0;
+}
+
+/** Reports those of a row's identifiers that are fenced. Returns whether there was one. */
+function reportFenced(
+  { findings, isFenced }: Judging,
+  identifiers: readonly Identifier[],
+  place: string,
+): boolean {
+  const fenced = isFenced ? identifiers.filter(({ kind, value }) => isFenced(kind, value)) : [];
+  for (const { kind } of fenced) findings.addFenced(place, kind);
+  return fenced.length > 0;
+}
+
+/** A column, as the report names it. */
 function placeOf({ file, dataset, columns }: DecodedRow, index: number): string {
   return `${file}:${file.endsWith('.parquet') ? '' : `${dataset}.`}${columns[index]}`;
 }
 
-/** Remembers of whom it has been said that they are not fenced. */
+/** Remembers the identifiers that are not fenced. */
 function rememberFree(isFenced: IsFenced): IsFenced {
   if (!isFenced) return undefined;
   const free = new Set<string>();

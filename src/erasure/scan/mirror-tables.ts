@@ -1,10 +1,26 @@
-import type { Database } from '../../mirror/database.ts';
+import { readJson } from '../../core/exact-json.ts';
 import { mirroredDatasets } from '../../contract/datasets.ts';
-import { readEveryRow } from '../../mirror/read-rows.ts';
+import { TargetName, fixedTargets } from '../../ledger/target.ts';
+import {
+  assurances,
+  attentionReasons,
+  bases,
+  heldReasons,
+  requestStates,
+  targetResults,
+  targetStatuses,
+} from '../../ledger/vocabulary.ts';
 import { sideTables } from '../../mirror/tables.ts';
-import type { Decoder, RowOrigin } from './judge-rows.ts';
-import { isOwnTable, ownWords } from './own-rows.ts';
-import { mirrorPlace } from './scan-task.ts';
+
+/**
+ * How a row is judged:
+ * - rightful: it may stay, unless it is about a subject;
+ * - feed: it is of a feed of deletions, which names deleted rows by their keys;
+ * - unread: it is in quarantine, and about every person that its texts name;
+ * - own: this program has noted it for itself, in fixed words;
+ * - other: it can be anything, and its text is no excuse for a match elsewhere.
+ */
+export type RowOrigin = 'rightful' | 'feed' | 'unread' | 'own' | 'other';
 
 const rightful = [
   ...mirroredDatasets,
@@ -13,6 +29,8 @@ const rightful = [
   'schema_migrations',
   'sqlite_schema',
 ];
+
+/** How the rows of each table are judged. A table that is in no list here is `other`. */
 const origins: Readonly<Record<string, RowOrigin>> = {
   ...Object.fromEntries(rightful.map((table) => [table, 'rightful'])),
   deletions: 'feed',
@@ -20,14 +38,81 @@ const origins: Readonly<Record<string, RowOrigin>> = {
   quarantine: 'unread',
 };
 
-/** Decodes every row of the mirror. Returns how many there were. Throws SQLite's own errors. */
-export function decodeMirror(db: Database, decoder: Decoder): number {
-  let rows = 0;
-  decoder.takeOwnWords(mirrorPlace, ownWords);
-  for (const { table, columns, values } of readEveryRow(db)) {
-    rows += 1;
-    const origin = origins[table] ?? (isOwnTable(table) ? 'own' : 'other');
-    decoder.takeRow({ file: mirrorPlace, dataset: table, origin, columns, values });
-  }
-  return rows;
+const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+const reasons = [...heldReasons, 'unknown_subject', ...attentionReasons] as const;
+
+/** Every fixed word of the tables of erasures. The mirror's log holds older versions of their rows. */
+export const fixedWords: readonly string[] = [
+  ...new Set([
+    ...requestStates,
+    ...targetStatuses,
+    ...bases,
+    ...reasons,
+    ...fixedTargets,
+    ...targetResults,
+    ...assurances,
+  ]),
+];
+
+type Conforms = (value: unknown) => boolean;
+
+const isId: Conforms = (value) => typeof value === 'string' && uuid.test(value);
+const oneOf =
+  (words: readonly string[]): Conforms =>
+  (value) =>
+    words.some((word) => word === value);
+
+/** What the columns of this program's own tables hold when all is right. Their other columns may hold anything. */
+const knownColumns: Readonly<Record<string, Readonly<Record<string, Conforms>>>> = {
+  runs: { counts: areCounts },
+  passes: { plan: isPlan },
+  fence: { request_id: isId },
+  erasure_requests: {
+    id: isId,
+    basis: oneOf(bases),
+    state: oneOf(requestStates),
+    reason: oneOf(reasons),
+  },
+  erasure_targets: {
+    request_id: isId,
+    target: (value) => TargetName.safeParse(value).success,
+    status: oneOf(targetStatuses),
+    result: oneOf(targetResults),
+    assurance: oneOf(assurances),
+    reason: oneOf(reasons),
+  },
+};
+
+/** How the rows of a table are judged. */
+export function originOf(table: string): RowOrigin {
+  return origins[table] ?? (Object.hasOwn(knownColumns, table) ? 'own' : 'other');
+}
+
+/** Whether a value is what this program writes into its own table: it is then never a match. */
+export function isKnownValue(table: string, column: string, value: unknown): boolean {
+  return knownColumns[table]?.[column]?.(value) ?? false;
+}
+
+/** Whether a value holds only numbers, under names that jobs give them. */
+function areCounts(value: unknown): boolean {
+  return typeof value === 'string' && holdsOnly(readJson(value), (one) => typeof one === 'number');
+}
+
+/** Whether a value is the plan of a walk. Such a plan holds nothing of a person. */
+function isPlan(value: unknown): boolean {
+  return (
+    typeof value === 'string' &&
+    holdsOnly(readJson(value), (one) => typeof one === 'number' || one === 'auto' || one === null)
+  );
+}
+
+/** Whether a value is an object, nested or not, whose names look like this program's names and whose values are all good. */
+function holdsOnly(value: unknown, isGood: Conforms): boolean {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    Object.entries(value).every(
+      ([name, child]) => /^[a-z][A-Za-z_]*$/.test(name) && (isGood(child) || holdsOnly(child, isGood)),
+    )
+  );
 }

@@ -1,6 +1,5 @@
-import { textLeaves } from '../../core/exact-json.ts';
+import { readJsonText, textLeaves } from '../../core/exact-json.ts';
 import { encodedForms, type EncodedForm, type Encoding } from './encoded-forms.ts';
-import { parseJsonText } from './json-text.ts';
 import { createShingleSearch, shingleBytes, type ShingleSearch } from './shingle-search.ts';
 import type { ScanSubject } from './scan-task.ts';
 
@@ -91,7 +90,7 @@ function textsOf({ identity, values }: ScanSubject): { text: string; isFeedKey: 
   const feedKeys = new Set([...identity.person_uuid, ...identity.recording_id]);
   const others = new Set([
     ...identity.distinct_id,
-    ...values.flatMap((value) => [...textLeaves(parseJsonText(value) ?? value)]),
+    ...values.flatMap((value) => [...textLeaves(readJsonText(value) ?? value)]),
   ]);
   return [...new Set([...feedKeys, ...others])].map((text) => ({ text, isFeedKey: feedKeys.has(text) }));
 }

@@ -4,8 +4,8 @@ import process from 'node:process';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { AppError } from '../../core/errors.ts';
-import { ScanFailure, ScanReport, type ScanTask } from './scan-task.ts';
 import { readJson } from '../../core/exact-json.ts';
+import { ScanFailure, ScanReport, type ScanTask } from './scan-task.ts';
 
 const scanner = fileURLToPath(new URL('./scan-process.ts', import.meta.url));
 /** Longer than any archive that fits on one machine takes. */

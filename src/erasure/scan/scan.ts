@@ -2,16 +2,21 @@ import { statSync } from 'node:fs';
 import { AppError, systemCode } from '../../core/errors.ts';
 import { openDatabaseReadOnly, type Database } from '../../mirror/database.ts';
 import { prepareIsFenced } from '../../mirror/fence.ts';
-import { createDecoder, type Decoder, type IsFenced } from './judge-rows.ts';
-import { decodeJson, decodeJsonLine, decodeParquet, isJson, isParquet } from './decode-files.ts';
-import { decodeMirror } from './mirror-tables.ts';
+import {
+  decodeJson,
+  decodeJsonLine,
+  decodeMirror,
+  decodeParquet,
+  isJson,
+  isParquet,
+} from './decode-files.ts';
 import { encodings } from './encoded-forms.ts';
 import { createFindings, type Findings } from './findings.ts';
-import { listFiles, type ListedFile } from './list-files.ts';
+import { createRowJudge, type RowJudge } from './judge-rows.ts';
+import { isLedger, readKnownFile, readLedgerContent } from './known-formats.ts';
 import { makeNeedles, type Needles } from './needles.ts';
 import { mirrorPlace, type ScanReport, type ScanTask } from './scan-task.ts';
-import { isLedger, readOwnFile, readOwnLedger } from './known-formats.ts';
-import { createRawSearch, type RawSearch } from './raw-search.ts';
+import { createRawSearch, listFiles, type ListedFile, type RawSearch } from './search-files.ts';
 import { createSharedText, type SharedText } from './shared-text.ts';
 
 const keysFolder = 'keys';
@@ -19,10 +24,9 @@ const keysFolder = 'keys';
 type Scan = {
   task: ScanTask;
   findings: Findings;
-  decoder: Decoder;
+  judge: RowJudge;
   search: RawSearch;
-  /** Closes the mirror: from then on its bytes may be read. */
-  closeMirror: () => void;
+  /** The mirror; undefined when it cannot be opened. */
   db: Database | undefined;
   sums: { files: number; bytes: number; rows: number };
 };
@@ -30,7 +34,7 @@ type Scan = {
 /**
  * Looks for subjects in everything below the data folder but its keys: decoded, in every row of the mirror, of Parquet
  * and of JSON files, for identifiers as whole values; and raw, in the bytes of every file, for pieces of their texts
- * that nobody else's rows hold. To be run in a process of its own, which has not opened the mirror: closing a file that
+ * that no other person's rows hold. To be run in a process of its own, which has not opened the mirror: closing a file that
  * SQLite has open drops its locks. Throws for bugs only; what cannot be read is reported.
  */
 export async function scanDataFolder(task: ScanTask): Promise<ScanReport> {
@@ -38,21 +42,18 @@ export async function scanDataFolder(task: ScanTask): Promise<ScanReport> {
   const needles = makeNeedles(task.subjects);
   const shared = createSharedText(needles);
   const findings = createFindings(task.subjects.length);
-  const db = openMirror(task.dataDir, findings);
+  const db = await attempt(findings, mirrorPlace, () => openDatabaseReadOnly(task.dataDir));
   try {
     const asksFence = task.fence && task.phase === 'verify';
-    const isFenced = db && asksFence ? fenceOf(db, findings) : undefined;
+    // A fence that cannot be read is reported, as the mirror that holds it.
+    const isFenced =
+      db && asksFence ? await attempt(findings, mirrorPlace, () => prepareIsFenced(db)) : undefined;
+    const identities = task.subjects.map(({ identity }) => identity);
     const scan: Scan = {
       task,
       findings,
-      decoder: createDecoder(
-        task.subjects.map(({ identity }) => identity),
-        findings,
-        shared,
-        isFenced,
-      ),
+      judge: createRowJudge(identities, findings, shared, isFenced),
       search: createRawSearch(needles, shared, findings),
-      closeMirror: () => db?.close(),
       db,
       sums: { files: 0, bytes: 0, rows: 0 },
     };
@@ -65,7 +66,7 @@ export async function scanDataFolder(task: ScanTask): Promise<ScanReport> {
   }
 }
 
-/** Takes the steps of a scan, the cheapest first, until everybody has been found where the purge has to reach. */
+/** Takes the steps of a scan, the cheapest first, until every subject has been found where the purge has to reach. */
 async function findEverybody(scan: Scan): Promise<void> {
   for (const step of [readMirror, searchMirror, readParquet, searchFiles])
     for await (const _file of step(scan))
@@ -78,24 +79,20 @@ async function drain(steps: AsyncIterable<void>): Promise<void> {
 
 // Each step yields after each file.
 
-async function* readMirror({ db, decoder, findings, sums }: Scan): AsyncGenerator<void> {
+async function* readMirror({ db, judge, findings, sums }: Scan): AsyncGenerator<void> {
   if (!db) return;
-  await reading(findings, mirrorPlace, () => {
-    sums.rows += decodeMirror(db, decoder);
+  await attempt(findings, mirrorPlace, () => {
+    sums.rows += decodeMirror(db, judge);
   });
   yield;
 }
 
-async function* readParquet({
-  task: { dataDir, passedOver },
-  decoder,
-  findings,
-  sums,
-}: Scan): AsyncGenerator<void> {
+async function* readParquet({ task, judge, findings, sums }: Scan): AsyncGenerator<void> {
+  const { dataDir, passedOver } = task;
   for (const file of listFiles(dataDir, '', { isLeftOut: isPassedOver(passedOver) })) {
     if (file.problem !== null || !isParquet(file)) continue;
-    await reading(findings, file.place, async () => {
-      sums.rows += await decodeParquet(dataDir, file, decoder);
+    await attempt(findings, file.place, async () => {
+      sums.rows += await decodeParquet(dataDir, file, judge);
     });
     yield;
   }
@@ -103,54 +100,55 @@ async function* readParquet({
 
 /** Everything but the mirror's own files, while SQLite may have those open. */
 async function* searchFiles(scan: Scan): AsyncGenerator<void> {
-  const { task, decoder, findings, search } = scan;
-  // Data folder first: what an extra path has in common with it is then left out.
+  const { task, judge, findings, search } = scan;
   const passed = isPassedOver(task.passedOver);
-  const isLeftOut = (place: string): boolean => isKeyOrMirror(place) || passed(place);
+  const isLeftOut = (place: string): boolean => place === keysFolder || isMirrorFile(place) || passed(place);
   const listing = { nameEntry: search.name, isLeftOut, seen: new Set<string>() };
+  // The data folder comes first, so that files which an extra path shares with it are read once, as its files.
   const files = [
     listFiles(task.dataDir, '', listing),
     ...task.extraPaths.map((path) => listFiles(path, path, { ...listing, isLeftOut: () => false })),
   ];
   for (const listed of files)
     for (const file of listed) {
-      if (file.problem !== null || !(await searchOwnFile(scan, file))) {
+      if (file.problem !== null || !(await searchKnownFile(scan, file))) {
         await searchFile(scan, file);
         if (file.problem === null && isJson(file))
-          await reading(findings, file.place, () => decodeJson(file, decoder));
+          await attempt(findings, file.place, () => decodeJson(file, judge));
       }
       yield;
     }
 }
 
-/** Searches what a file of this program's own can tell of anybody. Whether the file is one, to the byte. */
-async function searchOwnFile(scan: Scan, file: ListedFile): Promise<boolean> {
-  const { search, decoder, findings, sums } = scan;
-  let isOwn = false;
-  await reading(findings, file.place, () => {
-    const content = readOwnFile(file);
-    isOwn = content !== undefined || isLedger(file.place);
-    if (!isOwn) return;
+/** Searches what a file of a known format can hold of persons. Returns whether the file has such a format. */
+async function searchKnownFile(scan: Scan, file: ListedFile): Promise<boolean> {
+  const { search, judge, findings, sums } = scan;
+  let isKnown = false;
+  await attempt(findings, file.place, () => {
+    const content = readKnownFile(file);
+    isKnown = content !== undefined || isLedger(file.place);
+    if (!isKnown) return;
     sums.files += 1;
     sums.bytes += statSync(file.path).size;
     for (const text of content?.texts ?? []) search.part(file.place, Buffer.from(JSON.stringify(text)));
-    if (content) decoder.takeOwnFile(file.place, content);
+    if (content) judge.takeKnownFile(file.place, content);
     else searchLedger(scan, file);
   });
-  return isOwn;
+  return isKnown;
 }
 
-function searchLedger({ search, decoder }: Scan, { path, place }: ListedFile): void {
-  for (const part of readOwnLedger(path))
-    if ('ids' in part) decoder.takeOwnFile(place, { identifiers: [], values: [...part.ids] });
+function searchLedger({ search, judge }: Scan, { path, place }: ListedFile): void {
+  for (const part of readLedgerContent(path))
+    if ('ids' in part) judge.takeKnownFile(place, { identifiers: [], values: [...part.ids] });
     else {
       search.part(place, part.line);
-      decodeJsonLine(place, part.line.toString('utf8'), decoder);
+      decodeJsonLine(place, part.line.toString('utf8'), judge);
     }
 }
 
+/** The mirror's own files, once SQLite has closed them. */
 async function* searchMirror(scan: Scan): AsyncGenerator<void> {
-  scan.closeMirror();
+  scan.db?.close();
   for (const file of listFiles(scan.task.dataDir, '', { isLeftOut: (place) => !isMirrorFile(place) })) {
     if (file.problem === null || file.place !== '.') await searchFile(scan, file);
     yield;
@@ -160,7 +158,7 @@ async function* searchMirror(scan: Scan): AsyncGenerator<void> {
 async function searchFile({ search, findings, sums }: Scan, file: ListedFile): Promise<void> {
   if (file.problem !== null) findings.addUnreadable(file.place, file.problem);
   else
-    await reading(findings, file.place, async () => {
+    await attempt(findings, file.place, async () => {
       sums.bytes += await search.file(file);
       sums.files += 1;
     });
@@ -175,39 +173,21 @@ function isMirrorFile(place: string): boolean {
   return ['', '-wal', '-shm', '-journal'].some((suffix) => place === `${mirrorPlace}${suffix}`);
 }
 
-function isKeyOrMirror(place: string): boolean {
-  return place === keysFolder || isMirrorFile(place);
-}
-
-function openMirror(dataDir: string, findings: Findings): Database | undefined {
-  try {
-    return openDatabaseReadOnly(dataDir);
-  } catch (error) {
-    findings.addUnreadable(mirrorPlace, reasonOf(error));
-    return undefined;
-  }
-}
-
-/** A fence that cannot be read is reported, as the mirror that holds it. */
-function fenceOf(db: Database, findings: Findings): IsFenced {
-  try {
-    return prepareIsFenced(db);
-  } catch (error) {
-    findings.addUnreadable(mirrorPlace, reasonOf(error));
-    return undefined;
-  }
-}
-
 /** Reads, and reports what cannot be read: everything else goes on. */
-async function reading(findings: Findings, place: string, read: () => Promise<void> | void): Promise<void> {
+async function attempt<T>(
+  findings: Findings,
+  place: string,
+  read: () => Promise<T> | T,
+): Promise<T | undefined> {
   try {
-    await read();
+    return await read();
   } catch (error) {
     findings.addUnreadable(place, reasonOf(error));
+    return undefined;
   }
 }
 
-/** Why something cannot be read, without its words, which may quote it. Throws what is no error of reading. */
+/** Why something cannot be read, without the words of the error, which may quote data. Rethrows any other error. */
 function reasonOf(error: unknown): string {
   const code = systemCode(error);
   if (error instanceof AppError) return systemCode(error.cause) ?? error.message;
@@ -229,17 +209,17 @@ function reportOf(
       count.needles += 1;
       if (shared.has(shingle)) count.shared += 1;
     }
+  const found = findings.found();
   return {
+    ...found,
     encodings: [...encodings],
     subjects: subjects.map(({ request }, index) => ({
       request,
       needles: counts[index]?.needles ?? 0,
       shared: counts[index]?.shared ?? 0,
       tooShort: tooShort[index] ?? 0,
-      hits: findings.hitsOf(index),
-      places: findings.placesOf(index),
+      hits: found.subjects[index]?.hits ?? 0,
+      places: found.subjects[index]?.places ?? [],
     })),
-    fenced: findings.fenced(),
-    unreadable: findings.unreadable(),
   };
 }

@@ -18,7 +18,7 @@ import {
 } from '../../../src/erasure/proof/certificate.ts';
 import { certificateIssuer } from '../../../src/erasure/proof/issue-certificate.ts';
 import { readHistories } from '../../../src/erasure/proof/request-history.ts';
-import { readOwnFile } from '../../../src/erasure/scan/known-formats.ts';
+import { readKnownFile } from '../../../src/erasure/scan/known-formats.ts';
 import { openLedger, readLedger } from '../../../src/ledger/ledger.ts';
 import { loadStandAlone, plantKeys, requestId, tickingClock } from '../../ledger/ledger-fixture.ts';
 import { freshFolder, openTestMirror } from '../../mirror/open-test-mirror.ts';
@@ -123,7 +123,7 @@ describe('a certificate of version 1', () => {
     copyOfGolden(dataDir);
     for (const name of names) {
       const path = join(dataDir, certificates, name);
-      expect(readOwnFile({ path, place: `reports/certificates/${name}` })?.values).toEqual([
+      expect(readKnownFile({ path, place: `reports/certificates/${name}` })?.values).toEqual([
         name.slice(0, 36),
       ]);
     }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Identity } from '../../../src/contract/identity.ts';
 import { indexIdentities } from '../../../src/erasure/scan/identity-index.ts';
-import { leavesOf } from '../../../src/erasure/scan/leaves.ts';
+import { leavesOf } from '../../../src/erasure/scan/identity-index.ts';
 
 const uuid = '0190aaaa-1111-7222-8333-00000000000a';
 const ann: Identity = {
