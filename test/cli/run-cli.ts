@@ -28,7 +28,7 @@ export type Running = {
 };
 
 /** Starts a script as a process of its own. `shell` may refer to it as `"$@"`. */
-export function startScript(
+function startScript(
   script: string,
   args: readonly string[],
   { env = {}, shell = 'exec "$@"', timeoutMs = deadlineMs }: Surroundings = {},
