@@ -20,8 +20,8 @@ import { openLedger } from './ledger/ledger.ts';
 import { createLogger, type Logger } from './log/logger.ts';
 import { openTracer } from './log/open-tracer.ts';
 import type { Tracer } from './log/tracer.ts';
-import type { MirroredProject } from './mirror/mirrored-project.ts';
 import { databasePath, openDatabase, openDatabaseReadOnly, type Database } from './mirror/database.ts';
+import type { MirroredProject } from './mirror/mirrored-project.ts';
 import { openRequestTimes } from './mirror/request-times.ts';
 import { publishedFilesIn } from './snapshot/published-files.ts';
 

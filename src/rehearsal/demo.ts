@@ -1,7 +1,7 @@
 import type { App } from '../app.ts';
+import type { PublishedDataset } from '../contract/datasets.ts';
 import { countText, durationText } from '../core/words.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
-import type { PublishedDataset } from '../contract/datasets.ts';
 import type { ExportJobResult } from '../worker/export-job.ts';
 import type { SyncJob, SyncJobResult } from '../worker/sync-job.ts';
 import { eraseSome } from './demo-erasure.ts';

@@ -1,15 +1,15 @@
-import { writeRequestedFile } from '../../core/atomic-file.ts';
 import { join } from 'node:path';
 import { Option, type Command } from 'commander';
 import { certificatePage } from '../../audit/certificate-page.ts';
 import { findCertificate } from '../../audit/issued-certificates.ts';
-import { readTarget } from '../../ledger/target.ts';
-import { assuranceWords, targetText } from '../../ledger/vocabulary-words.ts';
+import { writeRequestedFile } from '../../core/atomic-file.ts';
+import { secondText } from '../../core/words.ts';
 import { reportsFolder } from '../../erasure/proof/certificate-file.ts';
 import type { Certificate } from '../../erasure/proof/certificate.ts';
 import { readLedger } from '../../ledger/ledger.ts';
+import { readTarget } from '../../ledger/target.ts';
+import { assuranceWords, targetText } from '../../ledger/vocabulary-words.ts';
 import { runCommand, type CommandContext } from '../command.ts';
-import { secondText } from '../../core/words.ts';
 import { formatTable } from '../table.ts';
 
 type CertificateFlags = { format: 'html' | 'json'; out?: string };

@@ -1,6 +1,6 @@
-import { runEraseJob } from '../../worker/erase-job.ts';
 import type { Command } from 'commander';
 import { replaceFile } from '../../core/atomic-file.ts';
+import { runEraseJob } from '../../worker/erase-job.ts';
 import { runCommand, type CommandContext } from '../command.ts';
 
 /** Defines `audit checkpoint`: what an outsider keeps. */

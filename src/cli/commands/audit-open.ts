@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
 import { openReceipt, type OpenedReceipt } from '../../audit/open-receipt.ts';
 import { AppError } from '../../core/errors.ts';
+import { secondText } from '../../core/words.ts';
 import { readReceipt } from '../../erasure/request/receipt.ts';
 import { readLedger } from '../../ledger/ledger.ts';
 import { runCommand, type CommandContext } from '../command.ts';
 import { exitCodes } from '../errors.ts';
-import { secondText } from '../../core/words.ts';
 import { addGivenOptions, readGiven } from '../given-identifiers.ts';
 
 /** Defines `audit open`: whether a request was about the holder of its receipt. */

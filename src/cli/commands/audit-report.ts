@@ -1,13 +1,15 @@
 import { join } from 'node:path';
 import { InvalidArgumentError, Option, type Command } from 'commander';
+import { reportCsv } from '../../audit/report-csv.ts';
 import { gatherReport, type AuditReport } from '../../audit/report-data.ts';
+import { reportPage } from '../../audit/report-page.ts';
 import { writeRequestedFile } from '../../core/atomic-file.ts';
 import { AppError } from '../../core/errors.ts';
 import { stringifyExactJson } from '../../core/exact-json.ts';
 import { isoToMicros } from '../../core/time.ts';
+import { countText, durationText } from '../../core/words.ts';
 import { reportsFolder } from '../../erasure/proof/certificate-file.ts';
 import { runCommand, type CommandContext } from '../command.ts';
-import { countText, durationText } from '../../core/words.ts';
 import type { GlobalOptions } from '../global-options.ts';
 import { formatTable } from '../table.ts';
 
@@ -36,7 +38,7 @@ Examples:
   analytics-mirror audit report --from 2026-10-01 --to 2026-12-31 --format csv --out q4.csv`,
     )
     .action(() =>
-      runCommand(context, command, async (app) => {
+      runCommand(context, command, (app) => {
         const { from, to, format, out } = command.opts<ReportFlags>();
         const { json: asJson } = command.optsWithGlobals<GlobalOptions>();
         const { settings, clock } = app;
@@ -50,17 +52,15 @@ Examples:
         if (asJson && format === undefined && out === undefined) return { json: report, text: '' };
         const name = `audit-${report.from}-${report.to}.${format ?? 'html'}`;
         const file = out ?? join(reportsFolder(settings.dataDir), name);
-        writeRequestedFile(file, await render(report, format ?? 'html'));
+        writeRequestedFile(file, render(report, format ?? 'html'));
         return { json: report, text: `${summary(report)}written to ${file}\n` };
       }),
     );
 }
 
-/** The writers of pages and CSV are loaded only when they are needed. */
-async function render(report: AuditReport, format: (typeof formats)[number]): Promise<string> {
+function render(report: AuditReport, format: (typeof formats)[number]): string {
   if (format === 'json') return `${stringifyExactJson(report, 2)}\n`;
-  if (format === 'csv') return (await import('../../audit/report-csv.ts')).reportCsv(report);
-  return (await import('../../audit/report-page.ts')).reportPage(report);
+  return format === 'csv' ? reportCsv(report) : reportPage(report);
 }
 
 function readDay(text: string): string {

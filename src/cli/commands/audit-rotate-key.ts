@@ -1,7 +1,7 @@
-import { runEraseJob } from '../../worker/erase-job.ts';
-import type { Command } from 'commander';
 import { join } from 'node:path';
+import type { Command } from 'commander';
 import { ledgerFolder } from '../../ledger/entry-file.ts';
+import { runEraseJob } from '../../worker/erase-job.ts';
 import { runCommand, type CommandContext } from '../command.ts';
 
 /** Defines `audit rotate-key`: another key for the checkpoints to come. */

@@ -1,11 +1,10 @@
-import { verifyDataFolder } from '../../audit/verify-data-folder.ts';
 import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
-import type { FolderVerdict } from '../../audit/verify-data-folder.ts';
+import { verifyDataFolder, type FolderVerdict } from '../../audit/verify-data-folder.ts';
 import { AppError, systemCode } from '../../core/errors.ts';
+import { bytesText, countText } from '../../core/words.ts';
 import { runCommand, type CommandContext } from '../command.ts';
 import { exitCodes } from '../errors.ts';
-import { bytesText, countText } from '../../core/words.ts';
 
 /** Defines `audit verify`: everything that can be checked, checked. */
 export function define(command: Command, context: CommandContext): void {

@@ -1,8 +1,8 @@
 import { Argument, type Command } from 'commander';
 import type { z } from 'zod';
-import { parseExactJson, stringifyExactJson } from '../../core/exact-json.ts';
-import { AppError } from '../../core/errors.ts';
 import { endpointNames, endpoints, type Endpoint, type EndpointName } from '../../contract/endpoints.ts';
+import { AppError } from '../../core/errors.ts';
+import { parseExactJson, stringifyExactJson } from '../../core/exact-json.ts';
 import { runCommand, type CommandContext } from '../command.ts';
 import { splitPair } from '../global-options.ts';
 import { formatTable } from '../table.ts';

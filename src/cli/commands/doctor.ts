@@ -1,5 +1,5 @@
-import { examine } from '../../status/doctor.ts';
 import type { Command } from 'commander';
+import { examine } from '../../status/doctor.ts';
 import { runCommand, type CommandContext } from '../command.ts';
 import { exitCodes } from '../errors.ts';
 import { formatTable } from '../table.ts';

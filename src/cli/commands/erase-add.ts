@@ -1,13 +1,12 @@
-import { addRequests } from '../../erasure/receive.ts';
-import { receiptsOf, refuseInside, writeReceipts } from '../../erasure/request/receipt.ts';
-import { runEraseJob } from '../../worker/erase-job.ts';
 import type { Command } from 'commander';
 import { AppError } from '../../core/errors.ts';
+import { countText } from '../../core/words.ts';
+import { addRequests, type AddedRequest } from '../../erasure/receive.ts';
+import { receiptsOf, refuseInside, writeReceipts } from '../../erasure/request/receipt.ts';
 import { bases } from '../../ledger/vocabulary.ts';
-import type { AddedRequest } from '../../erasure/receive.ts';
+import { runEraseJob } from '../../worker/erase-job.ts';
 import { runCommand, type CommandContext } from '../command.ts';
 import { exitCodes } from '../errors.ts';
-import { countText } from '../../core/words.ts';
 import { addGivenOptions, readGiven } from '../given-identifiers.ts';
 import { formatTable } from '../table.ts';
 

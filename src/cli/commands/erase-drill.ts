@@ -1,9 +1,9 @@
-import { runDrillJob } from '../../rehearsal/drill-job.ts';
 import type { Command } from 'commander';
-import { runCommand, type CommandContext } from '../command.ts';
-import type { Drill } from '../../rehearsal/drill.ts';
-import { exitCodes } from '../errors.ts';
 import { secondText } from '../../core/words.ts';
+import { runDrillJob } from '../../rehearsal/drill-job.ts';
+import type { Drill } from '../../rehearsal/drill.ts';
+import { runCommand, type CommandContext } from '../command.ts';
+import { exitCodes } from '../errors.ts';
 import { formatTable } from '../table.ts';
 
 /** Defines `erase drill`: shows that erasing works, on somebody invented. */

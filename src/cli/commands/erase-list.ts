@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
+import { codeText, countText, secondText } from '../../core/words.ts';
 import { requireRequest } from '../../erasure/receive.ts';
 import { readLedger } from '../../ledger/ledger.ts';
-import { countRequests, listRequests, type ErasureRequest } from '../../mirror/erasure-requests.ts';
 import { spellTarget } from '../../ledger/target.ts';
 import {
   assuranceWords,
@@ -12,10 +12,10 @@ import {
   statusText,
   targetText,
 } from '../../ledger/vocabulary-words.ts';
+import { countRequests, listRequests, type ErasureRequest } from '../../mirror/erasure-requests.ts';
 import { listTargets, type ErasureTarget } from '../../mirror/erasure-targets.ts';
 import { readFenceUse } from '../../mirror/fence.ts';
 import { runCommand, type CommandContext } from '../command.ts';
-import { codeText, countText, secondText } from '../../core/words.ts';
 import { formatTable } from '../table.ts';
 
 /** What somebody has to do about each thing that calls for attention. */

@@ -1,8 +1,8 @@
-import { receiptsOf, refuseInside, writeReceipt } from '../../erasure/request/receipt.ts';
-import { requireRequest } from '../../erasure/receive.ts';
-import { runEraseJob } from '../../worker/erase-job.ts';
 import type { Command } from 'commander';
 import { AppError } from '../../core/errors.ts';
+import { requireRequest } from '../../erasure/receive.ts';
+import { receiptsOf, refuseInside, writeReceipt } from '../../erasure/request/receipt.ts';
+import { runEraseJob } from '../../worker/erase-job.ts';
 import { runCommand, type CommandContext } from '../command.ts';
 
 /** Defines `erase receipt`: the receipt of one request, for whoever asked. */

@@ -1,10 +1,10 @@
-import { scanRequests } from '../../erasure/scan/scan-requests.ts';
-import { runEraseJob } from '../../worker/erase-job.ts';
 import type { Command } from 'commander';
+import { bytesText, countText } from '../../core/words.ts';
+import { scanRequests } from '../../erasure/scan/scan-requests.ts';
 import type { ScanReport } from '../../erasure/scan/scan-task.ts';
+import { runEraseJob } from '../../worker/erase-job.ts';
 import { runCommand, type CommandContext } from '../command.ts';
 import { exitCodes } from '../errors.ts';
-import { bytesText, countText } from '../../core/words.ts';
 import { addGivenOptions, readGiven } from '../given-identifiers.ts';
 import { formatTable } from '../table.ts';
 

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { AppError } from '../../core/errors.ts';
-import type { ErasureParts } from '../../erasure/request/request-record.ts';
 import { approveRequest, cancelRequest, readmit } from '../../erasure/receive.ts';
+import type { ErasureParts } from '../../erasure/request/request-record.ts';
 import { listRequests } from '../../mirror/erasure-requests.ts';
 import { runEraseJob } from '../../worker/erase-job.ts';
 import { runCommand, type CommandContext } from '../command.ts';

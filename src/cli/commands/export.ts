@@ -1,12 +1,11 @@
-import { runExportJob } from '../../worker/export-job.ts';
 import { Argument, Option, type Command } from 'commander';
 import type { App } from '../../app.ts';
+import { type PublishedDataset, publishedDatasets } from '../../contract/datasets.ts';
+import { bytesText, countText } from '../../core/words.ts';
 import type { OnProgress } from '../../job/job-context.ts';
-import type { ExportJobResult } from '../../worker/export-job.ts';
+import { runExportJob, type ExportJobResult } from '../../worker/export-job.ts';
 import { runCommand, type CommandContext } from '../command.ts';
 import { exitCodes } from '../errors.ts';
-import { bytesText, countText } from '../../core/words.ts';
-import { type PublishedDataset, publishedDatasets } from '../../contract/datasets.ts';
 import { reportProgress } from '../progress.ts';
 import { formatTable } from '../table.ts';
 

@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
 import type { App } from '../../app.ts';
+import { countText, durationText, secondText } from '../../core/words.ts';
 import { databasePath } from '../../mirror/database.ts';
 import { countRows } from '../../mirror/read-rows.ts';
 import { planPasses, type PassPlan } from '../../status/cost-forecast.ts';
 import { runCommand, type CommandContext } from '../command.ts';
-import { countText, durationText, secondText } from '../../core/words.ts';
 import { formatTable } from '../table.ts';
 
 /** Defines `plan`: what full passes will cost under the budget. */

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { stringifyExactJson } from '../../core/exact-json.ts';
+import { countText } from '../../core/words.ts';
 import { queryMirror } from '../../mirror/query.ts';
 import { runCommand, type CommandContext } from '../command.ts';
-import { countText } from '../../core/words.ts';
 import { formatTable } from '../table.ts';
 
 const rowsMax = 1000;

@@ -1,15 +1,19 @@
-import { planReconcile, runReconcileJob } from '../../worker/reconcile-job.ts';
 import type { Command } from 'commander';
-import { listHeldPlans, type HeldPlan } from '../../mirror/suspects.ts';
+import { bytesText, countText } from '../../core/words.ts';
 import type { ErasurePlan } from '../../erasure/plan.ts';
 import type { ErasureResult } from '../../erasure/reconcile.ts';
-import type { ReconcileJobResult, ReconcilePlan } from '../../worker/reconcile-job.ts';
-import { absenceText, heldText } from '../absence-text.ts';
 import { readTarget, type FixedTarget } from '../../ledger/target.ts';
 import { targetText } from '../../ledger/vocabulary-words.ts';
+import { listHeldPlans, type HeldPlan } from '../../mirror/suspects.ts';
+import {
+  planReconcile,
+  runReconcileJob,
+  type ReconcileJobResult,
+  type ReconcilePlan,
+} from '../../worker/reconcile-job.ts';
+import { absenceText, heldText } from '../absence-text.ts';
 import { runCommand, type CommandContext } from '../command.ts';
 import { exitCodes } from '../errors.ts';
-import { bytesText, countText } from '../../core/words.ts';
 import { formatTable } from '../table.ts';
 
 type ReconcileFlags = { dryRun?: boolean; approve?: string };

@@ -1,5 +1,3 @@
-import { startStatusServer } from '../../status/server.ts';
-import { gatherOverview } from '../../status/gather-overview.ts';
 import { once } from 'node:events';
 import type { Command } from 'commander';
 import packageJson from '../../../package.json' with { type: 'json' };
@@ -7,16 +5,17 @@ import { createProjectApps, type App, type ProjectApps } from '../../app.ts';
 import { postWebhook } from '../../client/webhook.ts';
 import { isoTime } from '../../core/clock.ts';
 import { AppError } from '../../core/errors.ts';
+import { secondText } from '../../core/words.ts';
+import type { WorkerState } from '../../job/worker-state.ts';
 import type { Database } from '../../mirror/database.ts';
 import { runDrillJob } from '../../rehearsal/drill-job.ts';
-import type { StatusServer } from '../../status/server.ts';
+import { gatherOverview } from '../../status/gather-overview.ts';
+import { startStatusServer, type StatusServer } from '../../status/server.ts';
 import { alertPost, type AlertPost } from '../../worker/alert-post.ts';
-import type { WorkerState } from '../../job/worker-state.ts';
 import { workerProject } from '../../worker/worker-project.ts';
 import { startWorker, type Worker } from '../../worker/worker.ts';
 import { printResult, type CommandContext } from '../command.ts';
 import { exitCodes } from '../errors.ts';
-import { secondText } from '../../core/words.ts';
 import { settingsFlags, type GlobalOptions } from '../global-options.ts';
 import { formatTable } from '../table.ts';
 

@@ -1,11 +1,11 @@
-import { startSandbox } from '../../sandbox/sandbox.ts';
 import { once } from 'node:events';
 import { InvalidArgumentError, Option, type Command } from 'commander';
+import { countText, durationText } from '../../core/words.ts';
 import { faultKinds, type FaultKind } from '../../sandbox/faults/fault-plan.ts';
 import { profileNames, type ProfileName } from '../../sandbox/open-sandbox-store.ts';
 import { parseRateLimits, type RateLimit } from '../../sandbox/rate-limits.ts';
+import { startSandbox } from '../../sandbox/sandbox.ts';
 import { printResult, type CommandContext } from '../command.ts';
-import { countText, durationText } from '../../core/words.ts';
 
 type SandboxFlags = {
   persons: number;

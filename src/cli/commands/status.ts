@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
 import { isoTime } from '../../core/clock.ts';
-import { gatherStatus, type StatusReport } from '../../status/report.ts';
-import { heldText } from '../absence-text.ts';
-import { reportSchedule, type ScheduleReport } from '../../worker/schedule-report.ts';
-import { stateCounts } from '../../ledger/vocabulary-words.ts';
-import { runCommand, type CommandContext } from '../command.ts';
 import { bytesText, countText, secondText } from '../../core/words.ts';
+import { stateCounts } from '../../ledger/vocabulary-words.ts';
+import { gatherStatus, type StatusReport } from '../../status/report.ts';
+import { reportSchedule, type ScheduleReport } from '../../worker/schedule-report.ts';
+import { heldText } from '../absence-text.ts';
+import { runCommand, type CommandContext } from '../command.ts';
 import { passTable } from '../pass-table.ts';
 import { formatTable } from '../table.ts';
 

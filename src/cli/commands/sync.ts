@@ -1,7 +1,7 @@
 import { Argument, Option, type Command } from 'commander';
 import type { App } from '../../app.ts';
-import { AppError } from '../../core/errors.ts';
 import { type MirroredDataset, mirroredDatasets } from '../../contract/datasets.ts';
+import { AppError } from '../../core/errors.ts';
 import type { OnProgress } from '../../job/job-context.ts';
 import { passModes, type PassMode } from '../../mirror/passes.ts';
 import { runSyncJob, type SyncJob, type SyncJobResult } from '../../worker/sync-job.ts';

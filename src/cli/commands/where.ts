@@ -1,11 +1,10 @@
-import { whereIs } from '../../erasure/find/where.ts';
 import type { Command } from 'commander';
 import { replaceFile } from '../../core/atomic-file.ts';
 import { AppError } from '../../core/errors.ts';
 import { stringifyExactJson } from '../../core/exact-json.ts';
-import type { Whereabouts } from '../../erasure/find/where.ts';
-import { runCommand, type CommandContext } from '../command.ts';
 import { countText, secondText } from '../../core/words.ts';
+import { whereIs, type Whereabouts } from '../../erasure/find/where.ts';
+import { runCommand, type CommandContext } from '../command.ts';
 import { addGivenOptions, readGiven } from '../given-identifiers.ts';
 import { formatTable } from '../table.ts';
 

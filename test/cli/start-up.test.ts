@@ -1,0 +1,44 @@
+import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { openTestMirror } from '../mirror/open-test-mirror.ts';
+
+const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+const compileCache = fileURLToPath(new URL('../../node_modules/.cache/compile', import.meta.url));
+const door = new URL('../../src/snapshot/duckdb.ts', import.meta.url).href;
+
+/** Says at the end of the process, as the last line of standard error, which packages it has loaded. */
+const hook = `data:text/javascript,${encodeURIComponent(`
+  import { Module } from 'node:module';
+  import { writeSync } from 'node:fs';
+  process.on('exit', () => {
+    const packages = Object.keys(Module._cache).map((path) => path.split('/node_modules/')[1]?.split('/')[0]);
+    writeSync(2, '\\n' + JSON.stringify([...new Set(packages.filter(Boolean))]));
+  });
+`)}`;
+
+/** The packages that a process has loaded, of those that are CommonJS, as DuckDB's is; and how the process ended. */
+function run(args: readonly string[]): { code: number | null; packages: unknown } {
+  const { status, stderr } = spawnSync(process.execPath, ['--import', hook, ...args], {
+    encoding: 'utf8',
+    env: { PATH: process.env['PATH'], NODE_COMPILE_CACHE: compileCache },
+  });
+  return { code: status, packages: JSON.parse(stderr.split('\n').at(-1) ?? '') };
+}
+
+describe('DuckDB is loaded', () => {
+  it.each(['--help', 'status', 'erase list'])('not by %s', (line) => {
+    const { dataDir } = openTestMirror();
+    const { code, packages } = run([main, ...line.split(' '), '--data-dir', dataDir]);
+    expect(code).toBe(0);
+    expect(packages).not.toContain('@duckdb');
+  });
+
+  it('at its door, when it is first used', () => {
+    const use = `import(${JSON.stringify(door)}).then(({ duckDbApi }) => duckDbApi())`;
+    expect(run(['--eval', use]).packages).toContain('@duckdb');
+    expect(run(['--eval', use.replace(' => duckDbApi()', ' => duckDbApi')]).packages).not.toContain(
+      '@duckdb',
+    );
+  });
+});
