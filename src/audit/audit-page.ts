@@ -1,8 +1,103 @@
 import { createHash } from 'node:crypto';
 import { html, raw } from 'hono/html';
-import { textOf, type Markup } from '../markup/markup.ts';
-import { table, type Column } from '../markup/table.ts';
-import { pageStyle } from './audit-style.ts';
+import { table, type Column, textOf, type Markup } from '../markup/markup.ts';
+
+/** The style of every page for auditors: light and dark, from a phone's width up, and on A4. */
+const pageStyle = `
+:root { color-scheme: light dark; --ink: light-dark(#1a2330, #e6eaf0); --soft: light-dark(#525d6d, #a3aebd);
+  --paper: light-dark(#fdfcfa, #13171d); --card: light-dark(#fff, #1a2028); --line: light-dark(#dcd8cf, #333c48);
+  --accent: light-dark(#0b5563, #74cfda); --warn: light-dark(#8c2f0b, #ffb08a); --warn-paper: light-dark(#fdf1ea, #2c1d16);
+  --good: light-dark(#1d5c38, #8fd6ab);
+  --s0: light-dark(#0b6b7b, #5cc3d1); --s1: light-dark(#d9962b, #e8b15c); --s2: light-dark(#3d8455, #84cb9b);
+  --s3: light-dark(#8b8f98, #7d8490); }
+* { box-sizing: border-box; }
+body { margin: 0; background: var(--paper); color: var(--ink); font: 1rem/1.5 system-ui, 'Segoe UI', Roboto, 'Noto Sans', sans-serif;
+  -webkit-print-color-adjust: exact; print-color-adjust: exact; }
+header, main, footer { max-width: 62rem; margin: 0 auto; padding: 0 1.5rem; }
+header { padding-block: 2.5rem .5rem; }
+.kind { margin: 0; color: var(--accent); font-weight: 600; letter-spacing: .02em; }
+h1 { margin: .1rem 0 .4rem; font-size: 1.9rem; line-height: 1.15; letter-spacing: -.02em; overflow-wrap: anywhere; }
+h2 { margin: 2.4rem 0 .6rem; font-size: 1.3rem; line-height: 1.25; letter-spacing: -.01em; break-after: avoid; }
+h3 { margin: 1.4rem 0 .4rem; font-size: 1rem; break-after: avoid; }
+p, li, dd { max-width: 50rem; text-wrap: pretty; }
+p { margin: .4rem 0; }
+.soft { color: var(--soft); }
+a { color: var(--accent); }
+code, pre { font: .86em/1.5 ui-monospace, 'Cascadia Mono', 'DejaVu Sans Mono', monospace; overflow-wrap: anywhere; }
+pre { margin: .6rem 0; padding: .7rem 1rem; background: var(--card); border: 1px solid var(--line); border-radius: .4rem;
+  white-space: pre-wrap; }
+dl { display: grid; grid-template-columns: max-content 1fr; gap: .3rem 1.5rem; margin: .6rem 0; }
+dt { color: var(--soft); }
+dd { margin: 0; overflow-wrap: anywhere; }
+.figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(7.4rem, 1fr)); gap: .6rem; margin: 1.2rem 0; padding: 0; list-style: none; }
+.figures li { padding: .6rem .8rem; font-size: .92rem; line-height: 1.3; background: var(--card); border: 1px solid var(--line); border-radius: .5rem; break-inside: avoid; }
+.figures b { display: block; white-space: nowrap; font-size: 1.4rem; line-height: 1.2; letter-spacing: -.02em; font-variant-numeric: tabular-nums; }
+.figures .alarm { border-color: var(--warn); background: var(--warn-paper); }
+.figures .alarm b { color: var(--warn); }
+.panel { margin: 1rem 0; padding: .9rem 1.2rem; background: var(--card); border: 1px solid var(--line); border-left: 5px solid var(--accent);
+  border-radius: .5rem; }
+.panel h2 { margin: 0 0 .3rem; }
+.panel ul { margin: .4rem 0; padding-left: 1.2rem; }
+.panel li { margin: .2rem 0; }
+.panel p, .panel li { max-width: none; }
+.weak { border-left-color: var(--warn); background: var(--warn-paper); }
+.late { color: var(--warn); font-weight: 600; }
+.good { color: var(--good); font-weight: 600; }
+.table { overflow-x: auto; }
+table { border-collapse: collapse; width: 100%; margin: .4rem 0; font-size: .93rem; }
+caption { text-align: left; color: var(--soft); padding-bottom: .3rem; }
+th, td { text-align: left; vertical-align: top; padding: .35rem 1rem .35rem 0; border-bottom: 1px solid var(--line); font-weight: 400; }
+thead th, thead td { color: var(--soft); vertical-align: bottom; font-weight: 600; }
+tbody tr { break-inside: avoid; }
+.number { text-align: right; font-variant-numeric: tabular-nums; }
+td.number { white-space: nowrap; }
+.when { white-space: nowrap; font-variant-numeric: tabular-nums; }
+.id { white-space: nowrap; }
+.letter { text-align: center; white-space: nowrap; }
+thead .letter { white-space: normal; hyphens: manual; }
+abbr { text-decoration: none; font-weight: 600; }
+.chart { margin: 1.2rem 0; display: grid; grid-template-columns: minmax(0, 1fr) 22rem; gap: .2rem 1.6rem; align-items: start; break-inside: avoid; }
+.chart figcaption { grid-column: 1 / -1; font-weight: 600; }
+.legend { grid-column: 1 / -1; display: flex; flex-wrap: wrap; gap: .2rem 1.2rem; margin: 0 0 .3rem; padding: 0; list-style: none; font-size: .88rem; }
+.legend svg { vertical-align: -1px; margin-right: .25rem; }
+.plot { display: block; width: 100%; height: auto; }
+.plot text { fill: var(--soft); font-size: 11.5px; }
+.grid { stroke: var(--line); stroke-width: 1; }
+.s0 { fill: var(--s0); } .s1 { fill: var(--s1); } .s2 { fill: var(--s2); } .s3 { fill: var(--s3); }
+.numbers { width: 100%; margin: 0; font-size: .8rem; font-variant-numeric: tabular-nums; }
+.numbers th, .numbers td { padding: .12rem 0 .12rem .6rem; text-align: right; }
+.numbers tbody th { text-align: left; padding-left: 0; white-space: nowrap; }
+.unseen, .skip:not(:focus) { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
+.skip:focus { position: absolute; left: 1rem; top: .5rem; background: var(--card); padding: .5rem 1rem; }
+:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
+footer { padding-block: 2rem 3rem; color: var(--soft); font-size: .88rem; }
+@media (max-width: 52rem) {
+  .chart { grid-template-columns: minmax(0, 1fr); }
+  dl { grid-template-columns: 1fr; gap: 0; }
+  dd { margin-bottom: .5rem; }
+  h1 { font-size: 1.6rem; }
+}
+@page { size: A4; margin: 14mm 15mm 15mm; }
+@media print {
+  :root { color-scheme: light; --paper: #fff; font-size: 9.2pt; }
+  body { line-height: 1.38; }
+  header, main, footer { max-width: none; padding: 0; }
+  h2 { margin-top: 1.3rem; }
+  p, li, dd { max-width: none; }
+  .panel { padding: .6rem 1rem; margin: .7rem 0; break-inside: avoid; }
+  .figures { grid-template-columns: repeat(7, 1fr); gap: .4rem; margin: .8rem 0; }
+  .figures li { padding: .4rem .5rem; }
+  .together, dl { break-inside: avoid; }
+  .table { overflow: visible; }
+  th, td { padding: .18rem .7rem .18rem 0; }
+  .id code { font-size: .78em; }
+  .chart { grid-template-columns: minmax(0, 1fr) 21rem; margin: .8rem 0; }
+  dl { grid-template-columns: max-content 1fr; gap: .1rem 1.2rem; }
+  dd { margin: 0; }
+  .skip { display: none; }
+  footer { padding: .8rem 0 0; }
+}
+`;
 
 const styleHash = createHash('sha256').update(pageStyle).digest('base64');
 

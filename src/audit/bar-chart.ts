@@ -1,5 +1,5 @@
 import { html } from 'hono/html';
-import type { Markup } from '../markup/markup.ts';
+import { axisEnd, type Markup } from '../markup/markup.ts';
 
 /** What a chart shows: for each category a number of each series. `id` is its element's; the description is read aloud. */
 export type BarChart = {
@@ -23,13 +23,6 @@ const plotWidth = width - plot.left - plot.right;
 const plotHeight = height - plot.top - plot.bottom;
 const labelsMax = 13;
 
-/** Where an axis of four steps, each a round whole number, ends that has room for a value. */
-export function axisEnd(value: number): number {
-  for (let power = 1; ; power *= 10)
-    for (const step of [1, 1.5, 2, 2.5, 3, 4, 5, 7.5])
-      if (step * power * 4 >= value && Number.isInteger(step * power)) return step * power * 4;
-}
-
 /** Where each bar stands. Bars without height are left out. */
 export function layOut({ layout, series, categories }: Pick<BarChart, 'layout' | 'series' | 'categories'>): {
   bars: Bar[];
@@ -40,7 +33,7 @@ export function layOut({ layout, series, categories }: Pick<BarChart, 'layout' |
     const values = series.map((_series, index) => valueOf(index, category));
     return layout === 'stacked' ? values.reduce((sum, value) => sum + value, 0) : Math.max(0, ...values);
   });
-  const end = axisEnd(Math.max(0, ...totals));
+  const end = axisEnd(Math.max(0, ...totals), 4);
   const slot = plotWidth / Math.max(1, categories.length);
   const group = Math.min(slot * 0.76, 56);
   const barWidth = layout === 'stacked' ? group : group / Math.max(1, series.length);

@@ -1,10 +1,59 @@
-import type { html } from 'hono/html';
+import { html } from 'hono/html';
 
-/** A piece of a page. Whatever is put into one is escaped, unless it is one itself. */
+/** A piece of a page. A value that is put into it is escaped, unless the value is markup itself. */
 export type Markup = ReturnType<typeof html>;
 
-/** The text of a page. Throws where a piece of it waits for something. */
+/** The text of a page. Throws when a piece of the page is a promise. */
 export function textOf(markup: Markup): string {
-  if (markup instanceof Promise) throw new Error('a page that waits for something');
+  if (markup instanceof Promise) throw new Error('a piece of a page is a promise');
   return String(markup);
+}
+
+/** A column. `is` decides how its cells are set: numbers to the right, letters in the middle, times and ids unbroken. */
+export type Column = { heading: string; is?: 'number' | 'letter' | 'when' | 'id' };
+
+/** A table that scrolls sideways where it is wider than the page. The first cell of a row is the row's heading. */
+export function table(
+  caption: string,
+  columns: readonly Column[],
+  rows: readonly (readonly (Markup | string)[])[],
+  { together = false }: { together?: boolean } = {},
+): Markup {
+  const classOf = (index: number): string => columns[index]?.is ?? '';
+  return html`<div
+    class="table${together ? ' together' : ''}"
+    role="group"
+    tabindex="0"
+    aria-label="${caption}"
+  >
+    <table>
+      <caption>
+        ${caption}
+      </caption>
+      <thead>
+        <tr>
+          ${columns.map(({ heading }, index) => html`<th scope="col" class="${classOf(index)}">${heading}</th>`)}
+        </tr>
+      </thead>
+      <tbody>
+        ${rows.map(
+          (cells) =>
+            html`<tr>
+              ${cells.map((cell, index) =>
+                index === 0
+                  ? html`<th scope="row" class="${classOf(index)}">${cell}</th>`
+                  : html`<td class="${classOf(index)}">${cell}</td>`,
+              )}
+            </tr>`,
+        )}
+      </tbody>
+    </table>
+  </div>`;
+}
+
+/** The end of an axis of so many equal steps that has room for a value; each step is a round whole number. */
+export function axisEnd(value: number, steps: number): number {
+  for (let power = 1; ; power *= 10)
+    for (const step of [1, 1.5, 2, 2.5, 3, 4, 5, 6, 7.5, 8])
+      if (step * power * steps >= value && Number.isInteger(step * power)) return step * power * steps;
 }

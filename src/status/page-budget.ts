@@ -1,18 +1,11 @@
 import { html } from 'hono/html';
 import type { BudgetWindow, ProjectContent } from './overview.ts';
-import type { Markup } from '../markup/markup.ts';
+import { axisEnd, type Markup } from '../markup/markup.ts';
 import { meter } from './page-parts.ts';
 import { countText } from '../core/words.ts';
 
 const plot = { width: 600, height: 100 };
 const minuteWidth = plot.width / 60;
-
-/** Where an axis of two equal, round steps ends that has room for a value. */
-export function axisEnd(value: number): number {
-  for (let power = 1; ; power *= 10)
-    for (const step of [1, 1.5, 2, 3, 4, 5, 6, 8])
-      if (step * power * 2 >= value && Number.isInteger(step * power)) return step * power * 2;
-}
 
 /**
  * What was asked of the service in the last hour, minute by minute, and how much of each limit is used. Where there is no
@@ -27,7 +20,7 @@ export function budgetChart({ minutes: { general, recordings }, windows }: Proje
   const most = Math.max(1, ...totals);
   // A limit far above what is used would press the bars flat.
   const isLimitShown = limit !== undefined && limit <= most * 4;
-  const end = axisEnd(Math.max(most, isLimitShown ? limit : 0));
+  const end = axisEnd(Math.max(most, isLimitShown ? limit : 0), 2);
   const heightOf = (count: number): number => (count / end) * plot.height;
   return html`<div class="card">
     <figure class="chart">

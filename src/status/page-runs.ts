@@ -1,7 +1,6 @@
 import { html } from 'hono/html';
 import type { RunReport } from './report.ts';
-import type { Markup } from '../markup/markup.ts';
-import { table } from '../markup/table.ts';
+import { table, type Markup } from '../markup/markup.ts';
 import { badge, when, type Mark } from './page-parts.ts';
 import { codeText, countText, countedText, durationText, minuteText } from '../core/words.ts';
 

@@ -1,8 +1,7 @@
 import { html } from 'hono/html';
 import type { JobState } from '../job/worker-state.ts';
 import type { ProjectContent } from './overview.ts';
-import type { Markup } from '../markup/markup.ts';
-import { table } from '../markup/table.ts';
+import { table, type Markup } from '../markup/markup.ts';
 import { badge, figures, when, withCode, nextText, type Mark } from './page-parts.ts';
 import { bytesText, codeText, countText, countedText, minuteText } from '../core/words.ts';
 

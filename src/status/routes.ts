@@ -6,7 +6,7 @@ import { isAuthorized, isHostAllowed, type AccessRules } from './access.ts';
 import { metricsText, metricsType, processMetrics } from './metrics.ts';
 import type { Overview } from './overview.ts';
 import { pagePolicy, statusPage, tabIcon } from './status-page.ts';
-import { readinessOf } from './readiness.ts';
+import { readinessOf } from './verdict.ts';
 
 /** What the routes answer from. */
 export type RouteParts = {

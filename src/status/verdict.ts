@@ -99,3 +99,30 @@ function reasonsOf({ name, alerts, problem, content }: ProjectOverview): Reason[
     });
   return reasons;
 }
+
+/** Whether the mirror may be relied on, and every reason against it. Holds no personal data. */
+export type Readiness = { ready: boolean; reasons: string[] };
+
+/** A worker is ready when every project is fresh, has disk space left and can write its ledger. */
+export function readinessOf({ projects }: Overview): Readiness {
+  const reasons = projects.flatMap((project) =>
+    notReadyFor(project).map((reason) => `${project.name}: ${reason}`),
+  );
+  return { ready: reasons.length === 0, reasons };
+}
+
+function notReadyFor({ content, condition, problem }: ProjectOverview): string[] {
+  if (problem !== null) return [`the data folder cannot be used (${problem})`];
+  if (content === null) return ['nothing is mirrored yet'];
+  return [
+    ...content.lists.flatMap(({ dataset, state }) =>
+      state === 'fresh'
+        ? []
+        : [state === 'stale' ? `${dataset} is stale` : `${dataset} was never seen as a whole`],
+    ),
+    ...(condition !== null && condition.diskFreeBytes < condition.diskFreeBytesMin
+      ? ['the disk is nearly full']
+      : []),
+    ...(condition !== null && !condition.isLedgerWritable ? ['the ledger cannot be written'] : []),
+  ];
+}

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { axisEnd, layOut } from '../../src/audit/bar-chart.ts';
+import { layOut } from '../../src/audit/bar-chart.ts';
 import { distributionOf, progressOf, spreadOf } from '../../src/audit/statistics.ts';
 
 const durations = fc.array(fc.nat({ max: 100 * 86_400_000 }), { maxLength: 40 });
@@ -92,14 +92,4 @@ it('bars are as high as their numbers, none leaves the chart, and stacked ones d
         }
     }),
   );
-});
-
-it.each([
-  [0, 4],
-  [4, 4],
-  [5, 8],
-  [21, 40],
-  [500, 600],
-])('an axis for %i ends at %i', (value, end) => {
-  expect(axisEnd(value)).toBe(end);
 });

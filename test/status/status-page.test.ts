@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { textOf } from '../../src/markup/markup.ts';
-import { axisEnd } from '../../src/status/page-budget.ts';
 import { passRows } from '../../src/status/page-passes.ts';
 import { layOutRuns } from '../../src/status/page-runs.ts';
 import { pagePolicy, statusPage, tabIcon } from '../../src/status/status-page.ts';
@@ -93,16 +92,4 @@ test('a run stands where it was in the day, is never too small to see, and never
     [0, 60],
     [1434, 6],
   ]);
-});
-
-test.each([
-  [1, 2],
-  [2, 2],
-  [3, 4],
-  [11, 12],
-  [17, 20],
-  [240, 300],
-  [1200, 1200],
-])('an axis for %i ends at %i', (value, end) => {
-  expect(axisEnd(value)).toBe(end);
 });

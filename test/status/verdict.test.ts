@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { alertKinds } from '../../src/config/settings.ts';
-import { readinessOf } from '../../src/status/readiness.ts';
+import { readinessOf } from '../../src/status/verdict.ts';
 import { judge, judgeProject } from '../../src/status/verdict.ts';
 import { alertOf } from '../../src/worker/alerts.ts';
 import { worlds } from './worlds.ts';
