@@ -1,7 +1,7 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { measureFile, sha256File } from '../core/digest.ts';
 import { AppError } from '../core/errors.ts';
-import { checkPartRows, damagedPart, type PartInPlace } from './check-part.ts';
+import { checkPartRows, damagedPart, type PartInPlace } from './published-parts.ts';
 import { datasets } from './columns.ts';
 import { sqlName, sqlText } from './duckdb.ts';
 import type { Manifest, ManifestFile } from './manifest.ts';

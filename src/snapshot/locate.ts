@@ -2,9 +2,14 @@ import type { DuckDBConnection, JS } from '@duckdb/node-api';
 import { datasets, type PublishedDataset } from '../contract/datasets.ts';
 import type { Identity, Sighting } from '../contract/identity.ts';
 import { sightingOf } from '../contract/row-readers.ts';
-import { checkPartRows, checkPartSize, unreadablePart } from './check-part.ts';
 import { sqlText, withDuckDb } from './duckdb.ts';
-import { type PublishedPart, listPublishedParts } from './list-published.ts';
+import {
+  type PublishedPart,
+  checkPartRows,
+  checkPartSize,
+  listPublishedParts,
+  unreadablePart,
+} from './published-parts.ts';
 import type { PublishedFiles } from './published-files.ts';
 import { canHold, isPersonal, loadIdentity, markSubjectRows } from './subject-rows.ts';
 

@@ -1,6 +1,6 @@
 import { type SnapshotName, manifestName, partNumber } from './file-names.ts';
 import { publishedDatasets } from '../contract/datasets.ts';
-import { listPublishedSnapshots } from './list-published.ts';
+import { listPublishedSnapshots } from './published-parts.ts';
 import { type Manifest, currentIds, snapshotOf } from './manifest.ts';
 import type { PublishedFiles } from './published-files.ts';
 

@@ -3,7 +3,7 @@ import type { Identity } from '../contract/identity.ts';
 import { isoToMicros } from '../core/time.ts';
 import { sqlText, withDuckDb } from './duckdb.ts';
 import type { RowChange } from './encode-part.ts';
-import { listPublishedSnapshots } from './list-published.ts';
+import { listPublishedSnapshots } from './published-parts.ts';
 import { type Manifest, type ManifestFile, snapshotOf } from './manifest.ts';
 import type { PublishedFiles } from './published-files.ts';
 import { type RewriteOptions, type RewrittenPart, memoryMaxMb, rewriteParts } from './rewrite-parts.ts';

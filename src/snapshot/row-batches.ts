@@ -3,7 +3,6 @@ import { textListOf, type ColumnValue } from '../contract/tolerant-reader.ts';
 import { isoToMicros } from '../core/time.ts';
 import type { ColumnType, DatasetShape, Row } from './columns.ts';
 import { duckDbApi } from './duckdb.ts';
-import { isBefore } from './key-order.ts';
 
 /** What was written so far. Keys are null when there were no rows. */
 export type WrittenRows = {
@@ -65,6 +64,26 @@ function countRow(key: Row[string] | undefined, written: WrittenRows, mayRepeat:
   written.minKey ??= key;
   written.maxKey = key;
   written.rows += 1;
+}
+
+/**
+ * Whether text `a` comes before `b` in the order of their UTF-8 bytes, which is how SQLite sorts and Parquet's bounds
+ * compare. JavaScript's `<` is the order of UTF-16, where `😀` comes before `\uffff`.
+ */
+export function isBefore(a: string, b: string): boolean {
+  const length = Math.min(a.length, b.length);
+  for (let index = 0; index < length; index += 1) {
+    const unitA = a.charCodeAt(index);
+    const unitB = b.charCodeAt(index);
+    if (unitA === unitB) continue;
+    // A surrogate stands for a character above all that are a single unit.
+    return isSurrogate(unitA) === isSurrogate(unitB) ? unitA < unitB : isSurrogate(unitB);
+  }
+  return a.length < b.length;
+}
+
+function isSurrogate(unit: number): boolean {
+  return unit >= 0xd800 && unit <= 0xdfff;
 }
 
 /** How a column type is written: DuckDB's type, and the value, or undefined where the type cannot hold it. */

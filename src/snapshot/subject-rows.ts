@@ -4,9 +4,8 @@ import { datasets, keyKind, type PublishedDataset } from '../contract/datasets.t
 import { type Identity, identifierKinds } from '../contract/identity.ts';
 import type { ColumnType } from './columns.ts';
 import { duckDbApi, sqlName, sqlText } from './duckdb.ts';
-import { isBefore } from './key-order.ts';
 import type { ManifestFile } from './manifest.ts';
-import { valueWriters } from './row-batches.ts';
+import { isBefore, valueWriters } from './row-batches.ts';
 
 /** A column in which rows of others can name a distinct id, and where in it. */
 type MentionColumn = {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { LedgerEntry } from '../../src/ledger/entry.ts';
 import { readLedger } from '../../src/ledger/ledger.ts';
-import { listPublishedParts } from '../../src/snapshot/list-published.ts';
+import { listPublishedParts } from '../../src/snapshot/published-parts.ts';
 import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
 import { assertDiscreet, discreetRun } from './discreet-run.ts';
 import { assertErased, assertIntended, outcomeOf, type Outcome } from './erasure-invariants.ts';

@@ -9,7 +9,7 @@ import { verifyLedger } from '../../src/ledger/verify.ts';
 import { findFencedIdentifiers } from '../../src/mirror/fence.ts';
 import { listRequests } from '../../src/mirror/erasure-requests.ts';
 import { listTargets } from '../../src/mirror/erasure-targets.ts';
-import { listPublishedParts, listPublishedSnapshots } from '../../src/snapshot/list-published.ts';
+import { listPublishedParts, listPublishedSnapshots } from '../../src/snapshot/published-parts.ts';
 import { verifySnapshots } from '../../src/snapshot/verify.ts';
 import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
 import { readWithHyparquet } from '../snapshot/parquet-readers.ts';

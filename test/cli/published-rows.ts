@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { listPublishedParts } from '../../src/snapshot/list-published.ts';
+import { listPublishedParts } from '../../src/snapshot/published-parts.ts';
 import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
 import { readWithHyparquet } from '../snapshot/parquet-readers.ts';
 import { contentOf } from './mirror-content.ts';

@@ -6,7 +6,7 @@ import { readLedger } from '../../src/ledger/ledger.ts';
 import { recordOrder } from '../../src/ledger/record-order.ts';
 import { listRequests, readBox, type ErasureRequest } from '../../src/mirror/erasure-requests.ts';
 import { readEpoch } from '../../src/mirror/fence.ts';
-import { listPublishedParts } from '../../src/snapshot/list-published.ts';
+import { listPublishedParts } from '../../src/snapshot/published-parts.ts';
 import { generateRecording, documentedRecordings } from '../../src/sandbox/generator/recording.ts';
 import { seededRandom } from '../../src/sandbox/generator/seeded-random.ts';
 import { personJson, recordingPersonJson } from '../../src/sandbox/store/person-row.ts';

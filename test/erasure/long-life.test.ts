@@ -13,7 +13,7 @@ import { databasePath } from '../../src/mirror/database.ts';
 import { listRequests, readBox, type ErasureRequest } from '../../src/mirror/erasure-requests.ts';
 import { listOpenTargets, listTargets } from '../../src/mirror/erasure-targets.ts';
 import { readFenceUse } from '../../src/mirror/fence.ts';
-import { listPublishedParts } from '../../src/snapshot/list-published.ts';
+import { listPublishedParts } from '../../src/snapshot/published-parts.ts';
 import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
 import { openErasureWorld, type ErasureWorld } from './erasure-world.ts';
 

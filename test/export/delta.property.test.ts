@@ -12,7 +12,7 @@ import { prepareRemoveRow } from '../../src/mirror/remove-rows.ts';
 import { prepareWriteRows } from '../../src/mirror/write-rows.ts';
 import { sqlText, withDuckDb } from '../../src/snapshot/duckdb.ts';
 import { snapshotFolder, snapshotsFolder } from '../snapshot/paths.ts';
-import { listPublishedSnapshots } from '../../src/snapshot/list-published.ts';
+import { listPublishedSnapshots } from '../../src/snapshot/published-parts.ts';
 import { removeUnnamedParts } from '../../src/snapshot/remove-unnamed.ts';
 import { verifySnapshots } from '../../src/snapshot/verify.ts';
 import { publishedFilesIn } from '../../src/snapshot/published-files.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { nobody } from '../../src/contract/identity.ts';
 import { snapshotFolder } from './paths.ts';
-import { listPublishedParts } from '../../src/snapshot/list-published.ts';
+import { listPublishedParts } from '../../src/snapshot/published-parts.ts';
 import { removeUnnamedParts } from '../../src/snapshot/remove-unnamed.ts';
 import { rewriteSnapshot } from '../../src/snapshot/rewrite.ts';
 import { verifySnapshots } from '../../src/snapshot/verify.ts';

@@ -1,4 +1,4 @@
-import { listPublishedParts } from '../../snapshot/list-published.ts';
+import { listPublishedParts } from '../../snapshot/published-parts.ts';
 import { placeOf, publishedFilesIn } from '../../snapshot/published-files.ts';
 import { isPersonal } from '../../snapshot/subject-rows.ts';
 

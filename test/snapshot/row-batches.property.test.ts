@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { isBefore } from '../../src/snapshot/key-order.ts';
+import { isBefore } from '../../src/snapshot/row-batches.ts';
 
 const text = fc.string({ unit: 'binary', maxLength: 8 });
 
