@@ -2,7 +2,8 @@ import PQueue from 'p-queue';
 import type { Clock } from '../core/clock.ts';
 import { createLimiter, type Limiter } from './limiter.ts';
 import type { RateWindow } from './rate-limit.ts';
-import { memoryRequestTimes, type Lane, type RequestTimes } from './request-times.ts';
+import type { Lane } from '../contract/datasets.ts';
+import { memoryRequestTimes, type RequestTimes } from './request-times.ts';
 
 /** What goes first when not everything may go: the higher. */
 const urgency = { deletion: 2, head: 1, full: 0 } as const;

@@ -1,5 +1,5 @@
 import { waitMsUntilFree, type RateWindow } from './rate-limit.ts';
-import type { Lane } from './request-times.ts';
+import type { Lane } from '../contract/datasets.ts';
 
 /** Some requests of one lane. */
 export type ForecastStep = { lane: Lane; requests: number };

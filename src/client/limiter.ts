@@ -1,7 +1,8 @@
 import type { Clock } from '../core/clock.ts';
 import { forecastStarts, type ForecastStep } from './forecast.ts';
 import { longestWindowMs, requestsLeft, timesKept, waitMsUntilFree, type RateWindow } from './rate-limit.ts';
-import type { Lane, RequestTimes } from './request-times.ts';
+import type { Lane } from '../contract/datasets.ts';
+import type { RequestTimes } from './request-times.ts';
 import { throttleAt, throttledWindows, throttleMore, unthrottled } from './throttle.ts';
 
 /** Says when requests may start. */

@@ -1,5 +1,4 @@
-/** The list of recordings has limits of its own on top of the general ones. */
-export type Lane = 'general' | 'recordings list';
+import type { Lane } from '../contract/datasets.ts';
 
 /**
  * When requests were made, for all who share their limits. All times are milliseconds of one clock. A request reaches

@@ -8,8 +8,8 @@ import { backoffMs, retry, type RetryLimits } from '../core/retry.ts';
 import { silentTracer, type Tracer } from '../log/tracer.ts';
 import type { Budget, Priority } from './budget.ts';
 import { parseRetryAfterMs, refusalError } from './refusal.ts';
-import type { Lane } from './request-times.ts';
 import type { Transport, TransportRequest, TransportResponse } from './transport.ts';
+import { datasets, laneOf, type PagedDataset } from '../contract/datasets.ts';
 
 const callable = { ...endpoints, ...optionalEndpoints };
 
@@ -86,7 +86,7 @@ export function createService(parts: ServiceParts): Service {
       const { params = {}, query = {}, body, extraQuery = {}, priority = 'full', signal } = args;
       const endpoint: Endpoint = callable[name];
       const path = `${projectPath}${fillPath(endpoint, params)}/${queryText({ ...extraQuery, ...withoutFalse(query) })}`;
-      const lane: Lane = name === 'recordings.list' ? 'recordings list' : 'general';
+      const lane = laneOf(name);
       const request = {
         method: endpoint.method,
         path,
@@ -195,4 +195,14 @@ export async function bodyOrMissing(call: Promise<Reply>): Promise<unknown> {
     if (error instanceof AppError && error.status === 404) return undefined;
     throw error;
   }
+}
+
+/** Asks for one row of a list. Rejects where the project does not answer: then a 404 by id says nothing about a row. */
+export async function askForProject(
+  service: Service,
+  dataset: PagedDataset,
+  signal: AbortSignal,
+): Promise<void> {
+  const query = { limit: 1, offset: 0 };
+  await service.call(datasets[dataset].list, { query, priority: 'deletion', signal });
 }

@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { isJsonObject, type JsonObject } from '../core/exact-json.ts';
 import { readSecretFile } from './environment.ts';
 import { merge, ownValue } from './settings-tree.ts';
+import { mirroredDatasets } from '../contract/datasets.ts';
 
 /** A project before its settings are checked. */
 type ProjectTree = {
@@ -18,16 +19,7 @@ type ProjectTree = {
 const onlyName = 'default';
 
 /** The groups of settings that a project may have of its own. */
-const ownGroups = [
-  'service',
-  'budget',
-  'persons',
-  'recordings',
-  'playlists',
-  'export',
-  'erasure',
-  'schedule',
-];
+const ownGroups = ['service', 'budget', ...mirroredDatasets, 'export', 'erasure', 'schedule'];
 const ownNames = ['name', 'dataDir', 'apiKeyFile', ...ownGroups];
 
 /**

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { compileCron } from './cron.ts';
+import { datasets, mirroredDatasets } from '../contract/datasets.ts';
 
 /** What can call for somebody, the most pressing first. */
 export const alertKinds = [
@@ -18,9 +19,7 @@ export type AlertKind = (typeof alertKinds)[number];
 /** What the worker does by itself, and the order in which it does what is due at the same moment. */
 export const scheduledJobs = [
   'reconcile',
-  'full',
-  'recordings',
-  'playlists',
+  ...mirroredDatasets.map((dataset) => datasets[dataset].fullJob),
   'head',
   'export',
   'delta',

@@ -51,7 +51,7 @@ export type DatasetField = {
 };
 
 /** A field that identifies a person, or a recording of one. */
-export type IdentifierField = DatasetField & { readonly role: IdentifierKind };
+type IdentifierField = DatasetField & { readonly role: IdentifierKind };
 
 /** What follows from a definition. */
 type Derived = {

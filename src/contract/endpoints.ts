@@ -255,6 +255,14 @@ export const endpoints = {
 
 export type EndpointName = keyof typeof endpoints;
 
+/**
+ * The path parameters of a person, by the digits of the integer id (those beyond a double stay exact) or by the uuid, which
+ * live services take in its place.
+ */
+export function personParams(idOrUuid: string): z.output<typeof personId> {
+  return { id: idOrUuid as unknown as number };
+}
+
 /** Every endpoint's name, in the order of section 4. */
 export const endpointNames = Object.keys(endpoints) as EndpointName[];
 

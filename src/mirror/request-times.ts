@@ -1,7 +1,5 @@
 import type { Database } from 'better-sqlite3';
-
-/** The limits that a request is under, besides those that all are under. */
-type RequestLane = 'general' | 'recordings list';
+import type { Lane } from '../contract/datasets.ts';
 
 /** When requests were made, as all processes on one data folder note them. Milliseconds since 1970. */
 export type RequestTimes = {
@@ -10,9 +8,9 @@ export type RequestTimes = {
   /** Forgets what ended before `oldestMs`. What ends later than it can (the clock was set back) ends at `nowMs`. */
   confine(oldestMs: number, nowMs: number): void;
   /** When the latest requests ended, at most `most`, oldest first: those of one lane, or of all. None is after `nowMs`. */
-  latest(lane: RequestLane | undefined, most: number, nowMs: number): number[];
+  latest(lane: Lane | undefined, most: number, nowMs: number): number[];
   /** Notes that a request begins, and returns what to end it by. */
-  begin(lane: RequestLane, nowMs: number): number;
+  begin(lane: Lane, nowMs: number): number;
   end(id: number, endedAtMs: number): void;
 };
 
@@ -59,7 +57,7 @@ export function openRequestTimes(db: Database, requestTimeoutMs: number): Reques
 }
 
 /** How many requests of a lane ended in each minute of the hour before `nowMs`, the oldest minute first. */
-export function requestsByMinute(db: Database, lane: RequestLane, nowMs: number): number[] {
+export function requestsByMinute(db: Database, lane: Lane, nowMs: number): number[] {
   const rows = db
     .prepare<
       object,
@@ -75,7 +73,7 @@ export function requestsByMinute(db: Database, lane: RequestLane, nowMs: number)
 /** How many requests count against a window of `perSeconds` seconds that ends at `nowMs`: those of one lane, or of all. */
 export function countRequestsWithin(
   db: Database,
-  lane: RequestLane | undefined,
+  lane: Lane | undefined,
   perSeconds: number,
   nowMs: number,
 ): number {

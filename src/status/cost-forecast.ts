@@ -3,7 +3,8 @@ import type { Budget } from '../client/budget.ts';
 import type { Service } from '../client/service.ts';
 import type { Settings } from '../config/settings.ts';
 import { isoTime } from '../core/clock.ts';
-import type { MirroredDataset } from '../contract/datasets.ts';
+import { datasets, pagedDatasets, type MirroredDataset, type PagedDataset } from '../contract/datasets.ts';
+import { extraQueryOf } from '../sync/sync-list.ts';
 import type { RowCounts } from '../mirror/read-rows.ts';
 import { overlapOf } from '../sync/walk-plan.ts';
 
@@ -48,16 +49,14 @@ export type PlanParts = {
 export async function planPasses(parts: PlanParts): Promise<PassPlan> {
   const { settings, budget, nowMs } = parts;
   const playlists = settings.playlists.shortIds.length;
-  const counted = [
-    await countList(parts, 'persons'),
-    await countList(parts, 'recordings'),
-    // One request for the playlist, one for the recordings in it.
-    { dataset: 'playlists', rows: playlists, rowsFrom: 'settings', requests: playlists * 2 },
-  ] as const;
+  const counted: CountedList[] = [];
+  for (const dataset of pagedDatasets) counted.push(await countList(parts, dataset));
+  // One request for the playlist, one for the recordings in it.
+  counted.push({ dataset: 'playlists', rows: playlists, rowsFrom: 'settings', requests: playlists * 2 });
   const startedAtMs = nowMs();
   const finishesMs = budget.forecast(
     counted.map(({ dataset, requests }) => ({
-      lane: dataset === 'recordings' ? 'recordings list' : 'general',
+      lane: datasets[dataset].lane,
       requests: requests ?? 0,
     })),
   );
@@ -85,10 +84,9 @@ export function windowsForRows(rows: number, pageSize: number, overlap: number):
 
 const Counted = z.object({ count: z.int().min(0) });
 
-async function countList(
-  parts: PlanParts,
-  dataset: 'persons' | 'recordings',
-): Promise<Pick<PassForecast, 'rows' | 'rowsFrom' | 'requests'> & { dataset: MirroredDataset }> {
+type CountedList = Pick<PassForecast, 'dataset' | 'rows' | 'rowsFrom' | 'requests'>;
+
+async function countList(parts: PlanParts, dataset: PagedDataset): Promise<CountedList> {
   const { settings, mirrorRows } = parts;
   const told = Counted.safeParse(await askFirstRow(parts, dataset));
   const rows = told.success ? told.data.count : (mirrorRows?.[dataset] ?? null);
@@ -105,13 +103,13 @@ async function countList(
 /** The answer of a list, asked for one row; undefined where the budget is used up. */
 async function askFirstRow(
   { settings, service, budget, signal }: PlanParts,
-  dataset: 'persons' | 'recordings',
+  dataset: PagedDataset,
 ): Promise<unknown> {
-  if (budget.usedUpUntilMs(dataset === 'recordings' ? 'recordings list' : 'general') !== null)
-    return undefined;
+  const { lane, list } = datasets[dataset];
+  if (budget.usedUpUntilMs(lane) !== null) return undefined;
   const query = { limit: 1, offset: 0 };
-  const extraQuery = dataset === 'recordings' ? settings.recordings.query : {};
-  const { body } = await service.call(`${dataset}.list`, { query, extraQuery, signal });
+  const extraQuery = extraQueryOf(settings, dataset);
+  const { body } = await service.call(list, { query, extraQuery, signal });
   return body;
 }
 

@@ -6,7 +6,7 @@ import { explainStorageError } from '../core/storage-error.ts';
 import { refuseUnwritable } from '../core/folder.ts';
 import type { Settings } from '../config/settings.ts';
 import type { Budget } from '../client/budget.ts';
-import type { Lane } from '../client/request-times.ts';
+import type { Lane } from '../contract/datasets.ts';
 import type { Service } from '../client/service.ts';
 import { refuseRestored } from '../erasure/fence/restore-guard.ts';
 import { ledgerFolder } from '../ledger/entry-file.ts';

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import type { Settings } from '../config/settings.ts';
 import { isoTime } from '../core/clock.ts';
 import { AppError, systemCode } from '../core/errors.ts';
-import { type MirroredDataset, mirroredDatasets } from '../contract/datasets.ts';
+import { datasets, mirroredDatasets } from '../contract/datasets.ts';
 import type { JobState, ProjectState, WorkerState } from '../job/worker-state.ts';
 import { readLedgerHead } from '../ledger/ledger-head.ts';
 import { ledgerFolder } from '../ledger/entry-file.ts';
@@ -40,13 +40,6 @@ const requestsMax = 12;
 
 /** A list is stale when no success is younger than two periods of the job that walks it. */
 const freshPeriods = 2;
-
-/** The job that walks the whole of a list, and says how fresh it has to be. */
-const fullJobs: Readonly<Record<MirroredDataset, string>> = {
-  persons: 'full',
-  recordings: 'recordings',
-  playlists: 'playlists',
-};
 
 /** Gathers where everything stands now. A project that cannot be read has no content, and says why. */
 export function gatherOverview({ version, worker, sourceOf, nowMs }: OverviewParts): Overview {
@@ -120,10 +113,10 @@ function gatherLists(
   const complete = new Map(lastCompletePasses(db).map((pass) => [pass.dataset, pass.started_at]));
   return mirroredDatasets.flatMap((dataset) => {
     const own = passes.filter((pass) => pass.dataset === dataset);
-    const job = jobs.find((one) => one.job === fullJobs[dataset]);
+    const job = jobs.find((one) => one.job === datasets[dataset].fullJob);
     const completeAsOf = complete.get(dataset) ?? null;
     // Never seen as a whole, and not to be: nobody can wait for it to be fresh.
-    if (completeAsOf === null && (!job || (own.length === 0 && dataset === 'playlists'))) return [];
+    if (completeAsOf === null && (!job || (own.length === 0 && datasets[dataset].list === null))) return [];
     const limitMs = job ? job.periodMs * freshPeriods : null;
     const lookedAt =
       own

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isoTime, type Clock } from '../core/clock.ts';
 import { pagedDatasets, type PagedDataset } from '../contract/datasets.ts';
-import type { Service } from '../client/service.ts';
+import { askForProject, type Service } from '../client/service.ts';
 import type { Settings } from '../config/settings.ts';
 import type { Database } from '../mirror/database.ts';
 import { listExpiredRecordings, prepareRemoveRow } from '../mirror/remove-rows.ts';
@@ -17,7 +17,7 @@ import {
   type Suspect,
 } from '../mirror/suspects.ts';
 import { prepareWriteRows } from '../mirror/write-rows.ts';
-import { askForProject, askForRow, type Answer } from './ask-for-row.ts';
+import { askForRow, type Answer } from './ask-for-row.ts';
 import { planAbsence, type AbsencePlan } from './absence-plan.ts';
 import { resultsByBatch } from '../core/batches.ts';
 

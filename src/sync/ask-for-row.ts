@@ -5,6 +5,7 @@ import { bodyOrMissing, type Service } from '../client/service.ts';
 import { rowReaders } from '../contract/row-readers.ts';
 import type { PagedDataset } from '../contract/datasets.ts';
 import type { Suspect } from '../mirror/suspects.ts';
+import { personParams } from '../contract/endpoints.ts';
 
 /**
  * What the service says of a row that a pass did not see: it is there after all, it is not, its distinct ids now belong
@@ -18,15 +19,6 @@ export type Answer =
 
 /** So many distinct ids of a person are asked for: a merge moves them all, so that a few tell as much as thousands. */
 const distinctIdsMax = 20;
-
-/** Asks whether the project still answers: where it does not, a 404 by id says nothing about a row. */
-export async function askForProject(
-  service: Service,
-  dataset: PagedDataset,
-  signal: AbortSignal,
-): Promise<void> {
-  await service.call(`${dataset}.list`, { query: { limit: 1, offset: 0 }, priority: 'deletion', signal });
-}
 
 /**
  * Asks the service for one row. Only a 404 by id says that it is gone, and only when none of the distinct ids that are
@@ -51,7 +43,7 @@ async function askForPerson(
   // A live list shows no integer; then the row is asked for by what its path takes there.
   const found = await bodyOrMissing(
     service.call('persons.retrieve', {
-      params: { id: (id ?? key) as unknown as number },
+      params: personParams(id ?? key),
       priority: 'deletion',
       signal,
     }),

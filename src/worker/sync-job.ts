@@ -1,5 +1,5 @@
 import { deletionReceiver } from '../erasure/receive.ts';
-import type { MirroredDataset } from '../contract/datasets.ts';
+import { datasets, type MirroredDataset } from '../contract/datasets.ts';
 import { refuseRestored } from '../erasure/fence/restore-guard.ts';
 import type { OnProgress, ServiceContext } from '../job/job-context.ts';
 import { runJob, type JobResult } from '../job/run-job.ts';
@@ -52,7 +52,9 @@ export function runSyncJob(context: ServiceContext, job: SyncJob): Promise<SyncJ
         passes.push(reportPass(await syncList({ ...own, dataset, mode, resume, onProgress })));
       }
     }
-    const canJudge = passes.some(({ verdict, dataset }) => verdict === 'complete' && dataset !== 'playlists');
+    const canJudge = passes.some(
+      ({ verdict, dataset }) => verdict === 'complete' && datasets[dataset].list !== null,
+    );
     const absence = canJudge
       ? await reconcileAbsence({
           ...own,

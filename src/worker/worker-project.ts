@@ -1,6 +1,6 @@
 import { existsSync, statfsSync } from 'node:fs';
 import type { ScheduledJob, Settings } from '../config/settings.ts';
-import { publishedDatasets } from '../contract/datasets.ts';
+import { datasets, mirroredDatasets, pagedDatasets, publishedDatasets } from '../contract/datasets.ts';
 import { isoTime, type Clock } from '../core/clock.ts';
 import { assertNever } from '../core/errors.ts';
 import { isWritable } from '../core/folder.ts';
@@ -62,17 +62,13 @@ function runScheduledJob(job: ScheduledJob, context: ServiceContext, runDrill: R
     case 'reconcile':
       return runReconcileJob(context, undefined);
     case 'full':
-      return runSyncJob(context, { name: job, datasets: ['persons'], mode: 'full', resume: true });
     case 'recordings':
-    case 'playlists':
-      return runSyncJob(context, { name: job, datasets: [job], mode: 'full', resume: true });
+    case 'playlists': {
+      const lists = mirroredDatasets.filter((dataset) => datasets[dataset].fullJob === job);
+      return runSyncJob(context, { name: job, datasets: lists, mode: 'full', resume: true });
+    }
     case 'head':
-      return runSyncJob(context, {
-        name: job,
-        datasets: ['persons', 'recordings'],
-        mode: 'head',
-        resume: true,
-      });
+      return runSyncJob(context, { name: job, datasets: pagedDatasets, mode: 'head', resume: true });
     case 'export':
       return exportAll(context, 'full');
     case 'delta':

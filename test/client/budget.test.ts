@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createBudget, type BudgetLimits, type Priority } from '../../src/client/budget.ts';
-import { memoryRequestTimes, type Lane } from '../../src/client/request-times.ts';
+import type { Lane } from '../../src/contract/datasets.ts';
+import { memoryRequestTimes } from '../../src/client/request-times.ts';
 import { mostInSpan } from './most-in-span.ts';
 import { virtualClock } from '../core/virtual-clock.ts';
 

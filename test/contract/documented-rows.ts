@@ -1,5 +1,28 @@
+import type { z } from 'zod';
+import { describeField, Person, Playlist, Recording, type FieldKind } from '../../src/contract/resources.ts';
+
+const examples: Record<FieldKind, unknown> = {
+  text: 'a text',
+  uuid: '0190f0a0-0000-7000-8000-000000000000',
+  integer: 1,
+  integer_id: 1,
+  real: 0.5,
+  boolean: true,
+  time: '2024-05-01T00:00:00Z',
+  text_list: ['a text'],
+  json: {},
+};
+
+/** An example of each field, for those that no row below names. */
+function exampleOf(resource: z.ZodObject): object {
+  return Object.fromEntries(
+    Object.entries(resource.shape).map(([name, field]) => [name, examples[describeField(field).kind]]),
+  );
+}
+
 /** One of each resource, as the document describes them. */
 export const person = {
+  ...exampleOf(Person),
   id: 12,
   name: 'Ada Lovelace',
   distinct_ids: ['ada', 'lovelace'],
@@ -9,6 +32,7 @@ export const person = {
 };
 
 export const recording = {
+  ...exampleOf(Recording),
   id: '0190f0a0-0000-7000-8000-00000000000b',
   distinct_id: 'ada',
   viewed: true,
@@ -45,6 +69,7 @@ const user = {
 };
 
 export const playlist = {
+  ...exampleOf(Playlist),
   id: 7,
   short_id: 'abc123',
   name: 'Rage clicks',

@@ -1,6 +1,7 @@
 import { copyFileSync, cpSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
+import { publishedDatasets } from '../../src/contract/datasets.ts';
 import { loadSettings } from '../../src/config/load-settings.ts';
 import type { Settings } from '../../src/config/settings.ts';
 import { systemClock } from '../../src/core/clock.ts';
@@ -15,7 +16,7 @@ import { runEraseJob } from '../../src/worker/erase-job.ts';
 import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
 import { jobContext } from '../job/job-context.ts';
 import { openTestMirror } from '../mirror/open-test-mirror.ts';
-import { addPeople, insert, personOf, type Person } from './scan/canary.ts';
+import { addPeople, insert, personOf, textsOf, type Person } from './scan/canary.ts';
 
 const signal = new AbortController().signal;
 const canaryWords = ['firstcanary', 'middlecanary', 'lastcanary'];
@@ -81,15 +82,8 @@ export async function openCanaryWorld(generations = 1): Promise<CanaryWorld> {
 }
 
 function noteTexts(texts: Set<string>, people: readonly Person[]): void {
-  for (const { row, recording, distinctIds } of people) {
-    const values = [
-      row['name'],
-      row['properties'],
-      row['extra'],
-      recording['start_url'],
-      recording['person'],
-    ];
-    const all = [...distinctIds, ...values.map((value) => parsed(String(value)))];
+  for (const person of people) {
+    const all = [...person.distinctIds, ...textsOf(person).map(parsed)];
     for (const text of textLeaves(all)) if (/canary/.test(text)) texts.add(text);
   }
 }
@@ -122,7 +116,7 @@ function churn(db: Database, generation: number, canaries: readonly Person[], te
 async function publishAll(db: Database, dataDir: string, settings: Settings): Promise<void> {
   const source = openDatabaseReadOnly(dataDir);
   try {
-    for (const dataset of ['persons', 'recordings', 'distinct_ids', 'deletions'] as const)
+    for (const dataset of publishedDatasets)
       await exportMirror(
         { db, published: publishedFilesIn(dataDir), settings, clock: systemClock, signal },
         { source, dataset, kind: 'full', onProgress: () => undefined },

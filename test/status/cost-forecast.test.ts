@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createBudget, type Budget } from '../../src/client/budget.ts';
-import type { Lane } from '../../src/client/request-times.ts';
+import type { Lane } from '../../src/contract/datasets.ts';
 import type { Service } from '../../src/client/service.ts';
 import { loadSettings } from '../../src/config/load-settings.ts';
 import { planPasses, windowsForRows, type PassPlan } from '../../src/status/cost-forecast.ts';

@@ -1,7 +1,7 @@
 import { Argument, Option, type Command } from 'commander';
 import type { App } from '../../app.ts';
-import { type MirroredDataset, mirroredDatasets } from '../../contract/datasets.ts';
 import { AppError } from '../../core/errors.ts';
+import { datasets, mirroredDatasets, pagedDatasets, type MirroredDataset } from '../../contract/datasets.ts';
 import type { OnProgress } from '../../job/job-context.ts';
 import { passModes, type PassMode } from '../../mirror/passes.ts';
 import { runSyncJob, type SyncJob, type SyncJobResult } from '../../worker/sync-job.ts';
@@ -42,16 +42,16 @@ Examples:
   analytics-mirror sync persons --mode head
   analytics-mirror sync recordings --fresh --json`,
     )
-    .action((datasets: MirroredDataset[]) => {
+    .action((named: MirroredDataset[]) => {
       const { mode, fresh } = command.opts<SyncFlags>();
       return runCommand(context, command, async (app) => {
-        if (datasets.includes('playlists') && app.settings.playlists.shortIds.length === 0)
+        if (named.includes('playlists') && app.settings.playlists.shortIds.length === 0)
           throw new AppError('no playlist is configured', {
             code: 'usage',
             hint: "name them by short id: --set 'playlists.shortIds=[…]'; the service has no list of them",
           });
         const result = await syncNow(app, context, {
-          datasets: datasets.length > 0 ? datasets : defaultDatasets(app),
+          datasets: named.length > 0 ? named : defaultDatasets(app),
           mode,
           resume: fresh !== true,
         });
@@ -69,11 +69,9 @@ Examples:
 export function syncNow(app: App, context: CommandContext, job: SyncJob): Promise<SyncJobResult> {
   const work = (onProgress: OnProgress<MirroredDataset>): Promise<SyncJobResult> =>
     runSyncJob(app.serviceContext(context.signal), { ...job, onProgress });
-  return reportProgress(context, 'sync', work, (dataset) =>
-    app.budget.left(dataset === 'recordings' ? 'recordings list' : 'general'),
-  );
+  return reportProgress(context, 'sync', work, (dataset) => app.budget.left(datasets[dataset].lane));
 }
 
-function defaultDatasets({ settings }: App): MirroredDataset[] {
-  return settings.playlists.shortIds.length > 0 ? [...mirroredDatasets] : ['persons', 'recordings'];
+function defaultDatasets({ settings }: App): readonly MirroredDataset[] {
+  return settings.playlists.shortIds.length > 0 ? mirroredDatasets : pagedDatasets;
 }

@@ -15,6 +15,7 @@ import { findPersons, findPersonsByEmail } from '../../mirror/sightings.ts';
 import type { GivenIdentifier } from '../request/box.ts';
 import { planStart, readShown, type MirroredOwner, type OwnerLook, type ShownPerson } from './start-plan.ts';
 import { inBatches } from '../../core/batches.ts';
+import { personParams } from '../../contract/endpoints.ts';
 
 /** A subject that is to be found: how it was named, and what is known of it already. */
 export type Subject = {
@@ -191,8 +192,7 @@ async function askFor(
       });
       return readEnvelope(body).results;
     }
-    // Live services take the uuid in the integer's place.
-    const params = { id: value as never };
+    const params = personParams(value);
     const body = await bodyOrMissing(
       service.call('persons.retrieve', { params, priority: 'deletion', signal }),
     );

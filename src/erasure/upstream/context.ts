@@ -134,8 +134,3 @@ export async function inBatches<T, R>(
 ): Promise<R[]> {
   return await inBatchesOf(items, { atOnce: settings.budget.concurrency, signal }, act);
 }
-
-/** Asks whether the project still answers: where it does not, a 404 by id says nothing. Throws where it does not. */
-export async function askForProject({ service, signal }: Pick<Lane, 'service' | 'signal'>): Promise<void> {
-  await service.call('persons.list', { query: { limit: 1, offset: 0 }, priority: 'deletion', signal });
-}

@@ -5,7 +5,8 @@ import { bulkDeleteIdsMax } from '../../contract/optional-endpoints.ts';
 import { intend, note } from '../request/target-journal.ts';
 import { noteAccepted } from './accepted.ts';
 import { eachSubject, openTarget, raiseRefusal, type Lane, type UpstreamSubject } from './context.ts';
-import { personPath, type LivingPerson } from './look-up-person.ts';
+import type { LivingPerson } from './look-up-person.ts';
+import { personParams } from '../../contract/endpoints.ts';
 
 /** A subject, and who of it is to be deleted. */
 export type Doomed = { subject: UpstreamSubject; living: LivingPerson[] };
@@ -50,7 +51,7 @@ async function deleteOne(
   sent.underWay.set(subject.id, [uuid]);
   const reply = await unlessFailed(lane, [subject], () =>
     service.call('persons.delete', {
-      params: { id: personPath(ref) },
+      params: personParams(ref),
       // The client leaves a false flag out: live services read it by its presence.
       query: { delete_events: subject.deleteEvents },
       priority: 'deletion',

@@ -2,9 +2,10 @@ import { AppError } from '../../core/errors.ts';
 import { readEnvelope } from '../../contract/envelope.ts';
 import type { Identity } from '../../contract/identity.ts';
 import { textListOf } from '../../contract/tolerant-reader.ts';
-import { bodyOrMissing } from '../../client/service.ts';
+import { askForProject, bodyOrMissing } from '../../client/service.ts';
 import { readIdentityOfPerson } from '../../contract/row-readers.ts';
-import { askForProject, inBatches, type Lane } from './context.ts';
+import { inBatches, type Lane } from './context.ts';
+import { personParams } from '../../contract/endpoints.ts';
 
 /** A person that the service shows. `ref`: what its path takes, the integer id where that is known. */
 export type LivingPerson = { uuid: string; ref: string; createdAt: string | null };
@@ -48,7 +49,7 @@ export async function lookUpPerson(lane: Lane, identity: Identity): Promise<Pers
   };
   const askBy = async (ref: string): Promise<void> => {
     const found = await bodyOrMissing(
-      service.call('persons.retrieve', { params: { id: personPath(ref) }, priority: 'deletion', signal }),
+      service.call('persons.retrieve', { params: personParams(ref), priority: 'deletion', signal }),
     );
     look.isTold = true;
     if (found !== undefined) take(found);
@@ -72,12 +73,7 @@ export async function lookUpPerson(lane: Lane, identity: Identity): Promise<Pers
       });
       for (const row of readEnvelope(body).results) take(row, distinctId);
     });
-    if (identity.distinct_id.length === 0) await askForProject(lane);
+    if (identity.distinct_id.length === 0) await askForProject(lane.service, 'persons', lane.signal);
   }
   return look;
-}
-
-/** What stands in a person's path: digits beyond a double stay exact, and live services take the uuid as well. */
-export function personPath(ref: string): number {
-  return ref as unknown as number;
 }

@@ -1,7 +1,6 @@
 import { AppError } from '../../core/errors.ts';
 import { intend, settle } from '../request/target-journal.ts';
 import {
-  askForProject,
   eachSubject,
   inBatches,
   isDue,
@@ -11,6 +10,7 @@ import {
   type Membership,
   type UpstreamSubject,
 } from './context.ts';
+import { askForProject } from '../../client/service.ts';
 
 const target = 'upstream.playlists';
 
@@ -35,7 +35,7 @@ async function advance(lane: Lane, subject: UpstreamSubject): Promise<void> {
     raiseRefusal(lane, subject, target);
     return;
   }
-  if (outcomes.includes('missing')) await askForProject(lane);
+  if (outcomes.includes('missing')) await askForProject(lane.service, 'persons', lane.signal);
   settle(lane, [subject], target, {
     result: 'removed',
     assurance: 'observed',

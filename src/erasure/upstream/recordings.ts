@@ -1,8 +1,7 @@
 import { AppError } from '../../core/errors.ts';
-import { bodyOrMissing } from '../../client/service.ts';
+import { askForProject, bodyOrMissing } from '../../client/service.ts';
 import { settle } from '../request/target-journal.ts';
 import {
-  askForProject,
   confirm,
   eachSubject,
   inBatches,
@@ -43,7 +42,7 @@ async function advance(lane: Lane, subject: UpstreamSubject): Promise<void> {
     });
     return;
   }
-  await askForProject(lane);
+  await askForProject(lane.service, 'persons', lane.signal);
   if (recordings.confirmations + 1 < lane.settings.deletions.confirmations)
     confirm(lane, subject, recordings, target);
   else settle(lane, [subject], target, { result: 'absent', assurance: 'observed' });

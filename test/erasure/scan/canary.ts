@@ -1,5 +1,7 @@
 import { sha256 } from '../../../src/core/digest.ts';
+import { datasets, type PagedDataset } from '../../../src/contract/datasets.ts';
 import type { Identity } from '../../../src/contract/identity.ts';
+import { sightingOf } from '../../../src/contract/row-readers.ts';
 import type { Database } from '../../../src/mirror/database.ts';
 import type { ScanReport, ScanTask } from '../../../src/erasure/scan/scan-task.ts';
 
@@ -30,7 +32,7 @@ export function personOf(word: string, number: number, long = 40): Person {
   const distinctIds = [email, `${word}-device-${number}`];
   return {
     distinctIds,
-    row: {
+    row: withEveryText('persons', word, {
       uuid,
       id: number,
       name: `${word} O'${word} Ünique`,
@@ -40,8 +42,8 @@ export function personOf(word: string, number: number, long = 40): Person {
       extra: JSON.stringify({ note: `${word} extra text` }),
       first_seen_pass: 1,
       changed_at: '2026-11-20T10:00:00.000Z',
-    },
-    recording: {
+    }),
+    recording: withEveryText('recordings', word, {
       id: `${hex.slice(32, 40)}-1111-7222-8333-${hex.slice(40, 52)}`,
       distinct_id: email,
       person_uuid: uuid,
@@ -50,8 +52,25 @@ export function personOf(word: string, number: number, long = 40): Person {
       person: JSON.stringify({ id: number, uuid, name: word, distinct_ids: email, properties }),
       first_seen_pass: 1,
       changed_at: '2026-11-20T10:00:00.000Z',
-    },
+    }),
   };
+}
+
+/** Every personal text of somebody's rows. */
+export function textsOf({ row, recording }: Pick<Person, 'row' | 'recording'>): string[] {
+  return [...sightingOf('persons', row).values, ...sightingOf('recordings', recording).values];
+}
+
+/** A row with a text of its own in every personal field that it does not have yet. */
+function withEveryText(dataset: PagedDataset, word: string, row: Person['row']): Person['row'] {
+  const missing = datasets[dataset].fields.filter(
+    ({ name, role }) => role === 'personal' && !Object.hasOwn(row, name),
+  );
+  const texts = missing.map(({ name, kind }) => {
+    const text = `${word} ${name} of ${dataset}`;
+    return [name, kind === 'text' ? text : JSON.stringify([text])];
+  });
+  return { ...row, ...Object.fromEntries(texts) };
 }
 
 /** What the scanner is told of somebody. */
@@ -62,8 +81,7 @@ export function subjectOf({ row, recording, distinctIds }: Person): ScanTask['su
     distinct_id: distinctIds,
     recording_id: [String(recording['id'])],
   };
-  const values = [row['name'], row['properties'], row['extra'], recording['start_url'], recording['person']];
-  return { request: `request of ${row['id']}`, identity, values: values.map(String) };
+  return { request: `request of ${row['id']}`, identity, values: textsOf({ row, recording }) };
 }
 
 /** Writes people into the mirror as a sync would. */

@@ -307,6 +307,8 @@ describe('what rightly remains is no hit', () => {
     const near = { request: 'r', identity: { ...nobody, distinct_id: ['00000019dbba2'] }, values: [] };
     const other = personOf('other', 12);
     other.recording['person_uuid'] = '0190aaaa-1111-7222-8333-00000019dbba';
+    // So that the time of the beginning is the next value.
+    other.recording['viewers'] = null;
     const dataDir = folderOf(other);
     const { subjects } = await scan(dataDir, { subjects: [near] });
     expect(readFileSync(join(dataDir, 'mirror.db')).includes('00000019dbba2026-11-20')).toBe(true);
