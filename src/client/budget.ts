@@ -5,16 +5,16 @@ import type { RateWindow } from './rate-limit.ts';
 import type { Lane } from '../contract/datasets.ts';
 import { memoryRequestTimes, type RequestTimes } from './request-times.ts';
 
-/** What goes first when not everything may go: the higher. */
+/** Which request starts first when not all may start: the one with the higher number. */
 const urgency = { deletion: 2, head: 1, full: 0 } as const;
 export type Priority = keyof typeof urgency;
 
-/** Which limits a request is under, and how urgent it is. */
+/** Which limits apply to a request, and how urgent it is. */
 export type Turn = { lane: Lane; priority: Priority; signal?: AbortSignal | undefined };
 
-/** Lets requests start only as fast and as many at once as the service allows. */
+/** Starts requests no faster than the service allows, and no more at once. */
 export type Budget = Pick<Limiter, 'slowDown' | 'left' | 'usedUpUntilMs' | 'forecast'> & {
-  /** Runs a request when its turn comes. Rejects with the signal's reason when aborted while waiting. */
+  /** Runs a request when its turn comes. If the signal is aborted before, rejects with the signal's reason. */
   run<T>(request: () => Promise<T>, turn: Turn): Promise<T>;
 };
 
@@ -26,9 +26,9 @@ export type BudgetLimits = {
 };
 
 /**
- * A budget for one key, shared with all who share the times. Its windows slide: no span of a window's length, as the
- * service sees it, ever holds more than its requests. A request that waits for a window holds no place of those that
- * need not.
+ * The budget of one API key, shared by all processes that share the request times. Its windows slide: the service
+ * never sees more requests in any span of a window's length than the window allows. A request that waits for a window
+ * does not count as under way.
  */
 export function createBudget(
   { concurrency, windows, recordings }: BudgetLimits,
@@ -41,7 +41,7 @@ export function createBudget(
     openTimes,
   );
   const underWay = new PQueue({ concurrency });
-  // In each lane one request waits for the windows, and the others behind it, the most urgent first.
+  // In each lane one request waits for the windows. The others wait behind it, the most urgent first.
   const gates: Record<Lane, PQueue> = {
     general: new PQueue({ concurrency: 1 }),
     'recordings list': new PQueue({ concurrency: 1 }),

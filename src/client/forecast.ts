@@ -5,9 +5,9 @@ import type { Lane } from '../contract/datasets.ts';
 export type ForecastStep = { lane: Lane; requests: number };
 
 /**
- * When the last request of each step will start, one step after the other, each request as soon as the windows allow.
- * `times` are those of earlier requests, oldest first: all of them as `general`. What the requests themselves take
- * comes on top. All in milliseconds since 1970.
+ * When the last request of each step will start. The steps follow one another, and each request starts as soon as the
+ * windows allow. `times` are the times of earlier requests, oldest first; `general` holds all of them. The time that
+ * the requests themselves take is not included. All times are milliseconds since 1970.
  */
 export function forecastStarts(
   steps: readonly ForecastStep[],

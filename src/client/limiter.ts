@@ -7,25 +7,28 @@ import { throttleAt, throttledWindows, throttleMore, unthrottled } from './throt
 
 /** Says when requests may start. */
 export type Limiter = {
-  /** Begins a request and returns how to end it, or how many milliseconds it is too early for one. */
+  /**
+   * Begins a request and returns the function that ends it. If it is too early, returns how many milliseconds too
+   * early.
+   */
   tryToBegin(lane: Lane): (() => void) | number;
-  /** Lets nothing begin for as long as a 429 asked, and less than before for a while. */
+  /** Starts no request for as long as an answer 429 asks, and fewer requests than before for a while after that. */
   slowDown(pauseMs: number, sentAtMs: number): void;
   /** How many requests of a lane may begin now; null where no window limits it. */
   left(lane: Lane): number | null;
-  /**
-   * When a request of a lane can begin, in milliseconds since 1970, where it would have to wait for long: null where it
-   * can begin now, or in a moment.
-   */
+  /** When a request of a lane can begin, in milliseconds since 1970; null if it can begin now or in a moment. */
   usedUpUntilMs(lane: Lane): number | null;
-  /** See `forecastStarts`: from now on, by the windows as they are configured. */
+  /** As `forecastStarts`, from now on and with the configured windows. */
   forecast(steps: readonly ForecastStep[]): number[];
 };
 
-/** The windows that a lane adds to those above it. */
+/** The windows of each lane. A request for the list of recordings must also pass the general windows. */
 type LaneWindows = Readonly<Record<Lane, readonly RateWindow[]>>;
 
-/** Limits by windows over times that others may share. These are opened when a window first asks for them. */
+/**
+ * Limits requests by windows over request times that other processes may share. The times are opened at the first
+ * use.
+ */
 export function createLimiter(windows: LaneWindows, clock: Clock, openTimes: () => RequestTimes): Limiter {
   const keptMs = longestWindowMs([...windows.general, ...windows['recordings list']]);
   let opened: RequestTimes | undefined;
@@ -62,7 +65,7 @@ export function createLimiter(windows: LaneWindows, clock: Clock, openTimes: () 
       if (lanes.every((lane) => windows[lane].length === 0)) return () => undefined;
       const times = (opened ??= openTimes());
       return times.atomically(() => {
-        // Read only now: whoever waited for another process would take that one's ends for ends in the future.
+        // The clock is read only now: before the wait, the ends of another process would lie in the future.
         const nowMs = clock.now();
         times.confine(nowMs - keptMs, nowMs + clockStepMs);
         const waitMs = Math.max(...lanes.map((lane) => waitMsFor(lane, nowMs)));
@@ -90,13 +93,13 @@ export function createLimiter(windows: LaneWindows, clock: Clock, openTimes: () 
   };
 }
 
-/** A wait that nobody notices: windows of a second or so are full now and then. */
+/** A wait too short to be shown: a window of about a second is full now and then. */
 const momentMs = 2000;
 
-/** The clock cuts fractions of a millisecond off, so something ended before the millisecond after it. */
+/** The clock cuts off fractions of a millisecond, so an end is counted one millisecond later. */
 const clockStepMs = 1;
 
-/** Whose windows a request of a lane has to pass. */
+/** The lanes whose windows a request must pass. */
 function lanesOver(lane: Lane): readonly Lane[] {
   return lane === 'general' ? [lane] : ['general', lane];
 }

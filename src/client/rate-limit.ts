@@ -2,8 +2,8 @@
 export type RateWindow = { requests: number; perSeconds: number };
 
 /**
- * How many milliseconds from now the next request must wait so that no window is exceeded. `times` are the latest
- * moments at which earlier requests can have reached the service, in milliseconds, oldest first.
+ * How many milliseconds the next request must wait so that no window is exceeded. `times` are the latest moments at
+ * which earlier requests can have reached the service, in milliseconds, oldest first.
  */
 export function waitMsUntilFree(
   times: readonly number[],
@@ -32,12 +32,12 @@ export function requestsLeft(
   return Math.max(0, Math.min(...left));
 }
 
-/** How many earlier requests can still matter. */
+/** How many of the latest requests can still count in a window. */
 export function timesKept(windows: readonly RateWindow[]): number {
   return Math.max(0, ...windows.map(({ requests }) => requests));
 }
 
-/** For how many milliseconds a request can matter. */
+/** For how many milliseconds a request can count in a window. */
 export function longestWindowMs(windows: readonly RateWindow[]): number {
   return Math.max(0, ...windows.map(({ perSeconds }) => perSeconds * 1000));
 }

@@ -2,12 +2,12 @@ import { AppError } from '../core/errors.ts';
 import { refusalDetail } from '../contract/error-body.ts';
 import type { Endpoint } from '../contract/endpoints.ts';
 
-/** What is known of an answer that was not a success. */
+/** An answer that was not a success. */
 export type Refusal = { status: number; body: unknown; retryAfterMs: number | undefined };
 
 /**
- * The error for an answer that was not a success. The status decides, never the words; the service's own words are
- * shown only where they can name nothing personal (a missing scope).
+ * The error for an answer that was not a success. The status decides, never the text of the answer. The service's
+ * text is shown only for a missing scope, where it cannot hold personal data.
  */
 export function refusalError(endpoint: Endpoint, { status, body, retryAfterMs }: Refusal): AppError {
   const call = `${endpoint.method} ${endpoint.path}`;
@@ -57,8 +57,8 @@ export function refusalError(endpoint: Endpoint, { status, body, retryAfterMs }:
 }
 
 /**
- * `Retry-After` in milliseconds from now, by this machine's clock: seconds or an HTTP date. Undefined when there is
- * none, when it is neither, and when it is longer than anybody would mean.
+ * `Retry-After` (seconds or an HTTP date) in milliseconds from now, by this machine's clock. Undefined if there is
+ * none, if it is neither, or if it is longer than the maximum.
  */
 export function parseRetryAfterMs(
   value: string | undefined,

@@ -1,22 +1,26 @@
 import type { Lane } from '../contract/datasets.ts';
 
 /**
- * When requests were made, for all who share their limits. All times are milliseconds of one clock. A request reaches
- * the service between its beginning and its end, so its end is the latest moment at which it can count there.
+ * When requests were made, by all processes that share the limits. All times are milliseconds of one clock. A request
+ * reaches the service between its beginning and its end, so the end is the latest moment at which the service can
+ * count it.
  */
 export type RequestTimes = {
-  /** Does `work` while nobody else reads or notes times. */
+  /** Does `work` while no other process reads or writes times. */
   atomically<T>(work: () => T): T;
-  /** Forgets requests that ended before `oldestMs`. An end after `nowMs`, once the clock was set back, becomes `nowMs`. */
+  /** Forgets requests that ended before `oldestMs`. An end after `nowMs` (the clock was set back) becomes `nowMs`. */
   confine(oldestMs: number, nowMs: number): void;
-  /** The ends of the latest requests, at most `most`, oldest first; one under way counts as ending `nowMs`. Of one lane, or of all. */
+  /**
+   * The ends of the latest requests of one lane or of all, at most `most`, oldest first. A request under way ends
+   * `nowMs`.
+   */
   latest(lane: Lane | undefined, most: number, nowMs: number): number[];
-  /** Notes that a request begins, and returns what to end it by. */
+  /** Records that a request begins, and returns the id by which it is ended. */
   begin(lane: Lane, nowMs: number): number;
   end(id: number, endedAtMs: number): void;
 };
 
-/** Times that are kept as long as this process lives, and shared with nobody. */
+/** Request times of this process alone, kept in memory. */
 export function memoryRequestTimes(): RequestTimes {
   let nextId = 0;
   const underWay = new Map<number, Lane>();

@@ -22,15 +22,18 @@ export type CallArguments<N extends CallableName> = {
   query?: z.output<(typeof callable)[N]['query']>;
   body?: unknown;
   extraQuery?: Readonly<Record<string, string | number | boolean>>;
-  /** What goes first when the budget is short; `full` unless another is given. */
+  /** Which request starts first when the budget is short; `full` by default. */
   priority?: Priority;
   signal?: AbortSignal | undefined;
 };
 
-/** A documented answer. `body` is undefined without one, JSON exactly as sent, or text (CSV). Unchecked otherwise. */
+/** A documented answer. `body` is JSON exactly as sent, or text (CSV), or undefined. Its content is not checked. */
 export type Reply = { status: number; body: unknown; date: string | undefined };
 
-/** The service's API: every endpoint of the contract and the optional ones, under the budget, tried again where that can help. */
+/**
+ * The service's API: every endpoint of the contract and the optional ones. Calls keep to the budget and are repeated
+ * if that can help.
+ */
 export type Service = {
   /** Rejects with an `AppError`: `usage`, `refused`, `rejected`, `service`, `oversize` or `unreachable`. */
   call<N extends CallableName>(name: N, args?: CallArguments<N>): Promise<Reply>;
@@ -38,18 +41,18 @@ export type Service = {
   requestCount(): number;
 };
 
-/** How long a call is tried again; a longer `Retry-After` than `retryAfterMaxMs` is not believed. */
+/** How long a call is repeated. A `Retry-After` longer than `retryAfterMaxMs` is ignored. */
 type CallLimits = RetryLimits & { retryAfterMaxMs: number };
 
 /**
- * What the client is made of. `onRetry` hears of every failed attempt that will be repeated, `onThrottled` of every
- * answer 429 and of the pause that all requests make for it.
+ * What the client needs. `onRetry` is called for every failed attempt that will be repeated, `onThrottled` for every
+ * answer 429, with the pause that all requests make.
  */
 export type ServiceParts = {
   transport: Transport;
   budget: Budget;
   clock: Clock;
-  /** Hears of every request, by its endpoint alone. */
+  /** Records every request, by its endpoint only. */
   tracer?: Tracer;
   random: () => number;
   retryLimits: CallLimits;
@@ -61,7 +64,7 @@ export type ServiceParts = {
   onThrottled?: (pauseMs: number) => void;
 };
 
-/** Derives the client from the endpoint table. A request that waits to be tried again holds no place in the queue. */
+/** Makes the client from the endpoint table. A request that waits for its next attempt holds no place in the queue. */
 export function createService(parts: ServiceParts): Service {
   const { transport, budget, clock, random, retryLimits, projectPath, onRetry, onThrottled } = parts;
   const { tracer = silentTracer } = parts;
@@ -73,7 +76,7 @@ export function createService(parts: ServiceParts): Service {
     const sentAtMs = clock.now();
     const response = await transport.send(request);
     if (response.status === 429) {
-      // Before the request gives its place up, so that nobody takes it.
+      // Before the request frees its place, so that no other request takes it.
       const pauseMs = askedPauseMs(response) ?? backoffMs(attempt, retryLimits, random);
       budget.slowDown(pauseMs, sentAtMs);
       onThrottled?.(pauseMs);
@@ -116,7 +119,7 @@ export function createService(parts: ServiceParts): Service {
   };
 }
 
-/** Only reads are sent twice: what a lost answer to a change means is for its caller to find out. */
+/** Only reads are sent again. After a lost answer to a change, the caller must find out what happened. */
 function isRepeatable(endpoint: Endpoint): boolean {
   return endpoint.method === 'GET';
 }
@@ -139,7 +142,7 @@ function readReply(
       {
         code: 'service',
         status,
-        // What stands before a service answers for it while it restarts, too.
+        // A proxy also answers in this way while the service behind it restarts.
         retryable: true,
         hint: 'a login page or a proxy may stand before the service; check service.baseUrl and service.pathPrefix',
       },
@@ -157,7 +160,7 @@ function readBody(contentType: string, text: string, jsonDepthMax: number): unkn
   }
 }
 
-/** Throws `usage` for a value that would lead to another path than the endpoint's. */
+/** Throws `usage` for a value that would change the endpoint's path. */
 function fillPath({ method, path }: Endpoint, params: Readonly<Record<string, unknown>>): string {
   return path.replace(/:(\w+)/g, (_match, name: string) => {
     const value = params[name];
@@ -187,7 +190,7 @@ function parameterText(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** The body that a call is answered with; undefined where the answer is 404. Rejects as the call does. */
+/** The body of the answer to a call; undefined if the answer is 404. Rejects as the call does. */
 export async function bodyOrMissing(call: Promise<Reply>): Promise<unknown> {
   try {
     return (await call).body;

@@ -1,8 +1,8 @@
 import type { RateWindow } from './rate-limit.ts';
 
 /**
- * How far requests are held back since the service answered 429 (too many requests): until `pausedUntilMs` none is
- * made, and from `cutAtMs` on the windows are used only to a `share` of what the settings allow, which grows again.
+ * How far requests are slowed down since the service answered 429 (too many requests). No request is made until
+ * `pausedUntilMs`. From `cutAtMs` on, only a `share` of each window is used; the share grows again.
  */
 export type Throttle = { cutAtMs: number; share: number; pausedUntilMs: number };
 
@@ -13,12 +13,12 @@ const cutFactor = 0.5;
 const shareMin = 0.1;
 const sharePerMs = 0.1 / 60_000;
 
-/** Nothing is held back. */
+/** Requests are not slowed down. */
 export const unthrottled: Throttle = { cutAtMs: 0, share: 1, pausedUntilMs: 0 };
 
 /**
- * Pauses, never for less than was asked before, and halves the share, down to a tenth. Requests that were under way
- * when the share was last cut say nothing new: several answers to one burst cut once.
+ * Pauses, never for less time than was asked before, and halves the share, down to a tenth. A request that was sent
+ * before the last cut does not cut again: several answers 429 to one burst cut once.
  */
 export function throttleMore(before: Throttle, { sentAtMs, nowMs, pauseMs }: Throttling): Throttle {
   const throttle = throttleAt(before, nowMs);
@@ -28,14 +28,17 @@ export function throttleMore(before: Throttle, { sentAtMs, nowMs, pauseMs }: Thr
   return { cutAtMs: nowMs, share, pausedUntilMs };
 }
 
-/** The same by a clock that was set back meanwhile: as if the answer had just come, so that nothing waits for longer. */
+/** The same throttle after the clock was set back: as if the answer had just come, so that no request waits longer. */
 export function throttleAt(throttle: Throttle, nowMs: number): Throttle {
   const aheadMs = throttle.cutAtMs - nowMs;
   if (aheadMs <= 0) return throttle;
   return { ...throttle, cutAtMs: nowMs, pausedUntilMs: throttle.pausedUntilMs - aheadMs };
 }
 
-/** The windows as they are used now: the share grows by a tenth of the whole each minute; one request always remains. */
+/**
+ * The windows as they are used now. The share grows by a tenth of the whole each minute; at least one request is
+ * allowed.
+ */
 export function throttledWindows(
   throttle: Throttle,
   windows: readonly RateWindow[],

@@ -13,7 +13,7 @@ export type TransportLimits = {
   bodyBytesMax: number;
 };
 
-/** One HTTP request, without its host: that never changes. */
+/** One HTTP request without its host, which is always the same. */
 export type TransportRequest = {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** Path and query. */
@@ -22,7 +22,7 @@ export type TransportRequest = {
   signal?: AbortSignal | undefined;
 };
 
-/** One HTTP answer, whatever its status, its body read whole. */
+/** One HTTP answer of any status, with its whole body. */
 export type TransportResponse = {
   status: number;
   contentType: string;
@@ -76,7 +76,7 @@ export function openTransport(
           signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
         });
         const { headers, statusCode: status } = response;
-        // An answer without a body may name an encoding all the same; nothing cannot be unpacked.
+        // An answer without a body may still name an encoding; an empty body cannot be unpacked.
         const isEmpty = status === 204 || headers['content-length'] === '0';
         const encoding = isEmpty ? undefined : header(headers['content-encoding'])?.toLowerCase();
         return {
@@ -100,7 +100,7 @@ export function openTransport(
   };
 }
 
-/** Reads a body as UTF-8, unpacked, and gives up as soon as it is larger than allowed. */
+/** Unpacks a body and reads it as UTF-8. Stops as soon as it is larger than allowed. */
 async function readText(body: Readable, encoding: string | undefined, bytesMax: number): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -119,14 +119,14 @@ async function readText(body: Readable, encoding: string | undefined, bytesMax: 
 function decompressed(body: Readable, encoding: string | undefined): Readable {
   if (encoding === undefined || encoding === 'identity') return body;
   if (!isKnownEncoding(encoding)) {
-    // A body that nobody reads would keep its connection.
+    // A body that is not read would keep its connection open.
     body.on('error', () => undefined).destroy();
-    throw new AppError('the service compresses in a way that was not asked for', {
+    throw new AppError('the service compresses its answer in a way that was not requested', {
       code: 'service',
       hint: 'a proxy may stand before the service; check service.baseUrl',
     });
   }
-  // An error reaches whoever reads the last stream; the callback only keeps it from being unhandled.
+  // The reader of the last stream gets the error; the callback only keeps it from being unhandled.
   return pipeline(body, decompressors[encoding](), () => undefined);
 }
 

@@ -3,13 +3,13 @@ import type { Clock } from '../core/clock.ts';
 import { AppError, systemCode } from '../core/errors.ts';
 import { retry } from '../core/retry.ts';
 
-/** How long one attempt may take, and how long attempts go on: a receiver that starts anew is waited for. */
+/** How long one attempt may take, and how long attempts go on. A receiver that restarts gets time to come back. */
 const attemptTimeoutMs = 10_000;
 const limits = { attemptsMax: 30, delayBaseMs: 1000, delayMaxMs: 60_000, totalMs: 300_000 };
 
 /**
- * Posts an object as JSON to an address that is a secret, and tries again for some minutes. Rejects with an error that
- * does not name the address: `unreachable` or `service`, or the signal's reason. Redirects are not followed.
+ * Posts an object as JSON to a secret address, and tries again for some minutes. Rejects with `unreachable`,
+ * `service` or the signal's reason; the error does not name the address. Redirects are not followed.
  */
 export function postWebhook(
   url: string,
@@ -32,7 +32,7 @@ async function post(url: string, body: string, signal: AbortSignal): Promise<voi
     await response.body.dump();
   } catch (error) {
     signal.throwIfAborted();
-    // Without the cause: the words of a connection's error may hold the address.
+    // No cause: the message of a connection error may hold the address.
     throw failed('unreachable', systemCode(error) ?? 'no answer', true);
   }
   if (status >= 300)
@@ -40,7 +40,7 @@ async function post(url: string, body: string, signal: AbortSignal): Promise<voi
 }
 
 function failed(code: 'unreachable' | 'service', reason: string, retryable: boolean): AppError {
-  return new AppError(`the webhook for alerts did not take one (${reason})`, {
+  return new AppError(`the webhook did not accept an alert (${reason})`, {
     code,
     retryable,
     hint: 'check MIRROR_ALERT_WEBHOOK or the file that MIRROR_ALERT_WEBHOOK_FILE names',

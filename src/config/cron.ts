@@ -9,18 +9,21 @@ export type Ticks = {
 };
 
 const dayMs = 86_400_000;
-/** Every expression that ticks at all does so within this: 29 February falls on each weekday once in 28 years, or 40. */
+/**
+ * Every expression that ever ticks does so within this many days: 29 February falls on each weekday once in 28 years,
+ * or 40.
+ */
 const daysMax = 41 * 366;
 const daysKept = 1000;
 
 /**
- * The ticks of a cron expression of five fields, or six with seconds first, as node-cron reads it. Throws an `Error` that
- * says what is wrong with it, also where it never ticks.
+ * The ticks of a cron expression of five fields, or six with seconds first, as node-cron reads it. Throws an `Error`
+ * that says what is wrong with the expression, also if it never ticks.
  */
 export function compileCron(expression: string): Ticks {
   const { hour, minute, second } = parse(expression);
   const task = createTask(expression, () => undefined, { timezone: 'UTC' });
-  // Only its matching is used: its timers follow the machine's clock alone, and skip what falls into a suspension.
+  // Only its matching is used. Its timers follow the machine's clock, and skip ticks while that is suspended.
   void task.destroy();
   const timesOfDay = hour
     .flatMap((h) => minute.flatMap((m) => second.map((s) => ((h * 60 + m) * 60 + s) * 1000)))

@@ -4,7 +4,7 @@ import { readText } from './settings-tree.ts';
 /** The process environment, as this program reads it. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Throws `usage` when this process was told to believe any certificate: the key would go to whoever asks. */
+/** Throws `usage` if this process was told to accept any certificate: an impostor would get the API key. */
 export function refuseUnsafeTls(environment: Environment): void {
   if (environment['NODE_TLS_REJECT_UNAUTHORIZED'] === '0')
     throw new AppError('NODE_TLS_REJECT_UNAUTHORIZED=0 turns the check of certificates off', {
@@ -13,20 +13,20 @@ export function refuseUnsafeTls(environment: Environment): void {
     });
 }
 
-/** What is secret to the whole program. Apart from the settings, so that printing settings cannot print it. */
+/** The secrets of the whole program. They are not settings, so that printing settings cannot print them. */
 export type Secrets = {
-  /** Where alerts are posted to; null where they are not. */
+  /** The address to which alerts are posted; null if they are not posted. */
   alertWebhook: string | null;
-  /** What the status page asks for; null where it asks for nothing. */
+  /** The token that the status page asks for; null if it asks for none. */
   statusToken: string | null;
 };
 
-/** The variables that secrets come from; each has a twin `…_FILE` that names a file with the secret. */
+/** The variables that hold secrets. Each has a second form, `…_FILE`, that names a file with the secret. */
 export const secretVariables = ['MIRROR_API_KEY', 'MIRROR_ALERT_WEBHOOK', 'MIRROR_STATUS_TOKEN'] as const;
 
 /**
- * A secret from its file, or else from its variable; null where there is none. One that holds what no such secret has
- * becomes a problem, without its text. Throws `usage` for a file that cannot be read.
+ * A secret from its file, or else from its variable; null if there is none. A character that no such secret holds is
+ * added to the problems, without the secret. Throws `usage` for a file that cannot be read.
  */
 export function readSecret(
   environment: Environment,
@@ -39,7 +39,10 @@ export function readSecret(
   return checked(environment[variable] ?? '', variable, what, problems);
 }
 
-/** The secret in a file; `name` says in problems where it is named. Throws `usage` for a file that cannot be read. */
+/**
+ * The secret in a file. `name` is the setting or variable that names the file. Throws `usage` for a file that cannot
+ * be read.
+ */
 export function readSecretFile(path: string, name: string, what: string, problems: string[]): string | null {
   return checked(readText(path, name), name, what, problems);
 }
@@ -47,6 +50,6 @@ export function readSecretFile(path: string, name: string, what: string, problem
 function checked(text: string, name: string, what: string, problems: string[]): string | null {
   const secret = text.trim();
   if (/[^\x21-\x7e]/.test(secret))
-    problems.push(`${name}: the ${what} holds a space or another character that none has`);
+    problems.push(`${name}: the ${what} holds a space or another character that no ${what} has`);
   return secret === '' ? null : secret;
 }

@@ -7,18 +7,18 @@ import { readProjects } from './projects.ts';
 import { httpUrlProblem, Settings } from './settings.ts';
 import { assign, holdsPath, merge, readYaml } from './settings-tree.ts';
 
-/** What the command line says about settings: a file, and single settings by their dotted path. */
+/** The settings of the command line: a file, and single settings by their dotted path. */
 export type SettingsFlags = {
   configFile?: string | undefined;
   set?: readonly { path: string; value: unknown }[];
-  /** Which of several projects is meant. */
+  /** The name of one of several projects. */
   project?: string | undefined;
 };
 
-/** A project's settings, and the API key apart from them so that printing settings cannot print it. */
+/** A project's settings. The API key stands beside them, so that printing settings cannot print it. */
 export type LoadedSettings = { name: string; settings: Settings; apiKey: string | null };
 
-/** All that is configured: one project, or each of several. */
+/** The whole configuration: one project or several. */
 export type LoadedProjects = { projects: [LoadedSettings, ...LoadedSettings[]]; secrets: Secrets };
 
 const settingVariables: Readonly<Record<string, string>> = {
@@ -30,9 +30,8 @@ const settingVariables: Readonly<Record<string, string>> = {
 const otherVariables = ['MIRROR_CONFIG', ...secretVariables.flatMap((name) => [name, `${name}_FILE`])];
 
 /**
- * Reads the defaults, the configuration file, the environment and the flags, in this order, later ones winning, and what
- * each of several projects has of its own last of all; checks the result. Throws one `usage` error that names every
- * problem by its path.
+ * Reads the defaults, the configuration file, the environment, the flags and each project's own settings, in this
+ * order; a later source wins. Checks the result. Throws one `usage` error that names every problem by its path.
  */
 export function loadProjects(environment: Environment, flags: SettingsFlags = {}): LoadedProjects {
   const tree = readYaml(new URL('../../config/default.yaml', import.meta.url));
@@ -60,7 +59,10 @@ export function loadProjects(environment: Environment, flags: SettingsFlags = {}
   return { projects: [first, ...others], secrets };
 }
 
-/** The settings of the one project that is meant. Throws as `loadProjects` does, and where several could be meant. */
+/**
+ * The settings of the one project that the flags name, or of the only one. Throws as `loadProjects` does, and if
+ * several are configured and none is named.
+ */
 export function loadSettings(environment: Environment, flags: SettingsFlags = {}): LoadedSettings {
   const { projects } = loadProjects(environment, flags);
   const [first, second] = projects;
@@ -74,7 +76,7 @@ export function loadSettings(environment: Environment, flags: SettingsFlags = {}
   );
 }
 
-/** The value of a setting as a flag gives it: YAML, as in the file. Throws a `usage` error when it is not. */
+/** The value of a setting in a flag, which is YAML as in the file. Throws `usage` if it is not YAML. */
 export function parseSettingValue(text: string): unknown {
   try {
     return parse(text);
@@ -87,7 +89,7 @@ export function parseSettingValue(text: string): unknown {
   }
 }
 
-/** Settings as a configuration file would hold them. */
+/** Settings in the form of a configuration file. */
 export function formatSettings(settings: Settings): string {
   return stringify(settings);
 }
@@ -99,7 +101,7 @@ function configurationError(problems: readonly string[]): AppError {
   );
 }
 
-/** One line a problem: the setting's path and what is wrong, with the value's type but never the value. */
+/** One line for each problem: the setting's path and what is wrong. It may name the value's type, never the value. */
 function problemsOf(
   issue: z.core.$ZodIssue,
   { path: projectPath, own }: { path: string; own: JsonObject },

@@ -8,14 +8,17 @@ import { mirroredDatasets } from '../contract/datasets.ts';
 /** A project before its settings are checked. */
 type ProjectTree = {
   name: string;
-  /** All its settings, and those that it has of its own with where they stand in the file (`projects.0.`). */
+  /**
+   * `tree` has all its settings, `own` the ones of this project alone, and `path` is their place in the file
+   * (`projects.0.`).
+   */
   tree: JsonObject;
   own: JsonObject;
   path: string;
   apiKey: string | null;
 };
 
-/** What the only project is called where none has a name. */
+/** The name of the only project if none is configured. */
 const onlyName = 'default';
 
 /** The groups of settings that a project may have of its own. */
@@ -23,8 +26,8 @@ const ownGroups = ['service', 'budget', ...mirroredDatasets, 'export', 'erasure'
 const ownNames = ['name', 'dataDir', 'apiKeyFile', ...ownGroups];
 
 /**
- * The projects of a tree of settings: the tree itself, or it under each of its `projects`. Adds what is wrong with these
- * to the problems, by path; a project that cannot be told from the others is left out.
+ * The projects in a tree of settings: the tree itself, or the tree with the own settings of each of its `projects`
+ * laid over it. Adds what is wrong to the problems, by path. A project without a valid name is left out.
  */
 export function readProjects(tree: JsonObject, apiKey: string | null, problems: string[]): ProjectTree[] {
   const { projects: listed, ...shared } = tree;
@@ -77,7 +80,7 @@ function readProject(
   return [{ name, tree: merged, own, path, apiKey }];
 }
 
-/** What keeps projects apart, and what those that share a key share. */
+/** Checks that projects differ in name and folder, and that projects with the same key have the same budget. */
 function conflicts(projects: readonly ProjectTree[]): string[] {
   return projects.flatMap(({ name, path, tree, apiKey }, index) => {
     const earlier = projects.slice(0, index);

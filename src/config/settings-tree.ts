@@ -3,7 +3,7 @@ import { YAMLParseError, parse } from 'yaml';
 import { AppError, systemCode } from '../core/errors.ts';
 import { isJsonObject, type JsonObject } from '../core/exact-json.ts';
 
-/** Reads a configuration file. Throws `usage`, without the file's words, when it cannot be read or is no map. */
+/** Reads a configuration file. Throws `usage` if it cannot be read or is no map; the error does not quote the file. */
 export function readYaml(path: string | URL): JsonObject {
   const text = readText(path, 'the configuration file');
   let tree: unknown;
@@ -40,7 +40,7 @@ export function readText(path: string | URL, what: string): string {
   }
 }
 
-/** Lays one tree over another: maps are merged, everything else is replaced. `recordings.query` and the like are maps too. */
+/** Lays one tree over another: maps are merged (`recordings.query` too), everything else is replaced. */
 export function merge(target: JsonObject, source: JsonObject): void {
   for (const [name, value] of Object.entries(source)) {
     const existing = ownValue(target, name);
@@ -49,7 +49,7 @@ export function merge(target: JsonObject, source: JsonObject): void {
   }
 }
 
-/** Sets what stands at a dotted path, making the maps above it. */
+/** Sets the value at a dotted path, and makes the maps above it. */
 export function assign(tree: JsonObject, path: string, value: unknown): void {
   const names = path.split('.');
   const last = names.pop() ?? path;
@@ -63,19 +63,19 @@ export function assign(tree: JsonObject, path: string, value: unknown): void {
   define(node, last, value);
 }
 
-/** Whether a tree has something at a path, or below a map that should hold it. */
+/** Whether a tree has a value at a path. */
 export function holdsPath(tree: unknown, path: readonly PropertyKey[]): boolean {
   const [name, ...rest] = path;
   if (name === undefined) return true;
   return isJsonObject(tree) && Object.hasOwn(tree, name) && holdsPath(tree[String(name)], rest);
 }
 
-/** An own property only: what `__proto__` inherits is the prototype of every object. */
+/** The value of an own property. `tree['__proto__']` would read the prototype of every object. */
 export function ownValue(tree: JsonObject, name: string): unknown {
   return Object.hasOwn(tree, name) ? tree[name] : undefined;
 }
 
-/** Sets an own property, whatever its name: a file may say `__proto__`. */
+/** Sets an own property of any name: a file may hold `__proto__`. */
 function define(tree: JsonObject, name: string, value: unknown): void {
   Object.defineProperty(tree, name, { value, writable: true, enumerable: true, configurable: true });
 }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { compileCron } from './cron.ts';
 import { datasets, mirroredDatasets } from '../contract/datasets.ts';
 
-/** What can call for somebody, the most pressing first. */
+/** The kinds of alert, the most urgent first. */
 export const alertKinds = [
   'ledger_unwritable',
   'disk_low',
@@ -16,7 +16,7 @@ export const alertKinds = [
 ] as const;
 export type AlertKind = (typeof alertKinds)[number];
 
-/** What the worker does by itself, and the order in which it does what is due at the same moment. */
+/** The jobs that the worker runs by itself, in the order in which jobs run that are due at the same moment. */
 export const scheduledJobs = [
   'reconcile',
   ...mirroredDatasets.map((dataset) => datasets[dataset].fullJob),
@@ -33,7 +33,7 @@ export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(host);
 }
 
-/** What is wrong with an address that something secret is sent to; null when nothing is. */
+/** What is wrong with an address to which a secret is sent; null if it is right. */
 export function httpUrlProblem(value: string): string | null {
   if (!URL.canParse(value)) return 'is not a URL; write it like https://analytics.example.com';
   const url = new URL(value);
@@ -67,7 +67,7 @@ const cron = z
   });
 
 const count = z.int().min(1);
-// Node's timers wait no longer than this, and fire at once when asked to.
+// Node's timers cannot wait longer than this: they would fire at once.
 const timerMsMax = 2 ** 31 - 1;
 const durationMs = z.int().min(1).max(timerMsMax);
 const limitWindows = z.array(
@@ -82,9 +82,9 @@ const limitWindows = z.array(
 const overlap = z.union([z.literal('auto'), z.int().min(0)]);
 const list = z.strictObject({ pageSize: count.max(10_000), overlap });
 
-/** Refuses pages of which less than every other row would be new: the list would be walked again and again. */
+/** Refuses pages of which fewer than half of the rows would be new: walking a list would take too many requests. */
 function checkOverlap({ pageSize, overlap: shared }: z.output<typeof list>, context: z.RefinementCtx): void {
-  // The least that `auto` takes, which binds pages of a few rows only.
+  // The smallest overlap that `auto` chooses. It matters for pages of a few rows only.
   const rows = shared === 'auto' ? 5 : shared;
   if (rows * 2 <= pageSize || pageSize < 1) return;
   const path = shared === 'auto' ? 'pageSize' : 'overlap';
@@ -92,7 +92,7 @@ function checkOverlap({ pageSize, overlap: shared }: z.output<typeof list>, cont
   context.addIssue({ code: 'custom', path: [path], message });
 }
 
-/** Every setting, checked and complete. What each means stands beside its default in `config/default.yaml`. */
+/** Every setting, checked and complete. `config/default.yaml` explains each one beside its default. */
 export const Settings = z.strictObject({
   dataDir: z.string().min(1),
   service: z.strictObject({
@@ -111,7 +111,7 @@ export const Settings = z.strictObject({
     totalTimeoutMs: durationMs,
     // The longest string that this runtime can hold.
     bodyBytesMax: count.max(2 ** 29 - 24),
-    // SQLite's JSON functions refuse what is nested deeper.
+    // SQLite's JSON functions refuse deeper nesting.
     jsonDepthMax: count.max(1000),
   }),
   retry: z.strictObject({

@@ -1,9 +1,9 @@
 import { AppError } from './errors.ts';
 
 /**
- * Does something with each item, a batch of `atOnce` items at a time, and yields the results of each batch in the order of
- * the items. Where items fail, their batch ends first; then a `refused` error is thrown, or else the first error. Before
- * each batch, throws the reason of an aborted signal.
+ * Does something with each item, a batch of `atOnce` items at a time, and yields the results of each batch in the
+ * order of the items. If items fail, the rest of their batch ends first. Then a `refused` error is thrown, or else
+ * the first error. Before each batch, throws the reason of an aborted signal.
  */
 export async function* resultsByBatch<T, R>(
   items: readonly T[],

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** The only way this program learns the time or waits. Tests bring their own. */
+/** The only way in which this program reads the time or waits. Tests use their own clock. */
 export type Clock = {
   /** Milliseconds since 1970-01-01T00:00:00Z. */
   now(): number;

@@ -8,7 +8,7 @@ const closeBracket = 0x5d;
 const openBrace = 0x7b;
 const closeBrace = 0x7d;
 
-/** A value that was nested too deeply to be kept. It cannot be written: nobody is to take it for something else. */
+/** The error for a value that is nested too deeply to be kept. */
 class NestedTooDeep extends AppError {
   constructor() {
     super('a value is nested deeper than service.jsonDepthMax', {
@@ -18,22 +18,25 @@ class NestedTooDeep extends AppError {
   }
 }
 
-/** What stands in the place of all that is nested too deeply. Writing it as JSON throws `service`. */
+/**
+ * The placeholder for a value that is nested too deeply. Writing it as JSON throws `service`, so that it is not taken
+ * for another value.
+ */
 const tooDeep = Object.freeze({
   toJSON(): never {
     throw new NestedTooDeep();
   },
 });
 
-/** Whether an error says that a value was nested too deeply to be written. */
+/** Whether an error means that a value is nested too deeply to be written. */
 export function isNestedTooDeep(error: unknown): boolean {
   return error instanceof NestedTooDeep;
 }
 
 /**
- * Parses JSON as `parseExactJson` does, down to `depthMax` levels of arrays and objects. What is nested deeper costs no
- * stack and comes back as something that cannot be written as JSON again, so that one row of a list does not cost the
- * others. Throws `SyntaxError` as `JSON.parse` does.
+ * Parses JSON as `parseExactJson` does, down to `depthMax` levels of arrays and objects. Deeper values need no stack.
+ * A placeholder that cannot be written as JSON stands for them, so that one bad row does not spoil the other rows of
+ * a list. Throws `SyntaxError` as `JSON.parse` does.
  */
 export function parseDeepJson(text: string, depthMax: number): unknown {
   const cuts = findDeeper(text, depthMax);
@@ -47,7 +50,7 @@ export function parseDeepJson(text: string, depthMax: number): unknown {
   return withoutMarks(parseExactJson(shallow + text.slice(at)), mark);
 }
 
-/** The JSON text of a parsed value, with a few words for what was nested too deeply. */
+/** The JSON text of a parsed value, with `nested too deeply` for each value that was. */
 export function shallowJson(value: unknown): string {
   return JSON.stringify(replaceIn(value, (one) => (one === tooDeep ? 'nested too deeply' : undefined)));
 }
@@ -56,7 +59,7 @@ function withoutMarks(value: unknown, mark: string): unknown {
   return replaceIn(value, (one) => (one === mark ? tooDeep : undefined));
 }
 
-/** A copy of a value with others in the place of some of its parts. As deep as the value, which is not deep. */
+/** A copy of a value in which some parts are replaced. It recurses as deep as the value, which is not deep. */
 function replaceIn(value: unknown, replace: (value: unknown) => unknown): unknown {
   const replaced = replace(value);
   if (replaced !== undefined) return replaced;
@@ -65,7 +68,10 @@ function replaceIn(value: unknown, replace: (value: unknown) => unknown): unknow
   return Object.fromEntries(Object.entries(value).map(([key, child]) => [key, replaceIn(child, replace)]));
 }
 
-/** Where a JSON text nests deeper than allowed: from each bracket that opens one level too many to the one that closes it. */
+/**
+ * The places where a JSON text nests too deeply: from each bracket that opens one level too many to its closing
+ * bracket.
+ */
 function findDeeper(text: string, depthMax: number): { from: number; to: number }[] {
   const found: { from: number; to: number }[] = [];
   let depth = 0;
@@ -81,7 +87,7 @@ function findDeeper(text: string, depthMax: number): { from: number; to: number 
       depth -= 1;
     }
   }
-  // Never closed, it is no JSON; nor is what is left.
+  // A bracket that is never closed: neither the text nor the rest of it is JSON.
   return depth > depthMax ? [...found, { from, to: text.length }] : found;
 }
 

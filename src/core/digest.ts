@@ -11,7 +11,7 @@ export async function sha256File(path: string): Promise<string> {
   return (await measureFile(path)).sha256;
 }
 
-/** How many bytes a file has, and their SHA-256, as `sha256File` reads it. */
+/** How many bytes a file has, and their SHA-256 as `sha256File` reads it. */
 export async function measureFile(path: string): Promise<{ bytes: number; sha256: string }> {
   const hash = createHash('sha256');
   let bytes = 0;

@@ -30,7 +30,7 @@ export function parseExactJson(text: string): unknown {
   });
 }
 
-/** What a text holds as JSON; undefined where it is not JSON. Never throws, so that no error quotes the text. */
+/** The value of a JSON text; undefined if the text is not JSON. Never throws, so that no error can quote the text. */
 export function readJson(text: string, parse: (text: string) => unknown = JSON.parse): unknown {
   try {
     return parse(text);
@@ -70,8 +70,8 @@ function isSameNumber(value: number, source: string): boolean {
 }
 
 /**
- * Sign, significant digits and power of ten, so that two spellings of one decimal compare equal. Looks at each digit
- * once, however many somebody has written.
+ * Sign, significant digits and power of ten, so that two spellings of one decimal compare equal. It looks at each
+ * digit once, however long the number is.
  */
 function decimalOf(number: string): string {
   const [mantissa = '', exponent = '0'] = number.toLowerCase().split('e');
@@ -85,7 +85,10 @@ function decimalOf(number: string): string {
   return `${sign}${significant}e${Number(exponent) - fraction.length + digits.length - significant.length}`;
 }
 
-/** Every text within a parsed JSON value: values and items, not the names of fields. The text itself, where it is one. */
+/**
+ * Every text within a parsed JSON value: values and items, not the names of fields. A value that is a text itself is
+ * yielded.
+ */
 export function* textLeaves(value: unknown): Generator<string> {
   if (typeof value === 'string') yield value;
   else if (Array.isArray(value)) for (const item of value) yield* textLeaves(item);

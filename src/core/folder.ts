@@ -3,8 +3,8 @@ import { dirname, join } from 'node:path';
 import { AppError, systemCode } from './errors.ts';
 
 /**
- * Makes a folder that only its owner may enter, and those above it, where there are none. Throws the system's error;
- * whether an existing path is a folder is not checked.
+ * Makes a folder, and missing folders above it, that only the owner may enter. Throws the system's error. Does not
+ * check whether an existing path is a folder.
  */
 export function makeFolder(path: string): void {
   // Node's own `recursive` never ends below a folder that refuses children with ENOENT, such as /proc.
@@ -19,14 +19,14 @@ export function makeFolder(path: string): void {
   }
 }
 
-/** Where all that is written only for a while goes: on the disk of the data folder, and as protected as the rest of it. */
+/** The folder for temporary files. It is on the data folder's disk and has the same protection. */
 export function temporaryFolder(dataDir: string): string {
   return join(dataDir, 'tmp');
 }
 
 /**
- * Throws the system's error where a file or folder of this user's cannot be written. The right to write does not tell: a
- * disk that has turned read-only after a fault may still grant it. So its times are set, to what they are.
+ * Throws the system's error if a file or folder of this user cannot be written. The right to write is not enough: a
+ * disk that has turned read-only after a fault may still grant it. So the file's times are set to what they are.
  */
 export function refuseUnwritable(path: string): void {
   accessSync(path, constants.W_OK);
@@ -34,7 +34,7 @@ export function refuseUnwritable(path: string): void {
   utimesSync(path, atime, mtime);
 }
 
-/** Whether a file or folder of this user's can be written: as `refuseUnwritable` finds. */
+/** Whether a file or folder of this user can be written, as `refuseUnwritable` finds. */
 export function isWritable(path: string): boolean {
   try {
     refuseUnwritable(path);
@@ -45,8 +45,8 @@ export function isWritable(path: string): boolean {
 }
 
 /**
- * Refuses a data folder that anybody but its owner may enter, or whose keys anybody else may read. Throws `usage` with
- * the commands that mend it. Windows keeps no such modes.
+ * Refuses a data folder that other users may enter, or whose keys other users may read. Throws `usage` with the
+ * commands that repair it. Windows has no such modes.
  */
 export function refuseOpenModes(dataDir: string): void {
   if (process.platform === 'win32') return;
@@ -60,7 +60,7 @@ export function refuseOpenModes(dataDir: string): void {
       .map((path) => `chmod 600 ${path}`),
   ];
   if (fixes.length > 0)
-    throw new AppError('others than its owner may read the data folder or its keys', {
+    throw new AppError('other users may read the data folder or its keys', {
       code: 'usage',
       hint: `run: ${fixes.join(' && ')}`,
     });

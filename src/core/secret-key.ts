@@ -16,12 +16,12 @@ import { makeFolder } from './folder.ts';
 
 const keyBytes = 32;
 
-/** Where a data folder's keys lie: never in the database, so that a copy of it alone opens nothing. */
+/** The folder of a data folder's keys. They are not in the database, so a copy of the database alone opens nothing. */
 export function keyPath(dataDir: string, name: string): string {
   return join(dataDir, 'keys', name);
 }
 
-/** A data folder's random key of 32 bytes; undefined where it has never been made. Throws `storage` when damaged. */
+/** A data folder's random key of 32 bytes; undefined if it was never made. Throws `storage` if it is damaged. */
 export function readKey(dataDir: string, name: string): Buffer | undefined {
   const path = keyPath(dataDir, name);
   if (!existsSync(path)) return undefined;
@@ -40,7 +40,7 @@ export function readOrMakeKey(dataDir: string, name: string): Buffer {
   const path = keyPath(dataDir, name);
   makeFolder(dirname(path));
   const draft = `${path}.draft-${process.pid}`;
-  // A draft that a kill left may be linked to a key already: written over, it would change that key.
+  // A draft that a killed process left may already be linked as a key. Writing over it would change that key.
   rmSync(draft, { force: true });
   const descriptor = openSync(draft, 'wx', 0o600);
   try {
@@ -50,7 +50,7 @@ export function readOrMakeKey(dataDir: string, name: string): Buffer {
     closeSync(descriptor);
   }
   try {
-    // A link, not a rename: a key that another process has made meanwhile must stay.
+    // A link, not a rename: if another process has made the key meanwhile, its key must stay.
     linkSync(draft, path);
   } catch (error) {
     if (systemCode(error) !== 'EEXIST') throw error;

@@ -1,6 +1,6 @@
 import { AppError, systemCode } from './errors.ts';
 
-/** Sentence and advice for each system or SQLite code that a user can do something about. */
+/** Message and hint for each system or SQLite code that a user can act on. */
 const explanations: readonly { pattern: RegExp; message: string; hint: string }[] = [
   {
     pattern: /^(ENOSPC|EDQUOT|SQLITE_FULL)$/,
@@ -40,8 +40,8 @@ const explanations: readonly { pattern: RegExp; message: string; hint: string }[
 ];
 
 /**
- * The one sentence for a disk or database error, or undefined when it is something else. `where` is the path it was
- * about. A busy database is `busy`, everything else `storage`.
+ * The error to show for a disk or database error; undefined for any other error. `where` is its path. A busy database
+ * is `busy`, everything else `storage`.
  */
 export function explainStorageError(error: unknown, where: string): AppError | undefined {
   const code = systemCode(error);

@@ -10,7 +10,7 @@ export function countedText(count: number, one: string, many = `${one}s`): strin
   return `${countText(count)} ${count === 1 ? one : many}`;
 }
 
-/** A code of ours as words. */
+/** A code of this program as words. */
 export function codeText(code: string): string {
   return code.replaceAll('_', ' ');
 }

@@ -3,7 +3,7 @@ import pretty from 'pino-pretty';
 
 export type { Logger } from 'pino';
 
-/** What a logger is made of. `isTerminal` chooses lines for people over JSON. */
+/** What a logger needs. `isTerminal` chooses lines for people instead of JSON. */
 export type LoggerOptions = { level: string; isTerminal: boolean; destination?: DestinationStream };
 
 /**

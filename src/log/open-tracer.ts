@@ -5,8 +5,8 @@ import { silentTracer, type Tracer } from './tracer.ts';
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * A tracer for the collector that OpenTelemetry's variables name; the silent one where they name none. The SDK is loaded
- * when the first span begins. Throws `usage` as `readOtlpSettings` does.
+ * A tracer for the collector that OpenTelemetry's variables name; the silent tracer if they name none. The SDK is
+ * loaded when the first span begins. Throws `usage` as `readOtlpSettings` does.
  */
 export function openTracer(
   environment: Environment,
@@ -24,9 +24,10 @@ export function openTracer(
 }
 
 /**
- * The variables that OpenTelemetry's exporter and resource do not read by themselves; null where no span is to be sent
- * (https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/). Throws `usage` for an address that
- * is not http, a protocol other than OTLP over HTTP, an unknown sampler, and a number that is none.
+ * Reads the variables that OpenTelemetry's exporter and resource do not read by themselves
+ * (https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/). Null if no span is to be sent.
+ * Throws `usage` for an address that is not http, a protocol other than OTLP over HTTP, an unknown sampler, and a
+ * number that cannot be read.
  */
 export function readOtlpSettings(environment: Environment): OtlpSettings | null {
   const read = (name: string): string => environment[name]?.trim() ?? '';
@@ -34,14 +35,14 @@ export function readOtlpSettings(environment: Environment): OtlpSettings | null 
     read(`OTEL_EXPORTER_OTLP_TRACES_${name}`) || read(`OTEL_EXPORTER_OTLP_${name}`);
   const number = (name: string, otherwise: number): number => {
     const value = Number(read(name));
-    if (!(value >= 0)) throw usage(`${name} is no number of 0 or more`, 'correct it, or unset it');
+    if (!(value >= 0)) throw usage(`${name} is not a number of 0 or more`, 'correct it, or unset it');
     return read(name) === '' ? otherwise : value;
   };
   const endpoint = exporter('ENDPOINT');
   const isOff = read('OTEL_SDK_DISABLED').toLowerCase() === 'true' || read('OTEL_TRACES_EXPORTER') === 'none';
   if (endpoint === '' || isOff) return null;
   if (!URL.canParse(endpoint) || !/^https?:$/.test(new URL(endpoint).protocol))
-    throw usage('OTEL_EXPORTER_OTLP_ENDPOINT is no http address', 'write it like http://collector:4318');
+    throw usage('OTEL_EXPORTER_OTLP_ENDPOINT is not an http address', 'write it like http://collector:4318');
   const protocol = exporter('PROTOCOL') || 'http/protobuf';
   if (protocol !== 'http/protobuf' && protocol !== 'http/json')
     throw usage(

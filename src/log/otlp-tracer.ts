@@ -25,7 +25,7 @@ import {
 import { AppError } from '../core/errors.ts';
 import type { Tracer } from './tracer.ts';
 
-/** What OpenTelemetry's variables ask for, in the SDK's own words. */
+/** The settings in OpenTelemetry's variables, under the SDK's own names. */
 export type OtlpSettings = {
   protocol: 'http/json' | 'http/protobuf';
   sampler: { name: string; ratio: number };
@@ -35,7 +35,7 @@ export type OtlpSettings = {
   limits: SpanLimits;
 };
 
-/** What a tracer needs besides. `onLost` hears of spans that the collector has not taken, of each span once. */
+/** What a tracer needs besides. `onLost` is told how many spans the collector has not taken; each span counts once. */
 export type TracerParts = {
   version: string;
   now: () => number;
@@ -82,7 +82,7 @@ export function otlpTracer(
     spanProcessors: [
       {
         onStart: () => undefined,
-        // The SDK drops spans when its queue is full, and tells nobody how many.
+        // The SDK drops spans without a count when its queue is full. So the bound is kept here.
         onEnd: (span) => {
           if ((span.spanContext().traceFlags & TraceFlags.SAMPLED) === 0) return;
           if (open >= batch.maxQueueSize) tooMany += 1;
@@ -112,12 +112,12 @@ export function otlpTracer(
         span.setStatus({ code: SpanStatusCode.ERROR });
         throw error;
       } finally {
-        // A clock that was set back must not make a span of less than no time.
+        // If the clock was set back, the span must not end before it began.
         span.end(Math.max(startTime, now()));
       }
     },
     close: async () => {
-      // The exporter tries again until its timeout, and keeps the process alive for as long: the last one gets little.
+      // An exporter keeps the process alive until its timeout. So the last exporter has a short one.
       exporters.push(new Exporter({ timeoutMillis: closeTimeoutMs }));
       const flush = async (): Promise<void> => {
         await provider.shutdown().catch(() => undefined);
@@ -131,7 +131,7 @@ export function otlpTracer(
   };
 }
 
-/** Why the collector has not taken spans, in a word and without its own. */
+/** Why the collector has not taken spans, without quoting the collector. */
 function reasonOf(error: Error & { code?: unknown }): string {
   if (typeof error.code === 'number') return `status ${error.code}`;
   return error.name === 'OTLPExporterError' ? 'busy' : 'no answer';

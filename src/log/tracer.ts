@@ -1,4 +1,4 @@
-/** What a span holds. Names of this program and numbers only: never an identifier, a URL, or a person's data. */
+/** What a span holds: names of this program and numbers, never an identifier, a URL, or a person's data. */
 type Attributes = Readonly<Record<string, string | number | boolean>>;
 
 /** Adds attributes to a span that is under way. */

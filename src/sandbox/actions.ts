@@ -7,7 +7,7 @@ import type { SandboxClock } from './sandbox-clock.ts';
 import type { NewPerson } from './store/person-row.ts';
 import type { Store } from './store/store.ts';
 
-/** What holds of the whole service for as long as it is said to. */
+/** Conditions of the whole service. Each holds until it is changed. */
 export type Conditions = {
   /** Every path of the project answers 404. */
   projectVanished: boolean;
@@ -24,7 +24,7 @@ const micros = z.string().transform((text, context) => {
 });
 const person = z.string();
 
-/** What may be done to the service from outside of its API. Persons are named by uuid, times are ISO 8601. */
+/** Changes that can be made to the service from outside its API. Persons are named by uuid, times are ISO 8601. */
 export const Action = z.discriminatedUnion('do', [
   z.strictObject({
     do: z.literal('create'),
@@ -35,24 +35,24 @@ export const Action = z.discriminatedUnion('do', [
   z.strictObject({ do: z.literal('merge'), loser: person, survivor: person }),
   z.strictObject({ do: z.literal('split'), uuid: person }),
   z.strictObject({ do: z.literal('delete'), uuid: person, delete_events: z.boolean().optional() }),
-  /** The same uuid under a new id, as later events do. */
+  /** Brings the uuid back under a new id, as later events do. */
   z.strictObject({ do: z.literal('resurrect'), uuid: person }),
   /** Forgets the recordings that started before a time. */
   z.strictObject({ do: z.literal('expire_recordings'), before: micros }),
   z.strictObject({ do: z.literal('set_scopes'), key: z.string(), scopes: z.array(z.enum(scopes)) }),
   z.strictObject({ do: z.literal('set_project'), vanished: z.boolean() }),
   z.strictObject({ do: z.literal('set_lists'), empty: z.boolean() }),
-  /** Whether the weekly batch runs. What fell due while it did not is run once the clock moves after that. */
+  /** Whether the weekly batch runs. Batches that were missed run when the clock moves after it is turned on again. */
   z.strictObject({ do: z.literal('set_batch'), runs: z.boolean() }),
 ]);
 export type Action = z.input<typeof Action>;
 
-/** The version after an action, and the uuids of the persons that it brought into being. */
+/** The version after an action, and the uuids of the persons that it created. */
 export type ActionResult = { version: number; created: string[] };
 
 /**
- * Does something to the service, now. Throws a 404 `Refusal` for a person or key that is not there, and a 400 one
- * for what cannot be done.
+ * Carries out an action now. Throws a `Refusal`: 404 for an unknown person or key, 400 for an action that is not
+ * possible.
  */
 export function act(
   store: Store,
@@ -137,5 +137,5 @@ function idOf({ lifecycle }: Store, uuid: string): number {
 }
 
 function refuseUnless(isDone: boolean): void {
-  if (!isDone) throw new Refusal('invalidInput', 'This cannot be done as things are.', 'do');
+  if (!isDone) throw new Refusal('invalidInput', 'This action is not possible now.', 'do');
 }

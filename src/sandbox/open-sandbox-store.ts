@@ -9,11 +9,11 @@ import { documentedRecordings, type RecordingStyle } from './generator/recording
 import { haunt, type LiveOptions, liveRecordings } from './live/live-data.ts';
 import { openStore, type Store } from './store/store.ts';
 
-/** The manners in which the sandbox can answer. */
+/** The profiles: as documented, or as live services behave. */
 export const profileNames = ['documented', 'live'] as const;
 export type ProfileName = (typeof profileNames)[number];
 
-/** How the recordings of a profile look; live ones lie around the time that it is. */
+/** The style of a profile's recordings. Live recordings begin in the days before now. */
 export function recordingStyle(profile: ProfileName, clock: Pick<Clock, 'now'>): RecordingStyle {
   return profile === 'live' ? liveRecordings(() => Math.floor(clock.now())) : documentedRecordings;
 }
@@ -22,7 +22,7 @@ export function recordingStyle(profile: ProfileName, clock: Pick<Clock, 'now'>):
 export type Filling = {
   amounts: Amounts;
   style: RecordingStyle;
-  /** What a live service has more; undefined for the documented one. */
+  /** The additions of a live service; undefined for the documented profile. */
   live: LiveOptions | undefined;
   nowMs: number;
 };
@@ -47,7 +47,7 @@ export function openSandboxStore(dir: string | undefined, { amounts, style, live
     });
   } catch (cause) {
     if (systemCode(cause) === undefined) throw cause;
-    throw new AppError('sandbox: its folder cannot be used', {
+    throw new AppError('the sandbox cannot use its folder', {
       code: 'storage',
       hint: 'Choose another folder, or none to keep everything in memory.',
       cause,
@@ -55,7 +55,7 @@ export function openSandboxStore(dir: string | undefined, { amounts, style, live
   }
 }
 
-/** The same for a seed each time, and unmistakably of a sandbox. */
+/** The keys of a seed, the same each time. Their names say that they belong to a sandbox. */
 export function keysOf(seed: number): { apiKey: string; readOnlyKey: string } {
   return {
     apiKey: `sandbox_full_${sha256(`full ${seed}`).slice(0, 32)}`,

@@ -1,4 +1,4 @@
-/** So many requests within any so many seconds. */
+/** At most `requests` in any span of `perSeconds` seconds. */
 export type RateLimit = { requests: number; perSeconds: number };
 
 const secondsOf = { s: 1, min: 60, h: 3600 } as const;
@@ -14,8 +14,8 @@ export function parseRateLimits(text: string): RateLimit[] | undefined {
 }
 
 /**
- * How many milliseconds a request at `nowMs` is too early: 0 when no sliding window would hold more than its limit.
- * `timesMs` are the times of those let through, in order.
+ * How many milliseconds a request at `nowMs` is too early; 0 if no sliding window would exceed its limit. `timesMs`
+ * are the times of the admitted requests, in order.
  */
 function tooEarlyMs(timesMs: readonly number[], nowMs: number, limits: readonly RateLimit[]): number {
   return limits.reduce((longest, { requests, perSeconds }) => {
@@ -24,7 +24,7 @@ function tooEarlyMs(timesMs: readonly number[], nowMs: number, limits: readonly 
   }, 0);
 }
 
-/** Lets requests through, for each key by itself; those held back do not count. */
+/** Admits requests for each key by itself. Requests that are not admitted do not count. */
 export function rateLimiter(limits: readonly RateLimit[]) {
   const remembered = Math.max(0, ...limits.map(({ requests }) => requests));
   const timesByKey = new Map<string, number[]>();
@@ -37,7 +37,7 @@ export function rateLimiter(limits: readonly RateLimit[]) {
       const waitMs = tooEarlyMs(times, nowMs, limits);
       if (waitMs > 0) return waitMs;
       times.push(nowMs);
-      // Cut now and then, not each time: a shift of a long list moves all of it.
+      // The list is cut only now and then: removing the first item of a long list moves all others.
       if (times.length > remembered * 2) times.splice(0, times.length - remembered);
       return 0;
     },

@@ -1,14 +1,17 @@
 /** One request to an endpoint, as the service saw it. */
 export type LoggedRequest = {
-  /** When it arrived, on the service's clock; never less than the one before. */
+  /** When it arrived, on the service's clock; never earlier than the request before. */
   atMs: number;
   endpoint: string;
-  /** 0 while there is none, and where none was sent. */
+  /** 0 until the answer is sent, and if no answer is sent. */
   status: number;
-  /** As it was asked, null where it was not. */
+  /** As in the request; null if it names none. */
   offset: number | null;
   limit: number | null;
-  /** 0 for the key with every scope, 1 for the read-only key, others as they came; null for an unknown one. */
+  /**
+   * 0 for the key with every scope, 1 for the read-only key, higher for others in the order of their use; null for an
+   * unknown key.
+   */
   keyIndex: number | null;
 };
 
@@ -21,7 +24,7 @@ export function requestLog(capacity: number) {
     /** Keeps the entry itself: its status may be filled in later. */
     add(entry: LoggedRequest): void {
       entries.push(entry);
-      // Cut now and then, not each time: a shift of a long list moves all of it.
+      // The list is cut only now and then: removing the first item of a long list moves all others.
       if (entries.length >= capacity * 2) entries = entries.slice(-capacity);
     },
     all: (): LoggedRequest[] => entries.slice(-capacity),

@@ -1,18 +1,18 @@
 import type { Clock } from '../core/clock.ts';
 import type { Store } from './store/store.ts';
 
-/** The service's own clock: it runs with the clock it was given, and can be moved forward. */
+/** The sandbox's clock. It runs with the given clock, and can be moved forward. */
 export type SandboxClock = {
   /** Milliseconds since 1970-01-01T00:00:00Z. */
   now(): number;
   /**
-   * Moves to a time at or after now and runs the weekly batches that are due then; returns their times in
-   * milliseconds. For an earlier time it stays and returns undefined.
+   * Moves to a time at or after now, and runs the weekly batches that are due then. Returns their times in
+   * milliseconds. For an earlier time, the clock stays, and undefined is returned.
    */
   moveTo(timeMs: number): number[] | undefined;
 };
 
-/** A clock over `base` which the settings remember how far it was moved ahead of. */
+/** A clock that is ahead of `base`. The settings remember how far. */
 export function sandboxClock(
   base: Pick<Clock, 'now'>,
   settings: Store['settings'],

@@ -19,24 +19,24 @@ import { sandboxClock, type SandboxClock } from './sandbox-clock.ts';
 import type { Store } from './store/store.ts';
 import type { GonePerson, LivingPerson } from './store/truth.ts';
 
-/** What data to serve and where. An existing folder keeps its data, whatever amounts and seed are asked for. */
+/** What data to serve and where. An existing folder keeps its data; amounts and seed are then ignored. */
 export type SandboxOptions = Amounts & {
   /** 0 takes any free port. */
   port: number;
-  /** Folder of the SQLite file; without one everything is in memory. */
+  /** The folder of the SQLite file. Without a folder, everything is in memory. */
   dir?: string | undefined;
   clock?: Clock | undefined;
-  /** As documented, or as live services depart from the document. */
+  /** Whether the sandbox answers as documented, or with the differences of live services. */
   profile?: ProfileName | undefined;
   live?: Partial<LiveOptions> | undefined;
-  /** Changes of the data per request served, made between list requests; may be fractional. */
+  /** How many changes of the data are made per request, between list requests; may be fractional. */
   churn?: number | undefined;
   faults?: FaultKind | undefined;
-  /** Of the requests that the fault can strike, as a share of 0 to 1. */
+  /** The share, from 0 to 1, of the requests that the fault can strike. */
   faultShare?: number | undefined;
-  /** How long a fault holds an answer back at most, in milliseconds. */
+  /** The longest delay of an answer by a fault, in milliseconds. */
   faultHoldMs?: number | undefined;
-  /** Sliding windows, each for every key by itself; above them 429. */
+  /** The rate limits of each key. A request above them gets a 429. */
   rates?: readonly RateLimit[] | undefined;
 };
 
@@ -49,22 +49,22 @@ export type Sandbox = {
   apiKey: string;
   /** Has only the scopes to read. */
   readOnlyKey: string;
-  /** Short ids, which no list shows. */
+  /** The short ids of the playlists, which no list shows. */
   playlists: string[];
   store: Store;
   clock: SandboxClock;
   /** The latest 200,000 requests to the API, in the order in which they arrived. */
   requests(): LoggedRequest[];
   clearRequests(): void;
-  /** Everyone who really lives, whatever lists show. */
+  /** All living persons, whatever lists show. */
   living(): Iterable<LivingPerson>;
-  /** Everyone who was deleted or merged, oldest first. */
+  /** All persons that were deleted or merged, oldest first. */
   gone(): Iterable<GonePerson>;
   /** Grows with every change of a person. */
   version(): number;
-  /** Uuids of the persons who existed at that version and have ever since. */
+  /** Uuids of the persons who existed at that version and at every later one. */
   stableSince(version: number): Iterable<string>;
-  /** Does something to the service from outside of its API. Throws a `Refusal` for what cannot be done. */
+  /** Changes the service from outside its API. Throws a `Refusal` for an action that is not possible. */
   act(action: Action): ActionResult;
   /** Stops serving and frees the port, the timer and the store. A second call waits for the first. */
   close(): Promise<void>;
@@ -116,7 +116,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   });
   const { apiKey } = keys;
   const app = createApp({ store, clock, projectId, apiKey, profile, conditions, traffic, log });
-  // Sundays are those of the sandbox's clock, so the timer only asks what is due; it never decides.
+  // The sandbox's clock decides what is due. The timer only asks.
   const timer = schedule('* * * * *', () => runDueDeletions(clock.now()), {
     timezone: 'UTC',
     noOverlap: true,

@@ -54,8 +54,8 @@ describe('sandbox', () => {
     ['--churn -1', 2, 'write a number, as 0.5'],
     ['--faults floods', 2, 'Allowed choices are 429, 500,'],
     ['--rate 5', 2, 'write it as 10/s, 480/min or 4800/h'],
-    ['--dir /dev/null/sandbox', 1, 'sandbox: its folder cannot be used'],
-    ['--dir /proc/sandbox', 1, 'sandbox: its folder cannot be used'],
+    ['--dir /dev/null/sandbox', 1, 'the sandbox cannot use its folder'],
+    ['--dir /proc/sandbox', 1, 'the sandbox cannot use its folder'],
   ])('says what is wrong with %s', async (args, code, words) => {
     const ended = await runCli(['sandbox', ...args.split(' ')]);
     expect(ended).toMatchObject({ code, stdout: '' });
@@ -69,7 +69,7 @@ describe('sandbox', () => {
     const { port } = new URL(url);
     const second = await runCli(['sandbox', '--port', port]);
     expect(second).toMatchObject({ code: 2, stdout: '' });
-    expect(second.stderr).toMatch(new RegExp(`^error: sandbox: cannot listen on 127.0.0.1:${port}\n`));
+    expect(second.stderr).toMatch(new RegExp(`^error: the sandbox cannot listen on 127.0.0.1:${port}\n`));
     child.kill();
     await ended;
   });

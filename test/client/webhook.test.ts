@@ -33,7 +33,7 @@ it.each([
   const error: unknown = await postWebhook(`${origin}/secret`, {}, tools).catch((thrown: unknown) => thrown);
   expect(error).toMatchObject({
     code,
-    message: `the webhook for alerts did not take one (status ${status})`,
+    message: `the webhook did not accept an alert (status ${status})`,
   });
   expect(JSON.stringify(error) + String(error)).not.toMatch(/secret|127\.0\.0\.1/);
   expect(seen).toBe(requests);

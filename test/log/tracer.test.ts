@@ -211,13 +211,13 @@ test('the standard variables say whether spans are sent, and how', () => {
     limits: { attributeCountLimit: 3 },
   });
   expect(() => readOtlpSettings({ OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4317' })).toThrow(
-    /no http address/,
+    /not an http address/,
   );
   expect(() => readOtlpSettings({ ...base, OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' })).toThrow(/http\/json/);
   expect(() => readOtlpSettings({ ...base, OTEL_TRACES_SAMPLER: 'jaeger_remote' })).toThrow(
     /unknown sampler/,
   );
-  expect(() => readOtlpSettings({ ...base, OTEL_BSP_SCHEDULE_DELAY: 'often' })).toThrow(/no number/);
+  expect(() => readOtlpSettings({ ...base, OTEL_BSP_SCHEDULE_DELAY: 'often' })).toThrow(/not a number/);
 });
 
 test.each(['https://collector/otlp/', 'https://collector/otlp'])(

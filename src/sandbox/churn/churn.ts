@@ -6,7 +6,9 @@ import type { Change } from '../store/change-log.ts';
 import { distinctIdsOf, recordingPersonJson } from '../store/person-row.ts';
 import type { Store } from '../store/store.ts';
 
-/** Of a hundred changes so many are of this kind. A purge deletes neighbours in the list, an import creates people. */
+/**
+ * How many of a hundred changes are of each kind. A purge deletes neighbours in the list, an import creates persons.
+ */
 const weights = {
   change: 28,
   create: 20,
@@ -22,7 +24,7 @@ type Kind = keyof typeof weights;
 const kinds = (Object.keys(weights) as Kind[]).flatMap((kind) => Array<Kind>(weights[kind]).fill(kind));
 
 const burst = { min: 20, max: 200 };
-/** A burst is no larger than this share of all, so that a small list is neither gone nor another at once. */
+/** The largest share of all persons in one burst, so that a burst cannot replace a small list. */
 const burstShareMax = 0.1;
 
 /** `rate` is changes per request served, and may be fractional. */
@@ -31,17 +33,17 @@ export type ChurnParts = { store: Store; seed: number; rate: number; recordings:
 export type Churn = ReturnType<typeof createChurn>;
 
 /**
- * Changes the data while it is read: always between two list requests, never during an answer. What changes follows
- * from the seed and the requests served.
+ * Changes the data while they are read: always between two list requests, never during an answer. The seed and the
+ * requests decide what changes.
  */
 export function createChurn({ store, seed, rate, recordings }: ChurnParts) {
   const { persons, lifecycle } = store;
-  // A folder opened again goes on with other choices: the same would make the same recordings anew.
+  // When a folder is opened again, the choices differ: the same choices would make the same recordings again.
   const random = randomFor('churn', seed, store.truth.version() + store.recordings.lastSequence());
   const viewers = [store.apiKeys.user(1).email];
   let due = 0;
 
-  /** Any living person; undefined where there is none. */
+  /** Any living person; undefined if there is none. */
   const anyone = (): number | undefined =>
     lifecycle.atOrAfter(random.int(1, lifecycle.nextId())) ?? lifecycle.atOrAfter(1);
 
@@ -102,7 +104,7 @@ export function createChurn({ store, seed, rate, recordings }: ChurnParts) {
   };
 
   return {
-    /** Counts a request, and makes the changes that are due when it is one for a list. */
+    /** Counts a request. If it is for a list, makes the changes that are due. */
     passRequest(isList: boolean, atMs: number): void {
       due += rate;
       if (!isList) return;

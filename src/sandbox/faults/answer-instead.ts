@@ -5,7 +5,7 @@ import type { Fault, PlannedFault } from './fault-plan.ts';
 
 type Make = (planned: Omit<PlannedFault, 'fault'>, nowMs: number) => Answer;
 
-/** The answer that a fault gives in the service's place, which then does nothing; undefined where it gives none. */
+/** The answer that a fault gives instead of the service, which then does nothing; undefined if the fault gives none. */
 export function answerInstead(planned: PlannedFault, nowMs: number): Answer | undefined {
   return answers[planned.fault]?.(planned, nowMs);
 }
@@ -85,13 +85,13 @@ const rewriters: Record<PageFault, (page: Page, asked: Asked) => Page> = {
     }),
 };
 
-/** A page's JSON text as a fault leaves it; any other fault leaves it as it is. */
+/** A page's JSON text as a fault changes it. Faults that do not concern pages change nothing. */
 export function rewritePage(fault: Fault, text: string, asked: Asked): string {
   if (!isPageFault(fault)) return text;
   return stringifyExactJson(rewriters[fault](parseExactJson(text) as Page, asked));
 }
 
-/** The same page of a list that has no rows. */
+/** The same page as if the list had no rows. */
 export function emptyPage(text: string): string {
   const { count, has_next: hasNext, ...page } = parseExactJson(text) as Page;
   return JSON.stringify({
@@ -106,7 +106,7 @@ function isPageFault(fault: Fault): fault is PageFault {
   return Object.hasOwn(rewriters, fault);
 }
 
-/** Keeps the row's key, so that whoever quarantines it can say which it was. */
+/** The row with wrong types. It keeps its key, so that a quarantine can name the row. */
 function wrongTypes(row: unknown): unknown {
   return typeof row === 'object' && row !== null
     ? { ...row, name: ['not', 'text'], created_at: 17, start_time: 'yesterday', distinct_ids: { 0: 'x' } }

@@ -1,7 +1,7 @@
 import { assertNever } from '../../core/errors.ts';
 import { randomFor, type SeededRandom } from '../generator/seeded-random.ts';
 
-/** What may go wrong, each with what it strikes. */
+/** The faults, each with the requests that it can strike. */
 const faults = {
   /** Too many requests; `Retry-After` in seconds, as a date, absent or absurd. */
   '429': 'any',
@@ -33,23 +33,23 @@ const faults = {
   'next-stuck': 'list',
   /** `next` goes back. */
   'next-back': 'list',
-  /** `next` names another host: harmless to whoever takes only the offset out of it. */
+  /** `next` names another host. This is harmless to a caller that takes only the offset from it. */
   'next-elsewhere': 'list',
-  /** A large page at a large offset fails, always. */
+  /** A large page at a large offset always fails. */
   deep: 'deep page',
-  /** A DELETE acts, and is not answered. */
+  /** A DELETE is carried out, and not answered. */
   'timeout-after-act': 'delete',
 } as const satisfies Record<string, 'any' | 'list' | 'delete' | 'deep page'>;
 
 export type Fault = keyof typeof faults;
 
-/** A fault, or a mixture of all that a caller survives by trying again. */
+/** A fault, or a mixture of all faults that pass when the request is repeated. */
 export type FaultKind = Fault | 'mixed';
 
 /** Every kind that may be asked for. */
 export const faultKinds: readonly FaultKind[] = [...(Object.keys(faults) as Fault[]), 'mixed'];
 
-/** What passes when it is asked again. */
+/** The faults that pass when the request is repeated. */
 const mixture = (Object.keys(faults) as Fault[]).filter(
   (fault) => faults[fault] === 'any' && fault !== 'huge' && fault !== 'redirect',
 );
@@ -57,14 +57,14 @@ const mixture = (Object.keys(faults) as Fault[]).filter(
 /** Which faults, how often and how long. */
 export type FaultOptions = {
   kind: FaultKind;
-  /** Of the requests that the fault can strike, as a share of 0 to 1. */
+  /** The share, from 0 to 1, of the requests that the fault can strike. */
   share: number;
   seed: number;
-  /** How long an answer is held back at most, in milliseconds; in a mixture a twentieth of it. */
+  /** The longest delay of an answer, in milliseconds. In a mixture, a twentieth of it. */
   holdMs: number;
 };
 
-/** What a fault is chosen by. */
+/** The request for which a fault is chosen. */
 export type FaultTarget = {
   requestNumber: number;
   method: string;
@@ -73,13 +73,13 @@ export type FaultTarget = {
   limit: number;
 };
 
-/** A fault to come, and the choices it is made of. A mild one asks a caller to wait a second at most. */
+/** A planned fault with its random choices. A mild one asks the caller to wait for a second at most. */
 export type PlannedFault = { fault: Fault; isMild: boolean; holdMs: number; random: SeededRandom };
 
-/** From this offset on, pages larger than this fail. */
+/** From this offset on, pages with more rows than this fail. */
 export const deepPage = { offset: 1000, limitMax: 100 };
 
-/** The fault that strikes a request, if any: the same for the same seed and request number. */
+/** The fault that strikes a request, if any. The same seed and request number give the same fault. */
 export function planFault(options: FaultOptions, target: FaultTarget): PlannedFault | undefined {
   const { kind, share, seed } = options;
   const random = randomFor('fault', seed, target.requestNumber);

@@ -4,7 +4,7 @@ import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import { toResponse, type Answer } from '../http/answer.ts';
 import type { PlannedFault } from './fault-plan.ts';
 
-/** A response on its way, and the status that the caller gets to see; 0 for none. */
+/** A response that is being sent, and the status that the caller sees; 0 for none. */
 export type Sent = { response: Response; status: number };
 
 /** Sends an answer whole. */
@@ -18,7 +18,7 @@ export function reset(outgoing: ServerResponse): Sent {
   return { response: RESPONSE_ALREADY_SENT, status: 0 };
 }
 
-/** Sends an answer as a fault of the connection leaves it, and whole where the fault is none of those. */
+/** Sends an answer as a fault of the connection spoils it. With any other fault, sends it whole. */
 export async function sendBadly(
   answer: Answer,
   { fault, holdMs, random }: PlannedFault,

@@ -12,7 +12,7 @@ import { generatePlaylists } from './playlists.ts';
 import { generateRecording, type RecordingStyle } from './recording.ts';
 import { baseMs, seededRandom, type SeededRandom } from './seeded-random.ts';
 
-/** How much data, and which: equal amounts and seeds give equal data. */
+/** How much data to generate. Equal amounts and seeds give equal data. */
 export type Amounts = { persons: number; recordings: number; seed: number };
 
 /** Fills a new store with people, their events, recordings, playlists and the organization's users. */
@@ -52,7 +52,7 @@ function fillRecordings(
   { persons, recordings }: { persons: number; recordings: number },
   style: RecordingStyle,
 ): string[] {
-  // Without persons the recordings show one who was deleted since: a recording always embeds its person.
+  // Without persons, the recordings show a person who was deleted since: a recording always embeds its person.
   const deleted: PersonRow = {
     ...plainDefaults(1),
     id: 1,

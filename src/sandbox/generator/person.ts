@@ -2,7 +2,7 @@ import type { NewPerson } from '../store/person-row.ts';
 import { generateProperties } from './properties.ts';
 import { microsBeforeBase, type SeededRandom } from './seeded-random.ts';
 
-/** One person with this id. `previous` is the person before, whose time it sometimes shares. */
+/** One person with this id. `previous` is the person before; sometimes both have the same time. */
 export function generatePerson(random: SeededRandom, id: number, previous: NewPerson | undefined): NewPerson {
   const { name, ascii } = generateName(random);
   // Now and then two people share one address, as colleagues and families do.
@@ -27,7 +27,10 @@ function createdAtMicros(random: SeededRandom, id: number, previous: NewPerson |
   return microsBeforeBase(random, 3 * 365);
 }
 
-/** One to four, each unique by the id in it: accounts, e-mails, anonymous ids, and text that needs escaping. */
+/**
+ * One to four distinct ids, each unique by the id in it: accounts, e-mails, anonymous ids, and text that needs
+ * escaping.
+ */
 function distinctIds(random: SeededRandom, id: number, email: string | null): string[] {
   const account = id % 19 === 3 ? `ид ${id}/ü?&#%"👩‍🚀` : `user_${id}`;
   const ids = [account];

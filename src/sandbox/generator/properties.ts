@@ -1,9 +1,9 @@
 import type { SeededRandom } from './seeded-random.ts';
 
-/** JSON text of one person's properties; `email` is null for people without. */
+/** JSON text of one person's properties. `email` is null for a person without an address. */
 type PropertyKind = (random: SeededRandom, email: string | null) => string;
 
-/** Properties as JSON text, and the e-mail in them where their kind holds one. */
+/** Properties as JSON text, and the e-mail in them; null if they have none. */
 export type GeneratedProperties = { properties: string; email: string | null };
 
 /**
@@ -51,7 +51,7 @@ const unsafeKeys: PropertyKind = (random, email) =>
 const longText: PropertyKind = (random, email) =>
   `{${emailField(email)}"note":"${'Fünf Wörter für lange Notizen. '.repeat(random.int(50, 150))}"}`;
 
-/** The rare kinds. Each stands beside a flat one, so that most people are flat, and no kind can be forgotten. */
+/** The rare kinds. A flat one stands beside each, so that most persons are flat and every kind appears. */
 const rareKinds: readonly PropertyKind[] = [
   nested,
   () => 'null',

@@ -2,7 +2,7 @@ import type { Recording } from '../../contract/resources.ts';
 import { microsToIso } from '../../core/time.ts';
 import { microsBeforeBase, type SeededRandom } from './seeded-random.ts';
 
-/** What of a recording differs between profiles: when it started, and what its id looks like. */
+/** What differs between the recordings of profiles: the start, and the form of the id. */
 export type RecordingStyle = {
   /** Microseconds since 1970. */
   startMicros(random: SeededRandom): number;

@@ -31,12 +31,15 @@ export function seededRandom(seed: number): SeededRandom {
   };
 }
 
-/** Choices of their own for each purpose. By digest: the generator's first numbers are alike where seeds are. */
+/**
+ * Independent choices for each purpose. The seed goes through a digest, because similar seeds give similar first
+ * numbers.
+ */
 export function randomFor(purpose: string, seed: number, occasion = 0): SeededRandom {
   return seededRandom(Number.parseInt(sha256(`${purpose} ${seed} ${occasion}`).slice(0, 8), 16));
 }
 
-/** The instant all generated times lead up to, fixed so that a seed always gives the same data. */
+/** The time before which all generated times lie. It is fixed, so that a seed always gives the same data. */
 export const baseMs = Date.UTC(2025, 0, 1);
 
 const dayMicros = 86_400_000_000;

@@ -2,12 +2,12 @@ import { type ErrorBody, refusals } from '../../contract/error-body.ts';
 
 type RefusalName = keyof typeof refusals;
 
-/** Thrown by whatever answers a request, to answer it with one of the known refusals instead. */
+/** Thrown while a request is answered, to answer it with one of the known refusals instead. */
 export class Refusal extends Error {
   readonly status: (typeof refusals)[RefusalName]['status'];
   readonly body: ErrorBody;
 
-  /** `attr` names the parameter or field that is at fault. */
+  /** `attr` names the wrong parameter or field. */
   constructor(name: RefusalName, detail: string, attr: string | null = null) {
     super(detail);
     const { status, type, code } = refusals[name];
@@ -16,12 +16,12 @@ export class Refusal extends Error {
   }
 }
 
-/** The refusal for an id, short id or project that is not there. */
+/** The refusal for an unknown id, short id or project. */
 export function notFound(): Refusal {
   return new Refusal('notFound', 'Not found.');
 }
 
-/** A whole answer before it is sent. An empty body is none. */
+/** A whole answer before it is sent. An empty body means no body. */
 export type Answer = { status: number; headers: Record<string, string>; body: string | Buffer };
 
 /** An answer whose body is JSON text. */
@@ -29,7 +29,7 @@ export function jsonAnswer(status: number, text: string): Answer {
   return { status, headers: { 'Content-Type': 'application/json' }, body: text };
 }
 
-/** A refusal as the document's services write it. */
+/** A refusal in the documented form. */
 export function refusalAnswer({ status, body }: Refusal): Answer {
   return jsonAnswer(status, JSON.stringify(body));
 }

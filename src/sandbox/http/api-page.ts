@@ -11,7 +11,7 @@ import { pagePolicy, pageStyle } from './api-page-style.ts';
 import { fieldsOf, groupOf, type JsonSchema } from './openapi.ts';
 
 type Markup = ReturnType<typeof html>;
-/** What the examples on the page are written for. */
+/** The values in the examples on the page. */
 export type PageSubject = { origin: string; projectId: string; apiKey: string; playlist: string | undefined };
 
 /** Sent with the page: nothing on it may load, run or be framed. */

@@ -7,7 +7,10 @@ function bearerKey(header: string | undefined): string | undefined {
   return /^bearer +(\S+)$/i.exec(header ?? '')?.[1];
 }
 
-/** The key of a request's `Authorization: Bearer <key>` (section 5). Throws a 401 where there is none known. */
+/**
+ * The known key in a request's `Authorization: Bearer <key>` (section 5). Throws a 401 for a missing or an unknown
+ * key.
+ */
 export function authenticate(header: string | undefined, apiKeys: Pick<ApiKeys, 'find'>): ApiKey {
   const key = bearerKey(header);
   if (key === undefined) {
@@ -28,7 +31,10 @@ export function requireScope({ scopes }: ApiKey, required: Scope | null): void {
 
 export type KeyIndexes = ReturnType<typeof keyIndexes>;
 
-/** Numbers the keys, so that a log can tell them apart without holding them: `first` in order, others as they come. */
+/**
+ * Numbers the keys, so that a log need not hold them. The keys in `first` come first, others in the order of their
+ * use.
+ */
 export function keyIndexes(apiKeys: Pick<ApiKeys, 'find'>, first: readonly string[]) {
   const indexes = new Map(first.map((key, index) => [key, index]));
   return {

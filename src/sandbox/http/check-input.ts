@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { parseExactJson } from '../../core/exact-json.ts';
 import { Refusal } from './answer.ts';
 
-/** The value as its schema reads it. Throws a 400 that names the first parameter or field at fault. */
+/** The value as its schema reads it. Throws a 400 that names the first wrong parameter or field. */
 export function checkInput<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
@@ -14,15 +14,15 @@ export function checkInput<Schema extends z.ZodType>(schema: Schema, value: unkn
 const bodyBytesMax = 4 * 1024 * 1024;
 
 /**
- * A request's body, which is JSON, with every number exact; none at all counts as `{}`. Throws a 400 for anything
- * else, and for more than 4 MiB.
+ * A request's JSON body, with every number exact. An empty body counts as `{}`. Throws a 400 for a body that is not
+ * JSON or larger than 4 MiB.
  */
 export async function readJsonBody(request: Request): Promise<unknown> {
   const text = await readText(request);
   if (text.trim() === '') return {};
   try {
     const body = parseExactJson(text);
-    // What nests too deeply to be written again could not be stored.
+    // A value that nests too deeply to be written again could not be stored.
     JSON.stringify(body);
     return body;
   } catch {

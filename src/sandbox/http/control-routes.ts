@@ -17,7 +17,7 @@ const ClockMove = z.union([
 
 const lastTimeMs = Date.UTC(9999, 11, 31);
 
-/** `GET` and `POST /__sandbox/clock`: tell the service's time, and move it forward. No part of the document. */
+/** `GET` and `POST /__sandbox/clock`: read the service's time, and move it forward. The document does not have them. */
 export function addClockRoutes(app: Hono<Environment>, clock: SandboxClock): void {
   app.get('/__sandbox/clock', (context) => context.json({ now: isoTime(clock.now()) }));
   app.post('/__sandbox/clock', async (context) => {
@@ -41,7 +41,10 @@ function targetMs(move: z.infer<typeof ClockMove>, nowMs: number): number {
   );
 }
 
-/** `/__sandbox/requests`, `/truth` and `/act`: what was asked, what is really there, and a hand in it. */
+/**
+ * `/__sandbox/requests`, `/truth` and `/act`: the requests so far, the data as they really are, and a way to change
+ * them.
+ */
 export function addControlRoutes(app: Hono<Environment>, service: Service, log: RequestLog): void {
   app.get('/__sandbox/requests', (context) => context.json({ requests: log.all() }));
   app.delete('/__sandbox/requests', (context) => {
@@ -61,8 +64,8 @@ export function addControlRoutes(app: Hono<Environment>, service: Service, log: 
 const linesAtOnce = 200;
 
 /**
- * First and last the version: equal ones say that nothing changed while this was read. Between them the living, then
- * the gone.
+ * The first and the last line hold the version: if they are equal, nothing changed while the lines were read. Between
+ * them stand the living persons, then the deleted and merged ones.
  */
 function* ndjson(truth: Truth): Generator<Uint8Array> {
   let lines: string[] = [];

@@ -7,18 +7,18 @@ import { notFound } from './answer.ts';
 /** A response's body, ready to send. */
 export type Content = { type: 'application/json' | 'text/csv; charset=utf-8'; text: string };
 
-/** JSON text as a body. Throws a 404 where there is none. */
+/** A body of JSON text. Throws a 404 if there is no text. */
 export function jsonContent(text: string | undefined): Content {
   if (text === undefined) throw notFound();
   return { type: 'application/json', text };
 }
 
-/** What a handler knows beside its checked input: the store, who calls and when, and the full URL. */
+/** What a handler gets beside its checked input: the store, the caller and time of the change, and the full URL. */
 export type Call = { store: Store; change: Change; url: URL };
 
 type Endpoints = typeof endpoints;
 
-/** What a row of the endpoint table checks, as it comes out of the check. */
+/** The checked input of an endpoint, by its row of the table. */
 export type Input<R extends Pick<Endpoint, 'params' | 'query' | 'body'>> = {
   params: z.output<R['params']>;
   query: z.output<R['query']>;
@@ -26,8 +26,8 @@ export type Input<R extends Pick<Endpoint, 'params' | 'query' | 'body'>> = {
 };
 
 /**
- * What an endpoint does once its request has been checked against its row of the table. It returns a body exactly
- * where the document shows one, and throws a `Refusal` to refuse; the status comes from the row.
+ * What each endpoint does after its request was checked by its row of the table. It returns a body only if the
+ * document shows one, and throws a `Refusal` to refuse. The status comes from the row.
  */
 export type EndpointHandlers = {
   [Name in EndpointName]: (

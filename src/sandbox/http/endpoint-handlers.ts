@@ -3,7 +3,7 @@ import { jsonContent, type EndpointHandlers } from './endpoint-handler.ts';
 import { listPage, windowOf } from './list-page.ts';
 import { personHandlers } from './person-handlers.ts';
 
-/** Every endpoint's handler: one that is missing does not compile. */
+/** Every endpoint's handler. A missing one does not compile. */
 export const endpointHandlers: EndpointHandlers = {
   ...personHandlers,
 
@@ -14,14 +14,14 @@ export const endpointHandlers: EndpointHandlers = {
   'playlists.update': ({ params, body }, { store, change }) =>
     jsonContent(store.playlists.update(params.short_id, body, change)),
 
-  // The document answers 405, always: the status stands in the table, and nothing changes.
+  // The documented answer is always 405. The status stands in the table, and nothing changes.
   'playlists.delete': () => undefined,
 
   'playlists.recordings': ({ params }, { store }) => {
     jsonContent(store.playlists.find(params.short_id));
   },
 
-  // The body has the playlist's fields in the document, and no stated effect: it is checked and changes nothing.
+  // The documented body has the playlist's fields, without a stated effect. It is checked and changes nothing.
   'playlists.add_recording': ({ params }, { store }) => {
     jsonContent(store.playlists.find(params.short_id));
     jsonContent(store.recordings.find(params.session_recording_id));

@@ -31,7 +31,7 @@ export function addEndpointRoutes(app: Hono<Environment>, service: Service): voi
       const { method, status } = route.row;
       const path = `${prefix}/:project_id${route.row.path}`;
       const allowed = methods.get(path) ?? [];
-      // A method whose documented answer is 405 is not an allowed one.
+      // A method whose documented answer is 405 is not allowed.
       if (status !== 405) allowed.push(method);
       methods.set(path, allowed);
       app.on(method, path, (context) =>

@@ -5,7 +5,7 @@ import { personCells, type PersonRow } from '../store/person-row.ts';
 import { Refusal } from './answer.ts';
 import { jsonContent, type Content } from './endpoint-handler.ts';
 
-/** The document shows neither; rows per page. The maximum bounds the memory one answer takes. */
+/** Rows per page; the document names neither number. The maximum limits the memory of one answer. */
 const limitDefault = 100;
 const limitMax = 100_000;
 
@@ -32,7 +32,7 @@ function linkTo(url: URL, limit: number, offset: number): string {
   return link.href;
 }
 
-/** What `format=csv` gives: a header, then one row for each person; distinct ids and properties as JSON text. */
+/** Persons as CSV: a header, then one row for each person. Distinct ids and properties are JSON text. */
 export function personCsv(rows: readonly PersonRow[]): Content {
   const text = stringify(rows.map(personCells), { header: true, columns: Object.keys(Person.shape) });
   return { type: 'text/csv; charset=utf-8', text };

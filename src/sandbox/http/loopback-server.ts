@@ -9,7 +9,7 @@ import { AppError } from '../../core/errors.ts';
 export type LoopbackServer = {
   /** Without a trailing slash. */
   url: string;
-  /** Takes no new request, lets those under way end, and resolves when every connection is closed. */
+  /** Takes no new request, lets requests under way end, and resolves when every connection is closed. */
   close(): Promise<void>;
 };
 
@@ -17,8 +17,8 @@ const host = '127.0.0.1';
 const drainMs = 2_000;
 
 /**
- * Serves on 127.0.0.1; port 0 takes any free one. Every answer's `Date` is the clock's.
- * Rejects with a `usage` error when the port cannot be had.
+ * Serves on 127.0.0.1; port 0 takes any free port. The `Date` of every answer is the clock's time. Rejects with
+ * `usage` if it cannot listen on the port.
  */
 export async function listenOnLoopback(
   port: number,
@@ -37,7 +37,7 @@ export async function listenOnLoopback(
   try {
     await once(server, 'listening');
   } catch (cause) {
-    throw new AppError(`sandbox: cannot listen on ${host}:${port}`, {
+    throw new AppError(`the sandbox cannot listen on ${host}:${port}`, {
       code: 'usage',
       hint: 'Choose another port, or 0 for any that is free.',
       cause,

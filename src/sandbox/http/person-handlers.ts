@@ -10,12 +10,15 @@ import { listPage, personCsv, windowOf } from './list-page.ts';
 
 const propertyFilters = z.object({ properties: z.array(PropertyFilter).max(50).optional() });
 
-/** Properties that a person is to get: an object, since merging needs one. Not a record of zod's, which drops a key named `__proto__`. */
+/**
+ * The new properties of a person: an object, because merging needs one. Not zod's record, which drops a key named
+ * `__proto__`.
+ */
 export const propertyValues = z.object({
   properties: z.custom<JsonObject>(isJsonObject, 'Must be an object.').optional(),
 });
 
-/** The filters in the query of the list of persons. Throws a 400 for a property filter that is none. */
+/** The filters in the query of the list of persons. Throws a 400 for an invalid property filter. */
 export function personFilters(query: {
   distinct_id?: string | undefined;
   email?: string | undefined;
@@ -30,7 +33,7 @@ export function personFilters(query: {
   };
 }
 
-/** Section 4.2. `format` has an effect only where persons are returned by a read. */
+/** Section 4.2. `format` has an effect only on reads that return persons. */
 export const personHandlers = {
   'persons.list': ({ query }, { store, url }) => {
     const filters = personFilters(query);
@@ -44,7 +47,7 @@ export const personHandlers = {
     return query.format === 'csv' ? personCsv([person]) : jsonContent(personJson(person));
   },
 
-  // The body is any JSON in the document; merging needs an object, so anything else is refused.
+  // The document allows any JSON. Merging needs an object, so anything else is refused.
   'persons.update': ({ params, body }, { store, change }) => {
     found(store.persons.find(params.id));
     const { properties = {} } = checkInput(propertyValues, body);
@@ -69,7 +72,7 @@ export const personHandlers = {
     found(store.persons.find(params.id));
   },
 
-  // The meaning of the body's properties is not shown: it is checked, and has no effect.
+  // The document does not explain the properties in the body. The body is checked and has no effect.
   'persons.split': ({ params }, { store, change }) => {
     if (!store.persons.split(params.id, change)) throw notFound();
   },

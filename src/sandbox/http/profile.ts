@@ -5,10 +5,10 @@ import { endpointHandlers } from './endpoint-handlers.ts';
 
 type Row = Omit<Endpoint, 'status'> & { status: number };
 
-/** One endpoint as it is served. Its checks come from its row, its work from its handler. */
+/** One endpoint as it is served. Its row says what to check, its handler does the work. */
 export type Route = { name: string; row: Row; handle: AnyHandler };
 
-/** A route whose handler takes what its own row checks, where that is not the document's row. */
+/** A route with a row of its own, which may differ from the document's. The handler takes what this row checks. */
 export function route<const R extends Row>(
   name: string,
   row: R,

@@ -13,7 +13,7 @@ import { type Answer, Refusal, throttledAnswer } from './answer.ts';
 import type { KeyIndexes } from './authorize.ts';
 import type { Profile, Route } from './profile.ts';
 
-/** What stands between the callers and the service. */
+/** What each request passes before it reaches the service. */
 export type TrafficParts = {
   profile: Profile;
   clock: SandboxClock;
@@ -27,7 +27,7 @@ export type TrafficParts = {
 
 export type Traffic = ReturnType<typeof createTraffic>;
 
-/** The way of every request to an endpoint: log, rate limit, faults, what changed meanwhile, and the answer. */
+/** The way of every request to an endpoint: log, rate limit, faults, changes of the data, and the answer. */
 export function createTraffic(parts: TrafficParts) {
   const { profile, clock, log, keyIndexes, faults, churn, conditions } = parts;
   const limiter = rateLimiter(parts.rates);
@@ -36,7 +36,7 @@ export function createTraffic(parts: TrafficParts) {
 
   const enter = (req: HonoRequest, { name }: Route): LoggedRequest => {
     requestNumber += 1;
-    // The log and the windows need times that never go back, whatever the clock does.
+    // The log and the windows need times that never go back, even if the clock does.
     latestMs = Math.max(latestMs, clock.now());
     const entry: LoggedRequest = {
       atMs: latestMs,
@@ -87,7 +87,7 @@ export function createTraffic(parts: TrafficParts) {
   };
 
   return {
-    /** Sends what `answer` returns, or the refusal that it throws, unless a limit or a fault comes first. */
+    /** Sends what `answer` returns, or the refusal that it throws. A rate limit or a fault may answer before. */
     async pass(
       context: { req: HonoRequest; env: HttpBindings },
       route: Route,
@@ -105,7 +105,7 @@ function takesGzip(req: HonoRequest): boolean {
   return /\bgzip\b/.test(req.header('Accept-Encoding') ?? '');
 }
 
-/** The same answer with its body packed; without a body there is nothing to pack. */
+/** The same answer with its body packed, if it has a body. */
 function packed(answer: Answer): Answer {
   if (answer.body === '') return answer;
   return {

@@ -4,8 +4,8 @@ import { jsonContent } from '../http/endpoint-handler.ts';
 import { route, type Route } from '../http/profile.ts';
 
 /**
- * What a live service has beside the document: deleting many persons at once, and telling how far the deletion of a
- * person's events is. One uuid in sixteen is not deleted the first time that it is asked for.
+ * Endpoints that a live service has beside the documented ones: one deletes many persons at once, one shows how far
+ * the deletion of a person's events is. One uuid in sixteen is not deleted at the first request.
  */
 export function bulkDeletionRoutes(): Route[] {
   const failedOnce = new Set<string>();

@@ -5,16 +5,19 @@ import type { Store } from '../store/store.ts';
 
 /** How a live service is set up. */
 export type LiveOptions = {
-  /** Rows per page that the service serves at most, whatever is asked. */
+  /** The most rows of a page, whatever limit is asked for. */
   personsLimitMax: number;
   recordingsLimitMax: number;
   /** Recordings that started longer ago are gone. */
   retentionDays: number;
   /** How many ghosts a list has, as a share of its rows. */
   ghostShare: number;
-  /** How many ghosts stand in a row, once for each 5,000 persons begun, in lists of at least 500; 0 for none. */
+  /**
+   * How many ghosts follow one another, once for each 5,000 persons begun, in lists of at least 500 persons; 0 for
+   * none.
+   */
   ghostRun: number;
-  /** A change that the service only takes note of is made so many requests later. */
+  /** After how many requests a change is made that the service has only accepted. */
   actsAfterRequests: number;
 };
 
@@ -27,10 +30,10 @@ export const liveDefaults: LiveOptions = {
   actsAfterRequests: 3,
 };
 
-/** Over how many days up to now recordings are spread. */
+/** The number of days before now in which recordings start. */
 const recordedDays = 28;
 
-/** As a live service has them: over the days before now, under ids that are any text. */
+/** Recordings of a live service: they start in the days before now, and their ids may be any text. */
 export function liveRecordings(now: () => number): RecordingStyle {
   return {
     startMicros: (random) => now() * 1000 - random.int(1, recordedDays * 86_400_000_000),
@@ -40,7 +43,7 @@ export function liveRecordings(now: () => number): RecordingStyle {
 
 const idLengthMax = 200;
 
-/** Each is unique by the uuid in it, and none is longer than 200 characters. */
+/** Forms of ids. Each id is unique by the uuid in it, and at most 200 characters long. */
 const idForms: readonly ((uuid: string) => string)[] = [
   (uuid) => `mobile/${uuid}/1`,
   (uuid) => `../../${uuid}/..`,
@@ -56,7 +59,10 @@ const runEveryPersons = 5000;
 const runFromPersons = 500;
 const crowdDistinctIds = 1100;
 
-/** Gives a filled store what only a live one has: ghosts in its lists, and one person with a crowd of distinct ids. */
+/**
+ * Adds to a filled store what only a live service has: ghosts in its lists, and one person with very many distinct
+ * ids.
+ */
 export function haunt(
   store: Omit<Store, 'close'>,
   { persons, recordings, seed }: Amounts,

@@ -5,10 +5,10 @@ import { Refusal } from '../http/answer.ts';
 import type { Window } from '../store/persons.ts';
 
 const limitDefault = 100;
-/** Where a service behind a proxy believes that it is. */
+/** The address that a service behind a proxy takes for its own. */
 const believedOrigin = 'https://analytics.internal.example';
 
-/** The rows that are served of those asked for: a limit above the cap is clamped without a word. */
+/** The window that is served. A limit above the maximum is lowered silently. */
 export function clampedWindow(
   { limit = limitDefault, offset = 0 }: { limit?: number | undefined; offset?: number | undefined },
   limitMax: number,
@@ -17,8 +17,8 @@ export function clampedWindow(
 }
 
 /**
- * A page of persons: no `count`; `next` wherever the window was full, under a host, scheme and prefix of its own;
- * `previous` leads to this very page. `positions` counts ghosts too.
+ * A page of persons. It has no `count`. `next` is set if the window was full, with another host, scheme and prefix.
+ * `previous` leads to this same page. `positions` counts ghosts too.
  */
 export function livePersonPage(
   url: URL,
@@ -40,7 +40,7 @@ export function livePersonPage(
   );
 }
 
-/** Recordings: neither `count` nor links. */
+/** A page of recordings. It has neither `count` nor links. */
 export function liveRecordingPage(results: readonly string[], hasNext: boolean): Content {
   return jsonContent(`{"results":[${results.join(',')}],"has_next":${hasNext},"version":4}`);
 }
@@ -55,7 +55,10 @@ export const LiveRecordingQuery = z.strictObject({
 const daysDefault = 3;
 const dayMs = 86_400_000;
 
-/** From when on recordings are listed, in microseconds: `-30d`, `-12h` or an ISO 8601 time. Throws a 400 for others. */
+/**
+ * The earliest start of the listed recordings, in microseconds, from `-30d`, `-12h` or an ISO 8601 time. Throws a 400
+ * for any other text.
+ */
 export function sinceMicros(dateFrom = `-${daysDefault}d`, nowMs: number): number {
   const [, count, unit] = /^-(\d{1,5})([dh])$/.exec(dateFrom) ?? [];
   if (count !== undefined) return (nowMs - Number(count) * (unit === 'd' ? dayMs : dayMs / 24)) * 1000;

@@ -17,7 +17,7 @@ const csvWindow = { limit: 1000, offset: 0 };
 /** An integer id, or the uuid in its place. */
 const params = z.object({ id: z.union([z.coerce.number().int(), z.guid()]) });
 
-/** Section 4.2 as a live service has it. */
+/** The routes of section 4.2 as a live service has them. */
 export function livePersonRoutes(options: LiveOptions, { defer }: DeferredChanges): Route[] {
   return [
     route('persons.list', endpoints['persons.list'], ({ query }, { store, url }) => {
@@ -47,7 +47,7 @@ export function livePersonRoutes(options: LiveOptions, { defer }: DeferredChange
       },
     ),
 
-    // Whatever `delete_events` says, that it is there is what counts.
+    // Only the presence of `delete_events` counts, not its value.
     route(
       'persons.delete',
       {
@@ -98,13 +98,13 @@ function found(ref: number | string, { store }: Call): PersonRow {
 
 export type DeferredChanges = ReturnType<typeof deferredChanges>;
 
-/** Changes that were taken note of and are made some requests later: whoever reads at once reads the old state. */
+/** Changes that are accepted now and made some requests later. A read in between shows the old state. */
 export function deferredChanges(afterRequests: number) {
   let pending: { requestNumber: number; make: () => void }[] = [];
   let current = 0;
   return {
     defer: (make: () => void): void => void pending.push({ requestNumber: current + afterRequests, make }),
-    /** Makes what is due, before the request of this number is answered. */
+    /** Makes the changes that are due before the request of this number is answered. */
     makeDue(requestNumber: number): void {
       current = requestNumber;
       const due = pending.filter((change) => change.requestNumber < requestNumber);

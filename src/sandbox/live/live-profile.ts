@@ -10,7 +10,7 @@ import { liveRecordingRoutes } from './live-recording-routes.ts';
 
 const dayMicros = 86_400_000_000;
 
-/** The service as it is met in practice: the documented routes, but for those that depart from the document. */
+/** The service as it is met in practice: the documented routes, except those in which live services differ. */
 export function liveProfile(
   { recordings }: Pick<Store, 'recordings'>,
   clock: SandboxClock,
@@ -22,7 +22,7 @@ export function liveProfile(
   return {
     pathPrefixes: [documentedPathPrefix, '/api/projects'],
     routes: [
-      // First, since `/persons/:id` matches their paths too.
+      // They come first, because `/persons/:id` matches their paths too.
       ...bulkDeletionRoutes(),
       ...departing,
       ...documentedRoutes.filter(({ name }) => !departed.has(name)),
@@ -36,7 +36,7 @@ export function liveProfile(
   };
 }
 
-/** A refusal in one of the shapes that live services write it in, turn by turn; half have the usual one. */
+/** A refusal in one of the forms that live services use, in turn. Half of them have the documented form. */
 function liveRefusal(refusal: Refusal, requestNumber: number): Answer {
   const { status, body } = refusal;
   switch (requestNumber % 6) {

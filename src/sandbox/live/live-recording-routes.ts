@@ -6,7 +6,7 @@ import type { LiveOptions } from './live-data.ts';
 import { clampedWindow, LiveRecordingQuery, liveRecordingPage, sinceMicros } from './live-pages.ts';
 import { livePlaylistJson, liveRecordingJson } from './live-rows.ts';
 
-/** Sections 4.3 and 4.4 as a live service has them, where it departs. */
+/** The routes of sections 4.3 and 4.4 in which a live service differs from the document. */
 export function liveRecordingRoutes({ recordingsLimitMax }: LiveOptions): Route[] {
   return [
     route(

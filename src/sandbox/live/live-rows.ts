@@ -6,12 +6,12 @@ import { distinctIdsOf, personJson, type PersonRow } from '../store/person-row.t
 const listedDistinctIdsMax = 1000;
 const recordedDistinctIdsMax = 10;
 
-/** True for one key in `n`, always the same ones for the same trait. */
+/** True for one key in `n`, always the same keys for the same trait. */
 function isOneIn(n: number, trait: string, key: string): boolean {
   return createHash('sha256').update(`${trait} ${key}`).digest().readUInt32BE() % n === 0;
 }
 
-/** A person with a field that no document has. */
+/** A person with fields that the document does not have. */
 export function livePersonJson(row: PersonRow): string {
   const isIdentified = !isOneIn(3, 'anonymous', row.uuid);
   return `${personJson(row).slice(0, -1)},"is_identified":${isIdentified},"last_seen_at":null}`;
@@ -24,8 +24,8 @@ export function listedPersonJson(row: PersonRow): string {
 }
 
 /**
- * A recording as it is served. `person` is who has its distinct id now, with ten distinct ids at most, or null for
- * nobody; some rows lack `storage`, and some have null where the document has a value.
+ * A recording as it is served. `person` is the person that has its distinct id now, with ten distinct ids at most, or
+ * null. Some rows lack `storage`, and some have null for a documented value.
  */
 export function liveRecordingJson(document: string, person: PersonRow | undefined): string {
   const { person: _then, ...recording } = parseExactJson(document) as Recording;
@@ -45,7 +45,7 @@ export function liveRecordingJson(document: string, person: PersonRow | undefine
   return `${text.slice(0, -1)},"person":${shown}}`;
 }
 
-/** A playlist whose users lack values and whose counts are not all there, with a field that no document has. */
+/** A playlist whose users and counts lack values, with a field that the document does not have. */
 export function livePlaylistJson(text: string): string {
   const playlist = parseExactJson(text) as Playlist;
   const isOrphan = isOneIn(4, 'orphan', playlist.short_id);

@@ -4,7 +4,7 @@ import type { Scope } from '../../contract/endpoints.ts';
 import type { User } from '../../contract/resources.ts';
 
 export type UserRecord = z.infer<typeof User>;
-/** What a key may do, and in whose name. */
+/** The scopes of a key, and the user in whose name it acts. */
 export type ApiKey = { userId: number; scopes: Scope[] };
 
 export type ApiKeys = ReturnType<typeof apiKeyTable>;

@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 
-/** Who changes something, and when on the service's clock. */
+/** The user that makes a change, and the time of the change on the service's clock. */
 export type Change = { userId: number; atMs: number };
 
 export type Activity = {
@@ -13,7 +13,7 @@ export type Activity = {
   detail: string;
 };
 
-/** One property's way from one value to another: JSON text, or null where the key was absent. */
+/** The change of one property. Values are JSON text, or null if the key was absent. */
 export type PropertyChange = {
   atMs: number;
   userId: number;
@@ -25,7 +25,7 @@ export type PropertyChange = {
 
 export type ChangeLog = ReturnType<typeof changeLogTable>;
 
-/** What the activity and timeline endpoints would show if their responses had a body. Oldest first. */
+/** What the activity and timeline endpoints would show if the document gave them a body. Oldest first. */
 export function changeLogTable(database: Database.Database) {
   const insertActivity = database.prepare<Activity>(/*sql*/ `
     INSERT INTO person_activity (at_ms, user_id, person_id, person_uuid, action, detail)

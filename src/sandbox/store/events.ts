@@ -3,7 +3,7 @@ import { planWeeklyBatches } from '../weekly-batch-plan.ts';
 
 export type Event = { distinctId: string; event: string; atMs: number };
 
-/** A deletion of events that waits for its Sunday, or ran at `runAtMs`. */
+/** A deletion of events. It waits for its Sunday, or ran at `runAtMs`. */
 export type EventDeletion = { id: number; personUuid: string; requestedAtMs: number; runAtMs: number | null };
 
 export type Events = ReturnType<typeof eventTable>;
@@ -41,7 +41,7 @@ export function eventTable(database: Database.Database) {
       void queue.run({ personUuid, distinctIds, requestedAtMs }),
     /** Every deletion ever queued, oldest first. */
     deletions: (): EventDeletion[] => select.all(),
-    /** Runs what is due at `nowMs`, also what fell due while nobody ran it; returns the batch times in ms. */
+    /** Runs every batch that is due at `nowMs`, also missed ones. Returns the times of the batches in milliseconds. */
     runDueDeletions: database.transaction((nowMs: number): number[] => {
       const batches = planWeeklyBatches(selectQueued.all(), nowMs);
       for (const { atMs, taskIds } of batches) {

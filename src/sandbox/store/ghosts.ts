@@ -7,8 +7,8 @@ type List = 'persons' | 'recordings';
 type Haunted<Row> = { rows: Row[]; positions: number };
 
 /**
- * Positions of a list that hold no row. A live service loses rows between two of its stores and counts them all the
- * same: pages come short, and a window of ghosts comes empty.
+ * Positions of a list that hold no row. A live service loses rows between two of its stores and still counts them:
+ * some pages have fewer rows, and some have none.
  */
 export function ghostTable(database: Database.Database) {
   const insert = database.prepare<[List, number]>(/*sql*/ `INSERT INTO ghosts (list, at_us) VALUES (?, ?)`);

@@ -4,8 +4,8 @@ import { distinctIdsOf, personColumns, type NewPerson, type PersonRow } from './
 import { propertiesOf, type PersonWriter } from './person-writer.ts';
 
 /**
- * What happens to persons outside of the API: events create them, merge them and bring deleted ones back. Every
- * change is one transaction, its log included.
+ * What happens to persons outside the API: events create persons, merge them and bring deleted ones back. Every
+ * change is one transaction, with its log.
  */
 export function personLifecycle(database: Database.Database, { writer }: { writer: PersonWriter }) {
   const selectId = database.prepare<[string], number>(/*sql*/ `SELECT id FROM persons WHERE uuid = ?`);
@@ -48,25 +48,26 @@ export function personLifecycle(database: Database.Database, { writer }: { write
     count: (): number => countPersons.pluck().get() ?? 0,
     /** The living person with this id or the next higher one. */
     atOrAfter: (id: number): number | undefined => selectAtOrAfter.pluck().get(id),
-    /** Ids of a person and of those who follow in the list, at most `count` in all. */
+    /** Ids of a person and of the persons that follow in the list, at most `count` in all. */
     neighbours: (id: number, count: number): number[] => selectNeighbours.pluck().all(id, count),
     nextId: writer.nextId,
     uuidFor: writer.uuidFor,
 
-    /** Creates a person under the next id. Undefined, and nothing done, when a distinct id is taken. */
+    /** Creates a person under the next id. If a distinct id is taken, does nothing and returns undefined. */
     create: database.transaction((make: (id: number) => NewPerson, change: Change): PersonRow | undefined => {
       const person = make(writer.nextId());
       return person.distinctIds.some(isTaken) ? undefined : create(person, {}, change);
     }),
 
-    /** Gives a person distinct ids that nobody has. */
+    /** Gives a person distinct ids that no person has. */
     addDistinctIds: database.transaction((id: number, distinctIds: readonly string[]): void => {
       for (const distinctId of distinctIds) insertDistinctId.run({ id, distinctId });
     }),
 
     /**
-     * Makes two persons one: the loser disappears, its distinct ids and the properties that the survivor lacks move
-     * over, and the survivor's `created_at` becomes the older of both. False unless both live and are two.
+     * Merges two persons. The loser disappears; its distinct ids, and the properties that the survivor lacks, move to
+     * the survivor. The survivor's `created_at` becomes the older of both. False if one does not live, or if both are
+     * the same.
      */
     merge: database.transaction((loserId: number, survivorId: number, change: Change): boolean => {
       const loser = writer.find(loserId);
@@ -83,8 +84,8 @@ export function personLifecycle(database: Database.Database, { writer }: { write
     }),
 
     /**
-     * Brings a deleted person back as later events do: the same uuid under a new id, created now, with those of its
-     * distinct ids that are free. Undefined when it lives, was never deleted, or has none left.
+     * Brings a deleted person back as later events do: the same uuid under a new id, created now, with its distinct
+     * ids that are free. Undefined if it lives, was never deleted, or has no free distinct id.
      */
     resurrect: database.transaction((uuid: string, change: Change): PersonRow | undefined => {
       const detail = selectDeleted.pluck().get(uuid);

@@ -2,7 +2,10 @@ import { describeField, Person, type FieldKind } from '../../contract/resources.
 import { textListOf } from '../../contract/tolerant-reader.ts';
 import { microsToIso } from '../../core/time.ts';
 
-/** The fields that stand in a column of their own name. The id is the key, the distinct ids have a table. */
+/**
+ * The fields with a column of the same name. The id is the key, the distinct ids have a table, the creation time has
+ * a unit in its name.
+ */
 type PlainField = Exclude<keyof Person, 'id' | 'distinct_ids' | 'created_at'>;
 
 /** The plain columns of a person: numbers as they are, booleans as 0 or 1, all others as text or JSON text. */
@@ -11,7 +14,7 @@ type PlainValues = { [F in PlainField]: Person[F] extends number | boolean ? num
 /** A person as it is stored. `distinctIds` and `properties` are JSON text. */
 export type PersonRow = PlainValues & { id: number; createdAtMicros: number; distinctIds: string };
 
-/** A person to store. `id` null takes the next one; a field that is not given gets a default. */
+/** A person to store. `id` null takes the next id. A field that is missing gets a default. */
 export type NewPerson = Partial<PlainValues> &
   Pick<PlainValues, 'uuid' | 'name' | 'properties'> & {
     id: number | null;
@@ -23,7 +26,7 @@ export type NewPerson = Partial<PlainValues> &
 
 type Column = { type: string; isJson: boolean; otherwise: (name: string, id: number) => string | number };
 
-/** How each kind of field is stored, and what a person has that was made without it. */
+/** How each kind of field is stored, and the default for a person that was made without it. */
 const columnOf: Record<FieldKind, Column> = {
   text: { type: 'TEXT', isJson: false, otherwise: (name, id) => `${name} ${id}` },
   uuid: { type: 'TEXT', isJson: false, otherwise: () => '00000000-0000-4000-8000-000000000000' },
@@ -56,7 +59,7 @@ export const personColumns = /*sql*/ `
   (SELECT json_group_array(distinct_id ORDER BY position)
    FROM person_distinct_ids WHERE person_id = persons.id) AS distinctIds`;
 
-/** The plain values of a person of whom nothing but the id is known. */
+/** The default values of a person's plain columns. */
 export function plainDefaults(id: number): PlainValues {
   const values = plainFields.map(({ name, column }) => [name, column.otherwise(name, id)]);
   return Object.fromEntries(values) as PlainValues;

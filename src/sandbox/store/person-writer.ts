@@ -6,7 +6,7 @@ import { personColumns, plainColumns, plainDefaults, type NewPerson, type Person
 
 export type PersonWriter = ReturnType<typeof personWriter>;
 
-/** The single steps that every change of a person is made of. Callers bring the transaction. */
+/** The single steps of every change of a person. The caller opens the transaction. */
 export function personWriter(
   database: Database.Database,
   { seed, log }: { seed: () => number; log: ChangeLog },
@@ -46,10 +46,10 @@ export function personWriter(
   return {
     find: (id: number): PersonRow | undefined => select.get(id),
 
-    /** The id that the next person will have. Ids of the deleted never come back. */
+    /** The id of the next person. The id of a deleted person is never used again. */
     nextId,
 
-    /** The uuid of a person that comes into being while the service runs. */
+    /** The uuid of a person that is created while the service runs. */
     uuidFor: (id: number): string => derivedUuid(seed(), id),
 
     /** Throws when the id, the uuid or a distinct id is taken. */
@@ -61,17 +61,17 @@ export function personWriter(
       if (email !== null) insertSearch.run(id, email);
     },
 
-    /** Removes the person's row and what points at it. */
+    /** Removes the person's row and everything that refers to it. */
     remove: (id: number): void => {
       deleteDistinctIds.run(id, 0);
       deleteSearch.run(id);
       deletePerson.run(id);
     },
 
-    /** Takes every distinct id but the first away from a person. */
+    /** Removes every distinct id of a person except the first. */
     keepFirstDistinctId: (id: number): void => void deleteDistinctIds.run(id, 1),
 
-    /** Replaces the properties and logs each key that changed; does nothing where none did. */
+    /** Replaces the properties and logs each key that changed. Does nothing if no key changed. */
     setProperties: (
       person: PersonRow,
       properties: JsonObject,
@@ -97,7 +97,7 @@ export function personWriter(
   };
 }
 
-/** The properties as an object; whatever else they are has no keys. */
+/** The properties as an object; `{}` if they are not an object. */
 export function propertiesOf(person: PersonRow): JsonObject {
   const properties = parseExactJson(person.properties);
   return isJsonObject(properties) ? properties : {};
@@ -112,7 +112,10 @@ function changedKeys(before: JsonObject, after: JsonObject): string[] {
   return [...keys].filter((key) => jsonOf(before, key) !== jsonOf(after, key));
 }
 
-/** The uuid of a person that comes into being while the service runs: of version 4's form, the same each time. */
+/**
+ * The uuid of a person that is created while the service runs. It has the form of version 4, and is the same each
+ * time.
+ */
 function derivedUuid(seed: number, personId: number): string {
   const hex = sha256(`person ${seed} ${personId}`);
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(12, 15)}-a${hex.slice(15, 18)}-${hex.slice(18, 30)}`;

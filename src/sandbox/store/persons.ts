@@ -32,7 +32,7 @@ function personList(database: Database.Database) {
     count: database
       .prepare<Partial<Bindings>, number>(/*sql*/ `SELECT count(*) FROM persons ${where}`)
       .pluck(),
-    // The page's keys first, from the narrow index alone; the wide rows of that page after.
+    // First the page's keys from the narrow index, then the wide rows of that page.
     rows: database.prepare<Bindings, PersonRow>(/*sql*/ `
       WITH page AS (
         SELECT id, created_at_us FROM persons ${where}
@@ -41,7 +41,7 @@ function personList(database: Database.Database) {
       ORDER BY page.created_at_us DESC, page.id DESC`),
   });
   return {
-    /** One page, and how many persons the filters leave in all. */
+    /** One page, and how many persons match the filters in all. */
     page(filters: PersonFilters, window: Window): { count: number; rows: PersonRow[] } {
       propertyFilters = filters.properties ?? [];
       const where = whereClause(filters);
@@ -73,13 +73,13 @@ function whereClause({ distinctId, email, search, properties }: PersonFilters): 
   return conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`;
 }
 
-/** Every word of the search, each as a quoted prefix: nothing a caller writes is FTS5 syntax. */
+/** Every word of the search as a quoted prefix, so that no text of a caller is FTS5 syntax. */
 function matchExpression(search: string): string {
   const words = search.replaceAll('\0', ' ').split(/\s+/).filter(Boolean);
   return words.map((word) => `"${word.replaceAll('"', '""')}"*`).join(' ') || '""';
 }
 
-/** What the API does with persons (section 4.2). Every change is one transaction, its log included. */
+/** What the API does with persons (section 4.2). Every change is one transaction, with its log. */
 export function personTable(
   database: Database.Database,
   { writer, events }: { writer: PersonWriter; events: Events },
@@ -90,7 +90,7 @@ export function personTable(
     add,
     find,
 
-    /** Sets top-level properties over those there are; properties that are no object are replaced. */
+    /** Merges top-level properties into the existing ones. Properties that are no object are replaced. */
     mergeProperties: database.transaction((id: number, properties: JsonObject, change: Change) => {
       const person = find(id);
       if (!person) return undefined;
@@ -98,7 +98,7 @@ export function personTable(
       return find(id);
     }),
 
-    /** Deletes one top-level property where it is there. False for an unknown person. */
+    /** Deletes one top-level property if it exists. False for an unknown person. */
     deleteProperty: database.transaction((id: number, key: string, change: Change): boolean => {
       const person = find(id);
       if (!person) return false;
@@ -108,7 +108,7 @@ export function personTable(
     }),
 
     /**
-     * Leaves the person its first distinct id and makes each other a person of its own, created now, without
+     * The person keeps its first distinct id. Each other distinct id becomes a new person, created now, without
      * properties. False for an unknown person.
      */
     split: database.transaction((id: number, change: Change): boolean => {
@@ -135,7 +135,7 @@ export function personTable(
       return true;
     }),
 
-    /** Deletes the person, and queues the deletion of its events when asked. False for an unknown person. */
+    /** Deletes the person, and queues the deletion of its events if asked. False for an unknown person. */
     delete: database.transaction((id: number, deleteEvents: boolean, change: Change): boolean => {
       const person = find(id);
       if (!person) return false;

@@ -48,7 +48,7 @@ export function playlistTable(database: Database.Database, apiKeys: ApiKeys) {
     /** One playlist as JSON text. */
     find,
     shortIds: (): string[] => selectShortIds.pluck().all(),
-    /** Sets the given fields, and who did so when. Returns the playlist as JSON text. */
+    /** Sets the given fields, and the user and time of the change. Returns the playlist as JSON text. */
     update(
       shortId: string,
       fields: z.infer<typeof PlaylistChange>,

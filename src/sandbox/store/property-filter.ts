@@ -6,8 +6,8 @@ const scalar = z.union([z.string(), z.number(), z.boolean()]);
 const key = z.string();
 
 /**
- * One item of the `properties` parameter. The document shows no structure; this is the live services' core:
- * a key, an operator (default `exact`) and a value, or any of several values where equality is asked.
+ * One item of the `properties` parameter. The document shows no structure. This is the core of what live services
+ * take: a key, an operator (default `exact`) and a value, or several values to compare with.
  */
 export const PropertyFilter = z.union([
   z.object({
@@ -59,7 +59,7 @@ function asText(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** As numbers where both are, else as text: ISO 8601 times then compare as times. */
+/** Compares two numbers as numbers, everything else as text, so that ISO 8601 times compare as times. */
 function compare(a: string, b: string): number {
   const difference = Number(a) - Number(b);
   if (a.trim() !== '' && b.trim() !== '' && !Number.isNaN(difference)) return difference;

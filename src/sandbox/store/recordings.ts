@@ -3,8 +3,8 @@ import type { Recording } from '../../contract/resources.ts';
 import type { Window } from './persons.ts';
 
 /**
- * Session recordings, newest start first. A recording outlives its person, and goes on embedding that person as it
- * was when it was recorded: the documented field is not nullable.
+ * Session recordings, newest start first. A recording outlives its person. It embeds the person as it was when it was
+ * recorded, because the documented field is not nullable.
  */
 export function recordingTable(database: Database.Database) {
   const insert = database.prepare(

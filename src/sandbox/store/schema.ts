@@ -63,8 +63,8 @@ CREATE TABLE insights (
 `;
 
 /**
- * Made after the first filling, which they would slow down. The orders of the lists are covering indexes, narrow so
- * that a large offset walks few pages; the row's integer key is their second column.
+ * They are made after the first filling, which they would slow down. The indexes for the order of the lists are
+ * narrow and covering, so that a large offset reads few pages; their second column is the row's integer key.
  */
 export const indexes = /*sql*/ `
 CREATE INDEX persons_newest_first ON persons (created_at_us);

@@ -59,7 +59,7 @@ function tablesOf(database: Database.Database) {
 
 type SettingName = 'seed' | 'clock_ahead_ms';
 
-/** What the sandbox remembers about itself when its folder is opened again. */
+/** What the sandbox remembers about itself between two runs on one folder. */
 function settingTable(database: Database.Database) {
   const select = database.prepare<[SettingName], number>(/*sql*/ `SELECT value FROM settings WHERE name = ?`);
   const upsert = database.prepare<[SettingName, number]>(
@@ -71,7 +71,7 @@ function settingTable(database: Database.Database) {
   };
 }
 
-/** The trend insights that were created. The document shows no way to read them back; tests may. */
+/** The trend insights that were created. The document has no way to read them; tests do. */
 function insightTable(database: Database.Database) {
   const insert = database.prepare(
     /*sql*/ `INSERT INTO insights (at_ms, user_id, document) VALUES (@atMs, @userId, @document)`,

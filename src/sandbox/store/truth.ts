@@ -3,7 +3,7 @@ import { isoTime } from '../../core/clock.ts';
 import { microsToIso } from '../../core/time.ts';
 import { distinctIdsOf, personColumns, type PersonRow } from './person-row.ts';
 
-/** A person who lives. `properties` is JSON text exactly as it is served. */
+/** A living person. `properties` is JSON text exactly as it is served. */
 export type LivingPerson = {
   state: 'living';
   uuid: string;
@@ -11,11 +11,11 @@ export type LivingPerson = {
   distinct_ids: string[];
   created_at: string;
   properties: string;
-  /** The version that brought it into being; 0 for whoever was there from the start. */
+  /** The version that created the person; 0 for a person of the first filling. */
   since_version: number;
 };
 
-/** A person who is gone: deleted, or merged into the person of that uuid. */
+/** A person that was deleted, or merged into the person with the uuid `merged_into`. */
 export type GonePerson = {
   state: 'gone';
   uuid: string;
@@ -30,8 +30,8 @@ export type Truth = ReturnType<typeof truthTable>;
 const rowsAtOnce = 1000;
 
 /**
- * What is really there, beside what any answer shows. Versions count the changes of persons: they grow with each.
- * Rows are read in small groups, so that the store may change while a caller goes through them.
+ * The data as they really are, whatever an answer shows. Versions count the changes of persons. Rows are read in
+ * small groups, so that the store may change between two groups.
  */
 export function truthTable(database: Database.Database) {
   const selectVersion = database.prepare<[], number>(
@@ -75,12 +75,12 @@ export function truthTable(database: Database.Database) {
   return {
     /** Grows with every change of a person. */
     version: (): number => selectVersion.pluck().get() ?? 0,
-    /** Uuids of the persons who came into being after that version, oldest first. */
+    /** Uuids of the persons that were created after that version, oldest first. */
     createdSince: (version: number): string[] => selectCreated.pluck().all(version),
     living,
-    /** Oldest first; one who came back is listed for each time that it went. */
+    /** Oldest first. A person that came back is listed for each time that it was deleted. */
     gone,
-    /** Uuids of the persons who existed at that version and have ever since. */
+    /** Uuids of the persons who existed at that version and at every later one. */
     *stableSince(version: number): Generator<string> {
       for (const { uuid, since_version: sinceVersion } of living()) if (sinceVersion <= version) yield uuid;
     },
