@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { endpointNames, endpoints } from '../src/contract/endpoints.ts';
 import { found, repository, wordsOf } from './pages.ts';
@@ -37,6 +37,17 @@ describe('the README', () => {
     expect(named.length).toBeGreaterThan(3);
     expect(named.filter((path) => !existsSync(new URL(path, repository)))).toEqual([]);
   });
+});
+
+it('the top of the repository holds nothing but what CONTRIBUTING says', () => {
+  const ignored = ['node_modules', 'data'];
+  const entries = readdirSync(repository).filter((name) => !name.startsWith('.') && !ignored.includes(name));
+  const files = ['package.json', 'package-lock.json', 'tsconfig.json', 'Dockerfile', 'LICENSE'];
+  const pages = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'SECURITY.md'];
+  const folders = ['src', 'test', 'config', 'docs'];
+  expect(entries.filter((name) => !name.endsWith('.tsbuildinfo')).toSorted()).toEqual(
+    [...files, ...pages, ...folders].toSorted(),
+  );
 });
 
 describe('the page of the sandbox', () => {
