@@ -1,5 +1,4 @@
-import './node-version.ts';
-import './small-heap.ts';
+import './start-up.ts';
 import process from 'node:process';
 import { AppError, systemCode } from './core/errors.ts';
 import { exitCodes } from './cli/errors.ts';

@@ -14,7 +14,7 @@ const layers = [
   ['app'],
   ['rehearsal'],
   ['cli'],
-  ['node-version', 'small-heap'],
+  ['start-up'],
   ['main'],
 ];
 

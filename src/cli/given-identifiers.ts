@@ -77,6 +77,19 @@ export async function readGiven(
   return given;
 }
 
+/** The identifiers that a command was given. Throws as `readGiven` does, and `usage` when nothing was given. */
+export async function requireGiven(
+  options: GivenOptions,
+  source: string | undefined,
+): Promise<GivenIdentifier[]> {
+  const given = await readGiven(options, source);
+  if (given.length > 0) return given;
+  throw new AppError('no person is named', {
+    code: 'usage',
+    hint: 'name each person with --file, - (standard input), --uuid, --id, --distinct-id or --email',
+  });
+}
+
 async function readText(file: string): Promise<string> {
   if (file === '-') return (await buffer(process.stdin)).toString('utf8');
   try {

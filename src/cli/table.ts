@@ -1,29 +1,24 @@
 import stringWidth from 'string-width';
 import { printable } from '../core/words.ts';
 
-/** A column of a printed table: its heading, and the side that its cells are aligned to. */
-export type TableColumn = { heading: string; align?: 'left' | 'right' };
+/** A column of a printed table by its heading; `right` when its cells are aligned to the right. */
+export type TableColumn = string | { right: string };
 
 /**
- * Lays out rows under their headings, aligned by what a terminal shows (wide and combining characters included).
- * Ends with a line feed. Control characters in cells are shown as spaces, so that no cell can move the cursor.
+ * Lays out rows under their headings, by the width that a terminal shows (wide and combining characters included). Ends
+ * with a line feed. Control characters are shown as spaces, so that no cell can move the cursor.
  */
 export function formatTable(columns: readonly TableColumn[], rows: readonly (readonly string[])[]): string {
-  const lines = [columns.map(({ heading }) => heading), ...rows.map((row) => row.map(printable))];
+  const headings = columns.map((column) => (typeof column === 'string' ? column : column.right));
+  const lines = [headings, ...rows].map((row) => row.map(printable));
   const widths = columns.map((_column, index) =>
     Math.max(...lines.map((line) => stringWidth(line[index] ?? ''))),
   );
-  return lines
-    .map((line) =>
-      columns
-        .map(({ align }, index) => {
-          const cell = line[index] ?? '';
-          const padding = ' '.repeat((widths[index] ?? 0) - stringWidth(cell));
-          return align === 'right' ? padding + cell : cell + padding;
-        })
-        .join('  ')
-        .trimEnd(),
-    )
-    .map((line) => `${line}\n`)
-    .join('');
+  const padded = (line: readonly string[]): string[] =>
+    columns.map((column, index) => {
+      const cell = line[index] ?? '';
+      const padding = ' '.repeat((widths[index] ?? 0) - stringWidth(cell));
+      return typeof column === 'string' ? cell + padding : padding + cell;
+    });
+  return lines.map((line) => `${padded(line).join('  ').trimEnd()}\n`).join('');
 }

@@ -65,10 +65,10 @@ export function formatReport(report: BenchReport): string {
 
 function formatLines(lines: readonly Line[]): string {
   const baselines = [...new Set(lines.flatMap(({ ratios }) => Object.keys(ratios)))];
-  const right = (heading: string) => ({ heading, align: 'right' as const });
+  const right = (heading: string) => ({ right: heading });
   const headings = ['rows/s', ...baselines, 'seconds', 'CPU s', 'peak RSS', 'written', 'file'];
   return formatTable(
-    [{ heading: '' }, ...headings.map(right), { heading: 'limited by' }],
+    ['', ...headings.map(right), 'limited by'],
     lines.map((line) => [
       line.name,
       countText(line.rowsPerSecond),
@@ -97,6 +97,5 @@ function formatStages(passes: readonly Stages[]): string {
       `${Math.round((100 * ms) / totalMs)} %`,
     ]);
   });
-  const headings = [{ heading: 'pass' }, { heading: 'stage' }, { heading: 'time', align: 'right' as const }];
-  return formatTable([...headings, { heading: 'share', align: 'right' }], rows);
+  return formatTable(['pass', 'stage', { right: 'time' }, { right: 'share' }], rows);
 }

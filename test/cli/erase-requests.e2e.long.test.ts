@@ -125,7 +125,7 @@ describe('erase add', () => {
 
   it('wants somebody to be named, and a file that is there', async () => {
     for (const [file, words] of [
-      [fileOf(), 'nobody is named'],
+      [fileOf(), 'no person is named'],
       [join(workspace.folder, 'nowhere.csv'), 'cannot read the file of identifiers (ENOENT)'],
     ] as const) {
       const ended = await add(file);

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { formatTable } from '../../src/cli/table.ts';
 
-const columns = [{ heading: 'name' }, { heading: 'rows', align: 'right' as const }, { heading: 'state' }];
+const columns = ['name', { right: 'rows' }, 'state'];
 
 test('columns are as wide as their widest cell, and aligned', () => {
   expect(
@@ -20,7 +20,7 @@ test('without rows there are the headings', () => {
 
 test('wide and combining characters take the room that they take on a terminal', () => {
   const lines = formatTable(
-    [{ heading: 'a' }, { heading: 'b' }],
+    ['a', 'b'],
     [
       ['日本', '|'],
       ['e\u0301', '|'],
@@ -37,10 +37,7 @@ test('missing cells are empty', () => {
 test('no cell can move the cursor or begin a line', () => {
   fc.assert(
     fc.property(fc.array(fc.string({ unit: 'binary', maxLength: 8 }), { maxLength: 4 }), (cells) => {
-      const text = formatTable(
-        [{ heading: 'a' }],
-        [...cells.map((cell) => [cell]), ['\u001B[2J\r\n\t\u009B']],
-      );
+      const text = formatTable(['a'], [...cells.map((cell) => [cell]), ['\u001B[2J\r\n\t\u009B']]);
       expect(text.split('\n')).toHaveLength(cells.length + 3);
       expect(text.replaceAll('\n', '')).not.toMatch(/\p{Cc}/u);
     }),

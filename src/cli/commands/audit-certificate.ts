@@ -53,7 +53,7 @@ Examples:
 function summary(certificate: Certificate): string {
   const { request, generation, days, is_late: isLate } = certificate;
   return formatTable(
-    [{ heading: 'request' }, { heading: `${request}, generation ${generation}` }],
+    ['request', `${request}, generation ${generation}`],
     [
       ['weakest', assuranceWords[certificate.weakest_assurance].name.toLowerCase()],
       ['received', secondText(certificate.received_at)],

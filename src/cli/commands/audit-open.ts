@@ -1,12 +1,11 @@
 import type { Command } from 'commander';
 import { openReceipt, type OpenedReceipt } from '../../audit/open-receipt.ts';
-import { AppError } from '../../core/errors.ts';
 import { secondText } from '../../core/words.ts';
 import { readReceipt } from '../../erasure/request/receipt.ts';
 import { readLedger } from '../../ledger/ledger.ts';
 import { runCommand, type CommandContext } from '../command.ts';
 import { exitCodes } from '../errors.ts';
-import { addGivenOptions, readGiven } from '../given-identifiers.ts';
+import { addGivenOptions, requireGiven } from '../given-identifiers.ts';
 
 /** Defines `audit open`: whether a request was about the holder of its receipt. */
 export function define(command: Command, context: CommandContext): void {
@@ -29,12 +28,7 @@ Examples:
     .action((path: string, source: string | undefined) =>
       runCommand(context, command, async ({ settings: { dataDir } }) => {
         const receipt = readReceipt(path);
-        const given = await readGiven(command.opts(), source);
-        if (given.length === 0)
-          throw new AppError('nobody is named', {
-            code: 'usage',
-            hint: 'name the person as the request did: --file, - (standard input), --uuid, --id, --distinct-id or --email',
-          });
+        const given = await requireGiven(command.opts(), source);
         const opened = openReceipt(dataDir, readLedger(dataDir).entries(), receipt, given);
         if (opened.verdict !== 'is_about') context.setExitCode(exitCodes.incomplete);
         return { json: opened, text: openedText(opened) };

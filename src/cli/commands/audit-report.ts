@@ -71,7 +71,7 @@ function readDay(text: string): string {
 
 function summary({ from, to, totals, times, earlierOpen }: AuditReport): string {
   return formatTable(
-    [{ heading: `${from} to ${to}` }, { heading: 'requests', align: 'right' }],
+    [`${from} to ${to}`, { right: 'requests' }],
     [
       ['received', countText(totals.received)],
       ['complete', countText(totals.complete)],

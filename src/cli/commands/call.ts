@@ -85,7 +85,7 @@ function replyText(status: number, body: unknown): string {
 
 function endpointTable(): string {
   return formatTable(
-    [{ heading: 'name' }, { heading: 'method' }, { heading: 'path' }, { heading: 'scope' }],
+    ['name', 'method', 'path', 'scope'],
     endpointNames.map((name) => {
       const { method, path, scope } = endpoints[name];
       return [`  ${name}`, method, path, scope ?? 'any key'];

@@ -80,7 +80,7 @@ function demoText({ dataDir, files, counts, snapshots, erasure, queries }: DemoR
 ${countTable(counts)}
 ${erasureTable(erasure)}
 ${formatTable(
-  [{ heading: 'where' }, { heading: 'what' }],
+  ['where', 'what'],
   [
     [files.mirror, 'the mirror, one SQLite file'],
     ...snapshots.map(({ dataset, snapshotId, bytes }) => [
@@ -103,7 +103,7 @@ ${queries
     (answer) =>
       `${tryIt(answer.on, answer.sql, dataDir)}\n${indent(
         formatTable(
-          answer.columns.map((heading) => ({ heading })),
+          answer.columns,
           answer.rows.map((row) => row.map(String)),
         ),
       )}`,
@@ -119,7 +119,7 @@ Remove it all:       rm -r ${dataDir}
 /** What erasing came to. */
 function erasureTable(erasure: DemoErasure): string {
   return formatTable(
-    [{ heading: 'erasing people' }, { heading: '', align: 'right' }],
+    ['erasing people', { right: '' }],
     [
       ['people erased', countText(erasure.people)],
       ['rows taken out of the mirror and of files', countText(erasure.rowsRemoved)],
@@ -135,13 +135,7 @@ function erasureTable(erasure: DemoErasure): string {
 
 function countTable(counts: DemoReport['counts']): string {
   return formatTable(
-    [
-      { heading: 'rows in' },
-      { heading: 'the service', align: 'right' },
-      { heading: 'the mirror', align: 'right' },
-      { heading: 'Parquet', align: 'right' },
-      { heading: 'the pass is' },
-    ],
+    ['rows in', { right: 'the service' }, { right: 'the mirror' }, { right: 'Parquet' }, 'the pass is'],
     counts.map(({ dataset, service, mirror, parquet, verdict }) => [
       dataset,
       countText(service),

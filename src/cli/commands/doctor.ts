@@ -24,7 +24,7 @@ export function define(command: Command, context: CommandContext): void {
         ]);
         return {
           json: { ok: isWell, findings },
-          text: formatTable([{ heading: 'state' }, { heading: 'check' }, { heading: 'found' }], lines),
+          text: formatTable(['state', 'check', 'found'], lines),
         };
       }),
     );

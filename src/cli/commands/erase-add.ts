@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import { AppError } from '../../core/errors.ts';
 import { countText } from '../../core/words.ts';
 import { addRequests, type AddedRequest } from '../../erasure/receive.ts';
 import { receiptsOf, refuseInside, writeReceipts } from '../../erasure/request/receipt.ts';
@@ -7,7 +6,7 @@ import { bases } from '../../ledger/vocabulary.ts';
 import { runEraseJob } from '../../worker/erase-job.ts';
 import { runCommand, type CommandContext } from '../command.ts';
 import { exitCodes } from '../errors.ts';
-import { addGivenOptions, readGiven } from '../given-identifiers.ts';
+import { addGivenOptions, requireGiven } from '../given-identifiers.ts';
 import { formatTable } from '../table.ts';
 
 type AddFlags = { basis: string; by: string; keepEvents?: boolean; receipts?: string };
@@ -37,12 +36,7 @@ Examples:
     .action((source: string | undefined) =>
       runCommand(context, command, async (app) => {
         const { basis, by, keepEvents, receipts: folder } = command.opts<AddFlags>();
-        const given = await readGiven(command.opts(), source);
-        if (given.length === 0)
-          throw new AppError('nobody is named', {
-            code: 'usage',
-            hint: 'name people with --file, - (standard input), --uuid, --id, --distinct-id or --email',
-          });
+        const given = await requireGiven(command.opts(), source);
         if (folder !== undefined) refuseInside(app.settings.dataDir, folder);
         const { requests, receipts } = await runEraseJob(app.jobContext(context.signal), async (parts) => {
           const deleteEvents = app.settings.erasure.deleteEvents && keepEvents !== true;
@@ -62,13 +56,13 @@ Examples:
 function addedTable(requests: readonly AddedRequest[]): string {
   const table = formatTable(
     [
-      { heading: 'line', align: 'right' },
-      { heading: 'named by' },
-      { heading: 'request' },
-      { heading: 'state' },
-      { heading: 'persons', align: 'right' },
-      { heading: 'recordings', align: 'right' },
-      { heading: 'files', align: 'right' },
+      { right: 'line' },
+      'named by',
+      'request',
+      'state',
+      { right: 'persons' },
+      { right: 'recordings' },
+      { right: 'files' },
     ],
     requests.map((request) => [
       String(request.line),

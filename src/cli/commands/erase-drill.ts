@@ -30,7 +30,7 @@ Examples:
 
 function drillText({ steps, outcome, finishedAt }: Drill): string {
   return formatTable(
-    [{ heading: `drill ${outcome}, ${secondText(finishedAt)}` }, { heading: '' }],
+    [`drill ${outcome}, ${secondText(finishedAt)}`, ''],
     steps.map(({ step, passed }) => [step, passed ? 'yes' : 'NO']),
   );
 }

@@ -72,15 +72,7 @@ function defineList(command: Command, context: CommandContext): void {
 
 function requestTable(requests: readonly ErasureRequest[]): string {
   return formatTable(
-    [
-      { heading: 'request' },
-      { heading: 'state' },
-      { heading: 'from' },
-      { heading: 'received' },
-      { heading: 'due' },
-      { heading: 'service batch by' },
-      { heading: 'by' },
-    ],
+    ['request', 'state', 'from', 'received', 'due', 'service batch by', 'by'],
     requests.map((request) => [
       request.id,
       stateCell(request),
@@ -115,7 +107,7 @@ function defineShow(command: Command, context: CommandContext): void {
         const text = [
           `request ${request.id}, generation ${request.generation}\n`,
           formatTable(
-            [{ heading: 'state' }, { heading: stateCell(request) }],
+            ['state', stateCell(request)],
             [
               ['from', originText(request.origin)],
               ['basis', basisText(request.basis)],
@@ -134,12 +126,7 @@ function defineShow(command: Command, context: CommandContext): void {
           ...(request.reason === null ? [] : [`what to do: ${advice[request.reason] ?? request.reason}\n`]),
           targets.length === 0 ? 'no targets yet\n' : targetTable(targets),
           formatTable(
-            [
-              { heading: 'entry', align: 'right' },
-              { heading: 'written' },
-              { heading: 'ledger' },
-              { heading: 'about' },
-            ],
+            [{ right: 'entry' }, 'written', 'ledger', 'about'],
             ledger.map((entry) => [
               String(entry.seq),
               secondText(entry.at),
@@ -159,13 +146,7 @@ function spelled(target: ErasureTarget): Omit<ErasureTarget, 'target'> & { targe
 
 function targetTable(targets: readonly ErasureTarget[]): string {
   return formatTable(
-    [
-      { heading: 'target' },
-      { heading: 'status' },
-      { heading: 'result' },
-      { heading: 'assurance' },
-      { heading: 'what to do' },
-    ],
+    ['target', 'status', 'result', 'assurance', 'what to do'],
     targets.map(({ target, status, result, assurance, reason }) => [
       targetText(target),
       statusText(status),

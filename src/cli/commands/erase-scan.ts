@@ -56,12 +56,7 @@ function scanText(report: ScanReport, reopened: readonly string[]): string {
     places.length === 0
       ? 'nothing of them was found\n'
       : formatTable(
-          [
-            { heading: 'of' },
-            { heading: 'found in' },
-            { heading: 'how' },
-            { heading: 'hits', align: 'right' },
-          ],
+          ['of', 'found in', 'how', { right: 'hits' }],
           places.map(({ request, place, how, encoding, hits }) => [
             request,
             place,
@@ -72,7 +67,7 @@ function scanText(report: ScanReport, reopened: readonly string[]): string {
     fenced.length === 0
       ? 'no identifier that is fenced was found\n'
       : formatTable(
-          [{ heading: 'fenced, and found in' }, { heading: 'kind' }, { heading: 'hits', align: 'right' }],
+          ['fenced, and found in', 'kind', { right: 'hits' }],
           fenced.map(({ place, kind, hits }) => [place, kind, countText(hits)]),
         ),
     ...unreadable.map(({ place, reason }) => `NOT READ: ${place} (${reason})\n`),

@@ -64,13 +64,13 @@ export function exportNow(
 function snapshotTable(snapshots: ExportJobResult['snapshots']): string {
   return formatTable(
     [
-      { heading: 'dataset' },
-      { heading: 'snapshot' },
-      { heading: 'kind' },
-      { heading: 'rows', align: 'right' },
-      { heading: 'files', align: 'right' },
-      { heading: 'size', align: 'right' },
-      { heading: 'from a pass that was' },
+      'dataset',
+      'snapshot',
+      'kind',
+      { right: 'rows' },
+      { right: 'files' },
+      { right: 'size' },
+      'from a pass that was',
     ],
     snapshots.map(({ dataset, snapshotId, kind, rows, files, bytes, verdict }) => [
       dataset,

@@ -45,14 +45,7 @@ function countMirror(app: App): ReturnType<typeof countRows> | null {
 function planText({ passes, requests, seconds, finishAt, requestsLeft }: PassPlan): string {
   const unknown = '?';
   const table = formatTable(
-    [
-      { heading: 'full pass' },
-      { heading: 'rows', align: 'right' },
-      { heading: 'says' },
-      { heading: 'requests', align: 'right' },
-      { heading: 'takes', align: 'right' },
-      { heading: 'ends' },
-    ],
+    ['full pass', { right: 'rows' }, 'says', { right: 'requests' }, { right: 'takes' }, 'ends'],
     [
       ...passes.map((pass) => [
         pass.dataset,

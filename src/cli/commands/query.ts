@@ -32,10 +32,7 @@ Examples:
         if (isCut) context.stderr.write(`only the first ${countText(rowsMax)} rows are shown\n`);
         return {
           json: result,
-          text: formatTable(
-            columns.map((heading) => ({ heading })),
-            cells,
-          ),
+          text: formatTable(columns, cells),
         };
       }),
     );

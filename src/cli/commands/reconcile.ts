@@ -11,7 +11,7 @@ import {
   type ReconcileJobResult,
   type ReconcilePlan,
 } from '../../worker/reconcile-job.ts';
-import { absenceText, heldText } from '../absence-text.ts';
+import { absenceText, heldText } from '../sync-text.ts';
 import { runCommand, type CommandContext } from '../command.ts';
 import { exitCodes } from '../errors.ts';
 import { formatTable } from '../table.ts';
@@ -58,13 +58,7 @@ Examples:
 
 function planText({ absence, erasure }: ReconcilePlan, held: readonly HeldPlan[]): string {
   const table = formatTable(
-    [
-      { heading: 'no longer listed' },
-      { heading: 'to be asked for', align: 'right' },
-      { heading: 'too early', align: 'right' },
-      { heading: 'held', align: 'right' },
-      { heading: 'plan' },
-    ],
+    ['no longer listed', { right: 'to be asked for' }, { right: 'too early' }, { right: 'held' }, 'plan'],
     absence.map(({ dataset, ask, wait, hold }) => [
       dataset,
       countText(ask),
@@ -82,13 +76,13 @@ function erasurePlanText({ requests, files, searched, upstream, feedExpires }: E
       ? 'no open request\n'
       : formatTable(
           [
-            { heading: 'request' },
-            { heading: 'next' },
-            { heading: 'persons', align: 'right' },
-            { heading: 'distinct ids', align: 'right' },
-            { heading: 'recordings', align: 'right' },
-            { heading: 'quarantined', align: 'right' },
-            { heading: 'files', align: 'right' },
+            'request',
+            'next',
+            { right: 'persons' },
+            { right: 'distinct ids' },
+            { right: 'recordings' },
+            { right: 'quarantined' },
+            { right: 'files' },
           ],
           requests.map((request) => [
             request.id,
@@ -105,7 +99,7 @@ function erasurePlanText({ requests, files, searched, upstream, feedExpires }: E
       : [
           `\nto be rewritten: ${countText(files.length)} files; searched ${countText(searched.files)} files, ${countText(searched.rows)} rows, ${bytesText(searched.bytes)} read\n`,
           formatTable(
-            [{ heading: 'file' }, { heading: 'rows concerned', align: 'right' }],
+            ['file', { right: 'rows concerned' }],
             files.map(({ file, rows }) => [targetText(readTarget(file)), countText(rows)]),
           ),
         ]),
@@ -153,7 +147,7 @@ function erasureText(erasure: ErasureResult, searched: number): string {
     [erasure.waiting, 'go on at the next reconciliation'],
   ];
   return formatTable(
-    [{ heading: 'erasure', align: 'right' }, { heading: '' }],
+    [{ right: 'erasure' }, ''],
     lines.filter(([count]) => count > 0).map(([count, what]) => [countText(count), what]),
   );
 }

@@ -136,7 +136,7 @@ function startText(worker: Worker, statusUrl: string): { json: object; text: str
       jobs.map(({ job, cron, nextAt, lastAt }) => ({ project: name, job, cron, nextAt, lastAt })),
     );
   const table = formatTable(
-    [{ heading: 'project' }, { heading: 'job' }, { heading: 'schedule (UTC)' }, { heading: 'next' }],
+    ['project', 'job', 'schedule (UTC)', 'next'],
     jobs.map(({ project, job, cron, nextAt }) => [project, job, cron, secondText(nextAt)]),
   );
   return {

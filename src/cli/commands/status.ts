@@ -4,9 +4,8 @@ import { bytesText, countText, secondText } from '../../core/words.ts';
 import { stateCounts } from '../../ledger/vocabulary-words.ts';
 import { gatherStatus, type StatusReport } from '../../status/report.ts';
 import { reportSchedule, type ScheduleReport } from '../../worker/schedule-report.ts';
-import { heldText } from '../absence-text.ts';
 import { runCommand, type CommandContext } from '../command.ts';
-import { passTable } from '../pass-table.ts';
+import { heldText, passTable } from '../sync-text.ts';
 import { formatTable } from '../table.ts';
 
 /** Defines `status`: where things stand. */
@@ -39,7 +38,7 @@ function statusText({
   const sections = [
     `mirror in ${dataDir}\n`,
     formatTable(
-      [{ heading: 'table' }, { heading: 'rows', align: 'right' }],
+      ['table', { right: 'rows' }],
       Object.entries(rows).map(([table, count]) => [table, countText(count)]),
     ),
     passes.length === 0 ? 'no pass yet: run `analytics-mirror sync`\n' : passTable(passes),
@@ -71,7 +70,7 @@ function erasureText({
 }: StatusReport['erasure']): string[] {
   const counts = stateCounts(states);
   if (counts.length === 0) return [];
-  const table = formatTable([{ heading: 'requests to erase' }, { heading: 'count', align: 'right' }], counts);
+  const table = formatTable(['requests to erase', { right: 'count' }], counts);
   const notes = [
     ...(overdue > 0 ? [`OVERDUE: ${countText(overdue)}`] : []),
     ...(nextDueAt === null ? [] : [`next due ${secondText(nextDueAt)}`]),
@@ -86,14 +85,14 @@ function erasureText({
 function snapshotText(snapshots: StatusReport['snapshots']): string {
   return formatTable(
     [
-      { heading: 'snapshot' },
-      { heading: 'rows', align: 'right' },
-      { heading: 'files', align: 'right' },
-      { heading: 'size', align: 'right' },
-      { heading: 'from a pass that was' },
-      { heading: 'published' },
-      { heading: 'deltas', align: 'right' },
-      { heading: 'newest' },
+      'snapshot',
+      { right: 'rows' },
+      { right: 'files' },
+      { right: 'size' },
+      'from a pass that was',
+      'published',
+      { right: 'deltas' },
+      'newest',
     ],
     snapshots.map(({ dataset, rows, files, bytes, verdict, createdAt, deltas, updatedAt }) => [
       dataset,
@@ -110,13 +109,7 @@ function snapshotText(snapshots: StatusReport['snapshots']): string {
 
 function runText(runs: StatusReport['runs']): string {
   return formatTable(
-    [
-      { heading: 'run' },
-      { heading: 'job' },
-      { heading: 'outcome' },
-      { heading: 'requests', align: 'right' },
-      { heading: 'began' },
-    ],
+    ['run', 'job', 'outcome', { right: 'requests' }, 'began'],
     runs.map(({ id, job, outcome, reason, requests, startedAt }) => [
       String(id),
       job,
@@ -130,13 +123,7 @@ function runText(runs: StatusReport['runs']): string {
 function scheduleText(schedule: readonly ScheduleReport[]): string {
   if (schedule.length === 0) return '';
   const table = formatTable(
-    [
-      { heading: 'run does' },
-      { heading: 'at (UTC)' },
-      { heading: 'last' },
-      { heading: 'outcome' },
-      { heading: 'next' },
-    ],
+    ['run does', 'at (UTC)', 'last', 'outcome', 'next'],
     schedule.map(({ job, cron, nextAt, lastAt, lastOutcome }) => [
       job,
       cron,

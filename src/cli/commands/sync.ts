@@ -5,10 +5,9 @@ import { datasets, mirroredDatasets, pagedDatasets, type MirroredDataset } from 
 import type { OnProgress } from '../../job/job-context.ts';
 import { passModes, type PassMode } from '../../mirror/passes.ts';
 import { runSyncJob, type SyncJob, type SyncJobResult } from '../../worker/sync-job.ts';
-import { absenceText } from '../absence-text.ts';
 import { runCommand, type CommandContext } from '../command.ts';
 import { exitCodes } from '../errors.ts';
-import { passTable } from '../pass-table.ts';
+import { absenceText, passTable } from '../sync-text.ts';
 import { reportProgress } from '../progress.ts';
 
 type SyncFlags = { mode: PassMode; resume?: boolean; fresh?: boolean };

@@ -1,11 +1,10 @@
 import type { Command } from 'commander';
 import { replaceFile } from '../../core/atomic-file.ts';
-import { AppError } from '../../core/errors.ts';
 import { stringifyExactJson } from '../../core/exact-json.ts';
 import { countText, secondText } from '../../core/words.ts';
 import { whereIs, type Whereabouts } from '../../erasure/find/where.ts';
 import { runCommand, type CommandContext } from '../command.ts';
-import { addGivenOptions, readGiven } from '../given-identifiers.ts';
+import { addGivenOptions, requireGiven } from '../given-identifiers.ts';
 import { formatTable } from '../table.ts';
 
 /** Defines `where`: every place that holds a person. */
@@ -25,12 +24,7 @@ Examples:
     .action((source: string | undefined) =>
       runCommand(context, command, async (app) => {
         const { export: file } = command.opts<{ export?: string }>();
-        const given = await readGiven(command.opts(), source);
-        if (given.length === 0)
-          throw new AppError('nobody is named', {
-            code: 'usage',
-            hint: 'name the person with --uuid, --id, --distinct-id, --email, --file or - (standard input)',
-          });
+        const given = await requireGiven(command.opts(), source);
         const { whereabouts, access } = await whereIs(
           {
             db: app.databaseReadOnly(),
@@ -51,7 +45,7 @@ function whereText({ places, requests, isShared, searched }: Whereabouts, file: 
     places.length === 0
       ? 'nothing is held about this person\n'
       : formatTable(
-          [{ heading: 'place' }, { heading: 'rows', align: 'right' }, { heading: 'of', align: 'right' }],
+          ['place', { right: 'rows' }, { right: 'of' }],
           places.map(({ place, rows, rowsInAll }) => [
             place,
             countText(rows),
@@ -63,7 +57,7 @@ function whereText({ places, requests, isShared, searched }: Whereabouts, file: 
       : [
           '\n',
           formatTable(
-            [{ heading: 'request' }, { heading: 'state' }, { heading: 'received' }],
+            ['request', 'state', 'received'],
             requests.map(({ id, state, receivedAt }) => [
               id,
               state.replaceAll('_', ' '),

@@ -11,7 +11,7 @@ const scanner = fileURLToPath(new URL('./scan-process.ts', import.meta.url));
 /** Longer than any archive that fits on one machine takes. */
 const lastsMaxMs = 6 * 3_600_000;
 const reportBytesMax = 256 * 1024 * 1024;
-// As `small-heap.ts` does it for the program itself.
+// As `start-up.ts` does it for the program itself.
 const heapFlags = ['--semi-space-growth-factor=1', '--heap-growing-percent=20'];
 
 /** How a scan is run. */

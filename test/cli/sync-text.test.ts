@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { passTable } from '../../src/cli/pass-table.ts';
+import { passTable } from '../../src/cli/sync-text.ts';
 import type { PassReport } from '../../src/sync/pass-report.ts';
 
 const pass: PassReport = {

@@ -1,0 +1,66 @@
+import { countText, secondText } from '../core/words.ts';
+import type { HeldPlan } from '../mirror/suspects.ts';
+import type { AbsenceResult } from '../sync/absence.ts';
+import type { PassReport } from '../sync/pass-report.ts';
+import { formatTable } from './table.ts';
+
+/** Passes for people: what each saw, and its verdict with the reason; and what the fence kept out, where it did. */
+export function passTable(passes: readonly PassReport[]): string {
+  const isFenced = passes.some(({ rowsFenced }) => rowsFenced > 0);
+  return formatTable(
+    [
+      'pass',
+      'verdict',
+      { right: 'rows' },
+      { right: 'new' },
+      { right: 'changed' },
+      { right: 'quarantined' },
+      ...(isFenced ? [{ right: 'kept out' }] : []),
+      { right: 'pages' },
+      { right: 'step-backs' },
+      'ended',
+    ],
+    passes.map((pass) => [
+      `${pass.dataset} ${pass.mode}`,
+      verdictCell(pass),
+      countText(pass.rowsReceived),
+      countText(pass.rowsAdded),
+      countText(pass.rowsChanged),
+      countText(pass.rowsQuarantined),
+      ...(isFenced ? [countText(pass.rowsFenced)] : []),
+      countText(pass.windows),
+      countText(pass.stepBacks),
+      pass.finishedAt === null ? 'running' : secondText(pass.finishedAt),
+    ]),
+  );
+}
+
+function verdictCell({ verdict, reason, countReported, assumptions }: PassReport): string {
+  if (reason !== null) return `${verdict} (${reason.replaceAll('_', ' ')})`;
+  if (assumptions.countReached !== false || countReported === null) return verdict;
+  return `${verdict} (but the service counts ${countText(countReported)})`;
+}
+
+/** What came of absent rows, for people; nothing where there were none. */
+export function absenceText({ asked, held, ...counted }: AbsenceResult): string {
+  const done = [
+    [counted.deleted, 'deleted'],
+    [counted.merged, 'merged into others'],
+    [counted.expired, 'expired'],
+    [counted.alive, 'there after all'],
+    [counted.waiting, 'to be asked for again'],
+  ] as const;
+  const counts = done.filter(([count]) => count > 0).map(([count, what]) => `${countText(count)} ${what}`);
+  const line = `\nno longer in the lists: ${counts.join(', ')} (${countText(asked)} asked for)\n`;
+  return [...(counts.length === 0 ? [] : [line]), ...held.map(heldText)].join('');
+}
+
+/** A plan that waits for a person, and how to approve it. */
+export function heldText({ plan, dataset, rows, rowsTotal, heldAt }: HeldPlan): string {
+  const share =
+    rowsTotal > 0 ? ` of ${countText(rowsTotal)} (${((rows * 100) / rowsTotal).toFixed(1)} %)` : '';
+  return `
+HELD since ${secondText(heldAt)}: ${countText(rows)} ${dataset}${share} are no longer in the list, more than deletions.maxShare or
+deletions.maxCount allow. Nothing has been deleted. If this is right: analytics-mirror reconcile --approve ${plan}
+`;
+}

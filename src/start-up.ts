@@ -1,0 +1,17 @@
+import { exit, stderr, versions } from 'node:process';
+import { setFlagsFromString } from 'node:v8';
+
+// Imported first: on an older Node, another module would fail with an error that does not name the cause.
+const [major = 0, minor = 0] = versions.node.split('.').map(Number);
+if (major < 24 || (major === 24 && minor < 12)) {
+  stderr.write(
+    `analytics-mirror needs Node 24.12 or newer and this is ${versions.node}; run it as \`npm run --silent mirror -- …\`\n`,
+  );
+  exit(2);
+}
+
+// Most of what a page allocates is garbage soon, but V8 lets the heap grow to three times what is in use before it
+// collects. Collecting sooner costs a few per cent of the time (measured: a pass of 150,000 persons, 385 MB resident
+// before and 176 MB after).
+setFlagsFromString('--semi-space-growth-factor=1');
+setFlagsFromString('--heap-growing-percent=20');
