@@ -2,12 +2,12 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { isLoopback } from '../config/settings.ts';
 import { AppError } from '../core/errors.ts';
 
-/** Who may look: under which names the server is asked for, and with which token; null on loopback only. */
+/** The rules of access: the names the server answers to, and the token it asks for. The token is null on loopback only. */
 export type AccessRules = { host: string; allowedHosts: readonly string[]; token: string | null };
 
 const tokenLengthMin = 16;
 
-/** Throws `usage` when anybody on the network could look, or a token could be guessed. */
+/** Throws `usage` when the page would be open to the network without a token, or when the token is easy to guess. */
 export function refuseOpenAccess({ host, token }: AccessRules): void {
   if (token !== null && token.length < tokenLengthMin)
     throw new AppError(`the status page's token is shorter than ${tokenLengthMin} characters`, {
@@ -15,15 +15,15 @@ export function refuseOpenAccess({ host, token }: AccessRules): void {
       hint: 'make one, for example with `openssl rand -hex 32`',
     });
   if (token === null && !isLoopback(bracketed(host)))
-    throw new AppError(`the status page would be open to everybody who can reach ${host}`, {
+    throw new AppError(`the status page would be open to everyone who can reach ${host}`, {
       code: 'usage',
       hint: 'set MIRROR_STATUS_TOKEN or MIRROR_STATUS_TOKEN_FILE, or status.host to 127.0.0.1',
     });
 }
 
 /**
- * Whether the server may be asked for by this `Host` header. A page elsewhere that has its own name resolve to this
- * machine (DNS rebinding) is refused by it, though the browser takes it for the same origin.
+ * Whether the server answers to this `Host` header. This refuses DNS rebinding: a foreign page whose name resolves to this
+ * machine, so that the browser takes it for the same origin.
  */
 export function isHostAllowed(header: string | undefined, { host, allowedHosts }: AccessRules): boolean {
   const url = `http://${header ?? ''}`;
@@ -44,7 +44,7 @@ export function isAuthorized(header: string | undefined, token: string | null): 
   return timingSafeEqual(digestOf(given), digestOf(token));
 }
 
-/** Of one length, whatever the text's. */
+/** A digest: its length is the same for texts of any length. */
 function digestOf(text: string): Buffer {
   return createHash('sha256').update(text).digest();
 }

@@ -8,21 +8,21 @@ import { extraQueryOf } from '../sync/sync-list.ts';
 import type { RowCounts } from '../mirror/read-rows.ts';
 import { overlapOf } from '../sync/walk-plan.ts';
 
-/** What a full pass over one dataset will cost. Null where nobody knows how many rows there are. */
+/** The cost of a full pass over one dataset. Values are null where the number of rows is unknown. */
 type PassForecast = {
   dataset: MirroredDataset;
   rows: number | null;
-  /** Who says so; `settings` for playlists, which are configured. */
+  /** The source of that number; `settings` for playlists, which are configured. */
   rowsFrom: 'service' | 'mirror' | 'settings' | null;
-  /** At the least: a list that changes while it is walked costs more. */
+  /** The least: a list that changes during the pass costs more. */
   requests: number | null;
-  /** From the end of the pass before it to its own, as fast as the budget allows. */
+  /** From the end of the pass before to the end of this one, as fast as the budget allows. */
   seconds: number | null;
   /** ISO 8601 UTC. */
   finishAt: string | null;
 };
 
-/** What full passes over all datasets, one after the other from now on, will cost. */
+/** The cost of full passes over all datasets, one after the other, beginning now. */
 export type PassPlan = {
   /** Requests that may be made at once; null without windows. */
   requestsLeft: number | null;
@@ -32,7 +32,7 @@ export type PassPlan = {
   finishAt: string;
 };
 
-/** What the forecast looks at. `mirrorRows` is null where there is no mirror yet. */
+/** The sources of a forecast. `mirrorRows` is null where there is no mirror yet. */
 export type PlanParts = {
   settings: Settings;
   service: Service;
@@ -43,8 +43,8 @@ export type PlanParts = {
 };
 
 /**
- * Asks the service how many rows each list has, with one request each, and forecasts what walking them will cost. Waits
- * for no budget: where that is used up, the mirror's counts are taken.
+ * Asks the service for the number of rows of each list, with one request for each, and forecasts the cost of full passes.
+ * Does not wait for the budget: where it is used up, the forecast takes the mirror's counts.
  */
 export async function planPasses(parts: PlanParts): Promise<PassPlan> {
   const { settings, budget, nowMs } = parts;
@@ -77,7 +77,7 @@ export async function planPasses(parts: PlanParts): Promise<PassPlan> {
   };
 }
 
-/** How many windows a walk needs for so many rows, where none has to be asked for again. */
+/** The number of windows that a pass over so many rows needs when it never steps back. */
 export function windowsForRows(rows: number, pageSize: number, overlap: number): number {
   return 1 + Math.ceil(Math.max(0, rows - pageSize) / Math.max(1, pageSize - overlap));
 }
@@ -100,7 +100,7 @@ async function countList(parts: PlanParts, dataset: PagedDataset): Promise<Count
   return { dataset, rows, rowsFrom, requests };
 }
 
-/** The answer of a list, asked for one row; undefined where the budget is used up. */
+/** The service's answer for one row of a list; undefined where the budget is used up. */
 async function askFirstRow(
   { settings, service, budget, signal }: PlanParts,
   dataset: PagedDataset,

@@ -19,10 +19,10 @@ import { checkDatabase } from '../mirror/database.ts';
 import { publishedFilesIn } from '../snapshot/published-files.ts';
 import { verifySnapshots } from '../snapshot/verify.ts';
 
-/** One thing that was checked. `fix` says what to do when it is not well. */
+/** The result of one check. `fix` says what to do when the check failed. */
 export type Check = { check: string; state: 'ok' | 'skipped' | 'failed'; detail: string; fix?: string };
 
-/** What the checks look at. The functions throw an `AppError` with the reason when they cannot do their part. */
+/** What the checks work with. Each function throws an `AppError` when it fails. */
 export type DoctorParts = {
   settings: Settings;
   openReader: () => Database;
@@ -34,8 +34,8 @@ export type DoctorParts = {
 const diskFreeMin = 1_000_000_000;
 
 /**
- * Checks configuration, key, scopes, disk, database and published files. Changes nothing; reports all it finds. What would
- * have to wait for the budget is skipped.
+ * Checks configuration, key, scopes, disk, database and published files. Changes nothing and reports every result. A check
+ * that would have to wait for the budget is skipped.
  */
 export async function examine({
   settings,
@@ -50,7 +50,7 @@ export async function examine({
   const noMirror: Check = {
     check: 'mirror',
     state: 'skipped',
-    detail: 'there is none yet; `sync` makes it',
+    detail: 'there is no mirror yet; `sync` makes it',
   };
   return [
     { check: 'configuration', state: 'ok', detail: 'every setting is known and valid' },
@@ -69,34 +69,34 @@ export async function examine({
             hint: 'run `analytics-mirror export` to publish whole files again',
           },
         );
-      return `${files} published files, ${bytes} bytes, all as their manifests say`;
+      return `${files} published files, ${bytes} bytes, all match their manifests`;
     }),
     ...(await examineService(attempt, { settings, openService, budget, signal })),
   ];
 }
 
-/** Whether every entry can be read, and every checkpoint is the head of what it covers. */
+/** Checks that every entry can be read, and that every checkpoint matches the entries that it covers. */
 function checkLedger(dataDir: string): string {
-  if (!existsSync(ledgerFolder(dataDir))) return 'there is none yet; the first request makes it';
+  if (!existsSync(ledgerFolder(dataDir))) return 'there is no ledger yet; the first erasure request makes it';
   const { ok, size, checkpoints, problems } = verifyLedger({ folder: ledgerFolder(dataDir) });
-  if (ok) return `${size} entries, ${checkpoints} checkpoints, all in order`;
+  if (ok) return `${size} entries, ${checkpoints} checkpoints, all correct`;
   const [first] = problems;
   throw new AppError(
-    `${problems.length} problems in the ledger, the first: ${first?.where}: ${first?.sentence}`,
+    `${problems.length} problems in the ledger; the first is at ${first?.where}: ${first?.sentence}`,
     {
       code: 'storage',
-      hint: 'run `analytics-mirror audit verify` to see all; restore ledger/ from a backup',
+      hint: 'run `analytics-mirror audit verify` to see all problems; restore ledger/ from a backup',
     },
   );
 }
 
-/** Whether nobody who was erased is in the mirror. */
+/** Checks that the mirror holds no erased person. */
 function checkErasures(db: Database, dataDir: string): string {
   refuseLostFenceKey(db, dataDir);
   refuseRestored(db, dataDir);
   const found = new Set(findFencedIdentifiers(db).map(({ kind, value }) => `${kind} ${value}`)).size;
-  if (found === 0) return `epoch ${readEpoch(db)}; nobody who was erased is in the mirror`;
-  throw new AppError(`${found} identifiers in the mirror should have been kept out`, {
+  if (found === 0) return `epoch ${readEpoch(db)}; the mirror holds no erased person`;
+  throw new AppError(`the mirror holds ${found} identifiers of erased people`, {
     code: 'storage',
     hint: 'run `analytics-mirror reconcile`, then `erase scan`',
   });
@@ -107,7 +107,7 @@ async function examineService(
   { settings, openService, budget, signal }: Omit<DoctorParts, 'openReader'>,
 ): Promise<Check[]> {
   const first = { limit: 1, offset: 0 };
-  /** Waits for no budget: that may take an hour, and says nothing about the service. */
+  /** Does not wait for the budget: that may take an hour, and it says nothing about the service. */
   const ask = async (check: string, lane: Lane, run: () => Promise<string>): Promise<Check> => {
     const asked = { isSkipped: false };
     const finding = await attempt(check, () => {
@@ -140,7 +140,7 @@ async function examineService(
   return findings;
 }
 
-/** Whether the data folder, or the folder that it will be made in, may be written. */
+/** Checks that the data folder, or the folder in which it will be made, can be written. */
 function folderUse(dataDir: string): string {
   const folder = nearestPath(dataDir);
   if (!statSync(folder).isDirectory())
@@ -149,9 +149,11 @@ function folderUse(dataDir: string): string {
       hint: 'set dataDir (MIRROR_DATA_DIR) to a folder, or to a path where one can be made',
     });
   accessSync(folder, constants.W_OK | constants.X_OK);
-  // A folder above it may be another user's.
+  // A folder above it may belong to another user.
   if (folder === dataDir) refuseUnwritable(folder);
-  return folder === dataDir ? `${dataDir} may be written` : `${dataDir} is not there yet; \`sync\` makes it`;
+  return folder === dataDir
+    ? `${dataDir} can be written`
+    : `${dataDir} does not exist yet; \`sync\` makes it`;
 }
 
 function diskSpace(dataDir: string): string {
@@ -165,7 +167,7 @@ function diskSpace(dataDir: string): string {
   return `${Math.round(free / 1e9)} GB free`;
 }
 
-/** The path itself, or the nearest one above it that is there. */
+/** The path itself, or the nearest one above it that exists. */
 function nearestPath(path: string): string {
   return existsSync(path) ? path : nearestPath(dirname(path));
 }

@@ -23,10 +23,10 @@ import type {
 } from './overview.ts';
 import { gatherMirror, reportRun, reportSnapshots } from './report.ts';
 
-/** What one project's content is read from. The connection is for reading, and stays open. */
+/** The source of a project's content. The connection is for reading and stays open. */
 type ProjectSource = { db: () => Database; settings: Pick<Settings, 'dataDir' | 'budget'> };
 
-/** What an overview is gathered from. `sourceOf` is undefined for a project without a data folder as yet. */
+/** The sources of an overview. `sourceOf` returns undefined for a project that has no data folder yet. */
 export type OverviewParts = {
   version: string;
   worker: () => Pick<WorkerState, 'startedAt' | 'projects'>;
@@ -38,10 +38,10 @@ const dayMs = 86_400_000;
 const runsMax = 2000;
 const requestsMax = 12;
 
-/** A list is stale when no success is younger than two periods of the job that walks it. */
+/** A list is stale when its last complete pass is older than two periods of the job that walks it. */
 const freshPeriods = 2;
 
-/** Gathers where everything stands now. A project that cannot be read has no content, and says why. */
+/** Gathers the present state of all projects. A project that cannot be read has no content, and its `problem` says why. */
 export function gatherOverview({ version, worker, sourceOf, nowMs }: OverviewParts): Overview {
   const atMs = nowMs();
   const { startedAt, projects } = worker();
@@ -115,7 +115,7 @@ function gatherLists(
     const own = passes.filter((pass) => pass.dataset === dataset);
     const job = jobs.find((one) => one.job === datasets[dataset].fullJob);
     const completeAsOf = complete.get(dataset) ?? null;
-    // Never seen as a whole, and not to be: nobody can wait for it to be fresh.
+    // No job walks the whole list, so it can never become fresh.
     if (completeAsOf === null && (!job || (own.length === 0 && datasets[dataset].list === null))) return [];
     const limitMs = job ? job.periodMs * freshPeriods : null;
     const lookedAt =
@@ -165,12 +165,12 @@ function gatherOpenRequests(db: Database): OpenRequest[] {
     }));
 }
 
-/** Whether a text is one of our codes; anything else may be somebody's words, and stays where it is. */
+/** Whether a text is a code of this program. Any other text may be an operator's words, and is not shown. */
 function isCode(text: RequestReason | null): text is RequestReason {
   return text !== null && /^[a-z][a-z_]{0,39}$/.test(text);
 }
 
-/** What is read, or what stands for it where the files cannot be read. */
+/** The value that is read, or another one where the files cannot be read. */
 function readOr<T, U>(otherwise: U, read: () => T): T | U {
   try {
     return read();
@@ -180,7 +180,7 @@ function readOr<T, U>(otherwise: U, read: () => T): T | U {
   }
 }
 
-/** The code of an error of ours, of the system's or of SQLite's. Throws any other: a bug. */
+/** The code of an error of this program, of the system or of SQLite. Throws any other error: it is a bug. */
 function codeOf(error: unknown): string {
   const code = error instanceof AppError ? error.code : systemCode(error);
   if (code === undefined) throw error;

@@ -12,16 +12,16 @@ import type { ErasureReport, RunReport, SnapshotReport } from './report.ts';
 export type ListFreshness = {
   dataset: MirroredDataset;
   rows: number;
-  /** When the last pass began that is proved to have seen everything: what the mirror is as fresh as. */
+  /** When the last complete pass began. The mirror is as fresh as that. */
   completeAsOf: string | null;
-  /** When the newest pass of any kind ended, a look at what is new included. */
+  /** When the newest pass of any mode ended. */
   lookedAt: string | null;
-  /** Older than so many milliseconds is stale; null when nothing is scheduled. */
+  /** The age in milliseconds at which the list is stale; null when no job is scheduled for it. */
   limitMs: number | null;
   state: 'fresh' | 'stale' | 'never';
 };
 
-/** What the service may be asked at most, and how much of it is used now. */
+/** A limit on requests to the service, and how much of it is used now. */
 export type BudgetWindow = {
   lane: 'general' | 'recordings list';
   requests: number;
@@ -29,26 +29,26 @@ export type BudgetWindow = {
   used: number;
 };
 
-/** A request that is open, without who it is about. */
+/** An open erasure request, without its subject. */
 export type OpenRequest = {
   id: string;
   state: RequestState;
-  /** Codes of what it is held or looked at for. */
+  /** The codes for which it is held or needs attention. */
   reasons: string[];
   receivedAt: string;
   dueAt: string;
   eventsExpectedBy: string | null;
 };
 
-/** What is to be read in a project's data folder. */
+/** The content of a project's data folder. */
 export type ProjectContent = {
   lists: ListFreshness[];
   histories: JobTotals[];
   rows: RowCounts;
-  /** Rows that could not be read, and were put aside. */
+  /** Rows that could not be read and were put aside. */
   quarantined: number;
   passes: PassReport[];
-  /** Deletions that wait for a person. */
+  /** Deletion plans that wait for approval. */
   heldPlans: HeldPlan[];
   /** Requests that ended in each of the last 60 minutes, the oldest first. */
   minutes: { general: number[]; recordings: number[] };
@@ -60,18 +60,18 @@ export type ProjectContent = {
   openRequests: OpenRequest[];
   /** Null when what is published cannot be read. */
   snapshots: SnapshotReport[] | null;
-  /** When the job `checkpoint` last read all published files back and found each as its manifest says. */
+  /** When the job `checkpoint` last read all published files and found that each matches its manifest. */
   snapshotsCheckedAt: string | null;
   /** Null before the first entry. */
   ledger: LedgerHead | 'unreadable' | null;
 };
 
-/** One project of the worker. `content` is null as long as there is nothing to read it from. */
+/** One project of the worker. `content` is null until there is a mirror to read. */
 export type ProjectOverview = Omit<ProjectState, 'dataDir'> & {
   content: ProjectContent | null;
 };
 
-/** Where everything stands at a moment: what page, metrics and readiness are made of. Holds no personal data. */
+/** The state of all projects at a moment. Page, metrics and readiness are made from it. Holds no personal data. */
 export type Overview = {
   /** ISO 8601 UTC, as all times here. */
   at: string;

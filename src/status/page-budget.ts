@@ -8,17 +8,19 @@ const plot = { width: 600, height: 100 };
 const minuteWidth = plot.width / 60;
 
 /**
- * What was asked of the service in the last hour, minute by minute, and how much of each limit is used. Where there is no
- * limit, nothing is counted.
+ * The requests to the service in the last hour, minute by minute, and how much of each limit is used. Where there is no
+ * limit, requests are not counted.
  */
 export function budgetChart({ minutes: { general, recordings }, windows }: ProjectContent): Markup {
   if (windows.length === 0)
-    return html`<p class="soft">There is no limit (<code>budget.windows</code>), so nothing is counted.</p>`;
+    return html`<p class="soft">
+      No limit is set (<code>budget.windows</code>), so requests are not counted.
+    </p>`;
   const totals = general.map((count, index) => count + (recordings[index] ?? 0));
   const sum = totals.reduce((all, count) => all + count, 0);
   const limit = windows.find(({ lane, perSeconds }) => lane === 'general' && perSeconds === 60)?.requests;
   const most = Math.max(1, ...totals);
-  // A limit far above what is used would press the bars flat.
+  // A limit far above the use would flatten the bars.
   const isLimitShown = limit !== undefined && limit <= most * 4;
   const end = axisEnd(Math.max(most, isLimitShown ? limit : 0), 2);
   const heightOf = (count: number): number => (count / end) * plot.height;

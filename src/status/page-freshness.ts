@@ -16,9 +16,9 @@ const stateWords: Readonly<Record<ListFreshness['state'], string>> = {
   never: 'not yet',
 };
 
-/** How fresh each list is, and how far that is from being stale. */
+/** The freshness of each list, and how close it is to being stale. */
 export function freshnessCards({ lists, heldPlans }: ProjectContent, now: string): Markup {
-  if (lists.length === 0) return html`<p class="soft">No list is mirrored yet, and none is scheduled.</p>`;
+  if (lists.length === 0) return html`<p class="soft">No list is mirrored yet, and no job is scheduled.</p>`;
   return html`<ul class="cards">
     ${lists.map((list) => html`<li class="card">${card(list, heldPlans, now)}</li>`)}
   </ul>`;
@@ -36,12 +36,16 @@ function card(
     ${
       used === undefined
         ? ''
-        : meter(used, stateMarks[state], `${Math.round(used * 100)} % of the time until it is stale`)
+        : meter(
+            used,
+            stateMarks[state],
+            `${Math.round(used * 100)} % of the time until it is stale has passed`,
+          )
     }
     <p class="small">
       ${
         completeAsOf === null
-          ? 'no pass has proved yet that it saw everything'
+          ? 'no pass has been complete yet'
           : html`complete as of <b>${when(completeAsOf, now)}</b>`
       }${limitMs === null ? '' : `, stale after ${durationText(limitMs)}`}
     </p>
@@ -57,14 +61,14 @@ function card(
       )}`;
 }
 
-/** In a line: what is fresh, what comes next, and what waits. */
+/** A summary in one line: fresh lists, running and next jobs, open erasure requests. */
 export function summaryOf({ jobs, content }: ProjectOverview, now: string): Markup {
   const running = jobs.filter(({ runningSince }) => runningSince !== null).map(({ job }) => job);
   const [next] = jobs
     .filter(({ runningSince }) => runningSince === null)
     .toSorted((a, b) => (a.nextAt < b.nextAt ? -1 : 1));
   const upcoming = next === undefined ? '' : html`Next: <b>${next.job}</b> ${nextText(next.nextAt, now)}.`;
-  if (!content) return html`There is no mirror to read from. ${upcoming}`;
+  if (!content) return html`There is no mirror yet. ${upcoming}`;
   const fresh = content.lists.filter(({ state }) => state === 'fresh');
   const { overdue, nextDueAt } = content.erasure;
   const open = openCount(content);
@@ -72,13 +76,13 @@ export function summaryOf({ jobs, content }: ProjectOverview, now: string): Mark
     ${running.length === 0 ? '' : html`Running now: <b>${running.join(', ')}</b>.`} ${upcoming}
     ${
       open === 0
-        ? 'No request to erase somebody is open.'
-        : html`<b>${countedText(open, 'request')}</b> to erase somebody
+        ? 'No erasure request is open.'
+        : html`<b>${countedText(open, 'erasure request')}</b>
             open${overdue > 0 ? html`, <b>${countText(overdue)} overdue</b>` : nextDueAt === null ? '' : `, first due ${agoText(nextDueAt, now)}`}.`
     }`;
 }
 
-/** How many requests are neither complete nor refused nor cancelled. */
+/** The number of erasure requests that are neither complete nor refused nor cancelled. */
 export function openCount({ erasure }: ProjectContent): number {
   const closed = ['certified', 'sealed', 'refused', 'cancelled'];
   return Object.entries(erasure.states).reduce(

@@ -3,12 +3,12 @@ import { html } from 'hono/html';
 import type { Markup } from '../markup/markup.ts';
 import type { Tone } from './verdict.ts';
 
-/** How a thing is marked: by colour, and by a shape of its own. */
+/** A mark: a colour, and a shape that tells it apart without colour. */
 export type Mark = Tone | 'plain';
 
 const ring = html`<circle cx="12" cy="12" r="10" fill="none" stroke="currentColor" stroke-width="2.4" />`;
 
-/** What each mark looks like, without its colour. */
+/** The shape of each mark. */
 const shapes: Readonly<Record<Mark, Markup>> = {
   well: html`<circle cx="12" cy="12" r="11" fill="currentColor" /><path
       class="cut"
@@ -42,19 +42,19 @@ const shapes: Readonly<Record<Mark, Markup>> = {
   plain: ring,
 };
 
-/** A mark's icon. It stands beside words that say the same. */
+/** The icon of a mark. It stands beside words that say the same. */
 export function icon(mark: Mark): Markup {
   return html`<svg class="icon t-${mark}" viewBox="0 0 24 24" aria-hidden="true" focusable="false">
     ${shapes[mark]}
   </svg>`;
 }
 
-/** A state in a word, with its icon. */
+/** A state in words, with its icon. */
 export function badge(mark: Mark, text: string): Markup {
   return html`<span class="badge t-${mark}">${icon(mark)}${text}</span>`;
 }
 
-/** How a time lies to now, the time itself beside it. */
+/** A time as its distance from now; the title holds the time itself. */
 export function when(iso: string | null, now: string): Markup {
   if (iso === null) return html`never`;
   return html`<time datetime="${iso}" title="${minuteText(iso)}">${agoText(iso, now)}</time>`;
@@ -65,7 +65,7 @@ export function nextText(iso: string, now: string): string {
   return iso <= now ? 'now' : agoText(iso, now);
 }
 
-/** A bar that is filled so far (0 to 1). */
+/** A bar that is filled up to a share (0 to 1). */
 export function meter(share: number, mark: Mark, label: string): Markup {
   const width = Math.min(100, Math.max(0, share * 100)).toFixed(1);
   return html`<svg
@@ -80,7 +80,7 @@ export function meter(share: number, mark: Mark, label: string): Markup {
   </svg>`;
 }
 
-/** A part of the page under a heading of its own, that is kept up to date by itself. */
+/** A part of the page with its own heading. The script replaces it when it changes. */
 export function part(id: string, level: 2 | 3, title: string, content: Markup): Markup {
   const heading = level === 2 ? html`<h2>${title}</h2>` : html`<h3>${title}</h3>`;
   return html`<section class="part" id="${id}" data-part>${heading} ${content}</section>`;
@@ -99,7 +99,7 @@ export function figures(list: readonly (readonly [name: string, value: Markup | 
   </dl>`;
 }
 
-/** A text of ours with its `commands` as code. */
+/** A text in which words between backticks become code. */
 export function withCode(text: string): Markup {
   return html`${text.split('`').map((piece, index) => (index % 2 === 1 ? html`<code>${piece}</code>` : piece))}`;
 }

@@ -10,24 +10,24 @@ const marks: Readonly<Record<PassReport['verdict'], Mark>> = {
   running: 'new',
 };
 
-/** What each reason against a pass means. */
+/** The meaning of each reason for which a pass is not complete. */
 const reasonWords: Readonly<Record<string, string>> = {
-  head: 'It looked only at what is new, and so proves nothing about the rest. That is what it is for.',
-  seam_not_joined: 'Two pages of it could not be joined: rows between them may have been missed.',
-  order_unstable: 'The list kept changing its order, so that rows may have been missed.',
-  windows_limit: 'The end of the list was not found within `sync.windowsMax` requests.',
-  not_found: 'The service had no such list.',
+  head: 'A head pass reads only the newest rows, so it proves nothing about the others. This is intended.',
+  seam_not_joined: 'Two pages could not be joined, so the pass may have missed rows between them.',
+  order_unstable: 'The order of the list kept changing, so the pass may have missed rows.',
+  windows_limit: 'The pass did not find the end of the list within `sync.windowsMax` requests.',
+  not_found: 'The service does not have this list.',
 };
 
-/** The newest pass of each list and kind: its verdict, and on a click the evidence for it. */
+/** The newest pass of each list and mode: its verdict, and the evidence for it on a click. */
 export function passRows(passes: readonly PassReport[], id: string, now: string): Markup {
-  if (passes.length === 0) return html`<p class="soft">No pass has been made yet.</p>`;
+  if (passes.length === 0) return html`<p class="soft">No pass has run yet.</p>`;
   return html`<div class="rows">
     ${passes.map((pass) => {
       const own = `${id}-${pass.dataset}-${pass.mode}`;
       return html`<details id="${own}">
         <summary class="row" id="${own}-summary">
-          <span>${pass.dataset}, ${pass.mode === 'head' ? 'what is new' : 'all'}</span>
+          <span>${pass.dataset}, ${pass.mode === 'head' ? 'newest rows' : 'all rows'}</span>
           <span>${verdictBadge(pass)}</span>
           <span class="small">${when(pass.finishedAt ?? pass.startedAt, now)}</span>
         </summary>
@@ -38,7 +38,7 @@ export function passRows(passes: readonly PassReport[], id: string, now: string)
 }
 
 function verdictBadge({ verdict, reason }: PassReport): Markup {
-  // A look at what is new is never complete, and nothing is wrong with that.
+  // A head pass is never complete, and nothing is wrong with that.
   if (reason === 'head') return badge('well', 'done');
   return badge(marks[verdict], verdict);
 }
@@ -47,13 +47,13 @@ function evidence(pass: PassReport, now: string): Markup {
   const { verdict, reason, windows, seams, stepBacks, restarts, rounds, countReported, rowsReceived } = pass;
   const doubt =
     pass.assumptions.countReached === false
-      ? ' Yet the service counts more rows than it has shown: its list may have ended too early.'
+      ? ' But the service counts more rows than it has shown: its list may have ended too early.'
       : '';
   const proof =
     verdict === 'complete'
-      ? `Each of its ${countedText(windows, 'page')} shares rows with the one before it: no row between them was missed.${doubt}`
+      ? `Each of its ${countedText(windows, 'page')} shares rows with the page before it, so the pass missed no row between them.${doubt}`
       : reason === null
-        ? 'It is under way.'
+        ? 'The pass is running.'
         : (reasonWords[reason] ?? codeText(reason));
   return html`<div class="inside">
     <p>${withCode(proof)}</p>
@@ -67,7 +67,7 @@ function evidence(pass: PassReport, now: string): Markup {
       ['pages', countText(windows)],
       ['seams joined', countText(seams)],
       ['steps back', countText(stepBacks)],
-      ['begun again', countText(restarts)],
+      ['restarts', countText(restarts)],
       ['rounds', countText(rounds)],
       ['took', durationText(Date.parse(pass.finishedAt ?? now) - Date.parse(pass.startedAt))],
     ])}

@@ -23,12 +23,11 @@ const stateMarks: Readonly<Record<RequestState, Mark>> = {
   cancelled: 'plain',
 };
 
-/** Requests by state with their clocks, and the most urgent ones; `now` is ISO 8601 UTC. */
+/** Erasure requests by state, their due dates, and the most urgent of them. `now` is ISO 8601 UTC. */
 export function requestsPart(content: ProjectContent, now: string): Markup {
   const { states, overdue, nextDueAt, fence } = content.erasure;
   const counts = stateCounts(states);
-  if (counts.length === 0)
-    return html`<p class="soft">Nobody has been erased, and nobody has asked to be.</p>`;
+  if (counts.length === 0) return html`<p class="soft">There has been no erasure request yet.</p>`;
   const nextBatch = new Date(nextBatchAfter(Date.parse(now))).toISOString();
   const open = openCount(content);
   const unlisted = open - content.openRequests.length;
@@ -40,7 +39,7 @@ export function requestsPart(content: ProjectContent, now: string): Markup {
           overdue > 0
             ? ['Past their due date', html`<span class="t-broken">${countText(overdue)}</span>`]
             : ['First due date', nextDueAt === null ? 'none open' : when(nextDueAt, now)],
-          ['Erased rows kept out', countText(fence.hits)],
+          ['Rows of erased people kept out', countText(fence.hits)],
         ])}
         <p class="small">The batch begins on Sundays at 05:00 UTC: ${minuteText(nextBatch)}.</p>
       </div>
@@ -76,12 +75,12 @@ function requestRow(
         reasons.length === 0 && eventsExpectedBy === null
           ? ''
           : html`<p class="small">
-              ${[...reasons.map(codeText), ...(eventsExpectedBy === null ? [] : [`events gone by ${minuteText(eventsExpectedBy)}`])].join(', ')}
+              ${[...reasons.map(codeText), ...(eventsExpectedBy === null ? [] : [`the service deletes the events by ${minuteText(eventsExpectedBy)}`])].join(', ')}
             </p>`
       }
     </div>
     <div>
       <span class="${isOverdue ? 't-broken' : ''}">${isOverdue ? 'was due' : 'due'} ${when(dueAt, now)}</span>
-      ${meter(share, isOverdue ? 'broken' : share > 0.75 ? 'attention' : 'new', `${Math.round(share * 100)} % of its time is gone`)}
+      ${meter(share, isOverdue ? 'broken' : share > 0.75 ? 'attention' : 'new', `${Math.round(share * 100)} % of its time has passed`)}
     </div>`;
 }

@@ -6,7 +6,7 @@ import { codeText, countText, countedText, durationText, minuteText } from '../c
 
 type Outcome = RunReport['outcome'];
 
-/** How each outcome is drawn: a colour, and a height from the middle of the lane (of 24), so that colour is not needed. */
+/** How each outcome is drawn: a colour, and a height (of 24) that tells it apart without colour. */
 const looks: Readonly<Record<Outcome, { mark: Mark; height: number }>> = {
   done: { mark: 'well', height: 10 },
   running: { mark: 'new', height: 4 },
@@ -25,7 +25,7 @@ const runsListed = 12;
 /** A bar in a lane: a minute is a unit, 0 is a day ago. */
 export type RunBar = { x: number; width: number; run: RunReport };
 
-/** Where each run of the last day stands. */
+/** The bar of each run of the last day. */
 export function layOutRuns(runs: readonly RunReport[], now: string): RunBar[] {
   const nowMs = Date.parse(now);
   const place = (iso: string): number =>
@@ -41,7 +41,7 @@ export function layOutRuns(runs: readonly RunReport[], now: string): RunBar[] {
 
 /** The runs of the last day: a lane for each job, and the newest of them as a list. */
 export function runTimeline(runs: readonly RunReport[], id: string, now: string): Markup {
-  if (runs.length === 0) return html`<p class="soft">Nothing has run in the last 24 hours.</p>`;
+  if (runs.length === 0) return html`<p class="soft">No job has run in the last 24 hours.</p>`;
   const lanes = [...Map.groupBy(layOutRuns(runs, now), ({ run }) => run.job)].toSorted(([a], [b]) =>
     a < b ? -1 : 1,
   );
@@ -141,7 +141,7 @@ function runTable(runs: readonly RunReport[], now: string): Markup {
   );
 }
 
-/** The clock so many hours before. */
+/** The time of day so many hours ago. */
 function hourText(now: string, hoursBefore: number): string {
   return new Date(Date.parse(now) - hoursBefore * 3_600_000).toISOString().slice(11, 16);
 }

@@ -1,7 +1,7 @@
 /**
- * Keeps an open page up to date: fetches it anew when the server says that something changed, and every half minute so
- * that ages stay right. What is open stays open, and the focus where it was. A page that can no longer be kept up to
- * date says so, instead of going on to say that all is well.
+ * Keeps an open page up to date: it fetches the page again when the server reports a change, and every half minute so that
+ * ages stay right. Open details stay open, and the focus stays where it was. A page that has lost its connection says so,
+ * because it must not go on to say that all is well.
  */
 export const pageScript = `
 (() => {

@@ -5,12 +5,12 @@ import { table, type Markup } from '../markup/markup.ts';
 import { badge, figures, when, withCode, nextText, type Mark } from './page-parts.ts';
 import { bytesText, codeText, countText, countedText, minuteText } from '../core/words.ts';
 
-/** What is published, with its size and when it was last checked. */
+/** The published snapshots, their sizes, and when their files were last checked. */
 export function snapshotsPart({ snapshots, snapshotsCheckedAt }: ProjectContent, now: string): Markup {
   if (snapshots === null) return html`<p>${badge('broken', 'A manifest is missing or damaged.')}</p>`;
   if (snapshots.length === 0)
     return html`<p class="soft">
-      Nothing is published yet: ${withCode('`analytics-mirror export`')} does it.
+      Nothing is published yet. ${withCode('`analytics-mirror export`')} publishes the first snapshots.
     </p>`;
   return html`${table(
       'Current snapshots',
@@ -19,7 +19,7 @@ export function snapshotsPart({ snapshots, snapshotsCheckedAt }: ProjectContent,
         { heading: 'Rows', is: 'number' },
         { heading: 'Size', is: 'number' },
         { heading: 'Published' },
-        { heading: 'From a pass that was' },
+        { heading: 'Verdict of its pass' },
       ],
       snapshots.map(({ dataset, rows, bytes, createdAt, deltas, updatedAt, verdict }) => [
         codeText(dataset),
@@ -30,7 +30,7 @@ export function snapshotsPart({ snapshots, snapshotsCheckedAt }: ProjectContent,
           : html`${when(createdAt, now)}, ${countedText(deltas, 'delta')} since, the last
             ${when(updatedAt, now)}`,
         verdict === null
-          ? badge('plain', 'never made')
+          ? badge('plain', 'no pass')
           : badge(verdict === 'complete' ? 'well' : 'attention', verdict),
       ]),
     )}
@@ -38,10 +38,9 @@ export function snapshotsPart({ snapshots, snapshotsCheckedAt }: ProjectContent,
       ${
         snapshotsCheckedAt === null
           ? withCode(
-              'Never yet read back and found whole: `checkpoint` does it, and `analytics-mirror doctor` now.',
+              'The files have not been checked yet. The job `checkpoint` checks them; `analytics-mirror doctor` checks them now.',
             )
-          : html`Last time that all files were read back, and were as their manifests say:
-            ${when(snapshotsCheckedAt, now)}.`
+          : html`All files were last read and found to match their manifests ${when(snapshotsCheckedAt, now)}.`
       }
     </p>`;
 }
@@ -49,7 +48,8 @@ export function snapshotsPart({ snapshots, snapshotsCheckedAt }: ProjectContent,
 /** The ledger's newest entry and checkpoint. */
 export function ledgerPart({ ledger }: ProjectContent, now: string): Markup {
   if (ledger === 'unreadable') return html`<p>${badge('broken', 'The ledger cannot be read.')}</p>`;
-  if (ledger === null) return html`<p class="soft">There is none yet: the first request makes it.</p>`;
+  if (ledger === null)
+    return html`<p class="soft">There is no ledger yet. The first erasure request makes it.</p>`;
   const { entries, lastEntryAt, checkpoint } = ledger;
   const unsigned = entries === null || checkpoint === null ? null : entries - checkpoint.size;
   return html`<div class="card">
@@ -78,12 +78,12 @@ const outcomeMarks: Readonly<Record<string, Mark>> = {
   failed: 'broken',
 };
 
-/** When a job starts next, the time itself beside it. */
+/** When a job starts next; the title holds the time itself. */
 function planned(iso: string, now: string): Markup {
   return html`<time datetime="${iso}" title="${minuteText(iso)}">${nextText(iso, now)}</time>`;
 }
 
-/** What is planned: each job with its next and last run. */
+/** The schedule: each job with its next and its last run. */
 export function schedulePart(jobs: readonly JobState[], now: string): Markup {
   if (jobs.length === 0) return html`<p class="soft">Nothing is scheduled.</p>`;
   return table(
@@ -92,7 +92,7 @@ export function schedulePart(jobs: readonly JobState[], now: string): Markup {
       { heading: 'Job' },
       { heading: 'Next' },
       { heading: 'Last began' },
-      { heading: 'It was' },
+      { heading: 'Outcome' },
       { heading: 'Last success' },
       { heading: 'Schedule (UTC)' },
     ],

@@ -8,10 +8,10 @@ import type { Overview } from './overview.ts';
 import { pagePolicy, statusPage, tabIcon } from './status-page.ts';
 import { readinessOf } from './verdict.ts';
 
-/** What the routes answer from. */
+/** The sources of the answers. */
 export type RouteParts = {
   access: AccessRules;
-  /** Where everything stands now. */
+  /** Returns the present state of all projects. */
   overview: () => Overview;
   clock: Clock;
   /** Ends the streams of events. */
@@ -32,12 +32,12 @@ const securityHeaders = {
 
 const listenersMax = 20;
 const lookEveryMs = 2_000;
-/** Proxies end what is silent for longer. */
+/** Proxies end a stream that is silent for longer. */
 const looksUntilSign = 10;
 
 /**
- * The routes of the status server. `/healthz` and `/readyz` are for probes, which know neither name nor token: without
- * them they say yes or no, and nothing else.
+ * The routes of the status server. Probes use `/healthz` and `/readyz` and know neither host name nor token: they get yes
+ * or no, and no reason.
  */
 export function statusRoutes({ access, overview, clock, signal, onError }: RouteParts): Hono {
   const app = new Hono();
@@ -70,10 +70,10 @@ export function statusRoutes({ access, overview, clock, signal, onError }: Route
 
   app.use(async ({ req, text, header }, next) => {
     if (!isHostAllowed(req.header('Host'), access))
-      return text('not served under this name; see the setting status.allowedHosts\n', 421);
+      return text('this server does not answer to this name; see the setting status.allowedHosts\n', 421);
     if (!isAuthorized(req.header('Authorization'), access.token)) {
       header('WWW-Authenticate', 'Basic realm="analytics-mirror", charset="UTF-8"');
-      return text('the password is the token of the status page; any user name will do\n', 401);
+      return text('the password is the token of the status page; the user name can be any\n', 401);
     }
     await next();
     return undefined;
@@ -89,41 +89,41 @@ export function statusRoutes({ access, overview, clock, signal, onError }: Route
     return picture === undefined ? notFound() : body(picture, 200, { 'Content-Type': 'image/svg+xml' });
   });
   app.get('/events', (context) => {
-    // Nobody would read the stream, nor end it.
+    // A client that asks with HEAD neither reads the stream nor ends it.
     if (context.req.method === 'HEAD')
       return context.body(null, 200, { 'Content-Type': 'text/event-stream' });
     if (listeners >= listenersMax) return context.text('too many listeners\n', 503);
-    let told = digestOf(overview());
+    let sent = digestOf(overview());
     const response = streamSSE(context, async (stream) => {
       listeners += 1;
       try {
         for (let looks = 0; !stream.aborted && !signal.aborted; looks += 1) {
           const now = digestOf(overview());
-          if (now !== told) await stream.writeSSE({ event: 'change', data: now });
+          if (now !== sent) await stream.writeSSE({ event: 'change', data: now });
           else if (looks % looksUntilSign === 0) await stream.write(':\n\n');
-          told = now;
+          sent = now;
           await clock.sleep(lookEveryMs, signal).catch(() => undefined);
         }
       } catch (error) {
-        // Not left to the stream, which would tell the listener what went wrong.
+        // The stream must not see it: it would send the error to the listener.
         onError(error);
       } finally {
         listeners -= 1;
       }
     });
-    // So that a server that closes need not wait for the next request on it.
+    // A closing server must not wait for another request on this connection.
     response.headers.set('Connection', 'close');
     return response;
   });
-  app.notFound(({ text }) => text('there is no such page; / is the status page\n', 404));
+  app.notFound(({ text }) => text('this page does not exist; / is the status page\n', 404));
   app.onError((error, { text }) => {
     onError(error);
-    return text('this did not work; the log says why\n', 500, securityHeaders);
+    return text('this failed; the log says why\n', 500, securityHeaders);
   });
   return app;
 }
 
-/** The same for overviews that differ only in their moment. */
+/** The digest of an overview without its moment. */
 function digestOf({ at: _at, ...rest }: Overview): string {
   return createHash('sha256').update(JSON.stringify(rest)).digest('hex').slice(0, 16);
 }

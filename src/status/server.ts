@@ -8,14 +8,14 @@ import { refuseOpenAccess, type AccessRules } from './access.ts';
 import type { Overview } from './overview.ts';
 import { statusRoutes } from './routes.ts';
 
-/** Where the status page is, for whom, and what it is made from. */
+/** The address, the access rules and the content of the status page. */
 export type StatusServerParts = {
   access: AccessRules;
   /** 0 takes any free port. */
   port: number;
   overview: () => Overview;
   clock: Clock;
-  /** Hears of an error that somebody was answered with a 500 for. */
+  /** Hears of an error that was answered with a 500. */
   onError: (error: unknown) => void;
 };
 
@@ -23,7 +23,7 @@ export type StatusServerParts = {
 export type StatusServer = {
   /** Without a trailing slash. */
   url: string;
-  /** Takes no new request, and resolves when every connection is closed. */
+  /** Takes no new request and resolves when every connection is closed. */
   close(): Promise<void>;
 };
 
@@ -31,15 +31,15 @@ const drainMs = 1_000;
 const headersTimeoutMs = 10_000;
 const connectionsMax = 100;
 /**
- * Gathering reads the mirror, and takes a fifth of a second where that holds a million persons: no more often than this,
- * and for no more than a twentieth of the time, however many ask.
+ * Gathering takes a fifth of a second in a mirror of a million persons. However many clients ask, it runs at most once in
+ * this time, and it takes at most a twentieth of all time.
  */
 const overviewKeptMs = 1_000;
 const overviewShareMax = 1 / 20;
 
 /**
- * Serves page, metrics and probes. Rejects with a `usage` error when the port cannot be had, or when a host other than
- * loopback is asked for without a token.
+ * Serves page, metrics and probes. Rejects with a `usage` error when the port is taken, or when the host is not loopback and
+ * no token is set.
  */
 export async function startStatusServer(parts: StatusServerParts): Promise<StatusServer> {
   const { access, port, clock, onError } = parts;
@@ -85,12 +85,12 @@ async function closeServer(server: Server): Promise<void> {
   clearTimeout(deadline);
 }
 
-/** What was made last, or made anew where that is too long ago. */
+/** Returns the last value that was made, or makes another when that one is too old. */
 function kept<T>(make: () => T, clock: Pick<Clock, 'now'>): () => T {
   let last: { value: T; madeAtMs: number; keptMs: number } | undefined;
   return () => {
     const nowMs = clock.now();
-    // A clock that was set back must not keep it for longer.
+    // The clock may have been set back: the value must not be kept for longer then.
     if (last && Math.abs(nowMs - last.madeAtMs) < last.keptMs) return last.value;
     const value = make();
     const madeAtMs = clock.now();

@@ -16,7 +16,7 @@ import { countedText, durationText } from '../core/words.ts';
 
 const hashOf = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 
-/** Allows the page's own style and script, and requests to where it came from; nothing else. */
+/** Allows the page's own style and script, and requests to its own server; nothing else. */
 export const pagePolicy = [
   "default-src 'none'",
   `style-src ${hashOf(pageStyle)}`,
@@ -28,7 +28,7 @@ export const pagePolicy = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** The status page: the answer at the top, and below it what it rests on. Complete without its script. */
+/** The status page: the answer at the top, and the details below it. The page is complete without its script. */
 export function statusPage(overview: Overview): string {
   const { at, version, startedAt, projects } = overview;
   const verdict = judge(overview);
@@ -45,7 +45,7 @@ export function statusPage(overview: Overview): string {
           ${raw(`<style>${pageStyle}</style>`)}
         </head>
         <body>
-          <a class="skip" href="#content">Skip to what it rests on</a>
+          <a class="skip" href="#content">Skip to the details</a>
           <header class="top p-${verdict.tone}" id="top">
             <div class="wide">
               <p class="brand"><b>analytics-mirror</b> <span class="live" id="live">as of ${clock}</span></p>
@@ -57,7 +57,7 @@ export function statusPage(overview: Overview): string {
             ${projects.map((project, index) => projectSection(project, index, projects.length, at))}
             ${
               projects.length === 0
-                ? html`<p>No project is configured: see <code>config/default.yaml</code>.</p>`
+                ? html`<p>No project is configured. See <code>config/default.yaml</code>.</p>`
                 : ''
             }
           </main>
@@ -75,7 +75,7 @@ export function statusPage(overview: Overview): string {
   );
 }
 
-/** The mark of a verdict as a picture of its own, for the browser's tab. Undefined for any other name. */
+/** The mark of a verdict as a picture for the browser's tab. Undefined for any other name. */
 export function tabIcon(name: string): string | undefined {
   const colours = { well: '#1f8a50', new: '#2f6db5', attention: '#d98a15', broken: '#cf3a22' } as const;
   const tone = (Object.keys(colours) as (keyof typeof colours)[]).find((one) => one === name);

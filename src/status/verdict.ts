@@ -1,39 +1,39 @@
 import type { AlertKind } from '../config/settings.ts';
 import type { Overview, ProjectOverview } from './overview.ts';
 
-/** How well things are: `new` before anything was mirrored. */
+/** The state of things in one word; `new` before anything was mirrored. */
 export type Tone = 'well' | 'new' | 'attention' | 'broken';
 
-/** One thing that keeps a project from being well. */
+/** A reason why a project is not well. */
 export type Reason = {
   tone: Tone;
-  /** What it is, in a few words. */
+  /** The reason in a few words. */
   title: string;
-  /** What is so. */
+  /** The fact. */
   message: string;
   todo: string;
   project: string;
 };
 
-/** The answer to "is everything all right?": one sentence, and what speaks against it, the worst first. */
+/** The answer to "is everything all right?": one sentence, and the reasons against it, the worst first. */
 export type Verdict = { tone: Tone; sentence: string; reasons: Reason[] };
 
 const tones: readonly Tone[] = ['well', 'new', 'attention', 'broken'];
 
-/** What each alert is called, and how bad it is. */
+/** The title of each alert, and how bad it is. */
 const alertTitles: Readonly<Record<AlertKind, [tone: Tone, title: string]>> = {
   ledger_unwritable: ['broken', 'The ledger cannot be written'],
   disk_low: ['broken', 'The disk is nearly full'],
   unopened: ['broken', 'The data folder cannot be used'],
   damaged: ['broken', 'Published files are damaged'],
-  overdue: ['broken', 'Requests are past their due date'],
-  attention: ['attention', 'Requests need a person'],
-  held: ['attention', 'Something waits for your approval'],
-  stale: ['attention', 'Data is getting old'],
+  overdue: ['broken', 'Erasure requests are past their due date'],
+  attention: ['attention', 'Erasure requests need attention'],
+  held: ['attention', 'Your approval is needed'],
+  stale: ['attention', 'The data are getting old'],
   failing: ['attention', 'A job keeps failing'],
 };
 
-/** Judges everything. */
+/** Judges all projects together. */
 export function judge({ projects }: Overview): Verdict {
   const reasons = projects
     .flatMap(reasonsOf)
@@ -51,10 +51,12 @@ export function judgeProject(project: ProjectOverview): Verdict {
   return judge({ at: '', version: '', startedAt: '', projects: [project] });
 }
 
-function sentenceOf(tone: Tone, [first, ...more]: readonly Reason[]): string {
+function sentenceOf(tone: Tone, reasons: readonly Reason[]): string {
+  const [first, ...more] = reasons;
   if (tone === 'new') return 'Nothing is mirrored yet';
   if (!first) return 'All is well';
-  return more.length === 0 ? first.title : `${first.title}, and ${more.length} more`;
+  if (more.length === 0) return first.title;
+  return `${reasons.length} things need you. First: ${first.title.charAt(0).toLowerCase()}${first.title.slice(1)}`;
 }
 
 function reasonsOf({ name, alerts, problem, content }: ProjectOverview): Reason[] {
@@ -62,31 +64,31 @@ function reasonsOf({ name, alerts, problem, content }: ProjectOverview): Reason[
     const [tone, title] = alertTitles[kind];
     return { tone, title, message, todo, project: name };
   });
-  // Found by the page itself: the worker has not come to it yet.
+  // The page itself has found this: the worker has not looked again yet.
   if (problem !== null && !alerts.some(({ kind }) => kind === 'unopened'))
     reasons.push({
       tone: 'broken',
       title: 'The data folder cannot be read',
-      message: `what it says cannot be shown (${problem})`,
-      todo: 'Run `analytics-mirror doctor`: it says why, and what to do.',
+      message: `the data folder cannot be read (${problem})`,
+      todo: 'Run `analytics-mirror doctor`. It says why, and what to do.',
       project: name,
     });
   const staleLists = (content?.lists ?? []).filter(({ state }) => state === 'stale');
-  // The jobs may be well, and their passes unable to prove that they saw everything.
+  // A job can succeed although its pass could not prove that it was complete.
   if (staleLists.length > 0 && !alerts.some(({ kind }) => kind === 'stale'))
     reasons.push({
       tone: 'attention',
-      title: 'Data is getting old',
+      title: 'The data are getting old',
       message: `no recent complete pass of ${staleLists.map(({ dataset }) => dataset).join(', ')}`,
-      todo: 'See the passes below: the newest one says why it could not prove that it saw everything.',
+      todo: 'Look at the passes below. The newest one says why it was not complete.',
       project: name,
     });
   if (content?.snapshots === null)
     reasons.push({
       tone: 'broken',
       title: 'Snapshots cannot be read',
-      message: 'a manifest of what is published is missing or damaged',
-      todo: 'Run `analytics-mirror doctor`, then `analytics-mirror export` to publish whole files again.',
+      message: 'the manifest of a published snapshot is missing or damaged',
+      todo: 'Run `analytics-mirror doctor`. Then run `analytics-mirror export` to publish whole files again.',
       project: name,
     });
   if (content?.ledger === 'unreadable')

@@ -28,14 +28,22 @@ const looks: Record<string, BrowserContextOptions> = {
 const answers: Record<keyof typeof worlds, { sentence: string; tone: string; todos: number }> = {
   fresh: { sentence: 'All is well', tone: 'well', todos: 0 },
   running: { sentence: 'All is well', tone: 'well', todos: 0 },
-  stale: { sentence: 'Data is getting old, and 1 more', tone: 'attention', todos: 2 },
-  held: { sentence: 'Something waits for your approval', tone: 'attention', todos: 1 },
-  attention: { sentence: 'Requests are past their due date, and 1 more', tone: 'broken', todos: 2 },
-  broken: { sentence: 'The ledger cannot be written, and 3 more', tone: 'broken', todos: 4 },
+  stale: { sentence: '2 things need you. First: the data are getting old', tone: 'attention', todos: 2 },
+  held: { sentence: 'Your approval is needed', tone: 'attention', todos: 1 },
+  attention: {
+    sentence: '2 things need you. First: erasure requests are past their due date',
+    tone: 'broken',
+    todos: 2,
+  },
+  broken: { sentence: '4 things need you. First: the ledger cannot be written', tone: 'broken', todos: 4 },
   empty: { sentence: 'Nothing is mirrored yet', tone: 'new', todos: 0 },
   'no project': { sentence: 'Nothing is mirrored yet', tone: 'new', todos: 0 },
   'five hundred requests': { sentence: 'All is well', tone: 'well', todos: 0 },
-  'two projects': { sentence: 'Data is getting old, and 1 more', tone: 'attention', todos: 2 },
+  'two projects': {
+    sentence: '2 things need you. First: the data are getting old',
+    tone: 'attention',
+    todos: 2,
+  },
 };
 const names = Object.keys(worlds) as (keyof typeof worlds)[];
 

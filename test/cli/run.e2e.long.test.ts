@@ -234,7 +234,7 @@ describe('run', () => {
     ]);
     expect(await refusal(['--set', 'status.host=0.0.0.0'])).toEqual([
       2,
-      expect.stringContaining('open to everybody'),
+      expect.stringContaining('open to everyone'),
     ]);
     for (const command of [['run'], ['status'], ['config', 'print']]) {
       const ended = await runCli(command, { env: { ...workspace.env, NODE_TLS_REJECT_UNAUTHORIZED: '0' } });

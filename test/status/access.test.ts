@@ -59,7 +59,7 @@ test('nothing but loopback is served without a token, and none that is easily gu
   for (const host of ['127.0.0.1', 'localhost', '::1', '[::1]'])
     expect(() => refuseOpenAccess({ host, allowedHosts: [], token: null })).not.toThrow();
   for (const host of ['0.0.0.0', '::', '10.0.0.1', 'example.com'])
-    expect(() => refuseOpenAccess({ host, allowedHosts: [], token: null })).toThrow(/open to everybody/);
+    expect(() => refuseOpenAccess({ host, allowedHosts: [], token: null })).toThrow(/open to everyone/);
   expect(() => refuseOpenAccess({ ...rules, token: 'short' })).toThrow(/shorter than 16/);
   expect(() => refuseOpenAccess(rules)).not.toThrow();
 });

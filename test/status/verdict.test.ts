@@ -7,10 +7,10 @@ import { worlds } from './worlds.ts';
 
 test.each([
   ['fresh', 'well', 'All is well'],
-  ['stale', 'attention', 'Data is getting old, and 1 more'],
-  ['held', 'attention', 'Something waits for your approval'],
-  ['attention', 'broken', 'Requests are past their due date, and 1 more'],
-  ['broken', 'broken', 'The ledger cannot be written, and 3 more'],
+  ['stale', 'attention', '2 things need you. First: the data are getting old'],
+  ['held', 'attention', 'Your approval is needed'],
+  ['attention', 'broken', '2 things need you. First: erasure requests are past their due date'],
+  ['broken', 'broken', '4 things need you. First: the ledger cannot be written'],
   ['empty', 'new', 'Nothing is mirrored yet'],
   ['no project', 'new', 'Nothing is mirrored yet'],
 ] as const)('%s is judged %s: %s', (name, tone, sentence) => {
