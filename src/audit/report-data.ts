@@ -6,8 +6,8 @@ import { listCheckpointFiles, readCheckpointFile, sizeOfFile } from '../ledger/c
 import { ledgerFolder } from '../ledger/entry-file.ts';
 import type { LedgerEntry } from '../ledger/entry.ts';
 import { readLedger } from '../ledger/ledger.ts';
-import { readLedgerOrigin } from '../erasure/proof/ledger-origin.ts';
-import { readHistories } from '../erasure/proof/request-history.ts';
+import { readLedgerOrigin } from '../ledger/checkpoint-file.ts';
+import { readHistories } from '../ledger/request-history.ts';
 import type { Database } from '../mirror/database.ts';
 import { readDeletionFeed, type DeletionFeed } from '../mirror/feeds.ts';
 import { readFenceUse, type FenceUse } from '../mirror/fence.ts';

@@ -1,5 +1,5 @@
 import { spellTarget, type TargetName } from '../ledger/target.ts';
-import type { EndedTarget, RequestHistory } from '../erasure/proof/request-history.ts';
+import type { EndedTarget, RequestHistory } from '../ledger/request-history.ts';
 import {
   assurances,
   type Assurance,

@@ -6,8 +6,8 @@ import {
   readCertificate,
 } from '../erasure/proof/certificate.ts';
 import { readCertificateFile, readCertificateFiles } from '../erasure/proof/certificate-file.ts';
-import { readLedgerOrigin } from '../erasure/proof/ledger-origin.ts';
-import { collectHistories } from '../erasure/proof/request-history.ts';
+import { readLedgerOrigin } from '../ledger/checkpoint-file.ts';
+import { collectHistories } from '../ledger/request-history.ts';
 import { entriesPath, ledgerFolder, readLines } from '../ledger/entry-file.ts';
 import { readEntry, type LedgerEntry } from '../ledger/entry.ts';
 import { verifyLedger, type LedgerVerdict, type VerifyTask } from '../ledger/verify.ts';

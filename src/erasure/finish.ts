@@ -1,15 +1,14 @@
 import { isoTime } from '../core/clock.ts';
 import { assertNever } from '../core/errors.ts';
+import type { JobContext } from '../job/job-context.ts';
 import { expireDeletionFeed } from '../mirror/feeds.ts';
 import { listRequests, readBox, type ErasureRequest } from '../mirror/erasure-requests.ts';
 import { listTargets } from '../mirror/erasure-targets.ts';
-import { purgeDeleted } from '../mirror/purge.ts';
-import { isPurgeOwed } from '../mirror/purge.ts';
-import { publishedFilesIn } from '../snapshot/published-files.ts';
+import { isPurgeOwed, purgeDeleted } from '../mirror/purge.ts';
 import { expireDeletions } from '../snapshot/rewrite.ts';
-import { updateRequest, type ErasureParts } from './request/request-record.ts';
+import { updateRequest } from './request/request-state.ts';
 import { feedBegin } from './plan.ts';
-import { certificateIssuer } from './proof/issue-certificate.ts';
+import { issueCertificate } from './proof/certificate-file.ts';
 import { planLife } from './request/life-plan.ts';
 import { callAttention, settle } from './request/target-journal.ts';
 
@@ -21,14 +20,13 @@ export type FinishResult = { certified: number; sealed: number; feedExpired: num
  * are those of requests that have lived too long, however far they are; and deletions that have been in the feeds long
  * enough leave them.
  */
-export async function finishRequests(parts: ErasureParts): Promise<FinishResult> {
-  const { db, settings, clock, signal } = parts;
+export async function finishRequests(context: JobContext): Promise<FinishResult> {
+  const { db, published, clock, signal } = context;
   const result: FinishResult = { certified: 0, sealed: 0, feedExpired: 0 };
   const open = listRequests(db, 'open');
-  const unproved = new Set(open.filter((request) => endLongLife(parts, request)).map(({ id }) => id));
-  const issue = certificateIssuer(parts);
-  for (const request of open) if (certify(parts, request, issue)) result.certified += 1;
-  result.feedExpired = expireDeletionFeed(db, feedBegin(parts));
+  const unproved = new Set(open.filter((request) => endLongLife(context, request)).map(({ id }) => id));
+  for (const request of open) if (certify(context, request)) result.certified += 1;
+  result.feedExpired = expireDeletionFeed(db, feedBegin(context));
   const sealing = listRequests(db, 'open').filter(
     ({ id, certifiedAt }) => certifiedAt !== null || unproved.has(id),
   );
@@ -38,28 +36,21 @@ export async function finishRequests(parts: ErasureParts): Promise<FinishResult>
   // A reader that holds the old pages only delays this: the purge stays owed, and the next reconciliation tries again.
   if (!isPurgeOwed(db) || (await purgeDeleted(db, clock, signal)))
     for (const { id, generation } of sealing) {
-      parts.ledger.append([{ type: 'sealed', request: id, generation }]);
+      context.ledger().append([{ type: 'sealed', request: id, generation }]);
       db.transaction(() => updateRequest(db, id, { sealedAt: isoTime(clock.now()) })).immediate();
       result.sealed += 1;
     }
   // Last: a published file that cannot be read keeps nobody's identifiers.
-  await expireDeletions(publishedFilesIn(settings.dataDir), feedBegin(parts), {
-    epoch: parts.ledger.epoch(),
-    signal,
-  });
+  await expireDeletions(published, feedBegin(context), { epoch: context.ledger().epoch(), signal });
   return result;
 }
 
-function certify(
-  parts: ErasureParts,
-  { id, generation, verifiedAt, certifiedAt }: ErasureRequest,
-  issue: ReturnType<typeof certificateIssuer>,
-): boolean {
-  const { db, ledger, clock } = parts;
+function certify(context: JobContext, { id, generation, verifiedAt, certifiedAt }: ErasureRequest): boolean {
+  const { db, ledger, clock } = context;
   if (verifiedAt === null || certifiedAt !== null) return false;
   if (listTargets(db, id).some(({ status }) => status !== 'done')) return false;
-  const certificate = issue({ id, generation });
-  ledger.append([{ type: 'certified', request: id, generation, certificate }]);
+  const certificate = issueCertificate(context, { id, generation });
+  ledger().append([{ type: 'certified', request: id, generation, certificate }]);
   db.transaction(() => updateRequest(db, id, { certifiedAt: isoTime(clock.now()) })).immediate();
   return true;
 }
@@ -68,8 +59,8 @@ function certify(
  * Ends a request that has lived too long, as was planned by its age alone. Returns whether it ends without a certificate:
  * then something that is here was never shown to be reached.
  */
-function endLongLife(parts: ErasureParts, request: ErasureRequest): boolean {
-  const { db, ledger, settings, clock } = parts;
+function endLongLife(context: JobContext, request: ErasureRequest): boolean {
+  const { db, ledger, settings, clock } = context;
   const { id, generation } = request;
   const targets = listTargets(db, id);
   const limits = { nowMs: clock.now(), daysMax: settings.erasure.maxRequestDays };
@@ -78,23 +69,23 @@ function endLongLife(parts: ErasureParts, request: ErasureRequest): boolean {
     case 'nothing':
       return false;
     case 'cancel':
-      ledger.append([{ type: 'cancelled', request: id, generation }]);
+      ledger().append([{ type: 'cancelled', request: id, generation }]);
       db.transaction(() =>
         updateRequest(db, id, { cancelledAt: isoTime(clock.now()), box: null, authorisedBy: null }),
       ).immediate();
       return false;
     case 'end':
       for (const { target, result, assurance } of step.settled) {
-        callAttention(parts, request, target, 'life_exceeded');
-        settle(parts, [request], target, { result, assurance });
+        callAttention(context, request, target, 'life_exceeded');
+        settle(context, [request], target, { result, assurance });
       }
       if (step.isProved) return false;
       // Said once: a purge that a reader delays has the request come here again, without its box.
       if (readBox(db, id) === undefined) return true;
-      for (const target of step.unproved) callAttention(parts, request, target, 'life_exceeded');
+      for (const target of step.unproved) callAttention(context, request, target, 'life_exceeded');
       // Everything was done, but for the proof: no target is open that could be in attention.
       if (step.unproved.length === 0)
-        ledger.append([
+        ledger().append([
           { type: 'attention', request: id, generation, target: 'mirror', reason: 'life_exceeded' },
         ]);
       return true;

@@ -1,15 +1,18 @@
 import { bases, type Origin } from '../ledger/vocabulary.ts';
 import { randomUUID } from 'node:crypto';
+import type { PagedDataset } from '../contract/datasets.ts';
 import { isoTime } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
+import type { JobContext } from '../job/job-context.ts';
 import { identityOf, nobody, type Identity } from '../contract/identity.ts';
-import type { PagedDataset } from '../contract/datasets.ts';
 import { type LedgerRecord } from '../ledger/record.ts';
 import { findRequest, insertRequest, listRequests, type ErasureRequest } from '../mirror/erasure-requests.ts';
+import type { Database } from '../mirror/database.ts';
 import { listTargets } from '../mirror/erasure-targets.ts';
 import { liftFence } from '../mirror/fence.ts';
 import { findPersons, findRecordings } from '../mirror/sightings.ts';
 import {
+  boxOf,
   closeBox,
   newBox,
   subjectMac,
@@ -18,9 +21,8 @@ import {
   type Box,
   type GivenIdentifier,
 } from './request/box.ts';
-import { boxOf, updateRequest, type ErasureParts } from './request/request-record.ts';
-import { planErasure } from './plan.ts';
-import { recordDecisions } from './fence/fence-requests.ts';
+import { decideRequests, recordDecisions } from './fence/decide.ts';
+import { updateRequest } from './request/request-state.ts';
 import { takeUpAgain } from './request/reopen.ts';
 import { settle } from './request/target-journal.ts';
 
@@ -42,42 +44,43 @@ export type AddedRequest = {
   files: number;
 };
 
-type Parts = Omit<ErasureParts, 'signal' | 'service'>;
+/** What changing requests needs of a job's context. */
+type ReceiveContext = Pick<JobContext, 'db' | 'ledger' | 'settings' | 'clock'>;
 
 /**
  * Receives a request for each identifier, and looks who is meant: in the mirror, in every published file and at the
  * service. Nobody is erased yet; an identifier that nobody is known by is refused and said to be.
  */
 export async function addRequests(
-  parts: ErasureParts,
+  context: JobContext,
   given: readonly GivenIdentifier[],
   authority: Authority,
 ): Promise<AddedRequest[]> {
   const open = new Map<string, { id: string; deleteEvents: boolean; identity: Identity }>();
   // Those that delete events come last, and stay.
-  const widestLast = listRequests(parts.db, 'open').toSorted(
+  const widestLast = listRequests(context.db, 'open').toSorted(
     (a, b) => Number(a.deleteEvents) - Number(b.deleteEvents),
   );
   for (const { id, deleteEvents } of widestLast) {
-    const box = boxOf(parts, id);
+    const box = boxOf(context, id);
     for (const each of box?.given ?? [])
       open.set(nameOf(each), { id, deleteEvents, identity: box?.identity ?? nobody });
   }
   const received = given.map((identifier, index) => {
     const known = open.get(nameOf(identifier));
-    if (known !== undefined) takeUpAgain(parts, known.id);
+    if (known !== undefined) takeUpAgain(context, known.id);
     const isKnown = known !== undefined && (known.deleteEvents || !authority.deleteEvents);
     // Whom the narrower request has found, nobody else may know any more: here they are erased.
     const identity = known?.identity ?? nobody;
-    const id = isKnown ? known.id : receive(parts, 'manual', newBox([identifier], identity), authority);
+    const id = isKnown ? known.id : receive(context, 'manual', newBox([identifier], identity), authority);
     if (!isKnown) open.set(nameOf(identifier), { id, deleteEvents: authority.deleteEvents, identity });
     return { line: index + 1, kind: identifier.kind, id, isKnown };
   });
-  const planned = await planErasure(parts, new Set(received.map(({ id }) => id)));
-  recordDecisions(parts, planned.waiting);
-  const scopes = new Map(planned.waiting.map(({ request, scope }) => [request.id, scope]));
+  const { decided } = await decideRequests(context, new Set(received.map(({ id }) => id)));
+  recordDecisions(context, decided);
+  const scopes = new Map(decided.map(({ request, scope }) => [request.id, scope]));
   return received.map(({ line, kind, id, isKnown }) => {
-    const { state = 'received', reason = null } = findRequest(parts.db, id) ?? {};
+    const { state = 'received', reason = null } = findRequest(context.db, id) ?? {};
     const { persons = 0, recordings = 0, files = [] } = scopes.get(id) ?? {};
     return { line, kind, id, isKnown, state, reason, persons, recordings, files: files.length };
   });
@@ -87,14 +90,14 @@ export async function addRequests(
  * Receives a request for each row whose deletion the service has confirmed, so that it leaves the published files too.
  * To be called in the transaction that removes the row, before it is removed.
  */
-export function deletionReceiver(parts: Parts): (dataset: PagedDataset, key: string) => void {
-  return (dataset, key) => receiveDeletion(parts, dataset, key);
+export function deletionReceiver(context: ReceiveContext): (dataset: PagedDataset, key: string) => void {
+  return (dataset, key) => receiveDeletion(context, dataset, key);
 }
 
-function receiveDeletion(parts: Parts, dataset: PagedDataset, key: string): void {
+function receiveDeletion(context: ReceiveContext, dataset: PagedDataset, key: string): void {
   const kind = dataset === 'persons' ? 'person_uuid' : 'recording_id';
   const own = identityOf((each) => (each === kind ? [key] : []));
-  const [row] = dataset === 'persons' ? findPersons(parts.db, own) : findRecordings(parts.db, own);
+  const [row] = dataset === 'persons' ? findPersons(context.db, own) : findRecordings(context.db, own);
   if (!row) return;
   const identity =
     dataset === 'persons'
@@ -106,7 +109,7 @@ function receiveDeletion(parts: Parts, dataset: PagedDataset, key: string): void
       : own;
   const given = dataset === 'persons' ? 'uuid' : 'recording';
   receive(
-    parts,
+    context,
     'upstream',
     { ...newBox([{ kind: given, value: key }], identity), values: row.values },
     { basis: 'deleted_upstream', by: 'sync', deleteEvents: false },
@@ -114,7 +117,7 @@ function receiveDeletion(parts: Parts, dataset: PagedDataset, key: string): void
 }
 
 function receive(
-  { db, ledger, settings, clock }: Parts,
+  { db, ledger, settings, clock }: ReceiveContext,
   origin: Origin,
   box: Box,
   { basis, by, deleteEvents }: Authority,
@@ -133,7 +136,7 @@ function receive(
     delete_events: deleteEvents,
     due_at: dueAt,
   };
-  ledger.append([record]);
+  ledger().append([record]);
   insertRequest(db, {
     id,
     generation: 1,
@@ -149,7 +152,7 @@ function receive(
 }
 
 /** Gives a request up, as long as nothing was done for it. Throws `usage` later than that. */
-export function cancelRequest({ db, ledger, clock }: Parts, idOrPrefix: string): ErasureRequest {
+export function cancelRequest({ db, ledger, clock }: ReceiveContext, idOrPrefix: string): ErasureRequest {
   const request = requireRequest(db, idOrPrefix);
   const { generation } = request;
   const isFinal = request.refusedAt !== null || request.cancelledAt !== null;
@@ -159,7 +162,7 @@ export function cancelRequest({ db, ledger, clock }: Parts, idOrPrefix: string):
       code: 'usage',
       hint: 'only requests that are not fenced yet can be; `erase readmit` lets an erased person in again',
     });
-  ledger.append([{ type: 'cancelled', request: request.id, generation }]);
+  ledger().append([{ type: 'cancelled', request: request.id, generation }]);
   const cancelledAt = isoTime(clock.now());
   db.transaction(() =>
     updateRequest(db, request.id, { cancelledAt, box: null, authorisedBy: null }),
@@ -171,8 +174,8 @@ export function cancelRequest({ db, ledger, clock }: Parts, idOrPrefix: string):
  * Lets a held request go on at the next reconciliation; or takes it that nobody will ever know whether a person's events
  * were deleted, so that the request can end, and its certificate says so. Throws `usage` where neither is asked.
  */
-export function approveRequest(parts: Parts, idOrPrefix: string): ErasureRequest {
-  const { db, ledger, clock } = parts;
+export function approveRequest(context: ReceiveContext, idOrPrefix: string): ErasureRequest {
+  const { db, ledger, clock } = context;
   const request = requireRequest(db, idOrPrefix);
   const { id, generation } = request;
   const doubted = listTargets(db, id).find(
@@ -180,10 +183,10 @@ export function approveRequest(parts: Parts, idOrPrefix: string): ErasureRequest
       target === 'upstream.events' && (reason === 'events_unconfirmed' || reason === 'events_overdue'),
   );
   if (request.state === 'attention' && doubted) {
-    settle(parts, [request], 'upstream.events', { result: 'unconfirmed', assurance: 'not_verifiable' });
+    settle(context, [request], 'upstream.events', { result: 'unconfirmed', assurance: 'not_verifiable' });
     db.transaction(() => updateRequest(db, id, {})).immediate();
   } else if (request.state === 'held') {
-    ledger.append([{ type: 'approved', request: id, generation }]);
+    ledger().append([{ type: 'approved', request: id, generation }]);
     db.transaction(() =>
       updateRequest(db, id, { approvedAt: isoTime(clock.now()), reason: null }),
     ).immediate();
@@ -197,7 +200,7 @@ export function approveRequest(parts: Parts, idOrPrefix: string): ErasureRequest
 
 /** Lets those whom a finished request has fenced be mirrored again. Returns how many entries of the fence went. */
 export function readmit(
-  { db, ledger, settings }: Parts,
+  { db, ledger, settings }: ReceiveContext,
   idOrPrefix: string,
   reason: string,
 ): { request: ErasureRequest; entries: number } {
@@ -214,7 +217,7 @@ export function readmit(
     .transaction(() => {
       const lifted = liftFence(db, request.id);
       // Within the transaction: what the ledger cannot take is not done.
-      ledger.append([
+      ledger().append([
         {
           type: 'readmitted',
           request: request.id,
@@ -230,7 +233,7 @@ export function readmit(
 }
 
 /** The request of that id, or the only one whose id begins so. Throws `usage` when there is none. */
-export function requireRequest(db: ErasureParts['db'], idOrPrefix: string): ErasureRequest {
+export function requireRequest(db: Database, idOrPrefix: string): ErasureRequest {
   const request = findRequest(db, idOrPrefix);
   if (request) return request;
   throw new AppError('there is no request of that id, or several begin so', {

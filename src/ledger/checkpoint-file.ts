@@ -13,6 +13,9 @@ import { dirname, join } from 'node:path';
 import { syncToDisk } from '../core/atomic-file.ts';
 import { systemCode } from '../core/errors.ts';
 import { makeFolder } from '../core/folder.ts';
+import { readCheckpoint } from './checkpoint.ts';
+import { ledgerFolder } from './entry-file.ts';
+import { readVkeys } from './key-chain.ts';
 
 /** The folder of checkpoints in the ledger's folder. */
 export function checkpointsFolder(folder: string): string {
@@ -70,4 +73,17 @@ export function createCheckpointFile(folder: string, size: number, text: string)
   }
   rmSync(draft);
   for (const path of [place, folder, dirname(folder)]) syncToDisk(path);
+}
+
+/** The name of a data folder's ledger, which its first key gave it; undefined before its first checkpoint. */
+export function readLedgerOrigin(dataDir: string): string | undefined {
+  const path = publicKeysPath(ledgerFolder(dataDir));
+  return existsSync(path) ? readVkeys(readFileSync(path, 'utf8'))?.[0]?.name : undefined;
+}
+
+/** The name of a data folder's ledger; signs its first checkpoint where there is none yet. */
+export function ledgerOrigin(dataDir: string, ledger: { checkpoint: () => { text: string } }): string {
+  const origin = readLedgerOrigin(dataDir) ?? readCheckpoint(ledger.checkpoint().text)?.origin;
+  if (origin === undefined) throw new Error('a checkpoint that is none');
+  return origin;
 }

@@ -14,6 +14,7 @@ import { appendBytes, cutTo, entriesPath, ledgerFolder, readLines } from './entr
 import { entryLine, readEntry, type LedgerEntry } from './entry.ts';
 import { compactTree, leafHash, type CompactTree } from './merkle.ts';
 import type { LedgerRecord } from './record.ts';
+import { collectHistories, type Histories } from './request-history.ts';
 import { prepareRotation, signingKey } from './signing-key.ts';
 
 /** How many entries there are, and what they hash to: the Merkle tree hash of RFC 6962, as hex. */
@@ -26,11 +27,18 @@ export type LedgerReader = {
   size(): number;
   /** The greatest epoch whose fence stands; 0 before the first. */
   epoch(): number;
+  /** The greatest epoch whose fence was begun: after a kill, that is one more than `epoch`. */
+  begunEpoch(): number;
   head(): TreeHead;
 };
 
 /** The ledger, to be read and to grow. */
 export type Ledger = LedgerReader & {
+  /**
+   * The history of each request, folded from the entries as they are read at opening and appended later, so that nothing
+   * else in a run reads the ledger again. It takes about 4 kB a request; entries and MACs are not kept.
+   */
+  histories: Pick<Histories, 'of' | 'all'>;
   /**
    * Appends records with one write, on disk for good when this returns. Throws, and has written nothing, when a record is
    * none that the ledger takes, when the disk refuses (`storage`), or when the file is not as this ledger left it (`storage`).
@@ -50,7 +58,8 @@ export type Ledger = LedgerReader & {
 export function openLedger(dataDir: string, clock: Clock): Ledger {
   const folder = ledgerFolder(dataDir);
   const path = entriesPath(folder);
-  const state = readState(folder);
+  const histories = collectHistories();
+  const state = readState(folder, histories);
   if (existsSync(path)) cutTo(path, state.bytes);
   const append: Ledger['append'] = (records) => {
     if (records.length === 0) return;
@@ -60,7 +69,10 @@ export function openLedger(dataDir: string, clock: Clock): Ledger {
     const content = Buffer.concat(lines.flatMap((line) => [line, newline]));
     appendBytes(path, content, state.bytes);
     state.bytes += content.length;
-    for (const [index, record] of records.entries()) take(state, record, lines[index] ?? newline);
+    for (const [index, record] of records.entries()) {
+      take(state, record, lines[index] ?? newline);
+      histories.take({ ...record, seq: size + index, at });
+    }
   };
   const checkpoint: Ledger['checkpoint'] = () => {
     const { size, rootHash } = headOf(state);
@@ -76,6 +88,7 @@ export function openLedger(dataDir: string, clock: Clock): Ledger {
   };
   return {
     ...readerOf(folder, state),
+    histories,
     append,
     checkpoint,
     rotateKey: () => {
@@ -98,14 +111,15 @@ const newline = Buffer.from('\n');
 type LedgerState = {
   bytes: number;
   epoch: number;
+  begunEpoch: number;
   tree: CompactTree;
   /** The newest rotation of the key. */
   rotated: Extract<LedgerRecord, { type: 'key_rotated' }> | undefined;
 };
 
 /** What the folder holds now, once it is known to be what the checkpoints were signed for. */
-function readState(folder: string): LedgerState {
-  const state: LedgerState = { bytes: 0, epoch: 0, tree: compactTree(), rotated: undefined };
+function readState(folder: string, histories?: Histories): LedgerState {
+  const state: LedgerState = { bytes: 0, epoch: 0, begunEpoch: 0, tree: compactTree(), rotated: undefined };
   const sizes = listCheckpointFiles(folder)
     .map(sizeOfFile)
     .filter((size) => size !== undefined);
@@ -113,6 +127,7 @@ function readState(folder: string): LedgerState {
   for (const { entry, line } of readEntries(folder)) {
     state.bytes += line.length + 1;
     take(state, entry, line);
+    histories?.take(entry);
     if (isCheckpointed.has(state.tree.size())) checkCheckpoint(folder, state.tree);
   }
   const covered = sizes.reduce((most, size) => Math.max(most, size), 0);
@@ -125,6 +140,7 @@ function readState(folder: string): LedgerState {
 
 function take(state: LedgerState, record: LedgerRecord, line: Buffer): void {
   state.tree.append(leafHash(line));
+  if (record.type === 'fencing') state.begunEpoch = Math.max(state.begunEpoch, record.epoch);
   if (record.type === 'fenced') state.epoch = Math.max(state.epoch, record.epoch);
   if (record.type === 'key_rotated') state.rotated = record;
 }
@@ -146,6 +162,7 @@ function readerOf(folder: string, state: LedgerState): LedgerReader {
     },
     size: () => state.tree.size(),
     epoch: () => state.epoch,
+    begunEpoch: () => state.begunEpoch,
     head: () => headOf(state),
   };
 }

@@ -93,8 +93,7 @@ async function eraseCanary(app: App, signal: AbortSignal, sandbox: Sandbox): Pro
       source: source(),
     });
   const given = [{ kind: 'email', value: distinctId }] as const;
-  const parts = { db: app.database(), settings: app.settings, service: job.service, signal: job.signal };
-  const { whereabouts } = await whereIs(parts, given);
+  const { whereabouts } = await whereIs(job, given);
   check('mirror and both generations of files hold it', whereabouts.places.length >= 5);
 
   const authority = { basis: 'other', by: 'drill', deleteEvents: true };

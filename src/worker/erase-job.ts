@@ -1,21 +1,18 @@
-import type { ErasureParts } from '../erasure/request/request-record.ts';
-import { endRequests } from '../erasure/fence/restore.ts';
-import { refuseRestored } from '../erasure/fence/restore-guard.ts';
+import { endRequests, refuseRestored } from '../erasure/fence/restore-guard.ts';
 import type { JobContext } from '../job/job-context.ts';
 import { runJob, type JobResult } from '../job/run-job.ts';
 import { claimMirror } from '../mirror/mirrored-project.ts';
 
 /** Does something to requests, as one run: nothing else writes meanwhile, neither mirror nor ledger. */
 export function runEraseJob<T extends JobResult>(
-  context: JobContext & Pick<ErasureParts, 'scan'>,
-  work: (parts: ErasureParts) => Promise<T>,
+  context: JobContext,
+  work: (context: JobContext) => Promise<T>,
 ): Promise<T> {
   return runJob(context, 'erase', (own) => {
     const { db, settings, project } = own;
     if (project) claimMirror(db, project, settings.service.movedFrom);
-    const parts = { ...own, ledger: own.ledger() };
-    refuseRestored(db, settings.dataDir, parts.ledger);
-    endRequests(parts);
-    return work(parts);
+    refuseRestored(db, settings.dataDir, own.ledger());
+    endRequests(own);
+    return work(own);
   });
 }

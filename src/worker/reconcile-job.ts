@@ -1,14 +1,14 @@
 import { isoTime } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
+import { endLostRequests } from '../erasure/fence/restore-guard.ts';
 import { pagedDatasets } from '../contract/datasets.ts';
-import { endLostRequests } from '../erasure/request/lost-requests.ts';
-import type { ErasureParts } from '../erasure/request/request-record.ts';
+import { eraseHere } from '../erasure/erase-here.ts';
 import { planErasure, type ErasurePlan } from '../erasure/plan.ts';
 import {
-  eraseHere,
-  finishInSpite,
-  finishThere,
+  askServiceAndFinish,
+  finishAfterFailure,
   reconcileErasure,
+  sumOfRounds,
   type ErasureResult,
 } from '../erasure/reconcile.ts';
 import { deletionReceiver } from '../erasure/receive.ts';
@@ -18,7 +18,6 @@ import { runJob, type JobResult } from '../job/run-job.ts';
 import { claimMirror } from '../mirror/mirrored-project.ts';
 import { listRequests } from '../mirror/erasure-requests.ts';
 import { approvePlan } from '../mirror/suspects.ts';
-import { publishedFilesIn } from '../snapshot/published-files.ts';
 import { removeUnnamedParts } from '../snapshot/remove-unnamed.ts';
 import {
   planDatasetAbsence,
@@ -72,7 +71,7 @@ export async function planReconcile(
  * done.
  */
 export function runReconcileJob(
-  context: JobContext & Pick<ErasureParts, 'scan'>,
+  context: JobContext,
   approve: string | undefined,
 ): Promise<ReconcileJobResult> {
   return runJob(context, 'reconcile', async (own) => {
@@ -83,38 +82,37 @@ export function runReconcileJob(
         code: 'usage',
         hint: '`reconcile --dry-run` shows the plans that wait for approval',
       });
-    const parts = { ...own, ledger: own.ledger() };
-    const replayed = replayErasures(parts);
-    const lost = endLostRequests(parts);
+    const replayed = replayErasures(own);
+    const lost = endLostRequests(own);
     try {
-      return await reconcile(parts, { replayed, lost });
+      return await reconcile(own, { replayed, lost });
     } catch (error) {
       // What keeps this from being done too is told by the error that came first.
       const isTakenOver = error instanceof AppError && error.code === 'busy';
-      if (!signal.aborted && !isTakenOver) await finishInSpite(parts).catch(() => undefined);
+      if (!signal.aborted && !isTakenOver) await finishAfterFailure(own).catch(() => undefined);
       throw error;
     }
   });
 }
 
 async function reconcile(
-  parts: ErasureParts,
+  context: JobContext,
   { replayed, lost }: Pick<ReconcileJobResult, 'replayed' | 'lost'>,
 ): Promise<ReconcileJobResult> {
-  const { db, settings, service } = parts;
+  const { db, service } = context;
   // What a kill left: whole files that no manifest names, the old or the new ones, and drafts.
-  removeUnnamedParts(publishedFilesIn(settings.dataDir));
-  const { plan, planned } = await planReconcile(parts);
-  const here = await eraseHere(parts, planned);
+  removeUnnamedParts(context.published);
+  const { plan, planned } = await planReconcile(context);
+  const here = await eraseHere(context, planned);
   const requestsBefore = new Set(listRequests(db, 'all').map(({ id }) => id));
   const absence: AbsenceResult = service
-    ? await reconcileAbsence({ ...parts, service, onDeletion: deletionReceiver(parts) })
+    ? await reconcileAbsence({ ...context, service, onDeletion: deletionReceiver(context) })
     : { ...nothingAsked };
-  const there = await finishThere(parts);
+  const there = await askServiceAndFinish(context);
   // Deletions that the service has confirmed only now are no part of the plan, and go on all the same.
   const found = listRequests(db, 'open').filter(({ id }) => !requestsBefore.has(id));
-  const later = found.length > 0 ? await reconcileErasure(parts, new Set(found.map(({ id }) => id))) : null;
-  const erasure = later ? sumOf({ ...here, ...there }, later) : { ...here, ...there };
+  const later = found.length > 0 ? await reconcileErasure(context, new Set(found.map(({ id }) => id))) : null;
+  const erasure = later ? sumOfRounds({ ...here, ...there }, later) : { ...here, ...there };
   const isHeld = absence.held.length + erasure.attention + lost.length > 0;
   const { held, ...counts } = absence;
   return {
@@ -137,23 +135,3 @@ const nothingAsked: AbsenceResult = {
   waiting: 0,
   held: [],
 };
-
-/** Two rounds in one. What is open is what the later one found open. */
-function sumOf(first: ErasureResult, second: ErasureResult): ErasureResult {
-  return {
-    fenced: first.fenced + second.fenced,
-    held: first.held + second.held,
-    refused: first.refused + second.refused,
-    rowsErased: first.rowsErased + second.rowsErased,
-    filesRewritten: first.filesRewritten + second.filesRewritten,
-    rowsRemoved: first.rowsRemoved + second.rowsRemoved,
-    verified: first.verified + second.verified,
-    residue: first.residue + second.residue,
-    certified: first.certified + second.certified,
-    sealed: first.sealed + second.sealed,
-    feedExpired: first.feedExpired + second.feedExpired,
-    upstreamFailed: first.upstreamFailed + second.upstreamFailed,
-    attention: second.attention,
-    waiting: second.waiting,
-  };
-}

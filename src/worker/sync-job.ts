@@ -37,7 +37,7 @@ export function runSyncJob(context: ServiceContext, job: SyncJob): Promise<SyncJ
   return runJob(context, job.name ?? 'sync', async (own) => {
     const { db, settings, project } = own;
     claimMirror(db, project, settings.service.movedFrom);
-    refuseRestored(db, settings.dataDir);
+    refuseRestored(db, settings.dataDir, own.ledger());
     const passes: PassReport[] = [];
     let membershipsTold: number | null = null;
     for (const dataset of job.datasets) {
@@ -58,7 +58,7 @@ export function runSyncJob(context: ServiceContext, job: SyncJob): Promise<SyncJ
     const absence = canJudge
       ? await reconcileAbsence({
           ...own,
-          onDeletion: deletionReceiver({ ...own, ledger: own.ledger() }),
+          onDeletion: deletionReceiver(own),
         })
       : null;
     const isIncomplete = passes.some(({ verdict, reason }) => verdict !== 'complete' && reason !== 'head');

@@ -5,7 +5,7 @@ import { writeFileSync } from 'node:fs';
 import type { Clock } from '../../src/core/clock.ts';
 import { certificateText, deriveCertificate } from '../../src/erasure/proof/certificate.ts';
 import { writeCertificateFile } from '../../src/erasure/proof/certificate-file.ts';
-import { collectHistories } from '../../src/erasure/proof/request-history.ts';
+import { collectHistories } from '../../src/ledger/request-history.ts';
 import { entriesPath, ledgerFolder } from '../../src/ledger/entry-file.ts';
 import { entryLine, type LedgerEntry } from '../../src/ledger/entry.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';

@@ -4,7 +4,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { verifyDataFolder } from '../../src/audit/verify-data-folder.ts';
 import { sha256 } from '../../src/core/digest.ts';
 import { certificatePath } from '../../src/erasure/proof/certificate-file.ts';
-import { certificateIssuer } from '../../src/erasure/proof/issue-certificate.ts';
+import { issueCertificate } from '../../src/erasure/proof/certificate-file.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
 import { lifeOf, plantKeys, requestId, tickingClock } from '../ledger/ledger-fixture.ts';
 import { freshFolder } from '../mirror/open-test-mirror.ts';
@@ -94,7 +94,7 @@ it('a certificate that is on the ledger and says something else than it is told'
     },
   ]);
   const settings = { dataDir, erasure: { feedRetentionDays: 30 } };
-  certificateIssuer({ ledger, settings } as never)({ id: requestId(1), generation: 1 });
+  issueCertificate({ ledger: () => ledger, settings } as never, { id: requestId(1), generation: 1 });
   const better = readFileSync(first(dataDir), 'utf8').replaceAll('"hits":12', '"hits":99');
   writeFileSync(first(dataDir), better);
   ledger.append([{ type: 'certified', request: requestId(1), generation: 1, certificate: sha256(better) }]);

@@ -10,11 +10,13 @@ import { listTargets } from '../../src/mirror/erasure-targets.ts';
 import { runReconcileJob } from '../../src/worker/reconcile-job.ts';
 import { keepSnapshots, openCanaryWorld, type CanaryWorld } from './canary-world.ts';
 import { findTexts } from './find-texts.ts';
+import { scanInThisProcess } from './scan-in-this-process.ts';
 import { insert, personOf } from './scan/canary.ts';
 
 /** Reconciles without a service, with the mirror as it is or as a test bends it. */
 function reconcile({ context }: CanaryWorld, db: Database = context.db) {
-  return runReconcileJob({ ...context, db, scan: (task) => scanDataFolder(task) }, undefined);
+  scanInThisProcess();
+  return runReconcileJob({ ...context, db }, undefined);
 }
 
 const states = ({ db }: CanaryWorld): string[] =>
@@ -136,20 +138,15 @@ describe('a reconciliation that leaves out', () => {
     await folder.request(folder.canaries.slice(2));
     const putBack = keepSnapshots(folder);
     let scans = 0;
-    const { erasure } = await runReconcileJob(
-      {
-        ...folder.context,
-        // The old files are back when the scan that is to find nothing begins.
-        scan: (task) => {
-          if (task.phase === 'verify') {
-            scans += 1;
-            putBack();
-          }
-          return scanDataFolder({ ...task, passedOver: [] });
-        },
-      },
-      undefined,
-    );
+    // The old files are back when the scan that is to find nothing begins.
+    scanInThisProcess((task) => {
+      if (task.phase === 'verify') {
+        scans += 1;
+        putBack();
+      }
+      return scanDataFolder({ ...task, passedOver: [] });
+    });
+    const { erasure } = await runReconcileJob(folder.context, undefined);
     expect(scans).toBe(1);
     expect(erasure).toMatchObject({ verified: 0, residue: 1 });
     expect((await reconcile(folder)).erasure).toMatchObject({ verified: 1, residue: 0 });
@@ -171,11 +168,8 @@ test('a reader that holds the log open is waited for, then told of, and the purg
       return Promise.resolve();
     },
   };
-  const context = {
-    ...folder.context,
-    clock,
-    scan: (task: Parameters<typeof scanDataFolder>[0]) => scanDataFolder(task),
-  };
+  scanInThisProcess();
+  const context = { ...folder.context, clock };
   const startedAt = performance.now();
   const { erasure } = await runReconcileJob(context, undefined);
   expect(erasure).toMatchObject({ fenced: 1, verified: 0 });

@@ -9,10 +9,8 @@ import type { Settings } from '../../src/config/settings.ts';
 import type { Clock } from '../../src/core/clock.ts';
 import { publishedDatasets } from '../../src/contract/datasets.ts';
 import type { GivenIdentifier } from '../../src/erasure/request/box.ts';
-import type { ErasureParts } from '../../src/erasure/request/request-record.ts';
+import type { JobContext } from '../../src/job/job-context.ts';
 import { addRequests, approveRequest, cancelRequest, type AddedRequest } from '../../src/erasure/receive.ts';
-import { scanDataFolder } from '../../src/erasure/scan/scan.ts';
-import type { ScanTask } from '../../src/erasure/scan/scan-task.ts';
 import type { ServiceContext } from '../../src/job/job-context.ts';
 import {
   databasePath,
@@ -28,6 +26,7 @@ import { runReconcileJob, type ReconcileJobResult } from '../../src/worker/recon
 import { runSyncJob } from '../../src/worker/sync-job.ts';
 import { jobContext } from '../job/job-context.ts';
 import { freshFolder } from '../mirror/open-test-mirror.ts';
+import { scanInThisProcess } from './scan-in-this-process.ts';
 import type { KillPoint } from '../kill/kill-point.ts';
 import { createKillSwitch } from '../kill/kill-switch.ts';
 
@@ -73,6 +72,7 @@ export async function openErasureWorld(seed: number, more: Setting[] = []): Prom
       return Promise.resolve();
     },
   };
+  scanInThisProcess();
   const sandbox = await startSandbox({ persons: 4, recordings: 4, seed, port: 0, clock });
   const dataDir = freshFolder();
   const settings = settingsFor(dataDir, sandbox, more);
@@ -97,8 +97,6 @@ export async function openErasureWorld(seed: number, more: Setting[] = []): Prom
       {
         service: serviceOver(killable, settings, clock, sandbox),
         project: { origin: sandbox.url, projectId: sandbox.projectId },
-        // A process for each scan would be most of what this takes; nobody else has the mirror open.
-        scan: (task: ScanTask) => scanDataFolder(task),
       },
     );
     try {
@@ -110,7 +108,7 @@ export async function openErasureWorld(seed: number, more: Setting[] = []): Prom
     }
   };
 
-  const forEachOpen = async (act: (parts: ErasureParts, request: ErasureRequest) => void): Promise<void> => {
+  const forEachOpen = async (act: (parts: JobContext, request: ErasureRequest) => void): Promise<void> => {
     await asProcess(undefined, (context) =>
       runEraseJob(context, (parts) => {
         for (const request of listRequests(parts.db, 'open')) act(parts, request);

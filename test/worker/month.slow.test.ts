@@ -8,7 +8,7 @@ import { openTransport, type Transport } from '../../src/client/transport.ts';
 import { loadSettings } from '../../src/config/load-settings.ts';
 import { AppError } from '../../src/core/errors.ts';
 import { addRequests } from '../../src/erasure/receive.ts';
-import { scanDataFolder } from '../../src/erasure/scan/scan.ts';
+import { scanInThisProcess } from '../erasure/scan-in-this-process.ts';
 import { createLogger } from '../../src/log/logger.ts';
 import { openDatabase } from '../../src/mirror/database.ts';
 import { listRequests } from '../../src/mirror/erasure-requests.ts';
@@ -72,9 +72,10 @@ it('a month of the real jobs beside a service that changes: the mirror equals it
     jsonDepthMax: settings.service.jsonDepthMax,
     projectPath: `${settings.service.pathPrefix}/${sandbox.projectId}`,
   });
+  scanInThisProcess();
   const context = jobContext(
     { db, settings, clock },
-    { service, project: { origin: sandbox.url, projectId: sandbox.projectId }, scan: scanDataFolder },
+    { service, project: { origin: sandbox.url, projectId: sandbox.projectId } },
   );
   const underWay = { jobs: 0 };
   const own = workerProject(

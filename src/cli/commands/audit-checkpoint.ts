@@ -22,7 +22,7 @@ Examples:
       runCommand(context, command, async (app) => {
         const { out } = command.opts<{ out?: string }>();
         const { size, rootHash, text } = await runEraseJob(app.jobContext(context.signal), ({ ledger }) =>
-          Promise.resolve({ outcome: 'done', counts: {}, ...ledger.checkpoint() } as const),
+          Promise.resolve({ outcome: 'done', counts: {}, ...ledger().checkpoint() } as const),
         );
         if (out !== undefined) replaceFile(out, text);
         return { json: { size, rootHash, checkpoint: text, file: out ?? null }, text };

@@ -18,8 +18,8 @@ Examples:
     .action(() =>
       runCommand(context, command, async (app) => {
         const { size } = await runEraseJob(app.jobContext(context.signal), ({ ledger }) => {
-          ledger.rotateKey();
-          return Promise.resolve({ outcome: 'done', counts: {}, ...ledger.checkpoint() } as const);
+          ledger().rotateKey();
+          return Promise.resolve({ outcome: 'done', counts: {}, ...ledger().checkpoint() } as const);
         });
         const file = join(ledgerFolder(app.settings.dataDir), 'public-keys.txt');
         return {

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { AppError } from '../../core/errors.ts';
 import { approveRequest, cancelRequest, readmit } from '../../erasure/receive.ts';
-import type { ErasureParts } from '../../erasure/request/request-record.ts';
+import type { JobContext } from '../../job/job-context.ts';
 import { listRequests } from '../../mirror/erasure-requests.ts';
 import { runEraseJob } from '../../worker/erase-job.ts';
 import { runCommand, type CommandContext } from '../command.ts';
@@ -23,7 +23,7 @@ function defineCancel(command: Command, context: CommandContext): void {
         command,
         () => ids,
         'cancelled',
-        (parts, id) => cancelRequest(parts, id).id,
+        (job, id) => cancelRequest(job, id).id,
       ),
     );
 }
@@ -38,7 +38,7 @@ function defineApprove(command: Command, context: CommandContext): void {
     )
     .action((ids: string[]) => {
       const { all } = command.opts<{ all?: boolean }>();
-      const held = ({ db }: ErasureParts): string[] =>
+      const held = ({ db }: JobContext): string[] =>
         listRequests(db, 'open')
           .filter(({ state }) => state === 'held')
           .map(({ id }) => id);
@@ -47,9 +47,9 @@ function defineApprove(command: Command, context: CommandContext): void {
       return forEach(
         context,
         command,
-        (parts) => (all ? held(parts) : ids),
+        (job) => (all ? held(job) : ids),
         'approved',
-        (parts, id) => approveRequest(parts, id).id,
+        (job, id) => approveRequest(job, id).id,
       );
     });
 }
@@ -69,7 +69,7 @@ function defineReadmit(command: Command, context: CommandContext): void {
         command,
         () => [id],
         'readmitted',
-        (parts, each) => readmit(parts, each, reason).request.id,
+        (job, each) => readmit(job, each, reason).request.id,
       );
     });
 }
@@ -78,13 +78,13 @@ function defineReadmit(command: Command, context: CommandContext): void {
 function forEach(
   context: CommandContext,
   command: Command,
-  idsOf: (parts: ErasureParts) => readonly string[],
+  idsOf: (job: JobContext) => readonly string[],
   done: string,
-  act: (parts: ErasureParts, id: string) => string,
+  act: (job: JobContext, id: string) => string,
 ): Promise<void> {
   return runCommand(context, command, async (app) => {
-    const { requests } = await runEraseJob(app.jobContext(context.signal), (parts) => {
-      const acted = idsOf(parts).map((id) => act(parts, id));
+    const { requests } = await runEraseJob(app.jobContext(context.signal), (job) => {
+      const acted = idsOf(job).map((id) => act(job, id));
       return Promise.resolve({ outcome: 'done', counts: { [done]: acted.length }, requests: acted } as const);
     });
     return {

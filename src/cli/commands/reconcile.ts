@@ -5,6 +5,7 @@ import type { ErasureResult } from '../../erasure/reconcile.ts';
 import { readTarget, type FixedTarget } from '../../ledger/target.ts';
 import { targetText } from '../../ledger/vocabulary-words.ts';
 import { listHeldPlans, type HeldPlan } from '../../mirror/suspects.ts';
+import { publishedFilesIn } from '../../snapshot/published-files.ts';
 import {
   planReconcile,
   runReconcileJob,
@@ -44,7 +45,9 @@ Examples:
           const db = app.databaseReadOnly();
           const service = app.hasService ? app.service() : null;
           const { settings, clock } = app;
-          const { plan } = await planReconcile({ db, settings, clock, service, signal: context.signal });
+          const published = publishedFilesIn(settings.dataDir);
+          const { signal } = context;
+          const { plan } = await planReconcile({ db, published, settings, clock, service, signal });
           const held = listHeldPlans(db);
           return { json: { plan, held }, text: planText(plan, held) };
         }

@@ -3,6 +3,7 @@ import { replaceFile } from '../../core/atomic-file.ts';
 import { stringifyExactJson } from '../../core/exact-json.ts';
 import { countText, secondText } from '../../core/words.ts';
 import { whereIs, type Whereabouts } from '../../erasure/find/where.ts';
+import { publishedFilesIn } from '../../snapshot/published-files.ts';
 import { runCommand, type CommandContext } from '../command.ts';
 import { addGivenOptions, requireGiven } from '../given-identifiers.ts';
 import { formatTable } from '../table.ts';
@@ -28,6 +29,7 @@ Examples:
         const { whereabouts, access } = await whereIs(
           {
             db: app.databaseReadOnly(),
+            published: publishedFilesIn(app.settings.dataDir),
             settings: app.settings,
             service: app.hasService ? app.service() : null,
             signal: context.signal,

@@ -8,8 +8,8 @@ export type Candidate = {
   /** Whether the mirror, a file or the service knows the subject; null where the service could not be asked. */
   isFound: boolean | null;
   isShared: boolean;
-  /** How many living persons were meant by the one name. */
-  meant: number;
+  /** How many living persons the given identifier names. */
+  personsNamed: number;
   /** How many persons are to be erased. */
   persons: number;
 };
@@ -27,11 +27,11 @@ export type Decision =
  * refused before the service has been asked.
  */
 export function planFence(candidates: readonly Candidate[], maxBatch: number): Decision[] {
-  const decisions = candidates.map(({ id, isApproved, isFound, isShared, meant }): Decision => {
+  const decisions = candidates.map(({ id, isApproved, isFound, isShared, personsNamed }): Decision => {
     if (isFound === null) return { id, decision: 'wait', reason: 'service_not_asked' };
     if (!isFound) return { id, decision: 'refuse', reason: 'unknown_subject' };
     // Who else has the name may have taken it for that very purpose.
-    if (meant > 1 && !isApproved) return { id, decision: 'hold', reason: 'several_persons' };
+    if (personsNamed > 1 && !isApproved) return { id, decision: 'hold', reason: 'several_persons' };
     if (isShared && !isApproved) return { id, decision: 'hold', reason: 'shared_identifier' };
     return { id, decision: 'fence' };
   });

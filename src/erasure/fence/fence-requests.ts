@@ -1,178 +1,76 @@
-import { fixedTargets, type FixedTarget } from '../../ledger/target.ts';
 import { isoTime } from '../../core/clock.ts';
-import { assertNever } from '../../core/errors.ts';
-import { identifierKinds, unionOf, type Identity } from '../../contract/identity.ts';
-import { type LedgerRecord } from '../../ledger/record.ts';
-import { setEpoch } from '../../mirror/fence.ts';
-import { endPassesThatName, prepareEraseRows } from '../../mirror/remove-rows.ts';
-import type { ErasureRequest } from '../../mirror/erasure-requests.ts';
+import { identifierKinds, unionOf, type Identifier, type Identity } from '../../contract/identity.ts';
+import type { JobContext } from '../../job/job-context.ts';
+import { fixedTargets, type FixedTarget } from '../../ledger/target.ts';
+import { listRequests } from '../../mirror/erasure-requests.ts';
 import { addTarget, renewTarget, statusOf } from '../../mirror/erasure-targets.ts';
-import { addFence, fenceEntries, standingFence } from '../../mirror/fence.ts';
-import { trimRecordings } from '../../mirror/remove-rows.ts';
-import { closeBox, leftOutOf, type Box } from '../request/box.ts';
-import { updateRequest, type ErasureParts } from '../request/request-record.ts';
-import { fileTarget, type PlannedErasure } from '../plan.ts';
+import { addFence, fenceEntries, readEpoch, setEpoch, standingFence } from '../../mirror/fence.ts';
+import { endPassesThatName, prepareEraseRows, trimRecordings } from '../../mirror/remove-rows.ts';
 import { placeOf } from '../../snapshot/published-files.ts';
-import { listPersonalFiles } from '../find/personal-files.ts';
-import { runScan } from '../scan/run-scan.ts';
+import { closeBox, type Box } from '../request/box.ts';
+import { updateRequest } from '../request/request-state.ts';
 import { settle } from '../request/target-journal.ts';
-
-type Waiting = PlannedErasure['waiting'][number];
+import { scanForSubjects } from '../scan/scan-subjects.ts';
+import { countsOf, recordDecisions, type DecidedRequest } from './decide.ts';
 
 /** What became of requests that were not fenced yet. */
 export type FenceResult = { fenced: number; held: number; refused: number; rowsErased: number };
 
 /**
- * Carries out what was decided about requests that are not fenced yet. For those that go on: the scan that is to find
- * nothing afterwards has to find them now; then the ledger is told; then, in one transaction, the fence grows and their
- * rows leave the mirror. From there, nobody can let them in again by accident.
+ * Carries out what was decided about requests that are not fenced yet. For those that go on: first the scan has to find
+ * the subjects, since it has to find nothing of them afterwards. Then the ledger records the fence. Then, in one
+ * transaction, the fence grows and the subjects' rows leave the mirror: no sync can bring them back from there.
  */
-export async function fenceRequests(parts: ErasureParts, waiting: readonly Waiting[]): Promise<FenceResult> {
-  const result: FenceResult = { fenced: 0, rowsErased: 0, ...recordDecisions(parts, waiting) };
-  const going = waiting.filter(({ decision }) => decision.decision === 'fence').map(withFullBox);
+export async function fenceRequests(
+  context: JobContext,
+  decided: readonly DecidedRequest[],
+): Promise<FenceResult> {
+  const result: FenceResult = { fenced: 0, rowsErased: 0, ...recordDecisions(context, decided) };
+  const going = decided.filter(({ decision }) => decision.decision === 'fence').map(withWholeBox);
   if (going.length === 0) return result;
-  await controlScan(parts, going);
-  result.rowsErased = raiseFence(parts, going);
+  await controlScan(context, going);
+  result.rowsErased = raiseFence(context, going);
   result.fenced = going.length;
   return result;
 }
 
-/** Records what was decided about requests that are not fenced yet, and how many are held and refused by it. */
-export function recordDecisions(
-  parts: ErasureParts,
-  waiting: readonly Waiting[],
-): Pick<FenceResult, 'held' | 'refused'> {
-  for (const candidate of waiting) recordDecision(parts, candidate);
-  const count = (wanted: string): number =>
-    waiting.filter(({ decision }) => decision.decision === wanted).length;
-  return { held: count('hold'), refused: count('refuse') };
-}
-
-type Going = Waiting & { full: Box };
-
-/** The box of a request, with all that was found. */
-function withFullBox(waiting: Waiting): Going {
-  const { box, scope } = waiting;
-  const { identity, values, memberships, createdAt } = scope;
+/** Adds all that was found of the subject to the box of a request. */
+function withWholeBox(decided: DecidedRequest): DecidedRequest {
+  const { box, scope } = decided;
   const leftOut = (box.leftOut ?? 0) + scope.leftOut;
-  return {
-    ...waiting,
-    full: {
-      ...box,
-      identity: unionOf([box.identity, identity]),
-      values: [...new Set([...box.values, ...values])],
-      ...(leftOut > 0 ? { leftOut } : {}),
-      memberships: [...box.memberships, ...memberships],
-      createdAt: createdAt ?? box.createdAt,
-    },
+  const whole: Box = {
+    ...box,
+    identity: unionOf([box.identity, scope.identity]),
+    values: [...new Set([...box.values, ...scope.values])],
+    ...(leftOut > 0 ? { leftOut } : {}),
+    memberships: [...box.memberships, ...scope.memberships],
+    createdAt: scope.createdAt ?? box.createdAt,
   };
+  return { ...decided, box: whole };
 }
 
-function recordDecision(
-  { db, ledger, clock, settings }: ErasureParts,
-  { request, box, scope, decision }: Waiting,
-): void {
-  if (decision.decision === 'wait') return;
-  const { id, generation } = request;
-  const at = isoTime(clock.now());
-  const about = { request: id, generation };
-  const isNew = request.scopedAt === null;
-  const scoped: LedgerRecord[] = isNew ? [scopedRecord(about, scope)] : [];
-  const identity = unionOf([box.identity, scope.start]);
-  const change = isNew
-    ? { scopedAt: at, box: closeBox(settings.dataDir, id, { ...box, identity, shown: scope.shown }) }
-    : {};
-  switch (decision.decision) {
-    case 'hold': {
-      const isSaid = request.heldAt !== null && request.reason === decision.reason;
-      ledger.append([
-        ...scoped,
-        ...(isSaid ? [] : [{ type: 'held', ...about, reason: decision.reason } as const]),
-      ]);
-      // Whoever is to decide has to know of how many.
-      update(db, id, {
-        ...change,
-        ...countsOf(scope),
-        heldAt: request.heldAt ?? at,
-        reason: decision.reason,
-      });
-      return;
-    }
-    case 'refuse':
-      ledger.append([...scoped, { type: 'refused', ...about, reason: decision.reason }]);
-      // Nobody is to be found by it, so there is nothing to keep it for.
-      update(db, id, { ...change, refusedAt: at, reason: decision.reason, box: null, authorisedBy: null });
-      return;
-    case 'fence':
-      ledger.append(scoped);
-      update(db, id, { ...change, heldAt: null });
-      return;
-    default:
-      assertNever(decision);
-  }
-}
-
-function scopedRecord(about: { request: string; generation: number }, scope: Waiting['scope']): LedgerRecord {
-  return {
-    type: 'scoped',
-    ...about,
-    persons: scope.persons,
-    distinct_ids: scope.identity.distinct_id.length,
-    recordings: scope.recordings,
-    quarantined: scope.quarantined.length,
-    files: scope.files.length,
-  };
-}
-
-/** How much of a subject was found, as its request tells. */
-function countsOf({
-  persons,
-  identity,
-  recordings,
-}: Waiting['scope']): Pick<ErasureRequest, 'persons' | 'distinctIds' | 'recordings'> {
-  return { persons, distinctIds: identity.distinct_id.length, recordings };
-}
-
-/** The scan has to find each subject before the purge, or what it does not find afterwards says little. */
-async function controlScan(
-  { ledger, settings, signal, scan = runScan }: ErasureParts,
-  going: readonly Going[],
-): Promise<void> {
-  const { dataDir } = settings;
-  const subjects = going.map(({ request, full }) => ({
-    request: request.id,
-    identity: full.identity,
-    values: full.values,
+/** The scan has to find each subject before the purge: otherwise it proves little that it finds nothing afterwards. */
+async function controlScan(context: JobContext, going: readonly DecidedRequest[]): Promise<void> {
+  const subjects = going.map(({ request: { id, generation, deleteEvents }, box }) => ({
+    id,
+    generation,
+    deleteEvents,
+    ...box,
   }));
-  const touched = new Set(going.flatMap(({ scope }) => scope.files.map(placeOf)));
-  const passedOver = listPersonalFiles(dataDir).filter((place) => !touched.has(place));
-  const report = await scan(
-    { dataDir, phase: 'control', subjects, fence: false, extraPaths: [], passedOver },
-    { signal },
-  );
-  const scanOf = ({ request, needles, shared, hits }: (typeof report.subjects)[number]): LedgerRecord => ({
-    type: 'scan',
-    requests: [request],
-    phase: 'control',
-    files: report.files,
-    bytes: report.bytes,
-    // What other people's rows hold too proves nothing.
-    needles: needles - shared,
-    hits,
-    passed_over: passedOver.length,
-    ...leftOutOf(going.find((one) => one.request.id === request)?.full),
-  });
-  ledger.append(report.subjects.map(scanOf));
+  const mustRead = new Set(going.flatMap(({ scope }) => scope.files.map(placeOf)));
+  const { found } = await scanForSubjects(context, 'control', subjects, mustRead);
+  context.ledger().append(found.map(({ record }) => record));
 }
 
-function raiseFence(parts: ErasureParts, going: readonly Going[]): number {
-  const { db, ledger, clock, settings } = parts;
+function raiseFence(context: JobContext, going: readonly DecidedRequest[]): number {
+  const { db, clock, settings } = context;
+  const ledger = context.ledger();
   const epoch = ledger.epoch() + 1;
   const at = isoTime(clock.now());
   const entries = new Map(
-    going.map(({ request: { id }, full }) => {
+    going.map(({ request: { id }, box }) => {
       // An earlier generation may have known more.
-      const known = [...standingFence(db, id), ...fenceEntries(db, identifiersOf(full.identity))];
+      const known = [...standingFence(db, id), ...fenceEntries(db, identifiersOf(box.identity))];
       return [id, [...new Map(known.map((entry) => [`${entry.kind} ${entry.mac}`, entry])).values()]];
     }),
   );
@@ -188,24 +86,25 @@ function raiseFence(parts: ErasureParts, going: readonly Going[]): number {
   const eraseRows = prepareEraseRows(db);
   let rows = 0;
   db.transaction(() => {
-    for (const { request, scope, full } of going) {
+    for (const { request, scope, box } of going) {
       const { id } = request;
       addFence(db, { id, epoch, at }, entries.get(id) ?? []);
-      rows += eraseRows(id, full.identity, scope.quarantined, at);
-      endPassesThatName(db, full.identity, at);
+      rows += eraseRows(id, box.identity, scope.quarantined, at);
+      endPassesThatName(db, box.identity, at);
       for (const target of fixedTargets) addTarget(db, id, target, null, at);
-      for (const hit of scope.files) renewTarget(db, id, fileTarget(hit), hit.rows, at);
+      for (const { rows: expected, ...file } of scope.files)
+        renewTarget(db, id, { kind: 'file', ...file }, expected, at);
       updateRequest(db, id, {
         fencedAt: at,
         epoch,
         reason: null,
         ...countsOf(scope),
-        box: closeBox(settings.dataDir, id, full),
+        box: closeBox(settings.dataDir, id, box),
       });
     }
     trimRecordings(
       db,
-      going.flatMap(({ full }) => full.identity.distinct_id),
+      going.flatMap(({ box }) => box.identity.distinct_id),
       at,
     );
     setEpoch(db, epoch);
@@ -213,22 +112,34 @@ function raiseFence(parts: ErasureParts, going: readonly Going[]): number {
   ledger.append(
     going.map(({ request: { id, generation } }) => ({ type: 'fenced', request: id, generation, epoch })),
   );
-  // The service had no such person before the request was made of it: it need not be asked once more.
-  for (const { request } of going) {
-    const isOpen = (target: FixedTarget): boolean => statusOf(db, request.id, target) !== 'done';
-    if (request.origin !== 'upstream') continue;
-    if (isOpen('upstream.person'))
-      settle(parts, [request], 'upstream.person', { result: 'already_absent', assurance: 'observed' });
-    if (isOpen('upstream.events'))
-      settle(parts, [request], 'upstream.events', { result: 'not_verifiable', assurance: 'not_verifiable' });
-  }
+  for (const { request } of going) if (request.origin === 'upstream') settleDeletedUpstream(context, request);
   return rows;
 }
 
-function identifiersOf(identity: Identity): { kind: (typeof identifierKinds)[number]; value: string }[] {
-  return identifierKinds.flatMap((kind) => identity[kind].map((value) => ({ kind, value })));
+/** The service did not have the person before the request was made, so it is not asked for the person again. */
+function settleDeletedUpstream(context: JobContext, request: DecidedRequest['request']): void {
+  const isOpen = (target: FixedTarget): boolean => statusOf(context.db, request.id, target) !== 'done';
+  if (isOpen('upstream.person'))
+    settle(context, [request], 'upstream.person', { result: 'already_absent', assurance: 'observed' });
+  if (isOpen('upstream.events'))
+    settle(context, [request], 'upstream.events', { result: 'not_verifiable', assurance: 'not_verifiable' });
 }
 
-function update(db: ErasureParts['db'], id: string, change: Parameters<typeof updateRequest>[2]): void {
-  db.transaction(() => updateRequest(db, id, change)).immediate();
+/**
+ * A kill can come between the transaction that fences and the ledger's entries that the fence stands. It stands, so the
+ * entries that are missing are written.
+ */
+export function recordStandingFence({ db, ledger }: JobContext): void {
+  const epoch = readEpoch(db);
+  const { histories } = ledger();
+  ledger().append(
+    listRequests(db, 'open')
+      .filter((request) => request.fencedAt !== null && request.epoch === epoch)
+      .filter(({ id }) => histories.of(id)?.fence?.epoch !== epoch)
+      .map(({ id, generation }) => ({ type: 'fenced', request: id, generation, epoch })),
+  );
+}
+
+function identifiersOf(identity: Identity): Identifier[] {
+  return identifierKinds.flatMap((kind) => identity[kind].map((value) => ({ kind, value })));
 }

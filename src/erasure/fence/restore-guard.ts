@@ -1,7 +1,10 @@
 import { AppError } from '../../core/errors.ts';
+import type { JobContext } from '../../job/job-context.ts';
 import { readLedger, type LedgerReader } from '../../ledger/ledger.ts';
 import type { Database } from '../../mirror/database.ts';
 import { readEpoch } from '../../mirror/fence.ts';
+import { findRequest, listRequests } from '../../mirror/erasure-requests.ts';
+import { updateRequest } from '../request/request-state.ts';
 
 /**
  * Refuses to go on with a mirror that knows of fewer erasures than the ledger: an older copy of it, which may hold people
@@ -28,15 +31,43 @@ export function refuseRestored(
 /** Throws `storage` for a ledger that knows of fewer erasures than the mirror. */
 export function refuseOlderLedger(mirrored: number, ledger: LedgerReader): void {
   const recorded = ledger.epoch();
-  if (mirrored <= recorded || (mirrored === recorded + 1 && isBegun(ledger, mirrored))) return;
+  // A kill can come between the transaction that fences and the entry which says that the fence stands.
+  if (mirrored <= recorded || (mirrored === recorded + 1 && mirrored === ledger.begunEpoch())) return;
   throw new AppError(
     `the ledger is older than mirror.db: it knows of ${recorded} rounds of erasures, the mirror of ${mirrored}`,
     { code: 'storage', hint: 'restore ledger/ from the same backup as mirror.db, or from a newer one' },
   );
 }
 
-/** Whether the ledger knows that an epoch was begun: a kill came before its word that the fence stands. */
-function isBegun(ledger: LedgerReader, epoch: number): boolean {
-  for (const entry of ledger.entries()) if (entry.type === 'fencing' && entry.epoch === epoch) return true;
-  return false;
+/** Ends the requests that the ledger knows to be refused or cancelled, and the mirror does not: neither is taken back. */
+export function endRequests({ db, ledger }: Pick<JobContext, 'db' | 'ledger'>): void {
+  const { histories } = ledger();
+  db.transaction(() => {
+    for (const { id } of listRequests(db, 'open')) {
+      const { state = null, endedAt = null } = histories.of(id) ?? {};
+      if (state !== 'refused' && state !== 'cancelled') continue;
+      const end =
+        state === 'refused'
+          ? { refusedAt: endedAt, reason: 'unknown_subject' as const }
+          : { cancelledAt: endedAt, reason: null };
+      updateRequest(db, id, { ...end, box: null, authorisedBy: null });
+    }
+  }).immediate();
+}
+
+/**
+ * Ends the requests that the ledger has received and the mirror does not know: an older mirror was put back, or a kill came
+ * between the two. Only the mirror knew the subjects, so these requests cannot go on. Returns the ids of those that have to
+ * be added again; the sync finds a deletion at the service again by itself. Fenced requests are not among them: the ledger
+ * has their fence.
+ */
+export function endLostRequests({ db, ledger }: Pick<JobContext, 'db' | 'ledger'>): string[] {
+  const lost = [...ledger().histories.all()].filter(
+    ({ request, state, fence }) =>
+      fence === null &&
+      (state === 'received' || state === 'scoped' || state === 'held') &&
+      findRequest(db, request) === undefined,
+  );
+  ledger().append(lost.map(({ request, generation }) => ({ type: 'cancelled', request, generation })));
+  return lost.flatMap(({ request, origin }) => (origin === 'upstream' ? [] : [request]));
 }

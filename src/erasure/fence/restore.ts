@@ -1,22 +1,38 @@
 import { isoTime } from '../../core/clock.ts';
 import { identityOf, unionOf, type IdentifierKind, type Identity } from '../../contract/identity.ts';
+import type { JobContext } from '../../job/job-context.ts';
 import type { LedgerReader } from '../../ledger/ledger.ts';
 import type { LedgerRecord } from '../../ledger/record.ts';
+import type { RequestHistory } from '../../ledger/request-history.ts';
 import type { Database } from '../../mirror/database.ts';
-import { endPassesThatName, prepareEraseRows, releaseQuarantined } from '../../mirror/remove-rows.ts';
-import { readEpoch, setEpoch } from '../../mirror/fence.ts';
-import { changeRequest, findRequest, insertRequest, listRequests } from '../../mirror/erasure-requests.ts';
+import {
+  changeRequest,
+  findRequest,
+  insertRequest,
+  listRequests,
+  type ErasureRequest,
+} from '../../mirror/erasure-requests.ts';
 import { listTargets, renewTarget, restartTarget } from '../../mirror/erasure-targets.ts';
-import { addFence, type FenceEntry } from '../../mirror/fence.ts';
-import { findFencedIdentifiers, type FencedIdentifier } from '../../mirror/fence.ts';
+import {
+  addFence,
+  findFencedIdentifiers,
+  readEpoch,
+  setEpoch,
+  type FencedIdentifier,
+  type FenceEntry,
+} from '../../mirror/fence.ts';
 import { findQuarantined } from '../../mirror/quarantine.ts';
+import {
+  endPassesThatName,
+  prepareEraseRows,
+  releaseQuarantined,
+  trimRecordings,
+} from '../../mirror/remove-rows.ts';
 import { findPersons, findRecordings } from '../../mirror/sightings.ts';
-import { trimRecordings } from '../../mirror/remove-rows.ts';
-import { closeBox, newBox, type Box } from '../request/box.ts';
-import { boxOf, updateRequest, type ErasureParts } from '../request/request-record.ts';
+import { boxOf, closeBox, newBox, type Box } from '../request/box.ts';
 import { reopenRequest } from '../request/reopen.ts';
 import { isFile, isUpstream, readTarget } from '../../ledger/target.ts';
-import { refuseOlderLedger } from './restore-guard.ts';
+import { endRequests, refuseOlderLedger } from './restore-guard.ts';
 
 /** What an older copy of the mirror had brought back. */
 export type ReplayResult = { requests: number; rows: number };
@@ -27,41 +43,41 @@ export type ReplayResult = { requests: number; rows: number };
  * generation of the same request; so is every request that the copy takes for open and the ledger knows to have ended.
  * Null where the mirror is no older copy. Throws `storage` where it is the ledger that is older.
  */
-export function replayErasures(parts: ErasureParts): ReplayResult | null {
-  const { db, ledger, clock } = parts;
+export function replayErasures(context: JobContext): ReplayResult | null {
+  const { db, clock } = context;
+  const ledger = context.ledger();
   const from = readEpoch(db);
   const to = ledger.epoch();
   refuseOlderLedger(from, ledger);
-  const histories = readHistories(ledger);
-  endRequests(parts, histories);
+  endRequests(context);
+  const { histories } = ledger;
   const ended = listRequests(db, 'open').filter((request) =>
-    isOlderThan(db, request.id, histories.get(request.id)),
+    isOlderThan(db, request, histories.of(request.id)),
   );
   if (from >= to && ended.length === 0) return null;
   const at = isoTime(clock.now());
   const result: ReplayResult = { requests: 0, rows: 0 };
   db.transaction(() => {
-    for (const [id, { fences, isReadmitted }] of histories)
-      for (const { epoch, fencedAt, entries } of fences)
-        if (epoch > from && !isReadmitted) addFence(db, { id, epoch, at: fencedAt }, entries);
+    for (const { entries, ...fence } of from < to ? fencesSince(ledger, from) : [])
+      if (histories.of(fence.id)?.isReadmitted === false) addFence(db, fence, entries);
     const eraseRows = prepareEraseRows(db);
     const found = from < to ? findFencedIdentifiers(db) : [];
     const boxes = boxesFrom(db, found);
     const records: LedgerRecord[] = [];
     for (const id of new Set([...boxes.keys(), ...ended.map((request) => request.id)])) {
-      const history = histories.get(id);
+      const history = histories.of(id);
       const box = boxes.get(id);
       if (box) {
         result.rows += eraseRows(id, box.identity, [], at);
-        putBox(parts, id, box, history?.keepsEvents === true);
+        putBox(context, id, box, history?.deletesEvents !== false);
       }
-      askAnew(parts, id, at);
+      restartUpstream(context, id, at);
       // A file that was to be rewritten has a result yet to come, be it that the file is gone.
-      for (const target of [...(history?.intents ?? [])].map(readTarget))
+      for (const target of (history?.intended ?? []).map(readTarget))
         if (isFile(target)) renewTarget(db, id, target, null, at);
       result.requests += 1;
       const generation = nextGeneration(history);
-      const record = reopenRequest(parts, { id, generation }, 'restored');
+      const record = reopenRequest(context, { id, generation }, 'restored');
       if (generation !== history?.generation) records.push(record);
     }
     // For all of them together: each of these reads a whole table.
@@ -79,111 +95,48 @@ export function replayErasures(parts: ErasureParts): ReplayResult | null {
   return result;
 }
 
-/** What the ledger tells of a request. */
-type History = {
-  generation: number;
-  /** The generation that was fenced last; 0 before. */
-  fencedGeneration: number;
-  keepsEvents: boolean;
-  /** Refused or given up before anything was done for it, and when. */
-  refusedAt: string | null;
-  cancelledAt: string | null;
-  /** Whether its newest generation was certified, and whether it was sealed. */
-  isCertified: boolean;
-  isSealed: boolean;
-  isReadmitted: boolean;
-  /** What was begun, and has no result. */
-  intents: Set<string>;
-  /** Those that stand, oldest first. */
-  fences: { epoch: number; fencedAt: string; entries: FenceEntry[] }[];
-};
+/** A fence that stands, as the ledger has it. */
+type StandingFence = { id: string; epoch: number; at: string; entries: readonly FenceEntry[] };
 
-function readHistories(ledger: LedgerReader): Map<string, History> {
-  const histories = new Map<string, History>();
-  const intended = new Map<string, History['fences'][number]>();
+/** The fences that were raised since an epoch, oldest first. The ledger is read for them: it keeps no MACs in memory. */
+function fencesSince(ledger: LedgerReader, epoch: number): StandingFence[] {
+  const begun = new Map<string, StandingFence>();
+  const standing: StandingFence[] = [];
   for (const entry of ledger.entries()) {
-    if (entry.type === 'intent')
-      for (const id of entry.requests) histories.get(id)?.intents.add(entry.target);
-    if (entry.type === 'result')
-      for (const id of entry.requests) histories.get(id)?.intents.delete(entry.target);
-    if (!('request' in entry)) continue;
-    const { request: id, generation } = entry;
-    const history = histories.get(id) ?? {
-      generation,
-      fencedGeneration: 0,
-      keepsEvents: false,
-      refusedAt: null,
-      cancelledAt: null,
-      isCertified: false,
-      isSealed: false,
-      isReadmitted: false,
-      intents: new Set(),
-      fences: [],
-    };
-    histories.set(id, history);
-    history.generation = generation;
-    if (entry.type === 'received') history.keepsEvents = !entry.delete_events;
-    if (entry.type === 'refused') history.refusedAt = entry.at;
-    if (entry.type === 'cancelled') history.cancelledAt = entry.at;
-    if (entry.type === 'certified') history.isCertified = true;
-    if (entry.type === 'sealed') history.isSealed = true;
-    if (entry.type === 'reopened') history.isCertified = history.isSealed = false;
-    if (entry.type === 'readmitted') history.isReadmitted = true;
-    if (entry.type === 'fencing')
-      intended.set(id, { epoch: entry.epoch, fencedAt: entry.at, entries: entry.fence });
-    if (entry.type === 'fenced') {
-      const fence = intended.get(id);
-      if (fence?.epoch === entry.epoch) history.fences.push(fence);
-      history.fencedGeneration = generation;
-      history.isReadmitted = false;
-    }
+    if (entry.type === 'fencing' && entry.epoch > epoch)
+      begun.set(entry.request, { id: entry.request, epoch: entry.epoch, at: entry.at, entries: entry.fence });
+    const fence = entry.type === 'fenced' ? begun.get(entry.request) : undefined;
+    if (entry.type === 'fenced' && fence?.epoch === entry.epoch) standing.push(fence);
   }
-  return histories;
+  return standing;
 }
 
 /**
  * Whether the mirror takes a request for less far than the ledger knows it to be. A kill leaves it one step behind: with
  * everything reached, and only its end not noted.
  */
-function isOlderThan(db: Database, id: string, history: History | undefined): boolean {
-  const request = findRequest(db, id);
-  if (!history || !request) return false;
+function isOlderThan(db: Database, request: ErasureRequest, history: RequestHistory | undefined): boolean {
+  if (!history) return false;
   const isBehind = request.generation < history.generation;
   const isFenced = request.fencedAt !== null;
-  const newest = history.fences.at(-1);
-  if (!isFenced && newest !== undefined && request.generation <= history.generation)
-    return isBehind || newest.epoch > readEpoch(db);
-  const isOpen = request.verifiedAt === null || listTargets(db, id).some(({ status }) => status !== 'done');
+  const { fence, generation, certified, sealed } = history;
+  if (!isFenced && fence !== null && request.generation <= generation)
+    return isBehind || fence.epoch > readEpoch(db);
+  const isOpen =
+    request.verifiedAt === null || listTargets(db, request.id).some(({ status }) => status !== 'done');
   const isUncertified = request.certifiedAt === null;
-  return isBehind || (isUncertified && (history.isSealed || (history.isCertified && isOpen)));
-}
-
-/**
- * Ends the requests that the ledger knows to have been refused or given up, and the mirror does not: that word is not
- * taken back.
- */
-export function endRequests(
-  { db, ledger }: Pick<ErasureParts, 'db' | 'ledger'>,
-  histories: ReadonlyMap<string, History> = readHistories(ledger),
-): void {
-  db.transaction(() => {
-    for (const { id } of listRequests(db, 'open')) {
-      const { refusedAt = null, cancelledAt = null } = histories.get(id) ?? {};
-      if (refusedAt === null && cancelledAt === null) continue;
-      const reason = refusedAt === null ? null : 'unknown_subject';
-      updateRequest(db, id, { refusedAt, cancelledAt, reason, box: null, authorisedBy: null });
-    }
-  }).immediate();
+  const isCertified = certified.some((issued) => issued.generation === generation);
+  return isBehind || (isUncertified && (sealed !== null || (isCertified && isOpen)));
 }
 
 /** As which generation a request begins anew: one that has begun so already, and was killed before its fence, goes on. */
-function nextGeneration(history: History | undefined): number {
-  const { generation, fencedGeneration } = history ?? { generation: 1, fencedGeneration: 1 };
-  return generation > fencedGeneration ? generation : generation + 1;
+function nextGeneration(history: RequestHistory | undefined): number {
+  const { generation = 1, fence = { generation: 1 } } = history ?? {};
+  return generation > (fence?.generation ?? 0) ? generation : generation + 1;
 }
 
-/** What the copy waits for at the service has been answered since: it is asked from the beginning. */
-function askAnew({ db }: ErasureParts, id: string, at: string): void {
+/** The service may have answered since the copy was made: every open target there begins again. */
+function restartUpstream({ db }: Pick<JobContext, 'db'>, id: string, at: string): void {
   for (const { target, status } of listTargets(db, id))
     if (isUpstream(target) && status !== 'done') restartTarget(db, id, target, at);
 }
@@ -233,9 +186,9 @@ function identityOfFound(found: readonly FencedIdentifier[]): Identity {
  * Gives a request a box again, of what it knew and what was found; where the copy does not know the request at all, it is
  * made from what the ledger tells.
  */
-function putBox(parts: ErasureParts, id: string, found: Box, keepsEvents: boolean): void {
-  const { db, settings, clock } = parts;
-  const known = boxOf(parts, id) ?? found;
+function putBox(context: JobContext, id: string, found: Box, deleteEvents: boolean): void {
+  const { db, settings, clock } = context;
+  const known = boxOf(context, id) ?? found;
   const box = closeBox(settings.dataDir, id, {
     ...known,
     identity: unionOf([known.identity, found.identity]),
@@ -251,7 +204,7 @@ function putBox(parts: ErasureParts, id: string, found: Box, keepsEvents: boolea
     origin: 'restore',
     basis: 'restored_backup',
     authorisedBy: null,
-    deleteEvents: !keepsEvents,
+    deleteEvents,
     receivedAt: isoTime(clock.now()),
     dueAt: isoTime(clock.now() + settings.erasure.dueDays * 86_400_000),
     box,

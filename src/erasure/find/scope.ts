@@ -1,5 +1,4 @@
 import { identifierKinds, nobody, unionOf, type Identity, type Sighting } from '../../contract/identity.ts';
-import { findQuarantined, prepareNames, type QuarantinedSighting } from '../../mirror/quarantine.ts';
 import {
   findLostDistinctIds,
   findMemberships,
@@ -7,15 +6,17 @@ import {
   findRecordings,
   findRecordingsThatName,
 } from '../../mirror/sightings.ts';
+import { findQuarantined, prepareNames, type QuarantinedSighting } from '../../mirror/quarantine.ts';
 import { locateIdentity, type FoundPart } from '../../snapshot/locate.ts';
-import { publishedFilesIn } from '../../snapshot/published-files.ts';
+import type { JobContext } from '../../job/job-context.ts';
+import type { Database } from '../../mirror/database.ts';
 import type { Box } from '../request/box.ts';
 import { closeIdentity, indexSightings, type Closure, type LivingOthers } from './closure.ts';
 import { planSearchedTexts } from './searched-texts-plan.ts';
-import { startIdentities, type AskParts, type Start, type Subject } from './start-identities.ts';
+import { startIdentities, type SoughtSubject, type Start } from './start-identities.ts';
 
 /** A published file, and how many of its rows are about the subject or name it. */
-export type FileHit = Pick<FoundPart, 'dataset' | 'snapshotId' | 'name'> & { rows: number };
+type FileHit = Pick<FoundPart, 'dataset' | 'snapshotId' | 'name'> & { rows: number };
 
 /** Where a subject is, in all that is held. */
 export type Scope = {
@@ -30,8 +31,8 @@ export type Scope = {
   isFound: boolean;
   /** Something of it is also a living person's, or may be. */
   isShared: boolean;
-  /** How many living persons were meant by the one name. */
-  meant: number;
+  /** How many living persons the given identifier names. */
+  personsNamed: number;
   /** Rows of the mirror; of persons, as many as were meant where those are more. */
   persons: number;
   recordings: number;
@@ -51,8 +52,8 @@ export type Scopes = {
   searched: { files: number; rows: number; bytes: number };
 };
 
-/** What finding subjects needs. */
-export type ScopeParts = AskParts & { dataDir: string };
+/** What finding subjects needs of a job's context. */
+export type ScopeContext = Pick<JobContext, 'db' | 'published' | 'settings' | 'service' | 'signal'>;
 
 /** A row that was seen, and where. */
 type Seen = Sighting & {
@@ -64,9 +65,12 @@ type Seen = Sighting & {
 const roundsMax = 8;
 
 /** Finds subjects in the mirror, at the service and in every published file, all of them together. Changes nothing. */
-export async function scopeSubjects(parts: ScopeParts, subjects: readonly Subject[]): Promise<Scopes> {
-  const { db, dataDir, signal } = parts;
-  const starts = await startIdentities(parts, subjects);
+export async function scopeSubjects(
+  context: ScopeContext,
+  subjects: readonly SoughtSubject[],
+): Promise<Scopes> {
+  const { db, published, signal } = context;
+  const starts = await startIdentities(context, subjects);
   // Who only shares a name with others has not asked: to every other subject they are living people.
   const isSubject = new Set(
     [...starts.values()].flatMap(({ identity, persons }) => (persons > 1 ? [] : identity.person_uuid)),
@@ -75,7 +79,7 @@ export async function scopeSubjects(parts: ScopeParts, subjects: readonly Subjec
   for (let round = 1; ; round += 1) {
     signal.throwIfAborted();
     const persons = findPersons(db, union);
-    const { parts: files, searched } = await locateIdentity(publishedFilesIn(dataDir), union, { signal });
+    const { parts: files, searched } = await locateIdentity(published, union, { signal });
     const shown = [...starts.values()].flatMap((start) => start.shown);
     const seenWith = indexSightings<Seen>([
       ...seenIn('person', persons),
@@ -113,7 +117,7 @@ export async function scopeSubjects(parts: ScopeParts, subjects: readonly Subjec
         const isNamed = prepareNames(closure.identity);
         const held = quarantined.filter(({ identifiers }) => isNamed(identifiers));
         const memberships = findMemberships(db, closure.identity);
-        return [[subject.id, scopeOf(subject, start, closure, held, memberships)]];
+        return [[subject.id, scopeOf(subject.identity, start, closure, held, memberships)]];
       }),
     );
     return { scopes, searched };
@@ -121,7 +125,7 @@ export async function scopeSubjects(parts: ScopeParts, subjects: readonly Subjec
 }
 
 function scopeOf(
-  { known }: Subject,
+  known: Identity,
   start: Start,
   { identity, own, naming, isShared }: Closure<Seen>,
   quarantined: readonly QuarantinedSighting[],
@@ -142,7 +146,7 @@ function scopeOf(
     shown: start.shown,
     isAsked: start.isAsked,
     isShared: isShared || start.isDoubted,
-    meant: start.persons,
+    personsNamed: start.persons,
     isFound: places.length + quarantined.length + start.shown.length + sizeOf(known) > 0,
     persons: Math.max(persons.length, start.persons),
     recordings: own.filter(({ place }) => place === 'recording').length,
@@ -183,7 +187,7 @@ function livingOthers(current: readonly Sighting[], isSubject: ReadonlySet<strin
 }
 
 /** Its recordings, and those of others that name it, each once. */
-function recordingsOf(db: ScopeParts['db'], identity: Identity): Sighting[] {
+function recordingsOf(db: Database, identity: Identity): Sighting[] {
   const found = [...findRecordings(db, identity), ...findRecordingsThatName(db, identity)];
   return [...new Map(found.map((row) => [row.recording_id, row])).values()];
 }

@@ -1,6 +1,9 @@
 import { z } from 'zod';
 import { bodyOrMissing, type Service } from '../../client/service.ts';
 import { AppError } from '../../core/errors.ts';
+import { inBatches } from '../../core/batches.ts';
+import { readIdentityOfPerson, rowReaders, sightingOf } from '../../contract/row-readers.ts';
+import { personParams } from '../../contract/endpoints.ts';
 import { readEnvelope } from '../../contract/envelope.ts';
 import {
   identityOf,
@@ -9,20 +12,16 @@ import {
   type Identity,
   type Sighting,
 } from '../../contract/identity.ts';
+import type { JobContext } from '../../job/job-context.ts';
 import type { Database } from '../../mirror/database.ts';
-import { readIdentityOfPerson, rowReaders, sightingOf } from '../../contract/row-readers.ts';
 import { findPersons, findPersonsByEmail } from '../../mirror/sightings.ts';
-import type { GivenIdentifier } from '../request/box.ts';
+import type { GivenIdentifier, Subject } from '../request/box.ts';
 import { planStart, readShown, type MirroredOwner, type OwnerLook, type ShownPerson } from './start-plan.ts';
-import { inBatches } from '../../core/batches.ts';
-import { personParams } from '../../contract/endpoints.ts';
 
-/** A subject that is to be found: how it was named, and what is known of it already. */
-export type Subject = {
-  id: string;
+/** A subject that is to be found: how the request names it, what is known of it, and how the service has shown it. */
+export type SoughtSubject = Pick<Subject, 'id' | 'identity'> & {
   given: readonly GivenIdentifier[];
-  known: Identity;
-  /** How the service showed it when it was asked; null before. */
+  /** Null where the service has not been asked yet. */
   shown: readonly Sighting[] | null;
 };
 
@@ -41,8 +40,8 @@ export type Start = {
   persons: number;
 };
 
-/** What asking for subjects needs. Without a service, only the mirror is asked. */
-export type AskParts = { db: Database; service: Service | null; signal: AbortSignal };
+/** What asking for subjects needs of a job's context. Without a service, only the mirror is asked. */
+export type AskContext = Pick<JobContext, 'db' | 'service' | 'signal'>;
 
 const atOnce = 8;
 // What is erased here must not wait for a service that is down, and that retries would wait for.
@@ -53,24 +52,30 @@ const patienceMs = 60_000;
  * whom the service shows under it is named, whomever the mirror has there.
  */
 export async function startIdentities(
-  parts: AskParts,
-  subjects: readonly Subject[],
+  context: AskContext,
+  subjects: readonly SoughtSubject[],
 ): Promise<Map<string, Start>> {
-  const { db } = parts;
-  let { service } = parts;
+  const { db } = context;
+  let { service } = context;
   /** Null where the service is not there, or gives up now: then nobody else waits for it. */
-  const ask = async <T>(question: (parts: AskParts, service: Service) => Promise<T>): Promise<T | null> => {
-    const answer = service ? await askPatiently(parts, service, question) : null;
+  const ask = async <T>(
+    question: (context: AskContext, service: Service) => Promise<T>,
+  ): Promise<T | null> => {
+    const answer = service ? await askPatiently(context, service, question) : null;
     if (answer === null) service = null;
     return answer;
   };
-  const answers = await inBatches(subjects, { atOnce }, async ({ id, given, known, shown: before }) => {
-    const answer = before === null ? await ask((...asking) => askService(...asking, given)) : null;
-    const shown = before ?? answer?.shown ?? [];
-    const identity = unionOf([known, named(given), ...shown.map(personOf)]);
-    const isOld = before !== null;
-    return { id, given, identity, shown, isOld, isAsked: isOld || answer?.isWhole === true };
-  });
+  const answers = await inBatches(
+    subjects,
+    { atOnce },
+    async ({ id, given, identity: known, shown: before }) => {
+      const answer = before === null ? await ask((...asking) => askService(...asking, given)) : null;
+      const shown = before ?? answer?.shown ?? [];
+      const identity = unionOf([known, named(given), ...shown.map(personOf)]);
+      const isOld = before !== null;
+      return { id, given, identity, shown, isOld, isAsked: isOld || answer?.isWhole === true };
+    },
+  );
   const ownersOf = findOwners(db, answers);
   const starts = await inBatches(
     answers,
@@ -128,15 +133,15 @@ function findOwners(
 
 /** The answer to a question; null when the service does not answer, or refuses to. */
 async function askPatiently<T>(
-  parts: AskParts,
+  context: AskContext,
   service: Service,
-  question: (parts: AskParts, service: Service) => Promise<T>,
+  question: (context: AskContext, service: Service) => Promise<T>,
 ): Promise<T | null> {
   const patience = AbortSignal.timeout(patienceMs);
   try {
-    return await question({ ...parts, signal: AbortSignal.any([parts.signal, patience]) }, service);
+    return await question({ ...context, signal: AbortSignal.any([context.signal, patience]) }, service);
   } catch (error) {
-    parts.signal.throwIfAborted();
+    context.signal.throwIfAborted();
     if (error instanceof AppError || patience.aborted) return null;
     throw error;
   }
@@ -144,7 +149,7 @@ async function askPatiently<T>(
 
 /** The persons whom the service shows under what was given, and whether each of its answers said something. */
 async function askService(
-  parts: AskParts,
+  context: AskContext,
   service: Service,
   given: readonly GivenIdentifier[],
 ): Promise<{ shown: Sighting[]; isWhole: boolean }> {
@@ -152,7 +157,7 @@ async function askService(
   let isWhole = true;
   for (const each of given) {
     if (each.kind === 'recording') continue;
-    const rows = await askFor(parts, service, each);
+    const rows = await askFor(context, service, each);
     // A refusal of the one request is an answer: as documented, a person's path takes no uuid.
     const found = rows === 'rejected' ? [] : readShown(each, rows.map(readPerson));
     if (found) shown.push(...found);
@@ -162,13 +167,13 @@ async function askService(
 }
 
 /** What the service says of a person of the mirror. One that came back lives under its uuid, with another integer id. */
-async function lookAt(parts: AskParts, service: Service, owner: Owner): Promise<OwnerLook> {
+async function lookAt(context: AskContext, service: Service, owner: Owner): Promise<OwnerLook> {
   let look: OwnerLook = 'unknown';
   const asked = { id: owner.person_id, uuid: owner.person_uuid };
   for (const kind of ['id', 'uuid'] as const) {
     const value = asked[kind];
     if (value === null) continue;
-    const rows = await askFor(parts, service, { kind, value });
+    const rows = await askFor(context, service, { kind, value });
     if (rows === 'rejected') continue;
     const person = rows.length === 0 ? null : readPerson(rows[0]);
     if (person?.sighting.person_uuid === owner.person_uuid) return person;
@@ -179,7 +184,7 @@ async function lookAt(parts: AskParts, service: Service, owner: Owner): Promise<
 
 /** The rows that the service answers with; a 404 is an answer without any. */
 async function askFor(
-  { signal }: AskParts,
+  { signal }: AskContext,
   service: Service,
   { kind, value }: GivenIdentifier,
 ): Promise<readonly unknown[] | 'rejected'> {

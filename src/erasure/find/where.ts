@@ -5,11 +5,10 @@ import { fencedBy } from '../../mirror/fence.ts';
 import { readRows } from '../../mirror/read-rows.ts';
 import { findQuarantined } from '../../mirror/quarantine.ts';
 import { findMemberships } from '../../mirror/sightings.ts';
+import { placeOf } from '../../snapshot/published-files.ts';
 import { locateIdentity } from '../../snapshot/locate.ts';
-import { placeOf, publishedFilesIn } from '../../snapshot/published-files.ts';
-import type { GivenIdentifier } from '../request/box.ts';
-import { boxOf, type ErasureParts } from '../request/request-record.ts';
-import { scopeSubjects } from './scope.ts';
+import { boxOf, type GivenIdentifier } from '../request/box.ts';
+import { scopeSubjects, type ScopeContext } from './scope.ts';
 
 /** A place that holds a person, and how many rows of it do. `rowsInAll`: of a file, to tell how much of it that is. */
 type Place = { place: string; rows: number; rowsInAll: number | null };
@@ -34,17 +33,14 @@ export type SubjectAccess = {
 
 /** Finds every place that holds whoever is named. Changes nothing. */
 export async function whereIs(
-  parts: Pick<ErasureParts, 'db' | 'settings' | 'service' | 'signal'>,
+  context: ScopeContext,
   given: readonly GivenIdentifier[],
 ): Promise<{ whereabouts: Whereabouts; access: SubjectAccess }> {
-  const { db, settings, signal } = parts;
-  const { dataDir } = settings;
-  const { scopes } = await scopeSubjects({ ...parts, dataDir }, [
-    { id: 'named', given, known: nobody, shown: null },
-  ]);
+  const { db, published, signal } = context;
+  const { scopes } = await scopeSubjects(context, [{ id: 'named', given, identity: nobody, shown: null }]);
   const scope = scopes.get('named');
   const identity = scope?.identity ?? nobody;
-  const located = await locateIdentity(publishedFilesIn(dataDir), identity, { signal });
+  const located = await locateIdentity(published, identity, { signal });
   const access: SubjectAccess = {
     persons: readRows(db, 'persons', identity.person_uuid),
     recordings: readRows(db, 'recordings', identity.recording_id),
@@ -79,9 +75,9 @@ export async function whereIs(
     whereabouts: {
       places: [...tables, ...files].filter(({ rows }) => rows > 0),
       requests: listRequests(db, 'all')
-        .filter(({ id }) => fencing.has(id) || namesSame(boxOf(parts, id)?.given ?? [], given))
+        .filter(({ id }) => fencing.has(id) || namesSame(boxOf(context, id)?.given ?? [], given))
         .map(({ id, state, receivedAt }) => ({ id, state, receivedAt })),
-      isShared: scope !== undefined && (scope.isShared || scope.meant > 1),
+      isShared: scope !== undefined && (scope.isShared || scope.personsNamed > 1),
       searched: located.searched,
     },
   };

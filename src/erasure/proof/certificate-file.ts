@@ -1,9 +1,14 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { replaceFile, syncToDisk } from '../../core/atomic-file.ts';
+import { isoTime } from '../../core/clock.ts';
 import { sha256 } from '../../core/digest.ts';
 import { makeFolder } from '../../core/folder.ts';
 import { explainStorageError } from '../../core/storage-error.ts';
+import type { JobContext } from '../../job/job-context.ts';
+import { ledgerOrigin } from '../../ledger/checkpoint-file.ts';
+import type { RequestRef } from '../request/target-journal.ts';
+import { certificateText, deriveCertificate, deriveIssuedText } from './certificate.ts';
 
 /** Where what was written for people and auditors lies. Holds no personal data. */
 export function reportsFolder(dataDir: string): string {
@@ -46,6 +51,29 @@ export function readCertificateFile(
 ): string | undefined {
   const path = certificatePath(dataDir, request, generation);
   return existsSync(path) ? readFileSync(path, 'utf8') : undefined;
+}
+
+/**
+ * Issues the certificate of a request that has reached everything: writes it into the data folder, and returns the SHA-256
+ * of its bytes; null where the ledger does not hold the whole history of the request. Issued again, it is the same.
+ */
+export function issueCertificate(
+  { ledger, settings }: Pick<JobContext, 'ledger' | 'settings'>,
+  { id, generation }: RequestRef,
+): string | null {
+  const { dataDir, erasure } = settings;
+  const history = ledger().histories.of(id);
+  if (history?.generation !== generation || !history.fence) return null;
+  const facts = {
+    ledgerOrigin: ledgerOrigin(dataDir, ledger()),
+    feedUntil: isoTime(Date.parse(history.fence.at) + erasure.feedRetentionDays * 86_400_000),
+  };
+  const certificate = deriveCertificate(history, facts);
+  if (!certificate) return null;
+  const issued = history.certified.find((each) => each.generation === generation)?.sha256 ?? null;
+  const text =
+    (issued === null ? undefined : deriveIssuedText(history, facts, issued)) ?? certificateText(certificate);
+  return writeCertificateFile(dataDir, { request: id, generation }, text, (digest) => digest === issued);
 }
 
 /**

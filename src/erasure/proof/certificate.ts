@@ -11,7 +11,7 @@ import {
   type CertificateSentences,
   type FormatVersion,
 } from './certificate-sentences.ts';
-import { reachedAt, type EndedTarget, type RequestHistory } from './request-history.ts';
+import { reachedAt, type EndedTarget, type RequestHistory } from '../../ledger/request-history.ts';
 import { readJson } from '../../core/exact-json.ts';
 
 const uuid = z.string().regex(/^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/);

@@ -2,6 +2,8 @@ import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:
 import { z } from 'zod';
 import { AppError } from '../../core/errors.ts';
 import { readKey, readOrMakeKey } from '../../core/secret-key.ts';
+import type { JobContext } from '../../job/job-context.ts';
+import { listRequests, readBox, type ErasureRequest } from '../../mirror/erasure-requests.ts';
 import { Sighting, type Identity } from '../../contract/identity.ts';
 
 const boxKeyName = 'box.key';
@@ -37,6 +39,28 @@ export type Box = Omit<z.infer<typeof Box>, 'identity'> & { identity: Identity }
 /** How a request names its subject. */
 export type GivenIdentifier = Box['given'][number];
 
+/** Who an erasure request is about, as far as it is known: some facts of the request, and its box. Personal data. */
+export type Subject = Pick<ErasureRequest, 'id' | 'generation' | 'deleteEvents'> & Box;
+
+/** The box of a request; undefined once the request is sealed. Throws `storage` as `openBox` does. */
+export function boxOf({ db, settings }: Pick<JobContext, 'db' | 'settings'>, id: string): Box | undefined {
+  const closed = readBox(db, id);
+  return closed && openBox(settings.dataDir, id, closed);
+}
+
+/** The subjects of the open requests that are wanted. A request whose identifiers are destroyed has none. */
+export function openSubjects(
+  context: Pick<JobContext, 'db' | 'settings'>,
+  isWanted: (request: ErasureRequest) => boolean,
+): Subject[] {
+  return listRequests(context.db, 'open')
+    .filter(isWanted)
+    .flatMap(({ id, generation, deleteEvents }) => {
+      const box = boxOf(context, id);
+      return box ? [{ id, generation, deleteEvents, ...box }] : [];
+    });
+}
+
 /** A new box for a subject, with a fresh key. */
 export function newBox(given: readonly GivenIdentifier[], identity: Identity): Box {
   return {
@@ -48,11 +72,6 @@ export function newBox(given: readonly GivenIdentifier[], identity: Identity): B
     memberships: [],
     createdAt: null,
   };
-}
-
-/** What the ledger says of texts that a scan could not search for: nothing where there are none. */
-export function leftOutOf(box: Pick<Box, 'leftOut'> | undefined): { left_out?: number } {
-  return box?.leftOut === undefined ? {} : { left_out: box.leftOut };
 }
 
 /** What the ledger holds instead of a text about a request: an HMAC-SHA-256 under the request's own key, in hex. */

@@ -4,11 +4,10 @@ import { z } from 'zod';
 import { replaceFile } from '../../core/atomic-file.ts';
 import { AppError, systemCode } from '../../core/errors.ts';
 import { makeFolder } from '../../core/folder.ts';
+import type { JobContext } from '../../job/job-context.ts';
+import { ledgerOrigin } from '../../ledger/checkpoint-file.ts';
 import { Time } from '../../ledger/record.ts';
-import { subjectMac, subjectText, type GivenIdentifier } from './box.ts';
-import { boxOf, type ErasureParts } from './request-record.ts';
-import { ledgerOrigin } from '../proof/ledger-origin.ts';
-import { readHistories } from '../proof/request-history.ts';
+import { boxOf, subjectMac, subjectText, type GivenIdentifier } from './box.ts';
 
 const how =
   'Keep this file. The ledger holds of this request only an HMAC under the key below, which is destroyed here once the request is sealed. `analytics-mirror audit open` with this file and the identifier that the request was made with shows which entry and which certificate are about it; nobody can without both.';
@@ -29,19 +28,18 @@ export type Receipt = z.infer<typeof Receipt>;
  * The receipts of requests whose identifiers are still kept; of the others, nothing. A request that an older copy of the
  * mirror has brought back has another key than the one its entry was made with, and so no receipt any more.
  */
-export function receiptsOf(parts: ErasureParts, ids: readonly string[]): Receipt[] {
-  const { ledger, settings } = parts;
-  const histories = readHistories(ledger.entries(), new Set(ids));
+export function receiptsOf(context: JobContext, ids: readonly string[]): Receipt[] {
+  const ledger = context.ledger();
   return ids.flatMap((id) => {
-    const box = boxOf(parts, id);
-    const history = histories.of(id);
+    const box = boxOf(context, id);
+    const history = ledger.histories.of(id);
     if (!box || !history || subjectMac(box, subjectText(box)) !== history.subject) return [];
     return [
       {
         format_version: 1,
         request: id,
         received_at: history.received.at,
-        ledger: ledgerOrigin(settings.dataDir, ledger),
+        ledger: ledgerOrigin(context.settings.dataDir, ledger),
         subject_key: box.subjectKey,
         how,
       },

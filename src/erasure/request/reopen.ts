@@ -1,19 +1,19 @@
 import { isoTime } from '../../core/clock.ts';
+import type { JobContext } from '../../job/job-context.ts';
 import type { LedgerRecord } from '../../ledger/record.ts';
+import type { AttentionReason } from '../../ledger/vocabulary.ts';
 import { findRequest } from '../../mirror/erasure-requests.ts';
 import { listTargets, restartTarget } from '../../mirror/erasure-targets.ts';
-import { updateRequest, type ErasureParts } from './request-record.ts';
-
-type ReopenParts = Pick<ErasureParts, 'db' | 'clock' | 'ledger'>;
+import { updateRequest } from './request-state.ts';
 
 /**
  * Opens a request again, as a generation of its own: what is here has to be found, fenced and erased anew; what the
  * service has answered stays. Call it inside a transaction, and put the record it returns on the ledger in the same one.
  */
 export function reopenRequest(
-  { db, clock }: Pick<ErasureParts, 'db' | 'clock'>,
+  { db, clock }: Pick<JobContext, 'db' | 'clock'>,
   { id, generation }: { id: string; generation: number },
-  reason: Extract<LedgerRecord, { type: 'reopened' }>['reason'],
+  reason: AttentionReason,
 ): LedgerRecord {
   const at = isoTime(clock.now());
   for (const { target } of listTargets(db, id))
@@ -37,7 +37,10 @@ export function reopenRequest(
  * Takes a request up again whose person has come back at the service, where that is what calls for attention: somebody
  * asks for the same person once more, so whoever is there now is looked up and deleted anew. Returns whether it was so.
  */
-export function takeUpAgain({ db, ledger, clock }: ReopenParts, id: string): boolean {
+export function takeUpAgain(
+  { db, ledger, clock }: Pick<JobContext, 'db' | 'clock' | 'ledger'>,
+  id: string,
+): boolean {
   const request = findRequest(db, id);
   const isBack = listTargets(db, id).some(
     ({ target, status, reason }) =>
@@ -52,7 +55,7 @@ export function takeUpAgain({ db, ledger, clock }: ReopenParts, id: string): boo
     // The service is asked once more who is meant: a new life may have identifiers of its own.
     updateRequest(db, id, { scopedAt: null });
     // Within the transaction: what the ledger cannot take is not done.
-    ledger.append([record]);
+    ledger().append([record]);
   }).immediate();
   return true;
 }

@@ -1,7 +1,14 @@
 import { isUpstream } from '../../ledger/target.ts';
-import type { ErasureRequest } from '../../mirror/erasure-requests.ts';
+import type { Database } from '../../mirror/database.ts';
+import {
+  changeRequest,
+  findRequest,
+  listRequests,
+  type ErasureRequest,
+  type RequestChange,
+} from '../../mirror/erasure-requests.ts';
 import type { RequestReason, RequestState, TargetStatus } from '../../ledger/vocabulary.ts';
-import type { ErasureTarget } from '../../mirror/erasure-targets.ts';
+import { listTargets, type ErasureTarget } from '../../mirror/erasure-targets.ts';
 
 /**
  * Which status may follow which in the course of a target: an intent before any effect, and nothing after the end. To
@@ -71,4 +78,20 @@ export function requestReason(
   if (state === 'held' || state === 'refused') return reason;
   // Only its age lets a request end so.
   return state === 'sealed' && certifiedAt === null ? 'life_exceeded' : null;
+}
+
+/** Changes a request, and brings its state in line with its facts and targets. Call it inside a transaction. */
+export function updateRequest(db: Database, id: string, change: RequestChange): void {
+  changeRequest(db, id, change);
+  const request = findRequest(db, id);
+  if (!request) throw new Error('a request that is not there');
+  const targets = listTargets(db, id);
+  const state = requestState(request, targets);
+  const reason = requestReason(request, state, targets);
+  if (state !== request.state || reason !== request.reason) changeRequest(db, id, { state, reason });
+}
+
+/** Brings the states of all open requests in line with their facts and targets. */
+export function alignStates(db: Database): void {
+  for (const { id } of listRequests(db, 'open')) db.transaction(() => updateRequest(db, id, {})).immediate();
 }

@@ -1,17 +1,13 @@
-import { isoTime, type Clock } from '../../core/clock.ts';
+import { isoTime } from '../../core/clock.ts';
+import type { JobContext } from '../../job/job-context.ts';
+import type { Ledger } from '../../ledger/ledger.ts';
 import { spellTarget, type Target } from '../../ledger/target.ts';
 import type { Assurance, AttentionReason, TargetResult } from '../../ledger/vocabulary.ts';
-import type { LedgerRecord } from '../../ledger/record.ts';
-import type { Database } from '../../mirror/database.ts';
 import { changeTarget, statusOf, type TargetChange } from '../../mirror/erasure-targets.ts';
 import { mayBecome } from './request-state.ts';
 
-/** What advancing a target needs. `append` writes durably, or throws and has written nothing. */
-export type StepParts = {
-  db: Database;
-  ledger: { append: (records: readonly LedgerRecord[]) => void };
-  clock: Clock;
-};
+/** What the steps of a target need of a job's context. `append` writes durably, or throws and has written nothing. */
+export type JournalContext = Pick<JobContext, 'db' | 'clock'> & { ledger: () => Pick<Ledger, 'append'> };
 
 /** A request as the ledger knows it. */
 export type RequestRef = { id: string; generation: number };
@@ -20,26 +16,26 @@ export type RequestRef = { id: string; generation: number };
  * Says what is about to be done, before it is: on the ledger first, then in the mirror. This and the other steps throw,
  * before anything is said, where a target may not go that way.
  */
-export function intend(parts: StepParts, requests: readonly RequestRef[], target: Target): void {
+export function intend(context: JournalContext, requests: readonly RequestRef[], target: Target): void {
   const change = { status: 'intended' } as const;
-  refuseForbidden(parts, requests, target, change);
-  parts.ledger.append([
-    { type: 'intent', requests: requests.map(({ id }) => id), target: spellTarget(target) },
-  ]);
-  changeAll(parts, requests, target, change);
+  refuseForbidden(context, requests, target, change);
+  context
+    .ledger()
+    .append([{ type: 'intent', requests: requests.map(({ id }) => id), target: spellTarget(target) }]);
+  changeAll(context, requests, target, change);
 }
 
 /** Says how a target ended. */
 export function settle(
-  parts: StepParts,
+  context: JournalContext,
   requests: readonly RequestRef[],
   target: Target,
   end: { result: TargetResult; assurance: Assurance; rowsBefore?: number; rowsRemoved?: number },
 ): void {
   const { result, assurance, rowsBefore, rowsRemoved } = end;
   const change = { status: 'done', result, assurance, reason: null, notBefore: null } as const;
-  refuseForbidden(parts, requests, target, change);
-  parts.ledger.append([
+  refuseForbidden(context, requests, target, change);
+  context.ledger().append([
     {
       type: 'result',
       requests: requests.map(({ id }) => id),
@@ -50,32 +46,39 @@ export function settle(
       ...(rowsRemoved === undefined ? {} : { rows_removed: rowsRemoved }),
     },
   ]);
-  changeAll(parts, requests, target, change);
+  changeAll(context, requests, target, change);
 }
 
 /** Says that somebody has to look at a target. */
 export function callAttention(
-  parts: StepParts,
+  context: JournalContext,
   request: RequestRef,
   target: Target,
   reason: AttentionReason,
 ): void {
   const { id, generation } = request;
   const change = { status: 'attention', reason } as const;
-  refuseForbidden(parts, [request], target, change);
-  parts.ledger.append([{ type: 'attention', request: id, generation, target: spellTarget(target), reason }]);
-  changeAll(parts, [request], target, change);
+  refuseForbidden(context, [request], target, change);
+  context
+    .ledger()
+    .append([{ type: 'attention', request: id, generation, target: spellTarget(target), reason }]);
+  changeAll(context, [request], target, change);
 }
 
 /** Notes how far a target is, in the mirror only. */
-export function note(parts: StepParts, request: RequestRef, target: Target, change: TargetChange): void {
-  refuseForbidden(parts, [request], target, change);
-  changeAll(parts, [request], target, change);
+export function note(
+  context: JournalContext,
+  request: RequestRef,
+  target: Target,
+  change: TargetChange,
+): void {
+  refuseForbidden(context, [request], target, change);
+  changeAll(context, [request], target, change);
 }
 
 /** A step that the table of statuses does not know is a fault of ours: nothing may come of it. */
 function refuseForbidden(
-  { db }: StepParts,
+  { db }: JournalContext,
   requests: readonly RequestRef[],
   target: Target,
   { status }: TargetChange,
@@ -88,7 +91,7 @@ function refuseForbidden(
 }
 
 function changeAll(
-  { db, clock }: StepParts,
+  { db, clock }: JournalContext,
   requests: readonly RequestRef[],
   target: Target,
   change: TargetChange,

@@ -7,7 +7,7 @@ import { AppError } from '../../core/errors.ts';
 import { readJson } from '../../core/exact-json.ts';
 import { ScanFailure, ScanReport, type ScanTask } from './scan-task.ts';
 
-const scanner = fileURLToPath(new URL('./scan-process.ts', import.meta.url));
+const scanProcess = fileURLToPath(new URL('./scan-process.ts', import.meta.url));
 /** Longer than any archive that fits on one machine takes. */
 const lastsMaxMs = 6 * 3_600_000;
 const reportBytesMax = 256 * 1024 * 1024;
@@ -32,7 +32,7 @@ export async function runScan(
   { signal, timeoutMs = lastsMaxMs }: RunScanOptions,
 ): Promise<ScanReport> {
   signal.throwIfAborted();
-  const child = spawn(process.execPath, [...heapFlags, scanner], {
+  const child = spawn(process.execPath, [...heapFlags, scanProcess], {
     // It needs nothing of the environment, where the API key is.
     env: {},
     stdio: ['pipe', 'pipe', 'pipe'],
@@ -59,6 +59,11 @@ export async function runScan(
     kill();
   }
 }
+
+/** How a scan is run: by a process of its own. Tests may run it in theirs for a time. */
+export const scanner: { scan: (task: ScanTask, options: RunScanOptions) => Promise<ScanReport> } = {
+  scan: runScan,
+};
 
 /** All that a stream says; one that says too much is ended. */
 async function collect(stream: Readable, kill: () => void): Promise<string> {

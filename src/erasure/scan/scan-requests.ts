@@ -1,10 +1,10 @@
 import { nobody } from '../../contract/identity.ts';
+import type { JobContext } from '../../job/job-context.ts';
 import { listRequests } from '../../mirror/erasure-requests.ts';
-import type { GivenIdentifier } from '../request/box.ts';
-import { boxOf, type ErasureParts } from '../request/request-record.ts';
+import { boxOf, type GivenIdentifier } from '../request/box.ts';
 import { reopenRequest } from '../request/reopen.ts';
 import { scopeSubjects } from '../find/scope.ts';
-import { runScan } from './run-scan.ts';
+import { scanner } from './run-scan.ts';
 import type { ScanReport } from './scan-task.ts';
 
 /** What a scan found, and the requests that were proved gone and are opened again by it. */
@@ -16,25 +16,25 @@ export type RequestScan = { report: ScanReport; reopened: string[] };
  * is opened again, as its next generation.
  */
 export async function scanRequests(
-  parts: ErasureParts,
+  context: JobContext,
   given: readonly GivenIdentifier[],
   extraPaths: readonly string[],
 ): Promise<RequestScan> {
-  const { db, ledger, settings, signal, scan = runScan } = parts;
+  const { db, ledger, settings, signal } = context;
   const { dataDir } = settings;
   const fenced = listRequests(db, 'open').filter(({ fencedAt }) => fencedAt !== null);
   const { scopes } = await scopeSubjects(
-    { db, dataDir, signal, service: null },
+    { ...context, service: null },
     given.map((identifier, index) => ({
       id: `line ${index + 1}`,
       given: [identifier],
-      known: nobody,
+      identity: nobody,
       shown: [],
     })),
   );
   const subjects = [
     ...fenced.flatMap((request) => {
-      const box = boxOf(parts, request.id);
+      const box = boxOf(context, request.id);
       return box ? [{ request: request.id, identity: box.identity, values: box.values }] : [];
     }),
     ...[...scopes].map(([request, { identity, values }], index) => ({
@@ -43,7 +43,7 @@ export async function scanRequests(
       values: [...values, given[index]?.value ?? ''],
     })),
   ];
-  const report = await scan(
+  const report = await scanner.scan(
     { dataDir, phase: 'verify', subjects, fence: true, extraPaths: [...extraPaths] },
     { signal },
   );
@@ -51,10 +51,10 @@ export async function scanRequests(
   const reopened = fenced.filter(({ id, verifiedAt }) => verifiedAt !== null && found.has(id));
   db.transaction(() => {
     const records = reopened.map(({ id, generation }) =>
-      reopenRequest(parts, { id, generation: generation + 1 }, 'residue_found'),
+      reopenRequest(context, { id, generation: generation + 1 }, 'residue_found'),
     );
     // Within the transaction: what the ledger cannot take is not done.
-    ledger.append(records);
+    ledger().append(records);
   }).immediate();
   return { report, reopened: reopened.map(({ id }) => id) };
 }

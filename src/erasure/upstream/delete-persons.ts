@@ -1,22 +1,23 @@
 import { z } from 'zod';
 import { AppError } from '../../core/errors.ts';
 import { backoffMs } from '../../core/retry.ts';
+import { personParams } from '../../contract/endpoints.ts';
 import { bulkDeleteIdsMax } from '../../contract/optional-endpoints.ts';
 import { intend, note } from '../request/target-journal.ts';
+import type { Subject } from '../request/box.ts';
 import { noteAccepted } from './accepted.ts';
-import { eachSubject, openTarget, raiseRefusal, type Lane, type UpstreamSubject } from './context.ts';
+import { eachSubject, openTarget, raiseRefusal, type UpstreamContext } from './context.ts';
 import type { LivingPerson } from './look-up-person.ts';
-import { personParams } from '../../contract/endpoints.ts';
 
-/** A subject, and who of it is to be deleted. */
-export type Doomed = { subject: UpstreamSubject; living: LivingPerson[] };
+/** A subject, and its persons that are to be deleted. */
+export type Deletion = { subject: Subject; living: LivingPerson[] };
 
-/** What is remembered of deletions for as long as they are worked at. */
+/** What one run remembers of the deletions that it has sent. */
 export type SentNow = {
-  /** Whose deletion was sent last, of each subject. */
+  /** The persons whose deletion was sent last, by request. */
   underWay: Map<string, string[]>;
-  /** Subjects that deleting among many has failed for. */
-  alone: Set<string>;
+  /** The requests whose persons a bulk deletion has failed for: each person is deleted by a call of its own. */
+  oneByOne: Set<string>;
 };
 
 const target = 'upstream.person';
@@ -30,26 +31,30 @@ function effectOf(error: AppError): 'none' | 'refused' | 'unknown' {
 }
 
 /** Deletes each person of each subject by a call of its own. */
-export async function deleteOneByOne(lane: Lane, doomed: readonly Doomed[], sent: SentNow): Promise<void> {
-  const byId = new Map(doomed.map((each) => [each.subject.id, each.living]));
-  const subjects = doomed.map(({ subject }) => subject);
-  await eachSubject(lane, subjects, target, async (subject) => {
+export async function deleteOneByOne(
+  context: UpstreamContext,
+  deletions: readonly Deletion[],
+  sent: SentNow,
+): Promise<void> {
+  const byId = new Map(deletions.map((each) => [each.subject.id, each.living]));
+  const subjects = deletions.map(({ subject }) => subject);
+  await eachSubject(context, subjects, target, async (subject) => {
     for (const person of byId.get(subject.id) ?? [])
-      if (!(await deleteOne(lane, subject, person, sent))) return;
+      if (!(await deleteOne(context, subject, person, sent))) return;
   });
 }
 
 /** Returns whether the service accepted it. */
 async function deleteOne(
-  lane: Lane,
-  subject: UpstreamSubject,
+  context: UpstreamContext,
+  subject: Subject,
   { uuid, ref }: LivingPerson,
   sent: SentNow,
 ): Promise<boolean> {
-  const { service, signal } = lane;
-  begin(lane, [subject]);
+  const { service, signal } = context;
+  begin(context, [subject]);
   sent.underWay.set(subject.id, [uuid]);
-  const reply = await unlessFailed(lane, [subject], () =>
+  const reply = await unlessFailed(context, [subject], () =>
     service.call('persons.delete', {
       params: personParams(ref),
       // The client leaves a false flag out: live services read it by its presence.
@@ -59,28 +64,32 @@ async function deleteOne(
     }),
   );
   if ('failed' in reply) {
-    if (reply.failed === 'refused') raiseRefusal(lane, subject, target);
+    if (reply.failed === 'refused') raiseRefusal(context, subject, target);
     return false;
   }
-  noteAccepted(lane, subject, { date: reply.date, isWhole: true });
+  noteAccepted(context, subject, { date: reply.date, isWhole: true });
   return true;
 }
 
 /** Deletes the persons of many subjects by as few calls as the service allows. */
-export async function deleteTogether(lane: Lane, doomed: readonly Doomed[], sent: SentNow): Promise<void> {
+export async function deleteTogether(
+  context: UpstreamContext,
+  deletions: readonly Deletion[],
+  sent: SentNow,
+): Promise<void> {
   for (const deleteEvents of [true, false]) {
-    const alike = doomed.filter(({ subject }) => subject.deleteEvents === deleteEvents);
+    const alike = deletions.filter(({ subject }) => subject.deleteEvents === deleteEvents);
     for (const batch of batchesOf(alike)) {
-      lane.signal.throwIfAborted();
-      await deleteBatch(lane, batch, deleteEvents, sent);
+      context.signal.throwIfAborted();
+      await deleteBatch(context, batch, deleteEvents, sent);
     }
   }
 }
 
-function batchesOf(doomed: readonly Doomed[]): Doomed[][] {
-  const batches: Doomed[][] = [];
+function batchesOf(deletions: readonly Deletion[]): Deletion[][] {
+  const batches: Deletion[][] = [];
   let left = 0;
-  for (const each of doomed) {
+  for (const each of deletions) {
     if (each.living.length > left) {
       batches.push([]);
       left = bulkDeleteIdsMax;
@@ -97,65 +106,67 @@ const BulkResult = z.object({
 });
 
 async function deleteBatch(
-  lane: Lane,
-  batch: readonly Doomed[],
+  context: UpstreamContext,
+  batch: readonly Deletion[],
   deleteEvents: boolean,
   sent: SentNow,
 ): Promise<void> {
   const subjects = batch.map(({ subject }) => subject);
   const ids = batch.flatMap(({ living }) => living.map(({ uuid }) => uuid));
-  begin(lane, subjects);
+  begin(context, subjects);
   for (const { subject, living } of batch)
     sent.underWay.set(
       subject.id,
       living.map(({ uuid }) => uuid),
     );
-  const reply = await unlessFailed(lane, subjects, () =>
-    lane.service.call('persons.bulk_delete', {
+  const reply = await unlessFailed(context, subjects, () =>
+    context.service.call('persons.bulk_delete', {
       body: { ids, ...(deleteEvents && { delete_events: true }) },
       priority: 'deletion',
-      signal: lane.signal,
+      signal: context.signal,
     }),
   );
-  const goAlone = (each: Doomed): unknown => sent.alone.add(each.subject.id);
+  const sendOneByOne = (each: Deletion): unknown => sent.oneByOne.add(each.subject.id);
   if ('failed' in reply) {
-    if (reply.failed !== 'none') batch.forEach(goAlone);
+    if (reply.failed !== 'none') batch.forEach(sendOneByOne);
     return;
   }
   const result = BulkResult.safeParse(reply.body ?? {});
   // One that it did not find, or an answer that cannot be read, leaves open whose deletion was taken.
-  if (!result.success) return batch.forEach(goAlone);
+  if (!result.success) return batch.forEach(sendOneByOne);
   const errors = new Set(result.data.deletion_errors.map(({ person_uuid: uuid }) => uuid.toLowerCase()));
   const { persons_deleted: deleted = ids.length - errors.size } = result.data;
-  if (deleted !== ids.length - errors.size) return batch.forEach(goAlone);
-  lane.db
+  if (deleted !== ids.length - errors.size) return batch.forEach(sendOneByOne);
+  context.db
     .transaction(() => {
       for (const each of batch) {
         const { subject, living } = each;
         const left = living.filter(({ uuid }) => errors.has(uuid));
-        if (left.length > 0) goAlone(each);
-        if (left.length === living.length) takeBack(lane, subject);
-        else noteAccepted(lane, subject, { date: reply.date, isWhole: left.length === 0 });
+        if (left.length > 0) sendOneByOne(each);
+        if (left.length === living.length) takeBack(context, subject);
+        else noteAccepted(context, subject, { date: reply.date, isWhole: left.length === 0 });
       }
     })
     .immediate();
 }
 
 /** The intent on the ledger, then the attempt in the mirror, then the call. */
-function begin(lane: Lane, subjects: readonly UpstreamSubject[]): void {
-  intend(lane, subjects, target);
-  lane.db
+function begin(context: UpstreamContext, subjects: readonly Subject[]): void {
+  intend(context, subjects, target);
+  context.db
     .transaction(() => {
       for (const subject of subjects)
-        note(lane, subject, target, { attempts: (openTarget(lane, subject, target)?.attempts ?? 0) + 1 });
+        note(context, subject, target, {
+          attempts: (openTarget(context, subject, target)?.attempts ?? 0) + 1,
+        });
     })
     .immediate();
 }
 
 /** An attempt that has done nothing counts for none. */
-function takeBack(lane: Lane, subject: UpstreamSubject): void {
-  const attempts = openTarget(lane, subject, target)?.attempts ?? 0;
-  note(lane, subject, target, { status: 'pending', attempts: Math.max(0, attempts - 1) });
+function takeBack(context: UpstreamContext, subject: Subject): void {
+  const attempts = openTarget(context, subject, target)?.attempts ?? 0;
+  note(context, subject, target, { status: 'pending', attempts: Math.max(0, attempts - 1) });
 }
 
 /**
@@ -163,8 +174,8 @@ function takeBack(lane: Lane, subject: UpstreamSubject): void {
  * looked into after a pause. Throws what says that no other call will do better.
  */
 async function unlessFailed<T extends object>(
-  lane: Lane,
-  subjects: readonly UpstreamSubject[],
+  context: UpstreamContext,
+  subjects: readonly Subject[],
   call: () => Promise<T>,
 ): Promise<T | { failed: 'none' | 'refused' | 'unknown' }> {
   try {
@@ -174,14 +185,14 @@ async function unlessFailed<T extends object>(
     const failed = effectOf(error);
     if (failed === 'unknown') {
       const [first] = subjects;
-      const attempts = (first && openTarget(lane, first, target)?.attempts) ?? 1;
-      await lane.clock.sleep(
-        backoffMs(attempts, lane.settings.retry, () => 1),
-        lane.signal,
+      const attempts = (first && openTarget(context, first, target)?.attempts) ?? 1;
+      await context.clock.sleep(
+        backoffMs(attempts, context.settings.retry, () => 1),
+        context.signal,
       );
       return { failed };
     }
-    lane.db.transaction(() => subjects.forEach((subject) => takeBack(lane, subject))).immediate();
+    context.db.transaction(() => subjects.forEach((subject) => takeBack(context, subject))).immediate();
     if (error.code === 'refused') throw error;
     return { failed };
   }

@@ -1,11 +1,11 @@
 import { AppError } from '../../core/errors.ts';
+import { personParams } from '../../contract/endpoints.ts';
 import { readEnvelope } from '../../contract/envelope.ts';
 import type { Identity } from '../../contract/identity.ts';
 import { textListOf } from '../../contract/tolerant-reader.ts';
 import { askForProject, bodyOrMissing } from '../../client/service.ts';
 import { readIdentityOfPerson } from '../../contract/row-readers.ts';
-import { inBatches, type Lane } from './context.ts';
-import { personParams } from '../../contract/endpoints.ts';
+import { inBatches, type UpstreamContext } from './context.ts';
 
 /** A person that the service shows. `ref`: what its path takes, the integer id where that is known. */
 export type LivingPerson = { uuid: string; ref: string; createdAt: string | null };
@@ -26,8 +26,8 @@ export type PersonLook = {
  * Asks the service for every person that a subject is or was (merged ones, too): by integer id, by uuid, and, where that
  * shows nobody, in the list by each distinct id. Rejects where an answer says nothing.
  */
-export async function lookUpPerson(lane: Lane, identity: Identity): Promise<PersonLook> {
-  const { service, signal } = lane;
+export async function lookUpPerson(context: UpstreamContext, identity: Identity): Promise<PersonLook> {
+  const { service, signal } = context;
   const living = new Map<string, LivingPerson>();
   const look: PersonLook = { living, leadsElsewhere: false, isNamedElsewhere: false, isTold: false };
   const take = (row: unknown, distinctId?: string): void => {
@@ -54,18 +54,18 @@ export async function lookUpPerson(lane: Lane, identity: Identity): Promise<Pers
     look.isTold = true;
     if (found !== undefined) take(found);
   };
-  await inBatches(lane, identity.person_id, askBy);
-  const unseen = lane.paths.takeUuids ? identity.person_uuid.filter((uuid) => !living.has(uuid)) : [];
-  await inBatches(lane, unseen, async (uuid) => {
+  await inBatches(context, identity.person_id, askBy);
+  const unseen = context.paths.takeUuids ? identity.person_uuid.filter((uuid) => !living.has(uuid)) : [];
+  await inBatches(context, unseen, async (uuid) => {
     try {
       await askBy(uuid);
     } catch (error) {
       if (!(error instanceof AppError) || error.status !== 400) throw error;
-      lane.paths.takeUuids = false;
+      context.paths.takeUuids = false;
     }
   });
   if (living.size === 0 && !look.leadsElsewhere) {
-    await inBatches(lane, identity.distinct_id, async (distinctId) => {
+    await inBatches(context, identity.distinct_id, async (distinctId) => {
       const { body } = await service.call('persons.list', {
         query: { distinct_id: distinctId },
         priority: 'deletion',
@@ -73,7 +73,7 @@ export async function lookUpPerson(lane: Lane, identity: Identity): Promise<Pers
       });
       for (const row of readEnvelope(body).results) take(row, distinctId);
     });
-    if (identity.distinct_id.length === 0) await askForProject(lane.service, 'persons', lane.signal);
+    if (identity.distinct_id.length === 0) await askForProject(service, 'persons', signal);
   }
   return look;
 }

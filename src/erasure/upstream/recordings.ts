@@ -1,40 +1,99 @@
 import { AppError } from '../../core/errors.ts';
 import { askForProject, bodyOrMissing } from '../../client/service.ts';
-import { settle } from '../request/target-journal.ts';
+import type { Subject } from '../request/box.ts';
+import { intend, settle } from '../request/target-journal.ts';
 import {
   confirm,
   eachSubject,
   inBatches,
   isDue,
   openTarget,
-  type Lane,
-  type UpstreamSubject,
+  raiseRefusal,
+  type UpstreamContext,
 } from './context.ts';
 
-const target = 'upstream.recordings';
-
 /**
- * Tells what the service still has of every subject's recordings. No documented call deletes one, so those that are
- * there stay. Each is asked for by its id, and a 404 counts only when it comes as often as for a person: that says more
- * than a list without it, which shows what it likes of the latest days, and the fence keeps the mirror from knowing.
+ * Takes every subject's recordings out of the playlists that they are known to be in. Sent again where an outcome is
+ * unknown: taking out what is out changes nothing.
  */
-export async function advanceRecordings(lane: Lane, subjects: readonly UpstreamSubject[]): Promise<void> {
-  const due = subjects.filter((subject) => isDue(lane, openTarget(lane, subject, target)));
-  await eachSubject(lane, due, target, (subject) => advance(lane, subject));
+export async function advancePlaylists(
+  context: UpstreamContext,
+  subjects: readonly Subject[],
+): Promise<void> {
+  const due = subjects.filter((subject) =>
+    isDue(context, openTarget(context, subject, 'upstream.playlists')),
+  );
+  await eachSubject(context, due, 'upstream.playlists', (subject) => removeFromPlaylists(context, subject));
 }
 
-async function advance(lane: Lane, subject: UpstreamSubject): Promise<void> {
-  const recordings = openTarget(lane, subject, target);
+async function removeFromPlaylists(context: UpstreamContext, subject: Subject): Promise<void> {
+  const { memberships } = subject;
+  if (memberships.length === 0) {
+    settle(context, [subject], 'upstream.playlists', { result: 'not_applicable', assurance: 'observed' });
+    return;
+  }
+  intend(context, [subject], 'upstream.playlists');
+  const outcomes = await inBatches(context, memberships, (membership) => remove(context, membership));
+  if (outcomes.includes('refused')) {
+    raiseRefusal(context, subject, 'upstream.playlists');
+    return;
+  }
+  if (outcomes.includes('missing')) await askForProject(context.service, 'persons', context.signal);
+  settle(context, [subject], 'upstream.playlists', {
+    result: 'removed',
+    assurance: 'observed',
+    rowsBefore: memberships.length,
+    rowsRemoved: outcomes.filter((outcome) => outcome === 'removed').length,
+  });
+}
+
+async function remove(
+  { service, signal }: UpstreamContext,
+  { shortId, recordingId }: Subject['memberships'][number],
+): Promise<'removed' | 'missing' | 'refused'> {
+  try {
+    await service.call('playlists.remove_recording', {
+      params: { short_id: shortId, session_recording_id: recordingId },
+      priority: 'deletion',
+      signal,
+    });
+    return 'removed';
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    if (error.status === 404) return 'missing';
+    if (error.code === 'rejected' || error.code === 'usage') return 'refused';
+    throw error;
+  }
+}
+
+/**
+ * Tells which of every subject's recordings the service still has. No documented call deletes a recording, so those that
+ * are there stay. Each recording is asked for by its id, and counts as absent only after as many 404 answers as a person
+ * needs. The list of recordings proves less: it may leave out
+ * recordings of the latest days, and the fence keeps these out of the mirror.
+ */
+export async function advanceRecordings(
+  context: UpstreamContext,
+  subjects: readonly Subject[],
+): Promise<void> {
+  const due = subjects.filter((subject) =>
+    isDue(context, openTarget(context, subject, 'upstream.recordings')),
+  );
+  await eachSubject(context, due, 'upstream.recordings', (subject) => lookForRecordings(context, subject));
+}
+
+async function lookForRecordings(context: UpstreamContext, subject: Subject): Promise<void> {
+  const recordings = openTarget(context, subject, 'upstream.recordings');
   const { recording_id: ids } = subject.identity;
   if (!recordings) return;
   if (ids.length === 0) {
-    settle(lane, [subject], target, { result: 'not_applicable', assurance: 'observed' });
+    settle(context, [subject], 'upstream.recordings', { result: 'not_applicable', assurance: 'observed' });
     return;
   }
-  const found = await inBatches(lane, ids, (id) => isThere(lane, id));
+  const found = await inBatches(context, ids, (id) => isThere(context, id));
   const rowsBefore = found.filter(Boolean).length;
   if (rowsBefore > 0) {
-    settle(lane, [subject], target, {
+    settle(context, [subject], 'upstream.recordings', {
       result: 'not_deletable_via_api',
       assurance: 'not_verifiable',
       rowsBefore,
@@ -42,14 +101,14 @@ async function advance(lane: Lane, subject: UpstreamSubject): Promise<void> {
     });
     return;
   }
-  await askForProject(lane.service, 'persons', lane.signal);
-  if (recordings.confirmations + 1 < lane.settings.deletions.confirmations)
-    confirm(lane, subject, recordings, target);
-  else settle(lane, [subject], target, { result: 'absent', assurance: 'observed' });
+  await askForProject(context.service, 'persons', context.signal);
+  if (recordings.confirmations + 1 < context.settings.deletions.confirmations)
+    confirm(context, subject, recordings, 'upstream.recordings');
+  else settle(context, [subject], 'upstream.recordings', { result: 'absent', assurance: 'observed' });
 }
 
-/** What cannot be asked for cannot be told to be gone. */
-async function isThere({ service, signal }: Lane, id: string): Promise<boolean> {
+/** Where the service does not take the id, nothing shows that the recording is gone. */
+async function isThere({ service, signal }: UpstreamContext, id: string): Promise<boolean> {
   try {
     const call = service.call('recordings.retrieve', { params: { id }, priority: 'deletion', signal });
     return (await bodyOrMissing(call)) !== undefined;

@@ -3,7 +3,7 @@ import { planFence, type Candidate } from '../../../src/erasure/fence/fence-plan
 
 function candidate(id: string, facts: Partial<Candidate> = {}): Candidate {
   const plain = { state: 'scoped', isApproved: false, isFound: true, isShared: false } as const;
-  return { id, ...plain, meant: 1, persons: 1, ...facts };
+  return { id, ...plain, personsNamed: 1, persons: 1, ...facts };
 }
 
 /** What is decided about each, in short. */
@@ -18,10 +18,10 @@ describe('one request', () => {
     ['a fence', {}],
     ['a hold shared_identifier', { isShared: true }],
     ['a fence', { isShared: true, isApproved: true }],
-    ['a hold several_persons', { meant: 2 }],
-    ['a hold several_persons', { meant: 2, isShared: true }],
-    ['a fence', { meant: 2, isApproved: true }],
-    ['a fence', { meant: 0, persons: 0 }],
+    ['a hold several_persons', { personsNamed: 2 }],
+    ['a hold several_persons', { personsNamed: 2, isShared: true }],
+    ['a fence', { personsNamed: 2, isApproved: true }],
+    ['a fence', { personsNamed: 0, persons: 0 }],
     ['a refuse unknown_subject', { isFound: false }],
     ['a refuse unknown_subject', { isFound: false, isApproved: true, isShared: true }],
     ['a wait service_not_asked', { isFound: null }],

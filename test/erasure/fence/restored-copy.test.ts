@@ -7,6 +7,7 @@ import { openLedger, readLedger } from '../../../src/ledger/ledger.ts';
 import { listRequests, readBox } from '../../../src/mirror/erasure-requests.ts';
 import { readFenceUse } from '../../../src/mirror/fence.ts';
 import { insert } from '../scan/canary.ts';
+import { jobContext } from '../../job/job-context.ts';
 import { openErasureWorld, type ErasureWorld } from '../erasure-world.ts';
 import { findTexts } from '../find-texts.ts';
 
@@ -129,12 +130,8 @@ test('reading a whole table for those whom an older copy brought back is done on
   });
   const ledger = openLedger(world.dataDir, world.clock);
   const replayed = replayErasures({
-    db,
-    ledger,
-    settings: world.settings,
-    clock: world.clock,
-    service: null,
-    signal: new AbortController().signal,
+    ...jobContext({ db, settings: world.settings, clock: world.clock }, {}),
+    ledger: () => ledger,
   });
   expect(replayed).toMatchObject({ requests: 3 });
   expect(reads.size).toBeGreaterThan(2);

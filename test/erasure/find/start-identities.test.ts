@@ -3,7 +3,11 @@ import type { Service } from '../../../src/client/service.ts';
 import { AppError } from '../../../src/core/errors.ts';
 import { nobody } from '../../../src/contract/identity.ts';
 import type { GivenIdentifier } from '../../../src/erasure/request/box.ts';
-import { startIdentities, type Start, type Subject } from '../../../src/erasure/find/start-identities.ts';
+import {
+  startIdentities,
+  type SoughtSubject,
+  type Start,
+} from '../../../src/erasure/find/start-identities.ts';
 import type { Database } from '../../../src/mirror/database.ts';
 import { openTestMirror } from '../../mirror/open-test-mirror.ts';
 import { insert } from '../scan/canary.ts';
@@ -58,9 +62,9 @@ async function begin(
   db: Database,
   service: Service | null,
   given: GivenIdentifier,
-  before: Partial<Subject> = {},
+  before: Partial<SoughtSubject> = {},
 ): Promise<{ meant: readonly string[] } & Pick<Start, 'isAsked' | 'isDoubted' | 'persons' | 'shown'>> {
-  const subject = { id: 'x', given: [given], known: nobody, shown: null, ...before };
+  const subject = { id: 'x', given: [given], identity: nobody, shown: null, ...before };
   const signal = new AbortController().signal;
   const start = (await startIdentities({ db, service, signal }, [subject])).get('x');
   if (!start) throw new Error('no start');
@@ -153,7 +157,7 @@ describe('how many persons live under an address', () => {
     const ids = { id: 2, ids: ['bob'] };
     const db = mirrorOf(...two.slice(0, 1), { uuid: bob, ...ids, address: 'ANN@x.example' });
     expect(await begin(db, null, email)).toMatchObject({ meant: [ann, bob], persons: 2 });
-    const known = { ...nobody, person_uuid: [ann, bob] };
-    expect(await begin(db, null, email, { known, shown: [] })).toMatchObject({ persons: 2 });
+    const identity = { ...nobody, person_uuid: [ann, bob] };
+    expect(await begin(db, null, email, { identity, shown: [] })).toMatchObject({ persons: 2 });
   });
 });

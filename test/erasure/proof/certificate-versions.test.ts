@@ -16,8 +16,8 @@ import {
   readCertificate,
   type Certificate,
 } from '../../../src/erasure/proof/certificate.ts';
-import { certificateIssuer } from '../../../src/erasure/proof/issue-certificate.ts';
-import { readHistories } from '../../../src/erasure/proof/request-history.ts';
+import { issueCertificate } from '../../../src/erasure/proof/certificate-file.ts';
+import { readHistories } from '../../../src/ledger/request-history.ts';
 import { readKnownFile } from '../../../src/erasure/scan/known-formats.ts';
 import { openLedger, readLedger } from '../../../src/ledger/ledger.ts';
 import { loadStandAlone, plantKeys, requestId, tickingClock } from '../../ledger/ledger-fixture.ts';
@@ -107,10 +107,10 @@ describe('a certificate of version 1', () => {
     const dataDir = copyOfGolden();
     plantKeys(dataDir);
     const issue = () =>
-      certificateIssuer({
-        ledger: openLedger(dataDir, tickingClock()),
-        settings: settings(dataDir),
-      } as never)({ id: requestId(1), generation: 1 });
+      issueCertificate(
+        { ledger: () => openLedger(dataDir, tickingClock()), settings: settings(dataDir) } as never,
+        { id: requestId(1), generation: 1 },
+      );
     const text = textOf(golden, requestId(1));
     expect(issue()).toBe(sha256(text));
     rmSync(certificatePath(dataDir, requestId(1), 1));

@@ -9,8 +9,8 @@ import {
   readCertificate,
 } from '../../../src/erasure/proof/certificate.ts';
 import { certificatePath } from '../../../src/erasure/proof/certificate-file.ts';
-import { certificateIssuer } from '../../../src/erasure/proof/issue-certificate.ts';
-import { readHistories, type RequestHistory } from '../../../src/erasure/proof/request-history.ts';
+import { issueCertificate } from '../../../src/erasure/proof/certificate-file.ts';
+import { readHistories, type RequestHistory } from '../../../src/ledger/request-history.ts';
 import { openLedger, type Ledger } from '../../../src/ledger/ledger.ts';
 import { type LedgerRecord } from '../../../src/ledger/record.ts';
 import { lifeOf, plantKeys, requestId, tickingClock } from '../../ledger/ledger-fixture.ts';
@@ -129,7 +129,10 @@ describe('a certificate', () => {
 
 describe('issuing a certificate', () => {
   const issuerOf = ({ dataDir, ledger }: ReturnType<typeof ledgerOf>, feedRetentionDays = 30) =>
-    certificateIssuer({ ledger, settings: { dataDir, erasure: { feedRetentionDays } } } as never);
+    issueCertificate.bind(undefined, {
+      ledger: () => ledger,
+      settings: { dataDir, erasure: { feedRetentionDays } },
+    } as never);
   const request = { id, generation: 1 };
 
   it('writes it for its owner only, and says the SHA-256 of its bytes', () => {

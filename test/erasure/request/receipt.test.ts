@@ -46,12 +46,12 @@ function received({ boxOfItsOwn = false } = {}) {
     dueAt: record.due_at,
     box: closeBox(dataDir, requestId(1), kept),
   });
-  return { dataDir, ledger, parts: { db, ledger, settings: { dataDir } } as never };
+  return { dataDir, ledger, context: { db, ledger: () => ledger, settings: { dataDir } } as never };
 }
 
 it('a receipt and the identifier show which entry is about them, and nothing else does', () => {
-  const { dataDir, ledger, parts } = received();
-  const [path = ''] = writeReceipts(join(freshFolder(), 'receipts'), receiptsOf(parts, [requestId(1)]));
+  const { dataDir, ledger, context } = received();
+  const [path = ''] = writeReceipts(join(freshFolder(), 'receipts'), receiptsOf(context, [requestId(1)]));
   expect(path).toMatch(new RegExp(`receipt-${requestId(1)}\\.json$`));
   expect(statSync(path).mode & 0o777).toBe(0o600);
   const receipt = readReceipt(path);
@@ -68,8 +68,8 @@ it('a receipt and the identifier show which entry is about them, and nothing els
 });
 
 it('a box with another key than the entry was made with gives no receipt', () => {
-  expect(receiptsOf(received({ boxOfItsOwn: true }).parts, [requestId(1)])).toEqual([]);
-  expect(receiptsOf(received().parts, [requestId(7)])).toEqual([]);
+  expect(receiptsOf(received({ boxOfItsOwn: true }).context, [requestId(1)])).toEqual([]);
+  expect(receiptsOf(received().context, [requestId(7)])).toEqual([]);
 });
 
 it('a subject named by several identifiers is told by all of them, in any order', () => {

@@ -18,7 +18,6 @@ describe.each(['documented', 'live'] as const)('a person of the %s service', (pr
     });
     expect(report).toEqual({
       awaiting: [{ requestId: subject.id, eventsExpectedBy: expectedBy }],
-      withoutDate: [],
       failed: [],
     });
     world.asked.length = 0;
@@ -286,7 +285,6 @@ it('an answer without a Date counts by the own clock, and says so', async () => 
   const subject = world.request([world.person(0)]);
   world.intercept(async (_request, send) => ({ ...(await send()), date: undefined }));
   const report = await world.advance([subject]);
-  expect(report.withoutDate).toEqual([subject.id]);
   expect(report.awaiting).toEqual([{ requestId: subject.id, eventsExpectedBy: expectedBy }]);
 });
 

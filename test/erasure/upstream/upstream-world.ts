@@ -9,9 +9,10 @@ import {
   type TransportRequest,
   type TransportResponse,
 } from '../../../src/client/transport.ts';
+import { nobody } from '../../../src/contract/identity.ts';
 import type { Clock } from '../../../src/core/clock.ts';
-import { advanceUpstream, type UpstreamReport } from '../../../src/erasure/upstream/advance-upstream.ts';
-import type { UpstreamSubject } from '../../../src/erasure/upstream/context.ts';
+import { advanceUpstream, type UpstreamReport } from '../../../src/erasure/ask-service.ts';
+import { newBox, type Subject } from '../../../src/erasure/request/box.ts';
 import { recordOrder } from '../../../src/ledger/record-order.ts';
 import { LedgerRecord } from '../../../src/ledger/record.ts';
 import { insertRequest } from '../../../src/mirror/erasure-requests.ts';
@@ -47,7 +48,7 @@ const retry = {
   retryAfterMaxMs: 60_000,
 };
 
-type Fields = { deleteEvents?: boolean; memberships?: UpstreamSubject['memberships'] };
+type Fields = { deleteEvents?: boolean; memberships?: Subject['memberships'] };
 
 /** The upstream lane beside a sandbox, with a mirror of its own and a ledger in memory; all on one clock. */
 export async function openUpstreamWorld(
@@ -148,6 +149,7 @@ export async function openUpstreamWorld(
       return {
         id,
         generation: 1,
+        ...newBox([], nobody),
         identity: {
           person_uuid: people.map(({ uuid }) => uuid),
           person_id: options.profile === 'live' ? [] : people.map((person) => String(person.id)),
@@ -161,11 +163,18 @@ export async function openUpstreamWorld(
             .at(-1) ?? null,
         deleteEvents,
         memberships,
-      } satisfies UpstreamSubject;
+      } satisfies Subject;
     },
-    advance: (subjects: readonly UpstreamSubject[], signal?: AbortSignal): Promise<UpstreamReport> =>
+    advance: (subjects: readonly Subject[], signal?: AbortSignal): Promise<UpstreamReport> =>
       advanceUpstream(
-        { db, ledger, clock, service, settings, signal: signal ?? new AbortController().signal },
+        {
+          db,
+          ledger: () => ledger,
+          clock,
+          service,
+          settings,
+          signal: signal ?? new AbortController().signal,
+        },
         subjects,
       ),
     /** Moves the time of both, and lets the service's batch run. */
@@ -176,7 +185,7 @@ export async function openUpstreamWorld(
     pass: (seconds: number): void => {
       nowMs += seconds * 1000;
     },
-    target: (subject: UpstreamSubject, name: string): ErasureTarget => {
+    target: (subject: Subject, name: string): ErasureTarget => {
       const found = listTargets(db, subject.id).find(({ target }) => target === `upstream.${name}`);
       if (!found) throw new Error(`no target ${name}`);
       return found;

@@ -1,7 +1,7 @@
-import type { LedgerEntry } from '../../ledger/entry.ts';
-import type { LedgerRecord } from '../../ledger/record.ts';
-import type { TargetName } from '../../ledger/target.ts';
-import type { Assurance, RequestState, TargetResult } from '../../ledger/vocabulary.ts';
+import type { LedgerEntry } from './entry.ts';
+import type { LedgerRecord } from './record.ts';
+import type { TargetName } from './target.ts';
+import type { Assurance, RequestReason, RequestState, TargetResult } from './vocabulary.ts';
 
 /** An entry of the ledger: its number, from 0, and when it was written. */
 type Mark = { entry: number; at: string };
@@ -27,7 +27,10 @@ type ScanFacts = {
   leftOut?: number;
 };
 
-/** All that the ledger says of one request so far. Holds no personal data. */
+/**
+ * All that the ledger says of one request so far. Holds no personal data, and no MACs of its fence: those can be many, and
+ * only a restored copy of the mirror needs them.
+ */
 export type RequestHistory = Pick<
   Extract<LedgerRecord, { type: 'received' }>,
   'request' | 'generation' | 'origin' | 'basis' | 'subject'
@@ -36,12 +39,19 @@ export type RequestHistory = Pick<
   received: Mark;
   /** As far as the ledger tells: the mirror knows it better. */
   state: RequestState;
-  reason: string | null;
-  fence: (Mark & { epoch: number; entries: number }) | null;
+  reason: RequestReason | null;
+  deletesEvents: boolean;
+  /** The newest fence that stands, and the generation that was fenced. */
+  fence: (Mark & { epoch: number; entries: number; generation: number }) | null;
+  /** Targets with an intent and no result since. */
+  intended: TargetName[];
   /** By name; the last end counts. */
   targets: Map<TargetName, EndedTarget>;
+  /** The scans of the newest generation. */
   control: ScanFacts | null;
   verify: ScanFacts | null;
+  /** Whether a control scan has found the subject, in any generation. */
+  isControlled: boolean;
   verified: Mark | null;
   eventsExpectedBy: string | null;
   /** Of each generation that reached everything. `sha256` is of the certificate; null where none was made. */
@@ -50,6 +60,8 @@ export type RequestHistory = Pick<
   /** When it was refused, given up, or ended by its age without a certificate. */
   endedAt: string | null;
   readmittedAt: string | null;
+  /** Whether the fence was lifted, and no other has been raised since. */
+  isReadmitted: boolean;
 };
 
 /** The histories of requests, as a ledger is read. */
@@ -105,19 +117,23 @@ function newHistory(entry: Extract<LedgerEntry, { type: 'received' }>): RequestH
     basis,
     subject,
     dueAt: entry.due_at,
+    deletesEvents: entry.delete_events,
     received: { entry: entry.seq, at: entry.at },
     state: 'received',
     reason: null,
     fence: null,
+    intended: [],
     targets: new Map(),
     control: null,
     verify: null,
+    isControlled: false,
     verified: null,
     eventsExpectedBy: null,
     certified: [],
     sealed: null,
     endedAt: null,
     readmittedAt: null,
+    isReadmitted: false,
   };
 }
 
@@ -125,7 +141,7 @@ type Step = Exclude<LedgerEntry, { type: 'received' | 'key_rotated' | 'replayed'
 
 function takeEntry(history: RequestHistory, entry: Step, fenceEntries: number): void {
   const mark = { entry: entry.seq, at: entry.at };
-  const become = (state: RequestState, reason: string | null = null): void => {
+  const become = (state: RequestState, reason: RequestReason | null = null): void => {
     history.state = state;
     history.reason = reason;
   };
@@ -145,12 +161,15 @@ function takeEntry(history: RequestHistory, entry: Step, fenceEntries: number): 
     case 'fencing':
       return;
     case 'fenced':
-      history.fence = { ...mark, epoch: entry.epoch, entries: fenceEntries };
+      history.fence = { ...mark, epoch: entry.epoch, entries: fenceEntries, generation: entry.generation };
+      history.isReadmitted = false;
       return become('fenced');
     case 'intent':
+      if (!history.intended.includes(entry.target)) history.intended.push(entry.target);
       if (history.state === 'fenced') become('executing');
       return;
     case 'result':
+      history.intended = history.intended.filter((target) => target !== entry.target);
       history.targets.set(entry.target, {
         target: entry.target,
         result: entry.result,
@@ -164,6 +183,7 @@ function takeEntry(history: RequestHistory, entry: Step, fenceEntries: number): 
       const { files, bytes, needles, hits, passed_over: passedOver = 0, left_out: leftOut = 0 } = entry;
       const facts = { files, passedOver, bytes, needles, hits };
       history[entry.phase] = leftOut === 0 ? facts : { ...facts, leftOut };
+      if (entry.phase === 'control' && hits > 0) history.isControlled = true;
       return;
     }
     case 'locally_verified':
@@ -195,6 +215,7 @@ function takeEntry(history: RequestHistory, entry: Step, fenceEntries: number): 
       return become('sealed', 'life_exceeded');
     case 'readmitted':
       history.readmittedAt = entry.at;
+      history.isReadmitted = true;
       return;
   }
 }

@@ -1,0 +1,131 @@
+import { isoTime } from '../../core/clock.ts';
+import { assertNever } from '../../core/errors.ts';
+import { unionOf } from '../../contract/identity.ts';
+import type { JobContext } from '../../job/job-context.ts';
+import type { LedgerRecord } from '../../ledger/record.ts';
+import { listRequests, type ErasureRequest } from '../../mirror/erasure-requests.ts';
+import { scopeSubjects, type Scope, type ScopeContext, type Scopes } from '../find/scope.ts';
+import { boxOf, closeBox, type Box } from '../request/box.ts';
+import { updateRequest } from '../request/request-state.ts';
+import { planFence, type Decision } from './fence-plan.ts';
+
+/** A request that is not fenced yet, where its subject was found, and what was decided about it. */
+export type DecidedRequest = { request: ErasureRequest; box: Box; scope: Scope; decision: Decision };
+
+/**
+ * Finds the subjects of the open requests that are not fenced yet, in the mirror, in every published file and, where there
+ * is one, at the service, and decides which of these requests go on. Changes nothing. `only`: the ids of those that count.
+ */
+export async function decideRequests(
+  context: ScopeContext,
+  only?: ReadonlySet<string>,
+): Promise<{ decided: DecidedRequest[]; searched: Scopes['searched'] }> {
+  const { db, settings } = context;
+  const found = listRequests(db, 'open').flatMap((request) => {
+    const isWanted = request.fencedAt === null && (only?.has(request.id) ?? true);
+    const box = isWanted ? boxOf(context, request.id) : undefined;
+    return box ? [{ request, box }] : [];
+  });
+  const { scopes, searched } = await scopeSubjects(
+    context,
+    found.map(({ request: { id, scopedAt }, box: { given, identity, shown } }) => ({
+      id,
+      given,
+      identity,
+      shown: scopedAt === null ? null : shown,
+    })),
+  );
+  const candidates = found.flatMap((each) => {
+    const scope = scopes.get(each.request.id);
+    return scope ? [{ ...each, scope }] : [];
+  });
+  const decisions = planFence(
+    candidates.map(({ request, scope }) => ({
+      id: request.id,
+      state: request.state,
+      isApproved: request.approvedAt !== null,
+      // A request that was fenced before goes on, even where nothing is left of its subject.
+      isFound: scope.isFound || request.generation > 1 || (scope.isAsked ? false : null),
+      isShared: scope.isShared,
+      personsNamed: scope.personsNamed,
+      persons: scope.persons,
+    })),
+    settings.erasure.maxBatch,
+  );
+  const decided = candidates.flatMap((candidate, index) => {
+    const decision = decisions[index];
+    return decision ? [{ ...candidate, decision }] : [];
+  });
+  return { decided, searched };
+}
+
+/** Records what was decided about requests. Returns how many are held and how many are refused. */
+export function recordDecisions(
+  context: JobContext,
+  decided: readonly DecidedRequest[],
+): { held: number; refused: number } {
+  for (const each of decided) recordDecision(context, each);
+  const count = (wanted: Decision['decision']): number =>
+    decided.filter(({ decision }) => decision.decision === wanted).length;
+  return { held: count('hold'), refused: count('refuse') };
+}
+
+function recordDecision(
+  { db, ledger, clock, settings }: JobContext,
+  { request, box, scope, decision }: DecidedRequest,
+): void {
+  if (decision.decision === 'wait') return;
+  const { id, generation } = request;
+  const at = isoTime(clock.now());
+  const about = { request: id, generation };
+  const isNew = request.scopedAt === null;
+  const scoped: LedgerRecord[] = isNew ? [scopedRecord(about, scope)] : [];
+  const identity = unionOf([box.identity, scope.start]);
+  const change = isNew
+    ? { scopedAt: at, box: closeBox(settings.dataDir, id, { ...box, identity, shown: scope.shown }) }
+    : {};
+  const update = (more: Parameters<typeof updateRequest>[2]): void =>
+    db.transaction(() => updateRequest(db, id, { ...change, ...more })).immediate();
+  switch (decision.decision) {
+    case 'hold': {
+      const { reason } = decision;
+      const isRecorded = request.heldAt !== null && request.reason === reason;
+      ledger().append([...scoped, ...(isRecorded ? [] : [{ type: 'held', ...about, reason } as const])]);
+      // The operator who decides has to know how much was found.
+      update({ ...countsOf(scope), heldAt: request.heldAt ?? at, reason });
+      return;
+    }
+    case 'refuse':
+      ledger().append([...scoped, { type: 'refused', ...about, reason: decision.reason }]);
+      // The box names nobody that can be found, so it is not kept.
+      update({ refusedAt: at, reason: decision.reason, box: null, authorisedBy: null });
+      return;
+    case 'fence':
+      ledger().append(scoped);
+      update({ heldAt: null });
+      return;
+    default:
+      assertNever(decision);
+  }
+}
+
+function scopedRecord(about: { request: string; generation: number }, scope: Scope): LedgerRecord {
+  return {
+    type: 'scoped',
+    ...about,
+    persons: scope.persons,
+    distinct_ids: scope.identity.distinct_id.length,
+    recordings: scope.recordings,
+    quarantined: scope.quarantined.length,
+    files: scope.files.length,
+  };
+}
+
+/** How much of a subject was found, as its request keeps it. */
+export function countsOf({
+  persons,
+  identity,
+  recordings,
+}: Scope): Pick<ErasureRequest, 'persons' | 'distinctIds' | 'recordings'> {
+  return { persons, distinctIds: identity.distinct_id.length, recordings };
+}
