@@ -7,10 +7,7 @@ import { throttleAt, throttledWindows, throttleMore, unthrottled } from './throt
 
 /** Says when requests may start. */
 export type Limiter = {
-  /**
-   * Begins a request and returns the function that ends it. If it is too early, returns how many milliseconds too
-   * early.
-   */
+  /** Begins a request and returns the function that ends it, or how many milliseconds it is too early. */
   tryToBegin(lane: Lane): (() => void) | number;
   /** Starts no request for as long as an answer 429 asks, and fewer requests than before for a while after that. */
   slowDown(pauseMs: number, sentAtMs: number): void;
@@ -25,10 +22,7 @@ export type Limiter = {
 /** The windows of each lane. A request for the list of recordings must also pass the general windows. */
 type LaneWindows = Readonly<Record<Lane, readonly RateWindow[]>>;
 
-/**
- * Limits requests by windows over request times that other processes may share. The times are opened at the first
- * use.
- */
+/** Limits requests by windows over request times, which other processes may share. They are opened at first use. */
 export function createLimiter(windows: LaneWindows, clock: Clock, openTimes: () => RequestTimes): Limiter {
   const keptMs = longestWindowMs([...windows.general, ...windows['recordings list']]);
   let opened: RequestTimes | undefined;

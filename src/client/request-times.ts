@@ -10,10 +10,7 @@ export type RequestTimes = {
   atomically<T>(work: () => T): T;
   /** Forgets requests that ended before `oldestMs`. An end after `nowMs` (the clock was set back) becomes `nowMs`. */
   confine(oldestMs: number, nowMs: number): void;
-  /**
-   * The ends of the latest requests of one lane or of all, at most `most`, oldest first. A request under way ends
-   * `nowMs`.
-   */
+  /** The ends of the latest requests, at most `most`, oldest first. A request under way ends `nowMs`. */
   latest(lane: Lane | undefined, most: number, nowMs: number): number[];
   /** Records that a request begins, and returns the id by which it is ended. */
   begin(lane: Lane, nowMs: number): number;

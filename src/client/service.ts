@@ -30,10 +30,7 @@ export type CallArguments<N extends CallableName> = {
 /** A documented answer. `body` is JSON exactly as sent, or text (CSV), or undefined. Its content is not checked. */
 export type Reply = { status: number; body: unknown; date: string | undefined };
 
-/**
- * The service's API: every endpoint of the contract and the optional ones. Calls keep to the budget and are repeated
- * if that can help.
- */
+/** The service's API: every endpoint, under the budget. A call is repeated if that can help. */
 export type Service = {
   /** Rejects with an `AppError`: `usage`, `refused`, `rejected`, `service`, `oversize` or `unreachable`. */
   call<N extends CallableName>(name: N, args?: CallArguments<N>): Promise<Reply>;

@@ -35,10 +35,7 @@ export function throttleAt(throttle: Throttle, nowMs: number): Throttle {
   return { ...throttle, cutAtMs: nowMs, pausedUntilMs: throttle.pausedUntilMs - aheadMs };
 }
 
-/**
- * The windows as they are used now. The share grows by a tenth of the whole each minute; at least one request is
- * allowed.
- */
+/** The windows as they are used now. The share grows by a tenth a minute; at least one request is allowed. */
 export function throttledWindows(
   throttle: Throttle,
   windows: readonly RateWindow[],

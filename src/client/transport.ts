@@ -39,11 +39,7 @@ export type Transport = {
   close(): Promise<void>;
 };
 
-const decompressors = {
-  gzip: createGunzip,
-  deflate: createInflate,
-  br: createBrotliDecompress,
-} as const;
+const decompressors = { gzip: createGunzip, deflate: createInflate, br: createBrotliDecompress } as const;
 
 /** Opens a pool of connections to the service. Nothing is sent before the first call. */
 export function openTransport(

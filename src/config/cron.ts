@@ -9,10 +9,7 @@ export type Ticks = {
 };
 
 const dayMs = 86_400_000;
-/**
- * Every expression that ever ticks does so within this many days: 29 February falls on each weekday once in 28 years,
- * or 40.
- */
+/** Every expression that ticks does so within these days: 29 February meets each weekday once in 28 or 40 years. */
 const daysMax = 41 * 366;
 const daysKept = 1000;
 

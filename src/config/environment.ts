@@ -39,10 +39,7 @@ export function readSecret(
   return checked(environment[variable] ?? '', variable, what, problems);
 }
 
-/**
- * The secret in a file. `name` is the setting or variable that names the file. Throws `usage` for a file that cannot
- * be read.
- */
+/** The secret in a file, which the setting or variable `name` names. Throws `usage` for an unreadable file. */
 export function readSecretFile(path: string, name: string, what: string, problems: string[]): string | null {
   return checked(readText(path, name), name, what, problems);
 }

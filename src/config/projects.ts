@@ -8,10 +8,7 @@ import { mirroredDatasets } from '../contract/datasets.ts';
 /** A project before its settings are checked. */
 type ProjectTree = {
   name: string;
-  /**
-   * `tree` has all its settings, `own` the ones of this project alone, and `path` is their place in the file
-   * (`projects.0.`).
-   */
+  /** All its settings; the settings that are its own, and their place in the file (`projects.0.`). */
   tree: JsonObject;
   own: JsonObject;
   path: string;

@@ -18,10 +18,7 @@ class NestedTooDeep extends AppError {
   }
 }
 
-/**
- * The placeholder for a value that is nested too deeply. Writing it as JSON throws `service`, so that it is not taken
- * for another value.
- */
+/** The placeholder for a value that is nested too deeply. Writing it as JSON throws `service`. */
 const tooDeep = Object.freeze({
   toJSON(): never {
     throw new NestedTooDeep();
@@ -68,10 +65,7 @@ function replaceIn(value: unknown, replace: (value: unknown) => unknown): unknow
   return Object.fromEntries(Object.entries(value).map(([key, child]) => [key, replaceIn(child, replace)]));
 }
 
-/**
- * The places where a JSON text nests too deeply: from each bracket that opens one level too many to its closing
- * bracket.
- */
+/** Where a JSON text nests too deeply: from each bracket that opens one level too many to its closing bracket. */
 function findDeeper(text: string, depthMax: number): { from: number; to: number }[] {
   const found: { from: number; to: number }[] = [];
   let depth = 0;

@@ -85,10 +85,7 @@ function decimalOf(number: string): string {
   return `${sign}${significant}e${Number(exponent) - fraction.length + digits.length - significant.length}`;
 }
 
-/**
- * Every text within a parsed JSON value: values and items, not the names of fields. A value that is a text itself is
- * yielded.
- */
+/** Every text within a parsed JSON value, or the value itself if it is a text. Names of fields are left out. */
 export function* textLeaves(value: unknown): Generator<string> {
   if (typeof value === 'string') yield value;
   else if (Array.isArray(value)) for (const item of value) yield* textLeaves(item);

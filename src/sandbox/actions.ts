@@ -50,10 +50,7 @@ export type Action = z.input<typeof Action>;
 /** The version after an action, and the uuids of the persons that it created. */
 export type ActionResult = { version: number; created: string[] };
 
-/**
- * Carries out an action now. Throws a `Refusal`: 404 for an unknown person or key, 400 for an action that is not
- * possible.
- */
+/** Carries out an action now. Throws a `Refusal`: 404 for an unknown person or key, 400 if it is not possible. */
 export function act(
   store: Store,
   { clock, conditions }: { clock: SandboxClock; conditions: Conditions },

@@ -8,10 +8,7 @@ export type LoggedRequest = {
   /** As in the request; null if it names none. */
   offset: number | null;
   limit: number | null;
-  /**
-   * 0 for the key with every scope, 1 for the read-only key, higher for others in the order of their use; null for an
-   * unknown key.
-   */
+  /** 0 for the key with every scope, 1 for the read-only key, 2 and more for others; null for an unknown key. */
   keyIndex: number | null;
 };
 

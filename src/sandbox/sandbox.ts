@@ -17,7 +17,7 @@ import type { RateLimit } from './rate-limits.ts';
 import { requestLog, type LoggedRequest } from './request-log.ts';
 import { sandboxClock, type SandboxClock } from './sandbox-clock.ts';
 import type { Store } from './store/store.ts';
-import type { GonePerson, LivingPerson } from './store/truth.ts';
+import type { Truth } from './store/truth.ts';
 
 /** What data to serve and where. An existing folder keeps its data; amounts and seed are then ignored. */
 export type SandboxOptions = Amounts & {
@@ -40,8 +40,8 @@ export type SandboxOptions = Amounts & {
   rates?: readonly RateLimit[] | undefined;
 };
 
-/** The service, running on this machine. */
-export type Sandbox = {
+/** The service, running on this machine, with the data as they really are. */
+export type Sandbox = Omit<Truth, 'createdSince'> & {
   /** Where it listens, without a trailing slash. */
   url: string;
   projectId: string;
@@ -56,14 +56,6 @@ export type Sandbox = {
   /** The latest 200,000 requests to the API, in the order in which they arrived. */
   requests(): LoggedRequest[];
   clearRequests(): void;
-  /** All living persons, whatever lists show. */
-  living(): Iterable<LivingPerson>;
-  /** All persons that were deleted or merged, oldest first. */
-  gone(): Iterable<GonePerson>;
-  /** Grows with every change of a person. */
-  version(): number;
-  /** Uuids of the persons who existed at that version and at every later one. */
-  stableSince(version: number): Iterable<string>;
   /** Changes the service from outside its API. Throws a `Refusal` for an action that is not possible. */
   act(action: Action): ActionResult;
   /** Stops serving and frees the port, the timer and the store. A second call waits for the first. */
@@ -141,10 +133,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
       clock,
       requests: log.all,
       clearRequests: log.clear,
-      living: () => store.truth.living(),
-      gone: () => store.truth.gone(),
-      version: store.truth.version,
-      stableSince: (version) => store.truth.stableSince(version),
+      ...store.truth,
       act: (action) => act(store, { clock, conditions }, checkInput(Action, action)),
       close: () => (closed ??= close(server)),
     };

@@ -27,10 +27,7 @@ function createdAtMicros(random: SeededRandom, id: number, previous: NewPerson |
   return microsBeforeBase(random, 3 * 365);
 }
 
-/**
- * One to four distinct ids, each unique by the id in it: accounts, e-mails, anonymous ids, and text that needs
- * escaping.
- */
+/** One to four distinct ids, unique by the id in them: accounts, e-mails, anonymous ids, text that needs escaping. */
 function distinctIds(random: SeededRandom, id: number, email: string | null): string[] {
   const account = id % 19 === 3 ? `ид ${id}/ü?&#%"👩‍🚀` : `user_${id}`;
   const ids = [account];

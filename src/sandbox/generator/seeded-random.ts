@@ -31,10 +31,7 @@ export function seededRandom(seed: number): SeededRandom {
   };
 }
 
-/**
- * Independent choices for each purpose. The seed goes through a digest, because similar seeds give similar first
- * numbers.
- */
+/** Independent choices for each purpose. The seed is hashed, because similar seeds give similar first numbers. */
 export function randomFor(purpose: string, seed: number, occasion = 0): SeededRandom {
   return seededRandom(Number.parseInt(sha256(`${purpose} ${seed} ${occasion}`).slice(0, 8), 16));
 }

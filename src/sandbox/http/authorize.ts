@@ -7,10 +7,7 @@ function bearerKey(header: string | undefined): string | undefined {
   return /^bearer +(\S+)$/i.exec(header ?? '')?.[1];
 }
 
-/**
- * The known key in a request's `Authorization: Bearer <key>` (section 5). Throws a 401 for a missing or an unknown
- * key.
- */
+/** The key in a request's `Authorization: Bearer <key>` (section 5). Throws a 401 for a missing or unknown key. */
 export function authenticate(header: string | undefined, apiKeys: Pick<ApiKeys, 'find'>): ApiKey {
   const key = bearerKey(header);
   if (key === undefined) {
@@ -31,10 +28,7 @@ export function requireScope({ scopes }: ApiKey, required: Scope | null): void {
 
 export type KeyIndexes = ReturnType<typeof keyIndexes>;
 
-/**
- * Numbers the keys, so that a log need not hold them. The keys in `first` come first, others in the order of their
- * use.
- */
+/** Numbers the keys, so that a log need not hold them: first those in `first`, then others as they are used. */
 export function keyIndexes(apiKeys: Pick<ApiKeys, 'find'>, first: readonly string[]) {
   const indexes = new Map(first.map((key, index) => [key, index]));
   return {

@@ -41,10 +41,7 @@ function targetMs(move: z.infer<typeof ClockMove>, nowMs: number): number {
   );
 }
 
-/**
- * `/__sandbox/requests`, `/truth` and `/act`: the requests so far, the data as they really are, and a way to change
- * them.
- */
+/** `/__sandbox/requests`, `/truth` and `/act`: the requests so far, the real data, and a way to change them. */
 export function addControlRoutes(app: Hono<Environment>, service: Service, log: RequestLog): void {
   app.get('/__sandbox/requests', (context) => context.json({ requests: log.all() }));
   app.delete('/__sandbox/requests', (context) => {

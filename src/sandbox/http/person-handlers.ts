@@ -10,10 +10,7 @@ import { listPage, personCsv, windowOf } from './list-page.ts';
 
 const propertyFilters = z.object({ properties: z.array(PropertyFilter).max(50).optional() });
 
-/**
- * The new properties of a person: an object, because merging needs one. Not zod's record, which drops a key named
- * `__proto__`.
- */
+/** The new properties of a person: an object. Not zod's record, which drops a key named `__proto__`. */
 export const propertyValues = z.object({
   properties: z.custom<JsonObject>(isJsonObject, 'Must be an object.').optional(),
 });

@@ -12,10 +12,7 @@ export type LiveOptions = {
   retentionDays: number;
   /** How many ghosts a list has, as a share of its rows. */
   ghostShare: number;
-  /**
-   * How many ghosts follow one another, once for each 5,000 persons begun, in lists of at least 500 persons; 0 for
-   * none.
-   */
+  /** How many ghosts stand in a row, once for each 5,000 persons begun, in lists of at least 500; 0 for none. */
   ghostRun: number;
   /** After how many requests a change is made that the service has only accepted. */
   actsAfterRequests: number;
@@ -59,10 +56,7 @@ const runEveryPersons = 5000;
 const runFromPersons = 500;
 const crowdDistinctIds = 1100;
 
-/**
- * Adds to a filled store what only a live service has: ghosts in its lists, and one person with very many distinct
- * ids.
- */
+/** Adds to a filled store what only a live service has: ghosts, and one person with very many distinct ids. */
 export function haunt(
   store: Omit<Store, 'close'>,
   { persons, recordings, seed }: Amounts,

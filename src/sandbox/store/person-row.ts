@@ -2,10 +2,7 @@ import { describeField, Person, type FieldKind } from '../../contract/resources.
 import { textListOf } from '../../contract/tolerant-reader.ts';
 import { microsToIso } from '../../core/time.ts';
 
-/**
- * The fields with a column of the same name. The id is the key, the distinct ids have a table, the creation time has
- * a unit in its name.
- */
+/** The fields with a column of the same name. The other three are stored in ways of their own. */
 type PlainField = Exclude<keyof Person, 'id' | 'distinct_ids' | 'created_at'>;
 
 /** The plain columns of a person: numbers as they are, booleans as 0 or 1, all others as text or JSON text. */

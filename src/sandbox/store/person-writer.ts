@@ -112,10 +112,7 @@ function changedKeys(before: JsonObject, after: JsonObject): string[] {
   return [...keys].filter((key) => jsonOf(before, key) !== jsonOf(after, key));
 }
 
-/**
- * The uuid of a person that is created while the service runs. It has the form of version 4, and is the same each
- * time.
- */
+/** The uuid of a person that is created while the service runs: in the form of version 4, the same each time. */
 function derivedUuid(seed: number, personId: number): string {
   const hex = sha256(`person ${seed} ${personId}`);
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(12, 15)}-a${hex.slice(15, 18)}-${hex.slice(18, 30)}`;

@@ -77,8 +77,9 @@ export function truthTable(database: Database.Database) {
     version: (): number => selectVersion.pluck().get() ?? 0,
     /** Uuids of the persons that were created after that version, oldest first. */
     createdSince: (version: number): string[] => selectCreated.pluck().all(version),
+    /** All living persons, whatever lists show. */
     living,
-    /** Oldest first. A person that came back is listed for each time that it was deleted. */
+    /** The deleted and merged persons, oldest first. A person that came back is listed for each time. */
     gone,
     /** Uuids of the persons who existed at that version and at every later one. */
     *stableSince(version: number): Generator<string> {
