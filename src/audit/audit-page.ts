@@ -104,7 +104,7 @@ const styleHash = createHash('sha256').update(pageStyle).digest('base64');
 /** Allows the page's own style and nothing else: no script, no request, no form. */
 const pagePolicy = `default-src 'none'; style-src 'sha256-${styleHash}'; base-uri 'none'; form-action 'none'`;
 
-/** A whole page: one file that asks for nothing from elsewhere. */
+/** A whole page: one file that loads nothing from elsewhere. */
 export function renderPage(page: {
   title: string;
   /** What kind of page it is, above its title. */
@@ -138,10 +138,10 @@ export function renderPage(page: {
   );
 }
 
-/** So many rows are kept on one sheet. */
+/** A table of at most so many rows stays on one sheet. */
 const rowsTogether = 12;
 
-/** A table, kept on one sheet where it is short. */
+/** A table that stays on one sheet where it is short. */
 export function pageTable(
   caption: string,
   columns: readonly Column[],
@@ -150,7 +150,7 @@ export function pageTable(
   return table(caption, columns, rows, { together: rows.length <= rowsTogether });
 }
 
-/** Names and what they are. */
+/** A list of names and values. */
 export function factList(facts: readonly (readonly [string, Markup | string])[]): Markup {
   return html`<dl>
     ${facts.map(

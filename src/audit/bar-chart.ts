@@ -1,14 +1,14 @@
 import { html } from 'hono/html';
 import { axisEnd, type Markup } from '../markup/markup.ts';
 
-/** What a chart shows: for each category a number of each series. `id` is its element's; the description is read aloud. */
+/** A chart: for each category one number of each series. `id` is the element's id; screen readers read the description. */
 export type BarChart = {
   id: string;
   title: string;
   description: string;
-  /** How the bars of one category stand: beside each other, or on each other. */
+  /** Whether the bars of a category stand beside each other or on each other. */
   layout: 'beside' | 'stacked';
-  /** Names, colours (one of four, the same for the same thing on a page), and the numbers of each category in order. */
+  /** Name, colour (one of four; the same thing has the same colour on a page), and the number of each category in order. */
   series: readonly { name: string; tone: 0 | 1 | 2 | 3; values: readonly number[] }[];
   categories: readonly string[];
 };
@@ -23,7 +23,7 @@ const plotWidth = width - plot.left - plot.right;
 const plotHeight = height - plot.top - plot.bottom;
 const labelsMax = 13;
 
-/** Where each bar stands. Bars without height are left out. */
+/** The place of each bar. A value of 0 has no bar. */
 export function layOut({ layout, series, categories }: Pick<BarChart, 'layout' | 'series' | 'categories'>): {
   bars: Bar[];
   end: number;
@@ -52,7 +52,7 @@ export function layOut({ layout, series, categories }: Pick<BarChart, 'layout' |
   return { bars, end };
 }
 
-/** Draws a chart, with its legend and, beside it, a table of the same numbers. */
+/** Draws a chart with its legend, and a table of the same numbers beside it. */
 export function barChart(chart: BarChart): Markup {
   const { id, title, description, series, categories } = chart;
   const { bars, end } = layOut(chart);
@@ -79,7 +79,7 @@ export function barChart(chart: BarChart): Markup {
       focusable="false"
     >
       <title id="${id}-title">${title}</title>
-      <desc id="${id}-desc">${description} The table after it has the same numbers.</desc>
+      <desc id="${id}-desc">${description} The table after it shows the same numbers.</desc>
       ${[0, 1, 2, 3, 4].map((quarter) => {
         const y = round(plot.top + plotHeight * (1 - quarter / 4));
         return html`<line class="grid" x1="${plot.left}" x2="${width - plot.right}" y1="${y}" y2="${y}" />

@@ -13,10 +13,10 @@ import {
   targetKindText,
 } from '../ledger/vocabulary-words.ts';
 
-/** A certificate that the ledger vouches for: SHA-256 of its bytes, and the entry that has it. */
+/** A certificate with the SHA-256 of its bytes, and the number of the ledger entry that holds that SHA-256. */
 export type IssuedCertificate = { certificate: Certificate; sha256: string; entry: number };
 
-/** A certificate as a page to read, and to print on one or two sheets of A4. What it does not prove comes first. */
+/** A certificate as a page to read and to print on one or two sheets of A4. What it does not prove comes first. */
 export function certificatePage({ certificate, sha256, entry }: IssuedCertificate): string {
   const { request, generation, ledger, days, is_late: isLate, due_at: dueAt } = certificate;
   const weakest = assuranceWords[certificate.weakest_assurance];
@@ -24,7 +24,7 @@ export function certificatePage({ certificate, sha256, entry }: IssuedCertificat
     kind: 'Certificate of erasure',
     title: `Request ${request}`,
     lead: html`<p>
-      Received ${minuteText(certificate.received_at)}, everything reached
+      The request was received ${minuteText(certificate.received_at)}. Everything was reached
       ${minuteText(certificate.certified_at)}:
       ${
         isLate
@@ -43,7 +43,7 @@ export function certificatePage({ certificate, sha256, entry }: IssuedCertificat
       </section>
       ${notProvenPanel(certificate)}
       <section aria-labelledby="targets">
-        <h2 id="targets">What was reached, weakest first</h2>
+        <h2 id="targets">The targets, weakest first</h2>
         ${targetTable(certificate)}
         <p class="soft">
           ${(['verified', 'observed', 'asserted_by_upstream', 'not_verifiable'] as const)
@@ -55,29 +55,34 @@ export function certificatePage({ certificate, sha256, entry }: IssuedCertificat
         </p>
       </section>
       <section aria-labelledby="proof">
-        <h2 id="proof">How it was proved here</h2>
+        <h2 id="proof">How the erasure here was proved</h2>
         ${scanTable(certificate)}
         <p>
           ${countedText(certificate.fence.entries, 'identifier')} of the person
-          ${certificate.fence.entries === 1 ? 'is' : 'are'} fenced since ${minuteText(certificate.fenced_at)}
-          (round ${certificate.fence.epoch}): known only by keyed hashes, and kept out whenever the service
-          sends them again.
+          ${certificate.fence.entries === 1 ? 'is' : 'are'} on the fence since
+          ${minuteText(certificate.fenced_at)} (epoch ${certificate.fence.epoch}). The fence holds keyed
+          hashes of them only, and it keeps the person out when the service sends the person again.
         </p>
       </section>
       <section aria-labelledby="facts">
         <h2 id="facts">The request</h2>
         ${factList([
-          ['Ground', basisText(certificate.basis)],
+          ['Basis', basisText(certificate.basis)],
           ['Origin', originText(certificate.origin)],
           ['Received', minuteText(certificate.received_at)],
           ['Due', minuteText(dueAt)],
-          ['Fenced: no way back', minuteText(certificate.fenced_at)],
+          ['Fenced: final from then on', minuteText(certificate.fenced_at)],
           ['Proved gone from here', minuteText(certificate.locally_verified_at)],
           ...(certificate.events_expected_by === null
             ? []
-            : [['Service’s weekly batch by', minuteText(certificate.events_expected_by)] as const]),
+            : [['Weekly batch of the service by', minuteText(certificate.events_expected_by)] as const]),
           ['Everything reached', minuteText(certificate.certified_at)],
-          ['Generation', generation === 1 ? '1' : `${generation}: the request was opened again before`],
+          [
+            'Generation',
+            generation === 1
+              ? '1'
+              : `${generation}: the request had been certified or ended before, and was opened again`,
+          ],
         ])}
       </section>
       <section aria-labelledby="check">
@@ -94,10 +99,10 @@ export function certificatePage({ certificate, sha256, entry }: IssuedCertificat
         <p>
           The certificate itself is the file
           <code>reports/certificates/${request}-g${generation}.json</code>; this page only shows it. Its
-          SHA-256 stands in the ledger’s entry ${entry}, and <code>analytics-mirror audit verify</code> makes
-          every certificate anew from the ledger and compares. The subject is a keyed hash: whoever has the
-          receipt of this request can show with <code>analytics-mirror audit open</code> that it is about
-          them, and nobody else can tell whom it is about.
+          SHA-256 stands in entry ${entry} of the ledger. <code>analytics-mirror audit verify</code> derives
+          every certificate again from the ledger and compares the two. The subject is a keyed hash. The
+          holder of this request’s receipt can show with <code>analytics-mirror audit open</code> that the
+          request is about them. Nobody else can tell who the subject is.
         </p>
       </section>`,
     footer:
@@ -135,7 +140,7 @@ function notProvenPanel({ not_proven: notProven }: Certificate): Markup {
   </section>`;
 }
 
-/** Files are told together by dataset and end: the certificate has each. */
+/** Files of one dataset with the same result share a row; the certificate itself lists each file. */
 function targetTable({ targets }: Certificate): Markup {
   const groups = Map.groupBy(
     targets,
@@ -162,10 +167,10 @@ function targetTable({ targets }: Certificate): Markup {
     ];
   });
   return pageTable(
-    'Each target, how it ended, and how far that can be believed',
+    'Each target, its result, and how strong the evidence for it is',
     [
       { heading: 'Target' },
-      { heading: 'End' },
+      { heading: 'Result' },
       { heading: 'Assurance' },
       { heading: 'Rows taken out', is: 'number' },
       { heading: 'When', is: 'when' },
@@ -190,7 +195,7 @@ function scanTable({ scan: { control, verify } }: Certificate): Markup {
     countText(scan.hits),
   ];
   return html`${pageTable(
-    'The search of everything that this program has written, byte by byte and decoded',
+    'The searches of all files that this program has written, byte by byte and decoded',
     [
       { heading: 'Search' },
       { heading: 'Files read', is: 'number' },
@@ -199,30 +204,30 @@ function scanTable({ scan: { control, verify } }: Certificate): Markup {
       { heading: 'Texts searched for', is: 'number' },
       { heading: 'Found', is: 'number' },
     ],
-    [...(control ? [rowOf('Before, as a control', control)] : []), rowOf('After', verify)],
+    [...(control ? [rowOf('Control, before the erasure', control)] : []), rowOf('After the erasure', verify)],
   )}
   ${
     verify.passed_over === 0
       ? ''
       : html`<p class="soft">
-          Passed over: published files that nothing was written to, and of which a search of all their rows
-          had just found that they do not hold the person.
+          Passed over: published files that did not change, and in which a search of all rows had just not
+          found the person.
         </p>`
   }
   ${
     verify.left_out === undefined
       ? ''
       : html`<p class="late">
-          Not searched for: up to ${countText(verify.left_out)} of the person’s texts, for which there was no
-          room. Of them, that nothing is found proves nothing.
+          The scan had no room for up to ${countText(verify.left_out)} of the person’s texts, so it did not
+          search for them. For these texts the result proves nothing.
         </p>`
   }
   ${
     control && control.hits > 0
       ? ''
       : html`<p class="late">
-          No search before the erasure had found the person, so that none is found afterwards says less than
-          it should.
+          The search before the erasure did not find the person. So the empty search afterwards is weaker
+          evidence.
         </p>`
   }`;
 }

@@ -4,42 +4,43 @@ import { factList } from './audit-page.ts';
 import type { AuditReport } from './report-data.ts';
 import { countedText, countText } from '../core/words.ts';
 
-/** How a report, and all that it rests on, can be verified: for whoever has never seen a ledger. */
+/** How to verify a report and its sources, for a reader who has never seen a ledger. */
 export function howToVerify({ ledger }: Pick<AuditReport, 'ledger'>): Markup {
   return html`<section aria-labelledby="verify">
     <h2 id="verify">How to verify this</h2>
     <p>
-      Every step of every request was written to a ledger before it was taken and after it, in
-      <code>ledger/entries.jsonl</code>: one line each, no names, nothing free. The lines are hashed into one
-      number, the root, so that no line can be changed, added or removed without changing it; the root is
-      signed as a <i>checkpoint</i>. Each certificate’s hash is one of those lines.
+      The program writes every step of every request to a ledger, before the step and after it. The ledger is
+      the file <code>ledger/entries.jsonl</code>: one line for each entry, without names and without free
+      text. All lines are hashed into one number, the root. Whoever changes, adds or removes a line changes
+      the root. The program signs the root as a <i>checkpoint</i>. The hash of each certificate stands in one
+      of these lines.
     </p>
     <ol>
       <li>
         <b>Keep a checkpoint outside.</b> <code>analytics-mirror audit checkpoint</code> prints three lines
-        and a signature: name of the ledger, how many entries, the root. Keep them, and the file
-        <code>ledger/public-keys.txt</code>, where whoever runs this program cannot change them.
+        and a signature: the name of the ledger, the number of entries, and the root. Keep them and the file
+        <code>ledger/public-keys.txt</code> in a place where the operator of this program cannot change them.
       </li>
       <li>
-        <b>Later, hold the ledger against it.</b>
+        <b>Later, compare the ledger with it.</b>
         <code>analytics-mirror audit verify --checkpoint kept.txt --public-key public-keys.txt</code> reads
-        everything again: the ledger grew from that very checkpoint, the order of its steps is allowed, every
-        certificate follows from it, every published file is as its manifest says. It needs the data folder
-        only, no network and no key.
+        everything again. It checks that the ledger grew from this checkpoint, that the order of the steps is
+        allowed, that every certificate follows from the ledger, and that every published file matches its
+        manifest. It needs the data folder only: no network and no key.
       </li>
       <li>
         <b>Without trusting this program:</b> the script <code>docs/verifier/verify.mjs</code> checks the
-        ledger by itself, on a few pages to read, and the formats are public (RFC 8785, RFC 6962, C2SP signed
-        notes).
+        ledger by itself. It is short enough to read, and the formats are public (RFC 8785, RFC 6962, C2SP
+        signed notes).
       </li>
       <li>
-        <b>A person asks whether it was theirs:</b> with the receipt that was given to them,
+        <b>A person asks about their own request:</b> with the person’s receipt,
         <code>analytics-mirror audit open</code> shows which request and certificate are about them.
       </li>
     </ol>
     <p>
       <b>Only the kept checkpoint detects a ledger that was cut short or written anew.</b> Without one, the
-      ledger vouches for itself.
+      ledger is its own only witness.
     </p>
     ${factList([
       ['Ledger', ledger.origin === null ? 'not signed yet' : html`<code>${ledger.origin}</code>`],
@@ -57,7 +58,7 @@ export function howToVerify({ ledger }: Pick<AuditReport, 'ledger'>): Markup {
   </section>`;
 }
 
-/** On one line: what stands between the tags of `pre` is shown as it is. */
+/** On one line, because `pre` shows every space between its tags. */
 function checkpointBlock(text: string): Markup {
   return html`<pre><code>${text}</code></pre>`;
 }

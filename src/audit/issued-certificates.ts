@@ -9,8 +9,8 @@ import type { LedgerEntry } from '../ledger/entry.ts';
 import type { IssuedCertificate } from './certificate-page.ts';
 
 /**
- * The newest certificate of the request with that id, or the only one whose id begins so, and its text. Where its file is
- * gone, it is made anew from the ledger. Throws `usage` when there is none, `storage` when the ledger does not vouch for it.
+ * The newest certificate of the request that has this id, or whose id alone begins with it, and its text. Where its file is
+ * gone, it is derived from the ledger. Throws `usage` when there is none, and `storage` when its SHA-256 is not on the ledger.
  */
 export function findCertificate(
   { dataDir, feedRetentionDays }: { dataDir: string; feedRetentionDays: number },
@@ -37,7 +37,7 @@ export function findCertificate(
   return { certificate, text, sha256: issued.sha256, entry: issued.entry };
 }
 
-/** The request of that id, or the only one whose id begins so. Throws `usage` when there is none. */
+/** The request that has this id, or whose id alone begins with it. Throws `usage` when there is none. */
 function requireHistory(histories: Iterable<RequestHistory>, idOrPrefix: string): RequestHistory {
   const prefix = idOrPrefix.toLowerCase();
   const found = [...histories].filter(({ request }) => request.startsWith(prefix));

@@ -6,18 +6,18 @@ import { isAbout, type Receipt } from '../erasure/request/receipt.ts';
 import { readHistories } from '../ledger/request-history.ts';
 import type { LedgerEntry } from '../ledger/entry.ts';
 
-/** What a receipt and an identifier show, together. */
+/** The result of opening a receipt with identifiers. */
 export type OpenedReceipt = {
   request: string;
   verdict:
     | 'is_about'
     | 'is_not_about'
-    /** The ledger at hand has another name than the receipt's, or no such request. */
+    /** The ledger has another name than the receipt gives, or it does not hold the request. */
     | 'other_ledger'
     | 'unknown_request';
   /** The entry that received the request, and when. */
   received: { entry: number; at: string } | null;
-  /** The certificates that are about the same person, each as the ledger has it. */
+  /** The certificates of the request, and whether the file of each is the one on the ledger. */
   certificates: {
     generation: number;
     entry: number;
@@ -26,7 +26,7 @@ export type OpenedReceipt = {
   }[];
 };
 
-/** Holds a receipt and identifiers against the ledger. Needs the folders ledger/ and reports/ only. */
+/** Compares a receipt and identifiers with the ledger. Needs the folders ledger/ and reports/ only. */
 export function openReceipt(
   dataDir: string,
   entries: Iterable<LedgerEntry>,

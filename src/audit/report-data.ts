@@ -22,7 +22,7 @@ import {
   type Spread,
 } from './statistics.ts';
 
-/** How many requests are how far. */
+/** Counts of requests by how far they are. */
 type Totals = {
   received: number;
   complete: number;
@@ -35,24 +35,24 @@ type Totals = {
   cancelled: number;
 };
 
-/** All that an auditor is told of a period. Holds no personal data. */
+/** The report of a period for an auditor. Holds no personal data. */
 export type AuditReport = {
   formatVersion: 1;
-  /** First and last day, both included, in UTC: requests that were received then. */
+  /** First and last day, both included, in UTC. The report is about the requests that were received on these days. */
   from: string;
   to: string;
   madeAt: string;
   totals: Totals;
   byState: Partial<Record<RequestState, number>>;
   byMonth: { month: string; totals: Totals }[];
-  /** Requests of before the period that are still open. */
+  /** Requests from before the period that are still open. */
   earlierOpen: number;
   times: { here: Spread; complete: Spread };
   distribution: { here: DurationClass[]; complete: DurationClass[] };
   progress: ProgressOverTime;
   refusedFor: Record<string, number>;
   heldFor: Record<string, number>;
-  /** Ends of targets, by kind of target (`snapshot` for all files), weakest first. */
+  /** Results of targets by kind of target (`snapshot` for all files), weakest first. */
   targetEnds: { kind: TargetKind; result: TargetResult; assurance: Assurance; targets: number }[];
   fence: FenceUse;
   feed: DeletionFeed & {
@@ -66,16 +66,16 @@ export type AuditReport = {
     /** The newest checkpoint that was signed, and how many entries it covers. */
     checkpoint: { entries: number; text: string } | null;
   };
-  /** Exercises of the period, on somebody invented, oldest first. */
+  /** Drills of the period, oldest first: erasures of an invented person. */
   drills: ReportedDrill[];
   /** Oldest first. */
   requests: ReportedRequest[];
 };
 
-/** An exercise. `report`: SHA-256 of what was filed about it. */
+/** A drill. `report`: SHA-256 of its report. */
 type ReportedDrill = { at: string; outcome: 'passed' | 'failed'; steps: number; report: string };
 
-/** What the report is made from. */
+/** The sources of a report. */
 export type ReportParts = {
   db: Database;
   settings: Pick<Settings, 'dataDir' | 'erasure'>;
@@ -138,7 +138,7 @@ export function gatherReport(
   };
 }
 
-/** The same entries, of which drills are noted as they pass. */
+/** Yields the same entries and collects the drills among them. */
 function* notingDrills(entries: Iterable<LedgerEntry>, drills: ReportedDrill[]): Generator<LedgerEntry> {
   for (const entry of entries) {
     if (entry.type === 'drill') {

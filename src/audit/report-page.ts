@@ -33,10 +33,10 @@ export function reportPage(report: AuditReport): string {
       ${
         earlierOpen === 0
           ? ''
-          : html`${countedText(earlierOpen, 'request')} from before it ${earlierOpen === 1 ? 'is' : 'are'}
-            still open.`
+          : html`${countedText(earlierOpen, 'request')} from before this period
+            ${earlierOpen === 1 ? 'is' : 'are'} still open.`
       }
-      <span class="soft">All days and times are UTC; as things stood ${minuteText(madeAt)}.</span>
+      <span class="soft">All days and times are UTC; as of ${minuteText(madeAt)}.</span>
     </p>`,
     content: html`${figures(report)} ${limits()} ${times(report)} ${toLookAt(report)} ${months(report)}
     ${targetEnds(report)} ${sinceErasure(report)} ${everyRequest(report)} ${howToVerify(report)}`,
@@ -67,16 +67,16 @@ function limits(): Markup {
     <h2 id="limits">What this report cannot show</h2>
     <ul>
       <li>
-        <b>That the ledger is whole.</b> Only a checkpoint that somebody outside has kept detects a ledger
-        whose newest entries were cut off, or that was written anew. Nothing in the data folder can.
+        <b>That the ledger is whole.</b> Only a checkpoint that was kept outside detects a ledger whose newest
+        entries were cut off, or that was written anew. Nothing in the data folder can detect it.
       </li>
       <li>
-        <b>What the service still has.</b> Its event store and its backups cannot be looked at from here; it
-        is told what was asked of it and what it answered.
+        <b>What the service still has.</b> This program cannot read the service’s event store and backups. The
+        report shows what the program asked and what the service answered.
       </li>
       <li>
-        <b>What others have.</b> Copies of published files, backups of this data folder, and remnants on the
-        storage device below the files are out of this program’s reach.
+        <b>What others have.</b> This program cannot reach copies of published files, backups of this data
+        folder, and remnants on the storage device below the files.
       </li>
     </ul>
   </section>`;
@@ -84,10 +84,10 @@ function limits(): Markup {
 
 function times({ totals, times: { here, complete }, distribution, progress }: AuditReport): Markup {
   return html`<section aria-labelledby="times">
-    <h2 id="times">How long it took, and how far things are</h2>
+    <h2 id="times">How long the erasures took, and how far the requests are</h2>
     ${
       here.count === 0
-        ? html`<p>Nobody was erased yet of those received in this period.</p>`
+        ? html`<p>No request of this period has led to an erasure yet.</p>`
         : html`<p>
               From receipt until the person was proved gone from here: median ${durationText(here.medianMs)},
               worst ${durationText(here.worstMs)} (${countedText(here.count, 'request')}). Until everything
@@ -96,7 +96,7 @@ function times({ totals, times: { here, complete }, distribution, progress }: Au
             </p>
             ${barChart({
               id: 'time-to-erase',
-              title: 'Requests by the time they took, at most',
+              title: 'Requests by the time that they took at most',
               description: `Median ${durationText(here.medianMs)} until erased here, ${durationText(complete.medianMs)} until complete.`,
               layout: 'beside',
               categories: distribution.here.map(({ upTo }) => upTo),
@@ -111,9 +111,9 @@ function times({ totals, times: { here, complete }, distribution, progress }: Au
         ? ''
         : barChart({
             id: 'progress',
-            title: `Requests of the period by how far they were, at the end of each ${progress.each}`,
+            title: `Progress of the period’s requests at the end of each ${progress.each}`,
             description:
-              'How many were complete, erased here only, not erased yet, and refused or cancelled.',
+              'The number of requests that were complete, erased here only, not erased yet, or refused or cancelled.',
             layout: 'stacked',
             categories: progress.points.map(({ label }) => label),
             series: [
@@ -140,12 +140,12 @@ function toLookAt({ requests, refusedFor, heldFor }: AuditReport): Markup {
       .map(([reason, count]) => `${codeText(reason)}: ${countText(count)}`)
       .join(', ');
   return html`<section aria-labelledby="look-at">
-    <h2 id="look-at">What somebody has to look at</h2>
+    <h2 id="look-at">What needs attention</h2>
     ${
       list.length === 0
-        ? html`<p>Nothing is overdue, held or in need of a person.</p>`
+        ? html`<p>No request is overdue, held or in need of attention.</p>`
         : pageTable(
-            'Requests that are overdue, held, or in need of a person',
+            'Requests that are overdue, held, or in need of attention',
             [
               { heading: 'Request', is: 'id' },
               { heading: 'State' },
@@ -167,8 +167,8 @@ function toLookAt({ requests, refusedFor, heldFor }: AuditReport): Markup {
       Object.keys(refusedFor).length === 0
         ? ''
         : html`<p>
-            Refused: ${reasons(refusedFor)}. An unknown subject is an identifier that neither mirror,
-            published files nor service know.
+            Refused: ${reasons(refusedFor)}. An unknown subject is an identifier that is not in the mirror,
+            not in the published files and not at the service.
           </p>`
     }
   </section>`;
@@ -179,7 +179,7 @@ function months({ byMonth, byState }: AuditReport): Markup {
   return html`<section aria-labelledby="months">
     <h2 id="months">By month and state</h2>
     ${pageTable(
-      'Requests by the month of their receipt, as they stand now',
+      'Requests by the month of their receipt, in their present state',
       [
         'Month',
         'Received',
@@ -188,7 +188,7 @@ function months({ byMonth, byState }: AuditReport): Markup {
         'Overdue',
         'Late',
         'Held',
-        'Need a person',
+        'Need attention',
         'Refused',
         'Cancelled',
       ].map((heading, index) => (index === 0 ? { heading } : { heading, is: 'number' as const })),
@@ -218,16 +218,16 @@ function months({ byMonth, byState }: AuditReport): Markup {
 
 function targetEnds({ targetEnds: ends }: AuditReport): Markup {
   return html`<section aria-labelledby="ends">
-    <h2 id="ends">How far the results can be believed</h2>
+    <h2 id="ends">How strong the evidence is</h2>
     ${factList(assurances.map((assurance) => [assuranceWords[assurance].name, assuranceWords[assurance].means]))}
     ${
       ends.length === 0
         ? ''
         : pageTable(
-            'Ends of all targets of these requests, weakest first',
+            'Results of all targets of these requests, weakest first',
             [
               { heading: 'Target' },
-              { heading: 'End' },
+              { heading: 'Result' },
               { heading: 'Assurance' },
               { heading: 'How many', is: 'number' },
             ],

@@ -13,7 +13,7 @@ import { findRequest } from '../mirror/erasure-requests.ts';
 import { listTargets } from '../mirror/erasure-targets.ts';
 import { readFenceUse, type FenceUse } from '../mirror/fence.ts';
 
-/** A target of a request: how it ended, or how far it is. */
+/** A target of a request: its result, or its status while it is open. */
 export type ReportedTarget = {
   target: TargetName;
   status: TargetStatus;
@@ -23,7 +23,7 @@ export type ReportedTarget = {
   endedAt: string | null;
 };
 
-/** A request as the report has it. Codes, times and numbers only. Times are ISO 8601 UTC. */
+/** A request in the report: codes, times and numbers only. Times are ISO 8601 UTC. */
 export type ReportedRequest = {
   request: string;
   generation: number;
@@ -40,10 +40,10 @@ export type ReportedRequest = {
   endedAt: string | null;
   sealedAt: string | null;
   eventsExpectedBy: string | null;
-  /** From receipt until it was proved gone here, and until everything was reached. */
+  /** Milliseconds from receipt until the person was proved gone from here, and until every target was reached. */
   hereMs: number | null;
   completeMs: number | null;
-  /** Completed after it was due; and due before now without being completed. */
+  /** Late: completed after it was due. Overdue: due before now and not completed. */
   isLate: boolean;
   isOverdue: boolean;
   /** Null while a target is open, and where there is none. */
@@ -54,7 +54,7 @@ export type ReportedRequest = {
   certificate: string | null;
 };
 
-/** A request as it stands: the ledger tells what was done, the mirror, where it knows the request, what is open. */
+/** The present state of a request. The ledger holds what was done; the mirror, if it has the request, what is open. */
 export function reportRequest(db: Database, history: RequestHistory, madeAt: string): ReportedRequest {
   const { request, generation, dueAt, received, certified } = history;
   const mirrored = findRequest(db, request);
@@ -113,12 +113,12 @@ function openTargets(db: Database, request: string): ReportedTarget[] {
     }));
 }
 
-/** Whether something of a request is still to be done. */
+/** Whether a request is still open. */
 export function isOpen({ completedAt, endedAt }: ReportedRequest): boolean {
   return completedAt === null && endedAt === null;
 }
 
-/** How far a target's end can be believed, to sort by; what is still open is the weakest of all. */
+/** The rank of an assurance, for sorting; a target that is still open ranks lowest. */
 export function strength(assurance: Assurance | null): number {
   return assurance === null ? -1 : assurances.indexOf(assurance);
 }

@@ -30,13 +30,13 @@ export function everyRequest({ requests }: Pick<AuditReport, 'requests'>): Marku
   return html`<section aria-labelledby="requests">
     <h2 id="requests">Every request</h2>
     <p>
-      The four columns from <i>Person</i> on are at the service, the others here. <b>V</b> verified,
-      <b>O</b> observed, <b>A</b> asserted by the service, <b>N</b> not verifiable, <b>…</b> still open,
-      <b>S</b> still there when last asked, <b>–</b>
-      no such target; of published files, how many, with the weakest of them.
+      The four columns from <i>Person</i> on are targets at the service, the others are here.
+      <b>V</b> verified, <b>O</b> observed, <b>A</b> asserted by the service, <b>N</b> not verifiable,
+      <b>…</b> still open, <b>S</b> still there when last asked, <b>–</b> no such target. For published files:
+      their number, and the letter of the weakest.
     </p>
     ${pageTable(
-      'Requests of the period, oldest first: time from receipt, and how far each target’s end can be believed',
+      'Requests of the period, oldest first: time from receipt, and the assurance of each target',
       [
         { heading: 'Request', is: 'id' },
         { heading: 'State' },
@@ -72,7 +72,7 @@ function targetCell({ targets }: ReportedRequest, kind: TargetKind): Markup | st
   const [weakest] = ofKind;
   if (!weakest) return '–';
   const { assurance, result } = weakest;
-  // Observed, too: but nobody may take it for a good end.
+  // Its assurance is observed as well, but it must not look like a success.
   const seen = result === 'still_present' ? 'S' : undefined;
   const letter = seen ?? (assurance === null ? '…' : letters[assurance]);
   const name = assurance === null ? 'still open' : `${assuranceWords[assurance].name}: ${resultText(result)}`;

@@ -4,7 +4,7 @@ import { factList } from './audit-page.ts';
 import type { AuditReport } from './report-data.ts';
 import { countText, countedText, minuteText } from '../core/words.ts';
 
-/** What happened since people were erased: what the fence kept out, what recipients are told, and the exercises. */
+/** The time since the erasures: rows that the fence kept out, the feed for recipients, and the drills. */
 export function sinceErasure({
   fence,
   feed,
@@ -16,21 +16,20 @@ export function sinceErasure({
       [
         'The fence',
         fence.entries === 0
-          ? 'Nobody of this period is fenced.'
-          : `${countedText(fence.entries, 'identifier')} fenced, known only by keyed hashes. Rows that came again were kept out ${countedText(fence.hits, 'time')}${fence.lastHitAt === null ? '' : `, last ${minuteText(fence.lastHitAt)}`}.`,
+          ? 'No person of this period is on the fence.'
+          : `The fence holds keyed hashes of ${countedText(fence.entries, 'identifier')}. It has kept rows out ${countedText(fence.hits, 'time')}${fence.lastHitAt === null ? '' : `, last ${minuteText(fence.lastHitAt)}`}.`,
       ],
       [
         'Resurrections',
         fence.recreated === 0
-          ? 'Nobody was created anew at the service after the erasure.'
+          ? 'The service has not created an erased person again.'
           : html`<span class="late"
-                >${countedText(fence.recreated, 'row')} of somebody created anew at the service</span
-              >
-              after the erasure: kept out here, and to be decided by a person.`,
+                >The service has created erased people again: ${countedText(fence.recreated, 'row')}</span
+              >. The fence keeps them out here, and the operator has to decide.`,
       ],
       [
         'Feed for recipients',
-        `The dataset deletions tells those who have copies whom to delete: ${countedText(feed.rows, 'row')} now, ${countText(feed.erased)} of them erasures${feed.oldestAt === null ? '' : `, the oldest of ${minuteText(feed.oldestAt)}`}. A row stays ${countedText(feed.retentionDays, 'day')}; who has not read it by then is not told.`,
+        `The dataset deletions tells the owners of copies what to delete. It has ${countedText(feed.rows, 'row')} now, ${countText(feed.erased)} of them erasures${feed.oldestAt === null ? '' : `, the oldest of ${minuteText(feed.oldestAt)}`}. A row stays ${countedText(feed.retentionDays, 'day')}. An owner who has not read it by then does not learn of it.`,
       ],
       [
         'Published',
@@ -43,12 +42,12 @@ export function sinceErasure({
   </section>`;
 }
 
-/** Exercises show that the machinery works, also in a month without requests. */
+/** Drills show that erasures work, also in a month without requests. */
 function drillsText(drills: AuditReport['drills']): Markup | string {
   const last = drills.at(-1);
-  if (!last) return 'None was held in this period: analytics-mirror erase drill holds one.';
+  if (!last) return 'No drill was run in this period. analytics-mirror erase drill runs one.';
   const failed = drills.filter(({ outcome }) => outcome === 'failed').length;
-  const text = `${countedText(drills.length, 'drill')} held on somebody invented, the last ${minuteText(last.at)}, of ${countedText(last.steps, 'check')}.`;
+  const text = `${countedText(drills.length, 'drill')} with an invented person, the last ${minuteText(last.at)} with ${countedText(last.steps, 'check')}.`;
   return failed === 0
     ? `${text} All passed.`
     : html`${text} <span class="late">${countText(failed)} failed.</span>`;

@@ -1,7 +1,7 @@
-/** Middle and worst of durations (ms); null where there is none. */
+/** The median and the longest of durations (ms); null where there is no duration. */
 export type Spread = { count: number; medianMs: number | null; worstMs: number | null };
 
-/** The spread of durations. Of an even number, the median is the mean of the two in the middle. */
+/** The spread of durations. The median of an even number of durations is the mean of the two in the middle. */
 export function spreadOf(durationsMs: readonly number[]): Spread {
   const sorted = durationsMs.toSorted((a, b) => a - b);
   const upper = sorted[Math.floor(sorted.length / 2)];
@@ -13,7 +13,7 @@ export function spreadOf(durationsMs: readonly number[]): Spread {
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 
-/** The classes of a distribution of durations; each holds its upper end, the last one all beyond. */
+/** The classes of a distribution of durations. Each includes its upper end; the last one has no end. */
 const classes = [
   { label: '1 h', toMs: hourMs },
   { label: '6 h', toMs: 6 * hourMs },
@@ -25,10 +25,10 @@ const classes = [
   { label: 'longer', toMs: Infinity },
 ] as const;
 
-/** How many durations fall into each class; its label is the most that it takes. */
+/** The number of durations in a class; the label is the class's upper end. */
 export type DurationClass = { upTo: string; count: number };
 
-/** The distribution of durations (ms), with the classes that are empty. */
+/** The distribution of durations (ms), including empty classes. */
 export function distributionOf(durationsMs: readonly number[]): DurationClass[] {
   return classes.map(({ label, toMs }, index) => {
     const fromMs = classes[index - 1]?.toMs ?? -Infinity;
@@ -36,7 +36,7 @@ export function distributionOf(durationsMs: readonly number[]): DurationClass[] 
   });
 }
 
-/** When a request got how far; null where it has not yet. Times are ISO 8601 UTC. */
+/** When a request reached each milestone; null where it has not. Times are ISO 8601 UTC. */
 export type Milestones = {
   receivedAt: string;
   verifiedAt: string | null;
@@ -45,7 +45,7 @@ export type Milestones = {
   endedAt: string | null;
 };
 
-/** How far the requests received by then were, at the end of a stretch of time. */
+/** How far the requests received so far were, at the end of a stretch of time. */
 type Progress = {
   label: string;
   waiting: number;

@@ -14,7 +14,7 @@ import { verifyLedger, type LedgerVerdict, type VerifyTask } from '../ledger/ver
 import { publishedFilesIn } from '../snapshot/published-files.ts';
 import { verifySnapshots, type SnapshotProblem } from '../snapshot/verify.ts';
 
-/** What a verification of a whole data folder came to. */
+/** The result of verifying a data folder. */
 export type FolderVerdict = {
   /** Whether there is no problem. */
   ok: boolean;
@@ -23,13 +23,13 @@ export type FolderVerdict = {
   files: { files: number; bytes: number };
   /** Each in one sentence. */
   problems: string[];
-  /** What is not wrong, but worth knowing. */
+  /** Remarks that are no problem. */
   notes: string[];
 };
 
 /**
- * Verifies all that can be verified of a data folder without its mirror and its keys: the ledger, that each certificate
- * is the one on the ledger and follows from its entries, and that each published file is as its manifest says.
+ * Verifies a data folder without its mirror and its keys: the ledger itself, that each certificate is the one on the ledger
+ * and follows from its entries, and that each published file matches its manifest.
  */
 export async function verifyDataFolder(
   dataDir: string,
@@ -63,7 +63,7 @@ function verifyCertificates(dataDir: string): { checked: number; problems: strin
     const isIssued = entry.type === 'certified' && entry.certificate !== null;
     const history = isIssued ? histories.of(entry.request) : undefined;
     if (isIssued && history) {
-      // As the ledger was when it was issued: a later generation changes what follows from it.
+      // Derived from the entries before it: a later generation of the request changes the history.
       const name = `${entry.request}-g${entry.generation}.json`;
       onLedger.set(name, entry.certificate ?? '');
       const text = readCertificateFile(dataDir, entry.request, entry.generation);
@@ -71,7 +71,7 @@ function verifyCertificates(dataDir: string): { checked: number; problems: strin
       const feedUntil = (present && feedUntilOf(present)) ?? entry.at;
       const derived = deriveCertificate(history, { ledgerOrigin, feedUntil }, present?.format_version);
       if (text === undefined)
-        problems.push(`certificate ${name}: it is on the ledger, and its file is missing`);
+        problems.push(`certificate ${name}: it is on the ledger, but its file is missing`);
       else if (sha256(text) === entry.certificate && (!derived || certificateText(derived) !== text))
         problems.push(`certificate ${name}: it says something else than the ledger's entries`);
     }
@@ -82,14 +82,14 @@ function verifyCertificates(dataDir: string): { checked: number; problems: strin
     checked += 1;
     const digest = onLedger.get(name);
     if (digest === undefined)
-      problems.push(`certificate ${name}: it is not on the ledger, so nothing vouches for it`);
+      problems.push(`certificate ${name}: it is not on the ledger, so nothing proves it`);
     else if (digest !== sha256(text)) problems.push(`certificate ${name}: it is not the one on the ledger`);
   }
-  // After a kill, the same word may stand on the ledger twice.
+  // After a kill, the same record may stand on the ledger twice.
   return { checked, problems: [...new Set(problems)] };
 }
 
-/** Entries that can be read, also of a ledger that is damaged elsewhere. */
+/** The entries that can be read, also of a ledger that is damaged elsewhere. */
 function* soundEntries(dataDir: string): Generator<LedgerEntry> {
   for (const line of readLines(entriesPath(ledgerFolder(dataDir)))) {
     const entry = readEntry(line);
@@ -102,9 +102,9 @@ const fileSentences: Readonly<Record<SnapshotProblem['problem'], string>> = {
   missing: 'the file is missing',
   size: 'the file has another size than its manifest says',
   sha256: 'the file has other bytes than its manifest says',
-  unreadable: 'the file is as its manifest says, but cannot be read',
+  unreadable: 'the file matches its manifest, but it cannot be read',
   rows: 'the file has another number of rows than its manifest says',
-  unnamed: 'no manifest names the file, and it may hold people',
+  unnamed: 'no manifest names the file, and it may hold personal data',
 };
 
 function fileSentence({ dataset, snapshotId, file, problem }: SnapshotProblem): string {

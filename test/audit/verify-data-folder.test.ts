@@ -39,7 +39,7 @@ it.each<[string, (dataDir: string) => void, string]>([
   [
     'a certificate of nobody',
     (dataDir) => writeFileSync(certificatePath(dataDir, requestId(99), 1), '{}'),
-    'nothing vouches for it',
+    'nothing proves it',
   ],
   [
     'a ledger that was cut short, held against a kept checkpoint',

@@ -107,7 +107,9 @@ describe('live', () => {
     expect(await page.locator('link[rel=icon]').getAttribute('href')).toBe('/icon/broken.svg');
     expect(await page.locator('#p0-pass-persons-full').getAttribute('open')).not.toBeNull();
     show(worlds.running);
-    await expect.poll(() => page.locator('#p0-pass-persons-full').textContent()).toContain('under way');
+    await expect
+      .poll(() => page.locator('#p0-pass-persons-full').textContent())
+      .toContain('The pass is running');
     expect(await page.evaluate('document.activeElement.id')).toBe('p0-pass-persons-full-summary');
     show(worlds['two projects']);
     await expect.poll(() => page.locator('.project').count()).toBe(2);
@@ -143,7 +145,7 @@ it('is used with the keyboard alone, from the top down', async () => {
     );
   }
   expect(order).toEqual([
-    'Skip to what it rests on',
+    'Skip to the details',
     'to-p0',
     'to-p1',
     'p0-runs-list-summary',
