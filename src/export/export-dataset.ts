@@ -15,7 +15,7 @@ import { splitRows, writeParts } from './write-parts.ts';
 type ExportSettings = PublicationSettings & {
   /** The most rows that one part holds. */
   partRows: number;
-  /** Snapshots kept of the dataset, the current one included. Two or more, and a reader can finish what it opened. */
+  /** How many full snapshots of the dataset are kept, with the current one. With two or more, readers can finish reading. */
   keep: number;
 };
 
@@ -23,21 +23,21 @@ type ExportSettings = PublicationSettings & {
 export type ExportRequest = {
   published: PublishedFiles;
   dataset: PublishedDataset;
-  /** Mirror rows in ascending byte order of the dataset's key. Closed when the export ends, however it ends. */
+  /** Mirror rows in ascending byte order of the dataset's key. The export closes them at its end, also after an error. */
   rows: Iterable<Row>;
   settings: ExportSettings;
-  /** The walk that the rows come from; null when there was none. */
+  /** The pass that the rows come from; null when there was none. */
   pass: Manifest['pass'];
   erasureEpoch: number;
   /** The newest change of the mirror that the rows show. */
   changes: Manifest['changes'];
-  /** Where the rows are only those that were added or changed since a snapshot: which one. It is the newest. */
+  /** For a delta: the snapshot since which the rows were added or changed. It is the newest one. */
   basedOn: string | undefined;
   /** Calls `publish`, or throws when the rows must not be published any more. */
   publishing: (publish: () => void) => void;
   clock: Clock;
   signal: AbortSignal;
-  /** Told the rows written so far, every few thousand rows. */
+  /** Called every few thousand rows with the number of rows written so far. */
   onProgress: (rows: number) => void;
 };
 
@@ -50,14 +50,14 @@ export type ExportResult = {
   bytes: number;
   /** Values published as null since their column's type cannot hold them. */
   unrepresentable: number;
-  /** Snapshots that were beyond those to keep. */
+  /** The ids of older snapshots that were removed. */
   removed: string[];
 };
 
 /**
- * Writes a new snapshot of a dataset, makes it the current one or its newest delta, and removes those beyond `keep`. No
- * rows give one part that has the schema. First clears what killed exports left. An error or an abort leaves no trace,
- * and what was published as it was. Throws the signal's reason when aborted, what `rows` throws, `usage` for settings
+ * Writes a new snapshot of a dataset, makes it the current one or its newest delta, and removes those beyond `keep`. Without
+ * rows there is one part that has the schema. First clears what killed exports left. After an error or an abort, nothing is
+ * left of this export and nothing published has changed. Throws the signal's reason when aborted, what `rows` throws, `usage` for settings
  * that cannot be, and `storage` for disk and files.
  */
 export async function exportDataset(request: ExportRequest): Promise<ExportResult> {

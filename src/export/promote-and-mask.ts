@@ -4,7 +4,7 @@ import { isJsonObject, parseExactJson, type JsonObject } from '../core/exact-jso
 import type { PublishedDataset } from '../contract/datasets.ts';
 import { type Column, type DatasetShape, type Row, column, datasets } from '../snapshot/columns.ts';
 
-/** What is published of persons beyond, and less than, what the mirror holds. Keys are top-level property keys. */
+/** Which properties of persons become columns, and which are not published. Keys are top-level property keys. */
 export type PublicationSettings = {
   /** Each becomes a column `property_<key>` of persons. */
   promote: readonly string[];
@@ -18,8 +18,8 @@ export type Publication = { shape: DatasetShape; publish: (row: Row) => Row };
 const promotedMax = 200;
 
 /**
- * Works out what is published of a dataset. A promoted string is itself, another value its JSON text, a missing or null
- * one null; a lone surrogate in a string, which no UTF-8 file can hold, becomes U+FFFD (`properties` keeps its escape).
+ * Decides what is published of a dataset. A promoted string is published as it is, any other value as its JSON text, a
+ * missing one as null. A lone surrogate in a string, which no UTF-8 file can hold, becomes U+FFFD (`properties` keeps its escape).
  * Masking reaches names and properties; it does not reach distinct ids, nor `extra`.
  * Throws `usage` when the promoted keys cannot all be columns; publishing throws `storage` at a row that is not JSON.
  */
@@ -80,7 +80,7 @@ function publishRecording(row: Row, masked: ReadonlySet<string>): Row {
   return hadName || hadProperties ? { ...row, person: JSON.stringify(person) } : row;
 }
 
-/** Sets the masked keys that are there to null; whether there were any. */
+/** Sets the masked keys of an object to null. Returns whether it has any. */
 function maskKeys(object: JsonObject | undefined, masked: ReadonlySet<string>): boolean {
   if (!object) return false;
   const found = [...masked].filter((key) => Object.hasOwn(object, key));
@@ -95,7 +95,7 @@ function promotedValue(properties: JsonObject | undefined, key: string): string 
   return value === null ? null : JSON.stringify(value);
 }
 
-// The parser's own message quotes the text, which is somebody's data: it must not become a cause.
+// The parser's message quotes the text, which is personal data: it must not become a cause.
 function parseObject(text: ColumnValue | undefined): JsonObject | undefined {
   if (typeof text !== 'string') return undefined;
   try {

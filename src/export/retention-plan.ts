@@ -1,17 +1,18 @@
 import type { FoundSnapshot } from '../snapshot/published-files.ts';
 
-/** A snapshot on disk; one whose manifest cannot be read counts as full. */
+/** A snapshot that has files. One whose manifest cannot be read counts as full. */
 export type RetainedSnapshot = FoundSnapshot & { kind: 'full' | 'delta' };
 
-/** Which snapshot ids go, oldest first: `abandoned` were never published, `expired` are beyond those to keep. */
+/** The ids of the snapshots to remove, oldest first. `abandoned` were never published, `expired` are beyond those to keep. */
 export type RetentionPlan = { abandoned: string[]; expired: string[] };
 
 /**
- * Decides which snapshots of a dataset go. Publishing goes upward in id and CURRENT comes last, so a snapshot without
- * a manifest, or above the current one and none of its deltas, was cut off before it was published. `named` is what CURRENT
- * names, the current one first; where it names nothing of the dataset (it was lost), every manifest counts. The current one
- * always stays, and counts among the `keep` newest full ones that do; a delta stays as long as the full one that it goes on
- * from.
+ * Decides which snapshots of a dataset to remove. Each published snapshot has a higher id than the one before it, and CURRENT
+ * is written last. So a snapshot was cut off before it was published when it has no manifest, or when its id is above the
+ * current one and it is none of the current one's deltas. `named` are the ids that CURRENT names, the current one first; when
+ * CURRENT names nothing of the dataset (it was lost), every snapshot with a manifest counts as published. The current snapshot
+ * always stays, and is one of the `keep` newest full ones that stay. A delta stays as long as the full snapshot that it
+ * continues.
  */
 export function planRetention(
   found: readonly RetainedSnapshot[],

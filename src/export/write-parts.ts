@@ -20,11 +20,11 @@ export type WriteOptions = {
   folder: string;
   shape: DatasetShape;
   signal: AbortSignal;
-  /** Told the rows written so far, over all parts. */
+  /** Called with the number of rows written so far, over all parts. */
   onProgress: (rows: number) => void;
 };
 
-/** Writes one file for each part. Throws as `writeParquetFile` does, or the system's error; the folder then stays. */
+/** Writes one file for each part. Throws as `writeParquetFile` does, or the system's error; then the folder stays. */
 export async function writeParts(
   parts: Iterable<Iterable<Row>>,
   { folder, shape, signal, onProgress }: WriteOptions,
@@ -46,9 +46,9 @@ export async function writeParts(
 }
 
 /**
- * Splits a stream of rows into parts of at most `partRows` rows, each row made by `make`, holding no more than one row.
- * There is always a first part, though it may be empty; every further one has a row. A part must be read to its end
- * before the next is asked for.
+ * Splits a stream of rows into parts of at most `partRows` rows, each row made by `make`, and holds only one row at a time.
+ * There is always a first part, which may be empty; every further part has a row. A part must be read to its end before
+ * the next part.
  */
 export function* splitRows<Row, Made>(
   rows: Iterator<Row>,

@@ -22,14 +22,14 @@ export type DuckDb = Disposable & { readonly connection: DuckDBConnection };
 
 /**
  * Opens a DuckDB in memory that reaches no network, loads no extension, and no file outside its folders; nothing run on
- * it can lift that. Rows leave it in the order they came, so long as one thread makes them.
+ * it can lift that. Rows leave it in the order in which they came, as long as one thread makes them.
  */
 export async function openDuckDb({ folders, memoryMaxMb, threads }: DuckDbLimits): Promise<DuckDb> {
   const instance = await duckDbApi().DuckDBInstance.create(':memory:', {
     autoinstall_known_extensions: 'false',
     autoload_known_extensions: 'false',
     memory_limit: `${memoryMaxMb}MiB`,
-    // What does not fit into memory is an error, not somebody's data in a file that nobody looks for.
+    // Without a folder to spill to, too much data is an error, and never a file with personal data that no scan knows.
     temp_directory: '',
     threads: String(threads),
   });
@@ -43,7 +43,7 @@ export async function openDuckDb({ folders, memoryMaxMb, threads }: DuckDbLimits
   };
   try {
     await connection.run(`SET preserve_insertion_order = false`);
-    // The left side of a join stays what is streamed: turned round, rows would change their order and pile up in memory.
+    // The left side of a join stays the streamed side. On the other side, rows would change their order and fill the memory.
     await connection.run(`SET disabled_optimizers = 'build_side_probe_side,join_order'`);
     await connection.run(`SET allowed_directories = [${folders.map(sqlText).join(', ')}]`);
     await connection.run(`SET enable_external_access = false`);
@@ -55,7 +55,7 @@ export async function openDuckDb({ folders, memoryMaxMb, threads }: DuckDbLimits
   }
 }
 
-/** Runs queries in a database of their own that an abort interrupts; throws the signal's reason then. */
+/** Runs queries in a database of their own. An abort interrupts them; then the signal's reason is thrown. */
 export async function withDuckDb<T>(
   { signal, ...limits }: DuckDbLimits & { signal: AbortSignal },
   use: (connection: DuckDBConnection) => Promise<T>,

@@ -9,8 +9,8 @@ import { copyOptions } from './parquet-file.ts';
 import { type MarkedRows, trimFunction } from './subject-rows.ts';
 
 /**
- * Which rows change: `prepare` is called once for a connection, then `mark` for each part, to mark the rows that are to
- * go and those to be trimmed.
+ * Which rows change. `prepare` is called once for a connection. Then `mark` is called for each part: it marks the rows to
+ * remove and the rows to trim.
  */
 export type RowChange = {
   prepare: (connection: DuckDBConnection) => Promise<void>;
@@ -21,12 +21,12 @@ export type RowChange = {
 export type EncodedPart = { file: ManifestFile; removed: number };
 
 /**
- * Encodes a part anew at `path`, without the rows that `mark` marks, from its plain values: no page, dictionary or bound
- * is taken over. Before it returns, it has read the new file back: it has the rows that should be left, in the same order, each
- * equal in every column (a 64-bit hash of each, summed; the trimmed value aside), and `mark` finds nothing in it. Throws
- * `storage` when the old part is not what was published, and DuckDB's error. Does not fsync.
+ * Encodes a part again at `to`, without the rows that `mark` marks, from its plain values: no page, dictionary or bound is
+ * copied. Then reads the new part back and checks it: it has the rows that should be left, in the same order, each equal in
+ * every column (a 64-bit hash of each, summed; except the trimmed values), and `mark` finds nothing in it. Throws `storage`
+ * when the old part differs from what was published, and DuckDB's error. Does not fsync.
  */
-export async function encodePartAnew(
+export async function encodePart(
   connection: DuckDBConnection,
   part: PartInPlace,
   columns: Manifest['columns'],
@@ -51,8 +51,8 @@ export async function encodePartAnew(
   const left = await mark(connection, to.path);
   if (!isAscending) throw refused(part, 'would be out of key order');
   if (rows !== part.file.rows - gone || before !== after)
-    throw refused(part, 'would not hold the very rows that are to stay');
-  if (left.gone + left.trimmed > 0) throw refused(part, 'would still hold what is to go');
+    throw refused(part, 'would not hold exactly the rows that should stay');
+  if (left.gone + left.trimmed > 0) throw refused(part, 'would still hold rows that should be removed');
   const file: ManifestFile = {
     name: to.name,
     rows,
@@ -69,7 +69,7 @@ function trimSql(column: string): string {
 }
 
 function refused({ dataset, snapshotId, file }: PartInPlace, what: string): AppError {
-  return new AppError(`the published file ${dataset}/${snapshotId}/${file.name}, encoded anew, ${what}`, {
+  return new AppError(`the published file ${dataset}/${snapshotId}/${file.name}, encoded again, ${what}`, {
     code: 'storage',
     hint: 'nothing was changed; this is an error of this program: report it',
   });
@@ -77,7 +77,7 @@ function refused({ dataset, snapshotId, file }: PartInPlace, what: string): AppE
 
 type Print = { key: string; columns: readonly string[]; trimmedColumn: string | undefined };
 
-/** What does not change when the rows `where` stay as they are: how many they are, and the sums of their hashes. */
+/** The number of the rows `where`, and the sums of their hashes. It is the same as long as these rows are the same. */
 async function fingerprint(
   connection: DuckDBConnection,
   path: string,

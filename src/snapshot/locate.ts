@@ -13,7 +13,7 @@ import {
 import type { PublishedFiles } from './published-files.ts';
 import { canHold, isPersonal, loadIdentity, markSubjectRows } from './subject-rows.ts';
 
-/** A part that holds a subject. `rows`: all the rows that it has; `found`: those that are the subject's, or name it. */
+/** A part that holds a subject. `rows`: all its rows; `found`: the rows that are the subject's, or name it. */
 export type FoundPart = {
   dataset: PublishedDataset;
   snapshotId: string;
@@ -22,16 +22,16 @@ export type FoundPart = {
   found: Sighting[];
 };
 
-/** What was searched, all of it, and the parts that hold the identity, by dataset and age. */
+/** How much was searched, and the parts that hold the identity, by dataset and age. */
 export type Located = { searched: { files: number; rows: number; bytes: number }; parts: FoundPart[] };
 
 const memoryMaxMb = 512;
 
 /**
  * Finds every row of every generation of persons, recordings and distinct ids that is the identity's or names one of its
- * distinct ids. Other columns than those that identify are read of the rows found only. The feed of deletions is not
- * searched: its rows are to stay. Throws `storage` at any part that is missing or cannot be read, since nobody can tell
- * whom it holds, and the signal's reason when aborted.
+ * distinct ids. Columns that do not identify are read only for the rows found. The feed of deletions is not searched: its
+ * rows stay. Throws `storage` when a part is missing or cannot be read, since it could hold the subject, and the signal's
+ * reason when aborted.
  */
 export async function locateIdentity(
   published: PublishedFiles,
@@ -77,7 +77,7 @@ async function findRows(
   return rows.getRowObjectsJS().map((row) => foundRow(dataset, row));
 }
 
-/** The sighting that a row of a part is: its columns under the names of the mirror's fields. */
+/** A row of a part as a sighting: its columns under the names of the mirror's fields. */
 function foundRow(dataset: PublishedDataset, row: Readonly<Record<string, JS>>): Sighting {
   const names = new Map(datasets[dataset].publishedFields.map(({ name, column }) => [column, name]));
   return sightingOf(

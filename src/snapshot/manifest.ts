@@ -18,7 +18,7 @@ export const ManifestFile = z.strictObject({
 });
 export type ManifestFile = z.infer<typeof ManifestFile>;
 
-/** `manifest.json`: all that a reader needs to know of a snapshot, and to check it. A public format. */
+/** `manifest.json`: all that a reader needs to know of a snapshot and to check it. A public format. */
 export const Manifest = z.strictObject({
   format_version: z.literal(1),
   dataset: z.string().regex(/^[a-z_]+$/),
@@ -39,7 +39,7 @@ export const Manifest = z.strictObject({
     .strictObject({ seq: z.int().min(1), at: z.iso.datetime() })
     .nullable()
     .optional(),
-  /** Of a delta: the snapshot that it goes on from. It has every row that was added or changed since. */
+  /** Of a delta: the snapshot that it continues. The delta has every row that was added or changed since. */
   based_on: snapshotId.optional(),
   rows: count,
   files: z.array(ManifestFile).min(1),
@@ -51,8 +51,8 @@ export type Manifest = z.infer<typeof Manifest>;
 const Reference = z.strictObject({ snapshot_id: snapshotId, manifest: z.string() });
 
 /**
- * `CURRENT.json`: the current full snapshot of each dataset, and the deltas that go on from it, oldest first; the
- * manifests' paths are relative to this file. A public format.
+ * `CURRENT.json`: the current full snapshot of each dataset, and the deltas that continue it, oldest first. The paths of
+ * manifests are relative to this file. A public format.
  */
 export const Current = z.strictObject({
   format_version: z.literal(1),
@@ -63,7 +63,7 @@ export const Current = z.strictObject({
 });
 export type Current = z.infer<typeof Current>;
 
-/** The ids that CURRENT names of a dataset: its full snapshot, then the deltas that go on from it, oldest first. */
+/** The ids that CURRENT names of a dataset: its full snapshot, then the deltas that continue it, oldest first. */
 export function currentIds({ snapshots }: Current, dataset: string): string[] {
   const named = snapshots[dataset];
   return named ? [named, ...(named.deltas ?? [])].map((reference) => reference.snapshot_id) : [];
@@ -74,7 +74,7 @@ export function snapshotOf({ dataset, snapshot_id: snapshotId }: Manifest): Snap
   return { dataset, snapshotId };
 }
 
-/** What a text says in one of these formats. Throws `storage`, with the path and the hint, when it does not keep to it. */
+/** What a text says in one of these formats. Throws `storage`, with the path and the hint, for any other text. */
 export function parseFile<T extends z.ZodType>(
   format: T,
   { path, text, hint }: { path: string; text: string; hint: string },

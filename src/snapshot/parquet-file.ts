@@ -7,13 +7,13 @@ import { storageError } from './storage-error.ts';
 
 /** One Parquet file to write. */
 export type ParquetFile = {
-  /** Where to; a file that is there is overwritten. */
+  /** Where the file is written. An existing file is overwritten. */
   path: string;
   shape: DatasetShape;
   /** In ascending byte order of the key, each key once. */
   rows: Iterable<Row>;
   signal?: AbortSignal | undefined;
-  /** Told the rows taken so far, every few thousand rows. */
+  /** Called every few thousand rows with the number of rows taken so far. */
   onRows?: ((rows: number) => void) | undefined;
 };
 
@@ -28,8 +28,8 @@ export const copyOptions = `(FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL
 
 /**
  * Writes rows into one Parquet file, in the order given, in constant memory; no rows give a valid file that has the
- * schema. The event loop turns between batches. Throws what `rows` throws, the signal's reason when aborted, and
- * `storage` when the file cannot be written; what is then left at `path` is no Parquet file. Does not fsync.
+ * schema. The event loop runs between batches. Throws what `rows` throws, the signal's reason when aborted, and `storage`
+ * when the file cannot be written; then the rest at `path` is no Parquet file. Does not fsync.
  */
 export async function writeParquetFile(file: ParquetFile): Promise<WrittenRows> {
   const written: WrittenRows = { rows: 0, minKey: null, maxKey: null, unrepresentable: 0 };
@@ -52,7 +52,7 @@ export async function writeParquetFile(file: ParquetFile): Promise<WrittenRows> 
     database.connection.registerTableFunction(feed);
     await database.connection.run(`COPY (SELECT * FROM feed()) TO ${sqlText(file.path)} ${copyOptions}`);
   } catch (error) {
-    // DuckDB's error would carry the words of ours only.
+    // DuckDB would wrap our own error and keep only its words.
     throw failure ? failure.reason : storageError('write a Parquet file', error);
   } finally {
     batches.return();
@@ -60,7 +60,7 @@ export async function writeParquetFile(file: ParquetFile): Promise<WrittenRows> 
   return written;
 }
 
-/** A table function of SQL that has the shape's columns, and the rows of the batches that it asks for. */
+/** An SQL table function with the columns of the shape. It asks for a batch of rows at a time. */
 function feedFunction(shape: DatasetShape, nextBatch: () => Batch | undefined): DuckDBTableFunction {
   return duckDbApi().DuckDBTableFunction.create({
     name: 'feed',

@@ -54,7 +54,7 @@ export function listPublishedParts(published: PublishedFiles): PublishedPart[] {
 /** Where a part is, and what its manifest says of it. */
 export type PartInPlace = Pick<PublishedPart, 'dataset' | 'snapshotId' | 'file' | 'path'>;
 
-/** The error for a part that cannot be read, or is not what was published, so that nobody can tell which persons it holds. */
+/** The error for a part that cannot be read, or differs from what was published: it could hold any person. */
 export function damagedPart({ dataset, snapshotId, file }: PartInPlace, what: string): AppError {
   return new AppError(`the published file ${dataset}/${snapshotId}/${file.name} ${what}`, {
     code: 'storage',

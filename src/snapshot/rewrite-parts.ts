@@ -3,7 +3,7 @@ import { AppError } from '../core/errors.ts';
 import { explainStorageError } from '../core/storage-error.ts';
 import type { PublishedDataset } from '../contract/datasets.ts';
 import { withDuckDb } from './duckdb.ts';
-import { type RowChange, encodePartAnew } from './encode-part.ts';
+import { type RowChange, encodePart } from './encode-part.ts';
 import { type SnapshotName, partName, partNumber } from './file-names.ts';
 import type { Manifest, ManifestFile } from './manifest.ts';
 import { replaceParts } from './publish.ts';
@@ -23,7 +23,7 @@ export type RewrittenPart = {
 /** How parts are rewritten. `epoch`: the erasure epoch that the manifest says from then on. */
 export type RewriteOptions = { epoch: number; signal: AbortSignal };
 
-/** What a rewrite may use. */
+/** The memory that DuckDB may use for a rewrite. */
 export const memoryMaxMb = 512;
 
 /** Which files of which snapshot. */
@@ -58,7 +58,7 @@ export async function rewriteParts(
         const part = { dataset, snapshotId, file, path: published.localPath(snapshot, file.name) };
         const newName = partName((number += 1));
         const to = { name: newName, path: join(draft, newName) };
-        const encoded = await encodePartAnew(connection, part, columns, to, mark);
+        const encoded = await encodePart(connection, part, columns, to, mark);
         replacements.set(file.name, encoded.file);
         const { name, rows: rowsBefore } = file;
         parts.push({ snapshotId, name, newName, rowsBefore, rowsRemoved: encoded.removed });

@@ -10,12 +10,12 @@ import { type RewriteOptions, type RewrittenPart, memoryMaxMb, rewriteParts } fr
 import { countMarks, emptyMarks, loadIdentity, markSubjectRows, registerTrim } from './subject-rows.ts';
 
 /**
- * Rewrites parts of a published snapshot without an identity: its rows are left out, and its distinct ids out of the rows
- * of others. A part that becomes empty stays, with its schema. All parts change at once, and every other row is proved to
- * be as it was; CURRENT stays valid. Parts that the manifest does not name any more are passed over, and so is a
- * snapshot that is retired. No other export or rewrite of this dataset may run meanwhile. Throws `storage` for a part that
- * is not what was published and for disk and files, and the signal's reason; killed, or after an error, readers find the old
- * parts or the new, and `removeUnnamedParts` or the next rewrite clears the rest.
+ * Rewrites parts of a published snapshot without an identity: its rows are removed, and its distinct ids are removed from
+ * rows of other persons. A part that becomes empty stays, with its schema. All parts change at once, and every other row is
+ * proved to be unchanged; CURRENT stays valid. Parts that the manifest names no more are passed over, and so is a snapshot
+ * that is retired. No other export or rewrite of this dataset may run meanwhile. Throws `storage` for a part that differs from
+ * what was published and for disk and files, and the signal's reason. After an error or a kill, readers find either the old
+ * parts or the new ones, and `removeUnnamedParts` or the next rewrite clears the rest.
  */
 export async function rewriteSnapshot(
   published: PublishedFiles,
@@ -42,8 +42,8 @@ export async function rewriteSnapshot(
 }
 
 /**
- * Takes the rows older than `before` (ISO 8601) out of every generation of the feed of deletions, in the same way. Returns
- * what was rewritten: the parts that had such rows. Throws as `rewriteSnapshot` does.
+ * Removes the rows older than `before` (ISO 8601) from every generation of the feed of deletions, in the same way. Returns the
+ * parts that had such rows. Throws as `rewriteSnapshot` does.
  */
 export async function expireDeletions(
   published: PublishedFiles,

@@ -22,7 +22,7 @@ const batchCharactersMax = 4 * 1024 * 1024;
 
 /**
  * Turns rows into values to write, in batches bounded by rows and by characters, and counts them in `written`. Throws at
- * rows that are not in ascending order of the key, or lack a field: whoever looks a key up trusts order and bounds.
+ * rows that are not in ascending order of the key, or lack a field: readers rely on the order and on the bounds.
  */
 export function* batchRows(
   rows: Iterable<Row>,
@@ -86,7 +86,7 @@ function isSurrogate(unit: number): boolean {
   return unit >= 0xd800 && unit <= 0xdfff;
 }
 
-/** How a column type is written: DuckDB's type, and the value, or undefined where the type cannot hold it. */
+/** How a column type is written: DuckDB's type, and the value; undefined when the type cannot hold the value. */
 export type ValueWriter = {
   readonly type: () => DuckDBType;
   readonly valueOf: (value: NonNullable<ColumnValue>) => DuckDBValue | undefined;

@@ -1,8 +1,8 @@
 import { AppError, systemCode } from '../core/errors.ts';
 
 /**
- * What a failed write or read of a snapshot's file becomes: `storage`, with a hint that knows a full disk. `operation` is
- * what failed, as `write a Parquet file`; it must hold no personal data. DuckDB tells its errors apart by words only.
+ * The `storage` error for a failed read or write of a snapshot's file. Its hint says what to do, also about a full disk.
+ * `operation` is what failed, such as `write a Parquet file`, without personal data. DuckDB's errors differ in words only.
  */
 export function storageError(operation: string, cause: unknown): AppError {
   const words = cause instanceof Error ? cause.message : '';

@@ -7,19 +7,19 @@ import { duckDbApi, sqlName, sqlText } from './duckdb.ts';
 import type { ManifestFile } from './manifest.ts';
 import { isBefore, valueWriters } from './row-batches.ts';
 
-/** A column in which rows of others can name a distinct id, and where in it. */
+/** A column in which rows of other persons can name a distinct id, and where in it. */
 type MentionColumn = {
   readonly column: string;
   readonly type: ColumnType;
-  /** SQL for texts of a value, of which at least one is in the table `subject` when the value names a distinct id. */
+  /** SQL for texts of a value. When the value names a distinct id, at least one of them is in the table `subject`. */
   readonly texts: string;
-  /** As what that text is in `subject`: the distinct id, or its longest piece between quotes in a JSON text. */
+  /** The kind of that text in `subject`: the distinct id, or its longest piece between quotes in a JSON text. */
   readonly kind: 'distinct_id' | 'json_piece';
-  /** The value without the distinct ids; undefined where it names none of them. */
+  /** The value without the distinct ids; undefined when it names none of them. */
   readonly without: (value: DuckDBValue, isGone: (id: string) => boolean) => DuckDBValue | undefined;
 };
 
-/** The column in which rows of a dataset can name a distinct id of others; undefined where there is none. */
+/** The column in which rows of a dataset can name distinct ids of other persons; undefined when there is none. */
 function mentionOf(dataset: PublishedDataset): MentionColumn | undefined {
   const { heldIds, embeddedPerson } = datasets[dataset];
   if (heldIds)
@@ -53,7 +53,7 @@ export function isPersonal(dataset: string): boolean {
   return keyKind(dataset) !== undefined;
 }
 
-/** Whether a part can hold a row of the identity, as far as the bounds of its key tell. */
+/** Whether a part can hold a row of the identity, by the bounds of its key. */
 export function canHold(dataset: PublishedDataset, file: ManifestFile, identity: Identity): boolean {
   const [key, ...others] = datasets[dataset].identifiers;
   const { min_key: least, max_key: greatest } = file;
@@ -64,7 +64,7 @@ export function canHold(dataset: PublishedDataset, file: ManifestFile, identity:
 }
 
 /**
- * Puts an identity where queries of this connection find it: as values, never as SQL, which errors can quote.
+ * Puts an identity into the temporary table `subject` of a connection: as values, never as SQL, which errors can quote.
  */
 export async function loadIdentity(connection: DuckDBConnection, identity: Identity): Promise<void> {
   await connection.run(`CREATE TEMP TABLE subject (kind VARCHAR, value VARCHAR)`);
@@ -74,7 +74,7 @@ export async function loadIdentity(connection: DuckDBConnection, identity: Ident
     appender.appendVarchar(value);
     appender.endRow();
   };
-  // What is not well-formed cannot be in a file.
+  // A text that is not well-formed cannot be in a file.
   for (const kind of identifierKinds)
     for (const value of identity[kind]) if (value.isWellFormed()) append(kind, value);
   for (const value of identity.distinct_id)
@@ -87,16 +87,16 @@ function longestPiece(distinctId: string): string {
   return pieces.reduce((longest, piece) => (piece.length > longest.length ? piece : longest));
 }
 
-/** The rows of a part, counted, that are the subject's (`gone`), and those of others that name it (`trimmed`). */
+/** How many rows of a part are the subject's (`gone`), and how many rows of other persons name it (`trimmed`). */
 export type MarkedRows = { gone: number; trimmed: number; trimmedColumn: string | undefined };
 
-/** The function that makes of a trimmed column's value one that does not name the loaded identity. */
+/** The SQL function that removes the loaded identity's distinct ids from a value of the trimmed column. */
 export const trimFunction = 'without_subject';
 
 /**
- * Finds a loaded identity's rows in a part, by their number in the file: fills the temporary tables `gone (row)` and
- * `trimmed (row, key)`. Reads the columns that identify of every row, and others of none. Throws DuckDB's error, and
- * `storage` at a row that is not JSON where it should be.
+ * Finds the rows of a loaded identity in a part: fills the temporary tables `gone (row)` and `trimmed (row, key)` with their
+ * numbers in the file. Reads only the columns that identify. Throws DuckDB's error, and `storage` at a row whose embedded
+ * person is not JSON.
  */
 export async function markSubjectRows(
   connection: DuckDBConnection,
@@ -118,7 +118,7 @@ export async function markSubjectRows(
   return { ...(await countMarks(connection)), trimmedColumn: mention?.column };
 }
 
-/** Makes `gone` and `trimmed` anew, without rows. */
+/** Makes empty tables `gone` and `trimmed`. */
 export async function emptyMarks(connection: DuckDBConnection): Promise<void> {
   await connection.run(`CREATE OR REPLACE TEMP TABLE gone (row BIGINT)`);
   await connection.run(`CREATE OR REPLACE TEMP TABLE trimmed (row BIGINT, key VARCHAR)`);
@@ -133,7 +133,7 @@ export async function countMarks(connection: DuckDBConnection): Promise<{ gone: 
   return { gone: Number(gone), trimmed: Number(trimmed) };
 }
 
-/** Lets queries of this connection call `without_subject` on the column of a dataset in which others name a subject. */
+/** Lets queries of a connection call `without_subject` on the column in which rows of other persons name the subject. */
 export function registerTrim(
   connection: DuckDBConnection,
   dataset: PublishedDataset,

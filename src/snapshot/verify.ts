@@ -9,8 +9,8 @@ import { queryParquet } from './read-parquet.ts';
 import { unnamedParts } from './remove-unnamed.ts';
 
 /**
- * What is wrong with a published file. `unreadable` and `rows` are about files whose bytes are as published; `unnamed`: a
- * part that no manifest names, so no reader finds it, but it may hold people.
+ * What is wrong with a published file. `unreadable` and `rows` are about files whose bytes are as published. `unnamed` is a
+ * part that no manifest names: no reader finds it, but it can hold persons.
  */
 export type SnapshotProblem = {
   dataset: string;
@@ -20,12 +20,12 @@ export type SnapshotProblem = {
   problem: 'damaged' | 'missing' | 'size' | 'sha256' | 'unreadable' | 'rows' | 'unnamed';
 };
 
-/** What was checked, and what was wrong with it. */
+/** How much was checked, and the problems that were found. */
 export type SnapshotCheck = { files: number; bytes: number; problems: SnapshotProblem[] };
 
 /**
  * Reads every file of every generation of every dataset, and compares it with its manifest: size, SHA-256, and the rows that
- * its own footer counts; and looks for parts that no manifest names, which a kill can leave. Throws `storage` only when
+ * its own footer counts. Also finds parts that no manifest names, which a kill can leave. Throws `storage` only when
  * CURRENT itself is damaged; the signal's reason when aborted.
  */
 export async function verifySnapshots(

@@ -6,14 +6,14 @@ import { nobody } from '../../src/contract/identity.ts';
 import { sha256File } from '../../src/core/digest.ts';
 import { datasets } from '../../src/snapshot/columns.ts';
 import { withDuckDb } from '../../src/snapshot/duckdb.ts';
-import { type EncodedPart, encodePartAnew } from '../../src/snapshot/encode-part.ts';
+import { type EncodedPart, encodePart } from '../../src/snapshot/encode-part.ts';
 import { type MarkedRows, emptyMarks, registerTrim } from '../../src/snapshot/subject-rows.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 const { signal } = new AbortController();
 const columns = datasets.persons.columns.map(({ name, type }) => ({ name, type }));
 
-/** Encodes a part of the persons with these keys anew, marked as `mark` does. */
+/** Encodes a part of the persons with these keys again, marked as `mark` does. */
 function encode(
   keys: readonly string[],
   mark: (connection: DuckDBConnection, path: string) => Promise<MarkedRows>,
@@ -36,7 +36,7 @@ function encode(
       max_key: keys.at(-1) ?? null,
     };
     const part = { dataset: 'persons', snapshotId: '20261120T125500.123Z', file, path } as const;
-    return encodePartAnew(connection, part, columns, to, mark);
+    return encodePart(connection, part, columns, to, mark);
   });
 }
 
@@ -50,7 +50,7 @@ const marking =
     return { gone, trimmed, trimmedColumn: 'distinct_ids' };
   };
 
-test('a part whose rows are marked rightly is encoded anew', async () => {
+test('a part whose rows are marked rightly is encoded again', async () => {
   const mark = marking(`INSERT INTO trimmed VALUES (1, 'b')`, { gone: 0, trimmed: 1 });
   expect(await encode(['a', 'b', 'c'], mark)).toMatchObject({
     file: { rows: 3, min_key: 'a', max_key: 'c' },
@@ -63,13 +63,13 @@ test.for([
     'more rows are gone than were marked',
     ['a', 'b', 'c'],
     marking(`INSERT INTO gone VALUES (0), (1)`, { gone: 1, trimmed: 0 }),
-    'would not hold the very rows that are to stay',
+    'would not hold exactly the rows that should stay',
   ],
   [
     'another row than the marked one is changed',
     ['a', 'b', 'c'],
     marking(`INSERT INTO trimmed VALUES (0, 'b')`, { gone: 0, trimmed: 1 }),
-    'would not hold the very rows that are to stay',
+    'would not hold exactly the rows that should stay',
   ],
   [
     'rows are not in the order of their keys',
@@ -84,7 +84,7 @@ test.for([
       await emptyMarks(connection);
       return { gone: 0, trimmed: 1, trimmedColumn: 'distinct_ids' };
     },
-    'would still hold what is to go',
+    'would still hold rows that should be removed',
   ],
 ] as const)('refused when %s', async ([, keys, mark, message]) => {
   await expect(encode(keys, mark)).rejects.toMatchObject({

@@ -7,8 +7,8 @@ export type EncodedForm = { encoding: Encoding; bytes: Buffer };
 
 /**
  * The forms in which a text may stand in a file, each once, UTF-8 first. JSON: with and without non-ASCII characters and
- * slashes escaped. Percent: of a component, of an address, of a form. Base64: the characters that the text alone decides,
- * wherever it begins within a group of three bytes, in both alphabets. Hex: in both cases.
+ * slashes escaped. Percent: as a component, as an address, as a form. Base64: the characters that depend on the text only, for
+ * each of the three offsets in a group of three bytes, in both alphabets. Hex: in both cases.
  */
 export function encodedForms(text: string): EncodedForm[] {
   const forms = new Map<string, Encoding>();

@@ -10,7 +10,7 @@ export type Findings = {
   addRaw(subject: number, place: string, encoding: Encoding): void;
   addFenced(place: string, kind: IdentifierKind): void;
   addUnreadable(place: string, reason: string): void;
-  /** Whether a subject has been found as its bytes, or decoded in a file that is not the mirror. */
+  /** Whether a subject was found in raw bytes, or decoded in a file other than the mirror. */
   isInFiles(subject: number): boolean;
   /** All that was found. Subjects are in the order of their numbers. */
   found(): Found;
@@ -19,7 +19,7 @@ export type Findings = {
 /** What was found, as the report tells it. */
 type Found = Pick<ScanReport, 'fenced' | 'unreadable'> & { subjects: { hits: number; places: Place[] }[] };
 
-/** A person may stand in as many places as there are files; the report does not grow with them. */
+/** A person can stand in as many places as there are files. The report names no more than these. */
 const placesMax = 1000;
 
 /** Prepares an empty record for so many subjects. */

@@ -18,19 +18,18 @@ for (const [dataset, { identifiers, heldIds }] of Object.entries(datasets))
 for (const { table, column, kind } of sideTables) note(table, column, kind);
 
 /**
- * The identifiers that a column of a row holds as what it is about: each of the kind that stands there, and no other.
- * `told`: of a feed's row, the dataset that it tells of. Nothing within properties, filters and the like is one, whatever
- * its name.
+ * The identifiers by which a column says what its row is about, each of the kind that the column holds. `deletedFrom`: the
+ * dataset that a row of a feed names. A value within properties, filters and other free text is never one, whatever its name.
  */
 export function identifiersInPlace(
   dataset: string,
   column: string,
   value: unknown,
-  told?: unknown,
+  deletedFrom?: unknown,
 ): Identifier[] {
   if (column === findDataset(dataset)?.embeddedPerson) return embeddedIdentifiers(value);
   if (column === 'key' && (dataset === 'changes' || dataset === 'deletions'))
-    return keyIdentifiers(String(told), value);
+    return keyIdentifiers(String(deletedFrom), value);
   const kind = columnKinds.get(dataset)?.get(column);
   if (kind === undefined) return [];
   // A column of the mirror holds its list as JSON.
@@ -39,7 +38,7 @@ export function identifiersInPlace(
     : identifiersOf(kind, value);
 }
 
-/** What a key of a dataset's rows, or a bound of such keys, identifies; nothing for one that no such row can have. */
+/** The identifier that a key of a dataset's rows is, or a bound of such keys; none for a key that no row can have. */
 export function keyIdentifiers(dataset: string, key: unknown): Identifier[] {
   const kind = keyKind(dataset);
   return kind === undefined ? [] : identifiersOf(kind, key);

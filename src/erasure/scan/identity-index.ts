@@ -7,9 +7,9 @@ import {
 import { readJsonText } from '../../core/exact-json.ts';
 import { shingleBytes } from './shingle-search.ts';
 
-/** A value that stands alone: a column's, or a text, number or list item of JSON. Names in lists are the list's. */
+/** A single value: of a column, or a text, number or list item of JSON. An item of a list has the name of the list. */
 export type Leaf = {
-  /** The column or field that it is the value of. */
+  /** The column or field that holds the value. */
   name: string;
   /** The dataset, or the field that holds the object with that field. */
   owner: string;
@@ -17,8 +17,8 @@ export type Leaf = {
 };
 
 /**
- * Every text and number within a value, and the value itself where it is one. Texts that are JSON are looked into, however
- * deep. Not recursive, since a file decides how deep its values are.
+ * Every text and number within a value, and the value itself if it is one. Texts that are JSON are read too, to any
+ * depth. Not recursive, since a file decides how deep its values are.
  */
 export function* leavesOf(name: string, owner: string, value: unknown): Generator<Leaf> {
   const open: { name: string; owner: string; value: unknown }[] = [{ name, owner, value }];
@@ -38,11 +38,11 @@ export function* leavesOf(name: string, owner: string, value: unknown): Generato
 
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const distinctIdName = /(?:distinct_ids?|^m(?:in|ax)_key|^row_id)$/;
-// Users of the service, who may be persons of the project too, but are there as its users.
+// These name users of the service. A user can also be a person of the project, but stands there as a user.
 const userFields = new Set(['created_by', 'last_modified_by']);
 const recordingIdName = /^(?:id|(?:session_)?recording_id|key|m(?:in|ax)_key|row_id)$/;
 
-/** What a leaf is an identifier of, by where it stands and what it looks like. */
+/** The kinds of identifier that a leaf can be, by the place where it stands and by its spelling. */
 export function identifierKindsOf({ name, owner, value }: Leaf): IdentifierKind[] {
   if (userFields.has(owner)) return [];
   if (isPersonIdPlace(name, owner) && /^\d+$/.test(String(value))) return ['person_id'];
@@ -54,23 +54,23 @@ export function identifierKindsOf({ name, owner, value }: Leaf): IdentifierKind[
   return kinds;
 }
 
-/** A value as identifiers are kept: uuids in lower case. */
+/** A value, spelled as identifiers are kept: uuids in lower case. */
 export function identifierValue(value: Leaf['value']): string {
   return typeof value === 'string' && uuid.test(value) ? value.toLowerCase() : String(value);
 }
 
 const none: never[] = [];
 
-/** A subject whom a leaf identifies, by their place in the list, and as what. */
+/** A subject that a leaf identifies, by its place in the list, and the kind of the identifier. */
 type Identified = { subject: number; kind: IdentifierKind };
 
-/** Which subjects a leaf identifies. */
+/** The subjects that a leaf identifies. */
 export type IdentityIndex = (leaf: Leaf) => Identified[];
 
 /**
- * Prepares the look-up of values that stand anywhere. Whole values only: `1` is not `11`. An identifier that is long enough
- * to be nothing else counts wherever it stands; a short one only where such identifiers stand, since it may be a word or a
- * number like any other.
+ * Prepares the look-up of values that stand anywhere. Only whole values match: `1` is not `11`. A long identifier counts
+ * wherever it stands. A short one counts only where identifiers of its kind stand, since elsewhere it can be any word or
+ * number.
  */
 export function indexIdentities(identities: readonly Identity[]): IdentityIndex {
   const known = new Map<string, Identified[]>();
@@ -84,7 +84,7 @@ export function indexIdentities(identities: readonly Identity[]): IdentityIndex 
   };
 }
 
-/** Prepares the look-up of the subjects who have an identifier, of its very kind. */
+/** Prepares the look-up of the subjects that have an identifier of exactly this kind and value. */
 export function indexIdentifiers(
   identities: readonly Identity[],
 ): (identifier: Identifier) => readonly number[] {

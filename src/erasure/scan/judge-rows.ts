@@ -72,7 +72,7 @@ export function createRowJudge(
   };
   return {
     takeRow: (row) => judges[row.origin](judging, row),
-    takeFixedWords: (file, words) => shared.takeOwn(file, [words]),
+    takeFixedWords: (file, words) => shared.takeFixedWords(file, [words]),
     takeKnownFile: (place, { identifiers, values }) => {
       for (const subject of identifiers.flatMap(judging.subjectsOf)) findings.addDecoded(subject, place);
       reportFenced(judging, identifiers, place);
@@ -170,7 +170,7 @@ function judgeOwnRow(judging: Judging, row: DecodedRow): void {
   const isKnown = row.columns.map((column, index) => isKnownValue(row.dataset, column, row.values[index]));
   const keep = (whether: boolean): unknown[] =>
     row.values.map((value, index) => (isKnown[index] === whether ? value : undefined));
-  judging.shared.takeOwn(row.file, keep(true));
+  judging.shared.takeFixedWords(row.file, keep(true));
   judgeOtherRow(judging, { ...row, values: keep(false) });
 }
 

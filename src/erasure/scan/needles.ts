@@ -3,39 +3,39 @@ import { encodedForms, type EncodedForm, type Encoding } from './encoded-forms.t
 import { createShingleSearch, shingleBytes, type ShingleSearch } from './shingle-search.ts';
 import type { ScanSubject } from './scan-task.ts';
 
-/** The most shingles that one scan searches for: some 150 MB of tables. Beyond, each form of a text keeps evenly spread ones. */
+/** One scan searches for at most so many shingles: their tables take about 150 MB. Beyond, evenly spread ones are kept. */
 const shinglesMax = 1 << 20;
 
-/** Whose a shingle is: the subject by its place in the task, and the form of a text that has it. */
+/** The owner of a shingle: a subject, by its place in the task, and the form of the text that holds the shingle. */
 type Owner = { subject: number; encoding: Encoding };
 
-/** How much of a shingle another text may share at its beginning or its end, and the rest stand there by chance. */
+/** When another text holds so many bytes of a shingle's beginning or end, the rest may stand next to it by chance. */
 const edgeBytes = shingleBytes - 3;
 
-/** What is searched for, and whose it is. Shingles are numbered as the search numbers them. */
+/** The shingles that are searched for, and their owners. Shingles have the numbers that the search gives them. */
 export type Needles = {
   search: ShingleSearch;
   /**
-   * The beginnings and the ends of shingles. Where one of them ends somebody else's text, what a file holds next to it,
-   * lengths and the like, makes the whole shingle once in a while.
+   * The beginnings and the ends of shingles. When another person's text ends with the beginning of a shingle, the bytes
+   * that a file stores after that text, such as a length, sometimes complete the shingle by chance.
    */
   edges: ShingleSearch;
   edgesOf: (shingle: number) => readonly [beginning: number, end: number];
   ownersOf: (shingle: number) => Iterable<Owner>;
-  /** Whether it is of a uuid or recording id: the feeds of deletions hold those, until they expire. */
+  /** Whether a shingle is of a person uuid or a recording id, which the feeds of deletions hold until their rows expire. */
   isFeedKey: (shingle: number) => boolean;
-  /** For each subject, how many of its texts cannot be searched for: too short, or nothing but times. */
+  /** For each subject, how many of its texts cannot be searched for: they are too short, or only a time. */
   tooShort: readonly number[];
 };
 
 type Needle = EncodedForm & Pick<Owner, 'subject'> & { isFeedKey: boolean };
 
-// Times are everywhere, and nobody's: what is left of a text without them is searched for.
+// Times stand everywhere and identify nobody: a text is searched for without its times.
 const isoTime = /\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?)?(?:Z|[+-]\d\d:?\d\d)?/g;
 
 /**
- * Cuts what is known of subjects into shingles: their identifiers, and every text within their values, which may be JSON
- * (names of fields are not theirs), in every form.
+ * Cuts the identifiers of subjects, and every text within their values, into shingles, in every form. Values may be JSON;
+ * names of fields are not searched for.
  */
 export function makeNeedles(subjects: readonly ScanSubject[], shinglesLimit = shinglesMax): Needles {
   let total = 0;
@@ -44,7 +44,7 @@ export function makeNeedles(subjects: readonly ScanSubject[], shinglesLimit = sh
     total += shinglesIn(bytes);
     forms += 1;
   }
-  // Each form keeps one at least, and so as many again as forms may be needed where counts are rounded up.
+  // Each form keeps at least one shingle, and counts are rounded up: so one more for each form may be needed.
   const capacity = Math.max(Math.min(total, shinglesLimit), 2 * forms);
   const step = total <= capacity ? 1 : Math.ceil(total / (capacity - forms));
   const search = createShingleSearch(capacity);
@@ -77,7 +77,7 @@ export function makeNeedles(subjects: readonly ScanSubject[], shinglesLimit = sh
   };
 }
 
-/** Made anew for each use: all of them at once could be many times what the values are. */
+/** Makes the forms again for each use: all of them at once could need many times the memory of the values. */
 function* everyNeedle(subjects: readonly ScanSubject[]): Generator<Needle> {
   for (const [index, subject] of subjects.entries())
     for (const { text, isFeedKey } of textsOf(subject))
@@ -95,7 +95,7 @@ function textsOf({ identity, values }: ScanSubject): { text: string; isFeedKey: 
   return [...new Set([...feedKeys, ...others])].map((text) => ({ text, isFeedKey: feedKeys.has(text) }));
 }
 
-/** The pieces of a text between times that are long enough to be searched for. */
+/** The pieces of a text between its times, as far as they are long enough to be searched for. */
 function longPieces(text: string): string[] {
   return text.split(isoTime).filter((piece) => Buffer.byteLength(piece) >= shingleBytes);
 }
@@ -104,7 +104,7 @@ function shinglesIn(bytes: Buffer): number {
   return Math.max(bytes.length - shingleBytes + 1, 0);
 }
 
-/** Offsets below a count, a step apart, at least one: the middle one, since texts rather begin or end alike. */
+/** Offsets below a count, a step apart, at least one. A single offset is the middle one, since texts often begin or end alike. */
 function* spread(count: number, step: number): Generator<number> {
   if (count === 0) return;
   if (step >= count) yield Math.floor((count - 1) / 2);
@@ -112,8 +112,8 @@ function* spread(count: number, step: number): Generator<number> {
 }
 
 /**
- * Who searches for a shingle: a list of its own for each, all in one array, as there may be a million. Subjects come one
- * after the other.
+ * The owners of shingles. All their lists share one array, as there may be a million shingles. The owners of one subject are
+ * added before those of the next.
  */
 function createOwners(): {
   add: (shingle: number, subject: number, encoding: Encoding) => void;
@@ -131,7 +131,7 @@ function createOwners(): {
     of,
     add: (shingle, subject, encoding) => {
       const before = latest[shingle];
-      // Bytes that are the same in two forms, or in two texts, are searched for once for each subject.
+      // The same bytes can stand in two forms or two texts of a subject: they are searched for once.
       if (before !== undefined && owners[before]?.subject === subject) return;
       latest[shingle] = owners.push({ subject, encoding, before }) - 1;
     },

@@ -3,7 +3,7 @@ import { createGunzip, zstdDecompressSync } from 'node:zlib';
 import type { ShingleStream } from './shingle-search.ts';
 
 const chunkBytes = 1 << 20;
-/** The largest frame that is decompressed, and the most that one may hold. A page of a Parquet file has a megabyte or so. */
+/** The largest frame that is decompressed, and the most that its content may have. A page of a Parquet file has about 1 MB. */
 const frameBytesMax = 64 << 20;
 const frameContentBytesMax = 512 << 20;
 
@@ -14,16 +14,15 @@ const checksumBytes = 4;
 const blockHeaderBytes = 3;
 const dictionaryIdBytes = [0, 1, 2, 4] as const;
 
-/** Reads bytes of a file; fewer than asked for at its end. */
+/** Reads bytes of a file. At its end there are fewer than asked for. */
 type ReadAt = (offset: number, length: number) => Buffer;
 
-/** What was read of a file, and whether a compressed part of it could not be. */
+/** How many bytes were read, and whether a compressed part of the file could not be read. */
 export type RawRead = { bytes: number; isPartlyUnread: boolean };
 
 /**
- * Feeds a file's bytes to searches, each a stream of its own: the file as it is (`isWhole`); what each Zstandard frame
- * within it holds (the pages of Parquet files, wherever they lie); and what it holds as a gzip file. Constant memory.
- * Rejects with the system's error.
+ * Searches a file's bytes as they are (`isWhole`), the content of each Zstandard frame within it (such as the pages of Parquet
+ * files), and its content as a gzip file; each as a stream of its own. Constant memory. Rejects with the system's error.
  */
 export async function readRaw(
   path: string,
@@ -45,7 +44,7 @@ export async function readRaw(
   }
 }
 
-/** Searches all bytes, and notes where frames may begin. */
+/** Searches all bytes, and returns the offsets where frames may begin. */
 function searchWhole(readAt: ReadAt, search: ShingleStream): { bytes: number; frames: number[] } {
   const frames: number[] = [];
   const overlap = frameMagic.length - 1;
@@ -67,7 +66,7 @@ function* positionsOf(bytes: Buffer): Generator<number> {
   for (let at = bytes.indexOf(frameMagic); at !== -1; at = bytes.indexOf(frameMagic, at + 1)) yield at;
 }
 
-/** Whether all frames could be searched: not where one is cut off or damaged. */
+/** Searches all frames. Returns whether it could: a frame can be cut off or damaged. */
 function searchFrames(readAt: ReadAt, frames: readonly number[], openSearch: () => ShingleStream): boolean {
   let areAllRead = true;
   let searchedTo = 0;
@@ -121,7 +120,7 @@ function frameEnd(readAt: ReadAt, offset: number): number | undefined {
   }
 }
 
-/** What a whole frame holds; undefined where it is none after all, or holds more than `bytesMax`. */
+/** The content of a whole frame; undefined when it is no frame, or its content has more than `bytesMax`. */
 function decompressFrame(frame: Buffer, bytesMax: number): Buffer | undefined {
   try {
     return zstdDecompressSync(frame, { maxOutputLength: bytesMax });

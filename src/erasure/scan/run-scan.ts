@@ -8,10 +8,10 @@ import { readJson } from '../../core/exact-json.ts';
 import { ScanFailure, ScanReport, type ScanTask } from './scan-task.ts';
 
 const scanProcess = fileURLToPath(new URL('./scan-process.ts', import.meta.url));
-/** Longer than any archive that fits on one machine takes. */
+/** Longer than a scan of any data folder that fits on one machine. */
 const lastsMaxMs = 6 * 3_600_000;
 const reportBytesMax = 256 * 1024 * 1024;
-// As `start-up.ts` does it for the program itself.
+// The same flags as `start-up.ts` sets for the program itself.
 const heapFlags = ['--semi-space-growth-factor=1', '--heap-growing-percent=20'];
 
 /** How a scan is run. */
@@ -43,7 +43,7 @@ export async function runScan(
   signal.addEventListener('abort', kill, { once: true });
   try {
     const ended = once(child, 'close') as Promise<[number | null]>;
-    // A scanner that has ended before it has read its task says why by its exit.
+    // A scanner can end before it has read its task. Its exit code says why.
     child.stdin.on('error', () => undefined);
     child.stdin.end(JSON.stringify(task));
     const [[code], report, failure] = await Promise.all([
@@ -65,7 +65,7 @@ export const scanner: { scan: (task: ScanTask, options: RunScanOptions) => Promi
   scan: runScan,
 };
 
-/** All that a stream says; one that says too much is ended. */
+/** The whole text of a stream. The scanner is ended when the text becomes too long. */
 async function collect(stream: Readable, kill: () => void): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -83,7 +83,7 @@ function readReport(text: string): ScanReport {
   return report.data;
 }
 
-/** The scanner's own words are not passed on unless they are those that it was written to say. */
+/** The error of a failed scan. The scanner's text is passed on only if it keeps to the format of a failure. */
 function failureOf(stderr: string): AppError {
   const said = ScanFailure.safeParse(readJson(stderr.trim().split('\n').at(-1) ?? '')).data;
   return new AppError(said?.message ?? 'the scanner was ended before it had a result', {

@@ -4,9 +4,9 @@ import { AppError, systemCode } from '../../core/errors.ts';
 import { scanDataFolder } from './scan.ts';
 import { ScanTask, type ScanFailure } from './scan-task.ts';
 
-// The scanner as a process: the task comes on standard input and the report goes to standard output, both one JSON
-// object, since arguments can be read by everybody on the machine. What goes wrong is said without its words, which
-// may hold anything.
+// The scanner as a process. The task comes on standard input, since every user of the machine can read arguments. The
+// report goes to standard output. Both are one JSON object. A failure is told without the words of its error, which may
+// hold personal data.
 
 function fail(error: unknown): void {
   const failure: ScanFailure =
@@ -22,14 +22,14 @@ function nameOf(error: unknown): string {
 }
 
 process.on('uncaughtException', fail);
-// Who asked for the scan may have been killed. Then nobody is left to be told, which is no error to be told of, and the
-// mirror must not be held open for nobody.
+// The process that asked for the scan may have been killed. Then writing to it fails, which is ignored, and this process
+// ends, so that it does not keep the mirror open.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
-const asker = process.ppid;
-const lookForAsker = (): void => {
-  if (process.ppid !== asker) process.kill(process.pid, 'SIGKILL');
+const parent = process.ppid;
+const endWithParent = (): void => {
+  if (process.ppid !== parent) process.kill(process.pid, 'SIGKILL');
 };
-setInterval(lookForAsker, 1000).unref();
+setInterval(endWithParent, 1000).unref();
 try {
   const task = ScanTask.safeParse(JSON.parse(await text(process.stdin)));
   if (!task.success) throw new TypeError('not a task');

@@ -7,13 +7,13 @@ import { scopeSubjects } from '../find/scope.ts';
 import { scanner } from './run-scan.ts';
 import type { ScanReport } from './scan-task.ts';
 
-/** What a scan found, and the requests that were proved gone and are opened again by it. */
+/** What a scan found, and the ids of the requests that it opened again: their subjects had been proved gone. */
 export type RequestScan = { report: ScanReport; reopened: string[] };
 
 /**
- * Scans all that this program has written for everybody who should be gone: fenced requests by their values, sealed ones
- * by the fence. `given` are searched for too. Where something is found of a request that was proved gone, the request
- * is opened again, as its next generation.
+ * Scans all files of this program for every person who should be gone: the subjects of fenced requests by their values,
+ * those of sealed requests by the fence. `given` identifiers are searched for too. When a subject is found that had been
+ * proved gone, its request is opened again, as its next generation.
  */
 export async function scanRequests(
   context: JobContext,
@@ -53,7 +53,7 @@ export async function scanRequests(
     const records = reopened.map(({ id, generation }) =>
       reopenRequest(context, { id, generation: generation + 1 }, 'residue_found'),
     );
-    // Within the transaction: what the ledger cannot take is not done.
+    // Within the transaction, so that nothing is changed when the ledger cannot be written.
     ledger().append(records);
   }).immediate();
   return { report, reopened: reopened.map(({ id }) => id) };

@@ -2,13 +2,13 @@ import { z } from 'zod';
 import { identifierKinds } from '../../contract/identity.ts';
 import { encodings } from './encoded-forms.ts';
 
-/** The mirror's file, as places call it. */
+/** The mirror's file, as places name it. */
 export const mirrorPlace = 'mirror.db';
 
 const texts = z.array(z.string()).readonly();
 const count = z.int().min(0);
 
-/** One subject that is looked for. All but `request` is personal data. */
+/** One subject to look for. All but `request` is personal data. */
 const ScanSubject = z.strictObject({
   request: z.string(),
   identity: z.strictObject({
@@ -17,15 +17,15 @@ const ScanSubject = z.strictObject({
     distinct_id: texts,
     recording_id: texts,
   }),
-  /** What else is known of the subject: plain texts, and JSON texts of which every text within counts. */
+  /** Other texts of the subject: plain texts, and JSON texts, of which every text within is searched for. */
   values: texts,
 });
 export type ScanSubject = z.infer<typeof ScanSubject>;
 
 /**
- * What to scan, and for whom. `control`, before a purge, ends as soon as each subject has been found; `verify` reads
- * everything. `fence`: every identifier that stands anywhere is held against the fence too (`verify` only). `extraPaths`:
- * files and folders outside the data folder.
+ * What to scan, and the subjects to look for. `control`, before a purge, ends as soon as each subject has been found;
+ * `verify` reads everything. `fence`: every identifier that stands anywhere is also looked up in the fence (`verify` only).
+ * `extraPaths`: files and folders outside the data folder.
  */
 export const ScanTask = z.strictObject({
   dataDir: z.string(),
@@ -33,13 +33,13 @@ export const ScanTask = z.strictObject({
   subjects: z.array(ScanSubject),
   fence: z.boolean(),
   extraPaths: texts,
-  /** Files of the data folder that are known to hold nobody, relative to it: they are not read. */
+  /** Files of the data folder, relative to it, that are known to hold no person: they are not read. */
   passedOver: texts.optional(),
 });
 export type ScanTask = z.infer<typeof ScanTask>;
 
 /**
- * What a scan found; no value of anybody. A place is a path relative to the data folder (an extra path as it was given),
+ * What a scan found, without any personal data. A place is a path relative to the data folder (an extra path as it was given),
  * with `:column` where a column was decoded.
  */
 export const ScanReport = z.strictObject({
@@ -52,10 +52,10 @@ export const ScanReport = z.strictObject({
   subjects: z.array(
     z.strictObject({
       request: z.string(),
-      /** Pieces of twelve bytes searched for, and how many of them other people's rows hold too: those prove nothing. */
+      /** Pieces of twelve bytes searched for, and how many of them rows of other persons hold too: those prove nothing. */
       needles: count,
       shared: count,
-      /** Texts that cannot be searched for: shorter than a piece, or nothing but times. */
+      /** Texts that cannot be searched for: shorter than a piece, or only a time. */
       tooShort: count,
       hits: count,
       /** The first thousand. */
@@ -71,12 +71,12 @@ export const ScanReport = z.strictObject({
   ),
   /** Identifiers that the fence should have kept out: the first thousand places. */
   fenced: z.array(z.strictObject({ place: z.string(), kind: z.enum(identifierKinds), hits: count })),
-  /** What could not be read, whole or in part: nothing is vouched for there. */
+  /** What could not be read, in whole or in part. The scan proves nothing there. */
   unreadable: z.array(z.strictObject({ place: z.string(), reason: z.string() })),
   seconds: z.number(),
 });
 export type ScanReport = z.infer<typeof ScanReport>;
 
-/** What the scanner's process says on standard error when it fails; no value of anybody. */
+/** What the scanner's process says on standard error when it fails, without any personal data. */
 export const ScanFailure = z.strictObject({ message: z.string(), hint: z.string().nullable() });
 export type ScanFailure = z.infer<typeof ScanFailure>;

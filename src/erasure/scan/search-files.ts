@@ -7,21 +7,21 @@ import { readRaw } from './read-raw.ts';
 import { mirrorPlace } from './scan-task.ts';
 import type { SharedText } from './shared-text.ts';
 
-/** A file to read, or why there is none to read. `place` is what it is called in the report. */
+/** A file to read; or an entry that cannot be read, with the problem. `place` is its name in the report. */
 export type ListedFile = { path: string; place: string; problem: string | null };
 
 /** How files are listed. */
 export type Listing = {
-  /** What an entry of a folder is called in places; by its name unless given. */
+  /** The name of an entry of a folder in places; default: its name. */
   nameEntry?: (parent: string, name: string) => string;
-  /** Whether a file or folder is left out, by its place. */
+  /** Whether a file or folder is left out. */
   isLeftOut?: (place: string) => boolean;
-  /** What has been listed already, by device and number. */
+  /** The files and folders that were listed already, by device and number. */
   seen?: Set<string>;
 };
 
 /**
- * Every file at or below a path, links followed, each file and folder once. What is neither file nor folder, or cannot be
+ * Every file at or below a path, once each; links are followed. An entry that is neither file nor folder, or cannot be
  * looked at, is listed with its problem and never opened.
  */
 export function* listFiles(path: string, place: string, listing: Listing = {}): Generator<ListedFile> {
@@ -40,7 +40,7 @@ export function* listFiles(path: string, place: string, listing: Listing = {}): 
   }
 }
 
-/** What is at a path: a folder's names, a file, or why neither. */
+/** The names in a folder, or a file, or the reason why a path is neither. */
 function look(path: string): { id: string; names?: string[] } | string {
   try {
     const stats = statSync(path, { bigint: true });
@@ -53,17 +53,17 @@ function look(path: string): { id: string; names?: string[] } | string {
   }
 }
 
-/** Searches raw bytes for what is not shared. */
+/** Searches raw bytes for shingles that are not shared. */
 export type RawSearch = {
   /** Searches a file. Returns how many bytes it has. Rejects with the system's error. */
   file: (file: ListedFile) => Promise<number>;
   /** Searches a part of a file, as it stands. */
   part: (place: string, bytes: Uint8Array) => void;
-  /** Searches the name of an entry of a folder. Returns what the report may call it: not by a name that tells. */
+  /** Searches the name of an entry of a folder. Returns the name for the report: `(a name)` for one that holds a match. */
   name: (parent: string, name: string) => string;
 };
 
-/** Prepares the search of files and names, by the shared text that is known when they are searched. */
+/** Prepares the search of files and names. The shared text is the one known when a file is searched. */
 export function createRawSearch(needles: Needles, shared: SharedText, findings: Findings): RawSearch {
   const hitAt =
     (place: string, file?: string) =>
@@ -74,9 +74,9 @@ export function createRawSearch(needles: Needles, shared: SharedText, findings: 
     };
   return {
     file: async ({ path, place }) => {
-      // Words of the program's own stand in a file as they are: not in what is compressed within it.
+      // Fixed words stand in a file as they are. They are no excuse for a match in a compressed part.
       const { bytes, isPartlyUnread } = await readRaw(path, (isWhole) =>
-        needles.search.openStream(hitAt(place, isWhole ? ownFileOf(place) : undefined)),
+        needles.search.openStream(hitAt(place, isWhole ? fileOfFixedWords(place) : undefined)),
       );
       if (isPartlyUnread) findings.addUnreadable(place, 'a compressed part is cut off, damaged or too large');
       return bytes;
@@ -92,7 +92,7 @@ export function createRawSearch(needles: Needles, shared: SharedText, findings: 
   };
 }
 
-/** The file by which own words are known: SQLite's log and index hold what the mirror's file does. */
-function ownFileOf(place: string): string {
+/** The file whose fixed words count in a file. SQLite's log and index hold the same words as the mirror's file. */
+function fileOfFixedWords(place: string): string {
   return place.startsWith(`${mirrorPlace}-`) ? mirrorPlace : place;
 }

@@ -1,14 +1,17 @@
 import type { Needles } from './needles.ts';
 
-/** Which shingles stand in what remains rightly, whole or but for a few bytes at an end, and so prove nothing. */
+/**
+ * The shingles that rows which may stay also hold, whole or except for a few bytes at an end. A match of such a shingle
+ * proves nothing.
+ */
 export type SharedText = {
-  /** Takes texts of rows that are nobody's who is looked for: what they hold is shared. */
+  /** Takes texts of rows that are about no subject: they are shared. */
   take(values: readonly unknown[]): void;
-  /** Takes the texts of a feed of deletions: of the subjects, only uuids and recording ids may stand there. */
+  /** Takes texts of a feed of deletions: person uuids and recording ids of subjects may stand there, nothing else of them. */
   takeFeed(values: readonly unknown[]): void;
-  /** Takes words of this program's own: they may stand in that one file, and prove nothing there. */
-  takeOwn(file: string, words: readonly unknown[]): void;
-  /** Whether a shingle is shared, by all that was taken so far; in a file, by its own words too. */
+  /** Takes fixed words of this program that stand in a file: a match of them in that file proves nothing. */
+  takeFixedWords(file: string, words: readonly unknown[]): void;
+  /** Whether a shingle is shared, by all texts taken so far; in a file, by its fixed words too. */
   has(shingle: number, file?: string): boolean;
 };
 
@@ -37,7 +40,7 @@ export function createSharedText({ edges, edgesOf, search, isFeedKey }: Needles)
   return {
     take: rows.take,
     takeFeed: feeds.take,
-    takeOwn: (file, words) => {
+    takeFixedWords: (file, words) => {
       const edgesOfFile = ownEdges.get(file) ?? new Set<number>();
       ownEdges.set(file, edgesOfFile);
       if (edgesOfFile !== ownFile) own.flush();
@@ -53,8 +56,8 @@ export function createSharedText({ edges, edgesOf, search, isFeedKey }: Needles)
 }
 
 /**
- * Writes rows into one buffer: value by value would cost more than the search. Texts stand as SQLite stores a row, side by
- * side: what begins in one and ends in the next is in the file too. Null, 0 and 1 take no room there.
+ * Writes rows into one buffer, since writing value by value would cost more than the search. Texts stand side by side, as
+ * SQLite stores a row, so that a shingle can begin in one text and end in the next. Null, 0 and 1 take no room there.
  */
 function batchRows(write: (bytes: Uint8Array) => void): {
   take: (values: readonly unknown[]) => void;

@@ -1,19 +1,19 @@
-/** How many bytes are searched for as one piece: fewer would be found by chance. */
+/** How many bytes are searched for as one piece. Fewer would often match by chance. */
 export const shingleBytes = 12;
 
 /** A search for many pieces of bytes, all of one length, at once. */
 export type ShingleSearch = {
-  /** Adds the bytes at an offset. Returns their number, the old one when they are known; undefined when full. */
+  /** Adds the bytes at an offset. Returns their number, which is the old one for known bytes; undefined when full. */
   add(bytes: Uint8Array, offset: number): number | undefined;
   size(): number;
-  /** Begins to search a stream. `onHit` is told the number of each shingle, each time that it occurs. */
+  /** Begins to search a stream. `onHit` is called with the number of a shingle each time that the shingle occurs. */
   openStream(onHit: (shingle: number) => void): ShingleStream;
 };
 
-/** Takes a stream's next bytes: what lies across two chunks is found, too. A chunk may be overwritten afterwards. */
+/** Takes the next bytes of a stream. A shingle that lies across two chunks is found too. A chunk may be overwritten afterwards. */
 export type ShingleStream = (chunk: Uint8Array) => void;
 
-/** The end of a window that is looked at first. Where no shingle holds these bytes, the windows that do are passed over. */
+/** The last bytes of a window are looked at first. When no shingle holds them, all windows that hold them are passed over. */
 const gramBytes = 6;
 /** Bits of the filter for each shingle, and the most of all: beyond 4 MiB it would fall out of the processor's cache. */
 const filterBitsEach = 64;
