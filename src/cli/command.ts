@@ -6,7 +6,7 @@ import { stringifyExactJson } from '../core/exact-json.ts';
 import { explainError } from './errors.ts';
 import { settingsFlags, type GlobalOptions } from './global-options.ts';
 
-/** What a command may touch of the world outside. */
+/** The world outside, as far as a command may use it. */
 export type CommandContext = {
   environment: Environment;
   stdout: Writable;
@@ -16,17 +16,17 @@ export type CommandContext = {
   terminalColumns: number;
   /** Aborted by the first SIGINT or SIGTERM. */
   signal: AbortSignal;
-  /** Does what cannot hear of a signal while it goes on. Until it is done, a signal ends the process by its own action. */
+  /** Does work that blocks the thread. Until the work ends, a signal ends the process by its default action. */
   letSignalsEnd<T>(work: () => T): T;
   setExitCode(code: number): void;
-  /** Ends the process at once, for when something that was told to end does not. */
+  /** Ends the process at once: for a job that does not end although it was aborted. */
   exit(code: number): void;
 };
 
-/** What a command says: one object for programs, and the same as text for people. */
+/** The result of a command: one object for programs, and the same as text for people. */
 export type CommandResult = { json: object; text: string };
 
-/** Prints a command's one result on standard output, for people or as JSON. */
+/** Prints a command's result on standard output, as text or as JSON. */
 export function printResult(context: CommandContext, command: Command, { json, text }: CommandResult): void {
   const { json: asJson } = command.optsWithGlobals<GlobalOptions>();
   context.stdout.write(asJson ? `${stringifyExactJson(json)}\n` : text);
@@ -42,7 +42,7 @@ export function runCommand(
   return withApp(app, async () => printResult(context, command, await run(app)));
 }
 
-/** Does something with the program and closes it. Rejects with an error that is explained where it can be. */
+/** Works with the program and then closes it. A failure of the disk is rejected as an error that explains it. */
 export async function withApp(app: App, use: () => Promise<void>): Promise<void> {
   try {
     await use();

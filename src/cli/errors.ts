@@ -13,7 +13,7 @@ export const exitCodes = {
   interrupted: 130,
 } as const;
 
-/** The exit code for an error: 1 for everything that is not one of ours. */
+/** The exit code for an error: 1 for every error that is not an `AppError`. */
 export function exitCodeOf(error: unknown): number {
   if (!(error instanceof AppError)) return exitCodes.failed;
   switch (error.code) {
@@ -36,10 +36,10 @@ export function exitCodeOf(error: unknown): number {
   }
 }
 
-/** An error as it is shown: one sentence, and what to do. */
+/** An error as it is shown: one sentence, and a hint that says what to do. */
 export type PresentedError = { code: string; message: string; hint: string | null };
 
-/** The error that a command ended with, as one of ours where it can be explained. `where` is the data folder. */
+/** The error that a command ended with, as an `AppError` where it can be explained. `where` is the data folder. */
 export function explainError(error: unknown, where: string): unknown {
   return error instanceof AppError ? error : (explainStorageError(error, where) ?? error);
 }
@@ -54,7 +54,7 @@ export function explainCommandLine({ code, message }: CommanderError): AppError 
   });
 }
 
-/** What to show of an error. The words of one that is not ours may hold anything, so only its name is shown. */
+/** How an error is shown. The message of a foreign error may hold personal data, so only its name is shown. */
 export function presentError(error: unknown): PresentedError {
   if (error instanceof AppError)
     return { code: error.code, message: error.message, hint: error.hint ?? null };
@@ -66,7 +66,7 @@ export function presentError(error: unknown): PresentedError {
   };
 }
 
-/** Where an error and its causes come from: call sites only, since the words may hold anything. */
+/** The call sites of an error and of its causes, without their messages, which may hold personal data. */
 export function traceError(error: unknown): string {
   if (!(error instanceof Error)) return '';
   const sites = (error.stack ?? '').split('\n').filter((line) => line.startsWith('    at '));

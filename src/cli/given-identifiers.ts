@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { AppError, systemCode } from '../core/errors.ts';
 import type { GivenIdentifier } from '../erasure/request/box.ts';
 
-/** How each kind of identifier has to look. */
+/** The form of each kind of identifier. */
 const kinds = {
   uuid: z.guid().transform((value) => value.toLowerCase()),
   id: z.string().regex(/^\d{1,19}$/, 'is a number'),
@@ -25,14 +25,14 @@ type GivenOptions = {
   file?: string;
 };
 
-/** Adds the options that name people. */
+/** Adds the options that name persons. */
 export function addGivenOptions(command: Command): Command {
   const collect = (value: string, earlier: string[] = []): string[] => [...earlier, value];
   return command
     .option('--uuid <uuid>', "a person's uuid; may be repeated", collect)
     .option('--id <id>', "a person's integer id; may be repeated", collect)
     .option('--distinct-id <id>', 'a distinct id; may be repeated', collect)
-    .option('--email <address>', 'the e-mail address among the properties; may be repeated', collect)
+    .option('--email <address>', "an e-mail address among a person's properties; may be repeated", collect)
     .option('--file <file>', 'a CSV file of kind,value lines (- is standard input)');
 }
 
@@ -105,7 +105,7 @@ async function readText(file: string): Promise<string> {
 /** An identifier as it was given, and where, without its content. */
 type GivenRow = { where: string; kind: string; value: string };
 
-/** A header line, which has no identifier, is left out. */
+/** The rows of a CSV text, without its header line. */
 function parseRows(text: string): GivenRow[] {
   const rows: { record: string[]; line: number }[] = [];
   try {
@@ -116,7 +116,7 @@ function parseRows(text: string): GivenRow[] {
       on_record: (record: string[], { lines: line }) => void rows.push({ record, line }),
     });
   } catch (error) {
-    // The parser's words quote the text.
+    // The parser's message quotes the text.
     const line =
       error instanceof CsvError && typeof error['lines'] === 'number' ? ` (line ${error['lines']})` : '';
     throw new AppError(`the identifiers are not CSV${line}`, {

@@ -17,9 +17,9 @@ export function addGlobalOptions(program: Command): Command {
   return program
     .option('--json', 'print exactly one JSON object on standard output')
     .option('--config <file>', 'a configuration file (MIRROR_CONFIG)')
-    .option('--data-dir <folder>', 'where the mirror lives (MIRROR_DATA_DIR)')
+    .option('--data-dir <folder>', 'the data folder, which holds the mirror (MIRROR_DATA_DIR)')
     .option('--log-level <level>', 'trace, debug, info, warn, error or silent (MIRROR_LOG_LEVEL)')
-    .option('--project <name>', 'which project, where several are configured')
+    .option('--project <name>', 'the project, where several are configured')
     .option(
       '--set <path=value>',
       'any setting, as --set persons.pageSize=500; may be repeated',
@@ -27,7 +27,7 @@ export function addGlobalOptions(program: Command): Command {
     );
 }
 
-/** What the options say about settings. */
+/** The settings that the options give. */
 export function settingsFlags({ config, dataDir, logLevel, project, set }: GlobalOptions): SettingsFlags {
   return {
     configFile: config,

@@ -16,14 +16,15 @@ type Entry = {
 
 /** Every command by its words, in the order of the help. */
 const commands: Readonly<Record<string, Entry>> = {
-  demo: { does: 'show the main job on the embedded sandbox, in a fresh folder' },
+  demo: { does: 'show sync, export and erasure on an embedded sandbox, in a fresh folder' },
   sync: { does: 'bring the mirror up to date: one pass over each list' },
   export: { does: 'publish a Parquet snapshot of each dataset' },
   erase: {
     does: 'erase people from the service, the mirror and every published file',
     file: null,
     help: `
-A request names one person. \`erase add\` receives it and says where the person is; \`reconcile\` carries it out.
+An erasure request names one person. \`erase add\` receives it and says where the person is found; \`reconcile\` carries
+it out.
 
 Examples:
   analytics-mirror erase add --file requests.csv --basis consent_withdrawn --by TICKET-812
@@ -31,36 +32,36 @@ Examples:
   analytics-mirror reconcile
   analytics-mirror erase list`,
   },
-  'erase add': { does: 'receive requests, and say where the people are' },
-  'erase list': { does: 'list requests, the open ones unless told otherwise' },
+  'erase add': { does: 'receive erasure requests, and show where each person is found' },
+  'erase list': { does: 'list the open erasure requests' },
   'erase show': {
-    does: 'show one request: its targets, what the fence kept out, and its entries in the ledger',
+    does: 'show one erasure request: its targets, the rows that the fence kept out, its entries in the ledger',
     file: 'erase-list',
   },
-  'erase cancel': { does: 'give requests up, as long as nothing was done for them', file: 'erase-steps' },
+  'erase cancel': { does: 'cancel erasure requests that nothing has been done for yet', file: 'erase-steps' },
   'erase approve': {
-    does: "let held requests go on; what is also a living person's stays with that person",
+    does: 'let held erasure requests go on; an identifier shared with a living person stays with that person',
     file: 'erase-steps',
   },
   'erase readmit': {
-    does: 'let an erased person be mirrored again, if the service has it',
+    does: 'let an erased person be mirrored again, if the service has that person',
     file: 'erase-steps',
   },
-  'erase receipt': { does: 'write the receipt of a request, as long as its identifiers are kept' },
-  'erase scan': { does: 'search everything that was written for those who should be gone' },
+  'erase receipt': { does: 'write the receipt of an erasure request, while its identifiers are kept' },
+  'erase scan': { does: 'search every file that this program wrote for erased people' },
   'erase drill': {
-    does: 'show that erasing works: erase somebody invented from an embedded service, and file the result',
+    does: 'show that erasing works: erase an invented person from an embedded service, and file the result',
   },
   reconcile: {
-    does: 'carry out requests to erase people, and let go of rows that the service has no longer',
+    does: 'carry out erasure requests, and remove rows that the service no longer has',
   },
-  where: { does: 'show every place that holds a person, for access requests' },
+  where: { does: 'show every place that holds data of a person, for access requests' },
   audit: {
     does: 'show what was erased, and let others check it',
     file: null,
     help: `
-Only a checkpoint that somebody outside keeps detects a ledger that was cut short or written anew: give one away now and
-then, and hold the ledger against it later.
+Only a checkpoint that is kept outside detects a ledger that was cut short or rewritten. Give one away now and then, and
+check the ledger against it later.
 
 Examples:
   analytics-mirror audit checkpoint --out checkpoint.txt
@@ -69,21 +70,21 @@ Examples:
   analytics-mirror audit certificate 3f2a`,
   },
   'audit report': {
-    does: 'report on the requests of a period: what became of each, how long it took, what is open',
+    does: 'report on the erasure requests of a period: the result of each, how long it took, which are open',
   },
   'audit certificate': {
-    does: 'show the certificate of a request, as a page to print or as the JSON that the ledger has',
+    does: 'show the certificate of an erasure request, as a page to print or as the JSON whose hash is on the ledger',
   },
-  'audit open': { does: 'show with a receipt which request and certificate are about a person' },
-  'audit checkpoint': { does: 'sign the ledger as it is now, for somebody outside to keep' },
+  'audit open': { does: 'show with a receipt which erasure request and certificates are about a person' },
+  'audit checkpoint': { does: 'sign the ledger as it is now, for a person outside to keep' },
   'audit verify': { does: 'check the ledger, every certificate and every published file' },
-  'audit rotate-key': { does: 'sign with a new key from now on; the old one vouches for it on the ledger' },
-  run: { does: 'do everything by schedule, for every project, until it is stopped' },
-  status: { does: 'show where things stand: rows, passes and their verdicts, snapshots, runs' },
+  'audit rotate-key': { does: 'make a new signing key; the old key signs the change on the ledger' },
+  run: { does: 'run every job of every project by schedule, until the process is stopped' },
+  status: { does: 'show the state of the mirror: rows, passes and their verdicts, snapshots, runs' },
   plan: {
     does: 'forecast the requests and the time that a full pass over each list costs under the budget',
   },
-  query: { does: 'run reading SQL over the mirror' },
+  query: { does: 'run a SELECT statement on the mirror' },
   doctor: { does: 'check configuration, key, scopes, disk, database and published files' },
   config: { does: 'show the configuration', file: null },
   'config print': { does: 'print every setting in force, from defaults, file, environment and flags' },

@@ -2,7 +2,7 @@ import type { OnProgress } from '../job/job-context.ts';
 import type { CommandContext } from './command.ts';
 import { countText, durationText } from '../core/words.ts';
 
-/** How far some work has come. `total` is null where nobody knows it, `requestsLeft` where no window limits requests. */
+/** The progress of a job. `total` is null where it is unknown, `requestsLeft` where no window limits requests. */
 export type ProgressState = {
   label: string;
   done: number;
@@ -14,7 +14,7 @@ export type ProgressState = {
 const redrawMs = 100;
 const barWidth = 24;
 
-/** The line that shows a state: bar, counts, rate, what is left of the budget, and the time left. */
+/** The line that shows the progress: bar, counts, rate, requests left in the budget, time left. */
 export function progressLine({ label, done, total, elapsedMs, requestsLeft }: ProgressState): string {
   const perSecond = elapsedMs > 0 ? (done * 1000) / elapsedMs : 0;
   const rate = `${countText(Math.round(perSecond))}/s`;

@@ -4,7 +4,7 @@ import type { AbsenceResult } from '../sync/absence.ts';
 import type { PassReport } from '../sync/pass-report.ts';
 import { formatTable } from './table.ts';
 
-/** Passes for people: what each saw, and its verdict with the reason; and what the fence kept out, where it did. */
+/** A table of passes: the rows of each, its verdict and the reason; the rows that the fence kept out, where there are any. */
 export function passTable(passes: readonly PassReport[]): string {
   const isFenced = passes.some(({ rowsFenced }) => rowsFenced > 0);
   return formatTable(
@@ -41,7 +41,7 @@ function verdictCell({ verdict, reason, countReported, assumptions }: PassReport
   return `${verdict} (but the service counts ${countText(countReported)})`;
 }
 
-/** What came of absent rows, for people; nothing where there were none. */
+/** The results for absent rows, as text; empty where there were none. */
 export function absenceText({ asked, held, ...counted }: AbsenceResult): string {
   const done = [
     [counted.deleted, 'deleted'],
@@ -55,7 +55,7 @@ export function absenceText({ asked, held, ...counted }: AbsenceResult): string 
   return [...(counts.length === 0 ? [] : [line]), ...held.map(heldText)].join('');
 }
 
-/** A plan that waits for a person, and how to approve it. */
+/** A held plan of deletions, and how to approve it. */
 export function heldText({ plan, dataset, rows, rowsTotal, heldAt }: HeldPlan): string {
   const share =
     rowsTotal > 0 ? ` of ${countText(rowsTotal)} (${((rows * 100) / rowsTotal).toFixed(1)} %)` : '';

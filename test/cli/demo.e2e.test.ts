@@ -7,7 +7,7 @@ import { jsonOf, runCli } from './run-cli.ts';
 // The demo syncs, exports and erases among 20,000 persons.
 vi.setConfig({ testTimeout: 120_000 });
 
-it('the demo syncs, exports and shows the same counts everywhere; it wants a fresh folder', async () => {
+it('the demo syncs, exports and shows the same counts everywhere; it needs a fresh folder', async () => {
   const dataDir = join(freshFolder(), 'demo');
   const ended = await runCli(['demo', '--json', '--data-dir', dataDir], { timeoutMs: 120_000 });
   expect(ended.code).toBe(0);
@@ -32,7 +32,7 @@ it('the demo syncs, exports and shows the same counts everywhere; it wants a fre
   const again = await runCli(['demo', '--data-dir', dataDir]);
   expect(again).toMatchObject({ code: 2, stdout: '' });
   expect(again.stderr).toContain(
-    `error: the demo wants a fresh folder, and this one has a mirror: ${dataDir}`,
+    `error: the demo needs a fresh folder, and this one has a mirror: ${dataDir}`,
   );
 });
 

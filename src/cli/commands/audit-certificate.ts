@@ -14,14 +14,16 @@ import { formatTable } from '../table.ts';
 
 type CertificateFlags = { format: 'html' | 'json'; out?: string };
 
-/** Defines `audit certificate`: a certificate, to read or to hand on. */
+/** Defines `audit certificate`: shows one certificate. */
 export function define(command: Command, context: CommandContext): void {
   command
-    .argument('<id>', "the request's id, or the beginning of it")
+    .argument('<id>', "the request's id, or its first characters")
     .addOption(
-      new Option('--format <format>', 'a page, or the very bytes').choices(['html', 'json']).default('html'),
+      new Option('--format <format>', 'a page, or the exact bytes of the certificate')
+        .choices(['html', 'json'])
+        .default('html'),
     )
-    .option('--out <file>', 'where to write it; else reports/ for a page, standard output for JSON')
+    .option('--out <file>', 'the file to write; without it a page goes to reports/, JSON to standard output')
     .addHelpText(
       'after',
       `

@@ -3,16 +3,16 @@ import { replaceFile } from '../../core/atomic-file.ts';
 import { runEraseJob } from '../../worker/erase-job.ts';
 import { runCommand, type CommandContext } from '../command.ts';
 
-/** Defines `audit checkpoint`: what an outsider keeps. */
+/** Defines `audit checkpoint`: prints a signed checkpoint of the ledger. */
 export function define(command: Command, context: CommandContext): void {
   command
-    .option('--out <file>', 'write it to a file too')
+    .option('--out <file>', 'write the checkpoint to this file too')
     .addHelpText(
       'after',
       `
-Prints three lines, the name of the ledger, how many entries it has and what they hash to, and under them the signature.
-Hand all of it to somebody who is not you, with the file ledger/public-keys.txt: nothing else detects a ledger that is
-cut short or written anew later.
+Prints three lines (the ledger's name, the number of its entries, their root hash) and below them the signature. Give all
+of it, with the file ledger/public-keys.txt, to a person outside: nothing else detects a ledger that is later cut short
+or rewritten.
 
 Examples:
   analytics-mirror audit checkpoint

@@ -7,7 +7,7 @@ import { runCommand, type CommandContext } from '../command.ts';
 import { exitCodes } from '../errors.ts';
 import { addGivenOptions, requireGiven } from '../given-identifiers.ts';
 
-/** Defines `audit open`: whether a request was about the holder of its receipt. */
+/** Defines `audit open`: shows whether an erasure request was about the holder of its receipt. */
 export function define(command: Command, context: CommandContext): void {
   addGivenOptions(
     command
@@ -17,9 +17,9 @@ export function define(command: Command, context: CommandContext): void {
     .addHelpText(
       'after',
       `
-Give the identifier that the request was made with: prefer --file or standard input, since what stands on a command line
-can be seen by others on this machine. Needs the folders ledger/ and reports/ only.
-Exit codes: 0 they are about this person, 4 they are not.
+Give the identifier that the request was made with. Prefer --file or standard input: other users of this machine can see
+a command line. Reads the folders ledger/ and reports/ only.
+Exit codes: 0 the request is about this person, 4 it is not.
 
 Examples:
   printf 'email,ann@example.com\\n' | analytics-mirror audit open receipt-0189f1c0-7e5e-4bd2-a3c1-52f0a4d1c001.json -

@@ -16,22 +16,18 @@ import { formatTable } from '../table.ts';
 const formats = ['html', 'json', 'csv'] as const;
 type ReportFlags = { from?: string; to?: string; format?: (typeof formats)[number]; out?: string };
 
-/** Defines `audit report`: what an auditor asks for. */
+/** Defines `audit report`: writes the auditor's report of a period. */
 export function define(command: Command, context: CommandContext): void {
   command
-    .option(
-      '--from <date>',
-      'the first day, in UTC; that of the first request unless told otherwise',
-      readDay,
-    )
-    .option('--to <date>', 'the last day, in UTC; today unless told otherwise', readDay)
+    .option('--from <date>', 'the first day, in UTC; by default the day of the first request', readDay)
+    .option('--to <date>', 'the last day, in UTC; by default today', readDay)
     .addOption(new Option('--format <format>', 'a page, data, or a table for spreadsheets').choices(formats))
-    .option('--out <file>', 'where to write it; reports/audit-<from>-<to>.html unless told otherwise')
+    .option('--out <file>', 'the file to write; by default reports/audit-<from>-<to>.html')
     .addHelpText(
       'after',
       `
-Counts requests by the day of their receipt. With --json alone nothing is written, and the report is printed. The CSV has
-a row for each target; cells that a spreadsheet would take for formulas begin with an apostrophe.
+A request belongs to the day on which it was received. --json alone prints the report and writes no file. The CSV has a
+row for each target. A cell that a spreadsheet would read as a formula begins with an apostrophe.
 
 Examples:
   analytics-mirror audit report
@@ -47,7 +43,7 @@ Examples:
         if (report.from > report.to)
           throw new AppError(`the period ends before it begins: ${report.from} to ${report.to}`, {
             code: 'usage',
-            hint: 'give --from a day that is not after that of --to',
+            hint: 'give --from a day that is not after the day of --to',
           });
         if (asJson && format === undefined && out === undefined) return { json: report, text: '' };
         const name = `audit-${report.from}-${report.to}.${format ?? 'html'}`;

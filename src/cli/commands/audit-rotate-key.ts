@@ -4,13 +4,13 @@ import { ledgerFolder } from '../../ledger/entry-file.ts';
 import { runEraseJob } from '../../worker/erase-job.ts';
 import { runCommand, type CommandContext } from '../command.ts';
 
-/** Defines `audit rotate-key`: another key for the checkpoints to come. */
+/** Defines `audit rotate-key`: makes the signing key of later checkpoints. */
 export function define(command: Command, context: CommandContext): void {
   command
     .addHelpText(
       'after',
       `
-What was signed before stays valid. Hand the new line of ledger/public-keys.txt to whoever keeps checkpoints.
+Earlier signatures stay valid. Give the new line of ledger/public-keys.txt to every person who keeps checkpoints.
 
 Examples:
   analytics-mirror audit rotate-key`,

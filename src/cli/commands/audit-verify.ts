@@ -6,19 +6,19 @@ import { bytesText, countText } from '../../core/words.ts';
 import { runCommand, type CommandContext } from '../command.ts';
 import { exitCodes } from '../errors.ts';
 
-/** Defines `audit verify`: everything that can be checked, checked. */
+/** Defines `audit verify`: checks the ledger, the certificates and the published files. */
 export function define(command: Command, context: CommandContext): void {
   command
-    .option('--checkpoint <file>', 'a checkpoint of this ledger that was kept elsewhere')
-    .option('--public-key <file>', 'its public keys, as they were kept elsewhere')
+    .option('--checkpoint <file>', 'a checkpoint of this ledger that was kept outside')
+    .option('--public-key <file>', "the ledger's public keys, as they were kept outside")
     .addHelpText(
       'after',
       `
-Reads the data folder only: no service, no mirror, no key. Checks that each line of the ledger may stand where it stands,
-that each checkpoint is signed and is of these very entries, that each certificate is the one on the ledger and follows
-from it, and that each published file is as its manifest says. Without a checkpoint that was kept elsewhere, a ledger whose
-newest entries and checkpoints were removed together is not told.
-Exit codes: 0 all is as it should be, 4 something is not.
+Reads the data folder only: no service, no mirror, no key. Checks four things: the order of the ledger's entries; the
+signature of each checkpoint, and that it fits these entries; that the ledger has the hash of each certificate and proves
+its content; that each published file fits its manifest. Only a checkpoint that was kept outside shows that the newest
+entries and checkpoints were removed together.
+Exit codes: 0 everything fits, 4 something does not.
 
 Examples:
   analytics-mirror audit verify

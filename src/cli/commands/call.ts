@@ -9,10 +9,12 @@ import { formatTable } from '../table.ts';
 
 type CallFlags = { param?: [name: string, value: string][]; body?: unknown };
 
-/** Defines `call`: any endpoint of the service from a terminal. */
+/** Defines `call`: calls one endpoint of the service. */
 export function define(command: Command, context: CommandContext): void {
   command
-    .addArgument(new Argument('<endpoint>', 'its name, from the list below').choices(endpointNames))
+    .addArgument(
+      new Argument('<endpoint>', 'the name of the endpoint, from the list below').choices(endpointNames),
+    )
     .option('--param <name=value>', 'a path or query parameter; may be repeated', collectParameter)
     .option('--body <json>', 'the request body', parseBody)
     .addHelpText(
@@ -28,7 +30,7 @@ Examples:
         const { params, query } = readParameters(endpoints[name], Object.fromEntries(param));
         if (body !== undefined && endpoints[name].body === null)
           throw new AppError(`${name} takes no body`, { code: 'usage', hint: 'leave --body out' });
-        // The table's types cannot follow a name that is only known now; the row's own schemas have checked both.
+        // TypeScript does not know which endpoint the name is; the endpoint's own schemas have checked both.
         const args = { params: params as never, query: query as never, body, signal: context.signal };
         const reply = await app.service().call(name, args);
         return {

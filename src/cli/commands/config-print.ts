@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { formatSettings } from '../../config/load-settings.ts';
 import { runCommand, type CommandContext } from '../command.ts';
 
-/** Defines `config print`: the settings in force. The API key is told only as set or not. */
+/** Defines `config print`: prints the settings in force. Of the API key it says only whether it is set. */
 export function define(command: Command, context: CommandContext): void {
   command
     .addHelpText(

@@ -17,10 +17,13 @@ import { exportNow } from './export.ts';
 import { runWorker } from './run.ts';
 import { syncNow } from './sync.ts';
 
-/** Defines `demo`: the whole story on the embedded sandbox, in a fresh folder. */
+/** Defines `demo`: runs sync, export and erasure on an embedded sandbox, in a fresh folder. */
 export function define(command: Command, context: CommandContext): void {
   command
-    .option('--keep', 'go on as a worker beside the sandbox, with its status page, until it is stopped')
+    .option(
+      '--keep',
+      'afterwards run the worker beside the sandbox, with its status page, until it is stopped',
+    )
     .addHelpText(
       'after',
       '\nExamples:\n  npm run demo\n  npm run demo -- --keep\n  analytics-mirror demo --data-dir ./demo --json',
@@ -28,11 +31,11 @@ export function define(command: Command, context: CommandContext): void {
     .action(async () => {
       const flags = command.optsWithGlobals<GlobalOptions & { keep?: boolean }>();
       const dataDir = flags.dataDir ?? mkdtempSync(join(tmpdir(), 'analytics-mirror-demo-'));
-      // People who do not exist must not get among people who do.
+      // Invented persons must not be mixed with real ones.
       if (existsSync(databasePath(dataDir)))
-        throw new AppError(`the demo wants a fresh folder, and this one has a mirror: ${dataDir}`, {
+        throw new AppError(`the demo needs a fresh folder, and this one has a mirror: ${dataDir}`, {
           code: 'usage',
-          hint: 'name another --data-dir, or none for a temporary folder',
+          hint: 'name another --data-dir, or leave it out for a temporary folder',
         });
       const say = (line: string): void => void context.stderr.write(`${line}\n`);
       const sandbox = await serveDemo({ say });
@@ -60,7 +63,7 @@ export function define(command: Command, context: CommandContext): void {
     });
 }
 
-/** Works beside the sandbox until it is stopped, and says where its status page is. */
+/** Runs the worker beside the sandbox until it is stopped, and prints the address of its status page. */
 async function keepWorking(
   parts: ProjectApps,
   context: CommandContext,
@@ -68,7 +71,7 @@ async function keepWorking(
 ): Promise<void> {
   try {
     await runWorker(parts, context, (_worker, statusUrl) =>
-      say(`a worker goes on beside the sandbox; its status page: ${statusUrl} (end it with Ctrl-C)`),
+      say(`the worker runs beside the sandbox; its status page: ${statusUrl} (end it with Ctrl-C)`),
     );
   } finally {
     for (const app of parts.apps) await app.close();

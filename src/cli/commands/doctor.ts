@@ -4,12 +4,12 @@ import { runCommand, type CommandContext } from '../command.ts';
 import { exitCodes } from '../errors.ts';
 import { formatTable } from '../table.ts';
 
-/** Defines `doctor`: checks of everything that a run needs. */
+/** Defines `doctor`: checks everything that a run needs. */
 export function define(command: Command, context: CommandContext): void {
   command
     .addHelpText(
       'after',
-      '\nChanges nothing. Where the budget is used up, the service is not asked, and the line says until when. Exit codes: 0 all\nwell, 1 something is not.\n\nExamples:\n  analytics-mirror doctor',
+      '\nChanges nothing. When the budget is used up, the service is not asked, and the line says until when.\nExit codes: 0 every check passed, 1 a check failed.\n\nExamples:\n  analytics-mirror doctor',
     )
     .action(() =>
       runCommand(context, command, async (app) => {

@@ -11,22 +11,23 @@ import { formatTable } from '../table.ts';
 
 type AddFlags = { basis: string; by: string; keepEvents?: boolean; receipts?: string };
 
-/** Defines `erase add`: receives requests. */
+/** Defines `erase add`: receives erasure requests. */
 export function define(command: Command, context: CommandContext): void {
   addGivenOptions(command)
     .argument('[source]', '- reads kind,value lines from standard input')
-    .requiredOption('--basis <code>', `on what ground: ${bases.join(', ')}, or a code of your own`)
-    .requiredOption('--by <reference>', 'on whose word: a role or a ticket')
-    .option('--keep-events', 'leave the events of these people at the service')
-    .option('--receipts <folder>', 'write a receipt of each request for whoever asked (mode 0600)')
+    .requiredOption('--basis <code>', `the legal basis: ${bases.join(', ')}, or a code of your own`)
+    .requiredOption('--by <reference>', 'the role or ticket that asks for it')
+    .option('--keep-events', 'leave the events of these persons at the service')
+    .option('--receipts <folder>', 'write a receipt of each request, for the person who asked (mode 0600)')
     .addHelpText(
       'after',
       `
-Each identifier becomes a request of its own, unless an open one names the same and keeps no events that this one deletes.
-The column persons says to how many an identifier leads; several living ones are held. Prefer --file or standard input: what stands on a command line can be seen
-by others on this machine. The kinds in a file are uuid, id, distinct_id and email. Identifiers are kept encrypted until
-the request is sealed, and are never printed. Nobody is erased before \`reconcile\`.
-Exit codes: 0 received, 4 received, but somebody has to look: a person who is not found, or a request that is held.
+Each identifier makes one request, unless an open request names the same person and deletes at least as much. The column
+persons says how many persons were found; a request that finds several living persons is held. Prefer --file or standard
+input: other users of this machine can see a command line. The kinds in a file are uuid, id, distinct_id and email.
+Identifiers are kept encrypted until the request is sealed, and are never printed. No person is erased before
+\`reconcile\`.
+Exit codes: 0 received, 4 received, but you have to look: a person is not found, or a request is held.
 
 Examples:
   analytics-mirror erase add --file requests.csv --basis objection --by dpo --receipts receipts
@@ -74,5 +75,5 @@ function addedTable(requests: readonly AddedRequest[]): string {
       countText(request.files),
     ]),
   );
-  return `${table}\nNobody is erased yet: analytics-mirror reconcile --dry-run shows what would be done, reconcile does it.\n`;
+  return `${table}\nNo person is erased yet: analytics-mirror reconcile --dry-run shows what would be done, reconcile does it.\n`;
 }

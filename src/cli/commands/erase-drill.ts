@@ -6,15 +6,16 @@ import { runCommand, type CommandContext } from '../command.ts';
 import { exitCodes } from '../errors.ts';
 import { formatTable } from '../table.ts';
 
-/** Defines `erase drill`: shows that erasing works, on somebody invented. */
+/** Defines `erase drill`: shows on an invented person that erasing works. */
 export function define(command: Command, context: CommandContext): void {
   command
     .addHelpText(
       'after',
       `
-Runs the whole way, from the sync to the sealed certificate, in a folder of its own that is removed afterwards; your mirror
-and your service are not touched. The result goes to reports/drills/ and onto the ledger, so that an audit sees that the
-machinery works even in a month without requests. Exit codes: 0 passed, 1 failed.
+Runs every stage, from the sync to the certificate, in a folder of its own that is removed afterwards. Your mirror and your
+service are not touched. The result is written to reports/drills/ and to the ledger, so that an audit sees that erasing
+works, even in a month without requests.
+Exit codes: 0 passed, 1 failed.
 
 Examples:
   analytics-mirror erase drill`,

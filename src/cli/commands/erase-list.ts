@@ -52,7 +52,7 @@ export function define(command: Command, context: CommandContext): void {
 
 function defineList(command: Command, context: CommandContext): void {
   command
-    .option('--all', 'the ended ones too')
+    .option('--all', 'list ended requests too')
     .addHelpText(
       'after',
       '\nExamples:\n  analytics-mirror erase list\n  analytics-mirror erase list --all --json',
@@ -91,7 +91,7 @@ function stateCell({ state, reason }: ErasureRequest): string {
 
 function defineShow(command: Command, context: CommandContext): void {
   command
-    .argument('<id>', "the request's id, or the beginning of it")
+    .argument('<id>', "the request's id, or its first characters")
     .addHelpText('after', '\nExamples:\n  analytics-mirror erase show 3f2a')
     .action((id: string) =>
       runCommand(context, command, (app) => {

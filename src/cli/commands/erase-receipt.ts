@@ -5,16 +5,17 @@ import { receiptsOf, refuseInside, writeReceipt } from '../../erasure/request/re
 import { runEraseJob } from '../../worker/erase-job.ts';
 import { runCommand, type CommandContext } from '../command.ts';
 
-/** Defines `erase receipt`: the receipt of one request, for whoever asked. */
+/** Defines `erase receipt`: writes the receipt of one request, for the person who asked. */
 export function define(command: Command, context: CommandContext): void {
   command
-    .argument('<id>', "the request's id, or the beginning of it")
-    .requiredOption('--out <file>', 'where to write it (mode 0600), outside the data folder')
+    .argument('<id>', "the request's id, or its first characters")
+    .requiredOption('--out <file>', 'the file to write (mode 0600), outside the data folder')
     .addHelpText(
       'after',
       `
-The receipt holds the request's own key, and nothing else of it: with it and the identifier, \`audit open\` shows which
-entry of the ledger and which certificate are about the person. It is destroyed here when the request is sealed.
+The receipt holds the request's own key and nothing else of the request. With the receipt and the identifier, \`audit open\`
+shows which entry of the ledger and which certificates are about the person. The key here is destroyed when the request is
+sealed.
 
 Examples:
   analytics-mirror erase receipt 3f2a --out receipt.json`,

@@ -8,22 +8,22 @@ import { exitCodes } from '../errors.ts';
 import { addGivenOptions, readGiven } from '../given-identifiers.ts';
 import { formatTable } from '../table.ts';
 
-/** Defines `erase scan`: whether anything is left of those who were erased. */
+/** Defines `erase scan`: searches for data that is left of erased persons. */
 export function define(command: Command, context: CommandContext): void {
   addGivenOptions(command)
     .argument('[source]', '- reads kind,value lines from standard input')
     .option(
       '--also <path>',
-      'a file or folder elsewhere, such as logs; may be repeated',
+      'another file or folder to search, such as logs; may be repeated',
       (path: string, earlier: string[] | undefined) => [...(earlier ?? []), path],
     )
     .addHelpText(
       'after',
       `
 Reads the mirror, every published file and every other file of the data folder, decoded and byte by byte, in a process of
-its own: for the values of erased people while their requests are open, for the MACs of their identifiers for ever, and
-for whomever is named. Values are never printed.
-Exit codes: 0 nothing found, 4 something found (a request that was done is opened again: run \`reconcile\`).
+its own. It searches for the values of erased persons while their requests are open, for the HMACs of their identifiers
+always, and for the persons that you name. Values are never printed.
+Exit codes: 0 nothing found, 4 something found (a finished request is opened again: run \`reconcile\`).
 
 Examples:
   analytics-mirror erase scan

@@ -15,7 +15,7 @@ export function define(command: Command, context: CommandContext): void {
 
 function defineCancel(command: Command, context: CommandContext): void {
   command
-    .argument('<ids...>', "the requests' ids, or the beginnings of them")
+    .argument('<ids...>', "the requests' ids, or their first characters")
     .addHelpText('after', '\nExamples:\n  analytics-mirror erase cancel 3f2a')
     .action((ids: string[]) =>
       forEach(
@@ -30,8 +30,8 @@ function defineCancel(command: Command, context: CommandContext): void {
 
 function defineApprove(command: Command, context: CommandContext): void {
   command
-    .argument('[ids...]', "the requests' ids, or the beginnings of them")
-    .option('--all', 'every held request')
+    .argument('[ids...]', "the requests' ids, or their first characters")
+    .option('--all', 'approve every held request')
     .addHelpText(
       'after',
       '\nExamples:\n  analytics-mirror erase approve 3f2a\n  analytics-mirror erase approve --all',
@@ -56,8 +56,8 @@ function defineApprove(command: Command, context: CommandContext): void {
 
 function defineReadmit(command: Command, context: CommandContext): void {
   command
-    .argument('<id>', "the request's id, or the beginning of it")
-    .requiredOption('--reason <text>', 'why; the ledger keeps an HMAC of it')
+    .argument('<id>', "the request's id, or its first characters")
+    .requiredOption('--reason <text>', 'the reason; the ledger keeps an HMAC of it')
     .addHelpText(
       'after',
       "\nExamples:\n  analytics-mirror erase readmit 3f2a --reason 'new contract, TICKET-901'",
@@ -74,7 +74,7 @@ function defineReadmit(command: Command, context: CommandContext): void {
     });
 }
 
-/** Does something to each request, as one run, and says to which. */
+/** Applies one step to each request, as one run, and prints the ids. */
 function forEach(
   context: CommandContext,
   command: Command,

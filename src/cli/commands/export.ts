@@ -9,23 +9,23 @@ import { exitCodes } from '../errors.ts';
 import { reportProgress } from '../progress.ts';
 import { formatTable } from '../table.ts';
 
-/** Defines `export`: a Parquet snapshot of each dataset. */
+/** Defines `export`: publishes a Parquet snapshot of each dataset. */
 export function define(command: Command, context: CommandContext): void {
   command
     .addArgument(
-      new Argument('[datasets...]', 'which datasets; all when none is named').choices(publishedDatasets),
+      new Argument('[datasets...]', 'the datasets to publish; by default all').choices(publishedDatasets),
     )
     .addOption(
-      new Option('--kind <kind>', 'full holds every row, delta what has changed since the newest snapshot')
+      new Option('--kind <kind>', 'full has every row, delta the rows that changed since the newest snapshot')
         .choices(['full', 'delta'])
         .default('full'),
     )
     .addHelpText(
       'after',
       `
-A snapshot is one moment of the mirror. Readers follow snapshots/CURRENT.json, which is replaced last.
-A delta goes on from the newest snapshot of persons or of recordings. Where that cannot be told, and of the other
-datasets, it is a full one.
+A snapshot shows the mirror at one moment. Readers follow snapshots/CURRENT.json, which is replaced last. A delta continues
+the newest snapshot of persons or of recordings. A full snapshot is made instead where the changes since then are unknown,
+and for the other datasets.
 Exit codes: 0 published, 4 published, but the last pass over the list was not complete.
 
 Examples:

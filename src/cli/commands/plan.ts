@@ -8,15 +8,15 @@ import { planPasses, type PassPlan } from '../../status/cost-forecast.ts';
 import { runCommand, type CommandContext } from '../command.ts';
 import { formatTable } from '../table.ts';
 
-/** Defines `plan`: what full passes will cost under the budget. */
+/** Defines `plan`: forecasts the cost of full passes under the budget. */
 export function define(command: Command, context: CommandContext): void {
   command
     .addHelpText(
       'after',
       `
-Asks the service for its own counts, with one request for each list; where it gives none, or the budget is used up,
-the mirror's are taken.
-Times are the least that budget.windows allow, after what other commands have used of them.
+Asks the service for its counts, with one request for each list. Where the service gives no count, or the budget is used
+up, the mirror's count is taken. Each time is the shortest that budget.windows allows, after the requests that other
+commands have already made.
 
 Examples:
   analytics-mirror plan

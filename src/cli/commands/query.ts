@@ -7,15 +7,15 @@ import { formatTable } from '../table.ts';
 
 const rowsMax = 1000;
 
-/** Defines `query`: read-only SQL over the mirror. */
+/** Defines `query`: runs a SELECT statement on the mirror. */
 export function define(command: Command, context: CommandContext): void {
   command
     .argument('<sql>', 'one SELECT statement')
     .addHelpText(
       'after',
       `
-Shows at most ${countText(rowsMax)} rows. The mirror is opened read-only. SIGINT and SIGTERM end a statement at once: a shell
-says 130 and 143.
+Shows at most ${countText(rowsMax)} rows. The mirror is opened read-only. SIGINT and SIGTERM end a statement at once, with the exit
+codes 130 and 143.
 
 Examples:
   analytics-mirror query "SELECT count(*) FROM persons"
@@ -25,7 +25,7 @@ Examples:
       runCommand(context, command, (app) => {
         const db = app.databaseReadOnly();
         context.signal.throwIfAborted();
-        // SQLite keeps the thread to itself until the statement is done, and nothing is lost that was only read.
+        // SQLite blocks the thread until the statement ends. A signal may end the process: a reader loses nothing.
         const result = context.letSignalsEnd(() => queryMirror(db, sql, rowsMax));
         const { columns, rows, isCut } = result;
         const cells = rows.map((row) => row.map(cellText));

@@ -19,19 +19,20 @@ import { formatTable } from '../table.ts';
 
 type ReconcileFlags = { dryRun?: boolean; approve?: string };
 
-/** Defines `reconcile`: takes every erasure and every pending deletion as far as it can go now. */
+/** Defines `reconcile`: advances every erasure request and every pending deletion as far as it can go now. */
 export function define(command: Command, context: CommandContext): void {
   command
-    .option('--dry-run', 'show what would be done, and do nothing')
-    .option('--approve <plan>', 'let a held plan of deletions go on: its rows, and no others')
+    .option('--dry-run', 'show the plan, and change nothing')
+    .option('--approve <plan>', 'let a held plan of deletions go on, for its rows only')
     .addHelpText(
       'after',
       `
-Erasing: people are fenced, taken out of the mirror and of every published file, and proved gone by a scan; then the
-service is asked to delete them. What is done here does not wait for the service. A killed run is taken up by the next.
-Deletions: a row leaves the mirror only when the service has answered 404 for it often enough (deletions.confirmations),
-far enough apart (deletions.confirmAfterSeconds); then it is erased from the published files too.
-Exit codes: 0 done, 4 something waits for a person (\`erase list\`, or a plan that is held).
+Erasing: the fence keeps each person out, the mirror and every published file lose their rows, and a scan proves that
+nothing is left; then the service is asked to delete the persons. The steps here do not wait for the service. The next run
+continues a killed run.
+Deletions: a row leaves the mirror only after the service has answered 404 for it often enough (deletions.confirmations),
+far enough apart (deletions.confirmAfterSeconds). It is then erased from the published files too.
+Exit codes: 0 done, 4 something needs you (see \`erase list\`, or a held plan).
 
 Examples:
   analytics-mirror reconcile --dry-run
@@ -121,7 +122,7 @@ function resultText({ replayed, lost, erasure, absence, plan }: ReconcileJobResu
       : `this mirror was an older copy: ${countText(replayed.rows)} rows of ${countText(replayed.requests)} requests were erased again\n`,
     lost.length === 0
       ? ''
-      : `LOST, and to be added again: this mirror is from before they came, and who they were about was in it alone:\n${lost.map((id) => `  ${id}\n`).join('')}`,
+      : `LOST: this mirror is older than these requests, and only the lost mirror named their persons. Add them again:\n${lost.map((id) => `  ${id}\n`).join('')}`,
     plan.erasure.requests.length === 0 && erasure.fenced === 0
       ? ''
       : erasureText(erasure, plan.erasure.searched.files),
@@ -130,7 +131,7 @@ function resultText({ replayed, lost, erasure, absence, plan }: ReconcileJobResu
   return texts.join('') || 'nothing is pending\n';
 }
 
-/** What was done for requests, for people; so many files were searched for those who are asked for. */
+/** The steps that were done for erasure requests, as text. `searched` is how many files were searched. */
 function erasureText(erasure: ErasureResult, searched: number): string {
   const ofSearched = searched === 0 ? '' : ` of ${countText(searched)} searched`;
   const lines: [count: number, what: string][] = [
@@ -143,7 +144,7 @@ function erasureText(erasure: ErasureResult, searched: number): string {
     [erasure.verified, 'proved gone from here by a scan'],
     [erasure.certified, 'reached everything'],
     [erasure.sealed, 'sealed: their identifiers are destroyed'],
-    [erasure.refused, 'refused: nobody knows such a person'],
+    [erasure.refused, 'refused: such a person is unknown'],
     [erasure.held, 'held: `erase list` says why'],
     [erasure.residue, 'with something left: `erase scan` says where'],
     [erasure.attention, 'call for attention: `erase list` says why'],

@@ -19,16 +19,16 @@ import { exitCodes } from '../errors.ts';
 import { settingsFlags, type GlobalOptions } from '../global-options.ts';
 import { formatTable } from '../table.ts';
 
-/** Defines `run`: the worker. */
+/** Defines `run`: runs the worker. */
 export function define(command: Command, context: CommandContext): void {
   command
     .addHelpText(
       'after',
       `
-What is done when stands in the settings schedule.* (cron, UTC). What was missed is made up for once. A job that fails is
-tried again after growing pauses. The first SIGTERM or SIGINT lets what is under way end at its next safe point, within
-run.drainSeconds; the second ends at once. Nothing is lost either way.
-Exit codes: 0 stopped, 1 stopped before everything had ended, 130 stopped at once.
+The settings schedule.* (cron, UTC) say when each job starts. A job that missed its times starts once. A job that failed is
+tried again after growing pauses. The first SIGTERM or SIGINT ends running jobs at their next safe point, within
+run.drainSeconds; the second ends the process at once. Neither loses data.
+Exit codes: 0 stopped, 1 stopped before every job had ended, 130 stopped at once.
 
 Examples:
   analytics-mirror run
@@ -46,7 +46,7 @@ Examples:
     });
 }
 
-/** Works by schedule until the first signal. `announce` is told, once, where the status page is. */
+/** Runs the worker until the first signal. Calls `announce` once, with the address of the status page. */
 export async function runWorker(
   parts: ProjectApps,
   context: CommandContext,
@@ -62,7 +62,7 @@ export async function runWorker(
   const posting = new AbortController();
   const post = alertPosting(parts, posting.signal);
   const started: { worker?: Worker } = {};
-  // First, so that a port that is taken ends this before any work is begun.
+  // First, so that a port in use ends this command before any job starts.
   const page = await serveStatus(parts, () => started.worker?.state());
   const worker = startWorker({
     projects,

@@ -19,21 +19,27 @@ type SandboxFlags = {
   rate?: RateLimit[];
 };
 
-/** Defines `sandbox`: the documented service, on loopback, until it is stopped. */
+/** Defines `sandbox`: serves the documented service on loopback until it is stopped. */
 export function define(command: Command, context: CommandContext): void {
   command
     .addOption(
-      new Option('--profile <name>', 'as documented, or as live services depart from it')
+      new Option('--profile <name>', 'the service as documented, or with the deviations of live services')
         .choices(profileNames)
         .default('documented'),
     )
-    .option('--persons <count>', 'persons to generate', wholeNumber, 1000)
-    .option('--recordings <count>', 'recordings to generate', wholeNumber, 200)
+    .option('--persons <count>', 'the number of persons to generate', wholeNumber, 1000)
+    .option('--recordings <count>', 'the number of recordings to generate', wholeNumber, 200)
     .option('--seed <number>', 'the same seed gives the same data', wholeNumber, 1)
-    .option('--port <number>', 'where to listen; 0 takes any free port', portNumber, 0)
+    .option('--port <number>', 'the port to listen on; 0 takes any free port', portNumber, 0)
     .option('--dir <folder>', 'keep the data in a folder instead of in memory')
-    .option('--churn <rate>', 'changes of the data per request, made between pages, as 0.5', changeRate)
-    .addOption(new Option('--faults <kind>', 'let one request in seven go wrong').choices(faultKinds))
+    .option(
+      '--churn <rate>',
+      'how many times the data changes per request, between pages, as 0.5',
+      changeRate,
+    )
+    .addOption(
+      new Option('--faults <kind>', 'make one request in seven fail in this way').choices(faultKinds),
+    )
     .option(
       '--rate <limits>',
       'answer 429 above a rate per key, as 10/s, 480/min or 4800/h; may be repeated',

@@ -8,7 +8,7 @@ import { runCommand, type CommandContext } from '../command.ts';
 import { heldText, passTable } from '../sync-text.ts';
 import { formatTable } from '../table.ts';
 
-/** Defines `status`: where things stand. */
+/** Defines `status`: shows the state of the mirror, its snapshots and runs. */
 export function define(command: Command, context: CommandContext): void {
   command
     .addHelpText('after', '\nExamples:\n  analytics-mirror status\n  analytics-mirror status --json')
@@ -60,7 +60,7 @@ function statusText({
   return sections.join('\n');
 }
 
-/** How requests stand; nothing where there never was one. */
+/** The states of the erasure requests; nothing where there never was one. */
 function erasureText({
   states,
   overdue,
@@ -77,7 +77,7 @@ function erasureText({
     ...(eventsExpectedBy === null
       ? []
       : [`the service's batch should have run by ${secondText(eventsExpectedBy)}`]),
-    `the fence has kept rows out ${countText(fence.hits)} times, ${countText(fence.recreated)} of people created anew`,
+    `the fence has kept rows out ${countText(fence.hits)} times, ${countText(fence.recreated)} of them of persons created again`,
   ];
   return [`${table}${notes.map((text) => `${text}\n`).join('')}`];
 }

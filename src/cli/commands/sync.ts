@@ -12,28 +12,29 @@ import { reportProgress } from '../progress.ts';
 
 type SyncFlags = { mode: PassMode; resume?: boolean; fresh?: boolean };
 
-/** Defines `sync`: one pass over each list. */
+/** Defines `sync`: makes one pass over each list. */
 export function define(command: Command, context: CommandContext): void {
   command
     .addArgument(
       new Argument(
         '[datasets...]',
-        'which lists; persons, recordings and the configured playlists when none is named',
+        'the lists to sync; by default persons, recordings and the configured playlists',
       ).choices(mirroredDatasets),
     )
     .addOption(
-      new Option('--mode <mode>', 'full walks to the end, head stops at known unchanged rows')
+      new Option(
+        '--mode <mode>',
+        'full walks to the end of the list, head stops at rows that are known and unchanged',
+      )
         .choices(passModes)
         .default('full'),
     )
-    .addOption(
-      new Option('--resume', 'take up an unfinished pass (what happens by default)').conflicts('fresh'),
-    )
-    .option('--fresh', 'begin anew, whatever is unfinished')
+    .addOption(new Option('--resume', 'continue an unfinished pass (the default)').conflicts('fresh'))
+    .option('--fresh', 'start a new pass, also where one is unfinished')
     .addHelpText(
       'after',
       `
-A pass ends complete (every row that was there throughout has been seen) or incomplete, and says why.
+A pass ends complete (it has seen every row that existed throughout the pass) or incomplete, with the reason.
 Exit codes: 0 complete, 4 incomplete.
 
 Examples:

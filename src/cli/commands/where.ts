@@ -8,15 +8,15 @@ import { runCommand, type CommandContext } from '../command.ts';
 import { addGivenOptions, requireGiven } from '../given-identifiers.ts';
 import { formatTable } from '../table.ts';
 
-/** Defines `where`: every place that holds a person. */
+/** Defines `where`: shows every place that holds data of a person. */
 export function define(command: Command, context: CommandContext): void {
   addGivenOptions(command)
-    .argument('[source]', '- reads kind,value lines from standard input: all of one person')
-    .option('--export <file>', 'write all that is held about the person to a JSON file (mode 0600)')
+    .argument('[source]', '- reads kind,value lines from standard input: identifiers of one person')
+    .option('--export <file>', 'write all data of the person to this JSON file (mode 0600)')
     .addHelpText(
       'after',
       `
-Searches the mirror, the quarantine, every published file of every generation, and the requests.
+Searches the mirror, the quarantine, every published file of every generation, and the erasure requests.
 
 Examples:
   analytics-mirror where --email ann@example.com
@@ -67,7 +67,7 @@ function whereText({ places, requests, isShared, searched }: Whereabouts, file: 
             ]),
           ),
         ]),
-    ...(isShared ? ["\nsomething of this person is also a living person's\n"] : []),
+    ...(isShared ? ['\nan identifier of this person also belongs to a living person\n'] : []),
     `\nsearched the mirror and ${countText(searched.files)} published files\n`,
     ...(file === undefined ? [] : [`all of it is written to ${file}\n`]),
   ].join('');
