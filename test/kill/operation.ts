@@ -29,6 +29,8 @@ export function countOperations(
     if (kind === 'sql' && !isChange) return execute();
     const names = [anyOperation[kind], ...(isChange ? [name] : [])];
     for (const each of names) times.set(each, (times.get(each) ?? 0) + 1);
+    const execution: Execution = { operation: name, times: times.get(name) ?? 0, isCommitted: false };
+    if (isChange) executions.set(name, execution);
     const isHere =
       point !== null && names.includes(point.operation) && times.get(point.operation) === point.nth;
     if (isHere && point.moment === 'before') die();
@@ -37,8 +39,7 @@ export function countOperations(
       die();
     }
     const result = execute();
-    if (isChange)
-      executions.set(name, { operation: name, times: times.get(name) ?? 0, isCommitted: isCommitted() });
+    execution.isCommitted = isCommitted();
     if (isHere && point.moment === 'after') die();
     return result;
   };
