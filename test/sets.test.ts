@@ -1,0 +1,38 @@
+import { globSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import browser from '../config/vitest.browser.config.ts';
+import both from '../config/vitest.config.ts';
+import slow from '../config/vitest.slow.config.ts';
+import packageJson from '../package.json' with { type: 'json' };
+
+type Patterns = { include?: string[]; exclude?: string[] };
+
+const projects = both.test?.projects as { test: Patterns & { name: string } }[];
+/** Every set of tests, by its name, with the patterns of its files. */
+const sets: Record<string, Patterns> = {
+  ...Object.fromEntries(projects.map(({ test: { name, ...patterns } }) => [name, patterns])),
+  slow: slow.test ?? {},
+  browser: browser.test ?? {},
+};
+
+function filesOf({ include = [], exclude = [] }: Patterns): string[] {
+  const left = new Set(exclude.flatMap((pattern) => globSync(pattern)));
+  return include.flatMap((pattern) => globSync(pattern)).filter((path) => !left.has(path));
+}
+
+test('every test file belongs to exactly one set', () => {
+  const listed = Object.values(sets).flatMap(filesOf);
+  expect(listed.toSorted()).toEqual(globSync('test/**/*.test.ts').toSorted());
+});
+
+test('every set has files and a script', () => {
+  expect(Object.keys(sets)).toEqual(['fast', 'long', 'slow', 'browser']);
+  for (const patterns of Object.values(sets)) expect(filesOf(patterns).length).toBeGreaterThan(0);
+  expect(packageJson.scripts).toMatchObject({
+    test: expect.stringMatching(/vitest\.config\.ts --project fast$/),
+    'test:rest': expect.stringMatching(/vitest\.config\.ts --project long$/),
+    'test:all': expect.stringMatching(/vitest\.config\.ts$/),
+    'test:slow': expect.stringMatching(/vitest\.slow\.config\.ts$/),
+    'test:browser': expect.stringMatching(/vitest\.browser\.config\.ts$/),
+  });
+});
