@@ -1,8 +1,15 @@
+import { datasets } from '../../src/contract/datasets.ts';
 import type { Row } from '../../src/snapshot/columns.ts';
+
+/** A row without any value. */
+function emptyRow(dataset: 'persons' | 'recordings'): Row {
+  return Object.fromEntries(datasets[dataset].fields.map(({ name }) => [name, null]));
+}
 
 /** A person's row of the mirror; its key is `key`, everything else can be set. */
 export function personRow(key: string, fields: Row = {}): Row {
   return {
+    ...emptyRow('persons'),
     uuid: key,
     id: 7,
     name: 'Ann',
@@ -18,6 +25,7 @@ export function personRow(key: string, fields: Row = {}): Row {
 /** A recording's row of the mirror. */
 export function recordingRow(key: string, fields: Row = {}): Row {
   return {
+    ...emptyRow('recordings'),
     id: key,
     distinct_id: 'ann',
     viewed: 1,

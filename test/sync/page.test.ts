@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { datasets } from '../../src/contract/datasets.ts';
 import { parseDeepJson } from '../../src/core/deep-json.ts';
 import { readPage } from '../../src/sync/page.ts';
 import { beginWalk, judgePage, type WalkPlan, type WalkStep } from '../../src/sync/walk-plan.ts';
@@ -19,6 +20,7 @@ describe('a page of a list', () => {
     const page = readPage({ count: 1, next: null, previous: null, results: [row] }, window, 'persons');
     expect(page.rows).toEqual([
       {
+        ...Object.fromEntries(datasets.persons.fields.map(({ name }) => [name, null])),
         id: 1,
         uuid,
         name: 'Ann',
