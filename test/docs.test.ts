@@ -152,8 +152,9 @@ describe('the docs', () => {
   it.each(texts)('$path names only files that are there', ({ words }) => {
     const places = found(words, /(?<![\w/])((?:src|test|config|docs)\/[\w./-]+\w)/g)
       .filter((path) => !path.startsWith('docs/secrets/'))
-      .map((path) => new URL(path, repository));
-    expect(places.filter((url) => !existsSync(url)).map(String)).toEqual([]);
+      // The page of the architecture names files from src/ on.
+      .filter((path) => !['', 'src/'].some((folder) => existsSync(new URL(folder + path, repository))));
+    expect(places).toEqual([]);
   });
 
   it('list every command with the options that it takes', () => {

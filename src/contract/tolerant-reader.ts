@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { isNestedTooDeep } from '../core/deep-json.ts';
+import { AppError } from '../core/errors.ts';
 import { isRawNumber, readJson } from '../core/exact-json.ts';
 import { isoToUtc } from '../core/time.ts';
 import { describeField, type FieldKind } from './resources.ts';
@@ -122,4 +123,23 @@ function reasonOf(error: z.ZodError): string {
     .slice(0, 5)
     .map((issue) => `${issue.path.map(String).join('.') || 'row'}: ${issue.message}`)
     .join('; ');
+}
+
+/** One page of a list, as a live service may send it: only its rows are certain. */
+const Envelope = z.object({
+  results: z.array(z.unknown()),
+  next: z.string().nullish(),
+  has_next: z.boolean().nullish(),
+  count: z.int().nullish(),
+});
+export type Envelope = z.infer<typeof Envelope>;
+
+/** The envelope of a page. Throws `service` for an answer that is not a page of a list. */
+export function readEnvelope(body: unknown): Envelope {
+  const envelope = Envelope.safeParse(body);
+  if (envelope.success) return envelope.data;
+  throw new AppError('the service answered with something that is not a page of a list', {
+    code: 'service',
+    hint: 'check service.baseUrl and service.pathPrefix; nothing was taken from the answer',
+  });
 }

@@ -1,6 +1,5 @@
 import { isoToMicros } from '../core/time.ts';
-import { readEnvelope } from '../contract/envelope.ts';
-import type { Columns, ColumnValue, RowReader } from '../contract/tolerant-reader.ts';
+import { readEnvelope, type Columns, type ColumnValue, type RowReader } from '../contract/tolerant-reader.ts';
 import { bodyOrMissing, type Service } from '../client/service.ts';
 import { rowReaders } from '../contract/row-readers.ts';
 import type { PagedDataset } from '../contract/datasets.ts';

@@ -4,7 +4,7 @@ import { AppError } from '../../core/errors.ts';
 import { inBatches } from '../../core/batches.ts';
 import { readIdentityOfPerson, rowReaders, sightingOf } from '../../contract/row-readers.ts';
 import { personParams } from '../../contract/endpoints.ts';
-import { readEnvelope } from '../../contract/envelope.ts';
+import { readEnvelope } from '../../contract/tolerant-reader.ts';
 import {
   identityOf,
   unionOf,

@@ -1,8 +1,7 @@
 import { AppError } from '../../core/errors.ts';
 import { personParams } from '../../contract/endpoints.ts';
-import { readEnvelope } from '../../contract/envelope.ts';
 import type { Identity } from '../../contract/identity.ts';
-import { textListOf } from '../../contract/tolerant-reader.ts';
+import { readEnvelope, textListOf } from '../../contract/tolerant-reader.ts';
 import { askForProject, bodyOrMissing } from '../../client/service.ts';
 import { readIdentityOfPerson } from '../../contract/row-readers.ts';
 import { inBatches, type UpstreamContext } from './context.ts';
