@@ -1,6 +1,14 @@
 import { codeText, countText } from '../core/words.ts';
 import { isFile, type FixedTarget, type Target } from './target.ts';
-import type { Assurance, bases, Origin, RequestState, TargetResult, TargetStatus } from './vocabulary.ts';
+import type {
+  Assurance,
+  bases,
+  Origin,
+  RequestReason,
+  RequestState,
+  TargetResult,
+  TargetStatus,
+} from './vocabulary.ts';
 
 // The words of the vocabulary for people: commands, pages and reports use the same ones. JSON and CSV keep the codes.
 
@@ -147,4 +155,34 @@ const originWords: Readonly<Record<Origin, string>> = {
 /** The origin of an erasure request, in words. */
 export function originText(origin: Origin): string {
   return originWords[origin];
+}
+
+const advice: Readonly<Record<RequestReason, string>> = {
+  events_unconfirmed:
+    'the person is gone at the service, but the answer to the deletion was lost. Ask the service about the events. `erase approve` ends the request as unconfirmed',
+  events_overdue:
+    'the weekly batch should have run twice. Ask the service why the events are still there. `erase approve` ends the request as unconfirmed',
+  reader_holds_wal: 'another process reads mirror.db. End it and reconcile again',
+  residue_found: 'the data folder still holds texts of the person. `erase scan` says where. Reconcile again',
+  outcome_unknown:
+    'the service does not show what was expected. Look at the person there and reconcile again',
+  upstream_refuses:
+    'the service refuses the deletion. Look at the person there. The program tries again a day later',
+  recreated: 'the service has the person again. `erase add` with the same identifier opens the request again',
+  life_exceeded:
+    'the time of the request is over (erasure.maxRequestDays), and its identifiers are destroyed. The certificate does not cover what was not shown by then. Add the person again to go on',
+  restored:
+    'an older copy of the mirror had brought the person back. Reconcile, and the person is erased again',
+  shared_identifier:
+    'a living person shares something with this person. `erase approve` erases the rest and leaves the shared part to the other person',
+  several_persons:
+    'the identifier leads to several living persons. `erase approve` erases all of them. Otherwise `erase cancel`, and add the right persons by uuid',
+  too_many: 'more requests or persons at once than erasure.maxBatch. `erase approve` lets them go on',
+  unknown_subject:
+    'the identifier is not in the mirror, not in the files and not at the service. Look for a typing error and add it again',
+};
+
+/** What an operator can do about a reason; commands stand between backticks. */
+export function adviceText(reason: RequestReason): string {
+  return advice[reason];
 }

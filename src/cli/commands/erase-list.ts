@@ -4,6 +4,7 @@ import { requireRequest } from '../../erasure/receive.ts';
 import { readLedger } from '../../ledger/ledger.ts';
 import { spellTarget } from '../../ledger/target.ts';
 import {
+  adviceText,
   assuranceWords,
   basisText,
   originText,
@@ -17,32 +18,6 @@ import { listTargets, type ErasureTarget } from '../../mirror/erasure-targets.ts
 import { readFenceUse } from '../../mirror/fence.ts';
 import { runCommand, type CommandContext } from '../command.ts';
 import { formatTable } from '../table.ts';
-
-/** What somebody has to do about each thing that calls for attention. */
-const advice: Readonly<Record<string, string>> = {
-  events_unconfirmed:
-    'the person is gone, but the answer to its deletion was lost: ask the service about the events; `erase approve` ends the request as unconfirmed',
-  events_overdue:
-    'the weekly batch should have run twice: ask the service why the events are still there; `erase approve` ends the request as unconfirmed',
-  reader_holds_wal: 'another process reads mirror.db: end it, and reconcile again',
-  residue_found:
-    'something of the person is still in the data folder: `erase scan` says where; reconcile again',
-  outcome_unknown:
-    'the service shows something else than was expected: look at the person there, and reconcile again',
-  upstream_refuses:
-    'the service refuses the request: look at the person there; it is tried again a day later',
-  recreated:
-    'the person has come back at the service: `erase add` with the same identifier takes the request up again',
-  life_exceeded:
-    'the time of the request was over (erasure.maxRequestDays), and its identifiers are destroyed: what was not shown by then is not certified; add the person again to go on',
-  shared_identifier:
-    "something of this person is also a living person's: `erase approve` erases the rest and leaves that to the other",
-  several_persons:
-    'the identifier leads to as many living persons as were found: `erase approve` erases all of them; else `erase cancel`, and add those who are meant by uuid',
-  too_many: 'more requests, or persons, at once than erasure.maxBatch: `erase approve` lets them go on',
-  unknown_subject:
-    'neither mirror, files nor service know such a person: look for a typing error, and add it again',
-};
 
 /** Defines `erase list` or `erase show`. */
 export function define(command: Command, context: CommandContext): void {
@@ -123,7 +98,7 @@ function defineShow(command: Command, context: CommandContext): void {
               ],
             ],
           ),
-          ...(request.reason === null ? [] : [`what to do: ${advice[request.reason] ?? request.reason}\n`]),
+          ...(request.reason === null ? [] : [`what to do: ${adviceText(request.reason)}\n`]),
           targets.length === 0 ? 'no targets yet\n' : targetTable(targets),
           formatTable(
             [{ right: 'entry' }, 'written', 'ledger', 'about'],
@@ -152,7 +127,7 @@ function targetTable(targets: readonly ErasureTarget[]): string {
       statusText(status),
       result === null ? '' : resultText(result),
       assurance === null ? '' : assuranceWords[assurance].name.toLowerCase(),
-      reason === null ? '' : (advice[reason] ?? reason),
+      reason === null ? '' : adviceText(reason),
     ]),
   );
 }
