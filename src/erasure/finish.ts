@@ -12,13 +12,13 @@ import { issueCertificate } from './proof/certificate-file.ts';
 import { planLife } from './request/life-plan.ts';
 import { callAttention, settle } from './request/target-journal.ts';
 
-/** What came to its end. */
+/** How much came to its end. */
 export type FinishResult = { certified: number; sealed: number; feedExpired: number };
 
 /**
- * Ends what has come to its end: requests that reached all their targets are certified, their identifiers destroyed; so
- * are those of requests that have lived too long, however far they are; and deletions that have been in the feeds long
- * enough leave them.
+ * Ends what has come to its end. Requests that have reached all their targets are certified, and their identifiers are
+ * destroyed. The identifiers of requests that are too old are destroyed, too, however far these requests are. Deletions that
+ * have been in the feeds long enough leave them.
  */
 export async function finishRequests(context: JobContext): Promise<FinishResult> {
   const { db, published, clock, signal } = context;
@@ -40,7 +40,7 @@ export async function finishRequests(context: JobContext): Promise<FinishResult>
       db.transaction(() => updateRequest(db, id, { sealedAt: isoTime(clock.now()) })).immediate();
       result.sealed += 1;
     }
-  // Last: a published file that cannot be read keeps nobody's identifiers.
+  // Last, so that a published file which cannot be read does not keep identifiers from being destroyed.
   await expireDeletions(published, feedBegin(context), { epoch: context.ledger().epoch(), signal });
   return result;
 }
@@ -56,8 +56,8 @@ function certify(context: JobContext, { id, generation, verifiedAt, certifiedAt 
 }
 
 /**
- * Ends a request that has lived too long, as was planned by its age alone. Returns whether it ends without a certificate:
- * then something that is here was never shown to be reached.
+ * Ends a request that is too old, as planned by its age. Returns whether it ends without a certificate: then a target here
+ * was never proved to be reached.
  */
 function endLongLife(context: JobContext, request: ErasureRequest): boolean {
   const { db, ledger, settings, clock } = context;
@@ -80,10 +80,10 @@ function endLongLife(context: JobContext, request: ErasureRequest): boolean {
         settle(context, [request], target, { result, assurance });
       }
       if (step.isProved) return false;
-      // Said once: a purge that a reader delays has the request come here again, without its box.
+      // Recorded once: where a reader delays the purge, the request comes here again, without its box.
       if (readBox(db, id) === undefined) return true;
       for (const target of step.unproved) callAttention(context, request, target, 'life_exceeded');
-      // Everything was done, but for the proof: no target is open that could be in attention.
+      // Only the proof is missing: no target is open that could be in attention.
       if (step.unproved.length === 0)
         ledger().append([
           { type: 'attention', request: id, generation, target: 'mirror', reason: 'life_exceeded' },

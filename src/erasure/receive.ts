@@ -23,21 +23,21 @@ import {
 } from './request/box.ts';
 import { decideRequests, recordDecisions } from './fence/decide.ts';
 import { updateRequest } from './request/request-state.ts';
-import { takeUpAgain } from './request/reopen.ts';
+import { reopenIfRecreated } from './request/reopen.ts';
 import { settle } from './request/target-journal.ts';
 
-/** On whose word, and on what ground, people are erased; and whether their events go too. */
+/** Who allows the erasure and on which legal basis, and whether the events are deleted too. */
 export type Authority = { basis: string; by: string; deleteEvents: boolean };
 
-/** What became of one identifier that was given. Never the identifier itself. */
+/** The result for one given identifier, without the identifier itself. */
 export type AddedRequest = {
-  /** Its place among those given, from 1. */
+  /** Its place among the given identifiers, from 1. */
   line: number;
   kind: GivenIdentifier['kind'];
   id: string;
   state: string;
   reason: string | null;
-  /** Whether there was a request for the same identifier already, that asks for no less. */
+  /** Whether there was already a request for the same identifier that asks for at least as much. */
   isKnown: boolean;
   persons: number;
   recordings: number;
@@ -48,8 +48,8 @@ export type AddedRequest = {
 type ReceiveContext = Pick<JobContext, 'db' | 'ledger' | 'settings' | 'clock'>;
 
 /**
- * Receives a request for each identifier, and looks who is meant: in the mirror, in every published file and at the
- * service. Nobody is erased yet; an identifier that nobody is known by is refused and said to be.
+ * Receives a request for each identifier, and finds its subject: in the mirror, in every published file and at the
+ * service. Erases nothing yet. A request is refused where no person is known by its identifier.
  */
 export async function addRequests(
   context: JobContext,
@@ -57,23 +57,23 @@ export async function addRequests(
   authority: Authority,
 ): Promise<AddedRequest[]> {
   const open = new Map<string, { id: string; deleteEvents: boolean; identity: Identity }>();
-  // Those that delete events come last, and stay.
+  // Requests that delete events come last, so that they win where two name the same identifier.
   const widestLast = listRequests(context.db, 'open').toSorted(
     (a, b) => Number(a.deleteEvents) - Number(b.deleteEvents),
   );
   for (const { id, deleteEvents } of widestLast) {
     const box = boxOf(context, id);
     for (const each of box?.given ?? [])
-      open.set(nameOf(each), { id, deleteEvents, identity: box?.identity ?? nobody });
+      open.set(keyOf(each), { id, deleteEvents, identity: box?.identity ?? nobody });
   }
   const received = given.map((identifier, index) => {
-    const known = open.get(nameOf(identifier));
-    if (known !== undefined) takeUpAgain(context, known.id);
+    const known = open.get(keyOf(identifier));
+    if (known !== undefined) reopenIfRecreated(context, known.id);
     const isKnown = known !== undefined && (known.deleteEvents || !authority.deleteEvents);
-    // Whom the narrower request has found, nobody else may know any more: here they are erased.
+    // What the narrower request has found may be known nowhere else any more: here its subject is erased.
     const identity = known?.identity ?? nobody;
     const id = isKnown ? known.id : receive(context, 'manual', newBox([identifier], identity), authority);
-    if (!isKnown) open.set(nameOf(identifier), { id, deleteEvents: authority.deleteEvents, identity });
+    if (!isKnown) open.set(keyOf(identifier), { id, deleteEvents: authority.deleteEvents, identity });
     return { line: index + 1, kind: identifier.kind, id, isKnown };
   });
   const { decided } = await decideRequests(context, new Set(received.map(({ id }) => id)));
@@ -151,12 +151,12 @@ function receive(
   return id;
 }
 
-/** Gives a request up, as long as nothing was done for it. Throws `usage` later than that. */
+/** Cancels a request that has not been fenced yet. Throws `usage` for any other. */
 export function cancelRequest({ db, ledger, clock }: ReceiveContext, idOrPrefix: string): ErasureRequest {
   const request = requireRequest(db, idOrPrefix);
   const { generation } = request;
   const isFinal = request.refusedAt !== null || request.cancelledAt !== null;
-  // A later generation has been fenced before.
+  // A request of a later generation was fenced before.
   if (generation > 1 || request.fencedAt !== null || isFinal)
     throw new AppError(`request ${request.id} is ${request.state}, and can no longer be cancelled`, {
       code: 'usage',
@@ -171,8 +171,8 @@ export function cancelRequest({ db, ledger, clock }: ReceiveContext, idOrPrefix:
 }
 
 /**
- * Lets a held request go on at the next reconciliation; or takes it that nobody will ever know whether a person's events
- * were deleted, so that the request can end, and its certificate says so. Throws `usage` where neither is asked.
+ * Lets a held request go on at the next reconciliation. Or, where it is in doubt whether a person's events were deleted,
+ * accepts that the doubt stays, so that the request can end; its certificate says so. Throws `usage` for any other request.
  */
 export function approveRequest(context: ReceiveContext, idOrPrefix: string): ErasureRequest {
   const { db, ledger, clock } = context;
@@ -198,7 +198,7 @@ export function approveRequest(context: ReceiveContext, idOrPrefix: string): Era
   return requireRequest(db, id);
 }
 
-/** Lets those whom a finished request has fenced be mirrored again. Returns how many entries of the fence went. */
+/** Lifts the fence of a finished request, so that the person can be mirrored again. Returns how many entries it had. */
 export function readmit(
   { db, ledger, settings }: ReceiveContext,
   idOrPrefix: string,
@@ -216,7 +216,7 @@ export function readmit(
   const entries = db
     .transaction(() => {
       const lifted = liftFence(db, request.id);
-      // Within the transaction: what the ledger cannot take is not done.
+      // Within the transaction: if the ledger cannot be written, nothing is done.
       ledger().append([
         {
           type: 'readmitted',
@@ -232,7 +232,7 @@ export function readmit(
   return { request, entries };
 }
 
-/** The request of that id, or the only one whose id begins so. Throws `usage` when there is none. */
+/** The request with this id, or the only one whose id begins like this. Throws `usage` when there is none. */
 export function requireRequest(db: Database, idOrPrefix: string): ErasureRequest {
   const request = findRequest(db, idOrPrefix);
   if (request) return request;
@@ -242,6 +242,6 @@ export function requireRequest(db: Database, idOrPrefix: string): ErasureRequest
   });
 }
 
-function nameOf({ kind, value }: GivenIdentifier): string {
+function keyOf({ kind, value }: GivenIdentifier): string {
   return `${kind}\0${value}`;
 }

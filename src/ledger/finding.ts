@@ -1,4 +1,4 @@
-/** What a verification can find wrong, and the sentence for whoever reads it. */
+/** What a verification can find wrong, and the sentence that says so. */
 const sentences = {
   // one line by itself
   not_json: 'the line is not JSON',

@@ -80,10 +80,10 @@ export const LedgerRecord = z.discriminatedUnion('type', [
     phase: z.enum(['control', 'verify']),
     files: count,
     bytes: count,
-    /** Pieces of texts that were searched for, and that nobody else's rows hold. */
+    /** Pieces of texts that were searched for, and that no other person's rows hold. */
     needles: count,
     hits: count,
-    /** Published files that were not read: a search of them had just found nobody. */
+    /** Published files that were not read, because a search had just found no subject in them. */
     passed_over: count.optional(),
     /** Texts of the person, at most, that were not searched for: there was no room for them. None unless given. */
     left_out: count.optional(),
@@ -102,13 +102,12 @@ export const LedgerRecord = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('certified'), ...about, certificate: hex.nullable() }),
   /** The identifiers of the request are destroyed. */
   z.strictObject({ type: z.literal('sealed'), ...about }),
-  /** The fence of a request was lifted, on somebody's word (an HMAC of the reason given). */
+  /** The fence of a request was lifted. `reason`: an HMAC of the reason that was given. */
   z.strictObject({ type: z.literal('readmitted'), ...about, reason: hex, entries: count }),
   /** An older database was brought up to the ledger's epoch; so many rows had to leave it again. */
   z.strictObject({ type: z.literal('replayed'), epoch_from: count, epoch_to: count, rows: count }),
   /**
-   * An exercise: somebody invented was erased, by the same program in a folder of its own. `report`: SHA-256 of what was
-   * filed about it.
+   * An exercise: an invented person was erased, by the same program in a folder of its own. `report`: SHA-256 of the report.
    */
   z.strictObject({
     type: z.literal('drill'),

@@ -16,7 +16,7 @@ export type EndedTarget = {
   endedAt: string;
 };
 
-/** What a scan went through, and what it found. Passed over: published files in which a search had just found nobody. */
+/** What a scan read, and what it found. Passed over: published files in which a search had just found no subject. */
 type ScanFacts = {
   files: number;
   passedOver: number;

@@ -12,7 +12,7 @@ export const bases = [
   'other',
 ] as const;
 
-/** Where a request came from: somebody asked, the sync found the person deleted, or an old database was restored. */
+/** Where a request came from: an operator, a deletion that the sync found, or a restored older database. */
 export const origins = ['manual', 'upstream', 'restore'] as const;
 export type Origin = (typeof origins)[number];
 

@@ -87,7 +87,7 @@ export function runReconcileJob(
     try {
       return await reconcile(own, { replayed, lost });
     } catch (error) {
-      // What keeps this from being done too is told by the error that came first.
+      // Where this fails too, the error that came first is the one to report.
       const isTakenOver = error instanceof AppError && error.code === 'busy';
       if (!signal.aborted && !isTakenOver) await finishAfterFailure(own).catch(() => undefined);
       throw error;

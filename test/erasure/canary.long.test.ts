@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it, test } from 'vitest';
 import { systemClock } from '../../src/core/clock.ts';
 import { scanDataFolder } from '../../src/erasure/scan/scan.ts';
-import { openLedger } from '../../src/ledger/ledger.ts';
+import { openLedger, type Ledger } from '../../src/ledger/ledger.ts';
 import { openDatabaseReadOnly, type Database } from '../../src/mirror/database.ts';
 import { listRequests } from '../../src/mirror/erasure-requests.ts';
 import { listTargets } from '../../src/mirror/erasure-targets.ts';
@@ -151,6 +151,23 @@ describe('a reconciliation that leaves out', () => {
     expect(erasure).toMatchObject({ verified: 0, residue: 1 });
     expect((await reconcile(folder)).erasure).toMatchObject({ verified: 1, residue: 0 });
   });
+});
+
+test('a reconciliation reads the ledger once, when it opens it', async () => {
+  const folder = await openCanaryWorld();
+  await folder.request(folder.canaries.slice(2));
+  scanInThisProcess();
+  let opened = 0;
+  const ledger = (): Ledger => {
+    opened += 1;
+    const entries = () => {
+      throw new Error('the ledger is read again');
+    };
+    return { ...openLedger(folder.dataDir, systemClock), entries };
+  };
+  const { erasure } = await runReconcileJob({ ...folder.context, ledger }, undefined);
+  expect(erasure).toMatchObject({ fenced: 1, verified: 1 });
+  expect(opened).toBe(1);
 });
 
 test('a reader that holds the log open is waited for, then told of, and the purge is made up for when it has gone', async () => {

@@ -97,7 +97,7 @@ function recordDecision(
     }
     case 'refuse':
       ledger().append([...scoped, { type: 'refused', ...about, reason: decision.reason }]);
-      // The box names nobody that can be found, so it is not kept.
+      // No person can be found by the box, so it is not kept.
       update({ refusedAt: at, reason: decision.reason, box: null, authorisedBy: null });
       return;
     case 'fence':

@@ -22,15 +22,15 @@ export type Decision =
   | { id: string; decision: 'wait'; reason: 'service_not_asked' };
 
 /**
- * Decides which requests go on. What would touch a living person waits for somebody, and so does a name that several
- * persons have, and so do more requests or persons at once than `maxBatch`; an approval covers all of it. Nobody is
- * refused before the service has been asked.
+ * Decides which requests go on. A request is held for approval where it would touch another living person, where its
+ * identifier names several persons, and where there are more requests or persons at once than `maxBatch`. An approval
+ * covers all three. A request is refused only after the service has been asked.
  */
 export function planFence(candidates: readonly Candidate[], maxBatch: number): Decision[] {
   const decisions = candidates.map(({ id, isApproved, isFound, isShared, personsNamed }): Decision => {
     if (isFound === null) return { id, decision: 'wait', reason: 'service_not_asked' };
     if (!isFound) return { id, decision: 'refuse', reason: 'unknown_subject' };
-    // Who else has the name may have taken it for that very purpose.
+    // An attacker may have taken the identifier in order to have its owner erased.
     if (personsNamed > 1 && !isApproved) return { id, decision: 'hold', reason: 'several_persons' };
     if (isShared && !isApproved) return { id, decision: 'hold', reason: 'shared_identifier' };
     return { id, decision: 'fence' };

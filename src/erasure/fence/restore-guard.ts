@@ -7,8 +7,8 @@ import { findRequest, listRequests } from '../../mirror/erasure-requests.ts';
 import { updateRequest } from '../request/request-state.ts';
 
 /**
- * Refuses to go on with a mirror that knows of fewer erasures than the ledger: an older copy of it, which may hold people
- * who were erased since. Throws `storage` then, and also for a ledger that knows of fewer than the mirror.
+ * Refuses to go on with a mirror that knows of fewer erasures than the ledger: it is an older copy, and may hold persons who
+ * were erased since. Throws `storage` then, and also for a ledger that knows of fewer erasures than the mirror.
  */
 export function refuseRestored(
   db: Database,

@@ -38,10 +38,10 @@ import { endRequests, refuseOlderLedger } from './restore-guard.ts';
 export type ReplayResult = { requests: number; rows: number };
 
 /**
- * Brings an older copy of the mirror up to the ledger: the fences raised since are raised again from their MACs, every
- * stored identifier is held against them, and whoever is found leaves the mirror and is erased again, as the next
- * generation of the same request; so is every request that the copy takes for open and the ledger knows to have ended.
- * Null where the mirror is no older copy. Throws `storage` where it is the ledger that is older.
+ * Brings an older copy of the mirror up to the ledger. The fences raised since are raised again from their MACs, and every
+ * stored identifier is compared with them. A person that is found leaves the mirror and is erased again, as the next
+ * generation of the same request. A request that is open in the copy, and has ended by the ledger, is done again, too.
+ * Returns null where the mirror is no older copy. Throws `storage` where the ledger is older than the mirror.
  */
 export function replayErasures(context: JobContext): ReplayResult | null {
   const { db, clock } = context;
@@ -72,7 +72,7 @@ export function replayErasures(context: JobContext): ReplayResult | null {
         putBox(context, id, box, history?.deletesEvents !== false);
       }
       restartUpstream(context, id, at);
-      // A file that was to be rewritten has a result yet to come, be it that the file is gone.
+      // A file with an intent needs a result, even if only that the file is gone.
       for (const target of (history?.intended ?? []).map(readTarget))
         if (isFile(target)) renewTarget(db, id, target, null, at);
       result.requests += 1;
@@ -80,13 +80,13 @@ export function replayErasures(context: JobContext): ReplayResult | null {
       const record = reopenRequest(context, { id, generation }, 'restored');
       if (generation !== history?.generation) records.push(record);
     }
-    // For all of them together: each of these reads a whole table.
-    const everybody = identityOfFound(found);
-    releaseQuarantined(db, findQuarantined(db, everybody));
-    trimRecordings(db, everybody.distinct_id, at);
-    endPassesThatName(db, everybody, at);
+    // Once for all requests: each of these reads a whole table.
+    const allFound = identityOfFound(found);
+    releaseQuarantined(db, findQuarantined(db, allFound));
+    trimRecordings(db, allFound.distinct_id, at);
+    endPassesThatName(db, allFound, at);
     setEpoch(db, Math.max(from, to));
-    // Within the transaction: what the ledger cannot take is not done.
+    // Within the transaction: if the ledger cannot be written, nothing is done.
     ledger.append([
       ...records,
       { type: 'replayed', epoch_from: from, epoch_to: Math.max(from, to), rows: result.rows },
@@ -112,8 +112,8 @@ function fencesSince(ledger: LedgerReader, epoch: number): StandingFence[] {
 }
 
 /**
- * Whether the mirror takes a request for less far than the ledger knows it to be. A kill leaves it one step behind: with
- * everything reached, and only its end not noted.
+ * Whether a request is less far in the mirror than in the ledger. After a kill it can be one step behind, which does not
+ * count: then everything is reached, and only its end is not in the mirror.
  */
 function isOlderThan(db: Database, request: ErasureRequest, history: RequestHistory | undefined): boolean {
   if (!history) return false;
@@ -129,7 +129,7 @@ function isOlderThan(db: Database, request: ErasureRequest, history: RequestHist
   return isBehind || (isUncertified && (sealed !== null || (isCertified && isOpen)));
 }
 
-/** As which generation a request begins anew: one that has begun so already, and was killed before its fence, goes on. */
+/** The generation in which a request is done again. One that was begun and killed before its fence goes on. */
 function nextGeneration(history: RequestHistory | undefined): number {
   const { generation = 1, fence = { generation: 1 } } = history ?? {};
   return generation > (fence?.generation ?? 0) ? generation : generation + 1;
@@ -141,7 +141,7 @@ function restartUpstream({ db }: Pick<JobContext, 'db'>, id: string, at: string)
     if (isUpstream(target) && status !== 'done') restartTarget(db, id, target, at);
 }
 
-/** For each request, a box made of what the mirror still has of those whose identifiers were found in it. */
+/** A new box for each request whose identifiers were found, with the texts that the mirror still has of the subject. */
 function boxesFrom(db: Database, found: readonly FencedIdentifier[]): Map<string, Box> {
   const texts = new Map<string, string[]>();
   const learn = (kind: IdentifierKind, value: string | null, values: readonly string[]): void => {
@@ -150,20 +150,17 @@ function boxesFrom(db: Database, found: readonly FencedIdentifier[]): Map<string
     if (known) known.push(...values);
     else texts.set(`${kind} ${value}`, [...values]);
   };
-  // All of them together: either of the two reads a whole table.
-  const everybody = identityOfFound(found);
+  // Once for all requests: each of the two reads a whole table.
+  const allFound = identityOfFound(found);
   for (const { person_uuid: uuid, person_id: id, distinct_ids: distinctIds, values } of findPersons(
     db,
-    everybody,
+    allFound,
   )) {
     learn('person_uuid', uuid, values);
     learn('person_id', id, values);
     for (const distinctId of distinctIds) learn('distinct_id', distinctId, values);
   }
-  for (const { recording_id: id, person_uuid: uuid, recordedUnder, values } of findRecordings(
-    db,
-    everybody,
-  )) {
+  for (const { recording_id: id, person_uuid: uuid, recordedUnder, values } of findRecordings(db, allFound)) {
     learn('recording_id', id, values);
     learn('person_uuid', uuid, values);
     learn('distinct_id', recordedUnder, values);
@@ -183,8 +180,8 @@ function identityOfFound(found: readonly FencedIdentifier[]): Identity {
 }
 
 /**
- * Gives a request a box again, of what it knew and what was found; where the copy does not know the request at all, it is
- * made from what the ledger tells.
+ * Gives a request a box again, with what it knew and what was found. Where the copy does not know the request, it is added
+ * again from the ledger.
  */
 function putBox(context: JobContext, id: string, found: Box, deleteEvents: boolean): void {
   const { db, settings, clock } = context;

@@ -7,10 +7,10 @@ import {
   type Sighting,
 } from '../../contract/identity.ts';
 
-/** Who lives, as far as mirror and service tell, subjects of requests excepted. */
+/** The persons that live, as far as mirror and service tell, without the subjects of requests. */
 export type LivingOthers = {
   isLiving: (personUuid: string) => boolean;
-  /** Who holds a distinct id now. */
+  /** The person, by uuid, that has a distinct id now. */
   ownerOf: (distinctId: string) => string | undefined;
 };
 
@@ -19,9 +19,9 @@ export type Closure<Seen> = {
   identity: Identity;
   /** The subject's own rows. */
   own: Seen[];
-  /** Rows of living others that name a distinct id of the subject, from when it was theirs. */
+  /** Rows of other living persons that name a distinct id of the subject. */
   naming: Seen[];
-  /** Something of it is also a living person's, and was left to that person. */
+  /** Some identifier is also a living person's, and was left to that person. */
   isShared: boolean;
 };
 
@@ -42,8 +42,8 @@ export function indexSightings<Seen extends Sighting>(sightings: Iterable<Seen>)
 }
 
 /**
- * Everything that a subject is known by: whatever was ever seen together with what is known already, over all history
- * held. What a living person holds now, or lived under before, is that person's and not the subject's.
+ * All identifiers of a subject: every identifier that was ever seen together with one that is known already, over all
+ * history held. An identifier that another living person has now, or had before, is left to that person.
  */
 export function closeIdentity<Seen extends Sighting>(
   start: Identity,
@@ -74,7 +74,7 @@ export function closeIdentity<Seen extends Sighting>(
       if (own.has(sighting)) continue;
       if (isOther(sighting.person_uuid)) {
         isShared = true;
-        // What was recorded under the subject's distinct id is the subject's, whoever the service shows with it.
+        // A recording under the subject's distinct id is the subject's, even if the service shows another person with it.
         const [recordedUnder = ''] = sighting.distinct_ids;
         const { recording_id: value } = sighting;
         if (value !== null && (known.recording_id.has(value) || known.distinct_id.has(recordedUnder))) {
@@ -111,7 +111,7 @@ export function identifiersOf(seen: Sighting): Identifier[] {
   ];
 }
 
-/** Whether a row is about somebody of an identity, or names one of its distinct ids. */
+/** Whether a row is about an identity, or names one of its distinct ids. */
 export function concerns(identity: Identity, seen: Sighting): boolean {
   return identifiersOf(seen).some(({ kind, value }) => identity[kind].includes(value));
 }

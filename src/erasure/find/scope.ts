@@ -20,20 +20,20 @@ type FileHit = Pick<FoundPart, 'dataset' | 'snapshotId' | 'name'> & { rows: numb
 
 /** Where a subject is, in all that is held. */
 export type Scope = {
-  /** Who was meant, before anything was found that belongs to them. */
+  /** The identifiers that the search began with. */
   start: Identity;
   identity: Identity;
-  /** How the service has shown them. */
+  /** How the service has shown the subject. */
   shown: Start['shown'];
   /** Whether the service has been asked. */
   isAsked: boolean;
   /** Whether mirror, files or service know the subject. */
   isFound: boolean;
-  /** Something of it is also a living person's, or may be. */
+  /** Some identifier is also a living person's, or may be. */
   isShared: boolean;
   /** How many living persons the given identifier names. */
   personsNamed: number;
-  /** Rows of the mirror; of persons, as many as were meant where those are more. */
+  /** Rows of the mirror; of persons, at least as many as the given identifier names. */
   persons: number;
   recordings: number;
   quarantined: Pick<QuarantinedSighting, 'dataset' | 'rowId'>[];
@@ -71,7 +71,7 @@ export async function scopeSubjects(
 ): Promise<Scopes> {
   const { db, published, signal } = context;
   const starts = await startIdentities(context, subjects);
-  // Who only shares a name with others has not asked: to every other subject they are living people.
+  // Where an identifier names several persons, not all of them have asked: for other subjects they are living persons.
   const isSubject = new Set(
     [...starts.values()].flatMap(({ identity, persons }) => (persons > 1 ? [] : identity.person_uuid)),
   );
@@ -95,11 +95,11 @@ export async function scopeSubjects(
     const closures = new Map(
       subjects.map(({ id, given }) => {
         const { identity = nobody } = starts.get(id) ?? {};
-        // Who asks for a recording alone does not mean the person in it.
+        // A request for a recording alone is not about the person in it.
         const isRecording = given.every(({ kind }) => kind === 'recording');
         return [
           id,
-          closeIdentity(identity, isRecording ? (of) => seenWith(of).map(alone) : seenWith, others),
+          closeIdentity(identity, isRecording ? (of) => seenWith(of).map(withoutPerson) : seenWith, others),
         ];
       }),
     );
@@ -154,7 +154,7 @@ function scopeOf(
     files: [...files.values()],
     memberships,
     ...planSearchedTexts(identity, places, quarantined),
-    // A person that came back has a later time; those of an earlier life are not meant.
+    // A person that came back has a later time: the newest life counts.
     createdAt:
       persons
         .map(({ createdAt }) => createdAt ?? '')
@@ -169,7 +169,7 @@ function seenIn(place: Seen['place'], rows: readonly Sighting[]): Seen[] {
   return seen;
 }
 
-function alone(seen: Seen): Seen {
+function withoutPerson(seen: Seen): Seen {
   return { ...seen, person_uuid: null, person_id: null, distinct_ids: [] };
 }
 
@@ -186,7 +186,7 @@ function livingOthers(current: readonly Sighting[], isSubject: ReadonlySet<strin
   };
 }
 
-/** Its recordings, and those of others that name it, each once. */
+/** The subject's recordings, and recordings of others that name the subject, each once. */
 function recordingsOf(db: Database, identity: Identity): Sighting[] {
   const found = [...findRecordings(db, identity), ...findRecordingsThatName(db, identity)];
   return [...new Map(found.map((row) => [row.recording_id, row])).values()];

@@ -8,10 +8,10 @@ export type SearchedTexts = { values: string[]; leftOut: number };
 const charactersMax = 65_536;
 
 /**
- * Which of the texts of somebody's rows scans search for: every text within JSON by itself, each once. Where there is not
- * room for all of them, names, addresses of pages, and what persons, recordings and unread rows hold as JSON get an even
- * share of it, then what others have not used, and only a text that does not fit is left out. Identifiers take no room:
- * they are searched for in any case.
+ * Chooses the texts of a subject's rows that scans search for: every text within JSON by itself, each once. Where there is
+ * no room for all, each kind of text (plain or JSON, of persons, recordings or unread rows) first gets an even share of the
+ * room. Then the room that is left goes to all kinds, and only the texts that do not fit are left out. Identifiers take no
+ * room: they are always searched for.
  */
 export function planSearchedTexts(
   identity: Identity,

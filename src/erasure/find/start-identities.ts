@@ -26,17 +26,17 @@ export type SoughtSubject = Pick<Subject, 'id' | 'identity'> & {
 };
 
 /**
- * Where the search for a subject begins: who it was named as, and how the service shows that person, now or (`isOld`) when
- * it was asked.
+ * Where the search for a subject begins: the identifiers that the request names, and how the service shows the person, now
+ * or (`isOld`) when it was asked before.
  */
 export type Start = {
   identity: Identity;
   shown: Sighting[];
   isOld: boolean;
   isAsked: boolean;
-  /** The mirror has somebody else under the name, and the service does not tell whether they are the subject too. */
+  /** The mirror has another person under the identifier, and the service does not tell whether both are the same. */
   isDoubted: boolean;
-  /** How many persons live under the name: as the service shows them, or else as the mirror has them. */
+  /** How many persons have the identifier: as the service shows them, or else as the mirror has them. */
   persons: number;
 };
 
@@ -44,12 +44,13 @@ export type Start = {
 export type AskContext = Pick<JobContext, 'db' | 'service' | 'signal'>;
 
 const atOnce = 8;
-// What is erased here must not wait for a service that is down, and that retries would wait for.
+// The erasure here must not wait as long as retries would wait for a service that is down.
 const patienceMs = 60_000;
 
 /**
- * Asks mirror and service who is meant. A person who is named is the subject, whoever else has lived under the name; and
- * whom the service shows under it is named, whomever the mirror has there.
+ * Asks mirror and service which person an identifier names. The named person is the subject, even if other persons had the
+ * identifier before. The person whom the service shows under the identifier is named, even if the mirror has another person
+ * there.
  */
 export async function startIdentities(
   context: AskContext,
@@ -57,7 +58,7 @@ export async function startIdentities(
 ): Promise<Map<string, Start>> {
   const { db } = context;
   let { service } = context;
-  /** Null where the service is not there, or gives up now: then nobody else waits for it. */
+  /** Null where there is no service, or it gives up now: then the other subjects do not wait for it. */
   const ask = async <T>(
     question: (context: AskContext, service: Service) => Promise<T>,
   ): Promise<T | null> => {
@@ -71,7 +72,7 @@ export async function startIdentities(
     async ({ id, given, identity: known, shown: before }) => {
       const answer = before === null ? await ask((...asking) => askService(...asking, given)) : null;
       const shown = before ?? answer?.shown ?? [];
-      const identity = unionOf([known, named(given), ...shown.map(personOf)]);
+      const identity = unionOf([known, identityOfGiven(given), ...shown.map(personOf)]);
       const isOld = before !== null;
       return { id, given, identity, shown, isOld, isAsked: isOld || answer?.isWhole === true };
     },
@@ -88,10 +89,10 @@ export async function startIdentities(
         const look = isAsked ? await ask((...asking) => lookAt(...asking, owner)) : null;
         looks.push({ uuid: owner.person_uuid, given: each, look: look ?? 'unknown' });
       }
-      const { shown, meant, isDoubted } = planStart(answer.shown, looks);
-      const whole = unionOf([identity, ...shown.map(personOf), identityWith('person_uuid', meant)]);
-      const told = shown.length > 0 ? shown : owners.map(({ owner }) => owner);
-      const uuids = new Set(told.map(({ person_uuid: uuid }) => uuid));
+      const { shown, named, isDoubted } = planStart(answer.shown, looks);
+      const whole = unionOf([identity, ...shown.map(personOf), identityWith('person_uuid', named)]);
+      const known = shown.length > 0 ? shown : owners.map(({ owner }) => owner);
+      const uuids = new Set(known.map(({ person_uuid: uuid }) => uuid));
       const persons = whole.person_uuid.filter((uuid) => uuids.has(uuid)).length;
       return [id, { identity: whole, shown, isOld, isAsked, isDoubted, persons }] as const;
     },
@@ -102,7 +103,7 @@ export async function startIdentities(
 /** A person of the mirror. */
 type Owner = Sighting & { person_uuid: string };
 
-/** Prepares the look-up of whom the mirror has under what was given. */
+/** Prepares the look-up of the persons whom the mirror has under an identifier. */
 function findOwners(
   db: Database,
   starts: readonly { given: readonly GivenIdentifier[]; identity: Identity }[],
@@ -147,7 +148,7 @@ async function askPatiently<T>(
   }
 }
 
-/** The persons whom the service shows under what was given, and whether each of its answers said something. */
+/** The persons whom the service shows under the given identifiers, and whether each of its answers can be used. */
 async function askService(
   context: AskContext,
   service: Service,
@@ -158,7 +159,7 @@ async function askService(
   for (const each of given) {
     if (each.kind === 'recording') continue;
     const rows = await askFor(context, service, each);
-    // A refusal of the one request is an answer: as documented, a person's path takes no uuid.
+    // A refusal is an answer, too: as documented, a person's path takes no uuid.
     const found = rows === 'rejected' ? [] : readShown(each, rows.map(readPerson));
     if (found) shown.push(...found);
     else isWhole = false;
@@ -166,7 +167,7 @@ async function askService(
   return { shown, isWhole };
 }
 
-/** What the service says of a person of the mirror. One that came back lives under its uuid, with another integer id. */
+/** What the service says of a person of the mirror. A person that came back has the same uuid and another integer id. */
 async function lookAt(context: AskContext, service: Service, owner: Owner): Promise<OwnerLook> {
   let look: OwnerLook = 'unknown';
   const asked = { id: owner.person_id, uuid: owner.person_uuid };
@@ -222,7 +223,7 @@ function readPerson(row: unknown): ShownPerson | null {
 
 const RowWithEmail = z.object({ properties: z.object({ email: z.string() }) });
 
-/** Of what the service shows, the person; its distinct ids are for the closure to judge. */
+/** Uuid and integer id of a person that the service shows. The closure decides about its distinct ids. */
 function personOf({ person_uuid: uuid, person_id: id }: Sighting): Identity {
   return unionOf([
     identityWith('person_uuid', uuid === null ? [] : [uuid]),
@@ -237,7 +238,7 @@ const kindOf: Readonly<Record<Exclude<GivenIdentifier['kind'], 'email'>, Identif
   recording: 'recording_id',
 };
 
-function named(given: readonly GivenIdentifier[]): Identity {
+function identityOfGiven(given: readonly GivenIdentifier[]): Identity {
   return unionOf(
     given.flatMap(({ kind, value }) => (kind === 'email' ? [] : [identityWith(kindOf[kind], [value])])),
   );

@@ -4,23 +4,23 @@ import type { GivenIdentifier } from '../request/box.ts';
 /** A person as one row of an answer shows them. */
 export type ShownPerson = { sighting: Sighting; email: string | null };
 
-/** What the service says of somebody whom it was asked for by uuid or integer id. */
+/** What the service says of a person that it was asked for by uuid or integer id. */
 export type OwnerLook = ShownPerson | 'gone' | 'unknown';
 
-/** Somebody whom the mirror has under an identifier, other than those whom the service shows under it. */
+/** A person whom the mirror has under an identifier, and whom the service does not show under it. */
 export type MirroredOwner = { uuid: string; given: GivenIdentifier; look: OwnerLook };
 
 // Live services show no more distinct ids of a person in a list.
 const listedDistinctIdsMax = 1000;
 
 /**
- * Whom an answer shows under an identifier. A row of somebody who does not have it says that the service, or a proxy,
- * does not do as it is asked; and a row that cannot be read (null) may be anybody's. Then the answer says nothing: null.
+ * The persons whom an answer shows under an identifier. Null where the answer cannot be used: a row without the identifier
+ * means that the service, or a proxy, has ignored the filter; and a row that cannot be read (null) may be any person's.
  */
 export function readShown(given: GivenIdentifier, rows: readonly (ShownPerson | null)[]): Sighting[] | null {
   const shown: Sighting[] = [];
   for (const row of rows) {
-    // Where the list of distinct ids is cut, that it is the only row tells whose it is.
+    // Where the list of distinct ids is cut, the row counts only if it is the only one.
     if (row === null || !(holds(row, given) ?? rows.length === 1)) return null;
     shown.push(row.sighting);
   }
@@ -28,27 +28,28 @@ export function readShown(given: GivenIdentifier, rows: readonly (ShownPerson | 
 }
 
 /**
- * Decides who is meant beside those whom the service shows: `meant`, by uuid. The mirror may be old: whom it has under an
- * identifier was merged into them, or is somebody else by now. `isDoubted`: that could not be told of everybody.
+ * Decides which persons of the mirror an identifier names, beside those whom the service shows: `named`, by uuid. The mirror
+ * may be old: the person that it has under an identifier may be merged into another, or have lost the identifier.
+ * `isDoubted`: it could not be decided for each of them.
  */
 export function planStart(
   shown: readonly Sighting[],
   owners: readonly MirroredOwner[],
-): { shown: Sighting[]; meant: string[]; isDoubted: boolean } {
+): { shown: Sighting[]; named: string[]; isDoubted: boolean } {
   const all = [...shown];
-  const meant: string[] = [];
+  const named: string[] = [];
   let isDoubted = false;
   for (const { uuid, given, look } of owners) {
     const isHolder = typeof look === 'string' ? null : holds(look, given);
     if (typeof look !== 'string' && isHolder === true) all.push(look.sighting);
-    else if (look === 'gone') meant.push(uuid);
+    else if (look === 'gone') named.push(uuid);
     else if (isHolder === null) {
-      // Where the service shows nobody, nobody but the mirror tells who is meant.
-      if (shown.length === 0) meant.push(uuid);
+      // Where the service shows no person, only the mirror tells which person is named.
+      if (shown.length === 0) named.push(uuid);
       else isDoubted = true;
     }
   }
-  return { shown: all, meant, isDoubted };
+  return { shown: all, named, isDoubted };
 }
 
 /** Whether a person has an identifier; null where the row cannot tell. */

@@ -10,14 +10,14 @@ import { locateIdentity } from '../../snapshot/locate.ts';
 import { boxOf, type GivenIdentifier } from '../request/box.ts';
 import { scopeSubjects, type ScopeContext } from './scope.ts';
 
-/** A place that holds a person, and how many rows of it do. `rowsInAll`: of a file, to tell how much of it that is. */
+/** A place that holds a person, and how many of its rows do. `rowsInAll`: all rows of a file; null for a table. */
 type Place = { place: string; rows: number; rowsInAll: number | null };
 
 /** Where a person is. No personal data. */
 export type Whereabouts = {
   places: Place[];
   requests: Pick<ErasureRequest, 'id' | 'state' | 'receivedAt'>[];
-  /** Something of the person is also a living person's, or several persons are named. */
+  /** Some identifier is also a living person's, or names several persons. */
   isShared: boolean;
   searched: { files: number; rows: number; bytes: number };
 };
@@ -31,7 +31,7 @@ export type SubjectAccess = {
   files: { file: string; rows: { key: string; texts: string[] }[] }[];
 };
 
-/** Finds every place that holds whoever is named. Changes nothing. */
+/** Finds every place that holds the person whom the identifiers name. Changes nothing. */
 export async function whereIs(
   context: ScopeContext,
   given: readonly GivenIdentifier[],

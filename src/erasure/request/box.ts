@@ -23,7 +23,7 @@ const Box = z.strictObject({
   shown: z.array(Sighting).default([]),
   /** Texts of the subject's rows: what the scans search for. */
   values: texts,
-  /** How many of them, at most, there was no room for; none unless given. */
+  /** How many texts, at most, there was no room for; 0 unless given. */
   leftOut: z.int().min(1).optional(),
   memberships: z.array(z.strictObject({ shortId: z.string(), recordingId: z.string() })),
   /** When the service created the person. */
@@ -31,8 +31,8 @@ const Box = z.strictObject({
 });
 
 /**
- * Who a request is about, and what is searched for. It is kept encrypted, so that the mirror's file holds none of it in
- * clear while a request waits for the service, and destroyed when the request is sealed.
+ * The identifiers of a request's subject, and the texts that are searched for. It is kept encrypted, so that the mirror's
+ * file holds none of it in clear while a request waits for the service, and destroyed when the request is sealed.
  */
 export type Box = Omit<z.infer<typeof Box>, 'identity'> & { identity: Identity };
 

@@ -8,7 +8,7 @@ const dayMs = 86_400_000;
 /** What is to be done with a request because of its age. */
 export type LifeStep =
   | { do: 'nothing' }
-  /** Nothing was done for it yet: it is given up. */
+  /** Nothing was done for it yet. */
   | { do: 'cancel' }
   /**
    * It ends, however far it is. `settled`: what the service has not answered. `unproved`: what is here and was not shown to
@@ -24,8 +24,8 @@ type LifeFacts = Pick<
 >;
 
 /**
- * Decides by a request's age. Nothing keeps its identifiers for longer than `daysMax`, whatever waits for the service, for a
- * person or for a file that cannot be mended; what was not shown by then is not said to be so.
+ * Decides by a request's age. Its identifiers are kept for `daysMax` at most, even where it waits for the service, for an
+ * operator or for a file that cannot be read. A target that was not proved by then is not reported as reached.
  */
 export function planLife(
   { receivedAt, generation, fencedAt, verifiedAt, certifiedAt, sealedAt }: LifeFacts,
@@ -34,7 +34,7 @@ export function planLife(
 ): LifeStep {
   if (nowMs - Date.parse(receivedAt) < daysMax * dayMs) return { do: 'nothing' };
   if (certifiedAt !== null || sealedAt !== null) return { do: 'nothing' };
-  // One that was fenced before, and opened again, cannot be given up.
+  // A request that was fenced before, and opened again, cannot be cancelled.
   if (fencedAt === null && generation === 1) return { do: 'cancel' };
   const open = targets.filter(({ status }) => status !== 'done');
   const unproved = open.flatMap(({ target }) => (isUpstream(target) ? [] : [target]));
@@ -47,7 +47,7 @@ export function planLife(
   };
 }
 
-/** What was seen there when the service was last asked is said to be there, and not that nobody can tell. */
+/** Where the service showed the person when it was last asked, the result says so. */
 function settledEnd({ target, seenAt }: Pick<ErasureTarget, 'target' | 'seenAt'>): SettledTarget {
   return seenAt === null
     ? { target, result: 'not_verifiable', assurance: 'not_verifiable' }

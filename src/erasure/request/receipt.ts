@@ -25,8 +25,8 @@ export const Receipt = z.strictObject({
 export type Receipt = z.infer<typeof Receipt>;
 
 /**
- * The receipts of requests whose identifiers are still kept; of the others, nothing. A request that an older copy of the
- * mirror has brought back has another key than the one its entry was made with, and so no receipt any more.
+ * The receipts of those requests whose identifiers are still kept. A request that an older copy of the mirror has brought
+ * back has no receipt: its box has another key than the one that its entry was made with.
  */
 export function receiptsOf(context: JobContext, ids: readonly string[]): Receipt[] {
   const ledger = context.ledger();
@@ -68,7 +68,7 @@ export function refuseInside(dataDir: string, path: string): void {
   if (inside.startsWith('..') || isAbsolute(inside)) return;
   throw new AppError('a receipt cannot lie in the data folder', {
     code: 'usage',
-    hint: 'name a place elsewhere: with its receipt, a request could be told to be about somebody after it is sealed',
+    hint: 'name a place elsewhere: the receipt would show, after the request is sealed, which person it was about',
   });
 }
 
@@ -88,7 +88,7 @@ export function readReceipt(path: string): Receipt {
   });
 }
 
-/** Whether a subject's HMAC is of these identifiers, all of them or one alone, under a receipt's key. */
+/** Whether a subject's HMAC is the one of these identifiers, all of them or one, under a receipt's key. */
 export function isAbout(
   { subject_key: subjectKey }: Pick<Receipt, 'subject_key'>,
   subject: string,

@@ -7,8 +7,8 @@ import { listTargets, restartTarget } from '../../mirror/erasure-targets.ts';
 import { updateRequest } from './request-state.ts';
 
 /**
- * Opens a request again, as a generation of its own: what is here has to be found, fenced and erased anew; what the
- * service has answered stays. Call it inside a transaction, and put the record it returns on the ledger in the same one.
+ * Opens a request again, as its next generation: the subject has to be found, fenced and erased here once more. What the
+ * service has answered stays. Call it inside a transaction, and append the record that it returns in the same transaction.
  */
 export function reopenRequest(
   { db, clock }: Pick<JobContext, 'db' | 'clock'>,
@@ -34,10 +34,10 @@ export function reopenRequest(
 }
 
 /**
- * Takes a request up again whose person has come back at the service, where that is what calls for attention: somebody
- * asks for the same person once more, so whoever is there now is looked up and deleted anew. Returns whether it was so.
+ * Opens a request again that is in attention because its person has come back at the service: the same person is requested
+ * once more, so the person who is there now is looked up and deleted. Returns whether the request was such a one.
  */
-export function takeUpAgain(
+export function reopenIfRecreated(
   { db, ledger, clock }: Pick<JobContext, 'db' | 'clock' | 'ledger'>,
   id: string,
 ): boolean {
@@ -52,9 +52,9 @@ export function takeUpAgain(
     const generation = request.generation + 1;
     const record = reopenRequest({ db, clock }, { id, generation }, 'recreated');
     for (const target of ['upstream.person', 'upstream.events'] as const) restartTarget(db, id, target, at);
-    // The service is asked once more who is meant: a new life may have identifiers of its own.
+    // The service is asked for the person once more: the new one may have other identifiers.
     updateRequest(db, id, { scopedAt: null });
-    // Within the transaction: what the ledger cannot take is not done.
+    // Within the transaction: if the ledger cannot be written, nothing is done.
     ledger().append([record]);
   }).immediate();
   return true;

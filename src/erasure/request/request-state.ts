@@ -11,8 +11,8 @@ import type { RequestReason, RequestState, TargetStatus } from '../../ledger/voc
 import { listTargets, type ErasureTarget } from '../../mirror/erasure-targets.ts';
 
 /**
- * Which status may follow which in the course of a target: an intent before any effect, and nothing after the end. To
- * begin a target anew, as a later generation of its request does, is no step of that course.
+ * Which status of a target may follow which: an intent comes before any effect, and nothing after the end. When a later
+ * generation of the request begins a target again, this table does not apply.
  */
 const nextStatuses: Readonly<Record<TargetStatus, readonly TargetStatus[]>> = {
   pending: ['intended', 'waiting', 'attention', 'done'],
@@ -42,8 +42,8 @@ export type RequestFacts = Pick<
 >;
 
 /**
- * The state of a request, from its facts and targets alone. Attention comes before progress: whatever else is done,
- * somebody has to look.
+ * The state of a request, from its facts and targets alone. Attention comes before progress: an operator has to look,
+ * however far the other targets are.
  */
 export function requestState(
   facts: RequestFacts,

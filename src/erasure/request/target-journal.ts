@@ -13,8 +13,8 @@ export type JournalContext = Pick<JobContext, 'db' | 'clock'> & { ledger: () => 
 export type RequestRef = { id: string; generation: number };
 
 /**
- * Says what is about to be done, before it is: on the ledger first, then in the mirror. This and the other steps throw,
- * before anything is said, where a target may not go that way.
+ * Records an intent before its effect: on the ledger first, then in the mirror. This and the other steps throw, before
+ * they record anything, where the status of a target may not change in this way.
  */
 export function intend(context: JournalContext, requests: readonly RequestRef[], target: Target): void {
   const change = { status: 'intended' } as const;
@@ -25,7 +25,7 @@ export function intend(context: JournalContext, requests: readonly RequestRef[],
   changeAll(context, requests, target, change);
 }
 
-/** Says how a target ended. */
+/** Records how a target ended. */
 export function settle(
   context: JournalContext,
   requests: readonly RequestRef[],
@@ -49,7 +49,7 @@ export function settle(
   changeAll(context, requests, target, change);
 }
 
-/** Says that somebody has to look at a target. */
+/** Records that an operator has to look at a target. */
 export function callAttention(
   context: JournalContext,
   request: RequestRef,
@@ -76,7 +76,7 @@ export function note(
   changeAll(context, [request], target, change);
 }
 
-/** A step that the table of statuses does not know is a fault of ours: nothing may come of it. */
+/** A step that the table of statuses does not allow is a bug: it must have no effect. */
 function refuseForbidden(
   { db }: JournalContext,
   requests: readonly RequestRef[],

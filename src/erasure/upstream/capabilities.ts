@@ -8,8 +8,8 @@ export type Capabilities = { bulkDelete: boolean; deletionStatus: boolean };
 const known = new WeakMap<Service, Promise<Capabilities>>();
 
 /**
- * Finds out what a service can do, once for each, by calls without any effect. Rejects as the calls do where they are
- * refused for the key's sake or fail: then nothing is known, and the next call asks again.
+ * Finds out what a service can do, once for each service, by calls without any effect. Rejects as the calls do where the key
+ * is refused or they fail: then nothing is known, and the next call asks again.
  */
 export async function probeCapabilities(service: Service, signal: AbortSignal): Promise<Capabilities> {
   const probed = known.get(service) ?? probe(service, signal);
@@ -26,13 +26,13 @@ async function probe(service: Service, signal: AbortSignal): Promise<Capabilitie
   const options = { priority: 'deletion', signal } as const;
   const query = { person_uuid: randomUUID() };
   const deletionStatus = await statusOf(() => service.call('persons.deletion_status', { query, ...options }));
-  // An empty list deletes nobody: where the endpoint is there, it is refused as wrong input.
+  // An empty list deletes no person: where the endpoint exists, it is refused as wrong input.
   const body = { ids: [] };
   const bulkDelete = await statusOf(() => service.call('persons.bulk_delete', { body, ...options }));
   return { deletionStatus: deletionStatus === 200, bulkDelete: bulkDelete === 400 };
 }
 
-/** How often a call that comes at a bad time is made. The budget waits between them for as long as was asked. */
+/** How often a call is made that gets a 429. The budget waits between the calls for as long as the service asks. */
 const attemptsMax = 5;
 
 /** The status of an answer that tells whether an endpoint is there. Throws what tells nothing. */

@@ -22,7 +22,7 @@ export type UpstreamContext = JournalContext & {
   failed: FailedStep[];
 };
 
-/** So many steps that failed are no single cases any more. */
+/** More failed steps than this are a failure of the service, and not of single subjects. */
 const failuresMax = 10;
 
 /** A target of a request that is still open; undefined where it is done, or none of the request's. */
@@ -41,8 +41,8 @@ export function isDue({ clock }: Pick<UpstreamContext, 'clock'>, target: Erasure
 }
 
 /**
- * When the newest life of a subject's person began that is known of, by the service's clock: the newest of what was sent
- * for deletion may be later than what was known before. Null where nobody knows.
+ * When the newest known person of a subject was created, by the service's clock: a person that was sent for deletion may be
+ * newer than those known before. Null where it is unknown.
  */
 export function lastCreatedAt(
   { db }: Pick<UpstreamContext, 'db'>,
@@ -57,7 +57,7 @@ export function confirmNotBefore({ clock, settings }: Pick<UpstreamContext, 'clo
   return isoTime(clock.now() + settings.deletions.confirmAfterSeconds * 1000);
 }
 
-/** Notes that the service has once more said that nothing is left. */
+/** Notes one more answer of the service that nothing is left. */
 export function confirm(
   context: UpstreamContext,
   subject: RequestRef,
@@ -73,7 +73,7 @@ export function confirm(
   });
 }
 
-/** Calls for attention where it has not been called for the same reason yet. */
+/** Calls for attention, unless it was called for the same reason already. */
 export function raise(
   context: UpstreamContext,
   subject: RequestRef,

@@ -22,7 +22,7 @@ export type SentNow = {
 
 const target = 'upstream.person';
 
-/** What a failed deletion has done: nothing, nothing and never will, or nobody knows. */
+/** The effect of a failed deletion: none, none because the service refuses it, or unknown. */
 function effectOf(error: AppError): 'none' | 'refused' | 'unknown' {
   const { code, status = 0 } = error;
   if (code === 'refused' || status === 429 || status === 404) return 'none';
@@ -132,7 +132,7 @@ async function deleteBatch(
     return;
   }
   const result = BulkResult.safeParse(reply.body ?? {});
-  // One that it did not find, or an answer that cannot be read, leaves open whose deletion was taken.
+  // An answer that cannot be read, or that counts fewer persons, leaves open which deletions were accepted.
   if (!result.success) return batch.forEach(sendOneByOne);
   const errors = new Set(result.data.deletion_errors.map(({ person_uuid: uuid }) => uuid.toLowerCase()));
   const { persons_deleted: deleted = ids.length - errors.size } = result.data;
@@ -163,15 +163,15 @@ function begin(context: UpstreamContext, subjects: readonly Subject[]): void {
     .immediate();
 }
 
-/** An attempt that has done nothing counts for none. */
+/** An attempt without any effect is not counted. */
 function takeBack(context: UpstreamContext, subject: Subject): void {
   const attempts = openTarget(context, subject, target)?.attempts ?? 0;
   note(context, subject, target, { status: 'pending', attempts: Math.max(0, attempts - 1) });
 }
 
 /**
- * Makes a call that deletes. One that has done nothing is taken back; one of which nobody knows stays intended, and is
- * looked into after a pause. Throws what says that no other call will do better.
+ * Makes a call that deletes. Where it had no effect, its attempt is taken back; where its effect is unknown, the target
+ * stays intended and is looked up after a pause. Throws an error that every other call would get, too.
  */
 async function unlessFailed<T extends object>(
   context: UpstreamContext,

@@ -13,7 +13,7 @@ const target = 'upstream.events';
 /** How often the service is asked how far a deletion is. */
 const askAgainAfterMs = 3_600_000;
 
-/** Takes the deletion of every subject's events as far as it can be told. Nothing is deleted here. */
+/** Finds out how far the deletion of every subject's events is. Deletes nothing. */
 export async function advanceEvents(context: UpstreamContext, subjects: readonly Subject[]): Promise<void> {
   const open = subjects.filter((subject) => openTarget(context, subject, target));
   await eachSubject(context, open, target, (subject) => advance(context, subject));
@@ -28,7 +28,7 @@ async function advance(context: UpstreamContext, subject: Subject): Promise<void
   }
   const person = listTargets(context.db, subject.id).find((each) => each.target === 'upstream.person');
   if (person?.result === 'already_absent') {
-    // Whoever deleted the person may have kept its events, and a person that is gone cannot be deleted with them.
+    // Another client deleted the person, perhaps without the events, and the events of a deleted person cannot be deleted.
     settle(context, [subject], target, { result: 'not_verifiable', assurance: 'not_verifiable' });
     return;
   }
@@ -52,8 +52,8 @@ async function advance(context: UpstreamContext, subject: Subject): Promise<void
 }
 
 /**
- * Nobody knows whether the deletion of a subject's events was queued: the person is gone, and no answer said that it was
- * accepted. Where the service tells of its queue, that decides; else somebody has to look.
+ * To be called where it is unknown whether the deletion of a subject's events was queued: the person is gone, and no answer
+ * has accepted the deletion. Where the service shows its queue, the queue decides; otherwise an operator has to look.
  */
 export async function doubtEvents(context: UpstreamContext, subject: Subject): Promise<void> {
   const events = openTarget(context, subject, target);

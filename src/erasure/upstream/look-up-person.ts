@@ -11,31 +11,31 @@ export type LivingPerson = { uuid: string; ref: string; createdAt: string | null
 
 /** What the service says of a subject. */
 export type PersonLook = {
-  /** Who of the subject is there, by uuid. */
+  /** The subject's persons that are there, by uuid. */
   living: ReadonlyMap<string, LivingPerson>;
-  /** Whether one of its identifiers leads to somebody who is not the subject, or to what cannot be read. */
+  /** Whether an identifier leads to another person, or to a row that cannot be read. */
   leadsElsewhere: boolean;
-  /** Whether somebody who is not the subject holds one of its distinct ids now. */
-  isNamedElsewhere: boolean;
-  /** Whether the service could be asked by id or by uuid at all, and not only by its lists. */
-  isTold: boolean;
+  /** Whether another person has one of the subject's distinct ids now. */
+  isHeldByAnother: boolean;
+  /** Whether the service could be asked by id or by uuid, and not only by its lists. */
+  isAskedById: boolean;
 };
 
 /**
  * Asks the service for every person that a subject is or was (merged ones, too): by integer id, by uuid, and, where that
- * shows nobody, in the list by each distinct id. Rejects where an answer says nothing.
+ * shows no person, in the list by each distinct id. Rejects where an answer cannot be used.
  */
 export async function lookUpPerson(context: UpstreamContext, identity: Identity): Promise<PersonLook> {
   const { service, signal } = context;
   const living = new Map<string, LivingPerson>();
-  const look: PersonLook = { living, leadsElsewhere: false, isNamedElsewhere: false, isTold: false };
+  const look: PersonLook = { living, leadsElsewhere: false, isHeldByAnother: false, isAskedById: false };
   const take = (row: unknown, distinctId?: string): void => {
     const person = readIdentityOfPerson(row);
     const uuid = person.ok ? person.columns['uuid'] : undefined;
     if (!person.ok || typeof uuid !== 'string' || !identity.person_uuid.includes(uuid)) {
-      // A list may show anybody: only who holds what was asked for is its owner.
+      // A list may show any person: only one that has the distinct id is its owner.
       const held = (person.ok && textListOf(person.columns['distinct_ids'])) || [];
-      if (distinctId !== undefined && held.includes(distinctId)) look.isNamedElsewhere = true;
+      if (distinctId !== undefined && held.includes(distinctId)) look.isHeldByAnother = true;
       else look.leadsElsewhere = true;
       return;
     }
@@ -50,7 +50,7 @@ export async function lookUpPerson(context: UpstreamContext, identity: Identity)
     const found = await bodyOrMissing(
       service.call('persons.retrieve', { params: personParams(ref), priority: 'deletion', signal }),
     );
-    look.isTold = true;
+    look.isAskedById = true;
     if (found !== undefined) take(found);
   };
   await inBatches(context, identity.person_id, askBy);

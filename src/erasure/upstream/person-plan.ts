@@ -12,28 +12,28 @@ export type PersonStep =
   | { do: 'settle'; result: 'already_absent' | 'deleted' }
   | { do: 'call'; reason: AttentionReason };
 
-/** How often each person is sent for deletion, and how often the service has to say that nobody is left. */
+/** How often each deletion is sent, and how often the service has to say that no person is left. */
 export type PersonLimits = { attemptsMax: number; confirmations: number };
 
 type TargetFacts = Pick<ErasureTarget, 'status' | 'attempts' | 'confirmations' | 'notBefore'>;
 
 /**
- * Decides by what the service says of a subject, and by what was done before: `attempts` counts the deletions that were
- * sent and not refused, `waiting` says that the last of them was accepted. `persons` is how many the subject may be.
+ * Decides by what the service says of a subject, and by what was done before. `attempts` counts the deletions that were
+ * sent and not refused; `waiting` means that the last one was accepted; `persons` is how many persons the subject may have.
  */
 export function planPerson(
   { status, attempts, confirmations, notBefore }: TargetFacts,
-  { living, leadsElsewhere, isNamedElsewhere, isTold }: PersonLook,
+  { living, leadsElsewhere, isHeldByAnother, isAskedById }: PersonLook,
   { createdAt, persons }: { createdAt: string | null; persons: number },
   limits: PersonLimits,
 ): PersonStep {
   if (leadsElsewhere) return { do: 'call', reason: 'outcome_unknown' };
   if (living.size === 0) {
-    // Who holds a distinct id of somebody who was deleted has come by it since; else it may be who the subject was merged
-    // into.
-    if (isNamedElsewhere && (attempts === 0 || !isTold)) return { do: 'call', reason: 'outcome_unknown' };
-    // Lists that show nobody are enough only after the service has taken the deletion.
-    if (!isTold && status !== 'waiting') return { do: 'call', reason: 'outcome_unknown' };
+    // After a deletion, another person may get the distinct id. Before one, that person may be the one that the subject was
+    // merged into.
+    if (isHeldByAnother && (attempts === 0 || !isAskedById)) return { do: 'call', reason: 'outcome_unknown' };
+    // Lists without the person are enough only after the service has accepted the deletion.
+    if (!isAskedById && status !== 'waiting') return { do: 'call', reason: 'outcome_unknown' };
     if (attempts === 0) return { do: 'settle', result: 'already_absent' };
     return confirmations + 1 < limits.confirmations ? { do: 'confirm' } : { do: 'settle', result: 'deleted' };
   }

@@ -42,11 +42,11 @@ export async function advancePersons(context: UpstreamContext, subjects: readonl
     );
     if (due.length === 0) return;
     const isMany = due.length > 1 && (await probeCapabilities(service, signal)).bulkDelete;
-    // One by one, whoever was looked up is deleted before the next are: what was seen is then never old.
+    // Without bulk deletion, a few subjects are looked up and deleted before the next: no look-up is old when it is used.
     const atOnce = isMany ? bulkDeleteIdsMax : budget.concurrency;
     for (let first = 0; first < due.length; first += atOnce) {
       const looked = await eachSubject(context, due.slice(first, first + atOnce), target, (subject) =>
-        advanceLooked(context, subject, { sent, resting }),
+        lookUpAndPlan(context, subject, { sent, resting }),
       );
       const deletions = looked.flat();
       const together = isMany ? deletions.filter(({ subject }) => !sent.oneByOne.has(subject.id)) : [];
@@ -63,8 +63,8 @@ export async function advancePersons(context: UpstreamContext, subjects: readonl
 }
 
 /**
- * The persons whom some request deletes together with their events, by uuid. Another that keeps them has to let it go
- * first: the events of a person who is gone can no longer be deleted.
+ * The persons, by uuid, that some request deletes together with their events. A request that keeps the events waits for
+ * that one: the events of a person who is deleted can no longer be deleted.
  */
 function deletedWithEvents(context: UpstreamContext, subjects: readonly Subject[]): Set<string> {
   if (subjects.every(({ deleteEvents }) => deleteEvents)) return new Set();
@@ -74,8 +74,8 @@ function deletedWithEvents(context: UpstreamContext, subjects: readonly Subject[
   return new Set(going.flatMap(({ identity }) => identity.person_uuid));
 }
 
-/** Looks a subject up and does what that calls for, but for deleting it. Returns who is to be deleted. */
-async function advanceLooked(
+/** Looks a subject up and takes the step that follows, except a deletion. Returns the deletion that is to be sent. */
+async function lookUpAndPlan(
   context: UpstreamContext,
   subject: Subject,
   { sent, resting }: { sent: SentNow; resting: Set<string> },
@@ -86,14 +86,14 @@ async function advanceLooked(
   const { person_uuid: uuids } = subject.identity;
   const seenAt = look.living.size > 0 ? isoTime(context.clock.now()) : null;
   if (seenAt !== person.seenAt) note(context, subject, target, { seenAt });
-  if (look.isTold) {
-    // After a restart nobody knows whose deletion was under way: then it may have been anybody's.
+  if (look.isAskedById) {
+    // After a restart it is unknown which deletion was under way: it may have been the deletion of any of the persons.
     const underWay = sent.underWay.get(subject.id) ?? uuids;
     const gone = underWay.filter((uuid) => !look.living.has(uuid));
     const isUnknown = person.status === 'intended' && gone.length > 0;
-    const isUntold =
+    const isUnrecorded =
       look.living.size === 0 && openTarget(context, subject, 'upstream.events')?.status === 'pending';
-    if (subject.deleteEvents && person.attempts > 0 && (isUnknown || isUntold))
+    if (subject.deleteEvents && person.attempts > 0 && (isUnknown || isUnrecorded))
       await doubtEvents(context, subject);
   }
   const limits = {
@@ -104,7 +104,7 @@ async function advanceLooked(
   const step = planPerson(person, look, known, limits);
   switch (step.do) {
     case 'delete':
-      // Whoever is created after these has come back.
+      // A person that is created after these has come back.
       note(context, subject, target, {
         sentCreatedAt: latestOf([known.createdAt, ...step.living.map(({ createdAt }) => createdAt)]),
       });

@@ -63,32 +63,32 @@ describe('whom the mirror has under a distinct id', () => {
   const shown = [person('new', { ids: ['device'] }).sighting];
   const plan = (look: OwnerLook, before = shown) => {
     const owners: MirroredOwner[] = [{ uuid: 'old', given, look }];
-    const { shown: after, meant, isDoubted } = planStart(before, owners);
-    return { shown: after.map(({ person_uuid: uuid }) => uuid), meant, isDoubted };
+    const { shown: after, named, isDoubted } = planStart(before, owners);
+    return { shown: after.map(({ person_uuid: uuid }) => uuid), named, isDoubted };
   };
 
   it('is somebody else where the service shows another, and shows them without it', () => {
-    expect(plan(person('old', { ids: ['other'] }))).toEqual({ shown: ['new'], meant: [], isDoubted: false });
+    expect(plan(person('old', { ids: ['other'] }))).toEqual({ shown: ['new'], named: [], isDoubted: false });
   });
 
   it('is the subject too where the service has them no longer', () => {
-    expect(plan('gone')).toEqual({ shown: ['new'], meant: ['old'], isDoubted: false });
+    expect(plan('gone')).toEqual({ shown: ['new'], named: ['old'], isDoubted: false });
   });
 
   it('is in doubt where the service does not tell', () => {
-    const doubted = { shown: ['new'], meant: [], isDoubted: true };
+    const doubted = { shown: ['new'], named: [], isDoubted: true };
     expect(plan('unknown')).toEqual(doubted);
     expect(plan(person('old', { ids: many(1000) }))).toEqual(doubted);
   });
 
   it('is shown where the service shows them with it', () => {
     const look = person('old', { ids: ['device'] });
-    expect(plan(look)).toEqual({ shown: ['new', 'old'], meant: [], isDoubted: false });
+    expect(plan(look)).toEqual({ shown: ['new', 'old'], named: [], isDoubted: false });
   });
 
   it('is the subject where the service shows nobody, unless it shows them without it', () => {
-    expect(plan('unknown', [])).toEqual({ shown: [], meant: ['old'], isDoubted: false });
-    expect(plan('gone', [])).toEqual({ shown: [], meant: ['old'], isDoubted: false });
-    expect(plan(person('old'), [])).toEqual({ shown: [], meant: [], isDoubted: false });
+    expect(plan('unknown', [])).toEqual({ shown: [], named: ['old'], isDoubted: false });
+    expect(plan('gone', [])).toEqual({ shown: [], named: ['old'], isDoubted: false });
+    expect(plan(person('old'), [])).toEqual({ shown: [], named: [], isDoubted: false });
   });
 });

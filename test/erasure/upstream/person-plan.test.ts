@@ -10,8 +10,8 @@ function look(...persons: LivingPerson[]) {
   return {
     living: new Map(persons.map((person) => [person.uuid, person])),
     leadsElsewhere: false,
-    isNamedElsewhere: false,
-    isTold: true,
+    isHeldByAnother: false,
+    isAskedById: true,
   };
 }
 const ann: LivingPerson = { uuid: 'a', ref: '1', createdAt: '2025-01-01T00:00:00.000000Z' };
@@ -59,23 +59,28 @@ it.each([
   [
     'lets whoever holds a distinct id of a deleted one be',
     { ...accepted, confirmations: 1 },
-    { ...look(), isNamedElsewhere: true },
+    { ...look(), isHeldByAnother: true },
     { do: 'settle', result: 'deleted' },
   ],
   [
     'but takes nobody for absent who may have been merged into its owner',
     fresh,
-    { ...look(), isNamedElsewhere: true },
+    { ...look(), isHeldByAnother: true },
     shown,
   ],
-  ['nor by lists alone for deleted', accepted, { ...look(), isNamedElsewhere: true, isTold: false }, shown],
-  ['takes nobody for absent by lists alone', fresh, { ...look(), isTold: false }, shown],
-  ['nor for deleted', intended, { ...look(), isTold: false }, shown],
-  ['but after the deletion was taken', accepted, { ...look(), isTold: false }, { do: 'confirm' }],
+  [
+    'nor by lists alone for deleted',
+    accepted,
+    { ...look(), isHeldByAnother: true, isAskedById: false },
+    shown,
+  ],
+  ['takes nobody for absent by lists alone', fresh, { ...look(), isAskedById: false }, shown],
+  ['nor for deleted', intended, { ...look(), isAskedById: false }, shown],
+  ['but after the deletion was taken', accepted, { ...look(), isAskedById: false }, { do: 'confirm' }],
   [
     'deletes who is there by lists alone',
     fresh,
-    { ...look(ann), isTold: false },
+    { ...look(ann), isAskedById: false },
     { do: 'delete', living: [ann] },
   ],
 ] as const)('%s', (_what, target, seen, step) => {

@@ -280,7 +280,7 @@ it('a deletion that the service takes and does not make is sent again, after a p
 
 const answerAccepted = { status: 202, contentType: '', retryAfter: undefined, date: undefined, text: '' };
 
-it('an answer without a Date counts by the own clock, and says so', async () => {
+it('an answer without a Date counts by the own clock', async () => {
   const world = await openUpstreamWorld();
   const subject = world.request([world.person(0)]);
   world.intercept(async (_request, send) => ({ ...(await send()), date: undefined }));
