@@ -27,7 +27,7 @@ import { publishedFilesIn } from './snapshot/published-files.ts';
 
 /** The program's parts, each made when it is first asked for and closed together. */
 export type App = {
-  /** What the project is called among several. */
+  /** The project's name in the configuration. */
   name: string;
   settings: Settings;
   hasApiKey: boolean;
@@ -41,24 +41,24 @@ export type App = {
   service: () => Service;
   /** Whether address, project and key are configured, so that the service can be asked. */
   hasService: boolean;
-  /** What a job works with. Its service is null where none is configured. Opens the mirror, for writing. */
+  /** Makes the context of a job; its service is null where none is configured. Opens the mirror, for writing. */
   jobContext: (signal: AbortSignal) => JobContext;
-  /** The same for a job that cannot work without the service. Throws as `service` does, first of all. */
+  /** Makes the context of a job that needs the service. Throws as `service` does, before the mirror is opened. */
   serviceContext: (signal: AbortSignal) => ServiceContext;
-  /** What the service's calls may cost, and what is left of it. */
+  /** Limits the service's calls, and tells how many are left. */
   budget: Budget;
   close: () => Promise<void>;
 };
 
-/** Where the program runs. */
+/** The environment that the program runs in. */
 export type AppSurroundings = {
   environment: Environment;
   isTerminal: boolean;
-  /** The machine's, unless an exercise brings its own. */
+  /** The machine's clock, unless a drill brings its own. */
   clock?: Clock | undefined;
 };
 
-/** Builds the program from its settings, for the one project that is meant. Nothing is opened yet. */
+/** Builds the program from its settings, for the one project that the flags select. Nothing is opened yet. */
 export function createApp(
   { environment, isTerminal, clock = systemClock }: AppSurroundings,
   flags: SettingsFlags,
@@ -68,7 +68,7 @@ export function createApp(
   return assembleApp(loaded, { log, clock, tracer: tracerOf(environment, log) }, new Map());
 }
 
-/** What every project shares. */
+/** The parts that all projects share. */
 type Shared = Pick<App, 'log' | 'clock'> & { tracer: Tracer };
 
 function tracerOf(environment: Environment, log: Logger): Tracer {
@@ -114,7 +114,7 @@ function assembleApp(
     closers.push(() => db.close());
     return db;
   };
-  /** Shared with all who use the mirror; where there is none that can be written, this process counts for itself. */
+  /** Request times are shared by all processes that use the mirror; without a writable mirror this process counts alone. */
   const requestTimes = (): RequestTimes => {
     if (!existsSync(databasePath(settings.dataDir))) return memoryRequestTimes();
     try {
@@ -172,7 +172,7 @@ function assembleApp(
     ledger: () => openLedger(settings.dataDir, clock),
   });
   const serviceContext = (signal: AbortSignal): ServiceContext => {
-    // First: without a service to ask, no mirror is made.
+    // First: without a configured service, no mirror is made.
     const upstream = { service: openService(), project: mirroredProject(settings, apiKey) };
     return { ...localContext(signal), ...upstream };
   };

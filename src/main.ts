@@ -4,7 +4,7 @@ import { AppError, systemCode } from './core/errors.ts';
 import { exitCodes } from './cli/errors.ts';
 import { runProgram } from './cli/program.ts';
 
-// Whatever is written, its owner alone may read: parts that DuckDB makes, too.
+// Only the owner may read the files that are written, also those that DuckDB writes.
 process.umask(0o077);
 
 const interruption = new AbortController();
@@ -22,7 +22,7 @@ const hearSignals = (): void => {
 hearSignals();
 
 process.stdout.on('error', (error) => {
-  // A reader that has seen enough (`| head`) closes the pipe, which is no fault.
+  // A reader such as `head` closes the pipe when it has enough; that is no error.
   if (systemCode(error) === 'EPIPE') process.exit();
   process.stderr.write(`error: standard output cannot be written (${systemCode(error) ?? error.name})\n`);
   process.exit(exitCodes.failed);

@@ -8,7 +8,7 @@ import type { Database } from '../mirror/database.ts';
 import type { MirroredProject } from '../mirror/mirrored-project.ts';
 import type { PublishedFiles } from '../snapshot/published-files.ts';
 
-/** All that a job works with. `runJob` gives the job a context of its own, in which the lease is held. */
+/** The mirror, service, ledger and the rest that a job works with. `runJob` gives each run a context of its own. */
 export type JobContext = {
   /** The mirror, for writing. */
   db: Database;
@@ -30,7 +30,7 @@ export type JobContext = {
 /** The context of a job that cannot work without the service. */
 export type ServiceContext = JobContext & { service: Service; project: MirroredProject };
 
-/** Hears how many rows of how many a job has taken of a dataset; `total` is null where it is unknown. */
+/** Is called with the rows that a job has taken of a dataset, and their `total`, which is null where it is unknown. */
 export type OnProgress<Dataset extends string = string> = (
   dataset: Dataset,
   done: number,

@@ -20,20 +20,20 @@ import { runEraseJob } from '../worker/erase-job.ts';
 import { runReconcileJob } from '../worker/reconcile-job.ts';
 import type { SyncJob, SyncJobResult } from '../worker/sync-job.ts';
 
-/** What erasing some people of the demo came to. */
+/** The result of erasing some persons of the demo. */
 export type DemoErasure = {
   people: number;
   filesRewritten: number;
-  /** Rows of the mirror and of published files that held them. */
+  /** Rows of these persons that were removed from the mirror and from published files. */
   rowsRemoved: number;
-  /** Pieces of them that the same scan found before (it stops once it has found everybody) and after. */
+  /** Matches that the same scan found before (it stops when it has found each person once) and after. */
   foundBefore: number;
   foundAfter: number;
-  /** Rows that the fence kept out at the next sync, of people who came back. */
+  /** Rows of persons who came back at the service, which the fence kept out at the next sync. */
   keptOut: number;
-  /** Whether an older copy of the mirror was let in. */
+  /** Whether an older copy of the mirror was accepted. */
   olderCopy: 'refused' | 'let in';
-  /** Pages to look at. */
+  /** The files of two pages to look at. */
   certificate: string;
   report: string;
   /** Whether ledger, certificates and published files verify. */
@@ -43,7 +43,7 @@ export type DemoErasure = {
 const people = 5;
 const cameBack = 2;
 
-/** Erases some people, lets some of them come back at the service, and tries an older copy of the mirror. */
+/** Erases some persons, lets some of them come back at the service, and tries an older copy of the mirror. */
 export async function eraseSome(
   app: App,
   sandbox: Sandbox,
@@ -57,7 +57,7 @@ export async function eraseSome(
     const given = uuids.map((value) => ({ kind: 'uuid', value }) as const);
     await runEraseJob(job, async (parts) => {
       const authority = { basis: 'consent_withdrawn', by: 'demo' };
-      // Whose events go has to wait for the service's weekly batch; the last one's stay, and it is done today.
+      // A request that deletes events waits for the service's weekly batch. The last one keeps them, so it ends today.
       await addRequests(parts, given.slice(0, -1), { ...authority, deleteEvents: true });
       await addRequests(parts, given.slice(-1), { ...authority, deleteEvents: false });
       return { outcome: 'done', counts: {} };
@@ -80,7 +80,7 @@ export async function eraseSome(
   }
 }
 
-/** How many pieces of the people the scans of the erasure found, before it and after. */
+/** How many matches the scans of the erasure found in a phase. */
 function scanned(dataDir: string, phase: 'control' | 'verify'): number {
   let hits = 0;
   for (const entry of readLedger(dataDir).entries())
@@ -88,7 +88,7 @@ function scanned(dataDir: string, phase: 'control' | 'verify'): number {
   return hits;
 }
 
-/** Puts the older mirror.db beside the ledger of today, in a folder of its own. */
+/** Puts the older mirror.db beside a copy of today's ledger, in a folder of its own. */
 async function tryOlderCopy({ settings, clock }: App, older: string): Promise<DemoErasure['olderCopy']> {
   cpSync(join(settings.dataDir, 'ledger'), join(older, 'ledger'), { recursive: true });
   const db = openDatabase(older, clock);
@@ -103,7 +103,7 @@ async function tryOlderCopy({ settings, clock }: App, older: string): Promise<De
   }
 }
 
-/** Writes the certificate of the request that is done, and the report of today; verifies it all. */
+/** Writes the certificate of the finished request and today's report, and verifies the data folder. */
 async function prove(
   { settings, clock, databaseReadOnly }: App,
   signal: AbortSignal,

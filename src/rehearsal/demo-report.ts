@@ -9,7 +9,7 @@ import { queryParquet } from '../snapshot/read-parquet.ts';
 import { gatherStatus, type StatusReport } from '../status/report.ts';
 import type { DemoErasure } from './demo-erasure.ts';
 
-/** What the demo has left, and where it is. */
+/** The result of the demo, and where its files are. */
 export type DemoReport = {
   dataDir: string;
   files: { mirror: string; snapshots: string };
@@ -23,11 +23,11 @@ export type DemoReport = {
   }[];
   snapshots: StatusReport['snapshots'];
   erasure: DemoErasure;
-  /** Queries to try, and what they answer now. */
+  /** Queries to try, and their answers. */
   queries: { on: 'SQLite' | 'Parquet with DuckDB'; sql: string; columns: string[]; rows: unknown[][] }[];
 };
 
-/** Gathers what the demo has left: the same counts from three sides, files, and queries with what they answer now. */
+/** Gathers the result of the demo: counts of service, mirror and Parquet, files, and queries with their answers. */
 export async function describeDemo(app: App, erasure: DemoErasure): Promise<DemoReport> {
   const { dataDir } = app.settings;
   const db = app.databaseReadOnly();
@@ -67,7 +67,7 @@ export async function describeDemo(app: App, erasure: DemoErasure): Promise<Demo
   return { dataDir, files, counts, snapshots, erasure, queries: answers };
 }
 
-/** What the service itself says that it holds. */
+/** The counts that the service reports. */
 async function countServed(service: Service): Promise<{ persons: number; recordings: number }> {
   const query = { limit: 1, offset: 0 };
   const Counted = z.object({ count: z.int() });

@@ -8,7 +8,7 @@ import { eraseSome } from './demo-erasure.ts';
 import { describeDemo, type DemoReport } from './demo-report.ts';
 import { startEmbeddedSandbox, unhurried } from './embedded-sandbox.ts';
 
-/** What the demo does by the same functions as the commands, and how it says what it has done. */
+/** Functions of the commands that the demo uses: it syncs and publishes as they do, with progress bars. */
 export type DemoCommands = {
   signal: AbortSignal;
   say: (line: string) => void;
@@ -36,12 +36,12 @@ export function demoSettings({ playlists }: Sandbox): { path: string; value: unk
     { path: 'playlists.shortIds', value: playlists },
     { path: 'log.level', value: 'warn' },
     ...unhurried,
-    // Nothing waits for it; it is there so that the status page has a budget to show.
+    // Too large to make any request wait: it is set so that the status page has a budget to show.
     { path: 'budget.windows', value: [{ requests: 100_000, perSeconds: 3600 }] },
   ];
 }
 
-/** Syncs, publishes and erases beside a sandbox, and returns what has become of it. */
+/** Syncs, publishes and erases beside a sandbox, and returns the result. */
 export async function runDemo(app: App, sandbox: Sandbox, commands: DemoCommands): Promise<DemoReport> {
   const { say, sync } = commands;
   const since = stopwatch();

@@ -26,9 +26,9 @@ const persons = 300;
 const weekMs = 7 * 86_400_000;
 
 /**
- * Erases somebody invented from an embedded service, in an empty folder, by the very program that erases people: synced,
- * published twice, found, fenced, erased, proved gone, deleted at the service, certified after its weekly batch, sealed,
- * verified, and kept out when it comes back. Throws only for what keeps the exercise from being held at all.
+ * Erases an invented person, the canary, from an embedded service, in an empty folder, by the same code that erases real
+ * persons. The canary is synced, published twice, found, fenced, erased, proved gone, deleted at the service, certified
+ * after the weekly batch, sealed, verified, and kept out when it comes back. Throws only when the drill cannot be held.
  */
 export async function holdDrill(dataDir: string, signal: AbortSignal): Promise<Drill> {
   const startedAt = isoTime(systemClock.now());
@@ -55,7 +55,7 @@ export async function holdDrill(dataDir: string, signal: AbortSignal): Promise<D
   }
 }
 
-/** The service's clock is moved past its weekly batch, and this program's with it. */
+/** A clock that follows the service's clock, which the drill moves past the weekly batch. */
 function clockOf(sandbox: Sandbox): Clock {
   return { now: () => sandbox.clock.now(), sleep: (ms, signal) => systemClock.sleep(ms, signal) };
 }

@@ -2,17 +2,17 @@ import { AppError } from '../core/errors.ts';
 import type { Logger } from '../log/logger.ts';
 import type { AlertChange } from './alerts.ts';
 
-/** More than this wait only where nobody has answered for long; the newest say how things are. */
+/** The most alerts that wait. More would wait only when the receiver has not answered for long; the oldest are then dropped. */
 const waitingMax = 100;
 
-/** Posts alerts in their order, one at a time, so that the worker never waits for whoever takes them. */
+/** Posts alerts in their order, one at a time. The worker never waits for the receiver. */
 export type AlertPost = {
   add(change: AlertChange): void;
-  /** Resolves when nothing waits any more. */
+  /** Resolves when every alert is posted or has failed. */
   idle(): Promise<void>;
 };
 
-/** Posts by `post`, which tries again by itself; what it rejects with is logged, and the next one goes on. */
+/** Posts by `post`, which tries again by itself. A rejection is logged, and the next alert is posted. */
 export function alertPost(post: (body: object) => Promise<void>, log: Logger): AlertPost {
   const waiting: AlertChange[] = [];
   let underWay: Promise<void> | null = null;

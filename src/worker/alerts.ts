@@ -3,41 +3,41 @@ import { countedText } from '../core/words.ts';
 import type { ProjectState } from '../job/worker-state.ts';
 import type { Alert } from '../mirror/open-alerts.ts';
 
-/** A job is failing from so many failures in a row on: a single one is what pauses are for. */
+/** A job is failing after so many failures in a row. A single failure only makes the job pause. */
 const failuresMin = 2;
 
-/** How many periods may pass without a success; jobs that tick often wait for long ones now and then. */
+/** So many periods may pass without a success, and at least two hours: a frequent job sometimes waits for a long one. */
 const freshPeriods = 2;
 const freshMsMin = 2 * 3_600_000;
 
-/** The reason of a run that found published files other than their manifests say. */
+/** The reason of a run that found published files which differ from their manifests. */
 export const filesDamaged = 'files_damaged';
 
 /** What to do about each kind; commands stand between backticks. */
 const todos: Readonly<Record<AlertKind, string>> = {
   ledger_unwritable:
-    'Nobody is erased until it can. Check the disk and the owner of the folder ledger/, then run `analytics-mirror doctor`.',
+    'No person is erased until it can be written. Check the disk and the owner of the folder ledger/, then run `analytics-mirror doctor`.',
   disk_low: 'Free some space on that disk, or keep fewer snapshots (`export.keep`).',
   unopened: 'Run `analytics-mirror doctor`: it says why, and what to do.',
   damaged:
-    'Run `analytics-mirror doctor`: it names each file. `analytics-mirror export` publishes whole ones; the alert ends when `checkpoint` finds no damaged one any more.',
-  overdue: 'See `analytics-mirror erase list`, and `erase show ID` for what each of them waits for.',
-  attention: 'See `analytics-mirror erase list`; `erase show ID` says what to do for each.',
+    'Run `analytics-mirror doctor`: it names each file. `analytics-mirror export` publishes new files; the alert ends when `checkpoint` finds no damaged file.',
+  overdue: 'See `analytics-mirror erase list`; `erase show ID` says what a request waits for.',
+  attention: 'See `analytics-mirror erase list`; `erase show ID` says what to do for a request.',
   held: 'See `analytics-mirror erase list` and `reconcile --dry-run`; then `erase approve ID`, or `reconcile --approve PLAN`.',
   stale: "See the job's runs; if they fail, run `analytics-mirror doctor`.",
   failing: 'Run `analytics-mirror doctor`: it checks configuration, key, scopes, disk and files.',
 };
 
-/** What alerts are judged by, besides the project. `detail` is of its problem: what its error says, and its hint. */
+/** What alerts are judged by, besides the project. `detail` is the message and the hint of the project's problem. */
 export type AlertFacts = {
   nowMs: number;
   startedAtMs: number;
   detail: { message: string; hint: string | null } | null;
-  /** What stood at the last look, also that of a worker before this one. */
+  /** The alerts that were open at the last look, also at the last look of an earlier worker. */
   standing: readonly Alert[];
 };
 
-/** What calls for somebody in a project at a time (milliseconds since 1970), the most pressing first. */
+/** The open alerts of a project at a time (milliseconds since 1970), the most pressing first. */
 export function alertsOf(
   { jobs, problem, condition }: Omit<ProjectState, 'alerts'>,
   { nowMs, startedAtMs, detail, standing }: AlertFacts,
@@ -53,7 +53,7 @@ export function alertsOf(
         ]),
     ...(condition === null ? [] : conditionAlerts(condition)),
     ...jobs.flatMap(({ job, periodMs, lastSuccessAt, consecutiveFailures, lastReason }): Alert[] => [
-      // What has never succeeded is given as long from the worker's start, unless it was stale before that start.
+      // A job that has never succeeded has as much time from the worker's start, unless it was stale before that start.
       ...(nowMs - (lastSuccessAt === null ? startedAtMs : Date.parse(lastSuccessAt)) >
         Math.max(freshPeriods * periodMs, freshMsMin) ||
       (lastSuccessAt === null && standing.some((alert) => alert.kind === 'stale' && alert.job === job))
@@ -72,13 +72,13 @@ export function alertsOf(
     ...jobs
       .filter(({ lastFound }) => lastFound === filesDamaged)
       .map(({ job }) =>
-        alertOf('damaged', `${job} found published files that are not as their manifests say`, job),
+        alertOf('damaged', `${job} found published files that differ from their manifests`, job),
       ),
   ];
   return alerts.toSorted((a, b) => alertKinds.indexOf(a.kind) - alertKinds.indexOf(b.kind));
 }
 
-/** An alert in its words. */
+/** An alert of a kind, with the message and what to do. */
 export function alertOf(kind: AlertKind, message: string, job: ScheduledJob | null = null): Alert {
   return { kind, job, message, todo: todos[kind] };
 }
@@ -98,18 +98,18 @@ function conditionAlerts(condition: NonNullable<ProjectState['condition']>): Ale
     ...only(
       overdueRequests > 0,
       'overdue',
-      `${countedText(overdueRequests, 'request is', 'requests are')} past the due date`,
+      `${countedText(overdueRequests, 'erasure request is', 'erasure requests are')} past the due date`,
     ),
     ...only(
       attentionRequests > 0,
       'attention',
-      countedText(attentionRequests, 'request calls for a person', 'requests call for a person'),
+      countedText(attentionRequests, 'erasure request needs you', 'erasure requests need you'),
     ),
     ...only(
       heldPlans + heldRequests > 0,
       'held',
       `waiting for approval: ${[
-        ...(heldRequests > 0 ? [countedText(heldRequests, 'request')] : []),
+        ...(heldRequests > 0 ? [countedText(heldRequests, 'erasure request')] : []),
         ...(heldPlans > 0 ? [countedText(heldPlans, 'plan of deletions', 'plans of deletions')] : []),
       ].join(', ')}`,
     ),
@@ -119,7 +119,7 @@ function conditionAlerts(condition: NonNullable<ProjectState['condition']>): Ale
 /** An alert that begins or ends. `at` is ISO 8601 UTC. */
 export type AlertChange = { event: 'began' | 'ended'; project: string; alert: Alert; at: string };
 
-/** What began and what ended between two looks at the projects. */
+/** The alerts that began and that ended between two looks at the projects. */
 export function alertChanges(
   before: readonly Pick<ProjectState, 'name' | 'alerts'>[],
   after: readonly Pick<ProjectState, 'name' | 'alerts'>[],

@@ -3,7 +3,7 @@ import type { JobContext } from '../job/job-context.ts';
 import { runJob, type JobResult } from '../job/run-job.ts';
 import { claimMirror } from '../mirror/mirrored-project.ts';
 
-/** Does something to requests, as one run: nothing else writes meanwhile, neither mirror nor ledger. */
+/** Changes erasure requests, as one run of `erase`: meanwhile no other process writes mirror or ledger. */
 export function runEraseJob<T extends JobResult>(
   context: JobContext,
   work: (context: JobContext) => Promise<T>,

@@ -7,7 +7,7 @@ import { runJob, type JobResult } from '../job/run-job.ts';
 import { compactChanges } from '../mirror/feeds.ts';
 import type { Database } from '../mirror/database.ts';
 
-/** What was published. Incomplete when a snapshot is not vouched for by a complete pass. */
+/** The published snapshots. Incomplete when the last pass over the list of one of them was not complete. */
 export type ExportJobResult = JobResult & { snapshots: MirrorExport[] };
 
 /** What to publish of which datasets, and from where. */
@@ -32,7 +32,7 @@ export function runExportJob(
       const onProgress = (done: number, total: number | null): void => onRows?.(dataset, done, total);
       snapshots.push(await exportMirror(own, { source, dataset, kind, onProgress }));
     }
-    // Deltas go on from here now: what is older need not be told change by change.
+    // Later deltas continue these snapshots, so older changes need not be kept one by one.
     if (kind === 'full') compactChanges(db, feedBegin({ settings, clock }));
     const counts = Object.fromEntries(snapshots.map(({ dataset, rows }) => [dataset, rows]));
     const isProved = snapshots.every(({ verdict }) => verdict === 'complete');

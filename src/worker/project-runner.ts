@@ -14,21 +14,21 @@ import type { Alert } from '../mirror/open-alerts.ts';
 export type WorkerProject = {
   name: string;
   dataDir: string;
-  /** Cron expressions, in UTC; what is null or not there is never done. */
+  /** Cron expressions, in UTC; a job that is null or missing never starts. */
   schedule: Readonly<Partial<Record<ScheduledJob, string | null>>>;
   /** Runs a job as one recorded run. Rejects as soon as it can once the signal is aborted. */
   run: (job: ScheduledJob, signal: AbortSignal) => Promise<unknown>;
   readHistory: (job: ScheduledJob) => JobHistory;
   readCondition: () => ProjectCondition;
-  /** The alerts that stood at the last look, also that of a worker before this one. */
+  /** The alerts that were open at the last look, also at the last look of an earlier worker. */
   readAlerts: () => readonly Alert[];
   keepAlerts: (alerts: readonly Alert[]) => void;
 };
 
-/** How long a job waits that found the data folder held by a command. */
+/** How long a job waits when a command holds the data folder. */
 const busyPauseMs = 30_000;
 
-/** What the records do not tell of a job: what runs now, and attempts that could not even be recorded. */
+/** A job's records, and besides them the attempts that could not be recorded. */
 type Attempts = {
   ticks: Ticks;
   cron: string;
@@ -41,7 +41,7 @@ type Attempts = {
   timesBusy: number;
 };
 
-/** Why something did not go: an error's code, what it says, and its hint where it has one. */
+/** Why the data folder or a job failed: the code, the message and the hint of the error. */
 type Problem = { code: string; message: string; hint: string | null };
 
 /** One project's jobs, one at a time. */
@@ -50,16 +50,16 @@ export type ProjectRunner = {
   isBusy(): boolean;
   /** When it last began a job, in milliseconds since 1970; 0 before the first. */
   servedMs(): number;
-  /** Reads the records anew. Returns the jobs that are due. */
+  /** Reads the records again. Returns the jobs that are due. */
   refresh(): ScheduledJob[];
   /** When the next job is to start, as last read; infinite where nothing is scheduled. */
   nextMs(): number;
   /** Runs a job to its end, however it ends. Never rejects. */
   start(job: ScheduledJob, signal: AbortSignal): Promise<void>;
   state(): ProjectState;
-  /** The alerts that stood at the last look. */
+  /** The alerts that were open at the last look. */
   standing(): readonly Alert[];
-  /** Notes what stands at this look, for the next one. */
+  /** Keeps the alerts that are open at this look, for the next look. */
   keep(alerts: readonly Alert[]): void;
 };
 
@@ -83,7 +83,7 @@ export function projectRunner(
 
   const startMsOf = (attempts: Attempts, nowMs: number): number => {
     const { ticks, notBeforeMs } = attempts;
-    // Further off than it was ever set, it was set by a clock that has been put back since.
+    // A pause that ends later than any pause can was set before the clock was put back.
     const pausedUntilMs = notBeforeMs > nowMs + busyPauseMs ? 0 : notBeforeMs;
     return Math.max(nextStartMs(withUnrecorded(attempts), ticks, nowMs), pausedUntilMs);
   };
@@ -185,7 +185,7 @@ export function projectRunner(
         project.keepAlerts(alerts);
         kept = alerts;
       } catch {
-        // Tried again at the next look. Where it never can be written, a worker after this one tells of them again.
+        // The next look tries again. If the alerts can never be written, the next worker reports them again.
       }
     },
   };
@@ -216,7 +216,7 @@ function noteSuccess(attempts: Attempts): void {
   attempts.lastCode = null;
 }
 
-/** What the records say, and what could not be written into them: a full disk must not make a job run hot. */
+/** The recorded history with the attempts that could not be recorded: on a full disk, too, a job has to pause. */
 function withUnrecorded({ history, unrecorded, unrecordedEndMs, lastCode }: Attempts): JobHistory {
   if (unrecorded <= history.failures) return history;
   return {
@@ -230,7 +230,7 @@ function withUnrecorded({ history, unrecorded, unrecordedEndMs, lastCode }: Atte
 
 function problemOf(error: unknown, dataDir: string): Problem {
   const known = error instanceof AppError ? error : explainStorageError(error, dataDir);
-  // What is not one of ours may say anything.
+  // The message of a foreign error may hold personal data.
   if (!known) return { code: 'unexpected', message: 'unexpected', hint: null };
   return { code: known.code, message: known.message, hint: known.hint ?? null };
 }

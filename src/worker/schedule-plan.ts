@@ -2,17 +2,17 @@ import type { Ticks } from '../config/cron.ts';
 import { scheduledJobs, type ScheduledJob } from '../config/settings.ts';
 import type { Run, RunOutcome } from '../mirror/runs.ts';
 
-/** What a job's runs so far mean for its next one. Times are milliseconds since 1970, of the machine's clock. */
+/** A job's history, as far as its next run depends on it. Times are milliseconds since 1970, of the machine's clock. */
 export type JobHistory = {
-  /** When the newest run began, and how it stands; null before the first. */
+  /** When the newest run began, and its outcome; null before the first. */
   lastStartMs: number | null;
   lastOutcome: RunOutcome | 'running' | null;
   lastReason: string | null;
   /** When the newest run ended; null while it is under way. */
   lastEndMs: number | null;
-  /** When the newest run began that did all it could: `done`, `incomplete` or `held`. It need not be repeated before its time. */
+  /** When the newest settled run began (`done`, `incomplete` or `held`). The job then waits for its next tick. */
   settledMs: number | null;
-  /** What that run found that has to be mended, as a code; null where it found nothing. */
+  /** The damage that the newest settled run found, as a code; null where it found none. */
   settledReason: string | null;
   /** When the newest run began that left the data fresh: `done` or `held`. */
   successMs: number | null;
@@ -32,14 +32,14 @@ export const noHistory: JobHistory = {
   failures: 0,
 };
 
-/** How many runs `historyOf` looks at: failures beyond them change no pause any more. */
+/** How many runs `historyOf` looks at: the pause is the longest by then, so older failures do not change it. */
 export const runsLookedAt = 50;
 
-/** What a job's newest runs mean, newest first; `lastSuccess` is the newest that was `done` or `held`, however old. */
+/** The history of a job from its newest runs, newest first, and its newest run that was `done` or `held`, however old. */
 export function historyOf(runs: readonly Run[], lastSuccess: Run | undefined): JobHistory {
   const [newest] = runs;
   if (!newest) return noHistory;
-  // What a command kept from going on, or a signal ended, has not failed.
+  // A run that found the folder busy, or that a signal ended, has not failed.
   const judged = runs.filter((run) => isSettled(run) || isFailure(run));
   const settledAt = judged.findIndex(isSettled);
   return {
@@ -58,7 +58,7 @@ function isSettled({ outcome }: Run): boolean {
   return outcome === 'done' || outcome === 'incomplete' || outcome === 'held';
 }
 
-/** A run without an end has died, unless it is under way, which whoever starts the next one will find out. */
+/** A run without an end has died or is under way; the lease tells which when the next run starts. */
 function isFailure({ outcome, reason }: Run): boolean {
   return outcome === null || reason === 'died' || (outcome === 'failed' && reason !== 'busy');
 }
@@ -70,26 +70,25 @@ function msOf(run: Run | undefined): number | null {
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 
-/** The first pause after a failure, for a job that does not tick more often; and the longest, for one that does. */
+/** The first pause after a failure, unless the job ticks more often; and the longest pause, if the job ticks more often. */
 const firstPauseMs = 15 * minuteMs;
 const longestPauseMs = hourMs;
 
-/** How long a job waits that has failed so often in a row: twice as long each time, until it is back at its own pace. */
+/** The pause after so many failures in a row: it doubles each time, up to an hour or the job's period if that is longer. */
 export function pauseMs(failures: number, periodMs: number): number {
   const first = Math.min(firstPauseMs, periodMs);
   return Math.min(first * 2 ** (failures - 1), Math.max(longestPauseMs, periodMs));
 }
 
-/** The time between two ticks about now. Where they are uneven, the longer of the one we are in and the one before. */
+/** The time between two ticks around now. Where ticks are uneven, the longer of the present period and the one before. */
 export function periodMsAt(ticks: Ticks, nowMs: number): number {
   const last = ticks.atOrBefore(nowMs);
   return Math.max(ticks.after(nowMs) - last, last - ticks.atOrBefore(last - 1));
 }
 
 /**
- * When a job is to start, which may be past: then it is due since then. Ticks that no run has answered are made up for
- * once, however many there were; after a failure the pause counts and not the ticks. What happened in the future, by a clock
- * that was wrong then or is now, says nothing.
+ * When a job is to start; if that is past, the job is due. Missed ticks are made up for by one run, however many there were.
+ * After a failure the pause counts and not the ticks. Runs that lie in the future are ignored: a clock was or is wrong.
  */
 export function nextStartMs(history: JobHistory, ticks: Ticks, nowMs: number): number {
   const pausedUntilMs = endOfPauseMs(history, ticks, nowMs);
@@ -103,7 +102,7 @@ function endOfPauseMs(
   ticks: Ticks,
   nowMs: number,
 ): number | null {
-  // A machine that went down is no fault of the job; only one that goes down again and again may be.
+  // One run that died is not counted: the machine may have gone down. Several in a row may be the job's fault.
   const hasDied = lastReason === 'died' || lastOutcome === 'running';
   const counted = hasDied ? failures - 1 : failures;
   const sinceMs = lastEndMs ?? lastStartMs;
@@ -114,7 +113,7 @@ function endOfPauseMs(
 /** A job, when it is to start, and when it was last started. */
 type PlannedStart = { job: ScheduledJob; atMs: number; servedMs: number };
 
-/** The jobs that are due, those first that have waited longest for a turn: after a start, what was missed before it. */
+/** The jobs that are due. The job that has waited longest for its turn is first. */
 export function dueJobs(planned: readonly PlannedStart[], nowMs: number): ScheduledJob[] {
   return planned
     .filter(({ atMs }) => atMs <= nowMs)
@@ -124,10 +123,10 @@ export function dueJobs(planned: readonly PlannedStart[], nowMs: number): Schedu
     .map(({ job }) => job);
 }
 
-/** A project that waits for its turn: what it wants, and when it last got it. */
+/** A project that waits for its turn: the jobs that are due, and when it last had a turn. */
 type Waiting = { name: string; isBusy: boolean; servedMs: number; due: readonly ScheduledJob[] };
 
-/** What to start in so many free places: one job a project, the project first that has waited longest for a turn. */
+/** The jobs to start in so many free places: one a project, first the project that has waited longest for a turn. */
 export function chooseStarts(
   projects: readonly Waiting[],
   places: number,

@@ -6,7 +6,7 @@ import { listRunsOfJob, newestSuccess } from '../mirror/runs.ts';
 import { historyOf, runsLookedAt } from './schedule-plan.ts';
 import { nextStartMs } from './schedule-plan.ts';
 
-/** A scheduled job, as a running worker would see it. Times are ISO 8601 UTC; `nextAt` is past when it is due. */
+/** A scheduled job, as the worker would see it. Times are ISO 8601 UTC; a past `nextAt` means that the job is due. */
 export type ScheduleReport = {
   job: ScheduledJob;
   cron: string;

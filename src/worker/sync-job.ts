@@ -23,14 +23,14 @@ export type SyncJob = {
 /** The passes that were made. A head pass never proves completeness, so it is done, not incomplete. */
 export type SyncJobResult = JobResult & {
   passes: PassReport[];
-  /** How many playlists the service told the recordings of; null when none was asked for. */
+  /** How many playlists the service gave the recordings of; null when no playlist was asked for. */
   membershipsTold: number | null;
-  /** What came of rows that the service no longer shows; null when no pass could judge them. */
+  /** The results for rows that the service no longer lists; null when no pass could judge them. */
   absence: AbsenceResult | null;
 };
 
 /**
- * Makes one pass over each of the lists, one after the other, as one run, and takes the rows that complete passes did
+ * Makes one pass over each of the lists, one after the other, as one run. Then advances the rows that complete passes did
  * not see as far as they can go now.
  */
 export function runSyncJob(context: ServiceContext, job: SyncJob): Promise<SyncJobResult> {

@@ -21,7 +21,7 @@ import { runReconcileJob } from './reconcile-job.ts';
 import { historyOf, runsLookedAt } from './schedule-plan.ts';
 import { runSyncJob } from './sync-job.ts';
 
-/** What a project of the worker is made of. */
+/** The functions of the program that a project of the worker needs. */
 export type ProjectParts = {
   name: string;
   settings: Settings;
@@ -43,7 +43,7 @@ export function workerProject(
   return {
     name,
     dataDir: settings.dataDir,
-    // A pass over no playlist would say nothing.
+    // Without configured playlists there is nothing to pass over.
     schedule:
       settings.playlists.shortIds.length > 0 ? settings.schedule : { ...settings.schedule, playlists: null },
     run: (job, signal) => runScheduledJob(job, serviceContext(signal), runDrill),
@@ -92,8 +92,8 @@ async function exportAll(context: JobContext, kind: 'full' | 'delta'): Promise<J
 }
 
 /**
- * Looks after what can be proved, as one run of `checkpoint`: signs the ledger as it is, then reads every published file
- * back. Incomplete, for `filesDamaged`, where one of them is not as its manifest says.
+ * Signs the ledger as it is, then reads every published file back, as one run of `checkpoint`. Incomplete, for
+ * `filesDamaged`, where a file differs from its manifest.
  */
 export function runCheckpointJob(context: JobContext): Promise<JobResult> {
   return runJob(context, 'checkpoint', async ({ published, signal, ledger }) => {
@@ -105,7 +105,7 @@ export function runCheckpointJob(context: JobContext): Promise<JobResult> {
   });
 }
 
-/** Reads what a data folder says about itself. Throws the system's error when it cannot be looked at. */
+/** Reads the condition of a project from its data folder. Throws the system's error when that fails. */
 function readProjectCondition(db: Database, settings: Settings, clock: Clock): ProjectCondition {
   const { held = 0, attention = 0 } = countRequests(db);
   const now = isoTime(clock.now());
@@ -123,7 +123,7 @@ function readProjectCondition(db: Database, settings: Settings, clock: Clock): P
   };
 }
 
-/** Whether the ledger can grow: its folder may be written, or made where there is none yet. */
+/** Whether the ledger can grow: its file or folder may be written, or its folder may be made. */
 function isLedgerWritable(dataDir: string): boolean {
   const folder = ledgerFolder(dataDir);
   const path = [entriesPath(folder), folder].find((place) => existsSync(place)) ?? dataDir;

@@ -12,35 +12,35 @@ export type WorkerParts = {
   projects: readonly WorkerProject[];
   clock: Clock;
   log: Logger;
-  /** How many projects are worked on at the same time. */
+  /** How many projects run a job at the same time. */
   projectsAtOnce: number;
   /** Hears of every alert that begins or ends. */
   onAlert: (change: AlertChange) => void;
-  /** How often the clock is looked at, whatever happens. Default one minute. */
+  /** The longest wait between two looks at the clock, in milliseconds. Default one minute. */
   waitMaxMs?: number;
 };
 
-/** The worker: does what the schedules say until it is stopped. */
+/** The worker: runs the jobs of every project by schedule until it is stopped. */
 export type Worker = {
   state(): WorkerState;
   /** Resolves when it was stopped and has taken its last look; rejects when it cannot go on. */
   ended: Promise<void>;
   /**
-   * Takes no more work, aborts what runs, and waits until it has ended, at most `drainMs` milliseconds. Resolves with
-   * whether all has ended.
+   * Starts no more jobs, aborts those that run, and waits for their end, at most `drainMs` milliseconds. Resolves with
+   * whether all have ended.
    */
   stop(drainMs: number): Promise<boolean>;
 };
 
 /**
- * No wait is longer. A timer stands still while the machine is suspended and knows nothing of a clock that is set, so
- * the clock is looked at this often.
+ * The longest wait. A timer stops while the machine is suspended and ignores a clock that is set, so the clock is looked at
+ * this often.
  */
 const minuteMs = 60_000;
 
 /**
- * Starts the worker. What was missed before is made up for first; alerts that a worker before this one told of as begun
- * are not told of again.
+ * Starts the worker. Jobs that missed their times start first. An alert whose begin an earlier worker reported is not
+ * reported again.
  */
 export function startWorker(parts: WorkerParts): Worker {
   const { clock, log, projectsAtOnce, waitMaxMs = minuteMs } = parts;
@@ -84,7 +84,7 @@ export function startWorker(parts: WorkerParts): Worker {
     for (const [index, { alerts }] of states.entries()) runners[index]?.keep(alerts);
   };
   const napMs = (): number => {
-    // A project that waits for a place is woken by the end of another's job.
+    // A project that waits for a free place is woken when another project's job ends.
     const idle = runners.filter((runner) => !runner.isBusy());
     const nextMs =
       underWay.size < projectsAtOnce ? Math.min(...idle.map((runner) => runner.nextMs())) : Infinity;

@@ -314,7 +314,7 @@ const held = changed(
       ...freshContent.openRequests,
     ],
   },
-  [alertOf('held', 'waiting for approval: 2 requests, 1 plan of deletions')],
+  [alertOf('held', 'waiting for approval: 2 erasure requests, 1 plan of deletions')],
 );
 
 const attention = changed(
@@ -331,8 +331,8 @@ const attention = changed(
     ],
   },
   [
-    alertOf('overdue', '1 request is past the due date'),
-    alertOf('attention', '2 requests call for a person'),
+    alertOf('overdue', '1 erasure request is past the due date'),
+    alertOf('attention', '2 erasure requests need you'),
   ],
 );
 
