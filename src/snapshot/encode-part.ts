@@ -1,7 +1,7 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { measureFile, sha256File } from '../core/digest.ts';
 import { AppError } from '../core/errors.ts';
-import { checkPartRows, damagedPart, type PartInPlace } from './published-parts.ts';
+import { checkPartRows, damagedPart, type PublishedPart } from './published-parts.ts';
 import { datasets } from './columns.ts';
 import { sqlName, sqlText } from './duckdb.ts';
 import type { Manifest, ManifestFile } from './manifest.ts';
@@ -28,7 +28,7 @@ export type EncodedPart = { file: ManifestFile; removed: number };
  */
 export async function encodePart(
   connection: DuckDBConnection,
-  part: PartInPlace,
+  part: PublishedPart,
   columns: Manifest['columns'],
   to: { name: string; path: string },
   mark: RowChange['mark'],
@@ -68,7 +68,7 @@ function trimSql(column: string): string {
   return `CASE WHEN file_row_number IN (SELECT row FROM trimmed) THEN ${trimFunction}(${name}) ELSE ${name} END AS ${name}`;
 }
 
-function refused({ dataset, snapshotId, file }: PartInPlace, what: string): AppError {
+function refused({ dataset, snapshotId, file }: PublishedPart, what: string): AppError {
   return new AppError(`the published file ${dataset}/${snapshotId}/${file.name}, encoded again, ${what}`, {
     code: 'storage',
     hint: 'nothing was changed; this is an error of this program: report it',

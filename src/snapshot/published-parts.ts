@@ -35,7 +35,6 @@ export type PublishedPart = {
   snapshotId: string;
   file: ManifestFile;
   path: string;
-  erasureEpoch: number;
 };
 
 /** Every part of every generation of every dataset. Throws as `listPublishedSnapshots` does. */
@@ -46,16 +45,12 @@ export function listPublishedParts(published: PublishedFiles): PublishedPart[] {
       snapshotId,
       file,
       path: published.localPath({ dataset, snapshotId }, file.name),
-      erasureEpoch: manifest.erasure_epoch,
     })),
   );
 }
 
-/** Where a part is, and what its manifest says of it. */
-export type PartInPlace = Pick<PublishedPart, 'dataset' | 'snapshotId' | 'file' | 'path'>;
-
 /** The error for a part that cannot be read, or differs from what was published: it could hold any person. */
-export function damagedPart({ dataset, snapshotId, file }: PartInPlace, what: string): AppError {
+export function damagedPart({ dataset, snapshotId, file }: PublishedPart, what: string): AppError {
   return new AppError(`the published file ${dataset}/${snapshotId}/${file.name} ${what}`, {
     code: 'storage',
     hint: `restore it from a backup, or export ${dataset} again until this snapshot is retired (export.keep)`,
@@ -63,14 +58,14 @@ export function damagedPart({ dataset, snapshotId, file }: PartInPlace, what: st
 }
 
 /** The error for a part whose reading failed. The words of the cause are left out: they can quote what the part holds. */
-export function unreadablePart(part: PartInPlace, cause: unknown): AppError {
+export function unreadablePart(part: PublishedPart, cause: unknown): AppError {
   if (cause instanceof AppError) return cause;
   const kind = cause instanceof Error ? /^[A-Z][A-Za-z ]+ Error/.exec(cause.message)?.[0] : undefined;
   return damagedPart(part, `cannot be read: ${kind ?? 'it failed'}`);
 }
 
 /** Throws `storage` when a part is not there, or is not as long as published. */
-export function checkPartSize(published: PublishedFiles, part: PartInPlace): void {
+export function checkPartSize(published: PublishedFiles, part: PublishedPart): void {
   const size = published.sizeOf(part, part.file.name);
   if (size === undefined) throw damagedPart(part, 'is missing');
   if (size !== part.file.bytes)
@@ -78,7 +73,7 @@ export function checkPartSize(published: PublishedFiles, part: PartInPlace): voi
 }
 
 /** Throws `storage` when a part's own footer counts other rows than were published. */
-export async function checkPartRows(connection: DuckDBConnection, part: PartInPlace): Promise<void> {
+export async function checkPartRows(connection: DuckDBConnection, part: PublishedPart): Promise<void> {
   const footer = await connection.runAndReadAll(
     `SELECT num_rows FROM parquet_file_metadata(${sqlText(part.path)})`,
   );

@@ -26,7 +26,7 @@ export type RewriteOptions = { epoch: number; signal: AbortSignal };
 /** The memory that DuckDB may use for a rewrite. */
 export const memoryMaxMb = 512;
 
-/** Which files of which snapshot. */
+/** The files to rewrite, and their snapshot. */
 type Rewrite = RewriteOptions & {
   dataset: PublishedDataset;
   manifest: Manifest;
