@@ -47,7 +47,7 @@ function card(
         completeAsOf === null
           ? 'no pass has been complete yet'
           : html`complete as of <b>${when(completeAsOf, now)}</b>`
-      }${limitMs === null ? '' : `, stale after ${durationText(limitMs)}`}
+      }${limitMs === null ? '' : `, ${`stale after ${durationText(limitMs)}`.replaceAll(' ', '\u00a0')}`}
     </p>
     <p class="small">${lookedAt === null ? '' : html`last looked at ${when(lookedAt, now)}`}</p>
     ${heldPlans

@@ -150,7 +150,7 @@ function projectSection(project: ProjectOverview, index: number, count: number, 
   return html`<section class="project" id="${id}">
     ${title} ${part(`${id}-freshness`, level, 'Freshness', freshnessCards(content, now))}
     ${part(`${id}-runs`, level, 'The last 24 hours', runTimeline(content.runs, `${id}-runs`, now))}
-    ${part(`${id}-requests`, level, 'Requests to erase', requestsPart(content, now))}
+    ${part(`${id}-requests`, level, 'Erasure requests', requestsPart(content, now))}
     <div class="pair">
       ${part(`${id}-passes`, level, 'Passes and their evidence', passRows(content.passes, `${id}-pass`, now))}
       ${part(`${id}-budget`, level, 'Requests to the service', budgetChart(content))}
