@@ -55,11 +55,11 @@ export async function eraseSome(
     await app.database().backup(join(older, 'mirror.db'));
     const uuids = [...sandbox.living()].slice(100, 100 + people).map(({ uuid }) => uuid);
     const given = uuids.map((value) => ({ kind: 'uuid', value }) as const);
-    await runEraseJob(job, async (parts) => {
+    await runEraseJob(job, async (own) => {
       const authority = { basis: 'consent_withdrawn', by: 'demo' };
       // A request that deletes events waits for the service's weekly batch. The last one keeps them, so it ends today.
-      await addRequests(parts, given.slice(0, -1), { ...authority, deleteEvents: true });
-      await addRequests(parts, given.slice(-1), { ...authority, deleteEvents: false });
+      await addRequests(own, given.slice(0, -1), { ...authority, deleteEvents: true });
+      await addRequests(own, given.slice(-1), { ...authority, deleteEvents: false });
       return { outcome: 'done', counts: {} };
     });
     const { erasure } = await runReconcileJob(job, undefined);

@@ -26,7 +26,7 @@ import {
   type AbsenceResult,
 } from '../sync/absence.ts';
 
-/** What is to be done with absent rows of a dataset: how many are asked for, wait, or are held under a plan's name. */
+/** The plan for absent rows of a dataset: how many are asked for, how many wait, how many a named plan holds. */
 type PlannedAbsence = {
   dataset: string;
   ask: number;
@@ -34,15 +34,15 @@ type PlannedAbsence = {
   hold: { plan: string; rows: number } | null;
 };
 
-/** All that a reconciliation is about to do, without personal data. */
+/** The plan of a reconciliation, without personal data. */
 export type ReconcilePlan = { absence: PlannedAbsence[]; erasure: ErasurePlan };
 
-/** What came of it. Held when something waits for a person. */
+/** The result of a reconciliation. Held when something needs a person's decision. */
 export type ReconcileJobResult = JobResult & {
   plan: ReconcilePlan;
-  /** What an older copy of the mirror had brought back; null where it was none. */
+  /** What an older copy of the mirror had brought back; null where the mirror is no older copy. */
   replayed: ReplayResult | null;
-  /** Requests that the mirror knows no longer: they are ended, and have to be added again. */
+  /** Erasure requests that an older mirror no longer has: they are ended, and have to be added again. */
   lost: string[];
   erasure: ErasureResult;
   absence: AbsenceResult;
@@ -50,10 +50,10 @@ export type ReconcileJobResult = JobResult & {
 
 /** Works out what a reconciliation would do now. Changes nothing. */
 export async function planReconcile(
-  parts: Omit<AbsenceParts, 'service'> & Parameters<typeof planErasure>[0],
+  context: Omit<AbsenceParts, 'service'> & Parameters<typeof planErasure>[0],
 ): Promise<{ plan: ReconcilePlan; planned: Awaited<ReturnType<typeof planErasure>> }> {
   const absence = pagedDatasets.map((dataset): PlannedAbsence => {
-    const { ask, wait, hold } = planDatasetAbsence(parts, dataset);
+    const { ask, wait, hold } = planDatasetAbsence(context, dataset);
     return {
       dataset,
       ask: ask.length,
@@ -61,14 +61,14 @@ export async function planReconcile(
       hold: hold ? { plan: hold.plan, rows: hold.rows.length } : null,
     };
   });
-  const planned = await planErasure(parts);
+  const planned = await planErasure(context);
   return { plan: { absence, erasure: planned.plan }, planned };
 }
 
 /**
- * Takes every erasure and every pending deletion as far as it can go now, as one run: first what needs no service, then
- * the rest. `approve` names a held plan that may go on; a name that no plan has is a `usage` error, and then nothing is
- * done.
+ * Advances every erasure request and every pending deletion as far as it can go now, as one run: first the steps that need
+ * no service, then the others. `approve` names a held plan that may go on. An unknown plan is a `usage` error, and then
+ * nothing is changed.
  */
 export function runReconcileJob(
   context: JobContext,
@@ -100,7 +100,7 @@ async function reconcile(
   { replayed, lost }: Pick<ReconcileJobResult, 'replayed' | 'lost'>,
 ): Promise<ReconcileJobResult> {
   const { db, service } = context;
-  // What a kill left: whole files that no manifest names, the old or the new ones, and drafts.
+  // A killed run may have left drafts, and whole files that no manifest names.
   removeUnnamedParts(context.published);
   const { plan, planned } = await planReconcile(context);
   const here = await eraseHere(context, planned);
@@ -109,7 +109,7 @@ async function reconcile(
     ? await reconcileAbsence({ ...context, service, onDeletion: deletionReceiver(context) })
     : { ...nothingAsked };
   const there = await askServiceAndFinish(context);
-  // Deletions that the service has confirmed only now are no part of the plan, and go on all the same.
+  // Deletions that the service has confirmed only now are not in the plan, but are carried out too.
   const found = listRequests(db, 'open').filter(({ id }) => !requestsBefore.has(id));
   const later = found.length > 0 ? await reconcileErasure(context, new Set(found.map(({ id }) => id))) : null;
   const erasure = later ? sumOfRounds({ ...here, ...there }, later) : { ...here, ...there };

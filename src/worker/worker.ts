@@ -7,8 +7,8 @@ import { projectRunner, type ProjectRunner, type WorkerProject } from './project
 import { chooseStarts } from './schedule-plan.ts';
 import type { ProjectState, WorkerState } from '../job/worker-state.ts';
 
-/** What a worker is made of. */
-export type WorkerParts = {
+/** The projects of a worker, and what they share. */
+export type WorkerSetup = {
   projects: readonly WorkerProject[];
   clock: Clock;
   log: Logger;
@@ -42,10 +42,10 @@ const minuteMs = 60_000;
  * Starts the worker. Jobs that missed their times start first. An alert whose begin an earlier worker reported is not
  * reported again.
  */
-export function startWorker(parts: WorkerParts): Worker {
-  const { clock, log, projectsAtOnce, waitMaxMs = minuteMs } = parts;
+export function startWorker(setup: WorkerSetup): Worker {
+  const { clock, log, projectsAtOnce, waitMaxMs = minuteMs } = setup;
   const startedAtMs = clock.now();
-  const runners = parts.projects.map((project) =>
+  const runners = setup.projects.map((project) =>
     projectRunner(project, { clock, log: log.child({ project: project.name }), startedAtMs }),
   );
   const underWay = new Map<ProjectRunner, { end: Promise<void>; abort: AbortController }>();
@@ -79,7 +79,7 @@ export function startWorker(parts: WorkerParts): Worker {
     for (const change of alertChanges(before, states, isoTime(clock.now()))) {
       const { event, project, alert } = change;
       log.warn({ project, alert: alert.kind, job: alert.job, event }, 'alert');
-      parts.onAlert(change);
+      setup.onAlert(change);
     }
     for (const [index, { alerts }] of states.entries()) runners[index]?.keep(alerts);
   };

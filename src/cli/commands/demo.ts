@@ -65,16 +65,16 @@ export function define(command: Command, context: CommandContext): void {
 
 /** Runs the worker beside the sandbox until it is stopped, and prints the address of its status page. */
 async function keepWorking(
-  parts: ProjectApps,
+  programs: ProjectApps,
   context: CommandContext,
   say: (line: string) => void,
 ): Promise<void> {
   try {
-    await runWorker(parts, context, (_worker, statusUrl) =>
+    await runWorker(programs, context, (_worker, statusUrl) =>
       say(`the worker runs beside the sandbox; its status page: ${statusUrl} (end it with Ctrl-C)`),
     );
   } finally {
-    for (const app of parts.apps) await app.close();
+    for (const app of programs.apps) await app.close();
   }
 }
 

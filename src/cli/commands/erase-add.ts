@@ -39,11 +39,11 @@ Examples:
         const { basis, by, keepEvents, receipts: folder } = command.opts<AddFlags>();
         const given = await requireGiven(command.opts(), source);
         if (folder !== undefined) refuseInside(app.settings.dataDir, folder);
-        const { requests, receipts } = await runEraseJob(app.jobContext(context.signal), async (parts) => {
+        const { requests, receipts } = await runEraseJob(app.jobContext(context.signal), async (job) => {
           const deleteEvents = app.settings.erasure.deleteEvents && keepEvents !== true;
-          const added = await addRequests(parts, given, { basis, by, deleteEvents });
+          const added = await addRequests(job, given, { basis, by, deleteEvents });
           const ids = [...new Set(added.map(({ id }) => id))];
-          const written = folder === undefined ? [] : writeReceipts(folder, receiptsOf(parts, ids));
+          const written = folder === undefined ? [] : writeReceipts(folder, receiptsOf(job, ids));
           return { outcome: 'done', counts: { added: added.length }, requests: added, receipts: written };
         });
         if (requests.some(({ state }) => state !== 'scoped' && state !== 'received'))

@@ -24,9 +24,9 @@ Examples:
       runCommand(context, command, async (app) => {
         const { out } = command.opts<{ out: string }>();
         refuseInside(app.settings.dataDir, out);
-        const { request } = await runEraseJob(app.jobContext(context.signal), (parts) => {
-          const request = requireRequest(parts.db, id).id;
-          const [receipt] = receiptsOf(parts, [request]);
+        const { request } = await runEraseJob(app.jobContext(context.signal), (job) => {
+          const request = requireRequest(job.db, id).id;
+          const [receipt] = receiptsOf(job, [request]);
           if (!receipt)
             throw new AppError(`the key of request ${request} is no longer kept`, {
               code: 'usage',

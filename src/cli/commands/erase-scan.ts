@@ -33,8 +33,8 @@ Examples:
       runCommand(context, command, async (app) => {
         const { also = [] } = command.opts<{ also?: string[] }>();
         const given = await readGiven(command.opts(), source);
-        const { report, reopened } = await runEraseJob(app.jobContext(context.signal), async (parts) => {
-          const scan = await scanRequests(parts, given, also);
+        const { report, reopened } = await runEraseJob(app.jobContext(context.signal), async (job) => {
+          const scan = await scanRequests(job, given, also);
           return { outcome: 'done', counts: { reopened: scan.reopened.length }, ...scan };
         });
         const isClean =

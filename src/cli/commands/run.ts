@@ -35,24 +35,24 @@ Examples:
   analytics-mirror run --set schedule.export=null --set 'schedule.head="*/5 * * * *"'`,
     )
     .action(async () => {
-      const parts = createProjectApps(context, settingsFlags(command.optsWithGlobals<GlobalOptions>()));
+      const programs = createProjectApps(context, settingsFlags(command.optsWithGlobals<GlobalOptions>()));
       try {
-        await runWorker(parts, context, (worker, url) =>
+        await runWorker(programs, context, (worker, url) =>
           printResult(context, command, startText(worker, url)),
         );
       } finally {
-        for (const app of parts.apps.toReversed()) await app.close();
+        for (const app of programs.apps.toReversed()) await app.close();
       }
     });
 }
 
 /** Runs the worker until the first signal. Calls `announce` once, with the address of the status page. */
 export async function runWorker(
-  parts: ProjectApps,
+  programs: ProjectApps,
   context: CommandContext,
   announce: (worker: Worker, statusUrl: string) => void,
 ): Promise<void> {
-  const { apps, log, clock } = parts;
+  const { apps, log, clock } = programs;
   const { run } = apps[0].settings;
   // First: a project without a service is refused before any work begins.
   for (const app of apps) app.service();
@@ -60,10 +60,10 @@ export async function runWorker(
   if (projects.every(({ schedule }) => Object.values(schedule).every((cron) => cron === null)))
     throw new AppError('nothing is scheduled', { code: 'usage', hint: 'set schedule.head and the others' });
   const posting = new AbortController();
-  const post = alertPosting(parts, posting.signal);
+  const post = alertPosting(programs, posting.signal);
   const started: { worker?: Worker } = {};
   // First, so that a port in use ends this command before any job starts.
-  const page = await serveStatus(parts, () => started.worker?.state());
+  const page = await serveStatus(programs, () => started.worker?.state());
   const worker = startWorker({
     projects,
     clock,
