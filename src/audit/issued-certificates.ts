@@ -3,7 +3,7 @@ import { sha256 } from '../core/digest.ts';
 import { AppError } from '../core/errors.ts';
 import { deriveIssuedText, readCertificate } from '../erasure/proof/certificate.ts';
 import { readCertificateFile } from '../erasure/proof/certificate-file.ts';
-import { readLedgerOrigin } from '../ledger/checkpoint-file.ts';
+import { readLedgerOrigin } from '../ledger/checkpoint.ts';
 import { readHistories, type RequestHistory } from '../ledger/request-history.ts';
 import type { LedgerEntry } from '../ledger/entry.ts';
 import type { IssuedCertificate } from './certificate-page.ts';

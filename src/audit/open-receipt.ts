@@ -1,7 +1,7 @@
 import { sha256 } from '../core/digest.ts';
 import type { GivenIdentifier } from '../erasure/request/box.ts';
 import { readCertificateFile } from '../erasure/proof/certificate-file.ts';
-import { readLedgerOrigin } from '../ledger/checkpoint-file.ts';
+import { readLedgerOrigin } from '../ledger/checkpoint.ts';
 import { isAbout, type Receipt } from '../erasure/request/receipt.ts';
 import { readHistories } from '../ledger/request-history.ts';
 import type { LedgerEntry } from '../ledger/entry.ts';

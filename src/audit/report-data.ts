@@ -2,11 +2,15 @@ import type { Settings } from '../config/settings.ts';
 import { readTarget } from '../ledger/target.ts';
 import { kindOfTarget, type TargetKind } from '../ledger/vocabulary-words.ts';
 import type { Assurance, RequestState, TargetResult } from '../ledger/vocabulary.ts';
-import { listCheckpointFiles, readCheckpointFile, sizeOfFile } from '../ledger/checkpoint-file.ts';
+import {
+  listCheckpointFiles,
+  readCheckpointFile,
+  readLedgerOrigin,
+  sizeOfFile,
+} from '../ledger/checkpoint.ts';
 import { ledgerFolder } from '../ledger/entry-file.ts';
 import type { LedgerEntry } from '../ledger/entry.ts';
 import { readLedger } from '../ledger/ledger.ts';
-import { readLedgerOrigin } from '../ledger/checkpoint-file.ts';
 import { readHistories } from '../ledger/request-history.ts';
 import type { Database } from '../mirror/database.ts';
 import { readDeletionFeed, type DeletionFeed } from '../mirror/feeds.ts';

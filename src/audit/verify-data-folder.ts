@@ -6,7 +6,7 @@ import {
   readCertificate,
 } from '../erasure/proof/certificate.ts';
 import { readCertificateFile, readCertificateFiles } from '../erasure/proof/certificate-file.ts';
-import { readLedgerOrigin } from '../ledger/checkpoint-file.ts';
+import { readLedgerOrigin } from '../ledger/checkpoint.ts';
 import { collectHistories } from '../ledger/request-history.ts';
 import { entriesPath, ledgerFolder, readLines } from '../ledger/entry-file.ts';
 import { readEntry, type LedgerEntry } from '../ledger/entry.ts';

@@ -1,3 +1,20 @@
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { syncToDisk } from '../core/atomic-file.ts';
+import { systemCode } from '../core/errors.ts';
+import { makeFolder } from '../core/folder.ts';
+import { ledgerFolder } from './entry-file.ts';
+import { readVkeys } from './key-chain.ts';
 import { readNote, signNote, type Note, type SignerKey } from './note.ts';
 
 const rootBytes = 32;
@@ -24,4 +41,75 @@ export function readCheckpoint(text: string): Checkpoint | undefined {
   const root = Buffer.from(encoded, 'base64');
   if (root.length !== rootBytes || root.toString('base64') !== encoded) return undefined;
   return { origin, size: Number(size), root, note };
+}
+
+/** The folder of checkpoints in the ledger's folder. */
+export function checkpointsFolder(folder: string): string {
+  return join(folder, 'checkpoints');
+}
+
+/** The file of public keys in the ledger's folder. */
+export function publicKeysPath(folder: string): string {
+  return join(folder, 'public-keys.txt');
+}
+
+/** How the checkpoint of a size is named: its digits, so that names sort as sizes do. */
+export function checkpointName(size: number): string {
+  return String(size).padStart(9, '0');
+}
+
+/** The size that a checkpoint's file is named after; undefined for any other name. */
+export function sizeOfFile(file: string): number | undefined {
+  const name = file.replace(/\.txt$/, '');
+  const size = /^\d{9,15}$/.test(name) ? Number(name) : undefined;
+  return size !== undefined && `${checkpointName(size)}.txt` === file ? size : undefined;
+}
+
+/** The names of all files in the folder of checkpoints, sorted; none where there is no folder. */
+export function listCheckpointFiles(folder: string): string[] {
+  const place = checkpointsFolder(folder);
+  return existsSync(place) ? readdirSync(place).toSorted() : [];
+}
+
+/** The text of the checkpoint of a size; undefined where there is none. */
+export function readCheckpointFile(folder: string, size: number): string | undefined {
+  const path = join(checkpointsFolder(folder), `${checkpointName(size)}.txt`);
+  return existsSync(path) ? readFileSync(path, 'utf8') : undefined;
+}
+
+/** Makes the file of a checkpoint, whole or not at all. One that is there stays. Throws the system's error. */
+export function createCheckpointFile(folder: string, size: number, text: string): void {
+  const place = checkpointsFolder(folder);
+  makeFolder(place);
+  const draft = join(folder, 'checkpoint.draft');
+  // A draft that a kill left may be linked already: written over, it would change that checkpoint.
+  rmSync(draft, { force: true });
+  const descriptor = openSync(draft, 'wx', 0o600);
+  try {
+    writeFileSync(descriptor, text);
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+  try {
+    // A link, not a rename: a checkpoint is never replaced.
+    linkSync(draft, join(place, `${checkpointName(size)}.txt`));
+  } catch (error) {
+    if (systemCode(error) !== 'EEXIST') throw error;
+  }
+  rmSync(draft);
+  for (const path of [place, folder, dirname(folder)]) syncToDisk(path);
+}
+
+/** The name of a data folder's ledger, which its first key gave it; undefined before its first checkpoint. */
+export function readLedgerOrigin(dataDir: string): string | undefined {
+  const path = publicKeysPath(ledgerFolder(dataDir));
+  return existsSync(path) ? readVkeys(readFileSync(path, 'utf8'))?.[0]?.name : undefined;
+}
+
+/** The name of a data folder's ledger; signs its first checkpoint where there is none yet. */
+export function ledgerOrigin(dataDir: string, ledger: { checkpoint: () => { text: string } }): string {
+  const origin = readLedgerOrigin(dataDir) ?? readCheckpoint(ledger.checkpoint().text)?.origin;
+  if (origin === undefined) throw new Error('a checkpoint that is none');
+  return origin;
 }

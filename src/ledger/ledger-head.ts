@@ -1,7 +1,12 @@
 import { closeSync, existsSync, fstatSync, openSync, readSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { readCheckpoint } from './checkpoint.ts';
-import { checkpointsFolder, listCheckpointFiles, readCheckpointFile, sizeOfFile } from './checkpoint-file.ts';
+import {
+  checkpointsFolder,
+  listCheckpointFiles,
+  readCheckpoint,
+  readCheckpointFile,
+  sizeOfFile,
+} from './checkpoint.ts';
 import { entriesPath } from './entry-file.ts';
 import { readEntry } from './entry.ts';
 

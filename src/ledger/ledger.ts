@@ -4,12 +4,13 @@ import { AppError } from '../core/errors.ts';
 import { explainStorageError } from '../core/storage-error.ts';
 import {
   checkpointName,
+  checkpointText,
   createCheckpointFile,
   listCheckpointFiles,
+  readCheckpoint,
   readCheckpointFile,
   sizeOfFile,
-} from './checkpoint-file.ts';
-import { checkpointText, readCheckpoint } from './checkpoint.ts';
+} from './checkpoint.ts';
 import { appendBytes, cutTo, entriesPath, ledgerFolder, readLines } from './entry-file.ts';
 import { entryLine, readEntry, type LedgerEntry } from './entry.ts';
 import { compactTree, leafHash, type CompactTree } from './merkle.ts';

@@ -1,5 +1,5 @@
 import { AppError } from '../core/errors.ts';
-import { listCheckpointFiles, readCheckpointFile, sizeOfFile } from './checkpoint-file.ts';
+import { listCheckpointFiles, readCheckpointFile, sizeOfFile } from './checkpoint.ts';
 import { entriesPath, ledgerFolder, readLines } from './entry-file.ts';
 import { inclusionProof } from './merkle-proof.ts';
 import { leafHash } from './merkle.ts';

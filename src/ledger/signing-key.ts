@@ -5,7 +5,7 @@ import { replaceFile, syncToDisk } from '../core/atomic-file.ts';
 import { AppError } from '../core/errors.ts';
 import { makeFolder } from '../core/folder.ts';
 import { keyPath, readKey, readOrMakeKey } from '../core/secret-key.ts';
-import { listCheckpointFiles, publicKeysPath } from './checkpoint-file.ts';
+import { listCheckpointFiles, publicKeysPath } from './checkpoint.ts';
 import { ledgerFolder } from './entry-file.ts';
 import { handover, readVkeys } from './key-chain.ts';
 import { privateKeyOf, publicKeyOf, signBytes, vkeyOf, type SignerKey, type VerifierKey } from './note.ts';

@@ -1,8 +1,14 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AppError } from '../core/errors.ts';
-import { checkpointsFolder, listCheckpointFiles, publicKeysPath, sizeOfFile } from './checkpoint-file.ts';
-import { readCheckpoint, type Checkpoint } from './checkpoint.ts';
+import {
+  type Checkpoint,
+  checkpointsFolder,
+  listCheckpointFiles,
+  publicKeysPath,
+  readCheckpoint,
+  sizeOfFile,
+} from './checkpoint.ts';
 import { entriesPath, readLines } from './entry-file.ts';
 import { readEntry } from './entry.ts';
 import { finding, type Finding, type FindingCode } from './finding.ts';

@@ -6,7 +6,7 @@ import { sha256 } from '../../core/digest.ts';
 import { makeFolder } from '../../core/folder.ts';
 import { explainStorageError } from '../../core/storage-error.ts';
 import type { JobContext } from '../../job/job-context.ts';
-import { ledgerOrigin } from '../../ledger/checkpoint-file.ts';
+import { ledgerOrigin } from '../../ledger/checkpoint.ts';
 import type { RequestRef } from '../request/target-journal.ts';
 import { certificateText, deriveCertificate, deriveIssuedText } from './certificate.ts';
 

@@ -5,7 +5,7 @@ import { replaceFile } from '../../core/atomic-file.ts';
 import { AppError, systemCode } from '../../core/errors.ts';
 import { makeFolder } from '../../core/folder.ts';
 import type { JobContext } from '../../job/job-context.ts';
-import { ledgerOrigin } from '../../ledger/checkpoint-file.ts';
+import { ledgerOrigin } from '../../ledger/checkpoint.ts';
 import { Time } from '../../ledger/record.ts';
 import { boxOf, subjectMac, subjectText, type GivenIdentifier } from './box.ts';
 
