@@ -190,7 +190,7 @@ describe('a request', () => {
     expect(await run(['reconcile'])).toMatchObject({ code: 4, stderr: '' });
     expect(await epoch()).toEqual(before);
     expect(await run(['erase', 'list'])).toMatchObject({
-      stdout: expect.stringContaining('held: shared identifier'),
+      stdout: expect.stringContaining('held for approval: shared identifier'),
     });
 
     expect(await run(['erase', 'approve', request?.id ?? ''])).toMatchObject({ code: 0, stderr: '' });
