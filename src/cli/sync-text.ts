@@ -35,10 +35,10 @@ export function passTable(passes: readonly PassReport[]): string {
   );
 }
 
-function verdictCell({ verdict, reason, countReported, assumptions }: PassReport): string {
-  if (reason !== null) return `${verdict} (${reason.replaceAll('_', ' ')})`;
-  if (assumptions.countReached !== false || countReported === null) return verdict;
-  return `${verdict} (but the service counts ${countText(countReported)})`;
+function verdictCell({ verdict, reason, rowsDistinct, countReported }: PassReport): string {
+  if (reason === 'count_not_reached' && countReported !== null)
+    return `${verdict} (${countText(rowsDistinct)} of ${countText(countReported)} rows seen)`;
+  return reason === null ? verdict : `${verdict} (${reason.replaceAll('_', ' ')})`;
 }
 
 /** The results for absent rows, as text; empty where there were none. */

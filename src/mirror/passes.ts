@@ -15,6 +15,8 @@ const incompleteReasons = [
   'windows_limit',
   'superseded',
   'not_found',
+  'no_progress',
+  'count_not_reached',
 ] as const;
 export type IncompleteReason = (typeof incompleteReasons)[number];
 
@@ -26,6 +28,8 @@ export const PassEvidence = z.strictObject({
   restarts: z.int(),
   rounds: z.int(),
   countReported: z.int().nullable(),
+  /** Rows that the pass has seen, each once; rows that are not stored may count more than once. */
+  rowsDistinct: z.int(),
   isOrdered: z.boolean(),
 });
 export type PassEvidence = z.infer<typeof PassEvidence>;
@@ -38,6 +42,7 @@ export const noEvidence: PassEvidence = {
   restarts: 0,
   rounds: 1,
   countReported: null,
+  rowsDistinct: 0,
   isOrdered: true,
 };
 
@@ -73,6 +78,7 @@ const PassRow = z.object({
   rows_quarantined: z.int(),
   rows_fenced: z.int(),
   count_reported: z.int().nullable(),
+  rows_distinct: z.int(),
   is_ordered: flag,
   cursor: z.string().nullable(),
 });
@@ -137,7 +143,7 @@ export function prepareSavePass(
 ): (evidence: PassEvidence, counts: PageCounts, cursor: string | null) => void {
   const save =
     db.prepare(/*sql*/ `UPDATE passes SET windows = @windows, seams = @seams, step_backs = @stepBacks, restarts = @restarts, rounds = @rounds,
-        count_reported = @countReported, is_ordered = @isOrdered, cursor = @cursor,
+        count_reported = @countReported, rows_distinct = @rowsDistinct, is_ordered = @isOrdered, cursor = @cursor,
         rows_received = rows_received + @received, rows_added = rows_added + @added,
         rows_changed = rows_changed + @changed, rows_quarantined = rows_quarantined + @quarantined,
         rows_fenced = rows_fenced + @fenced

@@ -77,9 +77,13 @@ export async function planPasses(parts: PlanParts): Promise<PassPlan> {
   };
 }
 
-/** The number of windows that a pass over so many rows needs when it never steps back. */
+/**
+ * The number of windows that a pass over so many rows needs when it never steps back. The last window of more than one
+ * confirms the end of the list.
+ */
 export function windowsForRows(rows: number, pageSize: number, overlap: number): number {
-  return 1 + Math.ceil(Math.max(0, rows - pageSize) / Math.max(1, pageSize - overlap));
+  const further = Math.ceil(Math.max(0, rows - pageSize) / Math.max(1, pageSize - overlap));
+  return further === 0 ? 1 : further + 2;
 }
 
 const Counted = z.object({ count: z.int().min(0) });

@@ -17,6 +17,9 @@ const reasonWords: Readonly<Record<string, string>> = {
   order_unstable: 'The order of the list kept changing, so the pass may have missed rows.',
   windows_limit: 'The pass did not find the end of the list within `sync.windowsMax` requests.',
   not_found: 'The service does not have this list.',
+  no_progress:
+    'The service showed the same rows again wherever a page began: it ignores or limits `offset`. It never showed the rows further down the list.',
+  count_not_reached: 'The list ended, but the service counts far more rows than it has shown.',
 };
 
 /** The newest pass of each list and mode: its verdict, and the evidence for it on a click. */
@@ -45,13 +48,9 @@ function verdictBadge({ verdict, reason }: PassReport): Markup {
 
 function evidence(pass: PassReport, now: string): Markup {
   const { verdict, reason, windows, seams, stepBacks, restarts, rounds, countReported, rowsReceived } = pass;
-  const doubt =
-    pass.assumptions.countReached === false
-      ? ' But the service counts more rows than it has shown: its list may have ended too early.'
-      : '';
   const proof =
     verdict === 'complete'
-      ? `Each of its ${countedText(windows, 'page')} shares rows with the page before it, so the pass missed no row between them.${doubt}`
+      ? `Each of its ${countedText(windows, 'page')} shares rows with the page before it, so the pass missed no row between them.`
       : reason === null
         ? 'The pass is running.'
         : (reasonWords[reason] ?? codeText(reason));
@@ -59,6 +58,7 @@ function evidence(pass: PassReport, now: string): Markup {
     <p>${withCode(proof)}</p>
     ${figures([
       ['rows received', countText(rowsReceived)],
+      ['different rows', countText(pass.rowsDistinct)],
       ['new', countText(pass.rowsAdded)],
       ['changed', countText(pass.rowsChanged)],
       ['put aside as unreadable', countText(pass.rowsQuarantined)],

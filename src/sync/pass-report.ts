@@ -16,6 +16,8 @@ export type PassReport = {
   restarts: number;
   rounds: number;
   rowsReceived: number;
+  /** Rows that the pass has seen, each once. 0 in passes of older versions of this program. */
+  rowsDistinct: number;
   rowsAdded: number;
   rowsChanged: number;
   rowsQuarantined: number;
@@ -23,14 +25,11 @@ export type PassReport = {
   rowsFenced: number;
   countReported: number | null;
   /**
-   * What the verdict rests on. `countReached`: whether the list ended with about as many rows as the service counted; null
-   * where it gave no count or the pass is not complete. Where not, the end that the service told may not be one.
+   * What the verdict rests on. `countReached`: whether the pass has seen about as many rows as the service counts; null
+   * where the service gives no count, or the pass ended for another reason.
    */
   assumptions: { newestFirst: boolean; countReached: boolean | null };
 };
-
-/** A count may be above the rows shown by this share, or this many: people come and go while the list is read. */
-const countSlack = { share: 0.05, rows: 5 };
 
 /** Reports a pass of the mirror. */
 export function reportPass(pass: Pass): PassReport {
@@ -48,6 +47,7 @@ export function reportPass(pass: Pass): PassReport {
     restarts: pass.restarts,
     rounds: pass.rounds,
     rowsReceived: pass.rows_received,
+    rowsDistinct: pass.rows_distinct,
     rowsAdded: pass.rows_added,
     rowsChanged: pass.rows_changed,
     rowsQuarantined: pass.rows_quarantined,
@@ -57,10 +57,8 @@ export function reportPass(pass: Pass): PassReport {
   };
 }
 
-// A warning and no verdict: some services estimate their counts, or count rows that their list does not show.
-function isCountReached({ verdict, count_reported, rows_received, rounds }: Pass): boolean | null {
-  if (verdict !== 'complete' || count_reported === null) return null;
-  // Rows that two pages share count twice, so that this may miss a shortfall, but never makes one up.
-  const missing = count_reported - rows_received / rounds;
-  return missing <= Math.max(countSlack.rows, count_reported * countSlack.share);
+function isCountReached({ verdict, reason, count_reported: count }: Pass): boolean | null {
+  if (count === null) return null;
+  if (reason === 'count_not_reached') return false;
+  return verdict === 'complete' ? true : null;
 }

@@ -36,6 +36,33 @@ export function beginsAbove({ rows }: AcceptedPage, page: PageView): boolean {
   return firstTime !== null && lastTime !== null && firstTime > BigInt(lastTime);
 }
 
+/** Whether a page leads further down the list than the one before: it ends with a row that the other does not show. */
+export function endsBelow({ rows }: AcceptedPage, page: PageView, isOrdered: boolean): boolean {
+  const lastKey = page.keys.at(-1);
+  if (lastKey === undefined) return false;
+  const lastTime = page.times.at(-1) ?? null;
+  const before = rows.at(-1)?.time ?? null;
+  if (isOrdered && lastTime !== null && before !== null && lastTime > BigInt(before)) return false;
+  return !rows.some(({ key }) => key === lastKey);
+}
+
+/**
+ * Whether a page confirms that the page before it was the end of the list: it shows the last rows of that page and
+ * nothing else, but not all of them. A service that ignores or clamps the offset shows the same page once more.
+ */
+export function isEndOf({ rows, shown }: AcceptedPage, page: PageView): boolean {
+  if (!page.isLast || page.keys.length >= shown) return false;
+  if (page.keys.length === 0) return shown === 1 && page.received === 0;
+  const end = rows.slice(-page.keys.length);
+  return (
+    end.length === page.keys.length &&
+    // A row that has moved to the end of the list has another time than it had.
+    end.every(
+      ({ key, time }, index) => key === page.keys[index] && time === (page.times[index]?.toString() ?? null),
+    )
+  );
+}
+
 /** Whether two rows of one moment have changed places since the page before: then moments do not order the list. */
 export function hasSwappedTies(previous: AcceptedPage | null, page: PageView): boolean {
   const rows = previous?.rows ?? [];

@@ -65,7 +65,8 @@ export async function syncList(parts: SyncListParts): Promise<Pass> {
     db
       .transaction(() => {
         const { outcome, newRows } = writeRows({ rows, quarantined, at: isoTime(clock.now()) }, passId);
-        const step = judgePage(plan, from, view, newRows);
+        const rowsNotStored = outcome.quarantined + outcome.fenced;
+        const step = judgePage(plan, from, view, newRows, rowsNotStored);
         savePass(step.state.evidence, outcome, JSON.stringify(step.state));
         // With the last page: a pass that was killed between the two would walk beyond the end of its list.
         if (step.next === 'end') ended = endPass(step.reason);

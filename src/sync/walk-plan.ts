@@ -1,5 +1,13 @@
 import { noEvidence, type IncompleteReason, type PassEvidence } from '../mirror/passes.ts';
-import { beginsAbove, hasSwappedTies, isNewestFirst, joins, type PageView } from './seam.ts';
+import {
+  beginsAbove,
+  endsBelow,
+  hasSwappedTies,
+  isEndOf,
+  isNewestFirst,
+  joins,
+  type PageView,
+} from './seam.ts';
 import type { WalkState, Window } from './walk-state.ts';
 
 /** How a list is walked. */
@@ -30,6 +38,12 @@ const widestPages = 16;
 /** From so few pages down the list, the walk may fall back to its beginning so much oftener. */
 const cheapRestart = { pages: 10, times: 50 };
 
+/** The service may count so many rows more than a pass has seen, or this share of them. */
+const countSlack = { rows: 5, share: 0.05 };
+
+/** So many windows in a row may lead no further down the list. */
+const stallsMax = 5;
+
 /** So many windows may bring the walk no further, besides those that it takes to come there again. */
 const standstillMax = 100;
 
@@ -55,6 +69,8 @@ export function beginWalk(plan: WalkPlan): WalkState {
     hasGivenUp: plan.overlap === 0 ? 'for good' : 'no',
     hasGap: plan.overlap === 0,
     frontier: { offset: 0, windowsAgo: 0 },
+    stalls: 0,
+    standstill: 0,
     newRows: 0,
     evidence: noEvidence,
   };
@@ -67,7 +83,7 @@ export function beginWalk(plan: WalkPlan): WalkState {
  */
 export function windowsAhead(plan: WalkPlan, state: WalkState, most: number): Window[] {
   const windows = [state.window];
-  if (state.previous === null || state.apart !== null) return windows;
+  if (state.previous === null || state.previous.isLast || state.apart !== null) return windows;
   const end = state.evidence.countReported ?? Number.POSITIVE_INFINITY;
   let last = state.window;
   while (windows.length < most && last.offset + mayServe(state, last.limit) < end) {
@@ -96,24 +112,79 @@ export function shrinkWindow(plan: WalkPlan, state: WalkState): WalkState | unde
  * a page that is. Only a walk whose every seam is joined, from the first row to the last, is complete; where the list
  * is not newest first, only once a whole round has brought no new row.
  */
-export function judgePage(plan: WalkPlan, state: WalkState, page: PageView, newRows: number): WalkStep {
-  const isOrdered =
-    state.evidence.isOrdered && isNewestFirst(page.times) && !hasSwappedTies(state.previous, page);
+export function judgePage(
+  plan: WalkPlan,
+  state: WalkState,
+  page: PageView,
+  newRows: number,
+  rowsNotStored = 0,
+): WalkStep {
+  const { previous, apart, window, frontier } = state;
+  const isOrdered = state.evidence.isOrdered && isNewestFirst(page.times) && !hasSwappedTies(previous, page);
+  const isFirstRound = state.evidence.rounds === 1;
   const evidence: PassEvidence = {
     ...state.evidence,
     windows: state.evidence.windows + 1,
     countReported: page.count ?? state.evidence.countReported,
+    rowsDistinct: state.evidence.rowsDistinct + newRows + (isFirstRound ? rowsNotStored : 0),
     isOrdered,
   };
-  const frontier = { ...state.frontier, windowsAgo: state.frontier.windowsAgo + 1 };
-  const seen = learnServed({ ...state, newRows: state.newRows + newRows, evidence, frontier }, page);
-  const isStart = state.window.offset === 0;
+  const counted: WalkState = {
+    ...state,
+    newRows: state.newRows + newRows,
+    evidence,
+    standstill: state.standstill + 1,
+    frontier: { ...frontier, windowsAgo: frontier.windowsAgo + 1 },
+  };
+  const isConfirmed = previous?.isLast === true && isEndOf(previous, page);
+  if (isConfirmed) return endRound(plan, counted);
+  const isFurther = previous === null || endsBelow(previous, page, isOrdered);
+  // New rows at the top of the list are no progress. Rows that are not stored cannot be told from those of other pages.
+  const isForward = previous !== null && window.offset > previous.window.offset;
+  if (isFurther && isForward && newRows + rowsNotStored > 0) counted.standstill = 0;
+  if (counted.standstill > standstillMaxOf(plan, counted))
+    return { next: 'end', state: counted, reason: 'no_progress' };
+  // A page that leads no further may be the answer to another window: what it says about the next one is not used.
+  const view = isFurther ? page : { ...page, nextOffset: null };
+  const seen = isFurther ? learnServed(counted, view) : counted;
   const isJoined =
-    state.previous !== null &&
-    (joins(state.previous, page, isOrdered) ||
-      (isOrdered && state.apart !== null && beginsAbove(state.previous, page)));
-  if (isStart || isJoined || state.hasGivenUp !== 'no') return accept(plan, seen, page, isJoined);
-  return goOn(plan, lookForSeam(plan, seen));
+    previous !== null &&
+    (joins(previous, page, isOrdered) || (isOrdered && apart !== null && beginsAbove(previous, page)));
+  if (window.offset > 0 && !isJoined && state.hasGivenUp === 'no') return goOn(plan, lookForSeam(plan, seen));
+  const accepted = accept(plan, seen, view, isJoined);
+  const stalls = isFurther ? 0 : state.stalls + (isForward ? 1 : 0);
+  const next = { ...accepted, stalls };
+  if (stalls >= stallsMax) return { next: 'end', state: next, reason: 'no_progress' };
+  return page.isLast ? confirmEnd(plan, next, page, isOnlyPage(state)) : goOn(plan, next);
+}
+
+/**
+ * How many windows in a row may bring no row that is new to the pass: as many as it takes to step back to the beginning of
+ * the list and to come here again, and a handful. Later rounds bring no new rows: they are bounded by the frontier.
+ */
+function standstillMaxOf(plan: WalkPlan, { evidence, limit }: WalkState): number {
+  const { rounds, rowsDistinct } = evidence;
+  if (rounds > 1) return Number.POSITIVE_INFINITY;
+  const shared = Math.max(1, overlapOf(plan.overlap, limit));
+  const advance = Math.max(1, limit - shared);
+  return 6 + Math.ceil(Math.log2(1 + rowsDistinct / shared)) + Math.ceil(rowsDistinct / advance);
+}
+
+/** Whether the state's window begins a list of which nothing but its first page was ever asked for. */
+function isOnlyPage({ window, previous, evidence }: WalkState): boolean {
+  return window.offset === 0 && previous === null && evidence.seams === 0;
+}
+
+/**
+ * What follows from an accepted page that the service says is the last. One more window begins near the page's end: only
+ * when it shows that end and nothing else, the walk has reached the end of the list. A service that ignores or clamps
+ * the offset shows the same page again. A list of one page needs no such window, since it was asked for at offset 0.
+ */
+function confirmEnd(plan: WalkPlan, state: WalkState, page: PageView, isOnly: boolean): WalkStep {
+  if (isOnly || state.hasGap || !state.previous) return endRound(plan, state);
+  const shared = overlapOf(plan.overlap, mayServe(state, state.limit));
+  const offset = state.previous.window.offset + Math.max(1, page.keys.length - shared);
+  return goOn(plan, { ...state, window: { offset, limit: state.limit } });
 }
 
 /**
@@ -135,7 +206,8 @@ function mayServe({ longest }: WalkState, limit: number): number {
   return Math.min(limit, longest ?? limit);
 }
 
-function accept(plan: WalkPlan, state: WalkState, page: PageView, isJoined: boolean): WalkStep {
+/** The state once a page is accepted: the next window begins before the end of this one. */
+function accept(plan: WalkPlan, state: WalkState, page: PageView, isJoined: boolean): WalkState {
   const { window, previous, apart, evidence } = state;
   // Fewer positions than asked for, where the service serves no more.
   const told: Window = {
@@ -145,7 +217,7 @@ function accept(plan: WalkPlan, state: WalkState, page: PageView, isJoined: bool
   const isStart = window.offset === 0;
   const known = new Set(previous?.rows.map(({ key }) => key));
   const lastKey = page.keys.at(-1);
-  const accepted: WalkState = {
+  return {
     ...state,
     window: windowAfter(
       plan,
@@ -159,6 +231,8 @@ function accept(plan: WalkPlan, state: WalkState, page: PageView, isJoined: bool
         .map((key, index) => ({ key, time: page.times[index]?.toString() ?? null }))
         .slice(-seamRowsMax),
       isBarren: page.keys.length < 2 || lastKey === undefined || known.has(lastKey),
+      shown: page.keys.length,
+      isLast: page.isLast,
     },
     apart: null,
     stepBackRows: overlapOf(plan.overlap, mayServe(state, state.limit)),
@@ -172,7 +246,6 @@ function accept(plan: WalkPlan, state: WalkState, page: PageView, isJoined: bool
       restarts: evidence.restarts + (isStart && apart !== null ? 1 : 0),
     },
   };
-  return page.isLast ? endRound(plan, accepted) : goOn(plan, accepted);
 }
 
 /**
@@ -212,13 +285,22 @@ function lookForSeam(plan: WalkPlan, state: WalkState): WalkState {
   };
 }
 
+/**
+ * Whether the pass has seen about as many rows as the service counts. People come and go while the list is read, so a
+ * small gap says nothing; a larger one says that the list ended before all of its rows were shown. True without a count.
+ */
+function isCountReached({ countReported, rowsDistinct }: PassEvidence): boolean {
+  if (countReported === null) return true;
+  return countReported - rowsDistinct <= Math.max(countSlack.rows, countReported * countSlack.share);
+}
+
 /** At the end of the list: the end of the walk, or another round. */
 function endRound(plan: WalkPlan, state: WalkState): WalkStep {
   const { evidence, newRows, hasGap } = state;
   if (hasGap) return { next: 'end', state, reason: 'seam_not_joined' };
   // In a list that is newest first, joined seams are proof. Elsewhere rows may change places while they are walked.
   if (evidence.isOrdered || (evidence.rounds > 1 && newRows === 0))
-    return { next: 'end', state, reason: null };
+    return { next: 'end', state, reason: isCountReached(evidence) ? null : 'count_not_reached' };
   if (evidence.rounds >= plan.roundsMax) return { next: 'end', state, reason: 'order_unstable' };
   const again: WalkState = {
     ...beginWalk(plan),

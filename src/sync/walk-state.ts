@@ -10,6 +10,9 @@ const AcceptedPage = z.strictObject({
   window: Window,
   rows: z.array(z.strictObject({ key: z.string(), time: z.string().nullable() })),
   isBarren: z.boolean(),
+  /** How many rows with a readable key it showed, and whether the service said that nothing follows it. */
+  shown: z.int(),
+  isLast: z.boolean(),
 });
 export type AcceptedPage = z.infer<typeof AcceptedPage>;
 
@@ -32,6 +35,10 @@ export const WalkState = z.strictObject({
   hasGap: z.boolean(),
   /** How far down the walk has come, and how many windows ago. */
   frontier: z.strictObject({ offset: z.int(), windowsAgo: z.int() }),
+  /** How many windows in a row have not led further down the list. */
+  stalls: z.int(),
+  /** How many windows ago the walk saw a row that was new to the pass. */
+  standstill: z.int(),
   /** Rows that this round has seen first in this pass. */
   newRows: z.int(),
   evidence: PassEvidence,

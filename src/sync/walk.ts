@@ -11,7 +11,7 @@ export type TakenPage = { outcome: PageOutcome; step: WalkStep };
 /** What a walk needs from outside. */
 export type WalkParts = {
   plan: WalkPlan;
-  /** How many windows may be in flight at once. */
+  /** How many pages may be asked for ahead of the page that is being written. */
   inFlightMax: number;
   fetchPage: (window: Window, signal: AbortSignal) => Promise<Page>;
   /** Takes the page of the state's window: writes its rows, and judges what follows from it. */
@@ -26,8 +26,9 @@ export type WalkParts = {
 type Flight = { window: Window; page: Promise<Page>; abort: AbortController };
 
 /**
- * Walks a list from the given state to its end: several windows in flight, their pages taken in list order. Returns the reason why the walk is not complete, or null when it is. A page that does not join is committed
- * too: its rows are real, and the walk goes back for the rest. Rejects with the signal's reason when stopped; what was
+ * Walks a list from the given state to its end: the next pages are fetched while a page is written, and pages are
+ * taken in list order. Returns the reason why the walk is not complete, or null when it is. A page that does not join is
+ * committed too: its rows are real, and the walk goes back for the rest. Rejects with the signal's reason when stopped; what was
  * committed stays, and the walk can be taken up again.
  */
 export async function walk(parts: WalkParts, from: WalkState): Promise<IncompleteReason | null> {
@@ -63,7 +64,11 @@ export async function walk(parts: WalkParts, from: WalkState): Promise<Incomplet
   }
 }
 
-/** Keeps the flights that are still wanted, in their order, drops the others, and sends what is missing. */
+/**
+ * Keeps the flights that are still wanted, in their order, drops the others, and adds what is missing. A window is asked
+ * for only when the answer to the window before it has come: a row that moves down the list between two answers in the
+ * other order would be on neither page.
+ */
 function redirect(
   { fetchPage, signal }: WalkParts,
   flights: readonly Flight[],
@@ -74,14 +79,17 @@ function redirect(
   const firstStray = flights.findIndex((flight, index) => !isWanted(flight, index));
   const kept = firstStray === -1 ? [...flights] : flights.slice(0, firstStray);
   for (const { abort } of flights.slice(kept.length)) abort.abort();
-  const sent = wanted.slice(kept.length).map((window) => {
+  const flown = [...kept];
+  for (const window of wanted.slice(kept.length)) {
     const abort = new AbortController();
-    const page = fetchPage(window, AbortSignal.any([signal, abort.signal]));
-    // Whoever waits for a page hears of its failure; nobody waits for one that is dropped.
+    const stop = AbortSignal.any([signal, abort.signal]);
+    const before = flown.at(-1)?.page;
+    const page = before ? before.then(() => fetchPage(window, stop)) : fetchPage(window, stop);
+    // The reader of a page is told about its failure; a page that is dropped has no reader.
     page.catch(() => undefined);
-    return { window, page, abort };
-  });
-  return [...kept, ...sent];
+    flown.push({ window, page, abort });
+  }
+  return flown;
 }
 
 /** Whether asking for fewer rows may help: the answer was too large, or the service fails far down the list. */

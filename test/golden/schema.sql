@@ -145,13 +145,14 @@ CREATE TABLE open_alerts (
   todo TEXT NOT NULL
 ) STRICT;
 
-CREATE TABLE passes (
+CREATE TABLE "passes" (
   id INTEGER PRIMARY KEY,
   dataset TEXT NOT NULL CHECK (dataset IN ('persons', 'recordings', 'playlists')),
   mode TEXT NOT NULL CHECK (mode IN ('full', 'head')),
   plan TEXT NOT NULL,
   verdict TEXT CHECK (verdict IN ('complete', 'incomplete')),
-  reason TEXT CHECK (reason IN ('head', 'seam_not_joined', 'order_unstable', 'windows_limit', 'superseded', 'not_found')),
+  reason TEXT CHECK (reason IN ('head', 'seam_not_joined', 'order_unstable', 'windows_limit', 'superseded', 'not_found',
+    'no_progress', 'count_not_reached')),
   started_at TEXT NOT NULL,
   finished_at TEXT,
   windows INTEGER NOT NULL DEFAULT 0,
@@ -165,7 +166,9 @@ CREATE TABLE passes (
   rows_quarantined INTEGER NOT NULL DEFAULT 0,
   count_reported INTEGER,
   is_ordered INTEGER NOT NULL DEFAULT 1 CHECK (is_ordered IN (0, 1)),
-  cursor TEXT, rows_fenced INTEGER NOT NULL DEFAULT 0,
+  cursor TEXT,
+  rows_fenced INTEGER NOT NULL DEFAULT 0,
+  rows_distinct INTEGER NOT NULL DEFAULT 0,
   CHECK ((verdict IS NULL) = (finished_at IS NULL))
 ) STRICT;
 

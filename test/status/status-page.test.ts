@@ -45,12 +45,13 @@ test('the page shows codes, times and numbers of a request, and a part of its id
   expect(page).toContain('events unconfirmed');
 });
 
-test('a complete pass whose list ended far before the count of the service says so', () => {
+test.each([
+  ['no_progress', 'limits'],
+  ['count_not_reached', 'counts far more rows than it has shown'],
+])('a pass that ended for %s says what that means', (reason, words) => {
   const [pass] = worlds.fresh.projects[0]?.content?.passes ?? [];
   if (!pass) throw new Error('a world without a pass');
-  const doubtful = { ...pass, assumptions: { newestFirst: true, countReached: false } };
-  const words = 'its list may have ended too early';
-  expect(textOf(passRows([doubtful], 'passes', now))).toContain(words);
+  expect(textOf(passRows([{ ...pass, verdict: 'incomplete', reason }], 'passes', now))).toContain(words);
   expect(textOf(passRows([pass], 'passes', now))).not.toContain(words);
 });
 

@@ -119,6 +119,7 @@ function pass(
     restarts: 0,
     rounds: 1,
     rowsReceived: 1_229_410,
+    rowsDistinct: 1_204_331,
     rowsAdded: 5120,
     rowsChanged: 40_211,
     rowsQuarantined: 2,

@@ -135,8 +135,14 @@ export async function walkDrifting(run: Run): Promise<Outcome> {
   return { reason, missed: [...list.stable].filter((key) => !seen.has(key)), requests };
 }
 
-/** Takes a step as `judgePage` does; mutants take it wrongly. `seen` holds every row seen before the page. */
-export type Judge = (plan: WalkPlan, state: WalkState, page: PageView, seen: ReadonlySet<string>) => WalkStep;
+/** Takes a step as `judgePage` does; mutants take it wrongly. `isKnown`: whether any row of the page was seen before, `newRows`: how many were not. */
+export type Judge = (
+  plan: WalkPlan,
+  state: WalkState,
+  page: PageView,
+  isKnown: boolean,
+  newRows: number,
+) => WalkStep;
 
 /** Walks one window after the other by the given judgement. */
 export function walkBy(run: Run, judge: Judge): Outcome {
@@ -148,8 +154,8 @@ export function walkBy(run: Run, judge: Judge): Outcome {
     const event = requests === 1 ? undefined : events.next().value;
     if (event) list.apply(event.drift);
     const view = list.page(state.window);
-    const step = judge(planOf(run), state, view, seen);
-    takeNew(view, seen);
+    const isKnown = view.keys.some((key) => seen.has(key));
+    const step = judge(planOf(run), state, view, isKnown, takeNew(view, seen));
     state = step.state;
     if (step.next === 'end')
       return { reason: step.reason, missed: [...list.stable].filter((key) => !seen.has(key)), requests };
@@ -158,30 +164,32 @@ export function walkBy(run: Run, judge: Judge): Outcome {
 
 /** Wrong walks, each a mistake that real connectors make. */
 export const mutants: Record<string, Judge> = {
-  'without an overlap': (plan, state, page) => {
-    const step = judgePage({ ...plan, overlap: 0 }, state, page, 0);
+  'without an overlap': (plan, state, page, _isKnown, newRows) => {
+    const step = judgePage({ ...plan, overlap: 0 }, state, page, newRows);
     return step.next === 'end' ? { ...step, reason: null } : step;
   },
-  'stopping on a short page': (plan, state, page) =>
-    judgePage(plan, state, { ...page, isLast: page.isLast || page.keys.length < state.window.limit }, 0),
-  'advancing by the rows received': (plan, state, page) => {
-    const step = judgePage(plan, state, page, 0);
+  'stopping on a short page': (plan, state, page, _isKnown, newRows) =>
+    judgePage(
+      plan,
+      state,
+      { ...page, isLast: page.isLast || page.keys.length < state.window.limit },
+      newRows,
+    ),
+  'advancing by the rows received': (plan, state, page, _isKnown, newRows) => {
+    const step = judgePage(plan, state, page, newRows);
     const isAccepted = step.state.window.offset > state.window.offset;
     const offset = state.window.offset + page.keys.length;
     return isAccepted
       ? { ...step, state: { ...step.state, window: { ...step.state.window, offset } } }
       : step;
   },
-  'joining by any row already seen': (plan, state, page, seen) => {
-    const isKnown = page.keys.some((key) => seen.has(key));
-    const rows = page.keys.slice(0, 2).map((key) => ({ key, time: null }));
+  'joining by any row already seen': (plan, state, page, isKnown, newRows) => {
     const { previous } = state;
-    return judgePage(
-      plan,
-      isKnown && previous ? { ...state, previous: { ...previous, rows } } : state,
-      page,
-      0,
-    );
+    if (!isKnown || !previous || previous.isLast) return judgePage(plan, state, page, newRows);
+    // Two rows in order and no times: whatever the page begins with is taken for the end of the one before.
+    const known = page.keys.slice(0, 2).map((key) => ({ key, time: null }));
+    const rows = [...known, ...previous.rows.map(({ key }) => ({ key, time: null }))];
+    return judgePage(plan, { ...state, previous: { ...previous, rows } }, page, newRows);
   },
 };
 

@@ -12,7 +12,7 @@ import type { WalkState } from '../../src/sync/walk-state.ts';
 
 const plan: WalkPlan = { pageSize: 10, overlap: 3, windowsMax: 100, restartsMax: 2, roundsMax: 3 };
 
-const judgePage = (by: WalkPlan, state: WalkState, view: PageView, newRows = 0): WalkStep =>
+const judgePage = (by: WalkPlan, state: WalkState, view: PageView, newRows = view.keys.length): WalkStep =>
   judge(by, state, view, newRows);
 
 /** A page of rows known by one letter each; the times fall by one unless given. */
@@ -35,7 +35,7 @@ function page(
   };
 }
 
-function judged(from: WalkState, view: PageView, by = plan, newRows = 0): WalkState {
+function judged(from: WalkState, view: PageView, by = plan, newRows = view.keys.length): WalkState {
   const step = judgePage(by, from, view, newRows);
   expect(step.next).toBe('window');
   return step.state;
@@ -88,10 +88,10 @@ describe('judgePage', () => {
   });
 
   it.each([
-    ['whole', 1000, 1000, 31],
-    ['short', 40, 1000, 32],
-    ['of one row', 1, 1000, 34],
-    ['as long as all others', 100, 100, 316],
+    ['whole', 1000, 1000, 32],
+    ['short', 40, 1000, 33],
+    ['of one row', 1, 1000, 35],
+    ['as long as all others', 100, 100, 317],
   ])(
     'walks a list whose lengths alone tell what is served, when its first page is %s',
     (_what, firstRows, cap, requestsMax) => {
@@ -244,13 +244,40 @@ describe('judgePage', () => {
   });
 
   it('is complete at the end of the list when every seam was joined', () => {
-    expect(judgePage(plan, second, page('hijk', { last: true }))).toMatchObject({
+    const last = judged(second, page('hijklmnopq', { last: true }));
+    expect(last.window).toEqual({ offset: 14, limit: 10 });
+    expect(judgePage(plan, last, page('opq', { last: true }))).toMatchObject({ next: 'end', reason: null });
+  });
+
+  it.each(['', 'a', 'abcdefghij'])('is complete after the only page of a list (%s)', (keys) => {
+    expect(judgePage(plan, beginWalk(plan), page(keys, { last: true }))).toMatchObject({
       next: 'end',
       reason: null,
     });
-    expect(judgePage(plan, beginWalk(plan), page('', { last: true }))).toMatchObject({
+  });
+
+  it.each([
+    ['the same page again', 'hijklmnopq'],
+    ['further rows', 'opqrst'],
+    ['nothing', ''],
+    ['other rows', 'abc'],
+    ['its end, without the last row', 'op'],
+  ])('goes on where the window after the last page shows %s', (_what, keys) => {
+    const last = judged(second, page('hijklmnopq', { last: true }));
+    expect(judgePage(plan, last, page(keys, { last: true })).next).toBe('window');
+  });
+
+  it('goes on where a row of the last page has moved to the end of the list', () => {
+    const last = judged(second, page('hijklmnopq', { last: true }));
+    const moved = page('opq', { last: true, times: [889, 888, 1] });
+    expect(judgePage(plan, last, moved).next).toBe('window');
+  });
+
+  it('is not complete where the service counts far more rows than it has shown', () => {
+    const last = judged(second, page('hijklmnopq', { last: true, count: 1000 }));
+    expect(judgePage(plan, last, page('opq', { last: true }), 0)).toMatchObject({
       next: 'end',
-      reason: null,
+      reason: 'count_not_reached',
     });
   });
 

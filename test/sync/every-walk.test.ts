@@ -1,0 +1,57 @@
+import { describe, expect, it } from 'vitest';
+import { judgePage } from '../../src/sync/walk-plan.ts';
+import { everyWalk, type Judge, type Serving, type SmallWorld } from './every-walk.ts';
+
+const servings: readonly Serving[] = ['count and next', 'next', 'has_next'];
+const smallWorlds = servings.flatMap((serving) =>
+  ([1, 2] as const).flatMap((inFlightMax) =>
+    [3, 4, 5].map((rows): SmallWorld => ({ rows, changesMax: 2, inFlightMax, serving })),
+  ),
+);
+
+/** A list of two and a half pages of six, in which a row can move further than two windows reach together. */
+const widerPages = { rows: 14, changesMax: 1, inFlightMax: 2, serving: 'has_next', pageSize: 6 } as const;
+
+/** Walks that make one mistake each: every one of them must be seen to miss a row. */
+const wrongJudges: Record<string, Judge> = {
+  'takes the end that the service tells': (plan, state, page, newRows) => {
+    const step = judgePage(plan, state, page, newRows);
+    const isAccepted =
+      step.next === 'window' && step.state.previous?.isLast === true && step.state.apart === null;
+    return isAccepted ? { next: 'end', state: step.state, reason: null } : step;
+  },
+  'joins pages by one row': (plan, state, page, newRows) => {
+    const { previous } = state;
+    const shared = previous?.rows.findIndex(({ key }) => page.keys.includes(key)) ?? -1;
+    const row = previous?.rows[shared];
+    if (!previous || !row || previous.isLast) return judgePage(plan, state, page, newRows);
+    const place = page.keys.indexOf(row.key);
+    const twin = { key: page.keys[place + 1] ?? page.keys[place - 1] ?? row.key, time: row.time };
+    const rows = [row, twin, ...previous.rows].map(({ key }) => ({ key, time: null }));
+    return judgePage(plan, { ...state, previous: { ...previous, rows } }, page, newRows);
+  },
+};
+
+describe('every walk over a small list', () => {
+  it.each(smallWorlds)('that says complete has seen every row that was there throughout: %o', (world) => {
+    const { missing, complete, walks } = everyWalk(world);
+    expect(missing).toBeUndefined();
+    // A walk that never dares to say complete would pass the above.
+    expect(complete).toBeGreaterThan(walks * 0.9);
+  });
+
+  it('with pages of six rows, too', () => {
+    expect(everyWalk(widerPages)).toMatchObject({ missing: undefined, wrong: 0 });
+  });
+
+  it('is caught where windows are answered in another order than they are asked for', () => {
+    const { missing } = everyWalk({ ...widerPages, isAnyOrder: true });
+    expect(missing).toContain('missed');
+  });
+
+  it.each(Object.entries(wrongJudges))('is caught when it %s', (_name, judge) => {
+    const small = everyWalk({ rows: 5, changesMax: 1, inFlightMax: 1, serving: 'next', judge });
+    const wider = everyWalk({ ...widerPages, rows: 12, changesMax: 2, inFlightMax: 1, judge });
+    expect(small.wrong + wider.wrong).toBeGreaterThan(0);
+  });
+});
