@@ -1,10 +1,20 @@
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 const everywhere = {
   pool: 'forks',
   testTimeout: 60_000,
   hookTimeout: 60_000,
 } as const;
+
+/** Starts the files that take longest first, also on a machine that has never run them: they start processes, or play much. */
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
+    const isLong = ({ moduleId }: TestSpecification): boolean => /\.(?:e2e|crash|property)\./.test(moduleId);
+    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
+  }
+}
 
 /**
  * Two sets of tests, told apart by the name of the file. `fast` is what `npm test` runs: `*.test.ts`, one process a core for
@@ -14,6 +24,7 @@ export default defineConfig({
   root: new URL('..', import.meta.url).pathname,
   test: {
     maxWorkers: '100%',
+    sequence: { sequencer: LongestFirst },
     reporters: ['default', './config/closing-line.ts'],
     projects: [
       {
