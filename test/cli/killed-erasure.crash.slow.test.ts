@@ -43,17 +43,24 @@ it('a reconciliation may be killed where it first does anything, one time after 
   }
 });
 
-it('so may it where it does anything again, or for the last time', async () => {
+/** The long sweeps come in parts, so that one part can be run by its name: `npm run test:slow -- killed-erasure -t "part 2"`. */
+const parts = [1, 2, 3, 4];
+/** The points of a part: every fourth. */
+const pointsOf = (part: number, all: readonly KillPoint[]): KillPoint[] =>
+  all.filter((_point, index) => index % parts.length === part - 1);
+
+it.each(parts)('so may it where it does anything again, or for the last time (part %i)', async (part) => {
   const later = points.filter(({ nth }) => nth > 1);
   expect(later.length).toBeGreaterThan(200);
-  await shareOut(lanes, later, async (_lane, point) => {
+  await shareOut(lanes, pointsOf(part, later), async (_lane, point) => {
     await assertErasesAfter(reference, [point]);
   });
 });
 
-it('the reconciliation after a killed one may be killed anywhere too', async () => {
+it.each(parts)('the reconciliation after a killed one may be killed anywhere too (part %i)', async (part) => {
   const firsts = points.filter((_point, index) => index % 12 === 5);
-  await shareOut(lanes, firsts, async (_lane, first, index) => {
+  await shareOut(lanes, pointsOf(part, firsts), async (_lane, first) => {
+    const index = firsts.indexOf(first);
     // Of what is tried until it succeeds, nobody knows how often.
     const seconds = killPoints(await executionsAfter(prepared, first)).filter(({ nth }) => nth === 1);
     const second = seconds[(index * stride) % seconds.length];

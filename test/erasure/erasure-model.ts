@@ -50,8 +50,8 @@ const kill = fc.option(
   { freq: 2 },
 );
 
-/** Stories of so many chapters at most: things that belong together come together, with accidents in between. */
-function stories(chaptersMax: number): fc.Arbitrary<Step[]> {
+/** Sequences of at most so many chapters. Steps that belong together stand in one chapter; any of them may be killed. */
+function sequences(chaptersMax: number): fc.Arbitrary<Step[]> {
   const job = <D extends string>(what: D) => fc.record({ do: fc.constant(what), kill });
   const event = <D extends string>(what: D) => fc.constant({ do: what });
   const toSomebody = fc.oneof(
@@ -96,8 +96,8 @@ type Tally = Record<'verified' | 'killed' | 'replayed' | 'held' | 'sealed' | 're
 
 type Owners = Map<string, Set<string>>;
 
-/** Plays so many stories, always the same ones for a seed. Rejects with the first that goes wrong. */
-export async function playStories({
+/** Plays so many sequences, always the same ones for a seed. Rejects with the first that goes wrong. */
+export async function playSequences({
   numRuns,
   chaptersMax,
   seed,
@@ -107,31 +107,31 @@ export async function playStories({
   seed: number;
 }): Promise<Tally> {
   const tally: Tally = { verified: 0, killed: 0, replayed: 0, held: 0, sealed: 0, refusedRestored: 0 };
-  const play = fc.asyncProperty(fc.nat(1_000_000), stories(chaptersMax), (world, steps) =>
-    playStory(world, steps, tally),
+  const play = fc.asyncProperty(fc.nat(1_000_000), sequences(chaptersMax), (world, steps) =>
+    playSequence(world, steps, tally),
   );
   await fc.assert(play, { numRuns, seed, endOnFailure: true });
   return tally;
 }
 
 /**
- * Plays a story on the real machine and beside it a model of sets: who has ever owned which text, and who is erased.
+ * Plays a sequence of steps on the real program and beside it a model of sets: who has ever owned which text, and who is erased.
  * After each step the ledger is in order; whenever a request is verified, no text that only erased people ever owned is
  * anywhere; a reconciliation changes nothing of anybody else; and at the end every request comes to its end.
  */
-async function playStory(seed: number, steps: readonly Step[], tally: Tally): Promise<void> {
+async function playSequence(seed: number, steps: readonly Step[], tally: Tally): Promise<void> {
   const world = await openErasureWorld(seed);
-  const story = createStory(world, seed, tally);
-  for (let first = 0; first < 3; first += 1) story.create();
+  const player = createPlayer(world, seed, tally);
+  for (let first = 0; first < 3; first += 1) player.create();
   for (const step of steps) {
-    await story.take(step);
-    story.checkLedger();
+    await player.take(step);
+    player.checkLedger();
   }
-  await story.finish();
+  await player.finish();
   await world.close();
 }
 
-function createStory(world: ErasureWorld, seed: number, tally: Tally) {
+function createPlayer(world: ErasureWorld, seed: number, tally: Tally) {
   const { sandbox, dataDir } = world;
   // Not as the sandbox draws its own ids.
   const random = seededRandom(seed + 1);
