@@ -65,6 +65,17 @@ type Derived = {
   readonly heldIds: IdentifierField | undefined;
 };
 
+/** What the datasets have in common that only the mirror makes: the service knows nothing of them. */
+const made = {
+  sortTime: null,
+  list: null,
+  showsAll: false,
+  retrieve: null,
+  lane: 'general',
+  fullJob: null,
+  embeddedPerson: null,
+} as const;
+
 /**
  * The table of datasets: the one place that says what a dataset is. The mirror's columns, the readers of rows, published
  * columns, the suppression list, scans and erasures are derived from it and from the fields of its resources.
@@ -109,25 +120,13 @@ export const datasets = {
   distinct_ids: dataset({
     resource: DistinctIdOwner,
     key: 'distinct_id',
-    sortTime: null,
-    list: null,
-    showsAll: false,
-    retrieve: null,
-    lane: 'general',
-    fullJob: null,
-    embeddedPerson: null,
+    ...made,
     published: { pass: 'persons', names: {} },
   }),
   deletions: dataset({
     resource: Deletion,
     key: 'key',
-    sortTime: null,
-    list: null,
-    showsAll: false,
-    retrieve: null,
-    lane: 'general',
-    fullJob: null,
-    embeddedPerson: null,
+    ...made,
     published: { pass: 'persons', names: {} },
   }),
 };

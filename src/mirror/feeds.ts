@@ -23,8 +23,8 @@ export function hasChange(db: Database, { seq, at }: ChangePosition): boolean {
 }
 
 /**
- * Takes out of the feed each upsert from before a time (ISO 8601 UTC) that a later change of the same row makes
- * pointless: whoever reads on from anywhere is told of the same rows, the same at last. Returns how many went.
+ * Removes from the feed each upsert before a time (ISO 8601 UTC) that a later change of the same row replaces. A reader that
+ * goes on from any place is still given every row that changed. Returns how many went.
  */
 export function compactChanges(db: Database, before: string): number {
   return db

@@ -13,8 +13,8 @@ import { namedInRecordings, sideTables } from './tables.ts';
 export const fenceKeyName = 'fence.key';
 
 /**
- * Refuses to go on with a fence whose key is gone: nobody could be told from others any more, and a new key would let
- * everybody in again. Throws `storage`.
+ * Refuses to go on with a fence whose key is gone. Without the key, no identifier can be compared with the fence, and a
+ * new key would let every erased person in again. Throws `storage`.
  */
 export function refuseLostFenceKey(db: Database, dataDir: string): void {
   if (existsSync(keyPath(dataDir, fenceKeyName))) return;
@@ -65,7 +65,7 @@ export function standingFence(db: Database, requestId: string): FenceEntry[] {
     .all(requestId);
 }
 
-/** Adds entries for a request, whatever others have fenced. Call it inside the transaction that raises the epoch. */
+/** Adds entries for a request. The entries of other requests stay. Call it inside the transaction that raises the epoch. */
 export function addFence(
   db: Database,
   request: { id: string; epoch: number; at: string },
@@ -76,15 +76,18 @@ export function addFence(
   for (const entry of entries) add.run({ ...entry, ...request });
 }
 
-/** Lets those whom a request fenced in again, unless another has fenced them too. Returns how many entries went. */
+/**
+ * Removes the entries of a request, so that its persons can be mirrored again, unless another request has fenced them too.
+ * Returns how many entries went.
+ */
 export function liftFence(db: Database, requestId: string): number {
   return db.prepare(/*sql*/ `DELETE FROM fence WHERE request_id = ?`).run(requestId).changes;
 }
 
-/** What the fence has kept out for a request since it stands. */
+/** How the fence of a request has been used since it was raised. */
 export type FenceUse = { entries: number; hits: number; recreated: number; lastHitAt: string | null };
 
-/** How a request's part of the fence has been used; that of several, where what they share counts once. */
+/** How the entries of requests have been used. An entry that several of them share counts once. */
 export function readFenceUse(db: Database, ...requestIds: readonly string[]): FenceUse {
   return db
     .prepare<[string], FenceUse>(/*sql*/ `SELECT count(*) AS entries, coalesce(sum(hits), 0) AS hits,
@@ -143,8 +146,8 @@ const places: readonly { kind: IdentifierKind; value: string; table: string }[] 
 ];
 
 /**
- * Holds every identifier of the mirror against the fence, by MAC. Nothing is found in a mirror that was always its own:
- * what is, an older copy of the file has brought back. What several requests have fenced is found for each of them.
+ * Holds every identifier of the mirror against the fence, by MAC. It finds nothing
+ * unless an older copy of the file was restored. What several requests have fenced is found for each of them.
  * Reads the whole mirror once for each kind.
  */
 export function findFencedIdentifiers(db: Database): FencedIdentifier[] {
@@ -174,14 +177,15 @@ export function readEpoch(db: Database): number {
   return db.prepare<[], number>(/*sql*/ `SELECT epoch FROM erasure_epoch`).pluck().get() ?? 0;
 }
 
-/** Says that the fence now is that of an epoch. Call it in the transaction that made it so. */
+/** Notes the epoch of the fence. Call it in the transaction that made it so. */
 export function setEpoch(db: Database, epoch: number): void {
   refuseStaleHolder(db);
   db.prepare(/*sql*/ `UPDATE erasure_epoch SET epoch = ?`).run(epoch);
 }
 
 /**
- * Runs `act` while nobody can write to the mirror, if the fence is still that of `epoch`; returns whether it was. `db`
+ * Runs `act` while no other process can write to the mirror, if the epoch of the fence is still `epoch`. Returns whether it
+ * was. `db`
  * is a connection for writing.
  */
 export function whileEpoch(db: Database, epoch: number, act: () => void): boolean {

@@ -68,7 +68,7 @@ function emptyStatistics(db: Database): void {
 
 /**
  * Notes that the file may still hold what was deleted, until it is purged. Call it in the transaction that deletes: then
- * no kill, and no reader that holds the old pages, can make anybody forget it. For what is deleted under a request's
+ * neither a kill nor a reader that holds the old pages can hide that a purge is owed. For what is deleted under a request's
  * target `mirror`, that target stands.
  */
 export function markPurgeOwed(db: Database): void {

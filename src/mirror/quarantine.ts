@@ -56,7 +56,7 @@ export function countQuarantine(db: Database): Record<string, number> {
   return Object.fromEntries(rows.map(({ dataset, rows: count }) => [dataset, count]));
 }
 
-/** A row that could not be read, and what it may be about. */
+/** A row that could not be read, and the identifiers that it may hold. */
 export type QuarantinedSighting = {
   dataset: string;
   rowId: string;
@@ -91,7 +91,7 @@ export function prepareNames(identity: Identity): (identifiers: readonly Identif
   return (identifiers) => identifiers.some(({ kind, value }) => names.has(`${kind} ${value}`));
 }
 
-/** Of a row that does not tell who it is about, so much is kept: each of its texts may be somebody. */
+/** How many characters are kept of a row that does not identify its person: each of its texts may be an identifier. */
 const unidentifiedCharactersMax = 20_000;
 
 /**
@@ -101,8 +101,8 @@ const unidentifiedCharactersMax = 20_000;
  */
 export function identifiersOfUnread(dataset: string, key: string | null, payload: string): Identifier[] {
   const row: unknown = parseExactJson(payload);
-  const told = identityOf(dataset, row);
-  if (told) return told;
+  const known = identityOf(dataset, row);
+  if (known) return known;
   const identifiers: Identifier[] = [];
   for (const value of new Set([...(key === null ? [] : [key]), ...textLeaves(row)]))
     identifiers.push(
@@ -128,7 +128,7 @@ export function boundUnread<Row extends { payload: string }>(dataset: string, ro
   return { ...row, payload: '"too large to be kept"' };
 }
 
-/** Who a row is about, where all that says so can be read; whatever else it holds are other people's words. */
+/** The identifiers of a row, if all of its identifying fields can be read. Its other texts may name other persons. */
 function identityOf(dataset: string, row: unknown): Identifier[] | undefined {
   const kind = keyKind(dataset);
   if (!isJsonObject(row) || kind === undefined) return undefined;

@@ -31,8 +31,8 @@ const heldOrLost = /*sql*/ `(SELECT json_group_array(distinct_id) FROM (
   SELECT distinct_id FROM distinct_ids_lost WHERE person_row_key = persons.row_key))`;
 
 /**
- * Nominates the rows that a complete pass, and every later one, did not see. Of recordings only those that began since
- * the oldest one that the pass saw: the list may show the latest only. Returns how many were nominated.
+ * Nominates the rows that a complete pass, and every later one, did not see. Where a list may not show every row, only
+ * rows that are not older than the oldest one that the pass saw are nominated. Returns how many were nominated.
  */
 export function nominateSuspects(db: Database, dataset: PagedDataset, passId: number, at: string): number {
   const { sortTime, showsAll } = datasets[dataset];

@@ -106,7 +106,7 @@ async function expireRecordings({ db, settings, clock, signal }: AbsenceParts): 
   const removeRow = prepareRemoveRow(db, 'recordings');
   const rowKeys = listExpiredRecordings(db, isoTime(clock.now() - retentionDays * 86_400_000));
   for (let first = 0; first < rowKeys.length; first += rowsPerTransaction) {
-    // Whoever stops the run is heard, and the lease is kept, between two transactions.
+    // Between two transactions the signal can stop the run, and the lease is renewed.
     await nextTurn();
     signal.throwIfAborted();
     const at = isoTime(clock.now());

@@ -210,7 +210,7 @@ function mayServe({ longest }: WalkState, limit: number): number {
 function accept(plan: WalkPlan, state: WalkState, page: PageView, isJoined: boolean): WalkState {
   const { window, previous, apart, evidence } = state;
   // Fewer positions than asked for, where the service serves no more.
-  const told: Window = {
+  const served: Window = {
     ...window,
     limit: page.nextOffset === null ? window.limit : Math.min(window.limit, page.nextOffset - window.offset),
   };
@@ -222,11 +222,11 @@ function accept(plan: WalkPlan, state: WalkState, page: PageView, isJoined: bool
     window: windowAfter(
       plan,
       state,
-      told,
-      page.nextOffset === null ? mayServe(state, told.limit) : told.limit,
+      served,
+      page.nextOffset === null ? mayServe(state, served.limit) : served.limit,
     ),
     previous: {
-      window: told,
+      window: served,
       rows: page.keys
         .map((key, index) => ({ key, time: page.times[index]?.toString() ?? null }))
         .slice(-seamRowsMax),
