@@ -10,6 +10,7 @@ const everywhere = {
 /** Starts the files that take longest first, also on a machine that has never run them: they start processes, or play much. */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    // oxlint-disable-next-line unicorn/no-array-sort -- not the sort of an array
     const sorted = await super.sort(files);
     const isLong = ({ moduleId }: TestSpecification): boolean => /\.(?:e2e|crash|property)\./.test(moduleId);
     return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
