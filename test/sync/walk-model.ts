@@ -176,12 +176,10 @@ export const mutants: Record<string, Judge> = {
       newRows,
     ),
   'advancing by the rows received': (plan, state, page, _isKnown, newRows) => {
-    const step = judgePage(plan, state, page, newRows);
-    const isAccepted = step.state.window.offset > state.window.offset;
+    const step = judgePage({ ...plan, overlap: 0 }, state, page, newRows);
+    if (step.next === 'end') return { ...step, reason: null };
     const offset = state.window.offset + page.keys.length;
-    return isAccepted
-      ? { ...step, state: { ...step.state, window: { ...step.state.window, offset } } }
-      : step;
+    return { ...step, state: { ...step.state, window: { ...step.state.window, offset } } };
   },
   'joining by any row already seen': (plan, state, page, isKnown, newRows) => {
     const { previous } = state;
