@@ -1,11 +1,7 @@
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-const everywhere = {
-  pool: 'forks',
-  testTimeout: 60_000,
-  hookTimeout: 60_000,
-} as const;
+const everywhere = { pool: 'forks', testTimeout: 60_000, hookTimeout: 60_000 } as const;
 
 /** Starts the files that take longest first, also on a machine that has never run them: they start processes, or play much. */
 class LongestFirst extends BaseSequencer {

@@ -5,12 +5,7 @@ import { memoryRequestTimes, type RequestTimes } from './client/request-times.ts
 import { createService, type Service } from './client/service.ts';
 import { openTransport } from './client/transport.ts';
 import type { Environment, Secrets } from './config/environment.ts';
-import {
-  loadProjects,
-  loadSettings,
-  type LoadedSettings,
-  type SettingsFlags,
-} from './config/load-settings.ts';
+import { loadProjects, loadSettings, type LoadedSettings, type SettingsFlags } from './config/load-settings.ts';
 import { isLoopback, type Settings } from './config/settings.ts';
 import { systemClock, type Clock } from './core/clock.ts';
 import { sha256 } from './core/digest.ts';
@@ -83,10 +78,7 @@ function tracerOf(environment: Environment, log: Logger): Tracer {
 export type ProjectApps = { apps: [App, ...App[]]; log: Logger; clock: Clock; secrets: Secrets };
 
 /** Builds the program for every project. Nothing is opened yet. */
-export function createProjectApps(
-  { environment, isTerminal }: AppSurroundings,
-  flags: SettingsFlags,
-): ProjectApps {
+export function createProjectApps({ environment, isTerminal }: AppSurroundings, flags: SettingsFlags): ProjectApps {
   const { projects, secrets } = loadProjects(environment, flags);
   const [first, ...others] = projects;
   const log = createLogger({ level: first.settings.log.level, isTerminal });
@@ -122,10 +114,7 @@ function assembleApp(
       return openRequestTimes(db, settings.service.totalTimeoutMs);
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
-      log.warn(
-        { code: error.code },
-        'the mirror cannot be written, requests of other processes are not counted',
-      );
+      log.warn({ code: error.code }, 'the mirror cannot be written, requests of other processes are not counted');
       return memoryRequestTimes();
     }
   };
@@ -151,13 +140,11 @@ function assembleApp(
         if (status !== 429)
           log.warn({ code, status, attempt, delayMs: Math.round(delayMs) }, 'call failed, trying again');
       },
-      onThrottled: (pauseMs) =>
-        log.warn({ status: 429, pauseMs: Math.round(pauseMs) }, 'too many requests, pausing'),
+      onThrottled: (pauseMs) => log.warn({ status: 429, pauseMs: Math.round(pauseMs) }, 'too many requests, pausing'),
     });
     return service;
   };
-  const hasService =
-    apiKey !== null && settings.service.baseUrl !== null && settings.service.projectId !== null;
+  const hasService = apiKey !== null && settings.service.baseUrl !== null && settings.service.projectId !== null;
   const openMirror = (): Database => (database ??= opened(openDatabase(settings.dataDir, clock)));
   const localContext = (signal: AbortSignal): JobContext => ({
     db: openMirror(),

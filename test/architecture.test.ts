@@ -45,10 +45,7 @@ const packageHomes: Record<string, readonly string[]> = {
 const packagesForAll = ['zod'];
 
 /** Folders that know nothing of the rest of the program but these. */
-const isolated: Record<string, readonly string[]> = {
-  sandbox: ['core', 'contract'],
-  ledger: ['core', 'contract'],
-};
+const isolated: Record<string, readonly string[]> = { sandbox: ['core', 'contract'], ledger: ['core', 'contract'] };
 
 /** The one file that knows that published files lie in a folder, the folders that go through it, and what only it may use. */
 const door = 'snapshot/published-files.ts';
@@ -98,20 +95,15 @@ function violationsOf({ path, text }: SourceFile): string[] {
     if (!name.startsWith('.')) {
       const parts = name.split('/');
       const packageName = name.startsWith('@') ? parts.slice(0, 2).join('/') : (parts[0] ?? name);
-      const isAllowed =
-        packagesForAll.includes(packageName) || packageHomes[packageName]?.includes(area) === true;
-      return isAllowed
-        ? []
-        : [`${path}: imports the package ${packageName}, which is not at home in ${area}`];
+      const isAllowed = packagesForAll.includes(packageName) || packageHomes[packageName]?.includes(area) === true;
+      return isAllowed ? [] : [`${path}: imports the package ${packageName}, which is not at home in ${area}`];
     }
     const target = new URL(name, `file:///src/${path}`).pathname.replace(/^\/src\//, '');
     if (target === '/package.json') return [];
     const targetArea = areaOf(target);
     if (targetArea === area) return [];
     if (isolated[area]?.includes(targetArea) === false) return [`${path}: ${area} imports ${targetArea}`];
-    return levelOf(targetArea) < levelOf(area)
-      ? []
-      : [`${path}: ${area} imports ${targetArea}, which is not below it`];
+    return levelOf(targetArea) < levelOf(area) ? [] : [`${path}: ${area} imports ${targetArea}, which is not below it`];
   });
 }
 

@@ -138,16 +138,13 @@ describe('the docs', () => {
     expect([...helps.keys()]).toEqual(expect.arrayContaining(['run', 'erase add', 'config print']));
   });
 
-  it.each(texts)(
-    '$path names only settings, variables, commands, scripts and metrics that there are',
-    ({ words }) => {
-      expect(namedSettings(words).filter((path) => !isSetting(path))).toEqual([]);
-      expect(unknownVariables(words)).toEqual([]);
-      expect(namedCommands(words).flatMap(wrongWith)).toEqual([]);
-      expect(namedMetrics(words).filter((name) => !metrics.has(name))).toEqual([]);
-      expect(namedScripts(words).filter((name) => !Object.hasOwn(scripts, name))).toEqual([]);
-    },
-  );
+  it.each(texts)('$path names only settings, variables, commands, scripts and metrics that there are', ({ words }) => {
+    expect(namedSettings(words).filter((path) => !isSetting(path))).toEqual([]);
+    expect(unknownVariables(words)).toEqual([]);
+    expect(namedCommands(words).flatMap(wrongWith)).toEqual([]);
+    expect(namedMetrics(words).filter((name) => !metrics.has(name))).toEqual([]);
+    expect(namedScripts(words).filter((name) => !Object.hasOwn(scripts, name))).toEqual([]);
+  });
 
   it.each(texts)('$path names only files that are there', ({ words }) => {
     const places = found(words, /(?<![\w/])((?:src|test|config|docs)\/[\w./-]+\w)/g)
@@ -194,18 +191,13 @@ describe('the docs', () => {
   it('are YAML where they say so', () => {
     const yaml = texts.filter(({ path }) => path.endsWith('.yaml'));
     expect(yaml.length).toBeGreaterThan(1);
-    const errors = yaml.flatMap(({ words }) =>
-      parseAllDocuments(words).flatMap((document) => document.errors),
-    );
+    const errors = yaml.flatMap(({ words }) => parseAllDocuments(words).flatMap((document) => document.errors));
     expect(errors).toEqual([]);
   });
 
   it.each([
     ['a setting', () => namedSettings('see `budget.window`').filter((path) => !isSetting(path))],
-    [
-      'a setting that is set',
-      () => namedSettings('run --set status.hots=::').filter((path) => !isSetting(path)),
-    ],
+    ['a setting that is set', () => namedSettings('run --set status.hots=::').filter((path) => !isSetting(path))],
     ['a variable', () => unknownVariables('set MIRROR_API_KEYS')],
     ['a metric', () => namedMetrics('`analytics_mirror_freshness`').filter((name) => !metrics.has(name))],
     ['a command', () => namedCommands('`analytics-mirror erase all`').flatMap(wrongWith)],

@@ -6,10 +6,7 @@ import { repository, wordsOf } from './pages.ts';
 const rows = wordsOf('docs/glossary.md')
   .split('\n')
   .filter((line) => line.startsWith('| ') && !line.startsWith('| word |'))
-  .map((line) => ({
-    word: line.split(' | ')[0]?.slice(2),
-    file: /`((?:src|test)\/[^`]+)` \|$/.exec(line)?.[1],
-  }));
+  .map((line) => ({ word: line.split(' | ')[0]?.slice(2), file: /`((?:src|test)\/[^`]+)` \|$/.exec(line)?.[1] }));
 
 it('each word of the glossary stands once and names a file that exists', () => {
   expect(rows.length).toBeGreaterThan(40);

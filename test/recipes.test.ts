@@ -29,40 +29,31 @@ describe('recipe: a field', () => {
   });
 
   it('a text that is neither personal nor declared not to be is refused', () => {
-    expect(() => withNickname(RecordingPerson.shape.distinct_ids)).toThrow(
-      /nickname is neither personal nor/,
-    );
+    expect(() => withNickname(RecordingPerson.shape.distinct_ids)).toThrow(/nickname is neither personal nor/);
   });
 
   it('each field of persons stands in the page of the data', () => {
     const [table, columns] = rowsOf('docs/data.md', 'persons');
     for (const { name } of datasets.persons.fields) expect(table).toMatch(new RegExp(`\\b${name}\\b`));
-    for (const { column } of datasets.persons.publishedFields)
-      expect(columns).toMatch(new RegExp(`\\b${column} `));
+    for (const { column } of datasets.persons.publishedFields) expect(columns).toMatch(new RegExp(`\\b${column} `));
   });
 });
 
 describe('recipe: a list', () => {
-  it.each(mirroredDatasets)(
-    '%s has a table, a table of what a pass has seen, and a row in the page',
-    (name) => {
-      expect(schema).toContain(`CREATE TABLE ${name} (`);
-      expect(schema).toContain(`CREATE TABLE ${name}_seen (`);
-      expect(rowsOf('docs/data.md', name)).not.toEqual([]);
-      expect(wordsOf('docs/commands.md')).toMatch(new RegExp(`^\\| \`sync .*\\b${name}\\b`, 'm'));
-    },
-  );
+  it.each(mirroredDatasets)('%s has a table, a table of what a pass has seen, and a row in the page', (name) => {
+    expect(schema).toContain(`CREATE TABLE ${name} (`);
+    expect(schema).toContain(`CREATE TABLE ${name}_seen (`);
+    expect(rowsOf('docs/data.md', name)).not.toEqual([]);
+    expect(wordsOf('docs/commands.md')).toMatch(new RegExp(`^\\| \`sync .*\\b${name}\\b`, 'm'));
+  });
 });
 
 describe('recipe: a dataset that the mirror makes', () => {
-  it.each(publishedDatasets)(
-    '%s is a target, has its columns in the page, and can be named to export',
-    (name) => {
-      expect(wordsOf('docs/verifier/RECORDS.md')).toContain(`\`${name}\``);
-      expect(rowsOf('docs/data.md', name)).not.toEqual([]);
-      expect(wordsOf('docs/commands.md')).toMatch(new RegExp(`^\\| \`export .*\\b${name}\\b`, 'm'));
-    },
-  );
+  it.each(publishedDatasets)('%s is a target, has its columns in the page, and can be named to export', (name) => {
+    expect(wordsOf('docs/verifier/RECORDS.md')).toContain(`\`${name}\``);
+    expect(rowsOf('docs/data.md', name)).not.toEqual([]);
+    expect(wordsOf('docs/commands.md')).toMatch(new RegExp(`^\\| \`export .*\\b${name}\\b`, 'm'));
+  });
 });
 
 describe('recipe: an identifier kind', () => {

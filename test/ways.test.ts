@@ -48,9 +48,7 @@ describe.each(ways)('$heading', ({ heading, filesMax, after }) => {
   it('goes from file to file: each is imported by, or imports, one that came before', () => {
     const strangers = files.filter((path, index) => {
       const earlier = [...before, ...files.slice(0, index)];
-      return (
-        index > 0 && ![...earlier, ...assembly].some((other) => imports(other, path) || imports(path, other))
-      );
+      return index > 0 && ![...earlier, ...assembly].some((other) => imports(other, path) || imports(path, other));
     });
     expect(strangers).toEqual([]);
   });

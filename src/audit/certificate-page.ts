@@ -48,10 +48,7 @@ export function certificatePage({ certificate, sha256, entry }: IssuedCertificat
         <p class="soft">
           ${(['verified', 'observed', 'asserted_by_upstream', 'not_verifiable'] as const)
             .filter((assurance) => certificate.targets.some((target) => target.assurance === assurance))
-            .map(
-              (assurance) =>
-                html`<b>${assuranceWords[assurance].name}:</b> ${assuranceWords[assurance].means} `,
-            )}
+            .map((assurance) => html`<b>${assuranceWords[assurance].name}:</b> ${assuranceWords[assurance].means} `)}
         </p>
       </section>
       <section aria-labelledby="proof">
@@ -59,9 +56,9 @@ export function certificatePage({ certificate, sha256, entry }: IssuedCertificat
         ${scanTable(certificate)}
         <p>
           ${countedText(certificate.fence.entries, 'identifier')} of the person
-          ${certificate.fence.entries === 1 ? 'is' : 'are'} on the fence since
-          ${minuteText(certificate.fenced_at)} (epoch ${certificate.fence.epoch}). The fence holds keyed
-          hashes of them only, and it keeps the person out when the service sends the person again.
+          ${certificate.fence.entries === 1 ? 'is' : 'are'} on the fence since ${minuteText(certificate.fenced_at)}
+          (epoch ${certificate.fence.epoch}). The fence holds keyed hashes of them only, and it keeps the person out
+          when the service sends the person again.
         </p>
       </section>
       <section aria-labelledby="facts">
@@ -98,15 +95,14 @@ export function certificatePage({ certificate, sha256, entry }: IssuedCertificat
         ])}
         <p>
           The certificate itself is the file
-          <code>reports/certificates/${request}-g${generation}.json</code>; this page only shows it. Its
-          SHA-256 stands in entry ${entry} of the ledger. <code>analytics-mirror audit verify</code> derives
-          every certificate again from the ledger and compares the two. The subject is a keyed hash. The
-          holder of this request’s receipt can show with <code>analytics-mirror audit open</code> that the
-          request is about them. Nobody else can tell who the subject is.
+          <code>reports/certificates/${request}-g${generation}.json</code>; this page only shows it. Its SHA-256 stands
+          in entry ${entry} of the ledger. <code>analytics-mirror audit verify</code> derives every certificate again
+          from the ledger and compares the two. The subject is a keyed hash. The holder of this request’s receipt can
+          show with <code>analytics-mirror audit open</code> that the request is about them. Nobody else can tell who
+          the subject is.
         </p>
       </section>`,
-    footer:
-      'This page holds no personal data. It was made by analytics-mirror from the certificate and the ledger.',
+    footer: 'This page holds no personal data. It was made by analytics-mirror from the certificate and the ledger.',
   });
 }
 
@@ -128,13 +124,10 @@ function notProvenPanel({ not_proven: notProven }: Certificate): Markup {
     <ul>
       ${[...below].map(
         ([says, items]) =>
-          html`<li>
-            <b>${[...new Set(items.map(({ target }) => nameOf(target)))].join('; ')}.</b> ${says}
-          </li>`,
+          html`<li><b>${[...new Set(items.map(({ target }) => nameOf(target)))].join('; ')}.</b> ${says}</li>`,
       )}
       ${general.map(
-        (item) =>
-          html`<li>${item.says}${'until' in item ? html` <b>Until ${minuteText(item.until)}.</b>` : ''}</li>`,
+        (item) => html`<li>${item.says}${'until' in item ? html` <b>Until ${minuteText(item.until)}.</b>` : ''}</li>`,
       )}
     </ul>
   </section>`;
@@ -142,10 +135,7 @@ function notProvenPanel({ not_proven: notProven }: Certificate): Markup {
 
 /** Files of one dataset with the same result share a row; the certificate itself lists each file. */
 function targetTable({ targets }: Certificate): Markup {
-  const groups = Map.groupBy(
-    targets,
-    ({ target, result, assurance }) => `${nameOf(target)} ${result} ${assurance}`,
-  );
+  const groups = Map.groupBy(targets, ({ target, result, assurance }) => `${nameOf(target)} ${result} ${assurance}`);
   const rows = [...groups.values()].flatMap((ends) => {
     const [end] = ends;
     if (!end) return [];
@@ -210,24 +200,23 @@ function scanTable({ scan: { control, verify } }: Certificate): Markup {
     verify.passed_over === 0
       ? ''
       : html`<p class="soft">
-          Passed over: published files that did not change, and in which a search of all rows had just not
-          found the person.
+          Passed over: published files that did not change, and in which a search of all rows had just not found the
+          person.
         </p>`
   }
   ${
     verify.left_out === undefined
       ? ''
       : html`<p class="late">
-          The scan had no room for up to ${countText(verify.left_out)} of the person’s texts, so it did not
-          search for them. For these texts the result proves nothing.
+          The scan had no room for up to ${countText(verify.left_out)} of the person’s texts, so it did not search for
+          them. For these texts the result proves nothing.
         </p>`
   }
   ${
     control && control.hits > 0
       ? ''
       : html`<p class="late">
-          The search before the erasure did not find the person. So the empty search afterwards is weaker
-          evidence.
+          The search before the erasure did not find the person. So the empty search afterwards is weaker evidence.
         </p>`
   }`;
 }

@@ -9,29 +9,27 @@ export function howToVerify({ ledger }: Pick<AuditReport, 'ledger'>): Markup {
   return html`<section aria-labelledby="verify">
     <h2 id="verify">How to verify this</h2>
     <p>
-      The program writes every step of every request to a ledger, before the step and after it. The ledger is
-      the file <code>ledger/entries.jsonl</code>: one line for each entry, without names and without free
-      text. All lines are hashed into one number, the root. Whoever changes, adds or removes a line changes
-      the root. The program signs the root as a <i>checkpoint</i>. The hash of each certificate stands in one
-      of these lines.
+      The program writes every step of every request to a ledger, before the step and after it. The ledger is the file
+      <code>ledger/entries.jsonl</code>: one line for each entry, without names and without free text. All lines are
+      hashed into one number, the root. Whoever changes, adds or removes a line changes the root. The program signs the
+      root as a <i>checkpoint</i>. The hash of each certificate stands in one of these lines.
     </p>
     <ol>
       <li>
-        <b>Keep a checkpoint outside.</b> <code>analytics-mirror audit checkpoint</code> prints three lines
-        and a signature: the name of the ledger, the number of entries, and the root. Keep them and the file
+        <b>Keep a checkpoint outside.</b> <code>analytics-mirror audit checkpoint</code> prints three lines and a
+        signature: the name of the ledger, the number of entries, and the root. Keep them and the file
         <code>ledger/public-keys.txt</code> in a place where the operator of this program cannot change them.
       </li>
       <li>
         <b>Later, compare the ledger with it.</b>
-        <code>analytics-mirror audit verify --checkpoint kept.txt --public-key public-keys.txt</code> reads
-        everything again. It checks that the ledger grew from this checkpoint, that the order of the steps is
-        allowed, that every certificate follows from the ledger, and that every published file matches its
-        manifest. It needs the data folder only: no network and no key.
+        <code>analytics-mirror audit verify --checkpoint kept.txt --public-key public-keys.txt</code> reads everything
+        again. It checks that the ledger grew from this checkpoint, that the order of the steps is allowed, that every
+        certificate follows from the ledger, and that every published file matches its manifest. It needs the data
+        folder only: no network and no key.
       </li>
       <li>
-        <b>Without trusting this program:</b> the script <code>docs/verifier/verify.mjs</code> checks the
-        ledger by itself. It is short enough to read, and the formats are public (RFC 8785, RFC 6962, C2SP
-        signed notes).
+        <b>Without trusting this program:</b> the script <code>docs/verifier/verify.mjs</code> checks the ledger by
+        itself. It is short enough to read, and the formats are public (RFC 8785, RFC 6962, C2SP signed notes).
       </li>
       <li>
         <b>A person asks about their own request:</b> with the person’s receipt,
@@ -39,8 +37,8 @@ export function howToVerify({ ledger }: Pick<AuditReport, 'ledger'>): Markup {
       </li>
     </ol>
     <p>
-      <b>Only the kept checkpoint detects a ledger that was cut short or written anew.</b> Without one, the
-      ledger is its own only witness.
+      <b>Only the kept checkpoint detects a ledger that was cut short or written anew.</b> Without one, the ledger is
+      its own only witness.
     </p>
     ${factList([
       ['Ledger', ledger.origin === null ? 'not signed yet' : html`<code>${ledger.origin}</code>`],
@@ -50,9 +48,7 @@ export function howToVerify({ ledger }: Pick<AuditReport, 'ledger'>): Markup {
     ${
       ledger.checkpoint === null
         ? html`<p>No checkpoint was signed yet.</p>`
-        : html`<p>
-              The newest checkpoint, over ${countedText(ledger.checkpoint.entries, 'entry', 'entries')}:
-            </p>
+        : html`<p>The newest checkpoint, over ${countedText(ledger.checkpoint.entries, 'entry', 'entries')}:</p>
             ${checkpointBlock(ledger.checkpoint.text)}`
     }
   </section>`;

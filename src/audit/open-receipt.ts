@@ -18,12 +18,7 @@ export type OpenedReceipt = {
   /** The entry that received the request, and when. */
   received: { entry: number; at: string } | null;
   /** The certificates of the request, and whether the file of each is the one on the ledger. */
-  certificates: {
-    generation: number;
-    entry: number;
-    sha256: string;
-    file: 'sound' | 'missing' | 'changed';
-  }[];
+  certificates: { generation: number; entry: number; sha256: string; file: 'sound' | 'missing' | 'changed' }[];
 };
 
 /** Compares a receipt and identifiers with the ledger. Needs the folders ledger/ and reports/ only. */

@@ -47,13 +47,9 @@ export function reportCsv({ requests }: Pick<AuditReport, 'requests'>): string {
   const rows: Cell[][] = [];
   for (const request of requests) {
     const about = Object.values(requestColumns).map((cellOf) => cellOf(request));
-    const targets: (ReportedTarget | undefined)[] =
-      request.targets.length > 0 ? request.targets : [undefined];
+    const targets: (ReportedTarget | undefined)[] = request.targets.length > 0 ? request.targets : [undefined];
     for (const target of targets)
-      rows.push([
-        ...about,
-        ...Object.values(targetColumns).map((cellOf) => (target ? cellOf(target) : null)),
-      ]);
+      rows.push([...about, ...Object.values(targetColumns).map((cellOf) => (target ? cellOf(target) : null))]);
   }
   return stringify(rows, {
     header: true,

@@ -2,12 +2,7 @@ import type { Settings } from '../config/settings.ts';
 import { readTarget } from '../ledger/target.ts';
 import { kindOfTarget, type TargetKind } from '../ledger/vocabulary-words.ts';
 import type { Assurance, RequestState, TargetResult } from '../ledger/vocabulary.ts';
-import {
-  listCheckpointFiles,
-  readCheckpointFile,
-  readLedgerOrigin,
-  sizeOfFile,
-} from '../ledger/checkpoint.ts';
+import { listCheckpointFiles, readCheckpointFile, readLedgerOrigin, sizeOfFile } from '../ledger/checkpoint.ts';
 import { ledgerFolder } from '../ledger/entry-file.ts';
 import type { LedgerEntry } from '../ledger/entry.ts';
 import { readLedger } from '../ledger/ledger.ts';
@@ -80,11 +75,7 @@ export type AuditReport = {
 type ReportedDrill = { at: string; outcome: 'passed' | 'failed'; steps: number; report: string };
 
 /** The sources of a report. */
-export type ReportParts = {
-  db: Database;
-  settings: Pick<Settings, 'dataDir' | 'erasure'>;
-  nowMs: number;
-};
+export type ReportParts = { db: Database; settings: Pick<Settings, 'dataDir' | 'erasure'>; nowMs: number };
 
 /**
  * Gathers the report of a period of days (`2026-11-20`), by default from the first request to today. Reads the ledger's
@@ -126,11 +117,7 @@ export function gatherReport(
     heldFor: countBy(requests.filter(isIn('held')), ({ reason }) => reason ?? 'unknown'),
     targetEnds: targetEndsOf(requests),
     fence: readFenceUse(db, ...requests.map(({ request }) => request)),
-    feed: {
-      ...readDeletionFeed(db),
-      retentionDays: erasure.feedRetentionDays,
-      published: publishedFeed(dataDir),
-    },
+    feed: { ...readDeletionFeed(db), retentionDays: erasure.feedRetentionDays, published: publishedFeed(dataDir) },
     ledger: {
       origin: readLedgerOrigin(dataDir) ?? null,
       entries: size,

@@ -8,13 +8,7 @@ import { factList, pageTable, renderPage } from './audit-page.ts';
 import type { AuditReport } from './report-data.ts';
 import { everyRequest } from './request-table.ts';
 import { codeText, countText, countedText, durationText, minuteText } from '../core/words.ts';
-import {
-  assuranceWords,
-  resultText,
-  stateCounts,
-  stateText,
-  targetKindText,
-} from '../ledger/vocabulary-words.ts';
+import { assuranceWords, resultText, stateCounts, stateText, targetKindText } from '../ledger/vocabulary-words.ts';
 
 /** The report as a page to read and to print. */
 export function reportPage(report: AuditReport): string {
@@ -26,22 +20,21 @@ export function reportPage(report: AuditReport): string {
       ${
         totals.received === 0
           ? 'No request to erase a person was received in this period.'
-          : html`${countedText(totals.received, 'request')} to erase a person
-            ${totals.received === 1 ? 'was' : 'were'} received in this period; ${countText(totals.complete)}
-            of them ${totals.complete === 1 ? 'is' : 'are'} complete.`
+          : html`${countedText(totals.received, 'request')} to erase a person ${totals.received === 1 ? 'was' : 'were'}
+            received in this period; ${countText(totals.complete)} of them ${totals.complete === 1 ? 'is' : 'are'}
+            complete.`
       }
       ${
         earlierOpen === 0
           ? ''
-          : html`${countedText(earlierOpen, 'request')} from before this period
-            ${earlierOpen === 1 ? 'is' : 'are'} still open.`
+          : html`${countedText(earlierOpen, 'request')} from before this period ${earlierOpen === 1 ? 'is' : 'are'}
+            still open.`
       }
       <span class="soft">All days and times are UTC; as of ${minuteText(madeAt)}.</span>
     </p>`,
     content: html`${figures(report)} ${limits()} ${times(report)} ${toLookAt(report)} ${months(report)}
     ${targetEnds(report)} ${sinceErasure(report)} ${everyRequest(report)} ${howToVerify(report)}`,
-    footer:
-      'This report holds no personal data. It was made by analytics-mirror from its ledger and its mirror.',
+    footer: 'This report holds no personal data. It was made by analytics-mirror from its ledger and its mirror.',
   });
 }
 
@@ -56,9 +49,7 @@ function figures({ totals, times }: AuditReport): Markup {
     [durationText(times.complete.medianMs), 'median until complete'],
   ];
   return html`<ul class="figures">
-    ${list.map(
-      ([value, name, isAlarm]) => html`<li class="${isAlarm ? 'alarm' : ''}"><b>${value}</b> ${name}</li>`,
-    )}
+    ${list.map(([value, name, isAlarm]) => html`<li class="${isAlarm ? 'alarm' : ''}"><b>${value}</b> ${name}</li>`)}
   </ul>`;
 }
 
@@ -67,16 +58,16 @@ function limits(): Markup {
     <h2 id="limits">What this report cannot show</h2>
     <ul>
       <li>
-        <b>That the ledger is whole.</b> Only a checkpoint that was kept outside detects a ledger whose newest
-        entries were cut off, or that was written anew. Nothing in the data folder can detect it.
+        <b>That the ledger is whole.</b> Only a checkpoint that was kept outside detects a ledger whose newest entries
+        were cut off, or that was written anew. Nothing in the data folder can detect it.
       </li>
       <li>
-        <b>What the service still has.</b> This program cannot read the service’s event store and backups. The
-        report shows what the program asked and what the service answered.
+        <b>What the service still has.</b> This program cannot read the service’s event store and backups. The report
+        shows what the program asked and what the service answered.
       </li>
       <li>
-        <b>What others have.</b> This program cannot reach copies of published files, backups of this data
-        folder, and remnants on the storage device below the files.
+        <b>What others have.</b> This program cannot reach copies of published files, backups of this data folder, and
+        remnants on the storage device below the files.
       </li>
     </ul>
   </section>`;
@@ -89,10 +80,10 @@ function times({ totals, times: { here, complete }, distribution, progress }: Au
       here.count === 0
         ? html`<p>No request of this period has led to an erasure yet.</p>`
         : html`<p>
-              From receipt until the person was proved gone from here: median ${durationText(here.medianMs)},
-              worst ${durationText(here.worstMs)} (${countedText(here.count, 'request')}). Until everything
-              was reached, the service included: median ${durationText(complete.medianMs)}, worst
-              ${durationText(complete.worstMs)} (${countedText(complete.count, 'request')}).
+              From receipt until the person was proved gone from here: median ${durationText(here.medianMs)}, worst
+              ${durationText(here.worstMs)} (${countedText(here.count, 'request')}). Until everything was reached, the
+              service included: median ${durationText(complete.medianMs)}, worst ${durationText(complete.worstMs)}
+              (${countedText(complete.count, 'request')}).
             </p>
             ${barChart({
               id: 'time-to-erase',
@@ -120,11 +111,7 @@ function times({ totals, times: { here, complete }, distribution, progress }: Au
               { name: 'complete', tone: 0, values: progress.points.map((point) => point.complete) },
               { name: 'erased here', tone: 2, values: progress.points.map((point) => point.erasedHere) },
               { name: 'not erased', tone: 1, values: progress.points.map((point) => point.waiting) },
-              {
-                name: 'refused, cancelled, out of time',
-                tone: 3,
-                values: progress.points.map((point) => point.ended),
-              },
+              { name: 'refused, cancelled, out of time', tone: 3, values: progress.points.map((point) => point.ended) },
             ],
           })
     }
@@ -132,9 +119,7 @@ function times({ totals, times: { here, complete }, distribution, progress }: Au
 }
 
 function toLookAt({ requests, refusedFor, heldFor }: AuditReport): Markup {
-  const list = requests.filter(
-    ({ isOverdue, state }) => isOverdue || state === 'held' || state === 'attention',
-  );
+  const list = requests.filter(({ isOverdue, state }) => isOverdue || state === 'held' || state === 'attention');
   const reasons = (counts: Record<string, number>): string =>
     Object.entries(counts)
       .map(([reason, count]) => `${codeText(reason)}: ${countText(count)}`)
@@ -167,8 +152,8 @@ function toLookAt({ requests, refusedFor, heldFor }: AuditReport): Markup {
       Object.keys(refusedFor).length === 0
         ? ''
         : html`<p>
-            Refused: ${reasons(refusedFor)}. An unknown subject is an identifier that is not in the mirror,
-            not in the published files and not at the service.
+            Refused: ${reasons(refusedFor)}. An unknown subject is an identifier that is not in the mirror, not in the
+            published files and not at the service.
           </p>`
     }
   </section>`;

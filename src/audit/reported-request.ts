@@ -67,8 +67,7 @@ export function reportRequest(db: Database, history: RequestHistory, madeAt: str
   );
   const completedAt = issued?.reachedAt ?? null;
   const verifiedAt = history.verified?.at ?? null;
-  const since = (at: string | null): number | null =>
-    at === null ? null : Date.parse(at) - Date.parse(received.at);
+  const since = (at: string | null): number | null => (at === null ? null : Date.parse(at) - Date.parse(received.at));
   const isDone = completedAt !== null || history.endedAt !== null;
   return {
     request,

@@ -4,13 +4,7 @@ import { pageTable } from './audit-page.ts';
 import type { AuditReport } from './report-data.ts';
 import type { ReportedRequest } from './reported-request.ts';
 import { readTarget } from '../ledger/target.ts';
-import {
-  assuranceWords,
-  kindOfTarget,
-  resultText,
-  stateText,
-  type TargetKind,
-} from '../ledger/vocabulary-words.ts';
+import { assuranceWords, kindOfTarget, resultText, stateText, type TargetKind } from '../ledger/vocabulary-words.ts';
 import { codeText, countText, durationText, minuteText } from '../core/words.ts';
 
 /** Each kind of target, as the heading of its column. */
@@ -30,10 +24,9 @@ export function everyRequest({ requests }: Pick<AuditReport, 'requests'>): Marku
   return html`<section aria-labelledby="requests">
     <h2 id="requests">Every request</h2>
     <p>
-      The four columns from <i>Person</i> on are targets at the service, the others are here.
-      <b>V</b> verified, <b>O</b> observed, <b>A</b> asserted by the service, <b>N</b> not verifiable,
-      <b>…</b> still open, <b>S</b> still there when last asked, <b>–</b> no such target. For published files:
-      their number, and the letter of the weakest.
+      The four columns from <i>Person</i> on are targets at the service, the others are here. <b>V</b> verified,
+      <b>O</b> observed, <b>A</b> asserted by the service, <b>N</b> not verifiable, <b>…</b> still open, <b>S</b> still
+      there when last asked, <b>–</b> no such target. For published files: their number, and the letter of the weakest.
     </p>
     ${pageTable(
       'Requests of the period, oldest first: time from receipt, and the assurance of each target',
@@ -42,16 +35,11 @@ export function everyRequest({ requests }: Pick<AuditReport, 'requests'>): Marku
         { heading: 'State' },
         { heading: 'Until erased here', is: 'number' },
         { heading: 'Until complete', is: 'number' },
-        ...targetColumns.map(({ heading }) => ({
-          heading: heading.replace('-', '\u00ad'),
-          is: 'letter' as const,
-        })),
+        ...targetColumns.map(({ heading }) => ({ heading: heading.replace('-', '\u00ad'), is: 'letter' as const })),
         { heading: 'Kept out since', is: 'number' },
       ],
       requests.map((request) => [
-        html`<code>${request.request}</code><br /><span class="soft"
-            >${minuteText(request.receivedAt)}</span
-          >`,
+        html`<code>${request.request}</code><br /><span class="soft">${minuteText(request.receivedAt)}</span>`,
         html`${stateText(request.state)}${request.reason === null ? '' : html`: ${codeText(request.reason)}`}
         ${request.isLate ? html`<span class="late">late</span>` : ''}
         ${request.isOverdue ? html`<span class="late">overdue</span>` : ''}`,

@@ -5,11 +5,7 @@ import type { AuditReport } from './report-data.ts';
 import { countText, countedText, minuteText } from '../core/words.ts';
 
 /** The time since the erasures: rows that the fence kept out, the feed for recipients, and the drills. */
-export function sinceErasure({
-  fence,
-  feed,
-  drills,
-}: Pick<AuditReport, 'fence' | 'feed' | 'drills'>): Markup {
+export function sinceErasure({ fence, feed, drills }: Pick<AuditReport, 'fence' | 'feed' | 'drills'>): Markup {
   return html`<section aria-labelledby="afterwards">
     <h2 id="afterwards">Since the erasure</h2>
     ${factList([
@@ -48,7 +44,5 @@ function drillsText(drills: AuditReport['drills']): Markup | string {
   if (!last) return 'No drill was run in this period. analytics-mirror erase drill runs one.';
   const failed = drills.filter(({ outcome }) => outcome === 'failed').length;
   const text = `${countedText(drills.length, 'drill')} with an invented person, the last ${minuteText(last.at)} with ${countedText(last.steps, 'check')}.`;
-  return failed === 0
-    ? `${text} All passed.`
-    : html`${text} <span class="late">${countText(failed)} failed.</span>`;
+  return failed === 0 ? `${text} All passed.` : html`${text} <span class="late">${countText(failed)} failed.</span>`;
 }

@@ -46,22 +46,13 @@ export type Milestones = {
 };
 
 /** How far the requests received so far were, at the end of a stretch of time. */
-type Progress = {
-  label: string;
-  waiting: number;
-  erasedHere: number;
-  complete: number;
-  ended: number;
-};
+type Progress = { label: string; waiting: number; erasedHere: number; complete: number; ended: number };
 
 /** How far requests were at the end of each stretch of a period; `each` is what a stretch is. */
 export type ProgressOverTime = { each: 'day' | 'week' | 'month' | 'year'; points: Progress[] };
 
 /** How far requests were at the end of each day, week, month or year of a period: about two dozen points, or years. */
-export function progressOf(
-  requests: readonly Milestones[],
-  period: { from: string; to: string },
-): ProgressOverTime {
+export function progressOf(requests: readonly Milestones[], period: { from: string; to: string }): ProgressOverTime {
   const { each, stretches } = stretchesOf(period);
   const points = stretches.map(({ label, end }): Progress => {
     const progress = { label, waiting: 0, erasedHere: 0, complete: 0, ended: 0 };
@@ -110,18 +101,8 @@ type Step = {
 };
 
 const steps: readonly Step[] = [
-  {
-    each: 'day',
-    daysMax: 16,
-    next: (start) => daysAfter(start, 1),
-    label: (start) => shortDay.format(start),
-  },
-  {
-    each: 'week',
-    daysMax: 110,
-    next: (start) => daysAfter(start, 7),
-    label: (start) => shortDay.format(start),
-  },
+  { each: 'day', daysMax: 16, next: (start) => daysAfter(start, 1), label: (start) => shortDay.format(start) },
+  { each: 'week', daysMax: 110, next: (start) => daysAfter(start, 7), label: (start) => shortDay.format(start) },
   {
     each: 'month',
     daysMax: 740,

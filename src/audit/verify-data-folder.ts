@@ -1,10 +1,5 @@
 import { sha256 } from '../core/digest.ts';
-import {
-  certificateText,
-  deriveCertificate,
-  feedUntilOf,
-  readCertificate,
-} from '../erasure/proof/certificate.ts';
+import { certificateText, deriveCertificate, feedUntilOf, readCertificate } from '../erasure/proof/certificate.ts';
 import { readCertificateFile, readCertificateFiles } from '../erasure/proof/certificate-file.ts';
 import { readLedgerOrigin } from '../ledger/checkpoint.ts';
 import { collectHistories } from '../ledger/request-history.ts';
@@ -70,8 +65,7 @@ function verifyCertificates(dataDir: string): { checked: number; problems: strin
       const present = readCertificate(text ?? '');
       const feedUntil = (present && feedUntilOf(present)) ?? entry.at;
       const derived = deriveCertificate(history, { ledgerOrigin, feedUntil }, present?.format_version);
-      if (text === undefined)
-        problems.push(`certificate ${name}: it is on the ledger, but its file is missing`);
+      if (text === undefined) problems.push(`certificate ${name}: it is on the ledger, but its file is missing`);
       else if (sha256(text) === entry.certificate && (!derived || certificateText(derived) !== text))
         problems.push(`certificate ${name}: it says something else than the ledger's entries`);
     }
@@ -81,8 +75,7 @@ function verifyCertificates(dataDir: string): { checked: number; problems: strin
   for (const { name, text } of readCertificateFiles(dataDir)) {
     checked += 1;
     const digest = onLedger.get(name);
-    if (digest === undefined)
-      problems.push(`certificate ${name}: it is not on the ledger, so nothing proves it`);
+    if (digest === undefined) problems.push(`certificate ${name}: it is not on the ledger, so nothing proves it`);
     else if (digest !== sha256(text)) problems.push(`certificate ${name}: it is not the one on the ledger`);
   }
   // After a kill, the same record may stand on the ledger twice.

@@ -48,16 +48,12 @@ export function explainError(error: unknown, where: string): unknown {
 export function explainCommandLine({ code, message }: CommanderError): AppError {
   const isHelp = code === 'commander.help';
   const words = message.replace(/^error: /, '').replace(/(Expected .* but got \d+): .*$/s, '$1');
-  return new AppError(isHelp ? 'no command is given' : words, {
-    code: 'usage',
-    hint: 'add --help for help',
-  });
+  return new AppError(isHelp ? 'no command is given' : words, { code: 'usage', hint: 'add --help for help' });
 }
 
 /** How an error is shown. The message of a foreign error may hold personal data, so only its name is shown. */
 export function presentError(error: unknown): PresentedError {
-  if (error instanceof AppError)
-    return { code: error.code, message: error.message, hint: error.hint ?? null };
+  if (error instanceof AppError) return { code: error.code, message: error.message, hint: error.hint ?? null };
   const name = error instanceof Error ? error.name : 'an unknown error';
   return {
     code: 'unexpected',

@@ -17,13 +17,7 @@ const kinds = {
     .regex(/^[^\s@]+@[^\s@]+$/, 'is an e-mail address'),
 } as const;
 
-type GivenOptions = {
-  uuid?: string[];
-  id?: string[];
-  distinctId?: string[];
-  email?: string[];
-  file?: string;
-};
+type GivenOptions = { uuid?: string[]; id?: string[]; distinctId?: string[]; email?: string[]; file?: string };
 
 /** Adds the options that name persons. */
 export function addGivenOptions(command: Command): Command {
@@ -40,10 +34,7 @@ export function addGivenOptions(command: Command): Command {
  * The identifiers that a command was given: by options, by a file, or by standard input. Throws `usage` that names every
  * line that cannot be read, never its content. An empty list when nothing was given.
  */
-export async function readGiven(
-  options: GivenOptions,
-  source: string | undefined,
-): Promise<GivenIdentifier[]> {
+export async function readGiven(options: GivenOptions, source: string | undefined): Promise<GivenIdentifier[]> {
   const { file = source } = options;
   const ofOption = (kind: string, values: readonly string[] = []): GivenRow[] =>
     values.map((value) => ({ where: `--${kind.replace('_', '-')}`, kind, value }));
@@ -78,10 +69,7 @@ export async function readGiven(
 }
 
 /** The identifiers that a command was given. Throws as `readGiven` does, and `usage` when nothing was given. */
-export async function requireGiven(
-  options: GivenOptions,
-  source: string | undefined,
-): Promise<GivenIdentifier[]> {
+export async function requireGiven(options: GivenOptions, source: string | undefined): Promise<GivenIdentifier[]> {
   const given = await readGiven(options, source);
   if (given.length > 0) return given;
   throw new AppError('no person is named', {
@@ -117,17 +105,18 @@ function parseRows(text: string): GivenRow[] {
     });
   } catch (error) {
     // The parser's message quotes the text.
-    const line =
-      error instanceof CsvError && typeof error['lines'] === 'number' ? ` (line ${error['lines']})` : '';
+    const line = error instanceof CsvError && typeof error['lines'] === 'number' ? ` (line ${error['lines']})` : '';
     throw new AppError(`the identifiers are not CSV${line}`, {
       code: 'usage',
       hint: 'put values that hold commas or quotes in double quotes',
     });
   }
   const isHeader = rows[0]?.record[0]?.trim().toLowerCase() === 'kind';
-  return rows.slice(isHeader ? 1 : 0).map(({ record: [kind = '', value = '', ...rest], line }) => ({
-    where: `line ${line}`,
-    kind,
-    value: rest.length === 0 ? value : '',
-  }));
+  return rows
+    .slice(isHeader ? 1 : 0)
+    .map(({ record: [kind = '', value = '', ...rest], line }) => ({
+      where: `line ${line}`,
+      kind,
+      value: rest.length === 0 ? value : '',
+    }));
 }

@@ -20,11 +20,7 @@ export function addGlobalOptions(program: Command): Command {
     .option('--data-dir <folder>', 'the data folder, which holds the mirror (MIRROR_DATA_DIR)')
     .option('--log-level <level>', 'trace, debug, info, warn, error or silent (MIRROR_LOG_LEVEL)')
     .option('--project <name>', 'the project, where several are configured')
-    .option(
-      '--set <path=value>',
-      'any setting, as --set persons.pageSize=500; may be repeated',
-      collectSetting,
-    );
+    .option('--set <path=value>', 'any setting, as --set persons.pageSize=500; may be repeated', collectSetting);
 }
 
 /** The settings that the options give. */

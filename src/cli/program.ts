@@ -52,9 +52,7 @@ Examples:
   'erase drill': {
     does: 'show that erasing works: erase an invented person from an embedded service, and file the result',
   },
-  reconcile: {
-    does: 'carry out erasure requests, and remove rows that the service no longer has',
-  },
+  reconcile: { does: 'carry out erasure requests, and remove rows that the service no longer has' },
   where: { does: 'show every place that holds data of a person, for access requests' },
   audit: {
     does: 'show what was erased, and let others check it',
@@ -81,9 +79,7 @@ Examples:
   'audit rotate-key': { does: 'make a new signing key; the old key signs the change on the ledger' },
   run: { does: 'run every job of every project by schedule, until the process is stopped' },
   status: { does: 'show the state of the mirror: rows, passes and their verdicts, snapshots, runs' },
-  plan: {
-    does: 'forecast the requests and the time that a full pass over each list costs under the budget',
-  },
+  plan: { does: 'forecast the requests and the time that a full pass over each list costs under the budget' },
   query: { does: 'run a SELECT statement on the mirror' },
   doctor: { does: 'check configuration, key, scopes, disk, database and published files' },
   config: { does: 'show the configuration', file: null },
@@ -126,11 +122,7 @@ function buildProgram(context: CommandContext): Command {
  * Adds every command to the program. Only a command whose words are all on the command line is loaded, so that no command
  * waits for what others need; the rest stand in the help by name and description.
  */
-async function addCommands(
-  program: Command,
-  argv: readonly string[],
-  context: CommandContext,
-): Promise<void> {
+async function addCommands(program: Command, argv: readonly string[], context: CommandContext): Promise<void> {
   const added = new Map([['', program]]);
   for (const [name, { does, file = name.replace(' ', '-'), help = '' }] of Object.entries(commands)) {
     const words = name.split(' ');

@@ -57,8 +57,7 @@ export function absenceText({ asked, held, ...counted }: AbsenceResult): string 
 
 /** A held plan of deletions, and how to approve it. */
 export function heldText({ plan, dataset, rows, rowsTotal, heldAt }: HeldPlan): string {
-  const share =
-    rowsTotal > 0 ? ` of ${countText(rowsTotal)} (${((rows * 100) / rowsTotal).toFixed(1)} %)` : '';
+  const share = rowsTotal > 0 ? ` of ${countText(rowsTotal)} (${((rows * 100) / rowsTotal).toFixed(1)} %)` : '';
   return `
 HELD since ${secondText(heldAt)}: ${countText(rows)} ${dataset}${share} are no longer in the list, more than deletions.maxShare or
 deletions.maxCount allow. Nothing has been deleted. If this is right: analytics-mirror reconcile --approve ${plan}

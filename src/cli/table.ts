@@ -11,9 +11,7 @@ export type TableColumn = string | { right: string };
 export function formatTable(columns: readonly TableColumn[], rows: readonly (readonly string[])[]): string {
   const headings = columns.map((column) => (typeof column === 'string' ? column : column.right));
   const lines = [headings, ...rows].map((row) => row.map(printable));
-  const widths = columns.map((_column, index) =>
-    Math.max(...lines.map((line) => stringWidth(line[index] ?? ''))),
-  );
+  const widths = columns.map((_column, index) => Math.max(...lines.map((line) => stringWidth(line[index] ?? ''))));
   const padded = (line: readonly string[]): string[] =>
     columns.map((column, index) => {
       const cell = line[index] ?? '';

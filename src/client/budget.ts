@@ -35,11 +35,7 @@ export function createBudget(
   clock: Clock,
   openTimes: () => RequestTimes = memoryRequestTimes,
 ): Budget {
-  const limiter = createLimiter(
-    { general: windows, 'recordings list': recordings.windows },
-    clock,
-    openTimes,
-  );
+  const limiter = createLimiter({ general: windows, 'recordings list': recordings.windows }, clock, openTimes);
   const underWay = new PQueue({ concurrency });
   // In each lane one request waits for the windows. The others wait behind it, the most urgent first.
   const gates: Record<Lane, PQueue> = {

@@ -21,9 +21,7 @@ export function forecastStarts(
     const lanes: readonly Lane[] = lane === 'general' ? [lane] : ['general', lane];
     for (let request = 0; request < requests; request += 1) {
       const startMs = atMs;
-      atMs = Math.max(
-        ...lanes.map((lane) => startMs + waitMsUntilFree(counted[lane], windows[lane], startMs)),
-      );
+      atMs = Math.max(...lanes.map((lane) => startMs + waitMsUntilFree(counted[lane], windows[lane], startMs)));
       for (const lane of lanes) counted[lane].push(atMs);
     }
     return atMs;

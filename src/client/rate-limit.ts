@@ -5,11 +5,7 @@ export type RateWindow = { requests: number; perSeconds: number };
  * How many milliseconds the next request must wait so that no window is exceeded. `times` are the latest moments at
  * which earlier requests can have reached the service, in milliseconds, oldest first.
  */
-export function waitMsUntilFree(
-  times: readonly number[],
-  windows: readonly RateWindow[],
-  nowMs: number,
-): number {
+export function waitMsUntilFree(times: readonly number[], windows: readonly RateWindow[], nowMs: number): number {
   let freeAtMs = nowMs;
   for (const { requests, perSeconds } of windows) {
     const oldestThatCounts = times.at(-requests);
@@ -19,11 +15,7 @@ export function waitMsUntilFree(
 }
 
 /** How many requests may start now before a window is full; null without windows. `times` as above. */
-export function requestsLeft(
-  times: readonly number[],
-  windows: readonly RateWindow[],
-  nowMs: number,
-): number | null {
+export function requestsLeft(times: readonly number[], windows: readonly RateWindow[], nowMs: number): number | null {
   if (windows.length === 0) return null;
   const left = windows.map(({ requests, perSeconds }) => {
     const firstThatCounts = times.findIndex((time) => time > nowMs - perSeconds * 1000);

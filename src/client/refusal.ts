@@ -35,11 +35,7 @@ export function refusalError(endpoint: Endpoint, { status, body, retryAfterMs }:
   if (status >= 300 && status < 400)
     return new AppError(
       `the service redirects (${call} answered ${status}); redirects are not followed, so that the key stays with one host`,
-      {
-        code: 'service',
-        status,
-        hint: 'set service.baseUrl to the address that the service really answers on',
-      },
+      { code: 'service', status, hint: 'set service.baseUrl to the address that the service really answers on' },
     );
   if (status === 429 || status >= 500)
     return new AppError(`the service is not ready (${call} answered ${status})`, {
@@ -60,11 +56,7 @@ export function refusalError(endpoint: Endpoint, { status, body, retryAfterMs }:
  * `Retry-After` (seconds or an HTTP date) in milliseconds from now, by this machine's clock. Undefined if there is
  * none, if it is neither, or if it is longer than the maximum.
  */
-export function parseRetryAfterMs(
-  value: string | undefined,
-  nowMs: number,
-  longestMs: number,
-): number | undefined {
+export function parseRetryAfterMs(value: string | undefined, nowMs: number, longestMs: number): number | undefined {
   const waitMs = value === undefined ? undefined : readRetryAfterMs(value, nowMs);
   return waitMs !== undefined && waitMs <= longestMs ? waitMs : undefined;
 }

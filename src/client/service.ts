@@ -178,8 +178,7 @@ function withoutFalse(query: Readonly<Record<string, unknown>>): Record<string, 
 
 function queryText(query: Readonly<Record<string, unknown>>): string {
   const search = new URLSearchParams();
-  for (const [name, value] of Object.entries(query))
-    if (value !== undefined) search.set(name, parameterText(value));
+  for (const [name, value] of Object.entries(query)) if (value !== undefined) search.set(name, parameterText(value));
   return search.size === 0 ? '' : `?${search.toString()}`;
 }
 
@@ -198,11 +197,7 @@ export async function bodyOrMissing(call: Promise<Reply>): Promise<unknown> {
 }
 
 /** Asks for one row of a list. Rejects where the project does not answer: then a 404 by id says nothing about a row. */
-export async function askForProject(
-  service: Service,
-  dataset: PagedDataset,
-  signal: AbortSignal,
-): Promise<void> {
+export async function askForProject(service: Service, dataset: PagedDataset, signal: AbortSignal): Promise<void> {
   const query = { limit: 1, offset: 0 };
   await service.call(datasets[dataset].list, { query, priority: 'deletion', signal });
 }

@@ -42,12 +42,7 @@ export type Transport = {
 const decompressors = { gzip: createGunzip, deflate: createInflate, br: createBrotliDecompress } as const;
 
 /** Opens a pool of connections to the service. Nothing is sent before the first call. */
-export function openTransport(
-  origin: string,
-  apiKey: string,
-  connections: number,
-  limits: TransportLimits,
-): Transport {
+export function openTransport(origin: string, apiKey: string, connections: number, limits: TransportLimits): Transport {
   const pool = new Pool(origin, {
     connections,
     connect: { timeout: limits.connectTimeoutMs },

@@ -35,8 +35,7 @@ async function post(url: string, body: string, signal: AbortSignal): Promise<voi
     // No cause: the message of a connection error may hold the address.
     throw failed('unreachable', systemCode(error) ?? 'no answer', true);
   }
-  if (status >= 300)
-    throw failed('service', `status ${status}`, status >= 500 || status === 408 || status === 429);
+  if (status >= 300) throw failed('service', `status ${status}`, status >= 500 || status === 408 || status === 429);
 }
 
 function failed(code: 'unreachable' | 'service', reason: string, retryable: boolean): AppError {

@@ -38,8 +38,7 @@ export function compileCron(expression: string): Ticks {
     return isOne;
   };
   const search = (fromDayMs: number, stepMs: number): number => {
-    for (let day = 0; day < daysMax; day += 1)
-      if (isTickDay(fromDayMs + day * stepMs)) return fromDayMs + day * stepMs;
+    for (let day = 0; day < daysMax; day += 1) if (isTickDay(fromDayMs + day * stepMs)) return fromDayMs + day * stepMs;
     throw new Error('it names a day that never comes');
   };
   const ticks: Ticks = {

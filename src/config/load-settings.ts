@@ -102,10 +102,7 @@ function configurationError(problems: readonly string[]): AppError {
 }
 
 /** One line for each problem: the setting's path and what is wrong. It may name the value's type, never the value. */
-function problemsOf(
-  issue: z.core.$ZodIssue,
-  { path: projectPath, own }: { path: string; own: JsonObject },
-): string[] {
+function problemsOf(issue: z.core.$ZodIssue, { path: projectPath, own }: { path: string; own: JsonObject }): string[] {
   const named = (path: readonly PropertyKey[]): string =>
     `${holdsPath(own, path) ? projectPath : ''}${path.map(String).join('.')}`;
   if (issue.code === 'unrecognized_keys')

@@ -64,16 +64,12 @@ function readProject(
   const dataDir = ownValue(shared, 'dataDir');
   const own = {
     dataDir: typeof dataDir === 'string' && dataDir !== '' ? join(dataDir, name) : dataDir,
-    ...Object.fromEntries(
-      Object.entries(item).filter(([key]) => key === 'dataDir' || ownGroups.includes(key)),
-    ),
+    ...Object.fromEntries(Object.entries(item).filter(([key]) => key === 'dataDir' || ownGroups.includes(key))),
   };
   const merged = structuredClone(shared);
   merge(merged, own);
   const apiKey =
-    typeof apiKeyFile === 'string'
-      ? readSecretFile(apiKeyFile, `${path}apiKeyFile`, 'API key', problems)
-      : sharedKey;
+    typeof apiKeyFile === 'string' ? readSecretFile(apiKeyFile, `${path}apiKeyFile`, 'API key', problems) : sharedKey;
   return [{ name, tree: merged, own, path, apiKey }];
 }
 

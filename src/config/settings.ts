@@ -99,10 +99,7 @@ export const Settings = z.strictObject({
     baseUrl: baseUrl.nullable(),
     movedFrom: baseUrl.nullable(),
     projectId: z
-      .union([
-        z.string().regex(/^[\w-]+$/, 'is a number or a name, without slashes'),
-        z.int().transform(String),
-      ])
+      .union([z.string().regex(/^[\w-]+$/, 'is a number or a name, without slashes'), z.int().transform(String)])
       .nullable(),
     pathPrefix: z.string().regex(/^(\/[\w.-]+)+$/, 'must look like /api/environments'),
     connectTimeoutMs: durationMs,

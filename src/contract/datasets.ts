@@ -123,12 +123,7 @@ export const datasets = {
     ...made,
     published: { pass: 'persons', names: {} },
   }),
-  deletions: dataset({
-    resource: Deletion,
-    key: 'key',
-    ...made,
-    published: { pass: 'persons', names: {} },
-  }),
+  deletions: dataset({ resource: Deletion, key: 'key', ...made, published: { pass: 'persons', names: {} } }),
 };
 
 type DatasetWith<P extends keyof Definition> = {
@@ -199,8 +194,7 @@ export function dataset<const T extends Definition>(definition: T): T & Derived 
       .filter(({ kind }) => kind !== 'text_list')
       .toSorted(
         (a, b) =>
-          Number(isKey(b)) - Number(isKey(a)) ||
-          identifierKinds.indexOf(a.role) - identifierKinds.indexOf(b.role),
+          Number(isKey(b)) - Number(isKey(a)) || identifierKinds.indexOf(a.role) - identifierKinds.indexOf(b.role),
       ),
     heldIds: identifying.find(({ kind }) => kind === 'text_list'),
   };
@@ -210,8 +204,6 @@ function isIdentifier(field: DatasetField): field is IdentifierField {
   return identifierKinds.some((kind) => kind === field.role);
 }
 
-function namesOf<D extends keyof typeof datasets>(
-  isWanted: (name: keyof typeof datasets) => name is D,
-): readonly D[] {
+function namesOf<D extends keyof typeof datasets>(isWanted: (name: keyof typeof datasets) => name is D): readonly D[] {
   return (Object.keys(datasets) as (keyof typeof datasets)[]).filter(isWanted);
 }

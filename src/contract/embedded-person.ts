@@ -21,10 +21,7 @@ export function withoutDistinctIds(text: string | null, isGone: (id: string) => 
   const listed = listOf(person);
   const kept = listed.filter((id) => !isText(id) || !isGone(id));
   if (kept.length === listed.length) return undefined;
-  return JSON.stringify({
-    ...person,
-    distinct_ids: Array.isArray(person?.['distinct_ids']) ? kept : null,
-  });
+  return JSON.stringify({ ...person, distinct_ids: Array.isArray(person?.['distinct_ids']) ? kept : null });
 }
 
 function personOf(text: string | null): JsonObject | undefined {

@@ -1,13 +1,5 @@
 import { z } from 'zod';
-import {
-  Person,
-  PersonChange,
-  Playlist,
-  PlaylistChange,
-  Recording,
-  TrendInsight,
-  pageOf,
-} from './resources.ts';
+import { Person, PersonChange, Playlist, PlaylistChange, Recording, TrendInsight, pageOf } from './resources.ts';
 import { readJson } from '../core/exact-json.ts';
 
 /** The scopes in use (section 5). A `:write` scope includes the `:read` scope of the same object. */

@@ -8,16 +8,7 @@ import type { IdentifierKind } from './identity.ts';
  * are derived. `time` is ISO 8601 text, `text_list` an array of strings, `json` any JSON value, `integer_id` an integer
  * that a live list may give as the uuid instead.
  */
-export type FieldKind =
-  | 'text'
-  | 'uuid'
-  | 'integer'
-  | 'integer_id'
-  | 'real'
-  | 'boolean'
-  | 'time'
-  | 'text_list'
-  | 'json';
+export type FieldKind = 'text' | 'uuid' | 'integer' | 'integer_id' | 'real' | 'boolean' | 'time' | 'text_list' | 'json';
 
 /**
  * What a field tells of a person: it is an identifier of a kind, or it holds personal texts (scans for an erased person
@@ -142,10 +133,7 @@ export const PlaylistChange = Playlist.pick({
 }).partial();
 
 /** Of which person a distinct id is: made by the mirror, published as `distinct_ids`. */
-export const DistinctIdOwner = z.object({
-  distinct_id: as('distinct_id', text),
-  person_uuid: as('person_uuid', uuid),
-});
+export const DistinctIdOwner = z.object({ distinct_id: as('distinct_id', text), person_uuid: as('person_uuid', uuid) });
 
 /**
  * A row that has left the mirror: made by the mirror, published as `deletions`. `key` is of the `dataset`; it stays, since

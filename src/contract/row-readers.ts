@@ -19,18 +19,12 @@ export const rowReaders: Readonly<Record<MirroredDataset, RowReader>> = {
 };
 
 const { identifiers, heldIds, sortTime } = datasets.persons;
-const identifying: readonly (string | undefined)[] = [
-  ...identifiers.map(({ name }) => name),
-  heldIds?.name,
-  sortTime,
-];
+const identifying: readonly (string | undefined)[] = [...identifiers.map(({ name }) => name), heldIds?.name, sortTime];
 
 /** Reads the identifiers of a person, and nothing else: whatever the rest of the row holds, the person can be erased. */
 export const readIdentityOfPerson: RowReader = (row) =>
   rowReaders.persons(
-    isJsonObject(row)
-      ? Object.fromEntries(Object.entries(row).filter(([field]) => identifying.includes(field)))
-      : row,
+    isJsonObject(row) ? Object.fromEntries(Object.entries(row).filter(([field]) => identifying.includes(field))) : row,
   );
 
 function readerOf(name: MirroredDataset): RowReader {
@@ -71,9 +65,7 @@ export function sightingOf(dataset: PublishedDataset, row: Readonly<Record<strin
 }
 
 function idOf(value: unknown): string[] {
-  return typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint'
-    ? [String(value)]
-    : [];
+  return typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint' ? [String(value)] : [];
 }
 
 function textsOf(value: unknown): string[] {

@@ -24,16 +24,11 @@ export type RowReader = (row: unknown) => ReadRow | UnreadableRow;
  * unknown fields, integers to 64 bits exactly, and times as exact as they were sent.
  */
 export function tolerantReader(resource: z.ZodObject, keyField: string): RowReader {
-  const fields = Object.entries(resource.shape).map(([name, schema]) => ({
-    name,
-    kind: describeField(schema).kind,
-  }));
+  const fields = Object.entries(resource.shape).map(([name, schema]) => ({ name, kind: describeField(schema).kind }));
   const known = new Set(fields.map(({ name }) => name));
   const key = tolerantKey(describeField(resource.shape[keyField]).kind);
   const tolerant = z.object(
-    Object.fromEntries(
-      fields.map(({ name, kind }) => [name, name === keyField ? key : tolerantKinds[kind].nullish()]),
-    ),
+    Object.fromEntries(fields.map(({ name, kind }) => [name, name === keyField ? key : tolerantKinds[kind].nullish()])),
   );
   const keyOf = (row: unknown): string | null =>
     typeof row === 'object' && row !== null ? (key.safeParse(Reflect.get(row, keyField)).data ?? null) : null;
@@ -54,10 +49,7 @@ export function tolerantReader(resource: z.ZodObject, keyField: string): RowRead
 
 const wellFormed = z.string().refine((value) => value.isWellFormed(), 'not well-formed Unicode');
 const int64 = z
-  .custom<{ rawJSON: string }>(
-    (value) => isRawNumber(value) && /^-?\d+$/.test(value.rawJSON),
-    'not an integer',
-  )
+  .custom<{ rawJSON: string }>((value) => isRawNumber(value) && /^-?\d+$/.test(value.rawJSON), 'not an integer')
   .transform((value) => BigInt(value.rawJSON))
   .refine((value) => BigInt.asIntN(64, value) === value, 'beyond a 64-bit integer');
 const integer = z.union([z.int(), int64]);

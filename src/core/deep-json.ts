@@ -88,7 +88,6 @@ function findDeeper(text: string, depthMax: number): { from: number; to: number 
 /** Where the string that begins at `from` has its closing quote. */
 function endOfString(text: string, from: number): number {
   let at = from;
-  for (; at < text.length && text.charCodeAt(at) !== quote; at += 1)
-    if (text.charCodeAt(at) === backslash) at += 1;
+  for (; at < text.length && text.charCodeAt(at) !== quote; at += 1) if (text.charCodeAt(at) === backslash) at += 1;
   return at;
 }

@@ -6,10 +6,7 @@ export type RawNumber = { readonly rawJSON: string };
 
 // Node has these (V8's JSON.parse with source text access); TypeScript's library does not know them yet.
 const json = JSON as unknown as {
-  parse(
-    text: string,
-    reviver: (key: string, value: unknown, context: { source?: string }) => unknown,
-  ): unknown;
+  parse(text: string, reviver: (key: string, value: unknown, context: { source?: string }) => unknown): unknown;
   rawJSON(text: string): RawNumber;
   isRawJSON(value: unknown): value is RawNumber;
 };

@@ -16,8 +16,7 @@ export async function askService(context: JobContext): Promise<number> {
   const subjects = openSubjects(
     context,
     ({ id, fencedAt }) =>
-      fencedAt !== null &&
-      listTargets(db, id).some(({ target, status }) => isUpstream(target) && status !== 'done'),
+      fencedAt !== null && listTargets(db, id).some(({ target, status }) => isUpstream(target) && status !== 'done'),
   );
   if (subjects.length === 0) return 0;
   const { awaiting, failed } = await advanceUpstream({ ...context, service }, subjects);

@@ -24,10 +24,7 @@ export type LocalResult = { filesRewritten: number; rowsRemoved: number; verifie
  * Takes every request as far as it can go now without the service: what was planned is fenced, erased and proved gone.
  * May be killed anywhere and run again.
  */
-export async function eraseHere(
-  context: JobContext,
-  { decided }: PlannedErasure,
-): Promise<FenceResult & LocalResult> {
+export async function eraseHere(context: JobContext, { decided }: PlannedErasure): Promise<FenceResult & LocalResult> {
   try {
     recordStandingFence(context);
     const fenced = await fenceRequests(context, decided);
@@ -63,8 +60,8 @@ async function eraseFenced(context: JobContext): Promise<LocalResult> {
 }
 
 function fencedSubjects(context: JobContext): FencedSubject[] {
-  return openSubjects(context, ({ fencedAt, verifiedAt }) => fencedAt !== null && verifiedAt === null).map(
-    (subject) => Object.assign(subject, { targets: listTargets(context.db, subject.id) }),
+  return openSubjects(context, ({ fencedAt, verifiedAt }) => fencedAt !== null && verifiedAt === null).map((subject) =>
+    Object.assign(subject, { targets: listTargets(context.db, subject.id) }),
   );
 }
 
@@ -140,12 +137,7 @@ async function rewriteFiles(context: JobContext, result: LocalResult, rewritten:
         continue;
       }
       const { rowsBefore, rowsRemoved, newName: name } = part;
-      settle(context, subjects, target, {
-        result: 'rewritten',
-        assurance: 'verified',
-        rowsBefore,
-        rowsRemoved,
-      });
+      settle(context, subjects, target, { result: 'rewritten', assurance: 'verified', rowsBefore, rowsRemoved });
       rewritten.add(placeOf({ dataset, snapshotId, name }));
       result.filesRewritten += 1;
       result.rowsRemoved += rowsRemoved;

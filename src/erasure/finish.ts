@@ -27,9 +27,7 @@ export async function finishRequests(context: JobContext): Promise<FinishResult>
   const unproved = new Set(open.filter((request) => endLongLife(context, request)).map(({ id }) => id));
   for (const request of open) if (certify(context, request)) result.certified += 1;
   result.feedExpired = expireDeletionFeed(db, feedBegin(context));
-  const sealing = listRequests(db, 'open').filter(
-    ({ id, certifiedAt }) => certifiedAt !== null || unproved.has(id),
-  );
+  const sealing = listRequests(db, 'open').filter(({ id, certifiedAt }) => certifiedAt !== null || unproved.has(id));
   db.transaction(() => {
     for (const { id } of sealing) updateRequest(db, id, { box: null, authorisedBy: null });
   }).immediate();
@@ -85,9 +83,7 @@ function endLongLife(context: JobContext, request: ErasureRequest): boolean {
       for (const target of step.unproved) callAttention(context, request, target, 'life_exceeded');
       // Only the proof is missing: no target is open that could be in attention.
       if (step.unproved.length === 0)
-        ledger().append([
-          { type: 'attention', request: id, generation, target: 'mirror', reason: 'life_exceeded' },
-        ]);
+        ledger().append([{ type: 'attention', request: id, generation, target: 'mirror', reason: 'life_exceeded' }]);
       return true;
     default:
       return assertNever(step);

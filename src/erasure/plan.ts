@@ -50,9 +50,7 @@ export async function planErasure(
   only?: ReadonlySet<string>,
 ): Promise<PlannedErasure> {
   const { db } = context;
-  const fenced = listRequests(db, 'open').filter(
-    ({ id, fencedAt }) => fencedAt !== null && (only?.has(id) ?? true),
-  );
+  const fenced = listRequests(db, 'open').filter(({ id, fencedAt }) => fencedAt !== null && (only?.has(id) ?? true));
   const { decided, searched } = await decideRequests(context, only);
   const open = listOpenTargets(db).filter(({ requestId }) => only?.has(requestId) ?? true);
   return {

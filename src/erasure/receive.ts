@@ -63,8 +63,7 @@ export async function addRequests(
   );
   for (const { id, deleteEvents } of widestLast) {
     const box = boxOf(context, id);
-    for (const each of box?.given ?? [])
-      open.set(keyOf(each), { id, deleteEvents, identity: box?.identity ?? nobody });
+    for (const each of box?.given ?? []) open.set(keyOf(each), { id, deleteEvents, identity: box?.identity ?? nobody });
   }
   const received = given.map((identifier, index) => {
     const known = open.get(keyOf(identifier));
@@ -101,11 +100,7 @@ function receiveDeletion(context: ReceiveContext, dataset: PagedDataset, key: st
   if (!row) return;
   const identity =
     dataset === 'persons'
-      ? {
-          ...own,
-          person_id: row.person_id === null ? [] : [row.person_id],
-          distinct_id: row.distinct_ids,
-        }
+      ? { ...own, person_id: row.person_id === null ? [] : [row.person_id], distinct_id: row.distinct_ids }
       : own;
   const given = dataset === 'persons' ? 'uuid' : 'recording';
   receive(
@@ -164,9 +159,7 @@ export function cancelRequest({ db, ledger, clock }: ReceiveContext, idOrPrefix:
     });
   ledger().append([{ type: 'cancelled', request: request.id, generation }]);
   const cancelledAt = isoTime(clock.now());
-  db.transaction(() =>
-    updateRequest(db, request.id, { cancelledAt, box: null, authorisedBy: null }),
-  ).immediate();
+  db.transaction(() => updateRequest(db, request.id, { cancelledAt, box: null, authorisedBy: null })).immediate();
   return requireRequest(db, request.id);
 }
 
@@ -187,9 +180,7 @@ export function approveRequest(context: ReceiveContext, idOrPrefix: string): Era
     db.transaction(() => updateRequest(db, id, {})).immediate();
   } else if (request.state === 'held') {
     ledger().append([{ type: 'approved', request: id, generation }]);
-    db.transaction(() =>
-      updateRequest(db, id, { approvedAt: isoTime(clock.now()), reason: null }),
-    ).immediate();
+    db.transaction(() => updateRequest(db, id, { approvedAt: isoTime(clock.now()), reason: null })).immediate();
   } else
     throw new AppError(`request ${id} is ${request.state}: there is nothing to approve`, {
       code: 'usage',
@@ -206,13 +197,10 @@ export function readmit(
 ): { request: ErasureRequest; entries: number } {
   const request = requireRequest(db, idOrPrefix);
   if (request.certifiedAt === null && request.sealedAt === null)
-    throw new AppError(
-      `request ${request.id} is ${request.state}: only certified or sealed ones can be readmitted`,
-      {
-        code: 'usage',
-        hint: 'let `reconcile` finish it first',
-      },
-    );
+    throw new AppError(`request ${request.id} is ${request.state}: only certified or sealed ones can be readmitted`, {
+      code: 'usage',
+      hint: 'let `reconcile` finish it first',
+    });
   const entries = db
     .transaction(() => {
       const lifted = liftFence(db, request.id);

@@ -20,10 +20,7 @@ export type ErasureResult = FenceResult &
   };
 
 /** The whole way of the open erasure requests: plan, erase here, ask the service, finish. `only`: the ids of those meant. */
-export async function reconcileErasure(
-  context: JobContext,
-  only?: ReadonlySet<string>,
-): Promise<ErasureResult> {
+export async function reconcileErasure(context: JobContext, only?: ReadonlySet<string>): Promise<ErasureResult> {
   const here = await eraseHere(context, await planErasure(context, only));
   return { ...here, ...(await askServiceAndFinish(context)) };
 }
@@ -42,8 +39,7 @@ export async function askServiceAndFinish(
   const finished = await finishRequests(context);
   if (ledger.size() > 0) ledger.checkpoint();
   const open = listRequests(context.db, 'open');
-  const countIn = (...states: RequestState[]): number =>
-    open.filter(({ state }) => states.includes(state)).length;
+  const countIn = (...states: RequestState[]): number => open.filter(({ state }) => states.includes(state)).length;
   return {
     upstreamFailed,
     ...finished,

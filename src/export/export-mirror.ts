@@ -22,10 +22,7 @@ export type MirrorExportTask = {
 };
 
 /** What was published, and the verdict of the pass that vouches for it; null when no pass has ended yet. */
-export type MirrorExport = ExportResult & {
-  dataset: PublishedDataset;
-  verdict: 'complete' | 'incomplete' | null;
-};
+export type MirrorExport = ExportResult & { dataset: PublishedDataset; verdict: 'complete' | 'incomplete' | null };
 
 /** The snapshot that a delta goes on from, and the newest change that this snapshot shows. */
 type DeltaBase = { snapshotId: string; changes: NonNullable<Manifest['changes']> };

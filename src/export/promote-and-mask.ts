@@ -23,10 +23,7 @@ const promotedMax = 200;
  * Masking reaches names and properties; it does not reach distinct ids, nor `extra`.
  * Throws `usage` when the promoted keys cannot all be columns; publishing throws `storage` at a row that is not JSON.
  */
-export function publicationOf(
-  dataset: PublishedDataset,
-  { promote, mask }: PublicationSettings,
-): Publication {
+export function publicationOf(dataset: PublishedDataset, { promote, mask }: PublicationSettings): Publication {
   const shape = datasets[dataset];
   const masked = new Set(mask);
   if (dataset === 'persons' && promote.length + mask.length > 0) {
@@ -36,14 +33,12 @@ export function publicationOf(
       publish: (row) => publishPerson(row, promoted, masked),
     };
   }
-  if (dataset === 'recordings' && mask.length > 0)
-    return { shape, publish: (row) => publishRecording(row, masked) };
+  if (dataset === 'recordings' && mask.length > 0) return { shape, publish: (row) => publishRecording(row, masked) };
   return { shape, publish: (row) => row };
 }
 
 function promotedColumns(keys: readonly string[], shape: DatasetShape): ReadonlyMap<string, Column> {
-  if (keys.length > promotedMax)
-    throw badPromote(`names ${keys.length} keys; at most ${promotedMax} can be columns`);
+  if (keys.length > promotedMax) throw badPromote(`names ${keys.length} keys; at most ${promotedMax} can be columns`);
   const promoted = new Map<string, Column>();
   // Readers of Parquet, DuckDB among them, take `Email` and `email` for one name.
   const taken = new Set(shape.columns.map(({ name }) => name.toLowerCase()));
@@ -66,8 +61,7 @@ function badPromote(what: string): AppError {
 function publishPerson(row: Row, promoted: ReadonlyMap<string, Column>, masked: ReadonlySet<string>): Row {
   const published: Record<string, ColumnValue> = { ...row };
   const properties = parseObject(row['properties']);
-  for (const [key, { field }] of promoted)
-    published[field] = masked.has(key) ? null : promotedValue(properties, key);
+  for (const [key, { field }] of promoted) published[field] = masked.has(key) ? null : promotedValue(properties, key);
   if (maskKeys(properties, masked)) published['properties'] = JSON.stringify(properties);
   if (masked.has('name')) published['name'] = null;
   return published;

@@ -25,11 +25,9 @@ export function withdrawSnapshot(published: PublishedFiles, { dataset, snapshotI
 }
 
 function planNow(published: PublishedFiles, dataset: string, keep: number): RetentionPlan {
-  const found = published.listSnapshots(dataset).map(({ id, hasManifest }) => ({
-    id,
-    hasManifest,
-    kind: kindOf(published, { dataset, snapshotId: id }),
-  }));
+  const found = published
+    .listSnapshots(dataset)
+    .map(({ id, hasManifest }) => ({ id, hasManifest, kind: kindOf(published, { dataset, snapshotId: id }) }));
   return planRetention(found, currentIds(published.readCurrent(), dataset), keep);
 }
 

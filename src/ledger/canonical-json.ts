@@ -20,8 +20,7 @@ export function canonicalJson(value: unknown): string {
 
 /** The RFC takes its spelling of strings from ECMAScript; a lone surrogate is no Unicode text and has no UTF-8. */
 function canonicalText(text: string): string {
-  if (!text.isWellFormed())
-    throw new TypeError('a text with a lone surrogate, which canonical JSON does not take');
+  if (!text.isWellFormed()) throw new TypeError('a text with a lone surrogate, which canonical JSON does not take');
   return JSON.stringify(text);
 }
 

@@ -82,8 +82,7 @@ export function appendBytes(path: string, content: Buffer, bytesBefore: number):
       try {
         writeFileSync(descriptor, content);
         fsyncSync(descriptor);
-        if (bytesBefore === 0)
-          for (const folder of [dirname(path), dirname(dirname(path))]) syncToDisk(folder);
+        if (bytesBefore === 0) for (const folder of [dirname(path), dirname(dirname(path))]) syncToDisk(folder);
       } catch (error) {
         ftruncateSync(descriptor, bytesBefore);
         fsyncSync(descriptor);

@@ -7,8 +7,7 @@ const sentences = {
   torn_line:
     'after the last whole line stands a piece of one, which a kill leaves; the next start of the program cuts it off',
   // a line in its place
-  wrong_seq:
-    'the entry is not numbered as the one after the entry before it: one was removed, added or moved',
+  wrong_seq: 'the entry is not numbered as the one after the entry before it: one was removed, added or moved',
   // a record after the others of its request
   unknown_request: 'the record is about a request that was never received',
   received_twice: 'the request was received before',
@@ -35,8 +34,7 @@ const sentences = {
   // not wrong, but worth knowing
   clock_set_back: 'the entry is dated before the one before it: the clock was set back',
   unsigned_entries: 'no checkpoint covers this entry and those after it yet',
-  own_keys_only:
-    'no public key kept elsewhere was given: a ledger that was written anew as a whole is not told',
+  own_keys_only: 'no public key kept elsewhere was given: a ledger that was written anew as a whole is not told',
   no_kept_checkpoint:
     'no checkpoint kept elsewhere was given: that the newest entries and checkpoints were removed together is not told',
 } as const;

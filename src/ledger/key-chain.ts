@@ -13,9 +13,7 @@ export function readVkeys(text: string): VerifierKey[] | undefined {
   if (lines.pop() !== '') return undefined;
   const keys = lines.map(readVkey).filter((key) => key !== undefined);
   const [first] = keys;
-  return first && keys.length === lines.length && keys.every(({ name }) => name === first.name)
-    ? keys
-    : undefined;
+  return first && keys.length === lines.length && keys.every(({ name }) => name === first.name) ? keys : undefined;
 }
 
 /** The bytes that the old key signs to hand over to a new one: its vkey on a line, which no checkpoint is. */
@@ -24,10 +22,7 @@ export function handover(name: string, publicKey: Buffer): Buffer {
 }
 
 /** The keys from the first one on, each handed over to by the one before; and the entries where that went wrong. */
-export function keyChain(
-  first: VerifierKey,
-  rotations: readonly Rotation[],
-): { chain: KeyChain; broken: number[] } {
+export function keyChain(first: VerifierKey, rotations: readonly Rotation[]): { chain: KeyChain; broken: number[] } {
   const chain = [{ key: first, from: 0 }];
   const broken: number[] = [];
   let current = first;
@@ -35,8 +30,7 @@ export function keyChain(
     const next = { name: first.name, publicKey: Buffer.from(newKey, 'hex') };
     const signed = handover(next.name, next.publicKey);
     const isHandedOver =
-      current.publicKey.toString('hex') === oldKey &&
-      isSignedBy(signed, Buffer.from(signature, 'hex'), current);
+      current.publicKey.toString('hex') === oldKey && isSignedBy(signed, Buffer.from(signature, 'hex'), current);
     if (!isHandedOver) broken.push(seq);
     else {
       chain.push({ key: next, from: seq + 1 });

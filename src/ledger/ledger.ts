@@ -175,8 +175,7 @@ function* readEntries(folder: string): Generator<{ entry: LedgerEntry; line: Buf
   for (const line of readLines(path)) {
     const entry = readEntry(line);
     if (typeof entry === 'string') throw damaged(`line ${seq + 1} of ${path} is damaged (${entry})`);
-    if (entry.seq !== seq)
-      throw damaged(`line ${seq + 1} of ${path} is numbered ${entry.seq}, expected ${seq}`);
+    if (entry.seq !== seq) throw damaged(`line ${seq + 1} of ${path} is numbered ${entry.seq}, expected ${seq}`);
     yield { entry, line };
     seq += 1;
   }

@@ -14,11 +14,7 @@ export function nodeHash(left: Uint8Array, right: Uint8Array): Buffer {
 }
 
 /** A Merkle tree that only grows, and holds no more of itself than its root needs: one hash for each set bit of its size. */
-export type CompactTree = {
-  append(leaf: Buffer): void;
-  size(): number;
-  rootHash(): Buffer;
-};
+export type CompactTree = { append(leaf: Buffer): void; size(): number; rootHash(): Buffer };
 
 /** An empty tree of leaf hashes. */
 export function compactTree(): CompactTree {

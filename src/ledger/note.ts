@@ -26,10 +26,7 @@ export function publicKeyOf(privateKey: KeyObject): Buffer {
 
 /** The id of a key: the first four bytes of SHA-256 of name, newline, signature type and public key. */
 function keyId({ name, publicKey }: VerifierKey): Buffer {
-  return hash('sha256', Buffer.concat([Buffer.from(`${name}\n`), ed25519, publicKey]), 'buffer').subarray(
-    0,
-    4,
-  );
+  return hash('sha256', Buffer.concat([Buffer.from(`${name}\n`), ed25519, publicKey]), 'buffer').subarray(0, 4);
 }
 
 /** A key as the text that tools for signed notes take: `<name>+<id in hex>+<base64 of type and key>`. */
@@ -84,9 +81,7 @@ export function readNote(note: string): Note | undefined {
 /** Whether a note has a signature of that key, and each one that says so is. Signatures of others are left aside. */
 export function isNoteSignedBy({ text, signatures }: Note, key: VerifierKey): boolean {
   const id = keyId(key);
-  const own = signatures.filter(
-    ({ name, signature }) => name === key.name && signature.subarray(0, 4).equals(id),
-  );
+  const own = signatures.filter(({ name, signature }) => name === key.name && signature.subarray(0, 4).equals(id));
   return (
     own.length > 0 &&
     own.every(

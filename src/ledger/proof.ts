@@ -21,9 +21,7 @@ export function readProof(text: string): Proof | undefined {
   const [, index] = /^index (0|[1-9]\d{0,14})$/.exec(second ?? '') ?? [];
   if (end === -1 || first !== header || index === undefined) return undefined;
   const hashes = encoded.map((line) => Buffer.from(line, 'base64'));
-  const areHashes = hashes.every(
-    (hash, at) => hash.length === hashBytes && hash.toString('base64') === encoded[at],
-  );
+  const areHashes = hashes.every((hash, at) => hash.length === hashBytes && hash.toString('base64') === encoded[at]);
   return areHashes ? { index: Number(index), hashes, checkpoint: text.slice(end + 2) } : undefined;
 }
 

@@ -91,12 +91,7 @@ export const LedgerRecord = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('locally_verified'), ...about }),
   /** The service has taken the deletion of the events; by when its weekly batch should have run. */
   z.strictObject({ type: z.literal('awaiting_upstream'), ...about, events_expected_by: Time }),
-  z.strictObject({
-    type: z.literal('attention'),
-    ...about,
-    target: TargetName,
-    reason: z.enum(attentionReasons),
-  }),
+  z.strictObject({ type: z.literal('attention'), ...about, target: TargetName, reason: z.enum(attentionReasons) }),
   z.strictObject({ type: z.literal('reopened'), ...about, reason: z.enum(attentionReasons) }),
   /** `certificate`: SHA-256 of the certificate's bytes; null where none was made. */
   z.strictObject({ type: z.literal('certified'), ...about, certificate: hex.nullable() }),
@@ -109,12 +104,7 @@ export const LedgerRecord = z.discriminatedUnion('type', [
   /**
    * An exercise: an invented person was erased, by the same program in a folder of its own. `report`: SHA-256 of the report.
    */
-  z.strictObject({
-    type: z.literal('drill'),
-    outcome: z.enum(['passed', 'failed']),
-    steps: count,
-    report: hex,
-  }),
+  z.strictObject({ type: z.literal('drill'), outcome: z.enum(['passed', 'failed']), steps: count, report: hex }),
   /**
    * Later checkpoints are signed with another key. Keys are raw Ed25519 public keys; `signature` is Ed25519 of the new
    * key's vkey text and a newline, under the old key.

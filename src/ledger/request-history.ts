@@ -208,8 +208,7 @@ function takeEntry(history: RequestHistory, entry: Step, fenceEntries: number): 
     case 'sealed':
       history.sealed = mark;
       if (history.endedAt !== null) return;
-      if (history.certified.some(({ generation }) => generation === history.generation))
-        return become('sealed');
+      if (history.certified.some(({ generation }) => generation === history.generation)) return become('sealed');
       // Only its age lets a request end so.
       history.endedAt = entry.at;
       return become('sealed', 'life_exceeded');

@@ -59,10 +59,7 @@ export function prepareRotation(dataDir: string, { name, privateKey }: SignerKey
 /** The ledger's first key. The ledger is named after it, so that no other can take its name. */
 function makeFirstKey(dataDir: string, folder: string, path: string): VerifierKey[] {
   if (listCheckpointFiles(folder).length > 0)
-    throw new AppError(`${path} is missing`, {
-      code: 'storage',
-      hint: 'restore the folder ledger/ from a backup',
-    });
+    throw new AppError(`${path} is missing`, { code: 'storage', hint: 'restore the folder ledger/ from a backup' });
   const publicKey = publicKeyOf(privateKeyOf(readOrMakeKey(dataDir, keyName)));
   const id = hash('sha256', publicKey, 'hex').slice(0, 32);
   const key = { name: `analytics-mirror/${id}`, publicKey };
@@ -74,10 +71,7 @@ function makeFirstKey(dataDir: string, folder: string, path: string): VerifierKe
 function readListedKeys(path: string): VerifierKey[] {
   const keys = readVkeys(readFileSync(path, 'utf8'));
   if (keys) return keys;
-  throw new AppError(`${path} is damaged`, {
-    code: 'storage',
-    hint: 'restore the folder ledger/ from a backup',
-  });
+  throw new AppError(`${path} is damaged`, { code: 'storage', hint: 'restore the folder ledger/ from a backup' });
 }
 
 function vkeyLine(key: VerifierKey): string {

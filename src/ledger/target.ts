@@ -16,19 +16,12 @@ export type FixedTarget = (typeof fixedTargets)[number];
 export type UpstreamTarget = Extract<FixedTarget, `upstream.${string}`>;
 
 /** A published file that holds the subject, or names it. */
-export type FileTarget = {
-  kind: 'file';
-  dataset: PublishedDataset;
-  snapshotId: string;
-  name: string;
-};
+export type FileTarget = { kind: 'file'; dataset: PublishedDataset; snapshotId: string; name: string };
 
 /** One thing that an erasure request has to reach: a fixed target by its name, or a published file. */
 export type Target = FixedTarget | FileTarget;
 
-const filePattern = new RegExp(
-  `^(${publishedDatasets.join('|')})/(\\d{8}T\\d{6}\\.\\d{3}Z)/(part-\\d{5,}\\.parquet)$`,
-);
+const filePattern = new RegExp(`^(${publishedDatasets.join('|')})/(\\d{8}T\\d{6}\\.\\d{3}Z)/(part-\\d{5,}\\.parquet)$`);
 const filePrefix = 'snapshot:';
 
 /**

@@ -149,11 +149,7 @@ function verifyEntries(folder: string, claims: readonly Claim[]): Entries {
 /** `trustedFrom`: where in the chain the first key stands that was kept elsewhere; -1 when none does. */
 type Keys = { chain: KeyChain; trustedFrom: number; problems: Finding[] };
 
-function verifyKeys(
-  { folder, publicKey }: VerifyTask,
-  rotations: readonly Rotation[],
-  hasCheckpoints: boolean,
-): Keys {
+function verifyKeys({ folder, publicKey }: VerifyTask, rotations: readonly Rotation[], hasCheckpoints: boolean): Keys {
   const none = (where: string, problem: FindingCode): Keys => ({
     chain: [],
     trustedFrom: -1,
@@ -182,11 +178,7 @@ function verifyKeys(
   return { chain, trustedFrom: places ? Math.min(...places) : -1, problems };
 }
 
-function claimProblem(
-  { size, checkpoint }: Claim,
-  entries: Entries,
-  chain: KeyChain,
-): FindingCode | undefined {
+function claimProblem({ size, checkpoint }: Claim, entries: Entries, chain: KeyChain): FindingCode | undefined {
   if (!checkpoint || size === undefined) return 'not_a_checkpoint';
   if (checkpoint.size !== size) return 'wrong_size';
   const link = chain[keyIndexAt(chain, size)];

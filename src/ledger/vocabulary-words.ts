@@ -66,9 +66,7 @@ export function targetKindText(kind: TargetKind): string {
 
 /** A target in words; a published file by its dataset, snapshot and name. */
 export function targetText(target: Target): string {
-  return isFile(target)
-    ? `published file ${target.dataset}/${target.snapshotId}/${target.name}`
-    : targetWords[target];
+  return isFile(target) ? `published file ${target.dataset}/${target.snapshotId}/${target.name}` : targetWords[target];
 }
 
 const statusWords: Readonly<Record<TargetStatus, string>> = {
@@ -115,8 +113,7 @@ export const assuranceWords: Readonly<Record<Assurance, { name: string; means: s
   },
   asserted_by_upstream: {
     name: 'Asserted by the service',
-    means:
-      'The service says that it has done it. The ledger holds its answer, but this program cannot check it.',
+    means: 'The service says that it has done it. The ledger holds its answer, but this program cannot check it.',
   },
   observed: {
     name: 'Observed',
@@ -164,15 +161,12 @@ const advice: Readonly<Record<RequestReason, string>> = {
     'the weekly batch should have run twice. Ask the service why the events are still there. `erase approve` ends the request as unconfirmed',
   reader_holds_wal: 'another process reads mirror.db. End it and reconcile again',
   residue_found: 'the data folder still holds texts of the person. `erase scan` says where. Reconcile again',
-  outcome_unknown:
-    'the service does not show what was expected. Look at the person there and reconcile again',
-  upstream_refuses:
-    'the service refuses the deletion. Look at the person there. The program tries again a day later',
+  outcome_unknown: 'the service does not show what was expected. Look at the person there and reconcile again',
+  upstream_refuses: 'the service refuses the deletion. Look at the person there. The program tries again a day later',
   recreated: 'the service has the person again. `erase add` with the same identifier opens the request again',
   life_exceeded:
     'the time of the request is over (erasure.maxRequestDays), and its identifiers are destroyed. The certificate does not cover what was not shown by then. Add the person again to go on',
-  restored:
-    'an older copy of the mirror had brought the person back. Reconcile, and the person is erased again',
+  restored: 'an older copy of the mirror had brought the person back. Reconcile, and the person is erased again',
   shared_identifier:
     'a living person shares something with this person. `erase approve` erases the rest and leaves the shared part to the other person',
   several_persons:

@@ -12,13 +12,7 @@ export type LoggerOptions = { level: string; isTerminal: boolean; destination?: 
  */
 export function createLogger({ level, isTerminal, destination }: LoggerOptions): Logger {
   const stream = isTerminal
-    ? pretty({
-        destination: 2,
-        sync: true,
-        ignore: 'pid,hostname',
-        translateTime: 'UTC:HH:MM:ss"Z"',
-        colorize: true,
-      })
+    ? pretty({ destination: 2, sync: true, ignore: 'pid,hostname', translateTime: 'UTC:HH:MM:ss"Z"', colorize: true })
     : (destination ?? pino.destination({ dest: 2, sync: true }));
   return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, stream);
 }

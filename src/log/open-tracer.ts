@@ -8,10 +8,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
  * A tracer for the collector that OpenTelemetry's variables name; the silent tracer if they name none. The SDK is
  * loaded when the first span begins. Throws `usage` as `readOtlpSettings` does.
  */
-export function openTracer(
-  environment: Environment,
-  parts: Pick<TracerParts, 'version' | 'now' | 'onLost'>,
-): Tracer {
+export function openTracer(environment: Environment, parts: Pick<TracerParts, 'version' | 'now' | 'onLost'>): Tracer {
   const settings = readOtlpSettings(environment);
   if (settings === null) return silentTracer;
   let loading: Promise<Tracer> | undefined;
@@ -66,10 +63,7 @@ export function readOtlpSettings(environment: Environment): OtlpSettings | null 
       exportTimeoutMillis: number('OTEL_BSP_EXPORT_TIMEOUT', 30_000),
     },
     limits: {
-      attributeCountLimit: number(
-        'OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT',
-        number('OTEL_ATTRIBUTE_COUNT_LIMIT', 128),
-      ),
+      attributeCountLimit: number('OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT', number('OTEL_ATTRIBUTE_COUNT_LIMIT', 128)),
       attributeValueLengthLimit: number(
         'OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT',
         number('OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT', Infinity),

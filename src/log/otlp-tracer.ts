@@ -36,11 +36,7 @@ export type OtlpSettings = {
 };
 
 /** What a tracer needs besides. `onLost` is told how many spans the collector has not taken; each span counts once. */
-export type TracerParts = {
-  version: string;
-  now: () => number;
-  onLost: (spans: number, reason: string) => void;
-};
+export type TracerParts = { version: string; now: () => number; onLost: (spans: number, reason: string) => void };
 
 const kinds = { internal: SpanKind.INTERNAL, client: SpanKind.CLIENT } as const;
 const closeTimeoutMs = 2_000;
@@ -104,9 +100,7 @@ export function otlpTracer(
       const startTime = now();
       const span = tracer.startSpan(name, { kind: kinds[kind], attributes, startTime }, parent);
       try {
-        return await current.run(trace.setSpan(parent, span), () =>
-          work((more) => void span.setAttributes(more)),
-        );
+        return await current.run(trace.setSpan(parent, span), () => work((more) => void span.setAttributes(more)));
       } catch (error) {
         span.setAttribute('error.type', error instanceof AppError ? error.code : 'unexpected');
         span.setStatus({ code: SpanStatusCode.ERROR });

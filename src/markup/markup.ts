@@ -20,12 +20,7 @@ export function table(
   { together = false }: { together?: boolean } = {},
 ): Markup {
   const classOf = (index: number): string => columns[index]?.is ?? '';
-  return html`<div
-    class="table${together ? ' together' : ''}"
-    role="group"
-    tabindex="0"
-    aria-label="${caption}"
-  >
+  return html`<div class="table${together ? ' together' : ''}" role="group" tabindex="0" aria-label="${caption}">
     <table>
       <caption>
         ${caption}

@@ -15,10 +15,7 @@ export type Admit<Row> = (row: Row, at: string) => Row | undefined;
  * erasure and holds a fenced distinct id. A person who lived before the erasure and has come by a fenced distinct id is let
  * in without it. Undefined while the fence is empty.
  */
-export function prepareAdmitRow(
-  db: Database,
-  dataset: MirroredDataset,
-): Admit<Readonly<Columns>> | undefined {
+export function prepareAdmitRow(db: Database, dataset: MirroredDataset): Admit<Readonly<Columns>> | undefined {
   const fence = openFence(db);
   const { identifiers, sortTime, heldIds, embeddedPerson } = datasets[dataset];
   if (!fence || sortTime === null || identifiers.length === 0) return undefined;
@@ -37,10 +34,7 @@ export function prepareAdmitRow(
 }
 
 /** Prepares the check of rows that could not be read: kept out where anything that they may be about is fenced. */
-export function prepareAdmitUnread(
-  db: Database,
-  dataset: MirroredDataset,
-): Admit<QuarantinedRow> | undefined {
+export function prepareAdmitUnread(db: Database, dataset: MirroredDataset): Admit<QuarantinedRow> | undefined {
   const fence = openFence(db);
   if (!fence) return undefined;
   return (row, at) => {
@@ -60,8 +54,7 @@ type Fence = {
 };
 
 function openFence(db: Database): Fence | undefined {
-  if (db.prepare<[], number>(/*sql*/ `SELECT EXISTS (SELECT 1 FROM fence)`).pluck().get() === 0)
-    return undefined;
+  if (db.prepare<[], number>(/*sql*/ `SELECT EXISTS (SELECT 1 FROM fence)`).pluck().get() === 0) return undefined;
   const find = db
     .prepare<[string, string, string], string | null>(
       // A row for each request that has fenced it: a person created after the first of them was created anew.
@@ -73,8 +66,7 @@ function openFence(db: Database): Fence | undefined {
     WHERE kind = @kind AND mac = fence_mac(@kind, @value)`);
   return {
     find: (kind, value) => find.get(kind, kind, value) ?? undefined,
-    count: (identifier, at, isRecreated) =>
-      void count.run({ ...identifier, at, isRecreated: isRecreated ? 1 : 0 }),
+    count: (identifier, at, isRecreated) => void count.run({ ...identifier, at, isRecreated: isRecreated ? 1 : 0 }),
   };
 }
 

@@ -74,12 +74,9 @@ const finalStates: readonly RequestState[] = ['refused', 'cancelled', 'sealed'];
 
 /** Every request, oldest first; only the open ones where asked. */
 export function listRequests(db: Database, which: 'all' | 'open'): ErasureRequest[] {
-  const filter =
-    which === 'all' ? '' : `WHERE state NOT IN (${finalStates.map((state) => `'${state}'`).join(', ')})`;
+  const filter = which === 'all' ? '' : `WHERE state NOT IN (${finalStates.map((state) => `'${state}'`).join(', ')})`;
   return db
-    .prepare<[], RequestRow>(
-      /*sql*/ `SELECT ${columns} FROM erasure_requests ${filter} ORDER BY received_at, id`,
-    )
+    .prepare<[], RequestRow>(/*sql*/ `SELECT ${columns} FROM erasure_requests ${filter} ORDER BY received_at, id`)
     .all()
     .map(requestOf);
 }
@@ -105,10 +102,7 @@ export function insertRequest(db: Database, request: NewRequest): void {
   db.prepare(/*sql*/ `INSERT INTO erasure_requests
       (id, generation, origin, basis, authorised_by, delete_events, state, received_at, due_at, box)
     VALUES (@id, @generation, @origin, @basis, @authorisedBy, @deleteEvents, 'received', @receivedAt, @dueAt, @box)`).run(
-    {
-      ...request,
-      deleteEvents: request.deleteEvents ? 1 : 0,
-    },
+    { ...request, deleteEvents: request.deleteEvents ? 1 : 0 },
   );
 }
 
@@ -124,19 +118,14 @@ export function changeRequest(db: Database, id: string, change: RequestChange): 
   refuseStaleHolder(db);
   if (change.box === null) markPurgeOwed(db);
   const assignments = names.map((name) => `${name === 'box' ? 'box' : columnOf[name]} = @${name}`);
-  db.prepare(/*sql*/ `UPDATE erasure_requests SET ${assignments.join(', ')} WHERE id = @id`).run({
-    ...change,
-    id,
-  });
+  db.prepare(/*sql*/ `UPDATE erasure_requests SET ${assignments.join(', ')} WHERE id = @id`).run({ ...change, id });
 }
 
 /** The encrypted box of a request; undefined once it is sealed. */
 export function readBox(db: Database, id: string): Buffer | undefined {
   return (
-    db
-      .prepare<[string], Buffer | null>(/*sql*/ `SELECT box FROM erasure_requests WHERE id = ?`)
-      .pluck()
-      .get(id) ?? undefined
+    db.prepare<[string], Buffer | null>(/*sql*/ `SELECT box FROM erasure_requests WHERE id = ?`).pluck().get(id) ??
+    undefined
   );
 }
 

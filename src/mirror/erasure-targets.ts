@@ -40,9 +40,7 @@ function targetOf(row: TargetRow): ErasureTarget {
 /** The targets of one request, by name. */
 export function listTargets(db: Database, requestId: string): ErasureTarget[] {
   return db
-    .prepare<[string], TargetRow>(
-      /*sql*/ `SELECT ${columns} FROM erasure_targets WHERE request_id = ? ORDER BY target`,
-    )
+    .prepare<[string], TargetRow>(/*sql*/ `SELECT ${columns} FROM erasure_targets WHERE request_id = ? ORDER BY target`)
     .all(requestId)
     .map(targetOf);
 }
@@ -58,25 +56,13 @@ export function listOpenTargets(db: Database): ErasureTarget[] {
 }
 
 /** Adds a target; one that the request has already stays as it is. */
-export function addTarget(
-  db: Database,
-  requestId: string,
-  target: Target,
-  rows: number | null,
-  at: string,
-): void {
+export function addTarget(db: Database, requestId: string, target: Target, rows: number | null, at: string): void {
   db.prepare(/*sql*/ `INSERT OR IGNORE INTO erasure_targets (request_id, target, status, rows, updated_at)
       VALUES (?, ?, 'pending', ?, ?)`).run(requestId, spellTarget(target), rows, at);
 }
 
 /** Adds a target, or begins it anew where the request has it already. */
-export function renewTarget(
-  db: Database,
-  requestId: string,
-  target: Target,
-  rows: number | null,
-  at: string,
-): void {
+export function renewTarget(db: Database, requestId: string, target: Target, rows: number | null, at: string): void {
   addTarget(db, requestId, target, rows, at);
   restartTarget(db, requestId, target, at);
 }
@@ -133,13 +119,7 @@ export type TargetChange = Partial<
 >;
 
 /** Changes a target of one request. Throws when the request has no such target. */
-export function changeTarget(
-  db: Database,
-  requestId: string,
-  target: Target,
-  change: TargetChange,
-  at: string,
-): void {
+export function changeTarget(db: Database, requestId: string, target: Target, change: TargetChange, at: string): void {
   const present = db
     .prepare<[string, string], TargetRow>(
       /*sql*/ `SELECT ${columns} FROM erasure_targets WHERE request_id = ? AND target = ?`,
@@ -149,10 +129,6 @@ export function changeTarget(
   db.prepare(/*sql*/ `UPDATE erasure_targets SET status = @status, result = @result, assurance = @assurance,
       reason = @reason, attempts = @attempts, confirmations = @confirmations, confirmed_at = @confirmedAt,
       not_before = @notBefore, seen_at = @seenAt, sent_created_at = @sentCreatedAt, updated_at = @at WHERE request_id = @requestId AND target = @target`).run(
-    {
-      ...present,
-      ...change,
-      at,
-    },
+    { ...present, ...change, at },
   );
 }

@@ -8,10 +8,7 @@ export type ChangePosition = { seq: number; at: string };
 
 /** The newest change of the mirror; null before the first. */
 export function newestChange(db: Database): ChangePosition | null {
-  return (
-    db.prepare<[], ChangePosition>(/*sql*/ `SELECT seq, at FROM changes ORDER BY seq DESC LIMIT 1`).get() ??
-    null
-  );
+  return db.prepare<[], ChangePosition>(/*sql*/ `SELECT seq, at FROM changes ORDER BY seq DESC LIMIT 1`).get() ?? null;
 }
 
 /**
@@ -44,10 +41,7 @@ export type DeletionFeed = { rows: number; erased: number; oldestAt: string | nu
 /** Measures the feed of deletions. */
 export function readDeletionFeed(db: Database): DeletionFeed {
   return db
-    .prepare<
-      [],
-      DeletionFeed
-    >(/*sql*/ `SELECT count(*) AS rows, count(*) FILTER (WHERE reason = 'erased') AS erased,
+    .prepare<[], DeletionFeed>(/*sql*/ `SELECT count(*) AS rows, count(*) FILTER (WHERE reason = 'erased') AS erased,
         min(deleted_at) AS oldestAt, max(deleted_at) AS newestAt FROM deletions`)
     .get() as DeletionFeed;
 }
@@ -74,10 +68,7 @@ export function expireDeletionFeed(db: Database, before: string): number {
 /** How many deletions have been in the feed since before a time. */
 export function countExpiredDeletions(db: Database, before: string): number {
   return (
-    db
-      .prepare<[string], number>(/*sql*/ `SELECT count(*) FROM deletions WHERE deleted_at < ?`)
-      .pluck()
-      .get(before) ?? 0
+    db.prepare<[string], number>(/*sql*/ `SELECT count(*) FROM deletions WHERE deleted_at < ?`).pluck().get(before) ?? 0
   );
 }
 

@@ -110,21 +110,15 @@ export function fencedBy(db: Database, identifiers: readonly Identifier[]): stri
 /** How large the fence is, and how often it kept a row out: what several requests have fenced counts once. */
 export function countFence(db: Database): Omit<FenceUse, 'lastHitAt'> {
   return db
-    .prepare<
-      [],
-      Omit<FenceUse, 'lastHitAt'>
-    >(/*sql*/ `SELECT count(*) AS entries, coalesce(sum(hits), 0) AS hits,
+    .prepare<[], Omit<FenceUse, 'lastHitAt'>>(/*sql*/ `SELECT count(*) AS entries, coalesce(sum(hits), 0) AS hits,
         coalesce(sum(recreated), 0) AS recreated
       FROM (SELECT max(hits) AS hits, max(recreated) AS recreated FROM fence GROUP BY kind, mac)`)
     .get() as FenceUse;
 }
 
 /** Prepares the question whether an identifier is fenced. Undefined while the fence is empty. */
-export function prepareIsFenced(
-  db: Database,
-): ((kind: IdentifierKind, value: string) => boolean) | undefined {
-  if (db.prepare<[], number>(/*sql*/ `SELECT EXISTS (SELECT 1 FROM fence)`).pluck().get() === 0)
-    return undefined;
+export function prepareIsFenced(db: Database): ((kind: IdentifierKind, value: string) => boolean) | undefined {
+  if (db.prepare<[], number>(/*sql*/ `SELECT EXISTS (SELECT 1 FROM fence)`).pluck().get() === 0) return undefined;
   const find = db
     .prepare<[string, string, string], number>(
       /*sql*/ `SELECT EXISTS (SELECT 1 FROM fence WHERE kind = ? AND mac = fence_mac(?, ?))`,

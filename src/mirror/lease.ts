@@ -7,14 +7,7 @@ import { sha256 } from '../core/digest.ts';
 import { AppError, systemCode } from '../core/errors.ts';
 
 /** Who holds the right to write. Times are ISO 8601 UTC. */
-export type LeaseHolder = {
-  holder: string;
-  job: string;
-  host: string;
-  pid: number;
-  takenAt: string;
-  beatAt: string;
-};
+export type LeaseHolder = { holder: string; job: string; host: string; pid: number; takenAt: string; beatAt: string };
 
 const columns = /*sql*/ `holder, job, host, pid, taken_at AS takenAt, beat_at AS beatAt`;
 
@@ -31,11 +24,7 @@ const tokens = new WeakMap<Database, number>();
  * time it is taken it has a greater token, by which what this connection writes is known from what a holder before it
  * would still write.
  */
-export function takeLease(
-  db: Database,
-  wanted: LeaseHolder,
-  isStale: (present: LeaseHolder) => boolean,
-): LeaseHolder {
+export function takeLease(db: Database, wanted: LeaseHolder, isStale: (present: LeaseHolder) => boolean): LeaseHolder {
   return db
     .transaction(() => {
       const present = readLease(db);
@@ -67,10 +56,7 @@ export function refuseStaleHolder(db: Database): void {
   if (held === undefined) return;
   const present = db.prepare<[], number>(/*sql*/ `SELECT token FROM lease_token`).pluck().get();
   if (present !== held)
-    throw new AppError('another run took the data folder over', {
-      code: 'busy',
-      hint: 'run only one at a time',
-    });
+    throw new AppError('another run took the data folder over', { code: 'busy', hint: 'run only one at a time' });
 }
 
 /** Gives the lease back; nothing happens when somebody else holds it. */
@@ -91,12 +77,7 @@ export type Lease = { release(): void };
  * told by its process being gone, where its number can be asked for, or by its silence. `onLost` is called once, with the
  * reason, when somebody else takes it over or the mirror can no longer be told that this holder lives.
  */
-export function acquireLease(
-  db: Database,
-  job: string,
-  clock: Clock,
-  onLost: (error: unknown) => void,
-): Lease {
+export function acquireLease(db: Database, job: string, clock: Clock, onLost: (error: unknown) => void): Lease {
   const now = isoTime(clock.now());
   const wanted: LeaseHolder = {
     holder: randomUUID(),
@@ -110,18 +91,12 @@ export function acquireLease(
   if (present.holder !== wanted.holder)
     throw new AppError(
       `another run holds the data folder: ${present.job}, process ${present.pid} on ${present.host}, since ${present.takenAt}`,
-      {
-        code: 'busy',
-        hint: 'wait until it ends, or end that process',
-      },
+      { code: 'busy', hint: 'wait until it ends, or end that process' },
     );
   const timer = setInterval(() => {
     try {
       if (beatLease(db, wanted.holder, isoTime(clock.now()))) return;
-      throw new AppError('another run took the data folder over', {
-        code: 'busy',
-        hint: 'run only one at a time',
-      });
+      throw new AppError('another run took the data folder over', { code: 'busy', hint: 'run only one at a time' });
     } catch (error) {
       clearInterval(timer);
       onLost(error);

@@ -99,9 +99,7 @@ export function startPass(
       db.prepare(/*sql*/ `UPDATE passes SET verdict = 'incomplete', reason = 'superseded', finished_at = @at, cursor = NULL
         WHERE dataset = @dataset AND mode = @mode AND verdict IS NULL`).run(pass);
       const { lastInsertRowid } = db
-        .prepare(
-          /*sql*/ `INSERT INTO passes (dataset, mode, plan, started_at) VALUES (@dataset, @mode, @plan, @at)`,
-        )
+        .prepare(/*sql*/ `INSERT INTO passes (dataset, mode, plan, started_at) VALUES (@dataset, @mode, @plan, @at)`)
         .run(pass);
       return Number(lastInsertRowid);
     })
@@ -149,13 +147,7 @@ export function prepareSavePass(
         rows_fenced = rows_fenced + @fenced
       WHERE id = @passId AND verdict IS NULL`);
   return (evidence, counts, cursor) => {
-    const { changes } = save.run({
-      ...evidence,
-      ...counts,
-      isOrdered: evidence.isOrdered ? 1 : 0,
-      cursor,
-      passId,
-    });
+    const { changes } = save.run({ ...evidence, ...counts, isOrdered: evidence.isOrdered ? 1 : 0, cursor, passId });
     if (changes !== 1) throw new Error('the pass was ended by somebody else');
   };
 }

@@ -83,6 +83,5 @@ export function isPurgeOwed(db: Database): boolean {
 /** Prepares the note that a purge which begins now is done: what is deleted until then is owed all the same. */
 function beginPurge(db: Database): () => void {
   const marked = db.prepare<[], number>(/*sql*/ `SELECT marked FROM purge_owed`).pluck().get();
-  return () =>
-    void db.prepare(/*sql*/ `UPDATE purge_owed SET purged = ? WHERE purged < ?`).run(marked, marked);
+  return () => void db.prepare(/*sql*/ `UPDATE purge_owed SET purged = ? WHERE purged < ?`).run(marked, marked);
 }

@@ -21,19 +21,14 @@ export type Quarantine = {
 /** Prepares the quarantine of one dataset. */
 export function prepareQuarantine(db: Database, dataset: MirroredDataset): Quarantine {
   const held = new Set(
-    db
-      .prepare<[string], string>(/*sql*/ `SELECT row_id FROM quarantine WHERE dataset = ?`)
-      .pluck()
-      .all(dataset),
+    db.prepare<[string], string>(/*sql*/ `SELECT row_id FROM quarantine WHERE dataset = ?`).pluck().all(dataset),
   );
   const add =
     db.prepare(/*sql*/ `INSERT INTO quarantine (dataset, row_id, reason, payload, first_seen_pass, last_seen_pass, seen_at)
       VALUES (@dataset, @rowId, @reason, @payload, @passId, @passId, @at)
       ON CONFLICT (dataset, row_id) DO UPDATE SET reason = excluded.reason, payload = excluded.payload,
         last_seen_pass = excluded.last_seen_pass, seen_at = excluded.seen_at`);
-  const remove = db.prepare<[string, string]>(
-    /*sql*/ `DELETE FROM quarantine WHERE dataset = ? AND row_id = ?`,
-  );
+  const remove = db.prepare<[string, string]>(/*sql*/ `DELETE FROM quarantine WHERE dataset = ? AND row_id = ?`);
   return {
     add: ({ key, reason, payload }, passId, at) => {
       const rowId = key ?? `sha256:${sha256(payload)}`;
@@ -57,12 +52,7 @@ export function countQuarantine(db: Database): Record<string, number> {
 }
 
 /** A row that could not be read, and the identifiers that it may hold. */
-export type QuarantinedSighting = {
-  dataset: string;
-  rowId: string;
-  identifiers: Identifier[];
-  values: string[];
-};
+export type QuarantinedSighting = { dataset: string; rowId: string; identifiers: Identifier[]; values: string[] };
 
 /** The rows in quarantine that may be about an identity. */
 export function findQuarantined(db: Database, identity: Identity): QuarantinedSighting[] {

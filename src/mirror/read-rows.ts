@@ -21,10 +21,7 @@ export type StoredRow = { table: string; columns: readonly string[]; values: rea
  * connection serves nothing else meanwhile. Throws SQLite's own errors.
  */
 export function* readEveryRow(db: Database): Generator<StoredRow> {
-  const tables = db
-    .prepare<[], string>(/*sql*/ `SELECT name FROM sqlite_schema WHERE type = 'table'`)
-    .pluck()
-    .all();
+  const tables = db.prepare<[], string>(/*sql*/ `SELECT name FROM sqlite_schema WHERE type = 'table'`).pluck().all();
   for (const table of ['sqlite_schema', ...tables]) {
     // Whatever columns there are: this looks for what should not be there.
     const statement = db

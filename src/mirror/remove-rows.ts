@@ -106,9 +106,7 @@ export function releaseQuarantined(
   db: Database,
   rows: readonly Pick<QuarantinedSighting, 'dataset' | 'rowId'>[],
 ): void {
-  const release = db.prepare<[string, string]>(
-    /*sql*/ `DELETE FROM quarantine WHERE dataset = ? AND row_id = ?`,
-  );
+  const release = db.prepare<[string, string]>(/*sql*/ `DELETE FROM quarantine WHERE dataset = ? AND row_id = ?`);
   for (const { dataset, rowId } of rows) release.run(dataset, rowId);
 }
 

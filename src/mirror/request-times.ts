@@ -22,8 +22,7 @@ export function openRequestTimes(db: Database, requestTimeoutMs: number): Reques
   // Losing the last of them in a power cut is no loss, and waiting for the disk twice a request would be.
   db.pragma('synchronous = NORMAL');
   const forget = db.prepare(/*sql*/ `DELETE FROM request_times WHERE ended_at_ms < ?`);
-  const setBack =
-    db.prepare(/*sql*/ `UPDATE request_times SET ended_at_ms = @nowMs + is_under_way * @requestTimeoutMs
+  const setBack = db.prepare(/*sql*/ `UPDATE request_times SET ended_at_ms = @nowMs + is_under_way * @requestTimeoutMs
       WHERE ended_at_ms > @nowMs AND ended_at_ms > @nowMs + is_under_way * @requestTimeoutMs`);
   const columns = /*sql*/ `min(ended_at_ms, @nowMs) FROM request_times`;
   const newestFirst = /*sql*/ `ORDER BY ended_at_ms DESC LIMIT @most`;
@@ -31,12 +30,8 @@ export function openRequestTimes(db: Database, requestTimeoutMs: number): Reques
   const latestOfLane = db
     .prepare<object, number>(/*sql*/ `SELECT ${columns} WHERE lane = @lane ${newestFirst}`)
     .pluck();
-  const begin = db.prepare(
-    /*sql*/ `INSERT INTO request_times (lane, is_under_way, ended_at_ms) VALUES (?, 1, ?)`,
-  );
-  const end = db.prepare(
-    /*sql*/ `UPDATE request_times SET is_under_way = 0, ended_at_ms = @endedAtMs WHERE id = @id`,
-  );
+  const begin = db.prepare(/*sql*/ `INSERT INTO request_times (lane, is_under_way, ended_at_ms) VALUES (?, 1, ?)`);
+  const end = db.prepare(/*sql*/ `UPDATE request_times SET is_under_way = 0, ended_at_ms = @endedAtMs WHERE id = @id`);
   return {
     atomically: (work) => db.transaction(work).immediate(),
     confine: (oldestMs, nowMs) => {
@@ -44,10 +39,7 @@ export function openRequestTimes(db: Database, requestTimeoutMs: number): Reques
       setBack.run({ nowMs, requestTimeoutMs });
     },
     latest: (lane, most, nowMs) =>
-      (lane === undefined
-        ? latest.all({ most, nowMs })
-        : latestOfLane.all({ lane, most, nowMs })
-      ).toReversed(),
+      (lane === undefined ? latest.all({ most, nowMs }) : latestOfLane.all({ lane, most, nowMs })).toReversed(),
     begin: (lane, nowMs) => Number(begin.run(lane, nowMs + requestTimeoutMs).lastInsertRowid),
     end: (id, endedAtMs) => {
       // A request that ends after its mirror was closed keeps the latest end that it could have had.
@@ -71,12 +63,7 @@ export function requestsByMinute(db: Database, lane: Lane, nowMs: number): numbe
 }
 
 /** How many requests count against a window of `perSeconds` seconds that ends at `nowMs`: those of one lane, or of all. */
-export function countRequestsWithin(
-  db: Database,
-  lane: Lane | undefined,
-  perSeconds: number,
-  nowMs: number,
-): number {
+export function countRequestsWithin(db: Database, lane: Lane | undefined, perSeconds: number, nowMs: number): number {
   return (
     db
       .prepare<[number, string | null, string | null], number>(

@@ -43,14 +43,7 @@ export function startRun(db: Database, job: string, at: string): number {
  */
 export function finishRun(
   db: Database,
-  run: {
-    id: number;
-    outcome: RunOutcome;
-    reason: string | null;
-    requests: number;
-    counts: object;
-    at: string;
-  },
+  run: { id: number; outcome: RunOutcome; reason: string | null; requests: number; counts: object; at: string },
 ): void {
   db.transaction(() => {
     refuseStaleHolder(db);
@@ -92,13 +85,7 @@ export function listJobTotals(db: Database): JobTotals[] {
   const rows = db
     .prepare<
       [],
-      {
-        job: string;
-        outcome: RunOutcome | 'running';
-        runs: number;
-        requests: number;
-        lastEndAt: string | null;
-      }
+      { job: string; outcome: RunOutcome | 'running'; runs: number; requests: number; lastEndAt: string | null }
     >(/*sql*/ `SELECT job, coalesce(outcome, 'running') AS outcome, count(*) AS runs, sum(requests) AS requests,
         max(finished_at) AS lastEndAt FROM runs GROUP BY job, outcome ORDER BY job`)
     .all();

@@ -58,10 +58,7 @@ export function findLostDistinctIds(db: Database, identity: Identity): Sighting[
  * Every row of recordings that an identity matches, with the person that it embeds, and the distinct id that it was
  * recorded under. Reads every recording.
  */
-export function findRecordings(
-  db: Database,
-  identity: Identity,
-): (Sighting & { recordedUnder: string | null })[] {
+export function findRecordings(db: Database, identity: Identity): (Sighting & { recordedUnder: string | null })[] {
   return findRows(
     db,
     'recordings',
@@ -69,9 +66,7 @@ export function findRecordings(
     /*sql*/ `id IN (SELECT value FROM json_each(@recording_id))
         OR person_uuid IN (SELECT value FROM json_each(@person_uuid))
         OR distinct_id IN (SELECT value FROM json_each(@distinct_id))`,
-  ).map((row) =>
-    Object.assign(sightingOf('recordings', row), { recordedUnder: textOrNull(row['distinct_id']) }),
-  );
+  ).map((row) => Object.assign(sightingOf('recordings', row), { recordedUnder: textOrNull(row['distinct_id']) }));
 }
 
 /** The rows of a dataset that a condition (SQL over `@person_uuid` and the like, JSON lists) holds for, in key order. */
@@ -100,10 +95,7 @@ export function findRecordingsThatName(db: Database, identity: Identity): Sighti
 }
 
 /** In which playlists recordings are, as far as the mirror knows. */
-export function findMemberships(
-  db: Database,
-  identity: Identity,
-): { shortId: string; recordingId: string }[] {
+export function findMemberships(db: Database, identity: Identity): { shortId: string; recordingId: string }[] {
   return db
     .prepare<
       [string],

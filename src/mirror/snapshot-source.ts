@@ -18,8 +18,7 @@ const made: Readonly<Record<Exclude<PublishedDataset, PagedDataset>, string>> = 
  * feed tells of rows that leave them, so they are read as a whole.
  */
 function sqlOf(dataset: PublishedDataset): { all: string; changed: string | undefined } {
-  if (dataset === 'distinct_ids' || dataset === 'deletions')
-    return { all: made[dataset], changed: undefined };
+  if (dataset === 'distinct_ids' || dataset === 'deletions') return { all: made[dataset], changed: undefined };
   const { key } = datasets[dataset];
   const rows = /*sql*/ `SELECT ${columnsOf(dataset)} FROM ${dataset}`;
   return {

@@ -55,8 +55,7 @@ function isSeenAgain(dataset: PagedDataset): string {
 
 /** Lets go of suspects that a pass has seen since they were nominated. Returns how many. */
 export function releaseSeenSuspects(db: Database, dataset: PagedDataset): number {
-  return db.prepare(/*sql*/ `DELETE FROM suspects WHERE dataset = ? AND ${isSeenAgain(dataset)}`).run(dataset)
-    .changes;
+  return db.prepare(/*sql*/ `DELETE FROM suspects WHERE dataset = ? AND ${isSeenAgain(dataset)}`).run(dataset).changes;
 }
 
 /** Every suspect of a dataset that no pass has seen since, in the order of their keys. */
@@ -80,13 +79,7 @@ export function confirmSuspect(db: Database, dataset: PagedDataset, rowKey: numb
 }
 
 /** A batch that waits for a person. */
-export type HeldPlan = {
-  plan: string;
-  dataset: PagedDataset;
-  rows: number;
-  rowsTotal: number;
-  heldAt: string;
-};
+export type HeldPlan = { plan: string; dataset: PagedDataset; rows: number; rowsTotal: number; heldAt: string };
 
 /** Holds suspects in a plan, which replaces the ones that they were held in before. */
 export function holdSuspects(db: Database, held: HeldPlan, rowKeys: readonly number[]): void {
@@ -112,9 +105,7 @@ export function listHeldPlans(db: Database): HeldPlan[] {
 
 /** How many rows of each dataset are suspects. */
 export function countSuspects(db: Database): Record<PagedDataset, number> {
-  const count = db
-    .prepare<[string], number>(/*sql*/ `SELECT count(*) FROM suspects WHERE dataset = ?`)
-    .pluck();
+  const count = db.prepare<[string], number>(/*sql*/ `SELECT count(*) FROM suspects WHERE dataset = ?`).pluck();
   return Object.fromEntries(pagedDatasets.map((dataset) => [dataset, count.get(dataset) ?? 0])) as Record<
     PagedDataset,
     number

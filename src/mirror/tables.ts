@@ -19,10 +19,7 @@ export function columnsOf(dataset: MirroredDataset): string {
 }
 
 /** Prepares the look-up of a row's surrogate key; undefined when the mirror does not hold the row. */
-export function prepareFindRowKey(
-  db: Database,
-  dataset: MirroredDataset,
-): (key: string) => number | undefined {
+export function prepareFindRowKey(db: Database, dataset: MirroredDataset): (key: string) => number | undefined {
   const find = db
     .prepare<[string], number>(/*sql*/ `SELECT row_key FROM ${dataset} WHERE ${datasets[dataset].key} = ?`)
     .pluck();

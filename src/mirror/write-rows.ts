@@ -9,11 +9,7 @@ import { boundUnread, prepareQuarantine, type QuarantinedRow } from './quarantin
 import { prepareFindRowKey } from './tables.ts';
 
 /** Rows as the service showed them: those that were read, and those that could not be. */
-export type ShownRows = {
-  rows: readonly Readonly<Columns>[];
-  quarantined: readonly QuarantinedRow[];
-  at: string;
-};
+export type ShownRows = { rows: readonly Readonly<Columns>[]; quarantined: readonly QuarantinedRow[]; at: string };
 
 /** What a page changed. `unchangedRun` is how many rows at its end were known and unchanged. */
 export type PageOutcome = PageCounts & { unchangedRun: number };
@@ -95,17 +91,12 @@ type WriteRow = (row: Readonly<Columns>, passId: number, at: string) => WrittenR
  * Most rows of most passes are equal, so those cost one look-up that compares in SQLite, and nothing else: what is in the
  * mirror has been held against the fence. `admit` is asked for every other row, and tells what may be written of it.
  */
-export function prepareWriteRow(
-  db: Database,
-  dataset: MirroredDataset,
-  admit?: Admit<Readonly<Columns>>,
-): WriteRow {
+export function prepareWriteRow(db: Database, dataset: MirroredDataset, admit?: Admit<Readonly<Columns>>): WriteRow {
   const { key: keyColumn, fields } = datasets[dataset];
   const written = fields.filter(({ name }) => name !== keyColumn);
   const names = written.map(({ name }) => name);
   // A list may leave the integer id out that another answer has shown.
-  const newValue = ({ name, kind }: DatasetField): string =>
-    kind === 'integer_id' ? `coalesce(?, ${name})` : '?';
+  const newValue = ({ name, kind }: DatasetField): string => (kind === 'integer_id' ? `coalesce(?, ${name})` : '?');
   const find = db
     .prepare<
       ColumnValue[],
@@ -121,12 +112,7 @@ export function prepareWriteRow(
     ColumnValue[]
   >(/*sql*/ `UPDATE ${dataset} SET ${written.map((column) => `${column.name} = ${newValue(column)}`).join(', ')}, changed_at = ?
       WHERE row_key = ?`);
-  const write = (
-    row: Readonly<Columns>,
-    passId: number,
-    at: string,
-    isAdmitted: boolean,
-  ): WrittenRow | undefined => {
+  const write = (row: Readonly<Columns>, passId: number, at: string, isAdmitted: boolean): WrittenRow | undefined => {
     const key = row[keyColumn] ?? null;
     const values = names.map((column) => row[column] ?? null);
     const found = find.get(...values, key);
@@ -160,11 +146,7 @@ function prepareMarkSeen(
 }
 
 /** Replaces what is known of a playlist's recordings, fenced ones excepted, in one transaction. Returns whether anything changed. */
-export function replacePlaylistRecordings(
-  db: Database,
-  shortId: string,
-  recordingIds: readonly string[],
-): boolean {
+export function replacePlaylistRecordings(db: Database, shortId: string, recordingIds: readonly string[]): boolean {
   return db
     .transaction(() => {
       refuseStaleHolder(db);

@@ -14,13 +14,7 @@ export type DemoReport = {
   dataDir: string;
   files: { mirror: string; snapshots: string };
   /** How many rows the service, the mirror and the Parquet files each count. */
-  counts: {
-    dataset: 'persons' | 'recordings';
-    service: number;
-    mirror: number;
-    parquet: number;
-    verdict: string;
-  }[];
+  counts: { dataset: 'persons' | 'recordings'; service: number; mirror: number; parquet: number; verdict: string }[];
   snapshots: StatusReport['snapshots'];
   erasure: DemoErasure;
   /** Queries to try, and their answers. */
@@ -52,8 +46,7 @@ export async function describeDemo(app: App, erasure: DemoErasure): Promise<Demo
   ] as const;
   const answers = [];
   for (const { on, sql } of queries) {
-    const answer =
-      on === 'SQLite' ? queryMirror(db, sql, 10) : tabular(await queryParquet(published.localFolder, sql));
+    const answer = on === 'SQLite' ? queryMirror(db, sql, 10) : tabular(await queryParquet(published.localFolder, sql));
     answers.push({ on, sql, columns: answer.columns, rows: answer.rows });
   }
   const counts = (['persons', 'recordings'] as const).map((dataset) => ({
@@ -76,9 +69,6 @@ async function countServed(service: Service): Promise<{ persons: number; recordi
   return { persons: await count('persons'), recordings: await count('recordings') };
 }
 
-function tabular(rows: readonly Readonly<Record<string, unknown>>[]): {
-  columns: string[];
-  rows: unknown[][];
-} {
+function tabular(rows: readonly Readonly<Record<string, unknown>>[]): { columns: string[]; rows: unknown[][] } {
   return { columns: Object.keys(rows[0] ?? {}), rows: rows.map((row) => Object.values(row)) };
 }

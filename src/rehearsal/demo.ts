@@ -24,9 +24,7 @@ const generations = 3;
 export async function serveDemo({ say }: Pick<DemoCommands, 'say'>): Promise<Sandbox> {
   const since = stopwatch();
   const sandbox = await startEmbeddedSandbox({ persons, recordings, seed: 1, port: 0 });
-  say(
-    `served   ${countText(persons)} persons and ${countText(recordings)} recordings at ${sandbox.url} (${since()})`,
-  );
+  say(`served   ${countText(persons)} persons and ${countText(recordings)} recordings at ${sandbox.url} (${since()})`);
   return sandbox;
 }
 
@@ -45,11 +43,7 @@ export function demoSettings({ playlists }: Sandbox): { path: string; value: unk
 export async function runDemo(app: App, sandbox: Sandbox, commands: DemoCommands): Promise<DemoReport> {
   const { say, sync } = commands;
   const since = stopwatch();
-  const { passes } = await sync(app, {
-    datasets: ['persons', 'recordings', 'playlists'],
-    mode: 'full',
-    resume: true,
-  });
+  const { passes } = await sync(app, { datasets: ['persons', 'recordings', 'playlists'], mode: 'full', resume: true });
   say(`synced   ${passes.map(({ dataset, verdict }) => `${dataset} ${verdict}`).join(', ')} (${since()})`);
   const { snapshots } = await publishGenerations(app, sandbox, commands);
   say(

@@ -15,12 +15,7 @@ import { besideSandbox, startEmbeddedSandbox, unhurried } from './embedded-sandb
 type DrillStep = { step: string; passed: boolean };
 
 /** What a drill came to. The person in it is invented. Times are ISO 8601 UTC. */
-export type Drill = {
-  startedAt: string;
-  finishedAt: string;
-  outcome: 'passed' | 'failed';
-  steps: DrillStep[];
-};
+export type Drill = { startedAt: string; finishedAt: string; outcome: 'passed' | 'failed'; steps: DrillStep[] };
 
 const persons = 300;
 const weekMs = 7 * 86_400_000;
@@ -32,17 +27,9 @@ const weekMs = 7 * 86_400_000;
  */
 export async function holdDrill(dataDir: string, signal: AbortSignal): Promise<Drill> {
   const startedAt = isoTime(systemClock.now());
-  const sandbox = await startEmbeddedSandbox({
-    persons,
-    recordings: 30,
-    seed: Math.floor(systemClock.now()),
-    port: 0,
-  });
+  const sandbox = await startEmbeddedSandbox({ persons, recordings: 30, seed: Math.floor(systemClock.now()), port: 0 });
   try {
-    const app = createApp(
-      { ...besideSandbox(sandbox), clock: clockOf(sandbox) },
-      { set: drillSettings(dataDir) },
-    );
+    const app = createApp({ ...besideSandbox(sandbox), clock: clockOf(sandbox) }, { set: drillSettings(dataDir) });
     try {
       const steps = await eraseCanary(app, signal, sandbox);
       const outcome = steps.every(({ passed }) => passed) ? 'passed' : 'failed';
@@ -87,11 +74,7 @@ async function eraseCanary(app: App, signal: AbortSignal, sandbox: Sandbox): Pro
     passes.every(({ verdict }) => verdict === 'complete'),
   );
   for (let generation = 0; generation < 2; generation += 1)
-    await runExportJob(job, {
-      kind: 'full',
-      datasets: ['persons', 'recordings', 'distinct_ids'],
-      source: source(),
-    });
+    await runExportJob(job, { kind: 'full', datasets: ['persons', 'recordings', 'distinct_ids'], source: source() });
   const given = [{ kind: 'email', value: distinctId }] as const;
   const { whereabouts } = await whereIs(job, given);
   check('mirror and both generations of files hold it', whereabouts.places.length >= 5);
@@ -102,10 +85,7 @@ async function eraseCanary(app: App, signal: AbortSignal, sandbox: Sandbox): Pro
     return { outcome: 'done', counts: {} };
   });
   const { erasure } = await reconcile();
-  check(
-    'it is erased, and a scan that had found it finds nothing',
-    erasure.verified === 1 && erasure.residue === 0,
-  );
+  check('it is erased, and a scan that had found it finds nothing', erasure.verified === 1 && erasure.residue === 0);
   check('every file that held it was rewritten', erasure.filesRewritten >= 4);
   check('the service has it no longer', ![...sandbox.living()].some((person) => person.uuid === uuid));
   const { report } = await runEraseJob(job, async (erasing) => ({

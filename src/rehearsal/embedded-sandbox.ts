@@ -9,10 +9,7 @@ export async function startEmbeddedSandbox(options: SandboxOptions): Promise<San
 
 /** The surroundings of a program whose service is a sandbox of this process. */
 export function besideSandbox({ url, projectId, apiKey }: Sandbox, isTerminal = false): AppSurroundings {
-  return {
-    isTerminal,
-    environment: { MIRROR_BASE_URL: url, MIRROR_PROJECT_ID: projectId, MIRROR_API_KEY: apiKey },
-  };
+  return { isTerminal, environment: { MIRROR_BASE_URL: url, MIRROR_PROJECT_ID: projectId, MIRROR_API_KEY: apiKey } };
 }
 
 /** Settings for a sandbox: it has no limits, and answers a second time at once. */

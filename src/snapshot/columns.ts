@@ -3,14 +3,7 @@ import type { FieldKind } from '../contract/resources.ts';
 import type { ColumnValue } from '../contract/tolerant-reader.ts';
 
 /** The types that published columns have, in the words that manifests use. */
-export const columnTypes = [
-  'string',
-  'int64',
-  'double',
-  'boolean',
-  'timestamp[us, UTC]',
-  'list<string>',
-] as const;
+export const columnTypes = ['string', 'int64', 'double', 'boolean', 'timestamp[us, UTC]', 'list<string>'] as const;
 export type ColumnType = (typeof columnTypes)[number];
 
 /** A published column, and the field of a mirror row that it is filled from. */
@@ -23,11 +16,7 @@ export type Row = Readonly<Record<string, ColumnValue>>;
  * What a published dataset looks like. Its key is the first column, and its rows are in the key's byte order. A key that
  * repeats may stand in several rows.
  */
-export type DatasetShape = {
-  readonly key: Column;
-  readonly columns: readonly Column[];
-  readonly keyRepeats?: true;
-};
+export type DatasetShape = { readonly key: Column; readonly columns: readonly Column[]; readonly keyRepeats?: true };
 
 // JSON stays a plain string: one lone `\ud800` escape in a JSON-annotated column makes DuckDB refuse the whole file.
 const typeOfKind: Readonly<Record<FieldKind, ColumnType>> = {
@@ -43,9 +32,9 @@ const typeOfKind: Readonly<Record<FieldKind, ColumnType>> = {
 };
 
 /** Every published dataset, as the contract's table has it: a new field of persons or recordings becomes a column by itself. */
-export const datasets = Object.fromEntries(
-  publishedDatasets.map((name) => [name, shapeOf(name)]),
-) as Readonly<Record<PublishedDataset, DatasetShape>>;
+export const datasets = Object.fromEntries(publishedDatasets.map((name) => [name, shapeOf(name)])) as Readonly<
+  Record<PublishedDataset, DatasetShape>
+>;
 
 /** A column that is filled from the field of its own name, unless another is given. */
 export function column(name: string, type: ColumnType, field = name): Column {

@@ -53,13 +53,7 @@ export async function encodePart(
   if (rows !== part.file.rows - gone || before !== after)
     throw refused(part, 'would not hold exactly the rows that should stay');
   if (left.gone + left.trimmed > 0) throw refused(part, 'would still hold rows that should be removed');
-  const file: ManifestFile = {
-    name: to.name,
-    rows,
-    ...(await measureFile(to.path)),
-    min_key: minKey,
-    max_key: maxKey,
-  };
+  const file: ManifestFile = { name: to.name, rows, ...(await measureFile(to.path)), min_key: minKey, max_key: maxKey };
   return { file, removed: gone };
 }
 

@@ -52,8 +52,7 @@ export async function locateIdentity(
           signal.throwIfAborted();
           throw unreadablePart(part, error);
         });
-        if (found.length > 0)
-          located.parts.push({ dataset, snapshotId, name: file.name, rows: file.rows, found });
+        if (found.length > 0) located.parts.push({ dataset, snapshotId, name: file.name, rows: file.rows, found });
       }
       located.searched.files += 1;
       located.searched.rows += file.rows;
@@ -63,11 +62,7 @@ export async function locateIdentity(
   return located;
 }
 
-async function findRows(
-  connection: DuckDBConnection,
-  part: PublishedPart,
-  identity: Identity,
-): Promise<Sighting[]> {
+async function findRows(connection: DuckDBConnection, part: PublishedPart, identity: Identity): Promise<Sighting[]> {
   const { dataset, path } = part;
   await checkPartRows(connection, part);
   const { gone, trimmed } = await markSubjectRows(connection, dataset, path, identity);

@@ -27,11 +27,7 @@ export const Manifest = z.strictObject({
   created_at: z.iso.datetime(),
   /** The walk of the service's list that the rows come from; null when there was none yet. */
   pass: z
-    .strictObject({
-      id: z.int(),
-      verdict: z.enum(['complete', 'incomplete']),
-      finished_at: z.iso.datetime(),
-    })
+    .strictObject({ id: z.int(), verdict: z.enum(['complete', 'incomplete']), finished_at: z.iso.datetime() })
     .nullable(),
   erasure_epoch: count,
   /** The newest entry of the mirror's feed of changes that the rows show; null before the first. */

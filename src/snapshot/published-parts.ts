@@ -19,8 +19,7 @@ export function listPublishedSnapshots(published: PublishedFiles): PublishedSnap
     const names = new Set([...ids.map(({ id }) => id), ...currentIds(current, dataset)]);
     return [...names].toSorted().map((snapshotId) => {
       const manifest = published.readManifest({ dataset, snapshotId });
-      if (manifest.dataset === dataset && manifest.snapshot_id === snapshotId)
-        return { dataset, snapshotId, manifest };
+      if (manifest.dataset === dataset && manifest.snapshot_id === snapshotId) return { dataset, snapshotId, manifest };
       throw new AppError(`the manifest of ${dataset}/${snapshotId} is another snapshot's`, {
         code: 'storage',
         hint: `restore it from a backup, or export ${dataset} again until this snapshot is retired`,
@@ -30,12 +29,7 @@ export function listPublishedSnapshots(published: PublishedFiles): PublishedSnap
 }
 
 /** One part of a published snapshot, as its manifest has it, and its local path. */
-export type PublishedPart = {
-  dataset: PublishedDataset;
-  snapshotId: string;
-  file: ManifestFile;
-  path: string;
-};
+export type PublishedPart = { dataset: PublishedDataset; snapshotId: string; file: ManifestFile; path: string };
 
 /** Every part of every generation of every dataset. Throws as `listPublishedSnapshots` does. */
 export function listPublishedParts(published: PublishedFiles): PublishedPart[] {
@@ -68,15 +62,12 @@ export function unreadablePart(part: PublishedPart, cause: unknown): AppError {
 export function checkPartSize(published: PublishedFiles, part: PublishedPart): void {
   const size = published.sizeOf(part, part.file.name);
   if (size === undefined) throw damagedPart(part, 'is missing');
-  if (size !== part.file.bytes)
-    throw damagedPart(part, `has ${size} bytes, published were ${part.file.bytes}`);
+  if (size !== part.file.bytes) throw damagedPart(part, `has ${size} bytes, published were ${part.file.bytes}`);
 }
 
 /** Throws `storage` when a part's own footer counts other rows than were published. */
 export async function checkPartRows(connection: DuckDBConnection, part: PublishedPart): Promise<void> {
-  const footer = await connection.runAndReadAll(
-    `SELECT num_rows FROM parquet_file_metadata(${sqlText(part.path)})`,
-  );
+  const footer = await connection.runAndReadAll(`SELECT num_rows FROM parquet_file_metadata(${sqlText(part.path)})`);
   const rows = Number(footer.getRows()[0]?.[0]);
   if (rows !== part.file.rows) throw damagedPart(part, `has ${rows} rows, published were ${part.file.rows}`);
 }

@@ -27,11 +27,7 @@ export type RewriteOptions = { epoch: number; signal: AbortSignal };
 export const memoryMaxMb = 512;
 
 /** The files to rewrite, and their snapshot. */
-type Rewrite = RewriteOptions & {
-  dataset: PublishedDataset;
-  manifest: Manifest;
-  files: readonly ManifestFile[];
-};
+type Rewrite = RewriteOptions & { dataset: PublishedDataset; manifest: Manifest; files: readonly ManifestFile[] };
 
 /** Rewrites files of a published snapshot, all of them at once or none, as `rewriteSnapshot` promises. */
 export async function rewriteParts(

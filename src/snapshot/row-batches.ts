@@ -94,10 +94,7 @@ export type ValueWriter = {
 
 /** One writer for each column type. None of them throws or rounds. */
 export const valueWriters: Readonly<Record<ColumnType, ValueWriter>> = {
-  string: {
-    type: () => duckDbApi().VARCHAR,
-    valueOf: (value) => (typeof value === 'string' ? value : undefined),
-  },
+  string: { type: () => duckDbApi().VARCHAR, valueOf: (value) => (typeof value === 'string' ? value : undefined) },
   int64: { type: () => duckDbApi().BIGINT, valueOf: int64Of },
   double: {
     type: () => duckDbApi().DOUBLE,

@@ -9,9 +9,7 @@ export function storageError(operation: string, cause: unknown): AppError {
   const code = systemCode(cause);
   // The words of ENOSPC and EDQUOT, which the system's errors and DuckDB's both carry.
   const isFull = /no space left|quota exceeded/i.test(words);
-  const reason = isFull
-    ? 'the disk is full'
-    : (code ?? /^[A-Z][A-Za-z ]+ Error/.exec(words)?.[0] ?? 'it failed');
+  const reason = isFull ? 'the disk is full' : (code ?? /^[A-Z][A-Za-z ]+ Error/.exec(words)?.[0] ?? 'it failed');
   return new AppError(`cannot ${operation}: ${reason}`, { code: 'storage', hint: hintFor(reason), cause });
 }
 

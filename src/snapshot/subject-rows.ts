@@ -75,10 +75,8 @@ export async function loadIdentity(connection: DuckDBConnection, identity: Ident
     appender.endRow();
   };
   // A text that is not well-formed cannot be in a file.
-  for (const kind of identifierKinds)
-    for (const value of identity[kind]) if (value.isWellFormed()) append(kind, value);
-  for (const value of identity.distinct_id)
-    if (value.isWellFormed()) append('json_piece', longestPiece(value));
+  for (const kind of identifierKinds) for (const value of identity[kind]) if (value.isWellFormed()) append(kind, value);
+  for (const value of identity.distinct_id) if (value.isWellFormed()) append('json_piece', longestPiece(value));
   appender.closeSync();
 }
 
@@ -126,19 +124,13 @@ export async function emptyMarks(connection: DuckDBConnection): Promise<void> {
 
 /** How many rows are marked. */
 export async function countMarks(connection: DuckDBConnection): Promise<{ gone: number; trimmed: number }> {
-  const counts = await connection.runAndReadAll(
-    `SELECT (SELECT count(*) FROM gone), (SELECT count(*) FROM trimmed)`,
-  );
+  const counts = await connection.runAndReadAll(`SELECT (SELECT count(*) FROM gone), (SELECT count(*) FROM trimmed)`);
   const [gone, trimmed] = counts.getRows()[0] ?? [];
   return { gone: Number(gone), trimmed: Number(trimmed) };
 }
 
 /** Lets queries of a connection call `without_subject` on the column in which rows of other persons name the subject. */
-export function registerTrim(
-  connection: DuckDBConnection,
-  dataset: PublishedDataset,
-  identity: Identity,
-): void {
+export function registerTrim(connection: DuckDBConnection, dataset: PublishedDataset, identity: Identity): void {
   const mention = mentionOf(dataset);
   if (!mention) return;
   const gone = new Set(identity.distinct_id);
@@ -151,10 +143,7 @@ export function registerTrim(
       mainFunction: (_info, input, output) => {
         const values = input.getColumnValues(0);
         for (const [row, value] of values.entries())
-          output.setItem(
-            row,
-            value === null ? null : (mention.without(value, (id) => gone.has(id)) ?? value),
-          );
+          output.setItem(row, value === null ? null : (mention.without(value, (id) => gone.has(id)) ?? value));
         output.flush();
       },
     }),

@@ -28,10 +28,7 @@ export type SnapshotCheck = { files: number; bytes: number; problems: SnapshotPr
  * its own footer counts. Also finds parts that no manifest names, which a kill can leave. Throws `storage` only when
  * CURRENT itself is damaged; the signal's reason when aborted.
  */
-export async function verifySnapshots(
-  published: PublishedFiles,
-  signal?: AbortSignal,
-): Promise<SnapshotCheck> {
+export async function verifySnapshots(published: PublishedFiles, signal?: AbortSignal): Promise<SnapshotCheck> {
   const check: SnapshotCheck = { files: 0, bytes: 0, problems: [] };
   for (const { wasPublished, ...snapshot } of snapshotsOf(published)) {
     const report = (file: string, problem: SnapshotProblem['problem'] | undefined): void => {

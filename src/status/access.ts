@@ -29,9 +29,7 @@ export function isHostAllowed(header: string | undefined, { host, allowedHosts }
   const url = `http://${header ?? ''}`;
   if (header === undefined || !/^[\w.:[\]-]+$/.test(header) || !URL.canParse(url)) return false;
   const { hostname } = new URL(url);
-  return (
-    isLoopback(hostname) || [host, ...allowedHosts].some((name) => bracketed(name).toLowerCase() === hostname)
-  );
+  return isLoopback(hostname) || [host, ...allowedHosts].some((name) => bracketed(name).toLowerCase() === hostname);
 }
 
 /** Whether an `Authorization` header has the token as its password (RFC 7617, any user name). In constant time. */

@@ -55,10 +55,7 @@ export async function planPasses(parts: PlanParts): Promise<PassPlan> {
   counted.push({ dataset: 'playlists', rows: playlists, rowsFrom: 'settings', requests: playlists * 2 });
   const startedAtMs = nowMs();
   const finishesMs = budget.forecast(
-    counted.map(({ dataset, requests }) => ({
-      lane: datasets[dataset].lane,
-      requests: requests ?? 0,
-    })),
+    counted.map(({ dataset, requests }) => ({ lane: datasets[dataset].lane, requests: requests ?? 0 })),
   );
   const passes = counted.map(({ dataset, rows, rowsFrom, requests }, index): PassForecast => {
     const finishMs = finishesMs[index] ?? startedAtMs;
@@ -105,10 +102,7 @@ async function countList(parts: PlanParts, dataset: PagedDataset): Promise<Count
 }
 
 /** The service's answer for one row of a list; undefined where the budget is used up. */
-async function askFirstRow(
-  { settings, service, budget, signal }: PlanParts,
-  dataset: PagedDataset,
-): Promise<unknown> {
+async function askFirstRow({ settings, service, budget, signal }: PlanParts, dataset: PagedDataset): Promise<unknown> {
   const { lane, list } = datasets[dataset];
   if (budget.usedUpUntilMs(lane) !== null) return undefined;
   const query = { limit: 1, offset: 0 };

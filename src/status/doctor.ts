@@ -37,21 +37,11 @@ const diskFreeMin = 1_000_000_000;
  * Checks configuration, key, scopes, disk, database and published files. Changes nothing and reports every result. A check
  * that would have to wait for the budget is skipped.
  */
-export async function examine({
-  settings,
-  openReader,
-  openService,
-  budget,
-  signal,
-}: DoctorParts): Promise<Check[]> {
+export async function examine({ settings, openReader, openService, budget, signal }: DoctorParts): Promise<Check[]> {
   const { dataDir } = settings;
   const attempt: Attempt = (check, run) => attemptIn(dataDir, check, run);
   const hasMirror = existsSync(databasePath(dataDir));
-  const noMirror: Check = {
-    check: 'mirror',
-    state: 'skipped',
-    detail: 'there is no mirror yet; `sync` makes it',
-  };
+  const noMirror: Check = { check: 'mirror', state: 'skipped', detail: 'there is no mirror yet; `sync` makes it' };
   return [
     { check: 'configuration', state: 'ok', detail: 'every setting is known and valid' },
     await attempt('data folder', () => folderUse(dataDir)),
@@ -62,13 +52,10 @@ export async function examine({
     await attempt('snapshots', async () => {
       const { files, bytes, problems } = await verifySnapshots(publishedFilesIn(dataDir), signal);
       if (problems.length > 0)
-        throw new AppError(
-          problems.map(({ dataset, file, problem }) => `${dataset} ${file}: ${problem}`).join(', '),
-          {
-            code: 'storage',
-            hint: 'run `analytics-mirror export` to publish whole files again',
-          },
-        );
+        throw new AppError(problems.map(({ dataset, file, problem }) => `${dataset} ${file}: ${problem}`).join(', '), {
+          code: 'storage',
+          hint: 'run `analytics-mirror export` to publish whole files again',
+        });
       return `${files} published files, ${bytes} bytes, all match their manifests`;
     }),
     ...(await examineService(attempt, { settings, openService, budget, signal })),
@@ -81,13 +68,10 @@ function checkLedger(dataDir: string): string {
   const { ok, size, checkpoints, problems } = verifyLedger({ folder: ledgerFolder(dataDir) });
   if (ok) return `${size} entries, ${checkpoints} checkpoints, all correct`;
   const [first] = problems;
-  throw new AppError(
-    `${problems.length} problems in the ledger; the first is at ${first?.where}: ${first?.sentence}`,
-    {
-      code: 'storage',
-      hint: 'run `analytics-mirror audit verify` to see all problems; restore ledger/ from a backup',
-    },
-  );
+  throw new AppError(`${problems.length} problems in the ledger; the first is at ${first?.where}: ${first?.sentence}`, {
+    code: 'storage',
+    hint: 'run `analytics-mirror audit verify` to see all problems; restore ledger/ from a backup',
+  });
 }
 
 /** Checks that the mirror holds no erased person. */
@@ -151,9 +135,7 @@ function folderUse(dataDir: string): string {
   accessSync(folder, constants.W_OK | constants.X_OK);
   // A folder above it may belong to another user.
   if (folder === dataDir) refuseUnwritable(folder);
-  return folder === dataDir
-    ? `${dataDir} can be written`
-    : `${dataDir} does not exist yet; \`sync\` makes it`;
+  return folder === dataDir ? `${dataDir} can be written` : `${dataDir} does not exist yet; \`sync\` makes it`;
 }
 
 function diskSpace(dataDir: string): string {
@@ -174,21 +156,12 @@ function nearestPath(path: string): string {
 
 type Attempt = (check: string, run: () => string | Promise<string>) => Promise<Check>;
 
-async function attemptIn(
-  dataDir: string,
-  check: string,
-  run: () => string | Promise<string>,
-): Promise<Check> {
+async function attemptIn(dataDir: string, check: string, run: () => string | Promise<string>): Promise<Check> {
   try {
     return { check, state: 'ok', detail: await run() };
   } catch (thrown) {
     const error = explainStorageError(thrown, dataDir) ?? thrown;
     if (!(error instanceof AppError) || error.code === 'interrupted') throw error;
-    return {
-      check,
-      state: 'failed',
-      detail: error.message,
-      ...(error.hint === undefined ? {} : { fix: error.hint }),
-    };
+    return { check, state: 'failed', detail: error.message, ...(error.hint === undefined ? {} : { fix: error.hint }) };
   }
 }

@@ -100,15 +100,7 @@ function gatherContent(
 
 function gatherLists(
   db: Database,
-  {
-    jobs,
-    rows,
-    passes,
-    atMs,
-  }: Pick<ProjectContent, 'rows' | 'passes'> & {
-    jobs: readonly JobState[];
-    atMs: number;
-  },
+  { jobs, rows, passes, atMs }: Pick<ProjectContent, 'rows' | 'passes'> & { jobs: readonly JobState[]; atMs: number },
 ): ListFreshness[] {
   const complete = new Map(lastCompletePasses(db).map((pass) => [pass.dataset, pass.started_at]));
   return mirroredDatasets.flatMap((dataset) => {
@@ -156,9 +148,7 @@ function gatherOpenRequests(db: Database): OpenRequest[] {
     .map(({ id, state, reason, receivedAt, dueAt, eventsExpectedBy }) => ({
       id,
       state,
-      reasons: [
-        ...new Set([reason, ...(targets.get(id) ?? []).map((target) => target.reason)].filter(isCode)),
-      ],
+      reasons: [...new Set([reason, ...(targets.get(id) ?? []).map((target) => target.reason)].filter(isCode))],
       receivedAt,
       dueAt,
       eventsExpectedBy,

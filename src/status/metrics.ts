@@ -53,12 +53,7 @@ export const metricCatalogue: readonly Metric[] = [
     ['kind'],
     ({ alerts }) => alertKinds.map((kind) => ({ kind, isOpen: alerts.some((alert) => alert.kind === kind) })),
     ({ kind }) => [kind],
-    {
-      analytics_mirror_alert: [
-        'Whether an alert of this kind is open (1) or not (0).',
-        ({ isOpen }) => isOpen,
-      ],
-    },
+    { analytics_mirror_alert: ['Whether an alert of this kind is open (1) or not (0).', ({ isOpen }) => isOpen] },
   ),
   ...metricsOf(
     ['table'],
@@ -142,10 +137,7 @@ export const metricCatalogue: readonly Metric[] = [
         'When a scheduled job starts next.',
         ({ nextAt }) => secondsOf(nextAt),
       ],
-      analytics_mirror_job_running: [
-        'Whether a scheduled job runs now.',
-        ({ runningSince }) => runningSince !== null,
-      ],
+      analytics_mirror_job_running: ['Whether a scheduled job runs now.', ({ runningSince }) => runningSince !== null],
       analytics_mirror_job_consecutive_failures: [
         'Runs of a scheduled job in a row that failed or died.',
         ({ consecutiveFailures }) => consecutiveFailures,
@@ -195,10 +187,7 @@ export const metricCatalogue: readonly Metric[] = [
     ofContent((content) => [content]),
     () => [],
     {
-      analytics_mirror_held_plans: [
-        'Deletion plans that wait for approval.',
-        ({ heldPlans }) => heldPlans.length,
-      ],
+      analytics_mirror_held_plans: ['Deletion plans that wait for approval.', ({ heldPlans }) => heldPlans.length],
       analytics_mirror_quarantined_rows: [
         'Rows that could not be read and were put aside.',
         ({ quarantined }) => quarantined,
@@ -212,10 +201,7 @@ export const metricCatalogue: readonly Metric[] = [
         'The first due date of an open erasure request.',
         ({ erasure }) => secondsOf(erasure.nextDueAt),
       ],
-      analytics_mirror_fence_hits_total: [
-        'Rows that the fence kept out.',
-        ({ erasure }) => erasure.fence.hits,
-      ],
+      analytics_mirror_fence_hits_total: ['Rows that the fence kept out.', ({ erasure }) => erasure.fence.hits],
       analytics_mirror_snapshots_checked_timestamp_seconds: [
         'When the checkpoint job last read all published files and found each as its manifest says.',
         ({ snapshotsCheckedAt }) => secondsOf(snapshotsCheckedAt),
@@ -271,21 +257,15 @@ export function metricsText({ version, startedAt, projects }: Overview): Promise
   const register = new Registry();
   const registers = [register];
   const info = 'The version that runs; always 1.';
-  new Gauge({ name: 'analytics_mirror_info', help: info, labelNames: ['version'], registers }).set(
-    { version },
-    1,
+  new Gauge({ name: 'analytics_mirror_info', help: info, labelNames: ['version'], registers }).set({ version }, 1);
+  new Gauge({ name: 'analytics_mirror_start_timestamp_seconds', help: 'When the worker started.', registers }).set(
+    Date.parse(startedAt) / 1000,
   );
-  new Gauge({
-    name: 'analytics_mirror_start_timestamp_seconds',
-    help: 'When the worker started.',
-    registers,
-  }).set(Date.parse(startedAt) / 1000);
   for (const { name, help, labels, read } of metricCatalogue) {
     const options = { name, help, labelNames: ['project', ...labels], registers };
     const metric = name.endsWith('_total') ? new Counter(options) : new Gauge(options);
     for (const project of projects)
-      for (const sample of read(project))
-        metric.inc({ project: project.name, ...sample.labels }, sample.value);
+      for (const sample of read(project)) metric.inc({ project: project.name, ...sample.labels }, sample.value);
   }
   return register.metrics();
 }

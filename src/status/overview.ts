@@ -22,12 +22,7 @@ export type ListFreshness = {
 };
 
 /** A limit on requests to the service, and how much of it is used now. */
-export type BudgetWindow = {
-  lane: 'general' | 'recordings list';
-  requests: number;
-  perSeconds: number;
-  used: number;
-};
+export type BudgetWindow = { lane: 'general' | 'recordings list'; requests: number; perSeconds: number; used: number };
 
 /** An open erasure request, without its subject. */
 export type OpenRequest = {
@@ -67,9 +62,7 @@ export type ProjectContent = {
 };
 
 /** One project of the worker. `content` is null until there is a mirror to read. */
-export type ProjectOverview = Omit<ProjectState, 'dataDir'> & {
-  content: ProjectContent | null;
-};
+export type ProjectOverview = Omit<ProjectState, 'dataDir'> & { content: ProjectContent | null };
 
 /** The state of all projects at a moment. Page, metrics and readiness are made from it. Holds no personal data. */
 export type Overview = {

@@ -13,9 +13,7 @@ const minuteWidth = plot.width / 60;
  */
 export function budgetChart({ minutes: { general, recordings }, windows }: ProjectContent): Markup {
   if (windows.length === 0)
-    return html`<p class="soft">
-      No limit is set (<code>budget.windows</code>), so requests are not counted.
-    </p>`;
+    return html`<p class="soft">No limit is set (<code>budget.windows</code>), so requests are not counted.</p>`;
   const totals = general.map((count, index) => count + (recordings[index] ?? 0));
   const sum = totals.reduce((all, count) => all + count, 0);
   const limit = windows.find(({ lane, perSeconds }) => lane === 'general' && perSeconds === 60)?.requests;

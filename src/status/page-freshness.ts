@@ -5,11 +5,7 @@ import type { Markup } from '../markup/markup.ts';
 import { badge, meter, when, nextText, type Mark } from './page-parts.ts';
 import { agoText, countText, countedText, durationText } from '../core/words.ts';
 
-const stateMarks: Readonly<Record<ListFreshness['state'], Mark>> = {
-  fresh: 'well',
-  stale: 'attention',
-  never: 'new',
-};
+const stateMarks: Readonly<Record<ListFreshness['state'], Mark>> = { fresh: 'well', stale: 'attention', never: 'new' };
 const stateWords: Readonly<Record<ListFreshness['state'], string>> = {
   fresh: 'fresh',
   stale: 'stale',
@@ -36,17 +32,11 @@ function card(
     ${
       used === undefined
         ? ''
-        : meter(
-            used,
-            stateMarks[state],
-            `${Math.round(used * 100)} % of the time until it is stale has passed`,
-          )
+        : meter(used, stateMarks[state], `${Math.round(used * 100)} % of the time until it is stale has passed`)
     }
     <p class="small">
       ${
-        completeAsOf === null
-          ? 'no pass has been complete yet'
-          : html`complete as of <b>${when(completeAsOf, now)}</b>`
+        completeAsOf === null ? 'no pass has been complete yet' : html`complete as of <b>${when(completeAsOf, now)}</b>`
       }${limitMs === null ? '' : `, ${`stale after ${durationText(limitMs)}`.replaceAll(' ', '\u00a0')}`}
     </p>
     <p class="small">${lookedAt === null ? '' : html`last looked at ${when(lookedAt, now)}`}</p>
@@ -85,8 +75,5 @@ export function summaryOf({ jobs, content }: ProjectOverview, now: string): Mark
 /** The number of erasure requests that are neither complete nor refused nor cancelled. */
 export function openCount({ erasure }: ProjectContent): number {
   const closed = ['certified', 'sealed', 'refused', 'cancelled'];
-  return Object.entries(erasure.states).reduce(
-    (sum, [state, count]) => sum + (closed.includes(state) ? 0 : count),
-    0,
-  );
+  return Object.entries(erasure.states).reduce((sum, [state, count]) => sum + (closed.includes(state) ? 0 : count), 0);
 }

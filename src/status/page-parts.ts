@@ -68,13 +68,7 @@ export function nextText(iso: string, now: string): string {
 /** A bar that is filled up to a share (0 to 1). */
 export function meter(share: number, mark: Mark, label: string): Markup {
   const width = Math.min(100, Math.max(0, share * 100)).toFixed(1);
-  return html`<svg
-    class="meter"
-    viewBox="0 0 100 1"
-    preserveAspectRatio="none"
-    role="img"
-    aria-label="${label}"
-  >
+  return html`<svg class="meter" viewBox="0 0 100 1" preserveAspectRatio="none" role="img" aria-label="${label}">
     <rect class="rest" width="100" height="1" />
     <rect class="f-${mark}" width="${width}" height="1" />
   </svg>`;

@@ -61,10 +61,7 @@ export function requestsPart(content: ProjectContent, now: string): Markup {
     }`;
 }
 
-function requestRow(
-  { id, state, reasons, receivedAt, dueAt, eventsExpectedBy }: OpenRequest,
-  now: string,
-): Markup {
+function requestRow({ id, state, reasons, receivedAt, dueAt, eventsExpectedBy }: OpenRequest, now: string): Markup {
   const lengthMs = Date.parse(dueAt) - Date.parse(receivedAt);
   const share = (Date.parse(now) - Date.parse(receivedAt)) / Math.max(1, lengthMs);
   const isOverdue = dueAt < now;

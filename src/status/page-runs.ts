@@ -42,9 +42,7 @@ export function layOutRuns(runs: readonly RunReport[], now: string): RunBar[] {
 /** The runs of the last day: a lane for each job, and the newest of them as a list. */
 export function runTimeline(runs: readonly RunReport[], id: string, now: string): Markup {
   if (runs.length === 0) return html`<p class="soft">No job has run in the last 24 hours.</p>`;
-  const lanes = [...Map.groupBy(layOutRuns(runs, now), ({ run }) => run.job)].toSorted(([a], [b]) =>
-    a < b ? -1 : 1,
-  );
+  const lanes = [...Map.groupBy(layOutRuns(runs, now), ({ run }) => run.job)].toSorted(([a], [b]) => (a < b ? -1 : 1));
   return html`<figure class="card">
       <div class="timeline">
         ${lanes.map(([job, bars]) => oneLane(job, bars, now))}

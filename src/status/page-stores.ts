@@ -27,11 +27,8 @@ export function snapshotsPart({ snapshots, snapshotsCheckedAt }: ProjectContent,
         bytesText(bytes),
         deltas === 0
           ? when(createdAt, now)
-          : html`${when(createdAt, now)}, ${countedText(deltas, 'delta')} since, the last
-            ${when(updatedAt, now)}`,
-        verdict === null
-          ? badge('plain', 'no pass')
-          : badge(verdict === 'complete' ? 'well' : 'attention', verdict),
+          : html`${when(createdAt, now)}, ${countedText(deltas, 'delta')} since, the last ${when(updatedAt, now)}`,
+        verdict === null ? badge('plain', 'no pass') : badge(verdict === 'complete' ? 'well' : 'attention', verdict),
       ]),
     )}
     <p class="small more">
@@ -48,8 +45,7 @@ export function snapshotsPart({ snapshots, snapshotsCheckedAt }: ProjectContent,
 /** The ledger's newest entry and checkpoint. */
 export function ledgerPart({ ledger }: ProjectContent, now: string): Markup {
   if (ledger === 'unreadable') return html`<p>${badge('broken', 'The ledger cannot be read.')}</p>`;
-  if (ledger === null)
-    return html`<p class="soft">There is no ledger yet. The first erasure request makes it.</p>`;
+  if (ledger === null) return html`<p class="soft">There is no ledger yet. The first erasure request makes it.</p>`;
   const { entries, lastEntryAt, checkpoint } = ledger;
   const unsigned = entries === null || checkpoint === null ? null : entries - checkpoint.size;
   return html`<div class="card">
@@ -97,17 +93,7 @@ export function schedulePart(jobs: readonly JobState[], now: string): Markup {
       { heading: 'Schedule (UTC)' },
     ],
     jobs.map(
-      ({
-        job,
-        cron,
-        nextAt,
-        lastAt,
-        lastOutcome,
-        lastReason,
-        lastSuccessAt,
-        runningSince,
-        consecutiveFailures,
-      }) => [
+      ({ job, cron, nextAt, lastAt, lastOutcome, lastReason, lastSuccessAt, runningSince, consecutiveFailures }) => [
         job,
         runningSince === null ? planned(nextAt, now) : badge('new', 'running'),
         when(lastAt, now),

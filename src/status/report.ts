@@ -138,8 +138,7 @@ export function reportSnapshots(dataDir: string): SnapshotReport[] {
 /** Reads the state of all erasure requests at a time (ISO 8601 UTC). */
 function gatherErasure(db: Database, now: string): ErasureReport {
   const open = listRequests(db, 'open').filter(({ certifiedAt }) => certifiedAt === null);
-  const times = (of: 'dueAt' | 'eventsExpectedBy'): string[] =>
-    open.flatMap((request) => request[of] ?? []).toSorted();
+  const times = (of: 'dueAt' | 'eventsExpectedBy'): string[] => open.flatMap((request) => request[of] ?? []).toSorted();
   return {
     states: countRequests(db),
     overdue: open.filter(({ dueAt }) => dueAt < now).length,

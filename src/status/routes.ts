@@ -90,8 +90,7 @@ export function statusRoutes({ access, overview, clock, signal, onError }: Route
   });
   app.get('/events', (context) => {
     // A client that asks with HEAD neither reads the stream nor ends it.
-    if (context.req.method === 'HEAD')
-      return context.body(null, 200, { 'Content-Type': 'text/event-stream' });
+    if (context.req.method === 'HEAD') return context.body(null, 200, { 'Content-Type': 'text/event-stream' });
     if (listeners >= listenersMax) return context.text('too many listeners\n', 503);
     let sent = digestOf(overview());
     const response = streamSSE(context, async (stream) => {

@@ -57,14 +57,11 @@ export async function startStatusServer(parts: StatusServerParts): Promise<Statu
   try {
     await once(server, 'listening');
   } catch (cause) {
-    throw new AppError(
-      `the status page cannot listen on ${access.host}:${port} (${systemCode(cause) ?? 'error'})`,
-      {
-        code: 'usage',
-        hint: 'set status.port to a free port, or to 0 for any, and status.host to an address of this machine',
-        cause,
-      },
-    );
+    throw new AppError(`the status page cannot listen on ${access.host}:${port} (${systemCode(cause) ?? 'error'})`, {
+      code: 'usage',
+      hint: 'set status.port to a free port, or to 0 for any, and status.host to an address of this machine',
+      cause,
+    });
   }
   const { address, family, port: taken } = server.address() as AddressInfo;
   return {

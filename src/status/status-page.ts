@@ -55,18 +55,13 @@ export function statusPage(overview: Overview): string {
           <main class="wide" id="content" tabindex="-1">
             ${projects.length > 1 ? projectCards(projects, at) : ''}
             ${projects.map((project, index) => projectSection(project, index, projects.length, at))}
-            ${
-              projects.length === 0
-                ? html`<p>No project is configured. See <code>config/default.yaml</code>.</p>`
-                : ''
-            }
+            ${projects.length === 0 ? html`<p>No project is configured. See <code>config/default.yaml</code>.</p>` : ''}
           </main>
           <footer class="wide">
             <p>
-              analytics-mirror ${version}, running for
-              ${durationText(Date.parse(at) - Date.parse(startedAt))}. All times are UTC. For machines:
-              <a href="/status.json">status.json</a>, <a href="/metrics">metrics</a>,
-              <a href="/readyz">readyz</a>.
+              analytics-mirror ${version}, running for ${durationText(Date.parse(at) - Date.parse(startedAt))}. All
+              times are UTC. For machines:
+              <a href="/status.json">status.json</a>, <a href="/metrics">metrics</a>, <a href="/readyz">readyz</a>.
             </p>
           </footer>
           ${raw(`<script>${pageScript}</script>`)}
@@ -92,9 +87,7 @@ function answer(verdict: Verdict, projects: readonly ProjectOverview[], now: str
       <span id="sign" data-part>${icon(verdict.tone)}</span>
       <div role="status"><h1 id="verdict">${verdict.sentence}</h1></div>
     </div>
-    <p class="lead" id="lead" data-part>
-      ${isOne ? summaryOf(only, now) : countedText(projects.length, 'project')}
-    </p>
+    <p class="lead" id="lead" data-part>${isOne ? summaryOf(only, now) : countedText(projects.length, 'project')}</p>
     <ul class="todo" id="todo" data-part>
       ${verdict.reasons.map((reason) => html`<li>${reasonText(reason, projects.length > 1)}</li>`)}
     </ul>`;

@@ -35,13 +35,9 @@ const alertTitles: Readonly<Record<AlertKind, [tone: Tone, title: string]>> = {
 
 /** Judges all projects together. */
 export function judge({ projects }: Overview): Verdict {
-  const reasons = projects
-    .flatMap(reasonsOf)
-    .toSorted((a, b) => tones.indexOf(b.tone) - tones.indexOf(a.tone));
+  const reasons = projects.flatMap(reasonsOf).toSorted((a, b) => tones.indexOf(b.tone) - tones.indexOf(a.tone));
   const [worst] = reasons;
-  const isNew = projects.every(
-    ({ content }) => !content || content.lists.every(({ state }) => state === 'never'),
-  );
+  const isNew = projects.every(({ content }) => !content || content.lists.every(({ state }) => state === 'never'));
   const tone = worst?.tone ?? (isNew ? 'new' : 'well');
   return { tone, sentence: sentenceOf(tone, reasons), reasons };
 }
@@ -107,9 +103,7 @@ export type Readiness = { ready: boolean; reasons: string[] };
 
 /** A worker is ready when every project is fresh, has disk space left and can write its ledger. */
 export function readinessOf({ projects }: Overview): Readiness {
-  const reasons = projects.flatMap((project) =>
-    notReadyFor(project).map((reason) => `${project.name}: ${reason}`),
-  );
+  const reasons = projects.flatMap((project) => notReadyFor(project).map((reason) => `${project.name}: ${reason}`));
   return { ready: reasons.length === 0, reasons };
 }
 
@@ -118,13 +112,9 @@ function notReadyFor({ content, condition, problem }: ProjectOverview): string[]
   if (content === null) return ['nothing is mirrored yet'];
   return [
     ...content.lists.flatMap(({ dataset, state }) =>
-      state === 'fresh'
-        ? []
-        : [state === 'stale' ? `${dataset} is stale` : `${dataset} was never seen as a whole`],
+      state === 'fresh' ? [] : [state === 'stale' ? `${dataset} is stale` : `${dataset} was never seen as a whole`],
     ),
-    ...(condition !== null && condition.diskFreeBytes < condition.diskFreeBytesMin
-      ? ['the disk is nearly full']
-      : []),
+    ...(condition !== null && condition.diskFreeBytes < condition.diskFreeBytesMin ? ['the disk is nearly full'] : []),
     ...(condition !== null && !condition.isLedgerWritable ? ['the ledger cannot be written'] : []),
   ];
 }

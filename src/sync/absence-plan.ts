@@ -42,8 +42,7 @@ export function planAbsence<T extends AbsentRow>(
   nowMs: number,
 ): AbsencePlan<T> {
   const unapproved = absent.filter(({ isApproved }) => !isApproved);
-  const isTooMany =
-    unapproved.length > Math.min(rules.maxCount, Math.max(1, Math.ceil(rules.maxShare * rowsTotal)));
+  const isTooMany = unapproved.length > Math.min(rules.maxCount, Math.max(1, Math.ceil(rules.maxShare * rowsTotal)));
   const free = isTooMany ? absent.filter(({ isApproved }) => isApproved) : absent;
   const isDue = ({ confirmedAt }: T): boolean =>
     confirmedAt === null || nowMs - Date.parse(confirmedAt) >= rules.confirmAfterSeconds * 1000;

@@ -54,13 +54,7 @@ export function planDatasetAbsence(
   { db, settings, clock }: Omit<AbsenceParts, 'service' | 'signal'>,
   dataset: PagedDataset,
 ): AbsencePlan<Suspect> {
-  return planAbsence(
-    dataset,
-    listSuspects(db, dataset),
-    countTable(db, dataset),
-    settings.deletions,
-    clock.now(),
-  );
+  return planAbsence(dataset, listSuspects(db, dataset), countTable(db, dataset), settings.deletions, clock.now());
 }
 
 /**

@@ -29,9 +29,7 @@ export async function askForRow(
   suspect: Suspect,
   signal: AbortSignal,
 ): Promise<Answer> {
-  return dataset === 'persons'
-    ? askForPerson(service, suspect, signal)
-    : askForRecording(service, suspect, signal);
+  return dataset === 'persons' ? askForPerson(service, suspect, signal) : askForRecording(service, suspect, signal);
 }
 
 async function askForPerson(
@@ -41,11 +39,7 @@ async function askForPerson(
 ): Promise<Answer> {
   // A live list shows no integer; then the row is asked for by what its path takes there.
   const found = await bodyOrMissing(
-    service.call('persons.retrieve', {
-      params: personParams(id ?? key),
-      priority: 'deletion',
-      signal,
-    }),
+    service.call('persons.retrieve', { params: personParams(id ?? key), priority: 'deletion', signal }),
   );
   if (found !== undefined) return answerOf(rowReaders.persons(found), 'uuid', key);
   for (const distinctId of distinctIds.slice(0, distinctIdsMax)) {
@@ -75,9 +69,7 @@ async function askForRecording(service: Service, { key }: Suspect, signal: Abort
 
 /** Another row under the same identifier, or one that cannot be read, says nothing about the one asked for. */
 function answerOf(read: ReturnType<RowReader>, keyColumn: string, key: string): Answer {
-  return read.ok && read.columns[keyColumn] === key
-    ? { verdict: 'alive', row: read.columns }
-    : { verdict: 'unknown' };
+  return read.ok && read.columns[keyColumn] === key ? { verdict: 'alive', row: read.columns } : { verdict: 'unknown' };
 }
 
 /** A survivor takes the older creation time of both: somebody created later has only come by the distinct id anew. */

@@ -10,11 +10,7 @@ import { placeUntimed, type PageView } from './seam.ts';
 import type { Window } from './walk-state.ts';
 
 /** A page, read: what enters the mirror, and what the walk is judged by. */
-export type Page = {
-  rows: Columns[];
-  quarantined: QuarantinedRow[];
-  view: PageView;
-};
+export type Page = { rows: Columns[]; quarantined: QuarantinedRow[]; view: PageView };
 
 /**
  * Reads the answer to a window. A row that cannot be read is quarantined and the page goes on; it stands in the list all
@@ -81,10 +77,7 @@ function offsetOf(next: string | null | undefined, window: Window): number | nul
   if (offset <= window.offset)
     throw new AppError(
       `the service's next page (offset ${offset}) does not follow the one at offset ${window.offset}`,
-      {
-        code: 'service',
-        hint: 'the list cannot be walked to its end; nothing was judged absent',
-      },
+      { code: 'service', hint: 'the list cannot be walked to its end; nothing was judged absent' },
     );
   return offset;
 }

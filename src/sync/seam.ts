@@ -57,9 +57,7 @@ export function isEndOf({ rows, shown }: AcceptedPage, page: PageView): boolean 
   return (
     end.length === page.keys.length &&
     // A row that has moved to the end of the list has another time than it had.
-    end.every(
-      ({ key, time }, index) => key === page.keys[index] && time === (page.times[index]?.toString() ?? null),
-    )
+    end.every(({ key, time }, index) => key === page.keys[index] && time === (page.times[index]?.toString() ?? null))
   );
 }
 

@@ -45,12 +45,7 @@ export async function syncList(parts: SyncListParts): Promise<Pass> {
   const writeRows = prepareWriteRows(db, dataset);
   const savePass = prepareSavePass(db, passId);
   const fetchPage = async (query: Window, abort: AbortSignal): Promise<Page> => {
-    const { body } = await service.call(datasets[dataset].list, {
-      query,
-      extraQuery,
-      priority: mode,
-      signal: abort,
-    });
+    const { body } = await service.call(datasets[dataset].list, { query, extraQuery, priority: mode, signal: abort });
     return readPage(body, query, dataset);
   };
   const endPass = (reason: IncompleteReason | null): Pass => {
@@ -111,8 +106,5 @@ function beginOrResume(
     const state = unfinished.cursor === null ? beginWalk(plan) : parseWalkState(unfinished.cursor);
     if (state) return { passId: unfinished.id, state };
   }
-  return {
-    passId: startPass(db, { dataset, mode, plan: planText, at: isoTime(clock.now()) }),
-    state: beginWalk(plan),
-  };
+  return { passId: startPass(db, { dataset, mode, plan: planText, at: isoTime(clock.now()) }), state: beginWalk(plan) };
 }

@@ -1,13 +1,5 @@
 import { noEvidence, type IncompleteReason, type PassEvidence } from '../mirror/passes.ts';
-import {
-  beginsAbove,
-  endsBelow,
-  hasSwappedTies,
-  isEndOf,
-  isNewestFirst,
-  joins,
-  type PageView,
-} from './seam.ts';
+import { beginsAbove, endsBelow, hasSwappedTies, isEndOf, isNewestFirst, joins, type PageView } from './seam.ts';
 import type { WalkState, Window } from './walk-state.ts';
 
 /** How a list is walked. */
@@ -98,12 +90,7 @@ export function shrinkWindow(plan: WalkPlan, state: WalkState): WalkState | unde
   const limit = Math.max(limitMin, Math.floor(state.window.limit / 2));
   if (limit >= state.window.limit) return undefined;
   const window = { ...state.window, limit };
-  return {
-    ...state,
-    window,
-    limit: Math.min(limit, state.limit),
-    stepBackRows: overlapOf(plan.overlap, limit),
-  };
+  return { ...state, window, limit: Math.min(limit, state.limit), stepBackRows: overlapOf(plan.overlap, limit) };
 }
 
 /**
@@ -219,17 +206,10 @@ function accept(plan: WalkPlan, state: WalkState, page: PageView, isJoined: bool
   const lastKey = page.keys.at(-1);
   return {
     ...state,
-    window: windowAfter(
-      plan,
-      state,
-      served,
-      page.nextOffset === null ? mayServe(state, served.limit) : served.limit,
-    ),
+    window: windowAfter(plan, state, served, page.nextOffset === null ? mayServe(state, served.limit) : served.limit),
     previous: {
       window: served,
-      rows: page.keys
-        .map((key, index) => ({ key, time: page.times[index]?.toString() ?? null }))
-        .slice(-seamRowsMax),
+      rows: page.keys.map((key, index) => ({ key, time: page.times[index]?.toString() ?? null })).slice(-seamRowsMax),
       isBarren: page.keys.length < 2 || lastKey === undefined || known.has(lastKey),
       shown: page.keys.length,
       isLast: page.isLast,
@@ -238,8 +218,7 @@ function accept(plan: WalkPlan, state: WalkState, page: PageView, isJoined: bool
     stepBackRows: overlapOf(plan.overlap, mayServe(state, state.limit)),
     hasGivenUp: state.hasGivenUp === 'for good' ? 'for good' : 'no',
     hasGap: state.hasGap || !(isStart || isJoined),
-    frontier:
-      window.offset > state.frontier.offset ? { offset: window.offset, windowsAgo: 0 } : state.frontier,
+    frontier: window.offset > state.frontier.offset ? { offset: window.offset, windowsAgo: 0 } : state.frontier,
     evidence: {
       ...evidence,
       seams: evidence.seams + (isJoined && !isStart ? 1 : 0),
@@ -262,8 +241,7 @@ function lookForSeam(plan: WalkPlan, state: WalkState): WalkState {
   const isWidening = isBarren && state.apart === null;
   const offset = isWidening ? previous.window.offset : Math.max(0, window.offset - stepBackRows);
   // Nothing is joined to a page without a row, and nothing else is reached by a page as wide as the last.
-  const isHopeless =
-    isBarren && (previous.window.limit >= widest || (previous.rows.length === 0 && offset > 0));
+  const isHopeless = isBarren && (previous.window.limit >= widest || (previous.rows.length === 0 && offset > 0));
   const pageRows = mayServe(state, state.limit);
   const isCheap = apart.offset <= cheapRestart.pages * pageRows;
   const restartsMax = plan.restartsMax + (isCheap ? cheapRestart.times : 0);

@@ -54,9 +54,7 @@ export async function walk(parts: WalkParts, from: WalkState): Promise<Incomplet
       onProgress(rowsReceived, state.evidence.countReported);
       if (step.next === 'end') return step.reason;
       unchangedRun =
-        outcome.unchangedRun === page.rows.length
-          ? unchangedRun + outcome.unchangedRun
-          : outcome.unchangedRun;
+        outcome.unchangedRun === page.rows.length ? unchangedRun + outcome.unchangedRun : outcome.unchangedRun;
       if (unchangedRowsMax !== null && unchangedRun >= unchangedRowsMax) return 'head';
     }
   } finally {
@@ -69,11 +67,7 @@ export async function walk(parts: WalkParts, from: WalkState): Promise<Incomplet
  * for only when the answer to the window before it has come: a row that moves down the list between two answers in the
  * other order would be on neither page.
  */
-function redirect(
-  { fetchPage, signal }: WalkParts,
-  flights: readonly Flight[],
-  wanted: readonly Window[],
-): Flight[] {
+function redirect({ fetchPage, signal }: WalkParts, flights: readonly Flight[], wanted: readonly Window[]): Flight[] {
   const isWanted = ({ window }: Flight, index: number): boolean =>
     window.offset === wanted[index]?.offset && window.limit === wanted[index].limit;
   const firstStray = flights.findIndex((flight, index) => !isWanted(flight, index));

@@ -60,20 +60,12 @@ export function alertsOf(
         ? [alertOf('stale', `${job} has not succeeded for two of its periods`, job)]
         : []),
       ...(consecutiveFailures >= failuresMin
-        ? [
-            alertOf(
-              'failing',
-              `${job} has failed ${consecutiveFailures} times in a row (${lastReason ?? 'died'})`,
-              job,
-            ),
-          ]
+        ? [alertOf('failing', `${job} has failed ${consecutiveFailures} times in a row (${lastReason ?? 'died'})`, job)]
         : []),
     ]),
     ...jobs
       .filter(({ lastFound }) => lastFound === filesDamaged)
-      .map(({ job }) =>
-        alertOf('damaged', `${job} found published files that differ from their manifests`, job),
-      ),
+      .map(({ job }) => alertOf('damaged', `${job} found published files that differ from their manifests`, job)),
   ];
   return alerts.toSorted((a, b) => alertKinds.indexOf(a.kind) - alertKinds.indexOf(b.kind));
 }
@@ -86,8 +78,7 @@ export function alertOf(kind: AlertKind, message: string, job: ScheduledJob | nu
 function conditionAlerts(condition: NonNullable<ProjectState['condition']>): Alert[] {
   const { heldPlans, heldRequests, attentionRequests, overdueRequests, isLedgerWritable } = condition;
   const { diskFreeBytes, diskFreeBytesMin } = condition;
-  const only = (isSo: boolean, kind: AlertKind, message: string): Alert[] =>
-    isSo ? [alertOf(kind, message)] : [];
+  const only = (isSo: boolean, kind: AlertKind, message: string): Alert[] => (isSo ? [alertOf(kind, message)] : []);
   return [
     ...only(!isLedgerWritable, 'ledger_unwritable', 'the ledger cannot be written'),
     ...only(

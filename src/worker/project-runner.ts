@@ -172,10 +172,7 @@ export function projectRunner(
           };
         }),
       };
-      return {
-        ...state,
-        alerts: alertsOf(state, { nowMs, startedAtMs, detail: problem, standing }),
-      };
+      return { ...state, alerts: alertsOf(state, { nowMs, startedAtMs, detail: problem, standing }) };
     },
     standing: () => standing,
     keep: (alerts) => {
@@ -219,13 +216,7 @@ function noteSuccess(attempts: Attempts): void {
 /** The recorded history with the attempts that could not be recorded: on a full disk, too, a job has to pause. */
 function withUnrecorded({ history, unrecorded, unrecordedEndMs, lastCode }: Attempts): JobHistory {
   if (unrecorded <= history.failures) return history;
-  return {
-    ...history,
-    lastOutcome: 'failed',
-    lastReason: lastCode,
-    lastEndMs: unrecordedEndMs,
-    failures: unrecorded,
-  };
+  return { ...history, lastOutcome: 'failed', lastReason: lastCode, lastEndMs: unrecordedEndMs, failures: unrecorded };
 }
 
 function problemOf(error: unknown, dataDir: string): Problem {

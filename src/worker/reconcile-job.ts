@@ -19,20 +19,10 @@ import { claimMirror } from '../mirror/mirrored-project.ts';
 import { listRequests } from '../mirror/erasure-requests.ts';
 import { approvePlan } from '../mirror/suspects.ts';
 import { removeUnnamedParts } from '../snapshot/remove-unnamed.ts';
-import {
-  planDatasetAbsence,
-  reconcileAbsence,
-  type AbsenceParts,
-  type AbsenceResult,
-} from '../sync/absence.ts';
+import { planDatasetAbsence, reconcileAbsence, type AbsenceParts, type AbsenceResult } from '../sync/absence.ts';
 
 /** The plan for absent rows of a dataset: how many are asked for, how many wait, how many a named plan holds. */
-type PlannedAbsence = {
-  dataset: string;
-  ask: number;
-  wait: number;
-  hold: { plan: string; rows: number } | null;
-};
+type PlannedAbsence = { dataset: string; ask: number; wait: number; hold: { plan: string; rows: number } | null };
 
 /** The plan of a reconciliation, without personal data. */
 export type ReconcilePlan = { absence: PlannedAbsence[]; erasure: ErasurePlan };
@@ -70,10 +60,7 @@ export async function planReconcile(
  * no service, then the others. `approve` names a held plan that may go on. An unknown plan is a `usage` error, and then
  * nothing is changed.
  */
-export function runReconcileJob(
-  context: JobContext,
-  approve: string | undefined,
-): Promise<ReconcileJobResult> {
+export function runReconcileJob(context: JobContext, approve: string | undefined): Promise<ReconcileJobResult> {
   return runJob(context, 'reconcile', async (own) => {
     const { db, settings, clock, project, signal } = own;
     if (project) claimMirror(db, project, settings.service.movedFrom);
@@ -126,12 +113,4 @@ async function reconcile(
   };
 }
 
-const nothingAsked: AbsenceResult = {
-  asked: 0,
-  alive: 0,
-  deleted: 0,
-  merged: 0,
-  expired: 0,
-  waiting: 0,
-  held: [],
-};
+const nothingAsked: AbsenceResult = { asked: 0, alive: 0, deleted: 0, merged: 0, expired: 0, waiting: 0, held: [] };

@@ -117,9 +117,7 @@ type PlannedStart = { job: ScheduledJob; atMs: number; servedMs: number };
 export function dueJobs(planned: readonly PlannedStart[], nowMs: number): ScheduledJob[] {
   return planned
     .filter(({ atMs }) => atMs <= nowMs)
-    .toSorted(
-      (a, b) => a.servedMs - b.servedMs || scheduledJobs.indexOf(a.job) - scheduledJobs.indexOf(b.job),
-    )
+    .toSorted((a, b) => a.servedMs - b.servedMs || scheduledJobs.indexOf(a.job) - scheduledJobs.indexOf(b.job))
     .map(({ job }) => job);
 }
 
@@ -127,14 +125,9 @@ export function dueJobs(planned: readonly PlannedStart[], nowMs: number): Schedu
 type Waiting = { name: string; isBusy: boolean; servedMs: number; due: readonly ScheduledJob[] };
 
 /** The jobs to start in so many free places: one a project, first the project that has waited longest for a turn. */
-export function chooseStarts(
-  projects: readonly Waiting[],
-  places: number,
-): { name: string; job: ScheduledJob }[] {
+export function chooseStarts(projects: readonly Waiting[], places: number): { name: string; job: ScheduledJob }[] {
   return projects
-    .flatMap(({ name, isBusy, servedMs, due: [job] }) =>
-      isBusy || job === undefined ? [] : [{ name, job, servedMs }],
-    )
+    .flatMap(({ name, isBusy, servedMs, due: [job] }) => (isBusy || job === undefined ? [] : [{ name, job, servedMs }]))
     .toSorted((a, b) => a.servedMs - b.servedMs)
     .slice(0, Math.max(places, 0))
     .map(({ name, job }) => ({ name, job }));

@@ -16,11 +16,7 @@ export type ScheduleReport = {
 };
 
 /** When each scheduled job is to run next, and when it last did, at a time in milliseconds since 1970. */
-export function reportSchedule(
-  db: Database,
-  schedule: Settings['schedule'],
-  nowMs: number,
-): ScheduleReport[] {
+export function reportSchedule(db: Database, schedule: Settings['schedule'], nowMs: number): ScheduleReport[] {
   return Object.entries(schedule).flatMap(([name, cron]): ScheduleReport[] => {
     if (cron === null) return [];
     const job = name as ScheduledJob;

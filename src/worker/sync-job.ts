@@ -47,20 +47,12 @@ export function runSyncJob(context: ServiceContext, job: SyncJob): Promise<SyncJ
         membershipsTold = result.membershipsTold;
       } else {
         const { mode, resume } = job;
-        const onProgress = (done: number, total: number | null): void =>
-          job.onProgress?.(dataset, done, total);
+        const onProgress = (done: number, total: number | null): void => job.onProgress?.(dataset, done, total);
         passes.push(reportPass(await syncList({ ...own, dataset, mode, resume, onProgress })));
       }
     }
-    const canJudge = passes.some(
-      ({ verdict, dataset }) => verdict === 'complete' && datasets[dataset].list !== null,
-    );
-    const absence = canJudge
-      ? await reconcileAbsence({
-          ...own,
-          onDeletion: deletionReceiver(own),
-        })
-      : null;
+    const canJudge = passes.some(({ verdict, dataset }) => verdict === 'complete' && datasets[dataset].list !== null);
+    const absence = canJudge ? await reconcileAbsence({ ...own, onDeletion: deletionReceiver(own) }) : null;
     const isIncomplete = passes.some(({ verdict, reason }) => verdict !== 'complete' && reason !== 'head');
     const isHeld = absence !== null && absence.held.length > 0;
     const counts = Object.fromEntries(passes.map((pass) => [pass.dataset, pass.rowsReceived]));

@@ -44,8 +44,7 @@ export function workerProject(
     name,
     dataDir: settings.dataDir,
     // Without configured playlists there is nothing to pass over.
-    schedule:
-      settings.playlists.shortIds.length > 0 ? settings.schedule : { ...settings.schedule, playlists: null },
+    schedule: settings.playlists.shortIds.length > 0 ? settings.schedule : { ...settings.schedule, playlists: null },
     run: (job, signal) => runScheduledJob(job, serviceContext(signal), runDrill),
     readHistory: (job) => {
       const db = database();
@@ -114,9 +113,8 @@ function readProjectCondition(db: Database, settings: Settings, clock: Clock): P
     heldPlans: listHeldPlans(db).length,
     heldRequests: held,
     attentionRequests: attention,
-    overdueRequests: listRequests(db, 'open').filter(
-      ({ certifiedAt, dueAt }) => certifiedAt === null && dueAt < now,
-    ).length,
+    overdueRequests: listRequests(db, 'open').filter(({ certifiedAt, dueAt }) => certifiedAt === null && dueAt < now)
+      .length,
     diskFreeBytes: bavail * bsize,
     diskFreeBytesMin: settings.alerts.diskFreeBytesMin,
     isLedgerWritable: isLedgerWritable(settings.dataDir),

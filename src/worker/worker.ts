@@ -86,8 +86,7 @@ export function startWorker(setup: WorkerSetup): Worker {
   const napMs = (): number => {
     // A project that waits for a free place is woken when another project's job ends.
     const idle = runners.filter((runner) => !runner.isBusy());
-    const nextMs =
-      underWay.size < projectsAtOnce ? Math.min(...idle.map((runner) => runner.nextMs())) : Infinity;
+    const nextMs = underWay.size < projectsAtOnce ? Math.min(...idle.map((runner) => runner.nextMs())) : Infinity;
     return Math.min(Math.max(nextMs - clock.now(), 0), waitMaxMs);
   };
   const loop = async (): Promise<void> => {

@@ -90,9 +90,7 @@ export function writeArchive(dataDir: string, count: number): Archive {
     const hereMs = receivedMs + Math.round((0.1 + 60 * share(n, 'here') ** 3) * hourMs);
     const slowMs = fate === 'late' ? 33 * dayMs : (1 + 9 * share(n, 'there')) * dayMs;
     const thereMs = hereMs + Math.round(slowMs);
-    const files = [1, 2].map(
-      (part) => `snapshot:persons/20260701T040000.000Z/part-0000${part}.parquet` as const,
-    );
+    const files = [1, 2].map((part) => `snapshot:persons/20260701T040000.000Z/part-0000${part}.parquet` as const);
     const change = (state: RequestState, more: Parameters<typeof changeRequest>[2] = {}): void =>
       changeRequest(db, id, { state, ...more });
     const iso = (): string => new Date(nowMs).toISOString();
@@ -143,8 +141,7 @@ export function writeArchive(dataDir: string, count: number): Archive {
           : []),
       ]);
       if (fate === 'refused') change('refused', { reason: 'unknown_subject', refusedAt: iso(), box: null });
-      else if (fate === 'held' || fate === 'overdue')
-        change('held', { reason: 'shared_identifier', heldAt: iso() });
+      else if (fate === 'held' || fate === 'overdue') change('held', { reason: 'shared_identifier', heldAt: iso() });
       else change('scoped', { scopedAt: iso() });
     });
     if (fate === 'refused' || fate === 'held' || fate === 'overdue') continue;
@@ -197,14 +194,7 @@ export function writeArchive(dataDir: string, count: number): Archive {
         end('upstream.recordings', 'not_deletable_via_api', 'not_verifiable', 0),
         end('upstream.playlists', 'not_applicable', 'observed'),
         ...(fate === 'attention'
-          ? [
-              {
-                type: 'attention',
-                ...about,
-                target: 'upstream.events',
-                reason: 'events_unconfirmed',
-              } as const,
-            ]
+          ? [{ type: 'attention', ...about, target: 'upstream.events', reason: 'events_unconfirmed' } as const]
           : [
               {
                 type: 'awaiting_upstream',
@@ -228,10 +218,7 @@ export function writeArchive(dataDir: string, count: number): Archive {
       const history = histories.of(id);
       const certificate =
         history &&
-        deriveCertificate(history, {
-          ledgerOrigin,
-          feedUntil: new Date(hereMs - 60_000 + 30 * dayMs).toISOString(),
-        });
+        deriveCertificate(history, { ledgerOrigin, feedUntil: new Date(hereMs - 60_000 + 30 * dayMs).toISOString() });
       if (!certificate) throw new Error('a history that is not whole');
       const text = certificateText(certificate);
       // Written for good, too: the first ones are enough.

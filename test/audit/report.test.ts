@@ -48,9 +48,7 @@ function unbalanced(page: string): string[] {
 /** What any page of ours has to be. */
 function checkPage(page: string): void {
   expect(unbalanced(page)).toEqual([]);
-  expect(page).not.toMatch(
-    /<(script|link|img|iframe|form|object|base)\b|\bstyle="|\bon[a-z]+="|url\(|@import/i,
-  );
+  expect(page).not.toMatch(/<(script|link|img|iframe|form|object|base)\b|\bstyle="|\bon[a-z]+="|url\(|@import/i);
   expect(page).not.toMatch(/\b(src|href)="(?!#)/);
   expect(page).not.toMatch(/undefined|NaN|\[object|Invalid Date/);
   const [, style = ''] = /<style>(.*?)<\/style>/s.exec(page) ?? [];
@@ -66,9 +64,7 @@ function checkPage(page: string): void {
   expect(levels.every((level, index) => index === 0 || level - (levels[index - 1] ?? 0) <= 1)).toBe(true);
   const ids = [...page.matchAll(/\bid="([^"]+)"/g)].map(([, id]) => id);
   expect(new Set(ids).size).toBe(ids.length);
-  const named = [...page.matchAll(/aria-labelledby="([^"]+)"/g)].flatMap(
-    ([, names]) => names?.split(' ') ?? [],
-  );
+  const named = [...page.matchAll(/aria-labelledby="([^"]+)"/g)].flatMap(([, names]) => names?.split(' ') ?? []);
   expect(named.filter((name) => !ids.includes(name))).toEqual([]);
   for (const table of page.match(/<table.*?<\/table>/gs) ?? []) {
     expect(table).toContain('<caption');
@@ -126,14 +122,7 @@ describe('a report', () => {
     it('counts each of them once, by state and by month', () => {
       const { totals, byState, byMonth } = report;
       const sum = (counts: readonly number[]): number => counts.reduce((all, count) => all + count, 0);
-      expect(totals).toMatchObject({
-        received: 500,
-        late: 10,
-        overdue: 1,
-        held: 2,
-        attention: 1,
-        refused: 17,
-      });
+      expect(totals).toMatchObject({ received: 500, late: 10, overdue: 1, held: 2, attention: 1, refused: 17 });
       expect(totals.complete + totals.open + totals.refused + totals.cancelled).toBe(500);
       expect(sum(Object.values(byState))).toBe(500);
       expect(sum(byMonth.map((month) => month.totals.received))).toBe(500);
@@ -208,16 +197,14 @@ describe('pages', () => {
     checkPage(page);
     const titles = [...page.matchAll(/<h2[^>]*>(.*?)<\/h2>/g)].map(([, title]) => title);
     expect(titles.slice(0, 2)).toEqual(['Weakest assurance: not verifiable', 'Not proven']);
-    for (const { says } of found.certificate.not_proven)
-      expect(page).toContain(says.replaceAll("'", '&#39;'));
+    for (const { says } of found.certificate.not_proven) expect(page).toContain(says.replaceAll("'", '&#39;'));
     expect(page).toContain(found.sha256);
   });
 });
 
 it('a certificate whose file is gone is made anew from the ledger, and one that was changed is refused', () => {
   const { dataDir } = archiveOf(1);
-  const find = () =>
-    findCertificate({ dataDir, feedRetentionDays: 30 }, readLedger(dataDir).entries(), requestId(1));
+  const find = () => findCertificate({ dataDir, feedRetentionDays: 30 }, readLedger(dataDir).entries(), requestId(1));
   const { text } = find();
   const path = certificatePath(dataDir, requestId(1), 1);
   expect(readFileSync(path, 'utf8')).toBe(text);

@@ -54,9 +54,7 @@ it('at the end of a period, every request received in it is somewhere', () => {
         endedAt: index % 7 === 3 ? at(share) : null,
       }));
       const { each, points } = progressOf(requests, { from: start.slice(0, 10), to });
-      const sums = points.map(
-        ({ waiting, erasedHere, complete, ended }) => waiting + erasedHere + complete + ended,
-      );
+      const sums = points.map(({ waiting, erasedHere, complete, ended }) => waiting + erasedHere + complete + ended);
       expect(sums).toEqual(sums.toSorted((a, b) => a - b));
       expect(sums.at(-1)).toBe(shares.length);
       expect(points.length).toBeGreaterThan(0);

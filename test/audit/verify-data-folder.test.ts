@@ -85,13 +85,7 @@ it('a certificate that is on the ledger and says something else than it is told'
   const life = lifeOf(1, 1);
   for (const records of life.slice(0, 15)) ledger.append(records);
   ledger.append([
-    {
-      type: 'result',
-      requests: [requestId(1)],
-      target: 'upstream.person',
-      result: 'deleted',
-      assurance: 'observed',
-    },
+    { type: 'result', requests: [requestId(1)], target: 'upstream.person', result: 'deleted', assurance: 'observed' },
   ]);
   const settings = { dataDir, erasure: { feedRetentionDays: 30 } };
   issueCertificate({ ledger: () => ledger, settings } as never, { id: requestId(1), generation: 1 });
@@ -100,7 +94,5 @@ it('a certificate that is on the ledger and says something else than it is told'
   ledger.append([{ type: 'certified', request: requestId(1), generation: 1, certificate: sha256(better) }]);
   ledger.checkpoint();
   const { problems } = await verifyDataFolder(dataDir, {}, signal);
-  expect(problems).toEqual([
-    `certificate ${requestId(1)}-g1.json: it says something else than the ledger's entries`,
-  ]);
+  expect(problems).toEqual([`certificate ${requestId(1)}-g1.json: it says something else than the ledger's entries`]);
 });

@@ -43,29 +43,13 @@ async function benchSync(rows: number): Promise<{ sync: Line[]; stages: Stages[]
   const passes = [
     { pass: 'first pass', generation: 0, limitedBy: 'one page of an index to write for each random key' },
     { pass: 'unchanged pass', generation: 0, limitedBy: 'a look-up by random key for each row' },
-    {
-      pass: '5 % changed pass',
-      generation: 1,
-      limitedBy: 'as unchanged, and writing the pages of changed rows',
-    },
+    { pass: '5 % changed pass', generation: 1, limitedBy: 'as unchanged, and writing the pages of changed rows' },
   ];
   const fetched = await run('fetchAlone', 'none', 0);
   const pooled = await run('poolAlone', 'none', 0);
   const sync = [
-    lineOf(
-      'fetch + JSON.parse alone',
-      rows,
-      fetched,
-      { 'of fetch': fetched },
-      'reading the socket and parsing',
-    ),
-    lineOf(
-      'undici Pool + JSON.parse alone',
-      rows,
-      pooled,
-      { 'of fetch': fetched },
-      'reading the socket and parsing',
-    ),
+    lineOf('fetch + JSON.parse alone', rows, fetched, { 'of fetch': fetched }, 'reading the socket and parsing'),
+    lineOf('undici Pool + JSON.parse alone', rows, pooled, { 'of fetch': fetched }, 'reading the socket and parsing'),
   ];
   const stages: Stages[] = [];
   for (const { pass, generation, limitedBy } of passes) {
@@ -75,13 +59,7 @@ async function benchSync(rows: number): Promise<{ sync: Line[]; stages: Stages[]
     const baselines = { 'of fetch': fetched, 'of upsert': upserted };
     sync.push(lineOf(`${pass}, SQLite upsert alone`, rows, upserted, baselines, limitedBy));
     sync.push(
-      lineOf(
-        `${pass}, sync`,
-        rows,
-        synced,
-        baselines,
-        'one thread, which parses, validates and writes in turn',
-      ),
+      lineOf(`${pass}, sync`, rows, synced, baselines, 'one thread, which parses, validates and writes in turn'),
     );
     stages.push({ name: pass, stages: staged.stages ?? {} });
   }
@@ -114,7 +92,6 @@ async function benchExport(rows: number): Promise<Line[]> {
 
 function positive(option: string, text: string): number {
   const number = Number(text);
-  if (!Number.isSafeInteger(number) || number < 1)
-    throw new Error(`${option} takes a positive integer, not ${text}`);
+  if (!Number.isSafeInteger(number) || number < 1) throw new Error(`${option} takes a positive integer, not ${text}`);
   return number;
 }

@@ -20,10 +20,7 @@ const server = createServer((request, response) => {
   const head = `{"count":${rows},"next":${next},"previous":null,"results":[`;
   // Rows are stored with a comma before each.
   const body = list.bytes.subarray((list.ends[offset - 1] ?? 0) + 1, list.ends[end - 1]);
-  response.writeHead(200, {
-    'content-type': 'application/json',
-    'content-length': head.length + body.length + 2,
-  });
+  response.writeHead(200, { 'content-type': 'application/json', 'content-length': head.length + body.length + 2 });
   response.write(head);
   response.write(body);
   response.end(']}');
@@ -34,9 +31,7 @@ server.listen(0, '127.0.0.1', () => {
 process.once('disconnect', () => process.exit());
 
 function makeList(generation: number): List {
-  const parts = Array.from({ length: rows }, (_row, place) =>
-    Buffer.from(`,${personJson(place, generation)}`),
-  );
+  const parts = Array.from({ length: rows }, (_row, place) => Buffer.from(`,${personJson(place, generation)}`));
   let end = 0;
   return { bytes: Buffer.concat(parts), ends: parts.map((part) => (end += part.length)) };
 }

@@ -14,9 +14,7 @@ export function fetchAlone({ origin, rows, generation }: CaseParameters): Promis
 export async function poolAlone({ origin, rows, generation }: CaseParameters): Promise<CaseResult> {
   const pool = new Pool(origin, { connections: inFlight });
   try {
-    return await readAll(rows, generation, async (path) =>
-      (await pool.request({ method: 'GET', path })).body.json(),
-    );
+    return await readAll(rows, generation, async (path) => (await pool.request({ method: 'GET', path })).body.json());
   } finally {
     await pool.destroy();
   }

@@ -45,8 +45,7 @@ export function upsertAlone({ dataDir, rows, generation }: CaseParameters): Prom
   for (const window of windowsOf(rows)) {
     const end = Math.min(rows, window.offset + window.limit);
     const results: unknown[] = [];
-    for (let place = window.offset; place < end; place += 1)
-      results.push(JSON.parse(personJson(place, generation)));
+    for (let place = window.offset; place < end; place += 1) results.push(JSON.parse(personJson(place, generation)));
     const page = readPage({ results, count: rows }, window, 'persons');
     timed(() => commit(page));
   }

@@ -39,11 +39,7 @@ const answers: Record<keyof typeof worlds, { sentence: string; tone: string; tod
   empty: { sentence: 'Nothing is mirrored yet', tone: 'new', todos: 0 },
   'no project': { sentence: 'Nothing is mirrored yet', tone: 'new', todos: 0 },
   'five hundred requests': { sentence: 'All is well', tone: 'well', todos: 0 },
-  'two projects': {
-    sentence: '2 things need you. First: the data are getting old',
-    tone: 'attention',
-    todos: 2,
-  },
+  'two projects': { sentence: '2 things need you. First: the data are getting old', tone: 'attention', todos: 2 },
 };
 const names = Object.keys(worlds) as (keyof typeof worlds)[];
 
@@ -59,25 +55,19 @@ describe.each(Object.entries(looks))('in %s', (look, options) => {
     // The answer is to be seen without scrolling, and nothing sticks out to the side.
     const box = await page.locator('h1').boundingBox();
     expect((box?.y ?? 900) + (box?.height ?? 900)).toBeLessThan(300);
-    expect(
-      await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth'),
-    ).toBe(0);
+    expect(await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')).toBe(0);
     for (const details of await page.locator('details').all())
       await details.evaluate((node: { open: boolean }) => {
         node.open = true;
       });
     expect(await violationsOf(page)).toEqual([]);
-    expect(
-      await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth'),
-    ).toBe(0);
+    expect(await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')).toBe(0);
   });
 });
 
 it('axe finds what is planted', async () => {
   const { page } = await openPage(worlds.fresh);
-  await page.evaluate(
-    'document.querySelector("h1").insertAdjacentHTML("beforeend", "<img src=/icon/well.svg>")',
-  );
+  await page.evaluate('document.querySelector("h1").insertAdjacentHTML("beforeend", "<img src=/icon/well.svg>")');
   expect((await violationsOf(page)).join()).toMatch(/image-alt/);
 });
 
@@ -107,9 +97,7 @@ describe('live', () => {
     expect(await page.locator('link[rel=icon]').getAttribute('href')).toBe('/icon/broken.svg');
     expect(await page.locator('#p0-pass-persons-full').getAttribute('open')).not.toBeNull();
     show(worlds.running);
-    await expect
-      .poll(() => page.locator('#p0-pass-persons-full').textContent())
-      .toContain('The pass is running');
+    await expect.poll(() => page.locator('#p0-pass-persons-full').textContent()).toContain('The pass is running');
     expect(await page.evaluate('document.activeElement.id')).toBe('p0-pass-persons-full-summary');
     show(worlds['two projects']);
     await expect.poll(() => page.locator('.project').count()).toBe(2);
@@ -126,9 +114,7 @@ describe('live', () => {
     await expect
       .poll(() => page.locator('#live').textContent())
       .toBe('not up to date: no connection since 12:04:31 UTC');
-    expect(await page.evaluate('getComputedStyle(document.querySelector(".answer")).filter')).toBe(
-      'grayscale(1)',
-    );
+    expect(await page.evaluate('getComputedStyle(document.querySelector(".answer")).filter')).toBe('grayscale(1)');
   });
 });
 

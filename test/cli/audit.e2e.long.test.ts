@@ -29,8 +29,7 @@ const receipts = (): string => join(workspace.folder, 'receipts');
 /** The result of a command that has to end with 0, or with the code given. */
 async function run(args: readonly string[], code = 0): Promise<Record<string, unknown>> {
   const ended = await workspace.run([...args, '--json']);
-  if (ended.code !== code)
-    throw new Error(`${args.slice(0, 2).join(' ')} ended with ${ended.code}: ${ended.stderr}`);
+  if (ended.code !== code) throw new Error(`${args.slice(0, 2).join(' ')} ended with ${ended.code}: ${ended.stderr}`);
   return jsonOf(ended) as Record<string, unknown>;
 }
 
@@ -69,12 +68,7 @@ it('a request goes from its receipt to its certificate', async () => {
   await run(['erase', 'receipt', request, '--out', join(workspace.folder, 'late.json'), ...quick], 2);
 
   const { certificate, sha256: digest, file } = await run(['audit', 'certificate', request.slice(0, 8)]);
-  expect(certificate).toMatchObject({
-    request,
-    generation: 1,
-    is_late: false,
-    weakest_assurance: 'not_verifiable',
-  });
+  expect(certificate).toMatchObject({ request, generation: 1, is_late: false, weakest_assurance: 'not_verifiable' });
   const bytes = readFileSync(join(workspace.dataDir, 'reports/certificates', `${request}-g1.json`), 'utf8');
   expect(sha256(bytes)).toBe(digest);
   const printed = await workspace.run(['audit', 'certificate', request, '--format', 'json']);
@@ -90,9 +84,7 @@ it('its receipt shows whom it is about, to its holder only', async () => {
     verdict: 'is_about',
     certificates: [{ generation: 1, file: 'sound' }],
   });
-  expect(await run(['audit', 'open', receipt, '--uuid', other.uuid], 4)).toMatchObject({
-    verdict: 'is_not_about',
-  });
+  expect(await run(['audit', 'open', receipt, '--uuid', other.uuid], 4)).toMatchObject({ verdict: 'is_not_about' });
 });
 
 it('a report is written as page and CSV, and printed as JSON', async () => {
@@ -104,9 +96,7 @@ it('a report is written as page and CSV, and printed as JSON', async () => {
   const csv = join(workspace.folder, 'report.csv');
   expect((await workspace.run(['audit', 'report', '--format', 'csv', '--out', csv])).code).toBe(0);
   expect(readFileSync(csv, 'utf8').split('\r\n')[0]).toContain('request,generation,origin');
-  expect(await run(['audit', 'report', '--from', '2026-02-30'], 2)).toMatchObject({
-    error: { code: 'usage' },
-  });
+  expect(await run(['audit', 'report', '--from', '2026-02-30'], 2)).toMatchObject({ error: { code: 'usage' } });
   expect(await run(['audit', 'report', '--from', '2026-02-02', '--to', '2026-02-01'], 2)).toMatchObject({
     error: { code: 'usage' },
   });
@@ -129,9 +119,7 @@ it('everything verifies against a kept checkpoint, until something is changed', 
   writeFileSync(path, bytes.replace('"is_late":false', '"is_late":true'));
   const changed = await workspace.run(verify);
   expect(changed.code).toBe(4);
-  expect(changed.stdout).toContain(
-    `WRONG  certificate ${request}-g1.json: it is not the one on the ledger\n`,
-  );
+  expect(changed.stdout).toContain(`WRONG  certificate ${request}-g1.json: it is not the one on the ledger\n`);
   writeFileSync(path, bytes);
 });
 
@@ -144,9 +132,7 @@ it('no text of the person stands in ledger, certificates, reports or receipts', 
     ),
   ].map(String);
   expect(canaries.length).toBeGreaterThan(person.distinct_ids.length + 1);
-  const files = [join(workspace.dataDir, 'ledger'), join(workspace.dataDir, 'reports'), receipts()].flatMap(
-    filesBelow,
-  );
+  const files = [join(workspace.dataDir, 'ledger'), join(workspace.dataDir, 'reports'), receipts()].flatMap(filesBelow);
   expect(files.length).toBeGreaterThan(5);
   expect(existsSync(join(workspace.dataDir, 'reports'))).toBe(true);
   for (const file of files) {

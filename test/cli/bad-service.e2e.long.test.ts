@@ -90,11 +90,7 @@ describe('sync refuses to go on, and loses nothing, when', () => {
   it('the project is no longer there', async () => {
     workspace.sandbox.act({ do: 'set_project', vanished: true });
     try {
-      await assertFailedSync(
-        {},
-        3,
-        /^error: the service knows no such project .*404\)\n {2}check service\.projectId/,
-      );
+      await assertFailedSync({}, 3, /^error: the service knows no such project .*404\)\n {2}check service\.projectId/);
     } finally {
       workspace.sandbox.act({ do: 'set_project', vanished: false });
     }
@@ -102,20 +98,14 @@ describe('sync refuses to go on, and loses nothing, when', () => {
 
   it('a login page answers', () =>
     serving(
-      (_request, response) =>
-        response.writeHead(200, { 'content-type': 'text/html' }).end('<html>Log in</html>'),
+      (_request, response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<html>Log in</html>'),
       (url) =>
-        assertFailedSync(
-          { MIRROR_BASE_URL: url },
-          1,
-          /answered 200 with text\/html instead of JSON\n {2}a login page/,
-        ),
+        assertFailedSync({ MIRROR_BASE_URL: url }, 1, /answered 200 with text\/html instead of JSON\n {2}a login page/),
     ));
 
   it('another program answers in JSON', () =>
     serving(
-      (_request, response) =>
-        response.writeHead(200, { 'content-type': 'application/json' }).end('{"hello":1}'),
+      (_request, response) => response.writeHead(200, { 'content-type': 'application/json' }).end('{"hello":1}'),
       (url) => assertFailedSync({ MIRROR_BASE_URL: url }, 1, /not a page of a list\n/),
     ));
 
@@ -153,9 +143,7 @@ describe('sync refuses to go on, and loses nothing, when', () => {
     expect(packed.length).toBeLessThan(10_000);
     await serving(
       (_request, response) =>
-        response
-          .writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' })
-          .end(packed),
+        response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' }).end(packed),
       (url) => assertFailedSync({ MIRROR_BASE_URL: url }, 1, tooLarge, ...limit),
     );
   });
@@ -168,8 +156,6 @@ describe('doctor', () => {
     });
     expect({ code, stderr }).toEqual({ code: 1, stderr: '' });
     expect(stdout).toMatch(/^ok +mirror +mirror\.db is sound and holds 40 persons$/m);
-    expect(stdout).toMatch(
-      /^failed +service: persons +the service refuses the API key .*; check MIRROR_API_KEY/m,
-    );
+    expect(stdout).toMatch(/^failed +service: persons +the service refuses the API key .*; check MIRROR_API_KEY/m);
   });
 });

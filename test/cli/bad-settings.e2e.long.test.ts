@@ -32,10 +32,7 @@ describe.concurrent('a wrong command line', () => {
     ['sync --mode sideways', /'sideways' is invalid. Allowed choices are full, head/],
     ['sync --fresh --resume', "option '--resume' cannot be used with option '--fresh'"],
     ['query', "missing required argument 'sql'"],
-    [
-      'query select ann@example.com',
-      /^error: too many arguments for 'query'. Expected 1 argument but got 2$/,
-    ],
+    ['query select ann@example.com', /^error: too many arguments for 'query'. Expected 1 argument but got 2$/],
   ])('%s', async (args, words) => {
     const message = typeof words === 'string' ? `error: ${words}` : words;
     assertUsage(await workspace.run(args.split(' ')), message, '  add --help for help');

@@ -42,13 +42,7 @@ describe.concurrent('a mirror.db that is not ours', () => {
     const folder = folderWith(name, write);
     const before = readFileSync(databasePath(folder));
     for (const command of ['sync', 'status', 'doctor']) {
-      const { code, stdout, stderr } = await workspace.run([
-        command,
-        '--data-dir',
-        folder,
-        '--log-level',
-        'error',
-      ]);
+      const { code, stdout, stderr } = await workspace.run([command, '--data-dir', folder, '--log-level', 'error']);
       expect(code).toBe(1);
       // The doctor's findings are its result, whatever they are.
       expect(command === 'doctor' ? stdout : stderr).toContain(`mirror.db ${words}`);
@@ -96,9 +90,7 @@ describe.concurrent('a data folder that cannot be one', () => {
     for (const command of [['status'], ['export'], ['query', 'SELECT 1']]) {
       const { code, stdout, stderr } = await workspace.run([...command, '--data-dir', dataDir]);
       expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-      expect(stderr).toMatch(
-        /^error: there is no mirror .*nowhere\/mirror\.db\n {2}run `analytics-mirror sync`/,
-      );
+      expect(stderr).toMatch(/^error: there is no mirror .*nowhere\/mirror\.db\n {2}run `analytics-mirror sync`/);
     }
     expect(existsSync(dataDir)).toBe(false);
   });
@@ -115,9 +107,7 @@ it('SQL that writes, or is wrong, is refused and changes nothing', async () => {
     'SELECT * FROM nonsense',
     'SELECT 1; SELECT 2',
   ];
-  const endings = await Promise.all(
-    refused.map((sql) => workspace.run(['query', sql, '--data-dir', dataDir])),
-  );
+  const endings = await Promise.all(refused.map((sql) => workspace.run(['query', sql, '--data-dir', dataDir])));
   for (const { code, stdout, stderr } of endings) {
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toMatch(/^error: [^\n]+\n {2}[^\n]+\n$/);

@@ -14,31 +14,20 @@ beforeAll(async () => {
   };
   const [person, victim] = await list('persons.list');
   const [recording] = await list('recordings.list');
-  ids = {
-    person: person?.id,
-    victim: victim?.id,
-    recording: recording?.id,
-    playlist: workspace.sandbox.playlists[0],
-  };
+  ids = { person: person?.id, victim: victim?.id, recording: recording?.id, playlist: workspace.sandbox.playlists[0] };
 });
 afterAll(() => workspace[Symbol.asyncDispose]());
 
 /** What each endpoint is called with, and what its documented answer looks like; `null` is no body. */
 const calls: Record<EndpointName, () => { args: string[]; body: object | null }> = {
   'insights.trend': () => ({ args: ['--body', '{"name":"Visits"}'], body: null }),
-  'persons.list': () => ({
-    args: ['--param', 'limit=3'],
-    body: { count: 20, results: expect.any(Array) },
-  }),
+  'persons.list': () => ({ args: ['--param', 'limit=3'], body: { count: 20, results: expect.any(Array) } }),
   'persons.retrieve': () => ({ args: person(), body: { id: ids.person, uuid: expect.any(String) } }),
   'persons.update': () => ({
     args: [...person(), '--body', '{"properties":{"plan":"pro"}}'],
     body: { id: ids.person, properties: expect.objectContaining({ plan: 'pro' }) },
   }),
-  'persons.delete': () => ({
-    args: ['--param', `id=${ids.victim}`, '--param', 'delete_events=true'],
-    body: null,
-  }),
+  'persons.delete': () => ({ args: ['--param', `id=${ids.victim}`, '--param', 'delete_events=true'], body: null }),
   'persons.activity': () => ({ args: person(), body: null }),
   'persons.delete_property': () => ({ args: [...person(), '--param', '$unset=plan'], body: null }),
   'persons.properties_timeline': () => ({ args: person(), body: null }),
@@ -89,11 +78,7 @@ describe.concurrent('a call that fails', () => {
     [['persons.retrieve'], 2, 'the endpoint needs id\n  add --param id=…'],
     [['persons.retrieve', '--param', 'id=ann'], 2, 'wrong parameters: id: '],
     [['persons.list', '--param', 'limit=0'], 2, 'wrong parameters: limit: '],
-    [
-      ['persons.list', '--param', 'colour=red'],
-      2,
-      'the endpoint has no parameter colour\n  it takes limit, offset, ',
-    ],
+    [['persons.list', '--param', 'colour=red'], 2, 'the endpoint has no parameter colour\n  it takes limit, offset, '],
     [['persons.list', '--param', 'ann@example.com'], 2, '--param takes name=value'],
     [['persons.list', '--body', '{}'], 2, 'persons.list takes no body\n  leave --body out'],
     [['persons.update', '--param', 'id=1', '--body', '{"ann@example.com'], 2, '--body is not valid JSON'],

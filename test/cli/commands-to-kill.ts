@@ -51,10 +51,7 @@ export type DeletionCommands = {
 export async function deletionCommands(workspace: Workspace, inFlightMax: number): Promise<DeletionCommands> {
   const { sandbox, folder } = workspace;
   const command: KilledCommand = { ...firstSync(workspace, inFlightMax), finish: syncAndReconcile };
-  const held: KilledCommand = {
-    ...command,
-    settings: [...command.settings, '--set', 'deletions.maxCount=2'],
-  };
+  const held: KilledCommand = { ...command, settings: [...command.settings, '--set', 'deletions.maxCount=2'] };
   const synced = join(folder, 'synced');
   expect(await workspace.run(['sync', ...command.settings, '--data-dir', synced])).toMatchObject({ code: 0 });
 
@@ -65,9 +62,7 @@ export async function deletionCommands(workspace: Workspace, inFlightMax: number
   };
   const nominated = join(folder, 'nominated');
   copyFolder(synced, nominated);
-  expect(await workspace.run(['sync', ...command.settings, '--data-dir', nominated])).toMatchObject({
-    code: 0,
-  });
+  expect(await workspace.run(['sync', ...command.settings, '--data-dir', nominated])).toMatchObject({ code: 0 });
   const waiting = join(folder, 'waiting');
   copyFolder(synced, waiting);
   const plan = planOf(await workspace.run(['sync', '--json', ...held.settings, '--data-dir', waiting]));
@@ -78,12 +73,7 @@ export async function deletionCommands(workspace: Workspace, inFlightMax: number
     sync: { ...expiring, base: synced },
     reconcile: { ...command, base: nominated, command: ['reconcile'] },
     hold: { ...held, base: synced, finish: syncApproveAndReconcile },
-    approve: {
-      ...held,
-      base: waiting,
-      command: ['reconcile', '--approve', plan],
-      finish: syncApproveAndReconcile,
-    },
+    approve: { ...held, base: waiting, command: ['reconcile', '--approve', plan], finish: syncApproveAndReconcile },
   };
 }
 
@@ -110,9 +100,7 @@ function losePersons(sandbox: Sandbox): string[] {
 /** Lets the service forget its oldest recordings. Returns for how many days it keeps them. */
 function loseRecordings(sandbox: Sandbox): number {
   const { documents } = sandbox.store.recordings.page({ limit: 50, offset: 0 });
-  const startsMs = documents.map((text) =>
-    Date.parse((JSON.parse(text) as { start_time: string }).start_time),
-  );
+  const startsMs = documents.map((text) => Date.parse((JSON.parse(text) as { start_time: string }).start_time));
   const [oldestKept = 0, newestLost = 0] = startsMs.slice(-6, -4);
   const boundaryMs = (oldestKept + newestLost) / 2;
   sandbox.act({ do: 'expire_recordings', before: new Date(boundaryMs).toISOString() });
@@ -120,8 +108,7 @@ function loseRecordings(sandbox: Sandbox): number {
 }
 
 async function syncAndReconcile(run: Run): Promise<void> {
-  for (const command of ['sync', 'reconcile'])
-    expect(await run(command)).toMatchObject({ code: 0, stderr: '' });
+  for (const command of ['sync', 'reconcile']) expect(await run(command)).toMatchObject({ code: 0, stderr: '' });
 }
 
 /** Approves what is held, if anything is, as an operator would. */

@@ -3,17 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { jsonOf, runCli } from './run-cli.ts';
 import { openWorkspace, type Workspace } from './workspace.ts';
 
-const commands = [
-  'demo',
-  'sync',
-  'export',
-  'status',
-  'query',
-  'doctor',
-  'config print',
-  'call',
-  'sandbox',
-] as const;
+const commands = ['demo', 'sync', 'export', 'status', 'query', 'doctor', 'config print', 'call', 'sandbox'] as const;
 
 let workspace: Workspace;
 beforeAll(async () => {
@@ -133,10 +123,6 @@ describe.concurrent('standard output', () => {
 
   it('may be full', async () => {
     const ended = await workspace.run(['status'], { shell: 'exec "$@" > /dev/full' });
-    expect(ended).toEqual({
-      code: 1,
-      stdout: '',
-      stderr: 'error: standard output cannot be written (ENOSPC)\n',
-    });
+    expect(ended).toEqual({ code: 1, stdout: '', stderr: 'error: standard output cannot be written (ENOSPC)\n' });
   });
 });

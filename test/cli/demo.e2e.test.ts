@@ -31,9 +31,7 @@ it('the demo syncs, exports and shows the same counts everywhere; it needs a fre
 
   const again = await runCli(['demo', '--data-dir', dataDir]);
   expect(again).toMatchObject({ code: 2, stdout: '' });
-  expect(again.stderr).toContain(
-    `error: the demo needs a fresh folder, and this one has a mirror: ${dataDir}`,
-  );
+  expect(again.stderr).toContain(`error: the demo needs a fresh folder, and this one has a mirror: ${dataDir}`);
 });
 
 it('the demo stops serving when its settings are wrong', async () => {

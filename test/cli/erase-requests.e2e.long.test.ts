@@ -13,14 +13,7 @@ vi.setConfig({ testTimeout: 180_000 });
 
 type Listed = { id: string; state: string; reason: string | null; origin: string };
 type Added = {
-  requests: {
-    line: number;
-    id: string;
-    state: string;
-    reason: string | null;
-    persons: number;
-    isKnown: boolean;
-  }[];
+  requests: { line: number; id: string; state: string; reason: string | null; persons: number; isKnown: boolean }[];
 };
 
 // What the service's weekly batch has to do is done by the time of the mirror.
@@ -35,11 +28,7 @@ let run: (args: readonly string[]) => Promise<Ended>;
 beforeAll(async () => {
   workspace = await openWorkspace({ persons: 120, recordings: 30, clock: earlier });
   persons = [...workspace.sandbox.living()];
-  texts = persons.flatMap(({ uuid, distinct_ids: ids, properties }) => [
-    uuid,
-    ...ids,
-    ...emailsIn(properties),
-  ]);
+  texts = persons.flatMap(({ uuid, distinct_ids: ids, properties }) => [uuid, ...ids, ...emailsIn(properties)]);
   run = discreetRun((args) => workspace.run([...args, ...settings]), texts);
   await run(['sync']);
   await run(['export']);
@@ -54,9 +43,7 @@ afterAll(() => {
 const asked = new Set<string>();
 
 async function assertNobodyIsErasedByAccident(): Promise<void> {
-  const { rows } = jsonOf(await workspace.run(['query', '--json', 'SELECT uuid FROM persons'])) as {
-    rows: string[][];
-  };
+  const { rows } = jsonOf(await workspace.run(['query', '--json', 'SELECT uuid FROM persons'])) as { rows: string[][] };
   const mirrored = new Set(rows.flat());
   expect(persons.filter(({ uuid }) => !mirrored.has(uuid) && !asked.has(uuid))).toEqual([]);
 }
@@ -140,9 +127,7 @@ describe('erase add', () => {
     const file = fileOf('kind,value', `distinct_id,"${id.replaceAll('"', '""')}"`);
     const ended = await workspace.run(
       ['erase', 'add', '-', '--basis', 'objection', '--by', 'dpo', '--json', ...settings],
-      {
-        shell: `exec "$@" < ${file}`,
-      },
+      { shell: `exec "$@" < ${file}` },
     );
     expect((jsonOf(ended) as Added).requests).toMatchObject([{ line: 1, state: 'scoped', persons: 1 }]);
   });
@@ -152,10 +137,7 @@ describe('a request', () => {
   it('can be given up before anything is done for it, and not later', async () => {
     const [first] = (jsonOf(await add(fileOf(`uuid,${personAt(4).uuid}`))) as Added).requests;
     const id = first?.id ?? '';
-    expect(await run(['erase', 'cancel', id.slice(0, 8)])).toMatchObject({
-      code: 0,
-      stdout: `cancelled ${id}\n`,
-    });
+    expect(await run(['erase', 'cancel', id.slice(0, 8)])).toMatchObject({ code: 0, stdout: `cancelled ${id}\n` });
     asked.delete(personAt(4).uuid);
     // Nobody but the one of standard input goes.
     expect(await run(['reconcile'])).toMatchObject({ code: 0, stderr: '' });
@@ -219,9 +201,7 @@ describe('a request', () => {
       return rows.flat().includes(uuid);
     };
     expect(await isMirrored()).toBe(false);
-    const found = jsonOf(await run(['where', '--file', fileOf(`uuid,${uuid}`), '--json'])) as {
-      requests: Listed[];
-    };
+    const found = jsonOf(await run(['where', '--file', fileOf(`uuid,${uuid}`), '--json'])) as { requests: Listed[] };
     const readmit = [
       'erase',
       'readmit',
@@ -231,9 +211,7 @@ describe('a request', () => {
     ];
     expect(await run(readmit)).toMatchObject({ code: 0, stderr: '' });
     expect(await isMirrored()).toBe(true);
-    expect(readFileSync(join(workspace.dataDir, 'ledger', 'entries.jsonl'), 'utf8')).not.toContain(
-      'contract',
-    );
+    expect(readFileSync(join(workspace.dataDir, 'ledger', 'entries.jsonl'), 'utf8')).not.toContain('contract');
   });
 });
 

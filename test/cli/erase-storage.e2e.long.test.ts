@@ -16,9 +16,7 @@ it.each(smallDisks)(
     const dataDir = join(workspace.folder, disk.name.replaceAll(' ', '-'));
     mkdirSync(dataDir, { mode: 0o700 });
     const people = join(workspace.folder, 'people.csv');
-    const persons = [...workspace.sandbox.living()]
-      .slice(0, 300)
-      .filter((_person, index) => index % 100 === 0);
+    const persons = [...workspace.sandbox.living()].slice(0, 300).filter((_person, index) => index % 100 === 0);
     writeFileSync(people, persons.map(({ uuid }) => `uuid,${uuid}\n`).join(''));
     const script = `set -- "$@" --log-level error
     "$@" sync > /dev/null; "$@" export > /dev/null; "$@" erase add --file "$PEOPLE" --basis objection --by dpo > /dev/null
@@ -27,13 +25,10 @@ it.each(smallDisks)(
     "$@" erase scan --file "$PEOPLE" > /dev/null; echo "scan: $?"
     "$@" query "SELECT state, count(*) FROM erasure_requests GROUP BY 1"
     "$@" query "SELECT count(*) FROM persons"; "$@" audit verify > /dev/null; echo "verify: $?"`;
-    const { code, stdout, stderr } = await workspace.run(
-      [...unlimited, '--set', 'deletions.confirmAfterSeconds=0'],
-      {
-        shell: disk.around(script),
-        env: { MIRROR_DATA_DIR: dataDir, PEOPLE: people },
-      },
-    );
+    const { code, stdout, stderr } = await workspace.run([...unlimited, '--set', 'deletions.confirmAfterSeconds=0'], {
+      shell: disk.around(script),
+      env: { MIRROR_DATA_DIR: dataDir, PEOPLE: people },
+    });
     expect(stderr).toMatch(/^error: [^\n]+\n {2}[^\n]+\n$/);
     expect({ code, said: stdout.trimEnd().split('\n') }).toEqual({
       code: 0,

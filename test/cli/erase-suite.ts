@@ -40,8 +40,7 @@ export function testErasures({ persons, recordings, erased, timeoutMs }: Size): 
     expect(ended).toMatchObject({ code: 0, stderr: '' });
     return ended;
   };
-  const scan = async (): Promise<Scan> =>
-    jsonOf(await run('erase', 'scan', '--file', peopleFile, '--json')) as Scan;
+  const scan = async (): Promise<Scan> => jsonOf(await run('erase', 'scan', '--file', peopleFile, '--json')) as Scan;
   /** How many of the requests that somebody has made are in each state. */
   const statesOf = async (): Promise<object> => {
     const sql = `SELECT state, count(*) FROM erasure_requests WHERE origin <> 'upstream' GROUP BY 1`;
@@ -99,13 +98,7 @@ export function testErasures({ persons, recordings, erased, timeoutMs }: Size): 
     expect(await statesOf()).toEqual({ scoped: erased });
     const done = jsonOf(await succeed('reconcile', '--json')) as { plan: object; erasure: object };
     expect(done.plan).toEqual(plan);
-    expect(done.erasure).toMatchObject({
-      fenced: erased,
-      verified: erased,
-      residue: 0,
-      attention: 0,
-      certified: 0,
-    });
+    expect(done.erasure).toMatchObject({ fenced: erased, verified: erased, residue: 0, attention: 0, certified: 0 });
   });
 
   it('nothing of them is left, decoded or raw, and all others are as they were', async () => {
@@ -120,9 +113,7 @@ export function testErasures({ persons, recordings, erased, timeoutMs }: Size): 
     const living = new Set([...workspace.sandbox.living()].map(({ uuid }) => uuid));
     expect(people.filter(({ uuid }) => living.has(uuid))).toEqual([]);
     expect(
-      workspace.sandbox
-        .requests()
-        .filter(({ endpoint, status }) => endpoint === 'persons.delete' && status === 204),
+      workspace.sandbox.requests().filter(({ endpoint, status }) => endpoint === 'persons.delete' && status === 204),
     ).toHaveLength(erased);
   });
 
@@ -132,9 +123,9 @@ export function testErasures({ persons, recordings, erased, timeoutMs }: Size): 
     for (const { uuid } of [first, second]) workspace.sandbox.act({ do: 'resurrect', uuid });
     const synced = jsonOf(await succeed('sync', 'persons', '--json')) as { passes: { rowsFenced: number }[] };
     expect(synced.passes).toMatchObject([{ verdict: 'complete', rowsFenced: 2 }]);
-    const { rows } = jsonOf(
-      await succeed('query', '--json', 'SELECT sum(hits), sum(recreated) FROM fence'),
-    ) as { rows: unknown[][] };
+    const { rows } = jsonOf(await succeed('query', '--json', 'SELECT sum(hits), sum(recreated) FROM fence')) as {
+      rows: unknown[][];
+    };
     expect(rows).toEqual([[2, 2]]);
     await succeed('export', 'persons');
     expect((await digestsWithout(workspace.dataDir, names)).left).toBe(0);
@@ -174,8 +165,7 @@ export function testErasures({ persons, recordings, erased, timeoutMs }: Size): 
   });
 
   it("yesterday's mirror.db is refused until reconcile has erased anew whom it brings back", async () => {
-    for (const suffix of ['', '-wal', '-shm'])
-      rmSync(`${databasePath(workspace.dataDir)}${suffix}`, { force: true });
+    for (const suffix of ['', '-wal', '-shm']) rmSync(`${databasePath(workspace.dataDir)}${suffix}`, { force: true });
     copyFileSync(join(workspace.folder, 'yesterday.db'), databasePath(workspace.dataDir));
     for (const command of ['sync', 'export'])
       expect(await run(command)).toMatchObject({
@@ -206,10 +196,7 @@ function nameOf({ uuid, id, distinct_ids: [first = ''] }: Living, index: number)
 }
 
 /** Three generations of published files, with merges, deletions, splits, newcomers and changes between them. */
-async function publishThrice(
-  { sandbox }: Workspace,
-  succeed: (...args: string[]) => Promise<Ended>,
-): Promise<void> {
+async function publishThrice({ sandbox }: Workspace, succeed: (...args: string[]) => Promise<Ended>): Promise<void> {
   for (let generation = 1; generation <= 3; generation += 1) {
     await succeed('sync');
     await succeed('reconcile');

@@ -39,8 +39,7 @@ async function statesIn({ run }: Workspace): Promise<string[]> {
 }
 
 function deletionsIn({ sandbox }: Workspace): number {
-  return sandbox.requests().filter(({ endpoint, status }) => endpoint === 'persons.delete' && status === 204)
-    .length;
+  return sandbox.requests().filter(({ endpoint, status }) => endpoint === 'persons.delete' && status === 204).length;
 }
 
 /** Reconciles without trouble: then all is as if there had been none. */
@@ -65,9 +64,7 @@ describe('a service', () => {
 
   it('whose key may only read: what is here is erased, and the scope that is lacking is named', async () => {
     await using workspace = await openDiscreetWorkspace();
-    const ended = await workspace.run(['reconcile'], {
-      env: { MIRROR_API_KEY: workspace.sandbox.readOnlyKey },
-    });
+    const ended = await workspace.run(['reconcile'], { env: { MIRROR_API_KEY: workspace.sandbox.readOnlyKey } });
     expect(ended).toMatchObject({ code: 3, stdout: '', stderr: expect.stringMatching(oneSentence) });
     expect(ended.stderr).toContain('person:write');
     expect(await statesIn(workspace)).toContain('locally_verified');
@@ -124,9 +121,7 @@ describe('a published file', () => {
     ],
   ] as const)('%s stops the run with one sentence, and loses nothing', async (_what, damage, states) => {
     await using workspace = await openDiscreetWorkspace();
-    const part = listPublishedParts(publishedFilesIn(workspace.dataDir)).find(
-      ({ dataset }) => dataset === 'persons',
-    );
+    const part = listPublishedParts(publishedFilesIn(workspace.dataDir)).find(({ dataset }) => dataset === 'persons');
     if (!part) throw new Error('nothing is published');
     const whole = readFileSync(part.path);
     const before = await publishedRows(workspace.dataDir);
@@ -184,12 +179,7 @@ it('nobody is shown at level trace either', async () => {
   });
   expect(ended.code).toBe(1);
   expect(ended.stderr.split('\n').length).toBeGreaterThan(5);
-  for (const command of [
-    ['reconcile', '--dry-run'],
-    ['reconcile'],
-    ['erase', 'list', '--all'],
-    ['erase', 'scan'],
-  ])
+  for (const command of [['reconcile', '--dry-run'], ['reconcile'], ['erase', 'list', '--all'], ['erase', 'scan']])
     expect(await workspace.run([...command, ...trace])).toMatchObject({ code: 0 });
   assertDiscreet(workspace.dataDir, texts);
 });

@@ -33,14 +33,10 @@ export async function outcomeOf(dataDir: string): Promise<Outcome> {
     content: contentOf(dataDir),
     published: await publishedRows(dataDir),
     ...reading(dataDir, (db) => ({
-      told: db
-        .prepare<[], unknown[]>(`SELECT dataset, key, reason FROM deletions ORDER BY 1, 2, 3`)
-        .raw()
-        .all(),
+      told: db.prepare<[], unknown[]>(`SELECT dataset, key, reason FROM deletions ORDER BY 1, 2, 3`).raw().all(),
       requests: listRequests(db, 'all').map(({ id, state }) => ({
         state,
-        isBoxed:
-          db.prepare(`SELECT 1 FROM erasure_requests WHERE id = ? AND box IS NOT NULL`).get(id) !== undefined,
+        isBoxed: db.prepare(`SELECT 1 FROM erasure_requests WHERE id = ? AND box IS NOT NULL`).get(id) !== undefined,
         targets: listTargets(db, id).map(({ target, status }) => `${spellTarget(target)} ${status}`),
       })),
     })),
@@ -100,10 +96,7 @@ export async function residueOf(dataDir: string, subjects: readonly Subject[]): 
     (path) => !path.startsWith(join(dataDir, 'keys')) && holds(readFileSync(path, 'latin1')),
   );
   const decoded: string[] = [];
-  const names = new Set([
-    ...texts,
-    ...subjects.flatMap(({ uuids, recordings }) => [...uuids, ...recordings]),
-  ]);
+  const names = new Set([...texts, ...subjects.flatMap(({ uuids, recordings }) => [...uuids, ...recordings])]);
   for (const { dataset, path } of listPublishedParts(publishedFilesIn(dataDir))) {
     if (dataset === 'deletions') continue;
     const rows = await readWithHyparquet(path);

@@ -26,13 +26,7 @@ export type PreparedErasure = AsyncDisposable & {
 
 /** Three weeks ago: what the service's weekly batch has to do is done by the time of the mirror. */
 const earlier: Clock = { ...systemClock, now: () => Date.now() - 21 * 86_400_000 };
-const service: Omit<SandboxOptions, 'dir'> = {
-  persons: 120,
-  recordings: 40,
-  seed: 11,
-  port: 0,
-  clock: earlier,
-};
+const service: Omit<SandboxOptions, 'dir'> = { persons: 120, recordings: 40, seed: 11, port: 0, clock: earlier };
 
 const settings = [
   ['persons.pageSize', '50'],
@@ -47,17 +41,10 @@ const settings = [
 const dataOf = (folder: string): string => join(folder, 'data');
 
 /** Opens a workspace on the data and the service that a folder holds. */
-async function openErasureWorkspaceIn(
-  folder: string,
-  options: Partial<SandboxOptions> = {},
-): Promise<Workspace> {
+async function openErasureWorkspaceIn(folder: string, options: Partial<SandboxOptions> = {}): Promise<Workspace> {
   const sandbox = await startSandbox({ ...service, ...options, dir: join(folder, 'service') });
   const dataDir = dataOf(folder);
-  const env = {
-    MIRROR_BASE_URL: sandbox.url,
-    MIRROR_PROJECT_ID: sandbox.projectId,
-    MIRROR_API_KEY: sandbox.apiKey,
-  };
+  const env = { MIRROR_BASE_URL: sandbox.url, MIRROR_PROJECT_ID: sandbox.projectId, MIRROR_API_KEY: sandbox.apiKey };
   const start: Workspace['start'] = (args, { env: added, ...rest } = {}) =>
     startCli([...args.slice(0, 1), ...settings, ...args.slice(1), '--data-dir', dataDir], {
       ...rest,

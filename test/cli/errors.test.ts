@@ -23,10 +23,7 @@ test.for([
 
 test('a full disk is explained, one of our errors and a bug are left as they are', () => {
   const full = Object.assign(new Error('no space'), { code: 'ENOSPC' });
-  expect(explainError(full, '/data')).toMatchObject({
-    code: 'storage',
-    message: 'the disk is full (ENOSPC): /data',
-  });
+  expect(explainError(full, '/data')).toMatchObject({ code: 'storage', message: 'the disk is full (ENOSPC): /data' });
   const ours = new AppError('ours', { code: 'usage', cause: full });
   expect(explainError(ours, '/data')).toBe(ours);
   const bug = new TypeError('bug');

@@ -188,9 +188,7 @@ it('no command of the program is without a story here', async () => {
   const namesIn = async (...args: readonly string[]): Promise<string[]> => {
     const [, listed = ''] = (await runCli([...args, '--help'])).stdout.split(/^Commands:$/m);
     const [lines = ''] = listed.split('\n\n');
-    return [...lines.matchAll(/^ {2}([a-z-]+)/gm)]
-      .map(([, name = '']) => name)
-      .filter((name) => name !== 'help');
+    return [...lines.matchAll(/^ {2}([a-z-]+)/gm)].map(([, name = '']) => name).filter((name) => name !== 'help');
   };
   const groups = ['erase', 'audit', 'config'];
   const names = (await namesIn()).filter((name) => !groups.includes(name));

@@ -36,11 +36,7 @@ describe('identifiers are read', () => {
   it.each<[string, string, string[]]>([
     ['below a header', 'kind,value\ndistinct_id,ann', ['ann']],
     ['below a header in capitals, after a byte order mark', '\uFEFFKind,Value\ndistinct_id,ann', ['ann']],
-    [
-      'with empty lines and Windows line ends',
-      '\r\ndistinct_id,ann\r\n\r\ndistinct_id,bob\r\n',
-      ['ann', 'bob'],
-    ],
+    ['with empty lines and Windows line ends', '\r\ndistinct_id,ann\r\n\r\ndistinct_id,bob\r\n', ['ann', 'bob']],
     ['within quotes, with commas, quotes and line ends', 'distinct_id,"a,""b""\nc"', ['a,"b"\nc']],
     ['whatever the case of the kind, with a dash too', 'Distinct-ID, ann ', ['ann']],
     ['that look like a header further down', 'distinct_id,kind', ['kind']],
@@ -52,9 +48,7 @@ describe('identifiers are read', () => {
   it('from options, and then from a file', async () => {
     const file = join(freshFolder(), 'people.csv');
     writeFileSync(file, 'id,8');
-    expect(
-      await readGiven({ uuid: [uuid], id: ['7'], distinctId: ['a,b'], email: ['a@b'], file }, undefined),
-    ).toEqual([
+    expect(await readGiven({ uuid: [uuid], id: ['7'], distinctId: ['a,b'], email: ['a@b'], file }, undefined)).toEqual([
       { kind: 'uuid', value: uuid },
       { kind: 'id', value: '7' },
       { kind: 'distinct_id', value: 'a,b' },

@@ -1,11 +1,6 @@
 import { Command } from 'commander';
 import { expect, test } from 'vitest';
-import {
-  addGlobalOptions,
-  settingsFlags,
-  splitPair,
-  type GlobalOptions,
-} from '../../src/cli/global-options.ts';
+import { addGlobalOptions, settingsFlags, splitPair, type GlobalOptions } from '../../src/cli/global-options.ts';
 
 /** What the given arguments say. */
 function options(...argv: string[]): GlobalOptions {

@@ -86,14 +86,7 @@ describe('a sync under way', () => {
 
   it('ends with 130 on SIGTERM too, and at once on a second signal', async () => {
     const dataDir = join(workspace.folder, 'terminated');
-    const { child, ended } = workspace.start([
-      'sync',
-      'persons',
-      '--data-dir',
-      dataDir,
-      ...smallPages,
-      ...stuck,
-    ]);
+    const { child, ended } = workspace.start(['sync', 'persons', '--data-dir', dataDir, ...smallPages, ...stuck]);
     await untilReceived(dataDir, 30);
     child.kill('SIGTERM');
     child.kill('SIGTERM');
@@ -116,11 +109,7 @@ describe('a sync under way', () => {
 
     const begun = (): Promise<unknown> =>
       vi.waitFor(() => expect(existsSync(databasePath(killed))).toBe(true), { timeout: 30_000, interval: 1 });
-    const moments = [
-      begun,
-      begun,
-      ...[100, 600, 1100, 1700, 2300].map((rows) => () => untilReceived(killed, rows)),
-    ];
+    const moments = [begun, begun, ...[100, 600, 1100, 1700, 2300].map((rows) => () => untilReceived(killed, rows))];
     const endings = [];
     for (const moment of moments) {
       const { child, ended } = workspace.start(args(killed));
@@ -152,8 +141,7 @@ describe('a sync under way', () => {
 });
 
 describe('a query that never ends', () => {
-  const endless =
-    'WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n, runs';
+  const endless = 'WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n, runs';
 
   /** Waits until somebody goes on reading the mirror, which then cannot take in what is written meanwhile. */
   async function untilRead(dataDir: string): Promise<void> {

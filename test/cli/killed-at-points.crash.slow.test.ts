@@ -1,10 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import {
-  deletionCommands,
-  firstSync,
-  openCrashWorkspace,
-  type DeletionCommands,
-} from './commands-to-kill.ts';
+import { deletionCommands, firstSync, openCrashWorkspace, type DeletionCommands } from './commands-to-kill.ts';
 import { assertSurvives, referenceOf, type KilledCommand } from './killed-command.ts';
 import { killPoints } from '../kill/kill-point.ts';
 import { shareOut } from './share-out.ts';

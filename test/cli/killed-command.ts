@@ -62,10 +62,7 @@ export async function afterKill(command: KilledCommand, point: KillPoint): Promi
  * Kills a command at each of the points, one after the other, and then runs it to its end. Fails unless it died at each
  * point, reached the outcome of the reference, and lost no pages but those that were under way.
  */
-export async function assertSurvives(
-  { command, outcome }: Reference,
-  points: readonly KillPoint[],
-): Promise<void> {
+export async function assertSurvives({ command, outcome }: Reference, points: readonly KillPoint[]): Promise<void> {
   const copy = openCopy(command);
   for (const point of points) await copy.kill(point);
   try {
@@ -92,9 +89,7 @@ function openCopy({ workspace, settings, inFlightMax, base, command }: KilledCom
     run: (...args: string[]) => workspace.run([...args, ...around]),
     /** Pages that the service served and no pass has. One row alone is asked for to see whether the service answers. */
     pagesLost: (): number => {
-      const pages = workspace.sandbox
-        .requests()
-        .filter(({ offset, limit }) => offset !== null && limit !== 1);
+      const pages = workspace.sandbox.requests().filter(({ offset, limit }) => offset !== null && limit !== 1);
       return pages.length - (windowsOf(dataDir) - windowsBefore);
     },
     /** Removes the folder. Returns the outcome in it. */

@@ -13,40 +13,39 @@ beforeAll(async () => {
 afterAll(() => workspace[Symbol.asyncDispose]());
 
 /** Where each command dies, one time after the other. */
-const deaths: Record<keyof DeletionCommands, [moment: KillPoint['moment'], pattern: RegExp, nth?: number][]> =
-  {
-    sync: [
-      ['before', /^DELETE FROM distinct_id_owners WHERE person_row_key = \? AND/],
-      ['before', /^INSERT OR IGNORE INTO distinct_ids_lost/, 2],
-      ['before', /^INSERT OR IGNORE INTO suspects .* FROM persons/],
-      ['before', /^DELETE FROM recordings WHERE/, 2],
-      ['after', /^COMMIT after UPDATE suspects SET confirmations/, 2],
-    ],
-    reconcile: [
-      ['before', /^UPDATE suspects SET confirmations/],
-      ['before', /^DELETE FROM persons WHERE/],
-      ['before', /^DELETE FROM persons_seen/],
-      ['before', /^DELETE FROM suspects WHERE dataset = '?persons/],
-      ['before', /^DELETE FROM distinct_id_owners WHERE person_row_key = \?$/],
-      ['before', /^DELETE FROM distinct_ids_lost WHERE person_row_key = \?$/],
-      ['before', /^INSERT INTO deletions/],
-      ['before', /^INSERT INTO changes .*'delete'/],
-      ['before', /^COMMIT after INSERT INTO changes .*'delete'/],
-      ['after', /^COMMIT after INSERT INTO changes .*'delete'/],
-      ['after', /^COMMIT after INSERT INTO changes .*'delete'/, 2],
-      ['before', /^UPDATE runs SET outcome = @outcome/],
-    ],
-    hold: [
-      ['before', /^INSERT OR IGNORE INTO deletion_plans/],
-      ['before', /^UPDATE suspects SET plan/],
-      ['after', /^COMMIT after UPDATE suspects SET plan/],
-    ],
-    approve: [
-      ['before', /^UPDATE deletion_plans SET approved_at/],
-      ['after', /^UPDATE deletion_plans SET approved_at/],
-      ['after', /^COMMIT after UPDATE suspects SET confirmations/],
-    ],
-  };
+const deaths: Record<keyof DeletionCommands, [moment: KillPoint['moment'], pattern: RegExp, nth?: number][]> = {
+  sync: [
+    ['before', /^DELETE FROM distinct_id_owners WHERE person_row_key = \? AND/],
+    ['before', /^INSERT OR IGNORE INTO distinct_ids_lost/, 2],
+    ['before', /^INSERT OR IGNORE INTO suspects .* FROM persons/],
+    ['before', /^DELETE FROM recordings WHERE/, 2],
+    ['after', /^COMMIT after UPDATE suspects SET confirmations/, 2],
+  ],
+  reconcile: [
+    ['before', /^UPDATE suspects SET confirmations/],
+    ['before', /^DELETE FROM persons WHERE/],
+    ['before', /^DELETE FROM persons_seen/],
+    ['before', /^DELETE FROM suspects WHERE dataset = '?persons/],
+    ['before', /^DELETE FROM distinct_id_owners WHERE person_row_key = \?$/],
+    ['before', /^DELETE FROM distinct_ids_lost WHERE person_row_key = \?$/],
+    ['before', /^INSERT INTO deletions/],
+    ['before', /^INSERT INTO changes .*'delete'/],
+    ['before', /^COMMIT after INSERT INTO changes .*'delete'/],
+    ['after', /^COMMIT after INSERT INTO changes .*'delete'/],
+    ['after', /^COMMIT after INSERT INTO changes .*'delete'/, 2],
+    ['before', /^UPDATE runs SET outcome = @outcome/],
+  ],
+  hold: [
+    ['before', /^INSERT OR IGNORE INTO deletion_plans/],
+    ['before', /^UPDATE suspects SET plan/],
+    ['after', /^COMMIT after UPDATE suspects SET plan/],
+  ],
+  approve: [
+    ['before', /^UPDATE deletion_plans SET approved_at/],
+    ['after', /^UPDATE deletion_plans SET approved_at/],
+    ['after', /^COMMIT after UPDATE suspects SET confirmations/],
+  ],
+};
 
 it.each(Object.keys(deaths) as (keyof DeletionCommands)[])(
   'killed at each step of %s, the mirror loses who is gone, once each, and nobody else',

@@ -47,21 +47,14 @@ it('an erasure may die at every step, one time after the other, and ends as if n
 it('a deletion whose answer was lost is not sent again, and somebody is asked about the events', async () => {
   await using workspace = await openErasureWorkspace(prepared);
   const { executions, outcome } = reference;
-  await killRun(
-    workspace.run,
-    ['reconcile'],
-    killPoint(executions, 'before', /^be answered DELETE .*persons/),
-  );
+  await killRun(workspace.run, ['reconcile'], killPoint(executions, 'before', /^be answered DELETE .*persons/));
   assertIntended(workspace, join(prepared.base, 'data'), prepared.subjects);
   expect(await workspace.run(['reconcile'])).toMatchObject({ code: 4, stderr: '' });
   const { requests } = jsonOf(await workspace.run(['erase', 'list', '--json'])) as {
     requests: { id: string; state: string; reason: string }[];
   };
   expect(requests).toMatchObject([{ state: 'attention', reason: 'events_unconfirmed' }]);
-  expect(await workspace.run(['erase', 'approve', requests[0]?.id ?? ''])).toMatchObject({
-    code: 0,
-    stderr: '',
-  });
+  expect(await workspace.run(['erase', 'approve', requests[0]?.id ?? ''])).toMatchObject({ code: 0, stderr: '' });
   expect(await workspace.run(['reconcile'])).toMatchObject({ code: 0, stderr: '' });
   await assertErased(workspace, prepared.subjects);
   expect(await outcomeOf(workspace.dataDir)).toEqual(outcome);
@@ -73,9 +66,7 @@ it('a killed scan stops the reconciliation with one sentence, and nothing counts
   await using workspace = await openErasureWorkspace(prepared);
   const sentence = /^error: the scanner was ended before it had a result\n {2}[^\n]+\n$/;
   const states = async (): Promise<string[]> => {
-    const { requests } = jsonOf(await workspace.run(['erase', 'list', '--json'])) as {
-      requests: { state: string }[];
-    };
+    const { requests } = jsonOf(await workspace.run(['erase', 'list', '--json'])) as { requests: { state: string }[] };
     return [...new Set(requests.map(({ state }) => state))];
   };
   // Before the fence, and after the purge.

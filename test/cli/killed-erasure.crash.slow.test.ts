@@ -1,11 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { prepareErasure, type PreparedErasure } from './erasure-workspace.ts';
-import {
-  assertErasesAfter,
-  referenceErasure,
-  executionsAfter,
-  type ReferenceErasure,
-} from './killed-erasure.ts';
+import { assertErasesAfter, referenceErasure, executionsAfter, type ReferenceErasure } from './killed-erasure.ts';
 import { killPoints, type KillPoint } from '../kill/kill-point.ts';
 import { shareOut } from './share-out.ts';
 

@@ -103,9 +103,7 @@ function unknownOutcomes({ dataDir }: Workspace): number {
     dataDir,
     (db) =>
       listRequests(db, 'open').filter(({ id }) =>
-        listTargets(db, id).some(
-          ({ target, status }) => target === 'upstream.person' && status === 'intended',
-        ),
+        listTargets(db, id).some(({ target, status }) => target === 'upstream.person' && status === 'intended'),
       ).length,
   );
 }

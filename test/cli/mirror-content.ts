@@ -19,10 +19,7 @@ export function contentOf(dataDir: string): Record<string, unknown[][]> {
   };
   try {
     return Object.fromEntries(
-      ['persons', 'person_distinct_ids', 'recordings', 'playlists', 'quarantine'].map((table) => [
-        table,
-        read(table),
-      ]),
+      ['persons', 'person_distinct_ids', 'recordings', 'playlists', 'quarantine'].map((table) => [table, read(table)]),
     );
   } finally {
     db.close();

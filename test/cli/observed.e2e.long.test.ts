@@ -18,18 +18,12 @@ test('a run is a span, each of its requests one within it, and neither tells who
   const { code } = await workspace.run(['sync', 'persons', ...unlimited], { env });
   expect(code).toBe(0);
   const run = spans().find(({ name }) => name === 'run sync');
-  expect(run?.['attributes']).toContainEqual({
-    key: 'analytics_mirror.outcome',
-    value: { stringValue: 'done' },
-  });
+  expect(run?.['attributes']).toContainEqual({ key: 'analytics_mirror.outcome', value: { stringValue: 'done' } });
   const requests = spans().filter(({ kind }) => kind === 3);
   expect(requests.length).toBeGreaterThan(0);
   for (const request of requests) {
     expect(request).toMatchObject({ name: 'GET /persons', parentSpanId: run?.['spanId'] });
-    expect(request['attributes']).toContainEqual({
-      key: 'http.response.status_code',
-      value: { intValue: 200 },
-    });
+    expect(request['attributes']).toContainEqual({ key: 'http.response.status_code', value: { intValue: 200 } });
   }
   const sent = JSON.stringify(bodies);
   expect(sent).toContain('shop-mirror');
@@ -61,9 +55,7 @@ test('the worker serves its page, metrics and probes, and turns ready when every
   const metrics = (await get('/metrics')).body;
   expect(metrics).toMatch(/^analytics_mirror_rows\{project="[^"]+",table="persons"\} 120$/m);
   expect(metrics).toMatch(/^analytics_mirror_fresh\{project="[^"]+",dataset="recordings"\} 1$/m);
-  const state = JSON.parse((await get('/status.json')).body) as {
-    projects: { content: { runs: unknown[] } }[];
-  };
+  const state = JSON.parse((await get('/status.json')).body) as { projects: { content: { runs: unknown[] } }[] };
   expect(state.projects[0]?.content.runs.length).toBeGreaterThan(0);
   worker.child.kill('SIGTERM');
   expect((await worker.ended).code).toBe(0);

@@ -11,9 +11,7 @@ test('plan forecasts what passes cost, after what other commands have used', asy
   const first = jsonOf(await workspace.run(['plan', ...args])) as PassPlan;
   // No mirror yet: the two requests of the plan itself are all that it knows of.
   expect(first.requestsLeft).toBe(38);
-  expect(
-    first.passes.map(({ dataset, rows, rowsFrom, requests }) => [dataset, rows, rowsFrom, requests]),
-  ).toEqual([
+  expect(first.passes.map(({ dataset, rows, rowsFrom, requests }) => [dataset, rows, rowsFrom, requests])).toEqual([
     ['persons', 320, 'service', 4],
     ['recordings', 30, 'service', 1],
     ['playlists', 0, 'settings', 0],

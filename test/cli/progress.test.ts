@@ -16,10 +16,7 @@ test.for([
     { label: 'persons', done: 1200, total: 1000, elapsedMs: 2000, requestsLeft: null },
     'persons  ████████████████████████  1,200 of 1,000  600/s  0 s left',
   ],
-  [
-    { label: 'persons', done: 1200, total: null, elapsedMs: 2000, requestsLeft: null },
-    'persons  1,200 rows  600/s',
-  ],
+  [{ label: 'persons', done: 1200, total: null, elapsedMs: 2000, requestsLeft: null }, 'persons  1,200 rows  600/s'],
   [
     { label: 'persons', done: 500, total: 1000, elapsedMs: 1000, requestsLeft: 1180 },
     'persons  ████████████░░░░░░░░░░░░  500 of 1,000  500/s  1,180 requests free  1 s left',

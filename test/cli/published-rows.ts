@@ -24,10 +24,7 @@ export async function digestsWithout(
 ): Promise<{ digests: Record<string, string>; left: number }> {
   const digests: Record<string, string> = {};
   let left = 0;
-  for (const [place, rows] of Object.entries({
-    ...contentOf(dataDir),
-    ...(await publishedRows(dataDir)),
-  })) {
+  for (const [place, rows] of Object.entries({ ...contentOf(dataDir), ...(await publishedRows(dataDir)) })) {
     // The feed of deletions goes on telling of them.
     const isFeed = place.startsWith('deletions ');
     const others = rows.filter((row) => isFeed || !row.some((value) => names.has(String(value))));

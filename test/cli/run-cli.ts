@@ -35,12 +35,7 @@ function startScript(
 ): Running {
   const child = spawn('/bin/sh', ['-c', shell, 'sh', process.execPath, script, ...args], {
     // Nothing else inherited: a developer's own MIRROR_* must not matter.
-    env: {
-      PATH: process.env['PATH'],
-      TMPDIR: process.env['TMPDIR'],
-      NODE_COMPILE_CACHE: compileCache,
-      ...env,
-    },
+    env: { PATH: process.env['PATH'], TMPDIR: process.env['TMPDIR'], NODE_COMPILE_CACHE: compileCache, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
     timeout: timeoutMs,
     killSignal: 'SIGKILL',
@@ -68,9 +63,7 @@ export function startCli(args: readonly string[], surroundings?: Surroundings): 
 }
 
 /** Runs a script to its end, with arguments that are given later. */
-export function runScript(
-  script: URL,
-): (args: readonly string[], surroundings?: Surroundings) => Promise<Ended> {
+export function runScript(script: URL): (args: readonly string[], surroundings?: Surroundings) => Promise<Ended> {
   return (args, surroundings) => startScript(fileURLToPath(script), args, surroundings).ended;
 }
 

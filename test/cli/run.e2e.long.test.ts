@@ -63,9 +63,7 @@ describe('run', () => {
     expect(new Set(runs.map(({ job }) => job))).toEqual(
       new Set(['reconcile', 'full', 'recordings', 'head', 'export', 'checkpoint', 'drill']),
     );
-    const status = jsonOf(await workspace.run(['status', '--json', '--data-dir', dataDir])) as {
-      schedule: object[];
-    };
+    const status = jsonOf(await workspace.run(['status', '--json', '--data-dir', dataDir])) as { schedule: object[] };
     expect(status.schedule).toContainEqual({
       job: 'full',
       cron: '0 2 * * *',
@@ -84,16 +82,12 @@ describe('run', () => {
     expect(jsonOf(ended)).toMatchObject({
       schedule: expect.arrayContaining([expect.objectContaining({ job: 'head' })]),
     });
-    expect(runsIn(dataDir).every(({ outcome }) => outcome === 'done' || outcome === 'interrupted')).toBe(
-      true,
-    );
+    expect(runsIn(dataDir).every(({ outcome }) => outcome === 'done' || outcome === 'interrupted')).toBe(true);
   });
 
   it('ends what it does at the next safe point on SIGTERM, and at once on a second; nothing is lost either way', async () => {
     const dataDir = join(workspace.folder, 'stopped');
-    const onlyFull = [
-      ...never('reconcile', 'recordings', 'playlists', 'head', 'export', 'checkpoint', 'drill'),
-    ];
+    const onlyFull = [...never('reconcile', 'recordings', 'playlists', 'head', 'export', 'checkpoint', 'drill')];
     const first = startWorker(dataDir, [...onlyFull, ...stuck]);
     await untilRuns(dataDir, ([run]) => run?.outcome === null);
     first.child.kill('SIGTERM');
@@ -122,9 +116,7 @@ describe('run', () => {
 
   it('goes on after kill -9, and marks the run that died', async () => {
     const dataDir = join(workspace.folder, 'killed');
-    const onlyFull = [
-      ...never('reconcile', 'recordings', 'playlists', 'head', 'export', 'checkpoint', 'drill'),
-    ];
+    const onlyFull = [...never('reconcile', 'recordings', 'playlists', 'head', 'export', 'checkpoint', 'drill')];
     const first = startWorker(dataDir, [...onlyFull, ...stuck]);
     await untilRuns(dataDir, ([run]) => run?.outcome === null);
     first.child.kill('SIGKILL');
@@ -174,10 +166,7 @@ describe('run', () => {
     const keyFile = join(workspace.folder, 'revoked-key');
     writeFileSync(keyFile, 'phx_revoked');
     const config = join(workspace.folder, 'projects.yaml');
-    writeFileSync(
-      config,
-      `projects:\n  - name: revoked\n    apiKeyFile: ${keyFile}\n  - name: good\n  - name: twin\n`,
-    );
+    writeFileSync(config, `projects:\n  - name: revoked\n    apiKeyFile: ${keyFile}\n  - name: good\n  - name: twin\n`);
     const dataDir = join(workspace.folder, 'several');
     const worker = startWorker(
       dataDir,
@@ -199,9 +188,7 @@ describe('run', () => {
     ]);
     const folders = ['revoked', 'good', 'twin'].map((name) => join(dataDir, name));
     const requests = (): number =>
-      folders
-        .slice(1)
-        .reduce((sum, folder) => sum + runsIn(folder).reduce((all, run) => all + run.requests, 0), 0);
+      folders.slice(1).reduce((sum, folder) => sum + runsIn(folder).reduce((all, run) => all + run.requests, 0), 0);
     await vi.waitFor(() => expect(folders.slice(1).flatMap(runsIn).filter(done).length).toBeGreaterThan(4), {
       timeout: 20_000,
     });
@@ -228,14 +215,8 @@ describe('run', () => {
     expect(await refusal([], { MIRROR_API_KEY: '' })).toEqual([2, expect.stringContaining('the API key')]);
     expect((await refusal(['--set', 'schedule.head=often']))[0]).toBe(2);
     const { port } = new URL(workspace.sandbox.url);
-    expect(await refusal(['--set', `status.port=${port}`])).toEqual([
-      2,
-      expect.stringContaining('EADDRINUSE'),
-    ]);
-    expect(await refusal(['--set', 'status.host=0.0.0.0'])).toEqual([
-      2,
-      expect.stringContaining('open to everyone'),
-    ]);
+    expect(await refusal(['--set', `status.port=${port}`])).toEqual([2, expect.stringContaining('EADDRINUSE')]);
+    expect(await refusal(['--set', 'status.host=0.0.0.0'])).toEqual([2, expect.stringContaining('open to everyone')]);
     for (const command of [['run'], ['status'], ['config', 'print']]) {
       const ended = await runCli(command, { env: { ...workspace.env, NODE_TLS_REJECT_UNAUTHORIZED: '0' } });
       expect(ended).toMatchObject({ code: 2, stdout: '' });

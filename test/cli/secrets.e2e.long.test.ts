@@ -33,8 +33,7 @@ it('the API key is in no output and in no file, whatever the log level and whate
   const run = (level: string, args: readonly string[], env = {}): Promise<Ended> =>
     workspace.run([...args, '--log-level', level], { env: { MIRROR_API_KEY: apiKey, ...env } });
   const endings: Ended[] = [];
-  for (const [index, args] of commands.entries())
-    endings.push(await run(index % 2 === 0 ? 'trace' : 'debug', args));
+  for (const [index, args] of commands.entries()) endings.push(await run(index % 2 === 0 ? 'trace' : 'debug', args));
   expect(endings.map(({ code }) => code)).toEqual([0, 4, 0, 0, 0, 0, 0, 0, 0, 1, 2]);
   const unknownKey = { MIRROR_API_KEY: `${apiKey}_unknown` };
   const failures = await Promise.all([
@@ -52,9 +51,7 @@ it('the API key is in no output and in no file, whatever the log level and whate
     entry.isFile(),
   );
   expect(files.length).toBeGreaterThan(6);
-  const telling = files.filter((file) =>
-    readFileSync(join(file.parentPath, file.name), 'latin1').includes('q7w8e9'),
-  );
+  const telling = files.filter((file) => readFileSync(join(file.parentPath, file.name), 'latin1').includes('q7w8e9'));
   expect(telling).toEqual([]);
 });
 
@@ -62,24 +59,8 @@ it('what fails shows no person, also at level trace', async () => {
   const failures = await Promise.all([
     workspace.run(['call', 'persons.retrieve', '--param', 'id=ann@example.com', '--log-level', 'trace']),
     workspace.run(['call', 'persons.list', '--param', 'ann@example.com', '--log-level', 'trace']),
-    workspace.run([
-      'call',
-      'persons.update',
-      '--param',
-      'id=1',
-      '--body',
-      'ann@example.com',
-      '--log-level',
-      'trace',
-    ]),
-    workspace.run([
-      'call',
-      'playlists.retrieve',
-      '--param',
-      'short_id=ann@example.com',
-      '--log-level',
-      'trace',
-    ]),
+    workspace.run(['call', 'persons.update', '--param', 'id=1', '--body', 'ann@example.com', '--log-level', 'trace']),
+    workspace.run(['call', 'playlists.retrieve', '--param', 'short_id=ann@example.com', '--log-level', 'trace']),
   ]);
   for (const { code, stdout, stderr } of failures) {
     expect(code).toBeGreaterThan(0);

@@ -37,8 +37,6 @@ describe('DuckDB is loaded', () => {
   it('at its door, when it is first used', () => {
     const use = `import(${JSON.stringify(door)}).then(({ duckDbApi }) => duckDbApi())`;
     expect(run(['--eval', use]).packages).toContain('@duckdb');
-    expect(run(['--eval', use.replace(' => duckDbApi()', ' => duckDbApi')]).packages).not.toContain(
-      '@duckdb',
-    );
+    expect(run(['--eval', use.replace(' => duckDbApi()', ' => duckDbApi')]).packages).not.toContain('@duckdb');
   });
 });

@@ -54,10 +54,7 @@ it('holds what the service holds, and publishes what it holds', async () => {
     const manifest = publishedFilesIn(workspace.dataDir).readManifest({ dataset, snapshotId: id });
     expect(manifest).toMatchObject({ rows: counts[index], pass: { verdict: 'complete' } });
     const folder = join(workspace.dataDir, 'snapshots', dataset, id);
-    const [read] = await queryParquet(
-      folder,
-      `SELECT count(*) AS n FROM read_parquet('${folder}/*.parquet')`,
-    );
+    const [read] = await queryParquet(folder, `SELECT count(*) AS n FROM read_parquet('${folder}/*.parquet')`);
     expect(read).toEqual({ n: BigInt(manifest.rows) });
   }
 });

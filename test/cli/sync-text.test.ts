@@ -51,8 +51,6 @@ test('a pass is a line with its verdict and the reason against it', () => {
 });
 
 test('a list that ended far before the count of the service says how many rows were seen', () => {
-  const table = passTable([
-    { ...pass, verdict: 'incomplete', reason: 'count_not_reached', countReported: 2_000_000 },
-  ]);
+  const table = passTable([{ ...pass, verdict: 'incomplete', reason: 'count_not_reached', countReported: 2_000_000 }]);
   expect(table).toContain('incomplete (1,000,000 of 2,000,000 rows seen)');
 });

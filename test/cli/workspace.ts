@@ -29,10 +29,7 @@ export async function openWorkspace(options: Partial<SandboxOptions> = {}): Prom
     MIRROR_API_KEY: sandbox.apiKey,
     MIRROR_DATA_DIR: dataDir,
   };
-  const around = ({ env: added, ...rest }: Surroundings = {}): Surroundings => ({
-    ...rest,
-    env: { ...env, ...added },
-  });
+  const around = ({ env: added, ...rest }: Surroundings = {}): Surroundings => ({ ...rest, env: { ...env, ...added } });
   return {
     folder,
     dataDir,

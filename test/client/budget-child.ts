@@ -17,9 +17,7 @@ export type ChildOptions = {
   requestTimeoutMs: number;
 };
 
-const { dataDir, origin, concurrency, windows, requestTimeoutMs } = JSON.parse(
-  process.argv[2] ?? '',
-) as ChildOptions;
+const { dataDir, origin, concurrency, windows, requestTimeoutMs } = JSON.parse(process.argv[2] ?? '') as ChildOptions;
 
 const transport = openTransport(origin, 'key', concurrency, {
   connectTimeoutMs: requestTimeoutMs,

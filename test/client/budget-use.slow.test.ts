@@ -46,10 +46,7 @@ test('a pass over 12,000 persons meets no 429 and takes nine tenths of what is a
   const counts = { throttled: 0 };
   const { origin } = await localServer(strictList(arrivals, counts));
   const app = createApp(
-    {
-      environment: { MIRROR_BASE_URL: origin, MIRROR_PROJECT_ID: '1', MIRROR_API_KEY: 'key' },
-      isTerminal: false,
-    },
+    { environment: { MIRROR_BASE_URL: origin, MIRROR_PROJECT_ID: '1', MIRROR_API_KEY: 'key' }, isTerminal: false },
     {
       set: [
         { path: 'dataDir', value: freshFolder() },

@@ -16,11 +16,7 @@ function timedBudget(limits: Partial<BudgetLimits>) {
   const clock = virtualClock(1000);
   const budget = createBudget({ ...unlimited, ...limits }, clock);
   const starts: { name: string; lane: Lane; atMs: number }[] = [];
-  const start = (
-    name: string,
-    lane: Lane = 'general',
-    { signal, takesMs = 0, priority = 'full' }: Options = {},
-  ) =>
+  const start = (name: string, lane: Lane = 'general', { signal, takesMs = 0, priority = 'full' }: Options = {}) =>
     budget.run(
       async () => {
         starts.push({ name, lane, atMs: clock.now() - 1000 });
@@ -167,11 +163,7 @@ test('whoever calls when, and whenever a request arrives, the service sees no wi
       fc.integer({ min: 1, max: 5 }),
       calls,
       async (general, recordings, concurrency, calls) => {
-        const { clock, budget } = timedBudget({
-          concurrency,
-          windows: general,
-          recordings: { windows: recordings },
-        });
+        const { clock, budget } = timedBudget({ concurrency, windows: general, recordings: { windows: recordings } });
         let pausedMs = 0;
         const arrivals: { lane: Lane; atMs: number }[] = [];
         const all = calls.map(async ({ lane, pauseMs, takesMs, arrivesAfter }) => {
@@ -191,8 +183,7 @@ test('whoever calls when, and whenever a request arrives, the service sees no wi
         const times = arrivals.map(({ atMs }) => atMs);
         const listTimes = arrivals.filter(({ lane }) => lane === 'recordings list').map(({ atMs }) => atMs);
         for (const window of general) expect(mostInSpan(times, window)).toBeLessThanOrEqual(window.requests);
-        for (const window of recordings)
-          expect(mostInSpan(listTimes, window)).toBeLessThanOrEqual(window.requests);
+        for (const window of recordings) expect(mostInSpan(listTimes, window)).toBeLessThanOrEqual(window.requests);
       },
     ),
     { numRuns: 200 },
@@ -286,8 +277,7 @@ test('without windows no times are opened; with them, at the first request', asy
     opened += 1;
     return memoryRequestTimes();
   };
-  const run = (limits: BudgetLimits) =>
-    createBudget(limits, clock, openTimes).run(() => Promise.resolve(), general);
+  const run = (limits: BudgetLimits) => createBudget(limits, clock, openTimes).run(() => Promise.resolve(), general);
   await run(unlimited);
   await run({ ...unlimited, recordings: { windows: [{ requests: 1, perSeconds: 1 }] } });
   expect(opened).toBe(0);

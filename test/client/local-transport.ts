@@ -23,11 +23,7 @@ export async function transportTo(
 }
 
 /** A transport to an address, closed when the test has ended. */
-export function transportAt(
-  origin: string,
-  changed: Partial<TransportLimits> = {},
-  connections = 1,
-): Transport {
+export function transportAt(origin: string, changed: Partial<TransportLimits> = {}, connections = 1): Transport {
   const transport = openTransport(origin, apiKey, connections, { ...limits, ...changed });
   onTestFinished(() => transport.close());
   return transport;

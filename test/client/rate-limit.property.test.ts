@@ -31,14 +31,11 @@ test('no span holds more than its window allows, and no request waits longer tha
         expect(waitMsUntilFree(times, windows, nowMs)).toBe(waitMs);
         nowMs += waitMs;
         if (waitMs > 0) {
-          const isTakenBefore = windows.some(
-            (window) => countInSpan(times, window, nowMs - 1) >= window.requests,
-          );
+          const isTakenBefore = windows.some((window) => countInSpan(times, window, nowMs - 1) >= window.requests);
           expect(isTakenBefore).toBe(true);
         }
         times.push(nowMs);
-        for (const window of windows)
-          expect(countInSpan(times, window, nowMs)).toBeLessThanOrEqual(window.requests);
+        for (const window of windows) expect(countInSpan(times, window, nowMs)).toBeLessThanOrEqual(window.requests);
         const free = windows.map((window) => window.requests - countInSpan(times, window, nowMs));
         const keptNow = times.slice(Math.max(0, times.length - timesKept(windows)));
         expect(requestsLeft(keptNow, windows, nowMs)).toBe(windows.length === 0 ? null : Math.min(...free));

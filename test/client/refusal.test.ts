@@ -33,10 +33,7 @@ test.for([
 });
 
 test('an unknown list is an unknown project', () => {
-  expect(refuse('persons.list', 404)).toMatchObject({
-    code: 'refused',
-    hint: expect.stringContaining('projectId'),
-  });
+  expect(refuse('persons.list', 404)).toMatchObject({ code: 'refused', hint: expect.stringContaining('projectId') });
 });
 
 test('what may be personal in the service’s words is not shown', () => {

@@ -46,13 +46,7 @@ export async function serviceAt(...answers: Answer[]) {
     },
     clock,
     random: () => 0.5,
-    retryLimits: {
-      attemptsMax: 3,
-      totalMs: 600_000,
-      delayBaseMs: 100,
-      delayMaxMs: 1000,
-      retryAfterMaxMs: 60_000,
-    },
+    retryLimits: { attemptsMax: 3, totalMs: 600_000, delayBaseMs: 100, delayMaxMs: 1000, retryAfterMaxMs: 60_000 },
     jsonDepthMax: 200,
     projectPath: '/api/environments/1',
     onRetry: (error) => retried.push(error),
@@ -63,9 +57,5 @@ export async function serviceAt(...answers: Answer[]) {
 
 async function askedBy(request: IncomingMessage): Promise<Asked> {
   const body = (await request.toArray()).join('');
-  return {
-    line: `${request.method} ${request.url}`,
-    contentType: request.headers['content-type'],
-    body,
-  };
+  return { line: `${request.method} ${request.url}`, contentType: request.headers['content-type'], body };
 }

@@ -25,18 +25,12 @@ test('the documented refusal of a delete is an answer, of another endpoint an er
   const { service } = await serviceAt({ status: 405 });
   const params = { short_id: 'abc' };
   expect(await service.call('playlists.delete', { params })).toMatchObject({ status: 405, body: undefined });
-  await expect(service.call('playlists.retrieve', { params })).rejects.toMatchObject({
-    code: 'rejected',
-    status: 405,
-  });
+  await expect(service.call('playlists.retrieve', { params })).rejects.toMatchObject({ code: 'rejected', status: 405 });
 });
 
 test.for([201, 202, 204])('a change that is answered %d is done', async (status) => {
   const { service } = await serviceAt({ status });
-  expect(await service.call('persons.delete', { params: { id: 12 } })).toMatchObject({
-    status,
-    body: undefined,
-  });
+  expect(await service.call('persons.delete', { params: { id: 12 } })).toMatchObject({ status, body: undefined });
 });
 
 test.for([
@@ -45,41 +39,32 @@ test.for([
   ['plain text', { type: 'text/plain', text: '[]' }, 'text/plain'],
   ['broken JSON', json('{"results":['), 'application/json'],
   ['a JSON text', json('"ok"'), 'application/json'],
-] as const)(
-  '%s where JSON is expected is asked for again, and never an empty list',
-  async ([, answer, found]) => {
-    const { service, asked } = await serviceAt(answer);
-    await expect(service.call('persons.list')).rejects.toMatchObject({
-      code: 'service',
-      retryable: true,
-      status: 200,
-      message: `GET /persons answered 200 with ${found} instead of JSON`,
-    });
-    expect(asked).toHaveLength(3);
-    const healed = await serviceAt(answer, json('{"results":[]}'));
-    expect(await healed.service.call('persons.list')).toMatchObject({ body: { results: [] } });
-  },
-);
+] as const)('%s where JSON is expected is asked for again, and never an empty list', async ([, answer, found]) => {
+  const { service, asked } = await serviceAt(answer);
+  await expect(service.call('persons.list')).rejects.toMatchObject({
+    code: 'service',
+    retryable: true,
+    status: 200,
+    message: `GET /persons answered 200 with ${found} instead of JSON`,
+  });
+  expect(asked).toHaveLength(3);
+  const healed = await serviceAt(answer, json('{"results":[]}'));
+  expect(await healed.service.call('persons.list')).toMatchObject({ body: { results: [] } });
+});
 
 test('a login page is not a deletion', async () => {
   const { service } = await serviceAt({ type: 'text/html', text: '<form>' });
-  await expect(service.call('persons.delete', { params: { id: 12 } })).rejects.toMatchObject({
-    code: 'service',
-  });
+  await expect(service.call('persons.delete', { params: { id: 12 } })).rejects.toMatchObject({ code: 'service' });
 });
 
 test('CSV is passed on as text', async () => {
   const { service } = await serviceAt({ type: 'text/csv; charset=utf-8', text: 'id\n12\n' });
-  expect(await service.call('persons.list', { query: { format: 'csv' } })).toMatchObject({
-    body: 'id\n12\n',
-  });
+  expect(await service.call('persons.list', { query: { format: 'csv' } })).toMatchObject({ body: 'id\n12\n' });
 });
 
 test('what has no documented body may have one', async () => {
   const { service } = await serviceAt(json('{"results":[]}'));
-  expect(await service.call('persons.activity', { params: { id: 12 } })).toMatchObject({
-    body: { results: [] },
-  });
+  expect(await service.call('persons.activity', { params: { id: 12 } })).toMatchObject({ body: { results: [] } });
 });
 
 test('a refusal says what the service says of the scope, and is not repeated', async () => {
@@ -131,8 +116,7 @@ test('what a call is for decides how urgent it is', async () => {
   ]);
 });
 
-const nested = (levels: number) =>
-  `{"results":[],"extra":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`;
+const nested = (levels: number) => `{"results":[],"extra":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`;
 
 test('JSON as deep as allowed is passed on; what is deeper cannot be written again, and the rest can', async () => {
   const allowed = await serviceAt(json(nested(200)));

@@ -31,10 +31,7 @@ const requests: { [N in EndpointName]: { args: CallArguments<N>; line: string; b
     line: 'POST /persons/12/delete_property/?%24unset=plan+%26+more',
     body: '{}',
   },
-  'persons.properties_timeline': {
-    args: { params: { id: 12 } },
-    line: 'GET /persons/12/properties_timeline/',
-  },
+  'persons.properties_timeline': { args: { params: { id: 12 } }, line: 'GET /persons/12/properties_timeline/' },
   'persons.split': { args: { params: { id: 12 } }, line: 'POST /persons/12/split/' },
   'playlists.retrieve': {
     args: { params: { short_id: 'a/b ü?' } },
@@ -45,10 +42,7 @@ const requests: { [N in EndpointName]: { args: CallArguments<N>; line: string; b
     line: 'PATCH /session_recording_playlists/abc/',
     body: '{"deleted":true}',
   },
-  'playlists.delete': {
-    args: { params: { short_id: 'abc' } },
-    line: 'DELETE /session_recording_playlists/abc/',
-  },
+  'playlists.delete': { args: { params: { short_id: 'abc' } }, line: 'DELETE /session_recording_playlists/abc/' },
   'playlists.recordings': {
     args: { params: { short_id: 'abc' } },
     line: 'GET /session_recording_playlists/abc/recordings/',
@@ -111,9 +105,7 @@ test.for([{}, { id: '' }, { id: '.' }, { id: '..' }, { id: 'a\uD800' }])(
   'the path parameters %j would lead elsewhere, and are refused before anything is sent',
   async (params) => {
     const { service, asked } = await serviceAt(json('{}'));
-    await expect(
-      service.call('recordings.retrieve', { params: params as { id: string } }),
-    ).rejects.toMatchObject({
+    await expect(service.call('recordings.retrieve', { params: params as { id: string } })).rejects.toMatchObject({
       code: 'usage',
       message: 'GET /session_recordings/:id needs a path parameter id that can stand in a path',
     });

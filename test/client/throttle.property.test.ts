@@ -33,9 +33,7 @@ test('whatever answers come, between a tenth and all is used, no pause is shorte
       }
       const later = used(throttle, nowMs + laterMs);
       expect(later).toBeGreaterThanOrEqual(used(throttle, nowMs));
-      expect(later).toBeLessThanOrEqual(
-        Math.min(1000, used(throttle, nowMs) + (laterMs * 100) / minuteMs + 1),
-      );
+      expect(later).toBeLessThanOrEqual(Math.min(1000, used(throttle, nowMs) + (laterMs * 100) / minuteMs + 1));
       expect(throttledWindows(throttle, thousand, nowMs + 9 * minuteMs)).toEqual(thousand);
     }),
   );
@@ -49,10 +47,6 @@ test('however small a window is, one request remains', () => {
 
 test('a clock that is set back makes nobody wait for longer than was asked', () => {
   const throttle = throttleMore(unthrottled, { sentAtMs: 5_000_000, nowMs: 5_000_000, pauseMs: 3000 });
-  expect(throttleAt(throttle, 1_000_000)).toEqual({
-    cutAtMs: 1_000_000,
-    share: 0.5,
-    pausedUntilMs: 1_003_000,
-  });
+  expect(throttleAt(throttle, 1_000_000)).toEqual({ cutAtMs: 1_000_000, share: 0.5, pausedUntilMs: 1_003_000 });
   expect(throttleAt(throttle, 5_001_000)).toBe(throttle);
 });

@@ -20,9 +20,7 @@ test.for([
   ['br', brotliCompressSync],
   ['identity', (body: Buffer) => body],
 ] as const)('an answer in %s is unpacked', async ([encoding, pack]) => {
-  const text = JSON.stringify({
-    results: Array.from({ length: 5000 }, (_value, index) => `person ${index}`),
-  });
+  const text = JSON.stringify({ results: Array.from({ length: 5000 }, (_value, index) => `person ${index}`) });
   const transport = await transportTo((_request, response) => {
     response.writeHead(200, { 'content-encoding': encoding });
     response.end(pack(Buffer.from(text)));
@@ -30,19 +28,13 @@ test.for([
   expect((await transport.send(get)).text).toBe(text);
 });
 
-test.for([204, 200])(
-  'an answer %d without a body has none, even when it names an encoding',
-  async (status) => {
-    const transport = await transportTo((_request, response) => {
-      response.writeHead(status, {
-        'content-encoding': 'gzip',
-        ...(status === 200 && { 'content-length': 0 }),
-      });
-      response.end();
-    });
-    expect(await transport.send(get)).toMatchObject({ status, text: '' });
-  },
-);
+test.for([204, 200])('an answer %d without a body has none, even when it names an encoding', async (status) => {
+  const transport = await transportTo((_request, response) => {
+    response.writeHead(status, { 'content-encoding': 'gzip', ...(status === 200 && { 'content-length': 0 }) });
+    response.end();
+  });
+  expect(await transport.send(get)).toMatchObject({ status, text: '' });
+});
 
 test('an encoding that was not asked for is refused, and gives its connection back', async () => {
   // No time runs out here: only the refusal itself can free the one connection.
@@ -56,10 +48,9 @@ test('an encoding that was not asked for is refused, and gives its connection ba
 }, 5000);
 
 test('a body of the allowed size is read, one byte more is refused', async () => {
-  const transport = await transportTo(
-    (request, response) => response.end('x'.repeat(Number(request.url?.slice(1)))),
-    { bodyBytesMax: 1000 },
-  );
+  const transport = await transportTo((request, response) => response.end('x'.repeat(Number(request.url?.slice(1)))), {
+    bodyBytesMax: 1000,
+  });
   expect((await transport.send({ method: 'GET', path: '/1000' })).text).toHaveLength(1000);
   await expect(transport.send({ method: 'GET', path: '/1001' })).rejects.toMatchObject({
     code: 'oversize',
@@ -137,16 +128,13 @@ test.for([
       response.end('{}');
     },
   ],
-] as const satisfies [string, Answerer][])(
-  '%s is no answer, and may be asked for again',
-  async ([, answer]) => {
-    let isFirst = true;
-    const transport = await transportTo((request, response) => {
-      if (isFirst) answer(request, response);
-      else response.end('whole');
-      isFirst = false;
-    });
-    await expect(transport.send(get)).rejects.toMatchObject(unreachable);
-    expect((await transport.send(get)).text).toBe('whole');
-  },
-);
+] as const satisfies [string, Answerer][])('%s is no answer, and may be asked for again', async ([, answer]) => {
+  let isFirst = true;
+  const transport = await transportTo((request, response) => {
+    if (isFirst) answer(request, response);
+    else response.end('whole');
+    isFirst = false;
+  });
+  await expect(transport.send(get)).rejects.toMatchObject(unreachable);
+  expect((await transport.send(get)).text).toBe('whole');
+});

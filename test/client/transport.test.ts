@@ -30,16 +30,13 @@ test.for([
       response.on('close', () => clearInterval(drip));
     },
   ],
-] as const satisfies [string, Answerer][])(
-  'an answer that %s ends with the total time',
-  async ([, answer]) => {
-    const transport = await transportTo(answer, { totalTimeoutMs: 60 });
-    await expect(transport.send(get)).rejects.toMatchObject({
-      ...unreachable,
-      message: expect.stringContaining('no whole answer in time'),
-    });
-  },
-);
+] as const satisfies [string, Answerer][])('an answer that %s ends with the total time', async ([, answer]) => {
+  const transport = await transportTo(answer, { totalTimeoutMs: 60 });
+  await expect(transport.send(get)).rejects.toMatchObject({
+    ...unreachable,
+    message: expect.stringContaining('no whole answer in time'),
+  });
+});
 
 test('a service that does not run is unreachable, with the reason and without the key', async () => {
   const { origin, server } = await localServer(() => undefined);
@@ -72,10 +69,7 @@ test('the key travels in its header only, a body as JSON', async () => {
     const { authorization, ...headers } = request.headers;
     response.end(JSON.stringify({ method: request.method, url: request.url, authorization, headers, body }));
   });
-  const read = JSON.parse((await transport.send({ method: 'GET', path: '/a?b=c' })).text) as Record<
-    string,
-    object
-  >;
+  const read = JSON.parse((await transport.send({ method: 'GET', path: '/a?b=c' })).text) as Record<string, object>;
   expect(read).toMatchObject({ method: 'GET', url: '/a?b=c', authorization: `Bearer ${apiKey}`, body: '' });
   expect(read['headers']).not.toHaveProperty('content-type');
   expect(JSON.stringify({ ...read, authorization: '' })).not.toContain(apiKey);
@@ -107,17 +101,11 @@ test('as many connections are opened as are allowed', async () => {
     {},
     3,
   );
-  await expect(
-    Promise.all([transport.send(get), transport.send(get), transport.send(get)]),
-  ).resolves.toHaveLength(3);
+  await expect(Promise.all([transport.send(get), transport.send(get), transport.send(get)])).resolves.toHaveLength(3);
 });
 
 test('an abort ends a request with its own reason, before, while it waits and while it is read', async () => {
-  const stop = {
-    before: new AbortController(),
-    waiting: new AbortController(),
-    reading: new AbortController(),
-  };
+  const stop = { before: new AbortController(), waiting: new AbortController(), reading: new AbortController() };
   const asked: string[] = [];
   const transport = await transportTo((request, response) => {
     asked.push(request.url ?? '');

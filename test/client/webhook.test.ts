@@ -31,10 +31,7 @@ it.each([
     response.writeHead(status, { location: '/elsewhere' }).end();
   });
   const error: unknown = await postWebhook(`${origin}/secret`, {}, tools).catch((thrown: unknown) => thrown);
-  expect(error).toMatchObject({
-    code,
-    message: `the webhook did not accept an alert (status ${status})`,
-  });
+  expect(error).toMatchObject({ code, message: `the webhook did not accept an alert (status ${status})` });
   expect(JSON.stringify(error) + String(error)).not.toMatch(/secret|127\.0\.0\.1/);
   expect(seen).toBe(requests);
 });

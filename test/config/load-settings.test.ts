@@ -34,17 +34,12 @@ const problems = (call: () => unknown): string[] =>
 
 test('nothing but the defaults is valid', () => {
   const { settings, apiKey } = loadSettings({});
-  expect(settings).toMatchObject({
-    dataDir: './data',
-    service: { baseUrl: null, pathPrefix: '/api/environments' },
-  });
+  expect(settings).toMatchObject({ dataDir: './data', service: { baseUrl: null, pathPrefix: '/api/environments' } });
   expect(apiKey).toBeNull();
 });
 
 test('the file wins over the defaults, the environment over the file, flags over the environment', () => {
-  const configFile = file(
-    'dataDir: ./file\nlog: {level: warn}\nservice: {projectId: 3}\nexport: {keep: 9}\n',
-  );
+  const configFile = file('dataDir: ./file\nlog: {level: warn}\nservice: {projectId: 3}\nexport: {keep: 9}\n');
   const environment = { MIRROR_DATA_DIR: './environment', MIRROR_LOG_LEVEL: 'error' };
   const flags = { configFile, set: [{ path: 'dataDir', value: './flag' }] };
   expect(loadSettings(environment, flags).settings).toMatchObject({
@@ -143,15 +138,14 @@ test('one problem is called one', () => {
   );
 });
 
-test.for([
-  '__proto__: {keep: 1}',
-  'service: {__proto__: {polluted: 1}}',
-  'constructor: {prototype: {polluted: 1}}',
-])('a file with %j changes no prototype', (yaml) => {
-  expect(problems(() => under(yaml))).toHaveLength(1);
-  expect(Object.keys(Object.prototype)).toEqual([]);
-  expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
-});
+test.for(['__proto__: {keep: 1}', 'service: {__proto__: {polluted: 1}}', 'constructor: {prototype: {polluted: 1}}'])(
+  'a file with %j changes no prototype',
+  (yaml) => {
+    expect(problems(() => under(yaml))).toHaveLength(1);
+    expect(Object.keys(Object.prototype)).toEqual([]);
+    expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
+  },
+);
 
 test.for(['__proto__.polluted', 'service.__proto__.polluted', 'constructor.prototype.polluted'])(
   'a flag for %s changes no prototype',
@@ -186,16 +180,13 @@ test('the key comes from its file before the environment, without the line feed 
   expect(loadSettings({ MIRROR_API_KEY_FILE: file('\n') }).apiKey).toBeNull();
 });
 
-test.for(['phx key', 'phx\nkey', 'phx\u0000key', 'phx-ключ'])(
-  'the key %j is refused and not shown',
-  (key) => {
-    for (const environment of [{ MIRROR_API_KEY: key }, { MIRROR_API_KEY_FILE: file(key) }]) {
-      const [problem = ''] = problems(() => loadSettings(environment));
-      expect(problem).toMatch(/^MIRROR_API_KEY(_FILE)?: the API key holds a space or another character/);
-      expect(problem).not.toContain('phx');
-    }
-  },
-);
+test.for(['phx key', 'phx\nkey', 'phx\u0000key', 'phx-ключ'])('the key %j is refused and not shown', (key) => {
+  for (const environment of [{ MIRROR_API_KEY: key }, { MIRROR_API_KEY_FILE: file(key) }]) {
+    const [problem = ''] = problems(() => loadSettings(environment));
+    expect(problem).toMatch(/^MIRROR_API_KEY(_FILE)?: the API key holds a space or another character/);
+    expect(problem).not.toContain('phx');
+  }
+});
 
 test('settings hold no key and cannot be changed, down to their leaves', () => {
   const { settings } = loadSettings({ MIRROR_API_KEY: 'phx_key' });

@@ -115,22 +115,17 @@ test('secrets come from the environment or a file, and are in no setting', () =>
     MIRROR_STATUS_TOKEN_FILE: file('secret-token\n'),
   };
   const { projects, secrets } = loadProjects(environment);
-  expect(secrets).toEqual({
-    alertWebhook: 'https://hooks.example.com/secret',
-    statusToken: 'secret-token',
-  });
+  expect(secrets).toEqual({ alertWebhook: 'https://hooks.example.com/secret', statusToken: 'secret-token' });
   expect(JSON.stringify(projects)).not.toContain('secret');
 });
 
-test.for([
-  'ftp://example.com/secret',
-  'http://example.com/secret',
-  'https://u:secret@example.com',
-  'a secret',
-])('a webhook must be safe: %s', (url) => {
-  expect(problemsOf('', { MIRROR_ALERT_WEBHOOK: url })[0]).toBe('MIRROR_ALERT_WEBHOOK');
-  expect(() => loadProjects({ MIRROR_ALERT_WEBHOOK: url })).toThrow(/^(?!.*secret)/s);
-});
+test.for(['ftp://example.com/secret', 'http://example.com/secret', 'https://u:secret@example.com', 'a secret'])(
+  'a webhook must be safe: %s',
+  (url) => {
+    expect(problemsOf('', { MIRROR_ALERT_WEBHOOK: url })[0]).toBe('MIRROR_ALERT_WEBHOOK');
+    expect(() => loadProjects({ MIRROR_ALERT_WEBHOOK: url })).toThrow(/^(?!.*secret)/s);
+  },
+);
 
 test('the check of certificates cannot be turned off', () => {
   expect(() => refuseUnsafeTls({ NODE_TLS_REJECT_UNAUTHORIZED: '0' })).toThrow(

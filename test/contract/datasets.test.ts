@@ -44,8 +44,7 @@ test('the key of a row identifies it, but in playlists and in the feed of deleti
 });
 
 test('identifiers are in this order, the key first: the first one that is fenced is counted', () => {
-  const namesOf = (name: keyof typeof datasets): string[] =>
-    datasets[name].identifiers.map((one) => one.name);
+  const namesOf = (name: keyof typeof datasets): string[] => datasets[name].identifiers.map((one) => one.name);
   expect(namesOf('persons')).toEqual(['uuid', 'id']);
   expect(namesOf('recordings')).toEqual(['id', 'person_uuid', 'distinct_id']);
   expect(namesOf('distinct_ids')).toEqual(['distinct_id', 'person_uuid']);
@@ -59,8 +58,7 @@ test('the list of recordings alone has limits of its own', () => {
 describe('the sighting that a row is', () => {
   it.each(pagedDatasets)('holds every personal text of %s, and no other text', (name) => {
     const { fields } = datasets[name];
-    const isText = ({ kind }: (typeof fields)[number]): boolean =>
-      ['text', 'text_list', 'json'].includes(kind);
+    const isText = ({ kind }: (typeof fields)[number]): boolean => ['text', 'text_list', 'json'].includes(kind);
     const row = Object.fromEntries(
       fields.filter(isText).map((field) => [field.name, JSON.stringify([`${field.name} text`])]),
     );

@@ -25,9 +25,9 @@ const documented = [
 ];
 
 test('the table is section 4: 17 endpoints with method, path, scope and status', () => {
-  expect(
-    rows.map(([, { method, path, scope, status }]) => `${method} ${path} ${scope ?? '-'} ${status}`),
-  ).toEqual(documented);
+  expect(rows.map(([, { method, path, scope, status }]) => `${method} ${path} ${scope ?? '-'} ${status}`)).toEqual(
+    documented,
+  );
   expect(endpointNames).toHaveLength(17);
   expect(new Set(documented).size).toBe(17);
 });

@@ -15,8 +15,7 @@ import { person, playlist, recording } from './documented-rows.ts';
 /** The fields whose content the document leaves open. */
 const anything = new Set(['properties', 'filters']);
 
-const pathsOf = (parsed: z.ZodSafeParseResult<unknown>) =>
-  parsed.error?.issues.map(({ path }) => path.join('.'));
+const pathsOf = (parsed: z.ZodSafeParseResult<unknown>) => parsed.error?.issues.map(({ path }) => path.join('.'));
 
 const resources = [
   ['person', Person, person],
@@ -28,16 +27,13 @@ test.for(resources)('a documented %s is read as it is', ([, resource, row]) => {
   expect(resource.parse(row)).toEqual(row);
 });
 
-test.for(resources)(
-  'a %s without one of its fields, or with it ill-typed, is refused',
-  ([, resource, row]) => {
-    for (const name of Object.keys(row).filter((field) => !anything.has(field))) {
-      const { [name]: _, ...rest } = row as Record<string, unknown>;
-      expect(pathsOf(resource.safeParse(rest))).toEqual([name]);
-      expect(pathsOf(resource.safeParse({ ...row, [name]: Symbol('ill-typed') }))).toEqual([name]);
-    }
-  },
-);
+test.for(resources)('a %s without one of its fields, or with it ill-typed, is refused', ([, resource, row]) => {
+  for (const name of Object.keys(row).filter((field) => !anything.has(field))) {
+    const { [name]: _, ...rest } = row as Record<string, unknown>;
+    expect(pathsOf(resource.safeParse(rest))).toEqual([name]);
+    expect(pathsOf(resource.safeParse({ ...row, [name]: Symbol('ill-typed') }))).toEqual([name]);
+  }
+});
 
 test.for(resources)('every field of a %s has a kind', ([, resource, row]) => {
   expect(Object.keys(resource.shape)).toEqual(Object.keys(row));
@@ -72,9 +68,7 @@ test('a change names any of the writable fields, and nothing else of the playlis
 });
 
 test('a trend insight takes a query that is JSON text', () => {
-  expect(TrendInsight.parse({ query: '{"kind":"TrendsQuery"}' })).toEqual({
-    query: '{"kind":"TrendsQuery"}',
-  });
+  expect(TrendInsight.parse({ query: '{"kind":"TrendsQuery"}' })).toEqual({ query: '{"kind":"TrendsQuery"}' });
   expect(TrendInsight.safeParse({ query: '{kind' }).success).toBe(false);
   expect(TrendInsight.safeParse({ query: { kind: 'TrendsQuery' } }).success).toBe(false);
 });

@@ -18,9 +18,7 @@ const value: fc.Arbitrary<unknown> = fc.oneof(
   fc.constant({ [canary]: canary }),
   fc.constant([canary, 5, [canary]]),
   fc.constantFrom<unknown>(null, true, 1.5, -1, 2 ** 60, [], {}),
-  fc
-    .constantFrom('9007199254740993', '99999999999999999999', '1e400', '-0')
-    .map((text) => parseExactJson(text)),
+  fc.constantFrom('9007199254740993', '99999999999999999999', '1e400', '-0').map((text) => parseExactJson(text)),
   fc.jsonValue(),
 );
 const list = fc.constantFrom(...lists);
@@ -64,14 +62,10 @@ test('every field that was sent is in the columns or in extra, as it was sent', 
   fc.assert(
     fc.property(fc.dictionary(fc.string(), fc.jsonValue()), fc.jsonValue(), (unknown, properties) => {
       const fields = Object.entries(unknown).filter(([name]) => !Object.hasOwn(person, name));
-      const result = lists[0]?.read(
-        Object.fromEntries([...Object.entries({ ...person, properties }), ...fields]),
-      );
+      const result = lists[0]?.read(Object.fromEntries([...Object.entries({ ...person, properties }), ...fields]));
       if (!result?.ok) throw new Error('a documented person must be readable');
       expect(result.columns['properties']).toBe(properties === null ? null : JSON.stringify(properties));
-      expect(result.columns['extra']).toBe(
-        fields.length === 0 ? null : JSON.stringify(Object.fromEntries(fields)),
-      );
+      expect(result.columns['extra']).toBe(fields.length === 0 ? null : JSON.stringify(Object.fromEntries(fields)));
     }),
     { numRuns: 500 },
   );

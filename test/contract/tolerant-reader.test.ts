@@ -19,12 +19,7 @@ const refused = (reason: string) => ({ ok: false, key: uuid, reason });
 test('a documented person becomes column values', () => {
   expect(readPerson(person)).toEqual({
     ok: true,
-    columns: {
-      ...person,
-      distinct_ids: '["ada","lovelace"]',
-      properties: '{"email":"ada@example.com"}',
-      extra: null,
-    },
+    columns: { ...person, distinct_ids: '["ada","lovelace"]', properties: '{"email":"ada@example.com"}', extra: null },
   });
 });
 
@@ -45,11 +40,7 @@ test('a documented recording becomes column values', () => {
 test('a documented playlist becomes column values', () => {
   expect(tolerantReader(Playlist, 'short_id')(playlist)).toMatchObject({
     ok: true,
-    columns: {
-      short_id: 'abc123',
-      filters: null,
-      recordings_counts: JSON.stringify(playlist.recordings_counts),
-    },
+    columns: { short_id: 'abc123', filters: null, recordings_counts: JSON.stringify(playlist.recordings_counts) },
   });
 });
 
@@ -145,12 +136,9 @@ test('the key is one spelling of the uuid, in rows that can be read and in rows 
   expect(readPerson({ uuid: upper, name: 5 })).toMatchObject({ ok: false, key: uuid });
 });
 
-test.for([undefined, null, 5, '', 'not-a-uuid', `${uuid}\0`, [uuid]])(
-  'a person with the uuid %j has no key',
-  (key) => {
-    expect(readPerson({ ...person, uuid: key })).toMatchObject({ ok: false, key: null });
-  },
-);
+test.for([undefined, null, 5, '', 'not-a-uuid', `${uuid}\0`, [uuid]])('a person with the uuid %j has no key', (key) => {
+  expect(readPerson({ ...person, uuid: key })).toMatchObject({ ok: false, key: null });
+});
 
 test.for([undefined, null, 5, '', 'a\0b', 'a\ud800'])('a recording with the id %j has no key', (key) => {
   expect(readRecording({ ...recording, id: key })).toMatchObject({ ok: false, key: null });
@@ -170,10 +158,7 @@ test.for([undefined, null, 5, 'text', true, [], [person]])('%j is not a row', (r
 });
 
 test('a reason names at most five fields', () => {
-  const result = readRecording({
-    ...Object.fromEntries(Object.keys(recording).map((name) => [name, {}])),
-    id: 'r',
-  });
+  const result = readRecording({ ...Object.fromEntries(Object.keys(recording).map((name) => [name, {}])), id: 'r' });
   expect(result.ok ? '' : result.reason.split('; ')).toHaveLength(5);
 });
 

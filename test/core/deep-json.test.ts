@@ -51,18 +51,12 @@ test.for(['"[[[["', '["\\"[[[["]', '["\\\\","]","[["]', '{"{{{{":"}}}}"}'])(
   },
 );
 
-test.for(['[[1]', '[[[1]]', '[1', '{"a":[[}', '["[[[', ']]'])(
-  'what is no JSON is none here either: %s',
-  (text) => {
-    expect(() => parseDeepJson(text, 1)).toThrow(SyntaxError);
-  },
-);
+test.for(['[[1]', '[[[1]]', '[1', '{"a":[[}', '["[[[', ']]'])('what is no JSON is none here either: %s', (text) => {
+  expect(() => parseDeepJson(text, 1)).toThrow(SyntaxError);
+});
 
 test('beside what is cut, every digit stays', () => {
-  const parsed = parseDeepJson(
-    '{"id":9007199254740993,"name":"ann","properties":{"a":{"b":1}},"__proto__":[]}',
-    2,
-  );
+  const parsed = parseDeepJson('{"id":9007199254740993,"name":"ann","properties":{"a":{"b":1}},"__proto__":[]}', 2);
   expect(shallowJson(parsed)).toBe(
     '{"id":9007199254740993,"name":"ann","properties":{"a":"nested too deeply"},"__proto__":[]}',
   );

@@ -18,14 +18,7 @@ test('an error is not retryable unless it says so, and has no cause it was not g
 
 test('an error keeps what it is given', () => {
   const cause = new Error('below');
-  const detail = {
-    code: 'unreachable',
-    hint: 'wait',
-    retryable: true,
-    status: 503,
-    retryAfterMs: 9,
-    cause,
-  } as const;
+  const detail = { code: 'unreachable', hint: 'wait', retryable: true, status: 503, retryAfterMs: 9, cause } as const;
   expect(new AppError('no', detail)).toMatchObject(detail);
 });
 

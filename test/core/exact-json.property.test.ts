@@ -12,9 +12,7 @@ type Node =
 
 /** Any 16-bit units, lone surrogates included. */
 const anyText = fc
-  .array(fc.oneof(fc.integer({ min: 0, max: 0xff_ff }), fc.integer({ min: 0xd8_00, max: 0xdf_ff })), {
-    maxLength: 6,
-  })
+  .array(fc.oneof(fc.integer({ min: 0, max: 0xff_ff }), fc.integer({ min: 0xd8_00, max: 0xdf_ff })), { maxLength: 6 })
   .map((units) => String.fromCharCode(...units));
 const digits = fc.oneof(
   fc.stringMatching(/^-?(0|[1-9]\d{0,24})(\.\d{1,24})?([eE][+-]?\d{1,3})?$/),

@@ -31,12 +31,7 @@ test.for([
 ] as const)('%s is %s: %s', ([systemCode, code, sentence]) => {
   const cause = withCode(systemCode);
   const explained = explainStorageError(cause, '/data');
-  expect(explained).toMatchObject({
-    code,
-    message: `${sentence} (${systemCode}): /data`,
-    cause,
-    retryable: false,
-  });
+  expect(explained).toMatchObject({ code, message: `${sentence} (${systemCode}): /data`, cause, retryable: false });
   expect(explained?.hint).toMatch(/\w/);
 });
 

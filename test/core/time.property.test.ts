@@ -11,11 +11,7 @@ function civilDate(days: number): string {
   const era = Math.floor(shifted / 146_097);
   const dayOfEra = shifted - era * 146_097;
   const yearOfEra = Math.floor(
-    (dayOfEra -
-      Math.floor(dayOfEra / 1460) +
-      Math.floor(dayOfEra / 36_524) -
-      Math.floor(dayOfEra / 146_096)) /
-      365,
+    (dayOfEra - Math.floor(dayOfEra / 1460) + Math.floor(dayOfEra / 36_524) - Math.floor(dayOfEra / 146_096)) / 365,
   );
   const dayOfYear = dayOfEra - (365 * yearOfEra + Math.floor(yearOfEra / 4) - Math.floor(yearOfEra / 100));
   const shiftedMonth = Math.floor((5 * dayOfYear + 2) / 153);
@@ -97,9 +93,7 @@ test('whatever is put into a time, the result is a time or nothing', () => {
   fc.assert(
     fc.property(instant, fc.nat(), fc.string({ maxLength: 2 }), ({ text }, at, inserted) => {
       const changed = text.slice(0, at % text.length) + inserted + text.slice((at % text.length) + 1);
-      expect(isoToUtc(changed) ?? '1970-01-01T00:00:00Z').toMatch(
-        /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z$/,
-      );
+      expect(isoToUtc(changed) ?? '1970-01-01T00:00:00Z').toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z$/);
       expect(isoToMicros(changed) === undefined).toBe(isoToUtc(changed) === undefined);
     }),
     { numRuns: 2000 },

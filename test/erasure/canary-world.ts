@@ -102,11 +102,7 @@ function churn(db: Database, generation: number, canaries: readonly Person[], te
   for (const size of [9000, 50, 400])
     for (const { row, distinctIds } of canaries) {
       const word = `${String(distinctIds[1])}-generation${generation}-${size}`;
-      const properties = {
-        email: distinctIds[0],
-        note: `${word} `.repeat(size / 50).trim(),
-        emoji: `${word} 🦤"\\%`,
-      };
+      const properties = { email: distinctIds[0], note: `${word} `.repeat(size / 50).trim(), emoji: `${word} 🦤"\\%` };
       change.run(JSON.stringify(properties), `${word} name`, row['uuid']);
       // Long ones are in pieces on their pages.
       for (const text of [word, `${word} name`, properties.emoji]) texts.add(text);
@@ -142,10 +138,7 @@ function hideElsewhere(db: Database, dataDir: string, canaries: readonly Person[
       .prepare<[string], number>(`SELECT row_key FROM persons WHERE uuid = ?`)
       .pluck()
       .get(String(row['uuid']));
-    insert(db, 'distinct_ids_lost', {
-      person_row_key: key ?? 0,
-      distinct_id: `${String(distinctIds[1])}-lost`,
-    });
+    insert(db, 'distinct_ids_lost', { person_row_key: key ?? 0, distinct_id: `${String(distinctIds[1])}-lost` });
   }
   const passId = startPass(db, { dataset: 'persons', mode: 'full', plan: '{}', at });
   const cursor = JSON.stringify({ keys: canaries.map(({ row }) => row['uuid']) });

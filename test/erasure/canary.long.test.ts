@@ -36,9 +36,7 @@ test('what was everywhere is nowhere, neither for the scanner nor for readers th
   const places = new Set([...before.values()].flat());
   for (const table of ['persons', 'recordings', 'quarantine', 'distinct_id_owners', 'distinct_ids_lost'])
     expect(places).toContain(`table ${table}`);
-  expect(
-    [...places].filter((place) => place.startsWith('rows snapshots/persons/')).length,
-  ).toBeGreaterThanOrEqual(9);
+  expect([...places].filter((place) => place.startsWith('rows snapshots/persons/')).length).toBeGreaterThanOrEqual(9);
   expect(places).toContain('rows tmp/snapshot-persons-20261120T110000.000Z/part-00001.parquet');
   const otherTexts = others.flatMap(({ distinctIds }) => distinctIds);
   const othersBefore = await findTexts(dataDir, otherTexts);
@@ -114,16 +112,10 @@ describe('a reconciliation that leaves out', () => {
   });
 
   it.each<[string, string]>([
-    [
-      'to release the quarantine',
-      `CREATE TRIGGER t BEFORE DELETE ON quarantine BEGIN SELECT raise(IGNORE); END`,
-    ],
+    ['to release the quarantine', `CREATE TRIGGER t BEFORE DELETE ON quarantine BEGIN SELECT raise(IGNORE); END`],
     ['to end passes', `CREATE TRIGGER t BEFORE UPDATE ON passes BEGIN SELECT raise(IGNORE); END`],
     ['memberships', `CREATE TRIGGER t BEFORE DELETE ON playlist_recordings BEGIN SELECT raise(IGNORE); END`],
-    [
-      'lost distinct ids',
-      `CREATE TRIGGER t BEFORE DELETE ON distinct_ids_lost BEGIN SELECT raise(IGNORE); END`,
-    ],
+    ['lost distinct ids', `CREATE TRIGGER t BEFORE DELETE ON distinct_ids_lost BEGIN SELECT raise(IGNORE); END`],
     ['recordings', `CREATE TRIGGER t BEFORE DELETE ON recordings BEGIN SELECT raise(IGNORE); END`],
   ])('%s is found out', async (_what, trigger) => {
     const folder = await openCanaryWorld();
@@ -212,9 +204,9 @@ test('what another person’s row quotes of somebody is that person’s, and kee
   folder.db.prepare(`UPDATE persons SET properties = ? WHERE uuid = ?`).run(quote, other?.row['uuid']);
   await folder.request([canary ?? personOf('nobody', 0)]);
   expect((await reconcile(folder)).erasure).toMatchObject({ verified: 1, residue: 0 });
-  expect(
-    folder.db.prepare(`SELECT properties FROM persons WHERE uuid = ?`).pluck().get(other?.row['uuid']),
-  ).toBe(quote);
+  expect(folder.db.prepare(`SELECT properties FROM persons WHERE uuid = ?`).pluck().get(other?.row['uuid'])).toBe(
+    quote,
+  );
 });
 
 describe('whatever others have put into their own rows, a request ends', () => {
@@ -248,10 +240,7 @@ describe('whatever others have put into their own rows, a request ends', () => {
       'a distinct id of hers that is another’s uuid',
       ({ db, others }, uuid, distinctId) => {
         const stolen = String(others[1]?.row['uuid']);
-        db.prepare(`UPDATE distinct_id_owners SET distinct_id = ? WHERE distinct_id = ?`).run(
-          stolen,
-          distinctId,
-        );
+        db.prepare(`UPDATE distinct_id_owners SET distinct_id = ? WHERE distinct_id = ?`).run(stolen, distinctId);
         db.prepare(`UPDATE persons SET distinct_ids = ? WHERE uuid = ?`).run(JSON.stringify([stolen]), uuid);
       },
     ],

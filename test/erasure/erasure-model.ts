@@ -32,11 +32,7 @@ type Step =
   | { do: 'sync' | 'publish' | 'reconcile'; kill: KillPoint | null };
 
 /** A point at the nth operation of a kind, whichever that is. */
-function pointAt(
-  kind: keyof typeof anyOperation,
-  nth: number,
-  moment: KillPoint['moment'] = 'before',
-): KillPoint {
+function pointAt(kind: keyof typeof anyOperation, nth: number, moment: KillPoint['moment'] = 'before'): KillPoint {
   return { operation: anyOperation[kind], nth, moment };
 }
 
@@ -73,22 +69,12 @@ function sequences(chaptersMax: number): fc.Arbitrary<Step[]> {
     fc.tuple(request, reconcile),
     fc.tuple(request, request, reconcile, event('approve'), reconcile),
     fc.tuple(event('back up'), request, event('cancel'), event('restore'), sync, reconcile),
-    fc.tuple(
-      sync,
-      event('back up'),
-      request,
-      reconcile,
-      event('restore'),
-      fc.oneof(sync, publish, request),
-      reconcile,
-    ),
+    fc.tuple(sync, event('back up'), request, reconcile, event('restore'), fc.oneof(sync, publish, request), reconcile),
     fc.tuple(request, reconcile, event('back up'), reconcile, event('restore'), reconcile),
     fc.tuple(toSomebody, reconcile, event('restore'), sync),
     fc.tuple(event('restart'), fc.record({ do: fc.constant('pass'), days: fc.integer({ min: 1, max: 9 }) })),
   ) as fc.Arbitrary<Step[]>;
-  return fc
-    .array(chapter, { minLength: 1, maxLength: chaptersMax, size: 'max' })
-    .map((chapters) => chapters.flat());
+  return fc.array(chapter, { minLength: 1, maxLength: chaptersMax, size: 'max' }).map((chapters) => chapters.flat());
 }
 
 /** How often what matters really happened. */
@@ -156,13 +142,11 @@ function createPlayer(world: ErasureWorld, seed: number, tally: Tally) {
     for (const { uuid, distinct_ids: ids, properties } of sandbox.living()) {
       if (!everybody.includes(uuid)) everybody.push(uuid);
       for (const id of ids) own(distinctIds, id, uuid);
-      for (const text of [properties, ...ids].join(' ').match(/canary\d+x\d+x\d+/g) ?? [])
-        own(texts, text, uuid);
+      for (const text of [properties, ...ids].join(' ').match(/canary\d+x\d+x\d+/g) ?? []) own(texts, text, uuid);
     }
   };
   const pick = (who: number): string => everybody[who % everybody.length] ?? '';
-  const idOf = (uuid: string): number | undefined =>
-    [...sandbox.living()].find((one) => one.uuid === uuid)?.id;
+  const idOf = (uuid: string): number | undefined => [...sandbox.living()].find((one) => one.uuid === uuid)?.id;
   const change = () => ({ userId: 1, atMs: sandbox.clock.now() });
   learn();
 
@@ -235,9 +219,7 @@ function createPlayer(world: ErasureWorld, seed: number, tally: Tally) {
   const rowsOf = async (): Promise<Map<string, { row: string; about: string[] }>> => {
     const rows = new Map<string, { row: string; about: string[] }>();
     const take = (place: string, row: Record<string, unknown>, about: unknown[]): void => {
-      const text = JSON.stringify(row, (_name, value: unknown) =>
-        typeof value === 'bigint' ? String(value) : value,
-      );
+      const text = JSON.stringify(row, (_name, value: unknown) => (typeof value === 'bigint' ? String(value) : value));
       rows.set(place, { row: text, about: about.filter((each) => typeof each === 'string') });
     };
     const db = world.db();
@@ -249,11 +231,7 @@ function createPlayer(world: ErasureWorld, seed: number, tally: Tally) {
       if (dataset === 'deletions') continue;
       for (const row of await readWithHyparquet(path)) {
         const key =
-          dataset === 'persons'
-            ? row['person_uuid']
-            : dataset === 'recordings'
-              ? row['id']
-              : row['distinct_id'];
+          dataset === 'persons' ? row['person_uuid'] : dataset === 'recordings' ? row['id'] : row['distinct_id'];
         take(`${dataset} ${snapshotId} ${String(key)}`, row, [row['person_uuid'], row['distinct_id']]);
       }
     }
@@ -324,12 +302,9 @@ function createPlayer(world: ErasureWorld, seed: number, tally: Tally) {
     const uuid = pick(who);
     const [first = uuid] = [...distinctIds].filter(([, uuids]) => uuids.has(uuid)).map(([id]) => id);
     const email = [...distinctIds.keys()].find((id) => distinctIds.get(id)?.has(uuid) && id.includes('@'));
-    const value = {
-      uuid,
-      id: String(idOf(uuid) ?? 1_000_000),
-      distinct_id: first,
-      email: email ?? 'nobody@x.example',
-    }[by];
+    const value = { uuid, id: String(idOf(uuid) ?? 1_000_000), distinct_id: first, email: email ?? 'nobody@x.example' }[
+      by
+    ];
     await unlessRestored(async () => {
       const added = await world.request([{ kind: by, value }], kill ?? undefined);
       return added.length === 0;
@@ -351,9 +326,7 @@ function createPlayer(world: ErasureWorld, seed: number, tally: Tally) {
       case 'delete':
         return attempt(() => void sandbox.act({ do: step.do as 'split', uuid: pick(step.who) }));
       case 'merge':
-        return attempt(
-          () => void sandbox.act({ do: 'merge', loser: pick(step.who), survivor: pick(step.into) }),
-        );
+        return attempt(() => void sandbox.act({ do: 'merge', loser: pick(step.who), survivor: pick(step.into) }));
       case 'sync':
         return unlessRestored(() => world.sync(step.kill ?? undefined));
       case 'publish':

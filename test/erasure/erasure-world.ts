@@ -12,12 +12,7 @@ import type { GivenIdentifier } from '../../src/erasure/request/box.ts';
 import type { JobContext } from '../../src/job/job-context.ts';
 import { addRequests, approveRequest, cancelRequest, type AddedRequest } from '../../src/erasure/receive.ts';
 import type { ServiceContext } from '../../src/job/job-context.ts';
-import {
-  databasePath,
-  openDatabase,
-  openDatabaseReadOnly,
-  type Database,
-} from '../../src/mirror/database.ts';
+import { databasePath, openDatabase, openDatabaseReadOnly, type Database } from '../../src/mirror/database.ts';
 import { listRequests, type ErasureRequest } from '../../src/mirror/erasure-requests.ts';
 import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { runEraseJob } from '../../src/worker/erase-job.ts';
@@ -46,11 +41,7 @@ export type ErasureWorld = {
   /** Each says whether it was killed. */
   sync: (kill?: KillPoint) => Promise<boolean>;
   publish: (kill?: KillPoint) => Promise<boolean>;
-  request: (
-    given: readonly GivenIdentifier[],
-    kill?: KillPoint,
-    deleteEvents?: boolean,
-  ) => Promise<AddedRequest[]>;
+  request: (given: readonly GivenIdentifier[], kill?: KillPoint, deleteEvents?: boolean) => Promise<AddedRequest[]>;
   approveHeld: () => Promise<void>;
   /** Gives up every request that can be. */
   cancelAll: () => Promise<void>;

@@ -12,9 +12,7 @@ type Content = { place: string; holds: (text: string) => boolean };
  */
 export async function findTexts(dataDir: string, texts: readonly string[]): Promise<Map<string, string[]>> {
   const contents = [...tablesOf(join(dataDir, 'mirror.db')), ...(await filesOf(dataDir))];
-  return new Map(
-    texts.map((text) => [text, contents.filter(({ holds }) => holds(text)).map(({ place }) => place)]),
-  );
+  return new Map(texts.map((text) => [text, contents.filter(({ holds }) => holds(text)).map(({ place }) => place)]));
 }
 
 async function filesOf(dataDir: string): Promise<Content[]> {
@@ -27,16 +25,10 @@ async function filesOf(dataDir: string): Promise<Content[]> {
     contents.push({ place: `name ${place}`, holds: (text) => entry.name.includes(text) });
     if (!entry.isFile()) continue;
     const bytes = readFileSync(path);
-    contents.push({
-      place: `raw ${place}`,
-      holds: (text) => formsOf(text).some((form) => bytes.includes(form)),
-    });
+    contents.push({ place: `raw ${place}`, holds: (text) => formsOf(text).some((form) => bytes.includes(form)) });
     if (!place.endsWith('.parquet')) continue;
     const rows = jsonOf(await readWithHyparquet(path));
-    contents.push({
-      place: `rows ${place}`,
-      holds: (text) => formsOf(text).some((form) => rows.includes(form)),
-    });
+    contents.push({ place: `rows ${place}`, holds: (text) => formsOf(text).some((form) => rows.includes(form)) });
   }
   return contents;
 }
@@ -44,10 +36,7 @@ async function filesOf(dataDir: string): Promise<Content[]> {
 function tablesOf(path: string): Content[] {
   const db = new Sqlite(path, { readonly: true });
   try {
-    const tables = db
-      .prepare<[], string>(`SELECT name FROM sqlite_schema WHERE type = 'table'`)
-      .pluck()
-      .all();
+    const tables = db.prepare<[], string>(`SELECT name FROM sqlite_schema WHERE type = 'table'`).pluck().all();
     return tables.map((table) => {
       const rows = jsonOf(db.prepare(`SELECT * FROM "${table}"`).safeIntegers().all());
       return { place: `table ${table}`, holds: (text) => formsOf(text).some((form) => rows.includes(form)) };

@@ -24,11 +24,7 @@ async function worldWithCanary(
   more: Parameters<typeof openErasureWorld>[1] = [],
 ): Promise<{ world: ErasureWorld; uuid: string }> {
   const world = await openErasureWorld(5, more);
-  const { created } = world.sandbox.act({
-    do: 'create',
-    distinct_ids: [name],
-    properties: { email: name },
-  });
+  const { created } = world.sandbox.act({ do: 'create', distinct_ids: [name], properties: { email: name } });
   await world.sync();
   await world.publish();
   return { world, uuid: created[0] ?? '' };
@@ -47,10 +43,7 @@ function isInFiles({ dataDir }: ErasureWorld, bytes: Buffer | string): boolean {
   );
 }
 
-function certificateOf(
-  { dataDir }: ErasureWorld,
-  { id, generation }: ErasureRequest,
-): Certificate | undefined {
+function certificateOf({ dataDir }: ErasureWorld, { id, generation }: ErasureRequest): Certificate | undefined {
   const path = certificatePath(dataDir, id, generation);
   return existsSync(path) ? readCertificate(readFileSync(path, 'utf8')) : undefined;
 }
@@ -66,12 +59,7 @@ async function problemsOf({ dataDir }: ErasureWorld): Promise<string[]> {
 /** Ended without its proof: nobody can be told from the request any more, and nobody says that the person is gone. */
 async function expectSealedUnproved(world: ErasureWorld, box: Buffer): Promise<void> {
   const request = onlyRequest(world);
-  expect(request).toMatchObject({
-    state: 'sealed',
-    reason: 'life_exceeded',
-    certifiedAt: null,
-    authorisedBy: null,
-  });
+  expect(request).toMatchObject({ state: 'sealed', reason: 'life_exceeded', certifiedAt: null, authorisedBy: null });
   expect(readBox(world.db(), request.id)).toBeUndefined();
   expect(isInFiles(world, box)).toBe(false);
   expect(certificateOf(world, request)).toBeUndefined();
@@ -114,8 +102,7 @@ describe('the time of a request', () => {
     const { world, uuid } = await worldWithCanary();
     await world.request([{ kind: 'uuid', value: uuid }]);
     const box = readBox(world.db(), onlyRequest(world).id) ?? Buffer.of();
-    for (const { path } of listPublishedParts(publishedFilesIn(world.dataDir)))
-      writeFileSync(path, 'damaged');
+    for (const { path } of listPublishedParts(publishedFilesIn(world.dataDir))) writeFileSync(path, 'damaged');
     await expect(world.reconcile()).rejects.toThrow(damaged);
     expect(onlyRequest(world).state).toBe('scoped');
     world.pass(61);
@@ -134,13 +121,10 @@ describe('the time of a request', () => {
     world
       .db()
       .transaction(() =>
-        ledger.append([
-          reopenRequest({ db: world.db(), clock: world.clock }, { id, generation: 2 }, 'residue_found'),
-        ]),
+        ledger.append([reopenRequest({ db: world.db(), clock: world.clock }, { id, generation: 2 }, 'residue_found')]),
       )();
     const box = readBox(world.db(), id) ?? Buffer.of();
-    for (const { path } of listPublishedParts(publishedFilesIn(world.dataDir)))
-      writeFileSync(path, 'damaged');
+    for (const { path } of listPublishedParts(publishedFilesIn(world.dataDir))) writeFileSync(path, 'damaged');
     world.pass(61);
     await expect(world.reconcile()).rejects.toThrow(damaged);
     rmSync(join(world.dataDir, 'snapshots'), { recursive: true });

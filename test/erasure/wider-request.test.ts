@@ -45,9 +45,7 @@ describe('a second request for somebody who is known by the same identifier', ()
     world.pass(1);
     const [wide] = await world.request(given);
     for (const deleteEvents of [true, false])
-      expect(await world.request(given, undefined, deleteEvents)).toMatchObject([
-        { id: wide?.id, isKnown: true },
-      ]);
+      expect(await world.request(given, undefined, deleteEvents)).toMatchObject([{ id: wide?.id, isKnown: true }]);
     expect(listRequests(world.db(), 'all')).toHaveLength(2);
   });
 

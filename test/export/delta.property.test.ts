@@ -48,10 +48,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     weight: 2,
     arbitrary: fc.record({
       do: fc.constant('show recordings' as const),
-      recordings: fc.array(fc.record({ number, person: number, clicks: fc.nat(3) }), {
-        minLength: 1,
-        maxLength: 3,
-      }),
+      recordings: fc.array(fc.record({ number, person: number, clicks: fc.nat(3) }), { minLength: 1, maxLength: 3 }),
     }),
   },
   {
@@ -78,12 +75,7 @@ function openWorld(set: Record<string, unknown> = {}) {
   const clock: Clock = { now: () => (nowMs += 1), sleep: () => Promise.resolve() };
   const { settings } = loadSettings(
     {},
-    {
-      set: Object.entries({ dataDir, 'export.partRows': 2, ...set }).map(([path, value]) => ({
-        path,
-        value,
-      })),
-    },
+    { set: Object.entries({ dataDir, 'export.partRows': 2, ...set }).map(([path, value]) => ({ path, value })) },
   );
   return { db, dataDir, clock, settings, pass: (ms: number) => (nowMs += ms) };
 }
@@ -132,8 +124,7 @@ function perform({ db, clock }: World, happens: Exclude<Step, { do: 'export' }>)
         .prepare<[string], number>(`SELECT row_key FROM ${dataset} WHERE ${column} = ?`)
         .pluck()
         .get(key);
-      if (rowKey !== undefined)
-        prepareRemoveRow(db, dataset)(rowKey, dataset === 'persons' ? 'merged' : 'expired', at);
+      if (rowKey !== undefined) prepareRemoveRow(db, dataset)(rowKey, dataset === 'persons' ? 'merged' : 'expired', at);
     }
   })();
 }
@@ -180,9 +171,7 @@ function load(dataDir: string): Promise<unknown[]> {
   const limits = { folders: [snapshotsFolder(dataDir)], memoryMaxMb: 512, threads: 1 };
   return withDuckDb({ ...limits, signal: new AbortController().signal }, async (connection) => {
     for (const dataset of loaded)
-      await connection.run(
-        `SET VARIABLE ${dataset} = [${partsOf(dataDir, dataset).map(sqlText).join(', ')}]`,
-      );
+      await connection.run(`SET VARIABLE ${dataset} = [${partsOf(dataDir, dataset).map(sqlText).join(', ')}]`);
     await connection.run(loadDeltas);
     const rows = await connection.runAndReadAll(`
       SELECT person_uuid, name, CAST(to_json(distinct_ids) AS VARCHAR), epoch_ms(changed_at) FROM persons ORDER BY ALL`);
@@ -238,10 +227,7 @@ test('a delta holds what has changed and nothing else, and stands beside the ful
   const current = publishedFilesIn(world.dataDir).readCurrent().snapshots['persons'];
   const [delta] = current?.deltas ?? [];
   expect(
-    publishedFilesIn(world.dataDir).readManifest({
-      dataset: 'persons',
-      snapshotId: delta?.snapshot_id ?? '',
-    }),
+    publishedFilesIn(world.dataDir).readManifest({ dataset: 'persons', snapshotId: delta?.snapshot_id ?? '' }),
   ).toMatchObject({
     kind: 'delta',
     based_on: current?.snapshot_id,
@@ -255,10 +241,7 @@ test('a delta holds what has changed and nothing else, and stands beside the ful
 
 test.for<[string, (world: World) => Settings]>([
   ['an older mirror was put back', ({ db, settings }) => (db.exec(`DELETE FROM changes`), settings)],
-  [
-    'the columns are others',
-    ({ settings }) => ({ ...settings, export: { ...settings.export, promote: ['plan'] } }),
-  ],
+  ['the columns are others', ({ settings }) => ({ ...settings, export: { ...settings.export, promote: ['plan'] } })],
   [
     'there are as many deltas as may be',
     ({ settings }) => ({ ...settings, export: { ...settings.export, deltasMax: 0 } }),

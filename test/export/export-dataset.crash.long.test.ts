@@ -27,10 +27,7 @@ function copyOfPublished(): string {
 }
 
 /** Exports 3 rows while disk changes fail as `isBroken` says; the words of its error, undefined when it came through. */
-async function exportWithFaults(
-  dataDir: string,
-  isBroken: (step: number) => boolean,
-): Promise<string | undefined> {
+async function exportWithFaults(dataDir: string, isBroken: (step: number) => boolean): Promise<string | undefined> {
   const disk = breakDisk(isBroken);
   try {
     await exportCount(dataDir, 3, keep);
@@ -80,9 +77,7 @@ test('dead from any step on: readers find a whole snapshot, and the next export 
     expect(problems.filter(({ problem }) => problem !== 'unnamed')).toEqual([]);
     const { snapshotId } = await exportCount(dataDir, 4, keep);
     expect(await publishedRows(dataDir)).toHaveLength(4);
-    const snapshots = listAll(join(dataDir, 'snapshots', 'distinct_ids')).filter(
-      (path) => !path.includes('/'),
-    );
+    const snapshots = listAll(join(dataDir, 'snapshots', 'distinct_ids')).filter((path) => !path.includes('/'));
     expect(snapshots).toHaveLength(keep);
     expect(snapshots.at(-1)).toBe(snapshotId);
     expect(listAll(join(dataDir, 'tmp'))).toEqual([]);

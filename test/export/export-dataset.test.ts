@@ -51,9 +51,7 @@ test('writes bounded parts, a manifest that describes them, and CURRENT', async 
   });
   expect(JSON.parse(readFileSync(currentPath(dataDir), 'utf8'))).toEqual({
     format_version: 1,
-    snapshots: {
-      distinct_ids: { snapshot_id: idNow, manifest: `distinct_ids/${idNow}/manifest.json` },
-    },
+    snapshots: { distinct_ids: { snapshot_id: idNow, manifest: `distinct_ids/${idNow}/manifest.json` } },
   });
   expect(result).toEqual({
     snapshotId: idNow,
@@ -92,19 +90,12 @@ test('publishes promoted and masked properties, and counts what no column can ho
   const folder = snapshotFolder(dataDir, 'persons', idNow);
   const rows = await readWithHyparquet(join(folder, 'part-00001.parquet'));
   expect(
-    rows.map(({ name, properties, property_plan: plan, property_email: email }) => [
-      name,
-      properties,
-      plan,
-      email,
-    ]),
+    rows.map(({ name, properties, property_plan: plan, property_email: email }) => [name, properties, plan, email]),
   ).toEqual([
     [null, '{"email":null}', null, null],
     [null, '{"plan":"pro"}', 'pro', null],
   ]);
-  expect(
-    publishedFilesIn(dataDir).readManifest({ dataset: 'persons', snapshotId: idNow }).columns.slice(-2),
-  ).toEqual([
+  expect(publishedFilesIn(dataDir).readManifest({ dataset: 'persons', snapshotId: idNow }).columns.slice(-2)).toEqual([
     { name: 'property_plan', type: 'string' },
     { name: 'property_email', type: 'string' },
   ]);

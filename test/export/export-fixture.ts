@@ -36,10 +36,7 @@ export function exportRequest(dataDir: string, changes: Partial<ExportRequest> =
 /** Exports `count` distinct ids. */
 export function exportCount(dataDir: string, count: number, keep = 2): Promise<ExportResult> {
   return exportDataset(
-    exportRequest(dataDir, {
-      rows: distinctIdRows(count),
-      settings: { partRows: 4, keep, promote: [], mask: [] },
-    }),
+    exportRequest(dataDir, { rows: distinctIdRows(count), settings: { partRows: 4, keep, promote: [], mask: [] } }),
   );
 }
 
@@ -48,10 +45,7 @@ export async function publishedRows(dataDir: string): Promise<Row[] | undefined>
   const dataset = 'distinct_ids';
   const current = publishedFilesIn(dataDir).readCurrent().snapshots[dataset];
   if (!current) return undefined;
-  const { files, rows } = publishedFilesIn(dataDir).readManifest({
-    dataset,
-    snapshotId: current.snapshot_id,
-  });
+  const { files, rows } = publishedFilesIn(dataDir).readManifest({ dataset, snapshotId: current.snapshot_id });
   const folder = snapshotFolder(dataDir, dataset, current.snapshot_id);
   const parts = await Promise.all(files.map(({ name }) => readWithHyparquet(join(folder, name))));
   const found = parts.flat() as Row[];

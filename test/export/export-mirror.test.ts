@@ -86,8 +86,7 @@ test('erased again and again, an export ends as busy, and has published nothing'
 
 test('a recording that has the id of a person hides no deletion of that person', async () => {
   const world = openMirror({ dataset: 'deletions' });
-  world.db
-    .exec(/*sql*/ `INSERT INTO deletions (dataset, key, person_uuid, reason, deleted_at, request_id) VALUES
+  world.db.exec(/*sql*/ `INSERT INTO deletions (dataset, key, person_uuid, reason, deleted_at, request_id) VALUES
     ('persons', 'a', 'a', 'erased', '2026-11-03T00:00:00Z', 'q1'),
     ('recordings', 'a', NULL, 'expired', '2026-11-04T00:00:00Z', NULL)`);
   const { snapshotId } = await exportMirror(world, world);
@@ -100,8 +99,7 @@ test('a recording that has the id of a person hides no deletion of that person',
 
 test('deletions are exported, the newest of each key, in the order of keys', async () => {
   const world = openMirror({ dataset: 'deletions' });
-  world.db
-    .exec(/*sql*/ `INSERT INTO deletions (dataset, key, person_uuid, reason, deleted_at, request_id) VALUES
+  world.db.exec(/*sql*/ `INSERT INTO deletions (dataset, key, person_uuid, reason, deleted_at, request_id) VALUES
     ('persons', 'b', 'b', 'merged', '2026-11-01T00:00:00.5Z', NULL),
     ('recordings', 'c', 'a', 'expired', '2026-11-02T00:00:00Z', NULL),
     ('persons', 'a', 'a', 'erased', '2026-11-03T00:00:00Z', 'q1'),

@@ -7,14 +7,11 @@ const nothing = { promote: [], mask: [] };
 const properties = String.raw`{"email":"ann@example.com","plan":{"name":"pro","seats":12345678901234567890},"n":12345678901234567890,"on":false,"none":null,"bad":"\ud800!","":"empty"}`;
 const ann = personRow('p1', { properties });
 
-test.for(Object.keys(datasets) as (keyof typeof datasets)[])(
-  '%s are published as they are by default',
-  (dataset) => {
-    const { shape, publish } = publicationOf(dataset, nothing);
-    expect(shape).toBe(datasets[dataset]);
-    expect(publish(ann)).toBe(ann);
-  },
-);
+test.for(Object.keys(datasets) as (keyof typeof datasets)[])('%s are published as they are by default', (dataset) => {
+  const { shape, publish } = publicationOf(dataset, nothing);
+  expect(shape).toBe(datasets[dataset]);
+  expect(publish(ann)).toBe(ann);
+});
 
 test('promoted keys are string columns after all others', () => {
   const { shape } = publicationOf('persons', { promote: ['email', '$os 😀'], mask: [] });
@@ -68,9 +65,7 @@ test('`name` masks the name field, and a property of that key', () => {
 test('masking reaches the person embedded in a recording', () => {
   const { publish } = publicationOf('recordings', { promote: ['email'], mask: ['name', 'email'] });
   expect(publish(recordingRow('r1'))).toEqual(
-    recordingRow('r1', {
-      person: '{"id":7,"name":null,"distinct_ids":"ann","properties":{"email":null}}',
-    }),
+    recordingRow('r1', { person: '{"id":7,"name":null,"distinct_ids":"ann","properties":{"email":null}}' }),
   );
   const nobody = recordingRow('r2', { person: null });
   expect(publish(nobody)).toBe(nobody);
@@ -106,7 +101,5 @@ test('damaged JSON is an error that does not quote it', () => {
     }) as Error,
   );
   // The parser's own error quotes the text.
-  expect(() => publish(damaged)).not.toThrow(
-    expect.objectContaining({ cause: expect.anything() as Error }) as Error,
-  );
+  expect(() => publish(damaged)).not.toThrow(expect.objectContaining({ cause: expect.anything() as Error }) as Error);
 });

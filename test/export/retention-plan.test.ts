@@ -70,9 +70,7 @@ test('for every state of the folder: no id in both lists, what CURRENT names in 
     fc.property(folders, fc.integer({ min: 0, max: 5 }), fc.nat(), (found, keep, pick) => {
       const full = found.filter(({ kind }) => kind === 'full');
       const id = full[pick % (full.length + 1)]?.id;
-      const named = found.filter(
-        (one) => one.kind === 'delta' && id !== undefined && one.id > id && pick % 2 === 0,
-      );
+      const named = found.filter((one) => one.kind === 'delta' && id !== undefined && one.id > id && pick % 2 === 0);
       const now = id === undefined ? [] : current(id, ...named.map((delta) => delta.id));
       const { abandoned, expired } = planRetention(found, now, keep);
       const gone = new Set([...abandoned, ...expired]);
@@ -80,11 +78,8 @@ test('for every state of the folder: no id in both lists, what CURRENT names in 
         one.id === id || named.includes(one) || (one.hasManifest && (id === undefined || one.id < id));
       const published = found.filter(wasPublished);
       expect(gone.size).toBe(abandoned.length + expired.length);
-      for (const kept of [id ?? 'none', ...named.map((delta) => delta.id)])
-        expect(gone.has(kept)).toBe(false);
-      expect(new Set(abandoned)).toEqual(
-        new Set(found.filter((one) => !wasPublished(one)).map((one) => one.id)),
-      );
+      for (const kept of [id ?? 'none', ...named.map((delta) => delta.id)]) expect(gone.has(kept)).toBe(false);
+      expect(new Set(abandoned)).toEqual(new Set(found.filter((one) => !wasPublished(one)).map((one) => one.id)));
       const publishedFull = published.filter(({ kind }) => kind === 'full');
       const staying = publishedFull.filter((one) => !gone.has(one.id));
       expect(staying).toHaveLength(Math.min(publishedFull.length, Math.max(1, keep)));

@@ -39,9 +39,7 @@ test('every row is in one part, in order; every part but the last is full', () =
 
 test('reads one row ahead and no further', () => {
   let read = 0;
-  const rows = Iterator.from({
-    next: () => ({ done: false, value: (read += 1) }),
-  });
+  const rows = Iterator.from({ next: () => ({ done: false, value: (read += 1) }) });
   const [first] = splitRows(rows, 3, String);
   expect([...(first ?? [])]).toEqual(['1', '2', '3']);
   expect(read).toBe(4);

@@ -18,8 +18,7 @@ function setUp() {
   const sent = { requests: 7 };
   const service = { requestCount: () => sent.requests } as Service;
   const context = jobContext({ db, settings, clock: stillClock }, { service });
-  const run = (work: (own: JobContext) => Promise<JobResult>): Promise<JobResult> =>
-    runJob(context, 'sync', work);
+  const run = (work: (own: JobContext) => Promise<JobResult>): Promise<JobResult> => runJob(context, 'sync', work);
   return { db, run, sent };
 }
 
@@ -29,9 +28,7 @@ it('records what a run did, and gives the lease back', async () => {
     expect(readLease(db)).toMatchObject({ job: 'sync', pid: process.pid });
     return Promise.resolve({ outcome: 'done', counts: { persons: 3 } });
   });
-  expect(listRuns(db, 9)).toMatchObject([
-    { job: 'sync', outcome: 'done', reason: null, counts: '{"persons":3}' },
-  ]);
+  expect(listRuns(db, 9)).toMatchObject([{ job: 'sync', outcome: 'done', reason: null, counts: '{"persons":3}' }]);
   expect(readLease(db)).toBeUndefined();
 });
 

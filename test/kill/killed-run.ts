@@ -40,12 +40,7 @@ export async function runUpTo(
 }
 
 /** Runs to the end, while the nth process that it starts from a file is killed. Returns how the run ended. */
-export function killStarted(
-  run: RunArgs,
-  args: readonly string[],
-  file: string,
-  nth: number,
-): Promise<Ended> {
+export function killStarted(run: RunArgs, args: readonly string[], file: string, nth: number): Promise<Ended> {
   const point: KillPoint = { operation: `start ${file}`, nth, moment: 'within' };
   return run(args, watched({ KILL_POINT: JSON.stringify(point) }));
 }

@@ -31,8 +31,7 @@ export function countOperations(
     for (const each of names) times.set(each, (times.get(each) ?? 0) + 1);
     const execution: Execution = { operation: name, times: times.get(name) ?? 0, isCommitted: false };
     if (isChange) executions.set(name, execution);
-    const isHere =
-      point !== null && names.includes(point.operation) && times.get(point.operation) === point.nth;
+    const isHere = point !== null && names.includes(point.operation) && times.get(point.operation) === point.nth;
     if (isHere && point.moment === 'before') die();
     if (isHere && point.moment === 'within') {
       doHalf?.();

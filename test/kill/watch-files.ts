@@ -31,8 +31,7 @@ export function watchFiles(folder: string, pass: Pass): () => void {
     name: string,
     execute: () => unknown,
     more: { isEffect: boolean } & Partial<Pick<Operation, 'isChange' | 'doHalf'>>,
-  ): unknown =>
-    pass({ kind: 'disk', isChange: true, ...more, name, execute, isCommitted: () => more.isEffect });
+  ): unknown => pass({ kind: 'disk', isChange: true, ...more, name, execute, isCommitted: () => more.isEffect });
   const undo: (() => void)[] = [];
   const replace = (
     name: keyof typeof changing | 'openSync' | 'writeFileSync' | 'closeSync',

@@ -18,22 +18,11 @@ export function watchSql(folder: string, pass: Pass): () => void {
     names.set(source, name);
     return name;
   };
-  const passSql = (
-    source: string,
-    isChange: boolean,
-    database: Sqlite.Database,
-    execute: () => unknown,
-  ): unknown => {
+  const passSql = (source: string, isChange: boolean, database: Sqlite.Database, execute: () => unknown): unknown => {
     if (!database.name.startsWith(join(folder, '/'))) return execute();
     const name = nameOf(source);
     if (isChange && source !== 'COMMIT') lastChange = name;
-    return pass({
-      kind: 'sql',
-      name,
-      isChange,
-      execute,
-      isCommitted: () => !database.inTransaction,
-    });
+    return pass({ kind: 'sql', name, isChange, execute, isCommitted: () => !database.inTransaction });
   };
 
   const statements = Object.getPrototypeOf(new Sqlite(':memory:').prepare('SELECT 1')) as Sqlite.Statement;

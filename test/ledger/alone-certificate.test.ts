@@ -16,10 +16,7 @@ function verifyAlone(...args: string[]): { code: number; output: string } {
   const alone = join(folder, 'verify.mjs');
   cpSync(verifier, alone);
   try {
-    return {
-      code: 0,
-      output: execFileSync(process.execPath, [alone, ...args], { cwd: folder, encoding: 'utf8' }),
-    };
+    return { code: 0, output: execFileSync(process.execPath, [alone, ...args], { cwd: folder, encoding: 'utf8' }) };
   } catch (error) {
     const { status, stdout } = error as { status: number; stdout: string };
     return { code: status, output: stdout };
@@ -32,9 +29,7 @@ test('the verifier alone tells the certificate that was issued from every other'
   const ledger = openLedger(dataDir, tickingClock());
   for (const [record] of lifeOf(1, 1))
     if (record)
-      ledger.append([
-        { ...record, ...(record.type === 'certified' && { certificate: sha256(certificate) }) },
-      ]);
+      ledger.append([{ ...record, ...(record.type === 'certified' && { certificate: sha256(certificate) }) }]);
   ledger.checkpoint();
   const folder = join(dataDir, 'ledger');
   const write = (name: string, text: string): string => {

@@ -63,10 +63,7 @@ export function* cuts(folder: string): Generator<Damage> {
  * Checks that both verifiers find each nth damage to a small ledger whose first key was kept elsewhere, and agree on all of
  * it; how many there were.
  */
-export async function checkDamages(
-  damagesOf: (folder: string) => Iterable<Damage>,
-  nth: number,
-): Promise<number> {
+export async function checkDamages(damagesOf: (folder: string) => Iterable<Damage>, nth: number): Promise<number> {
   const dataDir = temporaryFolder();
   writeSmallLedger(dataDir);
   const folder = join(dataDir, 'ledger');

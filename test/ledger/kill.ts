@@ -12,10 +12,7 @@ import { lifeOf, tickingClock } from './ledger-fixture.ts';
 const child = runScript(new URL('ledger-child.ts', import.meta.url));
 
 /** Runs the child up to an operation on the disk. Returns whether it was killed there, and what it was promised before. */
-async function run(
-  dataDir: string,
-  nth: number,
-): Promise<{ isKilled: boolean; size: number; checkpoints: number[] }> {
+async function run(dataDir: string, nth: number): Promise<{ isKilled: boolean; size: number; checkpoints: number[] }> {
   const point = { operation: anyOperation.disk, nth, moment: 'before' } as const;
   const { isKilled, stdout } = await runUpTo(child, [dataDir], point);
   const said = (what: string): number[] =>

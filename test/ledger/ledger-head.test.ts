@@ -45,11 +45,7 @@ test('an entry that is longer than what is looked at is not guessed', () => {
   const ledger = openLedger(dataDir, tickingClock());
   for (const records of lifeOf(1, 1).slice(0, 3)) ledger.append(records);
   ledger.append([{ type: 'fencing', request: requestId(1), generation: 1, epoch: 1, fence }]);
-  expect(readLedgerHead(ledgerFolder(dataDir))).toEqual({
-    entries: null,
-    lastEntryAt: null,
-    checkpoint: null,
-  });
+  expect(readLedgerHead(ledgerFolder(dataDir))).toEqual({ entries: null, lastEntryAt: null, checkpoint: null });
   ledger.append([{ type: 'fenced', request: requestId(1), generation: 1, epoch: 1 }]);
   expect(readLedgerHead(ledgerFolder(dataDir))?.entries).toBe(5);
 });

@@ -40,16 +40,15 @@ describe('a ledger', () => {
     expect(readdirSync(dataDir)).toEqual([]);
     ledger.append(life.slice(0, 1));
     ledger.checkpoint();
+    expect([join(dataDir, 'ledger'), join(dataDir, 'ledger/checkpoints'), join(dataDir, 'keys')].map(modeOf)).toEqual([
+      '700',
+      '700',
+      '700',
+    ]);
     expect(
-      [join(dataDir, 'ledger'), join(dataDir, 'ledger/checkpoints'), join(dataDir, 'keys')].map(modeOf),
-    ).toEqual(['700', '700', '700']);
-    expect(
-      [
-        'ledger/entries.jsonl',
-        'ledger/public-keys.txt',
-        'ledger/checkpoints/000000001.txt',
-        'keys/ledger.key',
-      ].map((file) => modeOf(join(dataDir, file))),
+      ['ledger/entries.jsonl', 'ledger/public-keys.txt', 'ledger/checkpoints/000000001.txt', 'keys/ledger.key'].map(
+        (file) => modeOf(join(dataDir, file)),
+      ),
     ).toEqual(['600', '600', '600', '600']);
   });
 
@@ -90,14 +89,8 @@ describe('a ledger', () => {
 
   it.each([
     ['free text', { ...received, note: 'Ann' }],
-    [
-      'free text under a name that objects have',
-      JSON.parse(`{"__proto__":"Ann",${JSON.stringify(received).slice(1)}`),
-    ],
-    [
-      'free text in a list',
-      { ...life[3], fence: [{ kind: 'person_id', mac: 'c'.repeat(64), value: 'Ann' }] },
-    ],
+    ['free text under a name that objects have', JSON.parse(`{"__proto__":"Ann",${JSON.stringify(received).slice(1)}`)],
+    ['free text in a list', { ...life[3], fence: [{ kind: 'person_id', mac: 'c'.repeat(64), value: 'Ann' }] }],
     ['a reason of its own', { ...received, basis: 'Ann asked' }],
     ['a date that there is not', { ...received, due_at: '2026-02-30T00:00:00.000Z' }],
     ['another spelling of a uuid', { ...received, request: requestId(1).replaceAll('0', 'A') }],
@@ -139,9 +132,7 @@ describe('what a kill leaves', () => {
     const torn = readFileSync(entriesOf(dataDir));
     expect(readLedger(dataDir).head()).toEqual(ledger.head());
     expect(readFileSync(entriesOf(dataDir))).toEqual(torn);
-    expect(verifyLedger({ folder: join(dataDir, 'ledger') }).problems).toMatchObject([
-      { problem: 'torn_line' },
-    ]);
+    expect(verifyLedger({ folder: join(dataDir, 'ledger') }).problems).toMatchObject([{ problem: 'torn_line' }]);
     const again = openLedger(dataDir, tickingClock());
     expect(readFileSync(entriesOf(dataDir))).toEqual(whole);
     again.append(life.slice(4));
@@ -200,9 +191,7 @@ describe('what nobody may have done', () => {
     const changed = change(readFileSync(entriesOf(dataDir), 'utf8'));
     writeFileSync(entriesOf(dataDir), changed);
     for (const open of [() => openLedger(dataDir, tickingClock()), () => readLedger(dataDir)]) {
-      expect(open).toThrow(
-        expect.objectContaining({ code: 'storage', hint: expect.stringContaining('backup') }),
-      );
+      expect(open).toThrow(expect.objectContaining({ code: 'storage', hint: expect.stringContaining('backup') }));
       expect(open).toThrow(new RegExp(`the ledger is damaged: ${words}`));
     }
     expect(readFileSync(entriesOf(dataDir), 'utf8')).toBe(changed);

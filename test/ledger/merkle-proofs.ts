@@ -1,11 +1,5 @@
 import { expect } from 'vitest';
-import {
-  consistencyProof,
-  inclusionProof,
-  isConsistent,
-  isIncluded,
-  rootOf,
-} from '../../src/ledger/merkle-proof.ts';
+import { consistencyProof, inclusionProof, isConsistent, isIncluded, rootOf } from '../../src/ledger/merkle-proof.ts';
 import { leafHash } from '../../src/ledger/merkle.ts';
 
 /** The sizes up to `sizeMax`, each with the tree of that size. */
@@ -44,8 +38,7 @@ export function checkInclusions(sizeMax: number): number {
       if (!isProved({})) expect.fail(`leaf ${index} of ${tree.size}`);
       if (isProved({ leaf: flipped(leaf) })) expect.fail(`another leaf ${index} of ${tree.size}`);
       if (isProved({ index: index + 1 })) expect.fail(`leaf ${index} of ${tree.size} elsewhere`);
-      if (spoilt(proof).some((bad) => isProved({ proof: bad })))
-        expect.fail(`a bad proof of ${index} of ${tree.size}`);
+      if (spoilt(proof).some((bad) => isProved({ proof: bad }))) expect.fail(`a bad proof of ${index} of ${tree.size}`);
     }
   return checked;
 }
@@ -60,14 +53,12 @@ export function checkExtensions(sizeMax: number): number {
       const pair = `${before.size} to ${after.size}`;
       const proof = consistencyProof(after.leaves, before.size);
       if (!isConsistent(before, after, proof)) expect.fail(pair);
-      if (isConsistent({ ...before, root: flipped(before.root) }, after, proof))
-        expect.fail(`another ${pair}`);
+      if (isConsistent({ ...before, root: flipped(before.root) }, after, proof)) expect.fail(`another ${pair}`);
       // The empty tree says nothing of what comes after it.
       if (before.size > 0 && isConsistent(before, { ...after, root: flipped(after.root) }, proof))
         expect.fail(`${pair}, another`);
       if (before.size < after.size && isConsistent(after, before, proof)) expect.fail(`${pair}, backwards`);
-      if (spoilt(proof).some((bad) => isConsistent(before, after, bad)))
-        expect.fail(`a bad proof of ${pair}`);
+      if (spoilt(proof).some((bad) => isConsistent(before, after, bad))) expect.fail(`a bad proof of ${pair}`);
     }
   return checked;
 }

@@ -1,25 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import {
-  consistencyProof,
-  inclusionProof,
-  isConsistent,
-  isIncluded,
-  rootOf,
-} from '../../src/ledger/merkle-proof.ts';
+import { consistencyProof, inclusionProof, isConsistent, isIncluded, rootOf } from '../../src/ledger/merkle-proof.ts';
 import { leafHash } from '../../src/ledger/merkle.ts';
 import { checkExtensions, checkInclusions } from './merkle-proofs.ts';
 
 // The test vectors of the reference implementation of Certificate Transparency (merkletree/merkle_tree_test.cc).
-const inputs = [
-  '',
-  '00',
-  '10',
-  '2021',
-  '3031',
-  '40414243',
-  '5051525354555657',
-  '606162636465666768696a6b6c6d6e6f',
-];
+const inputs = ['', '00', '10', '2021', '3031', '40414243', '5051525354555657', '606162636465666768696a6b6c6d6e6f'];
 const roots = [
   'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855',
   '6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d',
@@ -73,8 +58,7 @@ describe('the published test vectors', () => {
     for (const index of [-1, 8, 0.5]) expect(() => inclusionProof(leaves, index)).toThrow(RangeError);
     for (const size of [-1, 9, 0.5]) expect(() => consistencyProof(leaves, size)).toThrow(RangeError);
     const [leaf = Buffer.alloc(32)] = leaves;
-    for (const index of [-1, 8])
-      expect(isIncluded({ index, leaf, proof: [] }, { size: 8, root: leaf })).toBe(false);
+    for (const index of [-1, 8]) expect(isIncluded({ index, leaf, proof: [] }, { size: 8, root: leaf })).toBe(false);
     expect(isConsistent({ size: 1, root: leaf }, { size: 8, root: leaf }, [])).toBe(false);
   });
 });

@@ -16,8 +16,7 @@ import { checkpointProving, proofText, readProof } from '../../src/ledger/proof.
 // The keys and the note of the tests of golang.org/x/mod/sumdb/note, the first implementation of signed notes.
 const vkey = 'PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW';
 const seed = Buffer.from('AYEKFALVFGyNhPJEMzD1QIDr+Y7hfZx09iUvxdXHKDFz', 'base64').subarray(1);
-const text =
-  "If you think cryptography is the answer to your problem,\nthen you don't know what your problem is.\n";
+const text = "If you think cryptography is the answer to your problem,\nthen you don't know what your problem is.\n";
 const note = `${text}\n— PeterNeumann x08go/ZJkuBS9UG/SffcvIAQxVBtiFupLLr8pAcElZInNIuGUgYN1FFYC2pZSNXgKvqfqdngotpRZb6KE6RyyBwJnAM=\n`;
 
 const signer = { name: 'PeterNeumann', privateKey: privateKeyOf(seed) };
@@ -77,11 +76,7 @@ describe('a checkpoint', () => {
       expect.stringMatching(/^— PeterNeumann x08go/),
       '',
     ]);
-    expect(readCheckpoint(checkpoint)).toMatchObject({
-      origin: 'PeterNeumann',
-      size: 11,
-      root: rootOf(leaves),
-    });
+    expect(readCheckpoint(checkpoint)).toMatchObject({ origin: 'PeterNeumann', size: 11, root: rootOf(leaves) });
     expect(isSigned(checkpoint)).toBe(true);
   });
 

@@ -7,14 +7,7 @@ import { openLedger } from '../../src/ledger/ledger.ts';
 import type { LedgerRecord } from '../../src/ledger/record.ts';
 import { verifyLedger } from '../../src/ledger/verify.ts';
 import { temporaryFolder } from '../snapshot/temporary-folder.ts';
-import {
-  lifeOf,
-  loadStandAlone,
-  plantKeys,
-  requestId,
-  tickingClock,
-  withoutSentences,
-} from './ledger-fixture.ts';
+import { lifeOf, loadStandAlone, plantKeys, requestId, tickingClock, withoutSentences } from './ledger-fixture.ts';
 
 type Step = { act: 'append'; records: LedgerRecord[] } | { act: 'checkpoint' } | { act: 'rotate' };
 
@@ -59,9 +52,7 @@ const steps: fc.Arbitrary<Step[]> = fc
     lives: fc.tuple(fc.integer({ min: 5, max: 17 }), fc.integer({ min: 5, max: 17 }), fc.nat({ max: 17 })),
     odd: rarely(fc.tuple(fc.nat({ max: 40 }), oddRecord)),
     left: rarely(fc.nat({ max: 40 })),
-    signed: fc.array(fc.tuple(fc.nat({ max: 40 }), fc.constantFrom('checkpoint', 'rotate')), {
-      maxLength: 4,
-    }),
+    signed: fc.array(fc.tuple(fc.nat({ max: 40 }), fc.constantFrom('checkpoint', 'rotate')), { maxLength: 4 }),
   })
   .map(({ lives, odd, left, signed }) => {
     const all: Step[] = lives.flatMap((length, n) =>
@@ -117,26 +108,17 @@ function harmFolder(folder: string, { kind, pick: [a, b, c] }: { kind: string; p
     content[at % content.length] = (content[at % content.length] ?? 0) ^ (1 << (second % 8));
     writeFileSync(file, content);
   }
-  if (kind === 'cut' && lines.length > 0)
-    writeFileSync(entries, readFileSync(entries).subarray(0, -1 - (at % 300)));
+  if (kind === 'cut' && lines.length > 0) writeFileSync(entries, readFileSync(entries).subarray(0, -1 - (at % 300)));
   if (kind === 'remove') write(lines.toSpliced(at % (lines.length + 1), 1));
   if (kind === 'swap' && line !== undefined)
-    write(
-      lines.with(at % lines.length, lines[second % lines.length] ?? line).with(second % lines.length, line),
-    );
+    write(lines.with(at % lines.length, lines[second % lines.length] ?? line).with(second % lines.length, line));
   if (kind === 'field' && line !== undefined) {
     const value = JSON.parse(line) as Record<string, unknown>;
     const names = [...Object.keys(value), 'more', '__proto__', 'toString'];
     const name = names[second % names.length] ?? '';
     const odd = oddValues[third % (oddValues.length + 1)];
     if (third % (oddValues.length + 1) === oddValues.length) delete value[name];
-    else
-      Object.defineProperty(value, name, {
-        value: odd,
-        enumerable: true,
-        configurable: true,
-        writable: true,
-      });
+    else Object.defineProperty(value, name, { value: odd, enumerable: true, configurable: true, writable: true });
     let text = JSON.stringify(value);
     try {
       text = canonicalJson(value);
@@ -188,9 +170,7 @@ export async function checkAgreement(runs: number): Promise<{ good: number; prob
       const ledger = openLedger(dataDir, tickingClock());
       const texts: string[] = [];
       // A rotation that is not the program's own leaves it without a key that it could sign with.
-      const canSign = random.every(
-        (step) => step.act !== 'append' || step.records[0]?.type !== 'key_rotated',
-      );
+      const canSign = random.every((step) => step.act !== 'append' || step.records[0]?.type !== 'key_rotated');
       for (const step of random) {
         if (step.act === 'append') ledger.append(step.records);
         if (step.act === 'rotate' && canSign) ledger.rotateKey();
@@ -200,9 +180,7 @@ export async function checkAgreement(runs: number): Promise<{ good: number; prob
         ? readFileSync(join(folder, 'public-keys.txt'), 'utf8')
         : '';
       const publicKey = [undefined, list, list.split('\n').slice(-2).join('\n'), strangersKey, 'x'][key];
-      const text = [undefined, texts[0], texts.at(-1), texts.at(-1)?.replace(/\n\d+\n/, '\n7\n'), 'x'][
-        checkpoint
-      ];
+      const text = [undefined, texts[0], texts.at(-1), texts.at(-1)?.replace(/\n\d+\n/, '\n7\n'), 'x'][checkpoint];
       for (const each of harmful) harmFolder(folder, each);
       const task = { folder, publicKey, checkpoint: text };
       const verdict = withoutSentences(verifyLedger(task));

@@ -20,8 +20,7 @@ function problemsOf(records: readonly LedgerRecord[]): string[] {
 /** The life of a request up to its record of that type, without it. */
 function before(type: LedgerRecord['type'], target?: string): LedgerRecord[] {
   const at = life.findIndex(
-    (record) =>
-      record.type === type && (target === undefined || ('target' in record && record.target === target)),
+    (record) => record.type === type && (target === undefined || ('target' in record && record.target === target)),
   );
   expect(at).toBeGreaterThan(0);
   return life.slice(0, at);
@@ -39,13 +38,7 @@ const fenced: LedgerRecord = { type: 'fenced', ...about, epoch: 1 };
 const sealed: LedgerRecord = { type: 'sealed', ...about };
 const verified: LedgerRecord = { type: 'locally_verified', ...about };
 const certified: LedgerRecord = { type: 'certified', ...about, certificate: 'd'.repeat(64) };
-const purged: LedgerRecord = {
-  type: 'result',
-  requests,
-  target: 'mirror',
-  result: 'purged',
-  assurance: 'verified',
-};
+const purged: LedgerRecord = { type: 'result', requests, target: 'mirror', result: 'purged', assurance: 'verified' };
 const scan = (hits: number): LedgerRecord => ({
   type: 'scan',
   requests,
@@ -92,10 +85,7 @@ describe('what may be recorded', () => {
     ['cancelled when it was about to be fenced', [...before('fenced'), cancelled]],
     ['destroyed unfinished, when its time is over', [...before('locally_verified'), overdue, sealed]],
     ['destroyed while held, when its time is over', [...before('scan'), held, overdue, sealed]],
-    [
-      'ended without a certificate',
-      [...before('locally_verified'), { ...certified, certificate: null }, sealed],
-    ],
+    ['ended without a certificate', [...before('locally_verified'), { ...certified, certificate: null }, sealed]],
     ['reopened and proved again', [...life, reopened(2), { ...scan(0) }, { ...verified, generation: 2 }]],
     ['an older database brought up', [...life, { type: 'replayed', epoch_from: 0, epoch_to: 1, rows: 3 }]],
     ['let in again', [...life, { type: 'readmitted', ...about, reason: 'e'.repeat(64), entries: 2 }]],
@@ -122,21 +112,9 @@ describe('what may not', () => {
       [...before('certified'), { ...purged, target: 'aux' }],
       'result_without_intent',
     ],
-    [
-      'a second end of one intent',
-      [...before('certified'), { ...purged, result: 'removed' }],
-      'result_without_intent',
-    ],
-    [
-      'verified without a scan',
-      [...before('locally_verified').slice(0, -1), verified],
-      'verified_without_scan',
-    ],
-    [
-      'verified in spite of hits',
-      [...before('locally_verified'), scan(1), verified],
-      'verified_without_scan',
-    ],
+    ['a second end of one intent', [...before('certified'), { ...purged, result: 'removed' }], 'result_without_intent'],
+    ['verified without a scan', [...before('locally_verified').slice(0, -1), verified], 'verified_without_scan'],
+    ['verified in spite of hits', [...before('locally_verified'), scan(1), verified], 'verified_without_scan'],
     [
       'verified by a scan before the last purge',
       [...before('locally_verified'), { type: 'intent', requests, target: 'aux' }, verified],
@@ -149,11 +127,7 @@ describe('what may not', () => {
       'certified_with_open_intent',
     ],
     ['cancelled after the fence', [...before('certified'), cancelled], 'wrong_order'],
-    [
-      'cancelled in a later generation',
-      [...life, reopened(2), { ...cancelled, generation: 2 }],
-      'wrong_order',
-    ],
+    ['cancelled in a later generation', [...life, reopened(2), { ...cancelled, generation: 2 }], 'wrong_order'],
     ['fenced after it was cancelled', [...before('scan'), cancelled, fencing(1)], 'wrong_order'],
     ['destroyed unfinished', [...before('certified'), sealed], 'wrong_order'],
     ['destroyed, and gone on', [...life, { type: 'intent', requests, target: 'mirror' }], 'wrong_order'],
@@ -161,11 +135,7 @@ describe('what may not', () => {
     ['reopened to another generation', [...life, reopened(3)], 'wrong_generation'],
     ['a record of an older generation', [...life, reopened(2), verified], 'wrong_generation'],
     ['a first generation that is none', [{ ...life[0], generation: 2 } as LedgerRecord], 'wrong_generation'],
-    [
-      'a replay beyond the ledger',
-      [...life, { type: 'replayed', epoch_from: 0, epoch_to: 2, rows: 3 }],
-      'wrong_epoch',
-    ],
+    ['a replay beyond the ledger', [...life, { type: 'replayed', epoch_from: 0, epoch_to: 2, rows: 3 }], 'wrong_epoch'],
   ] satisfies [string, LedgerRecord[], string][])('%s', (_what, records, problem) => {
     expect(lastProblem(records)).toBe(problem);
     expect(problemsOf(records)).toHaveLength(1);

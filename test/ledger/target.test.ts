@@ -1,13 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { publishedDatasets } from '../../src/contract/datasets.ts';
-import {
-  fixedTargets,
-  isFile,
-  isUpstream,
-  readTarget,
-  spellTarget,
-  TargetName,
-} from '../../src/ledger/target.ts';
+import { fixedTargets, isFile, isUpstream, readTarget, spellTarget, TargetName } from '../../src/ledger/target.ts';
 
 const files = publishedDatasets.map(
   (dataset) => `snapshot:${dataset}/20261120T125500.123Z/part-00001.parquet` as const,

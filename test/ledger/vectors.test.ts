@@ -9,11 +9,7 @@ import { writeVectors } from './write-vectors.ts';
 
 const published = fileURLToPath(new URL('../../docs/verifier/vectors', import.meta.url));
 
-type Vector = {
-  name: string;
-  kept: { publicKey: string | null; checkpoint: string | null };
-  verdict: Verdict;
-};
+type Vector = { name: string; kept: { publicKey: string | null; checkpoint: string | null }; verdict: Verdict };
 const vectors = JSON.parse(readFileSync(join(published, 'vectors.json'), 'utf8')) as Vector[];
 
 function contentOf(folder: string): Record<string, string> {

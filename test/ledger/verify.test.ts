@@ -12,13 +12,7 @@ import { privateKeyOf, publicKeyOf, readVkey, signBytes, vkeyOf } from '../../sr
 import { openLedger } from '../../src/ledger/ledger.ts';
 import { verifyLedger } from '../../src/ledger/verify.ts';
 import { temporaryFolder } from '../snapshot/temporary-folder.ts';
-import {
-  lifeOf,
-  loadStandAlone,
-  tickingClock,
-  withoutSentences,
-  writeSmallLedger,
-} from './ledger-fixture.ts';
+import { lifeOf, loadStandAlone, tickingClock, withoutSentences, writeSmallLedger } from './ledger-fixture.ts';
 
 const program = fileURLToPath(new URL('../../docs/verifier/verify.mjs', import.meta.url));
 
@@ -44,16 +38,8 @@ describe('a verification', () => {
 
   it('has nothing to say of an empty folder, and refuses one that is not there', () => {
     const folder = temporaryFolder();
-    expect(verifyLedger({ folder })).toMatchObject({
-      ok: true,
-      size: 0,
-      checkpoints: 0,
-      signed: 0,
-      problems: [],
-    });
-    expect(() => verifyLedger({ folder: join(folder, 'none') })).toThrow(
-      expect.objectContaining({ code: 'storage' }),
-    );
+    expect(verifyLedger({ folder })).toMatchObject({ ok: true, size: 0, checkpoints: 0, signed: 0, problems: [] });
+    expect(() => verifyLedger({ folder: join(folder, 'none') })).toThrow(expect.objectContaining({ code: 'storage' }));
   });
 
   it('takes each key that the ledger had, and each checkpoint, whoever kept it', () => {
@@ -62,10 +48,7 @@ describe('a verification', () => {
     for (const key of [...keys, keys.join('\n')])
       for (const name of ['000000005', '000000013', '000000018']) {
         const checkpoint = readFileSync(join(folder, `checkpoints/${name}.txt`), 'utf8');
-        expect(verifyLedger({ folder, publicKey: `${key}\n`, checkpoint })).toMatchObject({
-          ok: true,
-          warnings: [],
-        });
+        expect(verifyLedger({ folder, publicKey: `${key}\n`, checkpoint })).toMatchObject({ ok: true, warnings: [] });
       }
   });
 
@@ -122,21 +105,13 @@ describe('a verification', () => {
 
 describe('the signing key', () => {
   it.each([
-    [
-      'lost',
-      (dataDir: string) => rmSync(join(dataDir, 'keys'), { recursive: true }),
-      /ledger\.key is not the key/,
-    ],
+    ['lost', (dataDir: string) => rmSync(join(dataDir, 'keys'), { recursive: true }), /ledger\.key is not the key/],
     [
       'of another ledger',
       (dataDir: string) => writeFileSync(join(dataDir, 'keys/ledger.key'), `${'44'.repeat(32)}\n`),
       /ledger\.key is not the key/,
     ],
-    [
-      'damaged',
-      (dataDir: string) => writeFileSync(join(dataDir, 'keys/ledger.key'), 'x'),
-      /ledger\.key is damaged/,
-    ],
+    ['damaged', (dataDir: string) => writeFileSync(join(dataDir, 'keys/ledger.key'), 'x'), /ledger\.key is damaged/],
     [
       'listed nowhere',
       (dataDir: string) => rmSync(join(dataDir, 'ledger/public-keys.txt')),
@@ -153,9 +128,7 @@ describe('the signing key', () => {
     ledger.append(lifeOf(2, 2).slice(0, 1).flat());
     harm(dataDir);
     for (const sign of [() => ledger.checkpoint(), () => ledger.rotateKey()])
-      expect(sign).toThrow(
-        expect.objectContaining({ code: 'storage', message: expect.stringMatching(words) }),
-      );
+      expect(sign).toThrow(expect.objectContaining({ code: 'storage', message: expect.stringMatching(words) }));
     expect(ledger.size()).toBe(19);
   });
 

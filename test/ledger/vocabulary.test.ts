@@ -42,13 +42,7 @@ const records: LedgerRecord[] = [
   ),
   ...[...fixedTargets, ...files].map((target): LedgerRecord => ({ type: 'intent', requests, target })),
   ...targetResults.flatMap((result) =>
-    assurances.map((assurance): LedgerRecord => ({
-      type: 'result',
-      requests,
-      target: 'aux',
-      result,
-      assurance,
-    })),
+    assurances.map((assurance): LedgerRecord => ({ type: 'result', requests, target: 'aux', result, assurance })),
   ),
   ...heldReasons.map((reason): LedgerRecord => ({ type: 'held', ...about, reason })),
   ...attentionReasons.flatMap((reason): LedgerRecord[] => [
@@ -77,8 +71,7 @@ test('the stand-alone verifier knows each word of the records', async () => {
 });
 
 test('and so does its description', () => {
-  const read = (page: string): string =>
-    readFileSync(new URL(`../../docs/verifier/${page}`, import.meta.url), 'utf8');
+  const read = (page: string): string => readFileSync(new URL(`../../docs/verifier/${page}`, import.meta.url), 'utf8');
   const format = read('FORMAT.md') + read('RECORDS.md');
   const types = LedgerRecord.options.map(({ shape }) => shape.type.value);
   expect(new Set(records.map(({ type }) => type))).toEqual(new Set(types));

@@ -57,14 +57,8 @@ const vectors: Vector[] = [
     name: 'not-canonical',
     change: editEntries((lines) => lines.map((line) => line.replace('"epoch":1', '"epoch":1.0'))),
   },
-  {
-    name: 'not-in-schema',
-    change: editEntries((lines) => lines.map((line) => line.replace('mirror', 'Mirror'))),
-  },
-  {
-    name: 'changed',
-    change: editEntries((lines) => lines.map((line) => line.replace('"persons":1', '"persons":2'))),
-  },
+  { name: 'not-in-schema', change: editEntries((lines) => lines.map((line) => line.replace('mirror', 'Mirror'))) },
+  { name: 'changed', change: editEntries((lines) => lines.map((line) => line.replace('"persons":1', '"persons":2'))) },
   { name: 'removed', change: editEntries((lines) => lines.toSpliced(6, 1)) },
   { name: 'swapped', change: editEntries((lines) => lines.with(6, lines[7] ?? '').with(7, lines[6] ?? '')) },
   { name: 'repeated', change: editEntries((lines) => lines.toSpliced(3, 0, lines[3] ?? '')) },
@@ -113,9 +107,7 @@ function cutWithCheckpoint(folder: string): void {
 }
 
 function changeAndSignAgain(folder: string): void {
-  editEntries((lines) => lines.map((line) => line.replace('"certificate":"dddd', '"certificate":"eeee')))(
-    folder,
-  );
+  editEntries((lines) => lines.map((line) => line.replace('"certificate":"dddd', '"certificate":"eeee')))(folder);
   signAgain(folder);
 }
 
@@ -136,11 +128,7 @@ export function writeVectors(target: string): void {
     cpSync(folder, dataDir, { recursive: true });
     rmSync(folder, { recursive: true });
     const verdict = withoutSentences(verifyLedger({ folder: dataDir, ...kept }));
-    return {
-      name,
-      kept: { publicKey: kept.publicKey ?? null, checkpoint: kept.checkpoint ?? null },
-      verdict,
-    };
+    return { name, kept: { publicKey: kept.publicKey ?? null, checkpoint: kept.checkpoint ?? null }, verdict };
   });
   writeFileSync(join(target, 'vectors.json'), `${JSON.stringify(index, null, 2)}\n`);
 }

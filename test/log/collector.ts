@@ -20,8 +20,7 @@ export async function collector(status: number | 'silent' = 200) {
     const body = await buffer(request);
     raw.push(body);
     headers.push({ ...request.headers, path: request.url });
-    if (request.headers['content-type'] === 'application/json')
-      bodies.push(JSON.parse(body.toString()) as Sent);
+    if (request.headers['content-type'] === 'application/json') bodies.push(JSON.parse(body.toString()) as Sent);
     if (status !== 'silent') response.writeHead(status).end();
   };
   const server = createServer((request, response) => void take(request, response));

@@ -4,11 +4,7 @@ import { createLogger } from '../../src/log/logger.ts';
 /** The lines that a logger of the given level writes. */
 function loggerTo(level: string) {
   const written: string[] = [];
-  const log = createLogger({
-    level,
-    isTerminal: false,
-    destination: { write: (text) => written.push(text) },
-  });
+  const log = createLogger({ level, isTerminal: false, destination: { write: (text) => written.push(text) } });
   return { log, written };
 }
 

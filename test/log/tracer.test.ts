@@ -40,11 +40,7 @@ test('a span within a span is its child, of the same trace', async () => {
   await tracer.span('another run', about, async () => undefined);
   await tracer.close();
   expect(result).toBe(7);
-  expect(headers[0]).toMatchObject({
-    path: '/v1/traces',
-    'x-key': 'a b',
-    'content-type': 'application/json',
-  });
+  expect(headers[0]).toMatchObject({ path: '/v1/traces', 'x-key': 'a b', 'content-type': 'application/json' });
   const [first, second, run, other] = spans();
   expect(run).toMatchObject({
     name: 'run',
@@ -190,12 +186,7 @@ test('the standard variables say whether spans are sent, and how', () => {
   expect(readOtlpSettings(base)).toEqual({
     protocol: 'http/protobuf',
     sampler: { name: 'parentbased_always_on', ratio: 1 },
-    batch: {
-      maxQueueSize: 2048,
-      maxExportBatchSize: 512,
-      scheduledDelayMillis: 5_000,
-      exportTimeoutMillis: 30_000,
-    },
+    batch: { maxQueueSize: 2048, maxExportBatchSize: 512, scheduledDelayMillis: 5_000, exportTimeoutMillis: 30_000 },
     limits: { attributeCountLimit: 128, attributeValueLengthLimit: Infinity },
   });
   const own = {
@@ -210,13 +201,9 @@ test('the standard variables say whether spans are sent, and how', () => {
     batch: { maxQueueSize: 100, maxExportBatchSize: 100, scheduledDelayMillis: 50 },
     limits: { attributeCountLimit: 3 },
   });
-  expect(() => readOtlpSettings({ OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4317' })).toThrow(
-    /not an http address/,
-  );
+  expect(() => readOtlpSettings({ OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4317' })).toThrow(/not an http address/);
   expect(() => readOtlpSettings({ ...base, OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' })).toThrow(/http\/json/);
-  expect(() => readOtlpSettings({ ...base, OTEL_TRACES_SAMPLER: 'jaeger_remote' })).toThrow(
-    /unknown sampler/,
-  );
+  expect(() => readOtlpSettings({ ...base, OTEL_TRACES_SAMPLER: 'jaeger_remote' })).toThrow(/unknown sampler/);
   expect(() => readOtlpSettings({ ...base, OTEL_BSP_SCHEDULE_DELAY: 'often' })).toThrow(/not a number/);
 });
 

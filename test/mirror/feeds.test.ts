@@ -10,9 +10,7 @@ const dayOf = (day: number): string => `2026-01-${String(day).padStart(2, '0')}T
 /** What a reader who has read up to a change is told of the rows since: each row's last change. */
 function toldSince(db: Database, seq: number): Map<string, string> {
   const rows = db
-    .prepare<[number], [string, string, string]>(
-      `SELECT dataset, key, op FROM changes WHERE seq > ? ORDER BY seq`,
-    )
+    .prepare<[number], [string, string, string]>(`SELECT dataset, key, op FROM changes WHERE seq > ? ORDER BY seq`)
     .raw()
     .all(seq);
   return new Map(rows.map(([dataset, key, op]) => [`${dataset} ${key}`, op]));

@@ -129,10 +129,7 @@ describe('a living person', () => {
   });
 
   it.each<[string, Row]>([
-    [
-      'whose distinct id has a fenced one in it',
-      person('jo', { distinct_ids: '["joann@x.example","device2"]' }),
-    ],
+    ['whose distinct id has a fenced one in it', person('jo', { distinct_ids: '["joann@x.example","device2"]' })],
     ['whose id has a fenced one in it', person('jo', { id: 11 })],
     ['whose distinct id is somebody’s integer id', person('jo', { distinct_ids: '["1"]' })],
     [
@@ -142,9 +139,9 @@ describe('a living person', () => {
   ])('%s is let in as it is', (_who, row) => {
     const db = fencedMirror();
     expect(commit(db, 'persons', [row])).toMatchObject({ fenced: 0, added: 1 });
-    expect(
-      db.prepare(`SELECT uuid, id, name, distinct_ids, properties, created_at, extra FROM persons`).get(),
-    ).toEqual(row);
+    expect(db.prepare(`SELECT uuid, id, name, distinct_ids, properties, created_at, extra FROM persons`).get()).toEqual(
+      row,
+    );
     expect(readFenceUse(db, 'request').hits).toBe(0);
   });
 });
@@ -176,10 +173,7 @@ describe('a recording', () => {
     ['as a single text', '{"distinct_ids":"device"}', '{"distinct_ids":null}'],
   ])('of another, whose person names a fenced distinct id %s, is let in without it', (_how, shown, kept) => {
     const db = fencedMirror();
-    expect(commit(db, 'recordings', [recording('r', { person: shown })])).toMatchObject({
-      fenced: 0,
-      added: 1,
-    });
+    expect(commit(db, 'recordings', [recording('r', { person: shown })])).toMatchObject({ fenced: 0, added: 1 });
     expect(list(db, `SELECT person FROM recordings`)).toEqual([kept]);
   });
 
@@ -275,10 +269,7 @@ describe('the fence', () => {
   }
 
   it('costs nothing for rows that are as they were, and nothing while it is empty', () => {
-    const rows = [
-      person('bob', { id: 2, distinct_ids: '["bob"]' }),
-      person('eve', { distinct_ids: '["eve"]' }),
-    ];
+    const rows = [person('bob', { id: 2, distinct_ids: '["bob"]' }), person('eve', { distinct_ids: '["eve"]' })];
     const db = fencedMirror();
     commit(db, 'persons', rows);
     commit(db, 'recordings', [recording('r')]);

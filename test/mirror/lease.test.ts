@@ -67,8 +67,7 @@ describe('a stale holder, once somebody else has taken over', () => {
     ['begin a run', ({ stale }) => startRun(stale, 'sync', at)],
     [
       'end a run',
-      ({ stale, run }) =>
-        finishRun(stale, { id: run, outcome: 'done', reason: null, requests: 0, counts: {}, at }),
+      ({ stale, run }) => finishRun(stale, { id: run, outcome: 'done', reason: null, requests: 0, counts: {}, at }),
     ],
     ['begin a pass', ({ stale }) => startPass(stale, plan)],
     [

@@ -12,11 +12,8 @@ function setUp(hasHeldRow: boolean) {
   const { db } = openTestMirror();
   claimMirror(db, mine, null);
   if (hasHeldRow)
-    db.exec(
-      `INSERT INTO changes (dataset, key, op, at) VALUES ('persons', 'a', 'upsert', '2026-01-01T00:00:00Z')`,
-    );
-  const owner = (): unknown =>
-    db.prepare(`SELECT origin, project_id AS projectId FROM mirrored_project`).get();
+    db.exec(`INSERT INTO changes (dataset, key, op, at) VALUES ('persons', 'a', 'upsert', '2026-01-01T00:00:00Z')`);
+  const owner = (): unknown => db.prepare(`SELECT origin, project_id AS projectId FROM mirrored_project`).get();
   return { db, owner };
 }
 

@@ -64,7 +64,5 @@ it('asks the index, however many requests there are', () => {
       `EXPLAIN QUERY PLAN SELECT min(ended_at_ms, 1) FROM request_times WHERE lane = 'general' ORDER BY ended_at_ms DESC LIMIT 9`,
     )
     .all();
-  expect(plan.map(({ detail }) => detail)).toEqual([
-    'SCAN request_times USING COVERING INDEX request_times_by_end',
-  ]);
+  expect(plan.map(({ detail }) => detail)).toEqual(['SCAN request_times USING COVERING INDEX request_times_by_end']);
 });

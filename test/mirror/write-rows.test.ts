@@ -10,13 +10,7 @@ import { openTestMirror } from './open-test-mirror.ts';
 
 const uuid = (number: number): string => `00000000-0000-4000-8000-${String(number).padStart(12, '0')}`;
 
-type PersonFields = {
-  id?: number | null;
-  name?: string;
-  distinctIds?: string[];
-  properties?: string;
-  extra?: string;
-};
+type PersonFields = { id?: number | null; name?: string; distinctIds?: string[]; properties?: string; extra?: string };
 
 function person(number: number, fields: PersonFields = {}): Record<string, ColumnValue> {
   return {
@@ -46,17 +40,12 @@ function openPass(dataset: MirroredDataset = 'persons') {
 
 const owners = (db: Database): unknown[] =>
   db.prepare(`SELECT distinct_id, person_uuid FROM person_distinct_ids ORDER BY 1`).raw().all();
-const changes = (db: Database): unknown[] =>
-  db.prepare(`SELECT key, at FROM changes ORDER BY seq`).raw().all();
+const changes = (db: Database): unknown[] => db.prepare(`SELECT key, at FROM changes ORDER BY seq`).raw().all();
 
 describe('a page that enters the mirror', () => {
   it('adds new rows, replaces changed ones, and leaves equal ones untouched', () => {
     const { db, begin } = openPass();
-    expect(begin().commit([person(1), person(2), person(3)])).toMatchObject({
-      received: 3,
-      added: 3,
-      changed: 0,
-    });
+    expect(begin().commit([person(1), person(2), person(3)])).toMatchObject({ received: 3, added: 3, changed: 0 });
     const second = begin();
     expect(second.commit([person(1), person(2, { name: 'renamed' }), person(3)])).toEqual({
       received: 3,
@@ -66,13 +55,13 @@ describe('a page that enters the mirror', () => {
       fenced: 0,
       unchangedRun: 1,
     });
-    expect(
-      db.prepare(`SELECT uuid, name, first_seen_pass, changed_at FROM persons ORDER BY uuid`).raw().all(),
-    ).toEqual([
-      [uuid(1), 'person 1', 1, '2026-01-01T12:00:00Z'],
-      [uuid(2), 'renamed', 1, '2026-01-02T12:00:00Z'],
-      [uuid(3), 'person 3', 1, '2026-01-01T12:00:00Z'],
-    ]);
+    expect(db.prepare(`SELECT uuid, name, first_seen_pass, changed_at FROM persons ORDER BY uuid`).raw().all()).toEqual(
+      [
+        [uuid(1), 'person 1', 1, '2026-01-01T12:00:00Z'],
+        [uuid(2), 'renamed', 1, '2026-01-02T12:00:00Z'],
+        [uuid(3), 'person 3', 1, '2026-01-01T12:00:00Z'],
+      ],
+    );
     expect(changes(db)).toEqual([
       [uuid(1), '2026-01-01T12:00:00Z'],
       [uuid(2), '2026-01-01T12:00:00Z'],
@@ -163,10 +152,7 @@ describe('a page that enters the mirror', () => {
   it('never commits into a finished pass', () => {
     const { db, begin } = openPass();
     const { passId, commit } = begin();
-    expect(finishPass(db, passId, null, '2026-01-01T13:00:00Z')).toMatchObject({
-      verdict: 'complete',
-      cursor: null,
-    });
+    expect(finishPass(db, passId, null, '2026-01-01T13:00:00Z')).toMatchObject({ verdict: 'complete', cursor: null });
     expect(() => commit([person(1)])).toThrow(/ended by somebody else/);
   });
 });
@@ -204,8 +190,7 @@ describe('distinct ids', () => {
 
   it('leave each person that held them once, however many move', () => {
     const { db, begin } = openPass();
-    const many = (number: number): string[] =>
-      Array.from({ length: 300 }, (_id, index) => `${number}-${index}`);
+    const many = (number: number): string[] => Array.from({ length: 300 }, (_id, index) => `${number}-${index}`);
     begin().commit([
       person(1, { distinctIds: ['kept', ...many(1)] }),
       person(2, { distinctIds: many(2) }),
@@ -217,13 +202,14 @@ describe('distinct ids', () => {
       [uuid(1), '2026-01-02T12:00:00Z'],
       [uuid(2), '2026-01-02T12:00:00Z'],
     ]);
-    expect(
-      db.prepare(`SELECT distinct_ids FROM persons WHERE uuid < ? ORDER BY uuid`).pluck().all(uuid(3)),
-    ).toEqual(['["kept"]', '[]']);
+    expect(db.prepare(`SELECT distinct_ids FROM persons WHERE uuid < ? ORDER BY uuid`).pluck().all(uuid(3))).toEqual([
+      '["kept"]',
+      '[]',
+    ]);
     expect(db.prepare(`SELECT count(*) FROM distinct_ids_lost`).pluck().get()).toBe(600);
     expect(owners(db)).toEqual(
-      [['kept', uuid(1)], ...[...many(1), ...many(2)].map((id) => [id, uuid(3)])].toSorted(
-        ([a = ''], [b = '']) => (a < b ? -1 : 1),
+      [['kept', uuid(1)], ...[...many(1), ...many(2)].map((id) => [id, uuid(3)])].toSorted(([a = ''], [b = '']) =>
+        a < b ? -1 : 1,
       ),
     );
   });
@@ -255,9 +241,9 @@ describe('quarantine', () => {
     const { db, begin } = openPass();
     begin().commit([], [{ key: uuid(1), reason: 'first', payload: '{"a":1}' }]);
     begin().commit([], [{ key: uuid(1), reason: 'second', payload: '{"a":2}' }]);
-    expect(
-      db.prepare(`SELECT reason, payload, first_seen_pass, last_seen_pass FROM quarantine`).raw().all(),
-    ).toEqual([['second', '{"a":2}', 1, 2]]);
+    expect(db.prepare(`SELECT reason, payload, first_seen_pass, last_seen_pass FROM quarantine`).raw().all()).toEqual([
+      ['second', '{"a":2}', 1, 2],
+    ]);
     begin().commit([person(1)]);
     expect(countQuarantine(db)).toEqual({});
   });

@@ -80,9 +80,7 @@ it('merges: the loser goes, its distinct ids move, the survivor takes the older 
       until_version: sandbox.version(),
     },
   ]);
-  expect(() => sandbox.act({ do: 'merge', loser: newer.uuid, survivor: newer.uuid })).toThrow(
-    'not possible now',
-  );
+  expect(() => sandbox.act({ do: 'merge', loser: newer.uuid, survivor: newer.uuid })).toThrow('not possible now');
   expect(() => sandbox.act({ do: 'resurrect', uuid: older.uuid })).toThrow('not possible now');
 });
 
@@ -127,8 +125,7 @@ it('a person comes back with those of its distinct ids that are free, and not wi
 
 it('forgets the recordings from before a time', async () => {
   type Page = { count: number; results: { start_time: string }[] };
-  const list = async (): Promise<Page> =>
-    JSON.parse((await ask(sandbox, '/session_recordings/')).text) as Page;
+  const list = async (): Promise<Page> => JSON.parse((await ask(sandbox, '/session_recordings/')).text) as Page;
   const before = (await list()).results[4]?.start_time ?? '';
   sandbox.act({ do: 'expire_recordings', before });
   expect(await list()).toMatchObject({ count: 5 });

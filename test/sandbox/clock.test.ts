@@ -11,9 +11,7 @@ beforeEach(async () => {
 });
 afterEach(() => sandbox.close());
 
-const move = async (
-  body: unknown,
-): Promise<[number, { now?: string; batches?: string[]; attr?: string | null }]> => {
+const move = async (body: unknown): Promise<[number, { now?: string; batches?: string[]; attr?: string | null }]> => {
   const { status, text } = await askUrl(`${sandbox.url}/__sandbox/clock`, { method: 'POST', body });
   return [status, JSON.parse(text) as { now?: string }];
 };
@@ -27,13 +25,11 @@ const addPerson = (id: number, ...distinctIds: string[]): void => {
     properties: '{}',
     email: null,
   });
-  for (const distinctId of distinctIds)
-    sandbox.store.events.add({ distinctId, event: '$pageview', atMs: base.now() });
+  for (const distinctId of distinctIds) sandbox.store.events.add({ distinctId, event: '$pageview', atMs: base.now() });
 };
 const deletePerson = (id: number, query = '?delete_events=true') =>
   ask(sandbox, `/persons/${id}/${query}`, { method: 'DELETE' });
-const events = (...distinctIds: string[]): number[] =>
-  distinctIds.map((id) => sandbox.store.events.count(id));
+const events = (...distinctIds: string[]): number[] => distinctIds.map((id) => sandbox.store.events.count(id));
 
 it('is told, also by the Date of every answer', async () => {
   expect(JSON.parse((await askUrl(`${sandbox.url}/__sandbox/clock`)).text)).toEqual({

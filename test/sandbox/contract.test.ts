@@ -15,10 +15,7 @@ import { askUrl, smallSandbox, type Answer } from './sandbox-requests.ts';
 
 const strictPerson = Person.strict();
 const strictRecording = Recording.extend({ person: RecordingPerson.strict() }).strict();
-const strictPlaylist = Playlist.extend({
-  created_by: User.strict(),
-  last_modified_by: User.strict(),
-}).strict();
+const strictPlaylist = Playlist.extend({ created_by: User.strict(), last_modified_by: User.strict() }).strict();
 
 /** The documented responses, with no field more than the document shows. */
 const strictResponses: Partial<Record<EndpointName, z.ZodType>> = {
@@ -38,12 +35,7 @@ beforeEach(async () => {
 afterEach(() => sandbox.close());
 
 /** Asks an endpoint about things that exist, with what it needs to succeed. */
-function send(
-  name: EndpointName,
-  projectId: string,
-  key: string | null,
-  suffix = queryOf(name),
-): Promise<Answer> {
+function send(name: EndpointName, projectId: string, key: string | null, suffix = queryOf(name)): Promise<Answer> {
   const { method, path, body }: Endpoint = endpoints[name];
   const [shortId = ''] = sandbox.playlists;
   const [recordingId = ''] = sandbox.store.playlists.members(shortId);
@@ -67,10 +59,7 @@ describe.each(endpointNames)('%s', (name) => {
   const endpoint: Endpoint = endpoints[name];
 
   it('refuses a request without a key, before anything else', async () => {
-    expect(refusalOf(await send(name, 'unknown', null))).toMatchObject({
-      status: 401,
-      code: 'not_authenticated',
-    });
+    expect(refusalOf(await send(name, 'unknown', null))).toMatchObject({ status: 401, code: 'not_authenticated' });
   });
 
   it('refuses an unknown key', async () => {
@@ -91,32 +80,21 @@ describe.each(endpointNames)('%s', (name) => {
   });
 
   it('does not know another project', async () => {
-    expect(refusalOf(await send(name, 'unknown', sandbox.apiKey))).toMatchObject({
-      status: 404,
-      code: 'not_found',
-    });
+    expect(refusalOf(await send(name, 'unknown', sandbox.apiKey))).toMatchObject({ status: 404, code: 'not_found' });
   });
 
-  it.each(['', '/'])(
-    'answers as documented to a key of its one scope, its path ending in "%s"',
-    async (slash) => {
-      sandbox.store.apiKeys.issue('sandbox_only', 1, endpoint.scope === null ? [] : [endpoint.scope]);
-      const { status, headers, text } = await send(
-        name,
-        sandbox.projectId,
-        'sandbox_only',
-        slash + queryOf(name),
-      );
-      const hasBody = endpoint.response !== null;
-      expect({ status, type: headers.get('content-type'), hasBody: text !== '' }).toEqual({
-        status: endpoint.status,
-        type: hasBody ? 'application/json' : null,
-        hasBody,
-      });
-      expect(headers.get('transfer-encoding')).toBeNull();
-      expect(strictResponses[name]?.safeParse(JSON.parse(text)).error).toBeUndefined();
-    },
-  );
+  it.each(['', '/'])('answers as documented to a key of its one scope, its path ending in "%s"', async (slash) => {
+    sandbox.store.apiKeys.issue('sandbox_only', 1, endpoint.scope === null ? [] : [endpoint.scope]);
+    const { status, headers, text } = await send(name, sandbox.projectId, 'sandbox_only', slash + queryOf(name));
+    const hasBody = endpoint.response !== null;
+    expect({ status, type: headers.get('content-type'), hasBody: text !== '' }).toEqual({
+      status: endpoint.status,
+      type: hasBody ? 'application/json' : null,
+      hasBody,
+    });
+    expect(headers.get('transfer-encoding')).toBeNull();
+    expect(strictResponses[name]?.safeParse(JSON.parse(text)).error).toBeUndefined();
+  });
 });
 
 const withFormat = endpointNames.filter((name) => 'format' in endpoints[name].query.shape);

@@ -1,10 +1,5 @@
 import { expect, it } from 'vitest';
-import {
-  deepPage,
-  planFault,
-  type FaultKind,
-  type FaultTarget,
-} from '../../src/sandbox/faults/fault-plan.ts';
+import { deepPage, planFault, type FaultKind, type FaultTarget } from '../../src/sandbox/faults/fault-plan.ts';
 
 const target: FaultTarget = { requestNumber: 1, method: 'GET', isList: true, offset: 0, limit: 10 };
 const plans = (kind: FaultKind, share: number, seed = 1): (string | undefined)[] =>
@@ -30,14 +25,11 @@ it('mixes only what can be survived by trying again', () => {
   );
 });
 
-it.each(['bad-row', 'next-stuck', 'next-back', 'next-elsewhere'] as const)(
-  '%s strikes lists alone',
-  (kind) => {
-    const options = { kind, share: 1, seed: 1, holdMs: 1000 };
-    expect(planFault(options, target)?.fault).toBe(kind);
-    expect(planFault(options, { ...target, isList: false })).toBeUndefined();
-  },
-);
+it.each(['bad-row', 'next-stuck', 'next-back', 'next-elsewhere'] as const)('%s strikes lists alone', (kind) => {
+  const options = { kind, share: 1, seed: 1, holdMs: 1000 };
+  expect(planFault(options, target)?.fault).toBe(kind);
+  expect(planFault(options, { ...target, isList: false })).toBeUndefined();
+});
 
 it('timeout-after-act strikes DELETE alone', () => {
   const options = { kind: 'timeout-after-act', share: 1, seed: 1, holdMs: 1000 } as const;

@@ -17,15 +17,12 @@ it('none, unless they are asked for', async () => {
   expect(new Set(statuses(sandbox))).toEqual(new Set([200]));
 });
 
-it.each(['500', '502', '503', '504', '512'] as const)(
-  '%s comes without anything being done',
-  async (kind) => {
-    await using sandbox = await failing(kind);
-    expect((await ask(sandbox, '/persons/1/', { method: 'DELETE' })).status).toBe(Number(kind));
-    expect(sandbox.store.persons.find(1)).toBeDefined();
-    expect(statuses(sandbox)).toEqual([Number(kind)]);
-  },
-);
+it.each(['500', '502', '503', '504', '512'] as const)('%s comes without anything being done', async (kind) => {
+  await using sandbox = await failing(kind);
+  expect((await ask(sandbox, '/persons/1/', { method: 'DELETE' })).status).toBe(Number(kind));
+  expect(sandbox.store.persons.find(1)).toBeDefined();
+  expect(statuses(sandbox)).toEqual([Number(kind)]);
+});
 
 it('429 names its wait in seconds, as a date, not at all, or absurdly', async () => {
   await using sandbox = await failing('429');
@@ -151,8 +148,7 @@ it('mixed faults pass: whoever asks again in the end reads every page whole', as
   const persist = async (path: string): Promise<string> => {
     for (;;) {
       const answer = await ask(sandbox, path).catch(() => undefined);
-      if (answer?.status === 200 && answer.text.endsWith(']}'))
-        return answer.text.replaceAll(sandbox.url, '');
+      if (answer?.status === 200 && answer.text.endsWith(']}')) return answer.text.replaceAll(sandbox.url, '');
     }
   };
   for (let offset = 0; offset < 300; offset += 10) {

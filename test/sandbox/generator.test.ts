@@ -89,9 +89,6 @@ it('serves 20,000 persons from a cold start, deep pages included', async () => {
   );
 });
 
-it.each([-1, 0, 1, -1_000_001, 1_735_689_600_123_456, -62_135_596_800])(
-  'writes %d microseconds exactly',
-  (micros) => {
-    expect(isoToMicros(microsToIso(micros))).toBe(BigInt(micros));
-  },
-);
+it.each([-1, 0, 1, -1_000_001, 1_735_689_600_123_456, -62_135_596_800])('writes %d microseconds exactly', (micros) => {
+  expect(isoToMicros(microsToIso(micros))).toBe(BigInt(micros));
+});

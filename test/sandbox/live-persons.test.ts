@@ -16,8 +16,7 @@ afterEach(() => sandbox.close());
 
 const json = async <T>(path: string, options?: Ask): Promise<T> =>
   JSON.parse((await ask(sandbox, path, options)).text) as T;
-const status = async (path: string, options?: Ask): Promise<number> =>
-  (await ask(sandbox, path, options)).status;
+const status = async (path: string, options?: Ask): Promise<number> => (await ask(sandbox, path, options)).status;
 const list = (query: string): Promise<LivePage> => json(`/persons/?${query}`);
 const pages = async (limit: number): Promise<LivePage[]> => {
   const all: LivePage[] = [];
@@ -52,10 +51,7 @@ it('a last page that is full is followed by an empty one', async () => {
   await using full = await smallSandbox({ profile: 'live', live: { ghostShare: 0 } });
   const last = JSON.parse((await ask(full, '/persons/?limit=30&offset=30')).text) as LivePage;
   expect([last.results.length, new URL(last.next ?? '').searchParams.get('offset')]).toEqual([30, '60']);
-  expect(JSON.parse((await ask(full, '/persons/?limit=30&offset=60')).text)).toMatchObject({
-    next: null,
-    results: [],
-  });
+  expect(JSON.parse((await ask(full, '/persons/?limit=30&offset=60')).text)).toMatchObject({ next: null, results: [] });
 });
 
 it('gives no count, a next of another host and prefix, and a previous that is the page itself', async () => {
@@ -73,9 +69,7 @@ it('clamps a limit above its cap, and next says so', async () => {
 
 it('answers under both prefixes', async () => {
   for (const prefix of ['environments', 'projects']) {
-    const { status: code } = await askUrl(`${sandbox.url}/api/${prefix}/1/persons/1/`, {
-      key: sandbox.apiKey,
-    });
+    const { status: code } = await askUrl(`${sandbox.url}/api/${prefix}/1/persons/1/`, { key: sandbox.apiKey });
     expect(code).toBe(200);
   }
 });
@@ -94,9 +88,7 @@ it('shows the uuid as id in the list, and the integer by filter, by id and by uu
 
 it('cuts the distinct ids of a list to 1,000', async () => {
   const crowd = [...sandbox.living()].find((person) => person.distinct_ids.length > 1000);
-  const listed = (await pages(500))
-    .flatMap(({ results }) => results)
-    .find(({ uuid }) => uuid === crowd?.uuid);
+  const listed = (await pages(500)).flatMap(({ results }) => results).find(({ uuid }) => uuid === crowd?.uuid);
   expect(listed?.distinct_ids).toEqual(crowd?.distinct_ids.slice(0, 1000));
   expect((await json<LivePerson>(`/persons/${crowd?.uuid}`)).distinct_ids).toEqual(crowd?.distinct_ids);
 });

@@ -72,8 +72,7 @@ it('every recording can be retrieved by its id, whatever is in it', async () => 
   const ids = rows.map(({ id }) => id);
   expect(new Set(ids).size).toBe(400);
   expect(Math.max(...ids.map((id) => id.length))).toBe(200);
-  for (const text of ['/', '..', '"', '?', '%2F', '\\', '👩‍🚀'])
-    expect(ids.some((id) => id.includes(text))).toBe(true);
+  for (const text of ['/', '..', '"', '?', '%2F', '\\', '👩‍🚀']) expect(ids.some((id) => id.includes(text))).toBe(true);
   const odd = rows.filter(({ id }) => !/^[\w-]+$/.test(id)).slice(0, 60);
   for (const row of odd) {
     const { status, text } = await ask(sandbox, `/session_recordings/${encodeURIComponent(row.id)}/`);
@@ -83,9 +82,7 @@ it('every recording can be retrieved by its id, whatever is in it', async () => 
 
 it('rows lack fields, have nulls, and have fields that no document has', async () => {
   const rows = await all();
-  expect(rows.some((row) => !('storage' in row)) && rows.some(({ storage }) => storage !== undefined)).toBe(
-    true,
-  );
+  expect(rows.some((row) => !('storage' in row)) && rows.some(({ storage }) => storage !== undefined)).toBe(true);
   expect(rows.some(({ activity_score: score }) => score === null)).toBe(true);
   expect(rows.some(({ start_url: url }) => url === null)).toBe(true);
   expect(rows[0]).toMatchObject({ expiry_time: null, recording_ttl: 30 });
@@ -95,10 +92,7 @@ it('shows the person who has the distinct id now, with ten of its distinct ids, 
   const rows = await all();
   const crowd = [...sandbox.living()].find(({ distinct_ids: ids }) => ids.length > 1000);
   const recorded = rows.find(({ distinct_id: id }) => crowd?.distinct_ids.includes(id) === true);
-  expect(recorded?.person).toMatchObject({
-    uuid: crowd?.uuid,
-    distinct_ids: crowd?.distinct_ids.slice(0, 10),
-  });
+  expect(recorded?.person).toMatchObject({ uuid: crowd?.uuid, distinct_ids: crowd?.distinct_ids.slice(0, 10) });
   sandbox.act({ do: 'delete', uuid: crowd?.uuid ?? '' });
   const after = (await all()).find(({ id }) => id === recorded?.id);
   expect(after).toEqual({ ...recorded, person: null });

@@ -21,8 +21,7 @@ const refusalOf = async (query: string): Promise<[number, string | null]> => {
   return [status, (JSON.parse(text) as { attr: string | null }).attr];
 };
 
-const properties = (...filters: object[]): string =>
-  `properties=${encodeURIComponent(JSON.stringify(filters))}`;
+const properties = (...filters: object[]): string => `properties=${encodeURIComponent(JSON.stringify(filters))}`;
 const quoted = (value: unknown): string => {
   const json = JSON.stringify(value);
   return /[",]/.test(json) ? `"${json.replaceAll('"', '""')}"` : json;
@@ -79,14 +78,8 @@ describe('the list', () => {
   });
 
   it('filters by e-mail, exactly, also where two people share one', async () => {
-    await ask(sandbox, '/persons/2/', {
-      method: 'PATCH',
-      body: { properties: { email: 'Shared@Example.org' } },
-    });
-    await ask(sandbox, '/persons/9/', {
-      method: 'PATCH',
-      body: { properties: { email: 'Shared@Example.org' } },
-    });
+    await ask(sandbox, '/persons/2/', { method: 'PATCH', body: { properties: { email: 'Shared@Example.org' } } });
+    await ask(sandbox, '/persons/9/', { method: 'PATCH', body: { properties: { email: 'Shared@Example.org' } } });
     expect(await ids('email=Shared%40Example.org')).toEqual([2, 9]);
     expect(await ids('email=shared%40example.org')).toEqual([]);
     expect(await ids('email=Shared%40Example')).toEqual([]);
@@ -118,9 +111,9 @@ describe('the list', () => {
     await ask(sandbox, '/persons/2/', { method: 'PATCH', body: { properties: { team: 'blue', size: 5 } } });
     await ask(sandbox, '/persons/4/', { method: 'PATCH', body: { properties: { team: 'blue', size: 15 } } });
     expect(await ids(properties({ key: 'team', value: 'blue' }))).toEqual([2, 4]);
-    expect(
-      await ids(properties({ key: 'team', value: 'blue' }, { key: 'size', operator: 'gt', value: 9 })),
-    ).toEqual([4]);
+    expect(await ids(properties({ key: 'team', value: 'blue' }, { key: 'size', operator: 'gt', value: 9 }))).toEqual([
+      4,
+    ]);
     expect(await ids(`${properties({ key: 'team', operator: 'is_set' })}&distinct_id=user_2`)).toEqual([2]);
     expect((await list(`${properties({ key: 'team', operator: 'is_not_set' })}&limit=5`)).count).toBe(58);
     expect(await ids(`${properties()}&limit=60`)).toHaveLength(60);
@@ -221,10 +214,7 @@ describe('PATCH', () => {
     ['{"properties":9007199254740993}', 'properties'],
   ])('refuses the body %s', async (body, attr) => {
     const { status, text } = await ask(sandbox, '/persons/2/', { method: 'PATCH', body });
-    expect([status, JSON.parse(text)]).toEqual([
-      400,
-      expect.objectContaining({ code: 'invalid_input', attr }),
-    ]);
+    expect([status, JSON.parse(text)]).toEqual([400, expect.objectContaining({ code: 'invalid_input', attr })]);
   });
 
   it('refuses a body that nests too deeply', async () => {
@@ -252,18 +242,12 @@ describe('delete_property', () => {
       action: 'property_deleted',
       detail: '{"keys":["$gone"]}',
     });
-    expect(sandbox.store.log.propertiesTimeline(2).at(-1)).toMatchObject({
-      key: '$gone',
-      before: '2',
-      after: null,
-    });
+    expect(sandbox.store.log.propertiesTimeline(2).at(-1)).toMatchObject({ key: '$gone', before: '2', after: null });
   });
 
   it('changes nothing where the property is not there', async () => {
     const before = await person(2);
-    expect((await ask(sandbox, '/persons/2/delete_property/?$unset=absent', { method: 'POST' })).status).toBe(
-      200,
-    );
+    expect((await ask(sandbox, '/persons/2/delete_property/?$unset=absent', { method: 'POST' })).status).toBe(200);
     expect(await person(2)).toEqual(before);
     expect(sandbox.store.log.activity(2)).toEqual([]);
   });
@@ -286,10 +270,7 @@ describe('split', () => {
       properties: '{"a":1}',
       email: null,
     });
-    expect(await ask(sandbox, '/persons/500/split/', { method: 'POST' })).toMatchObject({
-      status: 200,
-      text: '',
-    });
+    expect(await ask(sandbox, '/persons/500/split/', { method: 'POST' })).toMatchObject({ status: 200, text: '' });
     expect(await person(500)).toMatchObject({ name: 'Main', distinct_ids: ['main'], properties: { a: 1 } });
     const [second, third] = await Promise.all([person(501), person(502)]);
     expect(second).toMatchObject({
@@ -300,12 +281,8 @@ describe('split', () => {
     expect(third).toMatchObject({ distinct_ids: ['third'], properties: {} });
     expect(second.uuid).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-a[0-9a-f]{3}-[0-9a-f]{12}$/);
     expect(second.uuid).not.toBe(third.uuid);
-    expect(sandbox.store.log.activity(500)).toMatchObject([
-      { action: 'split', detail: '{"new_ids":[501,502]}' },
-    ]);
-    expect(sandbox.store.log.activity(501)).toMatchObject([
-      { action: 'created', detail: '{"split_from":500}' },
-    ]);
+    expect(sandbox.store.log.activity(500)).toMatchObject([{ action: 'split', detail: '{"new_ids":[501,502]}' }]);
+    expect(sandbox.store.log.activity(501)).toMatchObject([{ action: 'created', detail: '{"split_from":500}' }]);
     expect((await list('limit=2')).results.map(({ id }) => id)).toEqual([502, 501]);
   });
 

@@ -38,9 +38,7 @@ it('PATCH sets the given fields, keeps the others, and says who did it when', as
 });
 
 it('keeps filters exactly, null included', async () => {
-  expect((await patch('{"filters":{"n":9007199254740993}}')).text).toContain(
-    '"filters":{"n":9007199254740993}',
-  );
+  expect((await patch('{"filters":{"n":9007199254740993}}')).text).toContain('"filters":{"n":9007199254740993}');
   expect((await patch({ name: 'other' })).text).toContain('"filters":{"n":9007199254740993}');
   expect((await patch({ filters: null })).text).toContain('"filters":null');
 });
@@ -66,10 +64,7 @@ it('members are put in once, counted with those watched, and taken out once', as
   }
   const all = await recordingIds();
   for (const id of [...all, ...all]) {
-    expect(await ask(sandbox, `${path}/recordings/${id}`, { method: 'POST' })).toMatchObject({
-      status: 200,
-      text: '',
-    });
+    expect(await ask(sandbox, `${path}/recordings/${id}`, { method: 'POST' })).toMatchObject({ status: 200, text: '' });
   }
   const watched = all.filter((id) => sandbox.store.recordings.find(id)?.includes('"viewed":true')).length;
   expect(watched).toBeGreaterThan(0);
@@ -96,11 +91,7 @@ it('does not know other short ids or recordings', async () => {
     ['DELETE', `${path}/recordings/unknown`],
     ['GET', '/session_recordings/unknown'],
   ] as const) {
-    expect([method, unknown, (await ask(sandbox, unknown, { method })).status]).toEqual([
-      method,
-      unknown,
-      404,
-    ]);
+    expect([method, unknown, (await ask(sandbox, unknown, { method })).status]).toEqual([method, unknown, 404]);
   }
 });
 

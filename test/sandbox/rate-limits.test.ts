@@ -16,15 +16,11 @@ describe('rate limits', () => {
   });
 
   it('no window ever holds more, none is held back without need, and the wait is exact', () => {
-    const limit = fc.record({
-      requests: fc.integer({ min: 1, max: 5 }),
-      perSeconds: fc.integer({ min: 1, max: 3 }),
-    });
+    const limit = fc.record({ requests: fc.integer({ min: 1, max: 5 }), perSeconds: fc.integer({ min: 1, max: 3 }) });
     const gapsMs = fc.array(fc.integer({ min: 0, max: 1500 }), { maxLength: 120 });
     const fits = (times: readonly number[], atMs: number, limits: readonly RateLimit[]): boolean =>
       limits.every(
-        ({ requests, perSeconds }) =>
-          times.filter((time) => time > atMs - perSeconds * 1000).length < requests,
+        ({ requests, perSeconds }) => times.filter((time) => time > atMs - perSeconds * 1000).length < requests,
       );
     fc.assert(
       fc.property(fc.array(limit, { minLength: 1, maxLength: 3 }), gapsMs, (limits, gaps) => {

@@ -23,9 +23,7 @@ it('recordings are newest first, in pages whose links lead on and back', async (
 
 it('a recording embeds its person, whose distinct ids are its first one as a string', async () => {
   await using sandbox = await smallSandbox();
-  const { results } = JSON.parse(
-    (await ask(sandbox, '/session_recordings/')).text,
-  ) as ListBody<RecordingBody>;
+  const { results } = JSON.parse((await ask(sandbox, '/session_recordings/')).text) as ListBody<RecordingBody>;
   for (const recording of results) {
     const { text } = await ask(sandbox, `/session_recordings/${recording.id}/`);
     expect(JSON.parse(text)).toEqual(recording);

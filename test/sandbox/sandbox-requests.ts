@@ -2,9 +2,7 @@ import { documentedPathPrefix } from '../../src/contract/endpoints.ts';
 import { startSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/sandbox.ts';
 
 /** A small sandbox in memory, on a port of its own; closed when its scope ends. */
-export async function smallSandbox(
-  options: Partial<SandboxOptions> = {},
-): Promise<Sandbox & AsyncDisposable> {
+export async function smallSandbox(options: Partial<SandboxOptions> = {}): Promise<Sandbox & AsyncDisposable> {
   const sandbox = await startSandbox({ persons: 60, recordings: 12, seed: 7, port: 0, ...options });
   return { ...sandbox, [Symbol.asyncDispose]: () => sandbox.close() };
 }
@@ -13,11 +11,7 @@ export type Ask = { method?: string; body?: unknown; key?: string | null };
 export type Answer = { status: number; headers: Headers; text: string };
 
 /** Asks for a path below the project, with the full key unless another (or null for none) is given. */
-export async function ask(
-  sandbox: Sandbox,
-  path: string,
-  { method = 'GET', body, key }: Ask = {},
-): Promise<Answer> {
+export async function ask(sandbox: Sandbox, path: string, { method = 'GET', body, key }: Ask = {}): Promise<Answer> {
   return askUrl(`${sandbox.url}${documentedPathPrefix}/${sandbox.projectId}${path}`, {
     method,
     body,

@@ -28,9 +28,7 @@ it('a folder opened again keeps its data, keys and time, and runs the batch it s
   expect([second.apiKey, second.playlists]).toEqual([first.apiKey, first.playlists]);
   expect((await ask(second, '/persons')).text.replaceAll(second.url, '')).toBe(list);
   expect(second.clock.now()).toBe(Date.parse('2025-06-05T12:00:00Z'));
-  expect(second.clock.moveTo(second.clock.now() + 7 * 86_400_000)).toEqual([
-    Date.parse('2025-06-08T05:00:00Z'),
-  ]);
+  expect(second.clock.moveTo(second.clock.now() + 7 * 86_400_000)).toEqual([Date.parse('2025-06-08T05:00:00Z')]);
 });
 
 it('the read-only key reads everything and writes nothing', async () => {
@@ -95,27 +93,19 @@ it('the OpenAPI document has every endpoint, its scope and its error responses',
   expect(document).toMatchObject({ openapi: '3.1.0', servers: [{ url: sandbox.url }] });
   expect(document.components.securitySchemes).toEqual({ personalApiKey: { type: 'http', scheme: 'bearer' } });
   const operations = Object.values(document.paths).flatMap((path) => Object.values(path));
-  expect(operations.map(({ operationId }) => operationId).toSorted()).toEqual(
-    Object.keys(endpoints).toSorted(),
-  );
+  expect(operations.map(({ operationId }) => operationId).toSorted()).toEqual(Object.keys(endpoints).toSorted());
   for (const [path, methods] of Object.entries(document.paths)) {
     const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
     for (const { parameters } of Object.values(methods)) {
-      expect(parameters.filter((parameter) => parameter.in === 'path').map(({ name }) => name)).toEqual(
-        inPath,
-      );
+      expect(parameters.filter((parameter) => parameter.in === 'path').map(({ name }) => name)).toEqual(inPath);
     }
   }
   const list = document.paths['/api/environments/{project_id}/persons']?.['get'];
-  expect(list).toMatchObject({
-    security: [{ personalApiKey: ['person:read'] }],
-    'x-required-scope': 'person:read',
-  });
+  expect(list).toMatchObject({ security: [{ personalApiKey: ['person:read'] }], 'x-required-scope': 'person:read' });
   expect(Object.keys(list?.responses ?? {})).toEqual(['200', '400', '401', '403', '404']);
   expect(Object.keys(list?.responses['200']?.content ?? {})).toEqual(['application/json', 'text/csv']);
   expect(list?.parameters.map(({ name }) => name)).toContain('search');
-  const refusal =
-    document.paths['/api/environments/{project_id}/session_recording_playlists/{short_id}']?.['delete'];
+  const refusal = document.paths['/api/environments/{project_id}/session_recording_playlists/{short_id}']?.['delete'];
   expect(refusal?.responses['405']).not.toHaveProperty('content');
 });
 
@@ -123,9 +113,7 @@ it('the page lists every endpoint, loads nothing, and shows nothing unescaped', 
   await using sandbox = await smallSandbox();
   const { headers, text } = await askUrl(`${sandbox.url}/`);
   expect(headers.get('content-type')).toMatch(/^text\/html/);
-  expect(headers.get('content-security-policy')).toMatch(
-    /^default-src 'none'; style-src 'sha256-[\w+/]+=*'; /,
-  );
+  expect(headers.get('content-security-policy')).toMatch(/^default-src 'none'; style-src 'sha256-[\w+/]+=*'; /);
   for (const name of Object.keys(endpoints)) expect(text).toContain(`<details id="${name}">`);
   expect(text).toContain(`Authorization: Bearer ${sandbox.apiKey}`.replaceAll("'", '&#39;'));
   expect(text).not.toMatch(/<script|<img|<link|src=|url\(|@import|\[object /);
@@ -135,10 +123,7 @@ it('close frees the port at once, also with a connection kept alive', async () =
   const sandbox = await smallSandbox();
   const agent = new Agent({ keepAlive: true });
   await new Promise<void>((resolve, reject) => {
-    get(sandbox.url, { agent }, (response) => response.resume().on('end', () => resolve())).on(
-      'error',
-      reject,
-    );
+    get(sandbox.url, { agent }, (response) => response.resume().on('end', () => resolve())).on('error', reject);
   });
   const startedAt = performance.now();
   await sandbox.close();

@@ -9,9 +9,7 @@ test('persons have the published columns', () => {
   const published =
     'person_uuid string, person_id int64, name string, distinct_ids list<string>, properties string, ' +
     'created_at timestamp[us, UTC], extra string, changed_at timestamp[us, UTC]';
-  const added = Object.keys(Person.shape).filter(
-    (name) => !/^(uuid|id)$/.test(name) && !published.includes(name),
-  );
+  const added = Object.keys(Person.shape).filter((name) => !/^(uuid|id)$/.test(name) && !published.includes(name));
   const isOld = (column: string): boolean => !added.some((name) => column.startsWith(`${name} `));
   // A new field of the contract is a new column; no column that readers know changes.
   expect(

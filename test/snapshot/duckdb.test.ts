@@ -17,11 +17,7 @@ test.for([
   ['more memory', `SET memory_limit = '64GB'`],
 ] as const)('refuses %s', async ([, sql]) => {
   const folder = temporaryFolder();
-  using database = await openDuckDb({
-    folders: [folder],
-    memoryMaxMb: 64,
-    threads: 1,
-  });
+  using database = await openDuckDb({ folders: [folder], memoryMaxMb: 64, threads: 1 });
   await expect(database.connection.run(sql.replace('FOLDER', folder))).rejects.toThrow(refused);
 });
 
@@ -29,11 +25,7 @@ test('reads inside its folder, whatever the name', async () => {
   const folder = temporaryFolder();
   const path = join(folder, "it's.txt");
   writeFileSync(path, 'inside');
-  using database = await openDuckDb({
-    folders: [folder],
-    memoryMaxMb: 64,
-    threads: 1,
-  });
+  using database = await openDuckDb({ folders: [folder], memoryMaxMb: 64, threads: 1 });
   const reader = await database.connection.runAndReadAll(`SELECT content FROM read_text(${sqlText(path)})`);
   expect(reader.getRows()).toEqual([['inside']]);
 });
@@ -43,9 +35,7 @@ test('an abort interrupts a query, with its reason', async () => {
   const reason = new Error('stop');
   const limits = { folders: [temporaryFolder()], memoryMaxMb: 64, threads: 1, signal: controller.signal };
   const running = withDuckDb(limits, (connection) => {
-    const query = connection.run(
-      `SELECT sum(hash(a.range, b.range)) FROM range(10000000) a, range(10000000) b`,
-    );
+    const query = connection.run(`SELECT sum(hash(a.range, b.range)) FROM range(10000000) a, range(10000000) b`);
     setTimeout(() => controller.abort(reason), 20);
     return query;
   });

@@ -11,16 +11,7 @@ import { type MarkedRows, emptyMarks, registerTrim } from '../../src/snapshot/su
 import { temporaryFolder } from './temporary-folder.ts';
 
 const { signal } = new AbortController();
-const inFile = [
-  'person_uuid',
-  'person_id',
-  'name',
-  'distinct_ids',
-  'properties',
-  'created_at',
-  'extra',
-  'changed_at',
-];
+const inFile = ['person_uuid', 'person_id', 'name', 'distinct_ids', 'properties', 'created_at', 'extra', 'changed_at'];
 // As the manifest of an older file has them: a field that was added since is not in it.
 const columns = datasets.persons.columns
   .filter(({ name }) => inFile.includes(name))

@@ -35,13 +35,8 @@ async function where(dataDir: string, identity: Partial<Identity>): Promise<stri
 test('a row is found with all that it says, and what was searched is told', async () => {
   const dataDir = temporaryFolder();
   await publishRows(dataDir, 'persons', [ann, joann], { promote: ['plan'] });
-  const bytes = publishedFilesIn(dataDir).readManifest({ dataset: 'persons', snapshotId: first }).files[0]
-    ?.bytes;
-  const located = await locateIdentity(
-    publishedFilesIn(dataDir),
-    { ...nobody, person_id: ['1'] },
-    { signal },
-  );
+  const bytes = publishedFilesIn(dataDir).readManifest({ dataset: 'persons', snapshotId: first }).files[0]?.bytes;
+  const located = await locateIdentity(publishedFilesIn(dataDir), { ...nobody, person_id: ['1'] }, { signal });
   expect(located).toEqual({
     searched: { files: 1, rows: 2, bytes },
     parts: [
@@ -82,9 +77,7 @@ test('every generation and every part is searched', async () => {
 test('id 1 is not 11, nor ann@x joann@x', async () => {
   const dataDir = temporaryFolder();
   await publishRows(dataDir, 'persons', [joann]);
-  expect(await where(dataDir, { person_id: ['1', '01', '+11', 'NaN'], distinct_id: ['ann@x', ''] })).toEqual(
-    [],
-  );
+  expect(await where(dataDir, { person_id: ['1', '01', '+11', 'NaN'], distinct_id: ['ann@x', ''] })).toEqual([]);
   expect(await where(dataDir, { person_id: ['11'] })).toHaveLength(1);
 });
 
@@ -110,11 +103,7 @@ test('recordings are found by id, person, distinct id, and by a distinct id of t
   expect(await found({ distinct_id: [String.raw`q"\u`] })).toEqual(['r2']);
   expect(await found({ distinct_id: ['d9'] })).toEqual(['r3']);
   expect(await found({ distinct_id: ['😀'] })).toEqual(['r3']);
-  const { parts } = await locateIdentity(
-    publishedFilesIn(dataDir),
-    { ...nobody, recording_id: ['r3'] },
-    { signal },
-  );
+  const { parts } = await locateIdentity(publishedFilesIn(dataDir), { ...nobody, recording_id: ['r3'] }, { signal });
   expect(parts[0]?.found[0]).toMatchObject({
     person_uuid: 'p3',
     person_id: '9',
@@ -154,9 +143,7 @@ test('thousands of identifiers, quotes, zero bytes and broken Unicode among them
 
 test('nothing published and nobody looked for: nothing found', async () => {
   const dataDir = temporaryFolder();
-  expect(
-    await locateIdentity(publishedFilesIn(dataDir), { ...nobody, person_id: ['1'] }, { signal }),
-  ).toEqual({
+  expect(await locateIdentity(publishedFilesIn(dataDir), { ...nobody, person_id: ['1'] }, { signal })).toEqual({
     searched: { files: 0, rows: 0, bytes: 0 },
     parts: [],
   });
@@ -171,8 +158,9 @@ test('bounds of the key spare the reading of a part, but not the look whether it
     partRows: 1,
   });
   const path = join(snapshotFolder(dataDir, 'recordings', first), 'part-00003.parquet');
-  const { bytes } = publishedFilesIn(dataDir).readManifest({ dataset: 'recordings', snapshotId: first })
-    .files[2] ?? { bytes: 0 };
+  const { bytes } = publishedFilesIn(dataDir).readManifest({ dataset: 'recordings', snapshotId: first }).files[2] ?? {
+    bytes: 0,
+  };
   writeFileSync(path, Buffer.alloc(bytes));
   expect(await where(dataDir, { recording_id: ['r2'] })).toHaveLength(1);
   await expect(where(dataDir, { recording_id: ['r3'] })).rejects.toMatchObject({ code: 'storage' });
@@ -193,15 +181,10 @@ test.for([
   await publishRows(dataDir, 'persons', [ann]);
   await publishRows(dataDir, 'persons', [joann]);
   const path = join(snapshotFolder(dataDir, 'persons', first), 'part-00001.parquet');
-  damage(
-    path,
-    publishedFilesIn(dataDir).readManifest({ dataset: 'persons', snapshotId: first }).files[0]?.bytes ?? 0,
-  );
+  damage(path, publishedFilesIn(dataDir).readManifest({ dataset: 'persons', snapshotId: first }).files[0]?.bytes ?? 0);
   await expect(where(dataDir, { distinct_id: ['ann@x'] })).rejects.toMatchObject({
     code: 'storage',
-    message: expect.stringContaining(
-      `the published file persons/${first}/part-00001.parquet ${message}`,
-    ) as string,
+    message: expect.stringContaining(`the published file persons/${first}/part-00001.parquet ${message}`) as string,
     hint: expect.stringMatching(/restore it .*, or export persons again/) as string,
   });
 });

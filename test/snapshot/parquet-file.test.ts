@@ -42,12 +42,7 @@ async function write(
 ): Promise<{ path: string; written: WrittenRows }> {
   const folder = temporaryFolder();
   const path = join(folder, "it's a part.parquet");
-  const written = await writeParquetFile({
-    path,
-    shape,
-    rows,
-    ...options,
-  });
+  const written = await writeParquetFile({ path, shape, rows, ...options });
   return { path, written };
 }
 
@@ -100,10 +95,7 @@ test('no rows give a valid file that has the schema', async () => {
   const { path, written } = await write(persons, []);
   expect(written).toEqual({ rows: 0, minKey: null, maxKey: null, unrepresentable: 0 });
   expect(await readWithHyparquet(path)).toEqual([]);
-  const described = await queryParquet(
-    join(path, '..'),
-    `DESCRIBE SELECT * FROM read_parquet(${sqlText(path)})`,
-  );
+  const described = await queryParquet(join(path, '..'), `DESCRIBE SELECT * FROM read_parquet(${sqlText(path)})`);
   expect(described.map((column) => [column['column_name'], column['column_type']])).toEqual(
     persons.columns.map(({ name, type }) => [name, duckDbTypes[type]]),
   );
@@ -114,11 +106,7 @@ test('JSON is a plain string, and times are UTC to the microsecond', async () =>
   const { schema } = await parquetMetadataAsync(await asyncBufferFromFile(path));
   const columnNamed = (name: string) => schema.find((element) => element.name === name);
   expect(columnNamed('properties')).toMatchObject({ type: 'BYTE_ARRAY', converted_type: 'UTF8' });
-  expect(columnNamed('created_at')?.logical_type).toEqual({
-    type: 'TIMESTAMP',
-    isAdjustedToUTC: true,
-    unit: 'MICROS',
-  });
+  expect(columnNamed('created_at')?.logical_type).toEqual({ type: 'TIMESTAMP', isAdjustedToUTC: true, unit: 'MICROS' });
 });
 
 test('row groups are bounded, in key order, and have bounds that let a reader skip them', async () => {
@@ -139,9 +127,7 @@ test('row groups are bounded, in key order, and have bounds that let a reader sk
 test('a filter on an emoji finds its row among several row groups', async () => {
   function* people(): Generator<Row, void> {
     for (let index = 0; index < 50_000; index += 1)
-      yield personRow(`p${String(index).padStart(6, '0')}`, {
-        name: index === 33_333 ? '😀' : `\uffee${index % 7}`,
-      });
+      yield personRow(`p${String(index).padStart(6, '0')}`, { name: index === 33_333 ? '😀' : `\uffee${index % 7}` });
   }
   const { path } = await write(persons, people());
   const found = await queryParquet(
@@ -225,11 +211,7 @@ test('a path that cannot be written is a storage error without SQL or rows in it
 });
 
 test.runIf(existsSync('/dev/full'))('a full disk is a storage error whose hint says so', async () => {
-  const writing = writeParquetFile({
-    path: '/dev/full',
-    shape: distinctIds,
-    rows: distinctIdRows(100_000),
-  });
+  const writing = writeParquetFile({ path: '/dev/full', shape: distinctIds, rows: distinctIdRows(100_000) });
   await expect(writing).rejects.toMatchObject({
     code: 'storage',
     message: 'cannot write a Parquet file: the disk is full',

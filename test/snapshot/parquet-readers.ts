@@ -7,10 +7,7 @@ import type { Column, DatasetShape, Row } from '../../src/snapshot/columns.ts';
 import { sqlText } from '../../src/snapshot/duckdb.ts';
 import { queryParquet } from '../../src/snapshot/read-parquet.ts';
 
-type ParquetjsReader = {
-  getCursor(): { next(): Promise<ReadRow | null> };
-  close(): Promise<void>;
-};
+type ParquetjsReader = { getCursor(): { next(): Promise<ReadRow | null> }; close(): Promise<void> };
 
 const parquetjs = createRequire(import.meta.url)('parquetjs-lite') as {
   ParquetReader: { openFile(path: string): Promise<ParquetjsReader> };
@@ -21,9 +18,7 @@ export type ReadRow = Record<string, unknown>;
 
 /** What a reader should find of rows that were written. */
 export function expectedRows({ columns }: DatasetShape, rows: readonly Row[]): ReadRow[] {
-  return rows.map((row) =>
-    Object.fromEntries(columns.map((column) => [column.name, expectedValue(column, row)])),
-  );
+  return rows.map((row) => Object.fromEntries(columns.map((column) => [column.name, expectedValue(column, row)])));
 }
 
 /** Reads a file with hyparquet, in pure JavaScript. */

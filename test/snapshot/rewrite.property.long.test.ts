@@ -20,20 +20,7 @@ const { signal } = new AbortController();
 // Few values, so that identities meet rows; awkward ones, so that they must not meet others.
 const uuids = ['a', 'aa', 'b', 'B', 'c', '😀', '\uffff', 'd', 'e', 'f'];
 const ids = ['1', '11', '-1', '9007199254740993'];
-const distinctIds = [
-  'ann@x',
-  'joann@x',
-  '',
-  'q"q',
-  '"',
-  '\\',
-  '😀',
-  "it's",
-  'nul \0',
-  '/',
-  'ANN@x',
-  '\u2028',
-];
+const distinctIds = ['ann@x', 'joann@x', '', 'q"q', '"', '\\', '😀', "it's", 'nul \0', '/', 'ANN@x', '\u2028'];
 const recordingIds = ['r1', 'r10', 'r2', 'r"', 'r3'];
 const some = (values: readonly string[], maxLength: number): fc.Arbitrary<string[]> =>
   fc.uniqueArray(fc.constantFrom(...values), { maxLength });
@@ -85,11 +72,11 @@ const tables: Record<PersonalDataset, fc.Arbitrary<Row[]>> = {
     }),
     recordingRow,
   ),
-  distinct_ids: table(
-    distinctIds,
-    fc.record({ person_uuid: orNull(fc.constantFrom(...uuids)) }),
-    (key, fields) => ({ distinct_id: key, person_uuid: null, ...fields }),
-  ),
+  distinct_ids: table(distinctIds, fc.record({ person_uuid: orNull(fc.constantFrom(...uuids)) }), (key, fields) => ({
+    distinct_id: key,
+    person_uuid: null,
+    ...fields,
+  })),
 };
 
 /** What should be left of a row: nothing, all of it, or the row without what names the identity. */
@@ -99,9 +86,7 @@ function modelOf(dataset: PersonalDataset, row: Row, subject: Identity): Row | u
   const isOwn = {
     persons: is('person_uuid', row['uuid']) || is('person_id', row['id']),
     recordings:
-      is('recording_id', row['id']) ||
-      is('person_uuid', row['person_uuid']) ||
-      is('distinct_id', row['distinct_id']),
+      is('recording_id', row['id']) || is('person_uuid', row['person_uuid']) || is('distinct_id', row['distinct_id']),
     distinct_ids: is('distinct_id', row['distinct_id']) || is('person_uuid', row['person_uuid']),
   }[dataset];
   if (isOwn) return undefined;
@@ -122,14 +107,16 @@ function modelOf(dataset: PersonalDataset, row: Row, subject: Identity): Row | u
   return row;
 }
 
-const run = fc.constantFrom<PersonalDataset>('persons', 'recordings', 'distinct_ids').chain((dataset) =>
-  fc.record({
-    dataset: fc.constant(dataset),
-    rows: tables[dataset],
-    subject: identity,
-    partRows: fc.integer({ min: 1, max: 5 }),
-  }),
-);
+const run = fc
+  .constantFrom<PersonalDataset>('persons', 'recordings', 'distinct_ids')
+  .chain((dataset) =>
+    fc.record({
+      dataset: fc.constant(dataset),
+      rows: tables[dataset],
+      subject: identity,
+      partRows: fc.integer({ min: 1, max: 5 }),
+    }),
+  );
 
 test('whatever the rows and whoever goes: exactly their rows go, the others stay equal and in order', async () => {
   await fc.assert(
@@ -146,17 +133,10 @@ test('whatever the rows and whoever goes: exactly their rows go, the others stay
       const located = await locateIdentity(publishedFilesIn(dataDir), subject, { signal });
       expect(located.parts.flatMap(({ found }) => found)).toHaveLength(changed.length);
       const names = located.parts.map(({ name }) => name);
-      const rewritten = await rewriteSnapshot(
-        publishedFilesIn(dataDir),
-        dataset,
-        snapshotId,
-        names,
-        subject,
-        {
-          epoch: 8,
-          signal,
-        },
-      );
+      const rewritten = await rewriteSnapshot(publishedFilesIn(dataDir), dataset, snapshotId, names, subject, {
+        epoch: 8,
+        signal,
+      });
 
       const left = models.filter((row) => row !== undefined);
       const after = await rowsOfSnapshot(dataDir, dataset, snapshotId);

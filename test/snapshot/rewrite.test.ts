@@ -22,8 +22,7 @@ const first = '20261120T125500.123Z';
 const second = '20261120T125500.124Z';
 const part = 'part-00001.parquet';
 
-const keysOf = (rows: readonly Record<string, unknown>[]): unknown[] =>
-  rows.map(({ person_uuid: key }) => key);
+const keysOf = (rows: readonly Record<string, unknown>[]): unknown[] => rows.map(({ person_uuid: key }) => key);
 
 test('the named parts are replaced in their places, under names that were never used', async () => {
   const dataDir = temporaryFolder();
@@ -45,32 +44,13 @@ test('the named parts are replaced in their places, under names that were never 
     options,
   );
   expect(rewritten).toEqual([
-    {
-      snapshotId: first,
-      name: part,
-      newName: 'part-00004.parquet',
-      rowsBefore: 2,
-      rowsRemoved: 1,
-    },
-    {
-      snapshotId: first,
-      name: 'part-00002.parquet',
-      newName: 'part-00005.parquet',
-      rowsBefore: 2,
-      rowsRemoved: 1,
-    },
+    { snapshotId: first, name: part, newName: 'part-00004.parquet', rowsBefore: 2, rowsRemoved: 1 },
+    { snapshotId: first, name: 'part-00002.parquet', newName: 'part-00005.parquet', rowsBefore: 2, rowsRemoved: 1 },
   ]);
   const { manifest, parts } = await rowsOfSnapshot(dataDir, 'persons', first);
   expect(parts.map(keysOf)).toEqual([['b'], ['c'], ['e']]);
-  expect(manifest).toMatchObject({
-    ...before,
-    erasure_epoch: 4,
-    rows: 3,
-    files: expect.anything() as object,
-  });
-  expect(
-    manifest.files.map(({ name, min_key: least, max_key: greatest }) => [name, least, greatest]),
-  ).toEqual([
+  expect(manifest).toMatchObject({ ...before, erasure_epoch: 4, rows: 3, files: expect.anything() as object });
+  expect(manifest.files.map(({ name, min_key: least, max_key: greatest }) => [name, least, greatest])).toEqual([
     ['part-00004.parquet', 'b', 'b'],
     ['part-00005.parquet', 'c', 'c'],
     ['part-00003.parquet', 'e', 'e'],
@@ -84,12 +64,8 @@ test('the named parts are replaced in their places, under names that were never 
   ]);
   expect(listAll(join(dataDir, 'tmp'))).toEqual([]);
   expect((await verifySnapshots(publishedFilesIn(dataDir))).problems).toEqual([]);
-  expect(
-    await rewriteSnapshot(publishedFilesIn(dataDir), 'persons', first, [part], subject, options),
-  ).toEqual([]);
-  expect(
-    await rewriteSnapshot(publishedFilesIn(dataDir), 'persons', second, [part], subject, options),
-  ).toEqual([]);
+  expect(await rewriteSnapshot(publishedFilesIn(dataDir), 'persons', first, [part], subject, options)).toEqual([]);
+  expect(await rewriteSnapshot(publishedFilesIn(dataDir), 'persons', second, [part], subject, options)).toEqual([]);
 });
 
 test('a part that becomes empty stays, with its schema, and can be rewritten again', async () => {
@@ -101,14 +77,7 @@ test('a part that becomes empty stays, with its schema, and can be rewritten aga
   };
   const schema = await schemaOf(part);
   const rewrite = (name: string) =>
-    rewriteSnapshot(
-      publishedFilesIn(dataDir),
-      'persons',
-      first,
-      [name],
-      { ...nobody, person_id: ['7'] },
-      options,
-    );
+    rewriteSnapshot(publishedFilesIn(dataDir), 'persons', first, [name], { ...nobody, person_id: ['7'] }, options);
   expect(await rewrite(part)).toMatchObject([{ rowsBefore: 1, rowsRemoved: 1 }]);
   expect(await schemaOf('part-00002.parquet')).toEqual(schema);
   expect(publishedFilesIn(dataDir).readManifest({ dataset: 'persons', snapshotId: first })).toMatchObject({
@@ -145,21 +114,11 @@ test('over many row groups, order and every other value stay, wherever lists are
   await publishRows(dataDir, 'persons', rows, { partRows: 60_000 });
   const gone = rows.filter((_, index) => index % 5 === 4).map(({ id }) => String(id));
   const subject = { ...nobody, person_id: gone, distinct_id: ['shared'] };
-  const [rewritten] = await rewriteSnapshot(
-    publishedFilesIn(dataDir),
-    'persons',
-    first,
-    [part],
-    subject,
-    options,
-  );
+  const [rewritten] = await rewriteSnapshot(publishedFilesIn(dataDir), 'persons', first, [part], subject, options);
   const left = rows
     .filter((_, index) => index % 5 !== 4)
     .map((row) =>
-      personRow(String(row['uuid']), {
-        ...row,
-        distinct_ids: String(row['distinct_ids']).replace(',"shared"', ''),
-      }),
+      personRow(String(row['uuid']), { ...row, distinct_ids: String(row['distinct_ids']).replace(',"shared"', '') }),
     );
   const { parts } = await rowsOfSnapshot(dataDir, 'persons', first);
   expect(parts.flat()).toEqual(expectedRows(datasets.persons, left));
@@ -173,9 +132,9 @@ const canary: Row = {
   properties: '{"email":"zz@canary.example","plan":"canary plan"}',
   extra: '{"note":"canary extra"}',
 };
-const traces = [
-  ...JSON.stringify(Object.values({ ...canary, id: null })).matchAll(/[\w@.]*canary[\w@.]*/gi),
-].map(([trace]) => trace);
+const traces = [...JSON.stringify(Object.values({ ...canary, id: null })).matchAll(/[\w@.]*canary[\w@.]*/gi)].map(
+  ([trace]) => trace,
+);
 
 // parquetjs-lite fails at times that repeat.
 const timeOf = (index: number): string => `2024-05-01T02:03:04.${String(index).padStart(6, '0')}Z`;
@@ -184,10 +143,7 @@ const timeOf = (index: number): string => `2024-05-01T02:03:04.${String(index).p
 async function textsOf(folder: string): Promise<string> {
   const texts: string[] = [];
   for (const name of listAll(folder))
-    await readRaw(
-      join(folder, name),
-      () => (bytes) => void texts.push(Buffer.from(bytes).toString('latin1')),
-    );
+    await readRaw(join(folder, name), () => (bytes) => void texts.push(Buffer.from(bytes).toString('latin1')));
   return texts.join('');
 }
 
@@ -196,54 +152,48 @@ test.for([
   ['the first key', '\u0000canary'],
   ['a key in the middle', 'p0050 canary'],
   ['the last key', 'zz canary'],
-] as const)(
-  'no byte of a person with %s is left, in pages, dictionaries, bounds and manifest',
-  async ([, key]) => {
-    const dataDir = temporaryFolder();
-    const others = Array.from({ length: 200 }, (_, index) =>
-      personRow(`p${String(index).padStart(4, '0')}`, {
-        created_at: timeOf(index),
-        changed_at: timeOf(index),
-      }),
-    );
-    const rows = [...others, personRow(key, canary)].toSorted((a, b) =>
-      Buffer.compare(Buffer.from(String(a['uuid'])), Buffer.from(String(b['uuid']))),
-    );
-    await publishRows(dataDir, 'persons', rows, { promote: ['plan'], partRows: 300 });
-    const folder = snapshotFolder(dataDir, 'persons', first);
-    const before = await textsOf(folder);
-    expect(traces.length).toBeGreaterThan(5);
-    expect(traces.filter((trace) => !before.includes(trace))).toEqual([]);
-    await rewriteSnapshot(
-      publishedFilesIn(dataDir),
-      'persons',
-      first,
-      [part],
-      { ...nobody, person_uuid: [key] },
-      options,
-    );
-    const after = await textsOf(folder);
-    expect(after.toLowerCase()).not.toContain('canary');
-    const expected = expectedRows(datasets.persons, others);
-    const path = join(folder, 'part-00002.parquet');
-    expect((await readWithHyparquet(path)).map(({ property_plan: _, ...row }) => row)).toEqual(expected);
-    const withParquetjs = await readWithParquetjs(path, datasets.persons);
-    expect(keysOf(withParquetjs)).toEqual(keysOf(expected));
-    const { row_groups: groups } = await parquetMetadataAsync(await asyncBufferFromFile(path));
-    expect(
-      new Set(groups.flatMap(({ columns }) => columns.map(({ meta_data: data }) => data?.codec))),
-    ).toEqual(new Set(['ZSTD']));
-  },
-);
+] as const)('no byte of a person with %s is left, in pages, dictionaries, bounds and manifest', async ([, key]) => {
+  const dataDir = temporaryFolder();
+  const others = Array.from({ length: 200 }, (_, index) =>
+    personRow(`p${String(index).padStart(4, '0')}`, { created_at: timeOf(index), changed_at: timeOf(index) }),
+  );
+  const rows = [...others, personRow(key, canary)].toSorted((a, b) =>
+    Buffer.compare(Buffer.from(String(a['uuid'])), Buffer.from(String(b['uuid']))),
+  );
+  await publishRows(dataDir, 'persons', rows, { promote: ['plan'], partRows: 300 });
+  const folder = snapshotFolder(dataDir, 'persons', first);
+  const before = await textsOf(folder);
+  expect(traces.length).toBeGreaterThan(5);
+  expect(traces.filter((trace) => !before.includes(trace))).toEqual([]);
+  await rewriteSnapshot(
+    publishedFilesIn(dataDir),
+    'persons',
+    first,
+    [part],
+    { ...nobody, person_uuid: [key] },
+    options,
+  );
+  const after = await textsOf(folder);
+  expect(after.toLowerCase()).not.toContain('canary');
+  const expected = expectedRows(datasets.persons, others);
+  const path = join(folder, 'part-00002.parquet');
+  expect((await readWithHyparquet(path)).map(({ property_plan: _, ...row }) => row)).toEqual(expected);
+  const withParquetjs = await readWithParquetjs(path, datasets.persons);
+  expect(keysOf(withParquetjs)).toEqual(keysOf(expected));
+  const { row_groups: groups } = await parquetMetadataAsync(await asyncBufferFromFile(path));
+  expect(new Set(groups.flatMap(({ columns }) => columns.map(({ meta_data: data }) => data?.codec)))).toEqual(
+    new Set(['ZSTD']),
+  );
+});
 
 test('a recording of somebody else keeps all but the distinct id, digit for digit', async () => {
   const dataDir = temporaryFolder();
   const person = '{"id":12345678901234567890,"distinct_ids":["ann","bob"],"properties":{"__proto__":1}}';
   await publishRows(dataDir, 'recordings', [recordingRow('r1', { distinct_id: 'bob', person })]);
   const subject: Identity = { ...nobody, distinct_id: ['ann'] };
-  expect(
-    await rewriteSnapshot(publishedFilesIn(dataDir), 'recordings', first, [part], subject, options),
-  ).toMatchObject([{ rowsRemoved: 0 }]);
+  expect(await rewriteSnapshot(publishedFilesIn(dataDir), 'recordings', first, [part], subject, options)).toMatchObject(
+    [{ rowsRemoved: 0 }],
+  );
   const { parts } = await rowsOfSnapshot(dataDir, 'recordings', first);
   expect(parts.flat()).toEqual(
     expectedRows(datasets.recordings, [
@@ -279,9 +229,7 @@ test('a part that is not what was published is not rewritten, and nothing change
 
 test('an abort changes nothing', async () => {
   const dataDir = temporaryFolder();
-  const rows = Array.from({ length: 20_000 }, (_, index) =>
-    personRow(String(index + 100_000), { id: index }),
-  );
+  const rows = Array.from({ length: 20_000 }, (_, index) => personRow(String(index + 100_000), { id: index }));
   await publishRows(dataDir, 'persons', rows, { partRows: 20_000 });
   const before = listAll(dataDir);
   const controller = new AbortController();
@@ -292,10 +240,7 @@ test('an abort changes nothing', async () => {
     first,
     [part],
     { ...nobody, person_id: ['7'] },
-    {
-      epoch: 4,
-      signal: controller.signal,
-    },
+    { epoch: 4, signal: controller.signal },
   );
   setImmediate(() => controller.abort(reason));
   await expect(rewriting).rejects.toBe(reason);
@@ -322,13 +267,7 @@ test('deletions leave the feed of every generation when they are old enough', as
   await publishRows(dataDir, 'deletions', rows.slice(2));
   await publishRows(dataDir, 'persons', [personRow('a')]);
   expect(await expireDeletions(publishedFilesIn(dataDir), '2026-10-21T00:00:00.000Z', options)).toEqual([
-    {
-      snapshotId: first,
-      name: part,
-      newName: 'part-00003.parquet',
-      rowsBefore: 3,
-      rowsRemoved: 2,
-    },
+    { snapshotId: first, name: part, newName: 'part-00003.parquet', rowsBefore: 3, rowsRemoved: 2 },
   ]);
   const keys = async (id: string): Promise<unknown[]> =>
     (await rowsOfSnapshot(dataDir, 'deletions', id)).parts.flat().map(({ key }) => key);

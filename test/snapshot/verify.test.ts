@@ -38,11 +38,7 @@ test('finds nothing where all is well, and says how much it read', async () => {
   const { files } = publishedFilesIn(dataDir).readManifest({ dataset, snapshotId });
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
   expect(await verifySnapshots(publishedFilesIn(dataDir))).toEqual({ files: 3, bytes, problems: [] });
-  expect(await verifySnapshots(publishedFilesIn(temporaryFolder()))).toEqual({
-    files: 0,
-    bytes: 0,
-    problems: [],
-  });
+  expect(await verifySnapshots(publishedFilesIn(temporaryFolder()))).toEqual({ files: 0, bytes: 0, problems: [] });
 });
 
 const part = 'part-00002.parquet';

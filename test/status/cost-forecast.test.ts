@@ -23,10 +23,7 @@ function plan(
   set: Record<string, unknown>,
   used: readonly Lane[] = [],
 ) {
-  const { settings } = loadSettings(
-    {},
-    { set: Object.entries(set).map(([path, value]) => ({ path, value })) },
-  );
+  const { settings } = loadSettings({}, { set: Object.entries(set).map(([path, value]) => ({ path, value })) });
   const clock = virtualClock(Date.UTC(2026, 0, 1));
   const asked: unknown[] = [];
   const service: Service = {

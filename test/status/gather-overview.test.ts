@@ -34,11 +34,7 @@ const fullJob: JobState = {
 };
 
 /** An overview of one project whose data folder this is. */
-function overviewOf(
-  dataDir: string,
-  mirror?: ReturnType<typeof openTestMirror>,
-  problem: string | null = null,
-) {
+function overviewOf(dataDir: string, mirror?: ReturnType<typeof openTestMirror>, problem: string | null = null) {
   const { settings } = loadSettings({}, { set: [{ path: 'dataDir', value: dataDir }] });
   const worker: WorkerState = {
     isStopping: false,
@@ -228,8 +224,5 @@ test('snapshots and ledger are shown as they are, and damage to either hides not
 test('a mirror that cannot be read is a problem of its project alone', () => {
   const mirror = openTestMirror();
   mirror.db.exec('DROP TABLE runs');
-  expect(overviewOf(mirror.dataDir, mirror).projects[0]).toMatchObject({
-    content: null,
-    problem: 'SQLITE_ERROR',
-  });
+  expect(overviewOf(mirror.dataDir, mirror).projects[0]).toMatchObject({ content: null, problem: 'SQLITE_ERROR' });
 });

@@ -39,9 +39,7 @@ test('values are those of the overview', async () => {
   expect(samples.get(`analytics_mirror_alert{${staging},kind="stale"}`)).toBe(1);
   expect(samples.get('analytics_mirror_alert{project="production",kind="stale"}')).toBe(0);
   expect(samples.get('analytics_mirror_erasure_requests_open{project="production"}')).toBe(3);
-  expect(samples.get('analytics_mirror_runs_total{project="production",job="full",outcome="failed"}')).toBe(
-    2,
-  );
+  expect(samples.get('analytics_mirror_runs_total{project="production",job="full",outcome="failed"}')).toBe(2);
   expect(
     samples.get(
       'analytics_mirror_budget_used_requests{project="production",lane="recordings_list",window_seconds="3600"}',
@@ -71,24 +69,16 @@ function namedIn(text: string): string[] {
   return [...new Set(text.match(/\b(?:analytics_mirror|process|nodejs)_[a-z0-9_]+/g))];
 }
 
-test.each(['docs/grafana-dashboard.json', 'docs/alerts.yaml'])(
-  '%s names only metrics that there are',
-  async (path) => {
-    const named = namedIn(readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8'));
-    expect(named.length).toBeGreaterThan(7);
-    const there = await allNames();
-    expect(named.filter((name) => !there.has(name))).toEqual([]);
-    expect(namedIn('rate(analytics_mirror_planted[5m])').filter((name) => !there.has(name))).toHaveLength(1);
-  },
-);
+test.each(['docs/grafana-dashboard.json', 'docs/alerts.yaml'])('%s names only metrics that there are', async (path) => {
+  const named = namedIn(readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8'));
+  expect(named.length).toBeGreaterThan(7);
+  const there = await allNames();
+  expect(named.filter((name) => !there.has(name))).toEqual([]);
+  expect(namedIn('rate(analytics_mirror_planted[5m])').filter((name) => !there.has(name))).toHaveLength(1);
+});
 
 test('the rules are whole: a name once, an expression, a severity, and what it means', () => {
-  type Rule = {
-    alert: string;
-    expr: string;
-    labels: { severity: string };
-    annotations: Record<string, string>;
-  };
+  type Rule = { alert: string; expr: string; labels: { severity: string }; annotations: Record<string, string> };
   const { groups } = parse(readFileSync(new URL('../../docs/alerts.yaml', import.meta.url), 'utf8')) as {
     groups: { rules: Rule[] }[];
   };
@@ -102,11 +92,7 @@ test('the rules are whole: a name once, an expression, a severity, and what it m
 });
 
 test('the dashboard has no panel without a query, and none upon another', () => {
-  type Panel = {
-    title: string;
-    gridPos: { x: number; y: number; w: number; h: number };
-    targets: { expr: string }[];
-  };
+  type Panel = { title: string; gridPos: { x: number; y: number; w: number; h: number }; targets: { expr: string }[] };
   const { panels } = JSON.parse(
     readFileSync(new URL('../../docs/grafana-dashboard.json', import.meta.url), 'utf8'),
   ) as { panels: Panel[] };

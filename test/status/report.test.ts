@@ -54,13 +54,7 @@ test('a snapshot is told by its manifest', async () => {
   const { db, dataDir } = openTestMirror();
   const { snapshotId } = await exportCount(dataDir, 10);
   const [snapshot, ...others] = gatherStatus(db, dataDir, later).snapshots;
-  expect(snapshot).toMatchObject({
-    dataset: 'distinct_ids',
-    snapshotId,
-    rows: 10,
-    files: 3,
-    verdict: 'complete',
-  });
+  expect(snapshot).toMatchObject({ dataset: 'distinct_ids', snapshotId, rows: 10, files: 3, verdict: 'complete' });
   expect(snapshot?.bytes).toBeGreaterThan(100);
   expect(others).toEqual([]);
 });

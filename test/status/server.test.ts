@@ -37,10 +37,7 @@ function ask(
   { method = 'GET', headers = {} }: { method?: string; headers?: Record<string, string> } = {},
 ): Promise<{ status: number; headers: IncomingHttpHeaders; body: string }> {
   return new Promise((resolve, reject) => {
-    const sent = sendRequest(new URL(path, server.url), {
-      method,
-      headers: { Connection: 'close', ...headers },
-    });
+    const sent = sendRequest(new URL(path, server.url), { method, headers: { Connection: 'close', ...headers } });
     sent.on('error', reject);
     sent.on('response', (response) => {
       text(response).then(
@@ -182,9 +179,7 @@ test('events tell of each change once, and end when the server does', async () =
 
 test('no more than twenty listen at once', async () => {
   const { server } = await serve();
-  const listening = await Promise.all(
-    Array.from({ length: 20 }, () => fetch(new URL('/events', server.url))),
-  );
+  const listening = await Promise.all(Array.from({ length: 20 }, () => fetch(new URL('/events', server.url))));
   for (const { body } of listening) await body?.getReader().read();
   expect((await ask(server, '/events')).status).toBe(503);
 });

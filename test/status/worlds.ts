@@ -84,12 +84,7 @@ function dayOfRuns(turn: (run: RunReport, index: number) => RunReport = (run) =>
     .map((run, index, all) => Object.assign(run, { id: 4000 + all.length - index }));
 }
 
-function list(
-  dataset: ListFreshness['dataset'],
-  rows: number,
-  ageMs: number,
-  limitMs: number,
-): ListFreshness {
+function list(dataset: ListFreshness['dataset'], rows: number, ageMs: number, limitMs: number): ListFreshness {
   return {
     dataset,
     rows,
@@ -100,11 +95,7 @@ function list(
   };
 }
 
-function pass(
-  dataset: PassReport['dataset'],
-  mode: PassReport['mode'],
-  more: Partial<PassReport>,
-): PassReport {
+function pass(dataset: PassReport['dataset'], mode: PassReport['mode'], more: Partial<PassReport>): PassReport {
   return {
     id: 7,
     dataset,
@@ -154,16 +145,8 @@ const freshContent: ProjectContent = {
   quarantined: 2,
   passes: [
     pass('persons', 'full', {}),
-    pass('persons', 'head', {
-      startedAt: before(6.3 * minuteMs),
-      finishedAt: before(6 * minuteMs),
-      windows: 3,
-    }),
-    pass('recordings', 'full', {
-      startedAt: before(2.4 * hourMs),
-      finishedAt: before(2 * hourMs),
-      windows: 50,
-    }),
+    pass('persons', 'head', { startedAt: before(6.3 * minuteMs), finishedAt: before(6 * minuteMs), windows: 3 }),
+    pass('recordings', 'full', { startedAt: before(2.4 * hourMs), finishedAt: before(2 * hourMs), windows: 50 }),
     pass('playlists', 'full', { windows: 6, seams: 0, rowsReceived: 6 }),
   ],
   heldPlans: [],
@@ -305,9 +288,7 @@ const stale = changed(
 
 const held = changed(
   {
-    heldPlans: [
-      { plan: 'p-81c2', dataset: 'persons', rows: 90_112, rowsTotal: 1_204_331, heldAt: before(5 * hourMs) },
-    ],
+    heldPlans: [{ plan: 'p-81c2', dataset: 'persons', rows: 90_112, rowsTotal: 1_204_331, heldAt: before(5 * hourMs) }],
     erasure: { ...freshContent.erasure, states: { ...freshContent.erasure.states, held: 2 } },
     openRequests: [
       request(4, 'held', 2, 28, { reasons: ['shared_identifier'] }),
@@ -320,21 +301,14 @@ const held = changed(
 
 const attention = changed(
   {
-    erasure: {
-      ...freshContent.erasure,
-      states: { ...freshContent.erasure.states, attention: 2 },
-      overdue: 1,
-    },
+    erasure: { ...freshContent.erasure, states: { ...freshContent.erasure.states, attention: 2 }, overdue: 1 },
     openRequests: [
       request(6, 'attention', 33, -3, { reasons: ['events_unconfirmed'] }),
       request(7, 'attention', 21, 9, { reasons: ['residue_found', 'reader_holds_wal'] }),
       ...freshContent.openRequests,
     ],
   },
-  [
-    alertOf('overdue', '1 erasure request is past the due date'),
-    alertOf('attention', '2 erasure requests need you'),
-  ],
+  [alertOf('overdue', '1 erasure request is past the due date'), alertOf('attention', '2 erasure requests need you')],
 );
 
 const empty: ProjectOverview = {
@@ -366,9 +340,7 @@ const running = changed(
       recordings: freshContent.minutes.recordings,
     },
     windows: freshContent.windows.map((window) =>
-      window.perSeconds === 3600 && window.lane === 'general'
-        ? Object.assign({}, window, { used: 1178 })
-        : window,
+      window.perSeconds === 3600 && window.lane === 'general' ? Object.assign({}, window, { used: 1178 }) : window,
     ),
   },
   [],
@@ -390,9 +362,7 @@ const many = changed({
     fence: { entries: 51_233, hits: 1204, recreated: 7 },
   },
   openRequests: Array.from({ length: 12 }, (_request, index) =>
-    request(20 + index, 'awaiting_upstream', 28 - index, 2.1 + index, {
-      eventsExpectedBy: later(2.7 * dayMs),
-    }),
+    request(20 + index, 'awaiting_upstream', 28 - index, 2.1 + index, { eventsExpectedBy: later(2.7 * dayMs) }),
   ),
 });
 

@@ -69,10 +69,7 @@ export class ModelService {
           query?: Record<string, unknown>;
         };
         if (this.projectIsGone)
-          throw new AppError('no project', {
-            code: name === 'persons.list' ? 'refused' : 'rejected',
-            status: 404,
-          });
+          throw new AppError('no project', { code: name === 'persons.list' ? 'refused' : 'rejected', status: 404 });
         const body = name === 'persons.list' ? this.list(query) : this.retrieve(params.id);
         return { status: 200, body, date: undefined };
       },
@@ -89,12 +86,7 @@ export class ModelService {
     const offset = Number(query['offset'] ?? 0);
     const end = offset + Number(query['limit'] ?? 100);
     const next = end < found.length ? `http://service/?offset=${end}` : null;
-    return {
-      count: found.length,
-      next,
-      previous: null,
-      results: found.slice(offset, end).map(shown),
-    };
+    return { count: found.length, next, previous: null, results: found.slice(offset, end).map(shown) };
   }
 
   private retrieve(id: number | string | undefined): unknown {
@@ -118,8 +110,5 @@ function shown({ uuid, id, distinctIds, time, plan }: ModelPerson): unknown {
 
 function outageError(outage: Outage): AppError {
   if (outage === 'unreachable') return new AppError('no answer', { code: 'unreachable' });
-  return new AppError('refused', {
-    code: outage === 401 || outage === 403 ? 'refused' : 'service',
-    status: outage,
-  });
+  return new AppError('refused', { code: outage === 401 || outage === 403 ? 'refused' : 'service', status: outage });
 }

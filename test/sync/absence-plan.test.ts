@@ -11,8 +11,7 @@ const absent = (key: string, fields: Partial<AbsentRow> = {}): AbsentRow => ({
   isApproved: false,
   ...fields,
 });
-const many = (count: number): AbsentRow[] =>
-  Array.from({ length: count }, (_value, index) => absent(`row ${index}`));
+const many = (count: number): AbsentRow[] => Array.from({ length: count }, (_value, index) => absent(`row ${index}`));
 const keys = (rows: readonly AbsentRow[]): string[] => rows.map(({ key }) => key);
 
 describe('planAbsence', () => {

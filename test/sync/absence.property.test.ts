@@ -27,10 +27,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
   {
     weight: 6,
-    arbitrary: fc.record({
-      do: fc.constantFrom('update' as const, 'delete' as const, 'split' as const),
-      at: place,
-    }),
+    arbitrary: fc.record({ do: fc.constantFrom('update' as const, 'delete' as const, 'split' as const), at: place }),
   },
   { weight: 3, arbitrary: fc.record({ do: fc.constant('merge' as const), at: place, into: place }) },
   { weight: 8, arbitrary: fc.record({ do: fc.constantFrom('sync' as const, 'reconcile' as const) }) },
@@ -40,10 +37,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       do: fc.constantFrom('approve' as const, 'list goes empty' as const, 'list comes back' as const),
     }),
   },
-  {
-    weight: 4,
-    arbitrary: fc.record({ do: fc.constant('wait' as const), seconds: fc.constantFrom(1, 299, 300, 900) }),
-  },
+  { weight: 4, arbitrary: fc.record({ do: fc.constant('wait' as const), seconds: fc.constantFrom(1, 299, 300, 900) }) },
   {
     weight: 2,
     arbitrary: fc.record({
@@ -59,10 +53,7 @@ class World {
   readonly db: Database;
   readonly folder = freshFolder();
   private nowMs = Date.UTC(2026, 0, 2);
-  readonly clock: Clock = {
-    now: () => this.nowMs,
-    sleep: () => Promise.reject(new Error('nothing sleeps here')),
-  };
+  readonly clock: Clock = { now: () => this.nowMs, sleep: () => Promise.reject(new Error('nothing sleeps here')) };
   private readonly settings = loadSettings(
     {},
     {
@@ -102,13 +93,7 @@ class World {
 
   reconcile(): Promise<AbsenceResult> {
     const { db, clock, settings } = this;
-    return reconcileAbsence({
-      db,
-      service: this.model.service,
-      settings,
-      clock,
-      signal: new AbortController().signal,
-    });
+    return reconcileAbsence({ db, service: this.model.service, settings, clock, signal: new AbortController().signal });
   }
 
   /** What is to be done, as a connection sees it that cannot change anything. */
@@ -249,9 +234,7 @@ describe('absence', () => {
       .prepare<[string], string>(`SELECT distinct_ids FROM persons WHERE uuid = ?`)
       .pluck()
       .get(survivor ?? '');
-    expect(JSON.parse(kept ?? '[]')).toEqual(
-      world.model.persons.find(({ uuid }) => uuid === survivor)?.distinctIds,
-    );
+    expect(JSON.parse(kept ?? '[]')).toEqual(world.model.persons.find(({ uuid }) => uuid === survivor)?.distinctIds);
     world.close();
   });
 

@@ -37,10 +37,7 @@ async function ask(suspect: Suspect, byId: unknown, holders: Record<string, unkn
   const service: Service = {
     requestCount: () => asked.length,
     call: (name, args = {}) => {
-      const { params = {}, query = {} } = args as {
-        params?: { id?: unknown };
-        query?: { distinct_id?: string };
-      };
+      const { params = {}, query = {} } = args as { params?: { id?: unknown }; query?: { distinct_id?: string } };
       asked.push(query.distinct_id ?? params.id);
       if (name === 'persons.retrieve' && byId === undefined)
         return Promise.reject(new AppError('no person', { code: 'rejected', status: 404 }));
@@ -55,10 +52,7 @@ async function ask(suspect: Suspect, byId: unknown, holders: Record<string, unkn
 
 describe('a person that a pass did not see', () => {
   it('is asked for by id first, digit for digit, and by nothing else where that shows it', async () => {
-    expect(await ask(suspectWith(20_000), person(key))).toEqual({
-      verdict: 'alive',
-      asked: ['9007199254740993'],
-    });
+    expect(await ask(suspectWith(20_000), person(key))).toEqual({ verdict: 'alive', asked: ['9007199254740993'] });
   });
 
   it('is not judged where its id shows somebody else', async () => {

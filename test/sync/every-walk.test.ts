@@ -16,8 +16,7 @@ const widerPages = { rows: 14, changesMax: 1, inFlightMax: 2, serving: 'has_next
 const wrongJudges: Record<string, Judge> = {
   'takes the end that the service tells': (plan, state, page, newRows) => {
     const step = judgePage(plan, state, page, newRows);
-    const isAccepted =
-      step.next === 'window' && step.state.previous?.isLast === true && step.state.apart === null;
+    const isAccepted = step.next === 'window' && step.state.previous?.isLast === true && step.state.apart === null;
     return isAccepted ? { next: 'end', state: step.state, reason: null } : step;
   },
   'joins pages by one row': (plan, state, page, newRows) => {

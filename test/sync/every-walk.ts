@@ -1,10 +1,4 @@
-import {
-  judgePage,
-  beginWalk,
-  windowsAhead,
-  type WalkPlan,
-  type WalkStep,
-} from '../../src/sync/walk-plan.ts';
+import { judgePage, beginWalk, windowsAhead, type WalkPlan, type WalkStep } from '../../src/sync/walk-plan.ts';
 import type { PageView } from '../../src/sync/seam.ts';
 import type { WalkState, Window } from '../../src/sync/walk-state.ts';
 
@@ -39,10 +33,7 @@ export type EveryWalk = {
 };
 
 type Row = { key: string; time: bigint };
-type Change =
-  | { kind: 'delete'; at: number }
-  | { kind: 'insert' }
-  | { kind: 'merge'; survivor: number; loser: number };
+type Change = { kind: 'delete'; at: number } | { kind: 'insert' } | { kind: 'merge'; survivor: number; loser: number };
 
 type World = {
   list: readonly Row[];
@@ -90,8 +81,7 @@ export function everyWalk({
     // Which of the requests in flight does the service answer now?
     const wanted = windowsAhead(plan, state, inFlightMax);
     let kept = 0;
-    while (kept < flights.length && kept < wanted.length && same(flights[kept]?.window, wanted[kept]))
-      kept += 1;
+    while (kept < flights.length && kept < wanted.length && same(flights[kept]?.window, wanted[kept])) kept += 1;
     const all = wanted.map((window, index) =>
       index < kept ? (flights[index] ?? { window, view: null }) : { window, view: null },
     );
@@ -134,8 +124,7 @@ export function everyWalk({
       const honest = pageOf(at, window, window.offset);
       // The answer itself is wrong.
       for (let to = 0; to < window.offset; to += 1)
-        for (const lies of [true, false])
-          go(at, pageOf(at, window, to, lies), left - 1, `${what} served from ${to}`);
+        for (const lies of [true, false]) go(at, pageOf(at, window, to, lies), left - 1, `${what} served from ${to}`);
       if (at.lastAnswer) go(at, at.lastAnswer, left - 1, `${what} repeated`);
       for (const [place, key] of honest.keys.entries()) {
         const hidden = new Set(at.stable);
@@ -144,12 +133,7 @@ export function everyWalk({
       }
       if (honest.keys.length > 0) {
         const hidden = new Set([...at.stable].filter((key) => !honest.keys.includes(key)));
-        go(
-          { ...at, stable: hidden },
-          { ...honest, keys: [], times: [], received: 0 },
-          left - 1,
-          `${what} empty`,
-        );
+        go({ ...at, stable: hidden }, { ...honest, keys: [], times: [], received: 0 }, left - 1, `${what} empty`);
       }
     };
     serve(world, changesLeft, '');
@@ -223,8 +207,7 @@ function changesOf({ list }: World): Change[] {
   const changes: Change[] = [{ kind: 'insert' }];
   for (let at = 0; at < list.length; at += 1) changes.push({ kind: 'delete', at });
   for (let survivor = 0; survivor < list.length; survivor += 1)
-    for (let loser = survivor + 1; loser < list.length; loser += 1)
-      changes.push({ kind: 'merge', survivor, loser });
+    for (let loser = survivor + 1; loser < list.length; loser += 1) changes.push({ kind: 'merge', survivor, loser });
   return changes;
 }
 
@@ -255,19 +238,13 @@ function applied(world: World, change: Change): World {
 
 function wordsOf({ list }: World, change: Change): string {
   if (change.kind === 'delete') return `delete ${list[change.at]?.key}`;
-  if (change.kind === 'merge')
-    return `${list[change.survivor]?.key} takes the place of ${list[change.loser]?.key}`;
+  if (change.kind === 'merge') return `${list[change.survivor]?.key} takes the place of ${list[change.loser]?.key}`;
   return change.kind;
 }
 
 function without(view: PageView, place: number): PageView {
   const keys = view.keys.filter((_key, index) => index !== place);
-  return {
-    ...view,
-    keys,
-    times: view.times.filter((_time, index) => index !== place),
-    received: keys.length,
-  };
+  return { ...view, keys, times: view.times.filter((_time, index) => index !== place), received: keys.length };
 }
 
 function same(a: Window | undefined, b: Window | undefined): boolean {

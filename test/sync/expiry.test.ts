@@ -7,10 +7,7 @@ import { reconcileAbsence, type AbsenceResult } from '../../src/sync/absence.ts'
 import { finishPass, startPass } from '../../src/mirror/passes.ts';
 import { openTestMirror, stillClock } from '../mirror/open-test-mirror.ts';
 
-const noService: Service = {
-  requestCount: () => 0,
-  call: () => Promise.reject(new Error('nobody is to be asked')),
-};
+const noService: Service = { requestCount: () => 0, call: () => Promise.reject(new Error('nobody is to be asked')) };
 
 /** A mirror with recordings from just before the oldest moment that is kept, and from that moment. */
 function setUp({ old, young }: { old: number; young: number }) {

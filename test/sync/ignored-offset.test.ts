@@ -55,9 +55,7 @@ function walkClamped(service: ClampingService): { reason: string | null; request
     const before = seen.size;
     for (const key of page.keys) seen.add(key);
     const step = judgePage(plan, state, page, seen.size - before);
-    const missed = Array.from({ length: rows }, (_value, index) => `row-${index}`).filter(
-      (key) => !seen.has(key),
-    );
+    const missed = Array.from({ length: rows }, (_value, index) => `row-${index}`).filter((key) => !seen.has(key));
     if (step.next === 'end') return { reason: step.reason, requests, missed: missed.length };
     if (requests > 200) return { reason: 'endless', requests, missed: missed.length };
     const stored = parseWalkState(JSON.stringify(step.state));

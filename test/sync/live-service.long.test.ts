@@ -2,23 +2,20 @@ import { describe, expect, it } from 'vitest';
 import { missingAfter, openSyncWorld, wronglyDeleted } from './sync-world.ts';
 
 describe('beside a service that behaves as live ones do', () => {
-  it.each([1, 2, 3])(
-    'misses nobody and deletes nobody wrongly while people come and go (seed %i)',
-    async (seed) => {
-      const world = await openSyncWorld({ persons: 2000, seed, profile: 'live', churn: 3, faults: 'mixed' }, [
-        { path: 'persons.pageSize', value: 300 },
-      ]);
-      for (let round = 0; round < 2; round += 1) {
-        const since = world.sandbox.version();
-        const pass = await world.sync();
-        expect(['complete', 'incomplete']).toContain(pass.verdict);
-        if (pass.verdict === 'complete') expect(missingAfter(world, since)).toBe(0);
-        await world.reconcile();
-        expect(wronglyDeleted(world)).toBe(0);
-      }
-      await world.close();
-    },
-  );
+  it.each([1, 2, 3])('misses nobody and deletes nobody wrongly while people come and go (seed %i)', async (seed) => {
+    const world = await openSyncWorld({ persons: 2000, seed, profile: 'live', churn: 3, faults: 'mixed' }, [
+      { path: 'persons.pageSize', value: 300 },
+    ]);
+    for (let round = 0; round < 2; round += 1) {
+      const since = world.sandbox.version();
+      const pass = await world.sync();
+      expect(['complete', 'incomplete']).toContain(pass.verdict);
+      if (pass.verdict === 'complete') expect(missingAfter(world, since)).toBe(0);
+      await world.reconcile();
+      expect(wronglyDeleted(world)).toBe(0);
+    }
+    await world.close();
+  });
 
   it.each(['documented', 'live'] as const)(
     'ends equal to the %s service, although one answer in seven is faulty',
@@ -36,10 +33,7 @@ describe('beside a service that behaves as live ones do', () => {
       expect(await world.sync()).toMatchObject({ verdict: 'complete' });
       await world.reconcile();
       expect(await world.reconcile()).toMatchObject({ deleted: 1, merged: 1 });
-      const mirrored = world.app
-        .database()
-        .prepare(`SELECT uuid, distinct_ids FROM persons ORDER BY uuid`)
-        .all();
+      const mirrored = world.app.database().prepare(`SELECT uuid, distinct_ids FROM persons ORDER BY uuid`).all();
       const living = [...world.sandbox.living()].map(({ uuid, distinct_ids }) => ({
         uuid,
         distinct_ids: JSON.stringify(distinct_ids),
@@ -71,11 +65,7 @@ describe('beside a service that behaves as live ones do', () => {
   });
 
   it.each([
-    [
-      'a key that loses its scope',
-      { do: 'set_scopes', key: 'KEY', scopes: ['session_recording:read'] },
-      /scope/,
-    ],
+    ['a key that loses its scope', { do: 'set_scopes', key: 'KEY', scopes: ['session_recording:read'] }, /scope/],
     ['a project that vanishes', { do: 'set_project', vanished: true }, /no such project/],
   ] as const)('deletes nothing after %s, and says so', async (_what, action, words) => {
     const world = await openSyncWorld({ persons: 300, seed: 6 });
@@ -84,9 +74,7 @@ describe('beside a service that behaves as live ones do', () => {
     world.sandbox.act({ do: 'delete', uuid: gone ?? '' });
     await world.sync();
     world.sandbox.act(
-      action.do === 'set_scopes'
-        ? { ...action, key: world.sandbox.apiKey, scopes: [...action.scopes] }
-        : action,
+      action.do === 'set_scopes' ? { ...action, key: world.sandbox.apiKey, scopes: [...action.scopes] } : action,
     );
     await expect(world.reconcile()).rejects.toThrow(words);
     await expect(world.reconcile()).rejects.toThrow(words);

@@ -6,14 +6,7 @@ import { beginWalk, judgePage, type WalkPlan, type WalkStep } from '../../src/sy
 
 const window = { offset: 100, limit: 50 };
 const uuid = '00000000-0000-4000-8000-000000000001';
-const row = {
-  id: 1,
-  uuid,
-  name: 'Ann',
-  distinct_ids: ['a'],
-  properties: {},
-  created_at: '2026-01-01T00:00:00.5Z',
-};
+const row = { id: 1, uuid, name: 'Ann', distinct_ids: ['a'], properties: {}, created_at: '2026-01-01T00:00:00.5Z' };
 
 describe('a page of a list', () => {
   it('gives rows, keys and times in list order', () => {
@@ -41,18 +34,10 @@ describe('a page of a list', () => {
   });
 
   it('quarantines a row that cannot be read and goes on', () => {
-    const page = readPage(
-      { next: null, results: [{ ...row, name: 5 }, 'not a row', row] },
-      window,
-      'persons',
-    );
+    const page = readPage({ next: null, results: [{ ...row, name: 5 }, 'not a row', row] }, window, 'persons');
     expect(page.rows).toHaveLength(1);
     expect(page.quarantined).toEqual([
-      {
-        key: uuid,
-        reason: expect.stringContaining('name') as string,
-        payload: JSON.stringify({ ...row, name: 5 }),
-      },
+      { key: uuid, reason: expect.stringContaining('name') as string, payload: JSON.stringify({ ...row, name: 5 }) },
       { key: null, reason: expect.stringContaining('row') as string, payload: '"not a row"' },
     ]);
   });
@@ -62,9 +47,7 @@ describe('a page of a list', () => {
     const text = JSON.stringify({ next: null, results: [{ ...row, properties: 'deep' }, row] });
     const page = readPage(parseDeepJson(text.replace('"deep"', deep), 200), window, 'persons');
     expect(page.rows).toHaveLength(1);
-    expect(page.quarantined).toMatchObject([
-      { key: uuid, reason: 'row: nested deeper than service.jsonDepthMax' },
-    ]);
+    expect(page.quarantined).toMatchObject([{ key: uuid, reason: 'row: nested deeper than service.jsonDepthMax' }]);
     expect(page.quarantined[0]?.payload).toContain('nested too deeply');
   });
 
@@ -86,9 +69,7 @@ describe('a page of a list', () => {
       received: 5,
     });
     expect(readPage({ results: results.slice(0, 1) }, window, 'persons').view.times).toEqual([null]);
-    expect(readPage({ results: [{ ...row, created_at: null }] }, window, 'persons').view.times).toEqual([
-      null,
-    ]);
+    expect(readPage({ results: [{ ...row, created_at: null }] }, window, 'persons').view.times).toEqual([null]);
   });
 
   it('lets a walk go on over more unreadable rows in a row than the widest page has', () => {
@@ -128,15 +109,11 @@ describe('a page of a list', () => {
   it('takes only the offset out of next, whatever host it names', () => {
     const next = 'https://elsewhere.example/api/projects/9/persons/?limit=40&offset=140';
     expect(readPage({ results: [], next }, window, 'persons').view.nextOffset).toBe(140);
-    expect(
-      readPage({ results: [], next: 'https://x/?cursor=abc' }, window, 'persons').view.nextOffset,
-    ).toBeNull();
+    expect(readPage({ results: [], next: 'https://x/?cursor=abc' }, window, 'persons').view.nextOffset).toBeNull();
   });
 
   it.each([100, 99, 0])('refuses a next page at offset %i that does not follow', (offset) => {
-    expect(() => readPage({ results: [], next: `/?offset=${offset}` }, window, 'persons')).toThrow(
-      /does not follow/,
-    );
+    expect(() => readPage({ results: [], next: `/?offset=${offset}` }, window, 'persons')).toThrow(/does not follow/);
   });
 
   it.each([

@@ -48,13 +48,7 @@ afterAll(async () => {
   await sandbox.close();
 });
 
-type Options = {
-  resume?: boolean;
-  mode?: 'full' | 'head';
-  pageSize?: number;
-  through?: Service;
-  signal?: AbortSignal;
-};
+type Options = { resume?: boolean; mode?: 'full' | 'head'; pageSize?: number; through?: Service; signal?: AbortSignal };
 
 function sync(db: Database, dataset: PagedDataset, options: Options = {}): Promise<Pass> {
   const {
@@ -93,9 +87,7 @@ function serviceUntil(answers: number): Service {
     ...service,
     call: (name, args) => {
       left -= 1;
-      return left < 0
-        ? Promise.reject(new AppError('gone', { code: 'unreachable' }))
-        : service.call(name, args);
+      return left < 0 ? Promise.reject(new AppError('gone', { code: 'unreachable' })) : service.call(name, args);
     },
   };
 }
@@ -154,36 +146,26 @@ describe('a pass over the documented service', () => {
     const { db } = openTestMirror();
     const pass = await sync(db, 'recordings');
     expect(pass).toMatchObject({ verdict: 'complete', rows_added: 350, rows_quarantined: 0 });
-    expect(
-      db.prepare(`SELECT count(*) FROM recordings WHERE person_uuid = person ->> 'uuid'`).pluck().get(),
-    ).toBe(350);
+    expect(db.prepare(`SELECT count(*) FROM recordings WHERE person_uuid = person ->> 'uuid'`).pluck().get()).toBe(350);
   });
 
   it('changes nothing the second time', async () => {
     const { db } = openTestMirror();
     await sync(db, 'persons');
     const before = db.prepare(`SELECT max(seq) FROM changes`).pluck().get();
-    expect(await sync(db, 'persons')).toMatchObject({
-      verdict: 'complete',
-      rows_added: 0,
-      rows_changed: 0,
-      id: 2,
-    });
+    expect(await sync(db, 'persons')).toMatchObject({ verdict: 'complete', rows_added: 0, rows_changed: 0, id: 2 });
     expect(db.prepare(`SELECT max(seq) FROM changes`).pluck().get()).toBe(before);
   });
 
-  it.each([1, 2, 5, 11])(
-    'ends in the same mirror when it was stopped after %i pages and resumed',
-    async (pages) => {
-      const { db: undisturbed } = openTestMirror();
-      await sync(undisturbed, 'persons');
-      const { db } = openTestMirror();
-      await expect(sync(db, 'persons', { through: serviceUntil(pages) })).rejects.toThrow('gone');
-      const resumed = await sync(db, 'persons');
-      expect(resumed).toMatchObject({ id: 1, verdict: 'complete', rows_added: 1203, windows: 14 });
-      expect(content(db, 'persons')).toEqual(content(undisturbed, 'persons'));
-    },
-  );
+  it.each([1, 2, 5, 11])('ends in the same mirror when it was stopped after %i pages and resumed', async (pages) => {
+    const { db: undisturbed } = openTestMirror();
+    await sync(undisturbed, 'persons');
+    const { db } = openTestMirror();
+    await expect(sync(db, 'persons', { through: serviceUntil(pages) })).rejects.toThrow('gone');
+    const resumed = await sync(db, 'persons');
+    expect(resumed).toMatchObject({ id: 1, verdict: 'complete', rows_added: 1203, windows: 14 });
+    expect(content(db, 'persons')).toEqual(content(undisturbed, 'persons'));
+  });
 
   it('begins anew when told to, or when it is to be walked differently', async () => {
     const { db } = openTestMirror();
@@ -233,13 +215,7 @@ describe('a pass over the documented service', () => {
 
 describe('a pass over the playlists', () => {
   const playlists = (db: Database, shortIds: readonly string[], through = service) =>
-    syncPlaylists({
-      shortIds,
-      db,
-      service: through,
-      clock: systemClock,
-      signal: new AbortController().signal,
-    });
+    syncPlaylists({ shortIds, db, service: through, clock: systemClock, signal: new AbortController().signal });
 
   it('mirrors each, and says that the documented service tells no recordings', async () => {
     const { db } = openTestMirror();
@@ -267,19 +243,12 @@ describe('a pass over the playlists', () => {
     expect((await playlists(db, [first], through)).membershipsTold).toBe(1);
     members = ['b', 'c'];
     await playlists(db, [first], through);
-    expect(db.prepare(`SELECT recording_id FROM playlist_recordings ORDER BY 1`).pluck().all()).toEqual([
-      'b',
-      'c',
-    ]);
+    expect(db.prepare(`SELECT recording_id FROM playlist_recordings ORDER BY 1`).pluck().all()).toEqual(['b', 'c']);
   });
 
   it('is incomplete when one is unknown, and keeps its copy', async () => {
     const { db } = openTestMirror();
     const { pass } = await playlists(db, ['nosuch', ...sandbox.playlists]);
-    expect(pass).toMatchObject({
-      verdict: 'incomplete',
-      reason: 'not_found',
-      rows_added: sandbox.playlists.length,
-    });
+    expect(pass).toMatchObject({ verdict: 'incomplete', reason: 'not_found', rows_added: sandbox.playlists.length });
   });
 });

@@ -28,27 +28,13 @@ const drift: fc.Arbitrary<Drift> = fc.oneof(
   { weight: 3, arbitrary: fc.record({ kind: fc.constant('delete' as const), at: fraction }) },
   {
     weight: 2,
-    arbitrary: fc.record({
-      kind: fc.constant('burst' as const),
-      at: fraction,
-      count: fc.integer({ min: 2, max: 60 }),
-    }),
+    arbitrary: fc.record({ kind: fc.constant('burst' as const), at: fraction, count: fc.integer({ min: 2, max: 60 }) }),
   },
-  {
-    weight: 2,
-    arbitrary: fc.record({ kind: fc.constant('create' as const), count: fc.integer({ min: 1, max: 15 }) }),
-  },
-  {
-    weight: 3,
-    arbitrary: fc.record({ kind: fc.constant('merge' as const), loser: fraction, survivor: fraction }),
-  },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('create' as const), count: fc.integer({ min: 1, max: 15 }) }) },
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant('merge' as const), loser: fraction, survivor: fraction }) },
   {
     weight: 1,
-    arbitrary: fc.record({
-      kind: fc.constant('lose' as const),
-      at: fraction,
-      count: fc.integer({ min: 1, max: 70 }),
-    }),
+    arbitrary: fc.record({ kind: fc.constant('lose' as const), at: fraction, count: fc.integer({ min: 1, max: 70 }) }),
   },
   { weight: 2, arbitrary: fc.constant({ kind: 'quiet' as const }) },
 );
@@ -115,14 +101,7 @@ export async function walkDrifting(run: Run): Promise<Outcome> {
         const step = judgePage(planOf(run), state, view, takeNew(view, seen));
         return {
           step,
-          outcome: {
-            received: view.keys.length,
-            added: 0,
-            changed: 0,
-            quarantined: 0,
-            fenced: 0,
-            unchangedRun: 0,
-          },
+          outcome: { received: view.keys.length, added: 0, changed: 0, quarantined: 0, fenced: 0, unchangedRun: 0 },
         };
       },
       unchangedRowsMax: null,
@@ -136,13 +115,7 @@ export async function walkDrifting(run: Run): Promise<Outcome> {
 }
 
 /** Takes a step as `judgePage` does; mutants take it wrongly. `isKnown`: whether any row of the page was seen before, `newRows`: how many were not. */
-export type Judge = (
-  plan: WalkPlan,
-  state: WalkState,
-  page: PageView,
-  isKnown: boolean,
-  newRows: number,
-) => WalkStep;
+export type Judge = (plan: WalkPlan, state: WalkState, page: PageView, isKnown: boolean, newRows: number) => WalkStep;
 
 /** Walks one window after the other by the given judgement. */
 export function walkBy(run: Run, judge: Judge): Outcome {
@@ -169,12 +142,7 @@ export const mutants: Record<string, Judge> = {
     return step.next === 'end' ? { ...step, reason: null } : step;
   },
   'stopping on a short page': (plan, state, page, _isKnown, newRows) =>
-    judgePage(
-      plan,
-      state,
-      { ...page, isLast: page.isLast || page.keys.length < state.window.limit },
-      newRows,
-    ),
+    judgePage(plan, state, { ...page, isLast: page.isLast || page.keys.length < state.window.limit }, newRows),
   'advancing by the rows received': (plan, state, page, _isKnown, newRows) => {
     const step = judgePage({ ...plan, overlap: 0 }, state, page, newRows);
     if (step.next === 'end') return { ...step, reason: null };

@@ -147,15 +147,9 @@ describe('judgePage', () => {
   });
 
   it('walks a list that is not newest first until a round brings no new row', () => {
-    const rising = (keys: string): PageView =>
-      page(keys, { times: [...keys].map((_key, index) => index), last: true });
+    const rising = (keys: string): PageView => page(keys, { times: [...keys].map((_key, index) => index), last: true });
     let state = judged(beginWalk(plan), rising('abc'), plan, 3);
-    expect(state).toMatchObject({
-      window: { offset: 0 },
-      previous: null,
-      newRows: 0,
-      evidence: { rounds: 2 },
-    });
+    expect(state).toMatchObject({ window: { offset: 0 }, previous: null, newRows: 0, evidence: { rounds: 2 } });
     state = judged(state, rising('bca'), plan, 1);
     expect(state.evidence.rounds).toBe(3);
     expect(judgePage(plan, state, rising('abc'), 0)).toMatchObject({ next: 'end', reason: null });
@@ -180,12 +174,7 @@ describe('judgePage', () => {
     }
     expect(offsets).toEqual([11, 5, 0]);
     const anew = judged(state, page('stuvwxyz'));
-    expect(anew).toMatchObject({
-      window: { offset: 7 },
-      hasGap: false,
-      stepBackRows: 3,
-      evidence: { restarts: 1 },
-    });
+    expect(anew).toMatchObject({ window: { offset: 7 }, hasGap: false, stepBackRows: 3, evidence: { restarts: 1 } });
   });
 
   it('when stepping back, is content with a page that begins above the end of the last one', () => {
@@ -212,11 +201,7 @@ describe('judgePage', () => {
 
   it('asks for a wider page where the last one ended in positions that show no row', () => {
     const barren = judged(second, page('hij'));
-    expect(barren).toMatchObject({
-      previous: { isBarren: true },
-      hasGap: false,
-      window: { offset: 14, limit: 10 },
-    });
+    expect(barren).toMatchObject({ previous: { isBarren: true }, hasGap: false, window: { offset: 14, limit: 10 } });
     let state = judged(barren, page(''));
     expect(state.window).toEqual({ offset: 7, limit: 160 });
     state = judged(state, page('hijqrs', { nextOffset: 107 }));
@@ -250,10 +235,7 @@ describe('judgePage', () => {
   });
 
   it.each(['', 'a', 'abcdefghij'])('is complete after the only page of a list (%s)', (keys) => {
-    expect(judgePage(plan, beginWalk(plan), page(keys, { last: true }))).toMatchObject({
-      next: 'end',
-      reason: null,
-    });
+    expect(judgePage(plan, beginWalk(plan), page(keys, { last: true }))).toMatchObject({ next: 'end', reason: null });
   });
 
   it.each([
@@ -296,17 +278,12 @@ describe('judgePage', () => {
       next: 'end',
       reason: 'seam_not_joined',
     });
-    expect(judgePage(plain, beginWalk(plain), page('a', { last: true }))).toMatchObject({
-      reason: 'seam_not_joined',
-    });
+    expect(judgePage(plain, beginWalk(plain), page('a', { last: true }))).toMatchObject({ reason: 'seam_not_joined' });
   });
 
   it('ends a list that never ends', () => {
     const state: WalkState = { ...second, evidence: { ...second.evidence, windows: plan.windowsMax - 1 } };
-    expect(judgePage(plan, state, page('hijklmnopq'))).toMatchObject({
-      next: 'end',
-      reason: 'windows_limit',
-    });
+    expect(judgePage(plan, state, page('hijklmnopq'))).toMatchObject({ next: 'end', reason: 'windows_limit' });
   });
 
   it('remembers the count that the service last gave', () => {

@@ -47,13 +47,7 @@ describe('a walk over a list that changes while it is paged', () => {
   it('asks for no more than the overlaps cost, where the list does not move', async () => {
     await fc.assert(
       fc.asyncProperty(anyRun, async (run) => {
-        const serving = {
-          cap: 1000,
-          hasEmptyLastPage: false,
-          tellsNext: true,
-          count: 'right',
-          untimed: 0,
-        } as const;
+        const serving = { cap: 1000, hasEmptyLastPage: false, tellsNext: true, count: 'right', untimed: 0 } as const;
         const { reason, requests } = await walkDrifting({ ...run, serving, events: [] });
         expect(reason).toBeNull();
         const further = Math.ceil(Math.max(0, run.size - run.pageSize) / (run.pageSize - run.overlap));

@@ -18,9 +18,7 @@ it('has seen every row that was there throughout, in any of very many interleavi
     }),
     { numRuns: runs },
   );
-  process.stdout.write(
-    `${runs} interleavings, ${requests} requests: ${complete} walks complete, none missed a row\n`,
-  );
+  process.stdout.write(`${runs} interleavings, ${requests} requests: ${complete} walks complete, none missed a row\n`);
   expect(complete).toBeGreaterThan(runs * 0.7);
 });
 

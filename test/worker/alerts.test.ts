@@ -65,11 +65,7 @@ it.each([
     ['stale'],
   ],
   ['no success ever, for two periods', { jobs: { lastSuccessAt: null, periodMs: 10 * hour } }, ['stale']],
-  [
-    'a quick job that waited for a long one',
-    { jobs: { lastSuccessAt: ago(2 * hour), periodMs: 60_000 } },
-    [],
-  ],
+  ['a quick job that waited for a long one', { jobs: { lastSuccessAt: ago(2 * hour), periodMs: 60_000 } }, []],
   ['a failure', { jobs: { consecutiveFailures: 1 } }, []],
   ['what a job found', { jobs: { lastFound: 'files_damaged' } }, ['damaged']],
   ['two failures', { jobs: { consecutiveFailures: 2 } }, ['failing']],

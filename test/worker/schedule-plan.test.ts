@@ -48,11 +48,7 @@ describe('the next start', () => {
       failed('2026-03-10T02:00:00Z', 0, { lastOutcome: 'interrupted', lastReason: 'interrupted' }),
       '2026-03-02T02:00:00Z',
     ],
-    [
-      'after a quarter of an hour, when the last run failed',
-      failed('2026-03-10T11:55:00Z', 1),
-      '2026-03-10T12:11:00Z',
-    ],
+    ['after a quarter of an hour, when the last run failed', failed('2026-03-10T11:55:00Z', 1), '2026-03-10T12:11:00Z'],
     ['after a pause that is over', failed('2026-03-10T02:00:00Z', 1), '2026-03-10T02:16:00Z'],
     [
       'after a longer pause, over a tick, when it failed often',
@@ -74,19 +70,14 @@ describe('the next start', () => {
       started('2031-01-01T00:00:00Z'),
       '2026-03-10T02:00:00Z',
     ],
-    [
-      'at once, when it was ahead for one that failed',
-      failed('2031-01-01T00:00:00Z', 7),
-      '2026-03-02T02:00:00Z',
-    ],
+    ['at once, when it was ahead for one that failed', failed('2031-01-01T00:00:00Z', 7), '2026-03-02T02:00:00Z'],
   ])('is %s', (_what, history, expected) => {
     expect(new Date(nextStartMs(history, daily, now)).toISOString()).toBe(expected.replace('Z', '.000Z'));
   });
 });
 
 it('pauses grow to a job’s own pace, and are never shorter than that of a quick one', () => {
-  const pauses = (periodMs: number): number[] =>
-    [1, 2, 3, 4, 8, 50].map((n) => pauseMs(n, periodMs) / minute);
+  const pauses = (periodMs: number): number[] => [1, 2, 3, 4, 8, 50].map((n) => pauseMs(n, periodMs) / minute);
   expect(pauses(day)).toEqual([15, 30, 60, 120, 1440, 1440]);
   expect(pauses(hour)).toEqual([15, 30, 60, 60, 60, 60]);
   expect(pauses(5 * minute)).toEqual([5, 10, 20, 40, 60, 60]);

@@ -50,12 +50,7 @@ test('the worker, killed every minute for ten minutes beside a service that chan
   };
   const dataDir = join(folder, 'data');
   const around = ({ url, projectId, apiKey }: Sandbox, dir: string): Surroundings => ({
-    env: {
-      MIRROR_BASE_URL: url,
-      MIRROR_PROJECT_ID: projectId,
-      MIRROR_API_KEY: apiKey,
-      MIRROR_DATA_DIR: dir,
-    },
+    env: { MIRROR_BASE_URL: url, MIRROR_PROJECT_ID: projectId, MIRROR_API_KEY: apiKey, MIRROR_DATA_DIR: dir },
     timeoutMs: 4 * lifeMs,
   });
   const wild = await serve({ churn: 0.02, faults: 'mixed', faultHoldMs: 100 });
@@ -70,15 +65,11 @@ test('the worker, killed every minute for ten minutes beside a service that chan
     const [person] = [...wild.living()].slice(life);
     if (!person) throw new Error('nobody is left');
     const add = ['erase', 'add', '--uuid', person.uuid, '--basis', 'objection', '--by', 'soak', '--json'];
-    const { requests } = AddedRequests.parse(
-      jsonOf(await runCli([...add, ...settings], around(wild, dataDir))),
-    );
+    const { requests } = AddedRequests.parse(jsonOf(await runCli([...add, ...settings], around(wild, dataDir))));
     const [{ id, state }] = requests;
     // Who was split shares distinct ids with somebody who lives.
     if (state === 'held')
-      expect(await runCli(['erase', 'approve', id, ...settings], around(wild, dataDir))).toMatchObject({
-        code: 0,
-      });
+      expect(await runCli(['erase', 'approve', id, ...settings], around(wild, dataDir))).toMatchObject({ code: 0 });
     // The service may have deleted them meanwhile.
     if (state !== 'refused') erased.push(person.uuid);
   }
@@ -127,10 +118,7 @@ function differences(one: unknown[] = [], other: unknown[] = []): string[] {
 type Recording = { id: string; distinct_id: string; person_uuid: string; start_time: string };
 
 /** The recordings of persons who live, by their ids. */
-function recordingsOf(
-  dataDir: string,
-  living: readonly { uuid: string; distinct_ids: string[] }[],
-): Recording[] {
+function recordingsOf(dataDir: string, living: readonly { uuid: string; distinct_ids: string[] }[]): Recording[] {
   const owners = new Map(living.flatMap(({ uuid, distinct_ids }) => distinct_ids.map((id) => [id, uuid])));
   const db = openDatabaseReadOnly(dataDir);
   try {

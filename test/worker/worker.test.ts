@@ -21,8 +21,7 @@ function rig(clock: VirtualClock, projects: readonly FakeProject[], projectsAtOn
 }
 
 const refused = new AppError('no', { code: 'refused' });
-const starts = ({ runs }: FakeProject): string[] =>
-  runs.map(({ job, started_at: at }) => `${job} ${at.slice(11, 19)}`);
+const starts = ({ runs }: FakeProject): string[] => runs.map(({ job, started_at: at }) => `${job} ${at.slice(11, 19)}`);
 
 it('makes up once for what was missed, one job at a time, and then follows the schedule', async () => {
   const clock = virtualClock(startMs);
@@ -41,12 +40,7 @@ it('makes up once for what was missed, one job at a time, and then follows the s
         problem: null,
         alerts: [],
         jobs: [
-          {
-            job: 'head',
-            lastOutcome: 'done',
-            lastSuccessAt: '2026-03-10T13:00:00.000Z',
-            consecutiveFailures: 0,
-          },
+          { job: 'head', lastOutcome: 'done', lastSuccessAt: '2026-03-10T13:00:00.000Z', consecutiveFailures: 0 },
           { job: 'full', nextAt: '2026-03-11T02:00:00.000Z', periodMs: 24 * hour },
         ],
       },
@@ -61,12 +55,7 @@ it('has each job once at a time, and answers the ticks that fell into a long run
   const project = fakeProject(clock, { head: '*/10 * * * *', full: '30 12 * * *' }, { work });
   const { worker, pass } = rig(clock, [project]);
   await pass(3 * hour + minute);
-  expect(starts(project).slice(0, 4)).toEqual([
-    'full 12:00:00',
-    'head 12:50:00',
-    'full 12:50:01',
-    'head 13:40:01',
-  ]);
+  expect(starts(project).slice(0, 4)).toEqual(['full 12:00:00', 'head 12:50:00', 'full 12:50:01', 'head 13:40:01']);
   expect(starts(project).at(-1)).toBe('head 15:00:00');
   await clock.settle(worker.stop(1000));
 });

@@ -34,8 +34,7 @@ const machineOff = { from: 200, to: 203 };
 it('a year with an outage, a full disk, a revoked key, restarts and kills ends healthy, with the right alerts', async () => {
   const clock = virtualClock(startMs);
   const dayOfYear = (): number => (clock.now() - startMs) / day;
-  const isIn = ({ from, to }: { from: number; to: number }): boolean =>
-    dayOfYear() >= from && dayOfYear() < to;
+  const isIn = ({ from, to }: { from: number; to: number }): boolean => dayOfYear() >= from && dayOfYear() < to;
 
   // Requests to erase people: events leave with the service's weekly batch, and only while somebody asks for it.
   const requests: { dueMs: number; batchMs: number | null; isDone: boolean }[] = [];
@@ -45,8 +44,7 @@ it('a year with an outage, a full disk, a revoked key, restarts and kills ends h
       const needsService = job !== 'export' && job !== 'checkpoint' && job !== 'drill';
       if (needsService && isIn(outage))
         return { ms: 10 * minute, ends: new AppError('no answer', { code: 'unreachable' }) };
-      if (needsService && isIn(revokedKey))
-        return { ms: 1000, ends: new AppError('no', { code: 'refused' }) };
+      if (needsService && isIn(revokedKey)) return { ms: 1000, ends: new AppError('no', { code: 'refused' }) };
       if (job === 'export') snapshots = Math.min(snapshots + 1, 3);
       if (job === 'reconcile')
         for (const request of requests) {
@@ -110,10 +108,7 @@ it('a year with an outage, a full disk, a revoked key, restarts and kills ends h
   // Whatever was restarted meanwhile, nothing is told of twice.
   for (const [what, changes] of Map.groupBy(alerts, ({ alert: { kind, job } }) => `${kind} ${job}`)) {
     const events = changes.map(({ event }) => event);
-    expect([what, ...events]).toEqual([
-      what,
-      ...events.map((_event, index) => (index % 2 === 0 ? 'began' : 'ended')),
-    ]);
+    expect([what, ...events]).toEqual([what, ...events.map((_event, index) => (index % 2 === 0 ? 'began' : 'ended'))]);
   }
   const within = (from: number, to: number): string[] =>
     [...new Set(told.filter(({ day }) => day >= from && day < to).map(({ what }) => what))].toSorted();

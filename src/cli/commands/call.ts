@@ -12,9 +12,7 @@ type CallFlags = { param?: [name: string, value: string][]; body?: unknown };
 /** Defines `call`: calls one endpoint of the service. */
 export function define(command: Command, context: CommandContext): void {
   command
-    .addArgument(
-      new Argument('<endpoint>', 'the name of the endpoint, from the list below').choices(endpointNames),
-    )
+    .addArgument(new Argument('<endpoint>', 'the name of the endpoint, from the list below').choices(endpointNames))
     .option('--param <name=value>', 'a path or query parameter; may be repeated', collectParameter)
     .option('--body <json>', 'the request body', parseBody)
     .addHelpText(
@@ -33,10 +31,7 @@ Examples:
         // TypeScript does not know which endpoint the name is; the endpoint's own schemas have checked both.
         const args = { params: params as never, query: query as never, body, signal: context.signal };
         const reply = await app.service().call(name, args);
-        return {
-          json: { status: reply.status, body: reply.body ?? null },
-          text: replyText(reply.status, reply.body),
-        };
+        return { json: { status: reply.status, body: reply.body ?? null }, text: replyText(reply.status, reply.body) };
       }),
     );
 }
@@ -62,18 +57,12 @@ function readParameters(
   return { params: checked(endpoint.params, given, inPath), query: checked(endpoint.query, given, inQuery) };
 }
 
-function checked(
-  schema: z.ZodObject,
-  given: Readonly<Record<string, string>>,
-  names: readonly string[],
-): object {
+function checked(schema: z.ZodObject, given: Readonly<Record<string, string>>, names: readonly string[]): object {
   const parsed = schema.safeParse(
     Object.fromEntries(names.flatMap((name) => (name in given ? [[name, given[name]]] : []))),
   );
   if (parsed.success) return parsed.data;
-  const problems = parsed.error.issues.map(
-    (issue) => `${issue.path.map(String).join('.')}: ${issue.message}`,
-  );
+  const problems = parsed.error.issues.map((issue) => `${issue.path.map(String).join('.')}: ${issue.message}`);
   throw new AppError(`wrong parameters: ${problems.join('; ')}`, {
     code: 'usage',
     hint: 'give each as --param name=value',

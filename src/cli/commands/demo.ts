@@ -20,10 +20,7 @@ import { syncNow } from './sync.ts';
 /** Defines `demo`: runs sync, export and erasure on an embedded sandbox, in a fresh folder. */
 export function define(command: Command, context: CommandContext): void {
   command
-    .option(
-      '--keep',
-      'afterwards run the worker beside the sandbox, with its status page, until it is stopped',
-    )
+    .option('--keep', 'afterwards run the worker beside the sandbox, with its status page, until it is stopped')
     .addHelpText(
       'after',
       '\nExamples:\n  npm run demo\n  npm run demo -- --keep\n  analytics-mirror demo --data-dir ./demo --json',
@@ -41,11 +38,7 @@ export function define(command: Command, context: CommandContext): void {
       const sandbox = await serveDemo({ say });
       try {
         const surroundings = besideSandbox(sandbox, context.isTerminal);
-        const settings = settingsFlags({
-          ...flags,
-          dataDir,
-          set: [...demoSettings(sandbox), ...(flags.set ?? [])],
-        });
+        const settings = settingsFlags({ ...flags, dataDir, set: [...demoSettings(sandbox), ...(flags.set ?? [])] });
         const app = createApp(surroundings, settings);
         await withApp(app, async () => {
           const report = await runDemo(app, sandbox, {
@@ -64,11 +57,7 @@ export function define(command: Command, context: CommandContext): void {
 }
 
 /** Runs the worker beside the sandbox until it is stopped, and prints the address of its status page. */
-async function keepWorking(
-  programs: ProjectApps,
-  context: CommandContext,
-  say: (line: string) => void,
-): Promise<void> {
+async function keepWorking(programs: ProjectApps, context: CommandContext, say: (line: string) => void): Promise<void> {
   try {
     await runWorker(programs, context, (_worker, statusUrl) =>
       say(`the worker runs beside the sandbox; its status page: ${statusUrl} (end it with Ctrl-C)`),
@@ -93,10 +82,7 @@ ${formatTable(
     [join(files.snapshots, 'CURRENT.json'), 'names the current snapshot of each dataset'],
     [erasure.certificate, 'the certificate of the one request that is done (its events stay at the service)'],
     [erasure.report, "the auditor's report"],
-    [
-      join(dataDir, 'ledger', 'entries.jsonl'),
-      'what was done about erased people, step by step, without naming them',
-    ],
+    [join(dataDir, 'ledger', 'entries.jsonl'), 'what was done about erased people, step by step, without naming them'],
   ],
 )}
 Three queries to try, and what they answer now:

@@ -22,10 +22,7 @@ export function define(command: Command, context: CommandContext): void {
           check,
           fix ? `${detail}; ${fix}` : detail,
         ]);
-        return {
-          json: { ok: isWell, findings },
-          text: formatTable(['state', 'check', 'found'], lines),
-        };
+        return { json: { ok: isWell, findings }, text: formatTable(['state', 'check', 'found'], lines) };
       }),
     );
 }

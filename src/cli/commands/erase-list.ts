@@ -28,10 +28,7 @@ export function define(command: Command, context: CommandContext): void {
 function defineList(command: Command, context: CommandContext): void {
   command
     .option('--all', 'list ended requests too')
-    .addHelpText(
-      'after',
-      '\nExamples:\n  analytics-mirror erase list\n  analytics-mirror erase list --all --json',
-    )
+    .addHelpText('after', '\nExamples:\n  analytics-mirror erase list\n  analytics-mirror erase list --all --json')
     .action(() =>
       runCommand(context, command, (app) => {
         const db = app.databaseReadOnly();
@@ -92,10 +89,7 @@ function defineShow(command: Command, context: CommandContext): void {
                 'found',
                 `${request.persons ?? 0} persons, ${request.distinctIds ?? 0} distinct ids, ${request.recordings ?? 0} recordings`,
               ],
-              [
-                'kept out since',
-                `${countText(fence.hits)} times, ${countText(fence.recreated)} of them created anew`,
-              ],
+              ['kept out since', `${countText(fence.hits)} times, ${countText(fence.recreated)} of them created anew`],
             ],
           ),
           ...(request.reason === null ? [] : [`what to do: ${adviceText(request.reason)}\n`]),

@@ -38,8 +38,7 @@ Examples:
           return { outcome: 'done', counts: { reopened: scan.reopened.length }, ...scan };
         });
         const isClean =
-          report.fenced.length + report.unreadable.length === 0 &&
-          report.subjects.every(({ hits }) => hits === 0);
+          report.fenced.length + report.unreadable.length === 0 && report.subjects.every(({ hits }) => hits === 0);
         if (!isClean) context.setExitCode(exitCodes.incomplete);
         return { json: { ...report, reopened }, text: scanText(report, reopened) };
       }),
@@ -48,9 +47,7 @@ Examples:
 
 function scanText(report: ScanReport, reopened: readonly string[]): string {
   const { files, bytes, rows, encodings, subjects, fenced, unreadable } = report;
-  const places = subjects.flatMap((subject) =>
-    subject.places.map((place) => ({ request: subject.request, ...place })),
-  );
+  const places = subjects.flatMap((subject) => subject.places.map((place) => ({ request: subject.request, ...place })));
   return [
     `scanned ${countText(files)} files (${bytesText(bytes)}) and ${countText(rows)} decoded rows for ${countText(subjects.length)} people, as ${encodings.join(', ')}\n`,
     places.length === 0

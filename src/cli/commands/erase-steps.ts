@@ -32,10 +32,7 @@ function defineApprove(command: Command, context: CommandContext): void {
   command
     .argument('[ids...]', "the requests' ids, or their first characters")
     .option('--all', 'approve every held request')
-    .addHelpText(
-      'after',
-      '\nExamples:\n  analytics-mirror erase approve 3f2a\n  analytics-mirror erase approve --all',
-    )
+    .addHelpText('after', '\nExamples:\n  analytics-mirror erase approve 3f2a\n  analytics-mirror erase approve --all')
     .action((ids: string[]) => {
       const { all } = command.opts<{ all?: boolean }>();
       const held = ({ db }: JobContext): string[] =>
@@ -58,10 +55,7 @@ function defineReadmit(command: Command, context: CommandContext): void {
   command
     .argument('<id>', "the request's id, or its first characters")
     .requiredOption('--reason <text>', 'the reason; the ledger keeps an HMAC of it')
-    .addHelpText(
-      'after',
-      "\nExamples:\n  analytics-mirror erase readmit 3f2a --reason 'new contract, TICKET-901'",
-    )
+    .addHelpText('after', "\nExamples:\n  analytics-mirror erase readmit 3f2a --reason 'new contract, TICKET-901'")
     .action((id: string) => {
       const { reason } = command.opts<{ reason: string }>();
       return forEach(

@@ -12,9 +12,7 @@ import { formatTable } from '../table.ts';
 /** Defines `export`: publishes a Parquet snapshot of each dataset. */
 export function define(command: Command, context: CommandContext): void {
   command
-    .addArgument(
-      new Argument('[datasets...]', 'the datasets to publish; by default all').choices(publishedDatasets),
-    )
+    .addArgument(new Argument('[datasets...]', 'the datasets to publish; by default all').choices(publishedDatasets))
     .addOption(
       new Option('--kind <kind>', 'full has every row, delta the rows that changed since the newest snapshot')
         .choices(['full', 'delta'])
@@ -63,15 +61,7 @@ export function exportNow(
 
 function snapshotTable(snapshots: ExportJobResult['snapshots']): string {
   return formatTable(
-    [
-      'dataset',
-      'snapshot',
-      'kind',
-      { right: 'rows' },
-      { right: 'files' },
-      { right: 'size' },
-      'from a pass that was',
-    ],
+    ['dataset', 'snapshot', 'kind', { right: 'rows' }, { right: 'files' }, { right: 'size' }, 'from a pass that was'],
     snapshots.map(({ dataset, snapshotId, kind, rows, files, bytes, verdict }) => [
       dataset,
       snapshotId,

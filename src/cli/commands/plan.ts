@@ -58,7 +58,6 @@ function planText({ passes, requests, seconds, finishAt, requestsLeft }: PassPla
       ['all', '', '', countText(requests), durationText(seconds * 1000), secondText(finishAt)],
     ],
   );
-  const left =
-    requestsLeft === null ? 'No window limits requests' : `${countText(requestsLeft)} requests may go now`;
+  const left = requestsLeft === null ? 'No window limits requests' : `${countText(requestsLeft)} requests may go now`;
   return `${table}\n${left}; lists that change while they are walked cost more.\n`;
 }

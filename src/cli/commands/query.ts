@@ -30,10 +30,7 @@ Examples:
         const { columns, rows, isCut } = result;
         const cells = rows.map((row) => row.map(cellText));
         if (isCut) context.stderr.write(`only the first ${countText(rowsMax)} rows are shown\n`);
-        return {
-          json: result,
-          text: formatTable(columns, cells),
-        };
+        return { json: result, text: formatTable(columns, cells) };
       }),
     );
 }

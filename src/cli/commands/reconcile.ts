@@ -123,9 +123,7 @@ function resultText({ replayed, lost, erasure, absence, plan }: ReconcileJobResu
     lost.length === 0
       ? ''
       : `LOST: this mirror is older than these requests, and only the lost mirror named their persons. Add them again:\n${lost.map((id) => `  ${id}\n`).join('')}`,
-    plan.erasure.requests.length === 0 && erasure.fenced === 0
-      ? ''
-      : erasureText(erasure, plan.erasure.searched.files),
+    plan.erasure.requests.length === 0 && erasure.fenced === 0 ? '' : erasureText(erasure, plan.erasure.searched.files),
     absenceText(absence),
   ];
   return texts.join('') || 'nothing is pending\n';
@@ -137,10 +135,7 @@ function erasureText(erasure: ErasureResult, searched: number): string {
   const lines: [count: number, what: string][] = [
     [erasure.fenced, 'fenced and taken out of the mirror'],
     [erasure.rowsErased, 'rows of persons and recordings erased'],
-    [
-      erasure.filesRewritten,
-      `published files rewritten${ofSearched}, without ${countText(erasure.rowsRemoved)} rows`,
-    ],
+    [erasure.filesRewritten, `published files rewritten${ofSearched}, without ${countText(erasure.rowsRemoved)} rows`],
     [erasure.verified, 'proved gone from here by a scan'],
     [erasure.certified, 'reached everything'],
     [erasure.sealed, 'sealed: their identifiers are destroyed'],

@@ -37,9 +37,7 @@ Examples:
     .action(async () => {
       const programs = createProjectApps(context, settingsFlags(command.optsWithGlobals<GlobalOptions>()));
       try {
-        await runWorker(programs, context, (worker, url) =>
-          printResult(context, command, startText(worker, url)),
-        );
+        await runWorker(programs, context, (worker, url) => printResult(context, command, startText(worker, url)));
       } finally {
         for (const app of programs.apps.toReversed()) await app.close();
       }
@@ -139,8 +137,5 @@ function startText(worker: Worker, statusUrl: string): { json: object; text: str
     ['project', 'job', 'schedule (UTC)', 'next'],
     jobs.map(({ project, job, cron, nextAt }) => [project, job, cron, secondText(nextAt)]),
   );
-  return {
-    json: { statusUrl, schedule: jobs },
-    text: `${table}\nstatus page: ${statusUrl}\n`,
-  };
+  return { json: { statusUrl, schedule: jobs }, text: `${table}\nstatus page: ${statusUrl}\n` };
 }

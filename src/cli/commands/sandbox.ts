@@ -32,14 +32,8 @@ export function define(command: Command, context: CommandContext): void {
     .option('--seed <number>', 'the same seed gives the same data', wholeNumber, 1)
     .option('--port <number>', 'the port to listen on; 0 takes any free port', portNumber, 0)
     .option('--dir <folder>', 'keep the data in a folder instead of in memory')
-    .option(
-      '--churn <rate>',
-      'how many times the data changes per request, between pages, as 0.5',
-      changeRate,
-    )
-    .addOption(
-      new Option('--faults <kind>', 'make one request in seven fail in this way').choices(faultKinds),
-    )
+    .option('--churn <rate>', 'how many times the data changes per request, between pages, as 0.5', changeRate)
+    .addOption(new Option('--faults <kind>', 'make one request in seven fail in this way').choices(faultKinds))
     .option(
       '--rate <limits>',
       'answer 429 above a rate per key, as 10/s, 480/min or 4800/h; may be repeated',

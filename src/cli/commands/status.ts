@@ -10,30 +10,18 @@ import { formatTable } from '../table.ts';
 
 /** Defines `status`: shows the state of the mirror, its snapshots and runs. */
 export function define(command: Command, context: CommandContext): void {
-  command
-    .addHelpText('after', '\nExamples:\n  analytics-mirror status\n  analytics-mirror status --json')
-    .action(() =>
-      runCommand(context, command, (app) => {
-        const { settings, clock } = app;
-        const db = app.databaseReadOnly();
-        const report = gatherStatus(db, settings.dataDir, isoTime(clock.now()));
-        const schedule = reportSchedule(db, settings.schedule, clock.now());
-        return { json: { ...report, schedule }, text: statusText(report) + scheduleText(schedule) };
-      }),
-    );
+  command.addHelpText('after', '\nExamples:\n  analytics-mirror status\n  analytics-mirror status --json').action(() =>
+    runCommand(context, command, (app) => {
+      const { settings, clock } = app;
+      const db = app.databaseReadOnly();
+      const report = gatherStatus(db, settings.dataDir, isoTime(clock.now()));
+      const schedule = reportSchedule(db, settings.schedule, clock.now());
+      return { json: { ...report, schedule }, text: statusText(report) + scheduleText(schedule) };
+    }),
+  );
 }
 
-function statusText({
-  dataDir,
-  rows,
-  suspects,
-  held,
-  passes,
-  snapshots,
-  erasure,
-  runs,
-  lease,
-}: StatusReport): string {
+function statusText({ dataDir, rows, suspects, held, passes, snapshots, erasure, runs, lease }: StatusReport): string {
   const awaited = Object.entries(suspects).filter(([, count]) => count > 0);
   const sections = [
     `mirror in ${dataDir}\n`,
@@ -61,22 +49,14 @@ function statusText({
 }
 
 /** The states of the erasure requests; nothing where there never was one. */
-function erasureText({
-  states,
-  overdue,
-  nextDueAt,
-  eventsExpectedBy,
-  fence,
-}: StatusReport['erasure']): string[] {
+function erasureText({ states, overdue, nextDueAt, eventsExpectedBy, fence }: StatusReport['erasure']): string[] {
   const counts = stateCounts(states);
   if (counts.length === 0) return [];
   const table = formatTable(['requests to erase', { right: 'count' }], counts);
   const notes = [
     ...(overdue > 0 ? [`OVERDUE: ${countText(overdue)}`] : []),
     ...(nextDueAt === null ? [] : [`next due ${secondText(nextDueAt)}`]),
-    ...(eventsExpectedBy === null
-      ? []
-      : [`the service's batch should have run by ${secondText(eventsExpectedBy)}`]),
+    ...(eventsExpectedBy === null ? [] : [`the service's batch should have run by ${secondText(eventsExpectedBy)}`]),
     `the fence has kept rows out ${countText(fence.hits)} times, ${countText(fence.recreated)} of them of persons created again`,
   ];
   return [`${table}${notes.map((text) => `${text}\n`).join('')}`];

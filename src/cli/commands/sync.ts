@@ -22,10 +22,7 @@ export function define(command: Command, context: CommandContext): void {
       ).choices(mirroredDatasets),
     )
     .addOption(
-      new Option(
-        '--mode <mode>',
-        'full walks to the end of the list, head stops at rows that are known and unchanged',
-      )
+      new Option('--mode <mode>', 'full walks to the end of the list, head stops at rows that are known and unchanged')
         .choices(passModes)
         .default('full'),
     )

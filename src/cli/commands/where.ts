@@ -60,11 +60,7 @@ function whereText({ places, requests, isShared, searched }: Whereabouts, file: 
           '\n',
           formatTable(
             ['request', 'state', 'received'],
-            requests.map(({ id, state, receivedAt }) => [
-              id,
-              state.replaceAll('_', ' '),
-              secondText(receivedAt),
-            ]),
+            requests.map(({ id, state, receivedAt }) => [id, state.replaceAll('_', ' '), secondText(receivedAt)]),
           ),
         ]),
     ...(isShared ? ['\nan identifier of this person also belongs to a living person\n'] : []),

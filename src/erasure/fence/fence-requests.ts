@@ -21,10 +21,7 @@ export type FenceResult = { fenced: number; held: number; refused: number; rowsE
  * the subjects, since it has to find nothing of them afterwards. Then the ledger records the fence. Then, in one
  * transaction, the fence grows and the subjects' rows leave the mirror: no sync can bring them back from there.
  */
-export async function fenceRequests(
-  context: JobContext,
-  decided: readonly DecidedRequest[],
-): Promise<FenceResult> {
+export async function fenceRequests(context: JobContext, decided: readonly DecidedRequest[]): Promise<FenceResult> {
   const result: FenceResult = { fenced: 0, rowsErased: 0, ...recordDecisions(context, decided) };
   const going = decided.filter(({ decision }) => decision.decision === 'fence').map(withWholeBox);
   if (going.length === 0) return result;
@@ -109,9 +106,7 @@ function raiseFence(context: JobContext, going: readonly DecidedRequest[]): numb
     );
     setEpoch(db, epoch);
   }).immediate();
-  ledger.append(
-    going.map(({ request: { id, generation } }) => ({ type: 'fenced', request: id, generation, epoch })),
-  );
+  ledger.append(going.map(({ request: { id, generation } }) => ({ type: 'fenced', request: id, generation, epoch })));
   for (const { request } of going) if (request.origin === 'upstream') settleDeletedUpstream(context, request);
   return rows;
 }

@@ -10,11 +10,7 @@ import { updateRequest } from '../request/request-state.ts';
  * Refuses to go on with a mirror that knows of fewer erasures than the ledger: it is an older copy, and may hold persons who
  * were erased since. Throws `storage` then, and also for a ledger that knows of fewer erasures than the mirror.
  */
-export function refuseRestored(
-  db: Database,
-  dataDir: string,
-  ledger: LedgerReader = readLedger(dataDir),
-): void {
+export function refuseRestored(db: Database, dataDir: string, ledger: LedgerReader = readLedger(dataDir)): void {
   const mirrored = readEpoch(db);
   const recorded = ledger.epoch();
   if (mirrored < recorded)

@@ -22,12 +22,7 @@ import {
   type FenceEntry,
 } from '../../mirror/fence.ts';
 import { findQuarantined } from '../../mirror/quarantine.ts';
-import {
-  endPassesThatName,
-  prepareEraseRows,
-  releaseQuarantined,
-  trimRecordings,
-} from '../../mirror/remove-rows.ts';
+import { endPassesThatName, prepareEraseRows, releaseQuarantined, trimRecordings } from '../../mirror/remove-rows.ts';
 import { findPersons, findRecordings } from '../../mirror/sightings.ts';
 import { boxOf, closeBox, newBox, type Box } from '../request/box.ts';
 import { reopenRequest } from '../request/reopen.ts';
@@ -51,9 +46,7 @@ export function replayErasures(context: JobContext): ReplayResult | null {
   refuseOlderLedger(from, ledger);
   endRequests(context);
   const { histories } = ledger;
-  const ended = listRequests(db, 'open').filter((request) =>
-    isOlderThan(db, request, histories.of(request.id)),
-  );
+  const ended = listRequests(db, 'open').filter((request) => isOlderThan(db, request, histories.of(request.id)));
   if (from >= to && ended.length === 0) return null;
   const at = isoTime(clock.now());
   const result: ReplayResult = { requests: 0, rows: 0 };
@@ -120,10 +113,8 @@ function isOlderThan(db: Database, request: ErasureRequest, history: RequestHist
   const isBehind = request.generation < history.generation;
   const isFenced = request.fencedAt !== null;
   const { fence, generation, certified, sealed } = history;
-  if (!isFenced && fence !== null && request.generation <= generation)
-    return isBehind || fence.epoch > readEpoch(db);
-  const isOpen =
-    request.verifiedAt === null || listTargets(db, request.id).some(({ status }) => status !== 'done');
+  if (!isFenced && fence !== null && request.generation <= generation) return isBehind || fence.epoch > readEpoch(db);
+  const isOpen = request.verifiedAt === null || listTargets(db, request.id).some(({ status }) => status !== 'done');
   const isUncertified = request.certifiedAt === null;
   const isCertified = certified.some((issued) => issued.generation === generation);
   return isBehind || (isUncertified && (sealed !== null || (isCertified && isOpen)));
@@ -152,10 +143,7 @@ function boxesFrom(db: Database, found: readonly FencedIdentifier[]): Map<string
   };
   // Once for all requests: each of the two reads a whole table.
   const allFound = identityOfFound(found);
-  for (const { person_uuid: uuid, person_id: id, distinct_ids: distinctIds, values } of findPersons(
-    db,
-    allFound,
-  )) {
+  for (const { person_uuid: uuid, person_id: id, distinct_ids: distinctIds, values } of findPersons(db, allFound)) {
     learn('person_uuid', uuid, values);
     learn('person_id', id, values);
     for (const distinctId of distinctIds) learn('distinct_id', distinctId, values);

@@ -61,9 +61,7 @@ export function closeIdentity<Seen extends Sighting>(
   let isShared = false;
   const own = new Set<Seen>();
   const naming = new Set<Seen>();
-  const frontier: Identifier[] = identifierKinds.flatMap((kind) =>
-    start[kind].map((value) => ({ kind, value })),
-  );
+  const frontier: Identifier[] = identifierKinds.flatMap((kind) => start[kind].map((value) => ({ kind, value })));
   const learn = ({ kind, value }: Identifier): void => {
     if (known[kind].has(value)) return;
     known[kind].add(value);
@@ -89,12 +87,7 @@ export function closeIdentity<Seen extends Sighting>(
         if (identifier.kind === 'distinct_id' && isOther(ownerOf(identifier.value))) isShared = true;
         else learn(identifier);
     }
-  return {
-    identity: identityOf((kind) => [...known[kind]].toSorted()),
-    own: [...own],
-    naming: [...naming],
-    isShared,
-  };
+  return { identity: identityOf((kind) => [...known[kind]].toSorted()), own: [...own], naming: [...naming], isShared };
 }
 
 function nameOf({ kind, value }: Identifier): string {

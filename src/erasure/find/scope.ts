@@ -47,28 +47,19 @@ export type Scope = {
 };
 
 /** Scopes by request, and what of the published files was searched for them. */
-export type Scopes = {
-  scopes: Map<string, Scope>;
-  searched: { files: number; rows: number; bytes: number };
-};
+export type Scopes = { scopes: Map<string, Scope>; searched: { files: number; rows: number; bytes: number } };
 
 /** What finding subjects needs of a job's context. */
 export type ScopeContext = Pick<JobContext, 'db' | 'published' | 'settings' | 'service' | 'signal'>;
 
 /** A row that was seen, and where. */
-type Seen = Sighting & {
-  createdAt?: string | null;
-  place: 'person' | 'recording' | 'lost' | 'service' | FoundPart;
-};
+type Seen = Sighting & { createdAt?: string | null; place: 'person' | 'recording' | 'lost' | 'service' | FoundPart };
 
 // Each round finds what the one before saw for the first time; histories are short.
 const roundsMax = 8;
 
 /** Finds subjects in the mirror, at the service and in every published file, all of them together. Changes nothing. */
-export async function scopeSubjects(
-  context: ScopeContext,
-  subjects: readonly SoughtSubject[],
-): Promise<Scopes> {
+export async function scopeSubjects(context: ScopeContext, subjects: readonly SoughtSubject[]): Promise<Scopes> {
   const { db, published, signal } = context;
   const starts = await startIdentities(context, subjects);
   // Where an identifier names several persons, not all of them have asked: for other subjects they are living persons.
@@ -97,10 +88,7 @@ export async function scopeSubjects(
         const { identity = nobody } = starts.get(id) ?? {};
         // A request for a recording alone is not about the person in it.
         const isRecording = given.every(({ kind }) => kind === 'recording');
-        return [
-          id,
-          closeIdentity(identity, isRecording ? (of) => seenWith(of).map(withoutPerson) : seenWith, others),
-        ];
+        return [id, closeIdentity(identity, isRecording ? (of) => seenWith(of).map(withoutPerson) : seenWith, others)];
       }),
     );
     const grown = unionOf([union, ...[...closures.values()].map(({ identity }) => identity)]);

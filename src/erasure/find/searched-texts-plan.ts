@@ -34,8 +34,7 @@ export function planSearchedTexts(
       }
     }
   };
-  for (const { recording_id: recording, values } of rows)
-    take(recording === null ? 'person' : 'recording', values);
+  for (const { recording_id: recording, values } of rows) take(recording === null ? 'person' : 'recording', values);
   for (const { values } of unread) take('unread', values);
   const share = Math.floor(roomMax / Math.max(kinds.size, 1));
   const chosen = [...kinds.values()].map((texts) => fitting(texts, share));
@@ -44,17 +43,11 @@ export function planSearchedTexts(
     chosen.flatMap(({ rest }) => rest),
     roomMax - used,
   );
-  return {
-    values: [...chosen.flatMap(({ texts }) => texts), ...more.texts].map(asOneText),
-    leftOut: more.rest.length,
-  };
+  return { values: [...chosen.flatMap(({ texts }) => texts), ...more.texts].map(asOneText), leftOut: more.rest.length };
 }
 
 /** The texts that fit into so many characters, in their order, and those that do not. */
-function fitting(
-  texts: readonly string[],
-  room: number,
-): { texts: string[]; rest: string[]; characters: number } {
+function fitting(texts: readonly string[], room: number): { texts: string[]; rest: string[]; characters: number } {
   const fit: string[] = [];
   const rest: string[] = [];
   let characters = 0;

@@ -5,13 +5,7 @@ import { inBatches } from '../../core/batches.ts';
 import { readIdentityOfPerson, rowReaders, sightingOf } from '../../contract/row-readers.ts';
 import { personParams } from '../../contract/endpoints.ts';
 import { readEnvelope } from '../../contract/tolerant-reader.ts';
-import {
-  identityOf,
-  unionOf,
-  type IdentifierKind,
-  type Identity,
-  type Sighting,
-} from '../../contract/identity.ts';
+import { identityOf, unionOf, type IdentifierKind, type Identity, type Sighting } from '../../contract/identity.ts';
 import type { JobContext } from '../../job/job-context.ts';
 import type { Database } from '../../mirror/database.ts';
 import { findPersons, findPersonsByEmail } from '../../mirror/sightings.ts';
@@ -59,44 +53,34 @@ export async function startIdentities(
   const { db } = context;
   let { service } = context;
   /** Null where there is no service, or it gives up now: then the other subjects do not wait for it. */
-  const ask = async <T>(
-    question: (context: AskContext, service: Service) => Promise<T>,
-  ): Promise<T | null> => {
+  const ask = async <T>(question: (context: AskContext, service: Service) => Promise<T>): Promise<T | null> => {
     const answer = service ? await askPatiently(context, service, question) : null;
     if (answer === null) service = null;
     return answer;
   };
-  const answers = await inBatches(
-    subjects,
-    { atOnce },
-    async ({ id, given, identity: known, shown: before }) => {
-      const answer = before === null ? await ask((...asking) => askService(...asking, given)) : null;
-      const shown = before ?? answer?.shown ?? [];
-      const identity = unionOf([known, identityOfGiven(given), ...shown.map(personOf)]);
-      const isOld = before !== null;
-      return { id, given, identity, shown, isOld, isAsked: isOld || answer?.isWhole === true };
-    },
-  );
+  const answers = await inBatches(subjects, { atOnce }, async ({ id, given, identity: known, shown: before }) => {
+    const answer = before === null ? await ask((...asking) => askService(...asking, given)) : null;
+    const shown = before ?? answer?.shown ?? [];
+    const identity = unionOf([known, identityOfGiven(given), ...shown.map(personOf)]);
+    const isOld = before !== null;
+    return { id, given, identity, shown, isOld, isAsked: isOld || answer?.isWhole === true };
+  });
   const ownersOf = findOwners(db, answers);
-  const starts = await inBatches(
-    answers,
-    { atOnce },
-    async ({ id, given, identity, isOld, isAsked, ...answer }) => {
-      const owners = given.flatMap((each) => ownersOf(each).map((owner) => ({ owner, given: each })));
-      const others = owners.filter(({ owner }) => !identity.person_uuid.includes(owner.person_uuid));
-      const looks: MirroredOwner[] = [];
-      for (const { owner, given: each } of others) {
-        const look = isAsked ? await ask((...asking) => lookAt(...asking, owner)) : null;
-        looks.push({ uuid: owner.person_uuid, given: each, look: look ?? 'unknown' });
-      }
-      const { shown, named, isDoubted } = planStart(answer.shown, looks);
-      const whole = unionOf([identity, ...shown.map(personOf), identityWith('person_uuid', named)]);
-      const known = shown.length > 0 ? shown : owners.map(({ owner }) => owner);
-      const uuids = new Set(known.map(({ person_uuid: uuid }) => uuid));
-      const persons = whole.person_uuid.filter((uuid) => uuids.has(uuid)).length;
-      return [id, { identity: whole, shown, isOld, isAsked, isDoubted, persons }] as const;
-    },
-  );
+  const starts = await inBatches(answers, { atOnce }, async ({ id, given, identity, isOld, isAsked, ...answer }) => {
+    const owners = given.flatMap((each) => ownersOf(each).map((owner) => ({ owner, given: each })));
+    const others = owners.filter(({ owner }) => !identity.person_uuid.includes(owner.person_uuid));
+    const looks: MirroredOwner[] = [];
+    for (const { owner, given: each } of others) {
+      const look = isAsked ? await ask((...asking) => lookAt(...asking, owner)) : null;
+      looks.push({ uuid: owner.person_uuid, given: each, look: look ?? 'unknown' });
+    }
+    const { shown, named, isDoubted } = planStart(answer.shown, looks);
+    const whole = unionOf([identity, ...shown.map(personOf), identityWith('person_uuid', named)]);
+    const known = shown.length > 0 ? shown : owners.map(({ owner }) => owner);
+    const uuids = new Set(known.map(({ person_uuid: uuid }) => uuid));
+    const persons = whole.person_uuid.filter((uuid) => uuids.has(uuid)).length;
+    return [id, { identity: whole, shown, isOld, isAsked, isDoubted, persons }] as const;
+  });
   return new Map(starts);
 }
 
@@ -112,10 +96,7 @@ function findOwners(
   const byEmail = findPersonsByEmail(db, [...new Set(emails.map(({ value }) => value))]);
   const mirrored = findPersons(
     db,
-    unionOf([
-      ...starts.map(({ identity }) => identity),
-      identityWith('person_uuid', [...byEmail.values()].flat()),
-    ]),
+    unionOf([...starts.map(({ identity }) => identity), identityWith('person_uuid', [...byEmail.values()].flat())]),
   );
   const found = new Map<string, Owner>();
   for (const person of mirrored) {
@@ -126,8 +107,7 @@ function findOwners(
     for (const value of person.distinct_ids) found.set(`distinct_id ${value}`, owner);
   }
   return ({ kind, value }) => {
-    const names =
-      kind === 'email' ? (byEmail.get(value) ?? []).map((uuid) => `uuid ${uuid}`) : [`${kind} ${value}`];
+    const names = kind === 'email' ? (byEmail.get(value) ?? []).map((uuid) => `uuid ${uuid}`) : [`${kind} ${value}`];
     return names.flatMap((name) => found.get(name) ?? []);
   };
 }
@@ -191,17 +171,11 @@ async function askFor(
 ): Promise<readonly unknown[] | 'rejected'> {
   try {
     if (kind === 'distinct_id' || kind === 'email') {
-      const { body } = await service.call('persons.list', {
-        query: { [kind]: value },
-        priority: 'deletion',
-        signal,
-      });
+      const { body } = await service.call('persons.list', { query: { [kind]: value }, priority: 'deletion', signal });
       return readEnvelope(body).results;
     }
     const params = personParams(value);
-    const body = await bodyOrMissing(
-      service.call('persons.retrieve', { params, priority: 'deletion', signal }),
-    );
+    const body = await bodyOrMissing(service.call('persons.retrieve', { params, priority: 'deletion', signal }));
     return body === undefined ? [] : [body];
   } catch (error) {
     if (error instanceof AppError && error.code === 'rejected') return 'rejected';
@@ -215,10 +189,7 @@ function readPerson(row: unknown): ShownPerson | null {
   const person = whole.ok ? whole : readIdentityOfPerson(row);
   if (!person.ok) return null;
   const known = RowWithEmail.safeParse(row);
-  return {
-    email: known.success ? known.data.properties.email : null,
-    sighting: sightingOf('persons', person.columns),
-  };
+  return { email: known.success ? known.data.properties.email : null, sighting: sightingOf('persons', person.columns) };
 }
 
 const RowWithEmail = z.object({ properties: z.object({ email: z.string() }) });
@@ -239,9 +210,7 @@ const kindOf: Readonly<Record<Exclude<GivenIdentifier['kind'], 'email'>, Identif
 };
 
 function identityOfGiven(given: readonly GivenIdentifier[]): Identity {
-  return unionOf(
-    given.flatMap(({ kind, value }) => (kind === 'email' ? [] : [identityWith(kindOf[kind], [value])])),
-  );
+  return unionOf(given.flatMap(({ kind, value }) => (kind === 'email' ? [] : [identityWith(kindOf[kind], [value])])));
 }
 
 function identityWith(kind: IdentifierKind, values: readonly string[]): Identity {

@@ -44,10 +44,7 @@ export async function whereIs(
   const access: SubjectAccess = {
     persons: readRows(db, 'persons', identity.person_uuid),
     recordings: readRows(db, 'recordings', identity.recording_id),
-    quarantine: findQuarantined(db, identity).map(({ dataset, values: [payload = ''] }) => ({
-      dataset,
-      payload,
-    })),
+    quarantine: findQuarantined(db, identity).map(({ dataset, values: [payload = ''] }) => ({ dataset, payload })),
     playlists: findMemberships(db, identity),
     files: located.parts.map(({ dataset, snapshotId, name, found }) => ({
       file: placeOf({ dataset, snapshotId, name }),

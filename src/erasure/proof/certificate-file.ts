@@ -25,11 +25,7 @@ export function certificatePath(dataDir: string, request: string, generation: nu
 }
 
 /** A file among the certificates, and the request and generation that it is named after; null for any other name. */
-export type CertificateFile = {
-  name: string;
-  text: string;
-  about: { request: string; generation: number } | null;
-};
+export type CertificateFile = { name: string; text: string; about: { request: string; generation: number } | null };
 
 /** Every file among the certificates, by name. Drafts that a kill has left are none. */
 export function* readCertificateFiles(dataDir: string): Generator<CertificateFile> {
@@ -44,11 +40,7 @@ export function* readCertificateFiles(dataDir: string): Generator<CertificateFil
 }
 
 /** The text of a certificate's file; undefined where there is none. */
-export function readCertificateFile(
-  dataDir: string,
-  request: string,
-  generation: number,
-): string | undefined {
+export function readCertificateFile(dataDir: string, request: string, generation: number): string | undefined {
   const path = certificatePath(dataDir, request, generation);
   return existsSync(path) ? readFileSync(path, 'utf8') : undefined;
 }
@@ -71,8 +63,7 @@ export function issueCertificate(
   const certificate = deriveCertificate(history, facts);
   if (!certificate) return null;
   const issued = history.certified.find((each) => each.generation === generation)?.sha256 ?? null;
-  const text =
-    (issued === null ? undefined : deriveIssuedText(history, facts, issued)) ?? certificateText(certificate);
+  const text = (issued === null ? undefined : deriveIssuedText(history, facts, issued)) ?? certificateText(certificate);
   return writeCertificateFile(dataDir, { request: id, generation }, text, (digest) => digest === issued);
 }
 

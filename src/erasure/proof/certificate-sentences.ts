@@ -33,12 +33,10 @@ export const certificateSentences = {
     belowVerified: {
       not_verifiable: 'That this target is reached: nobody here can tell.',
       asserted_by_upstream: 'That this target is reached: the service says so, and nobody here can look.',
-      observed:
-        'That this target is reached: it looked so from outside, and no stored bytes were read that show it.',
+      observed: 'That this target is reached: it looked so from outside, and no stored bytes were read that show it.',
     },
     notReached: {
-      not_deletable_via_api:
-        'This target is not reached: the service still has it, and offers no way to delete it.',
+      not_deletable_via_api: 'This target is not reached: the service still has it, and offers no way to delete it.',
       kept: 'This target is not reached: it was left in place, as the request said.',
       still_present:
         'This target is not reached: the person was still there when the service was last asked, and the time of the request was over.',

@@ -30,11 +30,7 @@ const scan = z.strictObject({
 function notProvenIn({ neverProven, downstreamCopies, belowVerified, notReached }: CertificateSentences) {
   return z.union([
     ...entriesOf(neverProven).map(([code, says]) => z.strictObject({ code: z.literal(code), says })),
-    z.strictObject({
-      code: z.literal('downstream_copies'),
-      says: z.literal<string>(downstreamCopies),
-      until: Time,
-    }),
+    z.strictObject({ code: z.literal('downstream_copies'), says: z.literal<string>(downstreamCopies), until: Time }),
     ...entriesOf(belowVerified).map(([assurance, says]) =>
       z.strictObject({
         code: z.literal('target_below_verified'),
@@ -44,12 +40,7 @@ function notProvenIn({ neverProven, downstreamCopies, belowVerified, notReached 
       }),
     ),
     ...entriesOf(notReached).map(([result, says]) =>
-      z.strictObject({
-        code: z.literal('target_not_reached'),
-        target: TargetName,
-        result: z.literal(result),
-        says,
-      }),
+      z.strictObject({ code: z.literal('target_not_reached'), target: TargetName, result: z.literal(result), says }),
     ),
   ]);
 }
@@ -132,8 +123,7 @@ export function deriveCertificate(
   const { fence, verified, verify, control, received, dueAt } = history;
   const certifiedAt = reachedAt(history);
   const targets = [...history.targets.values()].toSorted(
-    (a, b) =>
-      assurances.indexOf(a.assurance) - assurances.indexOf(b.assurance) || (a.target < b.target ? -1 : 1),
+    (a, b) => assurances.indexOf(a.assurance) - assurances.indexOf(b.assurance) || (a.target < b.target ? -1 : 1),
   );
   const [weakest] = targets;
   if (!fence || !verified || !verify || !weakest || certifiedAt === undefined) return undefined;
@@ -184,11 +174,7 @@ export function deriveCertificate(
  * The text of the certificate that was issued with this SHA-256, in the format version of its time; undefined where the
  * history and the facts give none with that SHA-256.
  */
-export function deriveIssuedText(
-  history: RequestHistory,
-  facts: IssueFacts,
-  digest: string,
-): string | undefined {
+export function deriveIssuedText(history: RequestHistory, facts: IssueFacts, digest: string): string | undefined {
   return formatVersions
     .flatMap((version) => deriveCertificate(history, facts, version) ?? [])
     .map(certificateText)

@@ -92,12 +92,7 @@ export function closeBox(dataDir: string, requestId: string, box: Box): Buffer {
   const nonce = randomBytes(nonceBytes);
   const cipher = createCipheriv('aes-256-gcm', readOrMakeKey(dataDir, boxKeyName), nonce);
   cipher.setAAD(Buffer.from(requestId));
-  return Buffer.concat([
-    nonce,
-    cipher.update(JSON.stringify(box), 'utf8'),
-    cipher.final(),
-    cipher.getAuthTag(),
-  ]);
+  return Buffer.concat([nonce, cipher.update(JSON.stringify(box), 'utf8'), cipher.final(), cipher.getAuthTag()]);
 }
 
 /** Decrypts a request's box. Throws `storage` when key and box do not belong together. */

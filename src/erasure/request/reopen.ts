@@ -43,8 +43,7 @@ export function reopenIfRecreated(
 ): boolean {
   const request = findRequest(db, id);
   const isBack = listTargets(db, id).some(
-    ({ target, status, reason }) =>
-      target === 'upstream.person' && status === 'attention' && reason === 'recreated',
+    ({ target, status, reason }) => target === 'upstream.person' && status === 'attention' && reason === 'recreated',
   );
   if (!request || !isBack) return false;
   const at = isoTime(clock.now());

@@ -63,8 +63,7 @@ export function requestState(
   if (facts.verifiedAt === null || local.some(({ status }) => status !== 'done')) return 'executing';
   const open = targets.filter(({ status }) => status !== 'done');
   const onlyBatch =
-    open.length > 0 &&
-    open.every(({ target, status }) => target === 'upstream.events' && status === 'waiting');
+    open.length > 0 && open.every(({ target, status }) => target === 'upstream.events' && status === 'waiting');
   return onlyBatch ? 'awaiting_upstream' : 'locally_verified';
 }
 

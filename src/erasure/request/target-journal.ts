@@ -19,9 +19,7 @@ export type RequestRef = { id: string; generation: number };
 export function intend(context: JournalContext, requests: readonly RequestRef[], target: Target): void {
   const change = { status: 'intended' } as const;
   refuseForbidden(context, requests, target, change);
-  context
-    .ledger()
-    .append([{ type: 'intent', requests: requests.map(({ id }) => id), target: spellTarget(target) }]);
+  context.ledger().append([{ type: 'intent', requests: requests.map(({ id }) => id), target: spellTarget(target) }]);
   changeAll(context, requests, target, change);
 }
 
@@ -35,17 +33,19 @@ export function settle(
   const { result, assurance, rowsBefore, rowsRemoved } = end;
   const change = { status: 'done', result, assurance, reason: null, notBefore: null } as const;
   refuseForbidden(context, requests, target, change);
-  context.ledger().append([
-    {
-      type: 'result',
-      requests: requests.map(({ id }) => id),
-      target: spellTarget(target),
-      result,
-      assurance,
-      ...(rowsBefore === undefined ? {} : { rows_before: rowsBefore }),
-      ...(rowsRemoved === undefined ? {} : { rows_removed: rowsRemoved }),
-    },
-  ]);
+  context
+    .ledger()
+    .append([
+      {
+        type: 'result',
+        requests: requests.map(({ id }) => id),
+        target: spellTarget(target),
+        result,
+        assurance,
+        ...(rowsBefore === undefined ? {} : { rows_before: rowsBefore }),
+        ...(rowsRemoved === undefined ? {} : { rows_removed: rowsRemoved }),
+      },
+    ]);
   changeAll(context, requests, target, change);
 }
 
@@ -59,19 +59,12 @@ export function callAttention(
   const { id, generation } = request;
   const change = { status: 'attention', reason } as const;
   refuseForbidden(context, [request], target, change);
-  context
-    .ledger()
-    .append([{ type: 'attention', request: id, generation, target: spellTarget(target), reason }]);
+  context.ledger().append([{ type: 'attention', request: id, generation, target: spellTarget(target), reason }]);
   changeAll(context, [request], target, change);
 }
 
 /** Notes how far a target is, in the mirror only. */
-export function note(
-  context: JournalContext,
-  request: RequestRef,
-  target: Target,
-  change: TargetChange,
-): void {
+export function note(context: JournalContext, request: RequestRef, target: Target, change: TargetChange): void {
   refuseForbidden(context, [request], target, change);
   changeAll(context, [request], target, change);
 }

@@ -41,11 +41,7 @@ export function isJson({ place }: ListedFile): boolean {
  * Decodes every row of a Parquet file. Only parts that the manifest of their snapshot names may stay. Returns the number of
  * rows. Throws `storage` when it cannot be read.
  */
-export async function decodeParquet(
-  dataDir: string,
-  { path, place }: ListedFile,
-  judge: RowJudge,
-): Promise<number> {
+export async function decodeParquet(dataDir: string, { path, place }: ListedFile, judge: RowJudge): Promise<number> {
   const { dataset, origin } = partOf(dataDir, place);
   let count = 0;
   judge.takeFixedWords(place, footerWords(path));

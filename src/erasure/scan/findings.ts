@@ -41,21 +41,14 @@ export function createFindings(subjects: number): Findings {
     addUnreadable: (place, reason) => void unreadable.set(`${reason} ${place}`, { place, reason }),
     isInFiles: (subject) => inFiles.has(subject),
     found: () => ({
-      subjects: hits.map((count, subject) => ({
-        hits: count,
-        places: [...(places[subject]?.values() ?? [])],
-      })),
+      subjects: hits.map((count, subject) => ({ hits: count, places: [...(places[subject]?.values() ?? [])] })),
       fenced: [...fenced.values()],
       unreadable: [...unreadable.values()],
     }),
   };
 }
 
-function count<T extends object>(
-  counts: Map<string, T & { hits: number }> | undefined,
-  key: string,
-  found: T,
-): void {
+function count<T extends object>(counts: Map<string, T & { hits: number }> | undefined, key: string, found: T): void {
   const known = counts?.get(key);
   if (known) known.hits += 1;
   else if (counts && counts.size < placesMax) counts.set(key, { ...found, hits: 1 });

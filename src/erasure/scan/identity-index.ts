@@ -1,9 +1,4 @@
-import {
-  identifierKinds,
-  type Identifier,
-  type IdentifierKind,
-  type Identity,
-} from '../../contract/identity.ts';
+import { identifierKinds, type Identifier, type IdentifierKind, type Identity } from '../../contract/identity.ts';
 import { readJsonText } from '../../core/exact-json.ts';
 import { shingleBytes } from './shingle-search.ts';
 
@@ -29,8 +24,7 @@ export function* leavesOf(name: string, owner: string, value: unknown): Generato
       const parsed = readJsonText(value);
       if (parsed !== undefined) open.push({ name, owner, value: parsed });
     } else if (typeof value === 'number' || typeof value === 'bigint') yield { name, owner, value };
-    else if (Array.isArray(value))
-      for (const item of value as unknown[]) open.push({ name, owner, value: item });
+    else if (Array.isArray(value)) for (const item of value as unknown[]) open.push({ name, owner, value: item });
     else if (typeof value === 'object' && value !== null && !ArrayBuffer.isView(value))
       for (const [key, child] of Object.entries(value)) open.push({ name: key, owner: name, value: child });
   }
@@ -85,9 +79,7 @@ export function indexIdentities(identities: readonly Identity[]): IdentityIndex 
 }
 
 /** Prepares the look-up of the subjects that have an identifier of exactly this kind and value. */
-export function indexIdentifiers(
-  identities: readonly Identity[],
-): (identifier: Identifier) => readonly number[] {
+export function indexIdentifiers(identities: readonly Identity[]): (identifier: Identifier) => readonly number[] {
   const known = new Map<string, number[]>();
   for (const { kind, value, subject } of everyIdentifier(identities)) add(known, `${kind} ${value}`, subject);
   return ({ kind, value }) => known.get(`${kind} ${value}`) ?? none;

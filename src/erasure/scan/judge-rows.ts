@@ -100,13 +100,9 @@ const judges: Readonly<Record<RowOrigin, (judging: Judging, row: DecodedRow) => 
  */
 function judgeRightfulRow(judging: Judging, row: DecodedRow): void {
   const { findings, shared, findSubjects, subjectsOf } = judging;
-  const inPlace = row.columns.map((column, index) =>
-    identifiersInPlace(row.dataset, column, row.values[index]),
-  );
+  const inPlace = row.columns.map((column, index) => identifiersInPlace(row.dataset, column, row.values[index]));
   const owners = inPlace.map((identifiers) => new Set(identifiers.flatMap(subjectsOf)));
-  const areFenced = inPlace.map((identifiers, index) =>
-    reportFenced(judging, identifiers, placeOf(row, index)),
-  );
+  const areFenced = inPlace.map((identifiers, index) => reportFenced(judging, identifiers, placeOf(row, index)));
   const all = new Set(owners.flatMap((some) => [...some]));
   if (all.size === 0) {
     if (!areFenced.includes(true)) shared.take(row.values);
@@ -204,11 +200,7 @@ function reportLeaf(
 }
 
 /** Reports those of a row's identifiers that are fenced. Returns whether there was one. */
-function reportFenced(
-  { findings, isFenced }: Judging,
-  identifiers: readonly Identifier[],
-  place: string,
-): boolean {
+function reportFenced({ findings, isFenced }: Judging, identifiers: readonly Identifier[], place: string): boolean {
   const fenced = isFenced ? identifiers.filter(({ kind, value }) => isFenced(kind, value)) : [];
   for (const { kind } of fenced) findings.addFenced(place, kind);
   return fenced.length > 0;

@@ -22,10 +22,7 @@ export type KnownContent = {
 };
 
 const ledgerName = /^analytics-mirror\/[0-9a-f]+$/;
-const formats: readonly [
-  (place: string) => boolean,
-  (text: string, place: string) => KnownContent | undefined,
-][] = [
+const formats: readonly [(place: string) => boolean, (text: string, place: string) => KnownContent | undefined][] = [
   [(place) => publishedFileAt(place)?.name === manifestName, manifestContent],
   [(place) => place === currentPlace, currentContent],
   [(place) => /^ledger\/checkpoints\/\d+\.txt$/.test(place), checkpointContent],
@@ -81,10 +78,8 @@ function manifestContent(text: string, place: string): KnownContent | undefined 
 
 function currentContent(text: string): KnownContent | undefined {
   const current = inOneSpelling(Current, text);
-  const isPath = (
-    dataset: string,
-    { snapshot_id: id, manifest }: { snapshot_id: string; manifest: string },
-  ) => manifest === `${dataset}/${id}/manifest.json`;
+  const isPath = (dataset: string, { snapshot_id: id, manifest }: { snapshot_id: string; manifest: string }) =>
+    manifest === `${dataset}/${id}/manifest.json`;
   const areOurs = Object.entries(current?.snapshots ?? {}).every(([dataset, { deltas = [], ...full }]) =>
     [full, ...deltas].every((reference) => isPath(dataset, reference)),
   );
@@ -110,10 +105,7 @@ function certificateContent(text: string): KnownContent | undefined {
 const nothing: KnownContent = { texts: [], identifiers: [], values: [] };
 
 /** What a text says in a JSON format, if it is spelled as this program spells it, so that nothing else stands in it. */
-function inOneSpelling<T>(
-  format: { safeParse: (value: unknown) => { data?: T } },
-  text: string,
-): T | undefined {
+function inOneSpelling<T>(format: { safeParse: (value: unknown) => { data?: T } }, text: string): T | undefined {
   const value = readJson(text);
   return `${JSON.stringify(value, null, 2)}\n` === text ? format.safeParse(value).data : undefined;
 }

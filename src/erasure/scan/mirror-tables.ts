@@ -67,12 +67,7 @@ const knownColumns: Readonly<Record<string, Readonly<Record<string, Conforms>>>>
   runs: { counts: areCounts },
   passes: { plan: isPlan },
   fence: { request_id: isId },
-  erasure_requests: {
-    id: isId,
-    basis: oneOf(bases),
-    state: oneOf(requestStates),
-    reason: oneOf(reasons),
-  },
+  erasure_requests: { id: isId, basis: oneOf(bases), state: oneOf(requestStates), reason: oneOf(reasons) },
   erasure_targets: {
     request_id: isId,
     target: (value) => TargetName.safeParse(value).success,

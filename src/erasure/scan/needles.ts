@@ -71,9 +71,7 @@ export function makeNeedles(subjects: readonly ScanSubject[], shinglesLimit = sh
     edgesOf: (shingle) => [beginnings[shingle] ?? 0, ends[shingle] ?? 0],
     ownersOf: owners.of,
     isFeedKey: (shingle) => feedKeys.has(shingle),
-    tooShort: subjects.map(
-      (subject) => textsOf(subject).filter(({ text }) => !longPieces(text).length).length,
-    ),
+    tooShort: subjects.map((subject) => textsOf(subject).filter(({ text }) => !longPieces(text).length).length),
   };
 }
 

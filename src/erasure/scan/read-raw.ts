@@ -24,10 +24,7 @@ export type RawRead = { bytes: number; isPartlyUnread: boolean };
  * Searches a file's bytes as they are (`isWhole`), the content of each Zstandard frame within it (such as the pages of Parquet
  * files), and its content as a gzip file; each as a stream of its own. Constant memory. Rejects with the system's error.
  */
-export async function readRaw(
-  path: string,
-  openSearch: (isWhole: boolean) => ShingleStream,
-): Promise<RawRead> {
+export async function readRaw(path: string, openSearch: (isWhole: boolean) => ShingleStream): Promise<RawRead> {
   const descriptor = openSync(path, 'r');
   try {
     const readAt: ReadAt = (offset, length) => {
@@ -103,12 +100,7 @@ function frameEnd(readAt: ReadAt, offset: number): number | undefined {
   const isSingleSegment = (descriptor & 0b10_0000) !== 0;
   const sizeFlag = descriptor >> 6;
   const sizeBytes = sizeFlag === 0 ? Number(isSingleSegment) : 2 ** sizeFlag;
-  let end =
-    offset +
-    header.length +
-    Number(!isSingleSegment) +
-    (dictionaryIdBytes[descriptor & 0b11] ?? 0) +
-    sizeBytes;
+  let end = offset + header.length + Number(!isSingleSegment) + (dictionaryIdBytes[descriptor & 0b11] ?? 0) + sizeBytes;
   for (;;) {
     const block = readAt(end, blockHeaderBytes);
     if (block.length < blockHeaderBytes) return undefined;

@@ -27,10 +27,7 @@ export type RunScanOptions = {
  * fails, takes too long, or answers with anything but a report; that process is gone then. No value of a subject is in
  * any argument, environment, or error.
  */
-export async function runScan(
-  task: ScanTask,
-  { signal, timeoutMs = lastsMaxMs }: RunScanOptions,
-): Promise<ScanReport> {
+export async function runScan(task: ScanTask, { signal, timeoutMs = lastsMaxMs }: RunScanOptions): Promise<ScanReport> {
   signal.throwIfAborted();
   const child = spawn(process.execPath, [...heapFlags, scanProcess], {
     // It needs nothing of the environment, where the API key is.
@@ -61,9 +58,7 @@ export async function runScan(
 }
 
 /** How a scan is run: by a process of its own. Tests may run it in theirs for a time. */
-export const scanner: { scan: (task: ScanTask, options: RunScanOptions) => Promise<ScanReport> } = {
-  scan: runScan,
-};
+export const scanner: { scan: (task: ScanTask, options: RunScanOptions) => Promise<ScanReport> } = { scan: runScan };
 
 /** The whole text of a stream. The scanner is ended when the text becomes too long. */
 async function collect(stream: Readable, kill: () => void): Promise<string> {

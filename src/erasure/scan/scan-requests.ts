@@ -25,12 +25,7 @@ export async function scanRequests(
   const fenced = listRequests(db, 'open').filter(({ fencedAt }) => fencedAt !== null);
   const { scopes } = await scopeSubjects(
     { ...context, service: null },
-    given.map((identifier, index) => ({
-      id: `line ${index + 1}`,
-      given: [identifier],
-      identity: nobody,
-      shown: [],
-    })),
+    given.map((identifier, index) => ({ id: `line ${index + 1}`, given: [identifier], identity: nobody, shown: [] })),
   );
   const subjects = [
     ...fenced.flatMap((request) => {

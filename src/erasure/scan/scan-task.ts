@@ -11,12 +11,7 @@ const count = z.int().min(0);
 /** One subject to look for. All but `request` is personal data. */
 const ScanSubject = z.strictObject({
   request: z.string(),
-  identity: z.strictObject({
-    person_uuid: texts,
-    person_id: texts,
-    distinct_id: texts,
-    recording_id: texts,
-  }),
+  identity: z.strictObject({ person_uuid: texts, person_id: texts, distinct_id: texts, recording_id: texts }),
   /** Other texts of the subject: plain texts, and JSON texts, of which every text within is searched for. */
   values: texts,
 });

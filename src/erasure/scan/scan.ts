@@ -2,14 +2,7 @@ import { statSync } from 'node:fs';
 import { AppError, systemCode } from '../../core/errors.ts';
 import { openDatabaseReadOnly, type Database } from '../../mirror/database.ts';
 import { prepareIsFenced } from '../../mirror/fence.ts';
-import {
-  decodeJson,
-  decodeJsonLine,
-  decodeMirror,
-  decodeParquet,
-  isJson,
-  isParquet,
-} from './decode-files.ts';
+import { decodeJson, decodeJsonLine, decodeMirror, decodeParquet, isJson, isParquet } from './decode-files.ts';
 import { encodings } from './encoded-forms.ts';
 import { createFindings, type Findings } from './findings.ts';
 import { createRowJudge, type RowJudge } from './judge-rows.ts';
@@ -46,8 +39,7 @@ export async function scanDataFolder(task: ScanTask): Promise<ScanReport> {
   try {
     const asksFence = task.fence && task.phase === 'verify';
     // A fence that cannot be read is reported, as the mirror that holds it.
-    const isFenced =
-      db && asksFence ? await attempt(findings, mirrorPlace, () => prepareIsFenced(db)) : undefined;
+    const isFenced = db && asksFence ? await attempt(findings, mirrorPlace, () => prepareIsFenced(db)) : undefined;
     const identities = task.subjects.map(({ identity }) => identity);
     const scan: Scan = {
       task,
@@ -113,8 +105,7 @@ async function* searchFiles(scan: Scan): AsyncGenerator<void> {
     for (const file of listed) {
       if (file.problem !== null || !(await searchKnownFile(scan, file))) {
         await searchFile(scan, file);
-        if (file.problem === null && isJson(file))
-          await attempt(findings, file.place, () => decodeJson(file, judge));
+        if (file.problem === null && isJson(file)) await attempt(findings, file.place, () => decodeJson(file, judge));
       }
       yield;
     }
@@ -174,11 +165,7 @@ function isMirrorFile(place: string): boolean {
 }
 
 /** Reads, and reports what cannot be read: everything else goes on. */
-async function attempt<T>(
-  findings: Findings,
-  place: string,
-  read: () => Promise<T> | T,
-): Promise<T | undefined> {
+async function attempt<T>(findings: Findings, place: string, read: () => Promise<T> | T): Promise<T | undefined> {
   try {
     return await read();
   } catch (error) {

@@ -69,8 +69,7 @@ export function createRawSearch(needles: Needles, shared: SharedText, findings: 
     (place: string, file?: string) =>
     (shingle: number): void => {
       if (shared.has(shingle, file)) return;
-      for (const { subject, encoding } of needles.ownersOf(shingle))
-        findings.addRaw(subject, place, encoding);
+      for (const { subject, encoding } of needles.ownersOf(shingle)) findings.addRaw(subject, place, encoding);
     };
   return {
     file: async ({ path, place }) => {

@@ -120,15 +120,13 @@ function viewOf({ buffer, byteOffset, byteLength }: Uint8Array): DataView {
 
 function gramHash(view: DataView, offset: number): number {
   return folded(
-    (Math.imul(view.getInt32(offset), 0x9e_37_79_b1) + Math.imul(view.getInt16(offset + 4), 0x85_eb_ca_77)) |
-      0,
+    (Math.imul(view.getInt32(offset), 0x9e_37_79_b1) + Math.imul(view.getInt16(offset + 4), 0x85_eb_ca_77)) | 0,
   );
 }
 
 function shingleHash(view: DataView, offset: number, tailOffset: number): number {
   const head =
-    (Math.imul(view.getInt32(offset), 0x9e_37_79_b1) + Math.imul(view.getInt32(offset + 4), 0x85_eb_ca_77)) |
-    0;
+    (Math.imul(view.getInt32(offset), 0x9e_37_79_b1) + Math.imul(view.getInt32(offset + 4), 0x85_eb_ca_77)) | 0;
   return folded((head + Math.imul(view.getInt32(offset + tailOffset), 0xc2_b2_ae_3d)) | 0);
 }
 

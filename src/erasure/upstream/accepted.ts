@@ -34,10 +34,7 @@ function noteQueued(context: UpstreamContext, subject: Subject, queuedAtMs: numb
   if (!subject.deleteEvents || !events || events.status === 'attention') return;
   const expectedBy = eventsExpectedBy(queuedAtMs);
   const isLater = events.notBefore === null || events.notBefore < expectedBy;
-  note(context, subject, 'upstream.events', {
-    status: 'waiting',
-    notBefore: isLater ? expectedBy : events.notBefore,
-  });
+  note(context, subject, 'upstream.events', { status: 'waiting', notBefore: isLater ? expectedBy : events.notBefore });
 }
 
 const dayMs = 86_400_000;

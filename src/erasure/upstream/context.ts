@@ -44,10 +44,7 @@ export function isDue({ clock }: Pick<UpstreamContext, 'clock'>, target: Erasure
  * When the newest known person of a subject was created, by the service's clock: a person that was sent for deletion may be
  * newer than those known before. Null where it is unknown.
  */
-export function lastCreatedAt(
-  { db }: Pick<UpstreamContext, 'db'>,
-  { id, createdAt }: Subject,
-): string | null {
+export function lastCreatedAt({ db }: Pick<UpstreamContext, 'db'>, { id, createdAt }: Subject): string | null {
   const person = listTargets(db, id).find(({ target }) => target === 'upstream.person');
   return person?.sentCreatedAt ?? createdAt;
 }

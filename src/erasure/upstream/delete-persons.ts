@@ -39,8 +39,7 @@ export async function deleteOneByOne(
   const byId = new Map(deletions.map((each) => [each.subject.id, each.living]));
   const subjects = deletions.map(({ subject }) => subject);
   await eachSubject(context, subjects, target, async (subject) => {
-    for (const person of byId.get(subject.id) ?? [])
-      if (!(await deleteOne(context, subject, person, sent))) return;
+    for (const person of byId.get(subject.id) ?? []) if (!(await deleteOne(context, subject, person, sent))) return;
   });
 }
 
@@ -156,9 +155,7 @@ function begin(context: UpstreamContext, subjects: readonly Subject[]): void {
   context.db
     .transaction(() => {
       for (const subject of subjects)
-        note(context, subject, target, {
-          attempts: (openTarget(context, subject, target)?.attempts ?? 0) + 1,
-        });
+        note(context, subject, target, { attempts: (openTarget(context, subject, target)?.attempts ?? 0) + 1 });
     })
     .immediate();
 }

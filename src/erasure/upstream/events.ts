@@ -70,11 +70,7 @@ type QueuedDeletion = { queuedAtMs: number; isCompleted: boolean };
 
 function noteFound(context: UpstreamContext, subject: Subject, queued: readonly QueuedDeletion[]): void {
   const queuedAtMs = Math.max(...queued.map((each) => each.queuedAtMs));
-  note(context, subject, target, {
-    status: 'waiting',
-    reason: null,
-    notBefore: eventsExpectedBy(queuedAtMs),
-  });
+  note(context, subject, target, { status: 'waiting', reason: null, notBefore: eventsExpectedBy(queuedAtMs) });
 }
 
 /** What the service has queued for the persons of a subject since they were created: of an earlier life, nothing. */

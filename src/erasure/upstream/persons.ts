@@ -52,11 +52,7 @@ export async function advancePersons(context: UpstreamContext, subjects: readonl
       const together = isMany ? deletions.filter(({ subject }) => !sent.oneByOne.has(subject.id)) : [];
       const isWorthIt = together.reduce((sum, { living }) => sum + living.length, 0) > 1;
       if (isWorthIt) await deleteTogether(context, together, sent);
-      await deleteOneByOne(
-        context,
-        isWorthIt ? deletions.filter((each) => !together.includes(each)) : deletions,
-        sent,
-      );
+      await deleteOneByOne(context, isWorthIt ? deletions.filter((each) => !together.includes(each)) : deletions, sent);
     }
     for (const { requestId } of context.failed) resting.add(requestId);
   }
@@ -93,8 +89,7 @@ async function lookUpAndPlan(
     const isUnknown = person.status === 'intended' && gone.length > 0;
     const isUnrecorded =
       look.living.size === 0 && openTarget(context, subject, 'upstream.events')?.status === 'pending';
-    if (subject.deleteEvents && person.attempts > 0 && (isUnknown || isUnrecorded))
-      await doubtEvents(context, subject);
+    if (subject.deleteEvents && person.attempts > 0 && (isUnknown || isUnrecorded)) await doubtEvents(context, subject);
   }
   const limits = {
     attemptsMax: context.settings.retry.attemptsMax,

@@ -2,27 +2,14 @@ import { AppError } from '../../core/errors.ts';
 import { askForProject, bodyOrMissing } from '../../client/service.ts';
 import type { Subject } from '../request/box.ts';
 import { intend, settle } from '../request/target-journal.ts';
-import {
-  confirm,
-  eachSubject,
-  inBatches,
-  isDue,
-  openTarget,
-  raiseRefusal,
-  type UpstreamContext,
-} from './context.ts';
+import { confirm, eachSubject, inBatches, isDue, openTarget, raiseRefusal, type UpstreamContext } from './context.ts';
 
 /**
  * Takes every subject's recordings out of the playlists that they are known to be in. Sent again where an outcome is
  * unknown: taking out what is out changes nothing.
  */
-export async function advancePlaylists(
-  context: UpstreamContext,
-  subjects: readonly Subject[],
-): Promise<void> {
-  const due = subjects.filter((subject) =>
-    isDue(context, openTarget(context, subject, 'upstream.playlists')),
-  );
+export async function advancePlaylists(context: UpstreamContext, subjects: readonly Subject[]): Promise<void> {
+  const due = subjects.filter((subject) => isDue(context, openTarget(context, subject, 'upstream.playlists')));
   await eachSubject(context, due, 'upstream.playlists', (subject) => removeFromPlaylists(context, subject));
 }
 
@@ -72,13 +59,8 @@ async function remove(
  * needs. The list of recordings proves less: it may leave out
  * recordings of the latest days, and the fence keeps these out of the mirror.
  */
-export async function advanceRecordings(
-  context: UpstreamContext,
-  subjects: readonly Subject[],
-): Promise<void> {
-  const due = subjects.filter((subject) =>
-    isDue(context, openTarget(context, subject, 'upstream.recordings')),
-  );
+export async function advanceRecordings(context: UpstreamContext, subjects: readonly Subject[]): Promise<void> {
+  const due = subjects.filter((subject) => isDue(context, openTarget(context, subject, 'upstream.recordings')));
   await eachSubject(context, due, 'upstream.recordings', (subject) => lookForRecordings(context, subject));
 }
 

@@ -71,10 +71,7 @@ type Page = { results: unknown[]; next?: string | null; count?: number; has_next
 type Asked = { offset: number };
 
 const rewriters: Record<PageFault, (page: Page, asked: Asked) => Page> = {
-  'bad-row': (page) => ({
-    ...page,
-    results: page.results.map((row, index) => (index === 0 ? wrongTypes(row) : row)),
-  }),
+  'bad-row': (page) => ({ ...page, results: page.results.map((row, index) => (index === 0 ? wrongTypes(row) : row)) }),
   'next-stuck': (page, { offset }) => withNext(page, (next) => next.searchParams.set('offset', `${offset}`)),
   'next-back': (page, { offset }) =>
     withNext(page, (next) => next.searchParams.set('offset', `${Math.max(0, offset - 1)}`)),

@@ -65,13 +65,7 @@ export type FaultOptions = {
 };
 
 /** The request for which a fault is chosen. */
-export type FaultTarget = {
-  requestNumber: number;
-  method: string;
-  isList: boolean;
-  offset: number;
-  limit: number;
-};
+export type FaultTarget = { requestNumber: number; method: string; isList: boolean; offset: number; limit: number };
 
 /** A planned fault with its random choices. A mild one asks the caller to wait for a second at most. */
 export type PlannedFault = { fault: Fault; isMild: boolean; holdMs: number; random: SeededRandom };

@@ -4,12 +4,7 @@ import type { Store } from '../store/store.ts';
 import { baseMs, microsBeforeBase, type SeededRandom } from './seeded-random.ts';
 
 const definitions = [
-  {
-    name: 'Rage clicks',
-    description: 'More than ten clicks a minute',
-    pinned: true,
-    filters: { events: [] },
-  },
+  { name: 'Rage clicks', description: 'More than ten clicks a minute', pinned: true, filters: { events: [] } },
   { name: 'Überprüfung 🔍', description: '', pinned: false, filters: null },
   {
     name: 'Checkout, mobile',

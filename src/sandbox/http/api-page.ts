@@ -37,13 +37,13 @@ export function apiPage(subject: PageSubject): Markup {
         <header>
           <h1>Analytics Service API</h1>
           <p>
-            A sandbox of the documented service: ${endpointNames.length} endpoints over generated people, for
-            this machine only. Project <code>${subject.projectId}</code>, key with every scope
+            A sandbox of the documented service: ${endpointNames.length} endpoints over generated people, for this
+            machine only. Project <code>${subject.projectId}</code>, key with every scope
             <code>${subject.apiKey}</code>.
           </p>
           <p>
-            Also here: <a href="/openapi.json">OpenAPI 3.1</a> and <a href="/__sandbox/clock">the clock</a>,
-            which a POST of <code>{"advanceSeconds": 604800}</code> moves past the weekly batch.
+            Also here: <a href="/openapi.json">OpenAPI 3.1</a> and <a href="/__sandbox/clock">the clock</a>, which a
+            POST of <code>{"advanceSeconds": 604800}</code> moves past the weekly batch.
           </p>
         </header>
         <nav aria-label="Groups of endpoints">
@@ -69,8 +69,7 @@ function endpointCard(name: EndpointName, subject: PageSubject): Markup {
   const { method, path, scope, status, response, summary } = endpoint;
   return html`<details id="${name}">
     <summary>
-      <b class="method">${method}</b><code>${documentedPathPrefix}/:project_id${path}</code
-      ><span>${summary}</span>
+      <b class="method">${method}</b><code>${documentedPathPrefix}/:project_id${path}</code><span>${summary}</span>
     </summary>
     <div class="body">
       <dl>
@@ -119,10 +118,7 @@ function typeText({ type, enum: values, deprecated }: JsonSchema): string {
   return deprecated === true ? `${text}, deprecated` : text;
 }
 
-function curlExample(
-  { method, path, body }: Endpoint,
-  { origin, projectId, apiKey, playlist }: PageSubject,
-): string {
+function curlExample({ method, path, body }: Endpoint, { origin, projectId, apiKey, playlist }: PageSubject): string {
   const examplePath = path.replace(':id', '1').replace(':short_id', playlist ?? ':short_id');
   const lines = [
     `curl -i${method === 'GET' ? '' : ` -X ${method}`} '${origin}${documentedPathPrefix}/${projectId}${examplePath}/'`,

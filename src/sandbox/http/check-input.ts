@@ -35,8 +35,7 @@ async function readText(request: Request): Promise<string> {
   let bytes = 0;
   for await (const chunk of request.body ?? []) {
     bytes += chunk.length;
-    if (bytes > bodyBytesMax)
-      throw new Refusal('invalidInput', `The body is larger than ${bodyBytesMax} bytes.`);
+    if (bytes > bodyBytesMax) throw new Refusal('invalidInput', `The body is larger than ${bodyBytesMax} bytes.`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString();

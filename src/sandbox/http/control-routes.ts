@@ -10,10 +10,7 @@ import { Refusal } from './answer.ts';
 import { checkInput, readJsonBody } from './check-input.ts';
 import type { Environment, Service } from './endpoint-routes.ts';
 
-const ClockMove = z.union([
-  z.strictObject({ now: z.string() }),
-  z.strictObject({ advanceSeconds: z.number().min(0) }),
-]);
+const ClockMove = z.union([z.strictObject({ now: z.string() }), z.strictObject({ advanceSeconds: z.number().min(0) })]);
 
 const lastTimeMs = Date.UTC(9999, 11, 31);
 
@@ -30,15 +27,9 @@ export function addClockRoutes(app: Hono<Environment>, clock: SandboxClock): voi
 
 function targetMs(move: z.infer<typeof ClockMove>, nowMs: number): number {
   const ms =
-    'now' in move
-      ? Number((isoToMicros(move.now) ?? -1n) / 1000n)
-      : nowMs + Math.round(move.advanceSeconds * 1000);
+    'now' in move ? Number((isoToMicros(move.now) ?? -1n) / 1000n) : nowMs + Math.round(move.advanceSeconds * 1000);
   if (ms >= 0 && ms <= lastTimeMs) return ms;
-  throw new Refusal(
-    'invalidInput',
-    'Not an ISO 8601 date-time between now and the year 9999.',
-    Object.keys(move)[0],
-  );
+  throw new Refusal('invalidInput', 'Not an ISO 8601 date-time between now and the year 9999.', Object.keys(move)[0]);
 }
 
 /** `/__sandbox/requests`, `/truth` and `/act`: the requests so far, the real data, and a way to change them. */

@@ -37,7 +37,4 @@ export type EndpointHandlers = {
 };
 
 /** A handler whose endpoint is not known while compiling; its input has been checked by the endpoint's own row. */
-export type AnyHandler = (
-  input: { params: unknown; query: unknown; body: unknown },
-  call: Call,
-) => Content | undefined;
+export type AnyHandler = (input: { params: unknown; query: unknown; body: unknown }, call: Call) => Content | undefined;

@@ -60,18 +60,8 @@ function operation(name: EndpointName): object {
     ...(scope !== null && { 'x-required-scope': scope }),
     parameters: [
       { name: 'project_id', in: 'path', required: true, schema: { type: 'string' } },
-      ...fieldsOf(endpoint.params).map(([field, schema]) => ({
-        name: field,
-        in: 'path',
-        required: true,
-        schema,
-      })),
-      ...fieldsOf(endpoint.query).map(([field, schema, required]) => ({
-        name: field,
-        in: 'query',
-        required,
-        schema,
-      })),
+      ...fieldsOf(endpoint.params).map(([field, schema]) => ({ name: field, in: 'path', required: true, schema })),
+      ...fieldsOf(endpoint.query).map(([field, schema, required]) => ({ name: field, in: 'query', required, schema })),
     ],
     ...(body && { requestBody: { content: { 'application/json': { schema: schemaOf(body) } } } }),
     responses: { [status]: success(endpoint), ...errors(endpoint) },

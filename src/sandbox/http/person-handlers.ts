@@ -60,8 +60,7 @@ export const personHandlers = {
   },
 
   'persons.delete_property': ({ params, query }, { store, change }) => {
-    if (query.$unset === undefined)
-      throw new Refusal('invalidInput', 'This parameter is required.', '$unset');
+    if (query.$unset === undefined) throw new Refusal('invalidInput', 'This parameter is required.', '$unset');
     if (!store.persons.deleteProperty(params.id, query.$unset, change)) throw notFound();
   },
 

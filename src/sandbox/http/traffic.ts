@@ -70,8 +70,7 @@ export function createTraffic(parts: TrafficParts) {
     if (waitMs > 0) return send(throttledAnswer(waitMs));
     const isList = name.endsWith('.list');
     const asked = { offset: offset ?? 0, limit: limit ?? 0 };
-    const planned =
-      faults && planFault(faults, { requestNumber: number, method: row.method, isList, ...asked });
+    const planned = faults && planFault(faults, { requestNumber: number, method: row.method, isList, ...asked });
     if (planned?.fault === 'reset') return reset(outgoing);
     const instead = planned && answerInstead(planned, latestMs);
     if (instead) return send(instead);

@@ -66,8 +66,7 @@ export function haunt(
   const random = randomFor('haunt', seed);
   /** The time of any person, so that a ghost stands where a person might. */
   const anyTime = (): number => store.persons.find(random.int(1, persons))?.createdAtMicros ?? 0;
-  for (let left = Math.floor(persons * ghostShare); left > 0; left -= 1)
-    store.ghosts.add('persons', anyTime());
+  for (let left = Math.floor(persons * ghostShare); left > 0; left -= 1) store.ghosts.add('persons', anyTime());
   for (let run = persons < runFromPersons ? 0 : Math.ceil(persons / runEveryPersons); run > 0; run -= 1) {
     const atMicros = anyTime();
     for (let left = ghostRun; left > 0; left -= 1) store.ghosts.add('persons', atMicros);

@@ -37,15 +37,11 @@ export function livePersonRoutes(options: LiveOptions, { defer }: DeferredChange
       return input.query.format === 'csv' ? personCsv([person]) : jsonContent(livePersonJson(person));
     }),
 
-    route(
-      'persons.update',
-      { ...endpoints['persons.update'], params, status: 202, response: null },
-      (input, call) => {
-        const { id } = found(input.params.id, call);
-        const { properties = {} } = checkInput(propertyValues, input.body);
-        defer(() => call.store.persons.mergeProperties(id, properties, call.change));
-      },
-    ),
+    route('persons.update', { ...endpoints['persons.update'], params, status: 202, response: null }, (input, call) => {
+      const { id } = found(input.params.id, call);
+      const { properties = {} } = checkInput(propertyValues, input.body);
+      defer(() => call.store.persons.mergeProperties(id, properties, call.change));
+    }),
 
     // Only the presence of `delete_events` counts, not its value.
     route(

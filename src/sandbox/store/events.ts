@@ -13,9 +13,7 @@ export function eventTable(database: Database.Database) {
   const insert = database.prepare<Event>(
     /*sql*/ `INSERT INTO events (distinct_id, event, at_ms) VALUES (@distinctId, @event, @atMs)`,
   );
-  const count = database.prepare<[string], number>(
-    /*sql*/ `SELECT count(*) FROM events WHERE distinct_id = ?`,
-  );
+  const count = database.prepare<[string], number>(/*sql*/ `SELECT count(*) FROM events WHERE distinct_id = ?`);
   const queue = database.prepare(/*sql*/ `
     INSERT INTO event_deletions (person_uuid, requested_at_ms, distinct_ids, last_event_id)
     VALUES (@personUuid, @requestedAtMs, @distinctIds, coalesce((SELECT max(id) FROM events), 0))`);
@@ -30,9 +28,7 @@ export function eventTable(database: Database.Database) {
       FROM event_deletions, json_each(event_deletions.distinct_ids) AS target
       JOIN events ON events.distinct_id = target.value AND events.id <= event_deletions.last_event_id
       WHERE event_deletions.id = ?)`);
-  const markRun = database.prepare<[number, number]>(
-    /*sql*/ `UPDATE event_deletions SET run_at_ms = ? WHERE id = ?`,
-  );
+  const markRun = database.prepare<[number, number]>(/*sql*/ `UPDATE event_deletions SET run_at_ms = ? WHERE id = ?`);
   return {
     add: (event: Event): void => void insert.run(event),
     count: (distinctId: string): number => count.pluck().get(distinctId) ?? 0,

@@ -46,9 +46,7 @@ const plainFields = fields.filter(({ name }) => !['id', 'distinct_ids', 'created
 export const plainColumns: readonly string[] = plainFields.map(({ name }) => name);
 
 /** The plain columns as a table declares them. */
-export const plainColumnTypes = plainFields
-  .map(({ name, column }) => `${name} ${column.type} NOT NULL`)
-  .join(', ');
+export const plainColumnTypes = plainFields.map(({ name, column }) => `${name} ${column.type} NOT NULL`).join(', ');
 
 /** The columns of a `PersonRow`, selected from `persons`. */
 export const personColumns = /*sql*/ `

@@ -7,10 +7,7 @@ import { personColumns, plainColumns, plainDefaults, type NewPerson, type Person
 export type PersonWriter = ReturnType<typeof personWriter>;
 
 /** The single steps of every change of a person. The caller opens the transaction. */
-export function personWriter(
-  database: Database.Database,
-  { seed, log }: { seed: () => number; log: ChangeLog },
-) {
+export function personWriter(database: Database.Database, { seed, log }: { seed: () => number; log: ChangeLog }) {
   const insert = database.prepare(/*sql*/ `
     INSERT INTO persons (id, created_at_us, email, ${plainColumns.join(', ')})
     VALUES (@id, @createdAtMicros, @email, ${plainColumns.map((name) => `@${name}`).join(', ')})`);
@@ -18,15 +15,11 @@ export function personWriter(
     /*sql*/ `INSERT INTO person_distinct_ids (person_id, position, distinct_id) VALUES (?, ?, ?)`,
   );
   const insertSearch = database.prepare(/*sql*/ `INSERT INTO person_search (rowid, email) VALUES (?, ?)`);
-  const select = database.prepare<[number], PersonRow>(
-    /*sql*/ `SELECT ${personColumns} FROM persons WHERE id = ?`,
-  );
+  const select = database.prepare<[number], PersonRow>(/*sql*/ `SELECT ${personColumns} FROM persons WHERE id = ?`);
   const selectNextId = database.prepare<[], number>(
     /*sql*/ `SELECT coalesce(max(seq), 0) + 1 FROM sqlite_sequence WHERE name = 'persons'`,
   );
-  const updateProperties = database.prepare(
-    /*sql*/ `UPDATE persons SET properties = ?, email = ? WHERE id = ?`,
-  );
+  const updateProperties = database.prepare(/*sql*/ `UPDATE persons SET properties = ?, email = ? WHERE id = ?`);
   const deleteSearch = database.prepare(/*sql*/ `DELETE FROM person_search WHERE rowid = ?`);
   const deletePerson = database.prepare(/*sql*/ `DELETE FROM persons WHERE id = ?`);
   const deleteDistinctIds = database.prepare(
@@ -38,8 +31,7 @@ export function personWriter(
     action: Activity['action'],
     detail: object,
     change: Change,
-  ): void =>
-    log.addActivity({ ...change, personId: id, personUuid: uuid, action, detail: JSON.stringify(detail) });
+  ): void => log.addActivity({ ...change, personId: id, personUuid: uuid, action, detail: JSON.stringify(detail) });
 
   const nextId = (): number => selectNextId.pluck().get() ?? 1;
 
@@ -72,12 +64,7 @@ export function personWriter(
     keepFirstDistinctId: (id: number): void => void deleteDistinctIds.run(id, 1),
 
     /** Replaces the properties and logs each key that changed. Does nothing if no key changed. */
-    setProperties: (
-      person: PersonRow,
-      properties: JsonObject,
-      action: Activity['action'],
-      change: Change,
-    ): void => {
+    setProperties: (person: PersonRow, properties: JsonObject, action: Activity['action'], change: Change): void => {
       const { id } = person;
       const before = propertiesOf(person);
       const keys = changedKeys(before, properties);

@@ -29,9 +29,7 @@ function personList(database: Database.Database) {
   );
   const statements = new Map<string, ReturnType<typeof prepare>>();
   const prepare = (where: string) => ({
-    count: database
-      .prepare<Partial<Bindings>, number>(/*sql*/ `SELECT count(*) FROM persons ${where}`)
-      .pluck(),
+    count: database.prepare<Partial<Bindings>, number>(/*sql*/ `SELECT count(*) FROM persons ${where}`).pluck(),
     // First the page's keys from the narrow index, then the wide rows of that page.
     rows: database.prepare<Bindings, PersonRow>(/*sql*/ `
       WITH page AS (
@@ -80,10 +78,7 @@ function matchExpression(search: string): string {
 }
 
 /** What the API does with persons (section 4.2). Every change is one transaction, with its log. */
-export function personTable(
-  database: Database.Database,
-  { writer, events }: { writer: PersonWriter; events: Events },
-) {
+export function personTable(database: Database.Database, { writer, events }: { writer: PersonWriter; events: Events }) {
   const { add, find, logActivity, setProperties } = writer;
   return {
     ...personList(database),

@@ -49,11 +49,7 @@ export function playlistTable(database: Database.Database, apiKeys: ApiKeys) {
     find,
     shortIds: (): string[] => selectShortIds.pluck().all(),
     /** Sets the given fields, and the user and time of the change. Returns the playlist as JSON text. */
-    update(
-      shortId: string,
-      fields: z.infer<typeof PlaylistChange>,
-      { userId, atMs }: Change,
-    ): string | undefined {
+    update(shortId: string, fields: z.infer<typeof PlaylistChange>, { userId, atMs }: Change): string | undefined {
       const row = select.get(shortId);
       if (!row) return undefined;
       const changed = {

@@ -10,11 +10,7 @@ const key = z.string();
  * take: a key, an operator (default `exact`) and a value, or several values to compare with.
  */
 export const PropertyFilter = z.union([
-  z.object({
-    key,
-    operator: z.enum(['exact', 'is_not']).default('exact'),
-    value: z.union([scalar, z.array(scalar)]),
-  }),
+  z.object({ key, operator: z.enum(['exact', 'is_not']).default('exact'), value: z.union([scalar, z.array(scalar)]) }),
   z.object({ key, operator: z.enum(['icontains', 'gt', 'lt']), value: scalar }),
   z.object({ key, operator: z.enum(['is_set', 'is_not_set']) }),
 ]);

@@ -16,12 +16,8 @@ export function recordingTable(database: Database.Database) {
       SELECT sequence, start_us FROM recordings ORDER BY start_us DESC, sequence DESC LIMIT @limit OFFSET @offset)
     SELECT document FROM page JOIN recordings USING (sequence)
     ORDER BY page.start_us DESC, page.sequence DESC`);
-  const selectOne = database.prepare<[string], string>(
-    /*sql*/ `SELECT document FROM recordings WHERE id = ?`,
-  );
-  const selectLastSequence = database.prepare<[], number>(
-    /*sql*/ `SELECT coalesce(max(sequence), 0) FROM recordings`,
-  );
+  const selectOne = database.prepare<[string], string>(/*sql*/ `SELECT document FROM recordings WHERE id = ?`);
+  const selectLastSequence = database.prepare<[], number>(/*sql*/ `SELECT coalesce(max(sequence), 0) FROM recordings`);
   const deleteBefore = database.prepare<[number]>(/*sql*/ `DELETE FROM recordings WHERE start_us < ?`);
   const deleteOldest = database.prepare(/*sql*/ `
     DELETE FROM recordings WHERE sequence = (

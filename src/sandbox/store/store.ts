@@ -78,8 +78,7 @@ function insightTable(database: Database.Database) {
   );
   const select = database.prepare<[], string>(/*sql*/ `SELECT document FROM insights ORDER BY id`);
   return {
-    add: (insight: object, change: Change): void =>
-      void insert.run({ ...change, document: JSON.stringify(insight) }),
+    add: (insight: object, change: Change): void => void insert.run({ ...change, document: JSON.stringify(insight) }),
     /** Each insight as JSON text, oldest first. */
     all: (): string[] => select.pluck().all(),
   };

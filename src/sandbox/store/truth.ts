@@ -34,9 +34,7 @@ const rowsAtOnce = 1000;
  * small groups, so that the store may change between two groups.
  */
 export function truthTable(database: Database.Database) {
-  const selectVersion = database.prepare<[], number>(
-    /*sql*/ `SELECT coalesce(max(id), 0) FROM person_activity`,
-  );
+  const selectVersion = database.prepare<[], number>(/*sql*/ `SELECT coalesce(max(id), 0) FROM person_activity`);
   const selectLiving = database.prepare<[number], PersonRow & { sinceVersion: number }>(/*sql*/ `
     SELECT ${personColumns}, coalesce((
       SELECT max(log.id) FROM person_activity AS log

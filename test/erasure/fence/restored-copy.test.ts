@@ -32,8 +32,7 @@ const recorded = ({ dataDir }: ErasureWorld): string[] =>
   [...readLedger(dataDir).entries()]
     .map(({ type }) => type)
     .filter((type) => type === 'reopened' || type === 'replayed');
-const left = async ({ dataDir }: ErasureWorld): Promise<string[]> =>
-  (await findTexts(dataDir, [name])).get(name) ?? [];
+const left = async ({ dataDir }: ErasureWorld): Promise<string[]> => (await findTexts(dataDir, [name])).get(name) ?? [];
 
 describe('an older copy of the mirror', () => {
   it('takes part in nothing until it is brought up to date, and whoever it brought back is erased again', async () => {
@@ -50,10 +49,7 @@ describe('an older copy of the mirror', () => {
     await expect(world.publish()).rejects.toThrow(refused);
     await expect(world.request([{ kind: 'uuid', value: uuid }])).rejects.toThrow(refused);
 
-    expect(await world.reconcile()).toMatchObject({
-      replayed: { requests: 1, rows: 1 },
-      erasure: { verified: 1 },
-    });
+    expect(await world.reconcile()).toMatchObject({ replayed: { requests: 1, rows: 1 }, erasure: { verified: 1 } });
     expect(await left(world)).toEqual([]);
     expect(recorded(world)).toEqual(['reopened', 'replayed']);
     expect(requests(world)[0]?.[0]).toBe(2);
@@ -137,9 +133,7 @@ test('reading a whole table for those whom an older copy brought back is done on
   expect(reads.size).toBeGreaterThan(2);
   // Quarantine once more than the rest: to find those who are fenced, and then what is to be released.
   expect(Math.max(...[...reads].map(([sql, times]) => times - (sql.includes('quarantine') ? 1 : 0)))).toBe(1);
-  const boxes = listRequests(db, 'all').map(({ id }) =>
-    openBox(world.dataDir, id, readBox(db, id) ?? Buffer.of()),
-  );
+  const boxes = listRequests(db, 'all').map(({ id }) => openBox(world.dataDir, id, readBox(db, id) ?? Buffer.of()));
   // Each has the texts of its own person, and of nobody else.
   const withCanary = boxes.filter(({ values }) => values.join(' ').includes(name));
   expect(withCanary.map(({ identity }) => identity.person_uuid)).toEqual([[uuid]]);
@@ -186,12 +180,8 @@ describe('somebody else’s recording that embeds a distinct id of the erased pe
     expect(requests(world)).toEqual([[1, 'held']]);
     await world.approveHeld();
     expect(await world.reconcile()).toMatchObject({ erasure: { verified: 1, residue: 0 } });
-    expect(db.prepare(`SELECT person FROM recordings WHERE id = ?`).pluck().get(row?.id)).toBe(
-      person(['other']),
-    );
-    expect(db.prepare(`SELECT op FROM changes WHERE key = ? ORDER BY seq DESC`).pluck().get(row?.id)).toBe(
-      'upsert',
-    );
+    expect(db.prepare(`SELECT person FROM recordings WHERE id = ?`).pluck().get(row?.id)).toBe(person(['other']));
+    expect(db.prepare(`SELECT op FROM changes WHERE key = ? ORDER BY seq DESC`).pluck().get(row?.id)).toBe('upsert');
     expect(await left(world)).toEqual([]);
   });
 });

@@ -60,9 +60,7 @@ test('nothing of a living other is taken: neither uuid, nor what it holds', () =
         one !== others.subject &&
         others.living.includes(one) &&
         !identity.person_uuid.includes(one);
-      expect(
-        identity.person_uuid.filter((one) => one !== others.subject && others.living.includes(one)),
-      ).toEqual([]);
+      expect(identity.person_uuid.filter((one) => one !== others.subject && others.living.includes(one))).toEqual([]);
       expect(identity.distinct_id.filter((one) => isOther(new Map(others.owners).get(one)))).toEqual([]);
     }),
     { numRuns: 2000 },

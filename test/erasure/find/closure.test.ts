@@ -5,26 +5,12 @@ import { closeIdentity, indexSightings, type LivingOthers } from '../../../src/e
 type Row = Sighting & { name: string };
 
 function person(name: string, uuid: string, distinctIds: string[], id: string | null = null): Row {
-  return {
-    name,
-    person_uuid: uuid,
-    person_id: id,
-    distinct_ids: distinctIds,
-    recording_id: null,
-    values: [],
-  };
+  return { name, person_uuid: uuid, person_id: id, distinct_ids: distinctIds, recording_id: null, values: [] };
 }
 
 /** Recorded under the first of the distinct ids. */
 function recording(name: string, uuid: string | null, distinctIds: string[]): Row {
-  return {
-    name,
-    person_uuid: uuid,
-    person_id: null,
-    distinct_ids: distinctIds,
-    recording_id: name,
-    values: [],
-  };
+  return { name, person_uuid: uuid, person_id: null, distinct_ids: distinctIds, recording_id: name, values: [] };
 }
 
 /** Those who live, and what each holds. */
@@ -45,11 +31,7 @@ function close(start: Partial<Identity>, rows: readonly Row[], others = living()
 
 describe('a subject is known by all that was ever seen together', () => {
   it('over any number of steps, through rows that name neither end', () => {
-    const rows = [
-      person('1', 'u1', ['a', 'b'], '7'),
-      recording('r', null, ['b', 'c']),
-      person('2', 'u2', ['c'], '8'),
-    ];
+    const rows = [person('1', 'u1', ['a', 'b'], '7'), recording('r', null, ['b', 'c']), person('2', 'u2', ['c'], '8')];
     expect(close({ distinct_id: ['a'] }, rows)).toEqual({
       identity: of({
         person_uuid: ['u1', 'u2'],
@@ -117,11 +99,7 @@ describe('what a living person holds stays with that person', () => {
   });
 
   it('but not what was recorded under the subject’s distinct id, whoever it is shown with', () => {
-    const rows = [
-      person('1', 'u1', ['a']),
-      recording('r', 'u2', ['a', 'b']),
-      recording('other', 'u2', ['b', 'a']),
-    ];
+    const rows = [person('1', 'u1', ['a']), recording('r', 'u2', ['a', 'b']), recording('other', 'u2', ['b', 'a'])];
     expect(close({ person_uuid: ['u1'] }, rows, living({ u2: ['b'] }))).toEqual({
       identity: of({ person_uuid: ['u1'], distinct_id: ['a'], recording_id: ['r'] }),
       own: ['1', 'r'],
@@ -153,10 +131,7 @@ describe('what a living person holds stays with that person', () => {
   it('somebody who is a subject too is no other', () => {
     const rows = [person('1', 'u1', ['a', 'shared']), person('2', 'u2', ['shared'])];
     const nobodyElse: LivingOthers = { isLiving: () => false, ownerOf: () => 'u2' };
-    expect(close({ person_uuid: ['u1'] }, rows, nobodyElse)).toMatchObject({
-      own: ['1', '2'],
-      isShared: false,
-    });
+    expect(close({ person_uuid: ['u1'] }, rows, nobodyElse)).toMatchObject({ own: ['1', '2'], isShared: false });
   });
 });
 

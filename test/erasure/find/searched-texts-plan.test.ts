@@ -39,9 +39,7 @@ describe('what scans search for', () => {
     ];
     const unread = [{ values: [JSON.stringify({ note: 'unread' })] }];
     const { values, leftOut } = planSearchedTexts(nobody, rows, unread, 1000);
-    expect(values).toEqual(
-      expect.arrayContaining(['Ann', 'ann@x', 'unread', many[0], `https://x/${many[0]}`]),
-    );
+    expect(values).toEqual(expect.arrayContaining(['Ann', 'ann@x', 'unread', many[0], `https://x/${many[0]}`]));
     expect(values.join('').length).toBeGreaterThan(900);
     expect(values.join('').length).toBeLessThanOrEqual(1000);
     expect(leftOut).toBe(2003 - values.length);

@@ -3,11 +3,7 @@ import type { Service } from '../../../src/client/service.ts';
 import { AppError } from '../../../src/core/errors.ts';
 import { nobody } from '../../../src/contract/identity.ts';
 import type { GivenIdentifier } from '../../../src/erasure/request/box.ts';
-import {
-  startIdentities,
-  type SoughtSubject,
-  type Start,
-} from '../../../src/erasure/find/start-identities.ts';
+import { startIdentities, type SoughtSubject, type Start } from '../../../src/erasure/find/start-identities.ts';
 import type { Database } from '../../../src/mirror/database.ts';
 import { openTestMirror } from '../../mirror/open-test-mirror.ts';
 import { insert } from '../scan/canary.ts';
@@ -51,8 +47,7 @@ function mirrorOf(...rows: Row[]): Database {
       first_seen_pass: 1,
       changed_at: '2026-11-20T10:00:00.000Z',
     });
-    for (const distinctId of ids)
-      insert(db, 'distinct_id_owners', { person_row_key: key, distinct_id: distinctId });
+    for (const distinctId of ids) insert(db, 'distinct_id_owners', { person_row_key: key, distinct_id: distinctId });
   }
   return db;
 }
@@ -77,11 +72,7 @@ describe('whom the mirror has under a distinct id that the service shows with an
   const shown = { device: [{ uuid: bob, id: 2, ids: ['device'] }] };
 
   it.each<[string, Parameters<typeof serviceOf>[0], object]>([
-    [
-      'is not meant where they live',
-      { 1: [{ uuid: ann, id: 1, ids: ['ann'] }] },
-      { meant: [bob], isDoubted: false },
-    ],
+    ['is not meant where they live', { 1: [{ uuid: ann, id: 1, ids: ['ann'] }] }, { meant: [bob], isDoubted: false }],
     [
       'is not meant where they live under another integer id',
       { [ann]: [{ uuid: ann, id: 7, ids: ['ann'] }] },
@@ -105,10 +96,7 @@ describe('whom the mirror has under a distinct id that the service shows with an
     const service = serviceOf({ ...shown, 1: [{ uuid: ann, id: 1, ids: ['ann'] }] });
     const first = await begin(db, service, device);
     expect(await begin(db, service, device, { shown: first.shown })).toMatchObject({ meant: [bob] });
-    expect(await begin(db, null, device, { shown: first.shown })).toMatchObject({
-      meant: [bob],
-      isDoubted: true,
-    });
+    expect(await begin(db, null, device, { shown: first.shown })).toMatchObject({ meant: [bob], isDoubted: true });
   });
 });
 

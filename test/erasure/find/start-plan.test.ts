@@ -47,12 +47,7 @@ describe('an answer', () => {
     ['with a row that cannot be read says nothing', byDistinctId, [ann, null], null],
     ['of one row whose distinct ids are cut shows that person', byDistinctId, [cut], ['c']],
     ['of several rows, one of them cut, says nothing', byDistinctId, [ann, cut], null],
-    [
-      'of one row just short of being cut says nothing',
-      byDistinctId,
-      [person('c', { ids: many(999) })],
-      null,
-    ],
+    ['of one row just short of being cut says nothing', byDistinctId, [person('c', { ids: many(999) })], null],
   ])('%s', (_what, given, rows, shown) => {
     expect(readShown(given, rows)?.map(({ person_uuid: uuid }) => uuid) ?? null).toEqual(shown);
   });

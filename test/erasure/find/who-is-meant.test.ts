@@ -4,8 +4,7 @@ import { listRequests } from '../../../src/mirror/erasure-requests.ts';
 import { openErasureWorld, type ErasureWorld } from '../erasure-world.ts';
 
 const living = ({ sandbox }: ErasureWorld): string[] => [...sandbox.living()].map(({ uuid }) => uuid);
-const mirrored = ({ db }: ErasureWorld): string[] =>
-  db().prepare<[], string>(`SELECT uuid FROM persons`).pluck().all();
+const mirrored = ({ db }: ErasureWorld): string[] => db().prepare<[], string>(`SELECT uuid FROM persons`).pluck().all();
 
 function create(world: ErasureWorld, ids: string[], properties = {}): string {
   return world.sandbox.act({ do: 'create', distinct_ids: ids, properties }).created[0] ?? '';
@@ -52,28 +51,21 @@ describe('an address that two people carry', () => {
   it.each([
     ['by the service', ann.value, false],
     ['by the mirror, where the service goes by the letter', 'Canary-Ann@X.example', true],
-  ])(
-    'is held when they are known %s, and erases both on somebody’s word alone',
-    async (_who, email, isSynced) => {
-      const world = await openErasureWorld(5);
-      const uuids = [ann.value, email].map((each, index) =>
-        create(world, [`canary-${index}`], { email: each }),
-      );
-      if (isSynced) await world.sync();
-      expect(await world.request([ann])).toMatchObject([
-        { state: 'held', reason: 'several_persons', persons: 2 },
-      ]);
-      expect(listRequests(world.db(), 'open')).toMatchObject([{ persons: 2 }]);
-      await world.reconcile();
-      expect(listRequests(world.db(), 'all')).toMatchObject([{ state: 'held', reason: 'several_persons' }]);
-      expect(living(world)).toEqual(expect.arrayContaining(uuids));
-      await world.approveHeld();
-      await world.reconcile();
-      expect(living(world).filter((uuid) => uuids.includes(uuid))).toEqual([]);
-      await world.sync();
-      expect(mirrored(world).filter((uuid) => uuids.includes(uuid))).toEqual([]);
-    },
-  );
+  ])('is held when they are known %s, and erases both on somebody’s word alone', async (_who, email, isSynced) => {
+    const world = await openErasureWorld(5);
+    const uuids = [ann.value, email].map((each, index) => create(world, [`canary-${index}`], { email: each }));
+    if (isSynced) await world.sync();
+    expect(await world.request([ann])).toMatchObject([{ state: 'held', reason: 'several_persons', persons: 2 }]);
+    expect(listRequests(world.db(), 'open')).toMatchObject([{ persons: 2 }]);
+    await world.reconcile();
+    expect(listRequests(world.db(), 'all')).toMatchObject([{ state: 'held', reason: 'several_persons' }]);
+    expect(living(world)).toEqual(expect.arrayContaining(uuids));
+    await world.approveHeld();
+    await world.reconcile();
+    expect(living(world).filter((uuid) => uuids.includes(uuid))).toEqual([]);
+    await world.sync();
+    expect(mirrored(world).filter((uuid) => uuids.includes(uuid))).toEqual([]);
+  });
 
   it('makes neither of them the subject of another’s request', async () => {
     const world = await openErasureWorld(5);

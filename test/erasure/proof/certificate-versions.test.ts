@@ -30,8 +30,7 @@ const names = readdirSync(join(golden, certificates));
 const requests = [1, 2, 3].map(requestId);
 const settings = (dataDir: string) => ({ dataDir, erasure: { feedRetentionDays: 30 } });
 
-const textOf = (dataDir: string, request: string): string =>
-  readFileSync(certificatePath(dataDir, request, 1), 'utf8');
+const textOf = (dataDir: string, request: string): string => readFileSync(certificatePath(dataDir, request, 1), 'utf8');
 
 function copyOfGolden(dataDir = freshFolder()): string {
   cpSync(golden, dataDir, { recursive: true });
@@ -46,9 +45,7 @@ describe('a certificate of version 1', () => {
     if (!certificate || !history) throw new Error('it cannot be read');
     expect(certificate.format_version).toBe(1);
     const facts = { ledgerOrigin: certificate.ledger.origin, feedUntil: feedUntilOf(certificate) ?? '' };
-    const [first, newest] = [1 as const, newestVersion].map((version) =>
-      deriveCertificate(history, facts, version),
-    );
+    const [first, newest] = [1 as const, newestVersion].map((version) => deriveCertificate(history, facts, version));
     expect(first && certificateText(first)).toBe(text);
     const withoutWords = (told: Certificate | undefined): unknown =>
       told && {
@@ -82,9 +79,7 @@ describe('a certificate of version 1', () => {
     const dataDir = copyOfGolden();
     const { signal } = new AbortController();
     expect(await verifyDataFolder(dataDir, {}, signal)).toMatchObject({ ok: true, certificates: 3 });
-    const bytes = Object.fromEntries(
-      names.map((name) => [name, readFileSync(join(golden, certificates, name))]),
-    );
+    const bytes = Object.fromEntries(names.map((name) => [name, readFileSync(join(golden, certificates, name))]));
     const task = { folder: join(golden, 'ledger'), certificates: bytes };
     expect((await loadStandAlone())(task)).toMatchObject({ ok: true, problems: [] });
     const path = certificatePath(dataDir, requestId(2), 1);
@@ -95,8 +90,7 @@ describe('a certificate of version 1', () => {
   it.each(requests)('of %s is shown, also where its file is gone', (request) => {
     const dataDir = copyOfGolden();
     const text = textOf(dataDir, request);
-    const find = () =>
-      findCertificate({ dataDir, feedRetentionDays: 30 }, readLedger(dataDir).entries(), request);
+    const find = () => findCertificate({ dataDir, feedRetentionDays: 30 }, readLedger(dataDir).entries(), request);
     expect(find()).toMatchObject({ text, sha256: sha256(text), certificate: { format_version: 1 } });
     expect(certificatePage(find())).toContain('That this target is reached');
     rmSync(certificatePath(dataDir, request, 1));
@@ -107,10 +101,10 @@ describe('a certificate of version 1', () => {
     const dataDir = copyOfGolden();
     plantKeys(dataDir);
     const issue = () =>
-      issueCertificate(
-        { ledger: () => openLedger(dataDir, tickingClock()), settings: settings(dataDir) } as never,
-        { id: requestId(1), generation: 1 },
-      );
+      issueCertificate({ ledger: () => openLedger(dataDir, tickingClock()), settings: settings(dataDir) } as never, {
+        id: requestId(1),
+        generation: 1,
+      });
     const text = textOf(golden, requestId(1));
     expect(issue()).toBe(sha256(text));
     rmSync(certificatePath(dataDir, requestId(1), 1));
@@ -123,9 +117,7 @@ describe('a certificate of version 1', () => {
     copyOfGolden(dataDir);
     for (const name of names) {
       const path = join(dataDir, certificates, name);
-      expect(readKnownFile({ path, place: `reports/certificates/${name}` })?.values).toEqual([
-        name.slice(0, 36),
-      ]);
+      expect(readKnownFile({ path, place: `reports/certificates/${name}` })?.values).toEqual([name.slice(0, 36)]);
     }
     const report = gatherReport({ db, settings: settings(dataDir), nowMs: Date.UTC(2026, 10, 21) } as never);
     expect(report.requests.map(({ certificate }) => certificate)).toEqual(

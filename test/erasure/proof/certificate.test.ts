@@ -141,9 +141,7 @@ describe('issuing a certificate', () => {
     const digest = issuerOf(place)(request);
     expect(digest).toBe(sha256(readFileSync(path, 'utf8')));
     expect(statSync(path).mode & 0o777).toBe(0o600);
-    expect(readCertificate(readFileSync(path, 'utf8'))?.ledger.origin).toMatch(
-      /^analytics-mirror\/[0-9a-f]{32}$/,
-    );
+    expect(readCertificate(readFileSync(path, 'utf8'))?.ledger.origin).toMatch(/^analytics-mirror\/[0-9a-f]{32}$/);
   });
 
   it('issues the same again after a kill, before and after the word on the ledger', () => {

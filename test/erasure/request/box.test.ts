@@ -45,19 +45,10 @@ describe('a box', () => {
 
   it.each<[string, (closed: Buffer, dataDir: string) => { id?: string; closed?: Buffer } | void]>([
     ['under another request’s id', () => ({ id: randomUUID() })],
-    [
-      'with another key',
-      (_closed, dataDir) => writeFileSync(keyPath(dataDir, 'box.key'), `${'ab'.repeat(32)}\n`),
-    ],
+    ['with another key', (_closed, dataDir) => writeFileSync(keyPath(dataDir, 'box.key'), `${'ab'.repeat(32)}\n`)],
     ['without its key', (_closed, dataDir) => rmSync(keyPath(dataDir, 'box.key'))],
-    [
-      'when a bit of it is damaged',
-      (closed) => ({ closed: closed.with(20, (closed[20] ?? 0) ^ 1) as Buffer }),
-    ],
-    [
-      'when a bit of its nonce is damaged',
-      (closed) => ({ closed: closed.with(0, (closed[0] ?? 0) ^ 1) as Buffer }),
-    ],
+    ['when a bit of it is damaged', (closed) => ({ closed: closed.with(20, (closed[20] ?? 0) ^ 1) as Buffer })],
+    ['when a bit of its nonce is damaged', (closed) => ({ closed: closed.with(0, (closed[0] ?? 0) ^ 1) as Buffer })],
     ['when it is cut off', (closed) => ({ closed: closed.subarray(0, -1) })],
     ['when nothing is left of it', () => ({ closed: Buffer.alloc(0) })],
   ])('does not open %s, and the error tells nothing of it', (_how, change) => {

@@ -5,21 +5,10 @@ import type { FixedTarget } from '../../../src/ledger/target.ts';
 const receivedAt = '2026-01-01T00:00:00.000Z';
 const at = '2026-01-02T00:00:00.000Z';
 const limits = { nowMs: Date.parse('2026-03-02T00:00:00.000Z'), daysMax: 60 };
-const fresh = {
-  receivedAt,
-  generation: 1,
-  fencedAt: null,
-  verifiedAt: null,
-  certifiedAt: null,
-  sealedAt: null,
-};
+const fresh = { receivedAt, generation: 1, fencedAt: null, verifiedAt: null, certifiedAt: null, sealedAt: null };
 const fenced = { ...fresh, fencedAt: at };
 const verified = { ...fenced, verifiedAt: at };
-const target = (
-  name: FixedTarget,
-  status: 'done' | 'attention' | 'waiting',
-  seenAt: string | null = null,
-) => ({
+const target = (name: FixedTarget, status: 'done' | 'attention' | 'waiting', seenAt: string | null = null) => ({
   target: name,
   status,
   seenAt,
@@ -68,8 +57,6 @@ describe('a request whose time is over', () => {
 
   it('that is certified or sealed is done', () => {
     expect(planLife({ ...verified, certifiedAt: at }, [here], limits)).toEqual({ do: 'nothing' });
-    expect(planLife({ ...fenced, sealedAt: at }, [target('mirror', 'attention')], limits)).toEqual({
-      do: 'nothing',
-    });
+    expect(planLife({ ...fenced, sealedAt: at }, [target('mirror', 'attention')], limits)).toEqual({ do: 'nothing' });
   });
 });

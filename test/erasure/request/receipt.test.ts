@@ -10,13 +10,7 @@ import {
   type Box,
   type GivenIdentifier,
 } from '../../../src/erasure/request/box.ts';
-import {
-  isAbout,
-  readReceipt,
-  receiptsOf,
-  refuseInside,
-  writeReceipts,
-} from '../../../src/erasure/request/receipt.ts';
+import { isAbout, readReceipt, receiptsOf, refuseInside, writeReceipts } from '../../../src/erasure/request/receipt.ts';
 import { openReceipt } from '../../../src/audit/open-receipt.ts';
 import { openLedger, type Ledger } from '../../../src/ledger/ledger.ts';
 import { insertRequest } from '../../../src/mirror/erasure-requests.ts';
@@ -56,8 +50,7 @@ it('a receipt and the identifier show which entry is about them, and nothing els
   expect(statSync(path).mode & 0o777).toBe(0o600);
   const receipt = readReceipt(path);
   expect(JSON.stringify(receipt)).not.toContain('canary');
-  const open = (given: GivenIdentifier[], using = receipt) =>
-    openReceipt(dataDir, ledger.entries(), using, given);
+  const open = (given: GivenIdentifier[], using = receipt) => openReceipt(dataDir, ledger.entries(), using, given);
   expect(open([ann])).toMatchObject({ verdict: 'is_about', received: { entry: 0 }, certificates: [] });
   expect(open([joann, ann]).verdict).toBe('is_about');
   expect(open([joann]).verdict).toBe('is_not_about');
@@ -81,9 +74,7 @@ it('a subject named by several identifiers is told by all of them, in any order'
 });
 
 it('refuses a place in the data folder, and a file that is no receipt', () => {
-  expect(() => refuseInside('/srv/data', '/srv/data/receipts/a.json')).toThrow(
-    'cannot lie in the data folder',
-  );
+  expect(() => refuseInside('/srv/data', '/srv/data/receipts/a.json')).toThrow('cannot lie in the data folder');
   expect(() => refuseInside('/srv/data', '/srv/data')).toThrow('cannot lie in the data folder');
   expect(() => refuseInside('/srv/data', '/srv/data-receipts/a.json')).not.toThrow();
   const path = join(freshFolder(), 'receipt.json');

@@ -6,12 +6,7 @@ import {
   type RequestFacts,
 } from '../../../src/erasure/request/request-state.ts';
 import { isUpstream, readTarget, type Target } from '../../../src/ledger/target.ts';
-import {
-  type RequestState,
-  type TargetStatus,
-  requestStates,
-  targetStatuses,
-} from '../../../src/ledger/vocabulary.ts';
+import { type RequestState, type TargetStatus, requestStates, targetStatuses } from '../../../src/ledger/vocabulary.ts';
 
 const factNames = [
   'scopedAt',
@@ -43,20 +38,13 @@ function* everyCase(): Generator<{
       for (const second of targetStatuses)
         for (const third of targetStatuses) {
           const statuses = [first, second, third];
-          yield {
-            facts,
-            has,
-            targets: names.map((target, index) => ({ target, status: statuses[index] ?? first })),
-          };
+          yield { facts, has, targets: names.map((target, index) => ({ target, status: statuses[index] ?? first })) };
         }
   }
 }
 
 /** What has to be true of a request in a state, in the words of the table of states. */
-const meaning: Record<
-  RequestState,
-  (has: (name: keyof RequestFacts) => boolean, at: TargetStatus[]) => boolean
-> = {
+const meaning: Record<RequestState, (has: (name: keyof RequestFacts) => boolean, at: TargetStatus[]) => boolean> = {
   cancelled: (has) => has('cancelledAt'),
   refused: (has) => has('refusedAt') && !has('cancelledAt'),
   sealed: (has) => has('sealedAt'),
@@ -118,9 +106,9 @@ describe('the state of a request', () => {
     const events = { target: 'upstream.events', status: 'waiting' } as const;
     expect(requestState(verified, [...done, events])).toBe('awaiting_upstream');
     expect(requestState(verified, [...done, { ...events, status: 'pending' }])).toBe('locally_verified');
-    expect(
-      requestState(verified, [...done, events, { target: 'upstream.playlists', status: 'pending' }]),
-    ).toBe('locally_verified');
+    expect(requestState(verified, [...done, events, { target: 'upstream.playlists', status: 'pending' }])).toBe(
+      'locally_verified',
+    );
   });
 
   it('counts files among what is here', () => {

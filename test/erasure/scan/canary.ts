@@ -63,9 +63,7 @@ export function textsOf({ row, recording }: Pick<Person, 'row' | 'recording'>): 
 
 /** A row with a text of its own in every personal field that it does not have yet. */
 function withEveryText(dataset: PagedDataset, word: string, row: Person['row']): Person['row'] {
-  const missing = datasets[dataset].fields.filter(
-    ({ name, role }) => role === 'personal' && !Object.hasOwn(row, name),
-  );
+  const missing = datasets[dataset].fields.filter(({ name, role }) => role === 'personal' && !Object.hasOwn(row, name));
   const texts = missing.map(({ name, kind }) => {
     const text = `${word} ${name} of ${dataset}`;
     return [name, kind === 'text' ? text : JSON.stringify([text])];
@@ -141,7 +139,5 @@ export function insert(
 /** Where a report found somebody, each place once: `decoded mirror.db:persons.uuid`, `raw hex tmp/x`. */
 export function placesOf({ subjects }: ScanReport, index = 0): string[] {
   const places = subjects[index]?.places ?? [];
-  return places
-    .map(({ how, encoding, place }) => [how, encoding, place].filter(Boolean).join(' '))
-    .toSorted();
+  return places.map(({ how, encoding, place }) => [how, encoding, place].filter(Boolean).join(' ')).toSorted();
 }

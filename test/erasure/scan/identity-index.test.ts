@@ -29,21 +29,9 @@ describe('an identity is found', () => {
     ['by distinct id', 'recordings', 'distinct_id', 'ann@x', ['distinct_id']],
     ['by distinct id in a list', 'persons', 'distinct_ids', '["b","ann@x"]', ['distinct_id']],
     ['by distinct id in a list of Parquet', 'persons', 'distinct_ids', ['b', 'ann@x'], ['distinct_id']],
-    [
-      'by the distinct id that a recording embeds',
-      'recordings',
-      'person',
-      '{"distinct_ids":"ann@x"}',
-      ['distinct_id'],
-    ],
+    ['by the distinct id that a recording embeds', 'recordings', 'person', '{"distinct_ids":"ann@x"}', ['distinct_id']],
     ['by a distinct id that is a bound of a file', '', 'min_key', 'ann@x', ['distinct_id']],
-    [
-      'by a long distinct id anywhere',
-      'playlists',
-      'filters',
-      '{"by":"a.long.distinct.id"}',
-      ['distinct_id'],
-    ],
+    ['by a long distinct id anywhere', 'playlists', 'filters', '{"by":"a.long.distinct.id"}', ['distinct_id']],
     ['by recording id', 'recordings', 'id', 'rec-1', ['recording_id']],
     ['in JSON within JSON', 'a', 'b', JSON.stringify({ c: JSON.stringify([uuid]) }), ['person_uuid']],
   ])('%s', (_how, dataset, column, value, kinds) => {

@@ -29,11 +29,7 @@ describe('needles', () => {
     ['as part of an address', 'percent', encodeURIComponent(value)],
     ['as an address', 'percent', encodeURI(value)],
     ['in a form', 'percent', encodeURIComponent(value).replaceAll('%20', '+')],
-    [
-      'in small percent escapes',
-      'percent',
-      encodeURIComponent(value).replaceAll(/%../g, (x) => x.toLowerCase()),
-    ],
+    ['in small percent escapes', 'percent', encodeURIComponent(value).replaceAll(/%../g, (x) => x.toLowerCase())],
     ['in base64', 'base64', Buffer.from(value).toString('base64')],
     ['in base64, one byte on', 'base64', Buffer.from(`x${value}y`).toString('base64')],
     ['in base64, two bytes on', 'base64', Buffer.from(`xy${value}z`).toString('base64')],
@@ -52,9 +48,7 @@ describe('needles', () => {
   });
 
   it('are made of the texts within JSON, not of its names', () => {
-    const json = makeNeedles([
-      subject('{"a very long name":["a very deep text",{"b":"and one more text"}]}'),
-    ]);
+    const json = makeNeedles([subject('{"a very long name":["a very deep text",{"b":"and one more text"}]}')]);
     expect(foundIn(json, 'a very deep text')).toEqual(['utf-8']);
     expect(foundIn(json, 'and one more text')).toEqual(['utf-8']);
     expect(foundIn(json, 'a very long name')).toEqual([]);
@@ -91,11 +85,7 @@ describe('needles', () => {
   it('know the uuids and recording ids that feeds may hold', () => {
     const uuid = '0190aaaa-1111-7222-8333-000000000001';
     const needles = makeNeedles([
-      {
-        request: 'r',
-        identity: { ...nobody, person_uuid: [uuid], distinct_id: ['a.distinct.id'] },
-        values: [uuid],
-      },
+      { request: 'r', identity: { ...nobody, person_uuid: [uuid], distinct_id: ['a.distinct.id'] }, values: [uuid] },
     ]);
     const isFeedKey = (text: string): boolean[] => {
       const found: boolean[] = [];

@@ -42,9 +42,7 @@ function churnedMirror(): { db: Database; dataDir: string } {
   return { db, dataDir };
 }
 
-async function hitsAfter(
-  steps: PurgeSteps,
-): Promise<{ before: string[][]; after: string[][]; unreadable: unknown[] }> {
+async function hitsAfter(steps: PurgeSteps): Promise<{ before: string[][]; after: string[][]; unreadable: unknown[] }> {
   const { db, dataDir } = churnedMirror();
   const signal = AbortSignal.timeout(50_000);
   const task = { dataDir, subjects, fence: false, extraPaths: [] };
@@ -59,8 +57,7 @@ async function hitsAfter(
 test('everybody is found in the bytes of a churned mirror, and nobody once it is purged', async () => {
   const { before, after, unreadable } = await hitsAfter(everyStep);
   // A write-ahead log that was never copied back holds it all.
-  for (const places of before)
-    expect(places.some((place) => place.startsWith('raw utf-8 mirror.db'))).toBe(true);
+  for (const places of before) expect(places.some((place) => place.startsWith('raw utf-8 mirror.db'))).toBe(true);
   expect(after.flat()).toEqual([]);
   expect(unreadable).toEqual([]);
 });

@@ -48,11 +48,7 @@ describe('the bytes of a file are searched', () => {
     const { hits: hitsAlone } = await hitsIn(frame);
     for (const before of [1, chunkBytes - 2, chunkBytes - 1, chunkBytes]) {
       const content = Buffer.concat([Buffer.alloc(before, 1), frame, Buffer.alloc(7, 2), frame]);
-      expect(await hitsIn(content)).toEqual({
-        hits: 2 * hitsAlone,
-        bytes: content.length,
-        isPartlyUnread: false,
-      });
+      expect(await hitsIn(content)).toEqual({ hits: 2 * hitsAlone, bytes: content.length, isPartlyUnread: false });
     }
     expect(hitsAlone).toBeGreaterThan(0);
   });

@@ -21,9 +21,7 @@ function scannersSeen(): { argv: string; environment: string }[] {
     .filter((name) => /^\d+$/.test(name))
     .flatMap((pid) => {
       try {
-        const isOurs = new RegExp(`^PPid:\\t${process.pid}$`, 'm').test(
-          readFileSync(`/proc/${pid}/status`, 'utf8'),
-        );
+        const isOurs = new RegExp(`^PPid:\\t${process.pid}$`, 'm').test(readFileSync(`/proc/${pid}/status`, 'utf8'));
         const argv = readFileSync(`/proc/${pid}/cmdline`, 'utf8');
         if (!isOurs || !argv.includes('scan-process')) return [];
         return [{ argv, environment: readFileSync(`/proc/${pid}/environ`, 'utf8') }];
@@ -83,10 +81,7 @@ describe('the scanner as a process', () => {
   });
 
   it('says in one sentence what went wrong, without any value', async () => {
-    const wrong = {
-      ...taskFor(freshFolder()),
-      subjects: [{ ...subjectOf(canary), values: [canary] as never }],
-    };
+    const wrong = { ...taskFor(freshFolder()), subjects: [{ ...subjectOf(canary), values: [canary] as never }] };
     const error: unknown = await runScan(wrong, { signal }).catch((reason: unknown) => reason);
     expect(error).toMatchObject({ code: 'storage', message: 'the scan failed (TypeError)' });
     expect(JSON.stringify(error)).not.toContain('canarybird');

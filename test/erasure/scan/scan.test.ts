@@ -135,26 +135,15 @@ describe('a person is found', () => {
     expect(placesOf(report)).toEqual(['decoded mirror.db:quarantine.payload']);
     expect(report.subjects[0]?.places[0]?.hits).toBe(1);
     inMirror(dataDir, (db) => {
-      const hers = JSON.stringify({
-        uuid: 'damaged',
-        who: [canary.distinctIds[0]],
-        note: `${text} once more`,
-      });
+      const hers = JSON.stringify({ uuid: 'damaged', who: [canary.distinctIds[0]], note: `${text} once more` });
       insert(db, 'quarantine', { dataset: 'persons', row_id: 'd', payload: hers, ...row });
       db.exec(`DELETE FROM quarantine WHERE row_id = 'a'`);
     });
-    expect(placesOf(await scan(dataDir))).toEqual([
-      'decoded mirror.db:quarantine.payload',
-      'raw utf-8 mirror.db',
-    ]);
+    expect(placesOf(await scan(dataDir))).toEqual(['decoded mirror.db:quarantine.payload', 'raw utf-8 mirror.db']);
   });
 
   it('in the cursor of a pass, in JSON and JSON lines, and in a list of people with short names only', async () => {
-    const short = {
-      request: 'r',
-      identity: { ...nobody, person_id: ['5'], distinct_id: ['al'] },
-      values: [],
-    };
+    const short = { request: 'r', identity: { ...nobody, person_id: ['5'], distinct_id: ['al'] }, values: [] };
     const dataDir = folderOf(...others);
     write(dataDir, 'reports/a.json', '{"people":[{"distinct_ids":["al"]}]}');
     write(dataDir, 'reports/b.jsonl', '{"al":"al"}\n{"person_id":5}\n');
@@ -206,9 +195,7 @@ describe('in Parquet, a person is found', () => {
     const part = `${folder}/part-00001.parquet`;
     expect(found).toEqual(
       expect.arrayContaining([
-        ...['distinct_ids', 'person_id', 'person_uuid', 'properties'].map(
-          (column) => `decoded ${part}:${column}`,
-        ),
+        ...['distinct_ids', 'person_id', 'person_uuid', 'properties'].map((column) => `decoded ${part}:${column}`),
         `decoded ${folder}/manifest.json`,
         `raw utf-8 ${part}`,
       ]),
@@ -252,16 +239,10 @@ describe('in Parquet, a person is found', () => {
   it('in the pages of a part that its manifest does not name, whose rows vouch for nothing', async () => {
     const dataDir = folderOf(...others);
     const folder = await publish(dataDir, 'persons', others.map(publishedPerson));
-    const stranger = [
-      personRow('0190cccc-0000-7000-8000-000000000000', { name: String(canary.row['name']) }),
-    ];
+    const stranger = [personRow('0190cccc-0000-7000-8000-000000000000', { name: String(canary.row['name']) })];
     const elsewhere = freshFolder();
     const other = await publish(elsewhere, 'persons', stranger);
-    write(
-      dataDir,
-      `${folder}/part-00009.parquet`,
-      readFileSync(join(elsewhere, other, 'part-00001.parquet')),
-    );
+    write(dataDir, `${folder}/part-00009.parquet`, readFileSync(join(elsewhere, other, 'part-00001.parquet')));
     expect(placesOf(await scan(dataDir))).toEqual([`raw utf-8 ${folder}/part-00009.parquet`]);
   });
 });
@@ -332,12 +313,7 @@ describe('what rightly remains is no hit', () => {
     const [other] = others;
     const uuid = String(canary.row['uuid']);
     const dataDir = folderOf(...others);
-    const hers = {
-      ...nobody,
-      person_uuid: [uuid],
-      distinct_id: ['ann', 'recordings-list'],
-      recording_id: ['list'],
-    };
+    const hers = { ...nobody, person_uuid: [uuid], distinct_id: ['ann', 'recordings-list'], recording_id: ['list'] };
     const subjects = [{ request: 'r', identity: hers, values: [] }];
     const quotes = { referred_by: uuid, distinct_id: 'ann', distinct_ids: ['ann'], person: { uuid } };
     inMirror(dataDir, (db) => {
@@ -437,8 +413,7 @@ describe('the program’s own words', () => {
     identity: { ...nobody, distinct_id: [...words, 'locally_verified'] },
     values: [...words, ...more],
   };
-  const entry = (seq: number, rest: object): string =>
-    canonicalJson({ seq, at: '2026-11-20T12:00:00.000Z', ...rest });
+  const entry = (seq: number, rest: object): string => canonicalJson({ seq, at: '2026-11-20T12:00:00.000Z', ...rest });
   const result = entry(0, {
     type: 'result',
     requests: [request],
@@ -461,12 +436,7 @@ describe('the program’s own words', () => {
       const about = { reason: 'residue_found', due_at: at, received_at: at };
       insert(db, 'erasure_requests', { id: request, ...fixed, ...about });
       const end = { status: 'done', result: 'not_applicable', assurance: 'asserted_by_upstream' };
-      insert(db, 'erasure_targets', {
-        request_id: request,
-        target: 'upstream.events',
-        ...end,
-        updated_at: at,
-      });
+      insert(db, 'erasure_targets', { request_id: request, target: 'upstream.events', ...end, updated_at: at });
     });
     write(dataDir, 'ledger/entries.jsonl', `${result}\n`);
     const signer = { name: 'analytics-mirror/00ff', privateKey: privateKeyOf(Buffer.alloc(32, 7)) };
@@ -484,11 +454,7 @@ describe('the program’s own words', () => {
 
   it.each<[string, string, string]>([
     ['any other file', 'reports/left.txt', 'not_applicable'],
-    [
-      'a line of the ledger that is no entry',
-      'ledger/entries.jsonl',
-      `${result}\n{"note":"not_applicable"}\n`,
-    ],
+    ['a line of the ledger that is no entry', 'ledger/entries.jsonl', `${result}\n{"note":"not_applicable"}\n`],
     [
       'a line of the ledger with one field more',
       'ledger/entries.jsonl',

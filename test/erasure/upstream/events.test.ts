@@ -63,11 +63,7 @@ it('are overdue when the second batch has not run either, and confirmed once it 
   world.sandbox.act({ do: 'set_batch', runs: true });
   world.moveTo('2025-06-22T05:00:00.000Z');
   await world.advance([subject]);
-  expect(world.target(subject, 'events')).toMatchObject({
-    status: 'done',
-    result: 'confirmed',
-    reason: null,
-  });
+  expect(world.target(subject, 'events')).toMatchObject({ status: 'done', result: 'confirmed', reason: null });
 });
 
 it('that the service accepted and then knows nothing of are for somebody to look at', async () => {
@@ -79,10 +75,7 @@ it('that the service accepted and then knows nothing of are for somebody to look
     request.path.includes('deletion_status/?') ? { ...(await send()), text: '{"results":[]}' } : send(),
   );
   await world.advance([subject]);
-  expect(world.target(subject, 'events')).toMatchObject({
-    status: 'attention',
-    reason: 'events_unconfirmed',
-  });
+  expect(world.target(subject, 'events')).toMatchObject({ status: 'attention', reason: 'events_unconfirmed' });
   world.heal();
   world.pass(hour);
   await world.advance([subject]);

@@ -24,26 +24,11 @@ const accepted = { ...fresh, status: 'waiting', attempts: 1 } as const;
 const shown = { do: 'call', reason: 'outcome_unknown' };
 
 it.each([
-  [
-    'deletes who is there, in the order of uuids',
-    fresh,
-    look(bob, ann),
-    { do: 'delete', living: [ann, bob] },
-  ],
-  [
-    'deletes even who is newer than known, the first time',
-    fresh,
-    look(again),
-    { do: 'delete', living: [again] },
-  ],
+  ['deletes who is there, in the order of uuids', fresh, look(bob, ann), { do: 'delete', living: [ann, bob] }],
+  ['deletes even who is newer than known, the first time', fresh, look(again), { do: 'delete', living: [again] }],
   ['settles who was never there', fresh, look(), { do: 'settle', result: 'already_absent' }],
   ['confirms who is gone after an intent', intended, look(), { do: 'confirm' }],
-  [
-    'settles who is gone often enough',
-    { ...accepted, confirmations: 1 },
-    look(),
-    { do: 'settle', result: 'deleted' },
-  ],
+  ['settles who is gone often enough', { ...accepted, confirmations: 1 }, look(), { do: 'settle', result: 'deleted' }],
   ['sends an unknown outcome again', intended, look(ann), { do: 'delete', living: [ann] }],
   ['lets a deletion that was taken have its time', accepted, look(ann), { do: 'wait' }],
   ['but not for ever', { ...accepted, notBefore: soon }, look(ann), { do: 'delete', living: [ann] }],
@@ -68,21 +53,11 @@ it.each([
     { ...look(), isHeldByAnother: true },
     shown,
   ],
-  [
-    'nor by lists alone for deleted',
-    accepted,
-    { ...look(), isHeldByAnother: true, isAskedById: false },
-    shown,
-  ],
+  ['nor by lists alone for deleted', accepted, { ...look(), isHeldByAnother: true, isAskedById: false }, shown],
   ['takes nobody for absent by lists alone', fresh, { ...look(), isAskedById: false }, shown],
   ['nor for deleted', intended, { ...look(), isAskedById: false }, shown],
   ['but after the deletion was taken', accepted, { ...look(), isAskedById: false }, { do: 'confirm' }],
-  [
-    'deletes who is there by lists alone',
-    fresh,
-    { ...look(ann), isAskedById: false },
-    { do: 'delete', living: [ann] },
-  ],
+  ['deletes who is there by lists alone', fresh, { ...look(ann), isAskedById: false }, { do: 'delete', living: [ann] }],
 ] as const)('%s', (_what, target, seen, step) => {
   expect(planPerson(target, seen, known, limits)).toEqual(step);
 });

@@ -16,26 +16,17 @@ describe.each(['documented', 'live'] as const)('a person of the %s service', (pr
       confirmations: 1,
       notBefore: '2025-06-04T12:05:00.000Z',
     });
-    expect(report).toEqual({
-      awaiting: [{ requestId: subject.id, eventsExpectedBy: expectedBy }],
-      failed: [],
-    });
+    expect(report).toEqual({ awaiting: [{ requestId: subject.id, eventsExpectedBy: expectedBy }], failed: [] });
     world.asked.length = 0;
     world.pass(299);
     await world.advance([subject]);
     expect(world.asked).toEqual([]);
     world.pass(1);
     await world.advance([subject]);
-    expect(world.target(subject, 'person')).toMatchObject({
-      status: 'done',
-      result: 'deleted',
-      assurance: 'observed',
-    });
+    expect(world.target(subject, 'person')).toMatchObject({ status: 'done', result: 'deleted', assurance: 'observed' });
     expect(world.changes()).toEqual([]);
     expect(world.ledger.of('person')).toEqual(['intent', 'result deleted']);
-    expect(world.asked.filter((line) => line.includes('distinct_id='))).toHaveLength(
-      person.distinct_ids.length,
-    );
+    expect(world.asked.filter((line) => line.includes('distinct_id='))).toHaveLength(person.distinct_ids.length);
   });
 
   it('keeps its events unless they are to be deleted: the parameter is not even there', async () => {
@@ -45,11 +36,7 @@ describe.each(['documented', 'live'] as const)('a person of the %s service', (pr
     const report = await world.advance([subject]);
     expect(world.changes()).toEqual([`DELETE /persons/${ref(person)}/`]);
     expect(world.sandbox.store.events.deletions()).toEqual([]);
-    expect(world.target(subject, 'events')).toMatchObject({
-      status: 'done',
-      result: 'kept',
-      assurance: 'observed',
-    });
+    expect(world.target(subject, 'events')).toMatchObject({ status: 'done', result: 'kept', assurance: 'observed' });
     expect(report.awaiting).toEqual([]);
   });
 
@@ -81,10 +68,7 @@ describe.each(['documented', 'live'] as const)('a person of the %s service', (pr
     const deep = `{"a":${'['.repeat(300)}${']'.repeat(300)}}`;
     world.intercept(async (_request, send) => {
       const response = await send();
-      return {
-        ...response,
-        text: response.text.replace('"properties":{', `"properties":${deep},"name":5,"more":{`),
-      };
+      return { ...response, text: response.text.replace('"properties":{', `"properties":${deep},"name":5,"more":{`) };
     });
     await world.advance([subject]);
     expect(world.sandbox.store.persons.find(person.id)).toBeUndefined();
@@ -100,10 +84,7 @@ describe.each(['documented', 'live'] as const)('a person of the %s service', (pr
     expect(world.changes()).toEqual([]);
     expect(world.ledger.of('person')).toEqual(['result already_absent']);
     expect(world.target(subject, 'person').assurance).toBe('observed');
-    expect(world.target(subject, 'events')).toMatchObject({
-      result: 'not_verifiable',
-      assurance: 'not_verifiable',
-    });
+    expect(world.target(subject, 'events')).toMatchObject({ result: 'not_verifiable', assurance: 'not_verifiable' });
   });
 
   it('whose distinct id somebody else has now is for somebody to look at', async () => {
@@ -212,14 +193,9 @@ it('one that is newer than was known is no other life while the service still sh
   const world = await openUpstreamWorld();
   const person = world.person(0);
   const subject = { ...world.request([person]), createdAt: '2001-01-01T00:00:00Z' };
-  world.intercept((request, send) =>
-    request.method === 'DELETE' ? Promise.resolve(answerAccepted) : send(),
-  );
+  world.intercept((request, send) => (request.method === 'DELETE' ? Promise.resolve(answerAccepted) : send()));
   await world.advance([subject]);
-  expect(world.target(subject, 'person')).toMatchObject({
-    status: 'waiting',
-    sentCreatedAt: person.created_at,
-  });
+  expect(world.target(subject, 'person')).toMatchObject({ status: 'waiting', sentCreatedAt: person.created_at });
 });
 
 it('another person under the id is for somebody to look at', async () => {
@@ -261,9 +237,7 @@ it('a deletion that the service takes and does not make is sent again, after a p
   const world = await openUpstreamWorld();
   const person = world.person(0);
   const subject = world.request([person]);
-  world.intercept((request, send) =>
-    request.method === 'DELETE' ? Promise.resolve({ ...answerAccepted }) : send(),
-  );
+  world.intercept((request, send) => (request.method === 'DELETE' ? Promise.resolve({ ...answerAccepted }) : send()));
   for (let tick = 0; tick < 8; tick += 1) {
     await world.advance([subject]);
     world.pass(300);

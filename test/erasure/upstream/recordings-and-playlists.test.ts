@@ -112,9 +112,6 @@ describe('playlists', () => {
     const subject = requestFor(world, [], [{ shortId, recordingId: 'x' }]);
     world.intercept((request, send) => (request.method === 'DELETE' ? Promise.resolve(answer(400)) : send()));
     await world.advance([subject]);
-    expect(world.target(subject, 'playlists')).toMatchObject({
-      status: 'attention',
-      reason: 'upstream_refuses',
-    });
+    expect(world.target(subject, 'playlists')).toMatchObject({ status: 'attention', reason: 'upstream_refuses' });
   });
 });

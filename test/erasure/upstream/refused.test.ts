@@ -112,9 +112,7 @@ it('one person at whom the service fails does not keep the others', async () => 
 it('a service that fails at everybody is given up', async () => {
   const world = await openUpstreamWorld();
   const subjects = Array.from({ length: 40 }, (_, index) => world.request([world.person(index)]));
-  world.intercept((request, send) =>
-    /persons\/\d/.test(request.path) ? Promise.resolve(answer(500)) : send(),
-  );
+  world.intercept((request, send) => (/persons\/\d/.test(request.path) ? Promise.resolve(answer(500)) : send()));
   await expect(world.advance(subjects)).rejects.toMatchObject({ code: 'service', status: 500 });
   expect(world.asked.length).toBeLessThan(50);
 });

@@ -65,32 +65,29 @@ describe('many persons', () => {
     expect(world.changes()).toHaveLength(1);
   });
 
-  it.each(['killed', 'lost', 'miscounted'] as const)(
-    'an answer that is %s leaves it to their queue',
-    async (how) => {
-      const world = await openUpstreamWorld({ profile: 'live' });
-      const subjects = everybody(world, 12);
-      world.intercept(async (request, send) => {
-        if (!request.path.includes('bulk_delete') || request.body === '{"ids":[]}') return send();
-        const response = await send();
-        if (how === 'killed') throw new Killed();
-        if (how === 'lost') throw new AppError('no answer', { code: 'unreachable', retryable: true });
-        return { ...response, text: '{"persons_deleted":3,"deletion_errors":[]}' };
-      });
-      if (how === 'killed') {
-        await expect(world.advance(subjects)).rejects.toThrow(Killed);
-        world.heal();
-        world.restart();
-      }
-      const report = await world.advance(subjects);
-      expect(report.awaiting).toHaveLength(12);
-      world.pass(300);
-      await world.advance(subjects);
-      for (const subject of subjects) expect(world.target(subject, 'person').result).toBe('deleted');
-      expect(world.sandbox.store.events.deletions()).toHaveLength(12);
-      expect(world.ledger.records.filter(({ type }) => type === 'attention')).toEqual([]);
-    },
-  );
+  it.each(['killed', 'lost', 'miscounted'] as const)('an answer that is %s leaves it to their queue', async (how) => {
+    const world = await openUpstreamWorld({ profile: 'live' });
+    const subjects = everybody(world, 12);
+    world.intercept(async (request, send) => {
+      if (!request.path.includes('bulk_delete') || request.body === '{"ids":[]}') return send();
+      const response = await send();
+      if (how === 'killed') throw new Killed();
+      if (how === 'lost') throw new AppError('no answer', { code: 'unreachable', retryable: true });
+      return { ...response, text: '{"persons_deleted":3,"deletion_errors":[]}' };
+    });
+    if (how === 'killed') {
+      await expect(world.advance(subjects)).rejects.toThrow(Killed);
+      world.heal();
+      world.restart();
+    }
+    const report = await world.advance(subjects);
+    expect(report.awaiting).toHaveLength(12);
+    world.pass(300);
+    await world.advance(subjects);
+    for (const subject of subjects) expect(world.target(subject, 'person').result).toBe('deleted');
+    expect(world.sandbox.store.events.deletions()).toHaveLength(12);
+    expect(world.ledger.records.filter(({ type }) => type === 'attention')).toEqual([]);
+  });
 
   it('too many requests count for nothing, and the call is made again for all', async () => {
     const world = await openUpstreamWorld({ profile: 'live' });
@@ -121,10 +118,7 @@ describe('many persons', () => {
 });
 
 describe('what a service can do', () => {
-  const serviceThat = (answers: {
-    status?: number;
-    bulk?: number;
-  }): { service: Service; calls: string[] } => {
+  const serviceThat = (answers: { status?: number; bulk?: number }): { service: Service; calls: string[] } => {
     const calls: string[] = [];
     const call = (name: string): Promise<{ status: number; body: undefined; date: undefined }> => {
       calls.push(name);

@@ -38,11 +38,7 @@ describe('a deletion that was not made, and not answered so', () => {
     expect(world.asked.filter((line) => line === `GET /persons/${person.id}/`)).toHaveLength(3);
     expect(world.ledger.of('person')).toEqual(['intent', 'intent']);
     expect(report.awaiting).toEqual([{ requestId: subject.id, eventsExpectedBy: expectedBy }]);
-    expect(world.target(subject, 'person')).toMatchObject({
-      status: 'waiting',
-      confirmations: 1,
-      attempts: 2,
-    });
+    expect(world.target(subject, 'person')).toMatchObject({ status: 'waiting', confirmations: 1, attempts: 2 });
   });
 
   it('is for somebody to look at after so many', async () => {
@@ -67,26 +63,20 @@ describe('a deletion that was made, and not answered', () => {
   it.each([
     ['a reset', () => Promise.reject(reset)],
     ['a 502', () => Promise.resolve(answer(502))],
-  ] as const)(
-    'leaves the events unconfirmed after %s where nothing tells of the queue',
-    async (_what, strike) => {
-      const world = await openUpstreamWorld();
-      const subject = world.request([world.person(0)]);
-      world.intercept(onDelete(1, after(strike)));
-      const report = await world.advance([subject]);
-      expect(world.changes()).toHaveLength(1);
-      expect(world.target(subject, 'events')).toMatchObject({
-        status: 'attention',
-        reason: 'events_unconfirmed',
-      });
-      expect(report.awaiting).toEqual([]);
-      world.pass(300);
-      await world.advance([subject]);
-      expect(world.target(subject, 'person').result).toBe('deleted');
-      expect(world.target(subject, 'events').status).toBe('attention');
-      expect(world.ledger.of('events')).toEqual(['attention events_unconfirmed']);
-    },
-  );
+  ] as const)('leaves the events unconfirmed after %s where nothing tells of the queue', async (_what, strike) => {
+    const world = await openUpstreamWorld();
+    const subject = world.request([world.person(0)]);
+    world.intercept(onDelete(1, after(strike)));
+    const report = await world.advance([subject]);
+    expect(world.changes()).toHaveLength(1);
+    expect(world.target(subject, 'events')).toMatchObject({ status: 'attention', reason: 'events_unconfirmed' });
+    expect(report.awaiting).toEqual([]);
+    world.pass(300);
+    await world.advance([subject]);
+    expect(world.target(subject, 'person').result).toBe('deleted');
+    expect(world.target(subject, 'events').status).toBe('attention');
+    expect(world.ledger.of('events')).toEqual(['attention events_unconfirmed']);
+  });
 
   it("is settled by the service's own queue where it tells of it", async () => {
     const world = await openUpstreamWorld({ profile: 'live' });
@@ -120,10 +110,7 @@ describe('a deletion that was made, and not answered', () => {
       }),
     );
     await world.advance([subject]);
-    expect(world.target(subject, 'events')).toMatchObject({
-      status: 'attention',
-      reason: 'events_unconfirmed',
-    });
+    expect(world.target(subject, 'events')).toMatchObject({ status: 'attention', reason: 'events_unconfirmed' });
   });
 
   it('is of no concern where the events are kept', async () => {
@@ -147,10 +134,7 @@ describe('a deletion that was made, and not answered', () => {
     const subject = world.request([world.person(0)]);
     await world.advance([subject]);
     expect(world.changes()).toHaveLength(1);
-    expect(world.target(subject, 'events')).toMatchObject({
-      status: 'attention',
-      reason: 'events_unconfirmed',
-    });
+    expect(world.target(subject, 'events')).toMatchObject({ status: 'attention', reason: 'events_unconfirmed' });
     expect(world.target(subject, 'person')).toMatchObject({ status: 'waiting', confirmations: 1 });
   });
 });
@@ -187,22 +171,19 @@ describe('killed', () => {
   it.each([
     ['documented', 'attention'],
     ['live', 'waiting'],
-  ] as const)(
-    'between call and result at a %s service: looked into, never sent again',
-    async (profile, events) => {
-      const world = await openUpstreamWorld({ profile });
-      const subject = world.request([world.person(0)]);
-      world.intercept(onDelete(1, after(killed)));
-      await expect(world.advance([subject])).rejects.toThrow(Killed);
-      world.restart();
-      await world.advance([subject]);
-      world.pass(300);
-      await world.advance([subject]);
-      expect(world.changes()).toHaveLength(1);
-      expect(world.target(subject, 'person').result).toBe('deleted');
-      expect(world.target(subject, 'events').status).toBe(events);
-    },
-  );
+  ] as const)('between call and result at a %s service: looked into, never sent again', async (profile, events) => {
+    const world = await openUpstreamWorld({ profile });
+    const subject = world.request([world.person(0)]);
+    world.intercept(onDelete(1, after(killed)));
+    await expect(world.advance([subject])).rejects.toThrow(Killed);
+    world.restart();
+    await world.advance([subject]);
+    world.pass(300);
+    await world.advance([subject]);
+    expect(world.changes()).toHaveLength(1);
+    expect(world.target(subject, 'person').result).toBe('deleted');
+    expect(world.target(subject, 'events').status).toBe(events);
+  });
 
   it('before the result could be written: confirmed once more', async () => {
     const world = await openUpstreamWorld();
@@ -235,9 +216,6 @@ describe('killed', () => {
     await world.advance([subject]);
     expect(world.changes()).toHaveLength(3);
     expect(world.target(subject, 'person').result).toBe('deleted');
-    expect(world.target(subject, 'events')).toMatchObject({
-      status: 'attention',
-      reason: 'events_unconfirmed',
-    });
+    expect(world.target(subject, 'events')).toMatchObject({ status: 'attention', reason: 'events_unconfirmed' });
   });
 });

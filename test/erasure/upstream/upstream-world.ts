@@ -40,20 +40,12 @@ const limits = {
   totalTimeoutMs: 5000,
   bodyBytesMax: 10_000_000,
 };
-const retry = {
-  attemptsMax: 3,
-  totalMs: 600_000,
-  delayBaseMs: 10,
-  delayMaxMs: 1000,
-  retryAfterMaxMs: 60_000,
-};
+const retry = { attemptsMax: 3, totalMs: 600_000, delayBaseMs: 10, delayMaxMs: 1000, retryAfterMaxMs: 60_000 };
 
 type Fields = { deleteEvents?: boolean; memberships?: Subject['memberships'] };
 
 /** The upstream lane beside a sandbox, with a mirror of its own and a ledger in memory; all on one clock. */
-export async function openUpstreamWorld(
-  options: Partial<SandboxOptions> & { key?: 'readOnly' | 'unknown' } = {},
-) {
+export async function openUpstreamWorld(options: Partial<SandboxOptions> & { key?: 'readOnly' | 'unknown' } = {}) {
   let nowMs = Date.parse(start);
   const clock: Clock = {
     now: () => nowMs,
@@ -62,14 +54,7 @@ export async function openUpstreamWorld(
       return Promise.resolve();
     },
   };
-  const sandbox: Sandbox = await startSandbox({
-    persons: 60,
-    recordings: 30,
-    seed: 7,
-    port: 0,
-    clock,
-    ...options,
-  });
+  const sandbox: Sandbox = await startSandbox({ persons: 60, recordings: 30, seed: 7, port: 0, clock, ...options });
   onTestFinished(() => sandbox.close());
   const { db } = openTestMirror();
   const ledger = ledgerInMemory();
@@ -142,8 +127,7 @@ export async function openUpstreamWorld(
           dueAt: at,
           box: Buffer.of(),
         });
-        for (const target of fixedTargets)
-          if (target.startsWith('upstream.')) addTarget(db, id, target, null, at);
+        for (const target of fixedTargets) if (target.startsWith('upstream.')) addTarget(db, id, target, null, at);
       })();
       const distinctIds = people.flatMap(({ distinct_ids: ids }) => ids);
       return {
@@ -167,14 +151,7 @@ export async function openUpstreamWorld(
     },
     advance: (subjects: readonly Subject[], signal?: AbortSignal): Promise<UpstreamReport> =>
       advanceUpstream(
-        {
-          db,
-          ledger: () => ledger,
-          clock,
-          service,
-          settings,
-          signal: signal ?? new AbortController().signal,
-        },
+        { db, ledger: () => ledger, clock, service, settings, signal: signal ?? new AbortController().signal },
         subjects,
       ),
     /** Moves the time of both, and lets the service's batch run. */
@@ -224,15 +201,7 @@ function ledgerInMemory() {
       const about = { request, generation: 1 };
       const subject = { subject: hex, authorisation: hex, delete_events: true, due_at: start } as const;
       take({ type: 'received', ...about, origin: 'manual', basis: 'objection', ...subject });
-      take({
-        type: 'scoped',
-        ...about,
-        persons: 1,
-        distinct_ids: 1,
-        recordings: 0,
-        quarantined: 0,
-        files: 0,
-      });
+      take({ type: 'scoped', ...about, persons: 1, distinct_ids: 1, recordings: 0, quarantined: 0, files: 0 });
       epoch += 1;
       take({ type: 'fencing', ...about, epoch, fence: [{ kind: 'person_uuid', mac: hex }] });
       take({ type: 'fenced', ...about, epoch });
