@@ -1,5 +1,4 @@
 import { existsSync } from 'node:fs';
-import packageJson from '../package.json' with { type: 'json' };
 import { createBudget, type Budget } from './client/budget.ts';
 import { memoryRequestTimes, type RequestTimes } from './client/request-times.ts';
 import { createService, type Service } from './client/service.ts';
@@ -16,9 +15,10 @@ import { createLogger, type Logger } from './log/logger.ts';
 import { openTracer } from './log/open-tracer.ts';
 import type { Tracer } from './log/tracer.ts';
 import { databasePath, openDatabase, openDatabaseReadOnly, type Database } from './mirror/database.ts';
-import type { MirroredProject } from './mirror/mirrored-project.ts';
+import type { MirroredProject } from './mirror/runs.ts';
 import { openRequestTimes } from './mirror/request-times.ts';
 import { publishedFilesIn } from './snapshot/published-files.ts';
+import packageJson from '../package.json' with { type: 'json' };
 
 /** The program's parts, each made when it is first asked for and closed together. */
 export type App = {

@@ -6,16 +6,15 @@ import { isFile, isUpstream, spellTarget, type FileTarget, type FixedTarget } fr
 import { listTargets, renewTarget, type ErasureTarget } from '../mirror/erasure-targets.ts';
 import { purgeDeleted } from '../mirror/purge.ts';
 import { placeOf } from '../snapshot/published-files.ts';
-import { locateIdentity } from '../snapshot/locate.ts';
+import { locateIdentity, isPersonal } from '../snapshot/subject-rows.ts';
 import { rewriteSnapshot } from '../snapshot/rewrite.ts';
-import { isPersonal } from '../snapshot/subject-rows.ts';
 import { fenceRequests, recordStandingFence, type FenceResult } from './fence/fence-requests.ts';
 import { concerns } from './find/closure.ts';
 import type { PlannedErasure } from './plan.ts';
 import { openSubjects, type Subject } from './request/box.ts';
 import { alignStates, updateRequest } from './request/request-state.ts';
 import { callAttention, intend, settle } from './request/target-journal.ts';
-import { scanForSubjects } from './scan/scan-subjects.ts';
+import { scanForSubjects } from './scan/run-scan.ts';
 
 /** What was done here. Rows of files are those taken out. */
 export type LocalResult = { filesRewritten: number; rowsRemoved: number; verified: number; residue: number };

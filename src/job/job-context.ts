@@ -5,7 +5,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 import type { Logger } from '../log/logger.ts';
 import type { Tracer } from '../log/tracer.ts';
 import type { Database } from '../mirror/database.ts';
-import type { MirroredProject } from '../mirror/mirrored-project.ts';
+import type { MirroredProject } from '../mirror/runs.ts';
 import type { PublishedFiles } from '../snapshot/published-files.ts';
 
 /** The mirror, service, ledger and the rest that a job works with. `runJob` gives each run a context of its own. */

@@ -1,11 +1,23 @@
-import { isoTime } from '../core/clock.ts';
-import { AppError } from '../core/errors.ts';
+import { randomUUID } from 'node:crypto';
+import { readFileSync, readlinkSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { isoTime, type Clock } from '../core/clock.ts';
+import { sha256 } from '../core/digest.ts';
+import { AppError, systemCode } from '../core/errors.ts';
 import { explainStorageError } from '../core/storage-error.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { SetAttributes } from '../log/tracer.ts';
-import { finishRun, startRun, type RunOutcome } from '../mirror/runs.ts';
+import type { Database } from '../mirror/database.ts';
+import {
+  beatLease,
+  finishRun,
+  releaseLease,
+  startRun,
+  takeLease,
+  type LeaseHolder,
+  type RunOutcome,
+} from '../mirror/runs.ts';
 import type { JobContext } from './job-context.ts';
-import { acquireLease } from '../mirror/lease.ts';
 
 /**
  * What a job did: `counts` holds numbers and names of datasets, never personal data. `reason` is a code, where the job
@@ -69,5 +81,84 @@ async function recordRun<Result extends JobResult>(
       // The first error is the one to report; the next run records this one as dead.
     }
     throw error;
+  }
+}
+
+/** A holder that has not beaten for this long is gone. */
+const silenceMaxMs = 60_000;
+const beatEveryMs = 10_000;
+
+/** The right to write into a data folder, held until released. */
+export type Lease = { release(): void };
+
+/**
+ * Takes the right to write. Throws `busy` while another living process holds it; one that died without giving it back is
+ * told by its process being gone, where its number can be asked for, or by its silence. `onLost` is called once, with the
+ * reason, when somebody else takes it over or the mirror can no longer be told that this holder lives.
+ */
+export function acquireLease(db: Database, job: string, clock: Clock, onLost: (error: unknown) => void): Lease {
+  const now = isoTime(clock.now());
+  const wanted: LeaseHolder = {
+    holder: randomUUID(),
+    job,
+    host: processSpace(),
+    pid: process.pid,
+    takenAt: now,
+    beatAt: now,
+  };
+  const present = takeLease(db, wanted, (holder) => isStale(holder, clock.now()));
+  if (present.holder !== wanted.holder)
+    throw new AppError(
+      `another run holds the data folder: ${present.job}, process ${present.pid} on ${present.host}, since ${present.takenAt}`,
+      { code: 'busy', hint: 'wait until it ends, or end that process' },
+    );
+  const timer = setInterval(() => {
+    try {
+      if (beatLease(db, wanted.holder, isoTime(clock.now()))) return;
+      throw new AppError('another run took the data folder over', { code: 'busy', hint: 'run only one at a time' });
+    } catch (error) {
+      clearInterval(timer);
+      onLost(error);
+    }
+  }, beatEveryMs);
+  timer.unref();
+  return {
+    release: () => {
+      clearInterval(timer);
+      releaseLease(db, wanted.holder);
+    },
+  };
+}
+
+/**
+ * Where this process's number means this process and no other: the name of the machine and, on Linux, a digest of its boot
+ * and of the pid namespace. Containers share names, and each has a process 1.
+ */
+export function processSpace(): string {
+  try {
+    const bootId = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+    const pidNamespace = readlinkSync('/proc/self/ns/pid');
+    return `${hostname()} (${sha256(`${bootId} ${pidNamespace}`).slice(0, 8)})`;
+  } catch (error) {
+    if (systemCode(error) === undefined) throw error;
+    return hostname();
+  }
+}
+
+function isStale({ host, pid, beatAt }: LeaseHolder, nowMs: number): boolean {
+  // One that lies in the future was made by a clock that was wrong: who lives makes another within seconds.
+  if (Math.abs(nowMs - Date.parse(beatAt)) > silenceMaxMs) return true;
+  // Elsewhere, the number is another process's, or nobody's, whether the holder lives or not.
+  if (host !== processSpace()) return false;
+  // One of ours would not ask.
+  return pid === process.pid || !isAlive(pid);
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return systemCode(error) === 'EPERM';
   }
 }

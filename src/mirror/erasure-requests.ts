@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import type { Origin, RequestReason, RequestState } from '../ledger/vocabulary.ts';
-import { refuseStaleHolder } from './lease.ts';
+import { refuseStaleHolder } from './runs.ts';
 import { markPurgeOwed } from './purge.ts';
 
 /** A request to erase one subject, without who it is: that is in the box. Times are ISO 8601 UTC. */

@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import { datasets, pagedDatasets, type PagedDataset } from '../contract/datasets.ts';
-import { refuseStaleHolder } from './lease.ts';
+import { refuseStaleHolder } from './runs.ts';
 import { markPurgeOwed } from './purge.ts';
 
 /** A place in the feed of changes: a change's number, and its time (ISO 8601 UTC). */

@@ -5,7 +5,7 @@ import { AppError } from '../core/errors.ts';
 import { keyPath } from '../core/secret-key.ts';
 import { datasets, pagedDatasets } from '../contract/datasets.ts';
 import type { Identifier, IdentifierKind } from '../contract/identity.ts';
-import { refuseStaleHolder } from './lease.ts';
+import { refuseStaleHolder } from './runs.ts';
 import { listQuarantined } from './quarantine.ts';
 import { namedInRecordings, sideTables } from './tables.ts';
 

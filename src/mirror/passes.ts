@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import { z } from 'zod';
 import { mirroredDatasets, type MirroredDataset } from '../contract/datasets.ts';
-import { refuseStaleHolder } from './lease.ts';
+import { refuseStaleHolder } from './runs.ts';
 
 /** `full` walks to the end of the list, `head` only as far as something is new. */
 export const passModes = ['full', 'head'] as const;

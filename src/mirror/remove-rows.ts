@@ -3,7 +3,7 @@ import { textLeaves } from '../core/exact-json.ts';
 import { datasets, keyKind, pagedDatasets, type PagedDataset } from '../contract/datasets.ts';
 import { withoutDistinctIds } from '../contract/embedded-person.ts';
 import { identifierKinds, type Identity } from '../contract/identity.ts';
-import { refuseStaleHolder } from './lease.ts';
+import { refuseStaleHolder } from './runs.ts';
 import type { QuarantinedSighting } from './quarantine.ts';
 import { namedInRecordings, prepareFindRowKey, sideTables } from './tables.ts';
 

@@ -1,6 +1,67 @@
 import type { Database } from 'better-sqlite3';
 import { z } from 'zod';
-import { refuseStaleHolder } from './lease.ts';
+import { AppError } from '../core/errors.ts';
+
+/** Who holds the right to write. Times are ISO 8601 UTC. */
+export type LeaseHolder = { holder: string; job: string; host: string; pid: number; takenAt: string; beatAt: string };
+
+/** The present holder, if there is one. */
+export function readLease(db: Database): LeaseHolder | undefined {
+  return db
+    .prepare<[], LeaseHolder>(
+      /*sql*/ `SELECT holder, job, host, pid, taken_at AS takenAt, beat_at AS beatAt FROM lease`,
+    )
+    .get();
+}
+
+/** The tokens under which connections of this process hold the lease. */
+const tokens = new WeakMap<Database, number>();
+
+/**
+ * Takes the lease when nobody holds it, or when `isStale` says so of its holder. Returns whoever holds it now. Each
+ * time it is taken it has a greater token, by which what this connection writes is known from what a holder before it
+ * would still write.
+ */
+export function takeLease(db: Database, wanted: LeaseHolder, isStale: (present: LeaseHolder) => boolean): LeaseHolder {
+  return db
+    .transaction(() => {
+      const present = readLease(db);
+      if (present && !isStale(present)) return present;
+      db.prepare(/*sql*/ `INSERT OR REPLACE INTO lease (only_row, holder, job, host, pid, taken_at, beat_at)
+        VALUES (1, @holder, @job, @host, @pid, @takenAt, @beatAt)`).run(wanted);
+      const token = db
+        .prepare<[], number>(/*sql*/ `UPDATE lease_token SET token = token + 1 RETURNING token`)
+        .pluck()
+        .get();
+      if (token === undefined) throw new Error('the mirror has no token for its lease');
+      tokens.set(db, token);
+      return wanted;
+    })
+    .immediate();
+}
+
+/** Says that the holder lives. Returns whether it still holds the lease. */
+export function beatLease(db: Database, holder: string, at: string): boolean {
+  return db.prepare(/*sql*/ `UPDATE lease SET beat_at = ? WHERE holder = ?`).run(at, holder).changes === 1;
+}
+
+/**
+ * Called in the transaction of every write of a job. Throws `busy` when this connection held the lease and somebody has taken it over since: whatever belongs to the
+ * same transaction is then not written. A connection that never held it is let pass.
+ */
+export function refuseStaleHolder(db: Database): void {
+  const held = tokens.get(db);
+  if (held === undefined) return;
+  const present = db.prepare<[], number>(/*sql*/ `SELECT token FROM lease_token`).pluck().get();
+  if (present !== held)
+    throw new AppError('another run took the data folder over', { code: 'busy', hint: 'run only one at a time' });
+}
+
+/** Gives the lease back; nothing happens when somebody else holds it. */
+export function releaseLease(db: Database, holder: string): void {
+  tokens.delete(db);
+  db.prepare(/*sql*/ `DELETE FROM lease WHERE holder = ?`).run(holder);
+}
 
 /** How a run ended. `done` and `held` have done all that can be done without a person. */
 const runOutcomes = ['done', 'incomplete', 'failed', 'interrupted', 'held'] as const;
@@ -118,4 +179,33 @@ export function listRunsOfJob(db: Database, job: string, limit: number): Run[] {
     .prepare(/*sql*/ `SELECT ${columns} FROM runs WHERE job = ? ORDER BY id DESC LIMIT ?`)
     .all(job, limit)
     .map((row) => RunRow.parse(row));
+}
+
+/** A project: where its service answers (scheme, host and port), and its id there. */
+export type MirroredProject = { origin: string; projectId: string };
+
+/**
+ * Makes the mirror this project's, as long as it has never held a row; later only the same project is let in, at the
+ * same origin or at one that its service has `movedFrom` there. Throws `usage` for any other project: its lists would
+ * make every row of the mirror absent.
+ */
+export function claimMirror(db: Database, project: MirroredProject, movedFrom: string | null): void {
+  db.transaction(() => {
+    const owner = db
+      .prepare<[], MirroredProject>(
+        /*sql*/ `SELECT origin, project_id AS projectId FROM mirrored_project WHERE EXISTS (SELECT 1 FROM changes)`,
+      )
+      .get();
+    if (owner === undefined)
+      db.prepare(/*sql*/ `INSERT OR REPLACE INTO mirrored_project (only_row, origin, project_id)
+        VALUES (1, @origin, @projectId)`).run(project);
+    else if (owner.projectId !== project.projectId || ![project.origin, movedFrom].includes(owner.origin))
+      throw new AppError(
+        `the data folder mirrors project ${owner.projectId} of ${owner.origin}, not project ${project.projectId} of ${project.origin}`,
+        {
+          code: 'usage',
+          hint: 'give each project a dataDir (MIRROR_DATA_DIR) of its own; where the service has moved, set service.movedFrom to its old address',
+        },
+      );
+  }).immediate();
 }

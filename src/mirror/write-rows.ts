@@ -3,7 +3,7 @@ import { datasets, type DatasetField, type MirroredDataset } from '../contract/d
 import { textListOf, type Columns, type ColumnValue } from '../contract/tolerant-reader.ts';
 import { prepareAdmitRow, prepareAdmitUnread, type Admit } from './admit-rows.ts';
 import { prepareOwnDistinctIds } from './distinct-ids.ts';
-import { refuseStaleHolder } from './lease.ts';
+import { refuseStaleHolder } from './runs.ts';
 import type { PageCounts } from './passes.ts';
 import { boundUnread, prepareQuarantine, type QuarantinedRow } from './quarantine.ts';
 import { prepareFindRowKey } from './tables.ts';

@@ -9,14 +9,13 @@ import { reportPage } from '../audit/report-page.ts';
 import { verifyDataFolder } from '../audit/verify-data-folder.ts';
 import { writeRequestedFile } from '../core/atomic-file.ts';
 import { AppError } from '../core/errors.ts';
-import { refuseRestored } from '../erasure/fence/restore-guard.ts';
+import { refuseRestored, runEraseJob } from '../erasure/fence/restore-guard.ts';
 import { reportsFolder } from '../erasure/proof/certificate-file.ts';
 import { addRequests } from '../erasure/receive.ts';
 import { readLedger } from '../ledger/ledger.ts';
 import { openDatabase } from '../mirror/database.ts';
 import { listRequests } from '../mirror/erasure-requests.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
-import { runEraseJob } from '../worker/erase-job.ts';
 import { runReconcileJob } from '../worker/reconcile-job.ts';
 import type { SyncJob, SyncJobResult } from '../worker/sync-job.ts';
 

@@ -5,7 +5,7 @@ import { whereIs } from '../erasure/find/where.ts';
 import { addRequests } from '../erasure/receive.ts';
 import { scanRequests } from '../erasure/scan/scan-requests.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
-import { runEraseJob } from '../worker/erase-job.ts';
+import { runEraseJob } from '../erasure/fence/restore-guard.ts';
 import { runExportJob } from '../worker/export-job.ts';
 import { runReconcileJob } from '../worker/reconcile-job.ts';
 import { runSyncJob } from '../worker/sync-job.ts';

@@ -1,11 +1,88 @@
-import type { DuckDBConnection, DuckDBListValue, DuckDBValue } from '@duckdb/node-api';
+import type { DuckDBConnection, DuckDBListValue, DuckDBValue, JS } from '@duckdb/node-api';
 import { withoutDistinctIds } from '../contract/embedded-person.ts';
 import { datasets, keyKind, type PublishedDataset } from '../contract/datasets.ts';
-import { type Identity, identifierKinds } from '../contract/identity.ts';
+import { type Identity, identifierKinds, type Sighting } from '../contract/identity.ts';
 import type { ColumnType } from './columns.ts';
-import { duckDbApi, sqlName, sqlText } from './duckdb.ts';
+import { duckDbApi, sqlName, sqlText, withDuckDb } from './duckdb.ts';
 import type { ManifestFile } from './manifest.ts';
 import { isBefore, valueWriters } from './row-batches.ts';
+import { sightingOf } from '../contract/row-readers.ts';
+import {
+  type PublishedPart,
+  checkPartRows,
+  checkPartSize,
+  listPublishedParts,
+  unreadablePart,
+} from './published-parts.ts';
+import type { PublishedFiles } from './published-files.ts';
+
+/** A part that holds a subject. `rows`: all its rows; `found`: the rows that are the subject's, or name it. */
+export type FoundPart = {
+  dataset: PublishedDataset;
+  snapshotId: string;
+  name: string;
+  rows: number;
+  found: Sighting[];
+};
+
+/** How much was searched, and the parts that hold the identity, by dataset and age. */
+type Located = { searched: { files: number; rows: number; bytes: number }; parts: FoundPart[] };
+
+const memoryMaxMb = 512;
+
+/**
+ * Finds every row of every generation of persons, recordings and distinct ids that is the identity's or names one of its
+ * distinct ids. Columns that do not identify are read only for the rows found. The feed of deletions is not searched: its
+ * rows stay. Throws `storage` when a part is missing or cannot be read, since it could hold the subject, and the signal's
+ * reason when aborted.
+ */
+export async function locateIdentity(
+  published: PublishedFiles,
+  identity: Identity,
+  { signal }: { signal: AbortSignal },
+): Promise<Located> {
+  const parts = listPublishedParts(published).filter(({ dataset }) => isPersonal(dataset));
+  const located: Located = { searched: { files: 0, rows: 0, bytes: 0 }, parts: [] };
+  const limits = { folders: [published.localFolder], memoryMaxMb, threads: 2, signal };
+  await withDuckDb(limits, async (connection) => {
+    await loadIdentity(connection, identity);
+    for (const part of parts) {
+      signal.throwIfAborted();
+      const { dataset, snapshotId, file } = part;
+      checkPartSize(published, part);
+      if (canHold(dataset, file, identity)) {
+        const found = await findRows(connection, part, identity).catch((error: unknown) => {
+          signal.throwIfAborted();
+          throw unreadablePart(part, error);
+        });
+        if (found.length > 0) located.parts.push({ dataset, snapshotId, name: file.name, rows: file.rows, found });
+      }
+      located.searched.files += 1;
+      located.searched.rows += file.rows;
+      located.searched.bytes += file.bytes;
+    }
+  });
+  return located;
+}
+
+async function findRows(connection: DuckDBConnection, part: PublishedPart, identity: Identity): Promise<Sighting[]> {
+  const { dataset, path } = part;
+  await checkPartRows(connection, part);
+  const { gone, trimmed } = await markSubjectRows(connection, dataset, path, identity);
+  if (gone + trimmed === 0) return [];
+  const rows = await connection.runAndReadAll(`SELECT * FROM read_parquet(${sqlText(path)})
+    WHERE file_row_number IN (SELECT row FROM gone UNION ALL SELECT row FROM trimmed) ORDER BY file_row_number`);
+  return rows.getRowObjectsJS().map((row) => foundRow(dataset, row));
+}
+
+/** A row of a part as a sighting: its columns under the names of the mirror's fields. */
+function foundRow(dataset: PublishedDataset, row: Readonly<Record<string, JS>>): Sighting {
+  const names = new Map(datasets[dataset].publishedFields.map(({ name, column }) => [column, name]));
+  return sightingOf(
+    dataset,
+    Object.fromEntries(Object.entries(row).map(([column, value]) => [names.get(column) ?? column, value])),
+  );
+}
 
 /** A column in which rows of other persons can name a distinct id, and where in it. */
 type MentionColumn = {
@@ -54,7 +131,7 @@ export function isPersonal(dataset: string): boolean {
 }
 
 /** Whether a part can hold a row of the identity, by the bounds of its key. */
-export function canHold(dataset: PublishedDataset, file: ManifestFile, identity: Identity): boolean {
+function canHold(dataset: PublishedDataset, file: ManifestFile, identity: Identity): boolean {
   const [key, ...others] = datasets[dataset].identifiers;
   const { min_key: least, max_key: greatest } = file;
   if (!key || least === null || greatest === null) return false;

@@ -6,7 +6,7 @@ import { type SnapshotName, manifestName } from './file-names.ts';
 import { type Manifest, type ManifestFile, currentIds, snapshotOf } from './manifest.ts';
 import type { PublishedFiles } from './published-files.ts';
 import { queryParquet } from './read-parquet.ts';
-import { unnamedParts } from './remove-unnamed.ts';
+import { unnamedParts } from './publish.ts';
 
 /**
  * What is wrong with a published file. `unreadable` and `rows` are about files whose bytes are as published. `unnamed` is a

@@ -15,10 +15,10 @@ import { deletionReceiver } from '../erasure/receive.ts';
 import { replayErasures, type ReplayResult } from '../erasure/fence/restore.ts';
 import type { JobContext } from '../job/job-context.ts';
 import { runJob, type JobResult } from '../job/run-job.ts';
-import { claimMirror } from '../mirror/mirrored-project.ts';
+import { claimMirror } from '../mirror/runs.ts';
 import { listRequests } from '../mirror/erasure-requests.ts';
 import { approvePlan } from '../mirror/suspects.ts';
-import { removeUnnamedParts } from '../snapshot/remove-unnamed.ts';
+import { removeUnnamedParts } from '../snapshot/publish.ts';
 import { planDatasetAbsence, reconcileAbsence, type AbsenceParts, type AbsenceResult } from '../sync/absence.ts';
 
 /** The plan for absent rows of a dataset: how many are asked for, how many wait, how many a named plan holds. */

@@ -3,8 +3,7 @@ import type { ScheduledJob, Settings } from '../config/settings.ts';
 import { isoTime } from '../core/clock.ts';
 import type { Database } from '../mirror/database.ts';
 import { listRunsOfJob, newestSuccess } from '../mirror/runs.ts';
-import { historyOf, runsLookedAt } from './schedule-plan.ts';
-import { nextStartMs } from './schedule-plan.ts';
+import { historyOf, runsLookedAt, nextStartMs } from './schedule-plan.ts';
 
 /** A scheduled job, as the worker would see it. Times are ISO 8601 UTC; a past `nextAt` means that the job is due. */
 export type ScheduleReport = {

@@ -3,7 +3,7 @@ import { datasets, type MirroredDataset } from '../contract/datasets.ts';
 import { refuseRestored } from '../erasure/fence/restore-guard.ts';
 import type { OnProgress, ServiceContext } from '../job/job-context.ts';
 import { runJob, type JobResult } from '../job/run-job.ts';
-import { claimMirror } from '../mirror/mirrored-project.ts';
+import { claimMirror } from '../mirror/runs.ts';
 import type { PassMode } from '../mirror/passes.ts';
 import { reportPass, type PassReport } from '../sync/pass-report.ts';
 import { reconcileAbsence, type AbsenceResult } from '../sync/absence.ts';

@@ -12,7 +12,7 @@ import type { JobContext } from '../../src/job/job-context.ts';
 import { openDatabaseReadOnly, type Database } from '../../src/mirror/database.ts';
 import { startPass } from '../../src/mirror/passes.ts';
 import { listPublishedParts } from '../../src/snapshot/published-parts.ts';
-import { runEraseJob } from '../../src/worker/erase-job.ts';
+import { runEraseJob } from '../../src/erasure/fence/restore-guard.ts';
 import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
 import { jobContext } from '../job/job-context.ts';
 import { openTestMirror } from '../mirror/open-test-mirror.ts';

@@ -13,7 +13,7 @@ import { prepareWriteRows } from '../../src/mirror/write-rows.ts';
 import { sqlText, withDuckDb } from '../../src/snapshot/duckdb.ts';
 import { snapshotFolder, snapshotsFolder } from '../snapshot/paths.ts';
 import { listPublishedSnapshots } from '../../src/snapshot/published-parts.ts';
-import { removeUnnamedParts } from '../../src/snapshot/remove-unnamed.ts';
+import { removeUnnamedParts } from '../../src/snapshot/publish.ts';
 import { verifySnapshots } from '../../src/snapshot/verify.ts';
 import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
 import { openTestMirror } from '../mirror/open-test-mirror.ts';

@@ -3,12 +3,11 @@ import { hostname } from 'node:os';
 import { expect, it } from 'vitest';
 import { AppError } from '../../src/core/errors.ts';
 import { ledgerFolder } from '../../src/ledger/entry-file.ts';
-import { processSpace, readLease, takeLease } from '../../src/mirror/lease.ts';
-import { listRuns } from '../../src/mirror/runs.ts';
+import { readLease, takeLease, listRuns } from '../../src/mirror/runs.ts';
+import { processSpace, runJob, type JobResult } from '../../src/job/run-job.ts';
 import type { Service } from '../../src/client/service.ts';
 import { loadSettings } from '../../src/config/load-settings.ts';
 import type { JobContext } from '../../src/job/job-context.ts';
-import { runJob, type JobResult } from '../../src/job/run-job.ts';
 import { jobContext } from './job-context.ts';
 import { openTestMirror, stillClock } from '../mirror/open-test-mirror.ts';
 

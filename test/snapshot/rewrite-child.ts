@@ -1,5 +1,5 @@
 import { nobody } from '../../src/contract/identity.ts';
-import { removeUnnamedParts } from '../../src/snapshot/remove-unnamed.ts';
+import { removeUnnamedParts } from '../../src/snapshot/publish.ts';
 import { rewriteSnapshot } from '../../src/snapshot/rewrite.ts';
 import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
 

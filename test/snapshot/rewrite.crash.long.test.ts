@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { nobody } from '../../src/contract/identity.ts';
 import { snapshotFolder } from './paths.ts';
 import { listPublishedParts } from '../../src/snapshot/published-parts.ts';
-import { removeUnnamedParts } from '../../src/snapshot/remove-unnamed.ts';
+import { removeUnnamedParts } from '../../src/snapshot/publish.ts';
 import { rewriteSnapshot } from '../../src/snapshot/rewrite.ts';
 import { verifySnapshots } from '../../src/snapshot/verify.ts';
 import { publishedFilesIn } from '../../src/snapshot/published-files.ts';

@@ -2,7 +2,7 @@ import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { snapshotFolder } from './paths.ts';
-import { removeUnnamedParts } from '../../src/snapshot/remove-unnamed.ts';
+import { removeUnnamedParts } from '../../src/snapshot/publish.ts';
 import { verifySnapshots } from '../../src/snapshot/verify.ts';
 import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
 import { runScript } from '../cli/run-cli.ts';

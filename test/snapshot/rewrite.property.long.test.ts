@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Identity } from '../../src/contract/identity.ts';
 import { type Row, datasets } from '../../src/snapshot/columns.ts';
-import { locateIdentity } from '../../src/snapshot/locate.ts';
+import { locateIdentity } from '../../src/snapshot/subject-rows.ts';
 import { rewriteSnapshot } from '../../src/snapshot/rewrite.ts';
 import type { PublishedDataset } from '../../src/contract/datasets.ts';
 import { verifySnapshots } from '../../src/snapshot/verify.ts';

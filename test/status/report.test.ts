@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
-import { takeLease } from '../../src/mirror/lease.ts';
+import { takeLease, finishRun, startRun } from '../../src/mirror/runs.ts';
 import { finishPass, startPass } from '../../src/mirror/passes.ts';
-import { finishRun, startRun } from '../../src/mirror/runs.ts';
 import { gatherStatus } from '../../src/status/report.ts';
 import { exportCount } from '../export/export-fixture.ts';
 import { openTestMirror } from '../mirror/open-test-mirror.ts';

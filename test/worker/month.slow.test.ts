@@ -13,7 +13,7 @@ import { createLogger } from '../../src/log/logger.ts';
 import { openDatabase } from '../../src/mirror/database.ts';
 import { listRequests } from '../../src/mirror/erasure-requests.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
-import { runEraseJob } from '../../src/worker/erase-job.ts';
+import { runEraseJob } from '../../src/erasure/fence/restore-guard.ts';
 import type { WorkerProject } from '../../src/worker/project-runner.ts';
 import { workerProject } from '../../src/worker/worker-project.ts';
 import { startWorker, type Worker } from '../../src/worker/worker.ts';

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { replaceFile } from '../../core/atomic-file.ts';
-import { runEraseJob } from '../../worker/erase-job.ts';
+import { runEraseJob } from '../../erasure/fence/restore-guard.ts';
 import { runCommand, type CommandContext } from '../command.ts';
 
 /** Defines `audit checkpoint`: prints a signed checkpoint of the ledger. */

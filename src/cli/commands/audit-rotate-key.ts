@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { ledgerFolder } from '../../ledger/entry-file.ts';
-import { runEraseJob } from '../../worker/erase-job.ts';
+import { runEraseJob } from '../../erasure/fence/restore-guard.ts';
 import { runCommand, type CommandContext } from '../command.ts';
 
 /** Defines `audit rotate-key`: makes the signing key of later checkpoints. */

@@ -3,7 +3,7 @@ import { countText } from '../../core/words.ts';
 import { addRequests, type AddedRequest } from '../../erasure/receive.ts';
 import { receiptsOf, refuseInside, writeReceipts } from '../../erasure/request/receipt.ts';
 import { bases } from '../../ledger/vocabulary.ts';
-import { runEraseJob } from '../../worker/erase-job.ts';
+import { runEraseJob } from '../../erasure/fence/restore-guard.ts';
 import { runCommand, type CommandContext } from '../command.ts';
 import { exitCodes } from '../errors.ts';
 import { addGivenOptions, requireGiven } from '../given-identifiers.ts';

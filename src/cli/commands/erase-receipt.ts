@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { AppError } from '../../core/errors.ts';
 import { requireRequest } from '../../erasure/receive.ts';
 import { receiptsOf, refuseInside, writeReceipt } from '../../erasure/request/receipt.ts';
-import { runEraseJob } from '../../worker/erase-job.ts';
+import { runEraseJob } from '../../erasure/fence/restore-guard.ts';
 import { runCommand, type CommandContext } from '../command.ts';
 
 /** Defines `erase receipt`: writes the receipt of one request, for the person who asked. */

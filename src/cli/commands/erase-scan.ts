@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { bytesText, countText } from '../../core/words.ts';
 import { scanRequests } from '../../erasure/scan/scan-requests.ts';
 import type { ScanReport } from '../../erasure/scan/scan-task.ts';
-import { runEraseJob } from '../../worker/erase-job.ts';
+import { runEraseJob } from '../../erasure/fence/restore-guard.ts';
 import { runCommand, type CommandContext } from '../command.ts';
 import { exitCodes } from '../errors.ts';
 import { addGivenOptions, readGiven } from '../given-identifiers.ts';

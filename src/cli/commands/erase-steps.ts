@@ -3,7 +3,7 @@ import { AppError } from '../../core/errors.ts';
 import { approveRequest, cancelRequest, readmit } from '../../erasure/receive.ts';
 import type { JobContext } from '../../job/job-context.ts';
 import { listRequests } from '../../mirror/erasure-requests.ts';
-import { runEraseJob } from '../../worker/erase-job.ts';
+import { runEraseJob } from '../../erasure/fence/restore-guard.ts';
 import { runCommand, type CommandContext } from '../command.ts';
 
 /** Defines `erase cancel`, `erase approve` or `erase readmit`: what a person decides about requests. */

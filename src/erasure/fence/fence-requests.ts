@@ -10,7 +10,7 @@ import { placeOf } from '../../snapshot/published-files.ts';
 import { closeBox, type Box } from '../request/box.ts';
 import { updateRequest } from '../request/request-state.ts';
 import { settle } from '../request/target-journal.ts';
-import { scanForSubjects } from '../scan/scan-subjects.ts';
+import { scanForSubjects } from '../scan/run-scan.ts';
 import { countsOf, recordDecisions, type DecidedRequest } from './decide.ts';
 
 /** What became of requests that were not fenced yet. */

@@ -5,6 +5,8 @@ import type { Database } from '../../mirror/database.ts';
 import { readEpoch } from '../../mirror/fence.ts';
 import { findRequest, listRequests } from '../../mirror/erasure-requests.ts';
 import { updateRequest } from '../request/request-state.ts';
+import { runJob, type JobResult } from '../../job/run-job.ts';
+import { claimMirror } from '../../mirror/runs.ts';
 
 /**
  * Refuses to go on with a mirror that knows of fewer erasures than the ledger: it is an older copy, and may hold persons who
@@ -66,4 +68,18 @@ export function endLostRequests({ db, ledger }: Pick<JobContext, 'db' | 'ledger'
   );
   ledger().append(lost.map(({ request, generation }) => ({ type: 'cancelled', request, generation })));
   return lost.flatMap(({ request, origin }) => (origin === 'upstream' ? [] : [request]));
+}
+
+/** Changes erasure requests, as one run of `erase`: meanwhile no other process writes mirror or ledger. */
+export function runEraseJob<T extends JobResult>(
+  context: JobContext,
+  work: (context: JobContext) => Promise<T>,
+): Promise<T> {
+  return runJob(context, 'erase', (own) => {
+    const { db, settings, project } = own;
+    if (project) claimMirror(db, project, settings.service.movedFrom);
+    refuseRestored(db, settings.dataDir, own.ledger());
+    endRequests(own);
+    return work(own);
+  });
 }

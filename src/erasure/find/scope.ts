@@ -7,7 +7,7 @@ import {
   findRecordingsThatName,
 } from '../../mirror/sightings.ts';
 import { findQuarantined, prepareNames, type QuarantinedSighting } from '../../mirror/quarantine.ts';
-import { locateIdentity, type FoundPart } from '../../snapshot/locate.ts';
+import { locateIdentity, type FoundPart } from '../../snapshot/subject-rows.ts';
 import type { JobContext } from '../../job/job-context.ts';
 import type { Database } from '../../mirror/database.ts';
 import type { Box } from '../request/box.ts';

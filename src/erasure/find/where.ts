@@ -6,7 +6,7 @@ import { readRows } from '../../mirror/read-rows.ts';
 import { findQuarantined } from '../../mirror/quarantine.ts';
 import { findMemberships } from '../../mirror/sightings.ts';
 import { placeOf } from '../../snapshot/published-files.ts';
-import { locateIdentity } from '../../snapshot/locate.ts';
+import { locateIdentity } from '../../snapshot/subject-rows.ts';
 import { boxOf, type GivenIdentifier } from '../request/box.ts';
 import { scopeSubjects, type ScopeContext } from './scope.ts';
 

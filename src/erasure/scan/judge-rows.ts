@@ -1,6 +1,6 @@
 import type { Identifier, IdentifierKind, Identity } from '../../contract/identity.ts';
 import { identifiersOfUnread } from '../../mirror/quarantine.ts';
-import type { Findings } from './findings.ts';
+import type { Findings } from './scan-task.ts';
 import { identifiersInPlace } from './identifiers-in-place.ts';
 import {
   identifierKindsOf,

@@ -3,12 +3,10 @@ import { AppError, systemCode } from '../../core/errors.ts';
 import { openDatabaseReadOnly, type Database } from '../../mirror/database.ts';
 import { prepareIsFenced } from '../../mirror/fence.ts';
 import { decodeJson, decodeJsonLine, decodeMirror, decodeParquet, isJson, isParquet } from './decode-files.ts';
-import { encodings } from './encoded-forms.ts';
-import { createFindings, type Findings } from './findings.ts';
+import { encodings, createFindings, type Findings, mirrorPlace, type ScanReport, type ScanTask } from './scan-task.ts';
 import { createRowJudge, type RowJudge } from './judge-rows.ts';
 import { isLedger, readKnownFile, readLedgerContent } from './known-formats.ts';
 import { makeNeedles, type Needles } from './needles.ts';
-import { mirrorPlace, type ScanReport, type ScanTask } from './scan-task.ts';
 import { createRawSearch, listFiles, type ListedFile, type RawSearch } from './search-files.ts';
 import { createSharedText, type SharedText } from './shared-text.ts';
 

@@ -1,10 +1,9 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemCode } from '../../core/errors.ts';
-import type { Findings } from './findings.ts';
+import { type Findings, mirrorPlace } from './scan-task.ts';
 import type { Needles } from './needles.ts';
 import { readRaw } from './read-raw.ts';
-import { mirrorPlace } from './scan-task.ts';
 import type { SharedText } from './shared-text.ts';
 
 /** A file to read; or an entry that cannot be read, with the problem. `place` is its name in the report. */

@@ -5,7 +5,7 @@ import { personParams } from '../../contract/endpoints.ts';
 import { bulkDeleteIdsMax } from '../../contract/optional-endpoints.ts';
 import { intend, note } from '../request/target-journal.ts';
 import type { Subject } from '../request/box.ts';
-import { noteAccepted } from './accepted.ts';
+import { noteAccepted } from './events.ts';
 import { eachSubject, openTarget, raiseRefusal, type UpstreamContext } from './context.ts';
 import type { LivingPerson } from './look-up-person.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { nobody } from '../../../src/contract/identity.ts';
-import type { Encoding } from '../../../src/erasure/scan/encoded-forms.ts';
+import type { Encoding } from '../../../src/erasure/scan/scan-task.ts';
 import { makeNeedles, type Needles } from '../../../src/erasure/scan/needles.ts';
 
 const value = 'Zoë "Ω" <ann+1@ex.example>/🦤 50% done';

@@ -11,7 +11,7 @@ import {
 } from '../../../src/client/transport.ts';
 import { nobody } from '../../../src/contract/identity.ts';
 import type { Clock } from '../../../src/core/clock.ts';
-import { advanceUpstream, type UpstreamReport } from '../../../src/erasure/ask-service.ts';
+import { advanceUpstream, type UpstreamReport } from '../../../src/erasure/reconcile.ts';
 import { newBox, type Subject } from '../../../src/erasure/request/box.ts';
 import { recordOrder } from '../../../src/ledger/record-order.ts';
 import { LedgerRecord } from '../../../src/ledger/record.ts';

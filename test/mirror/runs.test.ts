@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { AppError } from '../../src/core/errors.ts';
-import { claimMirror, type MirroredProject } from '../../src/mirror/mirrored-project.ts';
+import { claimMirror, type MirroredProject } from '../../src/mirror/runs.ts';
 import { openTestMirror } from './open-test-mirror.ts';
 
 const mine: MirroredProject = { origin: 'https://old.example', projectId: '1' };

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { type Identity, nobody } from '../../src/contract/identity.ts';
 import { snapshotFolder } from './paths.ts';
-import { locateIdentity } from '../../src/snapshot/locate.ts';
+import { locateIdentity } from '../../src/snapshot/subject-rows.ts';
 import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
 import { listAll } from '../export/export-fixture.ts';
 import { publishRows } from './publish-rows.ts';

@@ -2,23 +2,23 @@ import { spawnSync } from 'node:child_process';
 import { hostname } from 'node:os';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { AppError } from '../../src/core/errors.ts';
-import { preparePageCommit } from './commit-page.ts';
+import { preparePageCommit } from '../mirror/commit-page.ts';
 import { setEpoch, whileEpoch } from '../../src/mirror/fence.ts';
 import { changeRequest } from '../../src/mirror/erasure-requests.ts';
 import {
-  acquireLease,
   beatLease,
-  processSpace,
   readLease,
   releaseLease,
   takeLease,
   type LeaseHolder,
-} from '../../src/mirror/lease.ts';
+  finishRun,
+  startRun,
+} from '../../src/mirror/runs.ts';
+import { acquireLease, processSpace } from '../../src/job/run-job.ts';
 import { finishPass, startPass } from '../../src/mirror/passes.ts';
 import { replacePlaylistRecordings } from '../../src/mirror/write-rows.ts';
 import { prepareRemoveRow } from '../../src/mirror/remove-rows.ts';
-import { finishRun, startRun } from '../../src/mirror/runs.ts';
-import { openTestMirror, stillClock } from './open-test-mirror.ts';
+import { openTestMirror, stillClock } from '../mirror/open-test-mirror.ts';
 
 const holder = (name: string): LeaseHolder => ({
   holder: name,
@@ -146,7 +146,7 @@ describe('a lease that is held', () => {
   });
 
   it('names the place where process numbers are shared: the same for every process beside this one', () => {
-    const module = new URL('../../src/mirror/lease.ts', import.meta.url).href;
+    const module = new URL('../../src/job/run-job.ts', import.meta.url).href;
     const script = `import(${JSON.stringify(module)}).then((m) => process.stdout.write(m.processSpace()))`;
     const { stdout } = spawnSync(process.execPath, ['-e', script], { encoding: 'utf8' });
     expect(stdout).toBe(processSpace());
