@@ -33,7 +33,7 @@ export default defineConfig({
           isolate: false,
         },
       },
-      { test: { ...everywhere, name: 'long', include: ['test/**/*.long.test.ts'] } },
+      { test: { ...everywhere, testTimeout: 180_000, name: 'long', include: ['test/**/*.long.test.ts'] } },
     ],
   },
 });
