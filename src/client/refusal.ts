@@ -1,25 +1,27 @@
 import { AppError } from '../core/errors.ts';
-import { refusalDetail } from '../contract/error-body.ts';
+import { harmlessWords } from '../contract/error-body.ts';
 import type { Endpoint } from '../contract/endpoints.ts';
 
 /** An answer that was not a success. */
 export type Refusal = { status: number; body: unknown; retryAfterMs: number | undefined };
 
 /**
- * The error for an answer that was not a success. The status decides, never the text of the answer. The service's
- * text is shown only for a missing scope, where it cannot hold personal data.
+ * The error for an answer that was not a success. The status decides, never the text of the answer. Of the
+ * service's words only known codes, scopes and field names are shown: any other word may name a person.
  */
 export function refusalError(endpoint: Endpoint, { status, body, retryAfterMs }: Refusal): AppError {
   const call = `${endpoint.method} ${endpoint.path}`;
+  const words = harmlessWords(body);
+  const answered = `${call} answered ${status}${words === '' ? '' : `: ${words}`}`;
   const isList = !endpoint.path.includes(':');
   if (status === 401)
-    return new AppError(`the service refuses the API key (${call} answered 401)`, {
+    return new AppError(`the service refuses the API key (${answered})`, {
       code: 'refused',
       status,
       hint: 'check MIRROR_API_KEY or the file that MIRROR_API_KEY_FILE names; a personal API key is needed',
     });
   if (status === 403)
-    return new AppError(`the API key may not do this: ${refusalDetail(body) ?? `${call} answered 403`}`, {
+    return new AppError(`the API key may not do this (${answered})`, {
       code: 'refused',
       status,
       hint: endpoint.scope
@@ -27,25 +29,25 @@ export function refusalError(endpoint: Endpoint, { status, body, retryAfterMs }:
         : 'give the key access to the project',
     });
   if (status === 404 && isList)
-    return new AppError(`the service knows no such project (${call} answered 404)`, {
+    return new AppError(`the service knows no such project (${answered})`, {
       code: 'refused',
       status,
       hint: 'check service.projectId (MIRROR_PROJECT_ID) and service.pathPrefix',
     });
   if (status >= 300 && status < 400)
     return new AppError(
-      `the service redirects (${call} answered ${status}); redirects are not followed, so that the key stays with one host`,
+      `the service redirects (${answered}); redirects are not followed, so that the key stays with one host`,
       { code: 'service', status, hint: 'set service.baseUrl to the address that the service really answers on' },
     );
   if (status === 429 || status >= 500)
-    return new AppError(`the service is not ready (${call} answered ${status})`, {
+    return new AppError(`the service is not ready (${answered})`, {
       code: 'service',
       status,
       retryable: true,
       hint: status === 429 ? 'lower budget.windows: others use the same limit' : 'try again later',
       ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
     });
-  return new AppError(`the service rejects the request (${call} answered ${status})`, {
+  return new AppError(`the service rejects the request (${answered})`, {
     code: 'rejected',
     status,
     hint: status === 404 ? 'nothing is there under this identifier' : 'check what was sent',

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { printable } from '../core/words.ts';
+import { endpoints, scopes } from './endpoints.ts';
+import { Person, Playlist, Recording } from './resources.ts';
 
 /** The body of a refusal, as live services write it; the document shows none. */
 export const ErrorBody = z.object({
@@ -21,17 +22,25 @@ export const refusals = {
   throttled: { status: 429, type: 'throttled_error', code: 'throttled' },
 } as const;
 
-const wordsMax = 300;
+const knownCodes: readonly string[] = Object.values(refusals).map(({ code }) => code);
+const knownFields: ReadonlySet<string> = new Set(
+  [Person, Recording, Playlist, ...Object.values(endpoints).flatMap(({ params, query }) => [params, query])].flatMap(
+    ({ shape }) => Object.keys(shape),
+  ),
+);
 
 /**
- * The service's own words in a refusal's body, whichever of its shapes it has, on one line and cut to 300 characters;
- * undefined when it has none. May hold what the caller sent: shown to the caller, never logged.
+ * What a refusal's body says, cut to words that cannot name a person: its code, the field that it is about, and the scopes
+ * in its text, each only if this program knows it. An empty text where it says nothing of that kind.
  */
-export function refusalDetail(body: unknown): string | undefined {
-  if (typeof body !== 'object' || body === null) return undefined;
-  for (const key of ['detail', 'error', 'message']) {
-    const words: unknown = Reflect.get(body, key);
-    if (typeof words === 'string' && words !== '') return printable(words.slice(0, wordsMax)).toWellFormed();
-  }
-  return undefined;
+export function harmlessWords(body: unknown): string {
+  if (typeof body !== 'object' || body === null) return '';
+  const textOf = (key: string): string => {
+    const text: unknown = Reflect.get(body, key);
+    return typeof text === 'string' ? text : '';
+  };
+  const [code, attr] = [textOf('code'), textOf('attr')];
+  const texts = ['detail', 'error', 'message'].map(textOf);
+  const named = scopes.filter((scope) => texts.some((text) => text.split(/[^a-z_:]+/).includes(scope)));
+  return [...(knownCodes.includes(code) ? [code] : []), ...(knownFields.has(attr) ? [attr] : []), ...named].join(', ');
 }

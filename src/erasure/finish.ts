@@ -6,7 +6,7 @@ import { listRequests, readBox, type ErasureRequest } from '../mirror/erasure-re
 import { listTargets } from '../mirror/erasure-targets.ts';
 import { isPurgeOwed, purgeDeleted } from '../mirror/purge.ts';
 import { expireDeletions } from '../snapshot/rewrite.ts';
-import { updateRequest } from './request/request-state.ts';
+import { updateRequest, withoutWords } from './request/request-state.ts';
 import { feedBegin } from './plan.ts';
 import { issueCertificate } from './proof/certificate-file.ts';
 import { planLife } from './request/life-plan.ts';
@@ -29,7 +29,7 @@ export async function finishRequests(context: JobContext): Promise<FinishResult>
   result.feedExpired = expireDeletionFeed(db, feedBegin(context));
   const sealing = listRequests(db, 'open').filter(({ id, certifiedAt }) => certifiedAt !== null || unproved.has(id));
   db.transaction(() => {
-    for (const { id } of sealing) updateRequest(db, id, { box: null, authorisedBy: null });
+    for (const request of sealing) updateRequest(db, request.id, withoutWords(request));
   }).immediate();
   // A reader that holds the old pages only delays this: the purge stays owed, and the next reconciliation tries again.
   if (!isPurgeOwed(db) || (await purgeDeleted(db, clock, signal)))
@@ -69,7 +69,7 @@ function endLongLife(context: JobContext, request: ErasureRequest): boolean {
     case 'cancel':
       ledger().append([{ type: 'cancelled', request: id, generation }]);
       db.transaction(() =>
-        updateRequest(db, id, { cancelledAt: isoTime(clock.now()), box: null, authorisedBy: null }),
+        updateRequest(db, id, { cancelledAt: isoTime(clock.now()), ...withoutWords(request) }),
       ).immediate();
       return false;
     case 'end':

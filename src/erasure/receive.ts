@@ -1,4 +1,4 @@
-import { bases, type Origin } from '../ledger/vocabulary.ts';
+import { basisCode, type Origin } from '../ledger/vocabulary.ts';
 import { randomUUID } from 'node:crypto';
 import type { PagedDataset } from '../contract/datasets.ts';
 import { isoTime } from '../core/clock.ts';
@@ -22,7 +22,8 @@ import {
   type GivenIdentifier,
 } from './request/box.ts';
 import { decideRequests, recordDecisions } from './fence/decide.ts';
-import { updateRequest } from './request/request-state.ts';
+import { updateRequest, withoutWords } from './request/request-state.ts';
+import { requireReferences } from './request/reference.ts';
 import { reopenIfRecreated } from './request/reopen.ts';
 import { settle } from './request/target-journal.ts';
 
@@ -49,13 +50,15 @@ type ReceiveContext = Pick<JobContext, 'db' | 'ledger' | 'settings' | 'clock'>;
 
 /**
  * Receives a request for each identifier, and finds its subject: in the mirror, in every published file and at the
- * service. Erases nothing yet. A request is refused where no person is known by its identifier.
+ * service. Erases nothing yet. A request is refused where no person is known by its identifier. Throws `usage` for an
+ * authority that is no reference.
  */
 export async function addRequests(
   context: JobContext,
   given: readonly GivenIdentifier[],
   authority: Authority,
 ): Promise<AddedRequest[]> {
+  requireReferences(authority);
   const open = new Map<string, { id: string; deleteEvents: boolean; identity: Identity }>();
   // Requests that delete events come last, so that they win where two name the same identifier.
   const widestLast = listRequests(context.db, 'open').toSorted(
@@ -125,7 +128,7 @@ function receive(
     request: id,
     generation: 1,
     origin,
-    basis: bases.find((known) => known === basis) ?? 'other',
+    basis: basisCode(basis),
     subject: subjectMac(box, subjectText(box)),
     authorisation: subjectMac(box, by),
     delete_events: deleteEvents,
@@ -159,7 +162,7 @@ export function cancelRequest({ db, ledger, clock }: ReceiveContext, idOrPrefix:
     });
   ledger().append([{ type: 'cancelled', request: request.id, generation }]);
   const cancelledAt = isoTime(clock.now());
-  db.transaction(() => updateRequest(db, request.id, { cancelledAt, box: null, authorisedBy: null })).immediate();
+  db.transaction(() => updateRequest(db, request.id, { cancelledAt, ...withoutWords(request) })).immediate();
   return requireRequest(db, request.id);
 }
 

@@ -36,6 +36,7 @@ const steps: Record<StepType, { from: readonly Phase[]; to: Phase | null }> = {
   scoped: { from: ['received', 'scoped', 'held', 'approved', 'fencing'], to: 'scoped' },
   held: { from: ['scoped', 'held', 'approved', 'fencing'], to: 'held' },
   approved: { from: ['scoped', 'held', 'approved'], to: 'approved' },
+  amended: { from: [...beforeFence, ...executing], to: null },
   refused: { from: [...beforeFence, 'refused'], to: 'refused' },
   cancelled: { from: [...beforeFence, 'cancelled'], to: 'cancelled' },
   // From `held` too: what it waited for may have gone, such as too many requests at once.

@@ -50,6 +50,8 @@ export const LedgerRecord = z.discriminatedUnion('type', [
   }),
   z.strictObject({ type: z.literal('held'), ...about, reason: z.enum(heldReasons) }),
   z.strictObject({ type: z.literal('approved'), ...about }),
+  /** The basis was mended, or the HMAC of who allowed it. The request's own words are never here. */
+  z.strictObject({ type: z.literal('amended'), ...about, basis: z.enum(bases), authorisation: hex.optional() }),
   z.strictObject({ type: z.literal('refused'), ...about, reason: z.enum(refusalReasons) }),
   z.strictObject({ type: z.literal('cancelled'), ...about }),
   /** Intent: these MACs are about to be fenced, and the rows that they match to leave the mirror. */

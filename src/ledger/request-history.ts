@@ -150,6 +150,9 @@ function takeEntry(history: RequestHistory, entry: Step, fenceEntries: number): 
     case 'approved':
       if (history.fence === null) become('scoped');
       return;
+    case 'amended':
+      history.basis = entry.basis;
+      return;
     case 'held':
       return become('held', entry.reason);
     case 'refused':

@@ -12,6 +12,11 @@ export const bases = [
   'other',
 ] as const;
 
+/** A basis as the ledger records it: an operator's own code is `other` there. */
+export function basisCode(basis: string): (typeof bases)[number] {
+  return bases.find((known) => known === basis) ?? 'other';
+}
+
 /** Where a request came from: an operator, a deletion that the sync found, or a restored older database. */
 export const origins = ['manual', 'upstream', 'restore'] as const;
 export type Origin = (typeof origins)[number];

@@ -79,13 +79,20 @@ it('export and status: the snapshots have as many rows as the mirror', async () 
   expect(existsSync(join(workspace.dataDir, 'snapshots', 'CURRENT.json'))).toBe(true);
 });
 
-it('where, erase add, list, show, receipt and cancel: a request is received, shown and given up', async () => {
+it('where, erase add, list, show, receipt, amend and cancel: a request is received, shown, mended and given up', async () => {
   const file = fileOf(3, 4);
   expect((await run('where', ['--file', fileOf(3)])).stdout).toMatch(/mirror\.db persons +1\n/);
   const [first = '', second = ''] = await add(file);
   expect((await run('erase list')).stdout).toContain(first.slice(0, 8));
   expect((await run('erase show', [first])).stdout).toContain(first);
   await run('erase receipt', [first, '--out', join(workspace.folder, 'receipt.json')]);
+  const words = ['--basis', 'art-17', '--by'];
+  expect((await run('erase add', ['--file', file, ...words, 'a letter'], 2)).stderr).toContain(
+    '--by takes a reference',
+  );
+  const amended = (await run('erase amend', [first, ...words, 'TICKET-812'])).stdout;
+  expect(amended).toContain('record the basis art-17 as `other`');
+  expect((await run('erase list')).stdout).toContain('TICKET-812');
   expect((await run('erase cancel', [second])).stdout).toBe(`cancelled ${second}\n`);
 });
 

@@ -38,13 +38,16 @@ test('an unknown list is an unknown project', () => {
 
 test('what may be personal in the service’s words is not shown', () => {
   const detail = 'no person ada@example.com';
-  for (const status of [400, 401, 404, 405, 409, 429, 500])
-    expect(JSON.stringify(refuse('persons.retrieve', status, { detail }))).not.toContain('ada');
+  for (const status of [302, 400, 401, 403, 404, 405, 409, 429, 500])
+    for (const body of [detail, { detail }, { error: detail }, { code: 'ada', attr: 'ada', detail: ['ada'] }]) {
+      const { message, hint } = refuse('persons.retrieve', status, body);
+      expect(`${message} ${hint}`).not.toContain('ada');
+    }
 });
 
 test('a missing scope is named, by the service and by the hint', () => {
   const error = refuse('persons.delete', 403, { detail: "API key missing required scope 'person:write'" });
-  expect(error.message).toBe("the API key may not do this: API key missing required scope 'person:write'");
+  expect(error.message).toBe('the API key may not do this (DELETE /persons/:id answered 403: person:write)');
   expect(error.hint).toBe('give the key the scope person:write, and access to the project');
   expect(refuse('persons.properties_timeline', 403).hint).toBe('give the key access to the project');
 });

@@ -1,25 +1,30 @@
 import { expect, test } from 'vitest';
-import { ErrorBody, refusalDetail, refusals } from '../../src/contract/error-body.ts';
+import { ErrorBody, harmlessWords, refusals } from '../../src/contract/error-body.ts';
 
 test.for([
-  [{ type: 'a', code: 'b', detail: 'not found', attr: null }, 'not found'],
-  [{ error: 'gone' }, 'gone'],
-  [{ message: 'no' }, 'no'],
-  [{ detail: '', error: 'the words' }, 'the words'],
-  [{ detail: 5, message: 'the words' }, 'the words'],
-  [{ detail: 'x'.repeat(500) }, 'x'.repeat(300)],
-  [{ detail: 'no\u001b[2Jscope\r\nhere\u009b' }, 'no [2Jscope  here '],
-  [{ detail: `${'x'.repeat(299)}😀` }, `${'x'.repeat(299)}\ufffd`],
-] as const)('the words of %j', ([body, words]) => {
-  expect(refusalDetail(body)).toBe(words);
+  [{ type: 'a', code: 'permission_denied', detail: 'no', attr: null }, 'permission_denied'],
+  [{ code: 'invalid_input', attr: 'limit', detail: 'limit of Ann is wrong' }, 'invalid_input, limit'],
+  [{ detail: "API key missing required scope 'person:write'" }, 'person:write'],
+  [{ error: 'You (Ann) need person:read, session_recording:read.' }, 'person:read, session_recording:read'],
+  [{ code: 'permission_denied', message: 'not session_recording:read' }, 'permission_denied, session_recording:read'],
+  [{ code: 'Ann', attr: 'ann@x.example', detail: 'ann:write xperson:writer' }, ''],
+] as const)('of %j only known words are shown', ([body, words]) => {
+  expect(harmlessWords(body)).toBe(words);
 });
 
-test.for([undefined, null, 'not found', 405, [], {}, { success: false }, { detail: ['a'] }, { detail: '' }])(
-  '%j has no words',
-  (body) => {
-    expect(refusalDetail(body)).toBeUndefined();
-  },
-);
+test.for([
+  undefined,
+  null,
+  'person:read',
+  405,
+  [],
+  {},
+  { success: false },
+  { detail: ['person:read'] },
+  { detail: '' },
+])('%j has no words', (body) => {
+  expect(harmlessWords(body)).toBe('');
+});
 
 test('every refusal told apart has its own code, and is an error status', () => {
   const all = Object.values(refusals);

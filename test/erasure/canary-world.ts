@@ -74,7 +74,7 @@ export async function openCanaryWorld(generations = 1): Promise<CanaryWorld> {
     request: async (people = canaries) => {
       const given = people.map(({ row }) => ({ kind: 'uuid', value: String(row['uuid']) }) as const);
       await runEraseJob(context, async (parts) => {
-        await addRequests(parts, given, { basis: 'objection', by: 'the test', deleteEvents: true });
+        await addRequests(parts, given, { basis: 'objection', by: 'the-test', deleteEvents: true });
         return { outcome: 'done', counts: {} };
       });
     },

@@ -26,7 +26,7 @@ import { createKillSwitch } from '../kill/kill-switch.ts';
 
 const dayMs = 86_400_000;
 const startMs = Date.parse('2026-11-18T09:00:00.000Z');
-const authority = { basis: 'objection', by: 'the test' };
+const authority = { basis: 'objection', by: 'the-test' };
 
 /** The whole program beside a sandbox, in a folder of its own, on one clock; every job can be killed. */
 export type ErasureWorld = {

@@ -21,6 +21,7 @@ const oddRecord: fc.Arbitrary<LedgerRecord> = fc
     return fc.constantFrom<LedgerRecord[]>(
       { type: 'held', ...about, reason: 'too_many' },
       { type: 'approved', ...about },
+      { type: 'amended', ...about, basis: 'other' },
       { type: 'refused', ...about, reason: 'unknown_subject' },
       { type: 'cancelled', ...about },
       { type: 'fenced', ...about, epoch },

@@ -51,6 +51,8 @@ const records: LedgerRecord[] = [
   ]),
   { type: 'fencing', ...about, epoch: 1, fence: identifierKinds.map((kind) => ({ kind, mac: hash })) },
   { type: 'approved', ...about },
+  ...bases.map((basis): LedgerRecord => ({ type: 'amended', ...about, basis })),
+  { type: 'amended', ...about, basis: 'other', authorisation: hash },
   { type: 'refused', ...about, reason: 'unknown_subject' },
   { type: 'cancelled', ...about },
   { type: 'certified', ...about, certificate: null },

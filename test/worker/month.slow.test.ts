@@ -131,7 +131,7 @@ it('a month of the real jobs beside a service that changes: the mirror equals it
         await runEraseJob({ ...context, signal: new AbortController().signal }, async (parts) => {
           await addRequests(parts, [{ kind: 'uuid', value: fourth.uuid }], {
             basis: 'objection',
-            by: 'the test',
+            by: 'the-test',
             deleteEvents: true,
           });
           return { outcome: 'done', counts: {} };

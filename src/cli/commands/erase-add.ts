@@ -2,12 +2,13 @@ import type { Command } from 'commander';
 import { countText } from '../../core/words.ts';
 import { addRequests, type AddedRequest } from '../../erasure/receive.ts';
 import { receiptsOf, refuseInside, writeReceipts } from '../../erasure/request/receipt.ts';
-import { bases } from '../../ledger/vocabulary.ts';
+import { basisCode, bases } from '../../ledger/vocabulary.ts';
 import { runEraseJob } from '../../erasure/fence/restore-guard.ts';
 import { runCommand, type CommandContext } from '../command.ts';
 import { exitCodes } from '../errors.ts';
 import { addGivenOptions, requireGiven } from '../given-identifiers.ts';
 import { formatTable } from '../table.ts';
+import { recordedText } from './erase-amend.ts';
 
 type AddFlags = { basis: string; by: string; keepEvents?: boolean; receipts?: string };
 
@@ -16,7 +17,7 @@ export function define(command: Command, context: CommandContext): void {
   addGivenOptions(command)
     .argument('[source]', '- reads kind,value lines from standard input')
     .requiredOption('--basis <code>', `the legal basis: ${bases.join(', ')}, or a code of your own`)
-    .requiredOption('--by <reference>', 'the role or ticket that asks for it')
+    .requiredOption('--by <reference>', 'the role or ticket that asks for it, never a name: such as TICKET-812')
     .option('--keep-events', 'leave the events of these persons at the service')
     .option('--receipts <folder>', 'write a receipt of each request, for the person who asked (mode 0600)')
     .addHelpText(
@@ -49,7 +50,10 @@ Examples:
         if (requests.some(({ state }) => state !== 'scoped' && state !== 'received'))
           context.setExitCode(exitCodes.incomplete);
         const written = receipts.map((path) => `receipt written to ${path}\n`).join('');
-        return { json: { requests, receipts }, text: `${addedTable(requests)}${written}` };
+        return {
+          json: { requests, receipts, basis: { given: basis, recorded: basisCode(basis) } },
+          text: `${addedTable(requests)}${recordedText(basis)}${written}`,
+        };
       }),
     );
 }

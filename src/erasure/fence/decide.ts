@@ -6,7 +6,7 @@ import type { LedgerRecord } from '../../ledger/record.ts';
 import { listRequests, type ErasureRequest } from '../../mirror/erasure-requests.ts';
 import { scopeSubjects, type Scope, type ScopeContext, type Scopes } from '../find/scope.ts';
 import { boxOf, closeBox, type Box } from '../request/box.ts';
-import { updateRequest } from '../request/request-state.ts';
+import { updateRequest, withoutWords } from '../request/request-state.ts';
 import { planFence, type Decision } from './fence-plan.ts';
 
 /** A request that is not fenced yet, where its subject was found, and what was decided about it. */
@@ -98,7 +98,7 @@ function recordDecision(
     case 'refuse':
       ledger().append([...scoped, { type: 'refused', ...about, reason: decision.reason }]);
       // No person can be found by the box, so it is not kept.
-      update({ refusedAt: at, reason: decision.reason, box: null, authorisedBy: null });
+      update({ refusedAt: at, reason: decision.reason, ...withoutWords(request) });
       return;
     case 'fence':
       ledger().append(scoped);

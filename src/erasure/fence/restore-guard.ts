@@ -4,7 +4,7 @@ import { readLedger, type LedgerReader } from '../../ledger/ledger.ts';
 import type { Database } from '../../mirror/database.ts';
 import { readEpoch } from '../../mirror/fence.ts';
 import { findRequest, listRequests } from '../../mirror/erasure-requests.ts';
-import { updateRequest } from '../request/request-state.ts';
+import { updateRequest, withoutWords } from '../request/request-state.ts';
 import { runJob, type JobResult } from '../../job/run-job.ts';
 import { claimMirror } from '../../mirror/runs.ts';
 
@@ -41,14 +41,15 @@ export function refuseOlderLedger(mirrored: number, ledger: LedgerReader): void 
 export function endRequests({ db, ledger }: Pick<JobContext, 'db' | 'ledger'>): void {
   const { histories } = ledger();
   db.transaction(() => {
-    for (const { id } of listRequests(db, 'open')) {
+    for (const request of listRequests(db, 'open')) {
+      const { id } = request;
       const { state = null, endedAt = null } = histories.of(id) ?? {};
       if (state !== 'refused' && state !== 'cancelled') continue;
       const end =
         state === 'refused'
           ? { refusedAt: endedAt, reason: 'unknown_subject' as const }
           : { cancelledAt: endedAt, reason: null };
-      updateRequest(db, id, { ...end, box: null, authorisedBy: null });
+      updateRequest(db, id, { ...end, ...withoutWords(request) });
     }
   }).immediate();
 }

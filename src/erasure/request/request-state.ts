@@ -7,7 +7,7 @@ import {
   type ErasureRequest,
   type RequestChange,
 } from '../../mirror/erasure-requests.ts';
-import type { RequestReason, RequestState, TargetStatus } from '../../ledger/vocabulary.ts';
+import { basisCode, type RequestReason, type RequestState, type TargetStatus } from '../../ledger/vocabulary.ts';
 import { listTargets, type ErasureTarget } from '../../mirror/erasure-targets.ts';
 
 /**
@@ -88,6 +88,11 @@ export function updateRequest(db: Database, id: string, change: RequestChange): 
   const state = requestState(request, targets);
   const reason = requestReason(request, state, targets);
   if (state !== request.state || reason !== request.reason) changeRequest(db, id, { state, reason });
+}
+
+/** What is destroyed when a request ends: its box, and the operator's own words. */
+export function withoutWords({ basis }: Pick<ErasureRequest, 'basis'>): RequestChange {
+  return { box: null, authorisedBy: null, basis: basisCode(basis) };
 }
 
 /** Brings the states of all open requests in line with their facts and targets. */

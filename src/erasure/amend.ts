@@ -1,0 +1,48 @@
+import { AppError } from '../core/errors.ts';
+import type { JobContext } from '../job/job-context.ts';
+import { basisCode } from '../ledger/vocabulary.ts';
+import type { ErasureRequest } from '../mirror/erasure-requests.ts';
+import { markPurgeOwed, purgeDeleted } from '../mirror/purge.ts';
+import { requireRequest } from './receive.ts';
+import { boxOf, subjectMac } from './request/box.ts';
+import { requireReferences } from './request/reference.ts';
+import { updateRequest } from './request/request-state.ts';
+
+/**
+ * Replaces what a request says of who allowed it, or of its basis, in the mirror and as an HMAC and a code on the ledger.
+ * The old words are purged from the mirror's file. Throws `usage` where the words are no references, where the request is
+ * at its end and keeps no words, and `storage` where a reader keeps the old words in the file.
+ */
+export async function amendRequest(
+  { db, ledger, settings, clock, signal }: JobContext,
+  idOrPrefix: string,
+  change: { by?: string | undefined; basis?: string | undefined },
+): Promise<ErasureRequest> {
+  requireReferences(change);
+  const { by, basis } = change;
+  const request = requireRequest(db, idOrPrefix);
+  const box = request.certifiedAt === null ? boxOf({ db, settings }, request.id) : undefined;
+  if (!box)
+    throw new AppError(`request ${request.id} is ${request.state}: its words are destroyed or stand in a certificate`, {
+      code: 'usage',
+      hint: 'only an open request can be amended; `erase list` shows the open ones',
+    });
+  const { id, generation } = request;
+  const authorisation = by === undefined ? {} : { authorisation: subjectMac(box, by) };
+  ledger().append([
+    { type: 'amended', request: id, generation, basis: basisCode(basis ?? request.basis), ...authorisation },
+  ]);
+  db.transaction(() => {
+    updateRequest(db, id, {
+      ...(by === undefined ? {} : { authorisedBy: by }),
+      ...(basis === undefined ? {} : { basis }),
+    });
+    markPurgeOwed(db);
+  }).immediate();
+  if (!(await purgeDeleted(db, clock, signal)))
+    throw new AppError(
+      'the request is amended, but another process reads mirror.db, so its file still holds the old words',
+      { code: 'storage', hint: 'end that process; the next `reconcile` purges the file' },
+    );
+  return requireRequest(db, id);
+}
