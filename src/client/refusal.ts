@@ -54,10 +54,7 @@ export function refusalError(endpoint: Endpoint, { status, body, retryAfterMs }:
   });
 }
 
-/**
- * `Retry-After` (seconds or an HTTP date) in milliseconds from now, by this machine's clock. Undefined if there is
- * none, if it is neither, or if it is longer than the maximum.
- */
+/** `Retry-After` (seconds or a date) as ms from now; undefined if there is none, or it is wrong or too long. */
 export function parseRetryAfterMs(value: string | undefined, nowMs: number, longestMs: number): number | undefined {
   const waitMs = value === undefined ? undefined : readRetryAfterMs(value, nowMs);
   return waitMs !== undefined && waitMs <= longestMs ? waitMs : undefined;

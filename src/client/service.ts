@@ -41,10 +41,7 @@ export type Service = {
 /** How long a call is repeated. A `Retry-After` longer than `retryAfterMaxMs` is ignored. */
 type CallLimits = RetryLimits & { retryAfterMaxMs: number };
 
-/**
- * What the client needs. `onRetry` is called for every failed attempt that will be repeated, `onThrottled` for every
- * answer 429, with the pause that all requests make.
- */
+/** What the client needs. `onRetry`: an attempt will be repeated. `onThrottled`: a 429, with the pause for all. */
 export type ServiceParts = {
   transport: Transport;
   budget: Budget;

@@ -13,10 +13,7 @@ const dayMs = 86_400_000;
 const daysMax = 41 * 366;
 const daysKept = 1000;
 
-/**
- * The ticks of a cron expression of five fields, or six with seconds first, as node-cron reads it. Throws an `Error`
- * that says what is wrong with the expression, also if it never ticks.
- */
+/** The ticks of a cron expression (five fields, or six with seconds). Throws an `Error` if wrong or never ticking. */
 export function compileCron(expression: string): Ticks {
   const { hour, minute, second } = parse(expression);
   const task = createTask(expression, () => undefined, { timezone: 'UTC' });

@@ -59,10 +59,7 @@ export function loadProjects(environment: Environment, flags: SettingsFlags = {}
   return { projects: [first, ...others], secrets };
 }
 
-/**
- * The settings of the one project that the flags name, or of the only one. Throws as `loadProjects` does, and if
- * several are configured and none is named.
- */
+/** The settings of the named or only project. Throws as `loadProjects`, and where several are and none is named. */
 export function loadSettings(environment: Environment, flags: SettingsFlags = {}): LoadedSettings {
   const { projects } = loadProjects(environment, flags);
   const [first, second] = projects;

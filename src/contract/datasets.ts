@@ -35,10 +35,7 @@ type Definition = {
   fullJob: string | null;
   /** The field that embeds a person; the mirror takes `person_uuid` from it. */
   embeddedPerson: string | null;
-  /**
-   * Null where it is not published. `pass`: the dataset whose pass vouches for the rows. `names`: of fields whose column
-   * in published files has another name.
-   */
+  /** Null: not published. `pass`: the dataset whose pass vouches for the rows. `names`: of renamed columns. */
   published: { pass: 'persons' | 'recordings'; names: Readonly<Record<string, string>> } | null;
 };
 
@@ -160,10 +157,7 @@ export function keyKind(name: string): IdentifierKind | undefined {
   return found?.identifiers.find((field) => field.name === found.key)?.role;
 }
 
-/**
- * Derives a dataset. Throws for a resource with a text that is neither an identifier, nor personal, nor declared not to be:
- * a scan for an erased person would not search for it.
- */
+/** Derives a dataset. Throws for a text that is neither an identifier, nor personal, nor declared not to be. */
 export function dataset<const T extends Definition>(definition: T): T & Derived {
   const { resource, key, retrieve, embeddedPerson, published } = definition;
   const field = (name: string, schema: z.core.$ZodType): DatasetField => {

@@ -1,10 +1,10 @@
 import { AppError } from '../core/errors.ts';
 import { type JsonObject, isJsonObject, isRawNumber, parseExactJson } from '../core/exact-json.ts';
 
-/** What the JSON text of a person embedded in a recording (section 2.5) tells of who it is. */
+/** The identifiers of a person embedded in a recording (section 2.5). */
 export type EmbeddedPerson = { id: string | null; distinctIds: string[] };
 
-/** Who a recording's `person` is; nobody where it holds none. Throws `storage` when it is not JSON. */
+/** The identifiers in a recording's `person`; none without a person. Throws `storage` for a text that is not JSON. */
 export function embeddedPerson(text: string | null): EmbeddedPerson {
   const person = personOf(text);
   const id = person?.['id'];
@@ -13,8 +13,8 @@ export function embeddedPerson(text: string | null): EmbeddedPerson {
 }
 
 /**
- * A recording's `person` without distinct ids, everything else digit for digit; undefined where it has none of them. One
- * that is given as a single text becomes null. Throws `storage` when it is not JSON.
+ * Removes distinct ids from a recording's `person` and keeps all else exactly. Returns undefined if it has none of them. A
+ * single id that is not in a list becomes null. Throws `storage` for a text that is not JSON.
  */
 export function withoutDistinctIds(text: string | null, isGone: (id: string) => boolean): string | undefined {
   const person = personOf(text);
@@ -30,7 +30,7 @@ function personOf(text: string | null): JsonObject | undefined {
     const person: unknown = parseExactJson(text);
     return isJsonObject(person) ? person : undefined;
   } catch {
-    // The parser's own message quotes the text, which is somebody's data: it must not become a cause.
+    // The parser's message quotes the text, which is personal data. So it must not become the cause.
     throw new AppError('the person of a recording is not JSON', {
       code: 'storage',
       hint: 'restore the file that holds it from a backup, or export recordings again',

@@ -247,10 +247,7 @@ export const endpoints = {
 
 export type EndpointName = keyof typeof endpoints;
 
-/**
- * The path parameters of a person, by the digits of the integer id (those beyond a double stay exact) or by the uuid, which
- * live services take in its place.
- */
+/** A person's path parameters, by the digits of the integer id, or by the uuid, which live services take there. */
 export function personParams(idOrUuid: string): z.output<typeof personId> {
   return { id: idOrUuid as unknown as number };
 }

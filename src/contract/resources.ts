@@ -135,10 +135,7 @@ export const PlaylistChange = Playlist.pick({
 /** Of which person a distinct id is: made by the mirror, published as `distinct_ids`. */
 export const DistinctIdOwner = z.object({ distinct_id: as('distinct_id', text), person_uuid: as('person_uuid', uuid) });
 
-/**
- * A row that has left the mirror: made by the mirror, published as `deletions`. `key` is of the `dataset`; it stays, since
- * those who have copies delete them by it.
- */
+/** A row that has left the mirror, as `deletions` publishes it. `key` stays: copies of the row are deleted by it. */
 export const Deletion = z.object({
   key: notPersonal(text),
   dataset: notPersonal(text),

@@ -11,17 +11,17 @@ export type ColumnValue = string | number | bigint | null;
 /** A row as the mirror's tables hold it, by column name. */
 export type Columns = Record<string, ColumnValue>;
 
-/** A row that could be read: its known fields as column values, and in `extra` everything else as JSON text. */
+/** A row that was read: known fields as column values, and all other fields as JSON text in `extra`. */
 type ReadRow = { ok: true; columns: Columns };
-/** A row that could not be read: why (no personal data), and its key where that much was readable. */
+/** A row that could not be read: the reason, without personal data, and its key if that could be read. */
 type UnreadableRow = { ok: false; key: string | null; reason: string };
 
-/** Reads one row of a list as a live service may send it. Never throws. */
+/** Reads one row of a list, as a live service sends it. Never throws. */
 export type RowReader = (row: unknown) => ReadRow | UnreadableRow;
 
 /**
- * Derives a reader from a documented resource. It takes missing and null fields as null (the key excepted), keeps
- * unknown fields, integers to 64 bits exactly, and times as exact as they were sent.
+ * Derives a reader from a documented resource. A missing field becomes null, but the key is required. Unknown fields stay.
+ * Integers are exact up to 64 bits, times keep all their digits.
  */
 export function tolerantReader(resource: z.ZodObject, keyField: string): RowReader {
   const fields = Object.entries(resource.shape).map(([name, schema]) => ({ name, kind: describeField(schema).kind }));
@@ -60,7 +60,7 @@ const tolerantKinds: Record<FieldKind, z.ZodType> = {
   text: wellFormed,
   uuid,
   integer,
-  // The uuid in its place is not the integer, so the integer is unknown.
+  // Some services send the uuid here. The integer is then unknown.
   integer_id: z.union([integer, z.guid().transform(() => null)]),
   real: z.union([
     z.number(),
@@ -102,14 +102,14 @@ export function textListOf(value: ColumnValue | undefined): string[] | undefined
   return Array.isArray(items) && items.every((item) => typeof item === 'string') ? items : undefined;
 }
 
-// Of the row as it was sent: zod drops a field named `__proto__`, and an assignment would set the prototype.
+// Reads the row as it was sent: zod drops a field named `__proto__`, and an assignment would set the prototype.
 function unknownFields(row: object, known: ReadonlySet<string>): string | null {
   const names = Object.keys(row).filter((name) => !known.has(name));
   if (names.length === 0) return null;
   return JSON.stringify(Object.fromEntries(names.map((name) => [name, Reflect.get(row, name)])));
 }
 
-/** Field paths and zod's own words: they name types and rules, never a value. */
+/** The paths of the wrong fields and zod's messages, which name types and rules, never a value. */
 function reasonOf(error: z.ZodError): string {
   return error.issues
     .slice(0, 5)
@@ -117,7 +117,7 @@ function reasonOf(error: z.ZodError): string {
     .join('; ');
 }
 
-/** One page of a list, as a live service may send it: only its rows are certain. */
+/** One page of a list. Live services always send its rows, and may leave out the rest. */
 const Envelope = z.object({
   results: z.array(z.unknown()),
   next: z.string().nullish(),

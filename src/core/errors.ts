@@ -35,9 +35,7 @@ export type ErrorDetail = {
   cause?: unknown;
 };
 
-/**
- * The program's one error. The message says operation, object, found and expected, and holds no personal data.
- */
+/** The program's one error. Its message names operation, object, found and expected, and holds no personal data. */
 export class AppError extends Error {
   override readonly name = 'AppError';
   readonly code: ErrorCode;

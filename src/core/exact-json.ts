@@ -66,10 +66,7 @@ function isSameNumber(value: number, source: string): boolean {
   return Number.isFinite(value) && decimalOf(String(value)) === decimalOf(source);
 }
 
-/**
- * Sign, significant digits and power of ten, so that two spellings of one decimal compare equal. It looks at each
- * digit once, however long the number is.
- */
+/** Sign, digits and power of ten: spellings of one decimal compare equal. Each digit is looked at once. */
 function decimalOf(number: string): string {
   const [mantissa = '', exponent = '0'] = number.toLowerCase().split('e');
   const sign = mantissa.startsWith('-') ? '-' : '';

@@ -2,10 +2,7 @@ import { accessSync, constants, existsSync, mkdirSync, readdirSync, statSync, ut
 import { dirname, join } from 'node:path';
 import { AppError, systemCode } from './errors.ts';
 
-/**
- * Makes a folder, and missing folders above it, that only the owner may enter. Throws the system's error. Does not
- * check whether an existing path is a folder.
- */
+/** Makes a folder, and those above it, for the owner only. An existing path is not checked. Throws system errors. */
 export function makeFolder(path: string): void {
   // Node's own `recursive` never ends below a folder that refuses children with ENOENT, such as /proc.
   try {
@@ -44,10 +41,7 @@ export function isWritable(path: string): boolean {
   }
 }
 
-/**
- * Refuses a data folder that other users may enter, or whose keys other users may read. Throws `usage` with the
- * commands that repair it. Windows has no such modes.
- */
+/** Throws `usage`, with the repair, where other users may enter the data folder or read its keys. Not on Windows. */
 export function refuseOpenModes(dataDir: string): void {
   if (process.platform === 'win32') return;
   const keys = join(dataDir, 'keys');

@@ -28,10 +28,7 @@ export function backoffMs(
   return random() * Math.min(delayMaxMs, delayBaseMs * 2 ** (attempt - 1));
 }
 
-/**
- * Calls until it succeeds, an error is not retryable, or the limits are reached; then throws the last error.
- * The wait has full jitter, and is never shorter than the service asked for.
- */
+/** Calls until success, an error that is not retryable, or a limit. Waits with full jitter, and as long as asked. */
 export async function retry<T>(
   call: (attempt: number) => Promise<T>,
   limits: RetryLimits,

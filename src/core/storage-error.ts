@@ -39,10 +39,7 @@ const explanations: readonly { pattern: RegExp; message: string; hint: string }[
   },
 ];
 
-/**
- * The error to show for a disk or database error; undefined for any other error. `where` is its path. A busy database
- * is `busy`, everything else `storage`.
- */
+/** The `busy` or `storage` error to show for a disk or database error at a path; undefined for any other error. */
 export function explainStorageError(error: unknown, where: string): AppError | undefined {
   const code = systemCode(error);
   const found = code === undefined ? undefined : explanations.find(({ pattern }) => pattern.test(code));

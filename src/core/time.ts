@@ -49,10 +49,7 @@ function daysIn(year: number, month: number): number {
   return isLeapFebruary ? 29 : (daysOfMonth[month - 1] ?? 0);
 }
 
-/**
- * Microseconds since 1970-01-01T00:00:00Z of an ISO 8601 date-time, finer digits cut; undefined when the text is
- * not one. A time without a zone is UTC.
- */
+/** Microseconds since 1970 of an ISO 8601 time, finer digits cut; undefined for another text. Default zone: UTC. */
 export function isoToMicros(text: string): bigint | undefined {
   const parts = parseIso(text);
   if (!parts) return undefined;
@@ -71,10 +68,7 @@ export function isoToUtc(text: string): string | undefined {
   return parts.fraction === '' ? `${whole}Z` : `${whole}.${parts.fraction}Z`;
 }
 
-/**
- * Microseconds since 1970 as ISO 8601 text in UTC with six fraction digits, also before 1970. Exact within the safe
- * integers, which hold the years 1684 to 2255.
- */
+/** Microseconds since 1970 as ISO 8601 text in UTC, with six digits. Exact for the years 1684 to 2255. */
 export function microsToIso(micros: number): string {
   const ms = Math.floor(micros / 1000);
   const rest = micros - ms * 1000;

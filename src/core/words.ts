@@ -24,10 +24,7 @@ export function bytesText(bytes: number): string {
   return `${power === 0 || value >= 99.95 ? Math.round(value) : value.toFixed(1)} ${units[power]}`;
 }
 
-/**
- * A duration in the unit that reads best: `4.2 s`, `45 s`, `12 min`, `3.5 h`, `6 days`; a dash for none. Seconds below ten,
- * hours and days have one decimal where it is not 0.
- */
+/** A duration in the unit that reads best: `4.2 s`, `45 s`, `12 min`, `3.5 h`, `6 days`; a dash for none. */
 export function durationText(ms: number | null): string {
   if (ms === null) return '–';
   const tenths = (value: number): string => String(Number(value.toFixed(1)));

@@ -19,10 +19,7 @@ import { scanForSubjects } from './scan/run-scan.ts';
 /** What was done here. Rows of files are those taken out. */
 export type LocalResult = { filesRewritten: number; rowsRemoved: number; verified: number; residue: number };
 
-/**
- * Takes every request as far as it can go now without the service: what was planned is fenced, erased and proved gone.
- * May be killed anywhere and run again.
- */
+/** Fences, erases and proves gone here all that was planned, as far as it can go now. A kill at any point is safe. */
 export async function eraseHere(context: JobContext, { decided }: PlannedErasure): Promise<FenceResult & LocalResult> {
   try {
     recordStandingFence(context);

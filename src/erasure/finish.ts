@@ -53,10 +53,7 @@ function certify(context: JobContext, { id, generation, verifiedAt, certifiedAt 
   return true;
 }
 
-/**
- * Ends a request that is too old, as planned by its age. Returns whether it ends without a certificate: then a target here
- * was never proved to be reached.
- */
+/** Ends a request that is too old, as planned. Returns whether it ends without a certificate: not all is proved. */
 function endLongLife(context: JobContext, request: ErasureRequest): boolean {
   const { db, ledger, settings, clock } = context;
   const { id, generation } = request;

@@ -54,10 +54,7 @@ export async function askServiceAndFinish(
   };
 }
 
-/**
- * Ends what can be ended after a reconciliation has failed: neither a service that is down nor a file that cannot be read
- * decides how long identifiers are kept.
- */
+/** Ends what can be ended although a reconciliation failed: identifiers are not kept longer because of a failure. */
 export async function finishAfterFailure(context: JobContext): Promise<void> {
   recordStandingFence(context);
   await finishRequests(context);

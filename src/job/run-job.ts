@@ -19,10 +19,7 @@ import {
 } from '../mirror/runs.ts';
 import type { JobContext } from './job-context.ts';
 
-/**
- * What a job did: `counts` holds numbers and names of datasets, never personal data. `reason` is a code, where the job
- * found something that has to be mended.
- */
+/** What a job did: `counts` has no personal data; `reason` is the code of what was found and has to be mended. */
 export type JobResult = { outcome: 'done' | 'incomplete' | 'held'; counts: object; reason?: string };
 
 /**

@@ -6,10 +6,7 @@ export type { Logger } from 'pino';
 /** What a logger needs. `isTerminal` chooses lines for people instead of JSON. */
 export type LoggerOptions = { level: string; isTerminal: boolean; destination?: DestinationStream };
 
-/**
- * The program's logger, on standard error. Messages are static, data are fields, and no field may hold personal
- * data, a key, a payload, or a URL with its query.
- */
+/** The logger, on standard error. Messages are static; no field holds personal data, a key, a payload or a query. */
 export function createLogger({ level, isTerminal, destination }: LoggerOptions): Logger {
   const stream = isTerminal
     ? pretty({ destination: 2, sync: true, ignore: 'pid,hostname', translateTime: 'UTC:HH:MM:ss"Z"', colorize: true })

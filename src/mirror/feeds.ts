@@ -11,10 +11,7 @@ export function newestChange(db: Database): ChangePosition | null {
   return db.prepare<[], ChangePosition>(/*sql*/ `SELECT seq, at FROM changes ORDER BY seq DESC LIMIT 1`).get() ?? null;
 }
 
-/**
- * Whether the feed still has that very change. It may have left the feed with a deletion that has expired there, and in an
- * older copy of the mirror it never was, or is another one.
- */
+/** Whether the feed still has this very change: it may have expired, or be missing in an older copy of the mirror. */
 export function hasChange(db: Database, { seq, at }: ChangePosition): boolean {
   return db.prepare(/*sql*/ `SELECT 1 FROM changes WHERE seq = ? AND at = ?`).get(seq, at) !== undefined;
 }
@@ -46,10 +43,7 @@ export function readDeletionFeed(db: Database): DeletionFeed {
     .get() as DeletionFeed;
 }
 
-/**
- * Forgets deletions that have been in the feeds long enough, with everything that the change feed tells of the same
- * keys, unless they are there again. Returns how many deletions went.
- */
+/** Forgets old deletions, and the changes of the same keys unless those are there again. Returns how many. */
 export function expireDeletionFeed(db: Database, before: string): number {
   return db
     .transaction(() => {

@@ -12,10 +12,7 @@ import { namedInRecordings, sideTables } from './tables.ts';
 /** The name of the key, in the data folder, of the fence's MACs. */
 export const fenceKeyName = 'fence.key';
 
-/**
- * Refuses to go on with a fence whose key is gone. Without the key, no identifier can be compared with the fence, and a
- * new key would let every erased person in again. Throws `storage`.
- */
+/** Throws `storage` where the fence's key is gone: no identifier could be compared, and every person would return. */
 export function refuseLostFenceKey(db: Database, dataDir: string): void {
   if (existsSync(keyPath(dataDir, fenceKeyName))) return;
   if (db.prepare<[], number>(/*sql*/ `SELECT EXISTS (SELECT 1 FROM fence)`).pluck().get() === 0) return;
@@ -76,10 +73,7 @@ export function addFence(
   for (const entry of entries) add.run({ ...entry, ...request });
 }
 
-/**
- * Removes the entries of a request, so that its persons can be mirrored again, unless another request has fenced them too.
- * Returns how many entries went.
- */
+/** Removes a request's entries, unless another request has fenced the same persons. Returns how many were removed. */
 export function liftFence(db: Database, requestId: string): number {
   return db.prepare(/*sql*/ `DELETE FROM fence WHERE request_id = ?`).run(requestId).changes;
 }
@@ -177,11 +171,7 @@ export function setEpoch(db: Database, epoch: number): void {
   db.prepare(/*sql*/ `UPDATE erasure_epoch SET epoch = ?`).run(epoch);
 }
 
-/**
- * Runs `act` while no other process can write to the mirror, if the epoch of the fence is still `epoch`. Returns whether it
- * was. `db`
- * is a connection for writing.
- */
+/** Runs `act` while no other process can write, if the fence's epoch is still `epoch`. Returns whether it was. */
 export function whileEpoch(db: Database, epoch: number, act: () => void): boolean {
   return db
     .transaction(() => {

@@ -42,10 +42,7 @@ export function pendingMigrations(db: Database): Migration[] {
   return migrations.slice(applied.length);
 }
 
-/**
- * Brings a database to this program's schema in one transaction, whatever other process does the same just now.
- * Throws what `pendingMigrations` throws.
- */
+/** Brings a database to this program's schema, in one transaction. Throws what `pendingMigrations` throws. */
 export function migrate(db: Database, at: string): void {
   if (pendingMigrations(db).length === 0) return;
   db.transaction(() => {

@@ -7,7 +7,7 @@ import { refuseStaleHolder } from './runs.ts';
 export const passModes = ['full', 'head'] as const;
 export type PassMode = (typeof passModes)[number];
 
-/** Why a pass could not prove itself complete. */
+/** The reasons for which a pass is incomplete. */
 const incompleteReasons = [
   'head',
   'seam_not_joined',
@@ -20,7 +20,7 @@ const incompleteReasons = [
 ] as const;
 export type IncompleteReason = (typeof incompleteReasons)[number];
 
-/** The evidence that a pass gathers while it walks, so far. */
+/** The evidence of a pass so far. */
 export const PassEvidence = z.strictObject({
   windows: z.int(),
   seams: z.int(),
@@ -28,13 +28,13 @@ export const PassEvidence = z.strictObject({
   restarts: z.int(),
   rounds: z.int(),
   countReported: z.int().nullable(),
-  /** Rows that the pass has seen, each once; rows that are not stored may count more than once. */
+  /** The rows that the pass has seen, each counted once. Rows that are not stored may count more than once. */
   rowsDistinct: z.int(),
   isOrdered: z.boolean(),
 });
 export type PassEvidence = z.infer<typeof PassEvidence>;
 
-/** What a pass knows before its first page. */
+/** The evidence before the first page. */
 export const noEvidence: PassEvidence = {
   windows: 0,
   seams: 0,
@@ -46,7 +46,7 @@ export const noEvidence: PassEvidence = {
   isOrdered: true,
 };
 
-/** What one page adds to a pass's counts of rows. */
+/** The counts of rows that one page adds to its pass. */
 export type PageCounts = {
   received: number;
   added: number;
@@ -83,12 +83,12 @@ const PassRow = z.object({
   cursor: z.string().nullable(),
 });
 
-/** A pass as it stands in the mirror, in the names of its columns. */
+/** A pass in the mirror, by column name. */
 export type Pass = z.infer<typeof PassRow>;
 
 const columns = Object.keys(PassRow.shape).join(', ');
 
-/** Begins a pass and ends an unfinished one of the same dataset and mode as superseded. Returns the new pass's id. */
+/** Begins a pass and returns its id. An unfinished pass of the same dataset and mode ends as superseded. */
 export function startPass(
   db: Database,
   pass: { dataset: MirroredDataset; mode: PassMode; plan: string; at: string },
@@ -125,7 +125,7 @@ export function newestPasses(db: Database): Pass[] {
     .map((row) => PassRow.parse(row));
 }
 
-/** The newest full pass of a dataset that ended with a verdict, superseded ones excepted. */
+/** The newest full pass of a dataset that has a verdict, superseded ones excepted. */
 export function lastJudgedPass(db: Database, dataset: MirroredDataset): Pass | undefined {
   const row = db
     .prepare(/*sql*/ `SELECT ${columns} FROM passes
@@ -134,7 +134,7 @@ export function lastJudgedPass(db: Database, dataset: MirroredDataset): Pass | u
   return row === undefined ? undefined : PassRow.parse(row);
 }
 
-/** Prepares what a page's transaction writes of its pass: the evidence so far, its rows, and where the pass goes on. */
+/** Prepares the statement that saves a pass with each page: its evidence, counts and cursor. */
 export function prepareSavePass(
   db: Database,
   passId: number,
@@ -152,7 +152,7 @@ export function prepareSavePass(
   };
 }
 
-/** Ends a pass with its verdict: complete when there is no reason against it. Returns the ended pass. */
+/** Ends a pass and returns it. Without a reason, it is complete. */
 export function finishPass(db: Database, passId: number, reason: IncompleteReason | null, at: string): Pass {
   const finish =
     db.prepare(/*sql*/ `UPDATE passes SET verdict = @verdict, reason = @reason, finished_at = @at, cursor = NULL
@@ -166,14 +166,14 @@ export function finishPass(db: Database, passId: number, reason: IncompleteReaso
       const pass = PassRow.parse(
         finish.get({ verdict: reason === null ? 'complete' : 'incomplete', reason, at, passId }),
       );
-      // Rows in quarantine that a pass over all of the list did not show any more: nothing is left to be read.
+      // The whole list no longer shows these quarantined rows, so they are gone from the service.
       if (pass.verdict === 'complete' && pass.mode === 'full') dropUnshown.run(pass.dataset, passId);
       return pass;
     })
     .immediate();
 }
 
-/** The newest complete full pass of each dataset: what the mirror is known to hold all of. */
+/** The newest complete full pass of each dataset. The mirror is known to hold all rows that it saw. */
 export function lastCompletePasses(db: Database): Pass[] {
   return db
     .prepare(/*sql*/ `SELECT ${columns} FROM passes

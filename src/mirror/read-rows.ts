@@ -16,10 +16,7 @@ export function readRows(db: Database, dataset: PagedDataset, keys: readonly str
 /** A row of any table as SQLite gives it: integers as bigint, blobs as bytes. */
 export type StoredRow = { table: string; columns: readonly string[]; values: readonly unknown[] };
 
-/**
- * Every row of every table, those that SQLite keeps for itself (the schema, statistics) included, streamed. The
- * connection serves nothing else meanwhile. Throws SQLite's own errors.
- */
+/** Every row of every table, SQLite's own too, streamed. The connection serves nothing else. Throws SQLite's error. */
 export function* readEveryRow(db: Database): Generator<StoredRow> {
   const tables = db.prepare<[], string>(/*sql*/ `SELECT name FROM sqlite_schema WHERE type = 'table'`).pluck().all();
   for (const table of ['sqlite_schema', ...tables]) {

@@ -7,16 +7,10 @@ import { refuseStaleHolder } from './runs.ts';
 import type { QuarantinedSighting } from './quarantine.ts';
 import { namedInRecordings, prepareFindRowKey, sideTables } from './tables.ts';
 
-/**
- * Why a row left: the service deleted it, merged it into another, or kept it no longer than it promises; or a request
- * had it erased.
- */
+/** Why a row left: the service deleted, merged or no longer keeps it; or an erasure request removed it. */
 export type DeletionReason = 'deleted' | 'merged' | 'expired' | 'erased';
 
-/**
- * Prepares what takes a row and all that hangs on it out of the mirror, and says so in the feeds. Call it inside a
- * transaction.
- */
+/** Prepares what removes a row with all that hangs on it and tells the feeds. Call it inside a transaction. */
 export function prepareRemoveRow(
   db: Database,
   dataset: PagedDataset,
@@ -52,10 +46,7 @@ export function prepareRemoveRow(
   };
 }
 
-/**
- * The surrogate keys of the recordings that began before a time and that the newest complete pass did not see: a
- * service may keep some longer than it promises.
- */
+/** The recordings (surrogate keys) that began before a time and that the newest complete pass did not see. */
 export function listExpiredRecordings(db: Database, startTime: string): number[] {
   return db
     .prepare<[string], number>(/*sql*/ `SELECT row_key FROM recordings JOIN recordings_seen USING (row_key)

@@ -14,10 +14,7 @@ export type RequestTimes = {
   end(id: number, endedAtMs: number): void;
 };
 
-/**
- * The times in a mirror, over a connection that is used for nothing else. A request whose process died counts as ending
- * with its time out: it may have been sent at any moment until then.
- */
+/** The times in a mirror, over a connection of their own. A request whose process died ends with its time out. */
 export function openRequestTimes(db: Database, requestTimeoutMs: number): RequestTimes {
   // Losing the last of them in a power cut is no loss, and waiting for the disk twice a request would be.
   db.pragma('synchronous = NORMAL');

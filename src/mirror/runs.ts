@@ -98,10 +98,7 @@ export function startRun(db: Database, job: string, at: string): number {
     .immediate();
 }
 
-/**
- * Records how a run ended. `counts` holds numbers only, never personal data. Throws `busy` when somebody has taken the
- * data folder over meanwhile, who has recorded this run as dead.
- */
+/** Records how a run ended; `counts` has no personal data. Throws `busy` when another run has taken over. */
 export function finishRun(
   db: Database,
   run: { id: number; outcome: RunOutcome; reason: string | null; requests: number; counts: object; at: string },

@@ -54,10 +54,7 @@ export function findLostDistinctIds(db: Database, identity: Identity): Sighting[
     }));
 }
 
-/**
- * Every row of recordings that an identity matches, with the person that it embeds, and the distinct id that it was
- * recorded under. Reads every recording.
- */
+/** Every recording that an identity matches, with its embedded person and `recordedUnder`. Reads all recordings. */
 export function findRecordings(db: Database, identity: Identity): (Sighting & { recordedUnder: string | null })[] {
   return findRows(
     db,

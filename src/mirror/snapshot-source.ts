@@ -13,10 +13,7 @@ const made: Readonly<Record<Exclude<PublishedDataset, PagedDataset>, string>> = 
     WHERE seq IN (SELECT max(seq) FROM deletions GROUP BY dataset, key) ORDER BY key, dataset`,
 };
 
-/**
- * SQL: the rows of a dataset, and those that changed after a change. Undefined for the datasets that the mirror makes: no
- * feed tells of rows that leave them, so they are read as a whole.
- */
+/** SQL: the rows of a dataset, and those that changed after a change (undefined where no feed tells of changes). */
 function sqlOf(dataset: PublishedDataset): { all: string; changed: string | undefined } {
   if (dataset === 'distinct_ids' || dataset === 'deletions') return { all: made[dataset], changed: undefined };
   const { key } = datasets[dataset];

@@ -19,10 +19,7 @@ const Suspect = z.object({
   createdAt: z.string().nullable(),
 });
 
-/**
- * A row that a complete pass did not see, and what is known of it. `id` is an integer's digits where the service has
- * shown one; `distinctIds` are those that the row lost, too.
- */
+/** A row that a complete pass did not see. `id`: digits, where the service showed one. `distinctIds`: lost ones too. */
 export type Suspect = z.infer<typeof Suspect>;
 
 /** SQL: every distinct id that a person holds or has lost, as a JSON list. */

@@ -17,10 +17,7 @@ export type PageOutcome = PageCounts & { unchangedRun: number };
 /** Writes rows. Returns what changed, and how many of the rows the pass had not seen before. */
 export type WriteRows = (shown: ShownRows, passId: number) => { outcome: PageOutcome; newRows: number };
 
-/**
- * Prepares what writes shown rows of a dataset: the rows, who owns their distinct ids, the quarantine, the change feed,
- * and which pass has seen them. Call it inside a transaction.
- */
+/** Prepares what writes shown rows: rows, owners, quarantine, feed, pass. Call it inside a transaction. */
 export function prepareWriteRows(db: Database, dataset: MirroredDataset): WriteRows {
   const { key: keyColumn, heldIds } = datasets[dataset];
   const writeRow = prepareWriteRow(db, dataset, prepareAdmitRow(db, dataset));
@@ -131,10 +128,7 @@ export function prepareWriteRow(db: Database, dataset: MirroredDataset, admit?: 
   return (row, passId, at) => write(row, passId, at, false);
 }
 
-/**
- * Prepares the statement that notes which pass saw rows last, by their surrogate keys. Returns how many of them the
- * pass had not seen before.
- */
+/** Prepares a note of the pass that saw rows last, by surrogate key. Returns how many rows that pass sees first. */
 function prepareMarkSeen(
   db: Database,
   dataset: MirroredDataset,

@@ -13,10 +13,7 @@ type DrillJobResult = JobResult & { drill: Drill; file: string };
 
 const folderPrefix = 'drill-';
 
-/**
- * Holds a drill in an empty folder, as one run of `drill`, and files it: as JSON in reports/drills/, and by its SHA-256 on
- * the ledger, which is then signed. Incomplete when the drill failed.
- */
+/** Holds a drill as one run, files its report, and signs its SHA-256 on the ledger. Incomplete when it failed. */
 export function runDrillJob(context: JobContext): Promise<DrillJobResult> {
   return runJob(context, 'drill', async ({ settings, signal, ledger: openLedger }) => {
     const drill = await inFolder(settings.dataDir, (folder) => holdDrill(folder, signal));

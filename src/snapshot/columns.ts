@@ -12,10 +12,7 @@ export type Column = { readonly name: string; readonly type: ColumnType; readonl
 /** A mirror row as SQLite keeps it, by field name. */
 export type Row = Readonly<Record<string, ColumnValue>>;
 
-/**
- * What a published dataset looks like. Its key is the first column, and its rows are in the key's byte order. A key that
- * repeats may stand in several rows.
- */
+/** A published dataset. Its key is the first column; rows stand in the key's byte order, and keys may repeat. */
 export type DatasetShape = { readonly key: Column; readonly columns: readonly Column[]; readonly keyRepeats?: true };
 
 // JSON stays a plain string: one lone `\ud800` escape in a JSON-annotated column makes DuckDB refuse the whole file.

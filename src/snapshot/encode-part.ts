@@ -8,10 +8,7 @@ import type { Manifest, ManifestFile } from './manifest.ts';
 import { copyOptions } from './parquet-file.ts';
 import { type MarkedRows, trimFunction } from './subject-rows.ts';
 
-/**
- * Which rows change. `prepare` is called once for a connection. Then `mark` is called for each part: it marks the rows to
- * remove and the rows to trim.
- */
+/** How rows change. `prepare` is called once a connection, then `mark` for each part, to mark the rows to change. */
 export type RowChange = {
   prepare: (connection: DuckDBConnection) => Promise<void>;
   mark: (connection: DuckDBConnection, path: string) => Promise<MarkedRows>;

@@ -46,10 +46,7 @@ export type Manifest = z.infer<typeof Manifest>;
 
 const Reference = z.strictObject({ snapshot_id: snapshotId, manifest: z.string() });
 
-/**
- * `CURRENT.json`: the current full snapshot of each dataset, and the deltas that continue it, oldest first. The paths of
- * manifests are relative to this file. A public format.
- */
+/** `CURRENT.json`, a public format: each dataset's full snapshot and its deltas, oldest first. Paths are relative. */
 export const Current = z.strictObject({
   format_version: z.literal(1),
   snapshots: z.record(

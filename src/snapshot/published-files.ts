@@ -35,10 +35,7 @@ export type PublishedFiles = {
   /** Bytes of a file; undefined when it is missing. */
   sizeOf(snapshot: SnapshotName, name: string): number | undefined;
 
-  /**
-   * Makes an empty local folder for new parts of a snapshot, and returns its path, since DuckDB writes local files only. No
-   * reader looks there. What is written there need not be durable.
-   */
+  /** Makes an empty local folder for new parts, and returns its path. No reader looks there; it need not be durable. */
   openDraft(snapshot: SnapshotName): string;
   /** Makes the draft a new snapshot, which no reader finds before it has a manifest and CURRENT names it. */
   addSnapshot(snapshot: SnapshotName, names: readonly string[]): void;

@@ -8,10 +8,7 @@ import type { PublishedFiles } from './published-files.ts';
 /** A snapshot of any generation that readers may hold on to. */
 export type PublishedSnapshot = { dataset: PublishedDataset; snapshotId: string; manifest: Manifest };
 
-/**
- * Every generation of every dataset, oldest first, with its manifest. Throws `storage` when CURRENT or a manifest is
- * damaged: a search for a person must not pass a snapshot over.
- */
+/** Every generation with its manifest, oldest first. Throws `storage` where CURRENT or a manifest is damaged. */
 export function listPublishedSnapshots(published: PublishedFiles): PublishedSnapshot[] {
   const current = published.readCurrent();
   return publishedDatasets.flatMap((dataset) => {

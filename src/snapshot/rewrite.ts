@@ -55,10 +55,7 @@ export async function rewriteSnapshot(
   );
 }
 
-/**
- * Removes the rows older than `before` (ISO 8601) from every generation of the feed of deletions, in the same way. Returns the
- * parts that had such rows. Throws as `rewriteSnapshot` does.
- */
+/** Removes rows older than `before` (ISO 8601) from the feed of deletions, as `rewriteSnapshot`. Returns the parts. */
 export async function expireDeletions(
   published: PublishedFiles,
   before: string,

@@ -140,9 +140,7 @@ function canHold(dataset: PublishedDataset, file: ManifestFile, identity: Identi
   return identity[key.role].some((value) => !isBefore(value, least) && !isBefore(greatest, value));
 }
 
-/**
- * Puts an identity into the temporary table `subject` of a connection: as values, never as SQL, which errors can quote.
- */
+/** Puts an identity into the connection's temporary table `subject`, as values: an error can quote SQL. */
 export async function loadIdentity(connection: DuckDBConnection, identity: Identity): Promise<void> {
   await connection.run(`CREATE TEMP TABLE subject (kind VARCHAR, value VARCHAR)`);
   const appender = await connection.createAppender('subject');

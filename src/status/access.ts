@@ -21,10 +21,7 @@ export function refuseOpenAccess({ host, token }: AccessRules): void {
     });
 }
 
-/**
- * Whether the server answers to this `Host` header. This refuses DNS rebinding: a foreign page whose name resolves to this
- * machine, so that the browser takes it for the same origin.
- */
+/** Whether the server answers to this `Host` header. Refuses DNS rebinding: a foreign page with our address. */
 export function isHostAllowed(header: string | undefined, { host, allowedHosts }: AccessRules): boolean {
   const url = `http://${header ?? ''}`;
   if (header === undefined || !/^[\w.:[\]-]+$/.test(header) || !URL.canParse(url)) return false;

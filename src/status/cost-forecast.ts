@@ -74,10 +74,7 @@ export async function planPasses(parts: PlanParts): Promise<PassPlan> {
   };
 }
 
-/**
- * The number of windows that a pass over so many rows needs when it never steps back. The last window of more than one
- * confirms the end of the list.
- */
+/** How many windows a pass over so many rows needs without stepping back, with the one that confirms the end. */
 export function windowsForRows(rows: number, pageSize: number, overlap: number): number {
   const further = Math.ceil(Math.max(0, rows - pageSize) / Math.max(1, pageSize - overlap));
   return further === 0 ? 1 : further + 2;

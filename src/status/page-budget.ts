@@ -7,10 +7,7 @@ import { countText } from '../core/words.ts';
 const plot = { width: 600, height: 100 };
 const minuteWidth = plot.width / 60;
 
-/**
- * The requests to the service in the last hour, minute by minute, and how much of each limit is used. Where there is no
- * limit, requests are not counted.
- */
+/** The requests of the last hour by minute, and how much of each limit is used. Without a limit none are counted. */
 export function budgetChart({ minutes: { general, recordings }, windows }: ProjectContent): Markup {
   if (windows.length === 0)
     return html`<p class="soft">No limit is set (<code>budget.windows</code>), so requests are not counted.</p>`;

@@ -35,10 +35,7 @@ const lookEveryMs = 2_000;
 /** Proxies end a stream that is silent for longer. */
 const looksUntilSign = 10;
 
-/**
- * The routes of the status server. Probes use `/healthz` and `/readyz` and know neither host name nor token: they get yes
- * or no, and no reason.
- */
+/** The routes of the status server. `/healthz` and `/readyz` ask for no host name or token, and give no reason. */
 export function statusRoutes({ access, overview, clock, signal, onError }: RouteParts): Hono {
   const app = new Hono();
   const ofProcess = processMetrics();

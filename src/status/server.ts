@@ -30,17 +30,11 @@ export type StatusServer = {
 const drainMs = 1_000;
 const headersTimeoutMs = 10_000;
 const connectionsMax = 100;
-/**
- * Gathering takes a fifth of a second in a mirror of a million persons. However many clients ask, it runs at most once in
- * this time, and it takes at most a twentieth of all time.
- */
+/** Gathering takes 0.2 s for a million persons: at most once in this time, and for a twentieth of all time. */
 const overviewKeptMs = 1_000;
 const overviewShareMax = 1 / 20;
 
-/**
- * Serves page, metrics and probes. Rejects with a `usage` error when the port is taken, or when the host is not loopback and
- * no token is set.
- */
+/** Serves page, metrics and probes. Throws `usage` for a taken port, and for an open host without a token. */
 export async function startStatusServer(parts: StatusServerParts): Promise<StatusServer> {
   const { access, port, clock, onError } = parts;
   refuseOpenAccess(access);

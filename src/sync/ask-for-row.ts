@@ -6,10 +6,7 @@ import type { PagedDataset } from '../contract/datasets.ts';
 import type { Suspect } from '../mirror/suspects.ts';
 import { personParams } from '../contract/endpoints.ts';
 
-/**
- * What the service says of a row that a pass did not see: it is there after all, it is not, its distinct ids now belong
- * to another person, or it cannot be said.
- */
+/** The service's answer about an unseen row: it is there, it is not, its distinct ids are another's, or unknown. */
 export type Answer =
   | { verdict: 'alive'; row: Columns }
   | { verdict: 'gone' }

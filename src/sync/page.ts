@@ -9,13 +9,12 @@ import type { QuarantinedRow } from '../mirror/quarantine.ts';
 import { placeUntimed, type PageView } from './seam.ts';
 import type { Window } from './walk-state.ts';
 
-/** A page, read: what enters the mirror, and what the walk is judged by. */
+/** A page that was read: the rows for the mirror, and the view by which the walk judges the page. */
 export type Page = { rows: Columns[]; quarantined: QuarantinedRow[]; view: PageView };
 
 /**
- * Reads the answer to a window. A row that cannot be read is quarantined and the page goes on; it stands in the list all
- * the same, so the walk is told of it wherever its key can be read. An answer that is not a page is an error, never an
- * empty list.
+ * Reads the answer to a window. A row that cannot be read is quarantined; the view still holds it if its key can be read,
+ * because it has a place in the list. Throws `service` for an answer that is not a page.
  */
 export function readPage(body: unknown, window: Window, dataset: PagedDataset): Page {
   const { key: keyColumn, sortTime } = datasets[dataset];
@@ -54,13 +53,13 @@ export function readPage(body: unknown, window: Window, dataset: PagedDataset): 
   };
 }
 
-/** The sort time of a row that could not be read, in microseconds; undefined where that cannot be read either. */
+/** The sort time (microseconds) of a quarantined row; undefined if its time cannot be read either. */
 function timeOfUnread(row: unknown, timeColumn: string): bigint | undefined {
   const time = isJsonObject(row) ? row[timeColumn] : undefined;
   return typeof time === 'string' ? isoToMicros(time) : undefined;
 }
 
-/** The end is where the service says that nothing follows; a short or full page says nothing. */
+/** Whether the service says that no page follows. The length of a page does not tell. */
 function isLastPage(envelope: Envelope, { offset, limit }: Window): boolean {
   if (typeof envelope.has_next === 'boolean') return !envelope.has_next;
   if (envelope.next !== undefined) return envelope.next === null;
@@ -68,7 +67,7 @@ function isLastPage(envelope: Envelope, { offset, limit }: Window): boolean {
   return envelope.results.length === 0;
 }
 
-/** Takes nothing but the offset out of `next`, never its host. Refuses one that does not advance. */
+/** The offset in `next`; its host is never used. Throws `service` for an offset that does not advance. */
 function offsetOf(next: string | null | undefined, window: Window): number | null {
   if (typeof next !== 'string' || !URL.canParse(next, 'http://service.invalid')) return null;
   const text = new URL(next, 'http://service.invalid').searchParams.get('offset');

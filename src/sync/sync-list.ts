@@ -33,10 +33,7 @@ export type SyncListParts = {
   onProgress: WalkParts['onProgress'];
 };
 
-/**
- * Makes one pass over a list and returns it, ended, with its verdict. Only a complete pass nominates the rows that it
- * did not see.
- */
+/** Makes one pass over a list and returns it, ended, with its verdict. Only a complete pass nominates unseen rows. */
 export async function syncList(parts: SyncListParts): Promise<Pass> {
   const { dataset, mode, db, service, settings, clock, signal, onProgress } = parts;
   const plan = planOf(settings, dataset);

@@ -27,10 +27,7 @@ const Membership = z.object({
   has_next: z.literal(false).optional(),
 });
 
-/**
- * Reads each configured playlist and the recordings it holds. A playlist that the service does not know makes the
- * pass incomplete and leaves the mirror's copy as it is.
- */
+/** Reads the configured playlists and their recordings. An unknown playlist keeps its copy; the pass is incomplete. */
 export async function syncPlaylists({
   shortIds,
   db,

@@ -9,40 +9,36 @@ export type WalkPlan = {
   /** How many rows a window shares with the page before it; `auto` is 2 % of a page, at least 5. 0 proves nothing. */
   overlap: number | 'auto';
   windowsMax: number;
-  /** How often the walk may fall back to the beginning of the list; oftener from its first pages. */
+  /** How often the walk may return to the beginning of the list. From its first pages it may return more often. */
   restartsMax: number;
-  /** How often a list that is not newest first is walked until its rows stop growing. */
+  /** How often a list that is not newest first is walked, until a round brings no new row. */
   roundsMax: number;
 };
 
-/** What follows from a page: another window, or the end with the reason why it proves nothing, if there is one. */
+/** The step after a page: another window, or the end. A reason says why the pass is incomplete. */
 export type WalkStep =
   | { next: 'window'; state: WalkState }
   | { next: 'end'; state: WalkState; reason: IncompleteReason | null };
 
-/** Rows of the accepted page that seams are judged by. Fewer can only make a seam harder to join. */
+/** A seam is judged by the last rows of the accepted page, at most these. Fewer rows can only prevent a join. */
 const seamRowsMax = 100;
-/** A window is not made smaller than this, */
+/** The least rows of a window, and the most pages. */
 const limitMin = 20;
-/** and not wider than so many pages. */
 const widestPages = 16;
 
-/** From so few pages down the list, the walk may fall back to its beginning so much oftener. */
+/** From the first `pages` pages, the walk may return to the beginning `times` times more. */
 const cheapRestart = { pages: 10, times: 50 };
 
-/** The service may count so many rows more than a pass has seen, or this share of them. */
+/** The service's count may exceed the rows that a pass has seen by so many, or by this share. */
 const countSlack = { rows: 5, share: 0.05 };
 
-/** So many windows in a row may lead no further down the list. */
+/** At most so many windows in a row lead no further down the list. */
 const stallsMax = 5;
 
-/** So many windows may bring the walk no further, besides those that it takes to come there again. */
+/** At most so many windows bring no progress, besides those that lead back to where the walk was. */
 const standstillMax = 100;
 
-/**
- * The rows that two pages share: 2 % of a page, at least 5, unless a number is given. Never more than half of a page, as
- * one that is clamped may be: the list would be walked row by row.
- */
+/** The rows that two pages share: as given, or 2 % and at least 5; never more than half of a page. */
 export function overlapOf(overlap: number | 'auto', pageSize: number): number {
   const rows = overlap === 'auto' ? Math.max(5, Math.ceil(pageSize * 0.02)) : overlap;
   return Math.min(rows, Math.max(2, Math.floor(pageSize / 2)));
@@ -69,9 +65,9 @@ export function beginWalk(plan: WalkPlan): WalkState {
 }
 
 /**
- * The windows to have in flight: the state's own, and those that follow if each is served whole and joined. The first
- * page of a walk goes alone, since it tells how many rows are served; beyond the service's count nothing is asked for
- * ahead, and nothing while a seam is looked for.
+ * The windows to request at once: the state's own, and those that follow if each page is whole and joined. A walk's first
+ * window goes alone, because its page tells how many rows the service serves. No window is requested ahead beyond the
+ * service's count, or while the walk looks for a seam.
  */
 export function windowsAhead(plan: WalkPlan, state: WalkState, most: number): Window[] {
   const windows = [state.window];
@@ -85,7 +81,7 @@ export function windowsAhead(plan: WalkPlan, state: WalkState, most: number): Wi
   return windows;
 }
 
-/** Asks for fewer rows at the same offset, for a service that fails on large or deep windows; undefined at the least. */
+/** Halves the window of a service that fails on large or deep windows; undefined where it is the smallest. */
 export function shrinkWindow(plan: WalkPlan, state: WalkState): WalkState | undefined {
   const limit = Math.max(limitMin, Math.floor(state.window.limit / 2));
   if (limit >= state.window.limit) return undefined;
@@ -94,10 +90,9 @@ export function shrinkWindow(plan: WalkPlan, state: WalkState): WalkState | unde
 }
 
 /**
- * Judges the page that the state's window brought; `newRows` is how many of its rows the pass had not seen before.
- * A page is accepted when it begins the list or is joined to the page accepted before it; otherwise the walk looks for
- * a page that is. Only a walk whose every seam is joined, from the first row to the last, is complete; where the list
- * is not newest first, only once a whole round has brought no new row.
+ * Judges the page of the state's window. `newRows` is how many of its rows the pass had not seen before. A page is accepted
+ * when it begins the list or is joined to the last accepted page; otherwise the walk looks for such a page. A walk is
+ * complete when every seam is joined. A list that is not newest first also needs a whole round without a new row.
  */
 export function judgePage(
   plan: WalkPlan,
@@ -126,12 +121,12 @@ export function judgePage(
   const isConfirmed = previous?.isLast === true && isEndOf(previous, page);
   if (isConfirmed) return endRound(plan, counted);
   const isFurther = previous === null || endsBelow(previous, page, isOrdered);
-  // New rows at the top of the list are no progress. Rows that are not stored cannot be told from those of other pages.
+  // New rows at the top of the list are no progress. Rows that are not stored count as new: nothing tells them apart.
   const isForward = previous !== null && window.offset > previous.window.offset;
   if (isFurther && isForward && newRows + rowsNotStored > 0) counted.standstill = 0;
   if (counted.standstill > standstillMaxOf(plan, counted))
     return { next: 'end', state: counted, reason: 'no_progress' };
-  // A page that leads no further may be the answer to another window: what it says about the next one is not used.
+  // A page that leads no further may answer another window. Its `next` is not used.
   const view = isFurther ? page : { ...page, nextOffset: null };
   const seen = isFurther ? learnServed(counted, view) : counted;
   const isJoined =
@@ -146,8 +141,8 @@ export function judgePage(
 }
 
 /**
- * How many windows in a row may bring no row that is new to the pass: as many as it takes to step back to the beginning of
- * the list and to come here again, and a handful. Later rounds bring no new rows: they are bounded by the frontier.
+ * How many windows in a row may bring no new row: enough to step back to the beginning of the list and to return, and
+ * six more. The frontier bounds later rounds, which bring no new rows.
  */
 function standstillMaxOf(plan: WalkPlan, { evidence, limit }: WalkState): number {
   const { rounds, rowsDistinct } = evidence;
@@ -157,15 +152,15 @@ function standstillMaxOf(plan: WalkPlan, { evidence, limit }: WalkState): number
   return 6 + Math.ceil(Math.log2(1 + rowsDistinct / shared)) + Math.ceil(rowsDistinct / advance);
 }
 
-/** Whether the state's window begins a list of which nothing but its first page was ever asked for. */
+/** Whether the walk has requested only the first page of the list. */
 function isOnlyPage({ window, previous, evidence }: WalkState): boolean {
   return window.offset === 0 && previous === null && evidence.seams === 0;
 }
 
 /**
- * What follows from an accepted page that the service says is the last. One more window begins near the page's end: only
- * when it shows that end and nothing else, the walk has reached the end of the list. A service that ignores or clamps
- * the offset shows the same page again. A list of one page needs no such window, since it was asked for at offset 0.
+ * The step after an accepted page that the service calls the last. One more window begins near the page's end. The list
+ * has ended only if that window shows exactly the page's end: a service that ignores or clamps the offset shows the whole
+ * page again. A list of one page needs no such window, because its offset is 0.
  */
 function confirmEnd(plan: WalkPlan, state: WalkState, page: PageView, isOnly: boolean): WalkStep {
   if (isOnly || state.hasGap || !state.previous) return endRound(plan, state);
@@ -175,9 +170,9 @@ function confirmEnd(plan: WalkPlan, state: WalkState, page: PageView, isOnly: bo
 }
 
 /**
- * Learns how many rows the service serves. One that says where the next page begins is asked for no more than that.
- * Elsewhere only lengths tell, and any page may be short: then as much is asked for as before, and the longest page
- * tells how far a window is known to reach.
+ * Learns how many rows the service serves. If it says where the next page begins, later windows ask for no more rows.
+ * Otherwise only the pages' lengths tell, and a page may be short: the windows stay as large, and the longest page says
+ * how far a window surely reaches.
  */
 function learnServed(state: WalkState, { nextOffset, isLast, received }: PageView): WalkState {
   const { window, limit, longest } = state;
@@ -188,7 +183,7 @@ function learnServed(state: WalkState, { nextOffset, isLast, received }: PageVie
   return isLast || received === 0 ? state : { ...state, longest: Math.max(longest ?? 0, received) };
 }
 
-/** How many positions of the list a window of so many rows covers, as far as lengths have told. */
+/** How many positions of the list a window of `limit` rows covers, judged by the longest page. */
 function mayServe({ longest }: WalkState, limit: number): number {
   return Math.min(limit, longest ?? limit);
 }
@@ -228,10 +223,10 @@ function accept(plan: WalkPlan, state: WalkState, page: PageView, isJoined: bool
 }
 
 /**
- * Where to look for a page that is joined to the one accepted last. Usually rows above have gone, and what follows has
- * moved up: the window steps back, twice as far each time, to the beginning of the list if it must. Where the page
- * accepted last ended in places that show no row, the window is also as wide as it may be, so that it reaches beyond
- * them. When neither can help, the walk goes on with a gap from where it was.
+ * Looks for a page that is joined to the last accepted page. Usually rows above were deleted and later rows moved up, so
+ * the window steps back, twice as far each time, at most to the beginning of the list. If the accepted page ended in
+ * positions without rows, the window is also as wide as allowed, to reach beyond them. If neither helps, the walk goes on
+ * with a gap.
  */
 function lookForSeam(plan: WalkPlan, state: WalkState): WalkState {
   const { window, previous, stepBackRows, evidence } = state;
@@ -240,12 +235,12 @@ function lookForSeam(plan: WalkPlan, state: WalkState): WalkState {
   const isBarren = previous !== null && previous.isBarren;
   const isWidening = isBarren && state.apart === null;
   const offset = isWidening ? previous.window.offset : Math.max(0, window.offset - stepBackRows);
-  // Nothing is joined to a page without a row, and nothing else is reached by a page as wide as the last.
+  // No page can join a page without rows, and a page as wide as the last one reaches no other rows.
   const isHopeless = isBarren && (previous.window.limit >= widest || (previous.rows.length === 0 && offset > 0));
   const pageRows = mayServe(state, state.limit);
   const isCheap = apart.offset <= cheapRestart.pages * pageRows;
   const restartsMax = plan.restartsMax + (isCheap ? cheapRestart.times : 0);
-  // Time enough to walk twice to where the walk has been before.
+  // Enough windows to walk twice to the frontier.
   const isGettingNowhere = state.frontier.windowsAgo > standstillMax + (4 * state.frontier.offset) / pageRows;
   if (isHopeless || isGettingNowhere || (offset === 0 && evidence.restarts >= restartsMax))
     return {
@@ -264,8 +259,8 @@ function lookForSeam(plan: WalkPlan, state: WalkState): WalkState {
 }
 
 /**
- * Whether the pass has seen about as many rows as the service counts. People come and go while the list is read, so a
- * small gap says nothing; a larger one says that the list ended before all of its rows were shown. True without a count.
+ * Whether the pass has seen about as many rows as the service counts. A small difference comes from rows that changed
+ * during the walk. A larger one means that the list ended too early. True without a count.
  */
 function isCountReached({ countReported, rowsDistinct }: PassEvidence): boolean {
   if (countReported === null) return true;
@@ -276,7 +271,7 @@ function isCountReached({ countReported, rowsDistinct }: PassEvidence): boolean 
 function endRound(plan: WalkPlan, state: WalkState): WalkStep {
   const { evidence, newRows, hasGap } = state;
   if (hasGap) return { next: 'end', state, reason: 'seam_not_joined' };
-  // In a list that is newest first, joined seams are proof. Elsewhere rows may change places while they are walked.
+  // Joined seams prove a list that is newest first. In other lists, rows may change places during the walk.
   if (evidence.isOrdered || (evidence.rounds > 1 && newRows === 0))
     return { next: 'end', state, reason: isCountReached(evidence) ? null : 'count_not_reached' };
   if (evidence.rounds >= plan.roundsMax) return { next: 'end', state, reason: 'order_unstable' };
@@ -296,10 +291,7 @@ function goOn(plan: WalkPlan, state: WalkState): WalkStep {
   return { next: 'window', state };
 }
 
-/**
- * The next window begins `overlap` rows before the end of what this one covers: never of the rows received, since a
- * page may be short. It reaches beyond this one's end in any case, since that is where the rows to be shared may stand.
- */
+/** The next window begins `overlap` positions before the covered end, and always ends after this window. */
 function windowAfter(plan: WalkPlan, state: WalkState, window: Window, covered: number): Window {
   const advance = Math.max(1, covered - overlapOf(plan.overlap, mayServe(state, state.limit)));
   return { offset: window.offset + advance, limit: Math.max(state.limit, window.limit - advance) };

@@ -29,10 +29,7 @@ export type SyncJobResult = JobResult & {
   absence: AbsenceResult | null;
 };
 
-/**
- * Makes one pass over each of the lists, one after the other, as one run. Then advances the rows that complete passes did
- * not see as far as they can go now.
- */
+/** Makes one pass over each list, as one run. Then advances the rows that complete passes did not see. */
 export function runSyncJob(context: ServiceContext, job: SyncJob): Promise<SyncJobResult> {
   return runJob(context, job.name ?? 'sync', async (own) => {
     const { db, settings, project } = own;

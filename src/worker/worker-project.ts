@@ -90,10 +90,7 @@ async function exportAll(context: JobContext, kind: 'full' | 'delta'): Promise<J
   }
 }
 
-/**
- * Signs the ledger as it is, then reads every published file back, as one run of `checkpoint`. Incomplete, for
- * `filesDamaged`, where a file differs from its manifest.
- */
+/** Signs the ledger and reads every published file back, as one run. A damaged file makes it incomplete. */
 export function runCheckpointJob(context: JobContext): Promise<JobResult> {
   return runJob(context, 'checkpoint', async ({ published, signal, ledger }) => {
     const { size: entries } = ledger().checkpoint();

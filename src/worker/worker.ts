@@ -25,23 +25,14 @@ export type Worker = {
   state(): WorkerState;
   /** Resolves when it was stopped and has taken its last look; rejects when it cannot go on. */
   ended: Promise<void>;
-  /**
-   * Starts no more jobs, aborts those that run, and waits for their end, at most `drainMs` milliseconds. Resolves with
-   * whether all have ended.
-   */
+  /** Starts no more jobs, aborts those that run, and waits at most `drainMs` ms. Resolves with whether all ended. */
   stop(drainMs: number): Promise<boolean>;
 };
 
-/**
- * The longest wait. A timer stops while the machine is suspended and ignores a clock that is set, so the clock is looked at
- * this often.
- */
+/** The longest wait. A timer does not notice that the machine was suspended or its clock set. */
 const minuteMs = 60_000;
 
-/**
- * Starts the worker. Jobs that missed their times start first. An alert whose begin an earlier worker reported is not
- * reported again.
- */
+/** Starts the worker. Missed jobs start first. An alert that an earlier worker reported is not reported again. */
 export function startWorker(setup: WorkerSetup): Worker {
   const { clock, log, projectsAtOnce, waitMaxMs = minuteMs } = setup;
   const startedAtMs = clock.now();

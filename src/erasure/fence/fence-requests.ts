@@ -120,10 +120,7 @@ function settleDeletedUpstream(context: JobContext, request: DecidedRequest['req
     settle(context, [request], 'upstream.events', { result: 'not_verifiable', assurance: 'not_verifiable' });
 }
 
-/**
- * A kill can come between the transaction that fences and the ledger's entries that the fence stands. It stands, so the
- * entries that are missing are written.
- */
+/** Writes the ledger's entries for a fence that stands: a kill can come between its transaction and the entries. */
 export function recordStandingFence({ db, ledger }: JobContext): void {
   const epoch = readEpoch(db);
   const { histories } = ledger();

@@ -167,10 +167,7 @@ function identityOfFound(found: readonly FencedIdentifier[]): Identity {
   return identityOf((kind) => [...new Set(values(kind))]);
 }
 
-/**
- * Gives a request a box again, with what it knew and what was found. Where the copy does not know the request, it is added
- * again from the ledger.
- */
+/** Gives a request a box again, with what it knew and what was found. A request unknown here is added again. */
 function putBox(context: JobContext, id: string, found: Box, deleteEvents: boolean): void {
   const { db, settings, clock } = context;
   const known = boxOf(context, id) ?? found;

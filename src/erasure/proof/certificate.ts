@@ -110,10 +110,7 @@ export type Certificate = z.infer<typeof Certificate>;
 /** The facts of a certificate that its request's history does not hold: the ledger's name, and when its row leaves the feed. */
 export type IssueFacts = { ledgerOrigin: string; feedUntil: string };
 
-/**
- * The certificate of a request that has reached everything, in a format version. The same history and facts always give the
- * same certificate; a history that is not whole gives undefined.
- */
+/** A finished request's certificate; undefined for a history that is not whole. Same history, same certificate. */
 export function deriveCertificate(
   history: RequestHistory,
   { ledgerOrigin, feedUntil }: IssueFacts,
@@ -170,10 +167,7 @@ export function deriveCertificate(
   return Certificate.parse(certificate);
 }
 
-/**
- * The text of the certificate that was issued with this SHA-256, in the format version of its time; undefined where the
- * history and the facts give none with that SHA-256.
- */
+/** The certificate that was issued with this SHA-256, in its format version; undefined if nothing gives that hash. */
 export function deriveIssuedText(history: RequestHistory, facts: IssueFacts, digest: string): string | undefined {
   return formatVersions
     .flatMap((version) => deriveCertificate(history, facts, version) ?? [])

@@ -41,10 +41,7 @@ export type RequestFacts = Pick<
   | 'sealedAt'
 >;
 
-/**
- * The state of a request, from its facts and targets alone. Attention comes before progress: an operator has to look,
- * however far the other targets are.
- */
+/** The state of a request, from its facts and targets alone. Attention comes first: an operator has to look. */
 export function requestState(
   facts: RequestFacts,
   targets: readonly Pick<ErasureTarget, 'target' | 'status'>[],

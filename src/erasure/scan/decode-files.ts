@@ -37,10 +37,7 @@ export function isJson({ place }: ListedFile): boolean {
   return /\.jsonl?$/.test(place);
 }
 
-/**
- * Decodes every row of a Parquet file. Only parts that the manifest of their snapshot names may stay. Returns the number of
- * rows. Throws `storage` when it cannot be read.
- */
+/** Decodes a Parquet file; only parts that a manifest names may stay. Returns its rows. Throws `storage`. */
 export async function decodeParquet(dataDir: string, { path, place }: ListedFile, judge: RowJudge): Promise<number> {
   const { dataset, origin } = partOf(dataDir, place);
   let count = 0;

@@ -11,10 +11,7 @@ export type Leaf = {
   value: string | number | bigint;
 };
 
-/**
- * Every text and number within a value, and the value itself if it is one. Texts that are JSON are read too, to any
- * depth. Not recursive, since a file decides how deep its values are.
- */
+/** Every text and number in a value, also in texts that are JSON. Not recursive: a file decides on the depth. */
 export function* leavesOf(name: string, owner: string, value: unknown): Generator<Leaf> {
   const open: { name: string; owner: string; value: unknown }[] = [{ name, owner, value }];
   for (let next = open.pop(); next; next = open.pop()) {

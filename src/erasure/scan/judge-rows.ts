@@ -119,10 +119,7 @@ function judgeRightfulRow(judging: Judging, row: DecodedRow): void {
   }
 }
 
-/**
- * A row of a feed of deletions may name a subject by its key, as the dataset that the row names has keys. A value that
- * cannot be such a key is searched as any other value is.
- */
+/** A row of a feed of deletions may name a subject by its key alone. Any other value is searched as usual. */
 function judgeFeedRow(judging: Judging, row: DecodedRow): void {
   const { shared, subjectsOf } = judging;
   const deletedFrom = row.values[row.columns.indexOf('dataset')];

@@ -35,10 +35,7 @@ export function isLedger(place: string): boolean {
   return place === 'ledger/entries.jsonl';
 }
 
-/**
- * What a file of a known format can hold of persons. Undefined for every other file, and for one that differs from its
- * format by a single byte. Throws the system's error.
- */
+/** What a known file can hold of persons; undefined if a byte differs from its format. Throws system errors. */
 export function readKnownFile({ path, place }: { path: string; place: string }): KnownContent | undefined {
   const [, contentOf] = formats.find(([isOf]) => isOf(place)) ?? [];
   return contentOf?.(readFileSync(path, 'utf8'), place);

@@ -32,10 +32,7 @@ type Needle = EncodedForm & Pick<Owner, 'subject'> & { isFeedKey: boolean };
 // Times stand everywhere and identify nobody: a text is searched for without its times.
 const isoTime = /\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?)?(?:Z|[+-]\d\d:?\d\d)?/g;
 
-/**
- * Cuts the identifiers of subjects, and every text within their values, into shingles, in every form. Values may be JSON;
- * names of fields are not searched for.
- */
+/** Cuts identifiers and values of subjects (values may be JSON; field names are left out) into shingles. */
 export function makeNeedles(subjects: readonly ScanSubject[], shinglesLimit = shinglesMax): Needles {
   let total = 0;
   let forms = 0;
@@ -108,10 +105,7 @@ function* spread(count: number, step: number): Generator<number> {
   else for (let offset = Math.floor(((count - 1) % step) / 2); offset < count; offset += step) yield offset;
 }
 
-/**
- * The owners of shingles. All their lists share one array, as there may be a million shingles. The owners of one subject are
- * added before those of the next.
- */
+/** The owners of shingles, in one array. All owners of a subject are added before those of the next subject. */
 function createOwners(): {
   add: (shingle: number, subject: number, encoding: Encoding) => void;
   of: (shingle: number) => Generator<Owner>;

@@ -36,10 +36,7 @@ export const ScanTask = z.strictObject({
 });
 export type ScanTask = z.infer<typeof ScanTask>;
 
-/**
- * What a scan found, without any personal data. A place is a path relative to the data folder (an extra path as it was given),
- * with `:column` where a column was decoded.
- */
+/** What a scan found, without personal data. A place is a path in the data folder, and `:column` if decoded. */
 export const ScanReport = z.strictObject({
   /** Files whose bytes were read, and their bytes. */
   files: count,

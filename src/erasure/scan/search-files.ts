@@ -19,10 +19,7 @@ export type Listing = {
   seen?: Set<string>;
 };
 
-/**
- * Every file at or below a path, once each; links are followed. An entry that is neither file nor folder, or cannot be
- * looked at, is listed with its problem and never opened.
- */
+/** Every file at or below a path, once, through links. An entry that is no file or folder is listed, never opened. */
 export function* listFiles(path: string, place: string, listing: Listing = {}): Generator<ListedFile> {
   const { nameEntry = (_parent, name) => name, isLeftOut, seen = new Set() } = listing;
   const entry = look(path);

@@ -1,9 +1,6 @@
 import type { Needles } from './needles.ts';
 
-/**
- * The shingles that rows which may stay also hold, whole or except for a few bytes at an end. A match of such a shingle
- * proves nothing.
- */
+/** Shingles that rows which may stay also hold, but for a few bytes at an end. A match of these proves nothing. */
 export type SharedText = {
   /** Takes texts of rows that are about no subject: they are shared. */
   take(values: readonly unknown[]): void;

@@ -40,10 +40,7 @@ export function isDue({ clock }: Pick<UpstreamContext, 'clock'>, target: Erasure
   return target.notBefore === null || Date.parse(target.notBefore) <= clock.now();
 }
 
-/**
- * When the newest known person of a subject was created, by the service's clock: a person that was sent for deletion may be
- * newer than those known before. Null where it is unknown.
- */
+/** When a subject's newest known person was created, by the service's clock; null where that is unknown. */
 export function lastCreatedAt({ db }: Pick<UpstreamContext, 'db'>, { id, createdAt }: Subject): string | null {
   const person = listTargets(db, id).find(({ target }) => target === 'upstream.person');
   return person?.sentCreatedAt ?? createdAt;

@@ -4,10 +4,7 @@ import type { Subject } from '../request/box.ts';
 import { intend, settle } from '../request/target-journal.ts';
 import { confirm, eachSubject, inBatches, isDue, openTarget, raiseRefusal, type UpstreamContext } from './context.ts';
 
-/**
- * Takes every subject's recordings out of the playlists that they are known to be in. Sent again where an outcome is
- * unknown: taking out what is out changes nothing.
- */
+/** Takes the subjects' recordings out of known playlists. Sends again after an unknown outcome: that is harmless. */
 export async function advancePlaylists(context: UpstreamContext, subjects: readonly Subject[]): Promise<void> {
   const due = subjects.filter((subject) => isDue(context, openTarget(context, subject, 'upstream.playlists')));
   await eachSubject(context, due, 'upstream.playlists', (subject) => removeFromPlaylists(context, subject));
