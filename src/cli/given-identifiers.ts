@@ -3,8 +3,10 @@ import { buffer } from 'node:stream/consumers';
 import type { Command } from 'commander';
 import { CsvError, parse } from 'csv-parse/sync';
 import { z } from 'zod';
+import { trimBlanks } from '../contract/email.ts';
 import { AppError, systemCode } from '../core/errors.ts';
 import type { GivenIdentifier } from '../erasure/request/box.ts';
+import { decodeIdentifiers } from './decode-identifiers.ts';
 
 /** The form of each kind of identifier. */
 const kinds = {
@@ -17,7 +19,14 @@ const kinds = {
     .regex(/^[^\s@]+@[^\s@]+$/, 'is an e-mail address'),
 } as const;
 
-type GivenOptions = { uuid?: string[]; id?: string[]; distinctId?: string[]; email?: string[]; file?: string };
+type GivenOptions = {
+  uuid?: string[];
+  id?: string[];
+  distinctId?: string[];
+  email?: string[];
+  file?: string;
+  keepBlanks?: boolean;
+};
 
 /** Adds the options that name persons. */
 export function addGivenOptions(command: Command): Command {
@@ -27,45 +36,67 @@ export function addGivenOptions(command: Command): Command {
     .option('--id <id>', "a person's integer id; may be repeated", collect)
     .option('--distinct-id <id>', 'a distinct id; may be repeated', collect)
     .option('--email <address>', "an e-mail address among a person's properties; may be repeated", collect)
-    .option('--file <file>', 'a CSV file of kind,value lines (- is standard input)');
+    .option('--file <file>', 'a CSV file of kind,value lines, in UTF-8 (- is standard input)')
+    .option('--keep-blanks', 'a blank at an edge of a distinct id belongs to it');
 }
 
 /**
- * The identifiers that a command was given: by options, by a file, or by standard input. Throws `usage` that names every
- * line that cannot be read, never its content. An empty list when nothing was given.
+ * The identifiers that a command was given: by options, by a file, or by standard input. A uuid, an integer id and an e-mail
+ * address lose the blanks at their edges. A distinct id is taken byte for byte: blanks at its edges have to be confirmed.
+ * Throws `usage` that names every line that cannot be read, never its content. An empty list when nothing was given.
  */
 export async function readGiven(options: GivenOptions, source: string | undefined): Promise<GivenIdentifier[]> {
   const { file = source } = options;
   const ofOption = (kind: string, values: readonly string[] = []): GivenRow[] =>
     values.map((value) => ({ where: `--${kind.replace('_', '-')}`, kind, value }));
-  const rows = [
+  const fromOptions = [
     ...ofOption('uuid', options.uuid),
     ...ofOption('id', options.id),
     ...ofOption('distinct_id', options.distinctId),
     ...ofOption('email', options.email),
-    ...(file === undefined ? [] : parseRows(await readText(file))),
   ];
+  const rows = [...fromOptions, ...(file === undefined ? [] : parseRows(decodeIdentifiers(await readBytes(file))))];
   const problems: string[] = [];
+  const blanks: string[] = [];
   const given = rows.flatMap((row): GivenIdentifier[] => {
-    const kind = row.kind.trim().toLowerCase().replace('-', '_') as keyof typeof kinds;
-    const parsed = Object.hasOwn(kinds, kind) ? kinds[kind].safeParse(row.value.trim()) : undefined;
-    if (parsed?.success) return [{ kind, value: parsed.data }];
-    problems.push(
-      parsed === undefined
-        ? `${row.where}: its kind is none of ${Object.keys(kinds).join(', ')}`
-        : `${row.where}: its value is no ${kind}`,
-    );
+    const { where, value } = row;
+    const kind = kindOf(row);
+    const parsed = kind && kinds[kind].safeParse(kind === 'distinct_id' ? value : trimBlanks(value));
+    if (!kind) problems.push(`${where}: its kind is none of ${Object.keys(kinds).join(', ')}`);
+    else if (!parsed?.success) problems.push(`${where}: its value is no ${kind}`);
+    // Node puts this character where an argument is not UTF-8: it may stand for any other.
+    else if (fromOptions.includes(row) && value.includes('\ufffd'))
+      problems.push(`${where}: its value is not UTF-8; write it into a file`);
+    else if (kind === 'distinct_id' && trimBlanks(value) !== value && options.keepBlanks !== true) blanks.push(where);
+    else return [{ kind, value: parsed.data }];
     return [];
   });
   if (problems.length > 0)
+    throw new AppError(`${problems.length} of ${rows.length} identifiers cannot be read:\n${listed(problems)}`, {
+      code: 'usage',
+      hint: 'write a line for each, as kind,value; nothing was done',
+    });
+  if (blanks.length > 0)
     throw new AppError(
-      `${problems.length} of ${rows.length} identifiers cannot be read:\n${problems
-        .slice(0, 20)
-        .map((problem) => `  ${problem}`)
-        .join('\n')}`,
-      { code: 'usage', hint: 'write a line for each, as kind,value; nothing was done' },
+      `${blanks.length} of ${rows.length} identifiers are distinct ids that begin or end with a blank:\n${listed(blanks)}`,
+      {
+        code: 'usage',
+        hint: 'with the blank, a distinct id is another one: remove the blanks there, or add --keep-blanks if they belong to the distinct ids; nothing was done',
+      },
     );
   return given;
+}
+
+function kindOf({ kind }: GivenRow): keyof typeof kinds | undefined {
+  const name = kind.trim().toLowerCase().replace('-', '_');
+  return Object.hasOwn(kinds, name) ? (name as keyof typeof kinds) : undefined;
+}
+
+function listed(lines: readonly string[]): string {
+  return lines
+    .slice(0, 20)
+    .map((line) => `  ${line}`)
+    .join('\n');
 }
 
 /** The identifiers that a command was given. Throws as `readGiven` does, and `usage` when nothing was given. */
@@ -78,10 +109,10 @@ export async function requireGiven(options: GivenOptions, source: string | undef
   });
 }
 
-async function readText(file: string): Promise<string> {
-  if (file === '-') return (await buffer(process.stdin)).toString('utf8');
+async function readBytes(file: string): Promise<Buffer> {
+  if (file === '-') return buffer(process.stdin);
   try {
-    return readFileSync(file, 'utf8');
+    return readFileSync(file);
   } catch (error) {
     throw new AppError(`cannot read the file of identifiers (${systemCode(error) ?? 'unknown'})`, {
       code: 'usage',
@@ -90,15 +121,17 @@ async function readText(file: string): Promise<string> {
   }
 }
 
+/** A first field that a kind and another separator than a comma begin. */
+const separated = /^\s*(?:kind|uuid|id|distinct[_-]id|email)\s*([;\t|])/i;
+
 /** An identifier as it was given, and where, without its content. */
 type GivenRow = { where: string; kind: string; value: string };
 
-/** The rows of a CSV text, without its header line. */
+/** The rows of a CSV text, without its header line. Throws `usage` for what is no CSV with commas. */
 function parseRows(text: string): GivenRow[] {
   const rows: { record: string[]; line: number }[] = [];
   try {
     parse(text, {
-      bom: true,
       skip_empty_lines: true,
       relax_column_count: true,
       on_record: (record: string[], { lines: line }) => void rows.push({ record, line }),
@@ -109,6 +142,15 @@ function parseRows(text: string): GivenRow[] {
     throw new AppError(`the identifiers are not CSV${line}`, {
       code: 'usage',
       hint: 'put values that hold commas or quotes in double quotes',
+    });
+  }
+  for (const { record, line } of rows) {
+    const [, separator] = separated.exec(record[0] ?? '') ?? [];
+    if (separator === undefined) continue;
+    const found = separator === ';' ? 'semicolons' : separator === '|' ? 'bars' : 'tabs';
+    throw new AppError(`the identifiers are separated by ${found} (line ${line}), and commas are expected`, {
+      code: 'usage',
+      hint: 'save the file as CSV with commas, in UTF-8: a line for each, as kind,value; nothing was done',
     });
   }
   const isHeader = rows[0]?.record[0]?.trim().toLowerCase() === 'kind';

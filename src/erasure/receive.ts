@@ -14,6 +14,7 @@ import { findPersons, findRecordings } from '../mirror/sightings.ts';
 import {
   boxOf,
   closeBox,
+  givenKey,
   newBox,
   subjectMac,
   subjectText,
@@ -66,16 +67,16 @@ export async function addRequests(
   );
   for (const { id, deleteEvents } of widestLast) {
     const box = boxOf(context, id);
-    for (const each of box?.given ?? []) open.set(keyOf(each), { id, deleteEvents, identity: box?.identity ?? nobody });
+    for (const each of box?.given ?? []) open.set(givenKey(each), { id, deleteEvents, identity: box?.identity ?? nobody });
   }
   const received = given.map((identifier, index) => {
-    const known = open.get(keyOf(identifier));
+    const known = open.get(givenKey(identifier));
     if (known !== undefined) reopenIfRecreated(context, known.id);
     const isKnown = known !== undefined && (known.deleteEvents || !authority.deleteEvents);
     // What the narrower request has found may be known nowhere else any more: here its subject is erased.
     const identity = known?.identity ?? nobody;
     const id = isKnown ? known.id : receive(context, 'manual', newBox([identifier], identity), authority);
-    if (!isKnown) open.set(keyOf(identifier), { id, deleteEvents: authority.deleteEvents, identity });
+    if (!isKnown) open.set(givenKey(identifier), { id, deleteEvents: authority.deleteEvents, identity });
     return { line: index + 1, kind: identifier.kind, id, isKnown };
   });
   const { decided } = await decideRequests(context, new Set(received.map(({ id }) => id)));
@@ -231,8 +232,4 @@ export function requireRequest(db: Database, idOrPrefix: string): ErasureRequest
     code: 'usage',
     hint: '`erase list --all` shows every request with its id',
   });
-}
-
-function keyOf({ kind, value }: GivenIdentifier): string {
-  return `${kind}\0${value}`;
 }

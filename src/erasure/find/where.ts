@@ -7,7 +7,7 @@ import { findQuarantined } from '../../mirror/quarantine.ts';
 import { findMemberships } from '../../mirror/sightings.ts';
 import { placeOf } from '../../snapshot/published-files.ts';
 import { locateIdentity } from '../../snapshot/subject-rows.ts';
-import { boxOf, type GivenIdentifier } from '../request/box.ts';
+import { boxOf, givenKey, type GivenIdentifier } from '../request/box.ts';
 import { scopeSubjects, type ScopeContext } from './scope.ts';
 
 /** A place that holds a person, and how many of its rows do. `rowsInAll`: all rows of a file; null for a table. */
@@ -81,5 +81,6 @@ export async function whereIs(
 }
 
 function namesSame(some: readonly GivenIdentifier[], others: readonly GivenIdentifier[]): boolean {
-  return some.some(({ kind, value }) => others.some((other) => other.kind === kind && other.value === value));
+  const keys = new Set(others.map(givenKey));
+  return some.some((one) => keys.has(givenKey(one)));
 }

@@ -1,5 +1,6 @@
 import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto';
 import { z } from 'zod';
+import { emailKey } from '../../contract/email.ts';
 import { AppError } from '../../core/errors.ts';
 import { readKey, readOrMakeKey } from '../../core/secret-key.ts';
 import type { JobContext } from '../../job/job-context.ts';
@@ -79,10 +80,25 @@ export function subjectMac({ subjectKey }: Pick<Box, 'subjectKey'>, text: string
   return createHmac('sha256', Buffer.from(subjectKey, 'hex')).update(text).digest('hex');
 }
 
-/** How the subject of a request is written for its HMAC: each identifier given on a line, in their byte order. */
+/** How an identifier is compared: an e-mail address by its `emailKey`, everything else byte for byte. */
+export function givenKey({ kind, value }: GivenIdentifier): string {
+  return `${kind},${kind === 'email' ? emailKey(value) : value}`;
+}
+
+/** How the subject of a request is written for its HMAC: the key of each identifier given on a line, in their byte order. */
 export function subjectText({ given }: Pick<Box, 'given'>): string {
-  return given
-    .map(({ kind, value }) => `${kind},${value}\n`)
+  return linesOf(given.map(givenKey));
+}
+
+/** Whether an HMAC is that of a subject. Earlier versions wrote e-mail addresses as they were given. */
+export function isSubject(subject: string, box: Pick<Box, 'subjectKey' | 'given'>): boolean {
+  const asGiven = linesOf(box.given.map(({ kind, value }) => `${kind},${value}`));
+  return [subjectText(box), asGiven].some((text) => subjectMac(box, text) === subject);
+}
+
+function linesOf(keys: readonly string[]): string {
+  return keys
+    .map((key) => `${key}\n`)
     .toSorted()
     .join('');
 }

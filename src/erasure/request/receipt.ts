@@ -7,7 +7,7 @@ import { makeFolder } from '../../core/folder.ts';
 import type { JobContext } from '../../job/job-context.ts';
 import { ledgerOrigin } from '../../ledger/checkpoint.ts';
 import { Time } from '../../ledger/record.ts';
-import { boxOf, subjectMac, subjectText, type GivenIdentifier } from './box.ts';
+import { boxOf, isSubject, type GivenIdentifier } from './box.ts';
 
 const how =
   'Keep this file. The ledger holds of this request only an HMAC under the key below, which is destroyed here once the request is sealed. `analytics-mirror audit open` with this file and the identifier that the request was made with shows which entry and which certificate are about it; nobody can without both.';
@@ -33,7 +33,7 @@ export function receiptsOf(context: JobContext, ids: readonly string[]): Receipt
   return ids.flatMap((id) => {
     const box = boxOf(context, id);
     const history = ledger.histories.of(id);
-    if (!box || !history || subjectMac(box, subjectText(box)) !== history.subject) return [];
+    if (!box || !history || !isSubject(history.subject, box)) return [];
     return [
       {
         format_version: 1,
@@ -94,7 +94,5 @@ export function isAbout(
   subject: string,
   given: readonly GivenIdentifier[],
 ): boolean {
-  return [[...given], ...given.map((one) => [one])].some(
-    (named) => subjectMac({ subjectKey }, subjectText({ given: named })) === subject,
-  );
+  return [[...given], ...given.map((one) => [one])].some((named) => isSubject(subject, { subjectKey, given: named }));
 }

@@ -43,6 +43,21 @@ function received({ boxOfItsOwn = false } = {}) {
   return { dataDir, ledger, context: { db, ledger: () => ledger, settings: { dataDir } } as never };
 }
 
+it('a receipt is opened by any spelling of the address, and by none of another distinct id', () => {
+  const box = newBox([{ kind: 'email', value: 'Zo\u00eb@X.example' }], nobody);
+  const receipt = { subject_key: box.subjectKey };
+  const subject = subjectMac(box, subjectText(box));
+  const asGivenBefore = subjectMac(box, 'email,Zo\u00eb@X.example\n');
+  for (const value of ['Zo\u00eb@X.example', 'zoe\u0308@x.example', ' ZO\u00cb@x.example\u00a0'])
+    expect(isAbout(receipt, subject, [{ kind: 'email', value }])).toBe(true);
+  expect(isAbout(receipt, asGivenBefore, box.given)).toBe(true);
+  expect(isAbout(receipt, subject, [{ kind: 'email', value: 'zoe@x.example' }])).toBe(false);
+  const id = newBox([{ kind: 'distinct_id', value: 'abc ' }], nobody);
+  const macOfId = subjectMac(id, subjectText(id));
+  for (const value of ['abc', 'Abc ', 'abc '])
+    expect(isAbout({ subject_key: id.subjectKey }, macOfId, [{ kind: 'distinct_id', value }])).toBe(value === 'abc ');
+});
+
 it('a receipt and the identifier show which entry is about them, and nothing else does', () => {
   const { dataDir, ledger, context } = received();
   const [path = ''] = writeReceipts(join(freshFolder(), 'receipts'), receiptsOf(context, [requestId(1)]));

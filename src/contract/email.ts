@@ -1,0 +1,33 @@
+import { isJsonObject } from '../core/exact-json.ts';
+
+/** Blanks at either edge of a text: any white space of Unicode, and the byte order mark. */
+const edgeBlanks = /^[\s\u0085]+|[\s\u0085]+$/g;
+
+/** A text without the blanks at its edges. */
+export function trimBlanks(text: string): string {
+  return text.replace(edgeBlanks, '');
+}
+
+/**
+ * The one spelling in which e-mail addresses are compared: without blanks at the edges, and as Unicode compares texts
+ * without case (full case folding, canonical forms, written in NFC). Compatibility forms stay apart: RFC 6532 has mail
+ * systems keep them, so they are other addresses.
+ */
+export function emailKey(email: string): string {
+  const trimmed = trimBlanks(email);
+  if (/^[\0-\x7f]*$/.test(trimmed)) return trimmed.toLowerCase();
+  return Array.from(trimmed.normalize('NFD'), foldCase).join('').normalize('NFC');
+}
+
+/** The property `email` of a person, as `emailKey` spells it; undefined where it is no text, or a blank one. */
+export function emailOf(person: unknown): string | undefined {
+  const properties = isJsonObject(person) ? person['properties'] : undefined;
+  const email = isJsonObject(properties) ? properties['email'] : undefined;
+  const key = typeof email === 'string' ? emailKey(email) : '';
+  return key === '' ? undefined : key;
+}
+
+/** Full case folding of a character. Upper case and back folds all but the dotless i, which stays another letter. */
+function foldCase(character: string): string {
+  return character === 'ı' ? character : character.toLowerCase().toUpperCase().toLowerCase();
+}
