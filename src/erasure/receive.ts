@@ -67,7 +67,8 @@ export async function addRequests(
   );
   for (const { id, deleteEvents } of widestLast) {
     const box = boxOf(context, id);
-    for (const each of box?.given ?? []) open.set(givenKey(each), { id, deleteEvents, identity: box?.identity ?? nobody });
+    for (const each of box?.given ?? [])
+      open.set(givenKey(each), { id, deleteEvents, identity: box?.identity ?? nobody });
   }
   const received = given.map((identifier, index) => {
     const known = open.get(givenKey(identifier));
