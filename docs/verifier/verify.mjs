@@ -64,7 +64,7 @@ const fields = {
   target: (value) => isFixedTarget(value) || isFileTarget(value),
   result: oneOf(
     'deleted already_absent still_present confirmed not_verifiable unconfirmed kept absent not_deletable_via_api ' +
-      'removed purged rewritten file_gone not_applicable',
+      'deletion_requested removed purged rewritten file_gone not_applicable',
   ),
   assurance: oneOf('not_verifiable asserted_by_upstream observed verified'),
   phase: oneOf('control verify'),
@@ -175,7 +175,7 @@ function recordOrder() {
       // What was scanned before says nothing of what is there after this.
       return void Object.assign(request, { isClean: false, phase: phase === 'verified' ? 'fenced' : phase });
     }
-    const isDestructive = words('deleted removed purged rewritten').includes(result);
+    const isDestructive = words('deleted removed purged rewritten deletion_requested').includes(result);
     // A result may be said again: a kill comes between writing it and acting upon it.
     const isExpected = intents.has(target) || results.get(target) === result;
     if (isDestructive && !isExpected) return 'result_without_intent';

@@ -153,6 +153,7 @@ export const Settings = z.strictObject({
   }),
   erasure: z.strictObject({
     deleteEvents: z.boolean(),
+    deleteRecordings: z.enum(['auto', 'never']),
     dueDays: count,
     maxRequestDays: count,
     maxBatch: count,

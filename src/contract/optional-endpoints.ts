@@ -24,7 +24,11 @@ export const optionalEndpoints = {
     params: z.object({}),
     scope: 'person:write',
     query: z.object({}),
-    body: z.object({ ids: z.array(z.guid()).min(1).max(bulkDeleteIdsMax), delete_events: z.boolean().optional() }),
+    body: z.object({
+      ids: z.array(z.guid()).min(1).max(bulkDeleteIdsMax),
+      delete_events: z.boolean().optional(),
+      delete_recordings: z.boolean().optional(),
+    }),
     status: 202,
     // It tells of deletions that failed, but not everywhere.
     response: null,

@@ -52,7 +52,7 @@ const steps: Record<StepType, { from: readonly Phase[]; to: Phase | null }> = {
 };
 
 /** Results that say that something was destroyed; the others say that there was nothing to do, or nothing to see. */
-const destructive: readonly TargetResult[] = ['deleted', 'removed', 'purged', 'rewritten'];
+const destructive: readonly TargetResult[] = ['deleted', 'removed', 'purged', 'rewritten', 'deletion_requested'];
 
 type Request = {
   phase: Phase;

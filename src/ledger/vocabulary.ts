@@ -56,6 +56,7 @@ export const targetResults = [
   // upstream.recordings
   'absent',
   'not_deletable_via_api',
+  'deletion_requested',
   // upstream.playlists
   'removed',
   // mirror, aux

@@ -106,6 +106,20 @@ describe('what may not', () => {
       [...before('fencing'), { type: 'intent', requests, target: 'mirror' }],
       'wrong_order',
     ],
+    [
+      'a requested deletion without an intent',
+      [
+        ...before('intent', 'mirror'),
+        {
+          type: 'result',
+          requests,
+          target: 'upstream.recordings',
+          result: 'deletion_requested',
+          assurance: 'asserted_by_upstream',
+        },
+      ],
+      'result_without_intent',
+    ],
     ['a purge without an intent', [...before('intent', 'mirror'), purged], 'result_without_intent'],
     [
       'another purge without an intent',

@@ -18,7 +18,10 @@ export function define(command: Command, context: CommandContext): void {
     .argument('[source]', '- reads kind,value lines from standard input')
     .requiredOption('--basis <code>', `the legal basis: ${bases.join(', ')}, or a code of your own`)
     .requiredOption('--by <reference>', 'the role or ticket that asks for it, never a name: such as TICKET-812')
-    .option('--keep-events', 'leave the events of these persons at the service')
+    .option(
+      '--keep-events',
+      'leave the events of these persons at the service; their recordings are deleted all the same',
+    )
     .option('--receipts <folder>', 'write a receipt of each request, for the person who asked (mode 0600)')
     .addHelpText(
       'after',
@@ -26,8 +29,9 @@ export function define(command: Command, context: CommandContext): void {
 Each identifier makes one request, unless an open request names the same person and deletes at least as much. The column
 persons says how many persons were found; a request that finds several living persons is held. Prefer --file or standard
 input: other users of this machine can see a command line. The kinds in a file are uuid, id, distinct_id and email.
-Identifiers are kept encrypted until the request is sealed, and are never printed. No person is erased before
-\`reconcile\`.
+--keep-events keeps events only: where the service can delete session recordings, they go with the person unless
+erasure.deleteRecordings is never. Identifiers are kept encrypted until the request is sealed, and are never
+printed. No person is erased before \`reconcile\`.
 Exit codes: 0 received, 4 received, but you have to look: a person is not found, or a request is held.
 
 Examples:

@@ -45,8 +45,10 @@ function notProvenIn({ neverProven, downstreamCopies, belowVerified, notReached 
   ]);
 }
 
-function entriesOf<K extends string>(sentences: Readonly<Record<K, string>>) {
-  return Object.entries<string>(sentences).map(([key, says]) => [key as K, z.literal(says)] as const);
+function entriesOf<K extends string>(sentences: Readonly<Partial<Record<K, string>>>) {
+  return Object.entries<string>(sentences as Readonly<Record<string, string>>).map(
+    ([key, says]) => [key as K, z.literal(says)] as const,
+  );
 }
 
 const certificateIn = (version: FormatVersion) =>
@@ -203,8 +205,9 @@ function notProvenOf(
   { target, result, assurance }: EndedTarget,
   { belowVerified, notReached }: Pick<CertificateSentences, 'belowVerified' | 'notReached'>,
 ): Certificate['not_proven'] {
-  if (result === 'not_deletable_via_api' || result === 'kept' || result === 'still_present')
-    return [{ code: 'target_not_reached', target, result, says: notReached[result] }];
+  const says = Object.hasOwn(notReached, result) ? notReached[result as keyof typeof notReached] : undefined;
+  if (says !== undefined)
+    return [{ code: 'target_not_reached', target, result: result as keyof typeof notReached, says }];
   return assurance === 'verified'
     ? []
     : [{ code: 'target_below_verified', target, assurance, says: belowVerified[assurance] }];

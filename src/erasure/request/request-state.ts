@@ -59,9 +59,10 @@ export function requestState(
   if (local.every(({ status }) => status === 'pending')) return 'fenced';
   if (facts.verifiedAt === null || local.some(({ status }) => status !== 'done')) return 'executing';
   const open = targets.filter(({ status }) => status !== 'done');
-  const onlyBatch =
-    open.length > 0 && open.every(({ target, status }) => target === 'upstream.events' && status === 'waiting');
-  return onlyBatch ? 'awaiting_upstream' : 'locally_verified';
+  const deletesLater: readonly unknown[] = ['upstream.events', 'upstream.recordings'];
+  const onlyWaits =
+    open.length > 0 && open.every(({ target, status }) => deletesLater.includes(target) && status === 'waiting');
+  return onlyWaits ? 'awaiting_upstream' : 'locally_verified';
 }
 
 /** Why a request is in its state: what it waits for, why it was refused, or why it ended without a certificate. */

@@ -15,7 +15,9 @@ export type FailedStep = { requestId: string; target: UpstreamTarget; error: App
 /** What the steps towards the service need of a job's context, and what they remember of one run. */
 export type UpstreamContext = JournalContext & {
   service: Service;
-  settings: Pick<Settings, 'budget' | 'deletions' | 'retry'>;
+  settings: Pick<Settings, 'budget' | 'deletions' | 'retry'> & {
+    erasure: Pick<Settings['erasure'], 'deleteRecordings'>;
+  };
   signal: AbortSignal;
   /** Whether a person's path takes the uuid, too. As documented it does not: then the first answer 400 tells. */
   paths: { takeUuids: boolean };

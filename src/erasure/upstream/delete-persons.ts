@@ -7,6 +7,7 @@ import { intend, note } from '../request/target-journal.ts';
 import type { Subject } from '../request/box.ts';
 import { noteAccepted } from './events.ts';
 import { eachSubject, openTarget, raiseRefusal, type UpstreamContext } from './context.ts';
+import { beginRequest, deletesRecordings, noteRequested, takeRequestBack } from './requested-recordings.ts';
 import type { LivingPerson } from './look-up-person.ts';
 
 /** A subject, and its persons that are to be deleted. */
@@ -51,21 +52,33 @@ async function deleteOne(
   sent: SentNow,
 ): Promise<boolean> {
   const { service, signal } = context;
-  begin(context, [subject]);
-  sent.underWay.set(subject.id, [uuid]);
-  const reply = await unlessFailed(context, [subject], () =>
-    service.call('persons.delete', {
-      params: personParams(ref),
-      // The client leaves a false flag out: live services read it by its presence.
-      query: { delete_events: subject.deleteEvents },
-      priority: 'deletion',
-      signal,
-    }),
-  );
+  const send = async (withRecordings: boolean) => {
+    begin(context, [subject], withRecordings);
+    sent.underWay.set(subject.id, [uuid]);
+    return await unlessFailed(context, [subject], () =>
+      service.call('persons.delete', {
+        params: personParams(ref),
+        // The client leaves a false flag out: live services read it by its presence.
+        query: { delete_events: subject.deleteEvents },
+        ...(withRecordings && { extraQuery: { delete_recordings: true } }),
+        priority: 'deletion',
+        signal,
+      }),
+    );
+  };
+  const withRecordings = await deletesRecordings(context);
+  let reply = await send(withRecordings);
+  let isWithRecordings = withRecordings;
+  // A service that does not know the parameter may refuse it. It is no reason to keep the person.
+  if (withRecordings && 'failed' in reply && reply.failed === 'refused') {
+    isWithRecordings = false;
+    reply = await send(false);
+  }
   if ('failed' in reply) {
     if (reply.failed === 'refused') raiseRefusal(context, subject, target);
     return false;
   }
+  if (isWithRecordings) noteRequested(context, subject, false);
   noteAccepted(context, subject, { date: reply.date, isWhole: true });
   return true;
 }
@@ -101,6 +114,8 @@ function batchesOf(deletions: readonly Deletion[]): Deletion[][] {
 
 const BulkResult = z.object({
   persons_deleted: z.int().optional(),
+  /** A service that does not delete recordings leaves it out. */
+  recordings_queued_for_deletion: z.unknown().optional(),
   deletion_errors: z.array(z.object({ person_uuid: z.guid() })).default([]),
 });
 
@@ -112,7 +127,8 @@ async function deleteBatch(
 ): Promise<void> {
   const subjects = batch.map(({ subject }) => subject);
   const ids = batch.flatMap(({ living }) => living.map(({ uuid }) => uuid));
-  begin(context, subjects);
+  const withRecordings = await deletesRecordings(context);
+  begin(context, subjects, withRecordings);
   for (const { subject, living } of batch)
     sent.underWay.set(
       subject.id,
@@ -120,7 +136,7 @@ async function deleteBatch(
     );
   const reply = await unlessFailed(context, subjects, () =>
     context.service.call('persons.bulk_delete', {
-      body: { ids, ...(deleteEvents && { delete_events: true }) },
+      body: { ids, ...(deleteEvents && { delete_events: true }), ...(withRecordings && { delete_recordings: true }) },
       priority: 'deletion',
       signal: context.signal,
     }),
@@ -136,12 +152,15 @@ async function deleteBatch(
   const errors = new Set(result.data.deletion_errors.map(({ person_uuid: uuid }) => uuid.toLowerCase()));
   const { persons_deleted: deleted = ids.length - errors.size } = result.data;
   if (deleted !== ids.length - errors.size) return batch.forEach(sendOneByOne);
+  const areQueued = withRecordings && result.data.recordings_queued_for_deletion === true;
   context.db
     .transaction(() => {
       for (const each of batch) {
         const { subject, living } = each;
         const left = living.filter(({ uuid }) => errors.has(uuid));
         if (left.length > 0) sendOneByOne(each);
+        if (!areQueued || left.length === living.length) takeRequestBack(context, subject);
+        else noteRequested(context, subject, true);
         if (left.length === living.length) takeBack(context, subject);
         else noteAccepted(context, subject, { date: reply.date, isWhole: left.length === 0 });
       }
@@ -149,8 +168,9 @@ async function deleteBatch(
     .immediate();
 }
 
-/** The intent on the ledger, then the attempt in the mirror, then the call. */
-function begin(context: UpstreamContext, subjects: readonly Subject[]): void {
+/** The intents on the ledger, then the attempt in the mirror, then the call. */
+function begin(context: UpstreamContext, subjects: readonly Subject[], withRecordings: boolean): void {
+  if (withRecordings) beginRequest(context, subjects);
   intend(context, subjects, target);
   context.db
     .transaction(() => {
@@ -189,7 +209,11 @@ async function unlessFailed<T extends object>(
       );
       return { failed };
     }
-    context.db.transaction(() => subjects.forEach((subject) => takeBack(context, subject))).immediate();
+    const takeAllBack = (subject: Subject): void => {
+      takeBack(context, subject);
+      takeRequestBack(context, subject);
+    };
+    context.db.transaction(() => subjects.forEach(takeAllBack)).immediate();
     if (error.code === 'refused') throw error;
     return { failed };
   }

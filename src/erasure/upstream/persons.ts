@@ -16,6 +16,7 @@ import {
   raise,
   type UpstreamContext,
 } from './context.ts';
+import { deletesRecordings } from './requested-recordings.ts';
 import { lookUpPerson } from './look-up-person.ts';
 import { latestOf, planPerson } from './person-plan.ts';
 
@@ -41,7 +42,9 @@ export async function advancePersons(context: UpstreamContext, subjects: readonl
         (subject.deleteEvents || !subject.identity.person_uuid.some((uuid) => withEvents.has(uuid))),
     );
     if (due.length === 0) return;
-    const isMany = due.length > 1 && (await probeCapabilities(service, signal)).bulkDelete;
+    // The answer of bulk deletion says whether recordings are queued: that is worth it for one person, too.
+    const bulkFrom = (await deletesRecordings(context)) ? 1 : 2;
+    const isMany = due.length >= bulkFrom && (await probeCapabilities(service, signal)).bulkDelete;
     // Without bulk deletion, a few subjects are looked up and deleted before the next: no look-up is old when it is used.
     const atOnce = isMany ? bulkDeleteIdsMax : budget.concurrency;
     for (let first = 0; first < due.length; first += atOnce) {
@@ -50,7 +53,7 @@ export async function advancePersons(context: UpstreamContext, subjects: readonl
       );
       const deletions = looked.flat();
       const together = isMany ? deletions.filter(({ subject }) => !sent.oneByOne.has(subject.id)) : [];
-      const isWorthIt = together.reduce((sum, { living }) => sum + living.length, 0) > 1;
+      const isWorthIt = together.reduce((sum, { living }) => sum + living.length, 0) >= bulkFrom;
       if (isWorthIt) await deleteTogether(context, together, sent);
       await deleteOneByOne(context, isWorthIt ? deletions.filter((each) => !together.includes(each)) : deletions, sent);
     }

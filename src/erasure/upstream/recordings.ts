@@ -3,6 +3,7 @@ import { askForProject, bodyOrMissing } from '../../client/service.ts';
 import type { Subject } from '../request/box.ts';
 import { intend, settle } from '../request/target-journal.ts';
 import { confirm, eachSubject, inBatches, isDue, openTarget, raiseRefusal, type UpstreamContext } from './context.ts';
+import { advancesLater, isRequested, noteStillThere, requestedEnd } from './requested-recordings.ts';
 
 /** Takes the subjects' recordings out of known playlists. Sends again after an unknown outcome: that is harmless. */
 export async function advancePlaylists(context: UpstreamContext, subjects: readonly Subject[]): Promise<void> {
@@ -51,13 +52,16 @@ async function remove(
 }
 
 /**
- * Tells which of every subject's recordings the service still has. No documented call deletes a recording, so those that
- * are there stay. Each recording is asked for by its id, and counts as absent only after as many 404 answers as a person
- * needs. The list of recordings proves less: it may leave out
+ * Tells which of every subject's recordings the service still has. No documented call deletes a recording: those that are
+ * there stay, unless their deletion was requested together with the person's. Each recording is asked for by its id, and
+ * counts as absent only after as many 404 answers as a person needs. The list of recordings proves less: it may leave out
  * recordings of the latest days, and the fence keeps these out of the mirror.
  */
 export async function advanceRecordings(context: UpstreamContext, subjects: readonly Subject[]): Promise<void> {
-  const due = subjects.filter((subject) => isDue(context, openTarget(context, subject, 'upstream.recordings')));
+  const due: Subject[] = [];
+  for (const subject of subjects)
+    if (openTarget(context, subject, 'upstream.recordings') && !(await advancesLater(context, subject)))
+      due.push(subject);
   await eachSubject(context, due, 'upstream.recordings', (subject) => lookForRecordings(context, subject));
 }
 
@@ -66,11 +70,18 @@ async function lookForRecordings(context: UpstreamContext, subject: Subject): Pr
   const { recording_id: ids } = subject.identity;
   if (!recordings) return;
   if (ids.length === 0) {
-    settle(context, [subject], 'upstream.recordings', { result: 'not_applicable', assurance: 'observed' });
+    const nothing = { result: 'not_applicable', assurance: 'observed' } as const;
+    settle(context, [subject], 'upstream.recordings', isRequested(recordings) ? requestedEnd(recordings) : nothing);
     return;
   }
   const found = await inBatches(context, ids, (id) => isThere(context, id));
   const rowsBefore = found.filter(Boolean).length;
+  if (rowsBefore > 0 && isRequested(recordings)) {
+    if (noteStillThere(context, subject, recordings)) return;
+    const counts = { rowsBefore: ids.length, rowsRemoved: ids.length - rowsBefore };
+    settle(context, [subject], 'upstream.recordings', { ...requestedEnd(recordings), ...counts });
+    return;
+  }
   if (rowsBefore > 0) {
     settle(context, [subject], 'upstream.recordings', {
       result: 'not_deletable_via_api',

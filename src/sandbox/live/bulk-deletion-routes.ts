@@ -2,12 +2,14 @@ import { isoTime } from '../../core/clock.ts';
 import { optionalEndpoints } from '../../contract/optional-endpoints.ts';
 import { jsonContent } from '../http/endpoint-handler.ts';
 import { route, type Route } from '../http/profile.ts';
+import type { DeferredChanges } from './live-person-routes.ts';
 
 /**
  * Endpoints that a live service has beside the documented ones: one deletes many persons at once, one shows how far
- * the deletion of a person's events is. One uuid in sixteen is not deleted at the first request.
+ * the deletion of a person's events is. One uuid in sixteen is not deleted at the first request. Recordings go some
+ * requests later.
  */
-export function bulkDeletionRoutes(): Route[] {
+export function bulkDeletionRoutes({ defer }: DeferredChanges): Route[] {
   const failedOnce = new Set<string>();
   const fails = (uuid: string): boolean => {
     if (!uuid.endsWith('0') || failedOnce.has(uuid)) return false;
@@ -15,26 +17,28 @@ export function bulkDeletionRoutes(): Route[] {
     return true;
   };
   return [
-    route(
-      'persons.bulk_delete',
-      optionalEndpoints['persons.bulk_delete'],
-      ({ body: { ids, delete_events: deleteEvents = false } }, { store, change }) => {
-        const found = [...new Set(ids.map((uuid) => uuid.toLowerCase()))].flatMap((uuid) => {
-          const id = store.lifecycle.idOf(uuid);
-          return id === undefined ? [] : [{ uuid, id }];
-        });
-        const failed = found.filter(({ uuid }) => fails(uuid));
-        for (const { uuid, id } of found)
-          if (!failed.some((person) => person.uuid === uuid)) store.persons.delete(id, deleteEvents, change);
-        const result = {
-          persons_found: found.length,
-          persons_deleted: found.length - failed.length,
-          events_queued_for_deletion: deleteEvents,
-          deletion_errors: failed.map(({ uuid }) => ({ person_uuid: uuid, error: 'Could not be deleted.' })),
-        };
-        return jsonContent(JSON.stringify(result));
-      },
-    ),
+    route('persons.bulk_delete', optionalEndpoints['persons.bulk_delete'], ({ body }, { store, change }) => {
+      const { ids, delete_events: deleteEvents = false, delete_recordings: deleteRecordings = false } = body;
+      const found = [...new Set(ids.map((uuid) => uuid.toLowerCase()))].flatMap((uuid) => {
+        const id = store.lifecycle.idOf(uuid);
+        const person = id === undefined ? undefined : store.persons.find(id);
+        return person ? [person] : [];
+      });
+      const failed = found.filter(({ uuid }) => fails(uuid));
+      for (const { uuid, id, distinctIds } of found) {
+        if (failed.some((person) => person.uuid === uuid)) continue;
+        store.persons.delete(id, deleteEvents, change);
+        if (deleteRecordings) defer(() => store.recordings.deleteOf(distinctIds));
+      }
+      const result = {
+        persons_found: found.length,
+        persons_deleted: found.length - failed.length,
+        events_queued_for_deletion: deleteEvents,
+        recordings_queued_for_deletion: deleteRecordings,
+        deletion_errors: failed.map(({ uuid }) => ({ person_uuid: uuid, error: 'Could not be deleted.' })),
+      };
+      return jsonContent(JSON.stringify(result));
+    }),
 
     route(
       'persons.deletion_status',

@@ -43,18 +43,19 @@ export function livePersonRoutes(options: LiveOptions, { defer }: DeferredChange
       defer(() => call.store.persons.mergeProperties(id, properties, call.change));
     }),
 
-    // Only the presence of `delete_events` counts, not its value.
+    // Only the presence of `delete_events` and `delete_recordings` counts, not their values.
     route(
       'persons.delete',
       {
         ...endpoints['persons.delete'],
         params,
-        query: z.object({ delete_events: z.string().optional() }),
+        query: z.object({ delete_events: z.string().optional(), delete_recordings: z.string().optional() }),
         status: 202,
       },
       (input, call) => {
-        const { id } = found(input.params.id, call);
+        const { id, distinctIds } = found(input.params.id, call);
         call.store.persons.delete(id, input.query.delete_events !== undefined, call.change);
+        if (input.query.delete_recordings !== undefined) defer(() => call.store.recordings.deleteOf(distinctIds));
       },
     ),
 

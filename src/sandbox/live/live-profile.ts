@@ -23,7 +23,7 @@ export function liveProfile(
     pathPrefixes: [documentedPathPrefix, '/api/projects'],
     routes: [
       // They come first, because `/persons/:id` matches their paths too.
-      ...bulkDeletionRoutes(),
+      ...bulkDeletionRoutes(deferred),
       ...departing,
       ...documentedRoutes.filter(({ name }) => !departed.has(name)),
     ],

@@ -19,6 +19,8 @@ export function recordingTable(database: Database.Database) {
   const selectOne = database.prepare<[string], string>(/*sql*/ `SELECT document FROM recordings WHERE id = ?`);
   const selectLastSequence = database.prepare<[], number>(/*sql*/ `SELECT coalesce(max(sequence), 0) FROM recordings`);
   const deleteBefore = database.prepare<[number]>(/*sql*/ `DELETE FROM recordings WHERE start_us < ?`);
+  const deleteOf = database.prepare<[string]>(/*sql*/ `
+    DELETE FROM recordings WHERE document ->> '$.distinct_id' IN (SELECT value FROM json_each(?))`);
   const deleteOldest = database.prepare(/*sql*/ `
     DELETE FROM recordings WHERE sequence = (
       SELECT sequence FROM recordings ORDER BY start_us, sequence LIMIT 1)`);
@@ -41,6 +43,8 @@ export function recordingTable(database: Database.Database) {
     lastSequence: (): number => selectLastSequence.pluck().get() ?? 0,
     /** Forgets the recordings that started before a time, as retention does. */
     expireBefore: (startMicros: number): void => void deleteBefore.run(startMicros),
+    /** Deletes the recordings of these distinct ids (a JSON array). */
+    deleteOf: (distinctIds: string): void => void deleteOf.run(distinctIds),
     /** Forgets the oldest recording, if there is one. */
     expireOldest: (): void => void deleteOldest.run(),
   };

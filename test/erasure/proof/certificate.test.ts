@@ -86,6 +86,24 @@ describe('a certificate', () => {
     ]);
   });
 
+  it('tells recordings whose deletion was requested from those that nothing can delete', () => {
+    const target = 'upstream.recordings';
+    const from = ledgerOf([
+      { type: 'intent', requests: [id], target },
+      { type: 'result', requests: [id], target, result: 'deletion_requested', assurance: 'asserted_by_upstream' },
+    ]);
+    const saysOf = (told: Certificate | undefined) =>
+      told?.not_proven.find((item) => 'target' in item && item.target === target);
+    expect(saysOf(certificateOf(from))).toMatchObject({
+      code: 'target_not_reached',
+      result: 'deletion_requested',
+      says: expect.stringContaining('was asked to delete the session recordings') as string,
+    });
+    // A version without a sentence for the result says what it says of the assurance.
+    expect(saysOf(deriveCertificate(historyOf(from), around, 2))).toMatchObject({ code: 'target_below_verified' });
+    expect(certificateOf(from).targets.find((one) => one.target === target)?.result).toBe('deletion_requested');
+  });
+
   it('is the same after its own words are on the ledger, and whatever else happens there', () => {
     const before = certificateText(certificateOf(ledgerOf()));
     const certified = { type: 'certified', request: id, generation: 1, certificate: 'd'.repeat(64) } as const;

@@ -100,11 +100,14 @@ describe('the state of a request', () => {
     expect(requestState({ ...none, ...facts }, targets)).toBe(state);
   });
 
-  it('waits for the service only when nothing but the batch is open', () => {
+  it('waits for the service only when nothing is open but what the service deletes later', () => {
     const verified = { ...none, scopedAt: at, fencedAt: at, verifiedAt: at };
     const done = all('done').slice(0, 2);
     const events = { target: 'upstream.events', status: 'waiting' } as const;
     expect(requestState(verified, [...done, events])).toBe('awaiting_upstream');
+    expect(requestState(verified, [...done, { target: 'upstream.recordings', status: 'waiting' }])).toBe(
+      'awaiting_upstream',
+    );
     expect(requestState(verified, [...done, { ...events, status: 'pending' }])).toBe('locally_verified');
     expect(requestState(verified, [...done, events, { target: 'upstream.playlists', status: 'pending' }])).toBe(
       'locally_verified',

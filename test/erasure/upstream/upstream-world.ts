@@ -45,7 +45,9 @@ const retry = { attemptsMax: 3, totalMs: 600_000, delayBaseMs: 10, delayMaxMs: 1
 type Fields = { deleteEvents?: boolean; memberships?: Subject['memberships'] };
 
 /** The upstream lane beside a sandbox, with a mirror of its own and a ledger in memory; all on one clock. */
-export async function openUpstreamWorld(options: Partial<SandboxOptions> & { key?: 'readOnly' | 'unknown' } = {}) {
+export async function openUpstreamWorld(
+  options: Partial<SandboxOptions> & { key?: 'readOnly' | 'unknown'; deleteRecordings?: 'auto' | 'never' } = {},
+) {
   let nowMs = Date.parse(start);
   const clock: Clock = {
     now: () => nowMs,
@@ -90,6 +92,7 @@ export async function openUpstreamWorld(options: Partial<SandboxOptions> & { key
     budget: { windows: [], concurrency: 4, recordings: { windows: [] } },
     deletions: { maxShare: 1, maxCount: 1000, confirmations: 2, confirmAfterSeconds: 300 },
     retry,
+    erasure: { deleteRecordings: options.deleteRecordings ?? 'never' },
   };
 
   return {
