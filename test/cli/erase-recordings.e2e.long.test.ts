@@ -43,8 +43,8 @@ it.each(['auto', 'never'] as const)('the recordings of an erased person, at a li
     await run('reconcile');
     aheadMs += 7 * hourMs;
   }
-  const shown = jsonOf(await run('audit', 'certificate', id, '--json')) as { certificate: Certificate } & Certificate;
-  const { targets, not_proven: notProven } = shown.certificate ?? shown;
+  const shown = jsonOf(await run('audit', 'certificate', id, '--json')) as { certificate: Certificate };
+  const { targets, not_proven: notProven } = shown.certificate;
   const result = targets.find(({ target }) => target === 'upstream.recordings');
   const says = notProven.find(({ target }) => target === 'upstream.recordings')?.says;
   if (wanted === 'auto') {
