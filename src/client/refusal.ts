@@ -13,7 +13,7 @@ export function refusalError(endpoint: Endpoint, { status, body, retryAfterMs }:
   const call = `${endpoint.method} ${endpoint.path}`;
   const words = harmlessWords(body);
   const answered = `${call} answered ${status}${words === '' ? '' : `: ${words}`}`;
-  const isList = !endpoint.path.includes(':');
+  const isList = !endpoint.path.includes(':') && !endpoint.isOutsideProjects;
   if (status === 401)
     return new AppError(`the service refuses the API key (${answered})`, {
       code: 'refused',

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { endpoints, type Endpoint } from '../contract/endpoints.ts';
 import { optionalEndpoints } from '../contract/optional-endpoints.ts';
+import { projectEndpoints } from '../contract/projects.ts';
 import type { Clock } from '../core/clock.ts';
 import { parseDeepJson } from '../core/deep-json.ts';
 import { AppError } from '../core/errors.ts';
@@ -11,9 +12,9 @@ import { parseRetryAfterMs, refusalError } from './refusal.ts';
 import type { Transport, TransportRequest, TransportResponse } from './transport.ts';
 import { datasets, laneOf, type PagedDataset } from '../contract/datasets.ts';
 
-const callable = { ...endpoints, ...optionalEndpoints };
+const callable = { ...endpoints, ...projectEndpoints, ...optionalEndpoints };
 
-/** An endpoint of the contract, or one that only some services have. */
+/** An endpoint of the contract, the list of projects, or an endpoint that only some services have. */
 type CallableName = keyof typeof callable;
 
 /** Parameters of a call, typed by the endpoint's row. `extraQuery` is sent as it is, beside the documented query. */
@@ -62,6 +63,8 @@ export type ServiceParts = {
 export function createService(parts: ServiceParts): Service {
   const { transport, budget, clock, random, retryLimits, projectPath, onRetry, onThrottled } = parts;
   const { tracer = silentTracer } = parts;
+  // Projects are listed beside the prefix's last segment: `/api/projects` for `/api/environments/1`.
+  const outside = projectPath.replace(/(?:\/[^/]+){2}$/, '');
   let requests = 0;
   const askedPauseMs = ({ retryAfter }: TransportResponse): number | undefined =>
     parseRetryAfterMs(retryAfter, clock.now(), retryLimits.retryAfterMaxMs);
@@ -82,7 +85,8 @@ export function createService(parts: ServiceParts): Service {
     call: async (name, args = {}) => {
       const { params = {}, query = {}, body, extraQuery = {}, priority = 'full', signal } = args;
       const endpoint: Endpoint = callable[name];
-      const path = `${projectPath}${fillPath(endpoint, params)}/${queryText({ ...extraQuery, ...withoutFalse(query) })}`;
+      const base = endpoint.isOutsideProjects ? outside : projectPath;
+      const path = `${base}${fillPath(endpoint, params)}/${queryText({ ...extraQuery, ...withoutFalse(query) })}`;
       const lane = laneOf(name);
       const request = {
         method: endpoint.method,

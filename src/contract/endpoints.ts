@@ -19,6 +19,8 @@ export type Endpoint = {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** Below `{pathPrefix}/:project_id`, without a trailing slash. */
   path: string;
+  /** The path is not below a project: it stands beside the prefix's last segment. */
+  isOutsideProjects?: true;
   /** Types of the path's parameters, as they are once read from the path. */
   params: z.ZodObject;
   /** The required scope; null where the document shows none (a valid key is still needed). */
@@ -36,21 +38,33 @@ export type Endpoint = {
 export const documentedPathPrefix = '/api/environments';
 
 const noParams = z.object({});
-const personId = z.object({ id: z.coerce.number().int() });
+
+/** A value of a path or query, read from the one spelling that JSON has for it: `1e3`, `+1`, ` 1` or `yes` stay texts. */
+function spelled<T extends z.ZodType>(value: T) {
+  const isLiteral = (text: unknown): text is string =>
+    typeof text === 'string' && /^(?:true|false|0|-?[1-9]\d*)$/.test(text);
+  return z.preprocess((text) => (isLiteral(text) ? (JSON.parse(text) as unknown) : text), value);
+}
+
+/** The integer that identifies a person in a path. */
+export const PersonId = spelled(z.int());
+
+const personId = z.object({ id: PersonId });
 const shortId = z.object({ short_id: z.string() });
 const membership = shortId.extend({ session_recording_id: z.string() });
 
 const noQuery = z.object({});
 const format = z.object({ format: z.enum(['csv', 'json']).optional() });
-const page = z.object({
-  limit: z.coerce.number().int().min(1).optional(),
-  offset: z.coerce.number().int().min(0).optional(),
+/** The query of a paged list. */
+export const PageQuery = z.object({
+  limit: spelled(z.int().min(1)).optional(),
+  offset: spelled(z.int().min(0)).optional(),
 });
-const personList = page.extend({
+const personList = PageQuery.extend({
   ...format.shape,
   distinct_id: z.string().optional(),
   email: z.string().optional(),
-  properties: z.string().transform(parseJsonText).pipe(z.array(z.unknown())).optional(),
+  properties: z.preprocess(parseJsonText, z.array(z.unknown())).optional(),
   search: z.string().optional(),
 });
 
@@ -105,7 +119,7 @@ export const endpoints = {
     path: '/persons/:id',
     params: personId,
     scope: 'person:write',
-    query: format.extend({ delete_events: z.stringbool().optional() }),
+    query: format.extend({ delete_events: spelled(z.boolean()).optional() }),
     body: null,
     status: 204,
     response: null,
@@ -127,7 +141,7 @@ export const endpoints = {
     path: '/persons/:id/delete_property',
     params: personId,
     scope: 'person:write',
-    query: format.extend({ $unset: z.string().optional() }),
+    query: format.extend({ $unset: z.string() }),
     body: PersonChange,
     status: 200,
     response: null,
@@ -226,7 +240,7 @@ export const endpoints = {
     path: '/session_recordings',
     params: noParams,
     scope: 'session_recording:read',
-    query: page,
+    query: PageQuery,
     body: null,
     status: 200,
     response: pageOf(Recording),
@@ -255,8 +269,8 @@ export function personParams(idOrUuid: string): z.output<typeof personId> {
 /** Every endpoint's name, in the order of section 4. */
 export const endpointNames = Object.keys(endpoints) as EndpointName[];
 
-function parseJsonText(value: string, context: z.core.$RefinementCtx): unknown {
-  const parsed = readJson(value);
+function parseJsonText(value: unknown, context: z.core.$RefinementCtx): unknown {
+  const parsed = readJson(String(value));
   if (parsed === undefined) context.addIssue({ code: 'custom', message: 'not valid JSON' });
   return parsed;
 }

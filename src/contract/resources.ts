@@ -151,7 +151,10 @@ export const TrendInsight = z
     name: text,
     derived_name: text,
     filters: z.unknown(),
-    query: z.string().refine((text) => readJson(text) !== undefined, 'not valid JSON'),
+    query: z
+      .string()
+      .refine((text) => readJson(text) !== undefined, 'not valid JSON')
+      .meta({ contentMediaType: 'application/json', minLength: 1 }),
     order: z.int(),
     deleted: boolean,
     dashboards: z.array(z.int()).meta({ deprecated: true }),

@@ -20,10 +20,13 @@ const persons = 20_000;
 const recordings = 4000;
 const generations = 3;
 
-/** Starts the service of the demo. */
-export async function serveDemo({ say }: Pick<DemoCommands, 'say'>): Promise<Sandbox> {
+/** Starts the service of the demo, if wanted with hostile values in its data. */
+export async function serveDemo({
+  say,
+  hostile,
+}: Pick<DemoCommands, 'say'> & { hostile?: boolean | undefined }): Promise<Sandbox> {
   const since = stopwatch();
-  const sandbox = await startEmbeddedSandbox({ persons, recordings, seed: 1, port: 0 });
+  const sandbox = await startEmbeddedSandbox({ persons, recordings, seed: 1, port: 0, hostile });
   say(`served   ${countText(persons)} persons and ${countText(recordings)} recordings at ${sandbox.url} (${since()})`);
   return sandbox;
 }

@@ -27,7 +27,13 @@ const weekMs = 7 * 86_400_000;
  */
 export async function holdDrill(dataDir: string, signal: AbortSignal): Promise<Drill> {
   const startedAt = isoTime(systemClock.now());
-  const sandbox = await startEmbeddedSandbox({ persons, recordings: 30, seed: Math.floor(systemClock.now()), port: 0 });
+  const sandbox = await startEmbeddedSandbox({
+    persons,
+    recordings: 30,
+    hostile: true,
+    seed: Math.floor(systemClock.now()),
+    port: 0,
+  });
   try {
     const app = createApp({ ...besideSandbox(sandbox), clock: clockOf(sandbox) }, { set: drillSettings(dataDir) });
     try {

@@ -19,7 +19,7 @@ import { sandboxClock, type SandboxClock } from './sandbox-clock.ts';
 import type { Store } from './store/store.ts';
 import type { Truth } from './store/truth.ts';
 
-/** What data to serve and where. An existing folder keeps its data; amounts and seed are then ignored. */
+/** What data to serve and where. An existing folder keeps its data; the amounts are then ignored. */
 export type SandboxOptions = Amounts & {
   /** 0 takes any free port. */
   port: number;
@@ -103,7 +103,13 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     churn:
       rate === undefined
         ? undefined
-        : createChurn({ store, seed, rate, recordings: recordingStyle(profileName, clock) }),
+        : createChurn({
+            store,
+            seed,
+            rate,
+            recordings: recordingStyle(profileName, clock),
+            hostile: options.hostile ?? false,
+          }),
     conditions,
   });
   const { apiKey } = keys;

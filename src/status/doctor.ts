@@ -16,6 +16,7 @@ import { refuseLostFenceKey } from '../mirror/fence.ts';
 import { findFencedIdentifiers } from '../mirror/fence.ts';
 import { databasePath, type Database } from '../mirror/database.ts';
 import { checkDatabase } from '../mirror/database.ts';
+import { checkProjects } from './project-check.ts';
 import { publishedFilesIn } from '../snapshot/published-files.ts';
 import { verifySnapshots } from '../snapshot/verify.ts';
 
@@ -92,27 +93,47 @@ async function examineService(
 ): Promise<Check[]> {
   const first = { limit: 1, offset: 0 };
   /** Does not wait for the budget: that may take an hour, and it says nothing about the service. */
-  const ask = async (check: string, lane: Lane, run: () => Promise<string>): Promise<Check> => {
+  const ask = async (check: string, lane: Lane, run: (skip: Skip) => Promise<string>): Promise<Check> => {
     const asked = { isSkipped: false };
+    const skip: Skip = (detail) => {
+      asked.isSkipped = true;
+      return detail;
+    };
     const finding = await attempt(check, () => {
       const untilMs = budget.usedUpUntilMs(lane);
-      if (untilMs === null) return run();
-      asked.isSkipped = true;
-      return `not asked: the budget is used up until ${isoTime(untilMs)}`;
+      return untilMs === null ? run(skip) : skip(`not asked: the budget is used up until ${isoTime(untilMs)}`);
     });
     return asked.isSkipped ? { ...finding, state: 'skipped' } : finding;
   };
+  let refusal: number | undefined;
   const persons = await ask('service: persons', 'general', async () => {
-    await openService().call('persons.list', { query: first, signal });
+    try {
+      await openService().call('persons.list', { query: first, signal });
+    } catch (error) {
+      if (error instanceof AppError) refusal = error.status;
+      throw error;
+    }
     return 'answers; the key may read persons (person:read)';
   });
-  if (persons.state === 'failed') return [persons];
+  const isFailed = persons.state === 'failed';
+  // A key that is refused is not tried again. If only the project is refused, the others are worth a look.
+  if (isFailed && refusal !== 403 && refusal !== 404) return [persons];
+  const projects = await ask('service: projects', 'general', (skip) =>
+    checkProjects({
+      service: openService(),
+      projectId: settings.service.projectId,
+      isAnswering: !isFailed,
+      skip,
+      signal,
+    }),
+  );
+  if (isFailed) return [persons, projects];
   const recordings = await ask('service: recordings', 'recordings list', async () => {
     const { query: extraQuery } = settings.recordings;
     await openService().call('recordings.list', { query: first, extraQuery, signal });
     return 'answers; the key may read recordings (session_recording:read)';
   });
-  const findings = [persons, recordings];
+  const findings = [persons, projects, recordings];
   for (const shortId of settings.playlists.shortIds) {
     findings.push(
       await ask(`service: playlist ${shortId}`, 'general', async () => {
@@ -154,6 +175,7 @@ function nearestPath(path: string): string {
   return existsSync(path) ? path : nearestPath(dirname(path));
 }
 
+type Skip = (detail: string) => string;
 type Attempt = (check: string, run: () => string | Promise<string>) => Promise<Check>;
 
 async function attemptIn(dataDir: string, check: string, run: () => string | Promise<string>): Promise<Check> {

@@ -57,6 +57,13 @@ describe('call', () => {
     expect(jsonOf(ended)).toMatchObject({ status: endpoints[name].status, body });
   });
 
+  it('finds the id of the project', async () => {
+    const ended = await workspace.run(['call', 'projects.list', '--json']);
+    expect(ended).toMatchObject({ code: 0, stderr: '' });
+    const results = [{ id: workspace.sandbox.projectId, name: 'Sandbox' }];
+    expect(jsonOf(ended)).toMatchObject({ status: 200, body: { count: 1, results } });
+  });
+
   it('shows people an empty answer, and CSV as it is', async () => {
     const refused = await workspace.run(['call', 'playlists.delete', ...playlist()]);
     expect(refused).toEqual({ code: 0, stdout: '405, no body\n', stderr: '' });
@@ -77,6 +84,11 @@ describe.concurrent('a call that fails', () => {
     [['insights.trend', '--body', '{"query":"{"}'], 1, 'POST /insights/trend answered 400'],
     [['persons.retrieve'], 2, 'the endpoint needs id\n  add --param id=…'],
     [['persons.retrieve', '--param', 'id=ann'], 2, 'wrong parameters: id: '],
+    [['persons.delete', '--param', 'id=0x2'], 2, 'wrong parameters: id: '],
+    [['persons.delete', '--param', 'id= 4'], 2, 'wrong parameters: id: '],
+    [['persons.delete', '--param', 'id=4', '--param', 'delete_events=yes'], 2, 'wrong parameters: delete_events: '],
+    [['persons.delete_property', '--param', 'id=1'], 2, 'wrong parameters: $unset: '],
+    [['persons.list', '--param', 'limit=1e3'], 2, 'wrong parameters: limit: '],
     [['persons.list', '--param', 'limit=0'], 2, 'wrong parameters: limit: '],
     [['persons.list', '--param', 'colour=red'], 2, 'the endpoint has no parameter colour\n  it takes limit, offset, '],
     [['persons.list', '--param', 'ann@example.com'], 2, '--param takes name=value'],

@@ -9,7 +9,7 @@ vi.setConfig({ testTimeout: 120_000 });
 
 it('the demo syncs, exports and shows the same counts everywhere; it needs a fresh folder', async () => {
   const dataDir = join(freshFolder(), 'demo');
-  const ended = await runCli(['demo', '--json', '--data-dir', dataDir], { timeoutMs: 120_000 });
+  const ended = await runCli(['demo', '--hostile', '--json', '--data-dir', dataDir], { timeoutMs: 120_000 });
   expect(ended.code).toBe(0);
   const shown = jsonOf(ended) as { counts: object[]; erasure: object; queries: { rows: unknown[] }[] };
   expect(shown.counts).toEqual([

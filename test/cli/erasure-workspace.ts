@@ -42,7 +42,7 @@ const dataOf = (folder: string): string => join(folder, 'data');
 
 /** Opens a workspace on the data and the service that a folder holds. */
 async function openErasureWorkspaceIn(folder: string, options: Partial<SandboxOptions> = {}): Promise<Workspace> {
-  const sandbox = await startSandbox({ ...service, ...options, dir: join(folder, 'service') });
+  const sandbox = await startSandbox({ ...service, hostile: true, ...options, dir: join(folder, 'service') });
   const dataDir = dataOf(folder);
   const env = { MIRROR_BASE_URL: sandbox.url, MIRROR_PROJECT_ID: sandbox.projectId, MIRROR_API_KEY: sandbox.apiKey };
   const start: Workspace['start'] = (args, { env: added, ...rest } = {}) =>

@@ -62,7 +62,8 @@ async function mirrored(): Promise<string[]> {
 it('config print, doctor and plan: the settings hold, the key works, a pass has its cost', async () => {
   expect((await run('config print')).stdout).toContain('pageSize');
   expect((await run('config print')).stdout).not.toContain(workspace.sandbox.apiKey);
-  expect(await json('doctor')).toMatchObject({ findings: expect.any(Array) });
+  const seenProject = { check: 'service: projects', state: 'ok', detail: 'the key sees 1 project: 1 (Sandbox)' };
+  expect(await json('doctor')).toMatchObject({ findings: expect.arrayContaining([seenProject]) });
   expect((await run('plan')).stdout).toContain('persons');
 });
 

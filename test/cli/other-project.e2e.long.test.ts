@@ -7,7 +7,7 @@ let elsewhere: Sandbox;
 
 beforeAll(async () => {
   workspace = await openWorkspace();
-  elsewhere = await startSandbox({ persons: 120, recordings: 30, seed: 3, port: 0 });
+  elsewhere = await startSandbox({ persons: 120, recordings: 30, seed: 3, port: 0, hostile: true });
   await workspace.run(['sync', 'persons', ...unlimited]);
 }, 30_000);
 

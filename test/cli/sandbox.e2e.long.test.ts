@@ -46,6 +46,27 @@ describe('sandbox', () => {
     expect((await ended).code).toBe(0);
   });
 
+  it('has hostile values only if it is asked for them', async () => {
+    const huge = async (...options: string[]): Promise<boolean> => {
+      const { child, output, ended } = startCli([
+        'sandbox',
+        '--json',
+        '--persons',
+        '30',
+        '--recordings',
+        '1',
+        ...options,
+      ]);
+      const { url, apiKey } = JSON.parse(await output('stdout', /\n/)) as { url: string; apiKey: string };
+      const headers = { authorization: `Bearer ${apiKey}` };
+      const text = await (await fetch(`${url}/api/environments/1/persons/`, { headers })).text();
+      child.kill();
+      await ended;
+      return text.includes('123456789012345678901234567890') && text.includes(String.raw`\ud800`);
+    };
+    expect([await huge(), await huge('--hostile')]).toEqual([false, true]);
+  });
+
   it.each([
     ['--port 70000', 2, 'a port is at most 65535'],
     ['--port http', 2, 'write a whole number'],

@@ -21,7 +21,7 @@ export const unlimited = ['--set', 'budget.windows=[]', '--set', 'budget.recordi
 /** Serves a project in this process and makes a folder for its mirror. */
 export async function openWorkspace(options: Partial<SandboxOptions> = {}): Promise<Workspace> {
   const folder = mkdtempSync(join(tmpdir(), 'mirror-e2e-'));
-  const sandbox = await startSandbox({ persons: 120, recordings: 30, seed: 3, port: 0, ...options });
+  const sandbox = await startSandbox({ persons: 120, recordings: 30, seed: 3, port: 0, hostile: true, ...options });
   const dataDir = join(folder, 'data');
   const env = {
     MIRROR_BASE_URL: sandbox.url,

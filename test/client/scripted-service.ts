@@ -13,7 +13,10 @@ type Answer = { status?: number; type?: string; text?: string; headers?: Record<
 export const json = (text: string): Answer => ({ type: 'application/json', text });
 
 /** The service at a local server that gives these answers in turn, the last one for ever. */
-export async function serviceAt(...answers: Answer[]) {
+export const serviceAt = (...answers: Answer[]) => serviceBelow('/api/environments/1', ...answers);
+
+/** The same, with a path of its own to the project. */
+export async function serviceBelow(projectPath: string, ...answers: Answer[]) {
   const asked: Asked[] = [];
   const sleeps: number[] = [];
   const retried: AppError[] = [];
@@ -48,7 +51,7 @@ export async function serviceAt(...answers: Answer[]) {
     random: () => 0.5,
     retryLimits: { attemptsMax: 3, totalMs: 600_000, delayBaseMs: 100, delayMaxMs: 1000, retryAfterMaxMs: 60_000 },
     jsonDepthMax: 200,
-    projectPath: '/api/environments/1',
+    projectPath,
     onRetry: (error) => retried.push(error),
     onThrottled: (pauseMs) => pauses.push(pauseMs),
   });

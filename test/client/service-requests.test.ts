@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { CallArguments, Service } from '../../src/client/service.ts';
 import { AppError } from '../../src/core/errors.ts';
 import { endpointNames, endpoints, type EndpointName } from '../../src/contract/endpoints.ts';
-import { json, serviceAt } from './scripted-service.ts';
+import { json, serviceAt, serviceBelow } from './scripted-service.ts';
 
 /** Arguments for each endpoint, and the request that they make. */
 const requests: { [N in EndpointName]: { args: CallArguments<N>; line: string; body?: string } } = {
@@ -99,6 +99,22 @@ test('a flag that is false is not sent: live services take its presence for true
     'DELETE /api/environments/1/persons/12/',
     'GET /api/environments/1/session_recordings/?filter_test_accounts=false',
   ]);
+});
+
+test.for([
+  ['/api/environments/1', '/api/projects/'],
+  ['/api/projects/a%2Fb', '/api/projects/'],
+  ['/proxy/api/environments/1', '/proxy/api/projects/'],
+  ['/environments/1', '/projects/'],
+] as const)('below %s, projects are listed at %s', async ([projectPath, path]) => {
+  const { service, asked } = await serviceBelow(projectPath, json('{"results":[]}'));
+  expect(await service.call('projects.list')).toMatchObject({ status: 200, body: { results: [] } });
+  expect(asked.map(({ line }) => line)).toEqual([`GET ${path}`]);
+});
+
+test('projects that are not listed say nothing about the configured one', async () => {
+  const { service } = await serviceAt({ status: 404 });
+  await expect(service.call('projects.list')).rejects.toMatchObject({ code: 'rejected', status: 404 });
 });
 
 test.for([{}, { id: '' }, { id: '.' }, { id: '..' }, { id: 'a\uD800' }])(

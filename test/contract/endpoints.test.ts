@@ -70,6 +70,14 @@ test.for([
   { limit: 'ten' },
   { limit: '1.5' },
   { offset: '-1' },
+  { limit: '0x10' },
+  { limit: '1e3' },
+  { limit: '+1' },
+  { limit: ' 1' },
+  { limit: '' },
+  { offset: '' },
+  { offset: '1.0' },
+  { offset: '9007199254740993' },
   { format: 'xml' },
   { properties: '{"key":"plan"}' },
   { properties: 'not json' },
@@ -81,11 +89,19 @@ test('a flag in a query is read from its word', () => {
   const { query } = endpoints['persons.delete'];
   expect(query.parse({ delete_events: 'true' })).toEqual({ delete_events: true });
   expect(query.parse({ delete_events: 'false' })).toEqual({ delete_events: false });
-  expect(query.safeParse({ delete_events: 'maybe' }).success).toBe(false);
+  for (const word of ['maybe', 'True', '1', '0', 'yes', 'on', 'y', 'enabled', 'null', ''])
+    expect(query.safeParse({ delete_events: word }).success).toBe(false);
+});
+
+test('the property to delete has to be named', () => {
+  const { query } = endpoints['persons.delete_property'];
+  expect(query.parse({ $unset: '1' })).toEqual({ $unset: '1' });
+  expect(query.safeParse({}).success).toBe(false);
 });
 
 test('a person is named by an integer, whatever else stands in the path', () => {
   const { params } = endpoints['persons.retrieve'];
   expect(params.parse({ id: '12' })).toEqual({ id: 12 });
-  for (const id of ['twelve', '1.5', undefined]) expect(params.safeParse({ id }).success).toBe(false);
+  const refused = ['twelve', '1.5', '1.0', '0x2', '0b1', '3e0', '+1', ' 4', '1 ', '1\n', '01', '１', '', 'true'];
+  for (const id of [...refused, undefined]) expect(params.safeParse({ id }).success).toBe(false);
 });

@@ -63,7 +63,7 @@ export async function openErasureWorld(seed: number, more: Setting[] = []): Prom
     },
   };
   scanInThisProcess();
-  const sandbox = await startSandbox({ persons: 4, recordings: 4, seed, port: 0, clock });
+  const sandbox = await startSandbox({ persons: 4, recordings: 4, seed, port: 0, hostile: true, clock });
   const dataDir = freshFolder();
   const settings = settingsFor(dataDir, sandbox, more);
   const backup = join(freshFolder(), 'mirror.db');

@@ -29,8 +29,40 @@ it('gives equal bytes and keys for equal seeds, at any time, and others for anot
   expect(first.apiKey).toMatch(/^sandbox_full_[0-9a-f]{32}$/);
 });
 
-it('shows within 60 persons everything that a reader gets wrong', async () => {
-  await using sandbox = await smallSandbox();
+/** Every number of a JSON text, as it is written, outside its strings. */
+const numbersIn = (text: string): string[] =>
+  text.replaceAll(/"(?:[^"\\]|\\.)*"/g, '""').match(/-?\d[\d.eE+-]*/g) ?? [];
+
+it.each(['documented', 'live'] as const)(
+  'the default data of the %s profile can be read by common tools, and is the hostile data without its hostile values',
+  async (profile) => {
+    const options = { profile, persons: 240, clock: standingClock('2025-06-04T12:00:00Z') };
+    await using plain = await smallSandbox({ ...options, hostile: undefined, churn: 5 });
+    await using hostile = await smallSandbox({ ...options, churn: 5 });
+    // Persons that are created while the service runs are of the same kind.
+    for (const sandbox of [plain, hostile])
+      for (let page = 0; page < 60; page += 1) await ask(sandbox, '/persons?limit=1');
+    const [read, hostileRead] = [await pages(plain), await pages(hostile)];
+    const broken = (text: string): boolean =>
+      /\\u0000/.test(text) ||
+      /\\ud[89a-f]/i.test(text) ||
+      numbersIn(text).some((number) =>
+        /^-?\d+$/.test(number)
+          ? BigInt.asIntN(64, BigInt(number)) !== BigInt(number)
+          : !Number.isFinite(Number(number)),
+      );
+    expect(read.filter(broken)).toEqual([]);
+    expect(broken(hostileRead[0] ?? '')).toBe(true);
+    const without = (text: string): string =>
+      text
+        .replaceAll('"lone_surrogate":"\\ud800","reversed_pair":"\\udc00\\ud800","nul":"a\\u0000b",', '')
+        .replaceAll('"huge":123456789012345678901234567890,"exponent":1.5E+400,', '');
+    expect(hostileRead.map(without)).toEqual(read);
+  },
+);
+
+it('shows within 60 persons everything that a reader gets wrong, if it is asked for hostile values', async () => {
+  await using sandbox = await smallSandbox({ hostile: true });
   const { text } = await ask(sandbox, '/persons?limit=60');
   const { results } = JSON.parse(text) as ListBody<Person>;
   for (const exact of [

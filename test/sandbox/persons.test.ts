@@ -125,6 +125,11 @@ describe('the list', () => {
     ['limit=100001', 'limit'],
     ['offset=-1', 'offset'],
     ['offset=1.5', 'offset'],
+    ['limit=0x10', 'limit'],
+    ['limit=1e3', 'limit'],
+    ['limit=', 'limit'],
+    ['offset=', 'offset'],
+    ['offset=%201', 'offset'],
     ['format=xml', 'format'],
     ['properties=nope', 'properties'],
     ['properties={}', 'properties'],
@@ -209,13 +214,28 @@ describe('PATCH', () => {
     ['{', null],
     ['[]', null],
     ['"text"', null],
-    ['{"properties":[1]}', 'properties'],
-    ['{"properties":"text"}', 'properties'],
-    ['{"properties":9007199254740993}', 'properties'],
   ])('refuses the body %s', async (body, attr) => {
     const { status, text } = await ask(sandbox, '/persons/2/', { method: 'PATCH', body });
     expect([status, JSON.parse(text)]).toEqual([400, expect.objectContaining({ code: 'invalid_input', attr })]);
   });
+
+  it.each(['null', '[1]', '"text"', 'true', '9007199254740993'])(
+    'replaces the properties by %s, which is JSON too, and logs the keys that are gone',
+    async (value) => {
+      await ask(sandbox, '/persons/2/', { method: 'PATCH', body: { properties: { email: 'gone@example.com' } } });
+      const keys = Object.keys((await person(2)).properties as object);
+      const body = `{"properties":${value}}`;
+      const { status, text } = await ask(sandbox, '/persons/2/', { method: 'PATCH', body });
+      expect(status).toBe(200);
+      expect(text).toContain(`"properties":${value},`);
+      expect((await ask(sandbox, '/persons/2/')).text).toBe(text);
+      expect(await ids('email=gone%40example.com')).toEqual([]);
+      expect(sandbox.store.log.activity(2).at(-1)).toMatchObject({ detail: JSON.stringify({ keys }) });
+      const logged = sandbox.store.log.activity(2).length;
+      await ask(sandbox, '/persons/2/', { method: 'PATCH', body });
+      expect(sandbox.store.log.activity(2)).toHaveLength(logged);
+    },
+  );
 
   it('refuses a body that nests too deeply', async () => {
     const body = `{"properties":{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}}`;
@@ -342,8 +362,37 @@ describe('DELETE', () => {
   });
 });
 
-it('answers 404 for an unknown id and 400 for one that is not an integer', async () => {
-  expect((await ask(sandbox, '/persons/999999/')).status).toBe(404);
-  const { status, text } = await ask(sandbox, '/persons/abc/');
-  expect([status, JSON.parse(text)]).toEqual([400, expect.objectContaining({ attr: 'id' })]);
+describe.each(['documented', 'live'] as const)('a path of the %s profile', (profile) => {
+  const calls = [
+    ['GET', ''],
+    ['PATCH', ''],
+    ['DELETE', ''],
+    ['GET', '/activity'],
+    ['GET', '/properties_timeline'],
+    ['POST', '/delete_property/?$unset=plan'],
+    ['POST', '/split'],
+  ] as const;
+
+  it('answers 404 for an unknown id and 400 for one that is not an integer, and changes nothing', async () => {
+    await using service = await smallSandbox({ profile });
+    const truth = (): string[] => [...service.living()].map((row) => JSON.stringify(row));
+    const before = truth();
+    for (const [method, path] of calls) {
+      expect((await ask(service, `/persons/999999${path}`, { method })).status).toBe(404);
+      for (const id of ['abc', '0x2', '3e0', '1.0', '+1', '%204', '1%20', '01', '1%0A', '%EF%BC%91', '1,2', 'true'])
+        expect([method, id, (await ask(service, `/persons/${id}${path}`, { method })).status]).toEqual([
+          method,
+          id,
+          400,
+        ]);
+    }
+    // A live service makes some changes a few requests later.
+    for (let request = 0; request < 4; request += 1) await ask(service, '/persons?limit=1');
+    expect(truth()).toEqual(before);
+  });
+
+  it('names the id, where a refusal says anything', async () => {
+    const { status, text } = await ask(sandbox, '/persons/abc/');
+    expect([status, JSON.parse(text)]).toEqual([400, expect.objectContaining({ attr: 'id' })]);
+  });
 });

@@ -54,7 +54,7 @@ it('DELETE is refused without a body, says what is allowed, and changes nothing'
   const before = await playlist();
   const answer = await ask(sandbox, path, { method: 'DELETE' });
   expect(answer).toMatchObject({ status: 405, text: '' });
-  expect(answer.headers.get('allow')).toBe('GET, PATCH');
+  expect(answer.headers.get('allow')).toBe('GET, PATCH, OPTIONS');
   expect(await playlist()).toEqual(before);
 });
 

@@ -1,9 +1,9 @@
 import { documentedPathPrefix } from '../../src/contract/endpoints.ts';
 import { startSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/sandbox.ts';
 
-/** A small sandbox in memory, on a port of its own; closed when its scope ends. */
+/** A small sandbox in memory with hostile values, on a port of its own; closed when its scope ends. */
 export async function smallSandbox(options: Partial<SandboxOptions> = {}): Promise<Sandbox & AsyncDisposable> {
-  const sandbox = await startSandbox({ persons: 60, recordings: 12, seed: 7, port: 0, ...options });
+  const sandbox = await startSandbox({ persons: 60, recordings: 12, seed: 7, port: 0, hostile: true, ...options });
   return { ...sandbox, [Symbol.asyncDispose]: () => sandbox.close() };
 }
 

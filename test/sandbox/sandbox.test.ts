@@ -2,9 +2,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent, get } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { ErrorBody } from '../../src/contract/error-body.ts';
 import { endpoints } from '../../src/contract/endpoints.ts';
+import { projectEndpoints, readProjects } from '../../src/contract/projects.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import { ask, askUrl, smallSandbox, standingClock } from './sandbox-requests.ts';
 
@@ -71,7 +72,44 @@ it('answers an unknown path with 404 and a wrong method with 405, both as JSON',
   }
   const answer = await ask(sandbox, '/persons/1/', { method: 'PUT' });
   expect([answer.status, ErrorBody.parse(JSON.parse(answer.text)).code]).toEqual([405, 'method_not_allowed']);
-  expect(answer.headers.get('allow')).toBe('GET, PATCH, DELETE');
+  expect(answer.headers.get('allow')).toBe('GET, PATCH, DELETE, OPTIONS');
+});
+
+it('answers OPTIONS with the documented methods of the path, the one that always gets a 405 included', async () => {
+  await using sandbox = await smallSandbox();
+  const playlist = `/session_recording_playlists/${sandbox.playlists[0]}/`;
+  for (const [path, methods] of [
+    ['/persons/1/', 'GET, PATCH, DELETE, OPTIONS'],
+    ['/persons', 'GET, OPTIONS'],
+    [playlist, 'GET, PATCH, DELETE, OPTIONS'],
+  ] as const) {
+    const { status, text, headers } = await ask(sandbox, path, { method: 'OPTIONS' });
+    expect([status, text, headers.get('allow')]).toEqual([204, '', methods]);
+  }
+  expect((await ask(sandbox, playlist, { method: 'DELETE' })).headers.get('allow')).toBe('GET, PATCH, OPTIONS');
+});
+
+describe.each(['documented', 'live'] as const)('the projects of the %s profile', (profile) => {
+  it('are listed to any known key, outside every project', async () => {
+    await using sandbox = await smallSandbox({ profile });
+    sandbox.store.apiKeys.issue('sandbox_scopeless', 1, []);
+    const list = (key: string | null) => askUrl(`${sandbox.url}/api/projects/`, { key });
+    for (const key of [sandbox.apiKey, sandbox.readOnlyKey, 'sandbox_scopeless']) {
+      const { status, text } = await list(key);
+      expect([status, JSON.parse(text)]).toEqual([
+        200,
+        { count: 1, next: null, previous: null, results: [expect.objectContaining({ name: 'Sandbox' })] },
+      ]);
+      const { projects, isWhole } = readProjects(JSON.parse(text)) ?? {};
+      expect([projects, isWhole]).toEqual([[{ id: sandbox.projectId, name: 'Sandbox' }], true]);
+    }
+    expect((await askUrl(`${sandbox.url}/api/projects`, { key: sandbox.apiKey })).status).toBe(200);
+    expect((await list(null)).status).toBe(401);
+    expect((await list('sandbox_unknown')).status).toBe(401);
+    expect((await askUrl(`${sandbox.url}/api/projects/`, { key: sandbox.apiKey, method: 'POST' })).status).toBe(405);
+    sandbox.act({ do: 'set_project', vanished: true });
+    expect(JSON.parse((await list(sandbox.apiKey)).text)).toMatchObject({ count: 0, results: [] });
+  });
 });
 
 it('the OpenAPI document has every endpoint, its scope and its error responses', async () => {
@@ -93,7 +131,8 @@ it('the OpenAPI document has every endpoint, its scope and its error responses',
   expect(document).toMatchObject({ openapi: '3.1.0', servers: [{ url: sandbox.url }] });
   expect(document.components.securitySchemes).toEqual({ personalApiKey: { type: 'http', scheme: 'bearer' } });
   const operations = Object.values(document.paths).flatMap((path) => Object.values(path));
-  expect(operations.map(({ operationId }) => operationId).toSorted()).toEqual(Object.keys(endpoints).toSorted());
+  const names = [...Object.keys(endpoints), ...Object.keys(projectEndpoints)];
+  expect(operations.map(({ operationId }) => operationId).toSorted()).toEqual(names.toSorted());
   for (const [path, methods] of Object.entries(document.paths)) {
     const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
     for (const { parameters } of Object.values(methods)) {
@@ -107,6 +146,52 @@ it('the OpenAPI document has every endpoint, its scope and its error responses',
   expect(list?.parameters.map(({ name }) => name)).toContain('search');
   const refusal = document.paths['/api/environments/{project_id}/session_recording_playlists/{short_id}']?.['delete'];
   expect(refusal?.responses['405']).not.toHaveProperty('content');
+});
+
+it('the OpenAPI document says exactly which values of a query are taken', async () => {
+  await using sandbox = await smallSandbox();
+  const { paths } = JSON.parse((await askUrl(`${sandbox.url}/openapi.json`)).text) as {
+    paths: Record<string, Record<string, { parameters: { name: string; required: boolean }[]; requestBody?: unknown }>>;
+  };
+  const parameter = (path: string, method: string, name: string): unknown =>
+    paths[`/api/environments/{project_id}${path}`]?.[method]?.parameters.find((one) => one.name === name);
+  const status = async (path: string, method = 'GET'): Promise<number> => (await ask(sandbox, path, { method })).status;
+
+  for (const list of ['/persons', '/session_recordings']) {
+    const limit = { type: 'integer', minimum: 1, maximum: 100_000, default: 100 };
+    expect(parameter(list, 'get', 'limit')).toMatchObject({ required: false, schema: limit });
+    const offset = { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER };
+    expect(parameter(list, 'get', 'offset')).toMatchObject({ required: false, schema: offset });
+    for (const taken of ['limit=1', `limit=${limit.maximum}`, 'offset=0', `offset=${offset.maximum}`])
+      expect([taken, await status(`${list}?${taken}`)]).toEqual([taken, 200]);
+    for (const refused of ['limit=0', `limit=${limit.maximum + 1}`, 'offset=-1', 'offset=9007199254740992'])
+      expect([refused, await status(`${list}?${refused}`)]).toEqual([refused, 400]);
+  }
+  expect(parameter('/persons/{id}', 'get', 'id')).toMatchObject({ schema: { type: 'integer' } });
+
+  expect(parameter('/persons/{id}', 'delete', 'delete_events')).toMatchObject({
+    required: false,
+    schema: { type: 'boolean' },
+  });
+  for (const word of ['', 'True', '1', '0', 'yes', 'on', 'y', 'enabled'])
+    expect([word, await status(`/persons/2/?delete_events=${word}`, 'DELETE')]).toEqual([word, 400]);
+  expect(await status('/persons/2/?delete_events=true', 'DELETE')).toBe(204);
+  expect(await status('/persons/3/?delete_events=false', 'DELETE')).toBe(204);
+  expect(sandbox.store.events.deletions()).toHaveLength(1);
+
+  expect(parameter('/persons/{id}/delete_property', 'post', '$unset')).toMatchObject({ required: true });
+  expect(await status('/persons/4/delete_property/', 'POST')).toBe(400);
+
+  expect(parameter('/persons', 'get', 'properties')).toMatchObject({
+    content: { 'application/json': { schema: { type: 'array', maxItems: 50, items: { anyOf: expect.any(Array) } } } },
+  });
+  expect(paths['/api/environments/{project_id}/insights/trend']?.['post']?.requestBody).toMatchObject({
+    content: {
+      'application/json': { schema: { properties: { query: { contentMediaType: 'application/json', minLength: 1 } } } },
+    },
+  });
+  const change = { content: { 'application/json': { schema: { properties: { properties: {} } } } } };
+  expect(paths['/api/environments/{project_id}/persons/{id}']?.['patch']?.requestBody).toMatchObject(change);
 });
 
 it('the page lists every endpoint, loads nothing, and shows nothing unescaped', async () => {

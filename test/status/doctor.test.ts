@@ -24,7 +24,9 @@ function serviceThat(answer: (name: string) => Promise<Reply>) {
   return { service, calls };
 }
 
-const well = () => Promise.resolve({ status: 200, body: {}, date: undefined });
+const answer = (body: unknown): Promise<Reply> => Promise.resolve({ status: 200, body, date: undefined });
+const shop = { id: 7, name: 'Shop' };
+const well = (name: string) => answer(name === 'projects.list' ? { next: null, results: [shop] } : {});
 
 /** What the doctor finds in a data folder, by the name of the check. */
 async function examined(
@@ -38,6 +40,7 @@ async function examined(
     {
       set: [
         { path: 'dataDir', value: dataDir },
+        { path: 'service.projectId', value: 7 },
         { path: 'playlists.shortIds', value: ['abc'] },
         { path: 'recordings.query', value: { date_from: '-30d' } },
       ],
@@ -66,8 +69,13 @@ test('where all is well, every check says so', async () => {
   expect(new Set(Object.values(statesOf(findings)))).toEqual(new Set(['ok']));
   expect(findings.get('mirror')?.detail).toBe('mirror.db is sound and holds 0 persons');
   expect(findings.get('snapshots')?.detail).toMatch(/^3 published files, \d+ bytes, all match their manifests$/);
-  expect(calls.map(([name]) => name)).toEqual(['persons.list', 'recordings.list', 'playlists.retrieve']);
-  expect(calls[1]?.[1]).toMatchObject({ query: { limit: 1 }, extraQuery: { date_from: '-30d' } });
+  expect(calls.map(([name]) => name)).toEqual([
+    'persons.list',
+    'projects.list',
+    'recordings.list',
+    'playlists.retrieve',
+  ]);
+  expect(calls[2]?.[1]).toMatchObject({ query: { limit: 1 }, extraQuery: { date_from: '-30d' } });
 });
 
 test('a mirror that is not there yet is no failure', async () => {
@@ -107,13 +115,63 @@ test('when the service refuses the key, nothing more is asked of it', async () =
 
 test('a scope that is missing for one list is found beside those that are there', async () => {
   const { service } = serviceThat((name) =>
-    name === 'recordings.list' ? Promise.reject(new AppError('no scope', { code: 'refused' })) : well(),
+    name === 'recordings.list' ? Promise.reject(new AppError('no scope', { code: 'refused' })) : well(name),
   );
   expect(statesOf(await examined(freshFolder(), () => service))).toMatchObject({
     'service: persons': 'ok',
     'service: recordings': 'failed',
     'service: playlist abc': 'ok',
   });
+});
+
+const projectsFinding = async (answers: (name: string) => Promise<Reply>) =>
+  (await examined(freshFolder(), () => serviceThat(answers).service)).get('service: projects');
+const listing = (body: unknown) => (name: string) => answer(name === 'projects.list' ? body : {});
+const refusing = (status: number) => (name: string) =>
+  name === 'projects.list' ? Promise.reject(new AppError('no', { code: 'refused', status })) : well(name);
+const many = Array.from({ length: 12 }, (_, index) => ({ id: `${index + 1}`, name: '' }));
+
+test.each<[string, unknown, string]>([
+  ['one project', { count: 1, results: [shop] }, 'the key sees 1 project: 7 (Shop)'],
+  ['a bare array', [{ id: '7' }, { id: 8, name: null }], 'the key sees 2 projects: 7, 8'],
+  ['no project', { results: [] }, 'the key sees no project; the configured project 7 is not among them'],
+  [
+    'another project',
+    { results: [{ id: 8, name: 'Blog\u001b[31m\nsecond line' }, 'no project', { name: 'without an id' }] },
+    'the key sees 1 project: 8 (Blog [31m second line); the configured project 7 is not among them',
+  ],
+  ['many projects', many, 'the key sees 12 projects: 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, and 2 more'],
+  [
+    'a first page of projects',
+    { results: [{ id: 1, name: 'x'.repeat(200) }], next: 'https://elsewhere.example/?offset=1' },
+    `the key sees at least 1 project: 1 (${'x'.repeat(79)}…); the configured project 7 is not among those listed first`,
+  ],
+])('the projects that the key sees: %s', async (_what, body, detail) => {
+  expect(await projectsFinding(listing(body))).toEqual({ check: 'service: projects', state: 'ok', detail });
+});
+
+test.each<[string, (name: string) => Promise<Reply>, string]>([
+  ['404', refusing(404), 'the service does not list projects to this key (it answered 404)'],
+  ['403', refusing(403), 'the service does not list projects to this key (it answered 403)'],
+  ['no list', listing({ detail: 'hello' }), 'the service answers, but not with a list of projects'],
+  ['nothing', listing(undefined), 'the service answers, but not with a list of projects'],
+])('a service that lists no projects is no failure: %s', async (_what, answers, detail) => {
+  expect(await projectsFinding(answers)).toEqual({ check: 'service: projects', state: 'skipped', detail });
+});
+
+test.each([403, 404])('when the configured project answers %d, the projects that there are say why', async (status) => {
+  const unknown = (body: unknown) => (name: string) =>
+    name === 'projects.list' ? answer(body) : Promise.reject(new AppError('unknown', { code: 'refused', status }));
+  expect(await projectsFinding(unknown([{ id: 8, name: 'Blog' }]))).toMatchObject({
+    state: 'failed',
+    detail: 'the key sees 1 project: 8 (Blog); the configured project 7 is not among them',
+    fix: 'set service.projectId (MIRROR_PROJECT_ID) to the id of one of them',
+  });
+  expect(await projectsFinding(unknown([]))).toMatchObject({
+    state: 'failed',
+    fix: 'give the key access to the project',
+  });
+  expect(await projectsFinding(unknown([shop]))).toMatchObject({ state: 'ok' });
 });
 
 test('a service that is not configured is a finding', async () => {
@@ -136,7 +194,7 @@ test('what the budget leaves nothing for is skipped, and not waited for', async 
     state: 'skipped',
     detail: 'not asked: the budget is used up until 2026-01-01T01:00:00.000Z',
   });
-  expect(calls.map(([name]) => name)).toEqual(['persons.list', 'playlists.retrieve']);
+  expect(calls.map(([name]) => name)).toEqual(['persons.list', 'projects.list', 'playlists.retrieve']);
   const wide = await examined(
     freshFolder(),
     () => service,
@@ -145,10 +203,11 @@ test('what the budget leaves nothing for is skipped, and not waited for', async 
   );
   expect(statesOf(wide)).toMatchObject({
     'service: persons': 'skipped',
+    'service: projects': 'skipped',
     'service: recordings': 'skipped',
     'service: playlist abc': 'skipped',
   });
-  expect(calls).toHaveLength(2);
+  expect(calls).toHaveLength(3);
 });
 
 test('an interruption ends the examination', async () => {

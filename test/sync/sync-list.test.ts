@@ -28,7 +28,7 @@ const limits = {
 const retryLimits = { attemptsMax: 1, delayBaseMs: 1, delayMaxMs: 1, totalMs: 1000, retryAfterMaxMs: 60_000 };
 
 beforeAll(async () => {
-  sandbox = await startSandbox({ persons: 1203, recordings: 350, seed: 3, port: 0 });
+  sandbox = await startSandbox({ persons: 1203, recordings: 350, seed: 3, port: 0, hostile: true });
   transport = openTransport(sandbox.url, sandbox.apiKey, 2, limits);
   const budget = createBudget({ concurrency: 2, windows: [], recordings: { windows: [] } }, systemClock);
   const projectPath = `/api/environments/${sandbox.projectId}`;

@@ -26,7 +26,7 @@ export async function openSyncWorld(
   options: Omit<SandboxOptions, 'port' | 'recordings'> & { recordings?: number },
   set: NonNullable<SettingsFlags['set']> = [],
 ): Promise<SyncWorld> {
-  const sandbox = await startSandbox({ recordings: 0, ...options, port: 0, faultHoldMs: 100 });
+  const sandbox = await startSandbox({ recordings: 0, hostile: true, ...options, port: 0, faultHoldMs: 100 });
   const dataDir = freshFolder();
   const environment = {
     MIRROR_BASE_URL: sandbox.url,

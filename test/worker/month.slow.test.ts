@@ -33,7 +33,7 @@ const eraseEveryDays = 6;
 it('a month of the real jobs beside a service that changes: the mirror equals it, and who asked for it is gone', async () => {
   const clock = virtualClock(startMs);
   const today = (): number => (clock.now() - startMs) / day;
-  const sandbox = await startSandbox({ persons: 60, recordings: 12, seed: 8, port: 0, clock });
+  const sandbox = await startSandbox({ persons: 60, recordings: 12, seed: 8, port: 0, hostile: true, clock });
   onTestFinished(() => sandbox.close());
   const dataDir = freshFolder();
   const set = Object.entries({

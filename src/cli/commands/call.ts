@@ -1,32 +1,40 @@
 import { Argument, type Command } from 'commander';
 import type { z } from 'zod';
-import { endpointNames, endpoints, type Endpoint, type EndpointName } from '../../contract/endpoints.ts';
+import { endpoints, type Endpoint } from '../../contract/endpoints.ts';
+import { projectEndpoints } from '../../contract/projects.ts';
 import { AppError } from '../../core/errors.ts';
 import { parseExactJson, stringifyExactJson } from '../../core/exact-json.ts';
 import { runCommand, type CommandContext } from '../command.ts';
 import { splitPair } from '../global-options.ts';
 import { formatTable } from '../table.ts';
 
+const callable = { ...projectEndpoints, ...endpoints };
+type CallableName = keyof typeof callable;
+const names = Object.keys(callable) as CallableName[];
+
 type CallFlags = { param?: [name: string, value: string][]; body?: unknown };
 
 /** Defines `call`: calls one endpoint of the service. */
 export function define(command: Command, context: CommandContext): void {
   command
-    .addArgument(new Argument('<endpoint>', 'the name of the endpoint, from the list below').choices(endpointNames))
+    .addArgument(new Argument('<endpoint>', 'the name of the endpoint, from the list below').choices(names))
     .option('--param <name=value>', 'a path or query parameter; may be repeated', collectParameter)
     .option('--body <json>', 'the request body', parseBody)
     .addHelpText(
       'after',
       `\nEndpoints:\n${endpointTable()}
+Every path is below /api/environments/:project_id, except that of projects.list: /api/projects.
+
 Examples:
+  analytics-mirror call projects.list
   analytics-mirror call persons.list --param limit=2 --param search=ann@example.com
   analytics-mirror call persons.update --param id=12 --body '{"properties":{"plan":"pro"}}'`,
     )
-    .action((name: EndpointName) =>
+    .action((name: CallableName) =>
       runCommand(context, command, async (app) => {
         const { param = [], body } = command.opts<CallFlags>();
-        const { params, query } = readParameters(endpoints[name], Object.fromEntries(param));
-        if (body !== undefined && endpoints[name].body === null)
+        const { params, query } = readParameters(callable[name], Object.fromEntries(param));
+        if (body !== undefined && callable[name].body === null)
           throw new AppError(`${name} takes no body`, { code: 'usage', hint: 'leave --body out' });
         // TypeScript does not know which endpoint the name is; the endpoint's own schemas have checked both.
         const args = { params: params as never, query: query as never, body, signal: context.signal };
@@ -77,8 +85,8 @@ function replyText(status: number, body: unknown): string {
 function endpointTable(): string {
   return formatTable(
     ['name', 'method', 'path', 'scope'],
-    endpointNames.map((name) => {
-      const { method, path, scope } = endpoints[name];
+    names.map((name) => {
+      const { method, path, scope } = callable[name];
       return [`  ${name}`, method, path, scope ?? 'any key'];
     }),
   );

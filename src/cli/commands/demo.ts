@@ -21,12 +21,13 @@ import { syncNow } from './sync.ts';
 export function define(command: Command, context: CommandContext): void {
   command
     .option('--keep', 'afterwards run the worker beside the sandbox, with its status page, until it is stopped')
+    .option('--hostile', 'generate values that many programs cannot read, as `sandbox --hostile` does')
     .addHelpText(
       'after',
       '\nExamples:\n  npm run demo\n  npm run demo -- --keep\n  analytics-mirror demo --data-dir ./demo --json',
     )
     .action(async () => {
-      const flags = command.optsWithGlobals<GlobalOptions & { keep?: boolean }>();
+      const flags = command.optsWithGlobals<GlobalOptions & { keep?: boolean; hostile?: boolean }>();
       const dataDir = flags.dataDir ?? mkdtempSync(join(tmpdir(), 'analytics-mirror-demo-'));
       // Invented persons must not be mixed with real ones.
       if (existsSync(databasePath(dataDir)))
@@ -35,7 +36,7 @@ export function define(command: Command, context: CommandContext): void {
           hint: 'name another --data-dir, or leave it out for a temporary folder',
         });
       const say = (line: string): void => void context.stderr.write(`${line}\n`);
-      const sandbox = await serveDemo({ say });
+      const sandbox = await serveDemo({ say, hostile: flags.hostile });
       try {
         const surroundings = besideSandbox(sandbox, context.isTerminal);
         const settings = settingsFlags({ ...flags, dataDir, set: [...demoSettings(sandbox), ...(flags.set ?? [])] });

@@ -11,6 +11,7 @@ type SandboxFlags = {
   persons: number;
   recordings: number;
   seed: number;
+  hostile?: boolean;
   port: number;
   dir?: string;
   profile: ProfileName;
@@ -30,6 +31,7 @@ export function define(command: Command, context: CommandContext): void {
     .option('--persons <count>', 'the number of persons to generate', wholeNumber, 1000)
     .option('--recordings <count>', 'the number of recordings to generate', wholeNumber, 200)
     .option('--seed <number>', 'the same seed gives the same data', wholeNumber, 1)
+    .option('--hostile', 'add values that many programs cannot read: lone surrogates, NUL, integers beyond 64 bits')
     .option('--port <number>', 'the port to listen on; 0 takes any free port', portNumber, 0)
     .option('--dir <folder>', 'keep the data in a folder instead of in memory')
     .option('--churn <rate>', 'how many times the data changes per request, between pages, as 0.5', changeRate)

@@ -28,7 +28,7 @@ const burst = { min: 20, max: 200 };
 const burstShareMax = 0.1;
 
 /** `rate` is changes per request served, and may be fractional. */
-export type ChurnParts = { store: Store; seed: number; rate: number; recordings: RecordingStyle };
+export type ChurnParts = { store: Store; seed: number; rate: number; recordings: RecordingStyle; hostile: boolean };
 
 export type Churn = ReturnType<typeof createChurn>;
 
@@ -36,7 +36,7 @@ export type Churn = ReturnType<typeof createChurn>;
  * Changes the data while they are read: always between two list requests, never during an answer. The seed and the
  * requests decide what changes.
  */
-export function createChurn({ store, seed, rate, recordings }: ChurnParts) {
+export function createChurn({ store, seed, rate, recordings, hostile }: ChurnParts) {
   const { persons, lifecycle } = store;
   // When a folder is opened again, the choices differ: the same choices would make the same recordings again.
   const random = randomFor('churn', seed, store.truth.version() + store.recordings.lastSequence());
@@ -50,7 +50,7 @@ export function createChurn({ store, seed, rate, recordings }: ChurnParts) {
   const create = (change: Change): void => {
     const createdAtMicros = change.atMs * 1000;
     lifecycle.create((id) => {
-      const person = generatePerson(random, id, undefined);
+      const person = generatePerson(random, id, { hostile });
       return { ...person, uuid: lifecycle.uuidFor(id), createdAtMicros };
     }, change);
   };

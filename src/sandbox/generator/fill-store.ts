@@ -12,29 +12,36 @@ import { generatePlaylists } from './playlists.ts';
 import { generateRecording, type RecordingStyle } from './recording.ts';
 import { baseMs, seededRandom, type SeededRandom } from './seeded-random.ts';
 
-/** How much data to generate. Equal amounts and seeds give equal data. */
-export type Amounts = { persons: number; recordings: number; seed: number };
+/**
+ * How much data to generate. Equal amounts and seeds give equal data. `hostile` adds to properties what many programs
+ * cannot read: lone surrogates, NUL, integers beyond 64 bits; everything else stays the same.
+ */
+export type Amounts = { persons: number; recordings: number; seed: number; hostile?: boolean | undefined };
 
 /** Fills a new store with people, their events, recordings, playlists and the organization's users. */
 export function fillStore(
   store: Omit<Store, 'close'>,
-  { persons, recordings, seed }: Amounts,
+  { persons, recordings, seed, hostile = false }: Amounts,
   style: RecordingStyle,
 ): void {
   const random = seededRandom(seed);
   store.settings.set('seed', seed);
   const users = generateUsers(random);
   for (const user of users) store.apiKeys.addUser(user);
-  fillPersons(random, store, persons);
+  fillPersons(random, store, { count: persons, hostile });
   const viewers = users.map(({ email }) => email);
   const recordingIds = fillRecordings(random, store, viewers, { persons, recordings }, style);
   generatePlaylists(random, store, users, recordingIds);
 }
 
-function fillPersons(random: SeededRandom, store: Omit<Store, 'close'>, count: number): void {
+function fillPersons(
+  random: SeededRandom,
+  store: Omit<Store, 'close'>,
+  { count, hostile }: { count: number; hostile: boolean },
+): void {
   let person: NewPerson | undefined;
   for (let id = 1; id <= count; id += 1) {
-    person = generatePerson(random, id, person);
+    person = generatePerson(random, id, { previous: person, hostile });
     store.persons.add(person);
     for (let left = random.int(0, 4); left > 0; left -= 1) {
       const distinctId = random.pick(person.distinctIds);

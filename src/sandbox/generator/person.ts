@@ -2,12 +2,19 @@ import type { NewPerson } from '../store/person-row.ts';
 import { generateProperties } from './properties.ts';
 import { microsBeforeBase, type SeededRandom } from './seeded-random.ts';
 
-/** One person with this id. `previous` is the person before; sometimes both have the same time. */
-export function generatePerson(random: SeededRandom, id: number, previous: NewPerson | undefined): NewPerson {
+/**
+ * One person with this id. `previous` is the person before; sometimes both have the same time. `hostile` properties hold
+ * what many programs cannot read.
+ */
+export function generatePerson(
+  random: SeededRandom,
+  id: number,
+  { previous, hostile }: { previous?: NewPerson | undefined; hostile: boolean },
+): NewPerson {
   const { name, ascii } = generateName(random);
   // Now and then two people share one address, as colleagues and families do.
   const address = id % 60 === 2 ? 'shared.inbox@example.org' : `${ascii}.${id}@${random.pick(domains)}`;
-  const { properties, email } = generateProperties(random, id, address);
+  const { properties, email } = generateProperties(random, id, { email: address, hostile });
   return {
     id,
     uuid: random.uuid(),

@@ -1,19 +1,24 @@
 import type { SeededRandom } from './seeded-random.ts';
 
 /** JSON text of one person's properties. `email` is null for a person without an address. */
-type PropertyKind = (random: SeededRandom, email: string | null) => string;
+type PropertyKind = (random: SeededRandom, email: string | null, isHostile: boolean) => string;
 
 /** Properties as JSON text, and the e-mail in them; null if they have none. */
 export type GeneratedProperties = { properties: string; email: string | null };
 
 /**
  * The properties of a person. The kind follows from the id, so that any 24 persons in a row show every kind: flat,
- * nested, null, empty, no object, deep, unicode keys, unsafe keys, exact numbers, escapes and long text.
+ * nested, null, empty, no object, deep, unicode keys, unsafe keys, exact numbers, escapes and long text. Hostile numbers
+ * and escapes are legal JSON that many programs cannot read; they cost no further choice of `random`.
  */
-export function generateProperties(random: SeededRandom, id: number, email: string): GeneratedProperties {
+export function generateProperties(
+  random: SeededRandom,
+  id: number,
+  { email, hostile }: { email: string; hostile: boolean },
+): GeneratedProperties {
   const kind = kinds[id % kinds.length] ?? flat;
   const known = withEmail.has(kind) && !random.oneIn(6) ? email : null;
-  return { properties: kind(random, known), email: known };
+  return { properties: kind(random, known, hostile), email: known };
 }
 
 const flat: PropertyKind = (random, email) =>
@@ -37,13 +42,15 @@ const deep: PropertyKind = (random, email) =>
 const unicodeKeys: PropertyKind = (random, email) =>
   `{${emailField(email)}"città":"Forlì","名前":"太郎","ключ":${random.int(0, 99)},"مفتاح":"قيمة","🔑‍👩":"🏳️‍🌈","e\u0301":"combining"}`;
 
-const exactNumbers: PropertyKind = (random, email) =>
-  `{${emailField(email)}"above_2_53":9007199254740993,"int64":-9223372036854775808,"huge":123456789012345678901234567890,` +
-  `"precise":0.1000000000000000055511151231257827,"exponent":1.5E+400,"tiny":4.9e-324,"zero":-0.0,"price":${random.int(1, 99)}.10}`;
+const beyond = '"huge":123456789012345678901234567890,"exponent":1.5E+400,';
+const exactNumbers: PropertyKind = (random, email, isHostile) =>
+  `{${emailField(email)}"above_2_53":9007199254740993,"int64":-9223372036854775808,${isHostile ? beyond : ''}` +
+  `"precise":0.1000000000000000055511151231257827,"tiny":4.9e-324,"zero":-0.0,"price":${random.int(1, 99)}.10}`;
 
-const escapes: PropertyKind = (random) =>
-  String.raw`{"lone_surrogate":"\ud800","reversed_pair":"\udc00\ud800","nul":"a\u0000b","quotes":"\"\\\/",` +
-  String.raw`"controls":"\b\f\n\r\t\u001f","separators":"\u2028\u2029","turns":${random.int(0, 9)}}`;
+const unreadable = String.raw`"lone_surrogate":"\ud800","reversed_pair":"\udc00\ud800","nul":"a\u0000b",`;
+const escapes: PropertyKind = (random, _email, isHostile) =>
+  `{${isHostile ? unreadable : ''}` +
+  String.raw`"quotes":"\"\\\/","controls":"\b\f\n\r\t\u001f","separators":"\u2028\u2029","turns":${random.int(0, 9)}}`;
 
 const unsafeKeys: PropertyKind = (random, email) =>
   `{${emailField(email)}"":"empty key","__proto__":{"polluted":true},"constructor":"text","a.b[0]":${random.int(0, 9)},"toString":null}`;

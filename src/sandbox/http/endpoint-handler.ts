@@ -13,8 +13,14 @@ export function jsonContent(text: string | undefined): Content {
   return { type: 'application/json', text };
 }
 
-/** What a handler gets beside its checked input: the store, the caller and time of the change, and the full URL. */
-export type Call = { store: Store; change: Change; url: URL };
+/** A project, as the sandbox lists it. */
+export type Project = { id: string; name: string };
+
+/**
+ * What a handler gets beside its checked input: the store, the caller and time of the change, the full URL, and the
+ * projects that there are.
+ */
+export type Call = { store: Store; change: Change; url: URL; projects: readonly Project[] };
 
 type Endpoints = typeof endpoints;
 

@@ -3,11 +3,11 @@ import { Person } from '../../contract/resources.ts';
 import type { Window } from '../store/persons.ts';
 import { personCells, type PersonRow } from '../store/person-row.ts';
 import { Refusal } from './answer.ts';
-import { jsonContent, type Content } from './endpoint-handler.ts';
+import { jsonContent, type Call, type Content, type Project } from './endpoint-handler.ts';
 
 /** Rows per page; the document names neither number. The maximum limits the memory of one answer. */
-const limitDefault = 100;
-const limitMax = 100_000;
+export const limitDefault = 100;
+export const limitMax = 100_000;
 
 /** The rows that a list request asks for. Throws a 400 for a limit beyond the maximum. */
 export function windowOf(query: { limit?: number | undefined; offset?: number | undefined }): Window {
@@ -30,6 +30,17 @@ function linkTo(url: URL, limit: number, offset: number): string {
   link.searchParams.set('limit', String(limit));
   link.searchParams.set('offset', String(offset));
   return link.href;
+}
+
+/** All projects as one page. `row` is the form in which a project is shown. */
+export function projectPage({ url, projects }: Call, row: (project: Project) => object): Content {
+  const window = { limit: projects.length, offset: 0 };
+  return listPage(
+    url,
+    window,
+    projects.length,
+    projects.map((project) => JSON.stringify(row(project))),
+  );
 }
 
 /** Persons as CSV: a header, then one row for each person. Distinct ids and properties are JSON text. */

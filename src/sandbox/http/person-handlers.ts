@@ -1,19 +1,14 @@
 import { z } from 'zod';
-import { isJsonObject, type JsonObject } from '../../core/exact-json.ts';
 import type { PersonFilters } from '../store/persons.ts';
 import { personJson, type PersonRow } from '../store/person-row.ts';
 import { PropertyFilter } from '../store/property-filter.ts';
-import { notFound, Refusal } from './answer.ts';
+import { notFound } from './answer.ts';
 import { checkInput } from './check-input.ts';
 import { jsonContent, type EndpointHandlers } from './endpoint-handler.ts';
 import { listPage, personCsv, windowOf } from './list-page.ts';
 
-const propertyFilters = z.object({ properties: z.array(PropertyFilter).max(50).optional() });
-
-/** The new properties of a person: an object. Not zod's record, which drops a key named `__proto__`. */
-export const propertyValues = z.object({
-  properties: z.custom<JsonObject>(isJsonObject, 'Must be an object.').optional(),
-});
+/** The items of `properties` in the query of the list of persons. The document shows no structure. */
+export const propertyFilters = z.object({ properties: z.array(PropertyFilter).max(50).optional() });
 
 /** The filters in the query of the list of persons. Throws a 400 for an invalid property filter. */
 export function personFilters(query: {
@@ -44,12 +39,8 @@ export const personHandlers = {
     return query.format === 'csv' ? personCsv([person]) : jsonContent(personJson(person));
   },
 
-  // The document allows any JSON. Merging needs an object, so anything else is refused.
-  'persons.update': ({ params, body }, { store, change }) => {
-    found(store.persons.find(params.id));
-    const { properties = {} } = checkInput(propertyValues, body);
-    return jsonContent(personJson(found(store.persons.mergeProperties(params.id, properties, change))));
-  },
+  'persons.update': ({ params, body }, { store, change }) =>
+    jsonContent(personJson(found(store.persons.mergeProperties(params.id, body.properties, change)))),
 
   'persons.delete': ({ params, query }, { store, change }) => {
     if (!store.persons.delete(params.id, query.delete_events ?? false, change)) throw notFound();
@@ -60,7 +51,6 @@ export const personHandlers = {
   },
 
   'persons.delete_property': ({ params, query }, { store, change }) => {
-    if (query.$unset === undefined) throw new Refusal('invalidInput', 'This parameter is required.', '$unset');
     if (!store.persons.deleteProperty(params.id, query.$unset, change)) throw notFound();
   },
 

@@ -1,7 +1,9 @@
 import { documentedPathPrefix, endpointNames, endpoints, type Endpoint } from '../../contract/endpoints.ts';
+import { projectEndpoints } from '../../contract/projects.ts';
 import { type Answer, type Refusal, refusalAnswer } from './answer.ts';
 import type { AnyHandler, Call, Content, Input } from './endpoint-handler.ts';
 import { endpointHandlers } from './endpoint-handlers.ts';
+import { projectPage } from './list-page.ts';
 
 type Row = Omit<Endpoint, 'status'> & { status: number };
 
@@ -17,6 +19,11 @@ export function route<const R extends Row>(
   return { name, row, handle: handle as AnyHandler };
 }
 
+/** The path as it is served. Projects are listed outside every project, beside the documented prefix. */
+export function pathOf(prefix: string, { path, isOutsideProjects }: Row): string {
+  return isOutsideProjects ? `/api${path}` : `${prefix}/:project_id${path}`;
+}
+
 /** How a service answers: which routes, under which prefixes, and in what manner. */
 export type Profile = {
   pathPrefixes: readonly string[];
@@ -29,12 +36,11 @@ export type Profile = {
   packs: boolean;
 };
 
-/** The endpoints of the document, each with its handler. */
-export const documentedRoutes: readonly Route[] = endpointNames.map((name) => ({
-  name,
-  row: endpoints[name],
-  handle: endpointHandlers[name] as AnyHandler,
-}));
+/** The endpoints of the document, each with its handler, and the list of projects. */
+export const documentedRoutes: readonly Route[] = [
+  ...endpointNames.map((name) => ({ name, row: endpoints[name], handle: endpointHandlers[name] as AnyHandler })),
+  route('projects.list', projectEndpoints['projects.list'], (_input, call) => projectPage(call, (project) => project)),
+];
 
 /** The service as it is documented. */
 export const documentedProfile: Profile = {

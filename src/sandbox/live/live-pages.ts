@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { PageQuery } from '../../contract/endpoints.ts';
 import { isoToMicros } from '../../core/time.ts';
 import { jsonContent, type Content } from '../http/endpoint-handler.ts';
 import { Refusal } from '../http/answer.ts';
@@ -46,11 +47,7 @@ export function liveRecordingPage(results: readonly string[], hasNext: boolean):
 }
 
 /** The query of the list of recordings; any other parameter is refused. */
-export const LiveRecordingQuery = z.strictObject({
-  limit: z.coerce.number().int().min(1).optional(),
-  offset: z.coerce.number().int().min(0).optional(),
-  date_from: z.string().optional(),
-});
+export const LiveRecordingQuery = z.strictObject({ ...PageQuery.shape, date_from: z.string().optional() });
 
 const daysDefault = 3;
 const dayMs = 86_400_000;

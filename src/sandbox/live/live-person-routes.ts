@@ -1,10 +1,9 @@
 import { z } from 'zod';
-import { endpoints } from '../../contract/endpoints.ts';
-import { notFound, Refusal } from '../http/answer.ts';
-import { checkInput } from '../http/check-input.ts';
+import { endpoints, PersonId } from '../../contract/endpoints.ts';
+import { notFound } from '../http/answer.ts';
 import { jsonContent, type Call } from '../http/endpoint-handler.ts';
 import { personCsv } from '../http/list-page.ts';
-import { personFilters, propertyValues } from '../http/person-handlers.ts';
+import { personFilters } from '../http/person-handlers.ts';
 import { route, type Route } from '../http/profile.ts';
 import type { PersonRow } from '../store/person-row.ts';
 import type { LiveOptions } from './live-data.ts';
@@ -15,7 +14,7 @@ import { listedPersonJson, livePersonJson } from './live-rows.ts';
 const csvWindow = { limit: 1000, offset: 0 };
 
 /** An integer id, or the uuid in its place. */
-const params = z.object({ id: z.union([z.coerce.number().int(), z.guid()]) });
+const params = z.object({ id: z.union([PersonId, z.guid()]) });
 
 /** The routes of section 4.2 as a live service has them. */
 export function livePersonRoutes(options: LiveOptions, { defer }: DeferredChanges): Route[] {
@@ -39,8 +38,7 @@ export function livePersonRoutes(options: LiveOptions, { defer }: DeferredChange
 
     route('persons.update', { ...endpoints['persons.update'], params, status: 202, response: null }, (input, call) => {
       const { id } = found(input.params.id, call);
-      const { properties = {} } = checkInput(propertyValues, input.body);
-      defer(() => call.store.persons.mergeProperties(id, properties, call.change));
+      defer(() => call.store.persons.mergeProperties(id, input.body.properties, call.change));
     }),
 
     // Only the presence of `delete_events` and `delete_recordings` counts, not their values.
@@ -63,10 +61,8 @@ export function livePersonRoutes(options: LiveOptions, { defer }: DeferredChange
       'persons.delete_property',
       { ...endpoints['persons.delete_property'], params, status: 201 },
       (input, call) => {
-        const { $unset: key } = input.query;
-        if (key === undefined) throw new Refusal('invalidInput', 'This parameter is required.', '$unset');
         const { id } = found(input.params.id, call);
-        defer(() => call.store.persons.deleteProperty(id, key, call.change));
+        defer(() => call.store.persons.deleteProperty(id, input.query.$unset, call.change));
         return jsonContent('{"success":true}');
       },
     ),

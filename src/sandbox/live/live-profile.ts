@@ -1,6 +1,8 @@
 import { documentedPathPrefix } from '../../contract/endpoints.ts';
+import { projectEndpoints } from '../../contract/projects.ts';
 import { type Answer, jsonAnswer, type Refusal, refusalAnswer } from '../http/answer.ts';
-import { documentedRoutes, type Profile } from '../http/profile.ts';
+import { projectPage } from '../http/list-page.ts';
+import { documentedRoutes, route, type Profile } from '../http/profile.ts';
 import type { SandboxClock } from '../sandbox-clock.ts';
 import type { Store } from '../store/store.ts';
 import { bulkDeletionRoutes } from './bulk-deletion-routes.ts';
@@ -17,7 +19,13 @@ export function liveProfile(
   options: LiveOptions,
 ): Profile {
   const deferred = deferredChanges(options.actsAfterRequests);
-  const departing = [...livePersonRoutes(options, deferred), ...liveRecordingRoutes(options)];
+  const departing = [
+    ...livePersonRoutes(options, deferred),
+    ...liveRecordingRoutes(options),
+    route('projects.list', projectEndpoints['projects.list'], (_input, call) =>
+      projectPage(call, ({ id, name }) => ({ id: Number(id), name, timezone: 'UTC', is_demo: true })),
+    ),
+  ];
   const departed = new Set(departing.map(({ name }) => name));
   return {
     pathPrefixes: [documentedPathPrefix, '/api/projects'],

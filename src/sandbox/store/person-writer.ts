@@ -63,18 +63,20 @@ export function personWriter(database: Database.Database, { seed, log }: { seed:
     /** Removes every distinct id of a person except the first. */
     keepFirstDistinctId: (id: number): void => void deleteDistinctIds.run(id, 1),
 
-    /** Replaces the properties and logs each key that changed. Does nothing if no key changed. */
-    setProperties: (person: PersonRow, properties: JsonObject, action: Activity['action'], change: Change): void => {
+    /** Replaces the properties, any JSON, and logs each key that changed. Does nothing if no key of an object changed. */
+    setProperties: (person: PersonRow, properties: unknown, action: Activity['action'], change: Change): void => {
       const { id } = person;
       const before = propertiesOf(person);
-      const keys = changedKeys(before, properties);
-      if (keys.length === 0) return;
-      const email = typeof properties['email'] === 'string' ? properties['email'] : null;
-      updateProperties.run(JSON.stringify(properties), email, id);
+      const fields = isJsonObject(properties) ? properties : {};
+      const keys = changedKeys(before, fields);
+      const text = JSON.stringify(properties);
+      if (keys.length === 0 && (isJsonObject(properties) || text === person.properties)) return;
+      const email = typeof fields['email'] === 'string' ? fields['email'] : null;
+      updateProperties.run(text, email, id);
       deleteSearch.run(id);
       if (email !== null) insertSearch.run(id, email);
       for (const key of keys) {
-        const after = jsonOf(properties, key);
+        const after = jsonOf(fields, key);
         log.addPropertyChange({ ...change, personId: id, key, before: jsonOf(before, key), after });
       }
       logActivity(person, action, { keys }, change);

@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3';
-import type { JsonObject } from '../../core/exact-json.ts';
+import { isJsonObject } from '../../core/exact-json.ts';
 import type { Change } from './change-log.ts';
 import type { Events } from './events.ts';
 import { distinctIdsOf, personColumns, type PersonRow } from './person-row.ts';
@@ -85,11 +85,15 @@ export function personTable(database: Database.Database, { writer, events }: { w
     add,
     find,
 
-    /** Merges top-level properties into the existing ones. Properties that are no object are replaced. */
-    mergeProperties: database.transaction((id: number, properties: JsonObject, change: Change) => {
+    /**
+     * Merges the fields of an object into the existing properties; any other value replaces them, and fields replace
+     * properties that are no object. Undefined and an empty object change nothing.
+     */
+    mergeProperties: database.transaction((id: number, properties: unknown, change: Change) => {
       const person = find(id);
-      if (!person) return undefined;
-      setProperties(person, { ...propertiesOf(person), ...properties }, 'updated', change);
+      if (!person || properties === undefined) return person;
+      const merged = isJsonObject(properties) ? { ...propertiesOf(person), ...properties } : properties;
+      setProperties(person, merged, 'updated', change);
       return find(id);
     }),
 

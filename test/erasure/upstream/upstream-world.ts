@@ -56,7 +56,15 @@ export async function openUpstreamWorld(
       return Promise.resolve();
     },
   };
-  const sandbox: Sandbox = await startSandbox({ persons: 60, recordings: 30, seed: 7, port: 0, clock, ...options });
+  const sandbox: Sandbox = await startSandbox({
+    persons: 60,
+    recordings: 30,
+    seed: 7,
+    port: 0,
+    hostile: true,
+    clock,
+    ...options,
+  });
   onTestFinished(() => sandbox.close());
   const { db } = openTestMirror();
   const ledger = ledgerInMemory();
