@@ -22,10 +22,7 @@ export type FolderVerdict = {
   notes: string[];
 };
 
-/**
- * Verifies a data folder without its mirror and its keys: the ledger itself, that each certificate is the one on the ledger
- * and follows from its entries, and that each published file matches its manifest.
- */
+/** Verifies a data folder without its mirror and keys: the ledger, the certificates, and the published files. */
 export async function verifyDataFolder(
   dataDir: string,
   kept: Pick<VerifyTask, 'publicKey' | 'checkpoint'>,

@@ -119,10 +119,7 @@ function buildProgram(context: CommandContext): Command {
     .exitOverride();
 }
 
-/**
- * Adds every command to the program. Only a command whose words are all on the command line is loaded, so that no command
- * waits for what others need; the rest stand in the help by name and description.
- */
+/** Adds every command to the program, and loads those that the command line can mean. Others only stand in the help. */
 async function addCommands(program: Command, argv: readonly string[], context: CommandContext): Promise<void> {
   const added = new Map([['', program]]);
   for (const [name, { does, file = name.replace(' ', '-'), help = '' }] of Object.entries(commands)) {

@@ -27,10 +27,7 @@ export function progressLine({ label, done, total, elapsedMs, requestsLeft }: Pr
   return `${label}  ${bar}  ${countText(done)} of ${countText(total)}  ${rate}${budget}${left}`;
 }
 
-/**
- * Shows on standard error how far a job has come, part by part, while it runs; where that is no terminal, nothing is written.
- * `requestsLeft` tells how many requests a part of it may make at once, null where nothing limits it.
- */
+/** Shows a job's progress on a terminal. `requestsLeft`: the requests that a part may make now; null: no limit. */
 export async function reportProgress<T, Part extends string>(
   context: CommandContext,
   job: string,

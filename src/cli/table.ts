@@ -4,10 +4,7 @@ import { printable } from '../core/words.ts';
 /** A column of a printed table by its heading; `right` when its cells are aligned to the right. */
 export type TableColumn = string | { right: string };
 
-/**
- * Lays out rows under their headings, by the width that a terminal shows (wide and combining characters included). Ends
- * with a line feed. Control characters are shown as spaces, so that no cell can move the cursor.
- */
+/** Lays out rows under headings, by the width that a terminal shows. Control characters become spaces. */
 export function formatTable(columns: readonly TableColumn[], rows: readonly (readonly string[])[]): string {
   const headings = columns.map((column) => (typeof column === 'string' ? column : column.right));
   const lines = [headings, ...rows].map((row) => row.map(printable));

@@ -1,6 +1,14 @@
 import type { Clock } from '../core/clock.ts';
-import { forecastStarts, type ForecastStep } from './forecast.ts';
-import { longestWindowMs, requestsLeft, timesKept, waitMsUntilFree, type RateWindow } from './rate-limit.ts';
+import {
+  forecastStarts,
+  lanesOver,
+  type ForecastStep,
+  longestWindowMs,
+  requestsLeft,
+  timesKept,
+  waitMsUntilFree,
+  type RateWindow,
+} from './rate-limit.ts';
 import type { Lane } from '../contract/datasets.ts';
 import type { RequestTimes } from './request-times.ts';
 import { throttleAt, throttledWindows, throttleMore, unthrottled } from './throttle.ts';
@@ -92,8 +100,3 @@ const momentMs = 2000;
 
 /** The clock cuts off fractions of a millisecond, so an end is counted one millisecond later. */
 const clockStepMs = 1;
-
-/** The lanes whose windows a request must pass. */
-function lanesOver(lane: Lane): readonly Lane[] {
-  return lane === 'general' ? [lane] : ['general', lane];
-}

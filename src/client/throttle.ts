@@ -1,9 +1,6 @@
 import type { RateWindow } from './rate-limit.ts';
 
-/**
- * How far requests are slowed down since the service answered 429 (too many requests). No request is made until
- * `pausedUntilMs`. From `cutAtMs` on, only a `share` of each window is used; the share grows again.
- */
+/** How far requests are slowed since a 429: none until `pausedUntilMs`, then a `share` of each window, which grows. */
 export type Throttle = { cutAtMs: number; share: number; pausedUntilMs: number };
 
 /** An answer 429: when its request was sent, when it came, and how long it asks to pause. */
@@ -16,10 +13,7 @@ const sharePerMs = 0.1 / 60_000;
 /** Requests are not slowed down. */
 export const unthrottled: Throttle = { cutAtMs: 0, share: 1, pausedUntilMs: 0 };
 
-/**
- * Pauses, never for less time than was asked before, and halves the share, down to a tenth. A request that was sent
- * before the last cut does not cut again: several answers 429 to one burst cut once.
- */
+/** Pauses as long as asked and halves the share, to a tenth at least. Answers 429 to one burst cut only once. */
 export function throttleMore(before: Throttle, { sentAtMs, nowMs, pauseMs }: Throttling): Throttle {
   const throttle = throttleAt(before, nowMs);
   const pausedUntilMs = Math.max(throttle.pausedUntilMs, nowMs + pauseMs);

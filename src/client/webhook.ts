@@ -7,10 +7,7 @@ import { retry } from '../core/retry.ts';
 const attemptTimeoutMs = 10_000;
 const limits = { attemptsMax: 30, delayBaseMs: 1000, delayMaxMs: 60_000, totalMs: 300_000 };
 
-/**
- * Posts an object as JSON to a secret address, and tries again for some minutes. Rejects with `unreachable`,
- * `service` or the signal's reason; the error does not name the address. Redirects are not followed.
- */
+/** Posts JSON to a secret address for some minutes, without redirects. Its errors never name the address. */
 export function postWebhook(
   url: string,
   body: object,

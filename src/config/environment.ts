@@ -24,10 +24,7 @@ export type Secrets = {
 /** The variables that hold secrets. Each has a second form, `…_FILE`, that names a file with the secret. */
 export const secretVariables = ['MIRROR_API_KEY', 'MIRROR_ALERT_WEBHOOK', 'MIRROR_STATUS_TOKEN'] as const;
 
-/**
- * A secret from its file, or else from its variable; null if there is none. A character that no such secret holds is
- * added to the problems, without the secret. Throws `usage` for a file that cannot be read.
- */
+/** A secret from its file or its variable; null without one. Notes wrong characters. Throws `usage` for a bad file. */
 export function readSecret(
   environment: Environment,
   variable: (typeof secretVariables)[number],

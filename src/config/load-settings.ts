@@ -29,10 +29,7 @@ const settingVariables: Readonly<Record<string, string>> = {
 };
 const otherVariables = ['MIRROR_CONFIG', ...secretVariables.flatMap((name) => [name, `${name}_FILE`])];
 
-/**
- * Reads the defaults, the configuration file, the environment, the flags and each project's own settings, in this
- * order; a later source wins. Checks the result. Throws one `usage` error that names every problem by its path.
- */
+/** Reads defaults, file, environment, flags and projects; later ones win. Throws one `usage` with every problem. */
 export function loadProjects(environment: Environment, flags: SettingsFlags = {}): LoadedProjects {
   const tree = readYaml(new URL('../../config/default.yaml', import.meta.url));
   const file = flags.configFile ?? (environment['MIRROR_CONFIG'] || undefined);

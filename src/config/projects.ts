@@ -22,10 +22,7 @@ const onlyName = 'default';
 const ownGroups = ['service', 'budget', ...mirroredDatasets, 'export', 'erasure', 'schedule'];
 const ownNames = ['name', 'dataDir', 'apiKeyFile', ...ownGroups];
 
-/**
- * The projects in a tree of settings: the tree itself, or the tree with the own settings of each of its `projects`
- * laid over it. Adds what is wrong to the problems, by path. A project without a valid name is left out.
- */
+/** The projects in a tree of settings, each laid over the tree. Adds problems by path. Nameless ones are left out. */
 export function readProjects(tree: JsonObject, apiKey: string | null, problems: string[]): ProjectTree[] {
   const { projects: listed, ...shared } = tree;
   if (listed === undefined || listed === null || (Array.isArray(listed) && listed.length === 0))

@@ -73,10 +73,7 @@ const made = {
   embeddedPerson: null,
 } as const;
 
-/**
- * The table of datasets: the one place that says what a dataset is. The mirror's columns, the readers of rows, published
- * columns, the suppression list, scans and erasures are derived from it and from the fields of its resources.
- */
+/** The table of datasets, the only place that says what a dataset is. Columns, readers and scans derive from it. */
 export const datasets = {
   persons: dataset({
     resource: Person,

@@ -9,10 +9,7 @@ export type Identifier = { kind: IdentifierKind; value: string };
 
 const texts = z.array(z.string());
 
-/**
- * Identifiers that were seen together in one row, and `values`: the other texts of that row as they stand, JSON as its
- * text. Of a recording, the distinct id that it was made under stands first. All of it is personal data.
- */
+/** Identifiers seen together in one row (a recording's own distinct id first), and its texts: all personal data. */
 export const Sighting = z.strictObject({
   person_uuid: z.string().nullable(),
   person_id: z.string().nullable(),

@@ -13,10 +13,7 @@ export function syncToDisk(path: string): void {
   }
 }
 
-/**
- * Replaces a file whole: readers see the old bytes or the new ones, also after a power cut. The file is readable
- * by its owner only. Throws the system's error, and then leaves the old file as it was.
- */
+/** Replaces a file whole, for its owner only, safe against power cuts. Throws system errors; the old file stays. */
 export function replaceFile(path: string, content: string): void {
   const draft = `${path}.draft-${process.pid}`;
   try {

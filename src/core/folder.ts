@@ -21,10 +21,7 @@ export function temporaryFolder(dataDir: string): string {
   return join(dataDir, 'tmp');
 }
 
-/**
- * Throws the system's error if a file or folder of this user cannot be written. The right to write is not enough: a
- * disk that has turned read-only after a fault may still grant it. So the file's times are set to what they are.
- */
+/** Throws the system's error for an unwritable path. Sets its times, since a read-only disk may grant the right. */
 export function refuseUnwritable(path: string): void {
   accessSync(path, constants.W_OK);
   const { atime, mtime } = statSync(path);

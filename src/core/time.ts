@@ -56,10 +56,7 @@ export function isoToMicros(text: string): bigint | undefined {
   return BigInt(parts.seconds) * 1_000_000n + BigInt(Number(parts.fraction.slice(0, 6).padEnd(6, '0')));
 }
 
-/**
- * The same instant as ISO 8601 text in UTC, with exactly the fraction digits that were given; undefined when the
- * text is not a time. `2024-05-01T02:00:00.123456+02:00` becomes `2024-05-01T00:00:00.123456Z`.
- */
+/** The same instant as ISO 8601 in UTC, with the fraction digits that were given; undefined for another text. */
 export function isoToUtc(text: string): string | undefined {
   const parts = parseIso(text);
   if (!parts) return undefined;

@@ -190,7 +190,7 @@ async function verify(
       result.verified += 1;
     }
     const change = hits > 0 ? {} : { verifiedAt: isoTime(clock.now()) };
-    db.transaction(() => updateRequest(db, id, change)).immediate();
+    updateRequest(db, id, change);
   }
 }
 

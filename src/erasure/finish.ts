@@ -35,7 +35,7 @@ export async function finishRequests(context: JobContext): Promise<FinishResult>
   if (!isPurgeOwed(db) || (await purgeDeleted(db, clock, signal)))
     for (const { id, generation } of sealing) {
       context.ledger().append([{ type: 'sealed', request: id, generation }]);
-      db.transaction(() => updateRequest(db, id, { sealedAt: isoTime(clock.now()) })).immediate();
+      updateRequest(db, id, { sealedAt: isoTime(clock.now()) });
       result.sealed += 1;
     }
   // Last, so that a published file which cannot be read does not keep identifiers from being destroyed.
@@ -49,7 +49,7 @@ function certify(context: JobContext, { id, generation, verifiedAt, certifiedAt 
   if (listTargets(db, id).some(({ status }) => status !== 'done')) return false;
   const certificate = issueCertificate(context, { id, generation });
   ledger().append([{ type: 'certified', request: id, generation, certificate }]);
-  db.transaction(() => updateRequest(db, id, { certifiedAt: isoTime(clock.now()) })).immediate();
+  updateRequest(db, id, { certifiedAt: isoTime(clock.now()) });
   return true;
 }
 
@@ -65,9 +65,7 @@ function endLongLife(context: JobContext, request: ErasureRequest): boolean {
       return false;
     case 'cancel':
       ledger().append([{ type: 'cancelled', request: id, generation }]);
-      db.transaction(() =>
-        updateRequest(db, id, { cancelledAt: isoTime(clock.now()), ...withoutWords(request) }),
-      ).immediate();
+      updateRequest(db, id, { cancelledAt: isoTime(clock.now()), ...withoutWords(request) });
       return false;
     case 'end':
       for (const { target, result, assurance } of step.settled) {

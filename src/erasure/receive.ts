@@ -90,10 +90,7 @@ export async function addRequests(
   });
 }
 
-/**
- * Receives a request for each row whose deletion the service has confirmed, so that it leaves the published files too.
- * To be called in the transaction that removes the row, before it is removed.
- */
+/** Receives a request for each confirmed deletion. Call it in the transaction that removes the row, before that. */
 export function deletionReceiver(context: ReceiveContext): (dataset: PagedDataset, key: string) => void {
   return (dataset, key) => receiveDeletion(context, dataset, key);
 }
@@ -164,7 +161,7 @@ export function cancelRequest({ db, ledger, clock }: ReceiveContext, idOrPrefix:
     });
   ledger().append([{ type: 'cancelled', request: request.id, generation }]);
   const cancelledAt = isoTime(clock.now());
-  db.transaction(() => updateRequest(db, request.id, { cancelledAt, ...withoutWords(request) })).immediate();
+  updateRequest(db, request.id, { cancelledAt, ...withoutWords(request) });
   return requireRequest(db, request.id);
 }
 
@@ -182,10 +179,10 @@ export function approveRequest(context: ReceiveContext, idOrPrefix: string): Era
   );
   if (request.state === 'attention' && doubted) {
     settle(context, [request], 'upstream.events', { result: 'unconfirmed', assurance: 'not_verifiable' });
-    db.transaction(() => updateRequest(db, id, {})).immediate();
+    updateRequest(db, id, {});
   } else if (request.state === 'held') {
     ledger().append([{ type: 'approved', request: id, generation }]);
-    db.transaction(() => updateRequest(db, id, { approvedAt: isoTime(clock.now()), reason: null })).immediate();
+    updateRequest(db, id, { approvedAt: isoTime(clock.now()), reason: null });
   } else
     throw new AppError(`request ${id} is ${request.state}: there is nothing to approve`, {
       code: 'usage',

@@ -86,7 +86,7 @@ async function askService(context: JobContext): Promise<number> {
     ledger().append([
       { type: 'awaiting_upstream', request: requestId, generation, events_expected_by: eventsExpectedBy },
     ]);
-    db.transaction(() => updateRequest(db, requestId, { eventsExpectedBy })).immediate();
+    updateRequest(db, requestId, { eventsExpectedBy });
   }
   return failed.length;
 }

@@ -30,10 +30,7 @@ type DeltaBase = { snapshotId: string; changes: NonNullable<Manifest['changes']>
 const triesMax = 3;
 const dayMs = 86_400_000;
 
-/**
- * Publishes one dataset as one moment of the mirror shows it, and again from a later moment when a person was erased in
- * between. Throws what `exportDataset` throws, and `busy` when that happens again and again.
- */
+/** Publishes one moment of the mirror; again if a person was erased then. Throws as `exportDataset`, and `busy`. */
 export async function exportMirror(context: ExportContext, task: MirrorExportTask): Promise<MirrorExport> {
   for (let tries = 1; tries <= triesMax; tries += 1) {
     const result = await exportMoment(context, task);

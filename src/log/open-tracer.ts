@@ -4,10 +4,7 @@ import { silentTracer, type Tracer } from './tracer.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/**
- * A tracer for the collector that OpenTelemetry's variables name; the silent tracer if they name none. The SDK is
- * loaded when the first span begins. Throws `usage` as `readOtlpSettings` does.
- */
+/** A tracer for the collector in OpenTelemetry's variables; else a silent one. Throws as `readOtlpSettings` does. */
 export function openTracer(environment: Environment, parts: Pick<TracerParts, 'version' | 'now' | 'onLost'>): Tracer {
   const settings = readOtlpSettings(environment);
   if (settings === null) return silentTracer;

@@ -24,10 +24,7 @@ export function databasePath(dataDir: string): string {
   return join(dataDir, 'mirror.db');
 }
 
-/**
- * Opens the mirror for writing, making folder (0700) and file (0600) where there are none, and brings its schema up
- * to date. Throws a `storage` error with the fix for everything that a user can mend.
- */
+/** Opens the mirror for writing, makes what is missing (0700, 0600), and migrates it. Throws `storage` with the fix. */
 export function openDatabase(dataDir: string, clock: Clock): Database {
   return explained(dataDir, () => {
     makeFolder(dataDir);
@@ -77,10 +74,7 @@ export function openDatabaseReadOnly(dataDir: string): Database {
   });
 }
 
-/**
- * Has SQLite write its temporary files, VACUUM's copy of everything among them, into the data folder: elsewhere they
- * would fill another disk, or memory. Holds for the whole process, until the same is said of another data folder.
- */
+/** Keeps SQLite's temporary files in the data folder, not on another disk or in memory. For the whole process. */
 export function keepTemporaryFiles(db: Database, dataDir: string): void {
   db.pragma(`temp_store_directory = '${temporaryFolder(dataDir).replaceAll("'", "''")}'`);
 }

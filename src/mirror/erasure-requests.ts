@@ -32,36 +32,11 @@ export type ErasureRequest = {
   recordings: number | null;
 };
 
-const columnOf = {
-  id: 'id',
-  generation: 'generation',
-  origin: 'origin',
-  basis: 'basis',
-  authorisedBy: 'authorised_by',
-  deleteEvents: 'delete_events',
-  state: 'state',
-  reason: 'reason',
-  receivedAt: 'received_at',
-  dueAt: 'due_at',
-  scopedAt: 'scoped_at',
-  heldAt: 'held_at',
-  approvedAt: 'approved_at',
-  refusedAt: 'refused_at',
-  cancelledAt: 'cancelled_at',
-  fencedAt: 'fenced_at',
-  epoch: 'epoch',
-  verifiedAt: 'verified_at',
-  eventsExpectedBy: 'events_expected_by',
-  certifiedAt: 'certified_at',
-  sealedAt: 'sealed_at',
-  persons: 'persons',
-  distinctIds: 'distinct_ids',
-  recordings: 'recordings',
-} as const satisfies Record<keyof ErasureRequest, string>;
-
-const columns = Object.entries(columnOf)
-  .map(([name, column]) => `${column} AS ${name}`)
-  .join(', ');
+const columns = /*sql*/ `id, generation, origin, basis, authorised_by AS authorisedBy, delete_events AS deleteEvents,
+  state, reason, received_at AS receivedAt, due_at AS dueAt, scoped_at AS scopedAt, held_at AS heldAt,
+  approved_at AS approvedAt, refused_at AS refusedAt, cancelled_at AS cancelledAt, fenced_at AS fencedAt, epoch,
+  verified_at AS verifiedAt, events_expected_by AS eventsExpectedBy, certified_at AS certifiedAt, sealed_at AS sealedAt,
+  persons, distinct_ids AS distinctIds, recordings`;
 
 type RequestRow = Omit<ErasureRequest, 'deleteEvents'> & { deleteEvents: 0 | 1 };
 
@@ -113,11 +88,13 @@ export type RequestChange = Partial<Omit<ErasureRequest, 'id' | 'origin' | 'dele
 
 /** Changes a request. Call it inside a transaction where the box goes: its bytes are to be purged then. */
 export function changeRequest(db: Database, id: string, change: RequestChange): void {
-  const names = Object.keys(change) as (keyof RequestChange)[];
+  const names = Object.keys(change);
   if (names.length === 0) return;
   refuseStaleHolder(db);
   if (change.box === null) markPurgeOwed(db);
-  const assignments = names.map((name) => `${name === 'box' ? 'box' : columnOf[name]} = @${name}`);
+  const assignments = names.map(
+    (name) => `${name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)} = @${name}`,
+  );
   db.prepare(/*sql*/ `UPDATE erasure_requests SET ${assignments.join(', ')} WHERE id = @id`).run({ ...change, id });
 }
 

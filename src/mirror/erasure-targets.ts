@@ -102,21 +102,7 @@ export function statusOf(db: Database, requestId: string, target: Target): Targe
 }
 
 /** What may be changed of a target; what is not given stays. */
-export type TargetChange = Partial<
-  Pick<
-    ErasureTarget,
-    | 'status'
-    | 'result'
-    | 'assurance'
-    | 'reason'
-    | 'attempts'
-    | 'confirmations'
-    | 'confirmedAt'
-    | 'notBefore'
-    | 'seenAt'
-    | 'sentCreatedAt'
-  >
->;
+export type TargetChange = Partial<Omit<ErasureTarget, 'requestId' | 'target' | 'rows' | 'updatedAt'>>;
 
 /** Changes a target of one request. Throws when the request has no such target. */
 export function changeTarget(db: Database, requestId: string, target: Target, change: TargetChange, at: string): void {

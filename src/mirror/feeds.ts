@@ -16,10 +16,7 @@ export function hasChange(db: Database, { seq, at }: ChangePosition): boolean {
   return db.prepare(/*sql*/ `SELECT 1 FROM changes WHERE seq = ? AND at = ?`).get(seq, at) !== undefined;
 }
 
-/**
- * Removes from the feed each upsert before a time (ISO 8601 UTC) that a later change of the same row replaces. A reader that
- * goes on from any place is still given every row that changed. Returns how many went.
- */
+/** Removes each upsert before a time (ISO 8601 UTC) that a later change of its row replaces. Returns how many. */
 export function compactChanges(db: Database, before: string): number {
   return db
     .transaction(() => {

@@ -10,10 +10,7 @@ const folder = new URL('./migrations/', import.meta.url);
 /** `PRAGMA application_id` of a mirror: the letters "amir". */
 const applicationId = 0x61_6d_69_72;
 
-/**
- * What a database still lacks of this program's schema, in order; all of it when it is empty. Changes nothing. Throws
- * a `storage` error for a database of another program, of a newer version of this one, or with a changed history.
- */
+/** The migrations that a database lacks. Throws `storage` for another program's, a newer or a changed database. */
 export function pendingMigrations(db: Database): Migration[] {
   const migrations = readMigrations();
   const isEmpty = db.prepare(/*sql*/ `SELECT count(*) FROM sqlite_schema`).pluck().get() === 0;

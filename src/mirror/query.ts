@@ -4,10 +4,7 @@ import { AppError, systemCode } from '../core/errors.ts';
 /** The answer to a query: column names, and rows in their order. Integers beyond 2^53 are bigint. */
 export type QueryResult = { columns: string[]; rows: unknown[][]; isCut: boolean };
 
-/**
- * Runs one reading statement over a read-only connection, and returns at most `rowsMax` rows. Throws a `usage`
- * error, in SQLite's words, when the statement is wrong or would write; SQLite's own when the file cannot be read.
- */
+/** Runs one reading statement, for at most `rowsMax` rows. Throws `usage`, in SQLite's words, and SQLite's errors. */
 export function queryMirror(db: Database, sql: string, rowsMax: number): QueryResult {
   try {
     const statement = db.prepare<[], unknown[]>(sql);

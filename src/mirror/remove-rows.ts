@@ -56,10 +56,7 @@ export function listExpiredRecordings(db: Database, startTime: string): number[]
     .all(startTime);
 }
 
-/**
- * Prepares what takes everything of an identity out of the mirror's tables, within the transaction that fences it. What
- * the file then still holds of it is for the purge. Returns how many rows of persons and recordings went.
- */
+/** Prepares what removes an identity from the tables, in the fence's transaction. Returns how many rows went. */
 export function prepareEraseRows(
   db: Database,
 ): (
@@ -116,10 +113,7 @@ export function endPassesThatName(db: Database, identity: Identity, at: string):
     if ([...textLeaves(JSON.parse(cursor))].some((text) => named.has(text))) end.run(at, id);
 }
 
-/**
- * Takes distinct ids out of the persons that recordings embed, as the fence does with what comes in, and says so in the
- * feed of changes. Reads every recording. Returns how many it changed. Call it inside a transaction.
- */
+/** Removes distinct ids from the persons in all recordings, as the fence does. Returns how many recordings changed. */
 export function trimRecordings(db: Database, distinctIds: readonly string[], at: string): number {
   if (distinctIds.length === 0) return 0;
   const gone = new Set(distinctIds);

@@ -1,21 +1,8 @@
 import type { Database } from 'better-sqlite3';
 import type { Lane } from '../contract/datasets.ts';
 
-/** When requests were made, as all processes on one data folder note them. Milliseconds since 1970. */
-export type RequestTimes = {
-  /** Does `work` in one transaction, while no other process writes. */
-  atomically<T>(work: () => T): T;
-  /** Forgets what ended before `oldestMs`. What ends later than it can (the clock was set back) ends at `nowMs`. */
-  confine(oldestMs: number, nowMs: number): void;
-  /** When the latest requests ended, at most `most`, oldest first: those of one lane, or of all. None is after `nowMs`. */
-  latest(lane: Lane | undefined, most: number, nowMs: number): number[];
-  /** Notes that a request begins, and returns what to end it by. */
-  begin(lane: Lane, nowMs: number): number;
-  end(id: number, endedAtMs: number): void;
-};
-
 /** The times in a mirror, over a connection of their own. A request whose process died ends with its time out. */
-export function openRequestTimes(db: Database, requestTimeoutMs: number): RequestTimes {
+export function openRequestTimes(db: Database, requestTimeoutMs: number) {
   // Losing the last of them in a power cut is no loss, and waiting for the disk twice a request would be.
   db.pragma('synchronous = NORMAL');
   const forget = db.prepare(/*sql*/ `DELETE FROM request_times WHERE ended_at_ms < ?`);
@@ -30,15 +17,18 @@ export function openRequestTimes(db: Database, requestTimeoutMs: number): Reques
   const begin = db.prepare(/*sql*/ `INSERT INTO request_times (lane, is_under_way, ended_at_ms) VALUES (?, 1, ?)`);
   const end = db.prepare(/*sql*/ `UPDATE request_times SET is_under_way = 0, ended_at_ms = @endedAtMs WHERE id = @id`);
   return {
-    atomically: (work) => db.transaction(work).immediate(),
-    confine: (oldestMs, nowMs) => {
+    /** Does `work` in one transaction, while no other process writes. */
+    atomically: <T>(work: () => T): T => db.transaction(work).immediate(),
+    /** Forgets what ended before `oldestMs`. What ends later than it can (the clock was set back) ends at `nowMs`. */
+    confine: (oldestMs: number, nowMs: number): void => {
       forget.run(oldestMs);
       setBack.run({ nowMs, requestTimeoutMs });
     },
-    latest: (lane, most, nowMs) =>
+    /** When the latest requests ended, at most `most`, oldest first: those of one lane, or of all. None is after `nowMs`. */
+    latest: (lane: Lane | undefined, most: number, nowMs: number): number[] =>
       (lane === undefined ? latest.all({ most, nowMs }) : latestOfLane.all({ lane, most, nowMs })).toReversed(),
-    begin: (lane, nowMs) => Number(begin.run(lane, nowMs + requestTimeoutMs).lastInsertRowid),
-    end: (id, endedAtMs) => {
+    begin: (lane: Lane, nowMs: number): number => Number(begin.run(lane, nowMs + requestTimeoutMs).lastInsertRowid),
+    end: (id: number, endedAtMs: number): void => {
       // A request that ends after its mirror was closed keeps the latest end that it could have had.
       if (db.open) end.run({ id, endedAtMs });
     },

@@ -27,10 +27,7 @@ const heldOrLost = /*sql*/ `(SELECT json_group_array(distinct_id) FROM (
   SELECT value AS distinct_id FROM json_each(persons.distinct_ids) UNION
   SELECT distinct_id FROM distinct_ids_lost WHERE person_row_key = persons.row_key))`;
 
-/**
- * Nominates the rows that a complete pass, and every later one, did not see. Where a list may not show every row, only
- * rows that are not older than the oldest one that the pass saw are nominated. Returns how many were nominated.
- */
+/** Nominates rows unseen since a complete pass, in the span that the list shows. Returns how many. */
 export function nominateSuspects(db: Database, dataset: PagedDataset, passId: number, at: string): number {
   const { sortTime, showsAll } = datasets[dataset];
   const inList = showsAll

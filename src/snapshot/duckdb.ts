@@ -20,10 +20,7 @@ export type DuckDbLimits = {
 /** A connection that closes its database with itself. */
 export type DuckDb = Disposable & { readonly connection: DuckDBConnection };
 
-/**
- * Opens a DuckDB in memory that reaches no network, loads no extension, and no file outside its folders; nothing run on
- * it can lift that. Rows leave it in the order in which they came, as long as one thread makes them.
- */
+/** Opens a DuckDB in memory without network, extensions or other files, for good. One thread keeps rows in order. */
 export async function openDuckDb({ folders, memoryMaxMb, threads }: DuckDbLimits): Promise<DuckDb> {
   const instance = await duckDbApi().DuckDBInstance.create(':memory:', {
     autoinstall_known_extensions: 'false',

@@ -10,10 +10,7 @@ export const partPattern = /^part-(\d{5,})\.parquet$/;
 /** The file that says what a snapshot holds. A snapshot without one was never published. */
 export const manifestName = 'manifest.json';
 
-/**
- * The id of a snapshot made at `nowMs`, as `20261120T125500.123Z`. Ids only ever ascend: where the clock has not moved
- * past the latest id, or was set back, the id is a millisecond after the latest.
- */
+/** A snapshot's id, as `20261120T125500.123Z`: its time, or a millisecond after the latest id if that is later. */
 export function nextSnapshotId(nowMs: number, latestId: string | undefined): string {
   const earliestMs = latestId === undefined ? nowMs : timeOf(latestId) + 1;
   return new Date(Math.max(nowMs, earliestMs)).toISOString().replaceAll(/[-:]/g, '');

@@ -5,10 +5,7 @@ import { storageError } from './storage-error.ts';
 
 const memoryMaxMb = 512;
 
-/**
- * Runs one SQL query (`SELECT … FROM read_parquet('…')`) that may read files below `folder` only. The rows come as JavaScript
- * values: int64 as bigint, times as Date, lists as arrays. Throws `storage` when a file cannot be read.
- */
+/** Runs a query over Parquet files below `folder`. int64 become bigint, times Date. Throws `storage` if unreadable. */
 export async function queryParquet(folder: string, sql: string): Promise<Record<string, JS>[]> {
   try {
     using database = await openDuckDb({ folders: [folder], memoryMaxMb, threads: 2 });

@@ -66,10 +66,7 @@ function countRow(key: Row[string] | undefined, written: WrittenRows, mayRepeat:
   written.rows += 1;
 }
 
-/**
- * Whether text `a` comes before `b` in the order of their UTF-8 bytes, which is how SQLite sorts and Parquet's bounds
- * compare. JavaScript's `<` is the order of UTF-16, where `😀` comes before `\uffff`.
- */
+/** Whether text `a` comes before `b` by UTF-8 bytes, as in SQLite and Parquet. JavaScript's `<` compares UTF-16. */
 export function isBefore(a: string, b: string): boolean {
   const length = Math.min(a.length, b.length);
   for (let index = 0; index < length; index += 1) {

@@ -122,10 +122,7 @@ function mentionOf(dataset: PublishedDataset): MentionColumn | undefined {
   };
 }
 
-/**
- * Whether the rows of a dataset are of persons or recordings, or name them, so that an erasure takes them away. The feed of
- * deletions is not such a dataset: its rows stay, since those who have copies delete them by it.
- */
+/** Whether rows of a dataset are about persons, so that an erasure removes them. Rows of the feed of deletions stay. */
 export function isPersonal(dataset: string): boolean {
   return keyKind(dataset) !== undefined;
 }

@@ -8,10 +8,7 @@ import type { PublishedFiles } from './published-files.ts';
 import { queryParquet } from './read-parquet.ts';
 import { unnamedParts } from './publish.ts';
 
-/**
- * What is wrong with a published file. `unreadable` and `rows` are about files whose bytes are as published. `unnamed` is a
- * part that no manifest names: no reader finds it, but it can hold persons.
- */
+/** What is wrong with a published file. An `unnamed` part is in no manifest: not read, but it can hold persons. */
 export type SnapshotProblem = {
   dataset: string;
   snapshotId: string;

@@ -42,10 +42,7 @@ export type PlanParts = {
   nowMs: () => number;
 };
 
-/**
- * Asks the service for the number of rows of each list, with one request for each, and forecasts the cost of full passes.
- * Does not wait for the budget: where it is used up, the forecast takes the mirror's counts.
- */
+/** Forecasts full passes. Asks for the rows of each list, or takes the mirror's counts where the budget is used up. */
 export async function planPasses(parts: PlanParts): Promise<PassPlan> {
   const { settings, budget, nowMs } = parts;
   const playlists = settings.playlists.shortIds.length;

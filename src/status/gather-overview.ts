@@ -122,20 +122,12 @@ function gatherLists(
 }
 
 function gatherWindows(db: Database, budget: Settings['budget'], atMs: number): BudgetWindow[] {
-  return [
-    ...budget.windows.map(({ requests, perSeconds }) => ({
-      lane: 'general' as const,
-      requests,
-      perSeconds,
-      used: countRequestsWithin(db, undefined, perSeconds, atMs),
-    })),
-    ...budget.recordings.windows.map(({ requests, perSeconds }) => ({
-      lane: 'recordings list' as const,
-      requests,
-      perSeconds,
-      used: countRequestsWithin(db, 'recordings list', perSeconds, atMs),
-    })),
-  ];
+  const gather = (lane: BudgetWindow['lane'], windows: Settings['budget']['windows']): BudgetWindow[] =>
+    windows.map(({ requests, perSeconds }) => {
+      const counted = lane === 'general' ? undefined : lane;
+      return { lane, requests, perSeconds, used: countRequestsWithin(db, counted, perSeconds, atMs) };
+    });
+  return [...gather('general', budget.windows), ...gather('recordings list', budget.recordings.windows)];
 }
 
 function gatherOpenRequests(db: Database): OpenRequest[] {

@@ -11,10 +11,7 @@ import { countSuspects, listHeldPlans, type HeldPlan } from '../mirror/suspects.
 import { publishedFilesIn } from '../snapshot/published-files.ts';
 import { reportPass, type PassReport } from '../sync/pass-report.ts';
 
-/**
- * The current full snapshot of a dataset, the number of deltas that follow it, and the time of the newest of them all.
- * `verdict` is that of the pass that the full snapshot rests on; null when there was none.
- */
+/** The current full snapshot, its deltas, and the newest time of all. `verdict`: of the full one's pass, or null. */
 export type SnapshotReport = {
   dataset: string;
   snapshotId: string;

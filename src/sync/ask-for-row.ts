@@ -16,10 +16,7 @@ export type Answer =
 /** So many distinct ids of a person are asked for: a merge moves them all, so that a few tell as much as thousands. */
 const distinctIdsMax = 20;
 
-/**
- * Asks the service for one row. Only a 404 by id says that it is gone, and only when none of the distinct ids that are
- * asked for leads to it; every other refusal is thrown, since it says nothing about the row.
- */
+/** Asks for one row. It is gone after a 404 by id, if no distinct id leads to it. Other refusals are thrown. */
 export async function askForRow(
   service: Service,
   dataset: PagedDataset,

@@ -24,10 +24,7 @@ export type PassReport = {
   /** Of people who were erased: kept out. */
   rowsFenced: number;
   countReported: number | null;
-  /**
-   * What the verdict rests on. `countReached`: whether the pass has seen about as many rows as the service counts; null
-   * where the service gives no count, or the pass ended for another reason.
-   */
+  /** `countReached`: whether the pass has seen as many rows as counted; null without a count or another end. */
   assumptions: { newestFirst: boolean; countReached: boolean | null };
 };
 

@@ -84,8 +84,7 @@ function recordDecision(
   const change = isNew
     ? { scopedAt: at, box: closeBox(settings.dataDir, id, { ...box, identity, shown: scope.shown }) }
     : {};
-  const update = (more: Parameters<typeof updateRequest>[2]): void =>
-    db.transaction(() => updateRequest(db, id, { ...change, ...more })).immediate();
+  const update = (more: Parameters<typeof updateRequest>[2]): void => updateRequest(db, id, { ...change, ...more });
   switch (decision.decision) {
     case 'hold': {
       const { reason } = decision;

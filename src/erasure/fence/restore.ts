@@ -104,10 +104,7 @@ function fencesSince(ledger: LedgerReader, epoch: number): StandingFence[] {
   return standing;
 }
 
-/**
- * Whether a request is less far in the mirror than in the ledger. After a kill it can be one step behind, which does not
- * count: then everything is reached, and only its end is not in the mirror.
- */
+/** Whether a request is less far in the mirror than in the ledger. One step behind, as after a kill, does not count. */
 function isOlderThan(db: Database, request: ErasureRequest, history: RequestHistory | undefined): boolean {
   if (!history) return false;
   const isBehind = request.generation < history.generation;

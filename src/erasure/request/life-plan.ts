@@ -10,10 +10,7 @@ export type LifeStep =
   | { do: 'nothing' }
   /** Nothing was done for it yet. */
   | { do: 'cancel' }
-  /**
-   * It ends, however far it is. `settled`: what the service has not answered. `unproved`: what is here and was not shown to
-   * be reached; `isProved` says that there is nothing of the kind, and that a certificate can be made.
-   */
+  /** It ends now. `settled`: not answered by the service. `unproved`: not proved here; then without a certificate. */
   | { do: 'end'; settled: SettledTarget[]; unproved: Target[]; isProved: boolean };
 
 type SettledTarget = { target: Target; result: TargetResult; assurance: Assurance };
@@ -23,10 +20,7 @@ type LifeFacts = Pick<
   'receivedAt' | 'generation' | 'fencedAt' | 'verifiedAt' | 'certifiedAt' | 'sealedAt'
 >;
 
-/**
- * Decides by a request's age. Its identifiers are kept for `daysMax` at most, even where it waits for the service, for an
- * operator or for a file that cannot be read. A target that was not proved by then is not reported as reached.
- */
+/** Decides by age: identifiers are kept for `daysMax` at most. A target unproved by then is not called reached. */
 export function planLife(
   { receivedAt, generation, fencedAt, verifiedAt, certifiedAt, sealedAt }: LifeFacts,
   targets: readonly Pick<ErasureTarget, 'target' | 'status' | 'seenAt'>[],

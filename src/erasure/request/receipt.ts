@@ -24,10 +24,7 @@ export const Receipt = z.strictObject({
 });
 export type Receipt = z.infer<typeof Receipt>;
 
-/**
- * The receipts of those requests whose identifiers are still kept. A request that an older copy of the mirror has brought
- * back has no receipt: its box has another key than the one that its entry was made with.
- */
+/** The receipts of requests whose identifiers are kept. A request from a restored copy has none: its key is another. */
 export function receiptsOf(context: JobContext, ids: readonly string[]): Receipt[] {
   const ledger = context.ledger();
   return ids.flatMap((id) => {

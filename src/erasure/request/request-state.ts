@@ -10,10 +10,7 @@ import {
 import { basisCode, type RequestReason, type RequestState, type TargetStatus } from '../../ledger/vocabulary.ts';
 import { listTargets, type ErasureTarget } from '../../mirror/erasure-targets.ts';
 
-/**
- * Which status of a target may follow which: an intent comes before any effect, and nothing after the end. When a later
- * generation of the request begins a target again, this table does not apply.
- */
+/** Which target status may follow which: intents before effects, nothing after the end. A new generation restarts. */
 const nextStatuses: Readonly<Record<TargetStatus, readonly TargetStatus[]>> = {
   pending: ['intended', 'waiting', 'attention', 'done'],
   intended: ['intended', 'pending', 'waiting', 'attention', 'done'],
@@ -77,15 +74,17 @@ export function requestReason(
   return state === 'sealed' && certifiedAt === null ? 'life_exceeded' : null;
 }
 
-/** Changes a request, and brings its state in line with its facts and targets. Call it inside a transaction. */
+/** Changes a request, and brings its state in line with its facts and targets, in one transaction. */
 export function updateRequest(db: Database, id: string, change: RequestChange): void {
-  changeRequest(db, id, change);
-  const request = findRequest(db, id);
-  if (!request) throw new Error('a request that is not there');
-  const targets = listTargets(db, id);
-  const state = requestState(request, targets);
-  const reason = requestReason(request, state, targets);
-  if (state !== request.state || reason !== request.reason) changeRequest(db, id, { state, reason });
+  db.transaction(() => {
+    changeRequest(db, id, change);
+    const request = findRequest(db, id);
+    if (!request) throw new Error('a request that is not there');
+    const targets = listTargets(db, id);
+    const state = requestState(request, targets);
+    const reason = requestReason(request, state, targets);
+    if (state !== request.state || reason !== request.reason) changeRequest(db, id, { state, reason });
+  }).immediate();
 }
 
 /** What is destroyed when a request ends: its box, and the operator's own words. */
@@ -95,5 +94,5 @@ export function withoutWords({ basis }: Pick<ErasureRequest, 'basis'>): RequestC
 
 /** Brings the states of all open requests in line with their facts and targets. */
 export function alignStates(db: Database): void {
-  for (const { id } of listRequests(db, 'open')) db.transaction(() => updateRequest(db, id, {})).immediate();
+  for (const { id } of listRequests(db, 'open')) updateRequest(db, id, {});
 }

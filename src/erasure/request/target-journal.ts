@@ -12,10 +12,7 @@ export type JournalContext = Pick<JobContext, 'db' | 'clock'> & { ledger: () => 
 /** A request as the ledger knows it. */
 export type RequestRef = { id: string; generation: number };
 
-/**
- * Records an intent before its effect: on the ledger first, then in the mirror. This and the other steps throw, before
- * they record anything, where the status of a target may not change in this way.
- */
+/** Records an intent before its effect: ledger first. Throws, as other steps do, where the status may not change so. */
 export function intend(context: JournalContext, requests: readonly RequestRef[], target: Target): void {
   const change = { status: 'intended' } as const;
   refuseForbidden(context, requests, target, change);

@@ -41,10 +41,7 @@ export function readKnownFile({ path, place }: { path: string; place: string }):
   return contentOf?.(readFileSync(path, 'utf8'), place);
 }
 
-/**
- * What the ledger can hold of persons: the ids of requests in its entries; and, as bytes, every line that is no entry, and
- * the half line that a kill can leave at the end. Throws the system's error.
- */
+/** What the ledger can hold of persons: request ids, lines that are no entries, half a line. Throws system errors. */
 export function* readLedgerContent(path: string): Generator<{ ids: readonly string[] } | { line: Buffer }> {
   let torn: Buffer | undefined;
   const keepTorn = (bytes: Buffer): void => void (torn = bytes);

@@ -7,10 +7,7 @@ export type Capabilities = { bulkDelete: boolean; deletionStatus: boolean };
 
 const known = new WeakMap<Service, Promise<Capabilities>>();
 
-/**
- * Finds out what a service can do, once for each service, by calls without any effect. Rejects as the calls do where the key
- * is refused or they fail: then nothing is known, and the next call asks again.
- */
+/** What a service can do, asked once by calls without effect. Rejects as these calls do; then the next call asks. */
 export async function probeCapabilities(service: Service, signal: AbortSignal): Promise<Capabilities> {
   const probed = known.get(service) ?? probe(service, signal);
   known.set(service, probed);

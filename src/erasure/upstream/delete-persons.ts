@@ -186,10 +186,7 @@ function takeBack(context: UpstreamContext, subject: Subject): void {
   note(context, subject, target, { status: 'pending', attempts: Math.max(0, attempts - 1) });
 }
 
-/**
- * Makes a call that deletes. Where it had no effect, its attempt is taken back; where its effect is unknown, the target
- * stays intended and is looked up after a pause. Throws an error that every other call would get, too.
- */
+/** Makes a deleting call. Without effect, its attempt is taken back; an unknown effect is looked up after a pause. */
 async function unlessFailed<T extends object>(
   context: UpstreamContext,
   subjects: readonly Subject[],

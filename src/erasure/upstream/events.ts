@@ -140,10 +140,7 @@ export function serviceTimeMs(date: string | undefined): number | undefined {
   return Number.isNaN(timeMs) ? undefined : timeMs;
 }
 
-/**
- * By when the events of a deletion that was accepted at a time (the service's) should be gone: a day after the first
- * batch that comes after it. A time of the batch itself is too late for that batch.
- */
+/** When the events of a deletion accepted at a time (the service's) should be gone: a day after the next batch. */
 export function eventsExpectedBy(acceptedAtMs: number): string {
   return isoTime(nextBatchAfter(acceptedAtMs) + dayMs);
 }

@@ -21,10 +21,7 @@ export type PersonLook = {
   isAskedById: boolean;
 };
 
-/**
- * Asks the service for every person that a subject is or was (merged ones, too): by integer id, by uuid, and, where that
- * shows no person, in the list by each distinct id. Rejects where an answer cannot be used.
- */
+/** Every person that a subject is or was: by integer id, by uuid, or else by each distinct id. Rejects if unclear. */
 export async function lookUpPerson(context: UpstreamContext, identity: Identity): Promise<PersonLook> {
   const { service, signal } = context;
   const living = new Map<string, LivingPerson>();

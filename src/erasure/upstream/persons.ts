@@ -22,10 +22,7 @@ import { latestOf, planPerson } from './person-plan.ts';
 
 const target = 'upstream.person';
 
-/**
- * Takes every subject's persons as far as they can go now: looked up, deleted, and confirmed to be gone. May end
- * anywhere and be called again: an intent without a result is looked into before anything is sent.
- */
+/** Looks up, deletes and confirms every subject's persons, as far as it can go now. A kill at any point is safe. */
 export async function advancePersons(context: UpstreamContext, subjects: readonly Subject[]): Promise<void> {
   const { service, signal } = context;
   const { retry, deletions, budget } = context.settings;
@@ -61,10 +58,7 @@ export async function advancePersons(context: UpstreamContext, subjects: readonl
   }
 }
 
-/**
- * The persons, by uuid, that some request deletes together with their events. A request that keeps the events waits for
- * that one: the events of a person who is deleted can no longer be deleted.
- */
+/** The uuids of the persons that some request deletes with their events. Requests that keep the events wait. */
 function deletedWithEvents(context: UpstreamContext, subjects: readonly Subject[]): Set<string> {
   if (subjects.every(({ deleteEvents }) => deleteEvents)) return new Set();
   const going = subjects.filter(

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { forecastStarts } from '../../src/client/forecast.ts';
+import { forecastStarts } from '../../src/client/rate-limit.ts';
 
 const nobody = { general: [], 'recordings list': [] };
 const windows = {
