@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { createBudget, type Budget } from './client/budget.ts';
 import { memoryRequestTimes, type RequestTimes } from './client/request-times.ts';
+import { deprecationHint, type Deprecation } from './client/deprecation.ts';
 import { createService, type Service } from './client/service.ts';
 import { openTransport } from './client/transport.ts';
 import type { Environment, Secrets } from './config/environment.ts';
@@ -40,6 +41,8 @@ export type App = {
   jobContext: (signal: AbortSignal) => JobContext;
   /** Makes the context of a job that needs the service. Throws as `service` does, before the mirror is opened. */
   serviceContext: (signal: AbortSignal) => ServiceContext;
+  /** Whether an answer so far has declared the service's address deprecated; null where none has. */
+  deprecation: () => Deprecation | null;
   /** Limits the service's calls, and tells how many are left. */
   budget: Budget;
   close: () => Promise<void>;
@@ -102,6 +105,7 @@ function assembleApp(
   const closers: (() => unknown)[] = [() => tracer.close()];
   let database: Database | undefined;
   let service: Service | undefined;
+  let deprecation: Deprecation | null = null;
   const opened = (db: Database): Database => {
     closers.push(() => db.close());
     return db;
@@ -141,6 +145,11 @@ function assembleApp(
           log.warn({ code, status, attempt, delayMs: Math.round(delayMs) }, 'call failed, trying again');
       },
       onThrottled: (pauseMs) => log.warn({ status: 429, pauseMs: Math.round(pauseMs) }, 'too many requests, pausing'),
+      onDeprecated: (declared) => {
+        deprecation = declared;
+        const fix = deprecationHint(settings.service.pathPrefix);
+        log.warn({ ...declared, fix }, 'the service has declared this address deprecated');
+      },
     });
     return service;
   };
@@ -174,6 +183,7 @@ function assembleApp(
     database: openMirror,
     databaseReadOnly: () => opened(openDatabaseReadOnly(settings.dataDir)),
     service: openService,
+    deprecation: () => deprecation,
     jobContext: hasService ? serviceContext : localContext,
     serviceContext,
     close: async () => {

@@ -20,6 +20,7 @@ export function exitCodeOf(error: unknown): number {
     case 'usage':
       return exitCodes.usage;
     case 'refused':
+    case 'quota':
       return exitCodes.refused;
     case 'busy':
       return exitCodes.busy;

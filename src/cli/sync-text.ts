@@ -1,13 +1,13 @@
 import { countText, secondText } from '../core/words.ts';
 import type { HeldPlan } from '../mirror/suspects.ts';
 import type { AbsenceResult } from '../sync/absence.ts';
-import type { PassReport } from '../sync/pass-report.ts';
+import { defaultWindow, type PassReport } from '../sync/pass-report.ts';
 import { formatTable } from './table.ts';
 
 /** A table of passes: the rows of each, its verdict and the reason; the rows that the fence kept out, where there are any. */
 export function passTable(passes: readonly PassReport[]): string {
   const isFenced = passes.some(({ rowsFenced }) => rowsFenced > 0);
-  return formatTable(
+  const table = formatTable(
     [
       'pass',
       'verdict',
@@ -30,9 +30,11 @@ export function passTable(passes: readonly PassReport[]): string {
       ...(isFenced ? [countText(pass.rowsFenced)] : []),
       countText(pass.windows),
       countText(pass.stepBacks),
-      pass.finishedAt === null ? 'running' : secondText(pass.finishedAt),
+      pass.finishedAt === null ? pass.verdict : secondText(pass.finishedAt),
     ]),
   );
+  const isLimited = passes.some(({ assumptions }) => assumptions.defaultWindow);
+  return isLimited ? `${table}${defaultWindow.detail}; ${defaultWindow.fix}\n` : table;
 }
 
 function verdictCell({ verdict, reason, rowsDistinct, countReported }: PassReport): string {

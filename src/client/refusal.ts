@@ -1,15 +1,23 @@
 import { AppError } from '../core/errors.ts';
 import { harmlessWords } from '../contract/error-body.ts';
-import type { Endpoint } from '../contract/endpoints.ts';
+import { endpoints, type Endpoint } from '../contract/endpoints.ts';
 
 /** An answer that was not a success. */
-export type Refusal = { status: number; body: unknown; retryAfterMs: number | undefined };
+export type Refusal = {
+  status: number;
+  body: unknown;
+  retryAfterMs: number | undefined;
+  /** The path that was asked for, and where a redirect leads. */
+  path?: string;
+  location?: string | undefined;
+};
 
 /**
  * The error for an answer that was not a success. The status decides, never the text of the answer. Of the
  * service's words only known codes, scopes and field names are shown: any other word may name a person.
  */
-export function refusalError(endpoint: Endpoint, { status, body, retryAfterMs }: Refusal): AppError {
+export function refusalError(endpoint: Endpoint, refusal: Refusal): AppError {
+  const { status, body, retryAfterMs } = refusal;
   const call = `${endpoint.method} ${endpoint.path}`;
   const words = harmlessWords(body);
   const answered = `${call} answered ${status}${words === '' ? '' : `: ${words}`}`;
@@ -19,6 +27,12 @@ export function refusalError(endpoint: Endpoint, { status, body, retryAfterMs }:
       code: 'refused',
       status,
       hint: 'check MIRROR_API_KEY or the file that MIRROR_API_KEY_FILE names; a personal API key is needed',
+    });
+  if (status === 402)
+    return new AppError(`the account at the service has used up its quota (${answered})`, {
+      code: 'quota',
+      status,
+      hint: "raise the quota or settle the bill in the service's own settings, or wait until the quota begins again",
     });
   if (status === 403)
     return new AppError(`the API key may not do this (${answered})`, {
@@ -34,11 +48,13 @@ export function refusalError(endpoint: Endpoint, { status, body, retryAfterMs }:
       status,
       hint: 'check service.projectId (MIRROR_PROJECT_ID) and service.pathPrefix',
     });
-  if (status >= 300 && status < 400)
+  if (status >= 300 && status < 400) {
+    const { to, hint } = readRedirect(endpoint, refusal);
     return new AppError(
-      `the service redirects (${answered}); redirects are not followed, so that the key stays with one host`,
-      { code: 'service', status, hint: 'set service.baseUrl to the address that the service really answers on' },
+      `the service redirects${to} (${answered}); redirects are not followed, so that the key stays with one host`,
+      { code: 'service', status, hint },
     );
+  }
   if (status === 429 || status >= 500)
     return new AppError(`the service is not ready (${answered})`, {
       code: 'service',
@@ -65,4 +81,26 @@ function readRetryAfterMs(value: string, nowMs: number): number | undefined {
   // Date.parse alone takes almost anything for a date: `try in 2099`.
   const atMs = /^\s*[A-Z][a-z]+, [\w -]+ [\d:]+ GMT\s*$/.test(value) ? Date.parse(value) : Number.NaN;
   return Number.isNaN(atMs) ? undefined : Math.max(0, atMs - nowMs);
+}
+
+/** The words of a path that cannot name a person. */
+const pathWords: ReadonlySet<string> = new Set([
+  ...['', 'api', 'projects', 'environments', 'login', 'auth', 'accounts'],
+  ...Object.values(endpoints).flatMap(({ path }) => path.split('/').filter((word) => !word.startsWith(':'))),
+]);
+
+/** Where a redirect leads, and what to set. Of the address only the known words of its path are shown. */
+function readRedirect({ path }: Endpoint, { path: asked, location }: Refusal): { to: string; hint: string } {
+  const base = 'http://service';
+  const other = 'set service.baseUrl and service.pathPrefix to the address that the service really answers on';
+  if (location === undefined || !URL.canParse(location, base)) return { to: '', hint: other };
+  const { pathname } = new URL(location, base);
+  const words = pathname.split('/').map((word) => (pathWords.has(word) ? word : '…'));
+  const to = ` to ${words.slice(0, 12).join('/')}`;
+  const form = new RegExp(`^((?:/[^/]+)+)/[^/]+${path.replaceAll(/:\w+/g, '[^/]+')}/?$`);
+  const prefix = form.exec(pathname)?.[1];
+  if (prefix === undefined || !prefix.split('/').every((word) => pathWords.has(word))) return { to, hint: other };
+  return prefix === form.exec(new URL(asked ?? '', base).pathname)?.[1]
+    ? { to, hint: 'set service.baseUrl to the host that the service really answers on' }
+    : { to, hint: `set service.pathPrefix: ${prefix}` };
 }

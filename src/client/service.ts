@@ -8,6 +8,7 @@ import { AppError } from '../core/errors.ts';
 import { backoffMs, retry, type RetryLimits } from '../core/retry.ts';
 import { silentTracer, type Tracer } from '../log/tracer.ts';
 import type { Budget, Priority } from './budget.ts';
+import { parseDeprecation, type Deprecation } from './deprecation.ts';
 import { parseRetryAfterMs, refusalError } from './refusal.ts';
 import type { Transport, TransportRequest, TransportResponse } from './transport.ts';
 import { datasets, laneOf, type PagedDataset } from '../contract/datasets.ts';
@@ -57,21 +58,29 @@ export type ServiceParts = {
   projectPath: string;
   onRetry?: (error: AppError, attempt: number, delayMs: number) => void;
   onThrottled?: (pauseMs: number) => void;
+  /** Is called once, with the first answer whose headers declare the address deprecated. */
+  onDeprecated?: (deprecation: Deprecation) => void;
 };
 
 /** Makes the client from the endpoint table. A request that waits for its next attempt holds no place in the queue. */
 export function createService(parts: ServiceParts): Service {
-  const { transport, budget, clock, random, retryLimits, projectPath, onRetry, onThrottled } = parts;
+  const { transport, budget, clock, random, retryLimits, projectPath, onRetry, onThrottled, onDeprecated } = parts;
   const { tracer = silentTracer } = parts;
   // Projects are listed beside the prefix's last segment: `/api/projects` for `/api/environments/1`.
   const outside = projectPath.replace(/(?:\/[^/]+){2}$/, '');
   let requests = 0;
+  let isDeprecated = false;
   const askedPauseMs = ({ retryAfter }: TransportResponse): number | undefined =>
     parseRetryAfterMs(retryAfter, clock.now(), retryLimits.retryAfterMaxMs);
   const send = async (request: TransportRequest, attempt: number): Promise<TransportResponse> => {
     requests += 1;
     const sentAtMs = clock.now();
     const response = await transport.send(request);
+    const deprecation = isDeprecated ? null : parseDeprecation(response.deprecation, response.sunset);
+    if (deprecation) {
+      isDeprecated = true;
+      onDeprecated?.(deprecation);
+    }
     if (response.status === 429) {
       // Before the request frees its place, so that no other request takes it.
       const pauseMs = askedPauseMs(response) ?? backoffMs(attempt, retryLimits, random);
@@ -107,7 +116,7 @@ export function createService(parts: ServiceParts): Service {
             const response = await budget.run(begin, { lane, priority, signal });
             set({ 'http.response.status_code': response.status });
             const retryAfterMs = askedPauseMs(response);
-            return readReply(endpoint, response, { retryAfterMs, jsonDepthMax: parts.jsonDepthMax });
+            return readReply(endpoint, response, { path, retryAfterMs, jsonDepthMax: parts.jsonDepthMax });
           });
         },
         { ...retryLimits, attemptsMax: isRepeatable(endpoint) ? retryLimits.attemptsMax : 1 },
@@ -124,12 +133,12 @@ function isRepeatable(endpoint: Endpoint): boolean {
 
 function readReply(
   endpoint: Endpoint,
-  { status, contentType, text, date }: TransportResponse,
-  { retryAfterMs, jsonDepthMax }: { retryAfterMs: number | undefined; jsonDepthMax: number },
+  { status, contentType, text, date, location }: TransportResponse,
+  { path, retryAfterMs, jsonDepthMax }: { path: string; retryAfterMs: number | undefined; jsonDepthMax: number },
 ): Reply {
   const isSuccess = (status >= 200 && status < 300) || status === endpoint.status;
   const body = readBody(contentType, text, jsonDepthMax);
-  if (!isSuccess) throw refusalError(endpoint, { status, body, retryAfterMs });
+  if (!isSuccess) throw refusalError(endpoint, { status, body, retryAfterMs, path, location });
   const isExpected =
     endpoint.response === null
       ? !contentType.includes('html')

@@ -29,6 +29,10 @@ export type TransportResponse = {
   retryAfter: string | undefined;
   /** The service's own clock, from its `Date` header. */
   date: string | undefined;
+  /** Where a redirect leads; when the address was declared deprecated; when it will be switched off. As sent. */
+  location?: string | undefined;
+  deprecation?: string | undefined;
+  sunset?: string | undefined;
   text: string;
 };
 
@@ -75,6 +79,9 @@ export function openTransport(origin: string, apiKey: string, connections: numbe
           contentType: header(headers['content-type']) ?? '',
           retryAfter: header(headers['retry-after']),
           date: header(headers['date']),
+          location: header(headers['location']),
+          deprecation: header(headers['deprecation']),
+          sunset: header(headers['sunset']),
           text: await readText(response.body, encoding, limits.bodyBytesMax),
         };
       } catch (error) {

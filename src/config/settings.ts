@@ -186,3 +186,8 @@ export const Settings = z.strictObject({
   log: z.strictObject({ level: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']) }),
 });
 export type Settings = z.infer<typeof Settings>;
+
+/** When each job starts. Without configured playlists there is nothing to pass over, so that job has no times. */
+export function scheduleOf({ schedule, playlists }: Pick<Settings, 'schedule' | 'playlists'>): Settings['schedule'] {
+  return playlists.shortIds.length > 0 ? schedule : { ...schedule, playlists: null };
+}

@@ -27,5 +27,5 @@ export async function inBatches<T, R>(...args: Parameters<typeof resultsByBatch<
 }
 
 function isRefusal(error: unknown): boolean {
-  return error instanceof AppError && error.code === 'refused';
+  return error instanceof AppError && (error.code === 'refused' || error.code === 'quota');
 }

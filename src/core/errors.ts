@@ -3,6 +3,7 @@
  *
  * - `usage`: the command line or the configuration is wrong.
  * - `refused`: the service refuses the key, the scope or the project.
+ * - `quota`: the account has used up what it pays for (402).
  * - `service`: the service answered with something that is not an answer (a 5xx, a redirect, HTML).
  * - `oversize`: the service's answer is larger than allowed.
  * - `unreachable`: no answer at all.
@@ -14,6 +15,7 @@
 export type ErrorCode =
   | 'usage'
   | 'refused'
+  | 'quota'
   | 'service'
   | 'oversize'
   | 'unreachable'

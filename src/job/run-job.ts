@@ -11,6 +11,7 @@ import type { Database } from '../mirror/database.ts';
 import {
   beatLease,
   finishRun,
+  readLease,
   releaseLease,
   startRun,
   takeLease,
@@ -142,13 +143,22 @@ export function processSpace(): string {
   }
 }
 
-function isStale({ host, pid, beatAt }: LeaseHolder, nowMs: number): boolean {
-  // One that lies in the future was made by a clock that was wrong: who lives makes another within seconds.
-  if (Math.abs(nowMs - Date.parse(beatAt)) > silenceMaxMs) return true;
-  // Elsewhere, the number is another process's, or nobody's, whether the holder lives or not.
-  if (host !== processSpace()) return false;
-  // One of ours would not ask.
-  return pid === process.pid || !isAlive(pid);
+/** The present holder where it lives. A process that was killed leaves the lease behind. */
+export function livingHolder(db: Database, nowMs: number): LeaseHolder | undefined {
+  const present = readLease(db);
+  return present && isLiving(present, nowMs) ? present : undefined;
+}
+
+function isStale(holder: LeaseHolder, nowMs: number): boolean {
+  // This process would not ask for a lease that it holds: its number was an earlier process's.
+  return !isLiving(holder, nowMs) || (holder.host === processSpace() && holder.pid === process.pid);
+}
+
+function isLiving({ host, pid, beatAt }: LeaseHolder, nowMs: number): boolean {
+  // A beat in the future was made by a clock that was wrong: a living holder makes another one within seconds.
+  if (Math.abs(nowMs - Date.parse(beatAt)) > silenceMaxMs) return false;
+  // Elsewhere, the number says nothing about the holder.
+  return host !== processSpace() || isAlive(pid);
 }
 
 function isAlive(pid: number): boolean {

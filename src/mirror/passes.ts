@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import { z } from 'zod';
-import { mirroredDatasets, type MirroredDataset } from '../contract/datasets.ts';
+import { datasets, mirroredDatasets, type MirroredDataset, type PagedDataset } from '../contract/datasets.ts';
 import { refuseStaleHolder } from './runs.ts';
 
 /** `full` walks to the end of the list, `head` only as far as something is new. */
@@ -80,6 +80,7 @@ const PassRow = z.object({
   count_reported: z.int().nullable(),
   rows_distinct: z.int(),
   is_ordered: flag,
+  is_default_window: flag,
   cursor: z.string().nullable(),
 });
 
@@ -150,6 +151,18 @@ export function prepareSavePass(
     const { changes } = save.run({ ...evidence, ...counts, isOrdered: evidence.isOrdered ? 1 : 0, cursor, passId });
     if (changes !== 1) throw new Error('the pass was ended by somebody else');
   };
+}
+
+/** Whether a pass has seen a row whose time in the list is before another time (ISO 8601 UTC). */
+export function hasSeenBefore(db: Database, dataset: PagedDataset, passId: number, time: string): boolean {
+  const { sortTime } = datasets[dataset];
+  const sql = /*sql*/ `SELECT 1 FROM ${dataset} JOIN ${dataset}_seen USING (row_key) WHERE pass_id = ? AND ${sortTime} < ?`;
+  return db.prepare(sql).get(passId, time) !== undefined;
+}
+
+/** Notes that the service may have shown a pass only its own default of days. */
+export function markDefaultWindow(db: Database, passId: number): void {
+  db.prepare(/*sql*/ `UPDATE passes SET is_default_window = 1 WHERE id = ?`).run(passId);
 }
 
 /** Ends a pass and returns it. Without a reason, it is complete. */

@@ -110,6 +110,15 @@ export function finishRun(
   }).immediate();
 }
 
+/**
+ * A run as a reader shows it. A run without an end is under way only while the living holder of the lease works on it; else
+ * it has died, and the next run records that. `holder` is undefined where no holder lives.
+ */
+export function settleRun(run: Run, holder: LeaseHolder | undefined): Run {
+  if (run.outcome !== null || (holder?.job === run.job && holder.takenAt <= run.started_at)) return run;
+  return { ...run, outcome: 'interrupted', reason: 'died', finished_at: run.started_at };
+}
+
 /** The newest runs, newest first. */
 export function listRuns(db: Database, limit: number): Run[] {
   return db
@@ -131,22 +140,25 @@ export function listRunsSince(db: Database, since: string, limit: number): Run[]
 /** Totals of all runs of a job so far. Times are ISO 8601 UTC. */
 export type JobTotals = {
   job: string;
-  /** Runs by outcome; `running` for those that have not ended. */
+  /** Runs by outcome; `running` for the one that is under way. */
   outcomes: Partial<Record<RunOutcome | 'running', number>>;
   requests: number;
   lastEndAt: string | null;
   lastDoneAt: string | null;
 };
 
-/** The totals of every job, sorted by the job's name. */
-export function listJobTotals(db: Database): JobTotals[] {
+/** The totals of every job, sorted by the job's name. A run that has died counts as interrupted; see `settleRun`. */
+export function listJobTotals(db: Database, holder: LeaseHolder | undefined): JobTotals[] {
   const rows = db
     .prepare<
-      [],
+      [{ job: string | null; takenAt: string | null }],
       { job: string; outcome: RunOutcome | 'running'; runs: number; requests: number; lastEndAt: string | null }
-    >(/*sql*/ `SELECT job, coalesce(outcome, 'running') AS outcome, count(*) AS runs, sum(requests) AS requests,
-        max(finished_at) AS lastEndAt FROM runs GROUP BY job, outcome ORDER BY job`)
-    .all();
+    >(/*sql*/ `SELECT job, CASE
+          WHEN outcome IS NOT NULL THEN outcome
+          WHEN job = @job AND started_at >= @takenAt THEN 'running'
+          ELSE 'interrupted' END AS outcome, count(*) AS runs, sum(requests) AS requests,
+        max(finished_at) AS lastEndAt FROM runs GROUP BY 1, 2 ORDER BY job`)
+    .all({ job: holder?.job ?? null, takenAt: holder?.takenAt ?? null });
   return [...Map.groupBy(rows, ({ job }) => job)].map(([job, group]) => ({
     job,
     outcomes: Object.fromEntries(group.map(({ outcome, runs }) => [outcome, runs])),
@@ -170,12 +182,12 @@ export function newestSuccess(db: Database, job: string): Run | undefined {
   return row === undefined ? undefined : RunRow.parse(row);
 }
 
-/** The newest runs of a job, newest first. */
-export function listRunsOfJob(db: Database, job: string, limit: number): Run[] {
+/** The newest runs of a job, newest first, as `settleRun` shows them. */
+export function listRunsOfJob(db: Database, job: string, limit: number, holder: LeaseHolder | undefined): Run[] {
   return db
     .prepare(/*sql*/ `SELECT ${columns} FROM runs WHERE job = ? ORDER BY id DESC LIMIT ?`)
     .all(job, limit)
-    .map((row) => RunRow.parse(row));
+    .map((row) => settleRun(RunRow.parse(row), holder));
 }
 
 /** A project: where its service answers (scheme, host and port), and its id there. */

@@ -75,15 +75,33 @@ export function confirmSuspect(db: Database, dataset: PagedDataset, rowKey: numb
 /** A batch that waits for a person. */
 export type HeldPlan = { plan: string; dataset: PagedDataset; rows: number; rowsTotal: number; heldAt: string };
 
-/** Holds suspects in a plan, which replaces the ones that they were held in before. */
+/**
+ * Holds suspects in a plan, which replaces the ones that they were held in before. The new plan is held since the time at
+ * which the first of those was. A plan that holds no row, approved or not, begins again: an approval is for once.
+ */
 export function holdSuspects(db: Database, held: HeldPlan, rowKeys: readonly number[]): void {
   db.transaction(() => {
-    db.prepare(/*sql*/ `INSERT OR IGNORE INTO deletion_plans (plan, dataset, rows, rows_total, held_at)
-        VALUES (@plan, @dataset, @rows, @rowsTotal, @heldAt)`).run(held);
+    const since = db
+      .prepare<unknown[], string | null>(/*sql*/ `SELECT min(held_at) FROM deletion_plans JOIN suspects USING (plan)
+          WHERE approved_at IS NULL AND suspects.dataset = ?`)
+      .pluck()
+      .get(held.dataset);
+    db.prepare(/*sql*/ `INSERT INTO deletion_plans (plan, dataset, rows, rows_total, held_at)
+        VALUES (@plan, @dataset, @rows, @rowsTotal, @heldAt)
+        ON CONFLICT (plan) DO UPDATE SET rows_total = @rowsTotal, held_at = @heldAt, approved_at = NULL`).run({
+      ...held,
+      heldAt: since ?? held.heldAt,
+    });
     db.prepare(
       /*sql*/ `UPDATE suspects SET plan = ? WHERE dataset = ? AND row_key IN (SELECT value FROM json_each(?))`,
     ).run(held.plan, held.dataset, JSON.stringify(rowKeys));
   }).immediate();
+}
+
+/** Lets go of the plans of a dataset that nobody has approved: its absent rows are few enough to go on without approval. */
+export function releasePlans(db: Database, dataset: PagedDataset): void {
+  db.prepare(/*sql*/ `UPDATE suspects SET plan = NULL
+      WHERE dataset = ? AND plan IN (SELECT plan FROM deletion_plans WHERE approved_at IS NULL)`).run(dataset);
 }
 
 /** The plans that wait for a person and still hold a row. */
@@ -111,6 +129,17 @@ export function approvePlan(db: Database, plan: string, at: string): boolean {
   const approve = db.prepare(/*sql*/ `UPDATE deletion_plans SET approved_at = coalesce(approved_at, ?)
       WHERE plan = ? AND EXISTS (SELECT 1 FROM suspects WHERE suspects.plan = deletion_plans.plan)`);
   return approve.run(at, plan).changes === 1;
+}
+
+/** A plan by its name, whether it holds rows or not; undefined where there never was one of that name. */
+export function findPlan(db: Database, plan: string): (HeldPlan & { approvedAt: string | null }) | undefined {
+  return db
+    .prepare<
+      [string],
+      HeldPlan & { approvedAt: string | null }
+    >(/*sql*/ `SELECT plan, dataset, rows, rows_total AS rowsTotal, held_at AS heldAt, approved_at AS approvedAt
+        FROM deletion_plans WHERE plan = ?`)
+    .get(plan);
 }
 
 /** Lets go of a suspect: it has been shown again. */

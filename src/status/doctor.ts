@@ -6,28 +6,32 @@ import { explainStorageError } from '../core/storage-error.ts';
 import { refuseUnwritable } from '../core/folder.ts';
 import type { Settings } from '../config/settings.ts';
 import type { Budget } from '../client/budget.ts';
+import { deprecationHint, type Deprecation } from '../client/deprecation.ts';
 import type { Lane } from '../contract/datasets.ts';
 import type { Service } from '../client/service.ts';
 import { refuseRestored } from '../erasure/fence/restore-guard.ts';
 import { ledgerFolder } from '../ledger/entry-file.ts';
 import { verifyLedger } from '../ledger/verify.ts';
+import { lastJudgedPass } from '../mirror/passes.ts';
 import { readEpoch } from '../mirror/fence.ts';
 import { refuseLostFenceKey } from '../mirror/fence.ts';
 import { findFencedIdentifiers } from '../mirror/fence.ts';
 import { databasePath, type Database } from '../mirror/database.ts';
 import { checkDatabase } from '../mirror/database.ts';
+import type { Check, Found } from './check.ts';
 import { checkProjects } from './project-check.ts';
+import { askToChangePlaylists, askToDelete } from './scope-check.ts';
 import { publishedFilesIn } from '../snapshot/published-files.ts';
 import { verifySnapshots } from '../snapshot/verify.ts';
-
-/** The result of one check. `fix` says what to do when the check failed. */
-export type Check = { check: string; state: 'ok' | 'skipped' | 'failed'; detail: string; fix?: string };
+import { defaultWindow } from '../sync/pass-report.ts';
 
 /** What the checks work with. Each function throws an `AppError` when it fails. */
 export type DoctorParts = {
   settings: Settings;
   openReader: () => Database;
   openService: () => Service;
+  /** Whether an answer of the service has declared its address deprecated. */
+  deprecation: () => Deprecation | null;
   budget: Pick<Budget, 'usedUpUntilMs'>;
   signal: AbortSignal;
 };
@@ -38,7 +42,8 @@ const diskFreeMin = 1_000_000_000;
  * Checks configuration, key, scopes, disk, database and published files. Changes nothing and reports every result. A check
  * that would have to wait for the budget is skipped.
  */
-export async function examine({ settings, openReader, openService, budget, signal }: DoctorParts): Promise<Check[]> {
+export async function examine(parts: DoctorParts): Promise<Check[]> {
+  const { settings, openReader, signal } = parts;
   const { dataDir } = settings;
   const attempt: Attempt = (check, run) => attemptIn(dataDir, check, run);
   const hasMirror = existsSync(databasePath(dataDir));
@@ -59,7 +64,10 @@ export async function examine({ settings, openReader, openService, budget, signa
         });
       return `${files} published files, ${bytes} bytes, all match their manifests`;
     }),
-    ...(await examineService(attempt, { settings, openService, budget, signal })),
+    ...(await examineService(attempt, parts)),
+    ...('date_from' in settings.recordings.query
+      ? []
+      : [await attempt('recordings', () => recordingsWindow(hasMirror ? openReader() : null))]),
   ];
 }
 
@@ -89,22 +97,16 @@ function checkErasures(db: Database, dataDir: string): string {
 
 async function examineService(
   attempt: Attempt,
-  { settings, openService, budget, signal }: Omit<DoctorParts, 'openReader'>,
+  { settings, openService, deprecation, budget, signal }: Omit<DoctorParts, 'openReader'>,
 ): Promise<Check[]> {
   const first = { limit: 1, offset: 0 };
   /** Does not wait for the budget: that may take an hour, and it says nothing about the service. */
-  const ask = async (check: string, lane: Lane, run: (skip: Skip) => Promise<string>): Promise<Check> => {
-    const asked = { isSkipped: false };
-    const skip: Skip = (detail) => {
-      asked.isSkipped = true;
-      return detail;
-    };
-    const finding = await attempt(check, () => {
+  const ask = (check: string, lane: Lane, run: () => Promise<Found>): Promise<Check> =>
+    attempt(check, () => {
       const untilMs = budget.usedUpUntilMs(lane);
-      return untilMs === null ? run(skip) : skip(`not asked: the budget is used up until ${isoTime(untilMs)}`);
+      if (untilMs === null) return run();
+      return { state: 'skipped', detail: `not asked: the budget is used up until ${isoTime(untilMs)}` };
     });
-    return asked.isSkipped ? { ...finding, state: 'skipped' } : finding;
-  };
   let refusal: number | undefined;
   const persons = await ask('service: persons', 'general', async () => {
     try {
@@ -118,14 +120,8 @@ async function examineService(
   const isFailed = persons.state === 'failed';
   // A key that is refused is not tried again. If only the project is refused, the others are worth a look.
   if (isFailed && refusal !== 403 && refusal !== 404) return [persons];
-  const projects = await ask('service: projects', 'general', (skip) =>
-    checkProjects({
-      service: openService(),
-      projectId: settings.service.projectId,
-      isAnswering: !isFailed,
-      skip,
-      signal,
-    }),
+  const projects = await ask('service: projects', 'general', () =>
+    checkProjects({ service: openService(), projectId: settings.service.projectId, isAnswering: !isFailed, signal }),
   );
   if (isFailed) return [persons, projects];
   const recordings = await ask('service: recordings', 'recordings list', async () => {
@@ -133,7 +129,10 @@ async function examineService(
     await openService().call('recordings.list', { query: first, extraQuery, signal });
     return 'answers; the key may read recordings (session_recording:read)';
   });
-  const findings = [persons, projects, recordings];
+  const deleting = await ask('service: deleting persons', 'general', () => askToDelete(openService(), signal));
+  const findings = [persons, projects, recordings, deleting];
+  const deprecated = deprecation();
+  if (deprecated) findings.push(deprecationFinding(deprecated, settings.service.pathPrefix));
   for (const shortId of settings.playlists.shortIds) {
     findings.push(
       await ask(`service: playlist ${shortId}`, 'general', async () => {
@@ -142,7 +141,26 @@ async function examineService(
       }),
     );
   }
+  if (settings.playlists.shortIds.length > 0)
+    findings.push(
+      await ask('service: changing playlists', 'general', () => askToChangePlaylists(openService(), signal)),
+    );
   return findings;
+}
+
+function deprecationFinding({ since, sunsetAt }: Deprecation, pathPrefix: string): Check {
+  const from = since === null ? '' : ` since ${since}`;
+  const until = sunsetAt === null ? '' : `, and will switch it off at ${sunsetAt}`;
+  const detail = `the service has declared ${pathPrefix} deprecated${from}${until}`;
+  return { check: 'service: address', state: 'warning', detail, fix: deprecationHint(pathPrefix) };
+}
+
+/** Whether the list of recordings may be limited to the service's own default of days, as far as the last pass shows. */
+function recordingsWindow(db: Database | null): Found {
+  const isLimited = (db && lastJudgedPass(db, 'recordings'))?.is_default_window ?? true;
+  return isLimited
+    ? { state: 'warning', ...defaultWindow }
+    : 'the last full pass saw recordings of more than 30 days ago';
 }
 
 /** Checks that the data folder, or the folder in which it will be made, can be written. */
@@ -175,12 +193,12 @@ function nearestPath(path: string): string {
   return existsSync(path) ? path : nearestPath(dirname(path));
 }
 
-type Skip = (detail: string) => string;
-type Attempt = (check: string, run: () => string | Promise<string>) => Promise<Check>;
+type Attempt = (check: string, run: () => Found | Promise<Found>) => Promise<Check>;
 
-async function attemptIn(dataDir: string, check: string, run: () => string | Promise<string>): Promise<Check> {
+async function attemptIn(dataDir: string, check: string, run: () => Found | Promise<Found>): Promise<Check> {
   try {
-    return { check, state: 'ok', detail: await run() };
+    const found = await run();
+    return typeof found === 'string' ? { check, state: 'ok', detail: found } : { check, ...found };
   } catch (thrown) {
     const error = explainStorageError(thrown, dataDir) ?? thrown;
     if (!(error instanceof AppError) || error.code === 'interrupted') throw error;

@@ -10,6 +10,7 @@ import { databasePath, type Database } from '../mirror/database.ts';
 import { listRequests } from '../mirror/erasure-requests.ts';
 import type { RequestReason } from '../ledger/vocabulary.ts';
 import { listOpenTargets } from '../mirror/erasure-targets.ts';
+import { livingHolder } from '../job/run-job.ts';
 import { lastCompletePasses } from '../mirror/passes.ts';
 import { countRequestsWithin, requestsByMinute } from '../mirror/request-times.ts';
 import { listJobTotals, listRunsSince } from '../mirror/runs.ts';
@@ -76,7 +77,8 @@ function gatherContent(
 ): ProjectContent {
   const db = openDb();
   const { rows, quarantine, passes, held: heldPlans, erasure } = gatherMirror(db, isoTime(atMs));
-  const histories = listJobTotals(db);
+  const holder = livingHolder(db, atMs);
+  const histories = listJobTotals(db, holder);
   return {
     lists: gatherLists(db, { jobs, rows, passes, atMs }),
     histories,
@@ -89,7 +91,7 @@ function gatherContent(
       recordings: requestsByMinute(db, 'recordings list', atMs),
     },
     windows: gatherWindows(db, budget, atMs),
-    runs: listRunsSince(db, isoTime(atMs - dayMs), runsMax).map(reportRun),
+    runs: listRunsSince(db, isoTime(atMs - dayMs), runsMax).map((run) => reportRun(run, holder)),
     erasure,
     openRequests: gatherOpenRequests(db),
     snapshots: readOr(null, () => reportSnapshots(dataDir)),

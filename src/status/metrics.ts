@@ -86,8 +86,8 @@ export const metricCatalogue: readonly Metric[] = [
     ({ dataset, mode }) => [dataset, mode],
     {
       analytics_mirror_pass_complete: [
-        'Whether the newest pass of a list and mode proved that it was complete; not while it runs.',
-        ({ verdict }) => (verdict === 'running' ? null : verdict === 'complete'),
+        'Whether the newest pass of a list and mode proved that it was complete; not before it has ended.',
+        ({ verdict, finishedAt }) => (finishedAt === null ? null : verdict === 'complete'),
       ],
       analytics_mirror_pass_step_backs: [
         'How often the newest pass of a list and mode stepped back because the list had moved.',

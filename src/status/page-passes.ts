@@ -1,5 +1,5 @@
 import { html } from 'hono/html';
-import type { PassReport } from '../sync/pass-report.ts';
+import { defaultWindow, type PassReport } from '../sync/pass-report.ts';
 import type { Markup } from '../markup/markup.ts';
 import { badge, figures, when, withCode, type Mark } from './page-parts.ts';
 import { codeText, countText, countedText, durationText } from '../core/words.ts';
@@ -8,6 +8,7 @@ const marks: Readonly<Record<PassReport['verdict'], Mark>> = {
   complete: 'well',
   incomplete: 'attention',
   running: 'new',
+  unfinished: 'plain',
 };
 
 /** The meaning of each reason for which a pass is not complete. */
@@ -37,6 +38,11 @@ export function passRows(passes: readonly PassReport[], id: string, now: string)
         ${evidence(pass, now)}
       </details>`;
     })}
+    ${
+      passes.some(({ assumptions }) => assumptions.defaultWindow)
+        ? html`<p class="soft">${withCode(`${defaultWindow.detail}; \`${defaultWindow.fix}\``)}</p>`
+        : ''
+    }
   </div>`;
 }
 
@@ -52,7 +58,9 @@ function evidence(pass: PassReport, now: string): Markup {
     verdict === 'complete'
       ? `Each of its ${countedText(windows, 'page')} shares rows with the page before it, so the pass missed no row between them.`
       : reason === null
-        ? 'The pass is running.'
+        ? verdict === 'running'
+          ? 'The pass is running.'
+          : 'The pass was interrupted. The next pass over this list continues it, or begins again.'
         : (reasonWords[reason] ?? codeText(reason));
   return html`<div class="inside">
     <p>${withCode(proof)}</p>

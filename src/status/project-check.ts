@@ -2,16 +2,16 @@ import type { Service } from '../client/service.ts';
 import { readProjects } from '../contract/projects.ts';
 import { AppError } from '../core/errors.ts';
 import { countedText } from '../core/words.ts';
+import type { Found } from './check.ts';
 
 const namedMax = 10;
 
-/** What the check of the projects works with. `skip` says that it found nothing out, and returns its sentence. */
+/** What the check of the projects works with. */
 export type ProjectCheck = {
   service: Service;
   projectId: string | null;
   /** Whether the configured project has answered already. Then it exists, whether listed or not. */
   isAnswering: boolean;
-  skip: (detail: string) => string;
   signal: AbortSignal;
 };
 
@@ -19,10 +19,11 @@ export type ProjectCheck = {
  * Says which projects the key sees, and whether the configured one is among them. Throws `refused` where it is not and
  * does not answer either. Many services list projects only to some keys, so a refused list is skipped.
  */
-export async function checkProjects({ service, projectId, isAnswering, skip, signal }: ProjectCheck): Promise<string> {
+export async function checkProjects({ service, projectId, isAnswering, signal }: ProjectCheck): Promise<Found> {
   const listed = await listProjects(service, signal);
-  if (typeof listed === 'number') return skip(`the service does not list projects to this key (it answered ${listed})`);
-  if (listed === undefined) return skip('the service answers, but not with a list of projects');
+  if (typeof listed === 'number')
+    return { state: 'skipped', detail: `the service does not list projects to this key (it answered ${listed})` };
+  if (listed === undefined) return { state: 'skipped', detail: 'the service answers, but not with a list of projects' };
   const { projects, isWhole } = listed;
   const names = projects.slice(0, namedMax).map(({ id, name }) => (name === '' ? id : `${id} (${name})`));
   const more = projects.length > namedMax ? `, and ${projects.length - namedMax} more` : '';

@@ -1,9 +1,10 @@
 import type { Database } from '../mirror/database.ts';
-import type { PagedDataset } from '../contract/datasets.ts';
+import { datasets, type PagedDataset } from '../contract/datasets.ts';
 import type { RequestState } from '../ledger/vocabulary.ts';
 import { countRequests, listRequests } from '../mirror/erasure-requests.ts';
 import { countFence } from '../mirror/fence.ts';
-import { readLease, type LeaseHolder, listRuns, type Run, type RunOutcome } from '../mirror/runs.ts';
+import { livingHolder } from '../job/run-job.ts';
+import { listRuns, settleRun, type LeaseHolder, type Run, type RunOutcome } from '../mirror/runs.ts';
 import { newestPasses } from '../mirror/passes.ts';
 import { countQuarantine } from '../mirror/quarantine.ts';
 import { countRows, type RowCounts } from '../mirror/read-rows.ts';
@@ -66,6 +67,7 @@ export type StatusReport = MirrorReport & {
   suspects: Record<PagedDataset, number>;
   snapshots: SnapshotReport[];
   runs: RunReport[];
+  /** Null where no living process holds it. */
   lease: LeaseHolder | null;
 };
 
@@ -73,29 +75,40 @@ const runsShown = 5;
 
 /** Reads the state of a data folder at a time (ISO 8601 UTC). Throws `storage` when a manifest is damaged. */
 export function gatherStatus(db: Database, dataDir: string, now: string): StatusReport {
+  const holder = livingHolder(db, Date.parse(now));
   return {
     dataDir,
     ...gatherMirror(db, now),
     suspects: countSuspects(db),
     snapshots: reportSnapshots(dataDir),
-    runs: listRuns(db, runsShown).map(reportRun),
-    lease: readLease(db) ?? null,
+    runs: listRuns(db, runsShown).map((run) => reportRun(run, holder)),
+    lease: holder ?? null,
   };
 }
 
 /** Reads the state of a mirror at a time (ISO 8601 UTC). */
 export function gatherMirror(db: Database, now: string): MirrorReport {
+  const holder = livingHolder(db, Date.parse(now));
   return {
     rows: countRows(db),
     quarantine: countQuarantine(db),
-    passes: newestPasses(db).map(reportPass),
+    passes: newestPasses(db).map((pass) => settlePass(reportPass(pass), holder)),
     held: listHeldPlans(db),
     erasure: gatherErasure(db, now),
   };
 }
 
-/** Reports a run of the mirror. */
-export function reportRun(run: Run): RunReport {
+/** A pass without a verdict runs only while the living holder of the lease walks such a list; else it waits to be resumed. */
+function settlePass(pass: PassReport, holder: LeaseHolder | undefined): PassReport {
+  const { dataset, mode, verdict } = pass;
+  const job = mode === 'head' ? 'head' : datasets[dataset].fullJob;
+  const isWalked = holder?.job === 'sync' || holder?.job === job;
+  return verdict === 'running' && !isWalked ? { ...pass, verdict: 'unfinished' } : pass;
+}
+
+/** Reports a run of the mirror; one without an end has died unless the living holder of the lease works on it. */
+export function reportRun(recorded: Run, holder: LeaseHolder | undefined): RunReport {
+  const run = settleRun(recorded, holder);
   return {
     id: run.id,
     job: run.job,

@@ -1,5 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isoTime, type Clock } from '../core/clock.ts';
+import { AppError } from '../core/errors.ts';
+import { countText, secondText } from '../core/words.ts';
 import { pagedDatasets, type PagedDataset } from '../contract/datasets.ts';
 import { askForProject, type Service } from '../client/service.ts';
 import type { Settings } from '../config/settings.ts';
@@ -8,10 +10,13 @@ import { listExpiredRecordings, prepareRemoveRow } from '../mirror/remove-rows.t
 import { countTable } from '../mirror/read-rows.ts';
 import {
   acquitSuspect,
+  approvePlan,
   confirmSuspect,
+  findPlan,
   holdSuspects,
   listHeldPlans,
   listSuspects,
+  releasePlans,
   releaseSeenSuspects,
   type HeldPlan,
   type Suspect,
@@ -57,28 +62,67 @@ export function planDatasetAbsence(
   return planAbsence(dataset, listSuspects(db, dataset), countTable(db, dataset), settings.deletions, clock.now());
 }
 
+/** Plans the absent rows of a dataset, and holds those that are too many. */
+function holdAbsent(parts: Omit<AbsenceParts, 'service' | 'signal'>, dataset: PagedDataset): AbsencePlan<Suspect> {
+  const { db, clock } = parts;
+  releaseSeenSuspects(db, dataset);
+  const planned = planDatasetAbsence(parts, dataset);
+  if (planned.hold) {
+    const { plan, rows, rowsTotal } = planned.hold;
+    const held = { plan, dataset, rows: rows.length, rowsTotal, heldAt: isoTime(clock.now()) };
+    holdSuspects(
+      db,
+      held,
+      rows.map(({ rowKey }) => rowKey),
+    );
+  } else releasePlans(db, dataset);
+  return planned;
+}
+
+/**
+ * Approves a held plan by its name, for the rows that it was shown with. Throws `usage`, and then nothing is approved, for a
+ * name that means no held plan now; the message says what became of the plan.
+ */
+export function approveHeldPlan(parts: Omit<AbsenceParts, 'service' | 'signal'>, name: string): void {
+  const { db, clock } = parts;
+  const approve = (): boolean => approvePlan(db, name, isoTime(clock.now()));
+  if (approve()) return;
+  // `reconcile --dry-run` may have shown a plan that no run has held yet.
+  for (const dataset of pagedDatasets) holdAbsent(parts, dataset);
+  if (approve()) return;
+  const known = findPlan(db, name);
+  if (!known)
+    throw new AppError('there is no plan of that name', {
+      code: 'usage',
+      hint: '`reconcile --dry-run` shows the plans that wait for approval',
+    });
+  const { dataset, rows, approvedAt } = known;
+  const now = listHeldPlans(db).find((held) => held.dataset === dataset);
+  if (now)
+    throw new AppError(
+      `plan ${name} (${countText(rows)} ${dataset}) was replaced by plan ${now.plan} (${countText(now.rows)} ${dataset}), since other rows are no longer listed now; nothing was approved`,
+      { code: 'usage', hint: `if all of these are right: analytics-mirror reconcile --approve ${now.plan}` },
+    );
+  throw new AppError(
+    approvedAt === null
+      ? `plan ${name} holds nothing any more: its ${dataset} are listed again, or few enough to need no approval`
+      : `plan ${name} was approved at ${secondText(approvedAt)} and holds nothing any more`,
+    { code: 'usage', hint: 'there is nothing to approve; `status` shows what is held' },
+  );
+}
+
 /**
  * Takes every absent row as far as it can go now: held when they are too many, asked for when it is time, and out of
  * the mirror once the service has said often enough that it has no such row. An answer that says nothing about the row
  * (a refused key, a failing service) ends it with that error, and leaves every row where it was.
  */
 export async function reconcileAbsence(parts: AbsenceParts): Promise<AbsenceResult> {
-  const { db, service, settings, clock, signal } = parts;
+  const { db, service, settings, signal } = parts;
   const expired = await expireRecordings(parts);
   const result: AbsenceResult = { asked: 0, alive: 0, deleted: 0, merged: 0, expired, waiting: 0, held: [] };
   for (const dataset of pagedDatasets) {
-    releaseSeenSuspects(db, dataset);
-    const { ask, wait, hold } = planDatasetAbsence(parts, dataset);
+    const { ask, wait } = holdAbsent(parts, dataset);
     result.waiting += wait.length;
-    if (hold) {
-      const { plan, rows, rowsTotal } = hold;
-      const held = { plan, dataset, rows: rows.length, rowsTotal, heldAt: isoTime(clock.now()) };
-      holdSuspects(
-        db,
-        held,
-        rows.map(({ rowKey }) => rowKey),
-      );
-    }
     const apply = prepareApply(parts, dataset, result);
     const batches = resultsByBatch(ask, { atOnce: settings.budget.concurrency, signal }, async (suspect) => ({
       suspect,

@@ -5,8 +5,8 @@ export type PassReport = {
   id: number;
   dataset: Pass['dataset'];
   mode: Pass['mode'];
-  /** `running` while the pass is unfinished. */
-  verdict: 'complete' | 'incomplete' | 'running';
+  /** `running` while the pass goes on, `unfinished` where it was interrupted and the next pass continues it. */
+  verdict: 'complete' | 'incomplete' | 'running' | 'unfinished';
   reason: string | null;
   startedAt: string;
   finishedAt: string | null;
@@ -25,7 +25,7 @@ export type PassReport = {
   rowsFenced: number;
   countReported: number | null;
   /** `countReached`: whether the pass has seen as many rows as counted; null without a count or another end. */
-  assumptions: { newestFirst: boolean; countReached: boolean | null };
+  assumptions: { newestFirst: boolean; countReached: boolean | null; defaultWindow: boolean };
 };
 
 /** Reports a pass of the mirror. */
@@ -50,9 +50,20 @@ export function reportPass(pass: Pass): PassReport {
     rowsQuarantined: pass.rows_quarantined,
     rowsFenced: pass.rows_fenced,
     countReported: pass.count_reported,
-    assumptions: { newestFirst: pass.is_ordered, countReached: isCountReached(pass) },
+    assumptions: {
+      newestFirst: pass.is_ordered,
+      countReached: isCountReached(pass),
+      defaultWindow: pass.is_default_window,
+    },
   };
 }
+
+/** What is said of a full pass that was asked for without a first day and saw no row that is older than 30 days. */
+export const defaultWindow = {
+  detail:
+    'no date_from is configured for recordings, and no older ones were shown: the service may show only its own default of days (3 on live services)',
+  fix: 'set recordings.query: {date_from: -30d}',
+} as const;
 
 function isCountReached({ verdict, reason, count_reported: count }: Pass): boolean | null {
   if (count === null) return null;

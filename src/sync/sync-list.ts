@@ -6,6 +6,8 @@ import type { Database } from '../mirror/database.ts';
 import {
   findUnfinishedPass,
   finishPass,
+  hasSeenBefore,
+  markDefaultWindow,
   prepareSavePass,
   startPass,
   type IncompleteReason,
@@ -33,6 +35,9 @@ export type SyncListParts = {
   onProgress: WalkParts['onProgress'];
 };
 
+/** A list that shows an older row than this is not limited to a service's own default of days: live services show three. */
+const defaultDaysMax = 30;
+
 /** Makes one pass over a list and returns it, ended, with its verdict. Only a complete pass nominates unseen rows. */
 export async function syncList(parts: SyncListParts): Promise<Pass> {
   const { dataset, mode, db, service, settings, clock, signal, onProgress } = parts;
@@ -47,6 +52,9 @@ export async function syncList(parts: SyncListParts): Promise<Pass> {
   };
   const endPass = (reason: IncompleteReason | null): Pass => {
     const at = isoTime(clock.now());
+    const oldDay = isoTime(clock.now() - defaultDaysMax * 86_400_000);
+    const isWhole = datasets[dataset].showsAll || 'date_from' in extraQuery || mode === 'head';
+    if (!isWhole && !hasSeenBefore(db, dataset, passId, oldDay)) markDefaultWindow(db, passId);
     const pass = finishPass(db, passId, reason, at);
     if (pass.verdict === 'complete') nominateSuspects(db, dataset, passId, at);
     return pass;

@@ -1,14 +1,22 @@
 import { feedBegin } from '../erasure/plan.ts';
-import type { PublishedDataset } from '../contract/datasets.ts';
+import { datasets as table, type PublishedDataset } from '../contract/datasets.ts';
 import { refuseRestored } from '../erasure/fence/restore-guard.ts';
 import { exportMirror, type MirrorExport } from '../export/export-mirror.ts';
 import type { JobContext, OnProgress } from '../job/job-context.ts';
 import { runJob, type JobResult } from '../job/run-job.ts';
 import { compactChanges } from '../mirror/feeds.ts';
+import { lastCompletePasses } from '../mirror/passes.ts';
 import type { Database } from '../mirror/database.ts';
 
-/** The published snapshots. Incomplete when the last pass over the list of one of them was not complete. */
-export type ExportJobResult = JobResult & { snapshots: MirrorExport[] };
+/**
+ * The published snapshots. Incomplete when the last pass over the list of one of them was not complete, or when a dataset was
+ * not published.
+ */
+export type ExportJobResult = JobResult & {
+  snapshots: MirrorExport[];
+  /** The datasets that were not published, since no full pass over their list has ever been complete. */
+  neverComplete: PublishedDataset[];
+};
 
 /** What to publish of which datasets, and from where. */
 type ExportTask = {
@@ -19,7 +27,10 @@ type ExportTask = {
   onProgress?: OnProgress<PublishedDataset>;
 };
 
-/** Publishes one snapshot of each dataset, as one run of `export` or of `delta`. */
+/**
+ * Publishes one snapshot of each dataset, as one run of `export` or of `delta`. A dataset whose list was never seen as a whole
+ * is left out: a reader would take its rows for all there are.
+ */
 export function runExportJob(
   context: JobContext,
   { datasets, kind, source, onProgress: onRows }: ExportTask,
@@ -28,14 +39,17 @@ export function runExportJob(
     const { db, settings, clock } = own;
     refuseRestored(db, settings.dataDir);
     const snapshots: MirrorExport[] = [];
-    for (const dataset of datasets) {
+    const seenWhole = new Set(lastCompletePasses(db).map((pass) => pass.dataset));
+    const isSeenWhole = (dataset: PublishedDataset): boolean => seenWhole.has(table[dataset].published.pass);
+    for (const dataset of datasets.filter(isSeenWhole)) {
       const onProgress = (done: number, total: number | null): void => onRows?.(dataset, done, total);
       snapshots.push(await exportMirror(own, { source, dataset, kind, onProgress }));
     }
     // Later deltas continue these snapshots, so older changes need not be kept one by one.
     if (kind === 'full') compactChanges(db, feedBegin({ settings, clock }));
     const counts = Object.fromEntries(snapshots.map(({ dataset, rows }) => [dataset, rows]));
-    const isProved = snapshots.every(({ verdict }) => verdict === 'complete');
-    return { outcome: isProved ? 'done' : 'incomplete', counts, snapshots };
+    const neverComplete = datasets.filter((dataset) => !isSeenWhole(dataset));
+    const isProved = neverComplete.length === 0 && snapshots.every(({ verdict }) => verdict === 'complete');
+    return { outcome: isProved ? 'done' : 'incomplete', counts, snapshots, neverComplete };
   });
 }

@@ -1,4 +1,3 @@
-import { isoTime } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
 import { endLostRequests } from '../erasure/fence/restore-guard.ts';
 import { pagedDatasets } from '../contract/datasets.ts';
@@ -17,9 +16,14 @@ import type { JobContext } from '../job/job-context.ts';
 import { runJob, type JobResult } from '../job/run-job.ts';
 import { claimMirror } from '../mirror/runs.ts';
 import { listRequests } from '../mirror/erasure-requests.ts';
-import { approvePlan } from '../mirror/suspects.ts';
 import { removeUnnamedParts } from '../snapshot/publish.ts';
-import { planDatasetAbsence, reconcileAbsence, type AbsenceParts, type AbsenceResult } from '../sync/absence.ts';
+import {
+  approveHeldPlan,
+  planDatasetAbsence,
+  reconcileAbsence,
+  type AbsenceParts,
+  type AbsenceResult,
+} from '../sync/absence.ts';
 
 /** The plan for absent rows of a dataset: how many are asked for, how many wait, how many a named plan holds. */
 type PlannedAbsence = { dataset: string; ask: number; wait: number; hold: { plan: string; rows: number } | null };
@@ -57,18 +61,14 @@ export async function planReconcile(
 
 /**
  * Advances every erasure request and every pending deletion as far as it can go now, as one run: first the steps that need
- * no service, then the others. `approve` names a held plan that may go on. An unknown plan is a `usage` error, and then
- * nothing is changed.
+ * no service, then the others. `approve` names a held plan that may go on. A name that means no held plan now is a `usage` error, and
+ * then nothing is deleted.
  */
 export function runReconcileJob(context: JobContext, approve: string | undefined): Promise<ReconcileJobResult> {
   return runJob(context, 'reconcile', async (own) => {
-    const { db, settings, clock, project, signal } = own;
+    const { db, settings, project, signal } = own;
     if (project) claimMirror(db, project, settings.service.movedFrom);
-    if (approve !== undefined && !approvePlan(db, approve, isoTime(clock.now())))
-      throw new AppError('there is no plan of that name', {
-        code: 'usage',
-        hint: '`reconcile --dry-run` shows the plans that wait for approval',
-      });
+    if (approve !== undefined) approveHeldPlan(own, approve);
     const replayed = replayErasures(own);
     const lost = endLostRequests(own);
     try {

@@ -1,11 +1,12 @@
 import { compileCron } from '../config/cron.ts';
-import type { ScheduledJob, Settings } from '../config/settings.ts';
+import { scheduleOf, type ScheduledJob, type Settings } from '../config/settings.ts';
 import { isoTime } from '../core/clock.ts';
 import type { Database } from '../mirror/database.ts';
+import { livingHolder } from '../job/run-job.ts';
 import { listRunsOfJob, newestSuccess } from '../mirror/runs.ts';
-import { historyOf, runsLookedAt, nextStartMs } from './schedule-plan.ts';
+import { historyOf, nextStartMs, runsLookedAt } from './schedule-plan.ts';
 
-/** A scheduled job, as the worker would see it. Times are ISO 8601 UTC; a past `nextAt` means that the job is due. */
+/** A scheduled job, as the worker would see it. Times are ISO 8601 UTC; `nextAt` is now where the job is due, and never past. */
 export type ScheduleReport = {
   job: ScheduledJob;
   cron: string;
@@ -15,16 +16,21 @@ export type ScheduleReport = {
 };
 
 /** When each scheduled job is to run next, and when it last did, at a time in milliseconds since 1970. */
-export function reportSchedule(db: Database, schedule: Settings['schedule'], nowMs: number): ScheduleReport[] {
-  return Object.entries(schedule).flatMap(([name, cron]): ScheduleReport[] => {
+export function reportSchedule(
+  db: Database,
+  settings: Pick<Settings, 'schedule' | 'playlists'>,
+  nowMs: number,
+): ScheduleReport[] {
+  const holder = livingHolder(db, nowMs);
+  return Object.entries(scheduleOf(settings)).flatMap(([name, cron]): ScheduleReport[] => {
     if (cron === null) return [];
     const job = name as ScheduledJob;
-    const history = historyOf(listRunsOfJob(db, job, runsLookedAt), newestSuccess(db, job));
+    const history = historyOf(listRunsOfJob(db, job, runsLookedAt, holder), newestSuccess(db, job));
     return [
       {
         job,
         cron,
-        nextAt: isoTime(nextStartMs(history, compileCron(cron), nowMs)),
+        nextAt: isoTime(Math.max(nowMs, nextStartMs(history, compileCron(cron), nowMs))),
         lastAt: history.lastStartMs === null ? null : isoTime(history.lastStartMs),
         lastOutcome: history.lastOutcome,
       },

@@ -51,7 +51,8 @@ export function runSyncJob(context: ServiceContext, job: SyncJob): Promise<SyncJ
     const canJudge = passes.some(({ verdict, dataset }) => verdict === 'complete' && datasets[dataset].list !== null);
     const absence = canJudge ? await reconcileAbsence({ ...own, onDeletion: deletionReceiver(own) }) : null;
     const isIncomplete = passes.some(({ verdict, reason }) => verdict !== 'complete' && reason !== 'head');
-    const isHeld = absence !== null && absence.held.length > 0;
+    // A held plan of another list says nothing about this run.
+    const isHeld = absence?.held.some(({ dataset }) => job.datasets.includes(dataset)) ?? false;
     const counts = Object.fromEntries(passes.map((pass) => [pass.dataset, pass.rowsReceived]));
     const outcome = isIncomplete ? 'incomplete' : isHeld ? 'held' : 'done';
     return { outcome, counts, passes, membershipsTold, absence };

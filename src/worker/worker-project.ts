@@ -1,5 +1,5 @@
 import { existsSync, statfsSync } from 'node:fs';
-import type { ScheduledJob, Settings } from '../config/settings.ts';
+import { scheduleOf, type ScheduledJob, type Settings } from '../config/settings.ts';
 import { datasets, mirroredDatasets, pagedDatasets, publishedDatasets } from '../contract/datasets.ts';
 import { isoTime, type Clock } from '../core/clock.ts';
 import { assertNever } from '../core/errors.ts';
@@ -10,6 +10,7 @@ import type { ProjectCondition } from '../job/worker-state.ts';
 import { entriesPath, ledgerFolder } from '../ledger/entry-file.ts';
 import { openDatabaseReadOnly, type Database } from '../mirror/database.ts';
 import { countRequests, listRequests } from '../mirror/erasure-requests.ts';
+import { livingHolder } from '../job/run-job.ts';
 import { readOpenAlerts, replaceOpenAlerts } from '../mirror/open-alerts.ts';
 import { listRunsOfJob, newestSuccess } from '../mirror/runs.ts';
 import { listHeldPlans } from '../mirror/suspects.ts';
@@ -43,12 +44,12 @@ export function workerProject(
   return {
     name,
     dataDir: settings.dataDir,
-    // Without configured playlists there is nothing to pass over.
-    schedule: settings.playlists.shortIds.length > 0 ? settings.schedule : { ...settings.schedule, playlists: null },
+    schedule: scheduleOf(settings),
     run: (job, signal) => runScheduledJob(job, serviceContext(signal), runDrill),
     readHistory: (job) => {
       const db = database();
-      return historyOf(listRunsOfJob(db, job, runsLookedAt), newestSuccess(db, job));
+      const holder = livingHolder(db, clock.now());
+      return historyOf(listRunsOfJob(db, job, runsLookedAt, holder), newestSuccess(db, job));
     },
     readCondition: () => readProjectCondition(database(), settings, clock),
     readAlerts: () => readOpenAlerts(database()),

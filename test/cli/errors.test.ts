@@ -34,6 +34,7 @@ const documented: Record<ErrorCode, number> = {
   usage: 2,
   refused: 3,
   service: 1,
+  quota: 3,
   oversize: 1,
   unreachable: 1,
   rejected: 1,

@@ -74,7 +74,7 @@ describe('a sync under way', () => {
     const between = await statusOf(dataDir);
     expect(between).toMatchObject({
       lease: null,
-      passes: [{ id: 1, verdict: 'running' }],
+      passes: [{ id: 1, verdict: 'unfinished' }],
       runs: [{ outcome: 'interrupted' }],
     });
 

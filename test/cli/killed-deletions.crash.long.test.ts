@@ -36,7 +36,7 @@ const deaths: Record<keyof DeletionCommands, [moment: KillPoint['moment'], patte
     ['before', /^UPDATE runs SET outcome = @outcome/],
   ],
   hold: [
-    ['before', /^INSERT OR IGNORE INTO deletion_plans/],
+    ['before', /^INSERT INTO deletion_plans/],
     ['before', /^UPDATE suspects SET plan/],
     ['after', /^COMMIT after UPDATE suspects SET plan/],
   ],

@@ -15,6 +15,7 @@ test.for([
   [304, 'service', false],
   [400, 'rejected', false],
   [401, 'refused', false],
+  [402, 'quota', false],
   [403, 'refused', false],
   [404, 'rejected', false],
   [405, 'rejected', false],
@@ -81,3 +82,51 @@ test.for([
 ] as const)('Retry-After: %j is %d ms', ([value, ms]) => {
   expect(parseRetryAfterMs(value, nowMs, hourMs)).toBe(ms);
 });
+
+test.for([
+  [
+    'https://us.example.com/api/projects/5/persons/',
+    '/api/projects/…/persons/',
+    'set service.pathPrefix: /api/projects',
+  ],
+  ['/api/projects/5/persons?secret=1', '/api/projects/…/persons', 'set service.pathPrefix: /api/projects'],
+  [
+    'https://eu.example.com/api/environments/5/persons/',
+    '/api/environments/…/persons/',
+    'set service.baseUrl to the host that the service really answers on',
+  ],
+  ['https://sso.example.com/login/Ann%20Smith?next=x', '/login/…', other()],
+  ['https://', undefined, other()],
+  [undefined, undefined, other()],
+] as const)('a redirect to %s is told by its path, and what to set', ([location, path, hint]) => {
+  const redirected = { body: undefined, retryAfterMs: undefined, path: '/api/environments/5/persons/?limit=1' };
+  const error = refusalError(endpoints['persons.list'], { ...redirected, status: 307, location });
+  const to = path === undefined ? '' : ` to ${path}`;
+  expect(error.message).toMatch(new RegExp(`^the service redirects${to} \\(GET /persons answered 307\\)`));
+  expect(error.hint).toBe(hint);
+  expect(`${error.message} ${error.hint}`).not.toMatch(/example|Ann|secret/);
+});
+
+test('a redirect of one person names no person', () => {
+  const path = '/api/environments/5/persons/4711/';
+  const location = 'https://us.example.com/api/projects/5/persons/4711/';
+  const error = refusalError(endpoints['persons.retrieve'], {
+    status: 307,
+    body: '',
+    retryAfterMs: undefined,
+    path,
+    location,
+  });
+  expect(error.hint).toBe('set service.pathPrefix: /api/projects');
+  expect(error.message).not.toContain('4711');
+});
+
+test('a quota that is used up is told as the account’s own, and not as a wrong request', () => {
+  const error = refuse('recordings.list', 402, { detail: 'ada@example.com has to pay' });
+  expect(error.message).toBe('the account at the service has used up its quota (GET /session_recordings answered 402)');
+  expect(error.hint).toMatch(/quota/);
+});
+
+function other(): string {
+  return 'set service.baseUrl and service.pathPrefix to the address that the service really answers on';
+}

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { createBudget, type Turn } from '../../src/client/budget.ts';
+import type { Deprecation } from '../../src/client/deprecation.ts';
 import { createService } from '../../src/client/service.ts';
 import type { Clock } from '../../src/core/clock.ts';
 import type { AppError } from '../../src/core/errors.ts';
@@ -22,6 +23,7 @@ export async function serviceBelow(projectPath: string, ...answers: Answer[]) {
   const retried: AppError[] = [];
   const turns: Turn[] = [];
   const pauses: number[] = [];
+  const deprecations: Deprecation[] = [];
   const answerNext: Answerer = async (request, response) => {
     asked.push(await askedBy(request));
     const { status = 200, type, text, headers } = answers[Math.min(asked.length, answers.length) - 1] ?? {};
@@ -54,8 +56,9 @@ export async function serviceBelow(projectPath: string, ...answers: Answer[]) {
     projectPath,
     onRetry: (error) => retried.push(error),
     onThrottled: (pauseMs) => pauses.push(pauseMs),
+    onDeprecated: (deprecation) => deprecations.push(deprecation),
   });
-  return { service, asked, sleeps, retried, turns, pauses, budget };
+  return { service, asked, sleeps, retried, turns, pauses, deprecations, budget };
 }
 
 async function askedBy(request: IncomingMessage): Promise<Asked> {

@@ -168,7 +168,7 @@ CREATE TABLE "passes" (
   is_ordered INTEGER NOT NULL DEFAULT 1 CHECK (is_ordered IN (0, 1)),
   cursor TEXT,
   rows_fenced INTEGER NOT NULL DEFAULT 0,
-  rows_distinct INTEGER NOT NULL DEFAULT 0,
+  rows_distinct INTEGER NOT NULL DEFAULT 0, is_default_window INTEGER NOT NULL DEFAULT 0 CHECK (is_default_window IN (0, 1)),
   CHECK ((verdict IS NULL) = (finished_at IS NULL))
 ) STRICT;
 

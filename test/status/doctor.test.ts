@@ -2,12 +2,17 @@ import { rmSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Budget } from '../../src/client/budget.ts';
+import type { Deprecation } from '../../src/client/deprecation.ts';
 import type { Reply, Service } from '../../src/client/service.ts';
+import { createApp } from '../../src/app.ts';
 import { loadSettings } from '../../src/config/load-settings.ts';
 import { AppError } from '../../src/core/errors.ts';
 import { databasePath, openDatabaseReadOnly } from '../../src/mirror/database.ts';
+import { finishPass, markDefaultWindow, startPass } from '../../src/mirror/passes.ts';
+import { openSyncWorld } from '../sync/sync-world.ts';
 import { snapshotFolder } from '../snapshot/paths.ts';
-import { examine, type Check } from '../../src/status/doctor.ts';
+import type { Check } from '../../src/status/check.ts';
+import { examine } from '../../src/status/doctor.ts';
 import { exportCount } from '../export/export-fixture.ts';
 import { freshFolder, openTestMirror } from '../mirror/open-test-mirror.ts';
 
@@ -34,6 +39,7 @@ async function examined(
   openService: () => Service = () => serviceThat(well).service,
   signal = new AbortController().signal,
   usedUpUntilMs: Budget['usedUpUntilMs'] = () => null,
+  { query = { date_from: '-30d' } as object, deprecation = null as Deprecation | null } = {},
 ): Promise<Map<string, Check>> {
   const { settings } = loadSettings(
     {},
@@ -42,7 +48,7 @@ async function examined(
         { path: 'dataDir', value: dataDir },
         { path: 'service.projectId', value: 7 },
         { path: 'playlists.shortIds', value: ['abc'] },
-        { path: 'recordings.query', value: { date_from: '-30d' } },
+        { path: 'recordings.query', value: query },
       ],
     },
   );
@@ -53,7 +59,14 @@ async function examined(
     });
     return db;
   };
-  const findings = await examine({ settings, openReader, openService, budget: { usedUpUntilMs }, signal });
+  const findings = await examine({
+    settings,
+    openReader,
+    openService,
+    deprecation: () => deprecation,
+    budget: { usedUpUntilMs },
+    signal,
+  });
   expect(new Set(findings.map(({ check }) => check)).size).toBe(findings.length);
   return new Map(findings.map((finding) => [finding.check, finding]));
 }
@@ -73,7 +86,9 @@ test('where all is well, every check says so', async () => {
     'persons.list',
     'projects.list',
     'recordings.list',
+    'persons.update',
     'playlists.retrieve',
+    'playlists.update',
   ]);
   expect(calls[2]?.[1]).toMatchObject({ query: { limit: 1 }, extraQuery: { date_from: '-30d' } });
 });
@@ -194,7 +209,13 @@ test('what the budget leaves nothing for is skipped, and not waited for', async 
     state: 'skipped',
     detail: 'not asked: the budget is used up until 2026-01-01T01:00:00.000Z',
   });
-  expect(calls.map(([name]) => name)).toEqual(['persons.list', 'projects.list', 'playlists.retrieve']);
+  expect(calls.map(([name]) => name)).toEqual([
+    'persons.list',
+    'projects.list',
+    'persons.update',
+    'playlists.retrieve',
+    'playlists.update',
+  ]);
   const wide = await examined(
     freshFolder(),
     () => service,
@@ -207,11 +228,94 @@ test('what the budget leaves nothing for is skipped, and not waited for', async 
     'service: recordings': 'skipped',
     'service: playlist abc': 'skipped',
   });
-  expect(calls).toHaveLength(3);
+  expect(calls).toHaveLength(5);
 });
 
 test('an interruption ends the examination', async () => {
   const reason = new AppError('interrupted', { code: 'interrupted' });
   const { service } = serviceThat(() => Promise.reject(reason));
   await expect(examined(freshFolder(), () => service)).rejects.toBe(reason);
+});
+
+test.each([
+  [403, 'failed', 'this key cannot delete persons: erasures will be refused'],
+  [404, 'ok', 'the key may change persons (person:write)'],
+  [
+    400,
+    'warning',
+    'unclear whether the key may change persons (person:write): the service answers an empty change with 400',
+  ],
+  [503, 'failed', 'asked'],
+])('an empty change of no person that is answered %i: %s', async (status, state, detail) => {
+  const { service, calls } = serviceThat((name) =>
+    name === 'persons.update'
+      ? Promise.reject(new AppError('asked', { code: status < 500 ? 'rejected' : 'service', status }))
+      : well(),
+  );
+  const finding = (await examined(freshFolder(), () => service)).get('service: deleting persons');
+  expect(finding).toMatchObject({ state, detail });
+  if (status === 403) expect(finding?.fix).toBe('give the key the scope person:write');
+  expect(calls.filter(([name]) => name === 'persons.update')).toMatchObject([
+    ['persons.update', { params: { id: 0 }, body: {} }],
+  ]);
+});
+
+test.each(['documented', 'live'] as const)(
+  'a %s service tells the key that can delete from the one that can only read, and nothing changes',
+  async (profile) => {
+    const world = await openSyncWorld({ persons: 5, seed: 1, profile });
+    onTestFinished(() => world.close());
+    const { sandbox } = world;
+    sandbox.store.apiKeys.issue('key_to_delete_only', 1, ['person:write', 'session_recording:read']);
+    const before = JSON.stringify([...sandbox.living()]);
+    const of = async (apiKey: string): Promise<Record<string, string>> => {
+      const environment = {
+        MIRROR_BASE_URL: sandbox.url,
+        MIRROR_PROJECT_ID: sandbox.projectId,
+        MIRROR_API_KEY: apiKey,
+      };
+      const app = createApp({ environment: { ...environment, MIRROR_LOG_LEVEL: 'silent' }, isTerminal: false }, {});
+      onTestFinished(() => app.close());
+      return statesOf(await examined(freshFolder(), app.service));
+    };
+    expect(await of(sandbox.readOnlyKey)).toMatchObject({
+      'service: persons': 'ok',
+      'service: deleting persons': 'failed',
+      'service: changing playlists': 'failed',
+    });
+    expect(await of('key_to_delete_only')).toMatchObject({
+      'service: deleting persons': 'ok',
+      'service: changing playlists': 'failed',
+    });
+    expect(await of(sandbox.apiKey)).toMatchObject({
+      'service: deleting persons': 'ok',
+      'service: changing playlists': 'ok',
+    });
+    expect(JSON.stringify([...sandbox.living()])).toBe(before);
+  },
+);
+
+test('a deprecated address is a warning with its dates and the address that comes next', async () => {
+  const deprecation = { since: '2026-07-01T00:00:00.000Z', sunsetAt: null };
+  const findings = await examined(freshFolder(), undefined, undefined, undefined, { deprecation });
+  expect(findings.get('service: address')).toEqual({
+    check: 'service: address',
+    state: 'warning',
+    detail: 'the service has declared /api/environments deprecated since 2026-07-01T00:00:00.000Z',
+    fix: 'set service.pathPrefix: /api/projects',
+  });
+});
+
+test('recordings without a first day are a warning until a pass has shown old ones', async () => {
+  const { db, dataDir } = openTestMirror();
+  const found = async () => (await examined(dataDir, undefined, undefined, undefined, { query: {} })).get('recordings');
+  const warning = { state: 'warning', fix: 'set recordings.query: {date_from: -30d}' };
+  expect(await found()).toMatchObject(warning);
+  const at = '2026-01-01T00:00:00.000Z';
+  const passId = startPass(db, { dataset: 'recordings', mode: 'full', plan: '{}', at });
+  markDefaultWindow(db, passId);
+  finishPass(db, passId, null, at);
+  expect(await found()).toMatchObject(warning);
+  finishPass(db, startPass(db, { dataset: 'recordings', mode: 'full', plan: '{}', at }), null, at);
+  expect(await found()).toMatchObject({ state: 'ok' });
 });

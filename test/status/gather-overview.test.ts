@@ -5,9 +5,10 @@ import type { JobState, WorkerState } from '../../src/job/worker-state.ts';
 import { entriesPath, ledgerFolder } from '../../src/ledger/entry-file.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
 import { insertRequest, changeRequest } from '../../src/mirror/erasure-requests.ts';
+
 import { finishPass, startPass } from '../../src/mirror/passes.ts';
 import { openRequestTimes } from '../../src/mirror/request-times.ts';
-import { finishRun, startRun } from '../../src/mirror/runs.ts';
+import { finishRun, startRun, takeLease } from '../../src/mirror/runs.ts';
 import { currentPath } from '../snapshot/paths.ts';
 import { gatherOverview } from '../../src/status/gather-overview.ts';
 import type { ProjectContent } from '../../src/status/overview.ts';
@@ -114,6 +115,8 @@ test('runs of the last day, and what each job has come to so far', () => {
   makeRun('checkpoint', 72 * hourMs, 'done');
   makeRun('full', 30 * hourMs, 'done');
   makeRun('full', 2 * hourMs, 'failed');
+  const lease = { holder: 'a', job: 'head', host: 'elsewhere', pid: 1, takenAt: before(1000), beatAt: before(500) };
+  takeLease(db, lease, () => true);
   startRun(db, 'head', before(1000));
   const { runs, histories, snapshotsCheckedAt } = contentOf(mirror);
   expect(runs.map(({ job, outcome, finishedAt }) => [job, outcome, finishedAt])).toEqual([

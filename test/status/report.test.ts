@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { takeLease, finishRun, startRun } from '../../src/mirror/runs.ts';
+import { processSpace } from '../../src/job/run-job.ts';
+import { takeLease, finishRun, listJobTotals, listRuns, startRun } from '../../src/mirror/runs.ts';
 import { finishPass, startPass } from '../../src/mirror/passes.ts';
 import { gatherStatus } from '../../src/status/report.ts';
 import { exportCount } from '../export/export-fixture.ts';
@@ -29,18 +30,40 @@ test('passes, runs and the lease are told as they stand', () => {
   const runId = startRun(db, 'sync', at);
   finishRun(db, { id: runId, outcome: 'incomplete', reason: null, requests: 12, counts: {}, at: later });
   startRun(db, 'export', later);
-  const lease = { holder: 'a', job: 'sync', host: 'h', pid: 1, takenAt: at, beatAt: later };
+  const lease = { holder: 'a', job: 'export', host: 'h', pid: 1, takenAt: at, beatAt: later };
   takeLease(db, lease, () => true);
   const status = gatherStatus(db, dataDir, later);
   expect(status.passes.map(({ mode, verdict, reason }) => [mode, verdict, reason])).toEqual([
     ['full', 'incomplete', 'seam_not_joined'],
-    ['head', 'running', null],
+    ['head', 'unfinished', null],
   ]);
   expect(status.runs.map(({ job, outcome, requests }) => [job, outcome, requests])).toEqual([
     ['export', 'running', 0],
     ['sync', 'incomplete', 12],
   ]);
   expect(status.lease).toEqual(lease);
+});
+
+test.each([
+  ['no lease', undefined],
+  ['the lease of a dead process', { job: 'export', host: processSpace(), pid: 2 ** 22 - 1 }],
+  [
+    'the lease of a process that is silent',
+    { job: 'export', host: 'elsewhere', pid: 1, beatAt: '2025-12-31T23:50:00.000Z' },
+  ],
+  ['the lease of another job', { job: 'audit', host: processSpace(), pid: process.pid }],
+])('with %s, a run without an end has died and its pass is unfinished', (_what, holder) => {
+  const { db, dataDir } = openTestMirror();
+  if (holder) takeLease(db, { holder: 'a', takenAt: at, beatAt: later, ...holder }, () => true);
+  startRun(db, 'export', at);
+  startPass(db, { dataset: 'recordings', mode: 'full', plan: '{}', at });
+  const { runs, passes, lease } = gatherStatus(db, dataDir, later);
+  expect(runs).toMatchObject([{ job: 'export', outcome: 'interrupted', reason: 'died' }]);
+  expect(passes).toMatchObject([{ verdict: 'unfinished' }]);
+  expect(lease?.job).toBe(holder?.job === 'audit' ? 'audit' : undefined);
+  expect(listJobTotals(db, lease ?? undefined)).toMatchObject([{ outcomes: { interrupted: 1 } }]);
+  // A reader writes nothing: the next run records it.
+  expect(listRuns(db, 1)).toMatchObject([{ outcome: null }]);
 });
 
 test('the newest five runs are told', () => {

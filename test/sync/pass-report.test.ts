@@ -1,4 +1,7 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
+import { passTable } from '../../src/cli/sync-text.ts';
+import { runSyncJob } from '../../src/worker/sync-job.ts';
+import { openSyncWorld } from './sync-world.ts';
 import { preparePageCommit } from '../mirror/commit-page.ts';
 import { finishPass, noEvidence, startPass, type IncompleteReason } from '../../src/mirror/passes.ts';
 import { reportPass } from '../../src/sync/pass-report.ts';
@@ -25,4 +28,32 @@ test.each([
   [1_000_000, 'no_progress', null],
 ] as const)('of a service that counts %s rows, a pass that ended for %s says %s', (count, reason, said) => {
   expect(countReached(count, reason)).toBe(said);
+});
+
+test.each([
+  ['live', {}, 'full', true],
+  ['live', { date_from: '-60d' }, 'full', false],
+  ['live', {}, 'head', false],
+  ['documented', {}, 'full', false],
+] as const)(
+  'of a %s list that is asked for with %j, a %s pass says: default days only, %s',
+  async (profile, query, mode, said) => {
+    const world = await openSyncWorld({ persons: 5, recordings: 60, seed: 2, profile }, [
+      { path: 'recordings.query', value: query },
+    ]);
+    onTestFinished(() => world.close());
+    const { passes } = await runSyncJob(world.app.serviceContext(new AbortController().signal), {
+      datasets: ['recordings'],
+      mode,
+      resume: true,
+    });
+    expect(passes).toMatchObject([{ assumptions: { defaultWindow: said } }]);
+    expect(passTable(passes).includes('set recordings.query: {date_from: -30d}')).toBe(said);
+  },
+);
+
+test('a list that shows every row has no default of days', async () => {
+  const world = await openSyncWorld({ persons: 5, seed: 2 });
+  onTestFinished(() => world.close());
+  expect(reportPass(await world.sync()).assumptions.defaultWindow).toBe(false);
 });

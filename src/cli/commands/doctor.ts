@@ -9,12 +9,13 @@ export function define(command: Command, context: CommandContext): void {
   command
     .addHelpText(
       'after',
-      '\nChanges nothing. When the budget is used up, the service is not asked, and the line says until when.\nExit codes: 0 every check passed, 1 a check failed.\n\nExamples:\n  analytics-mirror doctor',
+      '\nChanges nothing. When the budget is used up, the service is not asked, and the line says until when.\nExit codes: 0 no check failed (there may be warnings), 1 a check failed.\n\nExamples:\n  analytics-mirror doctor',
     )
     .action(() =>
       runCommand(context, command, async (app) => {
-        const { settings, databaseReadOnly: openReader, service: openService, budget } = app;
-        const findings = await examine({ settings, openReader, openService, budget, signal: context.signal });
+        const { settings, databaseReadOnly: openReader, service: openService, deprecation, budget } = app;
+        const { signal } = context;
+        const findings = await examine({ settings, openReader, openService, deprecation, budget, signal });
         const isWell = findings.every(({ state }) => state !== 'failed');
         if (!isWell) context.setExitCode(exitCodes.failed);
         const lines = findings.map(({ check, state, detail, fix }) => [

@@ -1,6 +1,6 @@
 import { Argument, Option, type Command } from 'commander';
 import type { App } from '../../app.ts';
-import { type PublishedDataset, publishedDatasets } from '../../contract/datasets.ts';
+import { datasets as table, type PublishedDataset, publishedDatasets } from '../../contract/datasets.ts';
 import { bytesText, countText } from '../../core/words.ts';
 import type { OnProgress } from '../../job/job-context.ts';
 import { runExportJob, type ExportJobResult } from '../../worker/export-job.ts';
@@ -24,7 +24,8 @@ export function define(command: Command, context: CommandContext): void {
 A snapshot shows the mirror at one moment. Readers follow snapshots/CURRENT.json, which is replaced last. A delta continues
 the newest snapshot of persons or of recordings. A full snapshot is made instead where the changes since then are unknown,
 and for the other datasets.
-Exit codes: 0 published, 4 published, but the last pass over the list was not complete.
+A dataset is published only after a full pass over its list was complete once.
+Exit codes: 0 published, 4 not published, or published although the last pass over the list was not complete.
 
 Examples:
   analytics-mirror export
@@ -33,14 +34,15 @@ Examples:
     )
     .action((datasets: PublishedDataset[], { kind }: { kind: 'full' | 'delta' }) =>
       runCommand(context, command, async (app) => {
-        const { outcome, snapshots } = await exportNow(
+        const { outcome, snapshots, neverComplete } = await exportNow(
           app,
           context,
           datasets.length > 0 ? datasets : publishedDatasets,
           kind,
         );
         if (outcome === 'incomplete') context.setExitCode(exitCodes.incomplete);
-        return { json: { outcome, snapshots }, text: snapshotTable(snapshots) };
+        const text = `${snapshots.length === 0 ? '' : snapshotTable(snapshots)}${neverCompleteText(neverComplete)}`;
+        return { json: { outcome, snapshots, neverComplete }, text };
       }),
     );
 }
@@ -57,6 +59,14 @@ export function exportNow(
     const source = app.databaseReadOnly();
     return runExportJob(app.jobContext(context.signal), { datasets, kind, source, onProgress });
   });
+}
+
+function neverCompleteText(neverComplete: readonly PublishedDataset[]): string {
+  if (neverComplete.length === 0) return '';
+  const lists = [...new Set(neverComplete.map((dataset) => table[dataset].published.pass))];
+  return `NOT PUBLISHED: ${neverComplete.join(', ')}. No full pass over ${lists.join(' and ')} has ever been complete, so rows may be missing.
+Run analytics-mirror sync ${lists.join(' ')} until it is complete, then export again.
+`;
 }
 
 function snapshotTable(snapshots: ExportJobResult['snapshots']): string {

@@ -14,9 +14,10 @@ export function define(command: Command, context: CommandContext): void {
     runCommand(context, command, (app) => {
       const { settings, clock } = app;
       const db = app.databaseReadOnly();
-      const report = gatherStatus(db, settings.dataDir, isoTime(clock.now()));
-      const schedule = reportSchedule(db, settings.schedule, clock.now());
-      return { json: { ...report, schedule }, text: statusText(report) + scheduleText(schedule) };
+      const nowMs = clock.now();
+      const report = gatherStatus(db, settings.dataDir, isoTime(nowMs));
+      const schedule = reportSchedule(db, settings, nowMs);
+      return { json: { ...report, schedule }, text: statusText(report) + scheduleText(schedule, isoTime(nowMs)) };
     }),
   );
 }
@@ -100,7 +101,7 @@ function runText(runs: StatusReport['runs']): string {
   );
 }
 
-function scheduleText(schedule: readonly ScheduleReport[]): string {
+function scheduleText(schedule: readonly ScheduleReport[], now: string): string {
   if (schedule.length === 0) return '';
   const table = formatTable(
     ['run does', 'at (UTC)', 'last', 'outcome', 'next'],
@@ -109,7 +110,7 @@ function scheduleText(schedule: readonly ScheduleReport[]): string {
       cron,
       lastAt === null ? 'never' : secondText(lastAt),
       lastOutcome ?? '',
-      secondText(nextAt),
+      nextAt === now ? 'due' : secondText(nextAt),
     ]),
   );
   return `\n${table}`;

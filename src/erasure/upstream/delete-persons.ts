@@ -26,7 +26,7 @@ const target = 'upstream.person';
 /** The effect of a failed deletion: none, none because the service refuses it, or unknown. */
 function effectOf(error: AppError): 'none' | 'refused' | 'unknown' {
   const { code, status = 0 } = error;
-  if (code === 'refused' || status === 429 || status === 404) return 'none';
+  if (code === 'refused' || code === 'quota' || status === 429 || status === 404) return 'none';
   if (code === 'rejected' || code === 'usage' || (status >= 300 && status < 400)) return 'refused';
   return 'unknown';
 }
@@ -211,7 +211,7 @@ async function unlessFailed<T extends object>(
       takeRequestBack(context, subject);
     };
     context.db.transaction(() => subjects.forEach(takeAllBack)).immediate();
-    if (error.code === 'refused') throw error;
+    if (error.code === 'refused' || error.code === 'quota') throw error;
     return { failed };
   }
 }
