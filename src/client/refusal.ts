@@ -85,7 +85,11 @@ function readRetryAfterMs(value: string, nowMs: number): number | undefined {
 
 /** The words of a path that cannot name a person. */
 const pathWords: ReadonlySet<string> = new Set([
-  ...['', 'api', 'projects', 'environments', 'login', 'auth', 'accounts'],
+  '',
+  'api',
+  'projects',
+  'environments',
+  'login',
   ...Object.values(endpoints).flatMap(({ path }) => path.split('/').filter((word) => !word.startsWith(':'))),
 ]);
 

@@ -39,7 +39,7 @@ async function examined(
   openService: () => Service = () => serviceThat(well).service,
   signal = new AbortController().signal,
   usedUpUntilMs: Budget['usedUpUntilMs'] = () => null,
-  { query = { date_from: '-30d' } as object, deprecation = null as Deprecation | null } = {},
+  { query, deprecation = null }: { query?: object; deprecation?: Deprecation | null } = {},
 ): Promise<Map<string, Check>> {
   const { settings } = loadSettings(
     {},
@@ -48,7 +48,7 @@ async function examined(
         { path: 'dataDir', value: dataDir },
         { path: 'service.projectId', value: 7 },
         { path: 'playlists.shortIds', value: ['abc'] },
-        { path: 'recordings.query', value: query },
+        { path: 'recordings.query', value: query ?? { date_from: '-30d' } },
       ],
     },
   );
