@@ -250,7 +250,7 @@ test.each([
   const { service, calls } = serviceThat((name) =>
     name === 'persons.update'
       ? Promise.reject(new AppError('asked', { code: status < 500 ? 'rejected' : 'service', status }))
-      : well(),
+      : well(name),
   );
   const finding = (await examined(freshFolder(), () => service)).get('service: deleting persons');
   expect(finding).toMatchObject({ state, detail });
