@@ -57,7 +57,7 @@ const fields = {
   refused_reason: oneOf('unknown_subject'),
   attention_reason: oneOf(
     'events_unconfirmed events_overdue reader_holds_wal residue_found outcome_unknown ' +
-      'upstream_refuses recreated life_exceeded restored',
+      'upstream_refuses recreated life_exceeded restored listed_again file_differs',
   ),
   fence: someOf((value) => hasFields(value, 'kind mac')),
   kind: oneOf('person_uuid person_id distinct_id recording_id'),

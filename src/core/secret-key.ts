@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { closeSync, existsSync, fsyncSync, linkSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { syncToDisk } from './atomic-file.ts';
@@ -6,6 +6,8 @@ import { AppError, systemCode } from './errors.ts';
 import { makeFolder } from './folder.ts';
 
 const keyBytes = 32;
+const nonceBytes = 12;
+const tagBytes = 16;
 
 /** The folder of a data folder's keys. They are not in the database, so a copy of the database alone opens nothing. */
 export function keyPath(dataDir: string, name: string): string {
@@ -52,4 +54,22 @@ export function readOrMakeKey(dataDir: string, name: string): Buffer {
   const made = readKey(dataDir, name);
   if (!made) throw new Error('a key that was just made is not there');
   return made;
+}
+
+/** Encrypts a text under a data folder's key (AES-256-GCM). `about` is bound in: the text opens with the same one only. */
+export function encryptText(dataDir: string, name: string, about: string, text: string): Buffer {
+  const nonce = randomBytes(nonceBytes);
+  const cipher = createCipheriv('aes-256-gcm', readOrMakeKey(dataDir, name), nonce);
+  cipher.setAAD(Buffer.from(about));
+  return Buffer.concat([nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]);
+}
+
+/** Decrypts what `encryptText` returned. Throws where key, text and `about` do not belong together. */
+export function decryptText(dataDir: string, name: string, about: string, sealed: Buffer): string {
+  const key = readKey(dataDir, name);
+  if (!key) throw new Error('no key');
+  const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, nonceBytes));
+  decipher.setAAD(Buffer.from(about));
+  decipher.setAuthTag(sealed.subarray(-tagBytes));
+  return Buffer.concat([decipher.update(sealed.subarray(nonceBytes, -tagBytes)), decipher.final()]).toString('utf8');
 }

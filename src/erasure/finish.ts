@@ -74,7 +74,7 @@ function endLongLife(context: JobContext, request: ErasureRequest): boolean {
       }
       if (step.isProved) return false;
       // Recorded once: where a reader delays the purge, the request comes here again, without its box.
-      if (readBox(db, id) === undefined) return true;
+      if (readBox(db, id) === undefined && ledger().histories.of(id)?.reason === 'life_exceeded') return true;
       for (const target of step.unproved) callAttention(context, request, target, 'life_exceeded');
       // Only the proof is missing: no target is open that could be in attention.
       if (step.unproved.length === 0)

@@ -183,6 +183,8 @@ export function approveRequest(context: ReceiveContext, idOrPrefix: string): Era
   } else if (request.state === 'held') {
     ledger().append([{ type: 'approved', request: id, generation }]);
     updateRequest(db, id, { approvedAt: isoTime(clock.now()), reason: null });
+  } else if (isListedAgain(db, request)) {
+    settleListedAgain(context, request);
   } else
     throw new AppError(`request ${id} is ${request.state}: there is nothing to approve`, {
       code: 'usage',
@@ -193,12 +195,13 @@ export function approveRequest(context: ReceiveContext, idOrPrefix: string): Era
 
 /** Lifts the fence of a finished request, so that the person can be mirrored again. Returns how many entries it had. */
 export function readmit(
-  { db, ledger, settings }: ReceiveContext,
+  { db, ledger, settings, clock }: ReceiveContext,
   idOrPrefix: string,
   reason: string,
 ): { request: ErasureRequest; entries: number } {
   const request = requireRequest(db, idOrPrefix);
-  if (request.certifiedAt === null && request.sealedAt === null)
+  const isListed = isListedAgain(db, request);
+  if (request.certifiedAt === null && request.sealedAt === null && !isListed)
     throw new AppError(`request ${request.id} is ${request.state}: only certified or sealed ones can be readmitted`, {
       code: 'usage',
       hint: 'let `reconcile` finish it first',
@@ -219,7 +222,18 @@ export function readmit(
       return lifted;
     })
     .immediate();
+  if (isListed) settleListedAgain({ db, ledger, clock }, request);
   return { request, entries };
+}
+
+/** Whether a request is in attention because the service lists the person whom it had said to be gone. */
+function isListedAgain(db: Database, { id, state }: ErasureRequest): boolean {
+  return state === 'attention' && listTargets(db, id).some(({ reason }) => reason === 'listed_again');
+}
+
+function settleListedAgain(context: Pick<ReceiveContext, 'db' | 'ledger' | 'clock'>, request: ErasureRequest): void {
+  settle(context, [request], 'upstream.person', { result: 'still_present', assurance: 'observed' });
+  context.db.transaction(() => updateRequest(context.db, request.id, {})).immediate();
 }
 
 /** The request with this id, or the only one whose id begins like this. Throws `usage` when there is none. */

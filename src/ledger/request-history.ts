@@ -1,7 +1,7 @@
 import type { LedgerEntry } from './entry.ts';
 import type { LedgerRecord } from './record.ts';
 import type { TargetName } from './target.ts';
-import type { Assurance, RequestReason, RequestState, TargetResult } from './vocabulary.ts';
+import type { Assurance, AttentionReason, RequestReason, RequestState, TargetResult } from './vocabulary.ts';
 
 /** An entry of the ledger: its number, from 0, and when it was written. */
 type Mark = { entry: number; at: string };
@@ -40,6 +40,8 @@ export type RequestHistory = Pick<
   /** As far as the ledger tells: the mirror knows it better. */
   state: RequestState;
   reason: RequestReason | null;
+  /** Why its newest generation was begun; null for the first. */
+  reopenedFor: AttentionReason | null;
   deletesEvents: boolean;
   /** The newest fence that stands, and the generation that was fenced. */
   fence: (Mark & { epoch: number; entries: number; generation: number }) | null;
@@ -121,6 +123,7 @@ function newHistory(entry: Extract<LedgerEntry, { type: 'received' }>): RequestH
     received: { entry: entry.seq, at: entry.at },
     state: 'received',
     reason: null,
+    reopenedFor: null,
     fence: null,
     intended: [],
     targets: new Map(),
@@ -199,6 +202,7 @@ function takeEntry(history: RequestHistory, entry: Step, fenceEntries: number): 
       return become('attention', entry.reason);
     case 'reopened':
       history.generation = entry.generation;
+      history.reopenedFor = entry.reason;
       history.verified = null;
       history.control = null;
       history.verify = null;

@@ -92,8 +92,23 @@ export const attentionReasons = [
   'recreated',
   'life_exceeded',
   'restored',
+  'listed_again',
+  'file_differs',
 ] as const;
 export type AttentionReason = (typeof attentionReasons)[number];
+
+/**
+ * Why an open request cannot go on by itself, beside its reason: there is no service to ask, it gave no answer, it refuses
+ * the key or the project, it rejects the question, or its answer cannot be used. Not on the ledger.
+ */
+export const waitReasons = [
+  'no_service',
+  'service_unreachable',
+  'service_refuses_key',
+  'service_rejects',
+  'service_unusable',
+] as const;
+export type WaitReason = (typeof waitReasons)[number];
 
 /** Why a request is in its state: why it is held, refused or in attention. */
 export type RequestReason = HeldReason | RefusalReason | AttentionReason;

@@ -2,8 +2,9 @@ import type { Database } from 'better-sqlite3';
 import { isoToMicros } from '../core/time.ts';
 import { datasets, type MirroredDataset } from '../contract/datasets.ts';
 import { withoutDistinctIds } from '../contract/embedded-person.ts';
-import type { Identifier, IdentifierKind } from '../contract/identity.ts';
+import { identityOf, type Identifier, type IdentifierKind, type Identity } from '../contract/identity.ts';
 import { textListOf, type Columns, type ColumnValue } from '../contract/tolerant-reader.ts';
+import { prepareNoteListedAgain } from './erasure-requests.ts';
 import { identifiersOfUnread, type QuarantinedRow } from './quarantine.ts';
 
 /** What the fence says of a row: it may enter as it is or trimmed, or it is kept out (undefined). */
@@ -19,13 +20,18 @@ export function prepareAdmitRow(db: Database, dataset: MirroredDataset): Admit<R
   const fence = openFence(db);
   const { identifiers, sortTime, heldIds, embeddedPerson } = datasets[dataset];
   if (!fence || sortTime === null || identifiers.length === 0) return undefined;
+  const noteListedAgain = prepareNoteListedAgain(db);
   return (row, at) => {
     const own = hitOf(
       fence,
       identifiers.map(({ role, name }) => [role, row[name]]),
     );
     if (own) {
-      fence.count(own, at, own.kind !== 'recording_id' && isAfter(row[sortTime], own.fencedAt));
+      const isRecreated = own.kind !== 'recording_id' && isAfter(row[sortTime], own.fencedAt);
+      fence.count(own, at, isRecreated);
+      // The person who was erased, and not one who came back under the same uuid.
+      if (dataset === 'persons' && own.kind === 'person_uuid' && isBefore(row[sortTime], own.fencedAt))
+        noteListedAgain(own.value, identityOfRow(row, identifiers, heldIds?.name), at);
       return undefined;
     }
     if (heldIds) return admitHolder(fence, row, { at, list: heldIds.name, createdAt: row[sortTime] });
@@ -105,6 +111,24 @@ function hitOf(
     if (fencedAt !== undefined) return { kind, value: String(value), fencedAt };
   }
   return undefined;
+}
+
+function identityOfRow(
+  row: Readonly<Columns>,
+  identifiers: readonly { role: IdentifierKind; name: string }[],
+  list: string | undefined,
+): Identity {
+  const held = list === undefined ? [] : (textListOf(row[list]) ?? []);
+  const texts = (value: ColumnValue | undefined): string[] =>
+    value === null || value === undefined ? [] : [String(value)];
+  return identityOf((kind) => [
+    ...identifiers.flatMap(({ role, name }) => (role === kind ? texts(row[name]) : [])),
+    ...(kind === 'distinct_id' ? held : []),
+  ]);
+}
+
+function isBefore(time: ColumnValue | undefined, fencedAt: string): boolean {
+  return isoToMicros(String(time)) !== undefined && !isAfter(time, fencedAt);
 }
 
 function isAfter(time: ColumnValue | undefined, fencedAt: string): boolean {

@@ -4,9 +4,9 @@ import Sqlite, { type Database } from 'better-sqlite3';
 import { AppError } from '../core/errors.ts';
 import { isoTime, type Clock } from '../core/clock.ts';
 import { isWritable, makeFolder, refuseOpenModes, temporaryFolder } from '../core/folder.ts';
-import { readKey, readOrMakeKey } from '../core/secret-key.ts';
+import { encryptText, readKey, readOrMakeKey } from '../core/secret-key.ts';
 import { explainStorageError } from '../core/storage-error.ts';
-import { addFenceMac, fenceKeyName, refuseLostFenceKey } from './fence.ts';
+import { addFenceMac, boxKeyName, fenceKeyName, refuseLostFenceKey } from './fence.ts';
 import { migrate, pendingMigrations } from './migrate.ts';
 import { countTable } from './read-rows.ts';
 
@@ -44,6 +44,7 @@ export function openDatabase(dataDir: string, clock: Clock): Database {
       makeFolder(temporaryFolder(dataDir));
       keepTemporaryFiles(db, dataDir);
       addFenceMac(db, () => readOrMakeKey(dataDir, fenceKeyName));
+      db.function('encrypt_text', (about, text) => encryptText(dataDir, boxKeyName, String(about), String(text)));
       migrate(db, isoTime(clock.now()));
       refuseLostFenceKey(db, dataDir);
       return db;

@@ -1,5 +1,6 @@
 import type { Database } from 'better-sqlite3';
-import type { Origin, RequestReason, RequestState } from '../ledger/vocabulary.ts';
+import type { Identity } from '../contract/identity.ts';
+import type { Origin, RequestReason, RequestState, WaitReason } from '../ledger/vocabulary.ts';
 import { refuseStaleHolder } from './runs.ts';
 import { markPurgeOwed } from './purge.ts';
 
@@ -30,13 +31,25 @@ export type ErasureRequest = {
   persons: number | null;
   distinctIds: number | null;
   recordings: number | null;
+  /** Since when it is open again, after its identifiers had been destroyed. */
+  reopenedAt: string | null;
+  /** When the service listed the person again, after it had said that the person is gone. */
+  listedAgainAt: string | null;
+  /** Why it cannot go on by itself, beside its reason, and since when. */
+  waitsFor: WaitReason | null;
+  waitsSince: string | null;
+  /** How many published files were searched before it was refused. */
+  searchedFiles: number | null;
+  /** The earlier request that erased the same person. */
+  erasedBy: string | null;
 };
 
 const columns = /*sql*/ `id, generation, origin, basis, authorised_by AS authorisedBy, delete_events AS deleteEvents,
   state, reason, received_at AS receivedAt, due_at AS dueAt, scoped_at AS scopedAt, held_at AS heldAt,
   approved_at AS approvedAt, refused_at AS refusedAt, cancelled_at AS cancelledAt, fenced_at AS fencedAt, epoch,
   verified_at AS verifiedAt, events_expected_by AS eventsExpectedBy, certified_at AS certifiedAt, sealed_at AS sealedAt,
-  persons, distinct_ids AS distinctIds, recordings`;
+  persons, distinct_ids AS distinctIds, recordings, reopened_at AS reopenedAt, listed_again_at AS listedAgainAt,
+  waits_for AS waitsFor, waits_since AS waitsSince, searched_files AS searchedFiles, erased_by AS erasedBy`;
 
 type RequestRow = Omit<ErasureRequest, 'deleteEvents'> & { deleteEvents: 0 | 1 };
 
@@ -84,6 +97,7 @@ export function insertRequest(db: Database, request: NewRequest): void {
 /** What may be changed of a request; what is not given stays. */
 export type RequestChange = Partial<Omit<ErasureRequest, 'id' | 'origin' | 'deleteEvents' | 'receivedAt'>> & {
   box?: Buffer | null;
+  listedAgain?: null;
 };
 
 /** Changes a request. Call it inside a transaction where the box goes: its bytes are to be purged then. */
@@ -104,6 +118,31 @@ export function readBox(db: Database, id: string): Buffer | undefined {
     db.prepare<[string], Buffer | null>(/*sql*/ `SELECT box FROM erasure_requests WHERE id = ?`).pluck().get(id) ??
     undefined
   );
+}
+
+/** The identifiers of the row in which the service listed the person again, encrypted; undefined where it did not. */
+export function readListedAgain(db: Database, id: string): Buffer | undefined {
+  return (
+    db
+      .prepare<[string], Buffer | null>(/*sql*/ `SELECT listed_again FROM erasure_requests WHERE id = ?`)
+      .pluck()
+      .get(id) ?? undefined
+  );
+}
+
+/**
+ * Prepares the note that a page shows a person whom the service had said to be gone: on the newest request that fenced the
+ * person. Of the row only the identifiers are kept, encrypted. Nothing is noted before the service has said so.
+ */
+export function prepareNoteListedAgain(db: Database): (uuid: string, identity: Identity, at: string) => void {
+  const note = db.prepare(/*sql*/ `UPDATE erasure_requests
+    SET listed_again_at = @at, listed_again = encrypt_text(id, @identity)
+    WHERE listed_again_at IS NULL
+      AND id = (SELECT request_id FROM fence WHERE kind = 'person_uuid' AND mac = fence_mac('person_uuid', @uuid)
+        ORDER BY epoch DESC, request_id LIMIT 1)
+      AND EXISTS (SELECT 1 FROM erasure_targets
+        WHERE request_id = id AND target = 'upstream.person' AND result IN ('deleted', 'already_absent'))`);
+  return (uuid, identity, at) => void note.run({ uuid, identity: JSON.stringify(identity), at });
 }
 
 /** How many requests are in each state. */

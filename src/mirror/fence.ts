@@ -9,6 +9,9 @@ import { refuseStaleHolder } from './runs.ts';
 import { listQuarantined } from './quarantine.ts';
 import { namedInRecordings, sideTables } from './tables.ts';
 
+/** The name of the key, in the data folder, under which boxes are encrypted. */
+export const boxKeyName = 'box.key';
+
 /** The name of the key, in the data folder, of the fence's MACs. */
 export const fenceKeyName = 'fence.key';
 
@@ -93,12 +96,8 @@ export function readFenceUse(db: Database, ...requestIds: readonly string[]): Fe
 
 /** The requests that have fenced any of these identifiers. */
 export function fencedBy(db: Database, identifiers: readonly Identifier[]): string[] {
-  const find = db
-    .prepare<[string, string, string], string>(
-      /*sql*/ `SELECT request_id FROM fence WHERE kind = ? AND mac = fence_mac(?, ?)`,
-    )
-    .pluck();
-  return [...new Set(identifiers.flatMap(({ kind, value }) => find.all(kind, kind, value)))];
+  const find = prepareFencedBy(db);
+  return [...new Set(identifiers.flatMap(({ kind, value }) => find?.(kind, value) ?? []))];
 }
 
 /** How large the fence is, and how often it kept a row out: what several requests have fenced counts once. */
@@ -110,15 +109,15 @@ export function countFence(db: Database): Omit<FenceUse, 'lastHitAt'> {
     .get() as FenceUse;
 }
 
-/** Prepares the question whether an identifier is fenced. Undefined while the fence is empty. */
-export function prepareIsFenced(db: Database): ((kind: IdentifierKind, value: string) => boolean) | undefined {
+/** Prepares the question which requests have fenced an identifier. Undefined while the fence is empty. */
+export function prepareFencedBy(db: Database): ((kind: IdentifierKind, value: string) => string[]) | undefined {
   if (db.prepare<[], number>(/*sql*/ `SELECT EXISTS (SELECT 1 FROM fence)`).pluck().get() === 0) return undefined;
   const find = db
-    .prepare<[string, string, string], number>(
-      /*sql*/ `SELECT EXISTS (SELECT 1 FROM fence WHERE kind = ? AND mac = fence_mac(?, ?))`,
+    .prepare<[string, string, string], string>(
+      /*sql*/ `SELECT request_id FROM fence WHERE kind = ? AND mac = fence_mac(?, ?)`,
     )
     .pluck();
-  return (kind, value) => find.get(kind, kind, value) === 1;
+  return (kind, value) => find.all(kind, kind, value);
 }
 
 /** An identifier in the mirror that the fence should have kept out, and a request that fenced it. */

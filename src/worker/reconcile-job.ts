@@ -2,6 +2,7 @@ import { AppError } from '../core/errors.ts';
 import { endLostRequests } from '../erasure/fence/restore-guard.ts';
 import { pagedDatasets } from '../contract/datasets.ts';
 import { eraseHere } from '../erasure/erase-here.ts';
+import { settleUnnamed } from '../erasure/settle-unnamed.ts';
 import { planErasure, type ErasurePlan } from '../erasure/plan.ts';
 import {
   askServiceAndFinish,
@@ -14,6 +15,7 @@ import { deletionReceiver } from '../erasure/receive.ts';
 import { replayErasures, type ReplayResult } from '../erasure/fence/restore.ts';
 import type { JobContext } from '../job/job-context.ts';
 import { runJob, type JobResult } from '../job/run-job.ts';
+import { reopenListed } from '../erasure/request/reopen.ts';
 import { claimMirror } from '../mirror/runs.ts';
 import { listRequests } from '../mirror/erasure-requests.ts';
 import { removeUnnamedParts } from '../snapshot/publish.ts';
@@ -70,6 +72,7 @@ export function runReconcileJob(context: JobContext, approve: string | undefined
     if (project) claimMirror(db, project, settings.service.movedFrom);
     if (approve !== undefined) approveHeldPlan(own, approve);
     const replayed = replayErasures(own);
+    reopenListed(own);
     const lost = endLostRequests(own);
     try {
       return await reconcile(own, { replayed, lost });
@@ -89,6 +92,7 @@ async function reconcile(
   const { db, service } = context;
   // A killed run may have left drafts, and whole files that no manifest names.
   removeUnnamedParts(context.published);
+  await settleUnnamed(context);
   const { plan, planned } = await planReconcile(context);
   const here = await eraseHere(context, planned);
   const requestsBefore = new Set(listRequests(db, 'all').map(({ id }) => id));

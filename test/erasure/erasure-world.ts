@@ -20,6 +20,7 @@ import { runReconcileJob, type ReconcileJobResult } from '../../src/worker/recon
 import { runSyncJob } from '../../src/worker/sync-job.ts';
 import { jobContext } from '../job/job-context.ts';
 import { freshFolder } from '../mirror/open-test-mirror.ts';
+import type { Interceptor } from './upstream/upstream-world.ts';
 import { scanInThisProcess } from './scan-in-this-process.ts';
 import type { KillPoint } from '../kill/kill-point.ts';
 import { createKillSwitch } from '../kill/kill-switch.ts';
@@ -46,6 +47,8 @@ export type ErasureWorld = {
   cancelAll: () => Promise<void>;
   reconcile: (kill?: KillPoint) => Promise<ReconcileJobResult | undefined>;
   restart: () => void;
+  /** From now on, this stands between the program and the service. */
+  intercept: (interceptor: Interceptor) => void;
   /** Copies the mirror's file aside, and back again. */
   backUp: () => void;
   restore: () => boolean;
@@ -68,6 +71,7 @@ export async function openErasureWorld(seed: number, more: Setting[] = []): Prom
   const settings = settingsFor(dataDir, sandbox, more);
   const backup = join(freshFolder(), 'mirror.db');
   let db = openDatabase(dataDir, clock);
+  let interceptor: Interceptor = (_asked, send) => send();
   const restart = (): void => {
     db.close();
     db = openDatabase(dataDir, clock);
@@ -81,7 +85,10 @@ export async function openErasureWorld(seed: number, more: Setting[] = []): Prom
     nowMs += 60_000;
     const killSwitch = createKillSwitch(dataDir, kill ?? null);
     const transport = openTransport(sandbox.url, sandbox.apiKey, 4, settings.service);
-    const killable = killSwitch.transport(transport);
+    const killable = killSwitch.transport({
+      ...transport,
+      send: (asked) => interceptor(asked, () => transport.send(asked)),
+    });
     const context = jobContext(
       { db: db, settings, clock },
       {
@@ -158,6 +165,9 @@ export async function openErasureWorld(seed: number, more: Setting[] = []): Prom
       return result;
     },
     restart,
+    intercept: (next) => {
+      interceptor = next;
+    },
     backUp: () => {
       db.close();
       copyFileSync(databasePath(dataDir), backup);

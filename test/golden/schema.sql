@@ -87,7 +87,7 @@ CREATE TABLE erasure_requests (
   distinct_ids INTEGER,
   recordings INTEGER,
   box BLOB
-) STRICT, WITHOUT ROWID;
+, reopened_at TEXT, listed_again_at TEXT, listed_again BLOB, waits_for TEXT, waits_since TEXT, searched_files INTEGER, erased_by TEXT) STRICT, WITHOUT ROWID;
 
 CREATE TABLE erasure_targets (
   request_id TEXT NOT NULL REFERENCES erasure_requests (id),

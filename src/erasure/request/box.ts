@@ -1,15 +1,18 @@
-import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto';
+import { createHmac, randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { emailKey } from '../../contract/email.ts';
 import { AppError } from '../../core/errors.ts';
-import { readKey, readOrMakeKey } from '../../core/secret-key.ts';
+import { decryptText, encryptText, readOrMakeKey } from '../../core/secret-key.ts';
 import type { JobContext } from '../../job/job-context.ts';
-import { listRequests, readBox, type ErasureRequest } from '../../mirror/erasure-requests.ts';
+import type { Database } from '../../mirror/database.ts';
+import {
+  boxKeyName,
+  listRequests,
+  readBox,
+  readListedAgain,
+  type ErasureRequest,
+} from '../../mirror/erasure-requests.ts';
 import { Sighting, type Identity } from '../../contract/identity.ts';
-
-const boxKeyName = 'box.key';
-const nonceBytes = 12;
-const tagBytes = 16;
 
 const texts = z.array(z.string());
 const Box = z.strictObject({
@@ -105,22 +108,20 @@ function linesOf(keys: readonly string[]): string {
 
 /** Encrypts a box for one request (AES-256-GCM under the data folder's box key; the request's id is bound in). */
 export function closeBox(dataDir: string, requestId: string, box: Box): Buffer {
-  const nonce = randomBytes(nonceBytes);
-  const cipher = createCipheriv('aes-256-gcm', readOrMakeKey(dataDir, boxKeyName), nonce);
-  cipher.setAAD(Buffer.from(requestId));
-  return Buffer.concat([nonce, cipher.update(JSON.stringify(box), 'utf8'), cipher.final(), cipher.getAuthTag()]);
+  return encryptText(dataDir, boxKeyName, requestId, JSON.stringify(box));
+}
+
+/** The identifiers of the row in which the service listed a request's person again; undefined where it did not. */
+export function listedIdentity(dataDir: string, db: Database, requestId: string): Identity | undefined {
+  const sealed = readListedAgain(db, requestId);
+  if (!sealed) return undefined;
+  return Box.shape.identity.parse(JSON.parse(decryptText(dataDir, boxKeyName, requestId, sealed)));
 }
 
 /** Decrypts a request's box. Throws `storage` when key and box do not belong together. */
 export function openBox(dataDir: string, requestId: string, sealed: Buffer): Box {
   try {
-    const key = readKey(dataDir, boxKeyName);
-    if (!key) throw new Error('no key');
-    const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, nonceBytes));
-    decipher.setAAD(Buffer.from(requestId));
-    decipher.setAuthTag(sealed.subarray(-tagBytes));
-    const text = Buffer.concat([decipher.update(sealed.subarray(nonceBytes, -tagBytes)), decipher.final()]);
-    return Box.parse(JSON.parse(text.toString('utf8')));
+    return Box.parse(JSON.parse(decryptText(dataDir, boxKeyName, requestId, sealed)));
   } catch (cause) {
     if (cause instanceof AppError) throw cause;
     throw new AppError(`the identifiers of request ${requestId} cannot be decrypted`, {

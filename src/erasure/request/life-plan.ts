@@ -17,16 +17,19 @@ type SettledTarget = { target: Target; result: TargetResult; assurance: Assuranc
 
 type LifeFacts = Pick<
   ErasureRequest,
-  'receivedAt' | 'generation' | 'fencedAt' | 'verifiedAt' | 'certifiedAt' | 'sealedAt'
+  'receivedAt' | 'reopenedAt' | 'generation' | 'fencedAt' | 'verifiedAt' | 'certifiedAt' | 'sealedAt'
 >;
 
-/** Decides by age: identifiers are kept for `daysMax` at most. A target unproved by then is not called reached. */
+/**
+ * Decides by age: identifiers are kept for `daysMax` at most, since the request came or was opened again after they had
+ * been destroyed. A target unproved by then is not called reached.
+ */
 export function planLife(
-  { receivedAt, generation, fencedAt, verifiedAt, certifiedAt, sealedAt }: LifeFacts,
+  { receivedAt, reopenedAt, generation, fencedAt, verifiedAt, certifiedAt, sealedAt }: LifeFacts,
   targets: readonly Pick<ErasureTarget, 'target' | 'status' | 'seenAt'>[],
   { nowMs, daysMax }: { nowMs: number; daysMax: number },
 ): LifeStep {
-  if (nowMs - Date.parse(receivedAt) < daysMax * dayMs) return { do: 'nothing' };
+  if (nowMs - Date.parse(reopenedAt ?? receivedAt) < daysMax * dayMs) return { do: 'nothing' };
   if (certifiedAt !== null || sealedAt !== null) return { do: 'nothing' };
   // A request that was fenced before, and opened again, cannot be cancelled.
   if (fencedAt === null && generation === 1) return { do: 'cancel' };

@@ -2,8 +2,11 @@ import { isoTime } from '../../core/clock.ts';
 import type { JobContext } from '../../job/job-context.ts';
 import type { LedgerRecord } from '../../ledger/record.ts';
 import type { AttentionReason } from '../../ledger/vocabulary.ts';
-import { findRequest } from '../../mirror/erasure-requests.ts';
-import { listTargets, restartTarget } from '../../mirror/erasure-targets.ts';
+import { nobody, unionOf, type Identity } from '../../contract/identity.ts';
+import { findRequest, listRequests, type ErasureRequest } from '../../mirror/erasure-requests.ts';
+import { standingFence } from '../../mirror/fence.ts';
+import { boxOf, closeBox, listedIdentity, newBox } from './box.ts';
+import { changeTarget, listTargets, restartTarget } from '../../mirror/erasure-targets.ts';
 import { updateRequest } from './request-state.ts';
 
 /**
@@ -31,6 +34,82 @@ export function reopenRequest(
     sealedAt: null,
   });
   return { type: 'reopened', request: id, generation, reason };
+}
+
+/**
+ * Opens a request again whose certificate is contradicted, and whose person cannot be named: its identifiers are destroyed.
+ * It is the next generation, in attention at one target, until the evidence is gone or the person is named. Call it inside
+ * a transaction, and append the records that it returns in the same transaction.
+ */
+export function reopenUnnamed(
+  { db, clock }: Pick<JobContext, 'db' | 'clock'>,
+  { id, generation: before, verifiedAt }: Pick<ErasureRequest, 'id' | 'generation' | 'verifiedAt'>,
+  target: 'upstream.person' | 'mirror',
+  reason: AttentionReason,
+): LedgerRecord[] {
+  const at = isoTime(clock.now());
+  const generation = before + 1;
+  restartTarget(db, id, target, at);
+  changeTarget(db, id, target, { status: 'attention', reason }, at);
+  updateRequest(db, id, {
+    generation,
+    verifiedAt: target === 'mirror' ? null : verifiedAt,
+    certifiedAt: null,
+    sealedAt: null,
+    reopenedAt: at,
+  });
+  return [
+    { type: 'reopened', request: id, generation, reason },
+    { type: 'attention', request: id, generation, target, reason },
+  ];
+}
+
+/**
+ * Opens each request again whose person the service lists again, although it had said that the person is gone: the person
+ * is looked up and deleted once more. Where a deletion at the service found the request, or where the service has denied
+ * the person it lists before, an operator has to decide. Returns how many were opened.
+ */
+export function reopenListed(context: Pick<JobContext, 'db' | 'clock' | 'ledger' | 'settings'>): number {
+  const { db, ledger, clock, settings } = context;
+  const { histories } = ledger();
+  const listed = listRequests(db, 'all').filter(({ listedAgainAt }) => listedAgainAt !== null);
+  for (const request of listed) {
+    const { id } = request;
+    const at = isoTime(clock.now());
+    const result = listTargets(db, id).find(({ target }) => target === 'upstream.person')?.result;
+    const wasDenied = histories.of(id)?.reopenedFor === 'listed_again' && result === 'already_absent';
+    db.transaction(() => {
+      const identity = listedIdentity(settings.dataDir, db, id);
+      updateRequest(db, id, { listedAgainAt: null, listedAgain: null });
+      // Lifted meanwhile, or begun again for another reason.
+      if (!identity || result === null || standingFence(db, id).length === 0) return;
+      // Within the transaction: if the ledger cannot be written, nothing is done.
+      if (request.origin === 'upstream' || wasDenied) {
+        ledger().append(reopenUnnamed(context, request, 'upstream.person', 'listed_again'));
+        return;
+      }
+      nameAgain(context, id, identity);
+      const record = reopenRequest(context, { id, generation: request.generation + 1 }, 'listed_again');
+      for (const target of ['upstream.person', 'upstream.events'] as const) restartTarget(db, id, target, at);
+      updateRequest(db, id, { scopedAt: null, eventsExpectedBy: null });
+      ledger().append([record]);
+    }).immediate();
+  }
+  return listed.length;
+}
+
+/** Gives a request identifiers again, beside those that it still has. Call it inside a transaction. */
+export function nameAgain(
+  { db, settings, clock }: Pick<JobContext, 'db' | 'clock' | 'settings'>,
+  id: string,
+  found: Identity,
+): void {
+  const known = boxOf({ db, settings }, id);
+  const box = { ...(known ?? newBox([], nobody)), identity: unionOf([known?.identity ?? nobody, found]) };
+  updateRequest(db, id, {
+    box: closeBox(settings.dataDir, id, box),
+    ...(known ? {} : { reopenedAt: isoTime(clock.now()) }),
+  });
 }
 
 /**

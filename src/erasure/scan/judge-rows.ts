@@ -35,8 +35,8 @@ export type RowJudge = {
   takeFixedWords(file: string, words: readonly string[]): void;
 };
 
-/** Whether an identifier is fenced; undefined when the fence is not asked. */
-export type IsFenced = ((kind: IdentifierKind, value: string) => boolean) | undefined;
+/** The requests that have fenced an identifier; undefined when the fence is not asked. */
+export type FencedBy = ((kind: IdentifierKind, value: string) => readonly string[]) | undefined;
 
 /** What a judgement is made with. Subjects are numbers: their places in the task. */
 type Judging = {
@@ -46,7 +46,7 @@ type Judging = {
   findSubjects: IdentityIndex;
   /** The subjects that have an identifier of this very kind. */
   subjectsOf: (identifier: Identifier) => readonly number[];
-  isFenced: IsFenced;
+  fencedBy: FencedBy;
 };
 
 /** Kinds of identifiers that a feed of deletions may hold until its rows expire. */
@@ -61,14 +61,14 @@ export function createRowJudge(
   identities: readonly Identity[],
   findings: Findings,
   shared: SharedText,
-  isFenced: IsFenced,
+  fencedBy: FencedBy,
 ): RowJudge {
   const judging: Judging = {
     findings,
     shared,
     findSubjects: indexIdentities(identities),
     subjectsOf: indexIdentifiers(identities),
-    isFenced: rememberFree(isFenced),
+    fencedBy: rememberFree(fencedBy),
   };
   return {
     takeRow: (row) => judges[row.origin](judging, row),
@@ -176,13 +176,13 @@ function judgeOtherRow(judging: Judging, row: DecodedRow): void {
 
 /** Reports the subjects and the fenced identifiers that a value is. Returns whether there was one. */
 function reportLeaf(
-  { findings, findSubjects, isFenced }: Judging,
+  { findings, findSubjects, fencedBy }: Judging,
   leaf: Leaf,
   place: string,
   isFeed: boolean,
 ): boolean {
   const found = findSubjects(leaf);
-  const kinds = isFenced ? identifierKindsOf(leaf) : [];
+  const kinds = fencedBy ? identifierKindsOf(leaf) : [];
   // Nearly all values identify nobody: they must cost nothing more.
   if (found.length + kinds.length === 0) return false;
   const mayStand = (kind: IdentifierKind): boolean => isFeed && feedKinds.includes(kind);
@@ -190,17 +190,24 @@ function reportLeaf(
   const reported = new Set(found.map(({ subject }) => subject).filter((subject) => !exempt.has(subject)));
   for (const subject of reported) findings.addDecoded(subject, place);
   const value = identifierValue(leaf.value);
-  const fenced = kinds.filter((kind) => isFenced?.(kind, value));
-  const kept = fenced.some(mayStand) ? [] : fenced;
-  for (const kind of kept) findings.addFenced(place, kind);
+  const fenced = kinds.flatMap((kind) => {
+    const requests = fencedBy?.(kind, value) ?? [];
+    return requests.length > 0 ? [{ kind, requests }] : [];
+  });
+  const kept = fenced.some(({ kind }) => mayStand(kind)) ? [] : fenced;
+  for (const { kind, requests } of kept) findings.addFenced(place, kind, requests);
   return reported.size + kept.length > 0;
 }
 
 /** Reports those of a row's identifiers that are fenced. Returns whether there was one. */
-function reportFenced({ findings, isFenced }: Judging, identifiers: readonly Identifier[], place: string): boolean {
-  const fenced = isFenced ? identifiers.filter(({ kind, value }) => isFenced(kind, value)) : [];
-  for (const { kind } of fenced) findings.addFenced(place, kind);
-  return fenced.length > 0;
+function reportFenced({ findings, fencedBy }: Judging, identifiers: readonly Identifier[], place: string): boolean {
+  let isFound = false;
+  for (const { kind, value } of identifiers) {
+    const requests = fencedBy?.(kind, value) ?? [];
+    if (requests.length > 0) findings.addFenced(place, kind, requests);
+    isFound ||= requests.length > 0;
+  }
+  return isFound;
 }
 
 /** A column, as the report names it. */
@@ -209,15 +216,16 @@ function placeOf({ file, dataset, columns }: DecodedRow, index: number): string 
 }
 
 /** Remembers the identifiers that are not fenced. */
-function rememberFree(isFenced: IsFenced): IsFenced {
-  if (!isFenced) return undefined;
+function rememberFree(fencedBy: FencedBy): FencedBy {
+  if (!fencedBy) return undefined;
   const free = new Set<string>();
   return (kind, value) => {
     const key = `${kind}\0${value}`;
-    if (free.has(key)) return false;
-    if (isFenced(kind, value)) return true;
+    if (free.has(key)) return [];
+    const requests = fencedBy(kind, value);
+    if (requests.length > 0) return requests;
     if (free.size === answersMax) free.clear();
     free.add(key);
-    return false;
+    return [];
   };
 }

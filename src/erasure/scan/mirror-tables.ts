@@ -9,6 +9,7 @@ import {
   requestStates,
   targetResults,
   targetStatuses,
+  waitReasons,
 } from '../../ledger/vocabulary.ts';
 import { sideTables } from '../../mirror/tables.ts';
 
@@ -51,6 +52,7 @@ export const fixedWords: readonly string[] = [
     ...fixedTargets,
     ...targetResults,
     ...assurances,
+    ...waitReasons,
   ]),
 ];
 
@@ -67,7 +69,14 @@ const knownColumns: Readonly<Record<string, Readonly<Record<string, Conforms>>>>
   runs: { counts: areCounts },
   passes: { plan: isPlan },
   fence: { request_id: isId },
-  erasure_requests: { id: isId, basis: oneOf(bases), state: oneOf(requestStates), reason: oneOf(reasons) },
+  erasure_requests: {
+    id: isId,
+    basis: oneOf(bases),
+    state: oneOf(requestStates),
+    reason: oneOf(reasons),
+    waits_for: oneOf(waitReasons),
+    erased_by: isId,
+  },
   erasure_targets: {
     request_id: isId,
     target: (value) => TargetName.safeParse(value).success,

@@ -1,8 +1,8 @@
 import { nobody } from '../../contract/identity.ts';
 import type { JobContext } from '../../job/job-context.ts';
-import { listRequests } from '../../mirror/erasure-requests.ts';
+import { listRequests, readBox } from '../../mirror/erasure-requests.ts';
 import { boxOf, type GivenIdentifier } from '../request/box.ts';
-import { reopenRequest } from '../request/reopen.ts';
+import { reopenRequest, reopenUnnamed } from '../request/reopen.ts';
 import { scopeSubjects } from '../find/scope.ts';
 import { scanner } from './run-scan.ts';
 import type { ScanReport } from './scan-task.ts';
@@ -12,8 +12,8 @@ export type RequestScan = { report: ScanReport; reopened: string[] };
 
 /**
  * Scans all files of this program for every person who should be gone: the subjects of fenced requests by their values,
- * those of sealed requests by the fence. `given` identifiers are searched for too. When a subject is found that had been
- * proved gone, its request is opened again, as its next generation.
+ * those of sealed requests by the fence. `given` identifiers are searched for too. When a subject is found in the data folder
+ * that had been proved gone, its request is opened again, as its next generation.
  */
 export async function scanRequests(
   context: JobContext,
@@ -42,12 +42,21 @@ export async function scanRequests(
     { dataDir, phase: 'verify', subjects, fence: true, extraPaths: [...extraPaths] },
     { signal },
   );
-  const found = new Set(report.subjects.filter(({ hits }) => hits > 0).map(({ request }) => request));
-  const reopened = fenced.filter(({ id, verifiedAt }) => verifiedAt !== null && found.has(id));
+  const found = new Set([
+    ...report.subjects.flatMap(({ request, hits }) => (hits > 0 ? [request] : [])),
+    // What lies elsewhere was never said to be erased.
+    ...report.fencedFor.flatMap(({ place, requests }) =>
+      extraPaths.some((path) => place.startsWith(path)) ? [] : requests,
+    ),
+  ]);
+  const reopened = listRequests(db, 'all').filter(({ id, verifiedAt }) => verifiedAt !== null && found.has(id));
   db.transaction(() => {
-    const records = reopened.map(({ id, generation }) =>
-      reopenRequest(context, { id, generation: generation + 1 }, 'residue_found'),
-    );
+    const records = reopened.flatMap((request) => {
+      const { id, generation } = request;
+      return readBox(db, id) === undefined
+        ? reopenUnnamed(context, request, 'mirror', 'residue_found')
+        : [reopenRequest(context, { id, generation: generation + 1 }, 'residue_found')];
+    });
     // Within the transaction, so that nothing is changed when the ledger cannot be written.
     ledger().append(records);
   }).immediate();

@@ -66,6 +66,8 @@ export const ScanReport = z.strictObject({
   ),
   /** Identifiers that the fence should have kept out: the first thousand places. */
   fenced: z.array(z.strictObject({ place: z.string(), kind: z.enum(identifierKinds), hits: count })),
+  /** The requests that fenced them, by place. */
+  fencedFor: z.array(z.strictObject({ place: z.string(), requests: texts })),
   /** What could not be read, in whole or in part. The scan proves nothing there. */
   unreadable: z.array(z.strictObject({ place: z.string(), reason: z.string() })),
   seconds: z.number(),
@@ -82,7 +84,7 @@ type Place = ScanReport['subjects'][number]['places'][number];
 export type Findings = {
   addDecoded(subject: number, place: string): void;
   addRaw(subject: number, place: string, encoding: Encoding): void;
-  addFenced(place: string, kind: IdentifierKind): void;
+  addFenced(place: string, kind: IdentifierKind, requests: readonly string[]): void;
   addUnreadable(place: string, reason: string): void;
   /** Whether a subject was found in raw bytes, or decoded in a file other than the mirror. */
   isInFiles(subject: number): boolean;
@@ -91,7 +93,9 @@ export type Findings = {
 };
 
 /** What was found, as the report tells it. */
-type Found = Pick<ScanReport, 'fenced' | 'unreadable'> & { subjects: { hits: number; places: Place[] }[] };
+type Found = Pick<ScanReport, 'fenced' | 'fencedFor' | 'unreadable'> & {
+  subjects: { hits: number; places: Place[] }[];
+};
 
 /** A person can stand in as many places as there are files. The report names no more than these. */
 const placesMax = 1000;
@@ -101,6 +105,7 @@ export function createFindings(subjects: number): Findings {
   const hits = Array.from({ length: subjects }, () => 0);
   const places = hits.map(() => new Map<string, Place>());
   const fenced = new Map<string, ScanReport['fenced'][number]>();
+  const fencedFor = new Map<string, Set<string>>();
   const unreadable = new Map<string, ScanReport['unreadable'][number]>();
   const inFiles = new Set<number>();
   const add = (subject: number, found: Omit<Place, 'hits'>): void => {
@@ -111,12 +116,18 @@ export function createFindings(subjects: number): Findings {
   return {
     addDecoded: (subject, place) => add(subject, { place, how: 'decoded', encoding: null }),
     addRaw: (subject, place, encoding) => add(subject, { place, how: 'raw', encoding }),
-    addFenced: (place, kind) => countUp(fenced, `${kind} ${place}`, { place, kind }),
+    addFenced: (place, kind, requests) => {
+      countUp(fenced, `${kind} ${place}`, { place, kind });
+      const known = fencedFor.get(place) ?? new Set();
+      fencedFor.set(place, known);
+      for (const request of requests) known.add(request);
+    },
     addUnreadable: (place, reason) => void unreadable.set(`${reason} ${place}`, { place, reason }),
     isInFiles: (subject) => inFiles.has(subject),
     found: () => ({
       subjects: hits.map((count, subject) => ({ hits: count, places: [...(places[subject]?.values() ?? [])] })),
       fenced: [...fenced.values()],
+      fencedFor: [...fencedFor].map(([place, requests]) => ({ place, requests: [...requests] })),
       unreadable: [...unreadable.values()],
     }),
   };

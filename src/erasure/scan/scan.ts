@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { AppError, systemCode } from '../../core/errors.ts';
 import { openDatabaseReadOnly, type Database } from '../../mirror/database.ts';
-import { prepareIsFenced } from '../../mirror/fence.ts';
+import { prepareFencedBy } from '../../mirror/fence.ts';
 import { decodeJson, decodeJsonLine, decodeMirror, decodeParquet, isJson, isParquet } from './decode-files.ts';
 import { encodings, createFindings, type Findings, mirrorPlace, type ScanReport, type ScanTask } from './scan-task.ts';
 import { createRowJudge, type RowJudge } from './judge-rows.ts';
@@ -37,12 +37,12 @@ export async function scanDataFolder(task: ScanTask): Promise<ScanReport> {
   try {
     const asksFence = task.fence && task.phase === 'verify';
     // A fence that cannot be read is reported, as the mirror that holds it.
-    const isFenced = db && asksFence ? await attempt(findings, mirrorPlace, () => prepareIsFenced(db)) : undefined;
+    const fencedBy = db && asksFence ? await attempt(findings, mirrorPlace, () => prepareFencedBy(db)) : undefined;
     const identities = task.subjects.map(({ identity }) => identity);
     const scan: Scan = {
       task,
       findings,
-      judge: createRowJudge(identities, findings, shared, isFenced),
+      judge: createRowJudge(identities, findings, shared, fencedBy),
       search: createRawSearch(needles, shared, findings),
       db,
       sums: { files: 0, bytes: 0, rows: 0 },
@@ -185,7 +185,7 @@ function reportOf(
   { search, ownersOf, tooShort }: Needles,
   shared: SharedText,
   findings: Findings,
-): Pick<ScanReport, 'encodings' | 'subjects' | 'fenced' | 'unreadable'> {
+): Pick<ScanReport, 'encodings' | 'subjects' | 'fenced' | 'fencedFor' | 'unreadable'> {
   const counts = subjects.map(() => ({ needles: 0, shared: 0 }));
   for (let shingle = 0; shingle < search.size(); shingle += 1)
     for (const { subject } of ownersOf(shingle)) {
