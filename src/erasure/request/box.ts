@@ -5,13 +5,8 @@ import { AppError } from '../../core/errors.ts';
 import { decryptText, encryptText, readOrMakeKey } from '../../core/secret-key.ts';
 import type { JobContext } from '../../job/job-context.ts';
 import type { Database } from '../../mirror/database.ts';
-import {
-  boxKeyName,
-  listRequests,
-  readBox,
-  readListedAgain,
-  type ErasureRequest,
-} from '../../mirror/erasure-requests.ts';
+import { listRequests, readBox, readListedAgain, type ErasureRequest } from '../../mirror/erasure-requests.ts';
+import { boxKeyName } from '../../mirror/fence.ts';
 import { Sighting, type Identity } from '../../contract/identity.ts';
 
 const texts = z.array(z.string());
