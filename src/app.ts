@@ -127,7 +127,7 @@ function assembleApp(
   budgets.set(account, budget);
   const openService = (): Service => {
     if (service) return service;
-    const { origin, projectId, key } = requireService(settings, apiKey);
+    const { origin, key } = requireService(settings, apiKey);
     const transport = openTransport(origin, key, settings.budget.concurrency, settings.service);
     closers.push(() => transport.close());
     service = createService({
@@ -138,7 +138,7 @@ function assembleApp(
       random: Math.random,
       retryLimits: settings.retry,
       jsonDepthMax: settings.service.jsonDepthMax,
-      projectPath: `${settings.service.pathPrefix}/${encodeURIComponent(projectId)}`,
+      projectPath: `${settings.service.pathPrefix}/${encodeURIComponent(settings.service.projectId ?? '')}`,
       onRetry: ({ code, status }, attempt, delayMs) => {
         // `onThrottled` logs a 429.
         if (status !== 429)
@@ -194,12 +194,19 @@ function assembleApp(
 
 /** A service on this machine is often started again on another port, so its port is left out. */
 function mirroredProject(settings: Settings, apiKey: string | null): MirroredProject {
-  const { origin, projectId } = requireService(settings, apiKey);
+  const { origin, projectId } = requireProject(settings, apiKey);
   const { protocol, hostname } = new URL(origin);
   return { origin: isLoopback(hostname) ? `${protocol}//${hostname}` : origin, projectId };
 }
 
-function requireService(settings: Settings, apiKey: string | null): MirroredProject & { key: string } {
+/** The service without a project, which is enough to list the projects. Throws with everything that is missing. */
+function requireService(settings: Settings, apiKey: string | null): { origin: string; key: string } {
+  const { baseUrl } = settings.service;
+  if (baseUrl === null || apiKey === null) return requireProject(settings, apiKey);
+  return { origin: new URL(baseUrl).origin, key: apiKey };
+}
+
+function requireProject(settings: Settings, apiKey: string | null): MirroredProject & { key: string } {
   const { baseUrl, projectId } = settings.service;
   const missing = [
     ...(baseUrl === null ? ['the address of the service (service.baseUrl, MIRROR_BASE_URL)'] : []),

@@ -54,7 +54,7 @@ export type ServiceParts = {
   retryLimits: CallLimits;
   /** How many levels of arrays and objects an answer may have. */
   jsonDepthMax: number;
-  /** Path prefix and project, as in `/api/environments/1`. */
+  /** Path prefix and project, as in `/api/environments/1`. With no project, as in `/api/environments/`, only projects can be listed. */
   projectPath: string;
   onRetry?: (error: AppError, attempt: number, delayMs: number) => void;
   onThrottled?: (pauseMs: number) => void;
@@ -66,8 +66,6 @@ export type ServiceParts = {
 export function createService(parts: ServiceParts): Service {
   const { transport, budget, clock, random, retryLimits, projectPath, onRetry, onThrottled, onDeprecated } = parts;
   const { tracer = silentTracer } = parts;
-  // Projects are listed beside the prefix's last segment: `/api/projects` for `/api/environments/1`.
-  const outside = projectPath.replace(/(?:\/[^/]+){2}$/, '');
   let requests = 0;
   let isDeprecated = false;
   const askedPauseMs = ({ retryAfter }: TransportResponse): number | undefined =>
@@ -94,8 +92,7 @@ export function createService(parts: ServiceParts): Service {
     call: async (name, args = {}) => {
       const { params = {}, query = {}, body, extraQuery = {}, priority = 'full', signal } = args;
       const endpoint: Endpoint = callable[name];
-      const base = endpoint.isOutsideProjects ? outside : projectPath;
-      const path = `${base}${fillPath(endpoint, params)}/${queryText({ ...extraQuery, ...withoutFalse(query) })}`;
+      const path = `${basePath(endpoint, projectPath)}${fillPath(endpoint, params)}/${queryText({ ...extraQuery, ...withoutFalse(query) })}`;
       const lane = laneOf(name);
       const request = {
         method: endpoint.method,
@@ -165,6 +162,16 @@ function readBody(contentType: string, text: string, jsonDepthMax: number): unkn
   } catch {
     return text;
   }
+}
+
+/** Projects are listed beside the prefix's last segment: `/api/projects` for `/api/environments/1`. */
+function basePath({ isOutsideProjects }: Endpoint, projectPath: string): string {
+  if (isOutsideProjects) return projectPath.replace(/(?:\/[^/]*){2}$/, '');
+  if (!projectPath.endsWith('/')) return projectPath;
+  throw new AppError('not configured: the project (service.projectId, MIRROR_PROJECT_ID)', {
+    code: 'usage',
+    hint: '`analytics-mirror call projects.list` lists the projects that the key sees',
+  });
 }
 
 /** Throws `usage` for a value that would change the endpoint's path. */

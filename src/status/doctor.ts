@@ -107,19 +107,20 @@ async function examineService(
       if (untilMs === null) return run();
       return { state: 'skipped', detail: `not asked: the budget is used up until ${isoTime(untilMs)}` };
     });
-  let refusal: number | undefined;
+  // A key that is refused is not tried again. If only the project is refused or missing, the others are worth a look.
+  const cause = { isProject: false };
   const persons = await ask('service: persons', 'general', async () => {
+    const service = openService();
     try {
-      await openService().call('persons.list', { query: first, signal });
+      await service.call('persons.list', { query: first, signal });
     } catch (error) {
-      if (error instanceof AppError) refusal = error.status;
+      if (error instanceof AppError) cause.isProject = error.code === 'usage' || [403, 404].includes(error.status ?? 0);
       throw error;
     }
     return 'answers; the key may read persons (person:read)';
   });
   const isFailed = persons.state === 'failed';
-  // A key that is refused is not tried again. If only the project is refused, the others are worth a look.
-  if (isFailed && refusal !== 403 && refusal !== 404) return [persons];
+  if (isFailed && !cause.isProject) return [persons];
   const projects = await ask('service: projects', 'general', () =>
     checkProjects({ service: openService(), projectId: settings.service.projectId, isAnswering: !isFailed, signal }),
   );

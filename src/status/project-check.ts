@@ -30,12 +30,11 @@ export async function checkProjects({ service, projectId, isAnswering, signal }:
   const seen = `the key sees ${isWhole ? '' : 'at least '}${countedText(projects.length, 'project')}`;
   const text = names.length === 0 ? 'the key sees no project' : `${seen}: ${names.join(', ')}${more}`;
   if (projects.some(({ id }) => id === projectId)) return text;
+  const chooseOne = 'set service.projectId (MIRROR_PROJECT_ID) to the id of one of them';
+  if (projectId === null) throw new AppError(`${text}; none is configured`, { code: 'usage', hint: chooseOne });
   const missing = `${text}; the configured project ${projectId} is not among ${isWhole ? 'them' : 'those listed first'}`;
   if (isAnswering || !isWhole) return missing;
-  const hint =
-    names.length === 0
-      ? 'give the key access to the project'
-      : 'set service.projectId (MIRROR_PROJECT_ID) to the id of one of them';
+  const hint = names.length === 0 ? 'give the key access to the project' : chooseOne;
   throw new AppError(missing, { code: 'refused', hint });
 }
 

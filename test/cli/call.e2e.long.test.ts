@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { endpointNames, endpoints, type EndpointName } from '../../src/contract/endpoints.ts';
-import { jsonOf } from './run-cli.ts';
+import { jsonOf, runCli } from './run-cli.ts';
 import { openWorkspace, type Workspace } from './workspace.ts';
 
 let workspace: Workspace;
@@ -57,11 +57,19 @@ describe('call', () => {
     expect(jsonOf(ended)).toMatchObject({ status: endpoints[name].status, body });
   });
 
-  it('finds the id of the project', async () => {
-    const ended = await workspace.run(['call', 'projects.list', '--json']);
+  it('finds the id of the project, before one is configured; and so does doctor', async () => {
+    const { MIRROR_PROJECT_ID: _unknown, ...env } = workspace.env;
+    const ended = await runCli(['call', 'projects.list', '--json'], { env });
     expect(ended).toMatchObject({ code: 0, stderr: '' });
     const results = [{ id: workspace.sandbox.projectId, name: 'Sandbox' }];
     expect(jsonOf(ended)).toMatchObject({ status: 200, body: { count: 1, results } });
+    const { code, stdout } = await runCli(['doctor'], { env });
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/^failed +service: persons +not configured: the project \(/m);
+    expect(stdout).toMatch(
+      /^failed +service: projects +the key sees 1 project: 1 \(Sandbox\); none is configured; set service\.projectId /m,
+    );
+    expect(await runCli(['call', 'persons.list'], { env })).toMatchObject({ code: 2, stdout: '' });
   });
 
   it('shows people an empty answer, and CSV as it is', async () => {

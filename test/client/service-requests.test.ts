@@ -106,10 +106,20 @@ test.for([
   ['/api/projects/a%2Fb', '/api/projects/'],
   ['/proxy/api/environments/1', '/proxy/api/projects/'],
   ['/environments/1', '/projects/'],
+  ['/api/environments/', '/api/projects/'],
 ] as const)('below %s, projects are listed at %s', async ([projectPath, path]) => {
   const { service, asked } = await serviceBelow(projectPath, json('{"results":[]}'));
   expect(await service.call('projects.list')).toMatchObject({ status: 200, body: { results: [] } });
   expect(asked.map(({ line }) => line)).toEqual([`GET ${path}`]);
+});
+
+test('without a project nothing but projects is asked for', async () => {
+  const { service, asked } = await serviceBelow('/api/environments/', json('{"results":[]}'));
+  await expect(service.call('persons.list')).rejects.toMatchObject({
+    code: 'usage',
+    message: 'not configured: the project (service.projectId, MIRROR_PROJECT_ID)',
+  });
+  expect(asked).toEqual([]);
 });
 
 test('projects that are not listed say nothing about the configured one', async () => {
