@@ -171,10 +171,13 @@ async function verify(
     knowsEveryRewrite(ready, rewritten) ? rewritten : null,
   );
   if (unreadable.length > 0)
-    throw new AppError(`the scan could not read ${unreadable.length} files, so nothing is proved`, {
-      code: 'storage',
-      hint: 'run `analytics-mirror doctor` to see which, mend them, and reconcile again',
-    });
+    throw new AppError(
+      `the scan of the data folder could not read everything, so nothing is proved: ${listOf(unreadable)}`,
+      {
+        code: 'storage',
+        hint: 'take files of other programs out of the data folder. `analytics-mirror doctor` checks the files of this program. Then reconcile again',
+      },
+    );
   for (const { subject, hits, record } of found) {
     const { id, generation } = subject;
     ledger.append([record]);
@@ -192,6 +195,14 @@ async function verify(
     const change = hits > 0 ? {} : { verifiedAt: isoTime(clock.now()) };
     updateRequest(db, id, change);
   }
+}
+
+const namedMax = 5;
+
+function listOf(unreadable: readonly { place: string; reason: string }[]): string {
+  const named = unreadable.slice(0, namedMax).map(({ place, reason }) => `${place} (${reason})`);
+  const left = unreadable.length - named.length;
+  return [...named, ...(left > 0 ? [`and ${left} more`] : [])].join(', ');
 }
 
 /**

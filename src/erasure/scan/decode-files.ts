@@ -7,6 +7,7 @@ import { readEveryRow } from '../../mirror/read-rows.ts';
 import { publishedFileAt, publishedFilesIn } from '../../snapshot/published-files.ts';
 import { readParquetRows } from '../../snapshot/read-parquet.ts';
 import type { RowJudge } from './judge-rows.ts';
+import { isOwnPlace } from './known-formats.ts';
 import { fixedWords, originOf, type RowOrigin } from './mirror-tables.ts';
 import { mirrorPlace } from './scan-task.ts';
 import type { ListedFile } from './search-files.ts';
@@ -68,13 +69,19 @@ function partOf(dataDir: string, place: string): { dataset: string; origin: RowO
   }
 }
 
-/** Decodes a JSON file. Throws the system's error, and `storage` when it is not JSON. */
+/**
+ * Decodes a JSON file, of one value or of one on each line. A line that is no JSON is taken as a text: the file is not this
+ * program's, and its bytes are searched as those of any other file. Throws the system's error, and `storage` when a file that
+ * this program writes is not JSON.
+ */
 export async function decodeJson({ path, place }: ListedFile, judge: RowJudge): Promise<void> {
   const isFeed = publishedFileAt(place)?.dataset === feedDataset;
-  if (place.endsWith('.json')) judge.takeJson(place, parse(readFileSync(path, 'utf8')), isFeed);
+  const whole = place.endsWith('.json') ? readJson(readFileSync(path, 'utf8')) : undefined;
+  if (whole !== undefined) judge.takeJson(place, whole, isFeed);
+  else if (isOwnPlace(place)) throw notJson();
   else
     for await (const line of createInterface({ input: createReadStream(path), crlfDelay: Infinity }))
-      if (line !== '') judge.takeJson(place, parse(line), isFeed);
+      if (line !== '') judge.takeJson(place, readJson(line) ?? line, isFeed);
 }
 
 /** Decodes one line of a JSON lines file. Throws `storage` when it is not JSON. */
@@ -84,8 +91,12 @@ export function decodeJsonLine(place: string, line: string, judge: RowJudge): vo
 
 function parse(text: string): unknown {
   const value = readJson(text);
-  if (value === undefined) throw new AppError('the file is not JSON', { code: 'storage' });
+  if (value === undefined) throw notJson();
   return value;
+}
+
+function notJson(): AppError {
+  return new AppError('the file is not JSON', { code: 'storage' });
 }
 
 /** DuckDB's signatures in the footer of a Parquet file. */

@@ -30,6 +30,11 @@ const formats: readonly [(place: string) => boolean, (text: string, place: strin
   [(place) => /^reports\/certificates\/[^/]+\.json$/.test(place), certificateContent],
 ];
 
+/** Whether this program writes a file of a known format at a place. */
+export function isOwnPlace(place: string): boolean {
+  return isLedger(place) || formats.some(([isOf]) => isOf(place));
+}
+
 /** Whether a place is where the ledger's entries are. */
 export function isLedger(place: string): boolean {
   return place === 'ledger/entries.jsonl';

@@ -144,7 +144,8 @@ function encodedForms(text: string): EncodedForm[] {
   return [...forms].map(([spelling, encoding]) => ({ encoding, bytes: Buffer.from(spelling) }));
 }
 
-function spellingsOf(text: string): Record<Encoding, string[]> {
+/** Text in UTF-16 is read as such before it is searched: it has no form of its own. */
+function spellingsOf(text: string): Record<Exclude<Encoding, 'utf-16'>, string[]> {
   const bytes = Buffer.from(text);
   const hex = bytes.toString('hex');
   return {

@@ -1,5 +1,7 @@
-import { closeSync, createReadStream, openSync, readSync } from 'node:fs';
-import { createGunzip, zstdDecompressSync } from 'node:zlib';
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { zstdDecompressSync } from 'node:zlib';
+import type { ReadAt } from './archive-formats.ts';
+import { contentLimits, searchPackedFile, searchUnpackedBytes } from './search-archives.ts';
 import type { ShingleStream } from './shingle-search.ts';
 
 const chunkBytes = 1 << 20;
@@ -14,17 +16,18 @@ const checksumBytes = 4;
 const blockHeaderBytes = 3;
 const dictionaryIdBytes = [0, 1, 2, 4] as const;
 
-/** Reads bytes of a file. At its end there are fewer than asked for. */
-type ReadAt = (offset: number, length: number) => Buffer;
-
-/** How many bytes were read, and whether a compressed part of the file could not be read. */
-export type RawRead = { bytes: number; isPartlyUnread: boolean };
+/** How many bytes were read, and why compressed parts of the file could not be read. */
+export type RawRead = { bytes: number; problems: string[] };
 
 /**
  * Searches a file's bytes as they are (`isWhole`), the content of each Zstandard frame within it (such as the pages of Parquet
- * files), and its content as a gzip file; each as a stream of its own. Constant memory. Rejects with the system's error.
+ * files), and its content as an archive; each as a stream of its own. Bounded memory. Rejects with the system's error.
  */
-export async function readRaw(path: string, openSearch: (isWhole: boolean) => ShingleStream): Promise<RawRead> {
+export async function readRaw(
+  path: string,
+  openSearch: (isWhole: boolean) => ShingleStream,
+  limits = contentLimits,
+): Promise<RawRead> {
   const descriptor = openSync(path, 'r');
   try {
     const readAt: ReadAt = (offset, length) => {
@@ -32,10 +35,10 @@ export async function readRaw(path: string, openSearch: (isWhole: boolean) => Sh
       return buffer.subarray(0, readSync(descriptor, buffer, 0, length, offset));
     };
     const { bytes, frames } = searchWhole(readAt, openSearch(true));
-    const areFramesRead = searchFrames(readAt, frames, () => openSearch(false));
-    const isGzip = readAt(0, 2).equals(Buffer.from([0x1f, 0x8b]));
-    const isGzipRead = !isGzip || (await searchGzip(path, openSearch(false)));
-    return { bytes, isPartlyUnread: !areFramesRead || !isGzipRead };
+    const openPart = (): ShingleStream => openSearch(false);
+    const inFrames = await searchFrames(readAt, frames, openPart);
+    const inside = await searchPackedFile({ path, size: fstatSync(descriptor).size, readAt }, openPart, limits);
+    return { bytes, problems: [...new Set([...inFrames, ...inside])] };
   } finally {
     closeSync(descriptor);
   }
@@ -63,9 +66,13 @@ function* positionsOf(bytes: Buffer): Generator<number> {
   for (let at = bytes.indexOf(frameMagic); at !== -1; at = bytes.indexOf(frameMagic, at + 1)) yield at;
 }
 
-/** Searches all frames. Returns whether it could: a frame can be cut off or damaged. */
-function searchFrames(readAt: ReadAt, frames: readonly number[], openSearch: () => ShingleStream): boolean {
-  let areAllRead = true;
+/** Searches all frames. Returns why one could not be searched: a frame can be cut off or damaged. */
+async function searchFrames(
+  readAt: ReadAt,
+  frames: readonly number[],
+  openSearch: () => ShingleStream,
+): Promise<Set<string>> {
+  const problems = new Set<string>();
   let searchedTo = 0;
   for (const offset of frames) {
     if (offset < searchedTo) continue;
@@ -73,21 +80,13 @@ function searchFrames(readAt: ReadAt, frames: readonly number[], openSearch: () 
     const isWhole = end !== undefined && end - offset <= frameBytesMax;
     const content = isWhole && decompressFrame(readAt(offset, end - offset), frameContentBytesMax);
     if (content) {
-      openSearch()(content);
+      // Pages of Parquet files hold no archives.
+      if (offset === 0) for (const problem of await searchUnpackedBytes(content, openSearch)) problems.add(problem);
+      else openSearch()(content);
       searchedTo = end;
-    } else areAllRead = false;
+    } else problems.add('a compressed part is cut off, damaged or too large');
   }
-  return areAllRead;
-}
-
-async function searchGzip(path: string, search: ShingleStream): Promise<boolean> {
-  const content = createReadStream(path).pipe(createGunzip());
-  try {
-    for await (const chunk of content) search(chunk as Buffer);
-    return true;
-  } catch {
-    return false;
-  }
+  return problems;
 }
 
 /** Where the frame that begins at an offset ends, by the lengths of its blocks; undefined where there is no frame. */

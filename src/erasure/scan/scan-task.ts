@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { identifierKinds, type IdentifierKind } from '../../contract/identity.ts';
 
 /** How a text may stand in a file. */
-export const encodings = ['utf-8', 'json', 'percent', 'base64', 'hex'] as const;
+export const encodings = ['utf-8', 'json', 'percent', 'base64', 'hex', 'utf-16'] as const;
 export type Encoding = (typeof encodings)[number];
 
 /** The mirror's file, as places name it. */

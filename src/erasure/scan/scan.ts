@@ -77,9 +77,10 @@ async function* readMirror({ db, judge, findings, sums }: Scan): AsyncGenerator<
   yield;
 }
 
-async function* readParquet({ task, judge, findings, sums }: Scan): AsyncGenerator<void> {
+async function* readParquet({ task, judge, findings, search, sums }: Scan): AsyncGenerator<void> {
   const { dataDir, passedOver } = task;
-  for (const file of listFiles(dataDir, '', { isLeftOut: isPassedOver(passedOver) })) {
+  const listing = { isLeftOut: isPassedOver(passedOver), nameEntry: search.shownName };
+  for (const file of listFiles(dataDir, '', listing)) {
     if (file.problem !== null || !isParquet(file)) continue;
     await attempt(findings, file.place, async () => {
       sums.rows += await decodeParquet(dataDir, file, judge);

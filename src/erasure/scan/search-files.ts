@@ -1,10 +1,13 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemCode } from '../../core/errors.ts';
-import { type Findings, mirrorPlace } from './scan-task.ts';
+import { type Encoding, type Findings, mirrorPlace } from './scan-task.ts';
 import type { Needles } from './needles.ts';
+import { publishedFileAt } from '../../snapshot/published-files.ts';
 import { readRaw } from './read-raw.ts';
 import type { SharedText } from './shared-text.ts';
+import type { ShingleStream } from './shingle-search.ts';
+import { createUtf16Search } from './utf16-search.ts';
 
 /** A file to read; or an entry that cannot be read, with the problem. `place` is its name in the report. */
 export type ListedFile = { path: string; place: string; problem: string | null };
@@ -57,34 +60,55 @@ export type RawSearch = {
   part: (place: string, bytes: Uint8Array) => void;
   /** Searches the name of an entry of a folder. Returns the name for the report: `(a name)` for one that holds a match. */
   name: (parent: string, name: string) => string;
+  /** The name of an entry of a folder, for the report. */
+  shownName: (parent: string, name: string) => string;
 };
 
 /** Prepares the search of files and names. The shared text is the one known when a file is searched. */
 export function createRawSearch(needles: Needles, shared: SharedText, findings: Findings): RawSearch {
-  const hitAt =
-    (place: string, file?: string) =>
-    (shingle: number): void => {
-      if (shared.has(shingle, file)) return;
-      for (const { subject, encoding } of needles.ownersOf(shingle)) findings.addRaw(subject, place, encoding);
-    };
+  const open = (place: string, file?: string, encodingInFile?: Encoding): ShingleStream => {
+    const isFeed = isFeedPlace(place);
+    return needles.search.openStream((shingle) => {
+      if (shared.has(shingle, { file, isFeed })) return;
+      for (const { subject, encoding } of needles.ownersOf(shingle))
+        findings.addRaw(subject, place, encodingInFile ?? encoding);
+    });
+  };
+  const hides = (name: string): boolean => {
+    const found: number[] = [];
+    needles.search.openStream((shingle) => void found.push(shingle))(Buffer.from(name));
+    return found.some((shingle) => !shared.has(shingle));
+  };
   return {
     file: async ({ path, place }) => {
       // Fixed words stand in a file as they are. They are no excuse for a match in a compressed part.
-      const { bytes, isPartlyUnread } = await readRaw(path, (isWhole) =>
-        needles.search.openStream(hitAt(place, isWhole ? fileOfFixedWords(place) : undefined)),
-      );
-      if (isPartlyUnread) findings.addUnreadable(place, 'a compressed part is cut off, damaged or too large');
+      const { bytes, problems } = await readRaw(path, (isWhole) => {
+        const plain = open(place, isWhole ? fileOfFixedWords(place) : undefined);
+        const utf16 = createUtf16Search(() => open(place, undefined, 'utf-16'));
+        return (chunk) => {
+          plain(chunk);
+          utf16(chunk);
+        };
+      });
+      for (const problem of problems) findings.addUnreadable(place, problem);
       return bytes;
     },
-    part: (place, bytes) => needles.search.openStream(hitAt(place))(bytes),
+    part: (place, bytes) => open(place)(bytes),
     name: (parent, name) => {
-      const found: number[] = [];
-      needles.search.openStream((shingle) => void found.push(shingle))(Buffer.from(name));
-      const telling = found.filter((shingle) => !shared.has(shingle));
-      telling.forEach(hitAt(`${parent}/(a name)`));
-      return telling.length > 0 ? '(a name)' : name;
+      open(`${parent}/${hiddenName}`)(Buffer.from(name));
+      return hides(name) ? hiddenName : name;
     },
+    shownName: (_parent, name) => (hides(name) ? hiddenName : name),
   };
+}
+
+const hiddenName = '(a name)';
+
+/** Whether a feed of deletions stands in a file: the mirror's own, and the published ones with their drafts. */
+function isFeedPlace(place: string): boolean {
+  const [mirror, suffix] = [place.slice(0, mirrorPlace.length), place.slice(mirrorPlace.length)];
+  if (mirror === mirrorPlace && ['', '-wal', '-shm', '-journal'].includes(suffix)) return true;
+  return publishedFileAt(place)?.dataset === 'deletions' || place.startsWith('tmp/snapshot-deletions-');
 }
 
 /** The file whose fixed words count in a file. SQLite's log and index hold the same words as the mirror's file. */

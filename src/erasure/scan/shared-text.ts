@@ -8,8 +8,11 @@ export type SharedText = {
   takeFeed(values: readonly unknown[]): void;
   /** Takes fixed words of this program that stand in a file: a match of them in that file proves nothing. */
   takeFixedWords(file: string, words: readonly unknown[]): void;
-  /** Whether a shingle is shared, by all texts taken so far; in a file, by its fixed words too. */
-  has(shingle: number, file?: string): boolean;
+  /**
+   * Whether a shingle is shared, by all texts taken so far; in a file, by its fixed words too; where a feed stands, by the
+   * keys in the feeds too.
+   */
+  has(shingle: number, where?: { file?: string | undefined; isFeed: boolean }): boolean;
 };
 
 const batchBytes = 1 << 20;
@@ -18,6 +21,7 @@ const separator = '\0';
 /** Prepares an empty record of shared text. */
 export function createSharedText({ edges, edgesOf, search, isFeedKey }: Needles): SharedText {
   const isShared = new Uint8Array(edges.size());
+  const isInFeed = new Uint8Array(edges.size());
   const isOfFeedKey = new Uint8Array(edges.size());
   for (let shingle = 0; shingle < search.size(); shingle += 1)
     if (isFeedKey(shingle)) for (const edge of edgesOf(shingle)) isOfFeedKey[edge] = 1;
@@ -28,7 +32,7 @@ export function createSharedText({ edges, edgesOf, search, isFeedKey }: Needles)
   );
   const feeds = batchRows(
     edges.openStream((edge) => {
-      if (isOfFeedKey[edge] === 1) isShared[edge] = 1;
+      if (isOfFeedKey[edge] === 1) isInFeed[edge] = 1;
     }),
   );
   const ownEdges = new Map<string, Set<number>>();
@@ -44,10 +48,12 @@ export function createSharedText({ edges, edgesOf, search, isFeedKey }: Needles)
       ownFile = edgesOfFile;
       own.take(words);
     },
-    has: (shingle, file) => {
+    has: (shingle, { file, isFeed } = { isFeed: false }) => {
       for (const { flush } of [rows, feeds, own]) flush();
       const ownOfFile = file === undefined ? undefined : ownEdges.get(file);
-      return edgesOf(shingle).some((edge) => isShared[edge] === 1 || ownOfFile?.has(edge));
+      return edgesOf(shingle).some(
+        (edge) => isShared[edge] === 1 || (isFeed && isInFeed[edge] === 1) || ownOfFile?.has(edge),
+      );
     },
   };
 }

@@ -18,6 +18,7 @@ import { openDuckDb, sqlText } from '../../../src/snapshot/duckdb.ts';
 import { exportRequest } from '../../export/export-fixture.ts';
 import { freshFolder, stillClock } from '../../mirror/open-test-mirror.ts';
 import { personRow, recordingRow } from '../../snapshot/rows.ts';
+import { tarOf, zipOf } from './packed.ts';
 import { addPeople, insert, personOf, placesOf, removePeople, subjectOf, type Person } from './canary.ts';
 
 const canary = personOf('canarybird', 17, 9000);
@@ -68,7 +69,7 @@ describe('a folder without the person', () => {
   it('is clean, and the report says what was searched', async () => {
     const report = await scan(folderOf(...others));
     expect(report).toMatchObject({ files: 3, fenced: [], unreadable: [] });
-    expect(report.encodings).toEqual(['utf-8', 'json', 'percent', 'base64', 'hex']);
+    expect(report.encodings).toEqual(['utf-8', 'json', 'percent', 'base64', 'hex', 'utf-16']);
     expect(report.rows).toBeGreaterThan(160);
     expect(report.bytes).toBeGreaterThan(50_000);
     const [subject] = report.subjects;
@@ -110,6 +111,13 @@ describe('a person is found', () => {
     ['hex', 'anything', Buffer.from(text).toString('hex'), ['hex']],
     ['compressed pages', 'tmp/pages', zstdCompressSync(Buffer.from(text.repeat(3))), ['utf-8']],
     ['a rotated log', 'logs/mirror.log.1.gz', gzipSync(text.repeat(3)), ['utf-8']],
+    ['a zip archive', 'backup/logs.zip', zipOf({ 'a.log': Buffer.from(text.repeat(3)) }), ['utf-8']],
+    ['an archive of archives', 'backup/logs.tgz', gzipSync(tarOf({ a: zipOf({ b: Buffer.from(text) }) })), ['utf-8']],
+    ['UTF-16', 'export.txt', Buffer.from(`name\r\n${text}\r\n`, 'utf16le'), ['utf-16']],
+    ['UTF-16, the big end first', 'export.txt', Buffer.from(`name\r\n${text}\r\n`, 'utf16le').swap16(), ['utf-16']],
+    ['UTF-16 with a mark', 'export.txt', Buffer.from(`\ufeff${text}`, 'utf16le'), ['utf-16']],
+    ['JSON in compressed UTF-16', 'a.gz', gzipSync(Buffer.from(String(properties), 'utf16le')), ['utf-16']],
+    ['JSON lines that are none', 'snapshots/notes.jsonl', `{"a":1}\n{"a": ${text}`, ['utf-8']],
     ['a file that no one knows of', 'a/b/c/d', `${'x'.repeat(3_000_000)}${text}`, ['utf-8']],
   ])('in %s', async (_what, place, content, encodings) => {
     const dataDir = folderOf(...others);
@@ -556,13 +564,45 @@ describe('what cannot be read is reported, and the rest is searched', () => {
     await new Promise((resolve) => server.once('listening', resolve));
     const report = await scan(dataDir);
     expect(report.unreadable.map(({ place, reason }) => `${place}: ${reason}`).toSorted()).toEqual([
-      'a.json: the file is not JSON',
-      'b.jsonl: the file is not JSON',
       'broken: ENOENT',
       'c.parquet: cannot read a Parquet file: Invalid Input Error',
       'socket: not a file',
     ]);
     expect(placesOf(report)).toEqual(['raw utf-8 a.json', 'raw utf-8 c.parquet']);
+  });
+
+  it('nothing of a feed, though a copy of it is no feed', async () => {
+    const dataDir = folderOf(...others);
+    const uuid = String(canary.row['uuid']);
+    const subjects = [{ request: 'r', identity: { ...nobody, person_uuid: [uuid] }, values: [] }];
+    inMirror(dataDir, (db) =>
+      insert(db, 'changes', { dataset: 'persons', key: uuid, op: 'delete', at: '2026-11-20T10:00:00.000Z' }),
+    );
+    expect(placesOf(await scan(dataDir, { subjects }))).toEqual([]);
+    write(dataDir, 'tmp/copy.db', readFileSync(join(dataDir, 'mirror.db')));
+    expect(placesOf(await scan(dataDir, { subjects }))).toEqual(['raw utf-8 tmp/copy.db']);
+  });
+
+  it('archives that this program cannot read, in the data folder and beside it', async () => {
+    const dataDir = folderOf(...others);
+    const logs = freshFolder();
+    write(dataDir, 'snapshots/old.7z', Buffer.from('377abcaf271c0004', 'hex'));
+    writeFileSync(join(logs, 'old.xz'), Buffer.from('fd377a585a000004', 'hex'));
+    writeFileSync(join(logs, 'old.zip'), zipOf({ 'a.txt': Buffer.from('secret') }, 1));
+    const { unreadable } = await scan(dataDir, { extraPaths: [logs] });
+    expect(unreadable).toEqual([
+      { place: 'snapshots/old.7z', reason: 'a part compressed as 7z, which this program cannot read' },
+      { place: `${logs}/old.xz`, reason: 'a part compressed as xz, which this program cannot read' },
+      { place: `${logs}/old.zip`, reason: 'a file within a zip archive is encrypted' },
+    ]);
+  });
+
+  it('files of this program that are damaged', async () => {
+    const dataDir = folderOf(...others);
+    const places = ['snapshots/CURRENT.json', 'snapshots/persons/20261120T125500.123Z/manifest.json'];
+    for (const place of places) write(dataDir, place, '{"half": ');
+    const { unreadable } = await scan(dataDir);
+    expect(unreadable.map(({ place }) => place).toSorted()).toEqual(places);
   });
 
   it('a mirror that is none', async () => {
