@@ -77,20 +77,20 @@ describe('sync refuses to go on, and loses nothing, when', () => {
     assertFailedSync(
       { MIRROR_API_KEY: 'key_that_nobody_issued' },
       3,
-      /^error: the service refuses the API key .*401\)\n {2}check MIRROR_API_KEY/,
+      /^error: the service refuses the API key .*401: authentication_failed\)\n {2}check MIRROR_API_KEY/,
     ));
 
   it('a scope is missing', () =>
     assertFailedSync(
       { MIRROR_API_KEY: 'key_for_recordings' },
       3,
-      /required scope 'person:read'\n {2}give the key the scope person:read/,
+      /answered 403: permission_denied.*person:read\)\n {2}give the key the scope person:read/,
     ));
 
   it('the project is no longer there', async () => {
     workspace.sandbox.act({ do: 'set_project', vanished: true });
     try {
-      await assertFailedSync({}, 3, /^error: the service knows no such project .*404\)\n {2}check service\.projectId/);
+      await assertFailedSync({}, 3, /^error: the service knows no such project .*404: not_found\)\n {2}check service\.projectId/);
     } finally {
       workspace.sandbox.act({ do: 'set_project', vanished: false });
     }

@@ -86,7 +86,7 @@ describe.concurrent('a call that fails', () => {
     [
       ['persons.retrieve', '--param', 'id=999999'],
       1,
-      'the service rejects the request (GET /persons/:id answered 404)',
+      'the service rejects the request (GET /persons/:id answered 404: not_found)',
     ],
     [['playlists.retrieve', '--param', 'short_id=nope'], 1, 'answered 404'],
     [['insights.trend', '--body', '{"query":"{"}'], 1, 'POST /insights/trend answered 400'],
