@@ -33,26 +33,25 @@ const columns = /*sql*/ `request_id AS requestId, target, status, result, assura
 
 type TargetRow = Omit<ErasureTarget, 'target'> & { target: string };
 
+/** The targets that a condition, with its order, holds for. */
+function selectTargets(db: Database, where: string, ...values: string[]): ErasureTarget[] {
+  const rows = db.prepare<string[], TargetRow>(/*sql*/ `SELECT ${columns} FROM erasure_targets WHERE ${where}`);
+  return rows.all(...values).map(targetOf);
+}
+
 function targetOf(row: TargetRow): ErasureTarget {
   return { ...row, target: readTarget(row.target) };
 }
 
 /** The targets of one request, by name. */
 export function listTargets(db: Database, requestId: string): ErasureTarget[] {
-  return db
-    .prepare<[string], TargetRow>(/*sql*/ `SELECT ${columns} FROM erasure_targets WHERE request_id = ? ORDER BY target`)
-    .all(requestId)
-    .map(targetOf);
+  return selectTargets(db, /*sql*/ `request_id = ? ORDER BY target`, requestId);
 }
 
 /** The targets that are not done, of all requests that are fenced and have not ended without them. */
 export function listOpenTargets(db: Database): ErasureTarget[] {
-  return db
-    .prepare<[], TargetRow>(/*sql*/ `SELECT ${columns} FROM erasure_targets
-        WHERE status <> 'done' AND request_id NOT IN (SELECT id FROM erasure_requests WHERE sealed_at IS NOT NULL)
-        ORDER BY target, request_id`)
-    .all()
-    .map(targetOf);
+  const sealed = /*sql*/ `SELECT id FROM erasure_requests WHERE sealed_at IS NOT NULL`;
+  return selectTargets(db, /*sql*/ `status <> 'done' AND request_id NOT IN (${sealed}) ORDER BY target, request_id`);
 }
 
 /** Adds a target; one that the request has already stays as it is. */

@@ -107,32 +107,31 @@ export function startPass(
     .immediate();
 }
 
+/** The passes that a condition, with its order, holds for. */
+function selectPasses(db: Database, where: string, ...values: string[]): Pass[] {
+  const rows = db.prepare(/*sql*/ `SELECT ${columns} FROM passes WHERE ${where}`).all(...values);
+  return rows.map((row) => PassRow.parse(row));
+}
+
 /** The unfinished pass of a dataset and mode, if there is one. */
 export function findUnfinishedPass(db: Database, dataset: MirroredDataset, mode: PassMode): Pass | undefined {
-  const row = db
-    .prepare(
-      /*sql*/ `SELECT ${columns} FROM passes WHERE dataset = ? AND mode = ? AND verdict IS NULL ORDER BY id DESC LIMIT 1`,
-    )
-    .get(dataset, mode);
-  return row === undefined ? undefined : PassRow.parse(row);
+  const rest = /*sql*/ `dataset = ? AND mode = ? AND verdict IS NULL ORDER BY id DESC LIMIT 1`;
+  return selectPasses(db, rest, dataset, mode)[0];
 }
 
 /** The newest pass of each dataset and mode, superseded ones excepted. */
 export function newestPasses(db: Database): Pass[] {
-  return db
-    .prepare(/*sql*/ `SELECT ${columns} FROM passes
-        WHERE id IN (SELECT max(id) FROM passes WHERE reason IS NOT 'superseded' GROUP BY dataset, mode) ORDER BY dataset, mode`)
-    .all()
-    .map((row) => PassRow.parse(row));
+  return selectPasses(
+    db,
+    /*sql*/ `id IN (SELECT max(id) FROM passes WHERE reason IS NOT 'superseded' GROUP BY dataset, mode) ORDER BY dataset, mode`,
+  );
 }
 
 /** The newest full pass of a dataset that has a verdict, superseded ones excepted. */
 export function lastJudgedPass(db: Database, dataset: MirroredDataset): Pass | undefined {
-  const row = db
-    .prepare(/*sql*/ `SELECT ${columns} FROM passes
-        WHERE dataset = ? AND mode = 'full' AND verdict IS NOT NULL AND reason IS NOT 'superseded' ORDER BY id DESC LIMIT 1`)
-    .get(dataset);
-  return row === undefined ? undefined : PassRow.parse(row);
+  const rest = /*sql*/ `dataset = ? AND mode = 'full' AND verdict IS NOT NULL AND reason IS NOT 'superseded'
+    ORDER BY id DESC LIMIT 1`;
+  return selectPasses(db, rest, dataset)[0];
 }
 
 /** Prepares the statement that saves a pass with each page: its evidence, counts and cursor. */
@@ -188,9 +187,6 @@ export function finishPass(db: Database, passId: number, reason: IncompleteReaso
 
 /** The newest complete full pass of each dataset. The mirror is known to hold all rows that it saw. */
 export function lastCompletePasses(db: Database): Pass[] {
-  return db
-    .prepare(/*sql*/ `SELECT ${columns} FROM passes
-        WHERE id IN (SELECT max(id) FROM passes WHERE mode = 'full' AND verdict = 'complete' GROUP BY dataset) ORDER BY dataset`)
-    .all()
-    .map((row) => PassRow.parse(row));
+  const newest = /*sql*/ `SELECT max(id) FROM passes WHERE mode = 'full' AND verdict = 'complete' GROUP BY dataset`;
+  return selectPasses(db, /*sql*/ `id IN (${newest}) ORDER BY dataset`);
 }

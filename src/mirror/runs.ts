@@ -119,22 +119,20 @@ export function settleRun(run: Run, holder: LeaseHolder | undefined): Run {
   return { ...run, outcome: 'interrupted', reason: 'died', finished_at: run.started_at };
 }
 
+/** The runs that the rest of a SELECT names. */
+function selectRuns(db: Database, rest: string, ...values: (string | number)[]): Run[] {
+  const rows = db.prepare(/*sql*/ `SELECT ${columns} FROM runs ${rest}`).all(...values);
+  return rows.map((row) => RunRow.parse(row));
+}
+
 /** The newest runs, newest first. */
 export function listRuns(db: Database, limit: number): Run[] {
-  return db
-    .prepare(/*sql*/ `SELECT ${columns} FROM runs ORDER BY id DESC LIMIT ?`)
-    .all(limit)
-    .map((row) => RunRow.parse(row));
+  return selectRuns(db, /*sql*/ `ORDER BY id DESC LIMIT ?`, limit);
 }
 
 /** Runs that were under way at a time (ISO 8601 UTC) or began later, newest first, at most `limit`. */
 export function listRunsSince(db: Database, since: string, limit: number): Run[] {
-  return db
-    .prepare(
-      /*sql*/ `SELECT ${columns} FROM runs WHERE finished_at IS NULL OR finished_at >= ? ORDER BY id DESC LIMIT ?`,
-    )
-    .all(since, limit)
-    .map((row) => RunRow.parse(row));
+  return selectRuns(db, /*sql*/ `WHERE finished_at IS NULL OR finished_at >= ? ORDER BY id DESC LIMIT ?`, since, limit);
 }
 
 /** Totals of all runs of a job so far. Times are ISO 8601 UTC. */
@@ -174,20 +172,13 @@ export function listJobTotals(db: Database, holder: LeaseHolder | undefined): Jo
 
 /** The newest run of a job that left the data fresh. */
 export function newestSuccess(db: Database, job: string): Run | undefined {
-  const row = db
-    .prepare(
-      /*sql*/ `SELECT ${columns} FROM runs WHERE job = ? AND outcome IN ('done', 'held') ORDER BY id DESC LIMIT 1`,
-    )
-    .get(job);
-  return row === undefined ? undefined : RunRow.parse(row);
+  return selectRuns(db, /*sql*/ `WHERE job = ? AND outcome IN ('done', 'held') ORDER BY id DESC LIMIT 1`, job)[0];
 }
 
 /** The newest runs of a job, newest first, as `settleRun` shows them. */
 export function listRunsOfJob(db: Database, job: string, limit: number, holder: LeaseHolder | undefined): Run[] {
-  return db
-    .prepare(/*sql*/ `SELECT ${columns} FROM runs WHERE job = ? ORDER BY id DESC LIMIT ?`)
-    .all(job, limit)
-    .map((row) => settleRun(RunRow.parse(row), holder));
+  const runs = selectRuns(db, /*sql*/ `WHERE job = ? ORDER BY id DESC LIMIT ?`, job, limit);
+  return runs.map((run) => settleRun(run, holder));
 }
 
 /** A project: where its service answers (scheme, host and port), and its id there. */

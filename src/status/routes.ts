@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto';
 import { Hono } from 'hono';
 import { streamSSE } from 'hono/streaming';
 import type { Clock } from '../core/clock.ts';
+import { sha256 } from '../core/digest.ts';
 import { isAuthorized, isHostAllowed, type AccessRules } from './access.ts';
 import { metricsText, metricsType, processMetrics } from './metrics.ts';
 import type { Overview } from './overview.ts';
@@ -121,5 +121,5 @@ export function statusRoutes({ access, overview, clock, signal, onError }: Route
 
 /** The digest of an overview without its moment. */
 function digestOf({ at: _at, ...rest }: Overview): string {
-  return createHash('sha256').update(JSON.stringify(rest)).digest('hex').slice(0, 16);
+  return sha256(JSON.stringify(rest)).slice(0, 16);
 }

@@ -4,20 +4,11 @@ import { once } from 'node:events';
 import { getRequestListener } from '@hono/node-server';
 import type { Clock } from '../core/clock.ts';
 import { AppError, systemCode } from '../core/errors.ts';
-import { refuseOpenAccess, type AccessRules } from './access.ts';
-import type { Overview } from './overview.ts';
-import { statusRoutes } from './routes.ts';
+import { refuseOpenAccess } from './access.ts';
+import { statusRoutes, type RouteParts } from './routes.ts';
 
-/** The address, the access rules and the content of the status page. */
-export type StatusServerParts = {
-  access: AccessRules;
-  /** 0 takes any free port. */
-  port: number;
-  overview: () => Overview;
-  clock: Clock;
-  /** Hears of an error that was answered with a 500. */
-  onError: (error: unknown) => void;
-};
+/** The sources of the answers, and the port to listen on; 0 takes any free port. */
+export type StatusServerParts = Omit<RouteParts, 'signal'> & { port: number };
 
 /** A running status server. */
 export type StatusServer = {
