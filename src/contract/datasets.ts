@@ -148,6 +148,13 @@ export function findDataset(name: string): (Definition & Derived) | undefined {
   return Object.hasOwn(datasets, name) ? datasets[name as keyof typeof datasets] : undefined;
 }
 
+/** Where the rows of a dataset show the e-mail address of their person: a field that holds JSON, and the path within it. */
+export function emailPlace(dataset: PagedDataset): { column: string; path: string } {
+  const { embeddedPerson } = datasets[dataset];
+  if (embeddedPerson === null) return { column: 'properties', path: '$.email' };
+  return { column: embeddedPerson, path: '$.properties.email' };
+}
+
 /** What the key of a dataset's rows identifies; undefined where it identifies no person and no recording. */
 export function keyKind(name: string): IdentifierKind | undefined {
   const found = findDataset(name);

@@ -1,15 +1,20 @@
 import { AppError } from '../core/errors.ts';
+import { emailOf } from './email.ts';
 import { type JsonObject, isJsonObject, isRawNumber, parseExactJson } from '../core/exact-json.ts';
 
 /** The identifiers of a person embedded in a recording (section 2.5). */
-export type EmbeddedPerson = { id: string | null; distinctIds: string[] };
+export type EmbeddedPerson = { id: string | null; distinctIds: string[]; email: string | undefined };
 
 /** The identifiers in a recording's `person`; none without a person. Throws `storage` for a text that is not JSON. */
 export function embeddedPerson(text: string | null): EmbeddedPerson {
   const person = personOf(text);
   const id = person?.['id'];
   const digits = isRawNumber(id) ? id.rawJSON : String(id);
-  return { id: /^-?\d+$/.test(digits) ? digits : null, distinctIds: listOf(person).filter(isText) };
+  return {
+    id: /^-?\d+$/.test(digits) ? digits : null,
+    distinctIds: listOf(person).filter(isText),
+    email: emailOf(person),
+  };
 }
 
 /**

@@ -9,13 +9,17 @@ export type Identifier = { kind: IdentifierKind; value: string };
 
 const texts = z.array(z.string());
 
-/** Identifiers seen together in one row (a recording's own distinct id first), and its texts: all personal data. */
+/**
+ * Identifiers seen together in one row (a recording's own distinct id first), its texts, and the e-mail address of its person
+ * as `emailKey` spells it: all personal data.
+ */
 export const Sighting = z.strictObject({
   person_uuid: z.string().nullable(),
   person_id: z.string().nullable(),
   distinct_ids: texts,
   recording_id: z.string().nullable(),
   values: texts,
+  email: z.string().optional(),
 });
 export type Sighting = z.infer<typeof Sighting>;
 

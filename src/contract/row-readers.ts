@@ -1,6 +1,7 @@
 import { z } from 'zod';
-import { isJsonObject } from '../core/exact-json.ts';
+import { isJsonObject, readJson } from '../core/exact-json.ts';
 import { datasets, type MirroredDataset, type PublishedDataset } from './datasets.ts';
+import { emailOf } from './email.ts';
 import { embeddedPerson } from './embedded-person.ts';
 import type { IdentifierKind, Sighting } from './identity.ts';
 import { textListOf, tolerantReader, type RowReader } from './tolerant-reader.ts';
@@ -52,6 +53,8 @@ export function sightingOf(dataset: PublishedDataset, row: Readonly<Record<strin
     own.flatMap(({ role, name }) => (role === kind ? idOf(row[name]) : []));
   const list = held && row[held.name];
   const heldIdsOf = typeof list === 'string' ? (textListOf(list) ?? []) : textsOf(list);
+  const properties = row['properties'];
+  const email = typeof properties === 'string' ? emailOf({ properties: readJson(properties) }) : person.email;
   const roles = new Map(publishedFields.map(({ name, role }) => [name, role]));
   return {
     person_uuid: idsOf('person_uuid')[0] ?? null,
@@ -61,6 +64,7 @@ export function sightingOf(dataset: PublishedDataset, row: Readonly<Record<strin
     values: Object.entries(row).flatMap(([name, value]) =>
       !roles.has(name) || roles.get(name) === 'personal' ? textsOf(value) : [],
     ),
+    ...(email === undefined ? {} : { email }),
   };
 }
 

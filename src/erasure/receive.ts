@@ -15,12 +15,14 @@ import {
   boxOf,
   closeBox,
   givenKey,
+  heldBecauseOf,
   newBox,
   subjectMac,
   subjectText,
   textMac,
   type Box,
   type GivenIdentifier,
+  type HeldBecauseOf,
 } from './request/box.ts';
 import { decideRequests, recordDecisions } from './fence/decide.ts';
 import { updateRequest, withoutWords } from './request/request-state.ts';
@@ -44,7 +46,7 @@ export type AddedRequest = {
   persons: number;
   recordings: number;
   files: number;
-};
+} & HeldBecauseOf;
 
 /** What changing requests needs of a job's context. */
 type ReceiveContext = Pick<JobContext, 'db' | 'ledger' | 'settings' | 'clock'>;
@@ -86,7 +88,20 @@ export async function addRequests(
   return received.map(({ line, kind, id, isKnown }) => {
     const { state = 'received', reason = null } = findRequest(context.db, id) ?? {};
     const { persons = 0, recordings = 0, files = [] } = scopes.get(id) ?? {};
-    return { line, kind, id, isKnown, state, reason, persons, recordings, files: files.length };
+    const { personsNamed, sharedWith } = heldBecauseOf(context, { id, state });
+    return {
+      line,
+      kind,
+      id,
+      isKnown,
+      state,
+      reason,
+      persons,
+      recordings,
+      files: files.length,
+      personsNamed,
+      sharedWith,
+    };
   });
 }
 

@@ -3,7 +3,13 @@ import { sha256 } from '../core/digest.ts';
 import { isJsonObject, parseExactJson, type JsonObject } from '../core/exact-json.ts';
 import { textLeaves } from '../core/exact-json.ts';
 import { embeddedPerson } from '../contract/embedded-person.ts';
-import { identifierKinds, type Identifier, type Identity } from '../contract/identity.ts';
+import {
+  identifierKinds,
+  type Identifier,
+  type IdentifierKind,
+  type Identity,
+  type Sighting,
+} from '../contract/identity.ts';
 import { readIdentityOfPerson } from '../contract/row-readers.ts';
 import { textListOf } from '../contract/tolerant-reader.ts';
 import { findDataset, keyKind, type MirroredDataset } from '../contract/datasets.ts';
@@ -31,7 +37,7 @@ export function prepareQuarantine(db: Database, dataset: MirroredDataset): Quara
   const remove = db.prepare<[string, string]>(/*sql*/ `DELETE FROM quarantine WHERE dataset = ? AND row_id = ?`);
   return {
     add: ({ key, reason, payload }, passId, at) => {
-      const rowId = key ?? `sha256:${sha256(payload)}`;
+      const rowId = key ?? digestOf(payload);
       add.run({ dataset, rowId, reason, payload, passId, at });
       held.add(rowId);
     },
@@ -39,6 +45,11 @@ export function prepareQuarantine(db: Database, dataset: MirroredDataset): Quara
       if (held.delete(key)) remove.run(dataset, key);
     },
   };
+}
+
+/** What a row without a key is kept under. */
+function digestOf(payload: string): string {
+  return `sha256:${sha256(payload)}`;
 }
 
 /** How many rows of each dataset wait in quarantine. */
@@ -51,14 +62,27 @@ export function countQuarantine(db: Database): Record<string, number> {
   return Object.fromEntries(rows.map(({ dataset, rows: count }) => [dataset, count]));
 }
 
-/** A row that could not be read, and the identifiers that it may hold. */
-export type QuarantinedSighting = { dataset: string; rowId: string; identifiers: Identifier[]; values: string[] };
+/**
+ * A row that could not be read: the identifiers that it may hold, and what of its person (`sure`) could be read all the same.
+ */
+export type QuarantinedSighting = {
+  dataset: string;
+  rowId: string;
+  identifiers: Identifier[];
+  sure: Sighting;
+  values: string[];
+};
 
-/** The rows in quarantine that may be about an identity. */
-export function findQuarantined(db: Database, identity: Identity): QuarantinedSighting[] {
+/** The rows in quarantine that may be about an identity, or show one of some e-mail addresses. */
+export function findQuarantined(
+  db: Database,
+  identity: Identity,
+  emails: ReadonlySet<string> = new Set(),
+): QuarantinedSighting[] {
   const isNamed = prepareNames(identity);
   const found: QuarantinedSighting[] = [];
-  for (const row of listQuarantined(db)) if (isNamed(row.identifiers)) found.push(row);
+  for (const row of listQuarantined(db))
+    if (isNamed(row.identifiers) || emails.has(row.sure.email ?? '')) found.push(row);
   return found;
 }
 
@@ -71,7 +95,8 @@ export function* listQuarantined(db: Database): Generator<QuarantinedSighting> {
       ORDER BY dataset, row_id LIMIT 1`);
   for (let row = next.get('', ''); row; row = next.get(row.dataset, row.rowId)) {
     const { dataset, rowId, payload } = row;
-    yield { dataset, rowId, identifiers: identifiersOfUnread(dataset, rowId, payload), values: [payload] };
+    const identifiers = identifiersOfUnread(dataset, rowId, payload);
+    yield { dataset, rowId, identifiers, sure: sureOf(dataset, payload), values: [payload] };
   }
 }
 
@@ -87,14 +112,14 @@ const unidentifiedCharactersMax = 20_000;
 /**
  * What a row that could not be read may be about: who it is, where that much of it can be read; else each of its texts
  * as any kind, in lower case as a uuid, and the integer id where a person's stands. `key` is what it is kept under. Throws
- * when the payload is not JSON.
+ * when the payload is not JSON. The key of a row without one can be fenced too, as a distinct id.
  */
 export function identifiersOfUnread(dataset: string, key: string | null, payload: string): Identifier[] {
   const row: unknown = parseExactJson(payload);
   const known = identityOf(dataset, row);
   if (known) return known;
   const identifiers: Identifier[] = [];
-  for (const value of new Set([...(key === null ? [] : [key]), ...textLeaves(row)]))
+  for (const value of new Set([key ?? digestOf(payload), ...textLeaves(row)]))
     identifiers.push(
       { kind: 'person_uuid', value: value.toLowerCase() },
       { kind: 'distinct_id', value },
@@ -102,6 +127,25 @@ export function identifiersOfUnread(dataset: string, key: string | null, payload
     );
   const { id } = embeddedPerson(personIn(dataset, row, payload));
   return id === null ? identifiers : [...identifiers, { kind: 'person_id', value: id }];
+}
+
+/** The identifiers and the e-mail address of the person that a row shows, as far as they can be read. */
+function sureOf(dataset: string, payload: string): Sighting {
+  const row: unknown = parseExactJson(payload);
+  const known = identityOf(dataset, row) ?? [];
+  const first = (wanted: IdentifierKind): string | null => known.find(({ kind }) => kind === wanted)?.value ?? null;
+  const { id, distinctIds, email } = embeddedPerson(personIn(dataset, row, payload));
+  return {
+    person_uuid: first('person_uuid'),
+    person_id: first('person_id') ?? id,
+    // Of a recording, the distinct id that it was made under stands first.
+    distinct_ids: [
+      ...new Set([...known.flatMap(({ kind, value }) => (kind === 'distinct_id' ? value : [])), ...distinctIds]),
+    ],
+    recording_id: first('recording_id'),
+    values: [],
+    ...(email === undefined ? {} : { email }),
+  };
 }
 
 /** The JSON text of the person that a row shows; null where its dataset shows none. */

@@ -1,23 +1,39 @@
 import type { Database } from 'better-sqlite3';
-import { datasets, type PagedDataset } from '../contract/datasets.ts';
+import { datasets, emailPlace, pagedDatasets, type PagedDataset } from '../contract/datasets.ts';
+import { emailKey } from '../contract/email.ts';
 import { nobody, type IdentifierKind, type Identity, type Sighting } from '../contract/identity.ts';
 import { sightingOf } from '../contract/row-readers.ts';
 import type { Columns, ColumnValue } from '../contract/tolerant-reader.ts';
 import { columnsOf, namedInRecordings } from './tables.ts';
 
-/** What is asked of people who are to be found by something else than an identifier. */
-export type Email = string;
-
-/** The uuids of the persons whose property `email` is one of these, whatever the case of letters. */
-export function findPersonsByEmail(db: Database, emails: readonly Email[]): Map<Email, string[]> {
-  const found = new Map<Email, string[]>();
-  if (emails.length === 0) return found;
-  const rows = db
-    .prepare<[string], { email: string; uuid: string }>(/*sql*/ `SELECT wanted.value AS email, uuid
-      FROM persons JOIN json_each(?) AS wanted ON lower(persons.properties ->> '$.email') = lower(wanted.value)`)
-    .all(JSON.stringify(emails));
-  for (const { email, uuid } of rows) found.set(email, [...(found.get(email) ?? []), uuid]);
-  return found;
+/**
+ * Every row of persons and recordings that shows one of some e-mail addresses (as `emailKey` spells them). Reads every row.
+ * `onlyUnnamed`: only rows without the uuid of a person.
+ */
+export function findEmails(
+  db: Database,
+  emails: ReadonlySet<string>,
+  { onlyUnnamed }: { onlyUnnamed: boolean },
+): Sighting[] {
+  if (emails.size === 0) return [];
+  return pagedDatasets.flatMap((dataset): Sighting[] => {
+    if (onlyUnnamed && dataset === 'persons') return [];
+    const { key } = datasets[dataset];
+    const { column, path } = emailPlace(dataset);
+    const rows = db
+      .prepare<
+        [],
+        { key: string; email: ColumnValue }
+      >(/*sql*/ `SELECT ${key} AS key, ${column} ->> '${path}' AS email FROM ${dataset}
+          WHERE ${onlyUnnamed ? 'person_uuid IS NULL AND ' : ''}instr(${column}, '"email"') > 0`)
+      .iterate();
+    const keys: string[] = [];
+    for (const { key: found, email } of rows)
+      if (typeof email === 'string' && emails.has(emailKey(email))) keys.push(found);
+    return dataset === 'persons'
+      ? findPersons(db, { ...nobody, person_uuid: keys })
+      : findRecordings(db, { ...nobody, recording_id: keys });
+  });
 }
 
 /** Every row of persons that an identity matches: by uuid, by integer id, or by a distinct id that it holds now. */

@@ -28,7 +28,8 @@ export type FoundPart = {
 /** How much was searched, and the parts that hold the identity, by dataset and age. */
 type Located = { searched: { files: number; rows: number; bytes: number }; parts: FoundPart[] };
 
-const memoryMaxMb = 512;
+/** The memory that a search of published files may take. */
+export const searchMemoryMaxMb = 512;
 
 /**
  * Finds every row of every generation of persons, recordings and distinct ids that is the identity's or names one of its
@@ -43,7 +44,7 @@ export async function locateIdentity(
 ): Promise<Located> {
   const parts = listPublishedParts(published).filter(({ dataset }) => isPersonal(dataset));
   const located: Located = { searched: { files: 0, rows: 0, bytes: 0 }, parts: [] };
-  const limits = { folders: [published.localFolder], memoryMaxMb, threads: 2, signal };
+  const limits = { folders: [published.localFolder], memoryMaxMb: searchMemoryMaxMb, threads: 2, signal };
   await withDuckDb(limits, async (connection) => {
     await loadIdentity(connection, identity);
     for (const part of parts) {
@@ -76,7 +77,7 @@ async function findRows(connection: DuckDBConnection, part: PublishedPart, ident
 }
 
 /** A row of a part as a sighting: its columns under the names of the mirror's fields. */
-function foundRow(dataset: PublishedDataset, row: Readonly<Record<string, JS>>): Sighting {
+export function foundRow(dataset: PublishedDataset, row: Readonly<Record<string, JS>>): Sighting {
   const names = new Map(datasets[dataset].publishedFields.map(({ name, column }) => [column, name]));
   return sightingOf(
     dataset,

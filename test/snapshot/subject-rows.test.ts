@@ -52,6 +52,7 @@ test('a row is found with all that it says, and what was searched is told', asyn
             distinct_ids: ['ann@x', 'device'],
             recording_id: null,
             values: ['Ann', '{"email":"ann@x","plan":"pro"}', '{"note":"n"}', 'pro'],
+            email: 'ann@x',
           },
         ],
       },

@@ -7,6 +7,7 @@ import { runEraseJob } from '../../erasure/fence/restore-guard.ts';
 import { runCommand, type CommandContext } from '../command.ts';
 import { exitCodes } from '../errors.ts';
 import { addGivenOptions, requireGiven } from '../given-identifiers.ts';
+import { heldText } from '../held-text.ts';
 import { formatTable } from '../table.ts';
 import { recordedText } from './erase-amend.ts';
 
@@ -83,5 +84,6 @@ function addedTable(requests: readonly AddedRequest[]): string {
       countText(request.files),
     ]),
   );
-  return `${table}\nNo person is erased yet: analytics-mirror reconcile --dry-run shows what would be done, reconcile does it.\n`;
+  const held = requests.map((request) => heldText(`line ${request.line}`, request)).join('');
+  return `${table}${held}\nNo person is erased yet: analytics-mirror reconcile --dry-run shows what would be done, reconcile does it.\n`;
 }

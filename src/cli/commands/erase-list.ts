@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { codeText, countText, secondText } from '../../core/words.ts';
 import { requireRequest } from '../../erasure/receive.ts';
+import { heldBecauseOf } from '../../erasure/request/box.ts';
 import { readLedger } from '../../ledger/ledger.ts';
 import { spellTarget } from '../../ledger/target.ts';
 import {
@@ -17,6 +18,7 @@ import { countRequests, listRequests, type ErasureRequest } from '../../mirror/e
 import { listTargets, type ErasureTarget } from '../../mirror/erasure-targets.ts';
 import { readFenceUse } from '../../mirror/fence.ts';
 import { runCommand, type CommandContext } from '../command.ts';
+import { heldText } from '../held-text.ts';
 import { formatTable } from '../table.ts';
 
 /** Defines `erase list` or `erase show`. */
@@ -70,6 +72,7 @@ function defineShow(command: Command, context: CommandContext): void {
         const db = app.databaseReadOnly();
         const request = requireRequest(db, id);
         const targets = listTargets(db, request.id);
+        const held = heldBecauseOf({ db, settings: app.settings }, request);
         const fence = readFenceUse(db, request.id);
         const ledger = [...readLedger(app.settings.dataDir).entries()].filter(
           (entry) =>
@@ -92,7 +95,9 @@ function defineShow(command: Command, context: CommandContext): void {
               ['kept out since', `${countText(fence.hits)} times, ${countText(fence.recreated)} of them created anew`],
             ],
           ),
-          ...(request.reason === null ? [] : [`what to do: ${adviceText(request.reason)}\n`]),
+          ...(request.reason === null
+            ? []
+            : [`what to do: ${adviceText(request.reason)}\n${heldText('the request', held)}`]),
           targets.length === 0 ? 'no targets yet\n' : targetTable(targets),
           formatTable(
             [{ right: 'entry' }, 'written', 'ledger', 'about'],
@@ -104,7 +109,7 @@ function defineShow(command: Command, context: CommandContext): void {
             ]),
           ),
         ].join('\n');
-        return { json: { request, targets: targets.map(spelled), fence, ledger }, text };
+        return { json: { request, ...held, targets: targets.map(spelled), fence, ledger }, text };
       }),
     );
 }

@@ -6,6 +6,7 @@ import { whereIs, type Whereabouts } from '../../erasure/find/where.ts';
 import { publishedFilesIn } from '../../snapshot/published-files.ts';
 import { runCommand, type CommandContext } from '../command.ts';
 import { addGivenOptions, requireGiven } from '../given-identifiers.ts';
+import { heldText } from '../held-text.ts';
 import { formatTable } from '../table.ts';
 
 /** Defines `where`: shows every place that holds data of a person. */
@@ -42,7 +43,8 @@ Examples:
     );
 }
 
-function whereText({ places, requests, isShared, searched }: Whereabouts, file: string | undefined): string {
+function whereText(whereabouts: Whereabouts, file: string | undefined): string {
+  const { places, requests, isShared, searched } = whereabouts;
   return [
     places.length === 0
       ? 'nothing is held about this person\n'
@@ -64,6 +66,7 @@ function whereText({ places, requests, isShared, searched }: Whereabouts, file: 
           ),
         ]),
     ...(isShared ? ['\nan identifier of this person also belongs to a living person\n'] : []),
+    heldText('the identifiers', whereabouts),
     `\nsearched the mirror and ${countText(searched.files)} published files\n`,
     ...(file === undefined ? [] : [`all of it is written to ${file}\n`]),
   ].join('');

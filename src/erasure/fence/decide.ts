@@ -47,7 +47,7 @@ export async function decideRequests(
       // A request that was fenced before goes on, even where nothing is left of its subject.
       isFound: scope.isFound || request.generation > 1 || (scope.isAsked ? false : null),
       isShared: scope.isShared,
-      personsNamed: scope.personsNamed,
+      personsNamed: scope.personsNamed.length,
       persons: scope.persons,
     })),
     settings.erasure.maxBatch,
@@ -80,18 +80,18 @@ function recordDecision(
   const about = { request: id, generation };
   const isNew = request.scopedAt === null;
   const scoped: LedgerRecord[] = isNew ? [scopedRecord(about, scope)] : [];
+  const { personsNamed, sharedWith } = scope;
   const identity = unionOf([box.identity, scope.start]);
-  const change = isNew
-    ? { scopedAt: at, box: closeBox(settings.dataDir, id, { ...box, identity, shown: scope.shown }) }
-    : {};
+  const known = { ...box, ...(isNew ? { identity, shown: scope.shown } : {}), personsNamed, sharedWith };
+  const change = isNew ? { scopedAt: at, box: closeBox(settings.dataDir, id, known) } : {};
   const update = (more: Parameters<typeof updateRequest>[2]): void => updateRequest(db, id, { ...change, ...more });
   switch (decision.decision) {
     case 'hold': {
       const { reason } = decision;
       const isRecorded = request.heldAt !== null && request.reason === reason;
       ledger().append([...scoped, ...(isRecorded ? [] : [{ type: 'held', ...about, reason } as const])]);
-      // The operator who decides has to know how much was found.
-      update({ ...countsOf(scope), heldAt: request.heldAt ?? at, reason });
+      // The operator who decides has to know how much was found, and of which persons.
+      update({ ...countsOf(scope), heldAt: request.heldAt ?? at, reason, box: closeBox(settings.dataDir, id, known) });
       return;
     }
     case 'refuse':

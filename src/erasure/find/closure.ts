@@ -1,18 +1,16 @@
-import {
-  identifierKinds,
-  identityOf,
-  type Identifier,
-  type IdentifierKind,
-  type Identity,
-  type Sighting,
-} from '../../contract/identity.ts';
+import { identifierKinds, identityOf, type Identifier, type Identity, type Sighting } from '../../contract/identity.ts';
 
 /** The persons that live, as far as mirror and service tell, without the subjects of requests. */
 export type LivingOthers = {
   isLiving: (personUuid: string) => boolean;
   /** The person, by uuid, that has a distinct id now. */
   ownerOf: (distinctId: string) => string | undefined;
+  /** The persons, by uuid, that any row held shows with an e-mail address. */
+  holdersOf: (email: string) => readonly string[];
 };
+
+/** What a search begins with, or goes on with: an identifier, or an e-mail address as `emailKey` spells it. */
+type Lead = Identifier | { kind: 'email'; value: string };
 
 /** All that a subject is known by, and where it was seen. */
 export type Closure<Seen> = {
@@ -21,57 +19,87 @@ export type Closure<Seen> = {
   own: Seen[];
   /** Rows of other living persons that name a distinct id of the subject. */
   naming: Seen[];
-  /** Some identifier is also a living person's, and was left to that person. */
-  isShared: boolean;
+  /** The e-mail addresses that rows of the subject show, and the given ones, unless another living person had them too. */
+  emails: ReadonlySet<string>;
+  /** The living persons that have or had an identifier of the subject, which was left to them. */
+  sharedWith: ReadonlySet<string>;
 };
 
 /** Where each identifier was seen. */
-export type SightingIndex<Seen> = (identifier: Identifier) => readonly Seen[];
+export type SightingIndex<Seen> = (lead: Lead) => readonly Seen[];
 
-/** Prepares the look-up of sightings by any of their identifiers. */
+/** Prepares the look-up of sightings by any of their identifiers, and of nameless ones by their e-mail address. */
 export function indexSightings<Seen extends Sighting>(sightings: Iterable<Seen>): SightingIndex<Seen> {
   const index = new Map<string, Seen[]>();
   for (const sighting of sightings)
-    for (const identifier of identifiersOf(sighting)) {
-      const name = nameOf(identifier);
+    for (const lead of leadsTo(sighting)) {
+      const name = nameOf(lead);
       const seen = index.get(name);
       if (seen) seen.push(sighting);
       else index.set(name, [sighting]);
     }
-  return (identifier) => index.get(nameOf(identifier)) ?? [];
+  return (lead) => index.get(nameOf(lead)) ?? [];
+}
+
+/** Whether a row shows a person by an e-mail address, without uuid and integer id. */
+export function isNameless({ person_uuid: uuid, person_id: id, email }: Sighting): boolean {
+  return uuid === null && id === null && email !== undefined;
+}
+
+/** The distinct ids that a row shows its person with, without the one that a recording was made under. */
+export function shownDistinctIds({ recording_id: recording, distinct_ids: distinctIds }: Sighting): readonly string[] {
+  return recording === null ? distinctIds : distinctIds.slice(1);
+}
+
+function leadsTo(sighting: Sighting): Lead[] {
+  const leads: Lead[] = identifiersOf(sighting);
+  if (isNameless(sighting) && sighting.email !== undefined) leads.push({ kind: 'email', value: sighting.email });
+  return leads;
 }
 
 /**
  * All identifiers of a subject: every identifier that was ever seen together with one that is known already, over all
- * history held. An identifier that another living person has now, or had before, is left to that person.
+ * history held. An identifier that another living person has now, or had before, is left to that person. An e-mail address
+ * proves less: two persons can have the same one. It leads only to nameless rows, and to no row while another living person
+ * has it or had it. Of a recording that it leads to, the distinct id that it was made under is not the subject's for that.
  */
 export function closeIdentity<Seen extends Sighting>(
-  start: Identity,
+  start: Identity & { email?: readonly string[] },
   seenWith: SightingIndex<Seen>,
-  { isLiving, ownerOf }: LivingOthers,
+  { isLiving, ownerOf, holdersOf }: LivingOthers,
 ): Closure<Seen> {
-  const known: Record<IdentifierKind, Set<string>> = {
+  const known: Record<Lead['kind'], Set<string>> = {
     person_uuid: new Set(start.person_uuid),
     person_id: new Set(start.person_id),
     distinct_id: new Set(start.distinct_id),
     recording_id: new Set(start.recording_id),
+    email: new Set(start.email),
   };
-  const isOther = (uuid: string | undefined | null): boolean =>
-    uuid !== undefined && uuid !== null && !known.person_uuid.has(uuid) && isLiving(uuid);
-  let isShared = false;
+  const isOther = (uuid: string): boolean => !known.person_uuid.has(uuid) && isLiving(uuid);
+  const sharedWith = new Set<string>();
   const own = new Set<Seen>();
   const naming = new Set<Seen>();
+  // Recordings that show no person, and were found by their id or an address: they tell only of themselves. The distinct id
+  // that such a recording was made under may be any person's.
+  const anonymous = new Set<Seen>();
   const frontier: Identifier[] = identifierKinds.flatMap((kind) => start[kind].map((value) => ({ kind, value })));
-  const learn = ({ kind, value }: Identifier): void => {
+  const emails = [...known.email];
+  const learn = ({ kind, value }: Lead): void => {
     if (known[kind].has(value)) return;
     known[kind].add(value);
-    frontier.push({ kind, value });
+    if (kind === 'email') emails.push(value);
+    else frontier.push({ kind, value });
   };
-  for (let next = frontier.pop(); next; next = frontier.pop())
-    for (const sighting of seenWith(next)) {
-      if (own.has(sighting)) continue;
-      if (isOther(sighting.person_uuid)) {
-        isShared = true;
+  const learnDistinctId = (value: string): void => {
+    const owner = ownerOf(value);
+    if (owner !== undefined && isOther(owner)) sharedWith.add(owner);
+    else learn({ kind: 'distinct_id', value });
+  };
+  const follow = (lead: Identifier): void => {
+    for (const sighting of seenWith(lead)) {
+      if (own.has(sighting) && !(anonymous.has(sighting) && lead.kind !== 'recording_id')) continue;
+      if (sighting.person_uuid !== null && isOther(sighting.person_uuid)) {
+        sharedWith.add(sighting.person_uuid);
         // A recording under the subject's distinct id is the subject's, even if the service shows another person with it.
         const [recordedUnder = ''] = sighting.distinct_ids;
         const { recording_id: value } = sighting;
@@ -83,14 +111,54 @@ export function closeIdentity<Seen extends Sighting>(
         continue;
       }
       own.add(sighting);
-      for (const identifier of identifiersOf(sighting))
-        if (identifier.kind === 'distinct_id' && isOther(ownerOf(identifier.value))) isShared = true;
+      const isAnonymous = lead.kind === 'recording_id' && sighting.person_uuid === null && sighting.person_id === null;
+      if (isAnonymous) anonymous.add(sighting);
+      else anonymous.delete(sighting);
+      const seen = isAnonymous ? { ...sighting, distinct_ids: [...shownDistinctIds(sighting)] } : sighting;
+      for (const identifier of identifiersOf(seen))
+        if (identifier.kind === 'distinct_id') learnDistinctId(identifier.value);
         else learn(identifier);
+      if (sighting.email !== undefined && !isNameless(sighting)) learn({ kind: 'email', value: sighting.email });
     }
-  return { identity: identityOf((kind) => [...known[kind]].toSorted()), own: [...own], naming: [...naming], isShared };
+  };
+  const followEmail = (value: string): void => {
+    const nameless = seenWith({ kind: 'email', value }).filter((sighting) => !own.has(sighting));
+    const holders = holdersOf(value).filter(isOther);
+    if (holders.length > 0) {
+      known.email.delete(value);
+      if (nameless.length > 0) for (const holder of holders) sharedWith.add(holder);
+      return;
+    }
+    for (const sighting of nameless) {
+      const owners = shownDistinctIds(sighting)
+        .flatMap((value) => ownerOf(value) ?? [])
+        .filter(isOther);
+      for (const owner of owners) sharedWith.add(owner);
+      if (owners.length > 0) continue;
+      own.add(sighting);
+      anonymous.add(sighting);
+      for (const distinctId of shownDistinctIds(sighting)) learnDistinctId(distinctId);
+      if (sighting.recording_id !== null) learn({ kind: 'recording_id', value: sighting.recording_id });
+    }
+  };
+  for (;;) {
+    const next = frontier.pop();
+    // Addresses come last: then it is known which persons are the subject.
+    const email = next ? undefined : emails.pop();
+    if (next) follow(next);
+    else if (email === undefined) break;
+    else followEmail(email);
+  }
+  return {
+    identity: identityOf((kind) => [...known[kind]].toSorted()),
+    own: [...own],
+    naming: [...naming],
+    emails: known.email,
+    sharedWith,
+  };
 }
 
-function nameOf({ kind, value }: Identifier): string {
+function nameOf({ kind, value }: Lead): string {
   return `${kind}\0${value}`;
 }
 

@@ -1,3 +1,4 @@
+import { emailKey } from '../../contract/email.ts';
 import { identifierKinds, nobody, unionOf, type Identity, type Sighting } from '../../contract/identity.ts';
 import {
   findLostDistinctIds,
@@ -11,7 +12,8 @@ import { locateIdentity, type FoundPart } from '../../snapshot/subject-rows.ts';
 import type { JobContext } from '../../job/job-context.ts';
 import type { Database } from '../../mirror/database.ts';
 import type { Box } from '../request/box.ts';
-import { closeIdentity, indexSightings, type Closure, type LivingOthers } from './closure.ts';
+import { findNamelessRows, findShownEmails, holdersIn } from './shown-emails.ts';
+import { closeIdentity, indexSightings, isNameless, type Closure, type LivingOthers } from './closure.ts';
 import { planSearchedTexts } from './searched-texts-plan.ts';
 import { startIdentities, type SoughtSubject, type Start } from './start-identities.ts';
 
@@ -31,8 +33,10 @@ export type Scope = {
   isFound: boolean;
   /** Some identifier is also a living person's, or may be. */
   isShared: boolean;
-  /** How many living persons the given identifier names. */
-  personsNamed: number;
+  /** The living persons, by uuid, that the given identifier names. */
+  personsNamed: string[];
+  /** The living persons, by uuid, that have or had an identifier of the subject. */
+  sharedWith: string[];
   /** Rows of the mirror; of persons, at least as many as the given identifier names. */
   persons: number;
   recordings: number;
@@ -53,7 +57,10 @@ export type Scopes = { scopes: Map<string, Scope>; searched: { files: number; ro
 export type ScopeContext = Pick<JobContext, 'db' | 'published' | 'settings' | 'service' | 'signal'>;
 
 /** A row that was seen, and where. */
-type Seen = Sighting & { createdAt?: string | null; place: 'person' | 'recording' | 'lost' | 'service' | FoundPart };
+type Seen = Sighting & {
+  createdAt?: string | null;
+  place: 'person' | 'recording' | 'lost' | 'lead' | 'service' | FoundPart;
+};
 
 // Each round finds what the one before saw for the first time; histories are short.
 const roundsMax = 8;
@@ -61,15 +68,18 @@ const roundsMax = 8;
 /** Finds subjects in the mirror, at the service and in every published file, all of them together. Changes nothing. */
 export async function scopeSubjects(context: ScopeContext, subjects: readonly SoughtSubject[]): Promise<Scopes> {
   const { db, published, signal } = context;
-  const starts = await startIdentities(context, subjects);
+  const searchedEmails = new Set(subjects.flatMap(({ given }) => emailsOf(given)));
+  const shownEmails = await findShownEmails(context, searchedEmails);
+  const starts = await startIdentities(context, subjects, shownEmails);
   // Where an identifier names several persons, not all of them have asked: for other subjects they are living persons.
   const isSubject = new Set(
-    [...starts.values()].flatMap(({ identity, persons }) => (persons > 1 ? [] : identity.person_uuid)),
+    [...starts.values()].flatMap(({ identity, persons }) => (persons.length > 1 ? [] : identity.person_uuid)),
   );
   let union = unionOf([...starts.values()].map(({ identity }) => identity));
   for (let round = 1; ; round += 1) {
     signal.throwIfAborted();
-    const persons = findPersons(db, union);
+    const holders = holdersIn(shownEmails);
+    const persons = findPersons(db, unionOf([union, { ...nobody, person_uuid: [...holders.values()].flat() }]));
     const { parts: files, searched } = await locateIdentity(published, union, { signal });
     const shown = [...starts.values()].flatMap((start) => start.shown);
     const seenWith = indexSightings<Seen>([
@@ -78,32 +88,41 @@ export async function scopeSubjects(context: ScopeContext, subjects: readonly So
       ...seenIn('lost', findLostDistinctIds(db, union)),
       ...seenIn('recording', recordingsOf(db, union)),
       ...files.flatMap((part) => seenIn(part, part.found)),
+      ...seenIn('lead', shownEmails.filter(isNameless)),
     ]);
     const shownBy = (isOld: boolean): Sighting[] =>
       [...starts.values()].flatMap((start) => (start.isOld === isOld ? start.shown : []));
     // The mirror knows better than what the service once said, and less well than what it says now.
-    const others = livingOthers([...shownBy(true), ...persons, ...shownBy(false)], isSubject);
+    const others = livingOthers([...shownBy(true), ...persons, ...shownBy(false)], isSubject, holders);
     const closures = new Map(
       subjects.map(({ id, given }) => {
-        const { identity = nobody } = starts.get(id) ?? {};
+        const identity = { ...(starts.get(id)?.identity ?? nobody), email: emailsOf(given) };
         // A request for a recording alone is not about the person in it.
         const isRecording = given.every(({ kind }) => kind === 'recording');
         return [id, closeIdentity(identity, isRecording ? (of) => seenWith(of).map(withoutPerson) : seenWith, others)];
       }),
     );
     const grown = unionOf([union, ...[...closures.values()].map(({ identity }) => identity)]);
-    if (sizeOf(grown) > sizeOf(union) && round < roundsMax) {
+    const learned = new Set<string>();
+    for (const { emails } of closures.values())
+      for (const email of emails) if (!searchedEmails.has(email)) learned.add(email);
+    for (const email of learned) searchedEmails.add(email);
+    const namelessRows = await findNamelessRows(context, learned);
+    shownEmails.push(...namelessRows);
+    if ((sizeOf(grown) > sizeOf(union) || namelessRows.length > 0) && round < roundsMax) {
       union = grown;
       continue;
     }
-    const quarantined = findQuarantined(db, grown);
+    const quarantined = findQuarantined(db, grown, searchedEmails);
     const scopes = new Map(
       subjects.flatMap((subject): [string, Scope][] => {
         const closure = closures.get(subject.id);
         const start = starts.get(subject.id);
         if (!closure || !start) return [];
         const isNamed = prepareNames(closure.identity);
-        const held = quarantined.filter(({ identifiers }) => isNamed(identifiers));
+        const held = quarantined.filter(
+          ({ identifiers, sure }) => isNamed(identifiers) || (isNameless(sure) && closure.emails.has(sure.email ?? '')),
+        );
         const memberships = findMemberships(db, closure.identity);
         return [[subject.id, scopeOf(subject.identity, start, closure, held, memberships)]];
       }),
@@ -115,7 +134,7 @@ export async function scopeSubjects(context: ScopeContext, subjects: readonly So
 function scopeOf(
   known: Identity,
   start: Start,
-  { identity, own, naming, isShared }: Closure<Seen>,
+  { identity: closed, own, naming, sharedWith }: Closure<Seen>,
   quarantined: readonly QuarantinedSighting[],
   memberships: Scope['memberships'],
 ): Scope {
@@ -127,16 +146,20 @@ function scopeOf(
     files.set(place, { ...hit, rows: hit.rows + 1 });
   }
   const persons = own.filter(({ place }) => place === 'person');
-  const places = own.filter(({ place }) => place !== 'lost');
+  const places = own.filter(({ place }) => place !== 'lost' && place !== 'lead');
+  // A row that names nobody comes again with every pass: the fence knows it by what it is kept under.
+  const keys = quarantined.flatMap(({ sure, rowId }) => (isNameless(sure) ? rowId : []));
+  const identity = unionOf([closed, { ...nobody, distinct_id: keys }]);
   return {
     start: start.identity,
     identity,
     shown: start.shown,
     isAsked: start.isAsked,
-    isShared: isShared || start.isDoubted,
+    isShared: sharedWith.size > 0 || start.isDoubted,
     personsNamed: start.persons,
+    sharedWith: [...sharedWith].toSorted(),
     isFound: places.length + quarantined.length + start.shown.length + sizeOf(known) > 0,
-    persons: Math.max(persons.length, start.persons),
+    persons: Math.max(persons.length, start.persons.length),
     recordings: own.filter(({ place }) => place === 'recording').length,
     quarantined: quarantined.map(({ dataset, rowId }) => ({ dataset, rowId })),
     files: [...files.values()],
@@ -161,7 +184,11 @@ function withoutPerson(seen: Seen): Seen {
   return { ...seen, person_uuid: null, person_id: null, distinct_ids: [] };
 }
 
-function livingOthers(current: readonly Sighting[], isSubject: ReadonlySet<string>): LivingOthers {
+function livingOthers(
+  current: readonly Sighting[],
+  isSubject: ReadonlySet<string>,
+  holders: ReadonlyMap<string, readonly string[]>,
+): LivingOthers {
   const living = new Set(current.flatMap(({ person_uuid: uuid }) => uuid ?? []));
   const owners = new Map(
     current.flatMap(({ person_uuid: uuid, distinct_ids: distinctIds }) =>
@@ -171,6 +198,7 @@ function livingOthers(current: readonly Sighting[], isSubject: ReadonlySet<strin
   return {
     isLiving: (uuid) => living.has(uuid) && !isSubject.has(uuid),
     ownerOf: (distinctId) => owners.get(distinctId),
+    holdersOf: (email) => holders.get(email) ?? [],
   };
 }
 
@@ -178,6 +206,10 @@ function livingOthers(current: readonly Sighting[], isSubject: ReadonlySet<strin
 function recordingsOf(db: Database, identity: Identity): Sighting[] {
   const found = [...findRecordings(db, identity), ...findRecordingsThatName(db, identity)];
   return [...new Map(found.map((row) => [row.recording_id, row])).values()];
+}
+
+function emailsOf(given: SoughtSubject['given']): string[] {
+  return given.flatMap(({ kind, value }) => (kind === 'email' ? emailKey(value) : []));
 }
 
 function sizeOf(identity: Identity): number {

@@ -1,16 +1,24 @@
-import { z } from 'zod';
 import { bodyOrMissing, type Service } from '../../client/service.ts';
 import { AppError } from '../../core/errors.ts';
 import { inBatches } from '../../core/batches.ts';
 import { readIdentityOfPerson, rowReaders, sightingOf } from '../../contract/row-readers.ts';
 import { personParams } from '../../contract/endpoints.ts';
+import { emailKey, emailOf } from '../../contract/email.ts';
 import { readEnvelope } from '../../contract/tolerant-reader.ts';
-import { identityOf, unionOf, type IdentifierKind, type Identity, type Sighting } from '../../contract/identity.ts';
+import {
+  identityOf,
+  nobody,
+  unionOf,
+  type IdentifierKind,
+  type Identity,
+  type Sighting,
+} from '../../contract/identity.ts';
 import type { JobContext } from '../../job/job-context.ts';
 import type { Database } from '../../mirror/database.ts';
-import { findPersons, findPersonsByEmail } from '../../mirror/sightings.ts';
+import { findPersons } from '../../mirror/sightings.ts';
 import type { GivenIdentifier, Subject } from '../request/box.ts';
-import { planStart, readShown, type MirroredOwner, type OwnerLook, type ShownPerson } from './start-plan.ts';
+import { shownDistinctIds } from './closure.ts';
+import { planStart, readShown, type MirroredOwner, type OwnerLook } from './start-plan.ts';
 
 /** A subject that is to be found: how the request names it, what is known of it, and how the service has shown it. */
 export type SoughtSubject = Pick<Subject, 'id' | 'identity'> & {
@@ -30,8 +38,8 @@ export type Start = {
   isAsked: boolean;
   /** The mirror has another person under the identifier, and the service does not tell whether both are the same. */
   isDoubted: boolean;
-  /** How many persons have the identifier: as the service shows them, or else as the mirror has them. */
-  persons: number;
+  /** The persons, by uuid, that have the identifier: as the service shows them, or else as the mirror has them. */
+  persons: string[];
 };
 
 /** What asking for subjects needs of a job's context. Without a service, only the mirror is asked. */
@@ -44,11 +52,12 @@ const patienceMs = 60_000;
 /**
  * Asks mirror and service which person an identifier names. The named person is the subject, even if other persons had the
  * identifier before. The person whom the service shows under the identifier is named, even if the mirror has another person
- * there.
+ * there. An e-mail address names every person that `shownEmails`, the rows held that show it, has ever shown with it.
  */
 export async function startIdentities(
   context: AskContext,
   subjects: readonly SoughtSubject[],
+  shownEmails: readonly Sighting[],
 ): Promise<Map<string, Start>> {
   const { db } = context;
   let { service } = context;
@@ -65,51 +74,72 @@ export async function startIdentities(
     const isOld = before !== null;
     return { id, given, identity, shown, isOld, isAsked: isOld || answer?.isWhole === true };
   });
-  const ownersOf = findOwners(db, answers);
+  const rowsOf: EmailRows = Map.groupBy(shownEmails, ({ email }) => email);
+  const ownersOf = findOwners(db, answers, rowsOf);
   const starts = await inBatches(answers, { atOnce }, async ({ id, given, identity, isOld, isAsked, ...answer }) => {
     const owners = given.flatMap((each) => ownersOf(each).map((owner) => ({ owner, given: each })));
+    const nameless = unionOf(given.map((each) => namelessOf(each, rowsOf)));
     const others = owners.filter(({ owner }) => !identity.person_uuid.includes(owner.person_uuid));
     const looks: MirroredOwner[] = [];
     for (const { owner, given: each } of others) {
       const look = isAsked ? await ask((...asking) => lookAt(...asking, owner)) : null;
       looks.push({ uuid: owner.person_uuid, given: each, look: look ?? 'unknown' });
     }
-    const { shown, named, isDoubted } = planStart(answer.shown, looks);
-    const whole = unionOf([identity, ...shown.map(personOf), identityWith('person_uuid', named)]);
-    const known = shown.length > 0 ? shown : owners.map(({ owner }) => owner);
-    const uuids = new Set(known.map(({ person_uuid: uuid }) => uuid));
-    const persons = whole.person_uuid.filter((uuid) => uuids.has(uuid)).length;
+    const { shown, named, living, isDoubted } = planStart(answer.shown, looks);
+    const whole = unionOf([identity, nameless, ...shown.map(personOf), identityWith('person_uuid', named)]);
+    const known = shown.length > 0 ? shown : owners.flatMap(({ owner }) => (owner.isMirrored ? owner : []));
+    const uuids = new Set([...known.map(({ person_uuid: uuid }) => uuid), ...living]);
+    const persons = whole.person_uuid.filter((uuid) => uuids.has(uuid));
     return [id, { identity: whole, shown, isOld, isAsked, isDoubted, persons }] as const;
   });
   return new Map(starts);
 }
 
-/** A person of the mirror. */
-type Owner = Sighting & { person_uuid: string };
+/** The rows held that show an e-mail address, by its key. */
+type EmailRows = ReadonlyMap<string | undefined, readonly Sighting[]>;
 
-/** Prepares the look-up of the persons whom the mirror has under an identifier. */
+/** A person of the mirror, or one that only other rows held show. */
+type Owner = Sighting & { person_uuid: string; isMirrored: boolean };
+
+/** Prepares the look-up of the persons that the mirror has under an identifier, or that rows show with an e-mail address. */
 function findOwners(
   db: Database,
   starts: readonly { given: readonly GivenIdentifier[]; identity: Identity }[],
+  rowsOf: EmailRows,
 ): (given: GivenIdentifier) => Owner[] {
-  const emails = starts.flatMap(({ given }) => given).filter(({ kind }) => kind === 'email');
-  const byEmail = findPersonsByEmail(db, [...new Set(emails.map(({ value }) => value))]);
-  const mirrored = findPersons(
-    db,
-    unionOf([...starts.map(({ identity }) => identity), identityWith('person_uuid', [...byEmail.values()].flat())]),
-  );
+  const shownEmails = [...rowsOf.values()].flat();
   const found = new Map<string, Owner>();
-  for (const person of mirrored) {
-    if (person.person_uuid === null) continue;
-    const owner = { ...person, person_uuid: person.person_uuid };
+  const add = (person: Sighting, isMirrored: boolean): void => {
+    if (person.person_uuid === null) return;
+    const owner = { ...person, person_uuid: person.person_uuid, isMirrored };
     found.set(`uuid ${owner.person_uuid}`, owner);
+    if (!isMirrored) return;
     found.set(`id ${person.person_id}`, owner);
     for (const value of person.distinct_ids) found.set(`distinct_id ${value}`, owner);
-  }
-  return ({ kind, value }) => {
-    const names = kind === 'email' ? (byEmail.get(value) ?? []).map((uuid) => `uuid ${uuid}`) : [`${kind} ${value}`];
-    return names.flatMap((name) => found.get(name) ?? []);
   };
+  for (const row of shownEmails) add(row, false);
+  const uuids = shownEmails.flatMap(({ person_uuid: uuid }) => uuid ?? []);
+  const inRows = unionOf([identityWith('person_uuid', uuids), ...shownEmails.map(identityOfNameless)]);
+  for (const person of findPersons(db, unionOf([...starts.map(({ identity }) => identity), inRows]))) add(person, true);
+  return ({ kind, value }) => {
+    if (kind !== 'email') return [found.get(`${kind} ${value}`) ?? []].flat();
+    const names = (rowsOf.get(emailKey(value)) ?? []).flatMap((row) => {
+      if (row.person_uuid !== null) return `uuid ${row.person_uuid}`;
+      const { person_id: ids, distinct_id: distinctIds } = identityOfNameless(row);
+      return ids.map((id) => `id ${id}`).concat(distinctIds.map((id) => `distinct_id ${id}`));
+    });
+    return [...new Set(names.flatMap((name) => found.get(name) ?? []))];
+  };
+}
+
+/** What rows without a uuid show with an e-mail address. */
+function namelessOf({ kind, value }: GivenIdentifier, rowsOf: EmailRows): Identity {
+  return kind === 'email' ? unionOf((rowsOf.get(emailKey(value)) ?? []).map(identityOfNameless)) : nobody;
+}
+
+function identityOfNameless(row: Sighting): Identity {
+  if (row.person_uuid !== null) return nobody;
+  return { ...nobody, person_id: row.person_id === null ? [] : [row.person_id], distinct_id: shownDistinctIds(row) };
 }
 
 /** The answer to a question; null when the service does not answer, or refuses to. */
@@ -157,7 +187,7 @@ async function lookAt(context: AskContext, service: Service, owner: Owner): Prom
     const rows = await askFor(context, service, { kind, value });
     if (rows === 'rejected') continue;
     const person = rows.length === 0 ? null : readPerson(rows[0]);
-    if (person?.sighting.person_uuid === owner.person_uuid) return person;
+    if (person?.person_uuid === owner.person_uuid) return person;
     if (rows.length === 0) look = 'gone';
   }
   return look;
@@ -184,15 +214,13 @@ async function askFor(
 }
 
 /** A person as a row shows them; null where the row does not identify a person. */
-function readPerson(row: unknown): ShownPerson | null {
+function readPerson(row: unknown): Sighting | null {
   const whole = rowReaders.persons(row);
   const person = whole.ok ? whole : readIdentityOfPerson(row);
   if (!person.ok) return null;
-  const known = RowWithEmail.safeParse(row);
-  return { email: known.success ? known.data.properties.email : null, sighting: sightingOf('persons', person.columns) };
+  const email = emailOf(row);
+  return { ...sightingOf('persons', person.columns), ...(email === undefined ? {} : { email }) };
 }
-
-const RowWithEmail = z.object({ properties: z.object({ email: z.string() }) });
 
 /** Uuid and integer id of a person that the service shows. The closure decides about its distinct ids. */
 function personOf({ person_uuid: uuid, person_id: id }: Sighting): Identity {

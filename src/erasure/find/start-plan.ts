@@ -1,13 +1,14 @@
+import { emailKey } from '../../contract/email.ts';
 import type { Sighting } from '../../contract/identity.ts';
 import type { GivenIdentifier } from '../request/box.ts';
 
-/** A person as one row of an answer shows them. */
-export type ShownPerson = { sighting: Sighting; email: string | null };
-
 /** What the service says of a person that it was asked for by uuid or integer id. */
-export type OwnerLook = ShownPerson | 'gone' | 'unknown';
+export type OwnerLook = Sighting | 'gone' | 'unknown';
 
-/** A person whom the mirror has under an identifier, and whom the service does not show under it. */
+/**
+ * A person that the mirror has under an identifier, or that any row held shows with an e-mail address, and that the service
+ * does not show under it.
+ */
 export type MirroredOwner = { uuid: string; given: GivenIdentifier; look: OwnerLook };
 
 // Live services show no more distinct ids of a person in a list.
@@ -17,51 +18,53 @@ const listedDistinctIdsMax = 1000;
  * The persons whom an answer shows under an identifier. Null where the answer cannot be used: a row without the identifier
  * means that the service, or a proxy, has ignored the filter; and a row that cannot be read (null) may be any person's.
  */
-export function readShown(given: GivenIdentifier, rows: readonly (ShownPerson | null)[]): Sighting[] | null {
+export function readShown(given: GivenIdentifier, rows: readonly (Sighting | null)[]): Sighting[] | null {
   const shown: Sighting[] = [];
   for (const row of rows) {
     // Where the list of distinct ids is cut, the row counts only if it is the only one.
     if (row === null || !(holds(row, given) ?? rows.length === 1)) return null;
-    shown.push(row.sighting);
+    shown.push(row);
   }
   return shown;
 }
 
 /**
  * Decides which persons of the mirror an identifier names, beside those whom the service shows: `named`, by uuid. The mirror
- * may be old: the person that it has under an identifier may be merged into another, or have lost the identifier.
- * `isDoubted`: it could not be decided for each of them.
+ * may be old: the person that it has under an identifier may be merged into another, or have lost the identifier. An e-mail
+ * address names every person that was ever seen with it. `living`: those of the named that the service does not say are
+ * gone. `isDoubted`: it could not be decided for each of them.
  */
 export function planStart(
   shown: readonly Sighting[],
   owners: readonly MirroredOwner[],
-): { shown: Sighting[]; named: string[]; isDoubted: boolean } {
+): { shown: Sighting[]; named: string[]; living: string[]; isDoubted: boolean } {
   const all = [...shown];
   const named: string[] = [];
+  const living: string[] = [];
   let isDoubted = false;
   for (const { uuid, given, look } of owners) {
     const isHolder = typeof look === 'string' ? null : holds(look, given);
-    if (typeof look !== 'string' && isHolder === true) all.push(look.sighting);
+    const isEmail = given.kind === 'email';
+    if (typeof look !== 'string' && (isHolder === true || isEmail)) all.push(look);
     else if (look === 'gone') named.push(uuid);
-    else if (isHolder === null) {
+    else if (isEmail) {
+      named.push(uuid);
+      living.push(uuid);
+    } else if (isHolder === null) {
       // Where the service shows no person, only the mirror tells which person is named.
       if (shown.length === 0) named.push(uuid);
       else isDoubted = true;
     }
   }
-  return { shown: all, named, isDoubted };
+  return { shown: all, named, living, isDoubted };
 }
 
 /** Whether a person has an identifier; null where the row cannot tell. */
-function holds({ sighting, email }: ShownPerson, { kind, value }: GivenIdentifier): boolean | null {
-  const { person_uuid: uuid, person_id: id, distinct_ids: distinctIds } = sighting;
+function holds(person: Sighting, { kind, value }: GivenIdentifier): boolean | null {
+  const { person_uuid: uuid, person_id: id, distinct_ids: distinctIds, email } = person;
   if (kind === 'uuid') return uuid === value.toLowerCase();
   if (kind === 'id') return id !== null && BigInt(id) === BigInt(value);
-  if (kind === 'email') return email !== null && plain(email) === plain(value);
+  if (kind === 'email') return email === emailKey(value);
   if (kind === 'distinct_id' && distinctIds.includes(value)) return true;
   return distinctIds.length < listedDistinctIdsMax ? false : null;
-}
-
-function plain(email: string): string {
-  return email.trim().toLowerCase();
 }

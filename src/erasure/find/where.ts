@@ -19,6 +19,10 @@ export type Whereabouts = {
   requests: Pick<ErasureRequest, 'id' | 'state' | 'receivedAt'>[];
   /** Some identifier is also a living person's, or names several persons. */
   isShared: boolean;
+  /** The living persons, by uuid, that the identifiers name. */
+  personsNamed: string[];
+  /** The living persons, by uuid, that have or had an identifier of the person. */
+  sharedWith: string[];
   searched: { files: number; rows: number; bytes: number };
 };
 
@@ -74,7 +78,9 @@ export async function whereIs(
       requests: listRequests(db, 'all')
         .filter(({ id }) => fencing.has(id) || namesSame(boxOf(context, id)?.given ?? [], given))
         .map(({ id, state, receivedAt }) => ({ id, state, receivedAt })),
-      isShared: scope !== undefined && (scope.isShared || scope.personsNamed > 1),
+      isShared: scope !== undefined && (scope.isShared || scope.personsNamed.length > 1),
+      personsNamed: scope?.personsNamed ?? [],
+      sharedWith: scope?.sharedWith ?? [],
       searched: located.searched,
     },
   };

@@ -20,6 +20,10 @@ const Box = z.strictObject({
   identity: z.strictObject({ person_uuid: texts, person_id: texts, distinct_id: texts, recording_id: texts }),
   /** How the service showed the subject when it was asked. */
   shown: z.array(Sighting).default([]),
+  /** The living persons, by uuid, that the given identifiers name. */
+  personsNamed: texts.optional(),
+  /** The living persons, by uuid, that have or had an identifier of the subject. */
+  sharedWith: texts.optional(),
   /** Texts of the subject's rows: what the scans search for. */
   values: texts,
   /** How many texts, at most, there was no room for; 0 unless given. */
@@ -45,6 +49,25 @@ export type Subject = Pick<ErasureRequest, 'id' | 'generation' | 'deleteEvents'>
 export function boxOf({ db, settings }: Pick<JobContext, 'db' | 'settings'>, id: string): Box | undefined {
   const closed = readBox(db, id);
   return closed && openBox(settings.dataDir, id, closed);
+}
+
+/** The persons, by uuid, because of which a request is held: those that it would erase, and those that it touches. */
+export type HeldBecauseOf = { personsNamed: readonly string[]; sharedWith: readonly string[] };
+
+/** The persons because of which a request is held; none where it is not held, or its box cannot be opened. */
+export function heldBecauseOf(
+  context: Pick<JobContext, 'db' | 'settings'>,
+  { id, state }: { id: string; state: string },
+): HeldBecauseOf {
+  const none: HeldBecauseOf = { personsNamed: [], sharedWith: [] };
+  if (state !== 'held') return none;
+  try {
+    const { personsNamed = [], sharedWith = [] } = boxOf(context, id) ?? none;
+    return { personsNamed, sharedWith };
+  } catch (error) {
+    if (error instanceof AppError) return none;
+    throw error;
+  }
 }
 
 /** The subjects of the open requests that are wanted. A request whose identifiers are destroyed has none. */

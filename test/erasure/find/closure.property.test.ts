@@ -1,18 +1,26 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { identifierKinds, identityOf, type Sighting } from '../../../src/contract/identity.ts';
-import { closeIdentity, identifiersOf, indexSightings } from '../../../src/erasure/find/closure.ts';
+import {
+  closeIdentity,
+  concerns,
+  identifiersOf,
+  indexSightings,
+  isNameless,
+} from '../../../src/erasure/find/closure.ts';
 
 // Few of each kind, so that everything meets everything.
 const uuid: fc.Arbitrary<string> = fc.constantFrom('u1', 'u2', 'u3', 'u4');
 const distinctId: fc.Arbitrary<string> = fc.constantFrom('a', 'b', 'c', 'd', 'e');
 const distinctIds = fc.uniqueArray(distinctId, { maxLength: 3 });
+const email = fc.option(fc.constantFrom('ann@x', 'joann@x'), { nil: undefined });
 const personRow = fc.record({
   person_uuid: uuid,
   person_id: fc.option(fc.constantFrom('1', '2', '3')),
   distinct_ids: distinctIds,
   recording_id: fc.constant(null),
   values: fc.constant<string[]>([]),
+  email,
 });
 const recordingRow = fc.record({
   person_uuid: fc.option(uuid),
@@ -20,6 +28,7 @@ const recordingRow = fc.record({
   distinct_ids: distinctIds,
   recording_id: fc.constantFrom('r1', 'r2', 'r3'),
   values: fc.constant<string[]>([]),
+  email,
 });
 const world = fc.record({
   rows: fc.array(fc.oneof(personRow, recordingRow), { maxLength: 8 }),
@@ -35,6 +44,7 @@ function closeIn(rows: readonly Sighting[], { living, owners, subject }: Omit<Wo
   return closeIdentity(start, indexSightings(rows), {
     isLiving: (one) => living.includes(one) && one !== subject,
     ownerOf: (distinctId) => new Map(owners).get(distinctId),
+    holdersOf: (email) => rows.flatMap((row) => (row.email === email ? (row.person_uuid ?? []) : [])),
   });
 }
 
@@ -67,6 +77,27 @@ test('nothing of a living other is taken: neither uuid, nor what it holds', () =
   );
 });
 
+test('a nameless row is never taken by an address that a living other has had', () => {
+  fc.assert(
+    fc.property(world, ({ rows, ...others }) => {
+      const { identity, own, emails } = closeIn(rows, others);
+      const hadByOther = (address: string | undefined): boolean =>
+        rows.some(
+          ({ email: one, person_uuid: holder }) =>
+            one === address &&
+            holder !== null &&
+            others.living.includes(holder) &&
+            !identity.person_uuid.includes(holder),
+        );
+      expect([...emails].filter(hadByOther)).toEqual([]);
+      // Only by an identifier of the subject.
+      const taken = own.filter((row) => isNameless(row) && hadByOther(row.email));
+      expect(taken.filter((row) => !concerns(identity, row))).toEqual([]);
+    }),
+    { numRuns: 2000 },
+  );
+});
+
 test('the order in which rows are seen tells nothing', () => {
   const shuffled = world.chain((given) =>
     fc.tuple(fc.constant(given), fc.shuffledSubarray(given.rows, { minLength: given.rows.length })),
@@ -79,7 +110,8 @@ test('the order in which rows are seen tells nothing', () => {
       );
       expect(new Set(second.own)).toEqual(new Set(first.own));
       expect(new Set(second.naming)).toEqual(new Set(first.naming));
-      expect(second.isShared).toBe(first.isShared);
+      expect(second.sharedWith).toEqual(first.sharedWith);
+      expect(second.emails).toEqual(first.emails);
     }),
     { numRuns: 2000 },
   );

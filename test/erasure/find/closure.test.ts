@@ -14,8 +14,9 @@ function recording(name: string, uuid: string | null, distinctIds: string[]): Ro
 }
 
 /** Those who live, and what each holds. */
-function living(holders: Record<string, string[]> = {}): LivingOthers {
+function living(holders: Record<string, string[]> = {}, emails: Record<string, string[]> = {}): LivingOthers {
   return {
+    holdersOf: (email) => emails[email] ?? [],
     isLiving: (uuid) => Object.hasOwn(holders, uuid),
     ownerOf: (distinctId) => Object.keys(holders).find((uuid) => holders[uuid]?.includes(distinctId)),
   };
@@ -24,9 +25,10 @@ function living(holders: Record<string, string[]> = {}): LivingOthers {
 const of = (known: Partial<Identity>): Identity => identityOf((kind) => known[kind] ?? []);
 const names = (rows: readonly Row[]): string[] => rows.map(({ name }) => name).toSorted();
 
-function close(start: Partial<Identity>, rows: readonly Row[], others = living()) {
-  const { own, naming, ...rest } = closeIdentity(of(start), indexSightings(rows), others);
-  return { ...rest, own: names(own), naming: names(naming) };
+function close(start: Partial<Identity> & { email?: string[] }, rows: readonly Row[], others = living()) {
+  const closed = closeIdentity({ ...of(start), email: start.email ?? [] }, indexSightings(rows), others);
+  const { own, naming, emails, sharedWith, identity } = closed;
+  return { identity, own: names(own), naming: names(naming), emails: [...emails], sharedWith: [...sharedWith] };
 }
 
 describe('a subject is known by all that was ever seen together', () => {
@@ -41,7 +43,8 @@ describe('a subject is known by all that was ever seen together', () => {
       }),
       own: ['1', '2', 'r'],
       naming: [],
-      isShared: false,
+      emails: [],
+      sharedWith: [],
     });
   });
 
@@ -60,7 +63,8 @@ describe('a subject is known by all that was ever seen together', () => {
       identity: of({ person_uuid: ['unknown'] }),
       own: [],
       naming: [],
-      isShared: false,
+      emails: [],
+      sharedWith: [],
     });
     expect(close({}, rows).identity).toEqual(nobody);
   });
@@ -84,7 +88,8 @@ describe('what a living person holds stays with that person', () => {
       identity: of({ person_uuid: ['u1'], distinct_id: ['a'] }),
       own: ['1', 'before'],
       naming: [],
-      isShared: true,
+      emails: [],
+      sharedWith: ['u2'],
     });
   });
 
@@ -94,7 +99,8 @@ describe('what a living person holds stays with that person', () => {
       identity: of({ person_uuid: ['u1'], distinct_id: ['a', 'device'] }),
       own: ['1'],
       naming: ['2'],
-      isShared: true,
+      emails: [],
+      sharedWith: ['u2'],
     });
   });
 
@@ -104,7 +110,8 @@ describe('what a living person holds stays with that person', () => {
       identity: of({ person_uuid: ['u1'], distinct_id: ['a'], recording_id: ['r'] }),
       own: ['1', 'r'],
       naming: ['other'],
-      isShared: true,
+      emails: [],
+      sharedWith: ['u2'],
     });
   });
 
@@ -130,8 +137,53 @@ describe('what a living person holds stays with that person', () => {
 
   it('somebody who is a subject too is no other', () => {
     const rows = [person('1', 'u1', ['a', 'shared']), person('2', 'u2', ['shared'])];
-    const nobodyElse: LivingOthers = { isLiving: () => false, ownerOf: () => 'u2' };
-    expect(close({ person_uuid: ['u1'] }, rows, nobodyElse)).toMatchObject({ own: ['1', '2'], isShared: false });
+    const nobodyElse: LivingOthers = { isLiving: () => false, ownerOf: () => 'u2', holdersOf: () => [] };
+    expect(close({ person_uuid: ['u1'] }, rows, nobodyElse)).toMatchObject({ own: ['1', '2'], sharedWith: [] });
+  });
+});
+
+describe('a row that shows a person without uuid and integer id', () => {
+  const ann = { ...person('1', 'u1', ['a']), email: 'ann@x' };
+  const nameless = { ...recording('r', null, ['anon']), email: 'ann@x' };
+  const later = { ...nameless, name: 'copy' };
+
+  it('is the subject’s by its e-mail address, and the distinct id that it was made under is not', () => {
+    const rows = [ann, nameless, later, recording('other', null, ['anon']), person('2', 'u2', ['anon'])];
+    const expected = { own: ['1', 'copy', 'r'], sharedWith: [] };
+    for (const start of [{ person_uuid: ['u1'] }, { person_uuid: ['u1'], email: ['ann@x'] }])
+      expect(close(start, rows)).toMatchObject(expected);
+    const { identity } = close({ person_uuid: ['u1'] }, rows);
+    expect(identity).toEqual(of({ person_uuid: ['u1'], distinct_id: ['a'], recording_id: ['r'] }));
+    expect(close({ email: ['ann@x'] }, [nameless]).own).toEqual(['r']);
+  });
+
+  it('is left alone where a living person has the address, or had it', () => {
+    const bob = { ...person('2', 'u2', ['b']), email: 'ann@x' };
+    const others = living({ u1: ['a'], u2: ['b'] }, { 'ann@x': ['u1', 'u2'] });
+    expect(close({ person_uuid: ['u1'] }, [ann, bob, nameless], others)).toMatchObject({
+      own: ['1'],
+      emails: [],
+      sharedWith: ['u2'],
+    });
+    expect(close({ person_uuid: ['u1'] }, [ann, bob], others)).toMatchObject({ own: ['1'], sharedWith: [] });
+    expect(close({ person_uuid: ['u1', 'u2'] }, [ann, bob, nameless], others).own).toEqual(['1', '2', 'r']);
+  });
+
+  it('is left alone where it shows a distinct id of another person', () => {
+    const ofBob = { ...recording('r', null, ['anon', 'b']), email: 'ann@x' };
+    const others = living({ u1: ['a'], u2: ['b'] }, { 'ann@x': ['u1'] });
+    expect(close({ person_uuid: ['u1'] }, [ann, ofBob], others)).toMatchObject({ own: ['1'], sharedWith: ['u2'] });
+  });
+
+  it('is not the subject’s by another address, nor by none', () => {
+    const rows = [ann, { ...nameless, email: 'joann@x' }, recording('r2', null, ['anon'])];
+    expect(close({ person_uuid: ['u1'] }, rows).own).toEqual(['1']);
+  });
+
+  it('an address leads to nobody who has a uuid', () => {
+    const again = { ...person('2', 'u2', ['b']), email: 'ann@x' };
+    expect(close({ person_uuid: ['u1'] }, [ann, again]).own).toEqual(['1']);
+    expect(close({ email: ['ann@x'] }, [again]).own).toEqual([]);
   });
 });
 

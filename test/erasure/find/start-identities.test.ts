@@ -1,10 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import type { Service } from '../../../src/client/service.ts';
 import { AppError } from '../../../src/core/errors.ts';
-import { nobody } from '../../../src/contract/identity.ts';
+import { nobody, type Sighting } from '../../../src/contract/identity.ts';
 import type { GivenIdentifier } from '../../../src/erasure/request/box.ts';
 import { startIdentities, type SoughtSubject, type Start } from '../../../src/erasure/find/start-identities.ts';
 import type { Database } from '../../../src/mirror/database.ts';
+import { emailKey } from '../../../src/contract/email.ts';
+import { findEmails } from '../../../src/mirror/sightings.ts';
 import { openTestMirror } from '../../mirror/open-test-mirror.ts';
 import { insert } from '../scan/canary.ts';
 
@@ -58,13 +60,16 @@ async function begin(
   service: Service | null,
   given: GivenIdentifier,
   before: Partial<SoughtSubject> = {},
-): Promise<{ meant: readonly string[] } & Pick<Start, 'isAsked' | 'isDoubted' | 'persons' | 'shown'>> {
+  more: readonly Sighting[] = [],
+): Promise<{ meant: readonly string[]; persons: number } & Pick<Start, 'isAsked' | 'isDoubted' | 'shown'>> {
   const subject = { id: 'x', given: [given], identity: nobody, shown: null, ...before };
   const signal = new AbortController().signal;
-  const start = (await startIdentities({ db, service, signal }, [subject])).get('x');
+  const emails = new Set(given.kind === 'email' ? [emailKey(given.value)] : []);
+  const shownEmails = [...findEmails(db, emails, { onlyUnnamed: false }), ...more];
+  const start = (await startIdentities({ db, service, signal }, [subject], shownEmails)).get('x');
   if (!start) throw new Error('no start');
   const { identity, isAsked, isDoubted, persons, shown } = start;
-  return { meant: identity.person_uuid.toSorted(), isAsked, isDoubted, persons, shown };
+  return { meant: identity.person_uuid.toSorted(), isAsked, isDoubted, persons: persons.length, shown };
 }
 
 describe('whom the mirror has under a distinct id that the service shows with another', () => {

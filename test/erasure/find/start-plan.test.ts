@@ -1,17 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import {
-  planStart,
-  readShown,
-  type MirroredOwner,
-  type OwnerLook,
-  type ShownPerson,
-} from '../../../src/erasure/find/start-plan.ts';
+import { planStart, readShown, type MirroredOwner, type OwnerLook } from '../../../src/erasure/find/start-plan.ts';
+import type { Sighting } from '../../../src/contract/identity.ts';
 import type { GivenIdentifier } from '../../../src/erasure/request/box.ts';
 
-function person(uuid: string, facts: { id?: string; ids?: string[]; email?: string } = {}): ShownPerson {
-  const { id = null, ids = [], email = null } = facts;
-  const sighting = { person_uuid: uuid, person_id: id, distinct_ids: ids, recording_id: null, values: [] };
-  return { sighting, email };
+function person(uuid: string, facts: { id?: string; ids?: string[]; email?: string } = {}): Sighting {
+  const { id = null, ids = [], email } = facts;
+  return { person_uuid: uuid, person_id: id, distinct_ids: ids, recording_id: null, values: [], email };
 }
 
 const many = (count: number): string[] => Array.from({ length: count }, (_, index) => `id ${index}`);
@@ -25,18 +19,13 @@ describe('an answer', () => {
   const bob = person('b', { id: '1', ids: ['joann', 'bob'], email: 'joann@x.example' });
   const cut = person('c', { ids: many(1000) });
 
-  it.each<[string, GivenIdentifier, (ShownPerson | null)[], string[] | null]>([
+  it.each<[string, GivenIdentifier, (Sighting | null)[], string[] | null]>([
     ['that is empty shows nobody', byDistinctId, [], []],
     ['shows whoever has the distinct id', byDistinctId, [ann], ['a']],
     ['shows whoever has the uuid', byUuid, [ann], ['a']],
     ['shows whoever has the integer id', byId, [ann], ['a']],
     ['shows whoever has the address', byEmail, [ann], ['a']],
-    [
-      'shows all who have the address, however they write it',
-      byEmail,
-      [ann, person('b', { email: ' Ann@X.example ' })],
-      ['a', 'b'],
-    ],
+    ['shows all who have the address', byEmail, [ann, person('b', { email: 'ann@x.example' })], ['a', 'b']],
     ['with a row of somebody else says nothing', byDistinctId, [ann, bob], null],
     ['with others alone says nothing', byDistinctId, [bob], null],
     ['with another address says nothing', byEmail, [ann, bob], null],
@@ -55,7 +44,7 @@ describe('an answer', () => {
 
 describe('whom the mirror has under a distinct id', () => {
   const given: GivenIdentifier = { kind: 'distinct_id', value: 'device' };
-  const shown = [person('new', { ids: ['device'] }).sighting];
+  const shown = [person('new', { ids: ['device'] })];
   const plan = (look: OwnerLook, before = shown) => {
     const owners: MirroredOwner[] = [{ uuid: 'old', given, look }];
     const { shown: after, named, isDoubted } = planStart(before, owners);
@@ -85,5 +74,26 @@ describe('whom the mirror has under a distinct id', () => {
     expect(plan('unknown', [])).toEqual({ shown: [], named: ['old'], isDoubted: false });
     expect(plan('gone', [])).toEqual({ shown: [], named: ['old'], isDoubted: false });
     expect(plan(person('old'), [])).toEqual({ shown: [], named: [], isDoubted: false });
+  });
+});
+
+describe('whom any row held shows with an address', () => {
+  const given: GivenIdentifier = { kind: 'email', value: 'Ann@X.example' };
+  const plan = (look: OwnerLook) => {
+    const { shown, ...rest } = planStart([], [{ uuid: 'old', given, look }]);
+    return { shown: shown.map(({ person_uuid: uuid }) => uuid), ...rest };
+  };
+
+  it('is named, whatever the service says of them now', () => {
+    const named = { shown: [], named: ['old'], living: ['old'], isDoubted: false };
+    expect(plan(person('old', { email: 'new@x.example' }))).toEqual({
+      ...named,
+      shown: ['old'],
+      named: [],
+      living: [],
+    });
+    expect(plan(person('old'))).toEqual({ ...named, shown: ['old'], named: [], living: [] });
+    expect(plan('unknown')).toEqual(named);
+    expect(plan('gone')).toEqual({ ...named, living: [] });
   });
 });
