@@ -90,7 +90,11 @@ describe('sync refuses to go on, and loses nothing, when', () => {
   it('the project is no longer there', async () => {
     workspace.sandbox.act({ do: 'set_project', vanished: true });
     try {
-      await assertFailedSync({}, 3, /^error: the service knows no such project .*404: not_found\)\n {2}check service\.projectId/);
+      await assertFailedSync(
+        {},
+        3,
+        /^error: the service knows no such project .*404: not_found\)\n {2}check service\.projectId/,
+      );
     } finally {
       workspace.sandbox.act({ do: 'set_project', vanished: false });
     }
