@@ -54,7 +54,7 @@ const fields = {
   ),
   delete_events: (value) => typeof value === 'boolean',
   held_reason: oneOf('shared_identifier several_persons too_many'),
-  refused_reason: oneOf('unknown_subject'),
+  refused_reason: oneOf('unknown_subject already_erased'),
   attention_reason: oneOf(
     'events_unconfirmed events_overdue reader_holds_wal residue_found outcome_unknown ' +
       'upstream_refuses recreated life_exceeded restored listed_again file_differs',

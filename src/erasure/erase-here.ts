@@ -20,10 +20,13 @@ import { scanForSubjects } from './scan/run-scan.ts';
 export type LocalResult = { filesRewritten: number; rowsRemoved: number; verified: number; residue: number };
 
 /** Fences, erases and proves gone here all that was planned, as far as it can go now. A kill at any point is safe. */
-export async function eraseHere(context: JobContext, { decided }: PlannedErasure): Promise<FenceResult & LocalResult> {
+export async function eraseHere(
+  context: JobContext,
+  { decided, plan }: PlannedErasure,
+): Promise<FenceResult & LocalResult> {
   try {
     recordStandingFence(context);
-    const fenced = await fenceRequests(context, decided);
+    const fenced = await fenceRequests(context, decided, plan.searched.files);
     if (fenced.fenced > 0) context.ledger().checkpoint();
     return { ...fenced, ...(await eraseFenced(context)) };
   } finally {

@@ -41,6 +41,10 @@ export type AddedRequest = {
   id: string;
   state: string;
   reason: string | null;
+  /** Why it cannot go on by itself. */
+  waitsFor: string | null;
+  /** The earlier request that erased the same person. */
+  erasedBy: string | null;
   /** Whether there was already a request for the same identifier that asks for at least as much. */
   isKnown: boolean;
   persons: number;
@@ -54,12 +58,13 @@ type ReceiveContext = Pick<JobContext, 'db' | 'ledger' | 'settings' | 'clock'>;
 /**
  * Receives a request for each identifier, and finds its subject: in the mirror, in every published file and at the
  * service. Erases nothing yet. A request is refused where no person is known by its identifier. Throws `usage` for an
- * authority that is no reference.
+ * authority that is no reference. `onReceived` is called while the key of each request is still kept, refused ones too.
  */
 export async function addRequests(
   context: JobContext,
   given: readonly GivenIdentifier[],
   authority: Authority,
+  onReceived: () => void = () => undefined,
 ): Promise<AddedRequest[]> {
   requireReferences(authority);
   const open = new Map<string, { id: string; deleteEvents: boolean; identity: Identity }>();
@@ -82,11 +87,12 @@ export async function addRequests(
     if (!isKnown) open.set(givenKey(identifier), { id, deleteEvents: authority.deleteEvents, identity });
     return { line: index + 1, kind: identifier.kind, id, isKnown };
   });
-  const { decided } = await decideRequests(context, new Set(received.map(({ id }) => id)));
-  recordDecisions(context, decided);
+  const { decided, searched } = await decideRequests(context, new Set(received.map(({ id }) => id)));
+  onReceived();
+  recordDecisions(context, decided, searched.files);
   const scopes = new Map(decided.map(({ request, scope }) => [request.id, scope]));
   return received.map(({ line, kind, id, isKnown }) => {
-    const { state = 'received', reason = null } = findRequest(context.db, id) ?? {};
+    const { state = 'received', reason = null, waitsFor = null, erasedBy = null } = findRequest(context.db, id) ?? {};
     const { persons = 0, recordings = 0, files = [] } = scopes.get(id) ?? {};
     const { personsNamed, sharedWith } = heldBecauseOf(context, { id, state });
     return {
@@ -96,6 +102,8 @@ export async function addRequests(
       isKnown,
       state,
       reason,
+      waitsFor,
+      erasedBy,
       persons,
       recordings,
       files: files.length,

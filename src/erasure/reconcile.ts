@@ -1,3 +1,5 @@
+import { AppError } from '../core/errors.ts';
+import { noteWait, waitReasonOf } from './request/waits.ts';
 import type { JobContext } from '../job/job-context.ts';
 import type { RequestState } from '../ledger/vocabulary.ts';
 import { listRequests, findRequest } from '../mirror/erasure-requests.ts';
@@ -49,7 +51,8 @@ export async function askServiceAndFinish(
   return {
     upstreamFailed,
     ...finished,
-    attention: countIn('attention', 'held'),
+    attention: open.filter(({ state, waitsFor }) => waitsFor !== null || state === 'attention' || state === 'held')
+      .length,
     waiting: countIn('received', 'scoped', 'executing', 'locally_verified', 'awaiting_upstream'),
   };
 }
@@ -78,7 +81,13 @@ async function askService(context: JobContext): Promise<number> {
       fencedAt !== null && listTargets(db, id).some(({ target, status }) => isUpstream(target) && status !== 'done'),
   );
   if (subjects.length === 0) return 0;
-  const { awaiting, failed } = await advanceUpstream({ ...context, service }, subjects);
+  const { awaiting, failed } = await advanceUpstream({ ...context, service }, subjects).catch((error: unknown) => {
+    if (error instanceof AppError && error.code !== 'interrupted')
+      for (const { id } of subjects) noteWait(context, id, waitReasonOf(error));
+    throw error;
+  });
+  const errors = new Map(failed.map(({ requestId, error }) => [requestId, error]));
+  for (const { id } of subjects) noteWait(context, id, errors.has(id) ? waitReasonOf(errors.get(id)) : null);
   for (const { requestId, eventsExpectedBy } of awaiting) {
     const request = findRequest(db, requestId);
     if (!request || request.eventsExpectedBy === eventsExpectedBy) continue;

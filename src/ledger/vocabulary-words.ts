@@ -8,6 +8,7 @@ import type {
   RequestState,
   TargetResult,
   TargetStatus,
+  WaitReason,
 } from './vocabulary.ts';
 
 // The words of the vocabulary for people: commands, pages and reports use the same ones. JSON and CSV keep the codes.
@@ -177,6 +178,8 @@ const advice: Readonly<Record<RequestReason, string>> = {
   several_persons:
     'the identifier leads to several living persons. `erase approve` erases all of them. Otherwise `erase cancel`, and add the right persons by uuid',
   too_many: 'more requests or persons at once than erasure.maxBatch. `erase approve` lets them go on',
+  already_erased:
+    'an earlier request has erased the person, and nothing is held. `where` with the same identifier names that request, and `audit certificate` shows its certificate',
   unknown_subject:
     'the identifier is not in the mirror, not in the files and not at the service. Look for a typing error and add it again',
 };
@@ -184,4 +187,31 @@ const advice: Readonly<Record<RequestReason, string>> = {
 /** What an operator can do about a reason; commands stand between backticks. */
 export function adviceText(reason: RequestReason): string {
   return advice[reason];
+}
+
+const waits: Readonly<Record<WaitReason, string>> = {
+  no_service: 'no service is configured. Set service.baseUrl, service.projectId and the key, and reconcile again',
+  service_unreachable: 'the service did not answer. `doctor` says whether it can be reached. Reconcile again',
+  service_refuses_key: 'the service refuses the key or the project. `doctor` checks both. Reconcile again',
+  service_rejects: 'the service rejects the question about the person. Look at the person there, and reconcile again',
+  service_unusable:
+    'the service answered with something that cannot be used. `doctor` shows its state. Reconcile again',
+};
+
+/** Why an open request needs an operator, and what to do; null where it goes on by itself. */
+export function todoText({
+  reason,
+  waitsFor,
+}: {
+  reason: RequestReason | null;
+  waitsFor: WaitReason | null;
+}): string | null {
+  if (reason !== null) return adviceText(reason);
+  return waitsFor === null ? null : waits[waitsFor];
+}
+
+/** What an open request does next by itself. */
+export function nextText(state: RequestState): string {
+  if (state === 'awaiting_upstream') return 'the service carries out the deletion; nothing is to be done until then';
+  return 'the next reconciliation goes on with it';
 }

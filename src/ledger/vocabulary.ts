@@ -78,7 +78,7 @@ export const heldReasons = ['shared_identifier', 'several_persons', 'too_many'] 
 export type HeldReason = (typeof heldReasons)[number];
 
 /** Why a request is refused. */
-export const refusalReasons = ['unknown_subject'] as const;
+export const refusalReasons = ['unknown_subject', 'already_erased'] as const;
 export type RefusalReason = (typeof refusalReasons)[number];
 
 /** Why an operator has to look at a target. */

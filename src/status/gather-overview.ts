@@ -8,7 +8,7 @@ import { readLedgerHead } from '../ledger/ledger-head.ts';
 import { ledgerFolder } from '../ledger/entry-file.ts';
 import { databasePath, type Database } from '../mirror/database.ts';
 import { listRequests } from '../mirror/erasure-requests.ts';
-import type { RequestReason } from '../ledger/vocabulary.ts';
+import type { RequestReason, WaitReason } from '../ledger/vocabulary.ts';
 import { listOpenTargets } from '../mirror/erasure-targets.ts';
 import { livingHolder } from '../job/run-job.ts';
 import { lastCompletePasses } from '../mirror/passes.ts';
@@ -139,10 +139,12 @@ function gatherOpenRequests(db: Database): OpenRequest[] {
   return open
     .toSorted((a, b) => urgency(a.state) - urgency(b.state) || (a.dueAt < b.dueAt ? -1 : 1))
     .slice(0, requestsMax)
-    .map(({ id, state, reason, receivedAt, dueAt, eventsExpectedBy }) => ({
+    .map(({ id, state, reason, waitsFor, receivedAt, dueAt, eventsExpectedBy }) => ({
       id,
       state,
-      reasons: [...new Set([reason, ...(targets.get(id) ?? []).map((target) => target.reason)].filter(isCode))],
+      reasons: [
+        ...new Set([reason, waitsFor, ...(targets.get(id) ?? []).map((target) => target.reason)].filter(isCode)),
+      ],
       receivedAt,
       dueAt,
       eventsExpectedBy,
@@ -150,7 +152,7 @@ function gatherOpenRequests(db: Database): OpenRequest[] {
 }
 
 /** Whether a text is a code of this program. Any other text may be an operator's words, and is not shown. */
-function isCode(text: RequestReason | null): text is RequestReason {
+function isCode(text: RequestReason | WaitReason | null): text is RequestReason | WaitReason {
   return text !== null && /^[a-z][a-z_]{0,39}$/.test(text);
 }
 

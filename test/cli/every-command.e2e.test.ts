@@ -113,6 +113,16 @@ it('reconcile: the person leaves the service, the mirror and every published fil
   expect(subjects).toMatchObject([{ hits: 0 }]);
 });
 
+it('erase add: a person who was erased before is told the earlier request, with a receipt', async () => {
+  const folder = join(workspace.folder, 'answers');
+  const asked = ['--file', fileOf(3), '--basis', 'objection', '--by', 'dpo', '--receipts', folder];
+  const { requests, receipts } = await json('erase add', asked, 4);
+  const [request] = requests as { reason: string; erasedBy: string }[];
+  expect(request).toMatchObject({ reason: 'already_erased', erasedBy: expect.any(String) });
+  const receipt: unknown = JSON.parse(readFileSync(String((receipts as string[])[0]), 'utf8'));
+  expect(receipt).toMatchObject({ answer: { reason: 'already_erased', erased_by: request?.erasedBy } });
+});
+
 it('erase readmit: a person who comes back is kept out until the person is readmitted', async () => {
   const uuid = uuidOf(3);
   workspace.sandbox.act({ do: 'resurrect', uuid });

@@ -6,6 +6,7 @@ import {
   bases,
   heldReasons,
   origins,
+  refusalReasons,
   targetResults,
 } from '../../src/ledger/vocabulary.ts';
 import { join } from 'node:path';
@@ -53,7 +54,7 @@ const records: LedgerRecord[] = [
   { type: 'approved', ...about },
   ...bases.map((basis): LedgerRecord => ({ type: 'amended', ...about, basis })),
   { type: 'amended', ...about, basis: 'other', authorisation: hash },
-  { type: 'refused', ...about, reason: 'unknown_subject' },
+  ...refusalReasons.map((reason): LedgerRecord => ({ type: 'refused', ...about, reason })),
   { type: 'cancelled', ...about },
   { type: 'certified', ...about, certificate: null },
   { type: 'readmitted', ...about, reason: hash, entries: 1 },
@@ -78,6 +79,13 @@ test('and so does its description', () => {
   const types = LedgerRecord.options.map(({ shape }) => shape.type.value);
   expect(new Set(records.map(({ type }) => type))).toEqual(new Set(types));
   const words = [...types, ...origins, ...bases, ...fixedTargets, ...publishedDatasets, ...targetResults];
-  for (const word of [...words, ...assurances, ...heldReasons, ...attentionReasons, ...identifierKinds])
+  for (const word of [
+    ...words,
+    ...assurances,
+    ...heldReasons,
+    ...refusalReasons,
+    ...attentionReasons,
+    ...identifierKinds,
+  ])
     expect(format).toContain(`\`${word}\``);
 });

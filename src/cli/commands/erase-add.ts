@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
 import { countText } from '../../core/words.ts';
 import { addRequests, type AddedRequest } from '../../erasure/receive.ts';
-import { receiptsOf, refuseInside, writeReceipts } from '../../erasure/request/receipt.ts';
+import { listRequests } from '../../mirror/erasure-requests.ts';
+import { receiptsOf, refuseInside, withAnswer, writeReceipts, type Receipt } from '../../erasure/request/receipt.ts';
 import { basisCode, bases } from '../../ledger/vocabulary.ts';
 import { runEraseJob } from '../../erasure/fence/restore-guard.ts';
 import { runCommand, type CommandContext } from '../command.ts';
@@ -47,12 +48,19 @@ Examples:
         if (folder !== undefined) refuseInside(app.settings.dataDir, folder);
         const { requests, receipts } = await runEraseJob(app.jobContext(context.signal), async (job) => {
           const deleteEvents = app.settings.erasure.deleteEvents && keepEvents !== true;
-          const added = await addRequests(job, given, { basis, by, deleteEvents });
-          const ids = [...new Set(added.map(({ id }) => id))];
-          const written = folder === undefined ? [] : writeReceipts(folder, receiptsOf(job, ids));
+          // Before a request is refused: then its key is destroyed.
+          let kept: Receipt[] = [];
+          const keep = (): void => {
+            const open = listRequests(job.db, 'open').map(({ id }) => id);
+            kept = folder === undefined ? [] : receiptsOf(job, open);
+          };
+          const added = await addRequests(job, given, { basis, by, deleteEvents }, keep);
+          const ids = new Set(added.map(({ id }) => id));
+          const own = kept.filter(({ request }) => ids.has(request)).map((receipt) => withAnswer(job, receipt));
+          const written = folder === undefined ? [] : writeReceipts(folder, own);
           return { outcome: 'done', counts: { added: added.length }, requests: added, receipts: written };
         });
-        if (requests.some(({ state }) => state !== 'scoped' && state !== 'received'))
+        if (requests.some(({ state, waitsFor }) => waitsFor !== null || (state !== 'scoped' && state !== 'received')))
           context.setExitCode(exitCodes.incomplete);
         const written = receipts.map((path) => `receipt written to ${path}\n`).join('');
         return {
@@ -78,7 +86,7 @@ function addedTable(requests: readonly AddedRequest[]): string {
       String(request.line),
       request.kind,
       request.id,
-      `${request.state}${request.reason === null ? '' : ` (${request.reason.replaceAll('_', ' ')})`}${request.isKnown ? ', was open already' : ''}`,
+      `${request.state}${request.reason === null ? '' : ` (${request.reason.replaceAll('_', ' ')})`}${request.waitsFor === null ? '' : `, waits: ${request.waitsFor.replaceAll('_', ' ')}`}${request.erasedBy === null ? '' : `, by request ${request.erasedBy}`}${request.isKnown ? ', was open already' : ''}`,
       countText(request.persons),
       countText(request.recordings),
       countText(request.files),

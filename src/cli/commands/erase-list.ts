@@ -10,7 +10,9 @@ import {
   basisText,
   originText,
   resultText,
+  nextText,
   stateText,
+  todoText,
   statusText,
   targetText,
 } from '../../ledger/vocabulary-words.ts';
@@ -37,7 +39,7 @@ function defineList(command: Command, context: CommandContext): void {
         const requests = listRequests(db, command.opts<{ all?: boolean }>().all ? 'all' : 'open');
         const states = countRequests(db);
         return {
-          json: { requests, states },
+          json: { requests: requests.map((request) => ({ ...request, todo: todoOf(request) })), states },
           text: requests.length === 0 ? 'no open request\n' : requestTable(requests),
         };
       }),
@@ -59,8 +61,18 @@ function requestTable(requests: readonly ErasureRequest[]): string {
   );
 }
 
-function stateCell({ state, reason }: ErasureRequest): string {
-  return reason === null ? stateText(state) : `${stateText(state)}: ${codeText(reason)}`;
+function stateCell({ state, reason, waitsFor, waitsSince, erasedBy }: ErasureRequest): string {
+  const code = reason ?? waitsFor;
+  const since = reason === null && waitsSince !== null ? ` since ${secondText(waitsSince)}` : '';
+  const earlier = erasedBy === null ? '' : `, by request ${erasedBy}`;
+  return code === null ? stateText(state) : `${stateText(state)}: ${codeText(code)}${since}${earlier}`;
+}
+
+const ended: readonly string[] = ['refused', 'cancelled', 'sealed', 'certified'];
+
+/** What is to be done about a request; null where it has ended for no reason that needs an operator. */
+function todoOf(request: ErasureRequest): string | null {
+  return todoText(request) ?? (ended.includes(request.state) ? null : nextText(request.state));
 }
 
 function defineShow(command: Command, context: CommandContext): void {
@@ -95,9 +107,9 @@ function defineShow(command: Command, context: CommandContext): void {
               ['kept out since', `${countText(fence.hits)} times, ${countText(fence.recreated)} of them created anew`],
             ],
           ),
-          ...(request.reason === null
+          ...(todoOf(request) === null
             ? []
-            : [`what to do: ${adviceText(request.reason)}\n${heldText('the request', held)}`]),
+            : [`what to do: ${todoOf(request)}\n${request.reason === null ? '' : heldText('the request', held)}`]),
           targets.length === 0 ? 'no targets yet\n' : targetTable(targets),
           formatTable(
             [{ right: 'entry' }, 'written', 'ledger', 'about'],
@@ -109,7 +121,10 @@ function defineShow(command: Command, context: CommandContext): void {
             ]),
           ),
         ].join('\n');
-        return { json: { request, ...held, targets: targets.map(spelled), fence, ledger }, text };
+        return {
+          json: { request: { ...request, todo: todoOf(request) }, ...held, targets: targets.map(spelled), fence, ledger },
+          text,
+        };
       }),
     );
 }

@@ -142,7 +142,7 @@ function erasureText(erasure: ErasureResult, searched: number): string {
     [erasure.refused, 'refused: such a person is unknown'],
     [erasure.held, 'held: `erase list` says why'],
     [erasure.residue, 'with something left: `erase scan` says where'],
-    [erasure.attention, 'call for attention: `erase list` says why'],
+    [Math.max(0, erasure.attention - erasure.held), 'call for attention: `erase list` says why'],
     [erasure.waiting, 'go on at the next reconciliation'],
   ];
   return formatTable(

@@ -1,11 +1,14 @@
 import { isoTime } from '../../core/clock.ts';
 import { assertNever } from '../../core/errors.ts';
-import { unionOf } from '../../contract/identity.ts';
+import { identifierKinds, unionOf, type Identity } from '../../contract/identity.ts';
 import type { JobContext } from '../../job/job-context.ts';
 import type { LedgerRecord } from '../../ledger/record.ts';
 import { listRequests, type ErasureRequest } from '../../mirror/erasure-requests.ts';
 import { scopeSubjects, type Scope, type ScopeContext, type Scopes } from '../find/scope.ts';
 import { boxOf, closeBox, type Box } from '../request/box.ts';
+import { noteWait } from '../request/waits.ts';
+import { fencedBy } from '../../mirror/fence.ts';
+import type { Database } from '../../mirror/database.ts';
 import { updateRequest, withoutWords } from '../request/request-state.ts';
 import { planFence, type Decision } from './fence-plan.ts';
 
@@ -47,6 +50,7 @@ export async function decideRequests(
       // A request that was fenced before goes on, even where nothing is left of its subject.
       isFound: scope.isFound || request.generation > 1 || (scope.isAsked ? false : null),
       isShared: scope.isShared,
+      erasedBy: erasedBy(db, request.id, scope.start),
       personsNamed: scope.personsNamed.length,
       persons: scope.persons,
     })),
@@ -59,12 +63,21 @@ export async function decideRequests(
   return { decided, searched };
 }
 
+/** The newest request that has fenced an identifier of a subject; null where none has. */
+function erasedBy(db: Database, id: string, identity: Identity): string | null {
+  const identifiers = identifierKinds.flatMap((kind) => identity[kind].map((value) => ({ kind, value })));
+  const requests = new Set(fencedBy(db, identifiers).filter((other) => other !== id));
+  if (requests.size === 0) return null;
+  return listRequests(db, 'all').findLast((request) => requests.has(request.id))?.id ?? null;
+}
+
 /** Records what was decided about requests. Returns how many are held and how many are refused. */
 export function recordDecisions(
   context: JobContext,
   decided: readonly DecidedRequest[],
+  searchedFiles: number,
 ): { held: number; refused: number } {
-  for (const each of decided) recordDecision(context, each);
+  for (const each of decided) recordDecision(context, each, searchedFiles);
   const count = (wanted: Decision['decision']): number =>
     decided.filter(({ decision }) => decision.decision === wanted).length;
   return { held: count('hold'), refused: count('refuse') };
@@ -73,9 +86,11 @@ export function recordDecisions(
 function recordDecision(
   { db, ledger, clock, settings }: JobContext,
   { request, box, scope, decision }: DecidedRequest,
+  searchedFiles: number,
 ): void {
-  if (decision.decision === 'wait') return;
   const { id, generation } = request;
+  noteWait({ db, clock }, id, decision.decision === 'wait' ? scope.waitsFor : null);
+  if (decision.decision === 'wait') return;
   const at = isoTime(clock.now());
   const about = { request: id, generation };
   const isNew = request.scopedAt === null;
@@ -97,7 +112,13 @@ function recordDecision(
     case 'refuse':
       ledger().append([...scoped, { type: 'refused', ...about, reason: decision.reason }]);
       // No person can be found by the box, so it is not kept.
-      update({ refusedAt: at, reason: decision.reason, ...withoutWords(request) });
+      update({
+        refusedAt: at,
+        reason: decision.reason,
+        erasedBy: erasedBy(db, id, scope.start),
+        searchedFiles,
+        ...withoutWords(request),
+      });
       return;
     case 'fence':
       ledger().append(scoped);

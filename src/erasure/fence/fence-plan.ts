@@ -8,6 +8,8 @@ export type Candidate = {
   /** Whether the mirror, a file or the service knows the subject; null where the service could not be asked. */
   isFound: boolean | null;
   isShared: boolean;
+  /** The earlier request that erased the same person. */
+  erasedBy: string | null;
   /** How many living persons the given identifier names. */
   personsNamed: number;
   /** How many persons are to be erased. */
@@ -27,9 +29,9 @@ export type Decision =
  * covers all three. A request is refused only after the service has been asked.
  */
 export function planFence(candidates: readonly Candidate[], maxBatch: number): Decision[] {
-  const decisions = candidates.map(({ id, isApproved, isFound, isShared, personsNamed }): Decision => {
+  const decisions = candidates.map(({ id, isApproved, isFound, isShared, personsNamed, erasedBy }): Decision => {
     if (isFound === null) return { id, decision: 'wait', reason: 'service_not_asked' };
-    if (!isFound) return { id, decision: 'refuse', reason: 'unknown_subject' };
+    if (!isFound) return { id, decision: 'refuse', reason: erasedBy === null ? 'unknown_subject' : 'already_erased' };
     // An attacker may have taken the identifier in order to have its owner erased.
     if (personsNamed > 1 && !isApproved) return { id, decision: 'hold', reason: 'several_persons' };
     if (isShared && !isApproved) return { id, decision: 'hold', reason: 'shared_identifier' };

@@ -21,8 +21,12 @@ export type FenceResult = { fenced: number; held: number; refused: number; rowsE
  * the subjects, since it has to find nothing of them afterwards. Then the ledger records the fence. Then, in one
  * transaction, the fence grows and the subjects' rows leave the mirror: no sync can bring them back from there.
  */
-export async function fenceRequests(context: JobContext, decided: readonly DecidedRequest[]): Promise<FenceResult> {
-  const result: FenceResult = { fenced: 0, rowsErased: 0, ...recordDecisions(context, decided) };
+export async function fenceRequests(
+  context: JobContext,
+  decided: readonly DecidedRequest[],
+  searchedFiles: number,
+): Promise<FenceResult> {
+  const result: FenceResult = { fenced: 0, rowsErased: 0, ...recordDecisions(context, decided, searchedFiles) };
   const going = decided.filter(({ decision }) => decision.decision === 'fence').map(withWholeBox);
   if (going.length === 0) return result;
   await controlScan(context, going);

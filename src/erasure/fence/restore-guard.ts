@@ -43,12 +43,9 @@ export function endRequests({ db, ledger }: Pick<JobContext, 'db' | 'ledger'>): 
   db.transaction(() => {
     for (const request of listRequests(db, 'open')) {
       const { id } = request;
-      const { state = null, endedAt = null } = histories.of(id) ?? {};
+      const { state = null, endedAt = null, reason = null } = histories.of(id) ?? {};
       if (state !== 'refused' && state !== 'cancelled') continue;
-      const end =
-        state === 'refused'
-          ? { refusedAt: endedAt, reason: 'unknown_subject' as const }
-          : { cancelledAt: endedAt, reason: null };
+      const end = state === 'refused' ? { refusedAt: endedAt, reason } : { cancelledAt: endedAt, reason: null };
       updateRequest(db, id, { ...end, ...withoutWords(request) });
     }
   }).immediate();

@@ -62,7 +62,7 @@ export function replayErasures(context: JobContext): ReplayResult | null {
       const box = boxes.get(id);
       if (box) {
         result.rows += eraseRows(id, box.identity, [], at);
-        putBox(context, id, box, history?.deletesEvents !== false);
+        putBox(context, id, box, history);
       }
       restartUpstream(context, id, at);
       // A file with an intent needs a result, even if only that the file is gone.
@@ -165,8 +165,9 @@ function identityOfFound(found: readonly FencedIdentifier[]): Identity {
 }
 
 /** Gives a request a box again, with what it knew and what was found. A request unknown here is added again. */
-function putBox(context: JobContext, id: string, found: Box, deleteEvents: boolean): void {
+function putBox(context: JobContext, id: string, found: Box, history: RequestHistory | undefined): void {
   const { db, settings, clock } = context;
+  const at = isoTime(clock.now());
   const known = boxOf(context, id) ?? found;
   const box = closeBox(settings.dataDir, id, {
     ...known,
@@ -180,12 +181,13 @@ function putBox(context: JobContext, id: string, found: Box, deleteEvents: boole
   insertRequest(db, {
     id,
     generation: 1,
-    origin: 'restore',
-    basis: 'restored_backup',
+    // The ledger has of who asked for it an HMAC only.
     authorisedBy: null,
-    deleteEvents,
-    receivedAt: isoTime(clock.now()),
-    dueAt: isoTime(clock.now() + settings.erasure.dueDays * 86_400_000),
+    ...(history
+      ? { origin: history.origin, basis: history.basis, receivedAt: history.received.at, dueAt: history.dueAt }
+      : { origin: 'restore', basis: 'restored_backup', receivedAt: at, dueAt: at }),
+    deleteEvents: history?.deletesEvents !== false,
     box,
   });
+  changeRequest(db, id, { reopenedAt: at });
 }

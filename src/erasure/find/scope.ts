@@ -29,6 +29,8 @@ export type Scope = {
   shown: Start['shown'];
   /** Whether the service has been asked. */
   isAsked: boolean;
+  /** Why the service gave no answer; null where it did. */
+  waitsFor: Start['waitsFor'];
   /** Whether mirror, files or service know the subject. */
   isFound: boolean;
   /** Some identifier is also a living person's, or may be. */
@@ -155,6 +157,7 @@ function scopeOf(
     identity,
     shown: start.shown,
     isAsked: start.isAsked,
+    waitsFor: start.waitsFor,
     isShared: sharedWith.size > 0 || start.isDoubted,
     personsNamed: start.persons,
     sharedWith: [...sharedWith].toSorted(),

@@ -14,6 +14,8 @@ import {
   type Sighting,
 } from '../../contract/identity.ts';
 import type { JobContext } from '../../job/job-context.ts';
+import type { WaitReason } from '../../ledger/vocabulary.ts';
+import { waitReasonOf } from '../request/waits.ts';
 import type { Database } from '../../mirror/database.ts';
 import { findPersons } from '../../mirror/sightings.ts';
 import type { GivenIdentifier, Subject } from '../request/box.ts';
@@ -36,6 +38,8 @@ export type Start = {
   shown: Sighting[];
   isOld: boolean;
   isAsked: boolean;
+  /** Why the service gave no answer; null where it did. */
+  waitsFor: WaitReason | null;
   /** The mirror has another person under the identifier, and the service does not tell whether both are the same. */
   isDoubted: boolean;
   /** The persons, by uuid, that have the identifier: as the service shows them, or else as the mirror has them. */
@@ -61,9 +65,12 @@ export async function startIdentities(
 ): Promise<Map<string, Start>> {
   const { db } = context;
   let { service } = context;
+  let failure: WaitReason = service === null ? 'no_service' : 'service_unusable';
   /** Null where there is no service, or it gives up now: then the other subjects do not wait for it. */
   const ask = async <T>(question: (context: AskContext, service: Service) => Promise<T>): Promise<T | null> => {
-    const answer = service ? await askPatiently(context, service, question) : null;
+    const answer = service
+      ? await askPatiently(context, service, question, (error) => (failure = waitReasonOf(error)))
+      : null;
     if (answer === null) service = null;
     return answer;
   };
@@ -90,7 +97,8 @@ export async function startIdentities(
     const known = shown.length > 0 ? shown : owners.flatMap(({ owner }) => (owner.isMirrored ? owner : []));
     const uuids = new Set([...known.map(({ person_uuid: uuid }) => uuid), ...living]);
     const persons = whole.person_uuid.filter((uuid) => uuids.has(uuid));
-    return [id, { identity: whole, shown, isOld, isAsked, isDoubted, persons }] as const;
+    const waitsFor = isAsked ? null : failure;
+    return [id, { identity: whole, shown, isOld, isAsked, waitsFor, isDoubted, persons }] as const;
   });
   return new Map(starts);
 }
@@ -147,14 +155,16 @@ async function askPatiently<T>(
   context: AskContext,
   service: Service,
   question: (context: AskContext, service: Service) => Promise<T>,
+  onFailure: (error: unknown) => void,
 ): Promise<T | null> {
   const patience = AbortSignal.timeout(patienceMs);
   try {
     return await question({ ...context, signal: AbortSignal.any([context.signal, patience]) }, service);
   } catch (error) {
     context.signal.throwIfAborted();
-    if (error instanceof AppError || patience.aborted) return null;
-    throw error;
+    if (!(error instanceof AppError) && !patience.aborted) throw error;
+    onFailure(error);
+    return null;
   }
 }
 

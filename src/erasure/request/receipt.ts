@@ -7,10 +7,15 @@ import { makeFolder } from '../../core/folder.ts';
 import type { JobContext } from '../../job/job-context.ts';
 import { ledgerOrigin } from '../../ledger/checkpoint.ts';
 import { Time } from '../../ledger/record.ts';
+import { refusalReasons } from '../../ledger/vocabulary.ts';
+import { findRequest } from '../../mirror/erasure-requests.ts';
 import { boxOf, isSubject, type GivenIdentifier } from './box.ts';
 
 const how =
   'Keep this file. The ledger holds of this request only an HMAC under the key below, which is destroyed here once the request is sealed. `analytics-mirror audit open` with this file and the identifier that the request was made with shows which entry and which certificate are about it; nobody can without both.';
+
+const nothingHeld =
+  'Nothing is held about a person of this identifier: not in the mirror, not in the published files that were searched, and the service was asked and knows no such person.';
 
 /** What a requester is given: the request's own key, with which the ledger's entry can be held against an identifier. */
 export const Receipt = z.strictObject({
@@ -21,6 +26,16 @@ export const Receipt = z.strictObject({
   ledger: z.string(),
   subject_key: z.string().regex(/^[0-9a-f]{64}$/),
   how: z.literal(how),
+  /** Of a refused request: what was searched, and that nothing was found. */
+  answer: z
+    .strictObject({
+      refused_at: Time,
+      reason: z.enum(refusalReasons),
+      says: z.literal(nothingHeld),
+      searched: z.strictObject({ mirror: z.literal(true), published_files: z.int().min(0), service: z.literal(true) }),
+      erased_by: z.guid().nullable(),
+    })
+    .optional(),
 });
 export type Receipt = z.infer<typeof Receipt>;
 
@@ -42,6 +57,23 @@ export function receiptsOf(context: JobContext, ids: readonly string[]): Receipt
       },
     ];
   });
+}
+
+/** The receipt of a request that was refused meanwhile, with the answer to it; any other as it is. */
+export function withAnswer({ db }: Pick<JobContext, 'db'>, receipt: Receipt): Receipt {
+  const request = findRequest(db, receipt.request);
+  const reason = refusalReasons.find((known) => known === request?.reason);
+  if (!request || request.refusedAt === null || reason === undefined) return receipt;
+  return {
+    ...receipt,
+    answer: {
+      refused_at: request.refusedAt,
+      reason,
+      says: nothingHeld,
+      searched: { mirror: true, published_files: request.searchedFiles ?? 0, service: true },
+      erased_by: request.erasedBy,
+    },
+  };
 }
 
 /** Writes a receipt for its owner's eyes only (mode 0600). Throws the system's error. */

@@ -6,6 +6,7 @@ import {
   attentionReasons,
   bases,
   heldReasons,
+  refusalReasons,
   requestStates,
   targetResults,
   targetStatuses,
@@ -40,7 +41,7 @@ const origins: Readonly<Record<string, RowOrigin>> = {
 };
 
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-const reasons = [...heldReasons, 'unknown_subject', ...attentionReasons] as const;
+const reasons = [...heldReasons, ...refusalReasons, ...attentionReasons] as const;
 
 /** Every fixed word of the tables of erasures. The mirror's log holds older versions of their rows. */
 export const fixedWords: readonly string[] = [

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { planFence, type Candidate } from '../../../src/erasure/fence/fence-plan.ts';
 
 function candidate(id: string, facts: Partial<Candidate> = {}): Candidate {
-  const plain = { state: 'scoped', isApproved: false, isFound: true, isShared: false } as const;
+  const plain = { state: 'scoped', isApproved: false, isFound: true, isShared: false, erasedBy: null } as const;
   return { id, ...plain, personsNamed: 1, persons: 1, ...facts };
 }
 
@@ -23,6 +23,7 @@ describe('one request', () => {
     ['a fence', { personsNamed: 2, isApproved: true }],
     ['a fence', { personsNamed: 0, persons: 0 }],
     ['a refuse unknown_subject', { isFound: false }],
+    ['a refuse already_erased', { isFound: false, erasedBy: 'b' }],
     ['a refuse unknown_subject', { isFound: false, isApproved: true, isShared: true }],
     ['a wait service_not_asked', { isFound: null }],
     ['a wait service_not_asked', { isFound: null, isApproved: true }],

@@ -1,0 +1,78 @@
+import { expect, it } from 'vitest';
+import { AppError } from '../../src/core/errors.ts';
+import { readHistories } from '../../src/ledger/request-history.ts';
+import { readLedger } from '../../src/ledger/ledger.ts';
+import { listRequests } from '../../src/mirror/erasure-requests.ts';
+import { openErasureWorld, type ErasureWorld } from './erasure-world.ts';
+import { answer, type Interceptor } from './upstream/upstream-world.ts';
+
+const name = 'open-states@x.example';
+const down: Interceptor = () => Promise.reject(new AppError('no answer', { code: 'unreachable' }));
+
+async function worldWithPerson(): Promise<{ world: ErasureWorld; uuid: string }> {
+  const world = await openErasureWorld(5);
+  const { created } = world.sandbox.act({ do: 'create', distinct_ids: [name], properties: { email: name } });
+  await world.sync();
+  return { world, uuid: created[0] ?? '' };
+}
+
+const last = ({ db }: ErasureWorld) => listRequests(db(), 'all').at(-1);
+
+it('a request that the service gives no answer about says why and since when, and calls for an operator', async () => {
+  const world = await openErasureWorld(5);
+  await world.sync();
+  world.intercept(down);
+  const [added] = await world.request([{ kind: 'email', value: 'nobody@x.example' }]);
+  expect(added).toMatchObject({ state: 'received', waitsFor: 'service_unreachable' });
+  const since = last(world)?.waitsSince;
+  expect(await world.reconcile()).toMatchObject({ outcome: 'held', erasure: { attention: 1 } });
+  expect(last(world)).toMatchObject({ waitsFor: 'service_unreachable', waitsSince: since });
+  world.intercept((_asked, send) => send());
+  await world.reconcile();
+  expect(last(world)).toMatchObject({ state: 'refused', reason: 'unknown_subject', waitsFor: null, waitsSince: null });
+});
+
+it.each([
+  [400, 'service_rejects'],
+  [409, 'service_rejects'],
+  [302, 'service_unusable'],
+  [500, 'service_unusable'],
+] as const)('a look-up that is answered %d is told, until it is answered', async (status, waitsFor) => {
+  const { world, uuid } = await worldWithPerson();
+  await world.request([{ kind: 'uuid', value: uuid }]);
+  world.intercept((asked, send) =>
+    /persons\/\d+\//.test(asked.path) && asked.method === 'GET' ? Promise.resolve(answer(status)) : send(),
+  );
+  expect(await world.reconcile()).toMatchObject({ outcome: 'held', erasure: { attention: 1 } });
+  expect(last(world)).toMatchObject({ state: 'locally_verified', waitsFor, waitsSince: expect.any(String) });
+  world.intercept((_asked, send) => send());
+  await world.reconcile();
+  expect(last(world)?.waitsFor).toBeNull();
+});
+
+it('somebody who was erased before and asks again is told the earlier request', async () => {
+  const { world, uuid } = await worldWithPerson();
+  const [first] = await world.request([{ kind: 'uuid', value: uuid }]);
+  await world.reconcile();
+  world.pass(14);
+  await world.reconcile();
+  for (const given of [{ kind: 'uuid', value: uuid } as const, { kind: 'distinct_id', value: name } as const])
+    expect(await world.request([given])).toMatchObject([
+      { state: 'refused', reason: 'already_erased', erasedBy: first?.id },
+    ]);
+});
+
+it('a restored copy keeps the times and the origin that the ledger has', async () => {
+  const { world, uuid } = await worldWithPerson();
+  world.backUp();
+  await world.request([{ kind: 'uuid', value: uuid }]);
+  const { receivedAt, dueAt } = last(world) ?? {};
+  await world.reconcile();
+  world.pass(3);
+  world.restore();
+  await world.reconcile();
+  expect(last(world)).toMatchObject({ origin: 'manual', basis: 'objection', dueAt });
+  const history = readHistories(readLedger(world.dataDir).entries()).of(last(world)?.id ?? '');
+  expect(last(world)?.receivedAt).toBe(history?.received.at);
+  expect(receivedAt?.slice(0, 16)).toBe(history?.received.at.slice(0, 16));
+});
