@@ -122,7 +122,13 @@ function defineShow(command: Command, context: CommandContext): void {
           ),
         ].join('\n');
         return {
-          json: { request: { ...request, todo: todoOf(request) }, ...held, targets: targets.map(spelled), fence, ledger },
+          json: {
+            request: { ...request, todo: todoOf(request) },
+            ...held,
+            targets: targets.map(spelled),
+            fence,
+            ledger,
+          },
           text,
         };
       }),
