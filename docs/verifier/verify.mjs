@@ -42,7 +42,7 @@ const fields = {
     isCount,
     'seq epoch epoch_from epoch_to persons distinct_ids recordings quarantined files bytes needles hits',
   ),
-  ...all(isCount, 'entries rows rows_before rows_removed passed_over left_out steps'),
+  ...all(isCount, 'entries rows rows_before rows_removed passed_over left_out steps items'),
   ...all(isHex, 'subject authorisation mac readmitted_reason old_key new_key report'),
   ...all(isTime, 'at due_at events_expected_by'),
   request: isUuid,
@@ -70,6 +70,15 @@ const fields = {
   phase: oneOf('control verify'),
   outcome: oneOf('passed failed'),
   certificate: (value) => value === null || isHex(value),
+  snapshots: someOf((value) => hasFields(value, 'dataset snapshot_id manifest')),
+  found_snapshots: (value) => Array.isArray(value) && (value.length === 0 || fields.snapshots(value)),
+  dataset: oneOf('persons recordings distinct_ids deletions'),
+  snapshot_id: matches(/^\d{8}T\d{6}\.\d{3}Z$/),
+  manifest: (value) => value === null || isHex(value),
+  cause: oneOf('publication recovery adoption repair'),
+  key: oneOf('fence box'),
+  check: matches(/^[0-9a-f]{32}$/),
+  part: oneOf('snapshots fence requests fence_key box_key'),
   signature: matches(/^[0-9a-f]{128}$/),
 };
 
@@ -96,6 +105,11 @@ const records = {
   readmitted: 'request generation reason=readmitted_reason entries',
   replayed: 'epoch_from epoch_to rows',
   drill: 'outcome steps report',
+  publishing: 'snapshots',
+  published: 'cause snapshots=found_snapshots',
+  key_bound: 'key check',
+  differs: 'part items',
+  mended: 'part items',
   key_rotated: 'old_key new_key signature',
 };
 
@@ -164,6 +178,7 @@ const steps = {
 function recordOrder() {
   const requests = new Map();
   const broken = new Set();
+  const manifests = new Map();
   let epoch = 0;
 
   function takeTarget(request, { type, target, result }) {
@@ -223,10 +238,27 @@ function recordOrder() {
     return undefined;
   }
 
+  /** What is published was about to be; after a kill, what stood before may stand still. What was found is not judged. */
+  function takeSnapshots({ type, cause, snapshots }) {
+    let found;
+    for (const { dataset, snapshot_id: id, manifest } of snapshots) {
+      const name = `${dataset}/${id}`;
+      const { stands = null, intended } = manifests.get(name) ?? {};
+      const isIntended =
+        intended !== undefined && (manifest === intended || (cause === 'recovery' && manifest === stands));
+      if (type === 'published' && !isIntended && !words('adoption repair').includes(cause))
+        found = 'published_without_intent';
+      manifests.set(name, type === 'published' ? { stands: manifest } : { stands, intended: manifest });
+    }
+    return found;
+  }
+
   return (record) => {
-    if (record.type === 'key_rotated' || record.type === 'drill') return undefined;
+    if (record.type === 'publishing' || record.type === 'published') return takeSnapshots(record);
     if (record.type === 'replayed')
       return record.epoch_from <= record.epoch_to && record.epoch_to <= epoch ? undefined : 'wrong_epoch';
+    // Of no request.
+    if (!record.requests && !record.request) return undefined;
     let found;
     for (const id of record.requests ?? [record.request]) {
       const problem = broken.has(id) ? undefined : takeFor(id, record);

@@ -1,7 +1,7 @@
 import type { Settings } from '../config/settings.ts';
 import { readTarget } from '../ledger/target.ts';
 import { kindOfTarget, type TargetKind } from '../ledger/vocabulary-words.ts';
-import type { Assurance, RequestState, TargetResult } from '../ledger/vocabulary.ts';
+import type { Assurance, BoundPart, RequestState, TargetResult } from '../ledger/vocabulary.ts';
 import { listCheckpointFiles, readCheckpointFile, readLedgerOrigin, sizeOfFile } from '../ledger/checkpoint.ts';
 import { ledgerFolder } from '../ledger/entry-file.ts';
 import type { LedgerEntry } from '../ledger/entry.ts';
@@ -65,6 +65,8 @@ export type AuditReport = {
     /** The newest checkpoint that was signed, and how many entries it covers. */
     checkpoint: { entries: number; text: string } | null;
   };
+  /** What was found not to be as the ledger says, and what was mended, in the period, oldest first. */
+  state: ReportedState[];
   /** Drills of the period, oldest first: erasures of an invented person. */
   drills: ReportedDrill[];
   /** Oldest first. */
@@ -73,6 +75,9 @@ export type AuditReport = {
 
 /** A drill. `report`: SHA-256 of its report. */
 type ReportedDrill = { at: string; outcome: 'passed' | 'failed'; steps: number; report: string };
+
+/** A finding that something was not as the ledger says, or its repair. `items`: how many things. */
+type ReportedState = { at: string; event: 'differs' | 'mended'; part: BoundPart; items: number };
 
 /** The sources of a report. */
 export type ReportParts = { db: Database; settings: Pick<Settings, 'dataDir' | 'erasure'>; nowMs: number };
@@ -124,6 +129,11 @@ export function gatherReport(
       rootHash,
       checkpoint: newestCheckpoint(dataDir),
     },
+    state: [...ledger.entries()].flatMap((entry) =>
+      (entry.type === 'differs' || entry.type === 'mended') && isWithin(entry.at, from, to)
+        ? [{ at: entry.at, event: entry.type, part: entry.part, items: entry.items }]
+        : [],
+    ),
     drills: drills.filter(({ at }) => isWithin(at, from, to)),
     requests,
   };

@@ -33,7 +33,7 @@ export function reportPage(report: AuditReport): string {
       <span class="soft">All days and times are UTC; as of ${minuteText(madeAt)}.</span>
     </p>`,
     content: html`${figures(report)} ${limits()} ${times(report)} ${toLookAt(report)} ${months(report)}
-    ${targetEnds(report)} ${sinceErasure(report)} ${everyRequest(report)} ${howToVerify(report)}`,
+    ${targetEnds(report)} ${boundState(report)} ${sinceErasure(report)} ${everyRequest(report)} ${howToVerify(report)}`,
     footer: 'This report holds no personal data. It was made by analytics-mirror from its ledger and its mirror.',
   });
 }
@@ -51,6 +51,22 @@ function figures({ totals, times }: AuditReport): Markup {
   return html`<ul class="figures">
     ${list.map(([value, name, isAlarm]) => html`<li class="${isAlarm ? 'alarm' : ''}"><b>${value}</b> ${name}</li>`)}
   </ul>`;
+}
+
+function boundState({ state }: AuditReport): Markup {
+  if (state.length === 0) return html``;
+  return html`<section aria-labelledby="state">
+    <h2 id="state">What was not as the ledger says</h2>
+    <p>Older copies that were put back, and keys, files or tables that were changed from outside.</p>
+    <ul>
+      ${state.map(
+        ({ at, event, part, items }) =>
+          html`<li>
+            ${minuteText(at)}: ${codeText(part)}, ${countText(items)} ${event === 'differs' ? 'found' : 'mended'}
+          </li>`,
+      )}
+    </ul>
+  </section>`;
 }
 
 function limits(): Markup {

@@ -9,6 +9,7 @@ import {
   type TargetStatus,
 } from '../ledger/vocabulary.ts';
 import type { Database } from '../mirror/database.ts';
+import { believed } from '../erasure/bound/request-stage.ts';
 import { findRequest } from '../mirror/erasure-requests.ts';
 import { listTargets } from '../mirror/erasure-targets.ts';
 import { readFenceUse, type FenceUse } from '../mirror/fence.ts';
@@ -57,7 +58,8 @@ export type ReportedRequest = {
 /** The present state of a request. The ledger holds what was done; the mirror, if it has the request, what is open. */
 export function reportRequest(db: Database, history: RequestHistory, madeAt: string): ReportedRequest {
   const { request, generation, dueAt, received, certified } = history;
-  const mirrored = findRequest(db, request);
+  const found = findRequest(db, request);
+  const mirrored = found && believed(found, history);
   const issued = certified.find((each) => each.generation === generation);
   const open = mirrored ? openTargets(db, request) : [];
   const openNames = new Set(open.map(({ target }) => target));

@@ -1,11 +1,16 @@
+import { existsSync } from 'node:fs';
 import { sha256 } from '../core/digest.ts';
+import { AppError } from '../core/errors.ts';
+import { findDifferences } from '../erasure/bound/differences.ts';
 import { certificateText, deriveCertificate, feedUntilOf, readCertificate } from '../erasure/proof/certificate.ts';
 import { readCertificateFile, readCertificateFiles } from '../erasure/proof/certificate-file.ts';
 import { readLedgerOrigin } from '../ledger/checkpoint.ts';
 import { collectHistories } from '../ledger/request-history.ts';
 import { entriesPath, ledgerFolder, readLines } from '../ledger/entry-file.ts';
 import { readEntry, type LedgerEntry } from '../ledger/entry.ts';
+import { readLedger } from '../ledger/ledger.ts';
 import { verifyLedger, type LedgerVerdict, type VerifyTask } from '../ledger/verify.ts';
+import { databasePath, openDatabaseReadOnly, type Database } from '../mirror/database.ts';
 import { publishedFilesIn } from '../snapshot/published-files.ts';
 import { verifySnapshots, type SnapshotProblem } from '../snapshot/verify.ts';
 
@@ -22,7 +27,10 @@ export type FolderVerdict = {
   notes: string[];
 };
 
-/** Verifies a data folder without its mirror and keys: the ledger, the certificates, and the published files. */
+/**
+ * Verifies a data folder: the ledger itself, that each certificate is the one on the ledger and follows from its entries, that
+ * each published file matches its manifest, and that keys, mirror and published snapshots are as the ledger says.
+ */
 export async function verifyDataFolder(
   dataDir: string,
   kept: Pick<VerifyTask, 'publicKey' | 'checkpoint'>,
@@ -31,7 +39,9 @@ export async function verifyDataFolder(
   const ledger = verifyLedger({ folder: ledgerFolder(dataDir), ...kept });
   const certificates = verifyCertificates(dataDir);
   const files = await verifySnapshots(publishedFilesIn(dataDir), signal);
+  const state = ledger.ok ? findDifferencesIn(dataDir) : { sentences: [], notes: [] };
   const problems = [
+    ...state.sentences,
     ...ledger.problems.map(({ where, sentence }) => `${where}: ${sentence}`),
     ...certificates.problems,
     ...files.problems.map(fileSentence),
@@ -42,8 +52,31 @@ export async function verifyDataFolder(
     certificates: certificates.checked,
     files: { files: files.files, bytes: files.bytes },
     problems,
-    notes: ledger.warnings.map(({ where, sentence }) => `${where}: ${sentence}`),
+    notes: [...state.notes, ...ledger.warnings.map(({ where, sentence }) => `${where}: ${sentence}`)],
   };
+}
+
+/** What is not as the ledger says. The mirror is opened for reading; where it cannot be, its tables are not looked at. */
+function findDifferencesIn(dataDir: string): { sentences: string[]; notes: string[] } {
+  const notes: string[] = [];
+  const db = openMirror(dataDir, notes);
+  try {
+    const parts = { db, published: publishedFilesIn(dataDir), dataDir, ledger: readLedger(dataDir) };
+    return { sentences: findDifferences(parts).map(({ sentence }) => sentence), notes };
+  } finally {
+    db?.close();
+  }
+}
+
+function openMirror(dataDir: string, notes: string[]): Database | null {
+  if (!existsSync(databasePath(dataDir))) return null;
+  try {
+    return openDatabaseReadOnly(dataDir);
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    notes.push(`mirror.db: its tables were not held against the ledger: ${error.message}`);
+    return null;
+  }
 }
 
 function verifyCertificates(dataDir: string): { checked: number; problems: string[] } {

@@ -7,6 +7,7 @@ export const alertKinds = [
   'ledger_unwritable',
   'disk_low',
   'unopened',
+  'state_differs',
   'damaged',
   'overdue',
   'attention',

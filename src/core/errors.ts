@@ -28,6 +28,8 @@ export type ErrorCode =
 export type ErrorDetail = {
   code: ErrorCode;
   hint?: string;
+  /** What was found, as a code, where a run's record shall say more than `code`. */
+  finding?: string;
   /** Whether the very same call may succeed later. */
   retryable?: boolean;
   /** The HTTP status that caused it, where there was one. */
@@ -42,6 +44,7 @@ export class AppError extends Error {
   override readonly name = 'AppError';
   readonly code: ErrorCode;
   readonly hint: string | undefined;
+  readonly finding: string | undefined;
   readonly retryable: boolean;
   readonly status: number | undefined;
   readonly retryAfterMs: number | undefined;
@@ -50,6 +53,7 @@ export class AppError extends Error {
     super(message, detail.cause === undefined ? undefined : { cause: detail.cause });
     this.code = detail.code;
     this.hint = detail.hint;
+    this.finding = detail.finding;
     this.retryable = detail.retryable ?? false;
     this.status = detail.status;
     this.retryAfterMs = detail.retryAfterMs;

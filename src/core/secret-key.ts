@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto';
 import { closeSync, existsSync, fsyncSync, linkSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { syncToDisk } from './atomic-file.ts';
@@ -72,4 +72,13 @@ export function decryptText(dataDir: string, name: string, about: string, sealed
   decipher.setAAD(Buffer.from(about));
   decipher.setAuthTag(sealed.subarray(-tagBytes));
   return Buffer.concat([decipher.update(sealed.subarray(nonceBytes, -tagBytes)), decipher.final()]).toString('utf8');
+}
+
+/**
+ * The check value of a key: 16 bytes (hex) of HMAC-SHA-256 under the key of a fixed text. It tells another key, and not the key
+ * itself. Undefined where there is no key. Throws as `readKey` does.
+ */
+export function keyCheck(dataDir: string, name: string): string | undefined {
+  const key = readKey(dataDir, name);
+  return key && createHmac('sha256', key).update('key check').digest('hex').slice(0, 32);
 }

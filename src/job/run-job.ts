@@ -18,6 +18,7 @@ import {
   type LeaseHolder,
   type RunOutcome,
 } from '../mirror/runs.ts';
+import { boundFiles } from './bound-files.ts';
 import type { JobContext } from './job-context.ts';
 
 /** What a job did: `counts` has no personal data; `reason` is the code of what was found and has to be mended. */
@@ -37,10 +38,12 @@ export async function runJob<Context extends JobContext, Result extends JobResul
   const lost = new AbortController();
   const lease = acquireLease(db, job, clock, (error) => lost.abort(error));
   let ledger: Ledger | undefined;
+  const openLedgerOnce = (): Ledger => (ledger ??= context.ledger());
   const own = {
     ...context,
     signal: AbortSignal.any([signal, lost.signal]),
-    ledger: () => (ledger ??= context.ledger()),
+    ledger: openLedgerOnce,
+    published: boundFiles(context.published, openLedgerOnce),
   };
   const about = { kind: 'internal', attributes: { 'analytics_mirror.job': job } } as const;
   try {
@@ -72,7 +75,7 @@ async function recordRun<Result extends JobResult>(
     return result;
   } catch (error) {
     const known = error instanceof AppError ? error : explainStorageError(error, db.name);
-    const reason = known?.code ?? 'unexpected';
+    const reason = known?.finding ?? known?.code ?? 'unexpected';
     try {
       finish(reason === 'interrupted' ? 'interrupted' : 'failed', reason, {});
     } catch {

@@ -17,6 +17,7 @@ const sentences = {
   result_without_intent: 'something was destroyed without an intent recorded before it',
   verified_without_scan: 'the request counts as erased without a scan before it that found nothing',
   certified_with_open_intent: 'the request was certified while an intent had no result yet',
+  published_without_intent: 'the ledger says of a snapshot that another manifest stands than was about to',
   // keys
   no_public_key: 'the file public-keys.txt, with the key that the checkpoints are signed with, is missing',
   bad_public_key: 'the text is not a list of public keys of one ledger, each a vkey on a line',

@@ -13,6 +13,7 @@ import {
 } from './checkpoint.ts';
 import { appendBytes, cutTo, entriesPath, ledgerFolder, readLines } from './entry-file.ts';
 import { entryLine, readEntry, type LedgerEntry } from './entry.ts';
+import { collectBoundState, type BoundState } from './bound-state.ts';
 import { compactTree, leafHash, type CompactTree } from './merkle.ts';
 import type { LedgerRecord } from './record.ts';
 import { collectHistories, type Histories } from './request-history.ts';
@@ -31,16 +32,18 @@ export type LedgerReader = {
   /** The greatest epoch whose fence was begun: after a kill, that is one more than `epoch`. */
   begunEpoch(): number;
   head(): TreeHead;
-};
-
-/** The ledger, to be read and to grow. */
-export type Ledger = LedgerReader & {
+  /** What the disk and the mirror have to be like, by the entries so far. */
+  bound: BoundState;
   /**
    * The history of each request, folded from the entries as they are read at opening and appended later, so that nothing
    * else in a run reads the ledger again. It takes about 3 kB a request, so some 150 MB for a
    * million entries; entries and MACs are not kept.
    */
   histories: Pick<Histories, 'of' | 'all'>;
+};
+
+/** The ledger, to be read and to grow. */
+export type Ledger = LedgerReader & {
   /**
    * Appends records with one write, on disk for good when this returns. Throws, and has written nothing, when a record is
    * none that the ledger takes, when the disk refuses (`storage`), or when the file is not as this ledger left it (`storage`).
@@ -60,8 +63,7 @@ export type Ledger = LedgerReader & {
 export function openLedger(dataDir: string, clock: Clock): Ledger {
   const folder = ledgerFolder(dataDir);
   const path = entriesPath(folder);
-  const histories = collectHistories();
-  const state = readState(folder, histories);
+  const state = readState(folder);
   if (existsSync(path)) cutTo(path, state.bytes);
   const append: Ledger['append'] = (records) => {
     if (records.length === 0) return;
@@ -71,10 +73,8 @@ export function openLedger(dataDir: string, clock: Clock): Ledger {
     const content = Buffer.concat(lines.flatMap((line) => [line, newline]));
     appendBytes(path, content, state.bytes);
     state.bytes += content.length;
-    for (const [index, record] of records.entries()) {
-      take(state, record, lines[index] ?? newline);
-      histories.take({ ...record, seq: size + index, at });
-    }
+    for (const [index, record] of records.entries())
+      take(state, { ...record, seq: size + index, at }, lines[index] ?? newline);
   };
   const checkpoint: Ledger['checkpoint'] = () => {
     const { size, rootHash } = headOf(state);
@@ -90,7 +90,6 @@ export function openLedger(dataDir: string, clock: Clock): Ledger {
   };
   return {
     ...readerOf(folder, state),
-    histories,
     append,
     checkpoint,
     rotateKey: () => {
@@ -117,11 +116,21 @@ type LedgerState = {
   tree: CompactTree;
   /** The newest rotation of the key. */
   rotated: Extract<LedgerRecord, { type: 'key_rotated' }> | undefined;
+  histories: Histories;
+  bound: ReturnType<typeof collectBoundState>;
 };
 
 /** What the folder holds now, once it is known to be what the checkpoints were signed for. */
-function readState(folder: string, histories?: Histories): LedgerState {
-  const state: LedgerState = { bytes: 0, epoch: 0, begunEpoch: 0, tree: compactTree(), rotated: undefined };
+function readState(folder: string): LedgerState {
+  const state: LedgerState = {
+    bytes: 0,
+    epoch: 0,
+    begunEpoch: 0,
+    tree: compactTree(),
+    rotated: undefined,
+    histories: collectHistories(),
+    bound: collectBoundState(),
+  };
   const sizes = listCheckpointFiles(folder)
     .map(sizeOfFile)
     .filter((size) => size !== undefined);
@@ -129,7 +138,6 @@ function readState(folder: string, histories?: Histories): LedgerState {
   for (const { entry, line } of readEntries(folder)) {
     state.bytes += line.length + 1;
     take(state, entry, line);
-    histories?.take(entry);
     if (isCheckpointed.has(state.tree.size())) checkCheckpoint(folder, state.tree);
   }
   const covered = sizes.reduce((most, size) => Math.max(most, size), 0);
@@ -140,8 +148,10 @@ function readState(folder: string, histories?: Histories): LedgerState {
   return state;
 }
 
-function take(state: LedgerState, record: LedgerRecord, line: Buffer): void {
+function take(state: LedgerState, record: LedgerEntry, line: Buffer): void {
   state.tree.append(leafHash(line));
+  state.histories.take(record);
+  state.bound.take(record);
   if (record.type === 'fencing') state.begunEpoch = Math.max(state.begunEpoch, record.epoch);
   if (record.type === 'fenced') state.epoch = Math.max(state.epoch, record.epoch);
   if (record.type === 'key_rotated') state.rotated = record;
@@ -166,6 +176,8 @@ function readerOf(folder: string, state: LedgerState): LedgerReader {
     epoch: () => state.epoch,
     begunEpoch: () => state.begunEpoch,
     head: () => headOf(state),
+    histories: state.histories,
+    bound: state.bound.state,
   };
 }
 

@@ -1,6 +1,7 @@
+import { collectPublications } from './publications.ts';
 import type { FindingCode } from './finding.ts';
 import type { TargetResult } from './vocabulary.ts';
-import type { LedgerRecord, LedgerRecordType } from './record.ts';
+import { isOfRequest, type LedgerRecord, type RequestRecord } from './record.ts';
 
 /** How far a request is, by the records of it so far. */
 type Phase =
@@ -23,10 +24,7 @@ const executing: readonly Phase[] = ['fenced', 'verified', 'reopened'];
 const sinceFenced: readonly Phase[] = [...executing, 'certified', 'sealed'];
 
 /** Records that are about one request by itself, and may be about it in several phases. */
-type StepType = Exclude<
-  LedgerRecordType,
-  'received' | 'intent' | 'result' | 'scan' | 'replayed' | 'drill' | 'key_rotated'
->;
+type StepType = Exclude<RequestRecord['type'], 'received' | 'intent' | 'result' | 'scan'>;
 
 /**
  * In which phases of a request a record may come, and to which it leads; null leaves the phase. Each may come again in the
@@ -79,6 +77,7 @@ export type RecordOrder = {
 export function recordOrder(): RecordOrder {
   const requests = new Map<string, Request>();
   const broken = new Set<string>();
+  const publications = collectPublications();
   let epoch = 0;
 
   /** Judges a record for one of its requests, and moves that on when nothing is wrong. */
@@ -105,9 +104,10 @@ export function recordOrder(): RecordOrder {
 
   return {
     take: (record) => {
-      if (record.type === 'key_rotated' || record.type === 'drill') return undefined;
+      if (record.type === 'publishing' || record.type === 'published') return publications.take(record);
       if (record.type === 'replayed')
         return record.epoch_from <= record.epoch_to && record.epoch_to <= epoch ? undefined : 'wrong_epoch';
+      if (!isOfRequest(record)) return undefined;
       let found: FindingCode | undefined;
       for (const id of requestsOf(record)) {
         if (broken.has(id)) continue;
@@ -138,9 +138,6 @@ function newRequest(): Request {
 function requestsOf(record: RequestRecord): readonly string[] {
   return 'requests' in record ? record.requests : [record.request];
 }
-
-/** A record that is about requests. */
-type RequestRecord = Exclude<LedgerRecord, { type: 'replayed' | 'drill' | 'key_rotated' }>;
 
 type Step = Extract<LedgerRecord, { type: StepType }>;
 

@@ -1,12 +1,16 @@
 import { z } from 'zod';
+import { publishedDatasets } from '../contract/datasets.ts';
 import { identifierKinds } from '../contract/identity.ts';
 import { TargetName } from './target.ts';
 import {
   assurances,
   attentionReasons,
   bases,
+  boundKeys,
+  boundParts,
   heldReasons,
   origins,
+  publicationCauses,
   refusalReasons,
   targetResults,
 } from './vocabulary.ts';
@@ -24,6 +28,15 @@ export const Time = z
 
 const about = { request: uuid, generation: z.int().min(1) };
 const requests = z.array(uuid).min(1);
+
+/** Published snapshots and the SHA-256 of their `manifest.json`; null where a snapshot is gone. */
+const snapshots = z.array(
+  z.strictObject({
+    dataset: z.enum(publishedDatasets),
+    snapshot_id: z.string().regex(/^\d{8}T\d{6}\.\d{3}Z$/),
+    manifest: hex.nullable(),
+  }),
+);
 
 /** What is recorded of an erasure, by its `type`. Enums, integers, times, uuids and hex only: no text is free. */
 export const LedgerRecord = z.discriminatedUnion('type', [
@@ -107,6 +120,16 @@ export const LedgerRecord = z.discriminatedUnion('type', [
    * An exercise: an invented person was erased, by the same program in a folder of its own. `report`: SHA-256 of the report.
    */
   z.strictObject({ type: z.literal('drill'), outcome: z.enum(['passed', 'failed']), steps: count, report: hex }),
+  /** Intent: these manifests are about to stand. */
+  z.strictObject({ type: z.literal('publishing'), snapshots: snapshots.min(1) }),
+  /** Result: these manifests stand. */
+  z.strictObject({ type: z.literal('published'), cause: z.enum(publicationCauses), snapshots }),
+  /** The check value of a key: another key has another one, and the value does not tell the key. */
+  z.strictObject({ type: z.literal('key_bound'), key: z.enum(boundKeys), check: z.string().regex(/^[0-9a-f]{32}$/) }),
+  /** So many things on disk or in the mirror were not as the ledger says. */
+  z.strictObject({ type: z.literal('differs'), part: z.enum(boundParts), items: count }),
+  /** They were brought in line with the ledger. */
+  z.strictObject({ type: z.literal('mended'), part: z.enum(boundParts), items: count }),
   /**
    * Later checkpoints are signed with another key. Keys are raw Ed25519 public keys; `signature` is Ed25519 of the new
    * key's vkey text and a newline, under the old key.
@@ -119,4 +142,11 @@ export const LedgerRecord = z.discriminatedUnion('type', [
   }),
 ]);
 export type LedgerRecord = z.infer<typeof LedgerRecord>;
-export type LedgerRecordType = LedgerRecord['type'];
+
+/** A record that is about requests. */
+export type RequestRecord = Extract<LedgerRecord, { request: string } | { requests: string[] }>;
+
+/** Whether a record is about requests. */
+export function isOfRequest<R extends LedgerRecord>(record: R): record is Extract<R, RequestRecord> {
+  return 'request' in record || 'requests' in record;
+}

@@ -1,5 +1,5 @@
 import type { LedgerEntry } from './entry.ts';
-import type { LedgerRecord } from './record.ts';
+import { isOfRequest, type LedgerRecord, type RequestRecord } from './record.ts';
 import type { TargetName } from './target.ts';
 import type { Assurance, AttentionReason, RequestReason, RequestState, TargetResult } from './vocabulary.ts';
 
@@ -80,7 +80,7 @@ export function collectHistories(wanted?: ReadonlySet<string>): Histories {
   const fencing = new Map<string, number>();
   return {
     take: (entry) => {
-      if (entry.type === 'key_rotated' || entry.type === 'replayed' || entry.type === 'drill') return;
+      if (!isOfRequest(entry)) return;
       if (entry.type === 'received') {
         if (wanted?.has(entry.request) ?? true) histories.set(entry.request, newHistory(entry));
         return;
@@ -140,7 +140,7 @@ function newHistory(entry: Extract<LedgerEntry, { type: 'received' }>): RequestH
   };
 }
 
-type Step = Exclude<LedgerEntry, { type: 'received' | 'key_rotated' | 'replayed' | 'drill' }>;
+type Step = Exclude<Extract<LedgerEntry, RequestRecord>, { type: 'received' }>;
 
 function takeEntry(history: RequestHistory, entry: Step, fenceEntries: number): void {
   const mark = { entry: entry.seq, at: entry.at };

@@ -110,5 +110,19 @@ export const waitReasons = [
 ] as const;
 export type WaitReason = (typeof waitReasons)[number];
 
+/** What is held against the ledger: published files, the suppression list, the states of requests, and two keys. */
+export const boundParts = ['snapshots', 'fence', 'requests', 'fence_key', 'box_key'] as const;
+export type BoundPart = (typeof boundParts)[number];
+
+/** The keys of which the ledger has a check value. */
+export const boundKeys = ['fence', 'box'] as const;
+export type BoundKey = (typeof boundKeys)[number];
+
+/**
+ * Why the ledger says which manifests stand: they were published, a kill had left it open, the program found them when it
+ * began to record them, or after a difference.
+ */
+export const publicationCauses = ['publication', 'recovery', 'adoption', 'repair'] as const;
+
 /** Why a request is in its state: why it is held, refused or in attention. */
 export type RequestReason = HeldReason | RefusalReason | AttentionReason;

@@ -58,7 +58,7 @@ function requestOf(row: RequestRow): ErasureRequest {
 }
 
 /** States in which nothing more will happen. */
-const finalStates: readonly RequestState[] = ['refused', 'cancelled', 'sealed'];
+export const finalStates: readonly RequestState[] = ['refused', 'cancelled', 'sealed'];
 
 /** Every request, oldest first; only the open ones where asked. */
 export function listRequests(db: Database, which: 'all' | 'open'): ErasureRequest[] {
@@ -143,6 +143,11 @@ export function prepareNoteListedAgain(db: Database): (uuid: string, identity: I
       AND EXISTS (SELECT 1 FROM erasure_targets
         WHERE request_id = id AND target = 'upstream.person' AND result IN ('deleted', 'already_absent'))`);
   return (uuid, identity, at) => void note.run({ uuid, identity: JSON.stringify(identity), at });
+}
+
+/** Whether any request has a box. */
+export function hasBoxes(db: Database): boolean {
+  return db.prepare(/*sql*/ `SELECT EXISTS (SELECT 1 FROM erasure_requests WHERE box IS NOT NULL)`).pluck().get() === 1;
 }
 
 /** How many requests are in each state. */

@@ -1,6 +1,7 @@
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import type { Database } from 'better-sqlite3';
+import { sha256 } from '../core/digest.ts';
 import { AppError } from '../core/errors.ts';
 import { keyPath } from '../core/secret-key.ts';
 import { datasets, pagedDatasets } from '../contract/datasets.ts';
@@ -65,6 +66,21 @@ export function standingFence(db: Database, requestId: string): FenceEntry[] {
     .all(requestId);
 }
 
+/**
+ * The digest of the entries of each request: SHA-256 of a line of kind and MAC (hex) for each, in byte order. The ledger has
+ * the same (`fenceDigest`).
+ */
+export function fenceDigests(db: Database): Map<string, string> {
+  const requests = db
+    .prepare<
+      [],
+      { id: string; lines: string }
+    >(/*sql*/ `SELECT request_id AS id, group_concat(line, '' ORDER BY line) AS lines
+      FROM (SELECT request_id, kind || ' ' || lower(hex(mac)) || char(10) AS line FROM fence) GROUP BY request_id`)
+    .all();
+  return new Map(requests.map(({ id, lines }) => [id, sha256(lines)]));
+}
+
 /** Adds entries for a request. The entries of other requests stay. Call it inside the transaction that raises the epoch. */
 export function addFence(
   db: Database,
@@ -123,6 +139,15 @@ export function prepareFencedBy(db: Database): ((kind: IdentifierKind, value: st
 /** An identifier in the mirror that the fence should have kept out, and a request that fenced it. */
 export type FencedIdentifier = Identifier & { requestId: string };
 
+/** The identifiers among those given that are fenced, once for each request that has fenced them. */
+export function prepareFindFenced(db: Database): (identifiers: readonly Identifier[]) => FencedIdentifier[] {
+  const fencedBy = prepareFencedBy(db);
+  return (identifiers) =>
+    identifiers.flatMap(({ kind, value }) =>
+      (fencedBy?.(kind, value) ?? []).map((requestId) => ({ kind, value, requestId })),
+    );
+}
+
 /** Every place in the mirror where an identifier stands, by its kind. */
 const places: readonly { kind: IdentifierKind; value: string; table: string }[] = [
   ...pagedDatasets.flatMap((table) =>
@@ -150,12 +175,8 @@ export function findFencedIdentifiers(db: Database): FencedIdentifier[] {
       .all();
     for (const row of rows) found.push({ kind, ...row });
   }
-  const findFence = db.prepare<[string, string, string], { value: string; requestId: string }>(
-    /*sql*/ `SELECT ? AS value, request_id AS requestId FROM fence WHERE kind = ? AND mac = fence_mac(kind, ?)`,
-  );
-  for (const { identifiers } of listQuarantined(db))
-    for (const { kind, value } of identifiers)
-      for (const row of findFence.all(value, kind, value)) found.push({ kind, ...row });
+  const findFenced = prepareFindFenced(db);
+  for (const { identifiers } of listQuarantined(db)) found.push(...findFenced(identifiers));
   return [...new Map(found.map((row) => [`${row.kind}\0${row.value}\0${row.requestId}`, row])).values()];
 }
 

@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { replaceFile, syncToDisk } from '../core/atomic-file.ts';
+import { sha256 } from '../core/digest.ts';
 import { temporaryFolder } from '../core/folder.ts';
 import { type SnapshotName, manifestName, snapshotIdPattern } from './file-names.ts';
 import { Current, Manifest, parseFile, snapshotOf } from './manifest.ts';
@@ -30,6 +31,8 @@ export type PublishedFiles = {
   readCurrent(): Current;
   /** The manifest of a snapshot. Throws `storage` when it is missing or damaged. */
   readManifest(snapshot: SnapshotName): Manifest;
+  /** SHA-256 of the bytes of a snapshot's manifest; null where there is none. */
+  digestOfManifest(snapshot: SnapshotName): string | null;
   /** A local path of a file, since DuckDB reads local files only. There may be no file. */
   localPath(snapshot: SnapshotName, name: string): string;
   /** Bytes of a file; undefined when it is missing. */
@@ -101,6 +104,10 @@ export function publishedFilesIn(dataDir: string): PublishedFiles {
       const path = join(folderOf(snapshot), manifestName);
       return parseFile(Manifest, { path, text: readText(path), hint: `export ${snapshot.dataset} again` });
     },
+    digestOfManifest: (snapshot) => {
+      const path = join(folderOf(snapshot), manifestName);
+      return existsSync(path) ? sha256(readFileSync(path)) : null;
+    },
     localPath: (snapshot, name) => join(folderOf(snapshot), name),
     sizeOf: (snapshot, name) => statSync(join(folderOf(snapshot), name), { throwIfNoEntry: false })?.size,
 
@@ -128,9 +135,9 @@ export function publishedFilesIn(dataDir: string): PublishedFiles {
       syncToDisk(folderOf(snapshot));
     },
     writeManifest: (manifest) => {
-      writeJson(join(folderOf(snapshotOf(manifest)), manifestName), manifest);
+      replaceFile(join(folderOf(snapshotOf(manifest)), manifestName), fileText(manifest));
     },
-    writeCurrent: (current) => writeJson(currentPath, current),
+    writeCurrent: (current) => replaceFile(currentPath, fileText(current)),
     removeFiles: (snapshot, names) => {
       if (names.length === 0) return;
       for (const name of names) rmSync(join(folderOf(snapshot), name));
@@ -168,6 +175,7 @@ function readText(path: string): string {
   }
 }
 
-function writeJson(path: string, content: unknown): void {
-  replaceFile(path, `${JSON.stringify(content, null, 2)}\n`);
+/** The text of a manifest's file, or of CURRENT's. */
+export function fileText(content: Manifest | Current): string {
+  return `${JSON.stringify(content, null, 2)}\n`;
 }

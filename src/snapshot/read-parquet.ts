@@ -1,6 +1,6 @@
 import { dirname } from 'node:path';
 import type { JS } from '@duckdb/node-api';
-import { openDuckDb, sqlText } from './duckdb.ts';
+import { openDuckDb, sqlName, sqlText } from './duckdb.ts';
 import { storageError } from './storage-error.ts';
 
 const memoryMaxMb = 512;
@@ -19,11 +19,12 @@ export async function queryParquet(folder: string, sql: string): Promise<Record<
 /** Rows of a Parquet file, their values as `queryParquet` gives them. */
 export type ParquetRows = { columns: readonly string[]; rows: readonly (readonly JS[])[] };
 
-/** Every row of a Parquet file of any schema, in batches, in constant memory. Throws `storage` when it cannot be read. */
-export async function* readParquetRows(path: string): AsyncGenerator<ParquetRows> {
+/** Every row of a Parquet file, of all columns unless named, in batches, in constant memory. Throws `storage` when it cannot be read. */
+export async function* readParquetRows(path: string, names?: readonly string[]): AsyncGenerator<ParquetRows> {
   try {
     using database = await openDuckDb({ folders: [dirname(path)], memoryMaxMb, threads: 1 });
-    const result = await database.connection.stream(`SELECT * FROM read_parquet(${sqlText(path)})`);
+    const selected = names?.map(sqlName).join(', ') ?? '*';
+    const result = await database.connection.stream(`SELECT ${selected} FROM read_parquet(${sqlText(path)})`);
     const columns = result.columnNames();
     for await (const rows of result.yieldRowsJs()) yield { columns, rows };
   } catch (error) {

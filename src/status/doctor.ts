@@ -9,8 +9,10 @@ import type { Budget } from '../client/budget.ts';
 import { deprecationHint, type Deprecation } from '../client/deprecation.ts';
 import type { Lane } from '../contract/datasets.ts';
 import type { Service } from '../client/service.ts';
+import { differenceError, findDifferences } from '../erasure/bound/differences.ts';
 import { refuseRestored } from '../erasure/fence/restore-guard.ts';
 import { ledgerFolder } from '../ledger/entry-file.ts';
+import { readLedger } from '../ledger/ledger.ts';
 import { verifyLedger } from '../ledger/verify.ts';
 import { lastJudgedPass } from '../mirror/passes.ts';
 import { readEpoch } from '../mirror/fence.ts';
@@ -55,6 +57,7 @@ export async function examine(parts: DoctorParts): Promise<Check[]> {
     hasMirror ? await attempt('mirror', () => checkDatabase(openReader())) : noMirror,
     await attempt('ledger', () => checkLedger(dataDir)),
     ...(hasMirror ? [await attempt('erasures', () => checkErasures(openReader(), dataDir))] : []),
+    await attempt('state', () => checkState(hasMirror ? openReader() : null, dataDir)),
     await attempt('snapshots', async () => {
       const { files, bytes, problems } = await verifySnapshots(publishedFilesIn(dataDir), signal);
       if (problems.length > 0)
@@ -92,6 +95,19 @@ function checkErasures(db: Database, dataDir: string): string {
   throw new AppError(`the mirror holds ${found} identifiers of erased people`, {
     code: 'storage',
     hint: 'run `analytics-mirror reconcile`, then `erase scan`',
+  });
+}
+
+/** Checks that keys, suppression list, requests and published snapshots are as the ledger says. */
+function checkState(db: Database | null, dataDir: string): string {
+  const ledger = readLedger(dataDir);
+  const differences = findDifferences({ db, published: publishedFilesIn(dataDir), dataDir, ledger });
+  if (differences.length === 0)
+    return ledger.size() === 0 ? 'nobody was erased yet' : 'keys, files and requests are as the ledger says';
+  const { hint } = differenceError(differences);
+  throw new AppError(differences.map(({ sentence }) => sentence).join(', '), {
+    code: 'storage',
+    ...(hint === undefined ? {} : { hint }),
   });
 }
 

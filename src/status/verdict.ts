@@ -25,6 +25,7 @@ const alertTitles: Readonly<Record<AlertKind, [tone: Tone, title: string]>> = {
   ledger_unwritable: ['broken', 'The ledger cannot be written'],
   disk_low: ['broken', 'The disk is nearly full'],
   unopened: ['broken', 'The data folder cannot be used'],
+  state_differs: ['broken', 'Not as the ledger says'],
   damaged: ['broken', 'Published files are damaged'],
   overdue: ['broken', 'Erasure requests are past their due date'],
   attention: ['attention', 'Erasure requests need attention'],

@@ -1,4 +1,5 @@
 import { alertKinds, type AlertKind, type ScheduledJob } from '../config/settings.ts';
+import { stateDiffers } from '../erasure/bound/differences.ts';
 import { countedText } from '../core/words.ts';
 import type { ProjectState } from '../job/worker-state.ts';
 import type { Alert } from '../mirror/open-alerts.ts';
@@ -19,6 +20,8 @@ const todos: Readonly<Record<AlertKind, string>> = {
     'No person is erased until it can be written. Check the disk and the owner of the folder ledger/, then run `analytics-mirror doctor`.',
   disk_low: 'Free some space on that disk, or keep fewer snapshots (`export.keep`).',
   unopened: 'Run `analytics-mirror doctor`: it says why, and what to do.',
+  state_differs:
+    'Run `analytics-mirror doctor`: it names each. `analytics-mirror reconcile` takes erased people out again and records it; another key it cannot mend.',
   damaged:
     'Run `analytics-mirror doctor`: it names each file. `analytics-mirror export` publishes new files; the alert ends when `checkpoint` finds no damaged file.',
   overdue: 'See `analytics-mirror erase list`; `erase show ID` says what a request waits for.',
@@ -63,6 +66,11 @@ export function alertsOf(
         ? [alertOf('failing', `${job} has failed ${consecutiveFailures} times in a row (${lastReason ?? 'died'})`, job)]
         : []),
     ]),
+    ...jobs
+      .filter(({ lastFound, lastReason }) => lastFound === stateDiffers || lastReason === stateDiffers)
+      .map(({ job }) =>
+        alertOf('state_differs', `${job} found keys, files or tables that are not as the ledger says`, job),
+      ),
     ...jobs
       .filter(({ lastFound }) => lastFound === filesDamaged)
       .map(({ job }) => alertOf('damaged', `${job} found published files that differ from their manifests`, job)),

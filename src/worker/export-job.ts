@@ -1,6 +1,6 @@
 import { feedBegin } from '../erasure/plan.ts';
 import { datasets as table, type PublishedDataset } from '../contract/datasets.ts';
-import { refuseRestored } from '../erasure/fence/restore-guard.ts';
+import { refuseUnbound } from '../erasure/fence/restore-guard.ts';
 import { exportMirror, type MirrorExport } from '../export/export-mirror.ts';
 import type { JobContext, OnProgress } from '../job/job-context.ts';
 import { runJob, type JobResult } from '../job/run-job.ts';
@@ -37,7 +37,7 @@ export function runExportJob(
 ): Promise<ExportJobResult> {
   return runJob(context, kind === 'full' ? 'export' : 'delta', async (own) => {
     const { db, settings, clock } = own;
-    refuseRestored(db, settings.dataDir);
+    refuseUnbound(own);
     const snapshots: MirrorExport[] = [];
     const seenWhole = new Set(lastCompletePasses(db).map((pass) => pass.dataset));
     const isSeenWhole = (dataset: PublishedDataset): boolean => seenWhole.has(table[dataset].published.pass);

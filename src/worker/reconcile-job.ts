@@ -12,6 +12,7 @@ import {
   type ErasureResult,
 } from '../erasure/reconcile.ts';
 import { deletionReceiver } from '../erasure/receive.ts';
+import { findUnbound } from '../erasure/bound/find-unbound.ts';
 import { replayErasures, type ReplayResult } from '../erasure/fence/restore.ts';
 import type { JobContext } from '../job/job-context.ts';
 import { runJob, type JobResult } from '../job/run-job.ts';
@@ -38,6 +39,8 @@ export type ReconcileJobResult = JobResult & {
   plan: ReconcilePlan;
   /** What an older copy of the mirror had brought back; null where the mirror is no older copy. */
   replayed: ReplayResult | null;
+  /** What was not as the ledger says, each in one sentence; it is brought in line with the ledger. */
+  mended: string[];
   /** Erasure requests that an older mirror no longer has: they are ended, and have to be added again. */
   lost: string[];
   erasure: ErasureResult;
@@ -71,11 +74,12 @@ export function runReconcileJob(context: JobContext, approve: string | undefined
     const { db, settings, project, signal } = own;
     if (project) claimMirror(db, project, settings.service.movedFrom);
     if (approve !== undefined) approveHeldPlan(own, approve);
-    const replayed = replayErasures(own);
+    const found = await findUnbound(own);
+    const replayed = replayErasures(own, found);
     reopenListed(own);
-    const lost = endLostRequests(own);
+    const lost = [...endLostRequests(own), ...(replayed?.lost ?? [])];
     try {
-      return await reconcile(own, { replayed, lost });
+      return await reconcile(own, { replayed, mended: found.differences.map(({ sentence }) => sentence), lost });
     } catch (error) {
       // Where this fails too, the error that came first is the one to report.
       const isTakenOver = error instanceof AppError && error.code === 'busy';
@@ -87,7 +91,7 @@ export function runReconcileJob(context: JobContext, approve: string | undefined
 
 async function reconcile(
   context: JobContext,
-  { replayed, lost }: Pick<ReconcileJobResult, 'replayed' | 'lost'>,
+  { replayed, mended, lost }: Pick<ReconcileJobResult, 'replayed' | 'mended' | 'lost'>,
 ): Promise<ReconcileJobResult> {
   const { db, service } = context;
   // A killed run may have left drafts, and whole files that no manifest names.
@@ -111,6 +115,7 @@ async function reconcile(
     counts: { ...counts, ...erasure },
     plan,
     replayed,
+    mended,
     lost,
     erasure,
     absence,

@@ -1,6 +1,6 @@
 import { deletionReceiver } from '../erasure/receive.ts';
 import { datasets, type MirroredDataset } from '../contract/datasets.ts';
-import { refuseRestored } from '../erasure/fence/restore-guard.ts';
+import { refuseUnbound } from '../erasure/fence/restore-guard.ts';
 import type { OnProgress, ServiceContext } from '../job/job-context.ts';
 import { runJob, type JobResult } from '../job/run-job.ts';
 import { claimMirror } from '../mirror/runs.ts';
@@ -34,7 +34,7 @@ export function runSyncJob(context: ServiceContext, job: SyncJob): Promise<SyncJ
   return runJob(context, job.name ?? 'sync', async (own) => {
     const { db, settings, project } = own;
     claimMirror(db, project, settings.service.movedFrom);
-    refuseRestored(db, settings.dataDir, own.ledger());
+    refuseUnbound(own);
     const passes: PassReport[] = [];
     let membershipsTold: number | null = null;
     for (const dataset of job.datasets) {

@@ -16,6 +16,7 @@ import { listRunsOfJob, newestSuccess } from '../mirror/runs.ts';
 import { listHeldPlans } from '../mirror/suspects.ts';
 import { verifySnapshots } from '../snapshot/verify.ts';
 import { filesDamaged } from './alerts.ts';
+import { findDifferences, recordDifferences, recoverPublications, stateDiffers } from '../erasure/bound/differences.ts';
 import { runExportJob } from './export-job.ts';
 import type { WorkerProject } from './project-runner.ts';
 import { runReconcileJob } from './reconcile-job.ts';
@@ -91,12 +92,22 @@ async function exportAll(context: JobContext, kind: 'full' | 'delta'): Promise<J
   }
 }
 
-/** Signs the ledger and reads every published file back, as one run. A damaged file makes it incomplete. */
+/**
+ * Holds the folder against the ledger, signs the ledger, then reads every published file back, as one run of `checkpoint`.
+ * Incomplete for `stateDiffers` where something is not as the ledger says, or for `filesDamaged` where a file differs from its
+ * manifest.
+ */
 export function runCheckpointJob(context: JobContext): Promise<JobResult> {
-  return runJob(context, 'checkpoint', async ({ published, signal, ledger }) => {
-    const { size: entries } = ledger().checkpoint();
+  return runJob(context, 'checkpoint', async (own) => {
+    const { db, published, signal, settings } = own;
+    const ledger = own.ledger();
+    recoverPublications(own);
+    const differences = findDifferences({ db, published, dataDir: settings.dataDir, ledger });
+    recordDifferences(own, differences);
+    const { size: entries } = ledger.checkpoint();
     const { files, problems } = await verifySnapshots(published, signal);
-    const counts = { entries, files, problems: problems.length };
+    const counts = { entries, files, problems: differences.length + problems.length };
+    if (differences.length > 0) return { outcome: 'incomplete', reason: stateDiffers, counts };
     if (problems.length > 0) return { outcome: 'incomplete', reason: filesDamaged, counts };
     return { outcome: 'done', counts };
   });

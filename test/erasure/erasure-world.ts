@@ -49,6 +49,8 @@ export type ErasureWorld = {
   restart: () => void;
   /** From now on, this stands between the program and the service. */
   intercept: (interceptor: Interceptor) => void;
+  /** Opens the mirror after its files were replaced while it was closed. */
+  reopen: () => void;
   /** Copies the mirror's file aside, and back again. */
   backUp: () => void;
   restore: () => boolean;
@@ -167,6 +169,9 @@ export async function openErasureWorld(seed: number, more: Setting[] = []): Prom
     restart,
     intercept: (next) => {
       interceptor = next;
+    },
+    reopen: () => {
+      db = openDatabase(dataDir, clock);
     },
     backUp: () => {
       db.close();

@@ -4,8 +4,11 @@ import {
   assurances,
   attentionReasons,
   bases,
+  boundKeys,
+  boundParts,
   heldReasons,
   origins,
+  publicationCauses,
   refusalReasons,
   targetResults,
 } from '../../src/ledger/vocabulary.ts';
@@ -61,6 +64,21 @@ const records: LedgerRecord[] = [
   { type: 'replayed', epoch_from: 0, epoch_to: 1, rows: 0 },
   { type: 'drill', outcome: 'passed', steps: 10, report: hash },
   { type: 'drill', outcome: 'failed', steps: 10, report: hash },
+  ...publishedDatasets.map((dataset): LedgerRecord => ({
+    type: 'publishing',
+    snapshots: [{ dataset, snapshot_id: '20261120T125500.123Z', manifest: hash }],
+  })),
+  ...publicationCauses.map((cause): LedgerRecord => ({
+    type: 'published',
+    cause,
+    snapshots: [{ dataset: 'persons', snapshot_id: '20261120T125500.123Z', manifest: null }],
+  })),
+  { type: 'published', cause: 'adoption', snapshots: [] },
+  ...boundKeys.map((key): LedgerRecord => ({ type: 'key_bound', key, check: hash.slice(32) })),
+  ...boundParts.flatMap((part): LedgerRecord[] => [
+    { type: 'differs', part, items: 1 },
+    { type: 'mended', part, items: 1 },
+  ]),
   { type: 'key_rotated', old_key: hash, new_key: hash, signature: hash + hash },
 ];
 
@@ -86,6 +104,9 @@ test('and so does its description', () => {
     ...refusalReasons,
     ...attentionReasons,
     ...identifierKinds,
+    ...boundKeys,
+    ...boundParts,
+    ...publicationCauses,
   ])
     expect(format).toContain(`\`${word}\``);
 });

@@ -80,6 +80,8 @@ const vectors: Vector[] = [
   },
   { name: 'clock-set-back', change: (folder) => appendLater(folder, Date.UTC(2020, 0, 1)) },
   { name: 'unsigned', change: (folder) => appendLater(folder, Date.UTC(2027, 0, 1)) },
+  { name: 'published', change: (folder) => appendPublications(folder, 'a'.repeat(64)) },
+  { name: 'published-another-manifest', change: (folder) => appendPublications(folder, 'b'.repeat(64)) },
   {
     name: 'checkpoint-changed',
     change: (folder) => edit(folder, 'checkpoints/000000005.txt', (text) => text.replace('\n5\n', '\n6\n')),
@@ -99,6 +101,26 @@ const vectors: Vector[] = [
 
 function appendLater(folder: string, atMs: number): void {
   openLedger(join(folder, '..'), tickingClock(atMs)).append(lifeOf(2, 2).slice(0, 2).flat());
+}
+
+/** The life of a snapshot, whose second manifest is said to stand as `manifest`. */
+function appendPublications(folder: string, manifest: string): void {
+  const of = (digest: string | null) => [
+    { dataset: 'persons' as const, snapshot_id: '20270101T120000.000Z', manifest: digest },
+  ];
+  openLedger(join(folder, '..'), tickingClock(Date.UTC(2027, 0, 1))).append([
+    { type: 'published', cause: 'adoption', snapshots: of('c'.repeat(64)) },
+    { type: 'key_bound', key: 'fence', check: 'd'.repeat(32) },
+    { type: 'publishing', snapshots: of('a'.repeat(64)) },
+    { type: 'published', cause: 'recovery', snapshots: of('c'.repeat(64)) },
+    { type: 'publishing', snapshots: of('a'.repeat(64)) },
+    { type: 'published', cause: 'publication', snapshots: of(manifest) },
+    { type: 'publishing', snapshots: of(null) },
+    { type: 'published', cause: 'publication', snapshots: of(null) },
+    { type: 'differs', part: 'snapshots', items: 1 },
+    { type: 'published', cause: 'repair', snapshots: of('e'.repeat(64)) },
+    { type: 'mended', part: 'snapshots', items: 1 },
+  ]);
 }
 
 function cutWithCheckpoint(folder: string): void {

@@ -14,11 +14,11 @@ export function define(command: Command, context: CommandContext): void {
     .addHelpText(
       'after',
       `
-Reads the data folder only: no service, no mirror, no key. Checks four things: the order of the ledger's entries; the
-signature of each checkpoint, and that it fits these entries; that the ledger has the hash of each certificate and proves
-its content; that each published file fits its manifest. Only a checkpoint that was kept outside shows that the newest
-entries and checkpoints were removed together.
-Exit codes: 0 everything fits, 4 something does not.
+Reads the data folder only, and changes nothing. Checks five things: the order of the ledger's entries; the signature of
+each checkpoint, and that it fits these entries; that the ledger has the hash of each certificate and proves its content;
+that each published file fits its manifest; that keys, suppression list, requests and published snapshots are as the
+ledger says. Only a checkpoint that was kept outside shows that the newest entries and checkpoints were removed together.
+Exit codes: 0 everything fits, 1 something does not.
 
 Examples:
   analytics-mirror audit verify
@@ -29,7 +29,7 @@ Examples:
         const { checkpoint, publicKey } = command.opts<{ checkpoint?: string; publicKey?: string }>();
         const kept = { checkpoint: readKept(checkpoint), publicKey: readKept(publicKey) };
         const verdict = await verifyDataFolder(app.settings.dataDir, kept, context.signal);
-        if (!verdict.ok) context.setExitCode(exitCodes.incomplete);
+        if (!verdict.ok) context.setExitCode(exitCodes.failed);
         return { json: verdict, text: verdictText(verdict) };
       }),
     );

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { codeText, countText, secondText } from '../../core/words.ts';
+import { believed } from '../../erasure/bound/request-stage.ts';
 import { requireRequest } from '../../erasure/receive.ts';
 import { heldBecauseOf } from '../../erasure/request/box.ts';
 import { readLedger } from '../../ledger/ledger.ts';
@@ -16,7 +17,7 @@ import {
   statusText,
   targetText,
 } from '../../ledger/vocabulary-words.ts';
-import { countRequests, listRequests, type ErasureRequest } from '../../mirror/erasure-requests.ts';
+import { finalStates, listRequests, type ErasureRequest } from '../../mirror/erasure-requests.ts';
 import { listTargets, type ErasureTarget } from '../../mirror/erasure-targets.ts';
 import { readFenceUse } from '../../mirror/fence.ts';
 import { runCommand, type CommandContext } from '../command.ts';
@@ -36,8 +37,13 @@ function defineList(command: Command, context: CommandContext): void {
     .action(() =>
       runCommand(context, command, (app) => {
         const db = app.databaseReadOnly();
-        const requests = listRequests(db, command.opts<{ all?: boolean }>().all ? 'all' : 'open');
-        const states = countRequests(db);
+        const { histories } = readLedger(app.settings.dataDir);
+        const known = listRequests(db, 'all').map((request) => believed(request, histories.of(request.id)));
+        const isListed = ({ state }: ErasureRequest): boolean =>
+          command.opts<{ all?: boolean }>().all === true || !finalStates.includes(state);
+        const requests = known.filter(isListed);
+        const groups = [...Map.groupBy(known, ({ state }) => state)];
+        const states = Object.fromEntries(groups.map(([state, { length }]) => [state, length]));
         return {
           json: { requests: requests.map((request) => ({ ...request, todo: todoOf(request) })), states },
           text: requests.length === 0 ? 'no open request\n' : requestTable(requests),

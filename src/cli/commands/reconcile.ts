@@ -54,8 +54,8 @@ Examples:
         }
         const result = await runReconcileJob(app.jobContext(context.signal), approve);
         if (result.outcome === 'held') context.setExitCode(exitCodes.incomplete);
-        const { outcome, plan, replayed, lost, erasure, absence } = result;
-        return { json: { outcome, plan, replayed, lost, erasure, absence }, text: resultText(result) };
+        const { outcome, plan, replayed, mended, lost, erasure, absence } = result;
+        return { json: { outcome, plan, replayed, mended, lost, erasure, absence }, text: resultText(result) };
       }),
     );
 }
@@ -115,11 +115,12 @@ function erasurePlanText({ requests, files, searched, upstream, feedExpires }: E
   return `${lines.join('')}\n`;
 }
 
-function resultText({ replayed, lost, erasure, absence, plan }: ReconcileJobResult): string {
+function resultText({ replayed, mended, lost, erasure, absence, plan }: ReconcileJobResult): string {
   const texts = [
+    ...mended.map((sentence) => `mended: ${sentence}\n`),
     replayed === null
       ? ''
-      : `this mirror was an older copy: ${countText(replayed.rows)} rows of ${countText(replayed.requests)} requests were erased again\n`,
+      : `something older was put back: ${countText(replayed.rows)} rows of ${countText(replayed.requests)} requests were erased again\n`,
     lost.length === 0
       ? ''
       : `LOST: this mirror is older than these requests, and only the lost mirror named their persons. Add them again:\n${lost.map((id) => `  ${id}\n`).join('')}`,

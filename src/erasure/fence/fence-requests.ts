@@ -8,6 +8,7 @@ import { addFence, fenceEntries, readEpoch, setEpoch, standingFence } from '../.
 import { endPassesThatName, prepareEraseRows, trimRecordings } from '../../mirror/remove-rows.ts';
 import { placeOf } from '../../snapshot/published-files.ts';
 import { closeBox, type Box } from '../request/box.ts';
+import { bindKeys } from '../bound/differences.ts';
 import { updateRequest } from '../request/request-state.ts';
 import { settle } from '../request/target-journal.ts';
 import { scanForSubjects } from '../scan/run-scan.ts';
@@ -75,6 +76,7 @@ function raiseFence(context: JobContext, going: readonly DecidedRequest[]): numb
       return [id, [...new Map(known.map((entry) => [`${entry.kind} ${entry.mac}`, entry])).values()]];
     }),
   );
+  bindKeys(context);
   ledger.append(
     going.map(({ request: { id, generation } }) => ({
       type: 'fencing',

@@ -5,6 +5,7 @@ import type { Database } from '../../mirror/database.ts';
 import { readEpoch } from '../../mirror/fence.ts';
 import { findRequest, listRequests } from '../../mirror/erasure-requests.ts';
 import { updateRequest, withoutWords } from '../request/request-state.ts';
+import { differenceError, findDifferences, recoverPublications } from '../bound/differences.ts';
 import { runJob, type JobResult } from '../../job/run-job.ts';
 import { claimMirror } from '../../mirror/runs.ts';
 
@@ -24,6 +25,19 @@ export function refuseRestored(db: Database, dataDir: string, ledger: LedgerRead
       },
     );
   refuseOlderLedger(mirrored, ledger);
+}
+
+/**
+ * Refuses to go on where mirror or published files are older copies, or are otherwise not as the ledger says: they may hold
+ * erased persons, or would let them in. Throws `storage`. First records what a kill had left open.
+ */
+export function refuseUnbound(context: JobContext): void {
+  const { db, settings, published } = context;
+  const ledger = context.ledger();
+  refuseRestored(db, settings.dataDir, ledger);
+  recoverPublications(context);
+  const differences = findDifferences({ db, published, dataDir: settings.dataDir, ledger });
+  if (differences.length > 0) throw differenceError(differences);
 }
 
 /** Throws `storage` for a ledger that knows of fewer erasures than the mirror. */
@@ -76,7 +90,7 @@ export function runEraseJob<T extends JobResult>(
   return runJob(context, 'erase', (own) => {
     const { db, settings, project } = own;
     if (project) claimMirror(db, project, settings.service.movedFrom);
-    refuseRestored(db, settings.dataDir, own.ledger());
+    refuseUnbound(own);
     endRequests(own);
     return work(own);
   });

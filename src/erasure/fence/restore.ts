@@ -1,7 +1,6 @@
 import { isoTime } from '../../core/clock.ts';
 import { identityOf, unionOf, type IdentifierKind, type Identity } from '../../contract/identity.ts';
 import type { JobContext } from '../../job/job-context.ts';
-import type { LedgerReader } from '../../ledger/ledger.ts';
 import type { LedgerRecord } from '../../ledger/record.ts';
 import type { RequestHistory } from '../../ledger/request-history.ts';
 import type { Database } from '../../mirror/database.ts';
@@ -10,35 +9,42 @@ import {
   findRequest,
   insertRequest,
   listRequests,
+  readBox,
   type ErasureRequest,
 } from '../../mirror/erasure-requests.ts';
 import { listTargets, renewTarget, restartTarget } from '../../mirror/erasure-targets.ts';
-import {
-  addFence,
-  findFencedIdentifiers,
-  readEpoch,
-  setEpoch,
-  type FencedIdentifier,
-  type FenceEntry,
-} from '../../mirror/fence.ts';
+import { findFencedIdentifiers, readEpoch, setEpoch, type FencedIdentifier } from '../../mirror/fence.ts';
 import { findQuarantined } from '../../mirror/quarantine.ts';
 import { endPassesThatName, prepareEraseRows, releaseQuarantined, trimRecordings } from '../../mirror/remove-rows.ts';
 import { findPersons, findRecordings } from '../../mirror/sightings.ts';
 import { boxOf, closeBox, newBox, type Box } from '../request/box.ts';
+import type { BoundPart } from '../../ledger/vocabulary.ts';
+import { listStandingManifests, type Difference } from '../bound/differences.ts';
+import { updateRequest } from '../request/request-state.ts';
+import { raiseFencesAgain } from '../bound/raise-fences.ts';
 import { reopenRequest } from '../request/reopen.ts';
 import { isFile, isUpstream, readTarget } from '../../ledger/target.ts';
 import { endRequests, refuseOlderLedger } from './restore-guard.ts';
 
-/** What an older copy of the mirror had brought back. */
-export type ReplayResult = { requests: number; rows: number };
+/** What an older copy of the mirror or of published files had brought back. */
+export type ReplayResult = {
+  requests: number;
+  rows: number;
+  /** Requests whose identifiers are lost: they are ended, and have to be added again. */
+  lost: string[];
+};
+
+/** What was found not to be as the ledger says, and the erased persons that were found in published files. */
+export type Found = { differences: readonly Difference[]; inFiles: readonly FencedIdentifier[] };
 
 /**
- * Brings an older copy of the mirror up to the ledger. The fences raised since are raised again from their MACs, and every
- * stored identifier is compared with them. A person that is found leaves the mirror and is erased again, as the next
- * generation of the same request. A request that is open in the copy, and has ended by the ledger, is done again, too.
- * Returns null where the mirror is no older copy. Throws `storage` where the ledger is older than the mirror.
+ * Brings mirror and published files in line with the ledger. Where the mirror is an older copy, the fences raised since are
+ * raised again from their MACs; where its fence differs, it is made as the ledger has it. Then every stored identifier is
+ * compared with the fences. A person that is found, here or in the files, leaves the mirror and is erased again, as the next
+ * generation of the same request. So is a request that is not as far as the ledger says, or farther. The manifests that stand
+ * are recorded then. Returns null where there is nothing to do. Throws `storage` where the ledger is older than the mirror.
  */
-export function replayErasures(context: JobContext): ReplayResult | null {
+export function replayErasures(context: JobContext, { differences, inFiles }: Found = noneFound): ReplayResult | null {
   const { db, clock } = context;
   const ledger = context.ledger();
   const from = readEpoch(db);
@@ -46,20 +52,37 @@ export function replayErasures(context: JobContext): ReplayResult | null {
   refuseOlderLedger(from, ledger);
   endRequests(context);
   const { histories } = ledger;
-  const ended = listRequests(db, 'open').filter((request) => isOlderThan(db, request, histories.of(request.id)));
-  if (from >= to && ended.length === 0) return null;
+  const idsOf = (part: BoundPart): string[] => differences.flatMap((each) => (each.part === part ? [each.id] : []));
+  const ended = listRequests(db, 'open').flatMap((request) =>
+    isOlderThan(db, request, histories.of(request.id)) ? [request.id] : [],
+  );
+  // A kill can come after the fence was raised again.
+  const isFenceBehind = from < to || ledger.bound.differing.has('fence');
+  const mended = mendedRecords(context, differences);
+  if (!isFenceBehind && ended.length + inFiles.length + mended.length === 0) return null;
   const at = isoTime(clock.now());
-  const result: ReplayResult = { requests: 0, rows: 0 };
+  const result: ReplayResult = { requests: 0, rows: 0, lost: [] };
   db.transaction(() => {
-    for (const { entries, ...fence } of from < to ? fencesSince(ledger, from) : [])
-      if (histories.of(fence.id)?.isReadmitted === false) addFence(db, fence, entries);
+    if (isFenceBehind) raiseFencesAgain(db, ledger);
     const eraseRows = prepareEraseRows(db);
-    const found = from < to ? findFencedIdentifiers(db) : [];
+    const found = [...(isFenceBehind ? findFencedIdentifiers(db) : []), ...inFiles];
     const boxes = boxesFrom(db, found);
     const records: LedgerRecord[] = [];
-    for (const id of new Set([...boxes.keys(), ...ended.map((request) => request.id)])) {
+    for (const id of new Set([...idsOf('requests'), ...boxes.keys(), ...ended])) {
       const history = histories.of(id);
       const box = boxes.get(id);
+      if (history && !box && !ended.includes(id)) {
+        if (history.fence === null) {
+          records.push(...takeBack(context, history));
+          continue;
+        }
+        if (readBox(db, id) === undefined) {
+          const end = endLost(context, history);
+          if (end.length > 1) result.lost.push(id);
+          records.push(...end);
+          continue;
+        }
+      }
       if (box) {
         result.rows += eraseRows(id, box.identity, [], at);
         putBox(context, id, box, history);
@@ -82,26 +105,73 @@ export function replayErasures(context: JobContext): ReplayResult | null {
     // Within the transaction: if the ledger cannot be written, nothing is done.
     ledger.append([
       ...records,
-      { type: 'replayed', epoch_from: from, epoch_to: Math.max(from, to), rows: result.rows },
+      ...(isFenceBehind || result.requests > 0
+        ? [{ type: 'replayed', epoch_from: from, epoch_to: Math.max(from, to), rows: result.rows } as const]
+        : []),
+      ...mended,
     ]);
   }).immediate();
-  return result;
+  return isFenceBehind || result.requests + result.lost.length > 0 ? result : null;
 }
 
-/** A fence that stands, as the ledger has it. */
-type StandingFence = { id: string; epoch: number; at: string; entries: readonly FenceEntry[] };
+const noneFound: Found = { differences: [], inFiles: [] };
 
-/** The fences that were raised since an epoch, oldest first. The ledger is read for them: it keeps no MACs in memory. */
-function fencesSince(ledger: LedgerReader, epoch: number): StandingFence[] {
-  const begun = new Map<string, StandingFence>();
-  const standing: StandingFence[] = [];
-  for (const entry of ledger.entries()) {
-    if (entry.type === 'fencing' && entry.epoch > epoch)
-      begun.set(entry.request, { id: entry.request, epoch: entry.epoch, at: entry.at, entries: entry.fence });
-    const fence = entry.type === 'fenced' ? begun.get(entry.request) : undefined;
-    if (entry.type === 'fenced' && fence?.epoch === entry.epoch) standing.push(fence);
-  }
-  return standing;
+/**
+ * Takes a request back to where the ledger has it, which never fenced it. Without its box it cannot go on, and is ended:
+ * returns the record of that.
+ */
+function takeBack({ db, clock }: JobContext, { request: id, generation, sealed }: RequestHistory): LedgerRecord[] {
+  if (!findRequest(db, id) || sealed) return [];
+  const isLost = readBox(db, id) === undefined;
+  updateRequest(db, id, {
+    generation,
+    fencedAt: null,
+    verifiedAt: null,
+    certifiedAt: null,
+    sealedAt: null,
+    refusedAt: null,
+    cancelledAt: isLost ? isoTime(clock.now()) : null,
+  });
+  return isLost ? [{ type: 'cancelled', request: id, generation }] : [];
+}
+
+/** Ends a fenced request whose identifiers are lost: nothing more can be proved of it. The fence stays. */
+function endLost({ db, clock }: JobContext, { request: id, generation, certified }: RequestHistory): LedgerRecord[] {
+  const at = isoTime(clock.now());
+  const isCertified = certified.some((issued) => issued.generation === generation);
+  if (findRequest(db, id))
+    updateRequest(db, id, { generation, fencedAt: at, certifiedAt: isCertified ? at : null, sealedAt: at });
+  return [
+    ...(isCertified
+      ? []
+      : [{ type: 'attention', request: id, generation, target: 'mirror', reason: 'life_exceeded' } as const]),
+    { type: 'sealed', request: id, generation },
+  ];
+}
+
+/** The records of what was mended: the manifests that stand from now on, and how many differences each part had. */
+function mendedRecords(
+  { published, ledger: openLedger }: JobContext,
+  differences: readonly Difference[],
+): LedgerRecord[] {
+  const { publications, differing } = openLedger().bound;
+  const cause: 'adoption' | 'repair' = publications.isBegun() ? 'repair' : 'adoption';
+  const items = Map.groupBy(differences, ({ part }) => part);
+  const stand = listStandingManifests(published);
+  const known = new Set(stand.map(({ dataset, snapshot_id: id }) => `${dataset}/${id}`));
+  const gone = [...publications.all()].flatMap(({ dataset, snapshotId }) =>
+    known.has(`${dataset}/${snapshotId}`) ? [] : [{ dataset, snapshot_id: snapshotId, manifest: null }],
+  );
+  return [
+    ...(cause === 'adoption' || items.has('snapshots')
+      ? [{ type: 'published' as const, cause, snapshots: [...stand, ...gone] }]
+      : []),
+    ...[...new Set([...items.keys(), ...differing.keys()])].map((part): LedgerRecord => ({
+      type: 'mended',
+      part,
+      items: items.get(part)?.length ?? 0,
+    })),
+  ];
 }
 
 /** Whether a request is less far in the mirror than in the ledger. One step behind, as after a kill, does not count. */

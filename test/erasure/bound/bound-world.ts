@@ -1,0 +1,64 @@
+import { cpSync, existsSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { verifyDataFolder } from '../../../src/audit/verify-data-folder.ts';
+import { findDifferences } from '../../../src/erasure/bound/differences.ts';
+import { readLedger } from '../../../src/ledger/ledger.ts';
+import { publishedFilesIn } from '../../../src/snapshot/published-files.ts';
+import { freshFolder } from '../../mirror/open-test-mirror.ts';
+import { openErasureWorld, type ErasureWorld } from '../erasure-world.ts';
+import { findTexts } from '../find-texts.ts';
+
+/** What of a data folder can be put back by itself. */
+const bindable = {
+  folder: ['snapshots'],
+  database: ['mirror.db', 'mirror.db-wal', 'mirror.db-shm'],
+  keys: ['keys'],
+  ledger: ['ledger'],
+} as const;
+export type Bindable = keyof typeof bindable;
+
+/** A world with two persons whom mirror and files know, each by a text that nothing else holds. */
+export async function openBoundWorld(): Promise<{ world: ErasureWorld; uuids: Record<string, string> }> {
+  const world = await openErasureWorld(5);
+  const uuids: Record<string, string> = {};
+  for (const name of ['anna-canary', 'bert-canary']) {
+    const { created } = world.sandbox.act({
+      do: 'create',
+      distinct_ids: [name, `${name}-device`],
+      properties: { email: `${name}@x.example` },
+    });
+    uuids[name] = created[0] ?? '';
+  }
+  return { world, uuids };
+}
+
+/** Copies the data folder aside; the function that it returns puts parts of the copy back. */
+export function keepCopy(world: ErasureWorld): (parts: readonly Bindable[]) => void {
+  const copy = join(freshFolder(), 'copy');
+  world.db().pragma('wal_checkpoint(TRUNCATE)');
+  cpSync(world.dataDir, copy, { recursive: true });
+  return (parts) => {
+    world.db().close();
+    for (const name of parts.flatMap((part) => bindable[part])) {
+      rmSync(join(world.dataDir, name), { recursive: true, force: true });
+      if (existsSync(join(copy, name))) cpSync(join(copy, name), join(world.dataDir, name), { recursive: true });
+    }
+    world.reopen();
+  };
+}
+
+/** What is not as the ledger says. */
+export function differencesOf({ dataDir, db }: ErasureWorld): string[] {
+  const parts = { db: db(), dataDir, published: publishedFilesIn(dataDir), ledger: readLedger(dataDir) };
+  return findDifferences(parts).map(({ sentence }) => sentence);
+}
+
+/** What `audit verify` says. */
+export async function problemsOf({ dataDir }: ErasureWorld): Promise<string[]> {
+  return (await verifyDataFolder(dataDir, {}, new AbortController().signal)).problems;
+}
+
+/** Where a text stands in the data folder. */
+export async function placesOf({ dataDir }: ErasureWorld, text: string): Promise<string[]> {
+  return (await findTexts(dataDir, [text])).get(text) ?? [];
+}

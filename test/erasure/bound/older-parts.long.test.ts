@@ -1,0 +1,13 @@
+import { expect, test } from 'vitest';
+import { choices, playOlderParts } from './older-parts-model.ts';
+
+test.each(choices.map((parts) => ({ parts })))(
+  'older $parts, put back after two erasures: nobody erased is back without a word',
+  async ({ parts }) => {
+    const canBeMended = !parts.includes('ledger') && !parts.includes('keys');
+    const end = await playOlderParts(1, 4, parts);
+    if (canBeMended) expect(end).toBe('mended');
+    else expect(['refused', 'not to be told']).toContain(end);
+  },
+  120_000,
+);
