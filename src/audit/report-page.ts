@@ -33,7 +33,7 @@ export function reportPage(report: AuditReport): string {
       <span class="soft">All days and times are UTC; as of ${minuteText(madeAt)}.</span>
     </p>`,
     content: html`${figures(report)} ${limits()} ${times(report)} ${toLookAt(report)} ${months(report)}
-    ${targetEnds(report)} ${boundState(report)} ${sinceErasure(report)} ${everyRequest(report)} ${howToVerify(report)}`,
+    ${targetEnds(report)} ${boundState(report)}${sinceErasure(report)} ${everyRequest(report)} ${howToVerify(report)}`,
     footer: 'This report holds no personal data. It was made by analytics-mirror from its ledger and its mirror.',
   });
 }
