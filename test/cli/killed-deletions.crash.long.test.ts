@@ -37,8 +37,9 @@ const deaths: Record<keyof DeletionCommands, [moment: KillPoint['moment'], patte
   ],
   hold: [
     ['before', /^INSERT INTO deletion_plans/],
-    ['before', /^UPDATE suspects SET plan/],
-    ['after', /^COMMIT after UPDATE suspects SET plan/],
+    ['before', /^UPDATE suspects SET plan = NULL/],
+    ['before', /^UPDATE suspects SET plan = \?/],
+    ['after', /^COMMIT after UPDATE suspects SET plan = \?/],
   ],
   approve: [
     ['before', /^UPDATE deletion_plans SET approved_at/],

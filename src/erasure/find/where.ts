@@ -79,7 +79,7 @@ export async function whereIs(
         .filter(({ id }) => fencing.has(id) || namesSame(boxOf(context, id)?.given ?? [], given))
         .map(({ id, state, receivedAt }) => ({ id, state, receivedAt })),
       isShared: scope !== undefined && (scope.isShared || scope.personsNamed.length > 1),
-      personsNamed: scope?.personsNamed ?? [],
+      personsNamed: scope !== undefined && scope.personsNamed.length > 1 ? scope.personsNamed : [],
       sharedWith: scope?.sharedWith ?? [],
       searched: located.searched,
     },

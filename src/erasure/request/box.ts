@@ -63,7 +63,8 @@ export function heldBecauseOf(
   if (state !== 'held') return none;
   try {
     const { personsNamed = [], sharedWith = [] } = boxOf(context, id) ?? none;
-    return { personsNamed, sharedWith };
+    // One person alone is not said: the operator named that person.
+    return { personsNamed: personsNamed.length > 1 ? personsNamed : [], sharedWith };
   } catch (error) {
     if (error instanceof AppError) return none;
     throw error;

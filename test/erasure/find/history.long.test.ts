@@ -111,7 +111,7 @@ describe('a row that shows a person without any id', () => {
     await world.publish();
     await world.sync();
     expect(await world.request([{ kind: 'uuid', value: uuid }])).toMatchObject([
-      { state: 'held', reason: 'shared_identifier', personsNamed: [uuid], sharedWith: [other] },
+      { state: 'held', reason: 'shared_identifier', personsNamed: [], sharedWith: [other] },
     ]);
     await world.approveHeld();
     await world.reconcile();
