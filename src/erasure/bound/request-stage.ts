@@ -57,10 +57,20 @@ export function isAsRecorded(
   if (request.generation < history.generation) return recorded === 'open';
   if (stage === recorded) return true;
   if (recorded === 'refused' || recorded === 'cancelled') return stage === 'open';
-  if (recorded === 'open') return isFencing && stage === 'fenced';
+  if (recorded === 'open') return stage === 'fenced' ? isFencing || keepsFence(history) : isListedAgain(history, stage);
   const steps = rankOf(recorded) - rankOf(stage);
   // Its age can end a request at any step after its fence.
   return steps === 1 || (recorded === 'sealed' && steps > 0 && stage !== 'open');
+}
+
+/** Whether a request was opened again and keeps the fence of an earlier generation: its identifiers were destroyed. */
+function keepsFence({ generation, fence }: RequestHistory): boolean {
+  return fence !== null && fence.generation < generation;
+}
+
+/** A person whom the service lists again is looked for there only: what was verified here stays verified. */
+function isListedAgain(history: RequestHistory, stage: Stage): boolean {
+  return stage === 'verified' && keepsFence(history) && history.reopenedFor === 'listed_again';
 }
 
 function rankOf(stage: Stage): number {
