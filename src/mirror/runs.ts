@@ -18,7 +18,7 @@ export function readLease(db: Database): LeaseHolder | undefined {
 const tokens = new WeakMap<Database, number>();
 
 /**
- * Takes the lease when nobody holds it, or when `isStale` says so of its holder. Returns whoever holds it now. Each
+ * Takes the lease when nobody holds it, or when `isStale` says so of its holder. Returns its present holder. Each
  * time it is taken it has a greater token, by which what this connection writes is known from what a holder before it
  * would still write.
  */

@@ -96,7 +96,7 @@ function textOrNull(value: ColumnValue | undefined): string | null {
   return typeof value === 'string' ? value : null;
 }
 
-/** Recordings that embed a person with one of an identity's distinct ids, whoever they are of. Reads every recording. */
+/** Recordings that embed a person with one of an identity's distinct ids, also recordings of other persons. Reads every recording. */
 export function findRecordingsThatName(db: Database, identity: Identity): Sighting[] {
   if (identity.distinct_id.length === 0) return [];
   const ids = db

@@ -164,7 +164,8 @@ function isOnlyPage({ window, previous, evidence }: WalkState): boolean {
  */
 function confirmEnd(plan: WalkPlan, state: WalkState, page: PageView, isOnly: boolean): WalkStep {
   if (isOnly || state.hasGap || !state.previous) return endRound(plan, state);
-  const shared = overlapOf(plan.overlap, mayServe(state, state.limit));
+  // Fewer than the rows that are kept of the page, so that rows added meanwhile leave the window within them.
+  const shared = Math.min(seamRowsMax / 2, overlapOf(plan.overlap, mayServe(state, state.limit)));
   const offset = state.previous.window.offset + Math.max(1, page.keys.length - shared);
   return goOn(plan, { ...state, window: { offset, limit: state.limit } });
 }

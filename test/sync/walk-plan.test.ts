@@ -117,6 +117,31 @@ describe('judgePage', () => {
     },
   );
 
+  it.each([
+    [10_000, 'auto'],
+    [1000, 300],
+  ] as const)('confirms the end of a list with pages of %i rows and an overlap of %s', (pageSize, overlap) => {
+    const large = { ...plan, pageSize, overlap, windowsMax: 1000 };
+    let step: WalkStep = { next: 'window', state: beginWalk(large) };
+    while (step.next === 'window') {
+      const { offset, limit } = step.state.window;
+      const end = Math.min(25_000, offset + limit);
+      const places = Array.from({ length: Math.max(0, end - offset) }, (_row, index) => offset + index);
+      const times = places.map((place) => BigInt(-place));
+      const isLast = end === 25_000;
+      const nextOffset = isLast ? null : end;
+      step = judgePage(large, step.state, {
+        keys: places.map(String),
+        times,
+        received: places.length,
+        isLast,
+        nextOffset,
+        count: null,
+      });
+    }
+    expect(step).toMatchObject({ next: 'end', reason: null });
+  });
+
   it('joins a page that shares two rows in order', () => {
     expect(judged(second, page('hijklmnopq')).evidence).toMatchObject({ seams: 1, stepBacks: 0 });
     expect(judged(second, page('ijklmnopqr')).evidence.seams).toBe(1);
