@@ -21,9 +21,16 @@ beforeAll(async () => {
 });
 afterAll(() => prepared[Symbol.asyncDispose]());
 
-it('a reconciliation may be killed where it first does anything, one time after the other', async () => {
-  let left = points.filter(({ nth }) => nth === 1);
-  expect(left.length).toBeGreaterThan(200);
+/** The sweeps come in parts, so that one part can be run by its name: `npm run test:slow -- killed-erasure -t "part 2"`. */
+const parts = [1, 2, 3, 4];
+/** The points of a part: every fourth. */
+const pointsOf = (part: number, all: readonly KillPoint[]): KillPoint[] =>
+  all.filter((_point, index) => index % parts.length === part - 1);
+
+it.each(parts)('a reconciliation may be killed where it first does anything (part %i)', async (part) => {
+  const firsts = points.filter(({ nth }) => nth === 1);
+  expect(firsts.length).toBeGreaterThan(200);
+  let left = pointsOf(part, firsts);
   // Each erasure has its points in the order of the run. A point in work that is not done again begins another erasure.
   while (left.length > 0) {
     const apart = Math.ceil(left.length / killsMax);
@@ -37,12 +44,6 @@ it('a reconciliation may be killed where it first does anything, one time after 
     left = passedOver;
   }
 });
-
-/** The long sweeps come in parts, so that one part can be run by its name: `npm run test:slow -- killed-erasure -t "part 2"`. */
-const parts = [1, 2, 3, 4];
-/** The points of a part: every fourth. */
-const pointsOf = (part: number, all: readonly KillPoint[]): KillPoint[] =>
-  all.filter((_point, index) => index % parts.length === part - 1);
 
 it.each(parts)('so may it where it does anything again, or for the last time (part %i)', async (part) => {
   const later = points.filter(({ nth }) => nth > 1);

@@ -122,14 +122,16 @@ export function closeIdentity<Seen extends Sighting>(
     }
   };
   const followEmail = (value: string): void => {
-    const nameless = seenWith({ kind: 'email', value }).filter((sighting) => !own.has(sighting));
+    const nameless = seenWith({ kind: 'email', value });
     const holders = holdersOf(value).filter(isOther);
     if (holders.length > 0) {
       known.email.delete(value);
+      // Also where every such row is the subject's by now: the order in which addresses are followed tells nothing.
       if (nameless.length > 0) for (const holder of holders) sharedWith.add(holder);
       return;
     }
     for (const sighting of nameless) {
+      if (own.has(sighting)) continue;
       const owners = shownDistinctIds(sighting)
         .flatMap((value) => ownerOf(value) ?? [])
         .filter(isOther);

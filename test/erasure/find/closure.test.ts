@@ -169,6 +169,21 @@ describe('a row that shows a person without uuid and integer id', () => {
     expect(close({ person_uuid: ['u1', 'u2'] }, [ann, bob, nameless], others).own).toEqual(['1', '2', 'r']);
   });
 
+  it('tells of the other who had one of its two addresses, in whatever order the addresses are known', () => {
+    const bob = { ...person('2', 'u2', ['b']), email: 'ann@x' };
+    const formerly = { ...nameless, name: 'formerly', email: 'joann@x' };
+    const others = living({ u1: ['a'], u2: ['b'] }, { 'ann@x': ['u1', 'u2'] });
+    for (const email of [
+      ['ann@x', 'joann@x'],
+      ['joann@x', 'ann@x'],
+    ])
+      expect(close({ person_uuid: ['u1'], email }, [bob, nameless, formerly], others)).toMatchObject({
+        own: ['formerly', 'r'],
+        emails: ['joann@x'],
+        sharedWith: ['u2'],
+      });
+  });
+
   it('is left alone where it shows a distinct id of another person', () => {
     const ofBob = { ...recording('r', null, ['anon', 'b']), email: 'ann@x' };
     const others = living({ u1: ['a'], u2: ['b'] }, { 'ann@x': ['u1'] });
