@@ -2,14 +2,23 @@ import type { Database } from 'better-sqlite3';
 import { z } from 'zod';
 import { AppError } from '../core/errors.ts';
 
-/** Who holds the right to write. Times are ISO 8601 UTC. */
-export type LeaseHolder = { holder: string; job: string; host: string; pid: number; takenAt: string; beatAt: string };
+/** The holder of the right to write. Times are ISO 8601 UTC. */
+export type LeaseHolder = {
+  holder: string;
+  job: string;
+  host: string;
+  pid: number;
+  /** When the process began, as its system says it; null where it does not. */
+  processStart: string | null;
+  takenAt: string;
+  beatAt: string;
+};
 
 /** The present holder, if there is one. */
 export function readLease(db: Database): LeaseHolder | undefined {
   return db
     .prepare<[], LeaseHolder>(
-      /*sql*/ `SELECT holder, job, host, pid, taken_at AS takenAt, beat_at AS beatAt FROM lease`,
+      /*sql*/ `SELECT holder, job, host, pid, process_start AS processStart, taken_at AS takenAt, beat_at AS beatAt FROM lease`,
     )
     .get();
 }
@@ -27,8 +36,8 @@ export function takeLease(db: Database, wanted: LeaseHolder, isStale: (present: 
     .transaction(() => {
       const present = readLease(db);
       if (present && !isStale(present)) return present;
-      db.prepare(/*sql*/ `INSERT OR REPLACE INTO lease (only_row, holder, job, host, pid, taken_at, beat_at)
-        VALUES (1, @holder, @job, @host, @pid, @takenAt, @beatAt)`).run(wanted);
+      db.prepare(/*sql*/ `INSERT OR REPLACE INTO lease (only_row, holder, job, host, pid, process_start, taken_at, beat_at)
+        VALUES (1, @holder, @job, @host, @pid, @processStart, @takenAt, @beatAt)`).run(wanted);
       const token = db
         .prepare<[], number>(/*sql*/ `UPDATE lease_token SET token = token + 1 RETURNING token`)
         .pluck()
@@ -46,8 +55,8 @@ export function beatLease(db: Database, holder: string, at: string): boolean {
 }
 
 /**
- * Called in the transaction of every write of a job. Throws `busy` when this connection held the lease and somebody has taken it over since: whatever belongs to the
- * same transaction is then not written. A connection that never held it is let pass.
+ * Called in the transaction of every write of a job. Throws `busy` when this connection held the lease and another run has
+ * taken it over since: what belongs to the same transaction is then not written. A connection that never held it passes.
  */
 export function refuseStaleHolder(db: Database): void {
   const held = tokens.get(db);

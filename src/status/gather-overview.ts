@@ -10,7 +10,7 @@ import { databasePath, type Database } from '../mirror/database.ts';
 import { listRequests } from '../mirror/erasure-requests.ts';
 import type { RequestReason, WaitReason } from '../ledger/vocabulary.ts';
 import { listOpenTargets } from '../mirror/erasure-targets.ts';
-import { livingHolder } from '../job/run-job.ts';
+import { livingHolder } from '../job/lease.ts';
 import { lastCompletePasses } from '../mirror/passes.ts';
 import { countRequestsWithin, requestsByMinute } from '../mirror/request-times.ts';
 import { listJobTotals, listRunsSince } from '../mirror/runs.ts';

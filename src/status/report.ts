@@ -3,7 +3,7 @@ import { datasets, type PagedDataset } from '../contract/datasets.ts';
 import type { RequestState } from '../ledger/vocabulary.ts';
 import { countRequests, listRequests } from '../mirror/erasure-requests.ts';
 import { countFence } from '../mirror/fence.ts';
-import { livingHolder } from '../job/run-job.ts';
+import { livingHolder } from '../job/lease.ts';
 import { listRuns, settleRun, type LeaseHolder, type Run, type RunOutcome } from '../mirror/runs.ts';
 import { newestPasses } from '../mirror/passes.ts';
 import { countQuarantine } from '../mirror/quarantine.ts';

@@ -2,7 +2,7 @@ import { compileCron } from '../config/cron.ts';
 import { scheduleOf, type ScheduledJob, type Settings } from '../config/settings.ts';
 import { isoTime } from '../core/clock.ts';
 import type { Database } from '../mirror/database.ts';
-import { livingHolder } from '../job/run-job.ts';
+import { livingHolder } from '../job/lease.ts';
 import { listRunsOfJob, newestSuccess } from '../mirror/runs.ts';
 import { historyOf, nextStartMs, runsLookedAt } from './schedule-plan.ts';
 

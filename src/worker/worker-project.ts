@@ -10,7 +10,7 @@ import type { ProjectCondition } from '../job/worker-state.ts';
 import { entriesPath, ledgerFolder } from '../ledger/entry-file.ts';
 import { openDatabaseReadOnly, type Database } from '../mirror/database.ts';
 import { countRequests, listRequests } from '../mirror/erasure-requests.ts';
-import { livingHolder } from '../job/run-job.ts';
+import { livingHolder } from '../job/lease.ts';
 import { readOpenAlerts, replaceOpenAlerts } from '../mirror/open-alerts.ts';
 import { listRunsOfJob, newestSuccess } from '../mirror/runs.ts';
 import { listHeldPlans } from '../mirror/suspects.ts';

@@ -125,7 +125,7 @@ CREATE TABLE lease (
   pid INTEGER NOT NULL,
   taken_at TEXT NOT NULL,
   beat_at TEXT NOT NULL
-) STRICT;
+, process_start TEXT) STRICT;
 
 CREATE TABLE lease_token (
   only_row INTEGER PRIMARY KEY CHECK (only_row = 1),

@@ -1,6 +1,8 @@
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { AppError } from '../../src/core/errors.ts';
 import { preparePageCommit } from '../mirror/commit-page.ts';
 import { setEpoch, whileEpoch } from '../../src/mirror/fence.ts';
@@ -14,7 +16,7 @@ import {
   finishRun,
   startRun,
 } from '../../src/mirror/runs.ts';
-import { acquireLease, processSpace } from '../../src/job/run-job.ts';
+import { acquireLease, livingHolder, processSpace } from '../../src/job/lease.ts';
 import { finishPass, startPass } from '../../src/mirror/passes.ts';
 import { replacePlaylistRecordings } from '../../src/mirror/write-rows.ts';
 import { prepareRemoveRow } from '../../src/mirror/remove-rows.ts';
@@ -25,6 +27,7 @@ const holder = (name: string): LeaseHolder => ({
   job: 'sync',
   host: 'here',
   pid: 1,
+  processStart: null,
   takenAt: '2026-01-01T00:00:00Z',
   beatAt: '2026-01-01T00:00:00Z',
 });
@@ -99,6 +102,61 @@ describe('a stale holder, once somebody else has taken over', () => {
   });
 });
 
+describe.runIf(process.platform === 'linux')('a holder on this machine that was silent for an hour', () => {
+  /** A lease of a process that was started for it, as that process would have taken it. It last beat an hour ago. */
+  async function silentHolder() {
+    const { db, dataDir } = openTestMirror();
+    const module = (path: string): string => JSON.stringify(new URL(`../../src/${path}`, import.meta.url).href);
+    const script = `const { acquireLease } = await import(${module('job/lease.ts')});
+      const { openDatabase } = await import(${module('mirror/database.ts')});
+      const { systemClock } = await import(${module('core/clock.ts')});
+      acquireLease(openDatabase(${JSON.stringify(dataDir)}, systemClock), 'reconcile', systemClock, () => undefined);
+      process.stdout.write('held');
+      setTimeout(() => undefined, 600_000);`;
+    const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    onTestFinished(() => void child.kill('SIGKILL'));
+    await once(child.stdout, 'data');
+    const hourAgo = new Date(stillClock.now() - 3_600_000).toISOString();
+    db.prepare(`UPDATE lease SET beat_at = ?`).run(hourAgo);
+    const take = (): unknown => acquireLease(db, 'export', stillClock, () => undefined);
+    return { db, child, take };
+  }
+
+  it('keeps the lease as long as its process lives, also while it is stopped', async () => {
+    const { db, child, take } = await silentHolder();
+    expect(take).toThrow(expect.objectContaining({ code: 'busy' }) as Error);
+    child.kill('SIGSTOP');
+    expect(take).toThrow(expect.objectContaining({ code: 'busy' }) as Error);
+    expect(livingHolder(db, stillClock.now())?.job).toBe('reconcile');
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+    expect(livingHolder(db, stillClock.now())).toBeUndefined();
+    expect(take).not.toThrow();
+  });
+
+  it('loses the lease when another process has its number', async () => {
+    const { db, take } = await silentHolder();
+    db.exec(`UPDATE lease SET process_start = 'another time', beat_at = '${new Date(stillClock.now()).toISOString()}'`);
+    expect(take).not.toThrow();
+  });
+
+  it('loses the lease when its process has ended and nobody has asked how', async () => {
+    const { db, take } = await silentHolder();
+    // The shell becomes a program that never asks for the end of its child: the child stays as a zombie.
+    const parent = spawn('sh', ['-c', 'sleep 0.2 & echo $!; exec sleep 600'], { stdio: ['ignore', 'pipe', 'inherit'] });
+    onTestFinished(() => void parent.kill('SIGKILL'));
+    const [pid] = (await once(parent.stdout, 'data')) as [Buffer];
+    await expect.poll(() => readFileSync(`/proc/${String(pid).trim()}/stat`, 'utf8')).toMatch(/\) Z /);
+    db.prepare(`UPDATE lease SET pid = ?, process_start = NULL, beat_at = ?`).run(
+      Number(String(pid)),
+      new Date(stillClock.now()).toISOString(),
+    );
+    expect(take).not.toThrow();
+  });
+});
+
 describe('a lease that is held', () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
@@ -146,7 +204,7 @@ describe('a lease that is held', () => {
   });
 
   it('names the place where process numbers are shared: the same for every process beside this one', () => {
-    const module = new URL('../../src/job/run-job.ts', import.meta.url).href;
+    const module = new URL('../../src/job/lease.ts', import.meta.url).href;
     const script = `import(${JSON.stringify(module)}).then((m) => process.stdout.write(m.processSpace()))`;
     const { stdout } = spawnSync(process.execPath, ['-e', script], { encoding: 'utf8' });
     expect(stdout).toBe(processSpace());

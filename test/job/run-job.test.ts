@@ -1,10 +1,12 @@
 import { existsSync } from 'node:fs';
 import { hostname } from 'node:os';
+import { dirname } from 'node:path';
 import { expect, it } from 'vitest';
 import { AppError } from '../../src/core/errors.ts';
 import { ledgerFolder } from '../../src/ledger/entry-file.ts';
 import { readLease, takeLease, listRuns } from '../../src/mirror/runs.ts';
-import { processSpace, runJob, type JobResult } from '../../src/job/run-job.ts';
+import { processSpace } from '../../src/job/lease.ts';
+import { runJob, type JobResult } from '../../src/job/run-job.ts';
 import type { Service } from '../../src/client/service.ts';
 import { loadSettings } from '../../src/config/load-settings.ts';
 import type { JobContext } from '../../src/job/job-context.ts';
@@ -105,7 +107,11 @@ it.each([
   ],
 ])('knows whether the lease is held: %s', async (_who, { host, pid, beatAt }, isHeld) => {
   const { db, run } = setUp();
-  takeLease(db, { holder: 'other', job: 'export', host, pid, takenAt: beatAt, beatAt }, () => false);
+  takeLease(
+    db,
+    { holder: 'other', job: 'export', host, pid, processStart: null, takenAt: beatAt, beatAt },
+    () => false,
+  );
   const result = run(() => Promise.resolve({ outcome: 'done', counts: {} }));
   const outcome = await result.then(
     () => 'ran',
@@ -113,4 +119,33 @@ it.each([
   );
   expect(outcome).toBe(isHeld ? 'busy' : 'ran');
   expect(readLease(db)?.holder).toBe(isHeld ? 'other' : undefined);
+});
+
+it('a run that lost the lease while it was silent changes neither the ledger nor a published file', async () => {
+  const { db, run } = setUp();
+  const refusals: unknown[] = [];
+  const result = run(async (own) => {
+    const snapshot = { dataset: 'persons', snapshotId: 'x' };
+    const ledger = own.ledger();
+    const { db: other } = openTestMirror(dirname(db.name));
+    const present = { holder: 'other', job: 'export', host: 'elsewhere', pid: 1, processStart: null };
+    takeLease(other, { ...present, takenAt: now, beatAt: now }, () => true);
+    for (const write of [
+      () => ledger.append([]),
+      () => ledger.checkpoint(),
+      () => own.published.writeCurrent({ format_version: 1, snapshots: {} }),
+      () => own.published.addSnapshot(snapshot, []),
+      () => own.published.addParts(snapshot, []),
+      () => own.published.removeFiles(snapshot, []),
+    ])
+      try {
+        write();
+        refusals.push('written');
+      } catch (error) {
+        refusals.push(error instanceof AppError ? error.code : error);
+      }
+    return Promise.resolve({ outcome: 'done', counts: {} });
+  });
+  await expect(result).rejects.toMatchObject({ code: 'busy' });
+  expect(refusals).toEqual(Array.from({ length: 6 }, () => 'busy'));
 });

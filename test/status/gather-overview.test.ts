@@ -115,7 +115,15 @@ test('runs of the last day, and what each job has come to so far', () => {
   makeRun('checkpoint', 72 * hourMs, 'done');
   makeRun('full', 30 * hourMs, 'done');
   makeRun('full', 2 * hourMs, 'failed');
-  const lease = { holder: 'a', job: 'head', host: 'elsewhere', pid: 1, takenAt: before(1000), beatAt: before(500) };
+  const lease = {
+    holder: 'a',
+    job: 'head',
+    host: 'elsewhere',
+    pid: 1,
+    processStart: null,
+    takenAt: before(1000),
+    beatAt: before(500),
+  };
   takeLease(db, lease, () => true);
   startRun(db, 'head', before(1000));
   const { runs, histories, snapshotsCheckedAt } = contentOf(mirror);

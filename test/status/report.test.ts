@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { processSpace } from '../../src/job/run-job.ts';
+import { processSpace } from '../../src/job/lease.ts';
 import { takeLease, finishRun, listJobTotals, listRuns, startRun } from '../../src/mirror/runs.ts';
 import { finishPass, startPass } from '../../src/mirror/passes.ts';
 import { gatherStatus } from '../../src/status/report.ts';
@@ -30,7 +30,7 @@ test('passes, runs and the lease are told as they stand', () => {
   const runId = startRun(db, 'sync', at);
   finishRun(db, { id: runId, outcome: 'incomplete', reason: null, requests: 12, counts: {}, at: later });
   startRun(db, 'export', later);
-  const lease = { holder: 'a', job: 'export', host: 'h', pid: 1, takenAt: at, beatAt: later };
+  const lease = { holder: 'a', job: 'export', host: 'h', pid: 1, processStart: null, takenAt: at, beatAt: later };
   takeLease(db, lease, () => true);
   const status = gatherStatus(db, dataDir, later);
   expect(status.passes.map(({ mode, verdict, reason }) => [mode, verdict, reason])).toEqual([
@@ -54,7 +54,7 @@ test.each([
   ['the lease of another job', { job: 'audit', host: processSpace(), pid: process.pid }],
 ])('with %s, a run without an end has died and its pass is unfinished', (_what, holder) => {
   const { db, dataDir } = openTestMirror();
-  if (holder) takeLease(db, { holder: 'a', takenAt: at, beatAt: later, ...holder }, () => true);
+  if (holder) takeLease(db, { holder: 'a', processStart: null, takenAt: at, beatAt: later, ...holder }, () => true);
   startRun(db, 'export', at);
   startPass(db, { dataset: 'recordings', mode: 'full', plan: '{}', at });
   const { runs, passes, lease } = gatherStatus(db, dataDir, later);

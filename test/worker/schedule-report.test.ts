@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { loadSettings } from '../../src/config/load-settings.ts';
 import { isoTime } from '../../src/core/clock.ts';
-import { processSpace } from '../../src/job/run-job.ts';
+import { processSpace } from '../../src/job/lease.ts';
 import { startRun, takeLease } from '../../src/mirror/runs.ts';
 import { reportSchedule } from '../../src/worker/schedule-report.ts';
 import { openTestMirror, stillClock } from '../mirror/open-test-mirror.ts';
@@ -25,7 +25,11 @@ test.each([
   ['a dead process', 2 ** 22 - 1, 'interrupted'],
 ])('a run that %s began is %s', (_whose, pid, outcome) => {
   const { db } = openTestMirror();
-  takeLease(db, { holder: 'a', job: 'head', host: processSpace(), pid, takenAt: now, beatAt: now }, () => true);
+  takeLease(
+    db,
+    { holder: 'a', job: 'head', host: processSpace(), pid, processStart: null, takenAt: now, beatAt: now },
+    () => true,
+  );
   startRun(db, 'head', now);
   expect(reportSchedule(db, settings, nowMs).find(({ job }) => job === 'head')?.lastOutcome).toBe(outcome);
 });
