@@ -1,5 +1,5 @@
 import { AppError } from '../core/errors.ts';
-import { readText } from './settings-tree.ts';
+import { readPrivateFile } from './private-file.ts';
 
 /** The process environment, as this program reads it. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -36,9 +36,9 @@ export function readSecret(
   return checked(environment[variable] ?? '', variable, what, problems);
 }
 
-/** The secret in a file, which the setting or variable `name` names. Throws `usage` for an unreadable file. */
+/** The secret in a file, which the setting or variable `name` names. Throws `usage` as `readPrivateFile` does. */
 export function readSecretFile(path: string, name: string, what: string, problems: string[]): string | null {
-  return checked(readText(path, name), name, what, problems);
+  return checked(readPrivateFile(path, name), name, what, problems);
 }
 
 function checked(text: string, name: string, what: string, problems: string[]): string | null {

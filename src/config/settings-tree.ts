@@ -28,7 +28,7 @@ export function readYaml(path: string | URL): JsonObject {
 }
 
 /** Reads a file that the configuration names. Throws `usage` when it cannot be read. */
-export function readText(path: string | URL, what: string): string {
+function readText(path: string | URL, what: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {

@@ -1,5 +1,17 @@
-import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { randomUUID } from 'node:crypto';
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  lstatSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { AppError, systemCode } from './errors.ts';
 import { makeFolder } from './folder.ts';
 
@@ -13,23 +25,56 @@ export function syncToDisk(path: string): void {
   }
 }
 
-/** Replaces a file whole, for its owner only, safe against power cuts. Throws system errors; the old file stays. */
+/**
+ * Replaces a file whole, for its owner only, safe against power cuts. A link in its place is replaced, not followed. Throws
+ * system errors; the old file stays.
+ */
 export function replaceFile(path: string, content: string): void {
-  const draft = `${path}.draft-${process.pid}`;
+  fromDraft(path, dirname(path), content, (draft) => renameSync(draft, path));
+}
+
+/** Makes a file as `replaceFile` does, unless there is one: that one stays as it is. The draft may lie in another folder. */
+export function createFile(path: string, content: string, draftFolder = dirname(path)): void {
+  fromDraft(path, draftFolder, content, (draft) => {
+    try {
+      linkSync(draft, path);
+    } catch (error) {
+      if (systemCode(error) !== 'EEXIST') throw error;
+    }
+  });
+}
+
+/** A draft's name cannot be guessed, and nothing may be in its place: another user may be allowed to write into the folder. */
+function fromDraft(path: string, folder: string, content: string, put: (draft: string) => void): void {
+  const draft = join(folder, `${basename(path)}.draft-${randomUUID()}`);
+  const descriptor = openSync(draft, 'wx', 0o600);
   try {
-    const descriptor = openSync(draft, 'w', 0o600);
     try {
       writeFileSync(descriptor, content);
       fsyncSync(descriptor);
     } finally {
       closeSync(descriptor);
     }
-    renameSync(draft, path);
-  } catch (error) {
+    put(draft);
+  } finally {
     rmSync(draft, { force: true });
-    throw error;
   }
   syncToDisk(dirname(path));
+}
+
+/** Whether a file is a draft, by its name. Earlier versions put the number of a process at its end. */
+export function isDraft(name: string): boolean {
+  return /\.draft(?:-[\da-f-]+)?$/.test(name);
+}
+
+/** Deletes the drafts in a folder that a kill has left: those last written before a time (milliseconds since 1970). */
+export function removeOldDrafts(folder: string, beforeMs: number): void {
+  if (!existsSync(folder)) return;
+  for (const name of readdirSync(folder).filter(isDraft)) {
+    const path = join(folder, name);
+    const stat = lstatSync(path, { throwIfNoEntry: false });
+    if (stat?.isFile() && stat.mtimeMs < beforeMs) rmSync(path, { force: true });
+  }
 }
 
 /** Writes a file that a command was asked for, making its folder. Throws `usage` when it cannot be written. */

@@ -38,9 +38,19 @@ export function isWritable(path: string): boolean {
   }
 }
 
-/** Throws `usage`, with the repair, where other users may enter the data folder or read its keys. Not on Windows. */
-export function refuseOpenModes(dataDir: string): void {
-  if (process.platform === 'win32') return;
+/**
+ * Throws `usage`, with the repair, where the data folder belongs to another user than the one with the number `uid`, or where
+ * other users may enter it or read its keys. Not on Windows.
+ */
+export function refuseOpenFolder(dataDir: string, uid = process.geteuid?.()): void {
+  if (uid === undefined) return;
+  const owner = statSync(dataDir).uid;
+  // Its owner could put a link to any file of this user into it.
+  if (owner !== uid)
+    throw new AppError(`the data folder belongs to user ${owner}, and this is user ${uid}`, {
+      code: 'usage',
+      hint: `run the program as user ${owner}, or give the folder to this user: chown -R ${uid} ${dataDir}`,
+    });
   const keys = join(dataDir, 'keys');
   const names = existsSync(keys) ? readdirSync(keys) : [];
   const fixes = [

@@ -1,8 +1,8 @@
 import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto';
-import { closeSync, existsSync, fsyncSync, linkSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { syncToDisk } from './atomic-file.ts';
-import { AppError, systemCode } from './errors.ts';
+import { createFile } from './atomic-file.ts';
+import { AppError } from './errors.ts';
 import { makeFolder } from './folder.ts';
 
 const keyBytes = 32;
@@ -32,25 +32,8 @@ export function readOrMakeKey(dataDir: string, name: string): Buffer {
   if (known) return known;
   const path = keyPath(dataDir, name);
   makeFolder(dirname(path));
-  const draft = `${path}.draft-${process.pid}`;
-  // A draft that a killed process left may already be linked as a key. Writing over it would change that key.
-  rmSync(draft, { force: true });
-  const descriptor = openSync(draft, 'wx', 0o600);
-  try {
-    writeFileSync(descriptor, `${randomBytes(keyBytes).toString('hex')}\n`);
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
-  }
-  try {
-    // A link, not a rename: if another process has made the key meanwhile, its key must stay.
-    linkSync(draft, path);
-  } catch (error) {
-    if (systemCode(error) !== 'EEXIST') throw error;
-  } finally {
-    rmSync(draft);
-  }
-  syncToDisk(dirname(path));
+  // If another process has made the key meanwhile, its key must stay.
+  createFile(path, `${randomBytes(keyBytes).toString('hex')}\n`);
   const made = readKey(dataDir, name);
   if (!made) throw new Error('a key that was just made is not there');
   return made;

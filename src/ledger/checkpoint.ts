@@ -1,17 +1,6 @@
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  linkSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { syncToDisk } from '../core/atomic-file.ts';
-import { systemCode } from '../core/errors.ts';
+import { createFile, syncToDisk } from '../core/atomic-file.ts';
 import { makeFolder } from '../core/folder.ts';
 import { ledgerFolder } from './entry-file.ts';
 import { readVkeys } from './key-chain.ts';
@@ -81,24 +70,9 @@ export function readCheckpointFile(folder: string, size: number): string | undef
 export function createCheckpointFile(folder: string, size: number, text: string): void {
   const place = checkpointsFolder(folder);
   makeFolder(place);
-  const draft = join(folder, 'checkpoint.draft');
-  // A draft that a kill left may be linked already: written over, it would change that checkpoint.
-  rmSync(draft, { force: true });
-  const descriptor = openSync(draft, 'wx', 0o600);
-  try {
-    writeFileSync(descriptor, text);
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
-  }
-  try {
-    // A link, not a rename: a checkpoint is never replaced.
-    linkSync(draft, join(place, `${checkpointName(size)}.txt`));
-  } catch (error) {
-    if (systemCode(error) !== 'EEXIST') throw error;
-  }
-  rmSync(draft);
-  for (const path of [place, folder, dirname(folder)]) syncToDisk(path);
+  // Every file among the checkpoints has to be one.
+  createFile(join(place, `${checkpointName(size)}.txt`), text, folder);
+  for (const path of [folder, dirname(folder)]) syncToDisk(path);
 }
 
 /** The name of a data folder's ledger, which its first key gave it; undefined before its first checkpoint. */

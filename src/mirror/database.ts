@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import Sqlite, { type Database } from 'better-sqlite3';
 import { AppError } from '../core/errors.ts';
 import { isoTime, type Clock } from '../core/clock.ts';
-import { isWritable, makeFolder, refuseOpenModes, temporaryFolder } from '../core/folder.ts';
+import { isWritable, makeFolder, refuseOpenFolder, temporaryFolder } from '../core/folder.ts';
 import { encryptText, readKey, readOrMakeKey } from '../core/secret-key.ts';
 import { explainStorageError } from '../core/storage-error.ts';
 import { addFenceMac, boxKeyName, fenceKeyName, refuseLostFenceKey } from './fence.ts';
@@ -29,7 +29,7 @@ export function openDatabase(dataDir: string, clock: Clock): Database {
   return explained(dataDir, () => {
     makeFolder(dataDir);
     if (!statSync(dataDir).isDirectory()) throw notAFolder(dataDir);
-    refuseOpenModes(dataDir);
+    refuseOpenFolder(dataDir);
     const path = databasePath(dataDir);
     closeSync(openSync(path, 'a', 0o600));
     const db = new Sqlite(path, { timeout: busyTimeoutMs });
@@ -61,7 +61,7 @@ export function openDatabaseReadOnly(dataDir: string): Database {
     const path = databasePath(dataDir);
     if (existsSync(dataDir) && !statSync(dataDir).isDirectory()) throw notAFolder(dataDir);
     if (!existsSync(path)) throw noMirror(path);
-    refuseOpenModes(dataDir);
+    refuseOpenFolder(dataDir);
     const db = new Sqlite(path, { readonly: true, timeout: busyTimeoutMs });
     try {
       if (pendingMigrations(db).length > 0) throw noMirror(path);

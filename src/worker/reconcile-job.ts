@@ -1,3 +1,5 @@
+import { join } from 'node:path';
+import { removeOldDrafts } from '../core/atomic-file.ts';
 import { AppError } from '../core/errors.ts';
 import { endLostRequests } from '../erasure/fence/restore-guard.ts';
 import { pagedDatasets } from '../contract/datasets.ts';
@@ -96,6 +98,7 @@ async function reconcile(
   const { db, service } = context;
   // A killed run may have left drafts, and whole files that no manifest names.
   removeUnnamedParts(context.published);
+  removeLeftDrafts(context);
   await settleUnnamed(context);
   const { plan, planned } = await planReconcile(context);
   const here = await eraseHere(context, planned);
@@ -121,5 +124,13 @@ async function reconcile(
     absence,
   };
 }
+
+/** Another process may be writing a draft now: only old ones were left by a kill. */
+function removeLeftDrafts({ settings: { dataDir }, clock }: JobContext): void {
+  for (const folder of ['keys', 'ledger', 'snapshots', 'reports/certificates', 'reports/drills'])
+    removeOldDrafts(join(dataDir, folder), clock.now() - draftLivesMs);
+}
+
+const draftLivesMs = 3_600_000;
 
 const nothingAsked: AbsenceResult = { asked: 0, alive: 0, deleted: 0, merged: 0, expired: 0, waiting: 0, held: [] };

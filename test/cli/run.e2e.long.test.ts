@@ -164,7 +164,7 @@ describe('run', () => {
       server.closeAllConnections();
     });
     const keyFile = join(workspace.folder, 'revoked-key');
-    writeFileSync(keyFile, 'phx_revoked');
+    writeFileSync(keyFile, 'phx_revoked', { mode: 0o600 });
     const config = join(workspace.folder, 'projects.yaml');
     writeFileSync(config, `projects:\n  - name: revoked\n    apiKeyFile: ${keyFile}\n  - name: good\n  - name: twin\n`);
     const dataDir = join(workspace.folder, 'several');

@@ -8,7 +8,7 @@ import { temporaryFolder } from '../snapshot/temporary-folder.ts';
 /** A file with the given text, gone when the test has ended. */
 function file(text: string): string {
   const path = join(temporaryFolder(), 'mirror.yaml');
-  writeFileSync(path, text);
+  writeFileSync(path, text, { mode: 0o600 });
   return path;
 }
 

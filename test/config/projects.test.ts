@@ -8,7 +8,7 @@ import { temporaryFolder } from '../snapshot/temporary-folder.ts';
 
 function file(text: string): string {
   const path = join(temporaryFolder(), 'file');
-  writeFileSync(path, text);
+  writeFileSync(path, text, { mode: 0o600 });
   return path;
 }
 

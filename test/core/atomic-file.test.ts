@@ -1,7 +1,20 @@
-import { closeSync, mkdirSync, openSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import fs, {
+  chmodSync,
+  closeSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readdirSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
-import { replaceFile, syncToDisk } from '../../src/core/atomic-file.ts';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { createFile, isDraft, removeOldDrafts, replaceFile, syncToDisk } from '../../src/core/atomic-file.ts';
 import { temporaryFolder } from '../snapshot/temporary-folder.ts';
 
 test('a new file holds the content, for its owner only, and no draft is left', () => {
@@ -19,6 +32,70 @@ test('an old file is replaced, whoever could read it before', () => {
   replaceFile(path, 'new');
   expect(readFileSync(path, 'utf8')).toBe('new');
   expect(statSync(path).mode & 0o777).toBe(0o600);
+});
+
+test('what stands in the place of the file or of a draft is neither followed nor written', () => {
+  const folder = temporaryFolder();
+  const path = join(folder, 'file.json');
+  const other = join(temporaryFolder(), 'other');
+  writeFileSync(other, 'kept', { mode: 0o666 });
+  for (const planted of [path, `${path}.draft-${process.pid}`]) symlinkSync(other, planted);
+  replaceFile(path, 'secret');
+  expect(readFileSync(other, 'utf8')).toBe('kept');
+  expect(lstatSync(path).isSymbolicLink()).toBe(false);
+  expect(readFileSync(path, 'utf8')).toBe('secret');
+});
+
+test('a draft that another user has prepared is not used', () => {
+  const folder = temporaryFolder();
+  const path = join(folder, 'file.json');
+  const planted = `${path}.draft-${process.pid}`;
+  writeFileSync(planted, '');
+  chmodSync(planted, 0o666);
+  const { ino } = statSync(planted);
+  replaceFile(path, 'secret');
+  expect(statSync(path).ino).not.toBe(ino);
+  expect(statSync(path).mode & 0o777).toBe(0o600);
+  expect(readFileSync(planted, 'utf8')).toBe('');
+});
+
+test('every draft has a name of its own, and none can be in its place', () => {
+  const folder = temporaryFolder();
+  const drafts: string[] = [];
+  const open = vi.spyOn(fs, 'openSync');
+  syncBuiltinESMExports();
+  onTestFinished(() => {
+    open.mockRestore();
+    syncBuiltinESMExports();
+  });
+  for (const write of [replaceFile, createFile, replaceFile]) write(join(folder, 'file'), 'text');
+  for (const [path, flags] of open.mock.calls)
+    if (isDraft(String(path))) {
+      expect(flags).toBe('wx');
+      drafts.push(String(path));
+    }
+  expect(new Set(drafts).size).toBe(3);
+});
+
+test('a file that is made only once stays as it is', () => {
+  const folder = temporaryFolder();
+  const path = join(folder, 'file');
+  createFile(path, 'first');
+  createFile(path, 'second');
+  expect(readFileSync(path, 'utf8')).toBe('first');
+  expect(readdirSync(folder)).toEqual(['file']);
+});
+
+test('old drafts are deleted, of this version and of earlier ones; young ones and other files stay', () => {
+  const folder = temporaryFolder();
+  const others = ['file', 'file.draft-young-not', 'a.draft.json'];
+  const drafts = ['file.draft-1234', `file.draft-${randomUUID()}`, 'checkpoint.draft'];
+  for (const name of [...others, ...drafts]) writeFileSync(join(folder, name), '');
+  removeOldDrafts(folder, Date.now() - 60_000);
+  expect(readdirSync(folder)).toHaveLength(6);
+  removeOldDrafts(folder, Date.now() + 60_000);
+  expect(readdirSync(folder).toSorted()).toEqual(others.toSorted());
+  removeOldDrafts(join(folder, 'missing'), 0);
 });
 
 test('whoever has the old file open goes on reading the old content', () => {

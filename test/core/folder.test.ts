@@ -3,14 +3,14 @@ import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { freshFolder } from '../mirror/open-test-mirror.ts';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { refuseOpenModes, refuseUnwritable } from '../../src/core/folder.ts';
+import { refuseOpenFolder, refuseUnwritable } from '../../src/core/folder.ts';
 
 test('a data folder and keys that only their owner may read are let pass, with and without keys', () => {
   const folder = freshFolder();
-  expect(() => refuseOpenModes(folder)).not.toThrow();
+  expect(() => refuseOpenFolder(folder)).not.toThrow();
   mkdirSync(join(folder, 'keys'), { mode: 0o700 });
   writeFileSync(join(folder, 'keys', 'fence.key'), '', { mode: 0o600 });
-  expect(() => refuseOpenModes(folder)).not.toThrow();
+  expect(() => refuseOpenFolder(folder)).not.toThrow();
 });
 
 test('whatever is wider is refused with the commands that mend it', () => {
@@ -22,10 +22,22 @@ test('whatever is wider is refused with the commands that mend it', () => {
   chmodSync(folder, 0o750);
   chmodSync(keys, 0o701);
   chmodSync(key, 0o640);
-  expect(() => refuseOpenModes(folder)).toThrow(
+  expect(() => refuseOpenFolder(folder)).toThrow(
     expect.objectContaining({
       code: 'usage',
       hint: `run: chmod 700 ${folder} && chmod 700 ${keys} && chmod 600 ${key}`,
+    }),
+  );
+});
+
+test('a data folder of another user is refused, also to root', () => {
+  const folder = freshFolder();
+  const owner = statSync(folder).uid;
+  expect(() => refuseOpenFolder(folder, owner)).not.toThrow();
+  expect(() => refuseOpenFolder(folder, owner + 1)).toThrow(
+    expect.objectContaining({
+      code: 'usage',
+      message: `the data folder belongs to user ${owner}, and this is user ${owner + 1}`,
     }),
   );
 });

@@ -78,7 +78,7 @@ export function watchFiles(folder: string, pass: Pass): () => void {
 /** A path without numbers of processes and parts, ids of requests and snapshots, and counts of entries. */
 function lasting(place: string): string {
   return place
-    .replace(/\.draft-\d+$/, '.draft')
+    .replace(/\.draft-[\da-f-]+$/, '.draft')
     .replace(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/, 'ID')
     .replace(/(?<=snapshots\/|tmp\/snapshot-)\w+[/-]\d{8}T\d{6}\.\d{3}Z/, 'SNAPSHOT')
     .replace(/part-\d{5}/, 'PART')

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { replaceFile, syncToDisk } from '../../core/atomic-file.ts';
+import { isDraft, replaceFile, syncToDisk } from '../../core/atomic-file.ts';
 import { isoTime } from '../../core/clock.ts';
 import { sha256 } from '../../core/digest.ts';
 import { makeFolder } from '../../core/folder.ts';
@@ -32,7 +32,7 @@ export function* readCertificateFiles(dataDir: string): Generator<CertificateFil
   const folder = certificatesFolder(dataDir);
   if (!existsSync(folder)) return;
   for (const name of readdirSync(folder).toSorted()) {
-    if (/\.draft-\d+$/.test(name)) continue;
+    if (isDraft(name)) continue;
     const [, request, generation] = /^([0-9a-f-]{36})-g([1-9]\d*)\.json$/.exec(name) ?? [];
     const about = request === undefined ? null : { request, generation: Number(generation) };
     yield { name: basename(name), text: readFileSync(join(folder, name), 'utf8'), about };
