@@ -17,7 +17,7 @@ export type FileUse = { uid: number; isInMemory: boolean };
  */
 export function readPrivateFile(path: string, name: string): string {
   try {
-    const descriptor = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+    const descriptor = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
     try {
       const stat = fstatSync(descriptor);
       const problem = problemOf(stat, { uid: process.geteuid?.() ?? 0, isInMemory: isInMemory(path) });

@@ -1,6 +1,5 @@
 import { type Current, type Manifest, type ManifestFile, snapshotOf, currentIds } from './manifest.ts';
 import { manifestName, type SnapshotName, partNumber } from './file-names.ts';
-import { isDraft } from '../core/atomic-file.ts';
 import type { PublishedFiles } from './published-files.ts';
 import { publishedDatasets } from '../contract/datasets.ts';
 import { listPublishedSnapshots } from './published-parts.ts';
@@ -71,7 +70,7 @@ export function unnamedParts(
 /** Deletes the files that a rewrite which was cut off left in a snapshot. */
 export function removeUnnamedOf(published: PublishedFiles, manifest: Manifest): void {
   const snapshot = snapshotOf(manifest);
-  const drafts = published.listFiles(snapshot).filter(isDraft);
+  const drafts = published.listFiles(snapshot).filter((name) => name.startsWith(`${manifestName}.draft-`));
   published.removeFiles(snapshot, [...unnamedParts(published, snapshot, manifest), ...drafts]);
 }
 
