@@ -53,6 +53,7 @@ const fields = {
     'consent_withdrawn objection no_longer_needed unlawful legal_obligation deleted_upstream restored_backup other',
   ),
   delete_events: (value) => typeof value === 'boolean',
+  continued: (value) => value === true,
   held_reason: oneOf('shared_identifier several_persons too_many'),
   refused_reason: oneOf('unknown_subject already_erased'),
   attention_reason: oneOf(
@@ -91,7 +92,7 @@ const records = {
   amended: 'request generation basis authorisation?',
   refused: 'request generation reason=refused_reason',
   cancelled: 'request generation',
-  fencing: 'request generation epoch fence',
+  fencing: 'request generation epoch fence continued?',
   fenced: 'request generation epoch',
   intent: 'requests target',
   result: 'requests target result assurance rows_before? rows_removed?',
@@ -141,8 +142,13 @@ const attempt = (act) => {
   }
 };
 
-/** The entry in a line's bytes, or what is wrong with them. */
+/** The entry in a line's bytes, or what is wrong with them. Earlier versions wrote a list of any length in one line. */
 function readEntry(line) {
+  const entry = readLine(line);
+  return typeof entry === 'string' && line.length > 2 ** 20 ? 'too_long' : entry;
+}
+
+function readLine(line) {
   const entry = attempt(() => JSON.parse(line.toString('utf8')));
   if (entry === undefined) return 'not_json';
   const canonical = attempt(() => Buffer.from(canonicalJson(entry)));
@@ -209,7 +215,10 @@ function recordOrder() {
       (type === 'certified' && certificate === null && words(executing).includes(phase));
     if (!isException && !words(phases).includes(phase)) return 'wrong_order';
     if ((type === 'refused' || type === 'cancelled') && isFenced) return 'wrong_order';
+    const isContinued = type === 'fencing' && record.continued;
+    if (isContinued && phase !== 'fencing') return 'wrong_order';
     if (type === 'fencing' && record.epoch !== epoch + 1) return 'wrong_epoch';
+    if (isContinued && record.epoch !== request.epoch) return 'wrong_epoch';
     if (type === 'fenced' && record.epoch !== request.epoch) return 'wrong_epoch';
     if (type === 'locally_verified' && !request.isClean) return 'verified_without_scan';
     if (type === 'certified' && certificate !== null && intents.size > 0) return 'certified_with_open_intent';

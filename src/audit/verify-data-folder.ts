@@ -7,7 +7,7 @@ import { readCertificateFile, readCertificateFiles } from '../erasure/proof/cert
 import { readLedgerOrigin } from '../ledger/checkpoint.ts';
 import { collectHistories } from '../ledger/request-history.ts';
 import { entriesPath, ledgerFolder, readLines } from '../ledger/entry-file.ts';
-import { readEntry, type LedgerEntry } from '../ledger/entry.ts';
+import { entriesIn, type LedgerEntry } from '../ledger/entry.ts';
 import { readLedger } from '../ledger/ledger.ts';
 import { verifyLedger, type LedgerVerdict, type VerifyTask } from '../ledger/verify.ts';
 import { databasePath, openDatabaseReadOnly, type Database } from '../mirror/database.ts';
@@ -115,8 +115,8 @@ function verifyCertificates(dataDir: string): { checked: number; problems: strin
 /** The entries that can be read, also of a ledger that is damaged elsewhere. */
 function* soundEntries(dataDir: string): Generator<LedgerEntry> {
   for (const line of readLines(entriesPath(ledgerFolder(dataDir)))) {
-    const entry = readEntry(line);
-    if (typeof entry !== 'string') yield entry;
+    const entries = entriesIn(line);
+    if (typeof entries !== 'string') yield* entries;
   }
 }
 

@@ -1,9 +1,12 @@
-import { sha256 } from '../core/digest.ts';
+import { createHash } from 'node:crypto';
+import { identifierKinds } from '../contract/identity.ts';
 import { collectPublications, type Publications } from './publications.ts';
 import type { LedgerRecord } from './record.ts';
 import type { BoundKey, BoundPart } from './vocabulary.ts';
 
 type FenceEntries = Extract<LedgerRecord, { type: 'fencing' }>['fence'];
+
+const kindsInOrder = identifierKinds.toSorted();
 
 /** What the disk and the mirror have to be like, by the ledger. Holds digests only. */
 export type BoundState = {
@@ -13,7 +16,7 @@ export type BoundState = {
   /** The digest of the entries of each request whose fence stands. */
   fences: ReadonlyMap<string, string>;
   /** The same of fences that were begun and may stand: a kill can leave that open. */
-  begunFences: ReadonlyMap<string, string>;
+  begunFences: Pick<ReadonlyMap<string, string>, 'has' | 'get'>;
   /** How many differences of each part were found that are not mended yet. */
   differing: ReadonlyMap<BoundPart, number>;
 };
@@ -23,25 +26,48 @@ export function collectBoundState(): { state: BoundState; take: (record: LedgerR
   const publications = collectPublications();
   const keys = new Map<BoundKey, string>();
   const fences = new Map<string, string>();
-  const begunFences = new Map<string, string>();
+  // Only these entries are kept, and only until the fence stands: one person can have a million.
+  const begun = new Map<string, string[]>();
+  const begunFences: BoundState['begunFences'] = {
+    has: (request) => begun.has(request),
+    get: (request) => {
+      const entries = begun.get(request);
+      return entries && fenceDigest(entries);
+    },
+  };
   const differing = new Map<BoundPart, number>();
   const take = (record: LedgerRecord): void => {
     if (record.type === 'publishing' || record.type === 'published') publications.take(record);
     else if (record.type === 'key_bound') keys.set(record.key, record.check);
     else if (record.type === 'differs') differing.set(record.part, record.items);
     else if (record.type === 'mended') differing.delete(record.part);
-    else if (record.type === 'fencing') begunFences.set(record.request, fenceDigest(record.fence));
-    else if (record.type === 'readmitted') fences.delete(record.request);
+    else if (record.type === 'fencing') {
+      const entries = (record.continued ? begun.get(record.request) : undefined) ?? [];
+      for (const entry of record.fence) entries.push(compact(entry));
+      begun.set(record.request, entries);
+    } else if (record.type === 'readmitted') fences.delete(record.request);
     else if (record.type === 'fenced') {
-      const begun = begunFences.get(record.request);
-      if (begun !== undefined) fences.set(record.request, begun);
-      begunFences.delete(record.request);
+      const digest = begunFences.get(record.request);
+      if (digest !== undefined) fences.set(record.request, digest);
+      begun.delete(record.request);
     }
   };
   return { state: { publications, keys, fences, begunFences, differing }, take };
 }
 
+/** An entry in half of its room: the kind's letter in byte order of the kinds, and the MAC's bytes. */
+function compact({ kind, mac }: FenceEntries[number]): string {
+  return `${kindsInOrder.indexOf(kind)}${Buffer.from(mac, 'hex').toString('latin1')}`;
+}
+
 /** The digest of the entries of a fence, in whatever order they come. */
-function fenceDigest(entries: FenceEntries): string {
-  return sha256([...new Set(entries.map(({ kind, mac }) => `${kind} ${mac}\n`))].toSorted().join(''));
+function fenceDigest(entries: readonly string[]): string {
+  const hash = createHash('sha256');
+  let before = '';
+  for (const entry of entries.toSorted()) {
+    if (entry !== before)
+      hash.update(`${kindsInOrder[Number(entry[0])]} ${Buffer.from(entry.slice(1), 'latin1').toString('hex')}\n`);
+    before = entry;
+  }
+  return hash.digest('hex');
 }

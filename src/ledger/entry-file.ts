@@ -17,8 +17,8 @@ import { explainStorageError } from '../core/storage-error.ts';
 
 const chunkBytes = 256 * 1024;
 
-/** No line is longer: about half a million identifiers fenced at once. */
-const lineBytesMax = 64 * 1024 * 1024;
+/** No version could write a longer line: each made its line as one JavaScript string. */
+const anyLineBytesMax = 2 ** 29;
 
 /** The folder of the ledger: all that an auditor needs. */
 export function ledgerFolder(dataDir: string): string {
@@ -31,58 +31,62 @@ export function entriesPath(folder: string): string {
 }
 
 /**
- * Each whole line of a file, without its newline, in constant memory; none where there is no file. What follows the last
- * newline is no line: `onTorn` gets its bytes. Throws `storage` when the file cannot be read or a line is longer than any of ours.
+ * Each whole line of a file, without its newline; none where there is no file. It takes the memory of the longest line once.
+ * What follows the last newline is no line: `onTorn` gets its bytes. Throws `storage` when the file cannot be read, or a line
+ * is longer than any version could write.
  */
 export function* readLines(path: string, onTorn?: (torn: Buffer) => void): Generator<Buffer> {
   if (!existsSync(path)) return;
   const descriptor = explained(path, () => openSync(path, 'r'));
+  const read = (bytes: number, at: number): Buffer => {
+    const content = Buffer.allocUnsafe(bytes);
+    return content.subarray(
+      0,
+      explained(path, () => readSync(descriptor, content, 0, bytes, at)),
+    );
+  };
   try {
-    let rest: Buffer[] = [];
-    let restBytes = 0;
+    let lineAt = 0;
+    let chunkAt = 0;
     for (;;) {
-      const chunk = Buffer.allocUnsafe(chunkBytes);
-      const read = explained(path, () => readSync(descriptor, chunk));
-      if (read === 0) {
-        if (restBytes > 0) onTorn?.(Buffer.concat(rest));
-        return;
+      const chunk = read(chunkBytes, chunkAt);
+      for (let end = chunk.indexOf(10); end !== -1; end = chunk.indexOf(10, lineAt - chunkAt)) {
+        // A line that began in a chunk before is read again as a whole: nothing has to be joined.
+        yield lineAt < chunkAt ? read(chunkAt + end - lineAt, lineAt) : chunk.subarray(lineAt - chunkAt, end);
+        lineAt = chunkAt + end + 1;
       }
-      let start = 0;
-      for (let end = chunk.indexOf(10); end !== -1 && end < read; end = chunk.indexOf(10, start)) {
-        yield Buffer.concat([...rest, chunk.subarray(start, end)]);
-        rest = [];
-        restBytes = 0;
-        start = end + 1;
-      }
-      rest.push(chunk.subarray(start, read));
-      restBytes += read - start;
-      if (restBytes > lineBytesMax)
-        throw new AppError(`a line of ${path} is longer than ${lineBytesMax} bytes`, {
+      chunkAt += chunk.length;
+      if (chunk.length === 0) break;
+      if (chunkAt - lineAt > anyLineBytesMax)
+        throw new AppError(`a line of ${path} is longer than ${anyLineBytesMax} bytes`, {
           code: 'storage',
           hint: 'restore the folder ledger/ from a backup',
         });
     }
+    if (chunkAt > lineAt) onTorn?.(read(chunkAt - lineAt, lineAt));
   } finally {
     closeSync(descriptor);
   }
 }
 
 /**
- * Adds bytes at the end of a file that has to have `bytesBefore`: all of them, on disk for good, or none. The first ones
- * make the file and its folder, for their owner only. Throws `storage` when the file has another size, or cannot be
- * written; a file that cannot be brought back to its size either has another one at the next attempt, and so stays as it is.
+ * Adds lines at the end of a file that has to have `bytesBefore`: all of them, on disk for good, or none, also where making
+ * them throws. Returns how many bytes the file has then. The first ones make the file and its folder, for their owner only.
+ * Throws `storage` when the file has another size, or cannot be written; a file that cannot be brought back to its size
+ * either has another one at the next attempt, and so stays as it is.
  */
-export function appendBytes(path: string, content: Buffer, bytesBefore: number): void {
+export function appendLines(path: string, lines: Iterable<Buffer>, bytesBefore: number): number {
   const create = bytesBefore === 0 ? constants.O_CREAT : 0;
-  explained(path, () => {
+  return explained(path, () => {
     if (bytesBefore === 0) makeFolder(dirname(path));
     const descriptor = openSync(path, constants.O_WRONLY | constants.O_APPEND | create, 0o600);
     try {
       checkSize(path, fstatSync(descriptor).size, bytesBefore);
       try {
-        writeFileSync(descriptor, content);
+        const bytes = writeLines(descriptor, lines);
         fsyncSync(descriptor);
         if (bytesBefore === 0) for (const folder of [dirname(path), dirname(dirname(path))]) syncToDisk(folder);
+        return bytesBefore + bytes;
       } catch (error) {
         ftruncateSync(descriptor, bytesBefore);
         fsyncSync(descriptor);
@@ -92,6 +96,27 @@ export function appendBytes(path: string, content: Buffer, bytesBefore: number):
       closeSync(descriptor);
     }
   });
+}
+
+const newline = Buffer.from('\n');
+
+/** Writes lines, a chunk at a time. Returns how many bytes they have with their newlines. */
+function writeLines(descriptor: number, lines: Iterable<Buffer>): number {
+  let written = 0;
+  let waiting: Buffer[] = [];
+  let waitingBytes = 0;
+  const write = (): void => {
+    if (waitingBytes > 0) writeFileSync(descriptor, Buffer.concat(waiting));
+    written += waitingBytes;
+    [waiting, waitingBytes] = [[], 0];
+  };
+  for (const line of lines) {
+    waiting.push(line, newline);
+    waitingBytes += line.length + 1;
+    if (waitingBytes > chunkBytes) write();
+  }
+  write();
+  return written;
 }
 
 /** Cuts off what a kill or a power cut left after the last whole line. */

@@ -8,7 +8,7 @@ import {
   sizeOfFile,
 } from './checkpoint.ts';
 import { entriesPath } from './entry-file.ts';
-import { readEntry } from './entry.ts';
+import { lineBytesMax, readEntry } from './entry.ts';
 
 /** What the newest entry and the newest checkpoint of a ledger say. Nothing is verified. Times are ISO 8601 UTC. */
 export type LedgerHead = {
@@ -19,7 +19,8 @@ export type LedgerHead = {
   checkpoint: { size: number; root: string; at: string } | null;
 };
 
-const tailBytes = 1024 * 1024;
+// The last line, and the piece of one that is being written.
+const tailBytes = 2 * lineBytesMax + 2;
 
 /**
  * The head of the ledger in a folder, in a time that does not grow with the ledger, beside one who writes it; undefined

@@ -11,11 +11,11 @@ import {
   readCheckpointFile,
   sizeOfFile,
 } from './checkpoint.ts';
-import { appendBytes, cutTo, entriesPath, ledgerFolder, readLines } from './entry-file.ts';
-import { entryLine, readEntry, type LedgerEntry } from './entry.ts';
+import { appendLines, cutTo, entriesPath, ledgerFolder, readLines } from './entry-file.ts';
+import { entriesIn, entryLine, type LedgerEntry } from './entry.ts';
 import { collectBoundState, type BoundState } from './bound-state.ts';
 import { compactTree, leafHash, type CompactTree } from './merkle.ts';
-import type { LedgerRecord } from './record.ts';
+import { splitRecord, type LedgerRecord } from './record.ts';
 import { collectHistories, type Histories } from './request-history.ts';
 import { prepareRotation, signingKey } from './signing-key.ts';
 
@@ -24,7 +24,10 @@ type TreeHead = { size: number; rootHash: string };
 
 /** The ledger, to be read. */
 export type LedgerReader = {
-  /** Every entry, in order, in constant memory. Throws `storage`, with the line's number, at one that is damaged. */
+  /**
+   * Every entry, in order, in constant memory. A line of an earlier version that is longer than `lineBytesMax` is several
+   * entries of one number. Throws `storage`, with the line's number, at one that is damaged.
+   */
   entries(): Iterable<LedgerEntry>;
   size(): number;
   /** The greatest epoch whose fence stands; 0 before the first. */
@@ -45,10 +48,11 @@ export type LedgerReader = {
 /** The ledger, to be read and to grow. */
 export type Ledger = LedgerReader & {
   /**
-   * Appends records with one write, on disk for good when this returns. Throws, and has written nothing, when a record is
-   * none that the ledger takes, when the disk refuses (`storage`), or when the file is not as this ledger left it (`storage`).
+   * Appends records, with one flush, on disk for good when this returns. A record with a long list becomes several entries.
+   * Throws, and has written nothing, when a record is none that the ledger takes, when making one throws, when the disk
+   * refuses (`storage`), or when the file is not as this ledger left it (`storage`).
    */
-  append(records: readonly LedgerRecord[]): void;
+  append(records: Iterable<LedgerRecord>): void;
   /** Signs the present head, and returns it with the text of its checkpoint; one that is there already stays. */
   checkpoint(): TreeHead & { text: string };
   /** Replaces the signing key: checkpoints of more entries than now are signed with another one. */
@@ -66,15 +70,21 @@ export function openLedger(dataDir: string, clock: Clock): Ledger {
   const state = readState(folder);
   if (existsSync(path)) cutTo(path, state.bytes);
   const append: Ledger['append'] = (records) => {
-    if (records.length === 0) return;
+    if (Array.isArray(records) && records.length === 0) return;
     const at = isoTime(clock.now());
     const size = state.tree.size();
-    const lines = records.map((record, index) => entryLine(record, size + index, at));
-    const content = Buffer.concat(lines.flatMap((line) => [line, newline]));
-    appendBytes(path, content, state.bytes);
-    state.bytes += content.length;
-    for (const [index, record] of records.entries())
-      take(state, { ...record, seq: size + index, at }, lines[index] ?? newline);
+    const taken: { entry: LedgerEntry; leaf: Buffer }[] = [];
+    const linesOf = function* (): Generator<Buffer> {
+      for (const whole of records)
+        for (const record of splitRecord(whole)) {
+          const seq = size + taken.length;
+          const line = entryLine(record, seq, at);
+          taken.push({ entry: { ...record, seq, at }, leaf: leafHash(line) });
+          yield line;
+        }
+    };
+    state.bytes = appendLines(path, linesOf(), state.bytes);
+    for (const { entry, leaf } of taken) take(state, entry, leaf);
   };
   const checkpoint: Ledger['checkpoint'] = () => {
     const { size, rootHash } = headOf(state);
@@ -107,8 +117,6 @@ export function readLedger(dataDir: string): LedgerReader {
   return readerOf(folder, readState(folder));
 }
 
-const newline = Buffer.from('\n');
-
 type LedgerState = {
   bytes: number;
   epoch: number;
@@ -135,9 +143,14 @@ function readState(folder: string): LedgerState {
     .map(sizeOfFile)
     .filter((size) => size !== undefined);
   const isCheckpointed = new Set(sizes);
-  for (const { entry, line } of readEntries(folder)) {
+  for (const { entries, line } of readLedgerLines(folder)) {
     state.bytes += line.length + 1;
-    take(state, entry, line);
+    let leaf: Buffer | undefined = leafHash(line);
+    for (const entry of entries) {
+      take(state, entry, leaf);
+      // An older line that holds several entries is one leaf.
+      leaf = undefined;
+    }
     if (isCheckpointed.has(state.tree.size())) checkCheckpoint(folder, state.tree);
   }
   const covered = sizes.reduce((most, size) => Math.max(most, size), 0);
@@ -148,8 +161,8 @@ function readState(folder: string): LedgerState {
   return state;
 }
 
-function take(state: LedgerState, record: LedgerEntry, line: Buffer): void {
-  state.tree.append(leafHash(line));
+function take(state: LedgerState, record: LedgerEntry, leaf: Buffer | undefined): void {
+  if (leaf) state.tree.append(leaf);
   state.histories.take(record);
   state.bound.take(record);
   if (record.type === 'fencing') state.begunEpoch = Math.max(state.begunEpoch, record.epoch);
@@ -170,7 +183,7 @@ function headOf({ tree }: LedgerState): TreeHead {
 function readerOf(folder: string, state: LedgerState): LedgerReader {
   return {
     entries: function* () {
-      for (const { entry } of readEntries(folder)) yield entry;
+      for (const { entries } of readLedgerLines(folder)) yield* entries;
     },
     size: () => state.tree.size(),
     epoch: () => state.epoch,
@@ -181,14 +194,17 @@ function readerOf(folder: string, state: LedgerState): LedgerReader {
   };
 }
 
-function* readEntries(folder: string): Generator<{ entry: LedgerEntry; line: Buffer }> {
+function* readLedgerLines(folder: string): Generator<{ entries: Iterable<LedgerEntry>; line: Buffer }> {
   const path = entriesPath(folder);
   let seq = 0;
   for (const line of readLines(path)) {
-    const entry = readEntry(line);
-    if (typeof entry === 'string') throw damaged(`line ${seq + 1} of ${path} is damaged (${entry})`);
-    if (entry.seq !== seq) throw damaged(`line ${seq + 1} of ${path} is numbered ${entry.seq}, expected ${seq}`);
-    yield { entry, line };
+    const entries = entriesIn(line);
+    if (typeof entries === 'string') throw damaged(`line ${seq + 1} of ${path} is damaged (${entries})`);
+    for (const entry of entries) {
+      if (entry.seq === seq) break;
+      throw damaged(`line ${seq + 1} of ${path} is numbered ${entry.seq}, expected ${seq}`);
+    }
+    yield { entries, line };
     seq += 1;
   }
 }

@@ -146,7 +146,9 @@ function stepProblem(request: Request, record: Step, epoch: number): FindingCode
   const isNext = record.type === 'reopened' && request.phase !== 'reopened';
   if (record.generation !== request.generation + (isNext ? 1 : 0)) return 'wrong_generation';
   if (!mayCome(request, record)) return 'wrong_order';
+  if (record.type === 'fencing' && record.continued && request.phase !== 'fencing') return 'wrong_order';
   if (record.type === 'fencing' && record.epoch !== epoch + 1) return 'wrong_epoch';
+  if (record.type === 'fencing' && record.continued && record.epoch !== request.epoch) return 'wrong_epoch';
   if (record.type === 'fenced' && record.epoch !== request.epoch) return 'wrong_epoch';
   if (record.type === 'locally_verified' && !request.isClean) return 'verified_without_scan';
   const isProof = record.type === 'certified' && record.certificate !== null;

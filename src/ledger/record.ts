@@ -67,12 +67,16 @@ export const LedgerRecord = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('amended'), ...about, basis: z.enum(bases), authorisation: hex.optional() }),
   z.strictObject({ type: z.literal('refused'), ...about, reason: z.enum(refusalReasons) }),
   z.strictObject({ type: z.literal('cancelled'), ...about }),
-  /** Intent: these MACs are about to be fenced, and the rows that they match to leave the mirror. */
+  /**
+   * Intent: these MACs are about to be fenced, and the rows that they match to leave the mirror. `continued`: they are
+   * fenced together with those of the `fencing` before it.
+   */
   z.strictObject({
     type: z.literal('fencing'),
     ...about,
     epoch: count,
     fence: z.array(z.strictObject({ kind: z.enum(identifierKinds), mac: hex })).min(1),
+    continued: z.literal(true).optional(),
   }),
   /** Result: the fence of that epoch stands. */
   z.strictObject({ type: z.literal('fenced'), ...about, epoch: count }),
@@ -149,4 +153,27 @@ export type RequestRecord = Extract<LedgerRecord, { request: string } | { reques
 /** Whether a record is about requests. */
 export function isOfRequest<R extends LedgerRecord>(record: R): record is Extract<R, RequestRecord> {
   return 'request' in record || 'requests' in record;
+}
+
+/** No entry that this program writes has a longer list. */
+const itemsMax = 5000;
+
+/**
+ * A record as it is written: one whose list is too long for a line is split into several, which say the same together. Each
+ * is about a part of the list.
+ */
+export function* splitRecord(record: LedgerRecord): Generator<LedgerRecord> {
+  if ('requests' in record) for (const requests of partsOf(record.requests)) yield { ...record, requests };
+  else if ('snapshots' in record) for (const snapshots of partsOf(record.snapshots)) yield { ...record, snapshots };
+  else if (record.type === 'fencing')
+    for (const [index, fence] of partsOf(record.fence).entries())
+      yield { ...record, fence, ...(index > 0 ? { continued: true as const } : {}) };
+  else yield record;
+}
+
+function partsOf<T>(items: readonly T[]): T[][] {
+  const parts: T[][] = [];
+  for (let start = 0; start === 0 || start < items.length; start += itemsMax)
+    parts.push(items.slice(start, start + itemsMax));
+  return parts;
 }

@@ -88,7 +88,8 @@ export function collectHistories(wanted?: ReadonlySet<string>): Histories {
       for (const id of 'requests' in entry ? entry.requests : [entry.request]) {
         const history = histories.get(id);
         if (!history) continue;
-        if (entry.type === 'fencing') fencing.set(id, entry.fence.length);
+        if (entry.type === 'fencing')
+          fencing.set(id, entry.fence.length + (entry.continued ? (fencing.get(id) ?? 0) : 0));
         takeEntry(history, entry, fencing.get(id) ?? 0);
       }
     },

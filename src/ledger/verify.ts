@@ -10,7 +10,7 @@ import {
   sizeOfFile,
 } from './checkpoint.ts';
 import { entriesPath, readLines } from './entry-file.ts';
-import { readEntry } from './entry.ts';
+import { entriesIn } from './entry.ts';
 import { finding, type Finding, type FindingCode } from './finding.ts';
 import { keyChain, keyIndexAt, keyIndexOf, readVkeys, type KeyChain, type Rotation } from './key-chain.ts';
 import { compactTree, leafHash } from './merkle.ts';
@@ -127,20 +127,25 @@ function verifyEntries(folder: string, claims: readonly Claim[]): Entries {
     const where = `entry ${tree.size()}`;
     tree.append(leafHash(line));
     if (wanted.has(tree.size())) roots.set(tree.size(), tree.rootHash());
-    const entry = readEntry(line);
-    if (typeof entry === 'string') {
-      problems.push(finding(where, entry));
+    const entries = entriesIn(line);
+    if (typeof entries === 'string') {
+      problems.push(finding(where, entries));
       expectedSeq += 1;
       continue;
     }
-    const { seq, at, ...record } = entry;
-    if (seq !== expectedSeq) problems.push(finding(where, 'wrong_seq'));
-    if (at < lastAt) warnings.push(finding(where, 'clock_set_back'));
-    const outOfOrder = order.take(record);
+    let place = { seq: expectedSeq, at: lastAt };
+    let outOfOrder: FindingCode | undefined;
+    for (const { seq, at, ...record } of entries) {
+      place = { seq, at };
+      const problem = order.take(record);
+      outOfOrder ??= problem;
+      if (record.type === 'key_rotated') rotations.push({ ...record, seq: tree.size() - 1 });
+    }
+    if (place.seq !== expectedSeq) problems.push(finding(where, 'wrong_seq'));
+    if (place.at < lastAt) warnings.push(finding(where, 'clock_set_back'));
     if (outOfOrder) problems.push(finding(where, outOfOrder));
-    if (record.type === 'key_rotated') rotations.push({ ...record, seq: tree.size() - 1 });
-    expectedSeq = seq + 1;
-    lastAt = at;
+    expectedSeq = place.seq + 1;
+    lastAt = place.at;
   }
   const rootHash = tree.rootHash().toString('hex');
   return { size: tree.size(), rootHash, roots, rotations, problems, warnings };

@@ -24,6 +24,7 @@ const oddRecord: fc.Arbitrary<LedgerRecord> = fc
       { type: 'amended', ...about, basis: 'other' },
       { type: 'refused', ...about, reason: 'unknown_subject' },
       { type: 'cancelled', ...about },
+      { type: 'fencing', ...about, epoch, fence: [{ kind: 'person_id', mac: 'f'.repeat(64) }], continued: true },
       { type: 'fenced', ...about, epoch },
       { type: 'intent', requests: [request, requestId(1)], target: 'aux' },
       { type: 'result', requests: [request], target: 'aux', result: 'purged', assurance: 'verified' },

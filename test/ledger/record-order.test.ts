@@ -48,7 +48,7 @@ const scan = (hits: number): LedgerRecord => ({
   needles: 1,
   hits,
 });
-const fencing = (epoch: number, id = request): LedgerRecord => ({
+const fencing = (epoch: number, id = request): Extract<LedgerRecord, { type: 'fencing' }> => ({
   type: 'fencing',
   request: id,
   generation: 1,
@@ -99,6 +99,17 @@ describe('what may not', () => {
     ['a request that nobody made', [fenced], 'unknown_request'],
     ['fenced without an intent', [...before('fencing'), fenced], 'wrong_order'],
     ['fenced with what was not intended', [...before('fenced'), { ...fenced, epoch: 2 }], 'wrong_epoch'],
+    ['a fence that continues none', [...before('fencing'), { ...fencing(1), continued: true }], 'wrong_order'],
+    [
+      'a fence that continues one that stands',
+      [...before('intent'), { ...fencing(2), continued: true }],
+      'wrong_order',
+    ],
+    [
+      'a fence that continues one of another epoch',
+      [...before('fenced'), ...lifeOf(2, 1).flat().slice(0, 5), { ...fencing(2), continued: true }],
+      'wrong_epoch',
+    ],
     ['a skipped epoch', [...before('fencing'), fencing(2)], 'wrong_epoch'],
     ['an epoch once more', [...life, ...lifeOf(2, 1).flat().slice(0, 4)], 'wrong_epoch'],
     [

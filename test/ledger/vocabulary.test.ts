@@ -54,6 +54,7 @@ const records: LedgerRecord[] = [
     { type: 'reopened', ...about, reason },
   ]),
   { type: 'fencing', ...about, epoch: 1, fence: identifierKinds.map((kind) => ({ kind, mac: hash })) },
+  { type: 'fencing', ...about, epoch: 1, fence: [{ kind: 'person_id', mac: hash }], continued: true },
   { type: 'approved', ...about },
   ...bases.map((basis): LedgerRecord => ({ type: 'amended', ...about, basis })),
   { type: 'amended', ...about, basis: 'other', authorisation: hash },

@@ -6,6 +6,7 @@ import { openLedger } from '../../src/ledger/ledger.ts';
 import { rootOf } from '../../src/ledger/merkle-proof.ts';
 import { leafHash } from '../../src/ledger/merkle.ts';
 import { privateKeyOf } from '../../src/ledger/note.ts';
+import type { LedgerRecord } from '../../src/ledger/record.ts';
 import { verifyLedger, type VerifyTask } from '../../src/ledger/verify.ts';
 import { lifeOf, plantKeys, tickingClock, withoutSentences, writeSmallLedger } from './ledger-fixture.ts';
 
@@ -80,6 +81,8 @@ const vectors: Vector[] = [
   },
   { name: 'clock-set-back', change: (folder) => appendLater(folder, Date.UTC(2020, 0, 1)) },
   { name: 'unsigned', change: (folder) => appendLater(folder, Date.UTC(2027, 0, 1)) },
+  { name: 'fence-in-parts', change: (folder) => appendFence(folder, [undefined, true, true]) },
+  { name: 'fence-in-parts-without-beginning', change: (folder) => appendFence(folder, [true]) },
   { name: 'published', change: (folder) => appendPublications(folder, 'a'.repeat(64)) },
   { name: 'published-another-manifest', change: (folder) => appendPublications(folder, 'b'.repeat(64)) },
   {
@@ -101,6 +104,17 @@ const vectors: Vector[] = [
 
 function appendLater(folder: string, atMs: number): void {
   openLedger(join(folder, '..'), tickingClock(atMs)).append(lifeOf(2, 2).slice(0, 2).flat());
+}
+
+/** A second request, fenced by several entries. */
+function appendFence(folder: string, parts: readonly (true | undefined)[]): void {
+  const life = lifeOf(2, 2).flat();
+  openLedger(join(folder, '..'), tickingClock(Date.UTC(2027, 0, 1))).append(
+    life.slice(0, 5).flatMap((record): LedgerRecord[] => {
+      if (record.type !== 'fencing') return [record];
+      return parts.map((continued) => (continued ? { ...record, continued } : record));
+    }),
+  );
 }
 
 /** The life of a snapshot, whose second manifest is said to stand as `manifest`. */

@@ -11,8 +11,11 @@ export function raiseFencesAgain(db: Database, ledger: LedgerReader): void {
   const begun = new Map<string, StandingFence>();
   const standing = new Map<string, StandingFence>();
   for (const entry of ledger.entries()) {
-    if (entry.type === 'fencing')
-      begun.set(entry.request, { id: entry.request, epoch: entry.epoch, at: entry.at, entries: entry.fence });
+    if (entry.type === 'fencing') {
+      const before = entry.continued ? begun.get(entry.request)?.entries : undefined;
+      const { request: id, epoch, at, fence } = entry;
+      begun.set(id, { id, epoch, at, entries: [...(before ?? []), ...fence] });
+    }
     const fence = entry.type === 'fenced' ? begun.get(entry.request) : undefined;
     if (fence) standing.set(fence.id, fence);
   }

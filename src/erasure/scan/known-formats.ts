@@ -3,7 +3,7 @@ import type { Identifier } from '../../contract/identity.ts';
 import { readJson } from '../../core/exact-json.ts';
 import { readCheckpoint } from '../../ledger/checkpoint.ts';
 import { readLines } from '../../ledger/entry-file.ts';
-import { readEntry } from '../../ledger/entry.ts';
+import { entriesIn } from '../../ledger/entry.ts';
 import { readVkeys } from '../../ledger/key-chain.ts';
 import { manifestName } from '../../snapshot/file-names.ts';
 import { Current, Manifest } from '../../snapshot/manifest.ts';
@@ -51,10 +51,12 @@ export function* readLedgerContent(path: string): Generator<{ ids: readonly stri
   let torn: Buffer | undefined;
   const keepTorn = (bytes: Buffer): void => void (torn = bytes);
   for (const line of readLines(path, keepTorn)) {
-    const entry = readEntry(line);
-    if (typeof entry === 'string') yield { line };
-    else if ('requests' in entry) yield { ids: entry.requests };
-    else if ('request' in entry) yield { ids: [entry.request] };
+    const entries = entriesIn(line);
+    if (typeof entries === 'string') yield { line };
+    else
+      for (const entry of entries)
+        if ('requests' in entry) yield { ids: entry.requests };
+        else if ('request' in entry) yield { ids: [entry.request] };
   }
   if (torn) yield { line: torn };
 }

@@ -1,8 +1,8 @@
 import { readJsonText, textLeaves } from '../../core/exact-json.ts';
 import { createShingleSearch, shingleBytes, type ShingleSearch } from './shingle-search.ts';
-import type { ScanSubject, Encoding } from './scan-task.ts';
+import { encodings, type ScanSubject, type Encoding } from './scan-task.ts';
 
-/** One scan searches for at most so many shingles: their tables take about 150 MB. Beyond, evenly spread ones are kept. */
+/** One scan searches for about so many shingles: their tables take some 120 MB. Beyond, evenly spread ones are kept. */
 const shinglesMax = 1 << 20;
 
 /** The owner of a shingle: a subject, by its place in the task, and the form of the text that holds the shingle. */
@@ -21,35 +21,29 @@ export type Needles = {
   edges: ShingleSearch;
   edgesOf: (shingle: number) => readonly [beginning: number, end: number];
   ownersOf: (shingle: number) => Iterable<Owner>;
-  /** Whether a shingle is of a person uuid or a recording id, which the feeds of deletions hold until their rows expire. */
+  /** Whether a shingle stands in a person uuid or a recording id, which the feeds of deletions hold until their rows expire. */
   isFeedKey: (shingle: number) => boolean;
   /** For each subject, how many of its texts cannot be searched for: they are too short, or only a time. */
   tooShort: readonly number[];
 };
 
-type Needle = EncodedForm & Pick<Owner, 'subject'> & { isFeedKey: boolean };
+/** A form of a text, and the subject that has the text. `isPlain`: the text as it is. */
+type Needle = EncodedForm & Pick<Owner, 'subject'> & { isPlain: boolean };
 
 // Times stand everywhere and identify nobody: a text is searched for without its times.
 const isoTime = /\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?)?(?:Z|[+-]\d\d:?\d\d)?/g;
 
 /** Cuts identifiers and values of subjects (values may be JSON; field names are left out) into shingles. */
 export function makeNeedles(subjects: readonly ScanSubject[], shinglesLimit = shinglesMax): Needles {
-  let total = 0;
-  let forms = 0;
-  for (const { bytes } of everyNeedle(subjects)) {
-    total += shinglesIn(bytes);
-    forms += 1;
-  }
-  // Each form keeps at least one shingle, and counts are rounded up: so one more for each form may be needed.
-  const capacity = Math.max(Math.min(total, shinglesLimit), 2 * forms);
-  const step = total <= capacity ? 1 : Math.ceil(total / (capacity - forms));
+  const { capacity, step, isKept } = planShingles(subjects, shinglesLimit);
   const search = createShingleSearch(capacity);
   const edges = createShingleSearch(2 * capacity, edgeBytes);
   const beginnings = new Int32Array(capacity);
   const ends = new Int32Array(capacity);
-  const owners = createOwners();
-  const feedKeys = new Set<number>();
-  for (const { bytes, subject, encoding, isFeedKey } of everyNeedle(subjects))
+  const owners = createOwners(capacity);
+  for (const needle of everyNeedle(subjects)) {
+    if (!isKept(needle)) continue;
+    const { bytes, subject, encoding } = needle;
     for (const offset of spread(shinglesIn(bytes), step)) {
       const shingle = search.add(bytes, offset);
       const beginning = edges.add(bytes, offset);
@@ -59,34 +53,81 @@ export function makeNeedles(subjects: readonly ScanSubject[], shinglesLimit = sh
       beginnings[shingle] = beginning;
       ends[shingle] = end;
       owners.add(shingle, subject, encoding);
-      if (isFeedKey) feedKeys.add(shingle);
     }
+  }
+  const isFeedKey = new Uint8Array(capacity);
+  // By what stands in the keys: other texts of a subject can quote a key, and not all shingles of the key may be kept.
+  for (const { identity } of subjects)
+    for (const keys of [identity.person_uuid, identity.recording_id])
+      for (const key of keys) search.openStream((shingle) => void (isFeedKey[shingle] = 1))(Buffer.from(key));
   return {
     search,
     edges,
     edgesOf: (shingle) => [beginnings[shingle] ?? 0, ends[shingle] ?? 0],
     ownersOf: owners.of,
-    isFeedKey: (shingle) => feedKeys.has(shingle),
-    tooShort: subjects.map((subject) => textsOf(subject).filter(({ text }) => !longPieces(text).length).length),
+    isFeedKey: (shingle) => isFeedKey[shingle] === 1,
+    tooShort: subjects.map((subject) => {
+      let count = 0;
+      for (const text of textsOf(subject)) if (longPieces(text).length === 0) count += 1;
+      return count;
+    }),
   };
+}
+
+/** How far apart the shingles are that are kept, which forms are kept, and how many shingles there are at most. */
+type ShinglePlan = { capacity: number; step: number; isKept: (needle: Needle) => boolean };
+
+/**
+ * Decides which shingles are searched for. Up to the limit, all are. Then each form keeps evenly spread ones, at least one.
+ * Where even those are too many, each text keeps one as it is, and each subject an equal number of other forms.
+ */
+function planShingles(subjects: readonly ScanSubject[], limit: number): ShinglePlan {
+  const encoded = subjects.map(() => 0);
+  let plain = 0;
+  let total = 0;
+  for (const { bytes, subject, isPlain } of everyNeedle(subjects)) {
+    total += shinglesIn(bytes);
+    if (isPlain) plain += 1;
+    else encoded[subject] = (encoded[subject] ?? 0) + 1;
+  }
+  const forms = encoded.reduce((sum, count) => sum + count, plain);
+  // Counts are rounded up: so one more for each form may be needed.
+  if (2 * forms <= limit || total <= limit) {
+    const capacity = Math.min(total, limit);
+    return { capacity, step: total <= capacity ? 1 : Math.ceil(total / (capacity - forms)), isKept: () => true };
+  }
+  const room = Math.max(limit - plain, limit / 4);
+  let each = Math.max(...encoded);
+  const kept = (): number => encoded.reduce((sum, count) => sum + Math.min(count, each), 0);
+  while (kept() > room && each > 0) each = Math.floor(each / 2);
+  const seen = encoded.map(() => 0);
+  const isKept = ({ isPlain, subject }: Needle): boolean => {
+    if (isPlain) return true;
+    const of = encoded[subject] ?? 0;
+    const nth = seen[subject] ?? 0;
+    seen[subject] = nth + 1;
+    return of <= each || Math.floor(((nth + 1) * each) / of) > Math.floor((nth * each) / of);
+  };
+  return { capacity: plain + kept(), step: Infinity, isKept };
 }
 
 /** Makes the forms again for each use: all of them at once could need many times the memory of the values. */
 function* everyNeedle(subjects: readonly ScanSubject[]): Generator<Needle> {
-  for (const [index, subject] of subjects.entries())
-    for (const { text, isFeedKey } of textsOf(subject))
+  for (const [subject, texts] of subjects.entries())
+    for (const text of textsOf(texts))
       for (const piece of longPieces(text))
-        for (const form of encodedForms(piece)) yield { ...form, subject: index, isFeedKey };
+        for (const form of encodedForms(piece)) yield { ...form, subject, isPlain: form.encoding === 'utf-8' };
 }
 
-/** Every text of a subject, once. */
-function textsOf({ identity, values }: ScanSubject): { text: string; isFeedKey: boolean }[] {
-  const feedKeys = new Set([...identity.person_uuid, ...identity.recording_id]);
-  const others = new Set([
-    ...identity.distinct_id,
-    ...values.flatMap((value) => [...textLeaves(readJsonText(value) ?? value)]),
-  ]);
-  return [...new Set([...feedKeys, ...others])].map((text) => ({ text, isFeedKey: feedKeys.has(text) }));
+/** Every text of a subject: identifiers, of which there can be a million, and then other texts, each once. */
+function* textsOf({ identity, values }: ScanSubject): Generator<string> {
+  yield* identity.person_uuid;
+  yield* identity.recording_id;
+  yield* identity.distinct_id;
+  const others = new Set(values.flatMap((value) => [...textLeaves(readJsonText(value) ?? value)]));
+  for (const keys of [identity.person_uuid, identity.recording_id, identity.distinct_id])
+    for (const key of keys) others.delete(key);
+  yield* others;
 }
 
 /** The pieces of a text between its times, as far as they are long enough to be searched for. */
@@ -105,26 +146,28 @@ function* spread(count: number, step: number): Generator<number> {
   else for (let offset = Math.floor(((count - 1) % step) / 2); offset < count; offset += step) yield offset;
 }
 
-/** The owners of shingles, in one array. All owners of a subject are added before those of the next subject. */
-function createOwners(): {
+/** The owners of shingles, in lists of numbers. All owners of a subject are added before those of the next subject. */
+function createOwners(capacity: number): {
   add: (shingle: number, subject: number, encoding: Encoding) => void;
   of: (shingle: number) => Generator<Owner>;
 } {
-  const latest: (number | undefined)[] = [];
-  const owners: (Owner & { before: number | undefined })[] = [];
+  // The newest owner of a shingle, and the owner before each; 0 is none.
+  const latest = new Int32Array(capacity);
+  const before: number[] = [0];
+  const owners: number[] = [0];
+  const subjectAt = (at: number): number => Math.floor((owners[at] ?? 0) / encodings.length);
   function* of(shingle: number): Generator<Owner> {
-    for (let at = latest[shingle]; at !== undefined; at = owners[at]?.before) {
-      const owner = owners[at];
-      if (owner) yield owner;
-    }
+    for (let at = latest[shingle] ?? 0; at !== 0; at = before[at] ?? 0)
+      yield { subject: subjectAt(at), encoding: encodings[(owners[at] ?? 0) % encodings.length] ?? 'utf-8' };
   }
   return {
     of,
     add: (shingle, subject, encoding) => {
-      const before = latest[shingle];
+      const known = latest[shingle] ?? 0;
       // The same bytes can stand in two forms or two texts of a subject: they are searched for once.
-      if (before !== undefined && owners[before]?.subject === subject) return;
-      latest[shingle] = owners.push({ subject, encoding, before }) - 1;
+      if (known !== 0 && subjectAt(known) === subject) return;
+      latest[shingle] = owners.push(subject * encodings.length + encodings.indexOf(encoding)) - 1;
+      before.push(known);
     },
   };
 }
@@ -148,10 +191,12 @@ function encodedForms(text: string): EncodedForm[] {
 function spellingsOf(text: string): Record<Exclude<Encoding, 'utf-16'>, string[]> {
   const bytes = Buffer.from(text);
   const hex = bytes.toString('hex');
+  // Most identifiers: neither JSON nor an address changes anything in them.
+  const isSafe = /^[\w.~-]*$/.test(text);
   return {
     'utf-8': [text],
-    json: jsonSpellings(text),
-    percent: percentSpellings(text.toWellFormed()),
+    json: isSafe ? [] : jsonSpellings(text),
+    percent: isSafe ? [] : percentSpellings(text.toWellFormed()),
     base64: [0, 1, 2].flatMap((offset) => base64Spellings(bytes, offset)),
     hex: [hex, hex.toUpperCase()],
   };

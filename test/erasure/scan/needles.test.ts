@@ -112,4 +112,36 @@ describe('needles', () => {
     const few = makeNeedles([subject(...texts)], 10);
     for (const text of texts) expect(foundIn(few, text)).toContain('utf-8');
   });
+
+  it('are fair to a small subject beside a large one, and stay near the bound', () => {
+    const ids = Array.from({ length: 5000 }, (_, n) => `did-${String(n).padStart(8, '0')}-xyz`);
+    const large = { request: 'large', identity: { ...nobody, distinct_id: ids }, values: [] };
+    const both = makeNeedles([large, subject('the text of one')], 4000);
+    expect(both.search.size()).toBeLessThanOrEqual(6000);
+    for (const id of ids) expect(foundIn(both, id)).toContain('utf-8');
+    expect(foundIn(both, Buffer.from('the text of one').toString('hex'))).toEqual(['hex']);
+    const inHex = ids.filter((id) => foundIn(both, Buffer.from(id).toString('hex')).length > 0);
+    expect(inHex.length).toBeGreaterThan(100);
+  });
+
+  it.each([1 << 20, 300])('know a feed key in whatever text it stands, with %i pieces at most', (limit) => {
+    const uuid = '0190aaaa-1111-7222-8333-000000000001';
+    const more = Array.from({ length: 40 }, (_, n) => `another distinct id, number ${n}`);
+    const recording = '0190bbbb-1111-7222-8333-000000000002';
+    const identity = { ...nobody, person_uuid: [uuid], recording_id: [recording] };
+    const needles = makeNeedles(
+      [
+        { request: 'r', identity: { ...identity, distinct_id: [`did-${uuid}`, ...more] }, values: [`of ${recording}`] },
+        subject(`friend of ${uuid}`),
+      ],
+      limit,
+    );
+    const unmarked: number[] = [];
+    for (const text of [uuid, recording])
+      needles.search.openStream((shingle) => {
+        if (!needles.isFeedKey(shingle)) unmarked.push(shingle);
+      })(Buffer.from(text));
+    expect(unmarked).toEqual([]);
+    needles.search.openStream((shingle) => expect(needles.isFeedKey(shingle)).toBe(false))(Buffer.from(more.join('|')));
+  });
 });

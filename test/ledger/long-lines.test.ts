@@ -1,0 +1,205 @@
+import { appendFileSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { canonicalJson } from '../../src/ledger/canonical-json.ts';
+import { readLedgerHead } from '../../src/ledger/ledger-head.ts';
+import { openLedger, readLedger, type LedgerReader } from '../../src/ledger/ledger.ts';
+import { rootOf } from '../../src/ledger/merkle-proof.ts';
+import { leafHash } from '../../src/ledger/merkle.ts';
+import type { LedgerRecord } from '../../src/ledger/record.ts';
+import { verifyLedger } from '../../src/ledger/verify.ts';
+import { breakDisk } from '../kill/broken-disk.ts';
+import { temporaryFolder } from '../snapshot/temporary-folder.ts';
+import { lifeOf, loadStandAlone, requestId, tickingClock, withoutSentences } from './ledger-fixture.ts';
+
+const lineBytesMax = 1024 * 1024;
+const life = lifeOf(1, 1).flat();
+const request = requestId(1);
+const fenced: LedgerRecord = { type: 'fenced', request, generation: 1, epoch: 1 };
+
+type Fencing = Extract<LedgerRecord, { type: 'fencing' }>;
+
+/** The fence of a person with so many recordings and two other identifiers, in no order. */
+function fencingOf(recordings: number): Fencing {
+  const mac = (n: number): string => (BigInt(n + 1) * 0x9e3779b97f4a7c15n).toString(16).padStart(64, '0').slice(-64);
+  return {
+    type: 'fencing',
+    request,
+    generation: 1,
+    epoch: 1,
+    fence: [
+      { kind: 'recording_id', mac: mac(0) },
+      { kind: 'person_uuid', mac: mac(1) },
+      { kind: 'distinct_id', mac: mac(2) },
+      ...Array.from({ length: recordings - 1 }, (_, n) => ({ kind: 'recording_id' as const, mac: mac(n + 3) })),
+    ],
+  };
+}
+
+function entriesOf(dataDir: string): string {
+  return join(dataDir, 'ledger/entries.jsonl');
+}
+
+function linesOf(dataDir: string): string[] {
+  return readFileSync(entriesOf(dataDir), 'utf8').split('\n').slice(0, -1);
+}
+
+/** Adds a line as versions before the bound wrote it: of any length. */
+function appendOldLine(dataDir: string, record: object): void {
+  const seq = linesOf(dataDir).length;
+  appendFileSync(entriesOf(dataDir), `${canonicalJson({ ...record, seq, at: '2026-11-20T12:00:05.000Z' })}\n`);
+}
+
+/** What is compared between a ledger with long lines and one with short ones. */
+function stateOf(ledger: LedgerReader): object {
+  const { histories, bound } = ledger;
+  return {
+    fence: histories.of(request)?.fence?.entries,
+    digest: bound.fences.get(request),
+    begun: bound.begunFences.get(request),
+    epochs: [ledger.begunEpoch(), ledger.epoch()],
+  };
+}
+
+async function verdicts(dataDir: string): Promise<{ ours: object; alone: object }> {
+  const folder = join(dataDir, 'ledger');
+  return { ours: withoutSentences(verifyLedger({ folder })), alone: (await loadStandAlone())({ folder }) };
+}
+
+describe('a list that is too long for a line', () => {
+  it('is split over entries, whichever list it is, and both verifiers follow', async () => {
+    const dataDir = temporaryFolder();
+    const requests = Array.from({ length: 5001 }, (_, n) => requestId(n + 1));
+    const snapshots = Array.from({ length: 5001 }, (_, n) => ({
+      dataset: 'persons' as const,
+      snapshot_id: `${20_000_000 + n}T120000.000Z`,
+      manifest: 'a'.repeat(64),
+    }));
+    const ledger = openLedger(dataDir, tickingClock());
+    ledger.append(
+      requests.flatMap((_id, n) =>
+        lifeOf(n + 1, 1)
+          .flat()
+          .slice(0, 2),
+      ),
+    );
+    ledger.append(requests.map((id) => ({ ...fencingOf(1), request: id })));
+    ledger.append([fencingOf(12_001)]);
+    ledger.append(requests.map((id) => ({ ...fenced, request: id })));
+    ledger.append([
+      { type: 'intent', requests, target: 'mirror' },
+      { type: 'result', requests, target: 'mirror', result: 'purged', assurance: 'verified' },
+      { type: 'publishing', snapshots },
+      { type: 'published', cause: 'publication', snapshots },
+    ]);
+    const long = linesOf(dataDir).filter((line) => line.length > 100_000);
+    expect(long.map((line) => (JSON.parse(line) as LedgerRecord).type)).toEqual([
+      'fencing',
+      'fencing',
+      'fencing',
+      'intent',
+      'result',
+      'publishing',
+      'published',
+    ]);
+    expect(Math.max(...linesOf(dataDir).map(({ length }) => length))).toBeLessThan(lineBytesMax);
+    const { ours, alone } = await verdicts(dataDir);
+    expect(ours).toMatchObject({ ok: true, size: 5001 * 4 + 11 });
+    expect(alone).toEqual(ours);
+    const read = readLedger(dataDir);
+    expect(stateOf(read)).toEqual(stateOf(ledger));
+    expect(read.head()).toEqual(ledger.head());
+    expect(read.histories.of(request)?.fence?.entries).toBe(12_003);
+    expect(read.histories.of(requestId(5000))?.targets.get('mirror')?.result).toBe('purged');
+    expect(read.bound.publications.of('persons', '20005000T120000.000Z')?.stands).toBe('a'.repeat(64));
+    expect(readLedgerHead(join(dataDir, 'ledger'))?.entries).toBe(5001 * 4 + 11);
+  });
+
+  it('that was begun before a kill is begun again, and counts once', () => {
+    const dataDir = temporaryFolder();
+    const ledger = openLedger(dataDir, tickingClock());
+    ledger.append([...life.slice(0, 2), fencingOf(12_001)]);
+    const [kept = ''] = readFileSync(entriesOf(dataDir), 'utf8').split(/(?<=\n)(?=.*"seq":4)/);
+    rmSync(entriesOf(dataDir));
+    appendFileSync(entriesOf(dataDir), kept);
+    const again = openLedger(dataDir, tickingClock());
+    expect(again.size()).toBe(4);
+    again.append([fencingOf(2), fenced]);
+    expect(stateOf(readLedger(dataDir))).toEqual({
+      fence: 4,
+      digest: again.bound.fences.get(request),
+      begun: undefined,
+      epochs: [1, 1],
+    });
+    expect(verifyLedger({ folder: join(dataDir, 'ledger') }).ok).toBe(true);
+  });
+});
+
+describe('a line of an earlier version that is too long now', () => {
+  it('is read as the entries that it would be now, by all readers', async () => {
+    const [old, now] = [temporaryFolder(), temporaryFolder()];
+    for (const dataDir of [old, now]) openLedger(dataDir, tickingClock()).append(life.slice(0, 2));
+    const fencing = fencingOf(30_000);
+    appendOldLine(old, fencing);
+    openLedger(now, tickingClock()).append([fencing]);
+    expect(linesOf(old).at(-1)?.length).toBeGreaterThan(2 * lineBytesMax);
+    expect(stateOf(readLedger(old))).toEqual(stateOf(readLedger(now)));
+    appendOldLine(old, fenced);
+    appendOldLine(old, { type: 'intent', requests: Array.from({ length: 30_000 }, () => request), target: 'mirror' });
+    openLedger(now, tickingClock()).append([fenced]);
+    const read = openLedger(old, tickingClock());
+    expect(stateOf(read)).toEqual(stateOf(readLedger(now)));
+    expect(read.size()).toBe(5);
+    expect(read.head().rootHash).toBe(rootOf(linesOf(old).map((line) => leafHash(Buffer.from(line)))).toString('hex'));
+    read.append([{ type: 'intent', requests: [request], target: 'aux' }]);
+    read.checkpoint();
+    const { ours, alone } = await verdicts(old);
+    expect(ours).toMatchObject({ ok: true, size: 6, signed: 6 });
+    expect(alone).toEqual(ours);
+  });
+
+  it.each<[string, (line: string) => string]>([
+    ['is no JSON', (line) => line.slice(0, -2)],
+    ['is not canonical', (line) => line.replace('"seq":2', '"seq":2.0')],
+    ['has an item of its own', (line) => `${line.slice(0, 2_000_000)}Ann${line.slice(2_000_003)}`],
+    [
+      'has a list that is empty between',
+      (line) => line.replace(/,\{"kind":"recording_id"/, ',,{"kind":"recording_id"'),
+    ],
+    ['has two lists', (line) => line.replace('"generation"', '"fence":[],"generation"')],
+    ['has no list', (line) => line.replaceAll('[', '(').replaceAll(']', ')')],
+    ['is a long text', () => `"${'a'.repeat(3_000_000)}"`],
+    ['is a long text within a list', () => `["${'a'.repeat(3_000_000)}"]`],
+  ])('is damaged where it %s', async (_what, damage) => {
+    const dataDir = temporaryFolder();
+    openLedger(dataDir, tickingClock()).append(life.slice(0, 2));
+    appendOldLine(dataDir, fencingOf(30_000));
+    const lines = linesOf(dataDir);
+    rmSync(entriesOf(dataDir));
+    appendFileSync(entriesOf(dataDir), `${lines.with(2, damage(lines[2] ?? '')).join('\n')}\n`);
+    expect(() => readLedger(dataDir)).toThrow(/line 3 of .*entries\.jsonl is damaged \(too_long\)/);
+    const { ours, alone } = await verdicts(dataDir);
+    expect(ours).toMatchObject({ ok: false, problems: [{ where: 'entry 2', problem: 'too_long' }] });
+    expect(alone).toEqual(ours);
+  });
+});
+
+describe('after an append that failed', () => {
+  it('the ledger is what is on disk, and takes the next record', () => {
+    const dataDir = temporaryFolder();
+    const ledger = openLedger(dataDir, tickingClock());
+    ledger.append(life.slice(0, 2));
+    const before = { ...stateOf(ledger), ...ledger.head() };
+    // The file is opened and written in many pieces; then the disk is full.
+    const disk = breakDisk((step) => step === 5);
+    expect(() => ledger.append([fencingOf(12_001), fenced])).toThrow('the disk is full (ENOSPC)');
+    disk.mend();
+    expect({ ...stateOf(ledger), ...ledger.head() }).toEqual(before);
+    ledger.append([fencingOf(2), fenced]);
+    expect({ ...stateOf(ledger), ...ledger.head() }).toEqual({
+      ...stateOf(readLedger(dataDir)),
+      ...readLedger(dataDir).head(),
+    });
+    expect(verifyLedger({ folder: join(dataDir, 'ledger') }).ok).toBe(true);
+  });
+});
