@@ -37,8 +37,6 @@ export type Endpoint = {
 /** Where every path begins in the document; live services also answer under `/api/projects`. */
 export const documentedPathPrefix = '/api/environments';
 
-const noParams = z.object({});
-
 /** A value of a path or query, read from the one spelling that JSON has for it: `1e3`, `+1`, ` 1` or `yes` stay texts. */
 function spelled<T extends z.ZodType>(value: T) {
   const isLiteral = (text: unknown): text is string =>
@@ -51,9 +49,7 @@ export const PersonId = spelled(z.int());
 
 const personId = z.object({ id: PersonId });
 const shortId = z.object({ short_id: z.string() });
-const membership = shortId.extend({ session_recording_id: z.string() });
 
-const noQuery = z.object({});
 const format = z.object({ format: z.enum(['csv', 'json']).optional() });
 /** The query of a paged list. */
 export const PageQuery = z.object({
@@ -68,192 +64,139 @@ const personList = PageQuery.extend({
   search: z.string().optional(),
 });
 
+/** What most endpoints have in common; each row of a table says what is its own. */
+export const plain = {
+  method: 'GET',
+  params: z.object({}),
+  scope: null,
+  query: z.object({}),
+  body: null,
+  status: 200,
+  response: null,
+} as const;
+const onPerson = { ...plain, path: '/persons/:id', params: personId, query: format } as const;
+const onPlaylist = { ...plain, path: '/session_recording_playlists/:short_id', params: shortId } as const;
+const onMember = {
+  ...onPlaylist,
+  path: '/session_recording_playlists/:short_id/recordings/:session_recording_id',
+  params: shortId.extend({ session_recording_id: z.string() }),
+} as const;
+
 /** The 17 endpoints of section 4, by the name under which `analytics-mirror call` knows them. */
 export const endpoints = {
   'insights.trend': {
+    ...plain,
     method: 'POST',
     path: '/insights/trend',
-    params: noParams,
     scope: 'insight:read',
     query: format,
     body: TrendInsight,
-    status: 200,
-    response: null,
     summary: 'Create a trend insight',
   },
   'persons.list': {
-    method: 'GET',
+    ...plain,
     path: '/persons',
-    params: noParams,
     scope: 'person:read',
     query: personList,
-    body: null,
-    status: 200,
     response: pageOf(Person),
     summary: 'List persons, filtered and paged',
   },
-  'persons.retrieve': {
-    method: 'GET',
-    path: '/persons/:id',
-    params: personId,
-    scope: 'person:read',
-    query: format,
-    body: null,
-    status: 200,
-    response: Person,
-    summary: 'Retrieve one person',
-  },
+  'persons.retrieve': { ...onPerson, scope: 'person:read', response: Person, summary: 'Retrieve one person' },
   'persons.update': {
+    ...onPerson,
     method: 'PATCH',
-    path: '/persons/:id',
-    params: personId,
     scope: 'person:write',
-    query: format,
     body: PersonChange,
-    status: 200,
     response: Person,
     summary: "Merge properties into a person's",
   },
   'persons.delete': {
+    ...onPerson,
     method: 'DELETE',
-    path: '/persons/:id',
-    params: personId,
     scope: 'person:write',
     query: format.extend({ delete_events: spelled(z.boolean()).optional() }),
-    body: null,
     status: 204,
-    response: null,
     summary: 'Delete a person, and queue the deletion of its events when asked',
   },
   'persons.activity': {
-    method: 'GET',
+    ...onPerson,
     path: '/persons/:id/activity',
-    params: personId,
     scope: 'activity_log:read',
-    query: format,
-    body: null,
-    status: 200,
-    response: null,
     summary: 'Read the activity of a person',
   },
   'persons.delete_property': {
+    ...onPerson,
     method: 'POST',
     path: '/persons/:id/delete_property',
-    params: personId,
     scope: 'person:write',
     query: format.extend({ $unset: z.string() }),
     body: PersonChange,
-    status: 200,
-    response: null,
     summary: 'Delete one property of a person',
   },
   'persons.properties_timeline': {
-    method: 'GET',
+    ...onPerson,
     path: '/persons/:id/properties_timeline',
-    params: personId,
-    scope: null,
-    query: format,
-    body: null,
-    status: 200,
-    response: null,
     summary: "Read how a person's properties changed",
   },
   'persons.split': {
+    ...onPerson,
     method: 'POST',
     path: '/persons/:id/split',
-    params: personId,
     scope: 'person:write',
-    query: format,
     body: PersonChange,
-    status: 200,
-    response: null,
     summary: 'Split a person into one for each distinct id',
   },
   'playlists.retrieve': {
-    method: 'GET',
-    path: '/session_recording_playlists/:short_id',
-    params: shortId,
+    ...onPlaylist,
     scope: 'session_recording_playlist:read',
-    query: noQuery,
-    body: null,
-    status: 200,
     response: Playlist,
     summary: 'Retrieve one playlist',
   },
   'playlists.update': {
+    ...onPlaylist,
     method: 'PATCH',
-    path: '/session_recording_playlists/:short_id',
-    params: shortId,
     scope: 'session_recording_playlist:write',
-    query: noQuery,
     body: PlaylistChange,
-    status: 200,
     response: Playlist,
     summary: 'Change a playlist; `deleted: true` is the soft delete',
   },
   'playlists.delete': {
+    ...onPlaylist,
     method: 'DELETE',
-    path: '/session_recording_playlists/:short_id',
-    params: shortId,
     scope: 'session_recording_playlist:write',
-    query: noQuery,
-    body: null,
     status: 405,
-    response: null,
     summary: 'Refused: hard delete is not allowed, use the soft delete',
   },
   'playlists.recordings': {
-    method: 'GET',
+    ...onPlaylist,
     path: '/session_recording_playlists/:short_id/recordings',
-    params: shortId,
-    scope: null,
-    query: noQuery,
-    body: null,
-    status: 200,
-    response: null,
     summary: 'Read the recordings of a playlist',
   },
   'playlists.add_recording': {
+    ...onMember,
     method: 'POST',
-    path: '/session_recording_playlists/:short_id/recordings/:session_recording_id',
-    params: membership,
-    scope: null,
-    query: noQuery,
     body: PlaylistChange,
-    status: 200,
-    response: null,
     summary: 'Put a recording into a playlist',
   },
   'playlists.remove_recording': {
+    ...onMember,
     method: 'DELETE',
-    path: '/session_recording_playlists/:short_id/recordings/:session_recording_id',
-    params: membership,
-    scope: null,
-    query: noQuery,
-    body: null,
     status: 204,
-    response: null,
     summary: 'Take a recording out of a playlist',
   },
   'recordings.list': {
-    method: 'GET',
+    ...plain,
     path: '/session_recordings',
-    params: noParams,
     scope: 'session_recording:read',
     query: PageQuery,
-    body: null,
-    status: 200,
     response: pageOf(Recording),
     summary: 'List session recordings, paged',
   },
   'recordings.retrieve': {
-    method: 'GET',
+    ...plain,
     path: '/session_recordings/:id',
     params: z.object({ id: z.string() }),
     scope: 'session_recording:read',
-    query: noQuery,
-    body: null,
-    status: 200,
     response: Recording,
     summary: 'Retrieve one session recording',
   },

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Endpoint } from './endpoints.ts';
+import { plain, type Endpoint } from './endpoints.ts';
 
 /** How many persons one call of `persons.bulk_delete` takes at most. */
 export const bulkDeleteIdsMax = 1000;
@@ -19,29 +19,24 @@ export const DeletionStatus = z.object({
 /** Endpoints that live services have and the document has not: a caller finds out whether they are there. */
 export const optionalEndpoints = {
   'persons.bulk_delete': {
+    ...plain,
     method: 'POST',
     path: '/persons/bulk_delete',
-    params: z.object({}),
     scope: 'person:write',
-    query: z.object({}),
     body: z.object({
       ids: z.array(z.guid()).min(1).max(bulkDeleteIdsMax),
       delete_events: z.boolean().optional(),
       delete_recordings: z.boolean().optional(),
     }),
+    // The answer tells of deletions that failed, but not everywhere.
     status: 202,
-    // It tells of deletions that failed, but not everywhere.
-    response: null,
     summary: 'Delete up to 1,000 persons by uuid',
   },
   'persons.deletion_status': {
-    method: 'GET',
+    ...plain,
     path: '/persons/deletion_status',
-    params: z.object({}),
     scope: 'person:read',
     query: z.object({ person_uuid: z.guid().optional() }),
-    body: null,
-    status: 200,
     response: DeletionStatus,
     summary: "Read how far the deletion of persons' events is",
   },

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { printable } from '../core/words.ts';
-import type { Endpoint } from './endpoints.ts';
+import { plain, type Endpoint } from './endpoints.ts';
 import { pageOf } from './resources.ts';
 
 /** A project as it is listed, by as little as is sure: the document names the call and shows no shape. */
@@ -10,14 +10,9 @@ const TolerantProject = Project.extend({ name: z.string().catch('') });
 /** The call through which a `project_id` is found (section 1). It is outside section 4, and any valid key may make it. */
 export const projectEndpoints = {
   'projects.list': {
-    method: 'GET',
+    ...plain,
     path: '/projects',
     isOutsideProjects: true,
-    params: z.object({}),
-    scope: null,
-    query: z.object({}),
-    body: null,
-    status: 200,
     response: pageOf(Project),
     summary: 'List the projects that the key sees',
   },
