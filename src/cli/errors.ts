@@ -1,5 +1,5 @@
 import type { CommanderError } from 'commander';
-import { AppError, assertNever } from '../core/errors.ts';
+import { AppError, type ErrorCode } from '../core/errors.ts';
 import { explainStorageError } from '../core/storage-error.ts';
 
 /** The exit codes that a command can end with. */
@@ -13,32 +13,23 @@ export const exitCodes = {
   interrupted: 130,
 } as const;
 
+const exits: Readonly<Record<ErrorCode, keyof typeof exitCodes>> = {
+  usage: 'usage',
+  refused: 'refused',
+  quota: 'refused',
+  busy: 'busy',
+  interrupted: 'interrupted',
+  service: 'failed',
+  oversize: 'failed',
+  unreachable: 'failed',
+  rejected: 'failed',
+  storage: 'failed',
+};
+
 /** The exit code for an error: 1 for every error that is not an `AppError`. */
 export function exitCodeOf(error: unknown): number {
-  if (!(error instanceof AppError)) return exitCodes.failed;
-  switch (error.code) {
-    case 'usage':
-      return exitCodes.usage;
-    case 'refused':
-    case 'quota':
-      return exitCodes.refused;
-    case 'busy':
-      return exitCodes.busy;
-    case 'interrupted':
-      return exitCodes.interrupted;
-    case 'service':
-    case 'oversize':
-    case 'unreachable':
-    case 'rejected':
-    case 'storage':
-      return exitCodes.failed;
-    default:
-      return assertNever(error.code);
-  }
+  return exitCodes[error instanceof AppError ? exits[error.code] : 'failed'];
 }
-
-/** An error as it is shown: one sentence, and a hint that says what to do. */
-export type PresentedError = { code: string; message: string; hint: string | null };
 
 /** The error that a command ended with, as an `AppError` where it can be explained. `where` is the data folder. */
 export function explainError(error: unknown, where: string): unknown {
@@ -52,8 +43,8 @@ export function explainCommandLine({ code, message }: CommanderError): AppError 
   return new AppError(isHelp ? 'no command is given' : words, { code: 'usage', hint: 'add --help for help' });
 }
 
-/** How an error is shown. The message of a foreign error may hold personal data, so only its name is shown. */
-export function presentError(error: unknown): PresentedError {
+/** An error as it is shown. The message of a foreign error may hold personal data, so only its name is shown. */
+export function presentError(error: unknown): { code: string; message: string; hint: string | null } {
   if (error instanceof AppError) return { code: error.code, message: error.message, hint: error.hint ?? null };
   const name = error instanceof Error ? error.name : 'an unknown error';
   return {

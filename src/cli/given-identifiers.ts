@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { readFileSync } from 'node:fs';
 import { buffer } from 'node:stream/consumers';
 import type { Command } from 'commander';
@@ -6,7 +7,6 @@ import { z } from 'zod';
 import { trimBlanks } from '../contract/email.ts';
 import { AppError, systemCode } from '../core/errors.ts';
 import type { GivenIdentifier } from '../erasure/request/box.ts';
-import { decodeIdentifiers } from './decode-identifiers.ts';
 
 /** The form of each kind of identifier. */
 const kinds = {
@@ -119,6 +119,40 @@ async function readBytes(file: string): Promise<Buffer> {
       hint: 'name a CSV file of kind,value lines, or - for standard input',
     });
   }
+}
+
+/** The byte order marks of the encodings that are read where the mark says so. */
+const marks = [
+  { bytes: Buffer.from([0xef, 0xbb, 0xbf]), encoding: 'utf-8' },
+  { bytes: Buffer.from([0xff, 0xfe]), encoding: 'utf-16le' },
+  { bytes: Buffer.from([0xfe, 0xff]), encoding: 'utf-16be' },
+];
+
+/**
+ * The text of a file of identifiers: UTF-8, or UTF-16 with a byte order mark. Throws `usage` for every other encoding, and
+ * names the one that it seems to be: a letter that is read wrongly makes another identifier.
+ */
+function decodeIdentifiers(bytes: Buffer): string {
+  const { encoding = 'utf-8', bytes: mark } = marks.find((one) => bytes.indexOf(one.bytes) === 0) ?? {};
+  // The first letters of a kind are ASCII, so that the null bytes beside them tell the width of a letter.
+  const nulls = [...bytes.subarray(0, 4)].filter((byte) => byte === 0).length;
+  if (nulls > 2 || (nulls === 2 && (mark || bytes[0] === bytes[1]))) throw wrongEncoding('in UTF-32');
+  if (nulls === 2) throw wrongEncoding('in UTF-16 without a byte order mark');
+  try {
+    return new TextDecoder(encoding, { fatal: true }).decode(bytes);
+  } catch {
+    if (encoding !== 'utf-8') throw wrongEncoding('damaged UTF-16');
+    const lines = bytes.toString('latin1').split(/\r\n|\r|\n/);
+    const fault = lines.findIndex((line) => !isUtf8(Buffer.from(line, 'latin1'))) + 1;
+    throw wrongEncoding(`not UTF-8 from line ${fault} on: they seem to be Latin-1, Windows-1252 or the like`);
+  }
+}
+
+function wrongEncoding(found: string): AppError {
+  return new AppError(`the identifiers are ${found}`, {
+    code: 'usage',
+    hint: 'save the file as UTF-8 (in a spreadsheet: CSV UTF-8, separated by commas); nothing was done',
+  });
 }
 
 /** A first field that a kind and another separator than a comma begin. */

@@ -1,19 +1,26 @@
 import stringWidth from 'string-width';
-import { printable } from '../core/words.ts';
+import { countText, printable } from '../core/words.ts';
 
-/** A column of a printed table by its heading; `right` when its cells are aligned to the right. */
+/** A column of a printed table by its heading; `right` when its texts are aligned to the right, as numbers always are. */
 export type TableColumn = string | { right: string };
 
 /** Lays out rows under headings, by the width that a terminal shows. Control characters become spaces. */
-export function formatTable(columns: readonly TableColumn[], rows: readonly (readonly string[])[]): string {
+export function formatTable(
+  columns: readonly TableColumn[],
+  rows: readonly (readonly (string | number | null)[])[],
+): string {
   const headings = columns.map((column) => (typeof column === 'string' ? column : column.right));
-  const lines = [headings, ...rows].map((row) => row.map(printable));
+  const texts = rows.map((row) => row.map((cell) => (typeof cell === 'number' ? countText(cell) : (cell ?? ''))));
+  const lines = [headings, ...texts].map((row) => row.map(printable));
+  const isRight = columns.map(
+    (column, index) => typeof column !== 'string' || rows.some((row) => typeof row[index] === 'number'),
+  );
   const widths = columns.map((_column, index) => Math.max(...lines.map((line) => stringWidth(line[index] ?? ''))));
   const padded = (line: readonly string[]): string[] =>
-    columns.map((column, index) => {
+    columns.map((_column, index) => {
       const cell = line[index] ?? '';
       const padding = ' '.repeat((widths[index] ?? 0) - stringWidth(cell));
-      return typeof column === 'string' ? cell + padding : padding + cell;
+      return isRight[index] ? padding + cell : cell + padding;
     });
   return lines.map((line) => `${padded(line).join('  ').trimEnd()}\n`).join('');
 }

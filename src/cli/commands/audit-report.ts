@@ -7,7 +7,7 @@ import { writeRequestedFile } from '../../core/atomic-file.ts';
 import { AppError } from '../../core/errors.ts';
 import { stringifyExactJson } from '../../core/exact-json.ts';
 import { isoToMicros } from '../../core/time.ts';
-import { countText, durationText } from '../../core/words.ts';
+import { durationText } from '../../core/words.ts';
 import { reportsFolder } from '../../erasure/proof/certificate-file.ts';
 import { runCommand, type CommandContext } from '../command.ts';
 import type { GlobalOptions } from '../global-options.ts';
@@ -67,16 +67,16 @@ function readDay(text: string): string {
 
 function summary({ from, to, totals, times, earlierOpen }: AuditReport): string {
   return formatTable(
-    [`${from} to ${to}`, { right: 'requests' }],
+    [`${from} to ${to}`, 'requests'],
     [
-      ['received', countText(totals.received)],
-      ['complete', countText(totals.complete)],
-      ['open', countText(totals.open)],
-      ['overdue', countText(totals.overdue)],
-      ['completed late', countText(totals.late)],
-      ['held, or in need of a person', countText(totals.held + totals.attention)],
-      ['refused', countText(totals.refused)],
-      ['open from before', countText(earlierOpen)],
+      ['received', totals.received],
+      ['complete', totals.complete],
+      ['open', totals.open],
+      ['overdue', totals.overdue],
+      ['completed late', totals.late],
+      ['held, or in need of a person', totals.held + totals.attention],
+      ['refused', totals.refused],
+      ['open from before', earlierOpen],
       ['median until erased here', durationText(times.here.medianMs)],
       ['worst until erased here', durationText(times.here.worstMs)],
       ['median until complete', durationText(times.complete.medianMs)],

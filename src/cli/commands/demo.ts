@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { createApp, createProjectApps, type ProjectApps } from '../../app.ts';
 import { AppError } from '../../core/errors.ts';
-import { bytesText, countText } from '../../core/words.ts';
+import { bytesText } from '../../core/words.ts';
 import { databasePath } from '../../mirror/database.ts';
 import type { DemoErasure } from '../../rehearsal/demo-erasure.ts';
 import type { DemoReport } from '../../rehearsal/demo-report.ts';
@@ -109,14 +109,14 @@ Remove it all:       rm -r ${dataDir}
 /** What erasing came to. */
 function erasureTable(erasure: DemoErasure): string {
   return formatTable(
-    ['erasing people', { right: '' }],
+    ['erasing people', ''],
     [
-      ['people erased', countText(erasure.people)],
-      ['rows taken out of the mirror and of files', countText(erasure.rowsRemoved)],
-      ['published files rewritten, over all generations', countText(erasure.filesRewritten)],
-      ['pieces of them that a scan found before', countText(erasure.foundBefore)],
-      ['pieces of them that a scan finds now', countText(erasure.foundAfter)],
-      ['came back at the service, and kept out', countText(erasure.keptOut)],
+      ['people erased', erasure.people],
+      ['rows taken out of the mirror and of files', erasure.rowsRemoved],
+      ['published files rewritten, over all generations', erasure.filesRewritten],
+      ['pieces of them that a scan found before', erasure.foundBefore],
+      ['pieces of them that a scan finds now', erasure.foundAfter],
+      ['came back at the service, and kept out', erasure.keptOut],
       ['a mirror.db from before, put back', erasure.olderCopy],
       ['ledger, certificate and files', erasure.isVerified ? 'verified' : 'NOT VERIFIED'],
     ],
@@ -125,14 +125,8 @@ function erasureTable(erasure: DemoErasure): string {
 
 function countTable(counts: DemoReport['counts']): string {
   return formatTable(
-    ['rows in', { right: 'the service' }, { right: 'the mirror' }, { right: 'Parquet' }, 'the pass is'],
-    counts.map(({ dataset, service, mirror, parquet, verdict }) => [
-      dataset,
-      countText(service),
-      countText(mirror),
-      countText(parquet),
-      verdict,
-    ]),
+    ['rows in', 'the service', 'the mirror', 'Parquet', 'the pass is'],
+    counts.map(({ dataset, service, mirror, parquet, verdict }) => [dataset, service, mirror, parquet, verdict]),
   );
 }
 

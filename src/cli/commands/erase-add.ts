@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import { countText } from '../../core/words.ts';
 import { addRequests, type AddedRequest } from '../../erasure/receive.ts';
 import { listRequests } from '../../mirror/erasure-requests.ts';
 import { receiptsOf, refuseInside, withAnswer, writeReceipts, type Receipt } from '../../erasure/request/receipt.ts';
@@ -73,23 +72,15 @@ Examples:
 
 function addedTable(requests: readonly AddedRequest[]): string {
   const table = formatTable(
-    [
-      { right: 'line' },
-      'named by',
-      'request',
-      'state',
-      { right: 'persons' },
-      { right: 'recordings' },
-      { right: 'files' },
-    ],
+    [{ right: 'line' }, 'named by', 'request', 'state', 'persons', 'recordings', 'files'],
     requests.map((request) => [
       String(request.line),
       request.kind,
       request.id,
       `${request.state}${request.reason === null ? '' : ` (${request.reason.replaceAll('_', ' ')})`}${request.waitsFor === null ? '' : `, waits: ${request.waitsFor.replaceAll('_', ' ')}`}${request.erasedBy === null ? '' : `, by request ${request.erasedBy}`}${request.isKnown ? ', was open already' : ''}`,
-      countText(request.persons),
-      countText(request.recordings),
-      countText(request.files),
+      request.persons,
+      request.recordings,
+      request.files,
     ]),
   );
   const held = requests.map((request) => heldText(`line ${request.line}`, request)).join('');

@@ -55,19 +55,19 @@ function scanText(report: ScanReport, reopened: readonly string[]): string {
     places.length === 0
       ? 'nothing of them was found\n'
       : formatTable(
-          ['of', 'found in', 'how', { right: 'hits' }],
+          ['of', 'found in', 'how', 'hits'],
           places.map(({ request, place, how, encoding, hits }) => [
             request,
             place,
             encoding === null ? how : `${how}, ${encoding}`,
-            countText(hits),
+            hits,
           ]),
         ),
     fenced.length === 0
       ? 'no identifier that is fenced was found\n'
       : formatTable(
-          ['fenced, and found in', 'kind', { right: 'hits' }],
-          fenced.map(({ place, kind, hits }) => [place, kind, countText(hits)]),
+          ['fenced, and found in', 'kind', 'hits'],
+          fenced.map(({ place, kind, hits }) => [place, kind, hits]),
         ),
     ...unreadable.map(({ place, reason }) => `NOT READ: ${place} (${reason})\n`),
     ...reopened.map((id) => `opened again: ${id}\n`),

@@ -1,7 +1,7 @@
 import { Argument, Option, type Command } from 'commander';
 import type { App } from '../../app.ts';
 import { datasets as table, type PublishedDataset, publishedDatasets } from '../../contract/datasets.ts';
-import { bytesText, countText } from '../../core/words.ts';
+import { bytesText } from '../../core/words.ts';
 import type { OnProgress } from '../../job/job-context.ts';
 import { runExportJob, type ExportJobResult } from '../../worker/export-job.ts';
 import { runCommand, type CommandContext } from '../command.ts';
@@ -71,13 +71,13 @@ Run analytics-mirror sync ${lists.join(' ')} until it is complete, then export a
 
 function snapshotTable(snapshots: ExportJobResult['snapshots']): string {
   return formatTable(
-    ['dataset', 'snapshot', 'kind', { right: 'rows' }, { right: 'files' }, { right: 'size' }, 'from a pass that was'],
+    ['dataset', 'snapshot', 'kind', 'rows', 'files', { right: 'size' }, 'from a pass that was'],
     snapshots.map(({ dataset, snapshotId, kind, rows, files, bytes, verdict }) => [
       dataset,
       snapshotId,
       kind,
-      countText(rows),
-      countText(files),
+      rows,
+      files,
       bytesText(bytes),
       verdict ?? 'never made',
     ]),

@@ -45,17 +45,17 @@ function countMirror(app: App): ReturnType<typeof countRows> | null {
 function planText({ passes, requests, seconds, finishAt, requestsLeft }: PassPlan): string {
   const unknown = '?';
   const table = formatTable(
-    ['full pass', { right: 'rows' }, 'says', { right: 'requests' }, { right: 'takes' }, 'ends'],
+    ['full pass', 'rows', 'says', 'requests', { right: 'takes' }, 'ends'],
     [
       ...passes.map((pass) => [
         pass.dataset,
-        pass.rows === null ? unknown : countText(pass.rows),
+        pass.rows ?? unknown,
         pass.rowsFrom === null ? 'nobody' : `the ${pass.rowsFrom}`,
-        pass.requests === null ? unknown : countText(pass.requests),
+        pass.requests ?? unknown,
         pass.seconds === null ? unknown : durationText(pass.seconds * 1000),
         pass.finishAt === null ? unknown : secondText(pass.finishAt),
       ]),
-      ['all', '', '', countText(requests), durationText(seconds * 1000), secondText(finishAt)],
+      ['all', '', '', requests, durationText(seconds * 1000), secondText(finishAt)],
     ],
   );
   const left = requestsLeft === null ? 'No window limits requests' : `${countText(requestsLeft)} requests may go now`;

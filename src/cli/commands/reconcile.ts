@@ -62,14 +62,8 @@ Examples:
 
 function planText({ absence, erasure }: ReconcilePlan, held: readonly HeldPlan[]): string {
   const table = formatTable(
-    ['no longer listed', { right: 'to be asked for' }, { right: 'too early' }, { right: 'held' }, 'plan'],
-    absence.map(({ dataset, ask, wait, hold }) => [
-      dataset,
-      countText(ask),
-      countText(wait),
-      countText(hold?.rows ?? 0),
-      hold?.plan ?? '',
-    ]),
+    ['no longer listed', 'to be asked for', 'too early', 'held', 'plan'],
+    absence.map(({ dataset, ask, wait, hold }) => [dataset, ask, wait, hold?.rows ?? 0, hold?.plan ?? '']),
   );
   return `${erasurePlanText(erasure)}${table}${held.map(heldText).join('')}`;
 }
@@ -79,23 +73,15 @@ function erasurePlanText({ requests, files, searched, upstream, feedExpires }: E
     requests.length === 0
       ? 'no open request\n'
       : formatTable(
-          [
-            'request',
-            'next',
-            { right: 'persons' },
-            { right: 'distinct ids' },
-            { right: 'recordings' },
-            { right: 'quarantined' },
-            { right: 'files' },
-          ],
+          ['request', 'next', 'persons', 'distinct ids', 'recordings', 'quarantined', 'files'],
           requests.map((request) => [
             request.id,
             `${request.decision}${request.reason === null ? '' : ` (${request.reason.replaceAll('_', ' ')})`}`,
-            countText(request.persons),
-            countText(request.distinctIds),
-            countText(request.recordings),
-            countText(request.quarantined),
-            countText(request.files),
+            request.persons,
+            request.distinctIds,
+            request.recordings,
+            request.quarantined,
+            request.files,
           ]),
         ),
     ...(files.length === 0
@@ -103,8 +89,8 @@ function erasurePlanText({ requests, files, searched, upstream, feedExpires }: E
       : [
           `\nto be rewritten: ${countText(files.length)} files; searched ${countText(searched.files)} files, ${countText(searched.rows)} rows, ${bytesText(searched.bytes)} read\n`,
           formatTable(
-            ['file', { right: 'rows concerned' }],
-            files.map(({ file, rows }) => [targetText(readTarget(file)), countText(rows)]),
+            ['file', 'rows concerned'],
+            files.map(({ file, rows }) => [targetText(readTarget(file)), rows]),
           ),
         ]),
     ...Object.entries(upstream).map(
@@ -146,8 +132,6 @@ function erasureText(erasure: ErasureResult, searched: number): string {
     [Math.max(0, erasure.attention - erasure.held), 'call for attention: `erase list` says why'],
     [erasure.waiting, 'go on at the next reconciliation'],
   ];
-  return formatTable(
-    [{ right: 'erasure' }, ''],
-    lines.filter(([count]) => count > 0).map(([count, what]) => [countText(count), what]),
-  );
+  const done = lines.filter(([count]) => count > 0);
+  return formatTable(['erasure', ''], done);
 }

@@ -26,10 +26,7 @@ function statusText({ dataDir, rows, suspects, held, passes, snapshots, erasure,
   const awaited = Object.entries(suspects).filter(([, count]) => count > 0);
   const sections = [
     `mirror in ${dataDir}\n`,
-    formatTable(
-      ['table', { right: 'rows' }],
-      Object.entries(rows).map(([table, count]) => [table, countText(count)]),
-    ),
+    formatTable(['table', 'rows'], Object.entries(rows)),
     passes.length === 0 ? 'no pass yet: run `analytics-mirror sync`\n' : passTable(passes),
     ...(awaited.length === 0
       ? []
@@ -65,24 +62,15 @@ function erasureText({ states, overdue, nextDueAt, eventsExpectedBy, fence }: St
 
 function snapshotText(snapshots: StatusReport['snapshots']): string {
   return formatTable(
-    [
-      'snapshot',
-      { right: 'rows' },
-      { right: 'files' },
-      { right: 'size' },
-      'from a pass that was',
-      'published',
-      { right: 'deltas' },
-      'newest',
-    ],
+    ['snapshot', 'rows', 'files', { right: 'size' }, 'from a pass that was', 'published', 'deltas', 'newest'],
     snapshots.map(({ dataset, rows, files, bytes, verdict, createdAt, deltas, updatedAt }) => [
       dataset,
-      countText(rows),
-      countText(files),
+      rows,
+      files,
       bytesText(bytes),
       verdict ?? 'never made',
       secondText(createdAt),
-      countText(deltas),
+      deltas,
       secondText(updatedAt),
     ]),
   );
@@ -90,12 +78,12 @@ function snapshotText(snapshots: StatusReport['snapshots']): string {
 
 function runText(runs: StatusReport['runs']): string {
   return formatTable(
-    ['run', 'job', 'outcome', { right: 'requests' }, 'began'],
+    ['run', 'job', 'outcome', 'requests', 'began'],
     runs.map(({ id, job, outcome, reason, requests, startedAt }) => [
       String(id),
       job,
       reason === null ? outcome : `${outcome} (${reason})`,
-      countText(requests),
+      requests,
       secondText(startedAt),
     ]),
   );

@@ -49,12 +49,8 @@ function whereText(whereabouts: Whereabouts, file: string | undefined): string {
     places.length === 0
       ? 'nothing is held about this person\n'
       : formatTable(
-          ['place', { right: 'rows' }, { right: 'of' }],
-          places.map(({ place, rows, rowsInAll }) => [
-            place,
-            countText(rows),
-            rowsInAll === null ? '' : countText(rowsInAll),
-          ]),
+          ['place', 'rows', { right: 'of' }],
+          places.map(({ place, rows, rowsInAll }) => [place, rows, rowsInAll]),
         ),
     ...(requests.length === 0
       ? []
