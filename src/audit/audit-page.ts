@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { html, raw } from 'hono/html';
-import { table, type Column, textOf, type Markup } from '../markup/markup.ts';
+import { textOf, type Markup } from '../markup/markup.ts';
 
 /** The style of every page for auditors: light and dark, from a phone's width up, and on A4. */
 const pageStyle = `
@@ -136,18 +136,6 @@ export function renderPage(page: {
         </body>
       </html> `,
   );
-}
-
-/** A table of at most so many rows stays on one sheet. */
-const rowsTogether = 12;
-
-/** A table that stays on one sheet where it is short. */
-export function pageTable(
-  caption: string,
-  columns: readonly Column[],
-  rows: readonly (readonly (Markup | string)[])[],
-): Markup {
-  return table(caption, columns, rows, { together: rows.length <= rowsTogether });
 }
 
 /** A list of names and values. */

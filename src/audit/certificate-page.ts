@@ -1,8 +1,8 @@
 import { html } from 'hono/html';
 import { isFile, readTarget } from '../ledger/target.ts';
 import type { Certificate } from '../erasure/proof/certificate.ts';
-import type { Markup } from '../markup/markup.ts';
-import { factList, pageTable, renderPage } from './audit-page.ts';
+import { table, type Markup } from '../markup/markup.ts';
+import { factList, renderPage } from './audit-page.ts';
 import { bytesText, codeText, countText, countedText, minuteText } from '../core/words.ts';
 import {
   assuranceWords,
@@ -151,20 +151,14 @@ function targetTable({ targets }: Certificate): Markup {
         `${nameOf(end.target)}${isPublished ? ` (${countedText(ends.length, 'file')})` : ''}`,
         resultText(end.result),
         assuranceWords[end.assurance].name,
-        removed.length === 0 ? '–' : countText(removed.reduce((sum, count) => sum + count, 0)),
+        removed.length === 0 ? '–' : removed.reduce((sum, count) => sum + count, 0),
         minuteText(last),
       ],
     ];
   });
-  return pageTable(
+  return table(
     'Each target, its result, and how strong the evidence for it is',
-    [
-      { heading: 'Target' },
-      { heading: 'Result' },
-      { heading: 'Assurance' },
-      { heading: 'Rows taken out', is: 'number' },
-      { heading: 'When', is: 'when' },
-    ],
+    ['Target', 'Result', 'Assurance', { heading: 'Rows taken out', is: 'number' }, { heading: 'When', is: 'when' }],
     rows,
   );
 }
@@ -176,24 +170,17 @@ function nameOf(target: string): string {
 }
 
 function scanTable({ scan: { control, verify } }: Certificate): Markup {
-  const rowOf = (name: string, scan: Certificate['scan']['verify']): string[] => [
+  const rowOf = (name: string, scan: Certificate['scan']['verify']): (string | number)[] => [
     name,
-    countText(scan.files),
-    countText(scan.passed_over),
+    scan.files,
+    scan.passed_over,
     bytesText(scan.bytes),
-    countText(scan.needles),
-    countText(scan.hits),
+    scan.needles,
+    scan.hits,
   ];
-  return html`${pageTable(
+  return html`${table(
     'The searches of all files that this program has written, byte by byte and decoded',
-    [
-      { heading: 'Search' },
-      { heading: 'Files read', is: 'number' },
-      { heading: 'Passed over', is: 'number' },
-      { heading: 'Bytes', is: 'number' },
-      { heading: 'Texts searched for', is: 'number' },
-      { heading: 'Found', is: 'number' },
-    ],
+    ['Search', 'Files read', 'Passed over', { heading: 'Bytes', is: 'number' }, 'Texts searched for', 'Found'],
     [...(control ? [rowOf('Control, before the erasure', control)] : []), rowOf('After the erasure', verify)],
   )}
   ${

@@ -21,18 +21,21 @@ import {
   type Spread,
 } from './statistics.ts';
 
+/** Which requests each of the totals counts. */
+const counted = {
+  received: () => true,
+  complete: ({ completedAt }) => completedAt !== null,
+  open: isOpen,
+  late: ({ isLate }) => isLate,
+  overdue: ({ isOverdue }) => isOverdue,
+  held: ({ state }) => state === 'held',
+  attention: ({ state }) => state === 'attention',
+  refused: ({ state }) => state === 'refused',
+  cancelled: ({ state }) => state === 'cancelled',
+} as const satisfies Record<string, (request: ReportedRequest) => boolean>;
+
 /** Counts of requests by how far they are. */
-type Totals = {
-  received: number;
-  complete: number;
-  open: number;
-  late: number;
-  overdue: number;
-  held: number;
-  attention: number;
-  refused: number;
-  cancelled: number;
-};
+type Totals = Record<keyof typeof counted, number>;
 
 /** The report of a period for an auditor. Holds no personal data. */
 export type AuditReport = {
@@ -118,8 +121,8 @@ export function gatherReport(
     times: { here: spreadOf(hereMs), complete: spreadOf(completeMs) },
     distribution: { here: distributionOf(hereMs), complete: distributionOf(completeMs) },
     progress: progressOf(requests, { from, to }),
-    refusedFor: countBy(requests.filter(isIn('refused')), ({ reason }) => reason ?? 'unknown'),
-    heldFor: countBy(requests.filter(isIn('held')), ({ reason }) => reason ?? 'unknown'),
+    refusedFor: countBy(requests.filter(counted.refused), ({ reason }) => reason ?? 'unknown'),
+    heldFor: countBy(requests.filter(counted.held), ({ reason }) => reason ?? 'unknown'),
     targetEnds: targetEndsOf(requests),
     fence: readFenceUse(db, ...requests.map(({ request }) => request)),
     feed: { ...readDeletionFeed(db), retentionDays: erasure.feedRetentionDays, published: publishedFeed(dataDir) },
@@ -155,23 +158,9 @@ function isWithin(at: string, from: string, to: string): boolean {
   return day >= from && day <= to;
 }
 
-function isIn(state: RequestState): (request: ReportedRequest) => boolean {
-  return (request) => request.state === state;
-}
-
 function totalsOf(requests: readonly ReportedRequest[]): Totals {
-  const count = (is: (request: ReportedRequest) => boolean): number => requests.filter(is).length;
-  return {
-    received: requests.length,
-    complete: count(({ completedAt }) => completedAt !== null),
-    open: count(isOpen),
-    late: count(({ isLate }) => isLate),
-    overdue: count(({ isOverdue }) => isOverdue),
-    held: count(isIn('held')),
-    attention: count(isIn('attention')),
-    refused: count(isIn('refused')),
-    cancelled: count(isIn('cancelled')),
-  };
+  const counts = Object.entries(counted).map(([name, isCounted]) => [name, requests.filter(isCounted).length]);
+  return Object.fromEntries(counts) as Totals;
 }
 
 function countBy<K extends string>(

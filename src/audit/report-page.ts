@@ -3,8 +3,8 @@ import { assurances } from '../ledger/vocabulary.ts';
 import { sinceErasure } from './since-erasure.ts';
 import { barChart } from './bar-chart.ts';
 import { howToVerify } from './how-to-verify.ts';
-import type { Markup } from '../markup/markup.ts';
-import { factList, pageTable, renderPage } from './audit-page.ts';
+import { table, type Markup } from '../markup/markup.ts';
+import { factList, renderPage } from './audit-page.ts';
 import type { AuditReport } from './report-data.ts';
 import { everyRequest } from './request-table.ts';
 import { codeText, countText, countedText, durationText, minuteText } from '../core/words.ts';
@@ -145,12 +145,12 @@ function toLookAt({ requests, refusedFor, heldFor }: AuditReport): Markup {
     ${
       list.length === 0
         ? html`<p>No request is overdue, held or in need of attention.</p>`
-        : pageTable(
+        : table(
             'Requests that are overdue, held, or in need of attention',
             [
               { heading: 'Request', is: 'id' },
-              { heading: 'State' },
-              { heading: 'Why' },
+              'State',
+              'Why',
               { heading: 'Received', is: 'when' },
               { heading: 'Due', is: 'when' },
             ],
@@ -175,38 +175,26 @@ function toLookAt({ requests, refusedFor, heldFor }: AuditReport): Markup {
   </section>`;
 }
 
+const monthColumns = [
+  ['received', 'Received'],
+  ['complete', 'Complete'],
+  ['open', 'Open'],
+  ['overdue', 'Overdue'],
+  ['late', 'Late'],
+  ['held', 'Held'],
+  ['attention', 'Need attention'],
+  ['refused', 'Refused'],
+  ['cancelled', 'Cancelled'],
+] as const;
+
 function months({ byMonth, byState }: AuditReport): Markup {
   if (byMonth.length === 0) return html``;
   return html`<section aria-labelledby="months">
     <h2 id="months">By month and state</h2>
-    ${pageTable(
+    ${table(
       'Requests by the month of their receipt, in their present state',
-      [
-        'Month',
-        'Received',
-        'Complete',
-        'Open',
-        'Overdue',
-        'Late',
-        'Held',
-        'Need attention',
-        'Refused',
-        'Cancelled',
-      ].map((heading, index) => (index === 0 ? { heading } : { heading, is: 'number' as const })),
-      byMonth.map(({ month, totals }) => [
-        month,
-        ...[
-          totals.received,
-          totals.complete,
-          totals.open,
-          totals.overdue,
-          totals.late,
-          totals.held,
-          totals.attention,
-          totals.refused,
-          totals.cancelled,
-        ].map(countText),
-      ]),
+      ['Month', ...monthColumns.map(([, heading]) => heading)],
+      byMonth.map(({ month, totals }) => [month, ...monthColumns.map(([count]) => totals[count])]),
     )}
     <p>
       By state:
@@ -224,19 +212,14 @@ function targetEnds({ targetEnds: ends }: AuditReport): Markup {
     ${
       ends.length === 0
         ? ''
-        : pageTable(
+        : table(
             'Results of all targets of these requests, weakest first',
-            [
-              { heading: 'Target' },
-              { heading: 'Result' },
-              { heading: 'Assurance' },
-              { heading: 'How many', is: 'number' },
-            ],
+            ['Target', 'Result', 'Assurance', 'How many'],
             ends.map(({ kind, result, assurance, targets }) => [
               targetKindText(kind),
               resultText(result),
               assuranceWords[assurance].name,
-              countText(targets),
+              targets,
             ]),
           )
     }

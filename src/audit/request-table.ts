@@ -1,11 +1,10 @@
 import { html } from 'hono/html';
-import type { Markup } from '../markup/markup.ts';
-import { pageTable } from './audit-page.ts';
+import { table, type Markup } from '../markup/markup.ts';
 import type { AuditReport } from './report-data.ts';
 import type { ReportedRequest } from './reported-request.ts';
 import { readTarget } from '../ledger/target.ts';
 import { assuranceWords, kindOfTarget, resultText, stateText, type TargetKind } from '../ledger/vocabulary-words.ts';
-import { codeText, countText, durationText, minuteText } from '../core/words.ts';
+import { codeText, durationText, minuteText } from '../core/words.ts';
 
 /** Each kind of target, as the heading of its column. */
 const targetColumns = [
@@ -28,15 +27,15 @@ export function everyRequest({ requests }: Pick<AuditReport, 'requests'>): Marku
       <b>O</b> observed, <b>A</b> asserted by the service, <b>N</b> not verifiable, <b>…</b> still open, <b>S</b> still
       there when last asked, <b>–</b> no such target. For published files: their number, and the letter of the weakest.
     </p>
-    ${pageTable(
+    ${table(
       'Requests of the period, oldest first: time from receipt, and the assurance of each target',
       [
         { heading: 'Request', is: 'id' },
-        { heading: 'State' },
+        'State',
         { heading: 'Until erased here', is: 'number' },
         { heading: 'Until complete', is: 'number' },
         ...targetColumns.map(({ heading }) => ({ heading: heading.replace('-', '\u00ad'), is: 'letter' as const })),
-        { heading: 'Kept out since', is: 'number' },
+        'Kept out since',
       ],
       requests.map((request) => [
         html`<code>${request.request}</code><br /><span class="soft">${minuteText(request.receivedAt)}</span>`,
@@ -46,7 +45,7 @@ export function everyRequest({ requests }: Pick<AuditReport, 'requests'>): Marku
         durationText(request.hereMs),
         durationText(request.completeMs),
         ...targetColumns.map(({ kind }) => targetCell(request, kind)),
-        countText(request.fence.hits),
+        request.fence.hits,
       ]),
     )}
   </section>`;

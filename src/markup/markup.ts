@@ -1,4 +1,5 @@
 import { html } from 'hono/html';
+import { countText } from '../core/words.ts';
 
 /** A piece of a page. A value that is put into it is escaped, unless the value is markup itself. */
 export type Markup = ReturnType<typeof html>;
@@ -9,36 +10,43 @@ export function textOf(markup: Markup): string {
   return String(markup);
 }
 
-/** A column. `is` decides how its cells are set: numbers to the right, letters in the middle, times and ids unbroken. */
-export type Column = { heading: string; is?: 'number' | 'letter' | 'when' | 'id' };
+/** A column. `is` decides how its texts are set: to the right like numbers, in the middle, or unbroken. */
+type Column = string | { heading: string; is: 'number' | 'letter' | 'when' | 'id' };
+
+/** A table of at most so many rows stays on one sheet where it is printed. */
+const rowsTogether = 12;
 
 /** A table that scrolls sideways where it is wider than the page. The first cell of a row is the row's heading. */
 export function table(
   caption: string,
   columns: readonly Column[],
-  rows: readonly (readonly (Markup | string)[])[],
-  { together = false }: { together?: boolean } = {},
+  rows: readonly (readonly (Markup | string | number)[])[],
 ): Markup {
-  const classOf = (index: number): string => columns[index]?.is ?? '';
-  return html`<div class="table${together ? ' together' : ''}" role="group" tabindex="0" aria-label="${caption}">
+  const classes = columns.map((column, index) => {
+    if (typeof column !== 'string') return column.is;
+    return rows.some((cells) => typeof cells[index] === 'number') ? 'number' : '';
+  });
+  const together = rows.length <= rowsTogether ? ' together' : '';
+  return html`<div class="table${together}" role="group" tabindex="0" aria-label="${caption}">
     <table>
       <caption>
         ${caption}
       </caption>
       <thead>
         <tr>
-          ${columns.map(({ heading }, index) => html`<th scope="col" class="${classOf(index)}">${heading}</th>`)}
+          ${columns.map((column, index) => html`<th scope="col" class="${classes[index]}">${typeof column === 'string' ? column : column.heading}</th>`)}
         </tr>
       </thead>
       <tbody>
         ${rows.map(
           (cells) =>
             html`<tr>
-              ${cells.map((cell, index) =>
-                index === 0
-                  ? html`<th scope="row" class="${classOf(index)}">${cell}</th>`
-                  : html`<td class="${classOf(index)}">${cell}</td>`,
-              )}
+              ${cells.map((cell, index) => {
+                const text = typeof cell === 'number' ? countText(cell) : cell;
+                return index === 0
+                  ? html`<th scope="row" class="${classes[index]}">${text}</th>`
+                  : html`<td class="${classes[index]}">${text}</td>`;
+              })}
             </tr>`,
         )}
       </tbody>

@@ -120,21 +120,14 @@ function legend(outcomes: readonly Outcome[]): Markup {
 function runTable(runs: readonly RunReport[], now: string): Markup {
   return table(
     'The newest runs',
-    [
-      { heading: 'Job' },
-      { heading: 'Outcome' },
-      { heading: 'Reason' },
-      { heading: 'Began' },
-      { heading: 'Took', is: 'number' },
-      { heading: 'Requests', is: 'number' },
-    ],
+    ['Job', 'Outcome', 'Reason', 'Began', { heading: 'Took', is: 'number' }, 'Requests'],
     runs.map(({ job, outcome, reason, startedAt, finishedAt, requests }) => [
       job,
       badge(looks[outcome].mark, outcome),
       reason === null ? '' : codeText(reason),
       when(startedAt, now),
       durationText(Date.parse(finishedAt ?? now) - Date.parse(startedAt)),
-      countText(requests),
+      requests,
     ]),
   );
 }

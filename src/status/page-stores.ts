@@ -14,16 +14,10 @@ export function snapshotsPart({ snapshots, snapshotsCheckedAt }: ProjectContent,
     </p>`;
   return html`${table(
       'Current snapshots',
-      [
-        { heading: 'Dataset' },
-        { heading: 'Rows', is: 'number' },
-        { heading: 'Size', is: 'number' },
-        { heading: 'Published' },
-        { heading: 'Verdict of its pass' },
-      ],
+      ['Dataset', 'Rows', { heading: 'Size', is: 'number' }, 'Published', 'Verdict of its pass'],
       snapshots.map(({ dataset, rows, bytes, createdAt, deltas, updatedAt, verdict }) => [
         codeText(dataset),
-        countText(rows),
+        rows,
         bytesText(bytes),
         deltas === 0
           ? when(createdAt, now)
@@ -84,14 +78,7 @@ export function schedulePart(jobs: readonly JobState[], now: string): Markup {
   if (jobs.length === 0) return html`<p class="soft">Nothing is scheduled.</p>`;
   return table(
     'Schedule',
-    [
-      { heading: 'Job' },
-      { heading: 'Next' },
-      { heading: 'Last began' },
-      { heading: 'Outcome' },
-      { heading: 'Last success' },
-      { heading: 'Schedule (UTC)' },
-    ],
+    ['Job', 'Next', 'Last began', 'Outcome', 'Last success', 'Schedule (UTC)'],
     jobs.map(
       ({ job, cron, nextAt, lastAt, lastOutcome, lastReason, lastSuccessAt, runningSince, consecutiveFailures }) => [
         job,
