@@ -2,6 +2,7 @@ import type { Database } from 'better-sqlite3';
 import { z } from 'zod';
 import { datasets, mirroredDatasets, type MirroredDataset, type PagedDataset } from '../contract/datasets.ts';
 import { refuseStaleHolder } from './runs.ts';
+import { columnsAs } from './tables.ts';
 
 /** `full` walks to the end of the list, `head` only as far as something is new. */
 export const passModes = ['full', 'head'] as const;
@@ -65,29 +66,25 @@ const PassRow = z.object({
   plan: z.string(),
   verdict: z.enum(['complete', 'incomplete']).nullable(),
   reason: z.enum(incompleteReasons).nullable(),
-  started_at: z.string(),
-  finished_at: z.string().nullable(),
-  windows: z.int(),
-  seams: z.int(),
-  step_backs: z.int(),
-  restarts: z.int(),
-  rounds: z.int(),
-  rows_received: z.int(),
-  rows_added: z.int(),
-  rows_changed: z.int(),
-  rows_quarantined: z.int(),
-  rows_fenced: z.int(),
-  count_reported: z.int().nullable(),
-  rows_distinct: z.int(),
-  is_ordered: flag,
-  is_default_window: flag,
+  startedAt: z.string(),
+  finishedAt: z.string().nullable(),
+  ...PassEvidence.shape,
+  rowsReceived: z.int(),
+  rowsAdded: z.int(),
+  rowsChanged: z.int(),
+  rowsQuarantined: z.int(),
+  /** Of people who were erased: kept out. */
+  rowsFenced: z.int(),
+  isOrdered: flag,
+  /** Whether the service may have shown only its own default of days. */
+  isDefaultWindow: flag,
   cursor: z.string().nullable(),
 });
 
-/** A pass in the mirror, by column name. */
+/** A pass in the mirror. */
 export type Pass = z.infer<typeof PassRow>;
 
-const columns = Object.keys(PassRow.shape).join(', ');
+const columns = columnsAs(Object.keys(PassRow.shape));
 
 /** Begins a pass and returns its id. An unfinished pass of the same dataset and mode ends as superseded. */
 export function startPass(

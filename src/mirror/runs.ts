@@ -1,6 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import { z } from 'zod';
 import { AppError } from '../core/errors.ts';
+import { columnsAs } from './tables.ts';
 
 /** The holder of the right to write. Times are ISO 8601 UTC. */
 export type LeaseHolder = {
@@ -79,18 +80,18 @@ export type RunOutcome = (typeof runOutcomes)[number];
 const RunRow = z.object({
   id: z.int(),
   job: z.string(),
-  started_at: z.string(),
-  finished_at: z.string().nullable(),
+  startedAt: z.string(),
+  finishedAt: z.string().nullable(),
   outcome: z.enum(runOutcomes).nullable(),
   reason: z.string().nullable(),
   requests: z.int(),
   counts: z.string().nullable(),
 });
 
-/** One execution of a job, in the names of its columns. `reason` is a code: an error's, or of what was found. */
+/** One execution of a job. `reason` is a code: an error's, or of what was found. */
 export type Run = z.infer<typeof RunRow>;
 
-const columns = Object.keys(RunRow.shape).join(', ');
+const columns = columnsAs(Object.keys(RunRow.shape));
 
 /** Records that a run began. Runs that never ended are marked interrupted: their process is gone. */
 export function startRun(db: Database, job: string, at: string): number {
@@ -124,8 +125,8 @@ export function finishRun(
  * it has died, and the next run records that. `holder` is undefined where no holder lives.
  */
 export function settleRun(run: Run, holder: LeaseHolder | undefined): Run {
-  if (run.outcome !== null || (holder?.job === run.job && holder.takenAt <= run.started_at)) return run;
-  return { ...run, outcome: 'interrupted', reason: 'died', finished_at: run.started_at };
+  if (run.outcome !== null || (holder?.job === run.job && holder.takenAt <= run.startedAt)) return run;
+  return { ...run, outcome: 'interrupted', reason: 'died', finishedAt: run.startedAt };
 }
 
 /** The runs that the rest of a SELECT names. */

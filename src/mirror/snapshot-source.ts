@@ -70,8 +70,8 @@ export async function withSnapshotSource<T>(
     try {
       return await use({
         pass:
-          pass?.verdict && pass.finished_at
-            ? { id: pass.id, verdict: pass.verdict, finished_at: pass.finished_at }
+          pass?.verdict && pass.finishedAt
+            ? { id: pass.id, verdict: pass.verdict, finished_at: pass.finishedAt }
             : null,
         erasureEpoch,
         kind: isDelta ? 'delta' : 'full',

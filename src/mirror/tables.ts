@@ -18,6 +18,11 @@ export function columnsOf(dataset: MirroredDataset): string {
   return [...datasets[dataset].fields.map(({ name }) => name), 'changed_at'].join(', ');
 }
 
+/** SQL: the columns of a table that fields are named after, each under the name of its field: `started_at AS startedAt`. */
+export function columnsAs(fields: readonly string[]): string {
+  return fields.map((field) => `${field.replaceAll(/[A-Z]/g, '_$&').toLowerCase()} AS ${field}`).join(', ');
+}
+
 /** Prepares the look-up of a row's surrogate key; undefined when the mirror does not hold the row. */
 export function prepareFindRowKey(db: Database, dataset: MirroredDataset): (key: string) => number | undefined {
   const find = db

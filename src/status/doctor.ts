@@ -174,7 +174,7 @@ function deprecationFinding({ since, sunsetAt }: Deprecation, pathPrefix: string
 
 /** Whether the list of recordings may be limited to the service's own default of days, as far as the last pass shows. */
 function recordingsWindow(db: Database | null): Found {
-  const isLimited = (db && lastJudgedPass(db, 'recordings'))?.is_default_window ?? true;
+  const isLimited = (db && lastJudgedPass(db, 'recordings'))?.isDefaultWindow ?? true;
   return isLimited
     ? { state: 'warning', ...defaultWindow }
     : 'the last full pass saw recordings of more than 30 days ago';

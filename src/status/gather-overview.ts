@@ -104,7 +104,7 @@ function gatherLists(
   db: Database,
   { jobs, rows, passes, atMs }: Pick<ProjectContent, 'rows' | 'passes'> & { jobs: readonly JobState[]; atMs: number },
 ): ListFreshness[] {
-  const complete = new Map(lastCompletePasses(db).map((pass) => [pass.dataset, pass.started_at]));
+  const complete = new Map(lastCompletePasses(db).map((pass) => [pass.dataset, pass.startedAt]));
   return mirroredDatasets.flatMap((dataset) => {
     const own = passes.filter((pass) => pass.dataset === dataset);
     const job = jobs.find((one) => one.job === datasets[dataset].fullJob);

@@ -26,15 +26,7 @@ export type SnapshotReport = {
 };
 
 /** A recorded run of a job. */
-export type RunReport = {
-  id: number;
-  job: string;
-  startedAt: string;
-  finishedAt: string | null;
-  outcome: RunOutcome | 'running';
-  reason: string | null;
-  requests: number;
-};
+export type RunReport = Omit<Run, 'counts' | 'outcome'> & { outcome: RunOutcome | 'running' };
 
 /** The state of all erasure requests. */
 export type ErasureReport = {
@@ -108,16 +100,8 @@ function settlePass(pass: PassReport, holder: LeaseHolder | undefined): PassRepo
 
 /** Reports a run of the mirror; one without an end has died unless the living holder of the lease works on it. */
 export function reportRun(recorded: Run, holder: LeaseHolder | undefined): RunReport {
-  const run = settleRun(recorded, holder);
-  return {
-    id: run.id,
-    job: run.job,
-    startedAt: run.started_at,
-    finishedAt: run.finished_at,
-    outcome: run.outcome ?? 'running',
-    reason: run.reason,
-    requests: run.requests,
-  };
+  const { counts: _counts, outcome, ...run } = settleRun(recorded, holder);
+  return { ...run, outcome: outcome ?? 'running' };
 }
 
 /** Reads the current snapshot of each dataset. Throws `storage` when a manifest is damaged. */

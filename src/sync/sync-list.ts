@@ -107,7 +107,7 @@ function beginOrResume(
 ): { passId: number; state: WalkState } {
   const unfinished = resume ? findUnfinishedPass(db, dataset, mode) : undefined;
   const oldestMs = clock.now() - settings.sync.resumeHoursMax * 3_600_000;
-  if (unfinished?.plan === planText && Date.parse(unfinished.started_at) >= oldestMs) {
+  if (unfinished?.plan === planText && Date.parse(unfinished.startedAt) >= oldestMs) {
     const state = unfinished.cursor === null ? beginWalk(plan) : parseWalkState(unfinished.cursor);
     if (state) return { passId: unfinished.id, state };
   }

@@ -43,10 +43,10 @@ export function historyOf(runs: readonly Run[], lastSuccess: Run | undefined): J
   const judged = runs.filter((run) => isSettled(run) || isFailure(run));
   const settledAt = judged.findIndex(isSettled);
   return {
-    lastStartMs: Date.parse(newest.started_at),
+    lastStartMs: Date.parse(newest.startedAt),
     lastOutcome: newest.outcome ?? 'running',
     lastReason: newest.reason,
-    lastEndMs: newest.finished_at === null ? null : Date.parse(newest.finished_at),
+    lastEndMs: newest.finishedAt === null ? null : Date.parse(newest.finishedAt),
     settledMs: msOf(judged[settledAt]),
     settledReason: judged[settledAt]?.reason ?? null,
     successMs: msOf(lastSuccess),
@@ -64,7 +64,7 @@ function isFailure({ outcome, reason }: Run): boolean {
 }
 
 function msOf(run: Run | undefined): number | null {
-  return run === undefined ? null : Date.parse(run.started_at);
+  return run === undefined ? null : Date.parse(run.startedAt);
 }
 
 const minuteMs = 60_000;

@@ -28,7 +28,7 @@ export async function syncPass({ dataDir, origin, rows, generation }: CaseParame
   });
   await app.close();
   const ms = performance.now() - startedAt;
-  if (pass.verdict !== 'complete' || pass.rows_received < rows) throw new Error('the pass is not complete');
+  if (pass.verdict !== 'complete' || pass.rowsReceived < rows) throw new Error('the pass is not complete');
   return { ms };
 }
 

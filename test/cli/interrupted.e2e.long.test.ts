@@ -40,7 +40,7 @@ async function untilReceived(dataDir: string, rows: number): Promise<void> {
   const received = (): number => {
     const db = openDatabaseReadOnly(dataDir);
     try {
-      return newestPasses(db)[0]?.rows_received ?? 0;
+      return newestPasses(db)[0]?.rowsReceived ?? 0;
     } finally {
       db.close();
     }

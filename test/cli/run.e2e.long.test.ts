@@ -135,7 +135,7 @@ describe('run', () => {
     const runs = await untilRuns(dataDir, (all) => all.filter(done).length >= 4);
     const inOrder = runs.toReversed();
     for (const [index, run] of inOrder.entries())
-      if (index > 0) expect(run.started_at >= (inOrder[index - 1]?.finished_at ?? '')).toBe(true);
+      if (index > 0) expect(run.startedAt >= (inOrder[index - 1]?.finishedAt ?? '')).toBe(true);
     expect(runs.filter(({ outcome }) => outcome === 'failed')).toEqual([]);
     for (const { child } of workers) child.kill('SIGTERM');
     expect((await Promise.all(workers.map(({ ended }) => ended))).map(({ code }) => code)).toEqual([0, 0]);

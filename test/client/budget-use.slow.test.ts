@@ -70,7 +70,7 @@ test('a pass over 12,000 persons meets no 429 and takes nine tenths of what is a
     signal: new AbortController().signal,
     onProgress: () => undefined,
   });
-  expect(pass).toMatchObject({ verdict: 'complete', rows_added: persons });
+  expect(pass).toMatchObject({ verdict: 'complete', rowsAdded: persons });
   expect(counts.throttled).toBe(0);
   const tookMs = (arrivals.at(-1) ?? 0) - (arrivals[0] ?? 0);
   const idealMs = (Math.ceil(arrivals.length / window.requests) - 1) * window.perSeconds * 1000;

@@ -123,10 +123,10 @@ describe('a page that enters the mirror', () => {
     commit([person(1)]);
     commit([person(1), person(2)], [{ key: null, reason: 'bad', payload: '{}' }]);
     expect(findUnfinishedPass(db, 'persons', 'full')).toMatchObject({
-      rows_received: 4,
-      rows_added: 2,
-      rows_changed: 0,
-      rows_quarantined: 1,
+      rowsReceived: 4,
+      rowsAdded: 2,
+      rowsChanged: 0,
+      rowsQuarantined: 1,
       cursor: '{"pass":1}',
     });
   });

@@ -255,7 +255,7 @@ describe('absence', () => {
     const world = new World();
     await world.sync();
     world.model.listIsEmpty = true;
-    expect(await world.sync()).toMatchObject({ verdict: 'complete', rows_received: 0 });
+    expect(await world.sync()).toMatchObject({ verdict: 'complete', rowsReceived: 0 });
     expect(counts(await world.reconcile())).toEqual({ ...none, held: 1 });
     expect(world.mirrored()).toHaveLength(30);
     world.model.listIsEmpty = false;

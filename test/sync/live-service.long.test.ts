@@ -49,8 +49,8 @@ describe('beside a service that behaves as live ones do', () => {
       [{ path: 'recordings.query', value: { date_from: '-30d' } }],
     );
     const pass = await world.sync('recordings');
-    expect(pass).toMatchObject({ verdict: 'complete', rows_quarantined: 0 });
-    expect(pass.rows_added).toBeGreaterThanOrEqual(1500);
+    expect(pass).toMatchObject({ verdict: 'complete', rowsQuarantined: 0 });
+    expect(pass.rowsAdded).toBeGreaterThanOrEqual(1500);
     await world.close();
   });
 
@@ -58,7 +58,7 @@ describe('beside a service that behaves as live ones do', () => {
     const world = await openSyncWorld({ persons: 300, seed: 5 });
     await world.sync();
     world.sandbox.act({ do: 'set_lists', empty: true });
-    expect(await world.sync()).toMatchObject({ verdict: 'complete', rows_received: 0 });
+    expect(await world.sync()).toMatchObject({ verdict: 'complete', rowsReceived: 0 });
     expect(await world.reconcile()).toMatchObject({ asked: 0, held: [{ dataset: 'persons', rows: 300 }] });
     expect(world.mirrored().size).toBe(300);
     await world.close();

@@ -20,7 +20,7 @@ describe('50,000 persons, changing and with faults, while they are paged', () =>
     const missing = missingAfter(world, since);
     const wrong = wronglyDeleted(world);
     process.stdout.write(
-      `${name}: ${pass.verdict} (${pass.reason ?? 'proved'}), ${pass.windows} pages, ${pass.step_backs} step-backs, ` +
+      `${name}: ${pass.verdict} (${pass.reason ?? 'proved'}), ${pass.windows} pages, ${pass.stepBacks} step-backs, ` +
         `${stable} stable persons, ${missing} missing, ${wrong} living persons deleted\n`,
     );
     expect(wrong).toBe(0);

@@ -109,10 +109,10 @@ describe('a pass over the documented service', () => {
     expect(pass).toMatchObject({
       verdict: 'complete',
       reason: null,
-      rows_added: 1203,
-      rows_quarantined: 0,
-      count_reported: 1203,
-      is_ordered: true,
+      rowsAdded: 1203,
+      rowsQuarantined: 0,
+      countReported: 1203,
+      isOrdered: true,
     });
     // The last window confirms the end of the list.
     expect(pass.windows).toBe(1 + Math.ceil((1203 - 100) / 95) + 1);
@@ -145,7 +145,7 @@ describe('a pass over the documented service', () => {
   it('mirrors recordings with the person they embed', async () => {
     const { db } = openTestMirror();
     const pass = await sync(db, 'recordings');
-    expect(pass).toMatchObject({ verdict: 'complete', rows_added: 350, rows_quarantined: 0 });
+    expect(pass).toMatchObject({ verdict: 'complete', rowsAdded: 350, rowsQuarantined: 0 });
     expect(db.prepare(`SELECT count(*) FROM recordings WHERE person_uuid = person ->> 'uuid'`).pluck().get()).toBe(350);
   });
 
@@ -153,7 +153,7 @@ describe('a pass over the documented service', () => {
     const { db } = openTestMirror();
     await sync(db, 'persons');
     const before = db.prepare(`SELECT max(seq) FROM changes`).pluck().get();
-    expect(await sync(db, 'persons')).toMatchObject({ verdict: 'complete', rows_added: 0, rows_changed: 0, id: 2 });
+    expect(await sync(db, 'persons')).toMatchObject({ verdict: 'complete', rowsAdded: 0, rowsChanged: 0, id: 2 });
     expect(db.prepare(`SELECT max(seq) FROM changes`).pluck().get()).toBe(before);
   });
 
@@ -163,7 +163,7 @@ describe('a pass over the documented service', () => {
     const { db } = openTestMirror();
     await expect(sync(db, 'persons', { through: serviceUntil(pages) })).rejects.toThrow('gone');
     const resumed = await sync(db, 'persons');
-    expect(resumed).toMatchObject({ id: 1, verdict: 'complete', rows_added: 1203, windows: 14 });
+    expect(resumed).toMatchObject({ id: 1, verdict: 'complete', rowsAdded: 1203, windows: 14 });
     expect(content(db, 'persons')).toEqual(content(undisturbed, 'persons'));
   });
 
@@ -192,8 +192,8 @@ describe('a pass over the documented service', () => {
     const { db } = openTestMirror();
     await sync(db, 'persons');
     const head = await sync(db, 'persons', { mode: 'head' });
-    expect(head).toMatchObject({ verdict: 'incomplete', reason: 'head', rows_changed: 0 });
-    expect(head.rows_received).toBe(200);
+    expect(head).toMatchObject({ verdict: 'incomplete', reason: 'head', rowsChanged: 0 });
+    expect(head.rowsReceived).toBe(200);
   });
 
   it('stops between pages when it is interrupted, and keeps what it has', async () => {
@@ -209,7 +209,7 @@ describe('a pass over the documented service', () => {
       },
     };
     await expect(sync(db, 'persons', { through, signal: controller.signal })).rejects.toThrow('stop');
-    expect(await sync(db, 'persons')).toMatchObject({ id: 1, verdict: 'complete', rows_added: 1203 });
+    expect(await sync(db, 'persons')).toMatchObject({ id: 1, verdict: 'complete', rowsAdded: 1203 });
   });
 });
 
@@ -220,7 +220,7 @@ describe('a pass over the playlists', () => {
   it('mirrors each, and says that the documented service tells no recordings', async () => {
     const { db } = openTestMirror();
     const { pass, membershipsTold } = await playlists(db, sandbox.playlists);
-    expect(pass).toMatchObject({ verdict: 'complete', rows_added: sandbox.playlists.length });
+    expect(pass).toMatchObject({ verdict: 'complete', rowsAdded: sandbox.playlists.length });
     expect(membershipsTold).toBe(0);
     expect(db.prepare(`SELECT count(*) FROM playlist_recordings`).pluck().get()).toBe(0);
   });
@@ -249,6 +249,6 @@ describe('a pass over the playlists', () => {
   it('is incomplete when one is unknown, and keeps its copy', async () => {
     const { db } = openTestMirror();
     const { pass } = await playlists(db, ['nosuch', ...sandbox.playlists]);
-    expect(pass).toMatchObject({ verdict: 'incomplete', reason: 'not_found', rows_added: sandbox.playlists.length });
+    expect(pass).toMatchObject({ verdict: 'incomplete', reason: 'not_found', rowsAdded: sandbox.playlists.length });
   });
 });

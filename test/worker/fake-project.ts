@@ -45,7 +45,7 @@ export function fakeProject(
       const run = startRun(runs, job, clock);
       byJob.set(job, [...(byJob.get(job) ?? []).slice(-runsKept), run]);
       const finish = (outcome: RunOutcome, reason: string | null): void => {
-        Object.assign(run, { outcome, reason, finished_at: isoTime(clock.now()) });
+        Object.assign(run, { outcome, reason, finishedAt: isoTime(clock.now()) });
       };
       try {
         await clock.sleep(ms, deaf ? undefined : signal);
@@ -73,12 +73,12 @@ export function fakeProject(
 function startRun(runs: Run[], job: ScheduledJob, clock: Clock): Run {
   const died = runs.at(-1);
   if (died?.outcome === null)
-    Object.assign(died, { outcome: 'interrupted', reason: 'died', finished_at: isoTime(clock.now()) });
+    Object.assign(died, { outcome: 'interrupted', reason: 'died', finishedAt: isoTime(clock.now()) });
   const run: Run = {
     id: runs.length + 1,
     job,
-    started_at: isoTime(clock.now()),
-    finished_at: null,
+    startedAt: isoTime(clock.now()),
+    finishedAt: null,
     outcome: null,
     reason: null,
     requests: 0,

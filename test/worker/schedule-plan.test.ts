@@ -152,8 +152,8 @@ function runs(...endings: string[]): Run[] {
     return {
       id,
       job: 'full',
-      started_at: `2026-01-${String(id).padStart(2, '0')}T00:00:00Z`,
-      finished_at: isOpen ? null : `2026-01-${String(id).padStart(2, '0')}T01:00:00Z`,
+      startedAt: `2026-01-${String(id).padStart(2, '0')}T00:00:00Z`,
+      finishedAt: isOpen ? null : `2026-01-${String(id).padStart(2, '0')}T01:00:00Z`,
       outcome: isOpen ? null : (outcome as Run['outcome']),
       reason: reason ?? null,
       requests: 0,

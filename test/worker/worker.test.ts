@@ -21,7 +21,7 @@ function rig(clock: VirtualClock, projects: readonly FakeProject[], projectsAtOn
 }
 
 const refused = new AppError('no', { code: 'refused' });
-const starts = ({ runs }: FakeProject): string[] => runs.map(({ job, started_at: at }) => `${job} ${at.slice(11, 19)}`);
+const starts = ({ runs }: FakeProject): string[] => runs.map(({ job, startedAt: at }) => `${job} ${at.slice(11, 19)}`);
 
 it('makes up once for what was missed, one job at a time, and then follows the schedule', async () => {
   const clock = virtualClock(startMs);

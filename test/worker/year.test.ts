@@ -131,7 +131,7 @@ it('a year with an outage, a full disk, a revoked key, restarts and kills ends h
 
   // Every tick outside of trouble was answered, and trouble was asked about less than the schedule would have.
   const runsOf = (job: string, from: number, to: number): number =>
-    project.runs.filter(({ job: name, started_at: at }) => {
+    project.runs.filter(({ job: name, startedAt: at }) => {
       const started = (Date.parse(at) - startMs) / day;
       return name === job && started >= from && started < to;
     }).length;
@@ -158,7 +158,7 @@ function leaveDead({ runs }: FakeProject, nowMs: number): void {
     Object.assign(last, {
       outcome: null,
       reason: null,
-      finished_at: null,
-      started_at: new Date(nowMs - 1).toISOString(),
+      finishedAt: null,
+      startedAt: new Date(nowMs - 1).toISOString(),
     });
 }
