@@ -2,9 +2,11 @@ import type { Database } from 'better-sqlite3';
 import { isoToMicros } from '../core/time.ts';
 import { datasets, type MirroredDataset } from '../contract/datasets.ts';
 import { withoutDistinctIds } from '../contract/embedded-person.ts';
-import { identityOf, type Identifier, type IdentifierKind, type Identity } from '../contract/identity.ts';
+import { nobody, type Identifier, type IdentifierKind, type Identity } from '../contract/identity.ts';
+import { sightingOf } from '../contract/row-readers.ts';
 import { textListOf, type Columns, type ColumnValue } from '../contract/tolerant-reader.ts';
 import { prepareNoteListedAgain } from './erasure-requests.ts';
+import { hasFence } from './fence.ts';
 import { identifiersOfUnread, type QuarantinedRow } from './quarantine.ts';
 
 /** What the fence says of a row: it may enter as it is or trimmed, or it is kept out (undefined). */
@@ -31,7 +33,7 @@ export function prepareAdmitRow(db: Database, dataset: MirroredDataset): Admit<R
       fence.count(own, at, isRecreated);
       // The person who was erased, and not one who came back under the same uuid.
       if (dataset === 'persons' && own.kind === 'person_uuid' && isBefore(row[sortTime], own.fencedAt))
-        noteListedAgain(own.value, identityOfRow(row, identifiers, heldIds?.name), at);
+        noteListedAgain(own.value, identityOfPerson(row), at);
       return undefined;
     }
     if (heldIds) return admitHolder(fence, row, { at, list: heldIds.name, createdAt: row[sortTime] });
@@ -60,7 +62,7 @@ type Fence = {
 };
 
 function openFence(db: Database): Fence | undefined {
-  if (db.prepare<[], number>(/*sql*/ `SELECT EXISTS (SELECT 1 FROM fence)`).pluck().get() === 0) return undefined;
+  if (!hasFence(db)) return undefined;
   const find = db
     .prepare<[string, string, string], string | null>(
       // A row for each request that has fenced it: a person created after the first of them was created anew.
@@ -113,18 +115,14 @@ function hitOf(
   return undefined;
 }
 
-function identityOfRow(
-  row: Readonly<Columns>,
-  identifiers: readonly { role: IdentifierKind; name: string }[],
-  list: string | undefined,
-): Identity {
-  const held = list === undefined ? [] : (textListOf(row[list]) ?? []);
-  const texts = (value: ColumnValue | undefined): string[] =>
-    value === null || value === undefined ? [] : [String(value)];
-  return identityOf((kind) => [
-    ...identifiers.flatMap(({ role, name }) => (role === kind ? texts(row[name]) : [])),
-    ...(kind === 'distinct_id' ? held : []),
-  ]);
+function identityOfPerson(row: Readonly<Columns>): Identity {
+  const { person_uuid: uuid, person_id: id, distinct_ids: distinctIds } = sightingOf('persons', row);
+  return {
+    ...nobody,
+    person_uuid: uuid === null ? [] : [uuid],
+    person_id: id === null ? [] : [id],
+    distinct_id: distinctIds,
+  };
 }
 
 function isBefore(time: ColumnValue | undefined, fencedAt: string): boolean {

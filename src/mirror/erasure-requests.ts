@@ -3,6 +3,7 @@ import type { Identity } from '../contract/identity.ts';
 import type { Origin, RequestReason, RequestState, WaitReason } from '../ledger/vocabulary.ts';
 import { refuseStaleHolder } from './runs.ts';
 import { markPurgeOwed } from './purge.ts';
+import { assignmentsOf } from './tables.ts';
 
 /** A request to erase one subject, without who it is: that is in the box. Times are ISO 8601 UTC. */
 export type ErasureRequest = {
@@ -102,32 +103,25 @@ export type RequestChange = Partial<Omit<ErasureRequest, 'id' | 'origin' | 'dele
 
 /** Changes a request. Call it inside a transaction where the box goes: its bytes are to be purged then. */
 export function changeRequest(db: Database, id: string, change: RequestChange): void {
-  const names = Object.keys(change);
-  if (names.length === 0) return;
+  if (Object.keys(change).length === 0) return;
   refuseStaleHolder(db);
   if (change.box === null) markPurgeOwed(db);
-  const assignments = names.map(
-    (name) => `${name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)} = @${name}`,
-  );
-  db.prepare(/*sql*/ `UPDATE erasure_requests SET ${assignments.join(', ')} WHERE id = @id`).run({ ...change, id });
+  db.prepare(/*sql*/ `UPDATE erasure_requests SET ${assignmentsOf(change)} WHERE id = @id`).run({ ...change, id });
 }
 
 /** The encrypted box of a request; undefined once it is sealed. */
 export function readBox(db: Database, id: string): Buffer | undefined {
-  return (
-    db.prepare<[string], Buffer | null>(/*sql*/ `SELECT box FROM erasure_requests WHERE id = ?`).pluck().get(id) ??
-    undefined
-  );
+  return readEncrypted(db, id, 'box');
 }
 
 /** The identifiers of the row in which the service listed the person again, encrypted; undefined where it did not. */
 export function readListedAgain(db: Database, id: string): Buffer | undefined {
-  return (
-    db
-      .prepare<[string], Buffer | null>(/*sql*/ `SELECT listed_again FROM erasure_requests WHERE id = ?`)
-      .pluck()
-      .get(id) ?? undefined
-  );
+  return readEncrypted(db, id, 'listed_again');
+}
+
+function readEncrypted(db: Database, id: string, column: 'box' | 'listed_again'): Buffer | undefined {
+  const select = db.prepare<[string], Buffer | null>(/*sql*/ `SELECT ${column} FROM erasure_requests WHERE id = ?`);
+  return select.pluck().get(id) ?? undefined;
 }
 
 /**

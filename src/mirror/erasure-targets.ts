@@ -1,5 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import { readTarget, spellTarget, type Target } from '../ledger/target.ts';
+import { assignmentsOf } from './tables.ts';
 import type { Assurance, AttentionReason, TargetResult, TargetStatus } from '../ledger/vocabulary.ts';
 
 /** One thing that a request has to reach. Times are ISO 8601 UTC. */
@@ -105,15 +106,11 @@ export type TargetChange = Partial<Omit<ErasureTarget, 'requestId' | 'target' | 
 
 /** Changes a target of one request. Throws when the request has no such target. */
 export function changeTarget(db: Database, requestId: string, target: Target, change: TargetChange, at: string): void {
-  const present = db
-    .prepare<[string, string], TargetRow>(
-      /*sql*/ `SELECT ${columns} FROM erasure_targets WHERE request_id = ? AND target = ?`,
+  const values = { ...change, updatedAt: at };
+  const changed = db
+    .prepare(
+      /*sql*/ `UPDATE erasure_targets SET ${assignmentsOf(values)} WHERE request_id = @requestId AND target = @target`,
     )
-    .get(requestId, spellTarget(target));
-  if (!present) throw new Error('a request without that target');
-  db.prepare(/*sql*/ `UPDATE erasure_targets SET status = @status, result = @result, assurance = @assurance,
-      reason = @reason, attempts = @attempts, confirmations = @confirmations, confirmed_at = @confirmedAt,
-      not_before = @notBefore, seen_at = @seenAt, sent_created_at = @sentCreatedAt, updated_at = @at WHERE request_id = @requestId AND target = @target`).run(
-    { ...present, ...change, at },
-  );
+    .run({ ...values, requestId, target: spellTarget(target) });
+  if (changed.changes !== 1) throw new Error('a request without that target');
 }

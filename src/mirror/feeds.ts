@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import { datasets, pagedDatasets, type PagedDataset } from '../contract/datasets.ts';
-import { refuseStaleHolder } from './runs.ts';
+import { asHolder } from './runs.ts';
 import { markPurgeOwed } from './purge.ts';
 
 /** A place in the feed of changes: a change's number, and its time (ISO 8601 UTC). */
@@ -18,15 +18,9 @@ export function hasChange(db: Database, { seq, at }: ChangePosition): boolean {
 
 /** Removes each upsert before a time (ISO 8601 UTC) that a later change of its row replaces. Returns how many. */
 export function compactChanges(db: Database, before: string): number {
-  return db
-    .transaction(() => {
-      refuseStaleHolder(db);
-      return db
-        .prepare(/*sql*/ `DELETE FROM changes WHERE at < ? AND op = 'upsert'
-          AND seq NOT IN (SELECT max(seq) FROM changes GROUP BY dataset, key)`)
-        .run(before).changes;
-    })
-    .immediate();
+  const replaced = db.prepare(/*sql*/ `DELETE FROM changes WHERE at < ? AND op = 'upsert'
+    AND seq NOT IN (SELECT max(seq) FROM changes GROUP BY dataset, key)`);
+  return asHolder(db, () => replaced.run(before).changes);
 }
 
 /** What the feed of deletions holds for those who have copies. Times are ISO 8601 UTC. */
@@ -42,18 +36,16 @@ export function readDeletionFeed(db: Database): DeletionFeed {
 
 /** Forgets old deletions, and the changes of the same keys unless those are there again. Returns how many. */
 export function expireDeletionFeed(db: Database, before: string): number {
-  return db
-    .transaction(() => {
-      db.prepare(/*sql*/ `DELETE FROM changes WHERE (dataset, key) IN (SELECT dataset, key FROM deletions AS expired
-          WHERE deleted_at < @before AND NOT EXISTS (SELECT 1 FROM deletions AS later
-            WHERE later.dataset = expired.dataset AND later.key = expired.key AND later.deleted_at >= @before)
-          ${pagedDatasets.map((dataset) => `AND NOT EXISTS (${rowOf(dataset)})`).join(' ')})
-          AND at < @before`).run({ before });
-      const expired = db.prepare(/*sql*/ `DELETE FROM deletions WHERE deleted_at < ?`).run(before).changes;
-      if (expired > 0) markPurgeOwed(db);
-      return expired;
-    })
-    .immediate();
+  return asHolder(db, () => {
+    db.prepare(/*sql*/ `DELETE FROM changes WHERE (dataset, key) IN (SELECT dataset, key FROM deletions AS expired
+        WHERE deleted_at < @before AND NOT EXISTS (SELECT 1 FROM deletions AS later
+          WHERE later.dataset = expired.dataset AND later.key = expired.key AND later.deleted_at >= @before)
+        ${pagedDatasets.map((dataset) => `AND NOT EXISTS (${rowOf(dataset)})`).join(' ')})
+        AND at < @before`).run({ before });
+    const expired = db.prepare(/*sql*/ `DELETE FROM deletions WHERE deleted_at < ?`).run(before).changes;
+    if (expired > 0) markPurgeOwed(db);
+    return expired;
+  });
 }
 
 /** How many deletions have been in the feed since before a time. */

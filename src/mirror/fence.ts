@@ -6,7 +6,7 @@ import { AppError } from '../core/errors.ts';
 import { keyPath } from '../core/secret-key.ts';
 import { datasets, pagedDatasets } from '../contract/datasets.ts';
 import type { Identifier, IdentifierKind } from '../contract/identity.ts';
-import { refuseStaleHolder } from './runs.ts';
+import { asHolder, refuseStaleHolder } from './runs.ts';
 import { listQuarantined } from './quarantine.ts';
 import { namedInRecordings, sideTables } from './tables.ts';
 
@@ -16,10 +16,15 @@ export const boxKeyName = 'box.key';
 /** The name of the key, in the data folder, of the fence's MACs. */
 export const fenceKeyName = 'fence.key';
 
+/** Whether anything is fenced. */
+export function hasFence(db: Database): boolean {
+  return db.prepare(/*sql*/ `SELECT 1 FROM fence LIMIT 1`).get() !== undefined;
+}
+
 /** Throws `storage` where the fence's key is gone: no identifier could be compared, and every person would return. */
 export function refuseLostFenceKey(db: Database, dataDir: string): void {
   if (existsSync(keyPath(dataDir, fenceKeyName))) return;
-  if (db.prepare<[], number>(/*sql*/ `SELECT EXISTS (SELECT 1 FROM fence)`).pluck().get() === 0) return;
+  if (!hasFence(db)) return;
   throw new AppError('the key of the fence is gone: keys/fence.key', {
     code: 'storage',
     hint: 'restore keys/ from the backup that belongs to this mirror.db; without it, erased people would be mirrored again',
@@ -35,17 +40,15 @@ export function addFenceMac(db: Database, readKey: () => Buffer | undefined): vo
   let key: KeyObject | undefined;
   db.function('fence_mac', { deterministic: true }, (kind, value) => {
     // A key that is no KeyObject yet costs nine times as much as the MAC itself.
-    key ??= keyObject(readKey());
-    return key === undefined || value === null ? null : fenceMac(key, kind as IdentifierKind, String(value));
+    if (!key) {
+      const bytes = readKey();
+      key = bytes && createSecretKey(bytes);
+    }
+    if (!key || value === null) return null;
+    return createHmac('sha256', key)
+      .update(`${String(kind)}\0${String(value)}`)
+      .digest();
   });
-}
-
-function fenceMac(key: KeyObject, kind: IdentifierKind, value: string): Buffer {
-  return createHmac('sha256', key).update(`${kind}\0${value}`).digest();
-}
-
-function keyObject(key: Buffer | undefined): KeyObject | undefined {
-  return key && createSecretKey(key);
 }
 
 /** An entry of the fence as the ledger has it: no identifier, only its MAC (hex). */
@@ -102,12 +105,16 @@ export type FenceUse = { entries: number; hits: number; recreated: number; lastH
 
 /** How the entries of requests have been used. An entry that several of them share counts once. */
 export function readFenceUse(db: Database, ...requestIds: readonly string[]): FenceUse {
-  return db
-    .prepare<[string], FenceUse>(/*sql*/ `SELECT count(*) AS entries, coalesce(sum(hits), 0) AS hits,
-        coalesce(sum(recreated), 0) AS recreated, max(lastHitAt) AS lastHitAt
-      FROM (SELECT max(hits) AS hits, max(recreated) AS recreated, max(last_hit_at) AS lastHitAt FROM fence
-        WHERE request_id IN (SELECT value FROM json_each(?)) GROUP BY kind, mac)`)
-    .get(JSON.stringify(requestIds)) as FenceUse;
+  const ofRequests = /*sql*/ `SELECT * FROM fence WHERE request_id IN (SELECT value FROM json_each(?))`;
+  return db.prepare(useOf(`(${ofRequests})`)).get(JSON.stringify(requestIds)) as FenceUse;
+}
+
+/** SQL: how the entries of a table have been used. */
+function useOf(table: string): string {
+  return /*sql*/ `SELECT count(*) AS entries, coalesce(sum(hits), 0) AS hits, coalesce(sum(recreated), 0) AS recreated,
+      max(lastHitAt) AS lastHitAt
+    FROM (SELECT max(hits) AS hits, max(recreated) AS recreated, max(last_hit_at) AS lastHitAt FROM ${table}
+      GROUP BY kind, mac)`;
 }
 
 /** The requests that have fenced any of these identifiers. */
@@ -118,16 +125,13 @@ export function fencedBy(db: Database, identifiers: readonly Identifier[]): stri
 
 /** How large the fence is, and how often it kept a row out: what several requests have fenced counts once. */
 export function countFence(db: Database): Omit<FenceUse, 'lastHitAt'> {
-  return db
-    .prepare<[], Omit<FenceUse, 'lastHitAt'>>(/*sql*/ `SELECT count(*) AS entries, coalesce(sum(hits), 0) AS hits,
-        coalesce(sum(recreated), 0) AS recreated
-      FROM (SELECT max(hits) AS hits, max(recreated) AS recreated FROM fence GROUP BY kind, mac)`)
-    .get() as FenceUse;
+  const { lastHitAt: _lastHitAt, ...use } = db.prepare(useOf('fence')).get() as FenceUse;
+  return use;
 }
 
 /** Prepares the question which requests have fenced an identifier. Undefined while the fence is empty. */
 export function prepareFencedBy(db: Database): ((kind: IdentifierKind, value: string) => string[]) | undefined {
-  if (db.prepare<[], number>(/*sql*/ `SELECT EXISTS (SELECT 1 FROM fence)`).pluck().get() === 0) return undefined;
+  if (!hasFence(db)) return undefined;
   const find = db
     .prepare<[string, string, string], string>(
       /*sql*/ `SELECT request_id FROM fence WHERE kind = ? AND mac = fence_mac(?, ?)`,
@@ -193,12 +197,9 @@ export function setEpoch(db: Database, epoch: number): void {
 
 /** Runs `act` while no other process can write, if the fence's epoch is still `epoch`. Returns whether it was. */
 export function whileEpoch(db: Database, epoch: number, act: () => void): boolean {
-  return db
-    .transaction(() => {
-      refuseStaleHolder(db);
-      if (readEpoch(db) !== epoch) return false;
-      act();
-      return true;
-    })
-    .immediate();
+  return asHolder(db, () => {
+    if (readEpoch(db) !== epoch) return false;
+    act();
+    return true;
+  });
 }

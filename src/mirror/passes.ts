@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import { z } from 'zod';
 import { datasets, mirroredDatasets, type MirroredDataset, type PagedDataset } from '../contract/datasets.ts';
-import { refuseStaleHolder } from './runs.ts';
+import { asHolder } from './runs.ts';
 import { columnsAs } from './tables.ts';
 
 /** `full` walks to the end of the list, `head` only as far as something is new. */
@@ -91,17 +91,12 @@ export function startPass(
   db: Database,
   pass: { dataset: MirroredDataset; mode: PassMode; plan: string; at: string },
 ): number {
-  return db
-    .transaction(() => {
-      refuseStaleHolder(db);
-      db.prepare(/*sql*/ `UPDATE passes SET verdict = 'incomplete', reason = 'superseded', finished_at = @at, cursor = NULL
-        WHERE dataset = @dataset AND mode = @mode AND verdict IS NULL`).run(pass);
-      const { lastInsertRowid } = db
-        .prepare(/*sql*/ `INSERT INTO passes (dataset, mode, plan, started_at) VALUES (@dataset, @mode, @plan, @at)`)
-        .run(pass);
-      return Number(lastInsertRowid);
-    })
-    .immediate();
+  return asHolder(db, () => {
+    db.prepare(/*sql*/ `UPDATE passes SET verdict = 'incomplete', reason = 'superseded', finished_at = @at, cursor = NULL
+      WHERE dataset = @dataset AND mode = @mode AND verdict IS NULL`).run(pass);
+    const insert = /*sql*/ `INSERT INTO passes (dataset, mode, plan, started_at) VALUES (@dataset, @mode, @plan, @at)`;
+    return Number(db.prepare(insert).run(pass).lastInsertRowid);
+  });
 }
 
 /** The passes that a condition, with its order, holds for. */
@@ -118,10 +113,8 @@ export function findUnfinishedPass(db: Database, dataset: MirroredDataset, mode:
 
 /** The newest pass of each dataset and mode, superseded ones excepted. */
 export function newestPasses(db: Database): Pass[] {
-  return selectPasses(
-    db,
-    /*sql*/ `id IN (SELECT max(id) FROM passes WHERE reason IS NOT 'superseded' GROUP BY dataset, mode) ORDER BY dataset, mode`,
-  );
+  const newest = /*sql*/ `SELECT max(id) FROM passes WHERE reason IS NOT 'superseded' GROUP BY dataset, mode`;
+  return selectPasses(db, /*sql*/ `id IN (${newest}) ORDER BY dataset, mode`);
 }
 
 /** The newest full pass of a dataset that has a verdict, superseded ones excepted. */
@@ -169,17 +162,14 @@ export function finishPass(db: Database, passId: number, reason: IncompleteReaso
   const dropUnshown = db.prepare<[string, number]>(
     /*sql*/ `DELETE FROM quarantine WHERE dataset = ? AND last_seen_pass < ?`,
   );
-  return db
-    .transaction(() => {
-      refuseStaleHolder(db);
-      const pass = PassRow.parse(
-        finish.get({ verdict: reason === null ? 'complete' : 'incomplete', reason, at, passId }),
-      );
-      // The whole list no longer shows these quarantined rows, so they are gone from the service.
-      if (pass.verdict === 'complete' && pass.mode === 'full') dropUnshown.run(pass.dataset, passId);
-      return pass;
-    })
-    .immediate();
+  return asHolder(db, () => {
+    const pass = PassRow.parse(
+      finish.get({ verdict: reason === null ? 'complete' : 'incomplete', reason, at, passId }),
+    );
+    // The whole list no longer shows these quarantined rows, so they are gone from the service.
+    if (pass.verdict === 'complete' && pass.mode === 'full') dropUnshown.run(pass.dataset, passId);
+    return pass;
+  });
 }
 
 /** The newest complete full pass of each dataset. The mirror is known to hold all rows that it saw. */

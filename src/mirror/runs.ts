@@ -67,6 +67,15 @@ export function refuseStaleHolder(db: Database): void {
     throw new AppError('another run took the data folder over', { code: 'busy', hint: 'run only one at a time' });
 }
 
+/** Does work in one transaction, while no other process writes. Throws as `refuseStaleHolder` does. */
+export function asHolder<T>(db: Database, work: () => T): T {
+  const held = db.transaction(() => {
+    refuseStaleHolder(db);
+    return work();
+  });
+  return held.immediate();
+}
+
 /** Gives the lease back; nothing happens when somebody else holds it. */
 export function releaseLease(db: Database, holder: string): void {
   tokens.delete(db);
@@ -95,17 +104,12 @@ const columns = columnsAs(Object.keys(RunRow.shape));
 
 /** Records that a run began. Runs that never ended are marked interrupted: their process is gone. */
 export function startRun(db: Database, job: string, at: string): number {
-  return db
-    .transaction(() => {
-      refuseStaleHolder(db);
-      db.prepare(
-        /*sql*/ `UPDATE runs SET outcome = 'interrupted', reason = 'died', finished_at = ? WHERE outcome IS NULL`,
-      ).run(at);
-      return Number(
-        db.prepare(/*sql*/ `INSERT INTO runs (job, started_at) VALUES (?, ?)`).run(job, at).lastInsertRowid,
-      );
-    })
-    .immediate();
+  const endDead = /*sql*/ `UPDATE runs SET outcome = 'interrupted', reason = 'died', finished_at = ? WHERE outcome IS NULL`;
+  const insert = /*sql*/ `INSERT INTO runs (job, started_at) VALUES (?, ?)`;
+  return asHolder(db, () => {
+    db.prepare(endDead).run(at);
+    return Number(db.prepare(insert).run(job, at).lastInsertRowid);
+  });
 }
 
 /** Records how a run ended; `counts` has no personal data. Throws `busy` when another run has taken over. */
@@ -113,11 +117,12 @@ export function finishRun(
   db: Database,
   run: { id: number; outcome: RunOutcome; reason: string | null; requests: number; counts: object; at: string },
 ): void {
-  db.transaction(() => {
-    refuseStaleHolder(db);
-    db.prepare(/*sql*/ `UPDATE runs SET outcome = @outcome, reason = @reason, requests = @requests, counts = @counts, finished_at = @at
-      WHERE id = @id`).run({ ...run, counts: JSON.stringify(run.counts) });
-  }).immediate();
+  asHolder(db, () =>
+    db
+      .prepare(/*sql*/ `UPDATE runs SET outcome = @outcome, reason = @reason, requests = @requests, counts = @counts, finished_at = @at
+      WHERE id = @id`)
+      .run({ ...run, counts: JSON.stringify(run.counts) }),
+  );
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import { datasets, emailPlace, pagedDatasets, type PagedDataset } from '../contract/datasets.ts';
 import { emailKey } from '../contract/email.ts';
-import { nobody, type IdentifierKind, type Identity, type Sighting } from '../contract/identity.ts';
+import { identifierKinds, nobody, type IdentifierKind, type Identity, type Sighting } from '../contract/identity.ts';
 import { sightingOf } from '../contract/row-readers.ts';
 import type { Columns, ColumnValue } from '../contract/tolerant-reader.ts';
 import { columnsOf, namedInRecordings } from './tables.ts';
@@ -119,10 +119,6 @@ export function findMemberships(db: Database, identity: Identity): { shortId: st
 }
 
 function asJson(identity: Identity): Record<IdentifierKind, string> {
-  return {
-    person_uuid: JSON.stringify(identity.person_uuid),
-    person_id: JSON.stringify(identity.person_id),
-    distinct_id: JSON.stringify(identity.distinct_id),
-    recording_id: JSON.stringify(identity.recording_id),
-  };
+  const lists = identifierKinds.map((kind) => [kind, JSON.stringify(identity[kind])]);
+  return Object.fromEntries(lists) as Record<IdentifierKind, string>;
 }

@@ -2,6 +2,7 @@ import type { Database } from 'better-sqlite3';
 import { z } from 'zod';
 import { datasets, pagedDatasets, type PagedDataset } from '../contract/datasets.ts';
 import { textListOf } from '../contract/tolerant-reader.ts';
+import { columnsAs } from './tables.ts';
 
 const Suspect = z.object({
   rowKey: z.int(),
@@ -118,10 +119,8 @@ export function listHeldPlans(db: Database): HeldPlan[] {
 /** How many rows of each dataset are suspects. */
 export function countSuspects(db: Database): Record<PagedDataset, number> {
   const count = db.prepare<[string], number>(/*sql*/ `SELECT count(*) FROM suspects WHERE dataset = ?`).pluck();
-  return Object.fromEntries(pagedDatasets.map((dataset) => [dataset, count.get(dataset) ?? 0])) as Record<
-    PagedDataset,
-    number
-  >;
+  const counts = pagedDatasets.map((dataset) => [dataset, count.get(dataset) ?? 0]);
+  return Object.fromEntries(counts) as Record<PagedDataset, number>;
 }
 
 /** Lets the rows of a held plan go on. Returns whether there is such a plan. */
@@ -133,12 +132,10 @@ export function approvePlan(db: Database, plan: string, at: string): boolean {
 
 /** A plan by its name, whether it holds rows or not; undefined where there never was one of that name. */
 export function findPlan(db: Database, plan: string): (HeldPlan & { approvedAt: string | null }) | undefined {
+  const columns = columnsAs(['plan', 'dataset', 'rows', 'rowsTotal', 'heldAt', 'approvedAt']);
   return db
-    .prepare<
-      [string],
-      HeldPlan & { approvedAt: string | null }
-    >(/*sql*/ `SELECT plan, dataset, rows, rows_total AS rowsTotal, held_at AS heldAt, approved_at AS approvedAt
-        FROM deletion_plans WHERE plan = ?`)
+    .prepare<[string], NonNullable<ReturnType<typeof findPlan>>>(/*sql*/ `SELECT ${columns}
+    FROM deletion_plans WHERE plan = ?`)
     .get(plan);
 }
 

@@ -20,7 +20,18 @@ export function columnsOf(dataset: MirroredDataset): string {
 
 /** SQL: the columns of a table that fields are named after, each under the name of its field: `started_at AS startedAt`. */
 export function columnsAs(fields: readonly string[]): string {
-  return fields.map((field) => `${field.replaceAll(/[A-Z]/g, '_$&').toLowerCase()} AS ${field}`).join(', ');
+  return fields.map((field) => `${columnOf(field)} AS ${field}`).join(', ');
+}
+
+/** SQL: the assignments of an UPDATE, of the fields that a change has. */
+export function assignmentsOf(change: object): string {
+  return Object.keys(change)
+    .map((field) => `${columnOf(field)} = @${field}`)
+    .join(', ');
+}
+
+function columnOf(field: string): string {
+  return field.replaceAll(/[A-Z]/g, '_$&').toLowerCase();
 }
 
 /** Prepares the look-up of a row's surrogate key; undefined when the mirror does not hold the row. */

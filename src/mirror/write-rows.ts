@@ -3,7 +3,7 @@ import { datasets, type DatasetField, type MirroredDataset } from '../contract/d
 import { textListOf, type Columns, type ColumnValue } from '../contract/tolerant-reader.ts';
 import { prepareAdmitRow, prepareAdmitUnread, type Admit } from './admit-rows.ts';
 import { prepareOwnDistinctIds } from './distinct-ids.ts';
-import { refuseStaleHolder } from './runs.ts';
+import { asHolder, refuseStaleHolder } from './runs.ts';
 import type { PageCounts } from './passes.ts';
 import { boundUnread, prepareQuarantine, type QuarantinedRow } from './quarantine.ts';
 import { prepareFindRowKey } from './tables.ts';
@@ -141,20 +141,12 @@ function prepareMarkSeen(
 
 /** Replaces what is known of a playlist's recordings, fenced ones excepted, in one transaction. Returns whether anything changed. */
 export function replacePlaylistRecordings(db: Database, shortId: string, recordingIds: readonly string[]): boolean {
-  return db
-    .transaction(() => {
-      refuseStaleHolder(db);
-      const wanted = JSON.stringify(recordingIds);
-      const removed = db
-        .prepare(
-          /*sql*/ `DELETE FROM playlist_recordings WHERE short_id = ? AND recording_id NOT IN (SELECT value FROM json_each(?))`,
-        )
-        .run(shortId, wanted).changes;
-      const added = db
-        .prepare(/*sql*/ `INSERT OR IGNORE INTO playlist_recordings (short_id, recording_id) SELECT ?, value FROM json_each(?)
-            WHERE NOT EXISTS (SELECT 1 FROM fence WHERE kind = 'recording_id' AND mac = fence_mac('recording_id', value))`)
-        .run(shortId, wanted).changes;
-      return removed + added > 0;
-    })
-    .immediate();
+  const wanted = JSON.stringify(recordingIds);
+  const remove = db.prepare(
+    /*sql*/ `DELETE FROM playlist_recordings WHERE short_id = ? AND recording_id NOT IN (SELECT value FROM json_each(?))`,
+  );
+  const add =
+    db.prepare(/*sql*/ `INSERT OR IGNORE INTO playlist_recordings (short_id, recording_id) SELECT ?, value FROM json_each(?)
+      WHERE NOT EXISTS (SELECT 1 FROM fence WHERE kind = 'recording_id' AND mac = fence_mac('recording_id', value))`);
+  return asHolder(db, () => remove.run(shortId, wanted).changes + add.run(shortId, wanted).changes > 0);
 }
