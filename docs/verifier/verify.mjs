@@ -9,7 +9,7 @@
 // Ends with 0 when nothing is wrong, 1 when something is, 2 when it could not be run. All formats are in FORMAT.md.
 
 import { createHash, createPublicKey, verify as verifyEd25519 } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
@@ -180,6 +180,11 @@ const steps = {
   readmitted: [`${executing} certified sealed`],
 };
 
+/** A certificate says of each of these how it ended. */
+const certifiedTargets = words(
+  'upstream.person upstream.events upstream.recordings upstream.playlists mirror',
+);
+
 /** Takes record after record; returns what is wrong with one. A request of which one is wrong is judged no further. */
 function recordOrder() {
   const requests = new Map();
@@ -187,8 +192,8 @@ function recordOrder() {
   const manifests = new Map();
   let epoch = 0;
 
-  function takeTarget(request, { type, target, result }) {
-    const { phase, intents, results } = request;
+  function takeTarget(request, { type, target, result, assurance }) {
+    const { phase, intents, results, ended } = request;
     if (!words(executing).includes(phase)) return 'wrong_order';
     if (type === 'intent') {
       intents.add(target);
@@ -200,7 +205,10 @@ function recordOrder() {
     // A result may be said again: a kill comes between writing it and acting upon it.
     const isExpected = intents.has(target) || results.get(target) === result;
     if (isDestructive && !isExpected) return 'result_without_intent';
+    if (words('mirror aux').includes(target) && assurance === 'verified' && !request.isControlled)
+      return 'verified_without_control';
     intents.delete(target);
+    ended.add(target);
     return void results.set(target, result);
   }
 
@@ -221,7 +229,10 @@ function recordOrder() {
     if (isContinued && record.epoch !== request.epoch) return 'wrong_epoch';
     if (type === 'fenced' && record.epoch !== request.epoch) return 'wrong_epoch';
     if (type === 'locally_verified' && !request.isClean) return 'verified_without_scan';
-    if (type === 'certified' && certificate !== null && intents.size > 0) return 'certified_with_open_intent';
+    if (type === 'certified' && certificate !== null) {
+      if (intents.size > 0) return 'certified_with_open_intent';
+      if (!certifiedTargets.every((target) => request.ended.has(target))) return 'certified_without_target';
+    }
     if (generation > request.generation) request.results.clear();
     request.generation = generation;
     if (next && !(type === 'scoped' && isFenced)) request.phase = next;
@@ -233,17 +244,20 @@ function recordOrder() {
   }
 
   function takeFor(id, record) {
-    const { type, generation, phase, hits } = record;
+    const { type, generation, phase, files, needles, hits } = record;
     const request = requests.get(id);
     if (type === 'received') {
       if (request) return 'received_twice';
       if (generation !== 1) return 'wrong_generation';
-      return void requests.set(id, { phase: type, generation, intents: new Set(), results: new Map() });
+      const none = { intents: new Set(), ended: new Set(), results: new Map() };
+      return void requests.set(id, { phase: type, generation, ...none });
     }
     if (!request) return 'unknown_request';
     if (type === 'intent' || type === 'result') return takeTarget(request, record);
     if (type !== 'scan') return takeStep(request, record);
-    if (phase === 'verify') request.isClean = hits === 0;
+    // A scan that looked for nothing, or nowhere, shows nothing.
+    if (phase === 'verify') request.isClean = hits === 0 && files > 0 && needles > 0;
+    else if (hits > 0) request.isControlled = true;
     return undefined;
   }
 
@@ -354,14 +368,202 @@ function isCheckpointSignedBy({ text, signatures }, key) {
   return own.length > 0 && own.every(isGood);
 }
 
+// ---- Certificates (CERTIFICATES.md) ----
+
+const assurances = words('not_verifiable asserted_by_upstream observed verified');
+
+const plainSentences = {
+  service_event_store:
+    "It is not proven that the service's event store no longer holds the person's events. This program cannot read that store.",
+  service_backups:
+    "It is not proven that the service's own backups no longer hold the person. This program cannot read these backups.",
+  operator_backups:
+    'It is not proven that backups of the data folder no longer hold the person. The operator makes these backups, and this program cannot reach them.',
+  block_device:
+    'It is not proven that the storage device holds no remnant below the files. Flash memory and some file systems keep old copies of a file, and overwriting the file does not reach these copies.',
+  downstream_copies:
+    'It is not proven that copies of the published files, which others have made, no longer hold the person. Until the given time the dataset deletions names the rows that the owners of such copies have to delete. After that time it no longer names them.',
+  not_verifiable: 'It is not proven that this target was reached. This program has no means to check it.',
+  asserted_by_upstream:
+    'It is not proven that this target was reached. The service says that it was, and this program has no means to check that.',
+  observed:
+    'It is not proven that this target was reached. This program saw it from outside only: it read no stored bytes that show it.',
+  not_deletable_via_api:
+    'This target was not reached. The service still holds the data, and it offers no way to delete them.',
+  kept: 'This target was not reached. The request said that the data have to stay.',
+  still_present:
+    'This target was not reached. The service still had the person when this program last asked, and the time of the request is over.',
+};
+
+/** The sentences of each format version, by what they are about: a code, an assurance or a result. */
+const sentences = {
+  1: {
+    service_event_store: "That the service's event store no longer holds the person's events.",
+    service_backups: "That the service's own backups no longer hold the person.",
+    operator_backups:
+      'That backups of the data folder, which whoever runs this program has made, no longer hold the person.',
+    block_device:
+      'That no remnant is left on the storage device below the files: on flash memory, and where the file system keeps copies, overwriting does not reach the old place.',
+    downstream_copies:
+      'That copies which others took of the published files no longer hold the person. The dataset deletions tells them until the time given; after it, nothing does.',
+    not_verifiable: 'That this target is reached: nobody here can tell.',
+    asserted_by_upstream: 'That this target is reached: the service says so, and nobody here can look.',
+    observed: 'That this target is reached: it looked so from outside, and no stored bytes were read that show it.',
+    not_deletable_via_api:
+      'This target is not reached: the service still has it, and offers no way to delete it.',
+    kept: 'This target is not reached: it was left in place, as the request said.',
+    still_present:
+      'This target is not reached: the person was still there when the service was last asked, and the time of the request was over.',
+  },
+  2: plainSentences,
+  3: {
+    ...plainSentences,
+    not_deletable_via_api:
+      'This target was not reached. The service still holds the data. It offers no way to delete them, or the settings of this program say not to ask for it.',
+    deletion_requested:
+      'It is not proven that this target was reached. The service was asked to delete the session recordings together with the person, and this program has not seen that they are gone.',
+  },
+};
+
+/** Results of a target that was left as it was, where a version has a sentence for them. */
+const notReached = words('not_deletable_via_api kept still_present deletion_requested');
+
+/** Folds the entries of requests, one after the other, into what a certificate says of them. */
+function requestHistories() {
+  const histories = new Map();
+  const takeFor = (id, entry, seq) => {
+    if (entry.type === 'received') {
+      const { request, generation, origin, basis, subject, due_at } = entry;
+      const about = { request, generation, origin, basis, subject, received_at: entry.at, due_at };
+      histories.set(id, { ...about, entries: { received: seq }, targets: new Map() });
+    }
+    const history = histories.get(id);
+    if (!history) return;
+    const { type, at } = entry;
+    if (type === 'amended') history.basis = entry.basis;
+    if (type === 'fencing') history.fencing = (entry.continued ? history.fencing : 0) + entry.fence.length;
+    if (type === 'fenced') {
+      history.fence = { epoch: entry.epoch, entries: history.fencing };
+      history.fenced_at = at;
+      history.entries.fenced = seq;
+    }
+    if (type === 'result') {
+      const { target, result, assurance, rows_before = null, rows_removed = null } = entry;
+      history.targets.set(target, { target, result, assurance, rows_before, rows_removed, ended_at: at });
+    }
+    if (type === 'scan') {
+      const { files, passed_over = 0, bytes, needles, hits, left_out = 0 } = entry;
+      const facts = { files, passed_over, bytes, needles, hits };
+      history[entry.phase] = left_out === 0 ? facts : { ...facts, left_out };
+    }
+    if (type === 'locally_verified') {
+      history.locally_verified_at = at;
+      history.entries.locally_verified = seq;
+    }
+    if (type === 'awaiting_upstream') history.events_expected_by = entry.events_expected_by;
+    if (type === 'reopened') {
+      history.generation = entry.generation;
+      for (const gone of words('control verify locally_verified_at')) delete history[gone];
+    }
+  };
+  return {
+    take: (entry, seq) => {
+      for (const id of entry.requests ?? [entry.request]) if (id !== undefined) takeFor(id, entry, seq);
+    },
+    of: (id) => histories.get(id),
+  };
+}
+
+/** The certificate of a version that follows from a history; undefined where that is not whole. */
+function deriveCertificate(history, { version, until, origin }) {
+  const said = sentences[version];
+  const targets = [...history.targets.values()].sort(
+    (a, b) =>
+      assurances.indexOf(a.assurance) - assurances.indexOf(b.assurance) || (a.target < b.target ? -1 : 1),
+  );
+  const { fence, fenced_at, verify, control = null, locally_verified_at, entries, received_at, due_at } = history;
+  if (!fence || !verify || !locally_verified_at || targets.length === 0) return undefined;
+  const certified_at = [locally_verified_at, ...targets.map(({ ended_at }) => ended_at)].sort().at(-1);
+  const days = Math.ceil((Date.parse(certified_at) - Date.parse(received_at)) / 86_400_000);
+  const { request, generation, origin: cause, basis, subject, events_expected_by = null } = history;
+  const ofTarget = ({ target, result, assurance }) => {
+    if (notReached.includes(result) && said[result])
+      return [{ code: 'target_not_reached', target, result, says: said[result] }];
+    if (assurance === 'verified') return [];
+    return [{ code: 'target_below_verified', target, assurance, says: said[assurance] }];
+  };
+  const never = (code, more) => ({ code, says: said[code], ...more });
+  return {
+    ...{ format_version: version, request, generation, origin: cause, basis, subject, received_at, due_at },
+    ...{ fenced_at, locally_verified_at, certified_at, days: Math.max(0, days) },
+    is_late: certified_at > due_at,
+    weakest_assurance: targets[0].assurance,
+    targets,
+    scan: { control, verify },
+    fence,
+    ledger: { origin, entries },
+    events_expected_by,
+    not_proven: [
+      ...targets.flatMap(ofTarget),
+      never('service_event_store'),
+      never('service_backups'),
+      never('downstream_copies', { until }),
+      never('operator_backups'),
+      never('block_device'),
+    ],
+  };
+}
+
+/**
+ * Judges certificates (their bytes, by name) as the entries of the ledger of that name are taken. A certificate is good when
+ * its request was certified with these very bytes, when they follow from the entries before, and a checkpoint covers that.
+ */
+function certificateJudge(certificates, origin) {
+  const histories = requestHistories();
+  const given = Object.entries(certificates).map(([name, bytes]) => {
+    const named = attempt(() => JSON.parse(String(bytes)));
+    const isOne = isObject(named) && isUuid(named.request) && Object.hasOwn(sentences, named.format_version);
+    return { name, bytes, named: isOne ? named : undefined, certified: [] };
+  });
+  const follows = ({ named, bytes }, history) => {
+    const until = attempt(() => named.not_proven.find(({ code }) => code === 'downstream_copies').until);
+    if (!history || !isTime(until)) return false;
+    const derived = deriveCertificate(history, { version: named.format_version, until, origin });
+    return derived !== undefined && Buffer.from(canonicalJson(derived)).equals(bytes);
+  };
+  return {
+    take(entry, seq) {
+      const { type, request, generation, certificate } = entry;
+      if (type === 'certified' && certificate !== null)
+        for (const each of given.filter(
+          ({ named }) => named?.request === request && named.generation === generation,
+        )) {
+          const isSame = certificate === sha256(each.bytes).toString('hex');
+          each.certified.push({ seq, isSame, isRight: isSame && follows(each, histories.of(request)) });
+        }
+      histories.take(entry, seq);
+    },
+    /** What is wrong with each, where anything is; `signed`: how many entries a good checkpoint covers. */
+    problems: (signed) =>
+      given.map(({ name, named, certified }) => {
+        const same = certified.filter(({ isSame }) => isSame);
+        if (!named) return [name, 'not_a_certificate'];
+        if (certified.length === 0) return [name, 'not_on_ledger'];
+        if (same.length === 0) return [name, 'other_certificate'];
+        if (!same.some(({ isRight }) => isRight)) return [name, 'says_otherwise'];
+        return [name, same.some(({ seq }) => seq < signed) ? undefined : 'unsigned_certificate'];
+      }),
+  };
+}
+
 // ---- The verification ----
 
-function verifyEntries(content, wantedSizes, report) {
+function verifyEntries(content, wantedSizes, certificates, report) {
   const tree = merkleTree();
   const order = recordOrder();
   const roots = new Map([[0, tree.root()]]);
+  const dates = new Map();
   const rotations = [];
-  const certified = [];
   let expectedSeq = 0;
   let lastAt = '';
   let start = 0;
@@ -377,16 +579,17 @@ function verifyEntries(content, wantedSizes, report) {
       expectedSeq += 1;
       continue;
     }
+    if (wantedSizes.has(tree.size() - 1)) dates.set(tree.size() - 1, entry.at);
     if (entry.seq !== expectedSeq) report(where, 'wrong_seq');
     if (entry.at < lastAt) report.warning(where, 'clock_set_back');
     report(where, order(entry));
-    if (entry.type === 'certified') certified.push(entry);
+    certificates.take(entry, tree.size() - 1);
     if (entry.type === 'key_rotated') rotations.push({ ...entry, seq: tree.size() - 1 });
     expectedSeq = entry.seq + 1;
     lastAt = entry.at;
   }
   if (start < content.length) report('ledger', 'torn_line');
-  return { size: tree.size(), root: tree.root(), roots, rotations, certified };
+  return { size: tree.size(), root: tree.root(), roots, dates, rotations };
 }
 
 /** The keys of the ledger, each handed over to by the one before; `from` is the first size that one signs. */
@@ -416,34 +619,19 @@ function checkpointProblem({ size, checkpoint }, entries, chain) {
   return entries.roots.get(size)?.equals(checkpoint.root) ? undefined : 'wrong_root';
 }
 
-/** What is wrong with a certificate: the request that it names was certified with these very bytes, or it is none. */
-function certificateProblem(bytes, certified) {
-  let named;
-  try {
-    named = JSON.parse(String(bytes));
-  } catch {
-    return 'not_a_certificate';
-  }
-  if (!isObject(named) || !isUuid(named.request)) return 'not_a_certificate';
-  const own = certified.filter(
-    ({ request, generation }) => request === named.request && generation === named.generation,
-  );
-  if (own.length === 0) return 'not_on_ledger';
-  return own.some(({ certificate }) => certificate === sha256(bytes).toString('hex'))
-    ? undefined
-    : 'other_certificate';
-}
-
 /**
  * Verifies a ledger's folder. `publicKey`, `checkpoint`: the texts that were kept elsewhere, where there are any.
- * `certificates`: the bytes of certificates, by name.
+ * `certificates`: the bytes of certificates, by name. `now`: the present time, in milliseconds since 1970.
  */
-export function verify({ folder, publicKey, checkpoint, certificates = {} }) {
+export function verify({ folder, publicKey, checkpoint, certificates = {}, now = Date.now() }) {
   const problems = [];
   const warnings = [];
   const report = (where, problem) => problem && problems.push({ where, problem });
   report.warning = (where, problem) => warnings.push({ where, problem });
-  const textOf = (name) => (existsSync(join(folder, name)) ? readFileSync(join(folder, name)) : undefined);
+  const textOf = (name) => {
+    const path = join(folder, name);
+    return statSync(path, { throwIfNoEntry: false })?.isFile() ? readFileSync(path) : undefined;
+  };
 
   const files = existsSync(join(folder, 'checkpoints'))
     ? readdirSync(join(folder, 'checkpoints')).sort()
@@ -451,7 +639,7 @@ export function verify({ folder, publicKey, checkpoint, certificates = {} }) {
   const claims = files.map((file) => {
     const name = file.replace(/\.txt$/, '');
     const isName = /^\d{9,15}$/.test(name) && file === `${String(Number(name)).padStart(9, '0')}.txt`;
-    const text = String(textOf(join('checkpoints', file)));
+    const text = String(textOf(join('checkpoints', file)) ?? '');
     return {
       where: `checkpoint ${name}`,
       size: isName ? Number(name) : undefined,
@@ -462,15 +650,18 @@ export function verify({ folder, publicKey, checkpoint, certificates = {} }) {
   if (checkpoint !== undefined) claims.push({ where: 'kept checkpoint', size: kept?.size, checkpoint: kept });
 
   const wantedSizes = new Set(claims.map((claim) => claim.checkpoint?.size));
-  const entries = verifyEntries(textOf('entries.jsonl') ?? Buffer.alloc(0), wantedSizes, report);
-
   const list = textOf('public-keys.txt');
   const listed = list && readVkeys(String(list));
+  const judged = certificateJudge(certificates, listed?.[0].name);
+  const entries = verifyEntries(textOf('entries.jsonl') ?? Buffer.alloc(0), wantedSizes, judged, report);
+
   const isKeyNeeded = claims.length > 0 || entries.rotations.length > 0 || publicKey !== undefined;
   if (!list && isKeyNeeded) report('public keys', 'no_public_key');
   if (list && !listed) report('public keys', 'bad_public_key');
   const chain = listed ? keyChain(listed[0], entries.rotations, report) : [];
   const placeOf = (key) => chain.findIndex((link) => vkey(link) === vkey(key));
+  if (listed && listed[0].name !== `analytics-mirror/${sha256(listed[0].raw).toString('hex').slice(0, 32)}`)
+    report('public keys', 'wrong_name');
   if (listed?.some((key, index) => placeOf(key) !== index)) report('public keys', 'unlisted_key');
   const keptKeys = listed && publicKey !== undefined ? readVkeys(publicKey) : [];
   const places = keptKeys?.map(placeOf) ?? [];
@@ -486,11 +677,15 @@ export function verify({ folder, publicKey, checkpoint, certificates = {} }) {
   if (places.length > 0 && !places.includes(-1) && entries.size > 0 && !isTrusted)
     report('kept public key', 'not_signed_by_key');
 
-  for (const [name, bytes] of Object.entries(certificates))
-    report(`certificate ${name}`, certificateProblem(bytes, entries.certified));
-
   const signed = goodSizes.reduce((most, size) => Math.max(most, size), 0);
-  if (signed < entries.size) report.warning(`entry ${signed}`, 'unsigned_entries');
+  for (const [name, problem] of judged.problems(signed))
+    report(`certificate ${name}`, problem);
+  if (signed < entries.size) {
+    report.warning(`entry ${signed}`, 'unsigned_entries');
+    const isLong = now - Date.parse(entries.dates.get(signed)) > 86_400_000;
+    if (signed === 0) report('ledger', 'nothing_signed');
+    else if (isLong) report(`entry ${signed}`, 'unsigned_for_long');
+  }
   if (publicKey === undefined) report.warning('ledger', 'own_keys_only');
   if (checkpoint === undefined) report.warning('ledger', 'no_kept_checkpoint');
   const { size, root } = entries;

@@ -3,9 +3,9 @@ import { sha256 } from '../core/digest.ts';
 import { AppError } from '../core/errors.ts';
 import { findDifferences } from '../erasure/bound/differences.ts';
 import { certificateText, deriveCertificate, feedUntilOf, readCertificate } from '../erasure/proof/certificate.ts';
-import { readCertificateFile, readCertificateFiles } from '../erasure/proof/certificate-file.ts';
+import { certificateName, readCertificateFiles } from '../erasure/proof/certificate-file.ts';
 import { readLedgerOrigin } from '../ledger/checkpoint.ts';
-import { collectHistories } from '../ledger/request-history.ts';
+import { collectHistories, type RequestHistory } from '../ledger/request-history.ts';
 import { entriesPath, ledgerFolder, readLines } from '../ledger/entry-file.ts';
 import { entriesIn, type LedgerEntry } from '../ledger/entry.ts';
 import { readLedger } from '../ledger/ledger.ts';
@@ -37,7 +37,7 @@ export async function verifyDataFolder(
   signal: AbortSignal,
 ): Promise<FolderVerdict> {
   const ledger = verifyLedger({ folder: ledgerFolder(dataDir), ...kept });
-  const certificates = verifyCertificates(dataDir);
+  const certificates = verifyCertificates(dataDir, ledger.signed);
   const files = await verifySnapshots(publishedFilesIn(dataDir), signal);
   const state = ledger.ok ? findDifferencesIn(dataDir) : { sentences: [], notes: [] };
   const problems = [
@@ -79,37 +79,53 @@ function openMirror(dataDir: string, notes: string[]): Database | null {
   }
 }
 
-function verifyCertificates(dataDir: string): { checked: number; problems: string[] } {
-  const problems: string[] = [];
+/** What can be wrong with a certificate, as CERTIFICATES.md names it. */
+const certificateSentences = {
+  missing: 'it is on the ledger, but its file is missing',
+  not_on_ledger: 'it is not on the ledger, so nothing proves it',
+  other_certificate: 'it is not the one on the ledger',
+  says_otherwise: "it says something else than the ledger's entries",
+  unsigned_certificate: 'no checkpoint covers its entry on the ledger: everybody can have written both',
+} as const;
+
+/** Holds the files of certificates against the ledger, of whose entries checkpoints cover so many, from the first. */
+function verifyCertificates(dataDir: string, signed: number): { checked: number; problems: string[] } {
+  const files = new Map([...readCertificateFiles(dataDir)].map(({ name, text }) => [name, text]));
+  const found = new Map<string, keyof typeof certificateSentences>();
+  const isRight = new Set<string>();
   const histories = collectHistories();
-  const onLedger = new Map<string, string>();
-  const ledgerOrigin = readLedgerOrigin(dataDir) ?? '';
+  const ledgerOrigin = readLedgerOrigin(dataDir);
   for (const entry of soundEntries(dataDir)) {
-    const isIssued = entry.type === 'certified' && entry.certificate !== null;
-    const history = isIssued ? histories.of(entry.request) : undefined;
-    if (isIssued && history) {
+    if (entry.type === 'certified' && entry.certificate !== null) {
       // Derived from the entries before it: a later generation of the request changes the history.
-      const name = `${entry.request}-g${entry.generation}.json`;
-      onLedger.set(name, entry.certificate ?? '');
-      const text = readCertificateFile(dataDir, entry.request, entry.generation);
-      const present = readCertificate(text ?? '');
-      const feedUntil = (present && feedUntilOf(present)) ?? entry.at;
-      const derived = deriveCertificate(history, { ledgerOrigin, feedUntil }, present?.format_version);
-      if (text === undefined) problems.push(`certificate ${name}: it is on the ledger, but its file is missing`);
-      else if (sha256(text) === entry.certificate && (!derived || certificateText(derived) !== text))
-        problems.push(`certificate ${name}: it says something else than the ledger's entries`);
+      const name = certificateName(entry);
+      const text = files.get(name);
+      if (text === undefined) found.set(name, 'missing');
+      else if (sha256(text) !== entry.certificate) found.set(name, 'other_certificate');
+      else if (ledgerOrigin === undefined || !follows(text, histories.of(entry.request), ledgerOrigin))
+        found.set(name, 'says_otherwise');
+      else if (entry.seq >= signed) found.set(name, 'unsigned_certificate');
+      // After a kill, the same record may stand on the ledger twice.
+      else isRight.add(name);
     }
     histories.take(entry);
   }
-  let checked = 0;
-  for (const { name, text } of readCertificateFiles(dataDir)) {
-    checked += 1;
-    const digest = onLedger.get(name);
-    if (digest === undefined) problems.push(`certificate ${name}: it is not on the ledger, so nothing proves it`);
-    else if (digest !== sha256(text)) problems.push(`certificate ${name}: it is not the one on the ledger`);
-  }
-  // After a kill, the same record may stand on the ledger twice.
-  return { checked, problems: [...new Set(problems)] };
+  const isKnown = (name: string): boolean => found.has(name) || isRight.has(name);
+  for (const name of files.keys()) if (!isKnown(name)) found.set(name, 'not_on_ledger');
+  const wrong = [...found].filter(([name]) => !isRight.has(name));
+  return {
+    checked: files.size,
+    problems: wrong.map(([name, problem]) => `certificate ${name}: ${certificateSentences[problem]}`),
+  };
+}
+
+/** Whether all that a certificate says follows from the history of its request. */
+function follows(text: string, history: RequestHistory | undefined, ledgerOrigin: string): boolean {
+  const present = readCertificate(text);
+  const feedUntil = present && feedUntilOf(present);
+  if (!history || feedUntil === undefined) return false;
+  const derived = deriveCertificate(history, { ledgerOrigin, feedUntil }, present?.format_version);
+  return derived !== undefined && certificateText(derived) === text;
 }
 
 /** The entries that can be read, also of a ledger that is damaged elsewhere. */

@@ -37,7 +37,6 @@ export async function reconcileErasure(context: JobContext, only?: ReadonlySet<s
 export async function askServiceAndFinish(
   context: JobContext,
 ): Promise<Omit<ErasureResult, keyof FenceResult | keyof LocalResult>> {
-  const ledger = context.ledger();
   let upstreamFailed = 0;
   try {
     upstreamFailed = await askService(context);
@@ -45,7 +44,6 @@ export async function askServiceAndFinish(
     alignStates(context.db);
   }
   const finished = await finishRequests(context);
-  if (ledger.size() > 0) ledger.checkpoint();
   const open = listRequests(context.db, 'open');
   const countIn = (...states: RequestState[]): number => open.filter(({ state }) => states.includes(state)).length;
   return {

@@ -47,7 +47,9 @@ export async function settleUnnamed(context: JobContext): Promise<void> {
   for (const request of nameless) {
     if (!isWhole || left.has(request.id)) callAttention(context, request, 'mirror', 'residue_found');
     else {
-      ledger.append([{ type: 'scan', requests: [request.id], phase: 'verify', files, bytes, needles: 0, hits: 0 }]);
+      // The scan compared every identifier with the keyed hashes of the fence.
+      const needles = ledger.histories.of(request.id)?.fence?.entries ?? 0;
+      ledger.append([{ type: 'scan', requests: [request.id], phase: 'verify', files, bytes, needles, hits: 0 }]);
       settle(context, [request], 'mirror', { result: 'purged', assurance: 'observed' });
       ledger.append([{ type: 'locally_verified', request: request.id, generation: request.generation }]);
     }

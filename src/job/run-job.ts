@@ -47,10 +47,28 @@ export async function runJob<Context extends JobContext, Result extends JobResul
   };
   const about = { kind: 'internal', attributes: { 'analytics_mirror.job': job } } as const;
   try {
-    return await tracer.span(`run ${job}`, about, (set) => recordRun(own, job, set, () => work(own)));
+    return await tracer.span(`run ${job}`, about, (set) =>
+      recordRun(own, job, set, async () => {
+        const result = await work(own).catch((error: unknown) => {
+          try {
+            signGrown(ledger);
+          } catch {
+            // The first error is the one to report; the next run signs.
+          }
+          throw error;
+        });
+        signGrown(ledger);
+        return result;
+      }),
+    );
   } finally {
     lease.release();
   }
+}
+
+/** Signs a ledger that has grown, in this run or in one that was killed: everybody can have written what is not signed. */
+function signGrown(ledger: Ledger | undefined): void {
+  if (ledger && ledger.size() > ledger.signed()) ledger.checkpoint();
 }
 
 /** A thing whose methods of these names throw `busy` where the lease is lost: a run that was silent for long may have lost it. */

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { createFile, syncToDisk } from '../core/atomic-file.ts';
 import { makeFolder } from '../core/folder.ts';
@@ -60,10 +60,15 @@ export function listCheckpointFiles(folder: string): string[] {
   return existsSync(place) ? readdirSync(place).toSorted() : [];
 }
 
+/** The text of a file in the folder of checkpoints; undefined where there is none of that name, or something else. */
+export function readCheckpointText(folder: string, file: string): string | undefined {
+  const path = join(checkpointsFolder(folder), file);
+  return statSync(path, { throwIfNoEntry: false })?.isFile() === true ? readFileSync(path, 'utf8') : undefined;
+}
+
 /** The text of the checkpoint of a size; undefined where there is none. */
 export function readCheckpointFile(folder: string, size: number): string | undefined {
-  const path = join(checkpointsFolder(folder), `${checkpointName(size)}.txt`);
-  return existsSync(path) ? readFileSync(path, 'utf8') : undefined;
+  return readCheckpointText(folder, `${checkpointName(size)}.txt`);
 }
 
 /** Makes the file of a checkpoint, whole or not at all. One that is there stays. Throws the system's error. */

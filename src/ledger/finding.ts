@@ -17,12 +17,16 @@ const sentences = {
   wrong_epoch: 'the epoch is not the one that has to come here',
   result_without_intent: 'something was destroyed without an intent recorded before it',
   verified_without_scan: 'the request counts as erased without a scan before it that found nothing',
+  certified_without_target: 'the request was certified, and the ledger does not say how each of its targets ended',
+  verified_without_control: 'a target counts as verified without a scan before it that found the person there',
   certified_with_open_intent: 'the request was certified while an intent had no result yet',
   published_without_intent: 'the ledger says of a snapshot that another manifest stands than was about to',
   // keys
   no_public_key: 'the file public-keys.txt, with the key that the checkpoints are signed with, is missing',
   bad_public_key: 'the text is not a list of public keys of one ledger, each a vkey on a line',
   broken_rotation: 'the new key was not signed with the key before it',
+  wrong_name:
+    'the ledger does not have the name that its first key gives it: another key has taken the name of a ledger',
   unlisted_key: 'the file public-keys.txt lists other keys than the ledger hands over to',
   wrong_public_key: 'the ledger was never signed with this key: it is another ledger, or was written anew',
   not_signed_by_key: 'no checkpoint is signed with this key, or with one that it was replaced by',
@@ -33,6 +37,10 @@ const sentences = {
   beyond_ledger: 'the checkpoint covers more entries than there are: some were removed',
   bad_signature: 'the checkpoint is not signed with the key of its time',
   wrong_root: 'the entries are not those that the checkpoint was signed for: some were changed',
+  // what no checkpoint covers
+  nothing_signed: 'no good checkpoint covers any entry: everybody can have written them',
+  unsigned_for_long:
+    'no checkpoint covers this entry and those after it, and more than a day has passed: everybody can have written them',
   // not wrong, but worth knowing
   clock_set_back: 'the entry is dated before the one before it: the clock was set back',
   unsigned_entries: 'no checkpoint covers this entry and those after it yet',

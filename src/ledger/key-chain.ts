@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { isSignedBy, readVkey, vkeyOf, type VerifierKey } from './note.ts';
 import type { LedgerRecord } from './record.ts';
 
@@ -14,6 +15,11 @@ export function readVkeys(text: string): VerifierKey[] | undefined {
   const keys = lines.map(readVkey).filter((key) => key !== undefined);
   const [first] = keys;
   return first && keys.length === lines.length && keys.every(({ name }) => name === first.name) ? keys : undefined;
+}
+
+/** The name of the ledger whose first key this is. No other key gives the same name. */
+export function ledgerName(firstKey: Buffer): string {
+  return `analytics-mirror/${hash('sha256', firstKey, 'hex').slice(0, 32)}`;
 }
 
 /** The bytes that the old key signs to hand over to a new one: its vkey on a line, which no checkpoint is. */

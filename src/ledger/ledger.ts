@@ -53,6 +53,8 @@ export type Ledger = LedgerReader & {
    * refuses (`storage`), or when the file is not as this ledger left it (`storage`).
    */
   append(records: Iterable<LedgerRecord>): void;
+  /** How many entries, from the first, a checkpoint covers. */
+  signed(): number;
   /** Signs the present head, and returns it with the text of its checkpoint; one that is there already stays. */
   checkpoint(): TreeHead & { text: string };
   /** Replaces the signing key: checkpoints of more entries than now are signed with another one. */
@@ -93,6 +95,7 @@ export function openLedger(dataDir: string, clock: Clock): Ledger {
       const root = Buffer.from(rootHash, 'hex');
       const text = readCheckpointFile(folder, size) ?? checkpointText({ size, root }, signer);
       createCheckpointFile(folder, size, text);
+      state.signed = size;
       return { size, rootHash, text };
     } catch (error) {
       throw explainStorageError(error, folder) ?? error;
@@ -101,6 +104,7 @@ export function openLedger(dataDir: string, clock: Clock): Ledger {
   return {
     ...readerOf(folder, state),
     append,
+    signed: () => state.signed,
     checkpoint,
     rotateKey: () => {
       // So that the old key has vouched for all that came before.
@@ -119,6 +123,7 @@ export function readLedger(dataDir: string): LedgerReader {
 
 type LedgerState = {
   bytes: number;
+  signed: number;
   epoch: number;
   begunEpoch: number;
   tree: CompactTree;
@@ -132,6 +137,7 @@ type LedgerState = {
 function readState(folder: string): LedgerState {
   const state: LedgerState = {
     bytes: 0,
+    signed: 0,
     epoch: 0,
     begunEpoch: 0,
     tree: compactTree(),
@@ -153,10 +159,10 @@ function readState(folder: string): LedgerState {
     }
     if (isCheckpointed.has(state.tree.size())) checkCheckpoint(folder, state.tree);
   }
-  const covered = sizes.reduce((most, size) => Math.max(most, size), 0);
-  if (covered > state.tree.size())
+  state.signed = sizes.reduce((most, size) => Math.max(most, size), 0);
+  if (state.signed > state.tree.size())
     throw damaged(
-      `checkpoint ${checkpointName(covered)} covers more entries than the ${state.tree.size()} that there are`,
+      `checkpoint ${checkpointName(state.signed)} covers more entries than the ${state.tree.size()} that there are`,
     );
   return state;
 }

@@ -1,5 +1,6 @@
 import { collectPublications } from './publications.ts';
 import type { FindingCode } from './finding.ts';
+import { fixedTargets } from './target.ts';
 import type { TargetResult } from './vocabulary.ts';
 import { isOfRequest, type LedgerRecord, type RequestRecord } from './record.ts';
 
@@ -52,6 +53,11 @@ const steps: Record<StepType, { from: readonly Phase[]; to: Phase | null }> = {
 /** Results that say that something was destroyed; the others say that there was nothing to do, or nothing to see. */
 const destructive: readonly TargetResult[] = ['deleted', 'removed', 'purged', 'rewritten', 'deletion_requested'];
 
+/** A certificate says of each of these how it ended. Ledgers of the first version do not name `aux`. */
+const certifiedTargets = fixedTargets.filter((target) => target !== 'aux');
+/** Of these, a scan alone shows that they are reached. */
+const scannedTargets: readonly string[] = ['mirror', 'aux'];
+
 type Request = {
   phase: Phase;
   generation: number;
@@ -59,11 +65,15 @@ type Request = {
   epoch: number;
   /** Whether there is no way back. */
   isFenced: boolean;
-  /** Whether its last scan found nothing, and nothing was destroyed here since. */
+  /** Whether its last scan looked for something, found nothing, and nothing was destroyed here since. */
   isClean: boolean;
+  /** Whether a control scan has found the person: only then is it shown that a scan can. */
+  isControlled: boolean;
   /** Whether it lived longer than any request may. */
   isOverdue: boolean;
   intents: Set<string>;
+  /** The targets that have come to an end, in any generation. */
+  ended: Set<string>;
   results: Map<string, TargetResult>;
 };
 
@@ -91,9 +101,10 @@ export function recordOrder(): RecordOrder {
     }
     if (!request) return 'unknown_request';
     if (record.type === 'intent') return takeIntent(request, record.target);
-    if (record.type === 'result') return takeResult(request, record.target, record.result);
+    if (record.type === 'result') return takeResult(request, record);
     if (record.type === 'scan') {
-      if (record.phase === 'verify') request.isClean = record.hits === 0;
+      if (record.phase === 'verify') request.isClean = record.hits === 0 && record.files > 0 && record.needles > 0;
+      else if (record.hits > 0) request.isControlled = true;
       return undefined;
     }
     const problem = stepProblem(request, record, epoch);
@@ -129,8 +140,10 @@ function newRequest(): Request {
     epoch: 0,
     isFenced: false,
     isClean: false,
+    isControlled: false,
     isOverdue: false,
     intents: new Set(),
+    ended: new Set(),
     results: new Map(),
   };
 }
@@ -151,8 +164,9 @@ function stepProblem(request: Request, record: Step, epoch: number): FindingCode
   if (record.type === 'fencing' && record.continued && record.epoch !== request.epoch) return 'wrong_epoch';
   if (record.type === 'fenced' && record.epoch !== request.epoch) return 'wrong_epoch';
   if (record.type === 'locally_verified' && !request.isClean) return 'verified_without_scan';
-  const isProof = record.type === 'certified' && record.certificate !== null;
-  return isProof && request.intents.size > 0 ? 'certified_with_open_intent' : undefined;
+  if (record.type !== 'certified' || record.certificate === null) return undefined;
+  if (request.intents.size > 0) return 'certified_with_open_intent';
+  return certifiedTargets.every((target) => request.ended.has(target)) ? undefined : 'certified_without_target';
 }
 
 function mayCome({ phase, isFenced, isOverdue }: Request, record: Step): boolean {
@@ -186,13 +200,19 @@ function takeIntent(request: Request, target: string): FindingCode | undefined {
   return undefined;
 }
 
-function takeResult(request: Request, target: string, result: TargetResult): FindingCode | undefined {
+function takeResult(
+  request: Request,
+  { target, result, assurance }: Extract<LedgerRecord, { type: 'result' }>,
+): FindingCode | undefined {
   if (!executing.includes(request.phase)) return 'wrong_order';
   const isIntended = request.intents.has(target);
   // After a kill between writing a result and acting upon it, the same one is written again.
   const isRepeated = request.results.get(target) === result;
   if (destructive.includes(result) && !isIntended && !isRepeated) return 'result_without_intent';
+  if (scannedTargets.includes(target) && assurance === 'verified' && !request.isControlled)
+    return 'verified_without_control';
   request.intents.delete(target);
+  request.ended.add(target);
   request.results.set(target, result);
   return undefined;
 }

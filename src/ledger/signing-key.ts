@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto';
 import { existsSync, readFileSync, renameSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { replaceFile, syncToDisk } from '../core/atomic-file.ts';
@@ -7,7 +6,7 @@ import { makeFolder } from '../core/folder.ts';
 import { keyPath, readKey, readOrMakeKey } from '../core/secret-key.ts';
 import { listCheckpointFiles, publicKeysPath } from './checkpoint.ts';
 import { ledgerFolder } from './entry-file.ts';
-import { handover, readVkeys } from './key-chain.ts';
+import { handover, ledgerName, readVkeys } from './key-chain.ts';
 import { privateKeyOf, publicKeyOf, signBytes, vkeyOf, type SignerKey, type VerifierKey } from './note.ts';
 import type { LedgerRecord } from './record.ts';
 
@@ -61,8 +60,7 @@ function makeFirstKey(dataDir: string, folder: string, path: string): VerifierKe
   if (listCheckpointFiles(folder).length > 0)
     throw new AppError(`${path} is missing`, { code: 'storage', hint: 'restore the folder ledger/ from a backup' });
   const publicKey = publicKeyOf(privateKeyOf(readOrMakeKey(dataDir, keyName)));
-  const id = hash('sha256', publicKey, 'hex').slice(0, 32);
-  const key = { name: `analytics-mirror/${id}`, publicKey };
+  const key = { name: ledgerName(publicKey), publicKey };
   makeFolder(folder);
   replaceFile(path, vkeyLine(key));
   return [key];

@@ -1,18 +1,18 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { systemClock } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
 import {
   type Checkpoint,
-  checkpointsFolder,
   listCheckpointFiles,
   publicKeysPath,
   readCheckpoint,
+  readCheckpointText,
   sizeOfFile,
 } from './checkpoint.ts';
 import { entriesPath, readLines } from './entry-file.ts';
 import { entriesIn } from './entry.ts';
 import { finding, type Finding, type FindingCode } from './finding.ts';
-import { keyChain, keyIndexAt, keyIndexOf, readVkeys, type KeyChain, type Rotation } from './key-chain.ts';
+import { keyChain, keyIndexAt, keyIndexOf, ledgerName, readVkeys, type KeyChain, type Rotation } from './key-chain.ts';
 import { compactTree, leafHash } from './merkle.ts';
 import { isNoteSignedBy, vkeyOf } from './note.ts';
 import { recordOrder } from './record-order.ts';
@@ -39,7 +39,12 @@ export type VerifyTask = {
   publicKey?: string | undefined;
   /** A checkpoint of the ledger. */
   checkpoint?: string | undefined;
+  /** The present time, in milliseconds since 1970: entries may be without a checkpoint for a day. */
+  now?: number | undefined;
 };
+
+/** How long an entry may be without a checkpoint that covers it. The program signs at the end of each run. */
+const unsignedMaxMs = 86_400_000;
 
 /**
  * Verifies a ledger from its folder alone: each line, the order of records, and that each checkpoint is signed with the
@@ -71,7 +76,13 @@ export function verifyLedger(task: VerifyTask): LedgerVerdict {
   if (task.publicKey !== undefined && keys.trustedFrom !== -1 && entries.size > 0 && !isTrusted)
     problems.push(finding('kept public key', 'not_signed_by_key'));
   const warnings = [...entries.warnings];
-  if (signed < entries.size) warnings.push(finding(`entry ${signed}`, 'unsigned_entries'));
+  if (signed < entries.size) {
+    warnings.push(finding(`entry ${signed}`, 'unsigned_entries'));
+    const since = entries.dates.get(signed) ?? '';
+    if (signed === 0) problems.push(finding('ledger', 'nothing_signed'));
+    else if ((task.now ?? systemClock.now()) - Date.parse(since) > unsignedMaxMs)
+      problems.push(finding(`entry ${signed}`, 'unsigned_for_long'));
+  }
   if (task.publicKey === undefined) warnings.push(finding('ledger', 'own_keys_only'));
   if (task.checkpoint === undefined) warnings.push(finding('ledger', 'no_kept_checkpoint'));
   return {
@@ -90,12 +101,11 @@ type Claim = { where: string; isKept: boolean; size: number | undefined; checkpo
 
 function readClaims({ folder, checkpoint }: VerifyTask): Claim[] {
   const claims = listCheckpointFiles(folder).map((file): Claim => {
-    const text = readFileSync(join(checkpointsFolder(folder), file), 'utf8');
     return {
       where: `checkpoint ${file.replace(/\.txt$/, '')}`,
       isKept: false,
       size: sizeOfFile(file),
-      checkpoint: readCheckpoint(text),
+      checkpoint: readCheckpoint(readCheckpointText(folder, file) ?? ''),
     };
   });
   if (checkpoint === undefined) return claims;
@@ -108,6 +118,8 @@ type Entries = {
   rootHash: string;
   /** The roots at the sizes of all checkpoints. */
   roots: ReadonlyMap<number, Buffer>;
+  /** When the entry after each of these sizes was appended. */
+  dates: ReadonlyMap<number, string>;
   rotations: Rotation[];
   problems: Finding[];
   warnings: Finding[];
@@ -118,6 +130,7 @@ function verifyEntries(folder: string, claims: readonly Claim[]): Entries {
   const tree = compactTree();
   const order = recordOrder();
   const roots = new Map([[0, tree.rootHash()]]);
+  const dates = new Map<number, string>();
   const rotations: Rotation[] = [];
   const problems: Finding[] = [];
   const warnings: Finding[] = [];
@@ -141,6 +154,7 @@ function verifyEntries(folder: string, claims: readonly Claim[]): Entries {
       outOfOrder ??= problem;
       if (record.type === 'key_rotated') rotations.push({ ...record, seq: tree.size() - 1 });
     }
+    if (wanted.has(tree.size() - 1)) dates.set(tree.size() - 1, place.at);
     if (place.seq !== expectedSeq) problems.push(finding(where, 'wrong_seq'));
     if (place.at < lastAt) warnings.push(finding(where, 'clock_set_back'));
     if (outOfOrder) problems.push(finding(where, outOfOrder));
@@ -148,7 +162,7 @@ function verifyEntries(folder: string, claims: readonly Claim[]): Entries {
     lastAt = place.at;
   }
   const rootHash = tree.rootHash().toString('hex');
-  return { size: tree.size(), rootHash, roots, rotations, problems, warnings };
+  return { size: tree.size(), rootHash, roots, dates, rotations, problems, warnings };
 }
 
 /** `trustedFrom`: where in the chain the first key stands that was kept elsewhere; -1 when none does. */
@@ -170,6 +184,7 @@ function verifyKeys({ folder, publicKey }: VerifyTask, rotations: readonly Rotat
   if (!first) return none('public keys', 'bad_public_key');
   const { chain, broken } = keyChain(first, rotations);
   const problems = broken.map((seq) => finding(`entry ${seq}`, 'broken_rotation'));
+  if (first.name !== ledgerName(first.publicKey)) problems.push(finding('public keys', 'wrong_name'));
   // The list may lag behind the ledger: a rotation that was killed halfway is brought to its end later.
   const isListed = listed.every((key, index) => {
     const link = chain[index];

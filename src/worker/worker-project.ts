@@ -104,9 +104,8 @@ export function runCheckpointJob(context: JobContext): Promise<JobResult> {
     recoverPublications(own);
     const differences = findDifferences({ db, published, dataDir: settings.dataDir, ledger });
     recordDifferences(own, differences);
-    const { size: entries } = ledger.checkpoint();
     const { files, problems } = await verifySnapshots(published, signal);
-    const counts = { entries, files, problems: differences.length + problems.length };
+    const counts = { entries: ledger.size(), files, problems: differences.length + problems.length };
     if (differences.length > 0) return { outcome: 'incomplete', reason: stateDiffers, counts };
     if (problems.length > 0) return { outcome: 'incomplete', reason: filesDamaged, counts };
     return { outcome: 'done', counts };

@@ -42,12 +42,13 @@ it.each<[string, (dataDir: string) => void, string]>([
     'nothing proves it',
   ],
   [
-    'a ledger that was cut short, held against a kept checkpoint',
+    'a ledger that was cut short and signed again, held against a kept checkpoint',
     (dataDir) => {
       const path = join(dataDir, 'ledger/entries.jsonl');
       const lines = readFileSync(path, 'utf8').split('\n');
       writeFileSync(path, `${lines.slice(0, -2).join('\n')}\n`);
       rmSync(join(dataDir, 'ledger/checkpoints'), { recursive: true });
+      openLedger(dataDir, tickingClock()).checkpoint();
     },
     'kept checkpoint: the checkpoint covers more entries than there are',
   ],
@@ -66,7 +67,7 @@ it.each<[string, (dataDir: string) => void, string]>([
   expect(problems[0]).toContain(sentence);
 });
 
-it('without a kept checkpoint, a ledger that was cut short passes: the report says so, and this is why', async () => {
+it('without a kept checkpoint, a ledger that was cut short and signed again passes: the report says so, and this is why', async () => {
   const dataDir = archiveFolder();
   const folder = join(dataDir, 'ledger');
   const lines = readFileSync(join(folder, 'entries.jsonl'), 'utf8').split('\n');
@@ -75,6 +76,9 @@ it('without a kept checkpoint, a ledger that was cut short passes: the report sa
   writeFileSync(join(folder, 'entries.jsonl'), `${lines.slice(0, cut).join('\n')}\n`);
   renameSync(join(folder, 'checkpoints'), join(freshFolder(), 'checkpoints'));
   rmSync(join(dataDir, 'reports'), { recursive: true });
+  const { problems } = await verifyDataFolder(dataDir, {}, signal);
+  expect(problems).toEqual(['ledger: no good checkpoint covers any entry: everybody can have written them']);
+  openLedger(dataDir, tickingClock()).checkpoint();
   expect((await verifyDataFolder(dataDir, {}, signal)).ok).toBe(true);
 });
 

@@ -48,7 +48,7 @@ describe('contradictions in a mirror', () => {
       `INSERT INTO changes (dataset, key, op, at) VALUES ('persons', 'c', 'delete', '')`,
     ],
     ['a run without an outcome', `INSERT INTO runs (job, started_at) VALUES ('sync', '')`],
-    ['a lease that nobody gave back', `INSERT INTO lease VALUES (1, 'x', 'sync', 'here', 1, '', '')`],
+    ['a lease that nobody gave back', `INSERT INTO lease VALUES (1, 'x', 'sync', 'here', 1, '', '', NULL)`],
     [
       'a pass that was not taken up to its end',
       `INSERT INTO passes (dataset, mode, plan, started_at) VALUES ('persons', 'full', '{}', '')`,

@@ -2,8 +2,12 @@ import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { expect, test } from 'vitest';
+import { describe, expect, it, test } from 'vitest';
 import { sha256 } from '../../src/core/digest.ts';
+import { certificateSentences, formatVersions } from '../../src/erasure/proof/certificate-sentences.ts';
+import { certificateText, deriveCertificate } from '../../src/erasure/proof/certificate.ts';
+import { canonicalJson } from '../../src/ledger/canonical-json.ts';
+import { ledgerOrigin } from '../../src/ledger/checkpoint.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
 import { temporaryFolder } from '../snapshot/temporary-folder.ts';
 import { lifeOf, requestId, tickingClock } from './ledger-fixture.ts';
@@ -23,33 +27,82 @@ function verifyAlone(...args: string[]): { code: number; output: string } {
   }
 }
 
-test('the verifier alone tells the certificate that was issued from every other', () => {
+type Json = Record<string, unknown>;
+
+/** A ledger on which a request is certified with what `issue` makes of its true certificate; the file of that. */
+function certified({ isSigned = true, issue = (text: string) => text } = {}): { folder: string; file: string } {
   const dataDir = temporaryFolder();
-  const certificate = JSON.stringify({ generation: 1, request: requestId(1) });
-  const ledger = openLedger(dataDir, tickingClock());
-  for (const [record] of lifeOf(1, 1))
-    if (record)
-      ledger.append([{ ...record, ...(record.type === 'certified' && { certificate: sha256(certificate) }) }]);
-  ledger.checkpoint();
-  const folder = join(dataDir, 'ledger');
-  const write = (name: string, text: string): string => {
-    writeFileSync(join(dataDir, name), text);
-    return join(dataDir, name);
-  };
-  const issued = write('issued.json', certificate);
-  expect(verifyAlone(folder, '--certificate', issued)).toMatchObject({
-    code: 0,
-    output: expect.stringMatching(/OK\n$/),
-  });
-  const others = {
-    other_certificate: write('changed.json', certificate.replace('}', ',"days":1}')),
-    not_on_ledger: write('foreign.json', certificate.replace(requestId(1), requestId(2))),
-    not_a_certificate: write('text.json', 'no certificate'),
-  };
-  for (const [problem, file] of Object.entries(others)) {
-    const { code, output } = verifyAlone(folder, '--certificate', issued, '--certificate', file);
-    expect(code).toBe(1);
-    expect(output).toContain(`problem: certificate ${file}: ${problem}`);
+  const ledger = openLedger(dataDir, tickingClock(Date.now() - 60_000));
+  const facts = { ledgerOrigin: ledgerOrigin(dataDir, ledger), feedUntil: '2026-12-20T12:00:00.000Z' };
+  const file = join(dataDir, 'certificate.json');
+  for (const record of lifeOf(1, 1).flat()) {
+    if (record.type === 'certified') {
+      const history = ledger.histories.of(requestId(1));
+      const certificate = history && deriveCertificate(history, facts);
+      if (!certificate) throw new Error('a history that is not whole');
+      const text = issue(certificateText(certificate));
+      writeFileSync(file, text);
+      ledger.checkpoint();
+      ledger.append([{ ...record, certificate: sha256(text) }]);
+    } else ledger.append([record]);
   }
-  expect(readFileSync(issued, 'utf8')).toBe(certificate);
+  if (isSigned) ledger.checkpoint();
+  return { folder: join(dataDir, 'ledger'), file };
+}
+
+const edit =
+  (change: (certificate: Json) => Json) =>
+  (text: string): string =>
+    canonicalJson(change(JSON.parse(text) as Json));
+
+describe('the verifier alone, given a certificate', () => {
+  it('tells the one that was issued from every other', () => {
+    const { folder, file } = certified();
+    expect(verifyAlone(folder, '--certificate', file)).toMatchObject({
+      code: 0,
+      output: expect.stringMatching(/OK\n$/),
+    });
+    const text = readFileSync(file, 'utf8');
+    const write = (name: string, content: string): string => {
+      writeFileSync(join(folder, '..', name), content);
+      return join(folder, '..', name);
+    };
+    const others = {
+      other_certificate: write('changed.json', text.replace('"days":1', '"days":2')),
+      not_on_ledger: write('foreign.json', text.replaceAll(requestId(1), requestId(2))),
+      not_a_certificate: write('text.json', 'no certificate'),
+    };
+    for (const [problem, other] of Object.entries(others)) {
+      const { code, output } = verifyAlone(folder, '--certificate', file, '--certificate', other);
+      expect(code).toBe(1);
+      expect(output).toContain(`problem: certificate ${other}: ${problem}`);
+    }
+  });
+
+  it.each<[string, (certificate: Json) => Json]>([
+    ['more than was reached', (own) => ({ ...own, weakest_assurance: 'verified', not_proven: [] })],
+    ['another subject', (own) => ({ ...own, subject: 'f'.repeat(64) })],
+    ['an earlier end', (own) => ({ ...own, certified_at: own['received_at'] })],
+    ['that nothing was left out', (own) => ({ ...own, scan: { ...(own['scan'] as Json), control: null } })],
+    ['another ledger', (own) => ({ ...own, ledger: { ...(own['ledger'] as Json), origin: 'analytics-mirror/00' } })],
+    ['a word more', (own) => ({ ...own, statement: 'everything was erased' })],
+    ['the sentences of another version', (own) => ({ ...own, format_version: 1 })],
+  ])('refuses one that says %s, though its bytes are on a signed ledger', (_what, change) => {
+    const { folder, file } = certified({ issue: edit(change) });
+    const { code, output } = verifyAlone(folder, '--certificate', file);
+    expect({ code, output }).toMatchObject({ code: 1, output: expect.stringContaining(': says_otherwise') });
+  });
+
+  it('refuses one whose entry everybody can have written', () => {
+    const { folder, file } = certified({ isSigned: false });
+    const { code, output } = verifyAlone(folder, '--certificate', file);
+    expect({ code, output }).toMatchObject({ code: 1, output: expect.stringContaining(': unsigned_certificate') });
+  });
+});
+
+test('the verifier alone has every sentence of every version', () => {
+  const text = readFileSync(verifier, 'utf8').replaceAll("\\'", "'");
+  for (const version of formatVersions)
+    for (const said of Object.values(certificateSentences[version]))
+      for (const sentence of typeof said === 'string' ? [said] : Object.values(said)) expect(text).toContain(sentence);
 });

@@ -61,7 +61,11 @@ export function lifeOf(n: number, epoch: number): LedgerRecord[][] {
     [{ type: 'scan', requests, phase: 'verify', files: 9, bytes: 4000, needles: 30, hits: 0, left_out: 2 }],
     [{ type: 'locally_verified', ...about }],
     [{ type: 'awaiting_upstream', ...about, events_expected_by: '2026-11-23T05:00:00.000Z' }],
-    [{ type: 'result', requests, target: 'upstream.events', result: 'not_verifiable', assurance: 'not_verifiable' }],
+    [
+      { type: 'result', requests, target: 'upstream.playlists', result: 'not_applicable', assurance: 'observed' },
+      { type: 'result', requests, target: 'upstream.recordings', result: 'absent', assurance: 'observed' },
+      { type: 'result', requests, target: 'upstream.events', result: 'not_verifiable', assurance: 'not_verifiable' },
+    ],
     [{ type: 'certified', ...about, certificate: hex('d') }],
     [{ type: 'sealed', ...about }],
   ];

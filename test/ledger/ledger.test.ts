@@ -66,6 +66,7 @@ describe('a ledger', () => {
       expect(reader.head()).toEqual(ledger.head());
       expect([...reader.entries()].map(({ seq: _seq, at: _at, ...record }) => record)).toEqual(life);
     }
+    ledger.checkpoint();
     expect(verifyLedger({ folder: join(dataDir, 'ledger') })).toMatchObject({
       ok: true,
       size: life.length,
@@ -84,6 +85,7 @@ describe('a ledger', () => {
     ledger.append([...life.slice(0, 3), long, ...life.slice(4)]);
     expect(statSync(entriesOf(dataDir)).size).toBeGreaterThan(256 * 1024);
     expect(readLedger(dataDir).head()).toEqual(ledger.head());
+    ledger.checkpoint();
     expect(verifyLedger({ folder: join(dataDir, 'ledger') })).toMatchObject({ ok: true, size: life.length });
   });
 
@@ -127,6 +129,7 @@ describe('what a kill leaves', () => {
     const dataDir = temporaryFolder();
     const ledger = openLedger(dataDir, tickingClock());
     ledger.append(life.slice(0, 4));
+    ledger.checkpoint();
     const whole = readFileSync(entriesOf(dataDir));
     appendFileSync(entriesOf(dataDir), '{"at":"2026');
     const torn = readFileSync(entriesOf(dataDir));
@@ -178,12 +181,12 @@ describe('what nobody may have done', () => {
     [
       'entries cut off',
       (text: string) => `${text.split('\n').slice(0, 17).join('\n')}\n`,
-      'checkpoint 000000018 covers more entries than the 17',
+      'checkpoint 000000020 covers more entries than the 17',
     ],
     [
       'a piece of a signed entry',
       (text: string) => text.slice(0, -9),
-      'checkpoint 000000018 covers more entries than the 17',
+      'checkpoint 000000020 covers more entries than the 19',
     ],
   ])('%s stops it, and nothing is repaired', (_what, change, words) => {
     const dataDir = temporaryFolder();

@@ -88,7 +88,7 @@ describe('a list that is too long for a line', () => {
     ledger.append(requests.map((id) => ({ ...fenced, request: id })));
     ledger.append([
       { type: 'intent', requests, target: 'mirror' },
-      { type: 'result', requests, target: 'mirror', result: 'purged', assurance: 'verified' },
+      { type: 'result', requests, target: 'mirror', result: 'purged', assurance: 'observed' },
       { type: 'publishing', snapshots },
       { type: 'published', cause: 'publication', snapshots },
     ]);
@@ -103,6 +103,7 @@ describe('a list that is too long for a line', () => {
       'published',
     ]);
     expect(Math.max(...linesOf(dataDir).map(({ length }) => length))).toBeLessThan(lineBytesMax);
+    ledger.checkpoint();
     const { ours, alone } = await verdicts(dataDir);
     expect(ours).toMatchObject({ ok: true, size: 5001 * 4 + 11 });
     expect(alone).toEqual(ours);
@@ -131,6 +132,7 @@ describe('a list that is too long for a line', () => {
       begun: undefined,
       epochs: [1, 1],
     });
+    again.checkpoint();
     expect(verifyLedger({ folder: join(dataDir, 'ledger') }).ok).toBe(true);
   });
 });
@@ -172,7 +174,9 @@ describe('a line of an earlier version that is too long now', () => {
     ['is a long text within a list', () => `["${'a'.repeat(3_000_000)}"]`],
   ])('is damaged where it %s', async (_what, damage) => {
     const dataDir = temporaryFolder();
-    openLedger(dataDir, tickingClock()).append(life.slice(0, 2));
+    const ledger = openLedger(dataDir, tickingClock());
+    ledger.append(life.slice(0, 2));
+    ledger.checkpoint();
     appendOldLine(dataDir, fencingOf(30_000));
     const lines = linesOf(dataDir);
     rmSync(entriesOf(dataDir));
@@ -200,6 +204,7 @@ describe('after an append that failed', () => {
       ...stateOf(readLedger(dataDir)),
       ...readLedger(dataDir).head(),
     });
+    ledger.checkpoint();
     expect(verifyLedger({ folder: join(dataDir, 'ledger') }).ok).toBe(true);
   });
 });

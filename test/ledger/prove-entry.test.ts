@@ -19,7 +19,7 @@ describe('the proof of an entry', () => {
       expect(JSON.parse(line)).toMatchObject({ seq });
       const read = readProof(proof);
       const checkpoint = read && checkpointProving(Buffer.from(line), read);
-      expect(checkpoint?.size).toBe([5, 13, 18].find((size) => size > seq));
+      expect(checkpoint?.size).toBe([5, 13, 20].find((size) => size > seq));
       const key = (checkpoint?.size ?? 0) > 13 ? newKey : oldKey;
       expect(checkpoint && key && isNoteSignedBy(checkpoint.note, key)).toBe(true);
     }
@@ -28,7 +28,7 @@ describe('the proof of an entry', () => {
   it('is none where nothing is signed yet', () => {
     const dataDir = temporaryFolder();
     writeSmallLedger(dataDir).append(lifeOf(2, 2).slice(0, 1).flat());
-    for (const seq of [18, 19])
+    for (const seq of [20, 21])
       expect(() => proveEntry(dataDir, seq)).toThrow(`no checkpoint of the ledger covers entry ${seq}`);
   });
 });

@@ -9,7 +9,12 @@ import { writeVectors } from './write-vectors.ts';
 
 const published = fileURLToPath(new URL('../../docs/verifier/vectors', import.meta.url));
 
-type Vector = { name: string; kept: { publicKey: string | null; checkpoint: string | null }; verdict: Verdict };
+type Vector = {
+  name: string;
+  now: string;
+  kept: { publicKey: string | null; checkpoint: string | null };
+  verdict: Verdict;
+};
 const vectors = JSON.parse(readFileSync(join(published, 'vectors.json'), 'utf8')) as Vector[];
 
 function contentOf(folder: string): Record<string, string> {
@@ -29,11 +34,12 @@ describe('the published test vectors', () => {
     expect(vectors.filter(({ verdict }) => !verdict.ok).length).toBeGreaterThan(12);
   });
 
-  it.each(vectors)('$name: both verifiers give its verdict', async ({ name, kept, verdict }) => {
+  it.each(vectors)('$name: both verifiers give its verdict', async ({ name, now, kept, verdict }) => {
     const task = {
       folder: join(published, name),
       publicKey: kept.publicKey ?? undefined,
       checkpoint: kept.checkpoint ?? undefined,
+      now: Date.parse(now),
     };
     expect(withoutSentences(verifyLedger(task))).toEqual(verdict);
     expect((await loadStandAlone())(task)).toEqual(verdict);

@@ -46,7 +46,7 @@ describe('a verification', () => {
     const { folder, keys } = smallLedger();
     expect(keys).toHaveLength(2);
     for (const key of [...keys, keys.join('\n')])
-      for (const name of ['000000005', '000000013', '000000018']) {
+      for (const name of ['000000005', '000000013', '000000020']) {
         const checkpoint = readFileSync(join(folder, `checkpoints/${name}.txt`), 'utf8');
         expect(verifyLedger({ folder, publicKey: `${key}\n`, checkpoint })).toMatchObject({ ok: true, warnings: [] });
       }
@@ -75,22 +75,29 @@ describe('a verification', () => {
     const all = [...lines, entryLine(rotation, size, '2026-11-20T12:00:00.000Z')];
     mkdirSync(join(forged, 'checkpoints'), { recursive: true });
     writeFileSync(join(forged, 'entries.jsonl'), all.map((line) => `${line.toString('utf8')}\n`).join(''));
-    writeFileSync(join(forged, 'checkpoints/000000017.txt'), checkpointText({ size, root }, stranger));
+    writeFileSync(join(forged, 'checkpoints/000000019.txt'), checkpointText({ size, root }, stranger));
     const strangersKey = vkeyOf({ name: kept.name, publicKey: publicKeyOf(stranger.privateKey) });
     writeFileSync(join(forged, 'public-keys.txt'), `${strangersKey}\n${key}\n`);
-    expect(verifyLedger({ folder: forged })).toMatchObject({ ok: true, signed: 17 });
-    const task = { folder: forged, publicKey: `${key}\n` };
+    const wrongName = { where: 'public keys', problem: 'wrong_name' } as const;
+    const now = Date.UTC(2026, 10, 20, 13);
+    expect(verifyLedger({ folder: forged, now })).toMatchObject({
+      signed: 19,
+      problems: [expect.objectContaining(wrongName)],
+    });
+    const task = { folder: forged, publicKey: `${key}\n`, now };
     const verdict = withoutSentences(verifyLedger(task));
-    expect(verdict.problems).toEqual([{ where: 'kept public key', problem: 'not_signed_by_key' }]);
+    expect(verdict.problems).toEqual([wrongName, { where: 'kept public key', problem: 'not_signed_by_key' }]);
     expect((await loadStandAlone())(task)).toEqual(verdict);
   });
 
   it('finds nothing signed where all checkpoints are gone, if a key was kept', () => {
     const { folder, keys } = smallLedger();
     rmSync(join(folder, 'checkpoints'), { recursive: true });
-    expect(verifyLedger({ folder }).ok).toBe(true);
+    const unsigned = { where: 'ledger', problem: 'nothing_signed' };
+    expect(verifyLedger({ folder }).problems).toMatchObject([unsigned]);
     expect(verifyLedger({ folder, publicKey: `${keys[0] ?? ''}\n` }).problems).toMatchObject([
       { where: 'kept public key', problem: 'not_signed_by_key' },
+      unsigned,
     ]);
   });
 
@@ -129,13 +136,13 @@ describe('the signing key', () => {
     harm(dataDir);
     for (const sign of [() => ledger.checkpoint(), () => ledger.rotateKey()])
       expect(sign).toThrow(expect.objectContaining({ code: 'storage', message: expect.stringMatching(words) }));
-    expect(ledger.size()).toBe(19);
+    expect(ledger.size()).toBe(21);
   });
 
   it('signs a head once', () => {
     const { dataDir, folder } = smallLedger();
     const ledger = openLedger(dataDir, tickingClock());
-    const path = join(folder, 'checkpoints/000000018.txt');
+    const path = join(folder, 'checkpoints/000000020.txt');
     const before = readFileSync(path, 'utf8');
     expect(ledger.checkpoint()).toEqual({ ...ledger.head(), text: before });
     expect(readFileSync(path, 'utf8')).toBe(before);
@@ -159,7 +166,7 @@ describe('the stand-alone verifier', () => {
     });
     expect(good).toMatchObject({ status: 0, stderr: '' });
     expect(good.stdout).toMatch(
-      /^18 entries, root [0-9a-f]{64}\n3 checkpoints, 18 entries covered by a good one\nOK\n$/,
+      /^20 entries, root [0-9a-f]{64}\n3 checkpoints, 20 entries covered by a good one\nOK\n$/,
     );
     rmSync(join(folder, 'public-keys.txt'));
     const bad = run(folder);

@@ -1,20 +1,30 @@
-import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { checkpointText } from '../../src/ledger/checkpoint.ts';
+import { isoTime } from '../../src/core/clock.ts';
+import { checkpointText, readCheckpoint, readLedgerOrigin } from '../../src/ledger/checkpoint.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
 import { rootOf } from '../../src/ledger/merkle-proof.ts';
 import { leafHash } from '../../src/ledger/merkle.ts';
-import { privateKeyOf } from '../../src/ledger/note.ts';
+import { privateKeyOf, publicKeyOf, vkeyOf } from '../../src/ledger/note.ts';
 import type { LedgerRecord } from '../../src/ledger/record.ts';
 import { verifyLedger, type VerifyTask } from '../../src/ledger/verify.ts';
 import { lifeOf, plantKeys, tickingClock, withoutSentences, writeSmallLedger } from './ledger-fixture.ts';
 
 /** A test vector: what is done to a good ledger, and what an auditor kept of it before. */
-type Vector = { name: string; change: (folder: string) => void; keeps?: readonly ('key' | 'checkpoint')[] };
+type Vector = {
+  name: string;
+  change: (folder: string) => void;
+  keeps?: readonly ('key' | 'checkpoint')[];
+  /** When it is verified: within an hour of its last entry, where not said otherwise. */
+  nowMs?: number;
+};
+
+const anHourLater = Date.UTC(2026, 10, 20, 13);
+const inTheNextYear = Date.UTC(2027, 0, 1, 1);
 
 const entriesFile = 'entries.jsonl';
-const lastCheckpoint = 'checkpoints/000000018.txt';
+const lastCheckpoint = 'checkpoints/000000020.txt';
 
 /** Rewrites one file of a ledger. */
 function edit(folder: string, file: string, change: (text: string) => string): void {
@@ -37,6 +47,21 @@ function signAgain(folder: string): void {
   const root = rootOf(lines.map((line) => leafHash(Buffer.from(line))));
   const signer = { name, privateKey: privateKeyOf(Buffer.alloc(32, 0x22)) };
   writeFileSync(join(folder, lastCheckpoint), checkpointText({ size: lines.length, root }, signer));
+}
+
+/** Another ledger, with a key of its own, under the name of the first. */
+function takeName(folder: string): void {
+  const name = readLedgerOrigin(join(folder, '..')) ?? '';
+  writeAnew(folder);
+  const privateKey = privateKeyOf(Buffer.alloc(32, 0x33));
+  writeFileSync(join(folder, 'public-keys.txt'), `${vkeyOf({ name, publicKey: publicKeyOf(privateKey) })}\n`);
+  const [file = ''] = readdirSync(join(folder, 'checkpoints'));
+  const { size, root } = readCheckpoint(readFileSync(join(folder, 'checkpoints', file), 'utf8')) ?? raise();
+  writeFileSync(join(folder, 'checkpoints', file), checkpointText({ size, root }, { name, privateKey }));
+}
+
+function raise(): never {
+  throw new Error('no checkpoint');
 }
 
 /** Another ledger, with a key of its own, in the place of the first. */
@@ -80,11 +105,21 @@ const vectors: Vector[] = [
     },
   },
   { name: 'clock-set-back', change: (folder) => appendLater(folder, Date.UTC(2020, 0, 1)) },
-  { name: 'unsigned', change: (folder) => appendLater(folder, Date.UTC(2027, 0, 1)) },
-  { name: 'fence-in-parts', change: (folder) => appendFence(folder, [undefined, true, true]) },
-  { name: 'fence-in-parts-without-beginning', change: (folder) => appendFence(folder, [true]) },
-  { name: 'published', change: (folder) => appendPublications(folder, 'a'.repeat(64)) },
-  { name: 'published-another-manifest', change: (folder) => appendPublications(folder, 'b'.repeat(64)) },
+  { name: 'unsigned', change: (folder) => appendLater(folder, Date.UTC(2027, 0, 1)), nowMs: inTheNextYear },
+  {
+    name: 'unsigned-for-long',
+    change: (folder) => appendLater(folder, Date.UTC(2027, 0, 1)),
+    nowMs: Date.UTC(2027, 0, 2, 1),
+  },
+  { name: 'nothing-signed', change: (folder) => rmSync(join(folder, 'checkpoints'), { recursive: true }) },
+  { name: 'fence-in-parts', change: (folder) => appendFence(folder, [undefined, true, true]), nowMs: inTheNextYear },
+  { name: 'fence-in-parts-without-beginning', change: (folder) => appendFence(folder, [true]), nowMs: inTheNextYear },
+  { name: 'published', change: (folder) => appendPublications(folder, 'a'.repeat(64)), nowMs: inTheNextYear },
+  {
+    name: 'published-another-manifest',
+    change: (folder) => appendPublications(folder, 'b'.repeat(64)),
+    nowMs: inTheNextYear,
+  },
   {
     name: 'checkpoint-changed',
     change: (folder) => edit(folder, 'checkpoints/000000005.txt', (text) => text.replace('\n5\n', '\n6\n')),
@@ -94,6 +129,7 @@ const vectors: Vector[] = [
     change: (folder) => edit(folder, 'public-keys.txt', (text) => `${text.split('\n')[1] ?? ''}\n`),
   },
   { name: 'keys-missing', change: (folder) => rmSync(join(folder, 'public-keys.txt')) },
+  { name: 'name-taken', change: takeName },
   { name: 'written-anew', change: writeAnew },
   { name: 'written-anew-key-kept', change: writeAnew, keeps: ['key'] },
   { name: 'cut-with-its-checkpoint', change: cutWithCheckpoint },
@@ -151,7 +187,7 @@ function changeAndSignAgain(folder: string): void {
 export function writeVectors(target: string): void {
   rmSync(target, { recursive: true, force: true });
   mkdirSync(target, { recursive: true });
-  const index = vectors.map(({ name, change, keeps = [] }) => {
+  const index = vectors.map(({ name, change, keeps = [], nowMs = anHourLater }) => {
     const dataDir = join(target, name);
     writeSmallLedger(dataDir);
     const folder = join(dataDir, 'ledger');
@@ -163,8 +199,9 @@ export function writeVectors(target: string): void {
     rmSync(join(dataDir, 'keys'), { recursive: true });
     cpSync(folder, dataDir, { recursive: true });
     rmSync(folder, { recursive: true });
-    const verdict = withoutSentences(verifyLedger({ folder: dataDir, ...kept }));
-    return { name, kept: { publicKey: kept.publicKey ?? null, checkpoint: kept.checkpoint ?? null }, verdict };
+    const verdict = withoutSentences(verifyLedger({ folder: dataDir, ...kept, now: nowMs }));
+    const { publicKey = null, checkpoint = null } = kept;
+    return { name, now: isoTime(nowMs), kept: { publicKey, checkpoint }, verdict };
   });
   writeFileSync(join(target, 'vectors.json'), `${JSON.stringify(index, null, 2)}\n`);
 }

@@ -19,9 +19,14 @@ function certificatesFolder(dataDir: string): string {
   return join(reportsFolder(dataDir), 'certificates');
 }
 
+/** How the file of a request's certificate is named, of one generation. */
+export function certificateName({ request, generation }: { request: string; generation: number }): string {
+  return `${request}-g${generation}.json`;
+}
+
 /** The file of a request's certificate, of one generation. */
 export function certificatePath(dataDir: string, request: string, generation: number): string {
-  return join(certificatesFolder(dataDir), `${request}-g${generation}.json`);
+  return join(certificatesFolder(dataDir), certificateName({ request, generation }));
 }
 
 /** A file among the certificates, and the request and generation that it is named after; null for any other name. */

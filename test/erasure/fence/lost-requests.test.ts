@@ -31,6 +31,7 @@ test('requests that only the ledger knows are ended and told, once', () => {
   });
   expect(endLostRequests({ db, ledger: () => ledger })).toEqual([requestId(1), requestId(2)]);
   expect(endLostRequests({ db, ledger: () => ledger })).toEqual([]);
+  ledger.checkpoint();
   expect(verifyLedger({ folder: `${dataDir}/ledger` }).problems).toEqual([]);
 });
 
