@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { createFile } from './atomic-file.ts';
@@ -39,22 +39,50 @@ export function readOrMakeKey(dataDir: string, name: string): Buffer {
   return made;
 }
 
-/** Encrypts a text under a data folder's key (AES-256-GCM). `about` is bound in: the text opens with the same one only. */
+/** What a derived key serves: one thing each. */
+type Purpose = 'box encryption 2' | 'reasons 2';
+
+/** A key for one purpose (HKDF-SHA-256 without salt), so that a data folder's key itself serves none. */
+function derivedKey(key: Buffer, purpose: Purpose): Buffer {
+  return Buffer.from(hkdfSync('sha256', key, '', `analytics-mirror ${purpose}`, keyBytes));
+}
+
+/** Encrypts a text (AES-256-GCM, a key derived from a data folder's). `about` is bound in: it opens with the same one only. */
 export function encryptText(dataDir: string, name: string, about: string, text: string): Buffer {
   const nonce = randomBytes(nonceBytes);
-  const cipher = createCipheriv('aes-256-gcm', readOrMakeKey(dataDir, name), nonce);
+  const key = derivedKey(readOrMakeKey(dataDir, name), 'box encryption 2');
+  const cipher = createCipheriv('aes-256-gcm', key, nonce);
   cipher.setAAD(Buffer.from(about));
   return Buffer.concat([nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]);
 }
 
-/** Decrypts what `encryptText` returned. Throws where key, text and `about` do not belong together. */
+/**
+ * Decrypts what `encryptText` returned. Earlier versions encrypted under the data folder's key itself. Throws where key,
+ * text and `about` do not belong together.
+ */
 export function decryptText(dataDir: string, name: string, about: string, sealed: Buffer): string {
   const key = readKey(dataDir, name);
   if (!key) throw new Error('no key');
-  const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, nonceBytes));
+  try {
+    return opened(derivedKey(key, 'box encryption 2'), about, sealed);
+  } catch {
+    return opened(key, about, sealed);
+  }
+}
+
+function opened(key: Buffer, about: string, sealed: Buffer): string {
+  const nonce = sealed.subarray(0, nonceBytes);
+  const decipher = createDecipheriv('aes-256-gcm', key, nonce, { authTagLength: tagBytes });
   decipher.setAAD(Buffer.from(about));
   decipher.setAuthTag(sealed.subarray(-tagBytes));
   return Buffer.concat([decipher.update(sealed.subarray(nonceBytes, -tagBytes)), decipher.final()]).toString('utf8');
+}
+
+/** What the ledger holds instead of a reason: an HMAC-SHA-256 under a key derived from a data folder's, in hex. */
+export function reasonMac(dataDir: string, name: string, reason: string): string {
+  return createHmac('sha256', derivedKey(readOrMakeKey(dataDir, name), 'reasons 2'))
+    .update(reason)
+    .digest('hex');
 }
 
 /**

@@ -4,7 +4,7 @@ import { basisCode } from '../ledger/vocabulary.ts';
 import type { ErasureRequest } from '../mirror/erasure-requests.ts';
 import { markPurgeOwed, purgeDeleted } from '../mirror/purge.ts';
 import { requireRequest } from './receive.ts';
-import { boxOf, subjectMac } from './request/box.ts';
+import { authorisationMac, boxOf } from './request/box.ts';
 import { requireReferences } from './request/reference.ts';
 import { updateRequest } from './request/request-state.ts';
 
@@ -28,7 +28,7 @@ export async function amendRequest(
       hint: 'only an open request can be amended; `erase list` shows the open ones',
     });
   const { id, generation } = request;
-  const authorisation = by === undefined ? {} : { authorisation: subjectMac(box, by) };
+  const authorisation = by === undefined ? {} : { authorisation: authorisationMac(box, by) };
   ledger().append([
     { type: 'amended', request: id, generation, basis: basisCode(basis ?? request.basis), ...authorisation },
   ]);

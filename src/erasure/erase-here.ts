@@ -14,7 +14,8 @@ import type { PlannedErasure } from './plan.ts';
 import { openSubjects, type Subject } from './request/box.ts';
 import { alignStates, updateRequest } from './request/request-state.ts';
 import { callAttention, intend, settle } from './request/target-journal.ts';
-import { scanForSubjects } from './scan/run-scan.ts';
+import { together } from './request/together.ts';
+import { scanForSubjects, type SubjectScan } from './scan/run-scan.ts';
 
 /** What was done here. Rows of files are those taken out. */
 export type LocalResult = { filesRewritten: number; rowsRemoved: number; verified: number; residue: number };
@@ -119,7 +120,7 @@ function openSnapshots(subjects: readonly FencedSubject[]): Iterable<OpenSnapsho
 async function rewriteFiles(context: JobContext, result: LocalResult, rewritten: Set<string>): Promise<void> {
   const { published, ledger, signal } = context;
   for (const { dataset, snapshotId, files } of openSnapshots(fencedSubjects(context))) {
-    for (const { target, subjects } of files.values()) intend(context, subjects, target);
+    together(context, (own) => files.forEach(({ target, subjects }) => intend(own, subjects, target)));
     const parts = await rewriteSnapshot(
       published,
       dataset,
@@ -128,19 +129,21 @@ async function rewriteFiles(context: JobContext, result: LocalResult, rewritten:
       identityOfAll([...files.values()].flatMap(({ subjects }) => subjects)),
       { epoch: ledger().epoch(), signal },
     );
-    for (const { target, subjects } of files.values()) {
-      const part = parts.find(({ name }) => name === target.name);
-      // Retired meanwhile, or rewritten before a kill: no manifest names it any more, and the file was removed.
-      if (!part) {
-        settle(context, subjects, target, { result: 'file_gone', assurance: 'observed' });
-        continue;
+    together(context, (own) => {
+      for (const { target, subjects } of files.values()) {
+        const part = parts.find(({ name }) => name === target.name);
+        // Retired meanwhile, or rewritten before a kill: no manifest names it any more, and the file was removed.
+        if (!part) {
+          settle(own, subjects, target, { result: 'file_gone', assurance: 'observed' });
+          continue;
+        }
+        const { rowsBefore, rowsRemoved, newName: name } = part;
+        settle(own, subjects, target, { result: 'rewritten', assurance: 'verified', rowsBefore, rowsRemoved });
+        rewritten.add(placeOf({ dataset, snapshotId, name }));
+        result.filesRewritten += 1;
+        result.rowsRemoved += rowsRemoved;
       }
-      const { rowsBefore, rowsRemoved, newName: name } = part;
-      settle(context, subjects, target, { result: 'rewritten', assurance: 'verified', rowsBefore, rowsRemoved });
-      rewritten.add(placeOf({ dataset, snapshotId, name }));
-      result.filesRewritten += 1;
-      result.rowsRemoved += rowsRemoved;
-    }
+    });
   }
 }
 
@@ -152,7 +155,7 @@ async function purge(context: JobContext, subjects: readonly FencedSubject[]): P
   if (forMirror.length === 0) return;
   intend(context, forMirror, 'mirror');
   if (await purgeDeleted(db, clock, signal)) return;
-  for (const subject of forMirror) callAttention(context, subject, 'mirror', 'reader_holds_wal');
+  together(context, (own) => forMirror.forEach((subject) => callAttention(own, subject, 'mirror', 'reader_holds_wal')));
 }
 
 async function verify(
@@ -161,8 +164,6 @@ async function verify(
   result: LocalResult,
   rewritten: ReadonlySet<string>,
 ): Promise<void> {
-  const { db, clock } = context;
-  const ledger = context.ledger();
   const ready = subjects.filter(({ targets }) =>
     targets.every(({ target, status }) => isUpstream(target) || status === 'done' || status === 'intended'),
   );
@@ -181,23 +182,32 @@ async function verify(
         hint: 'take files of other programs out of the data folder. `analytics-mirror doctor` checks the files of this program. Then reconcile again',
       },
     );
-  for (const { subject, hits, record } of found) {
-    const { id, generation } = subject;
-    ledger.append([record]);
-    if (hits > 0) {
-      result.residue += 1;
-      callAttention(context, subject, 'mirror', 'residue_found');
-    } else {
-      // Without a control that found the texts, it is weaker evidence that none is found.
-      const assurance = ledger.histories.of(id)?.isControlled === true ? 'verified' : 'observed';
-      for (const target of ['mirror', 'aux'] as const)
-        if (lacks(subject, target)) settle(context, [subject], target, { result: 'purged', assurance });
-      ledger.append([{ type: 'locally_verified', request: id, generation }]);
-      result.verified += 1;
-    }
-    const change = hits > 0 ? {} : { verifiedAt: isoTime(clock.now()) };
-    updateRequest(db, id, change);
+  together(context, (own) => {
+    for (const each of found) result[judge(own, each)] += 1;
+  });
+}
+
+/** Records what a scan has found of a subject, and what follows of it. */
+function judge(
+  context: JobContext,
+  { subject, hits, record }: SubjectScan<FencedSubject>['found'][number],
+): 'residue' | 'verified' {
+  const { db, clock } = context;
+  const { id, generation } = subject;
+  const ledger = context.ledger();
+  ledger.append([record]);
+  if (hits > 0) {
+    callAttention(context, subject, 'mirror', 'residue_found');
+    updateRequest(db, id, {});
+    return 'residue';
   }
+  // Without a control that found the texts, it is weaker evidence that none is found.
+  const assurance = ledger.histories.of(id)?.isControlled === true ? 'verified' : 'observed';
+  for (const target of ['mirror', 'aux'] as const)
+    if (lacks(subject, target)) settle(context, [subject], target, { result: 'purged', assurance });
+  ledger.append([{ type: 'locally_verified', request: id, generation }]);
+  updateRequest(db, id, { verifiedAt: isoTime(clock.now()) });
+  return 'verified';
 }
 
 const namedMax = 5;

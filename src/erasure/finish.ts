@@ -11,6 +11,7 @@ import { feedBegin } from './plan.ts';
 import { issueCertificate } from './proof/certificate-file.ts';
 import { planLife } from './request/life-plan.ts';
 import { callAttention, settle } from './request/target-journal.ts';
+import { together } from './request/together.ts';
 
 /** How much came to its end. */
 export type FinishResult = { certified: number; sealed: number; feedExpired: number };
@@ -24,20 +25,24 @@ export async function finishRequests(context: JobContext): Promise<FinishResult>
   const { db, published, clock, signal } = context;
   const result: FinishResult = { certified: 0, sealed: 0, feedExpired: 0 };
   const open = listRequests(db, 'open');
-  const unproved = new Set(open.filter((request) => endLongLife(context, request)).map(({ id }) => id));
-  for (const request of open) if (certify(context, request)) result.certified += 1;
+  const old = together(context, (own) => open.filter((request) => endLongLife(own, request)));
+  const unproved = new Set(old.map(({ id }) => id));
+  result.certified = together(context, (own) => open.filter((request) => certify(own, request))).length;
   result.feedExpired = expireDeletionFeed(db, feedBegin(context));
   const sealing = listRequests(db, 'open').filter(({ id, certifiedAt }) => certifiedAt !== null || unproved.has(id));
   db.transaction(() => {
     for (const request of sealing) updateRequest(db, request.id, withoutWords(request));
   }).immediate();
   // A reader that holds the old pages only delays this: the purge stays owed, and the next reconciliation tries again.
-  if (!isPurgeOwed(db) || (await purgeDeleted(db, clock, signal)))
-    for (const { id, generation } of sealing) {
-      context.ledger().append([{ type: 'sealed', request: id, generation }]);
-      updateRequest(db, id, { sealedAt: isoTime(clock.now()) });
-      result.sealed += 1;
-    }
+  if (!isPurgeOwed(db) || (await purgeDeleted(db, clock, signal))) {
+    together(context, (own) => {
+      for (const { id, generation } of sealing) {
+        own.ledger().append([{ type: 'sealed', request: id, generation }]);
+        updateRequest(db, id, { sealedAt: isoTime(clock.now()) });
+      }
+    });
+    result.sealed = sealing.length;
+  }
   // Last, so that a published file which cannot be read does not keep identifiers from being destroyed.
   await expireDeletions(published, feedBegin(context), { epoch: context.ledger().epoch(), signal });
   return result;

@@ -9,17 +9,17 @@ import { type LedgerRecord } from '../ledger/record.ts';
 import { findRequest, insertRequest, listRequests, type ErasureRequest } from '../mirror/erasure-requests.ts';
 import type { Database } from '../mirror/database.ts';
 import { listTargets } from '../mirror/erasure-targets.ts';
-import { liftFence } from '../mirror/fence.ts';
+import { boxKeyName, liftFence } from '../mirror/fence.ts';
+import { reasonMac } from '../core/secret-key.ts';
 import { findPersons, findRecordings } from '../mirror/sightings.ts';
 import {
+  authorisationMac,
   boxOf,
   closeBox,
   givenKey,
   heldBecauseOf,
   newBox,
   subjectMac,
-  subjectText,
-  textMac,
   type Box,
   type GivenIdentifier,
   type HeldBecauseOf,
@@ -29,6 +29,7 @@ import { updateRequest, withoutWords } from './request/request-state.ts';
 import { requireReferences } from './request/reference.ts';
 import { reopenIfRecreated } from './request/reopen.ts';
 import { settle } from './request/target-journal.ts';
+import { together } from './request/together.ts';
 
 /** Who allows the erasure and on which legal basis, and whether the events are deleted too. */
 export type Authority = { basis: string; by: string; deleteEvents: boolean };
@@ -77,16 +78,17 @@ export async function addRequests(
     for (const each of box?.given ?? [])
       open.set(givenKey(each), { id, deleteEvents, identity: box?.identity ?? nobody });
   }
-  const received = given.map((identifier, index) => {
+  const receiveOne = (own: JobContext, identifier: GivenIdentifier, index: number) => {
     const known = open.get(givenKey(identifier));
-    if (known !== undefined) reopenIfRecreated(context, known.id);
+    if (known !== undefined) reopenIfRecreated(own, known.id);
     const isKnown = known !== undefined && (known.deleteEvents || !authority.deleteEvents);
     // What the narrower request has found may be known nowhere else any more: here its subject is erased.
     const identity = known?.identity ?? nobody;
-    const id = isKnown ? known.id : receive(context, 'manual', newBox([identifier], identity), authority);
+    const id = isKnown ? known.id : receive(own, 'manual', newBox([identifier], identity), authority);
     if (!isKnown) open.set(givenKey(identifier), { id, deleteEvents: authority.deleteEvents, identity });
     return { line: index + 1, kind: identifier.kind, id, isKnown };
-  });
+  };
+  const received = together(context, (own) => given.map((each, index) => receiveOne(own, each, index)));
   const { decided, searched } = await decideRequests(context, new Set(received.map(({ id }) => id)));
   onReceived();
   recordDecisions(context, decided, searched.files);
@@ -151,8 +153,8 @@ function receive(
     generation: 1,
     origin,
     basis: basisCode(basis),
-    subject: subjectMac(box, subjectText(box)),
-    authorisation: subjectMac(box, by),
+    subject: subjectMac(box),
+    authorisation: authorisationMac(box, by),
     delete_events: deleteEvents,
     due_at: dueAt,
   };
@@ -238,7 +240,7 @@ export function readmit(
           type: 'readmitted',
           request: request.id,
           generation: request.generation,
-          reason: textMac(settings.dataDir, reason),
+          reason: reasonMac(settings.dataDir, boxKeyName, reason),
           entries: lifted,
         },
       ]);

@@ -11,6 +11,7 @@ import { alignStates, updateRequest } from './request/request-state.ts';
 import { isUpstream } from '../ledger/target.ts';
 import { listTargets } from '../mirror/erasure-targets.ts';
 import { openSubjects, type Subject } from './request/box.ts';
+import { together } from './request/together.ts';
 import { openTarget, type FailedStep, type UpstreamContext } from './upstream/context.ts';
 import { advanceEvents } from './upstream/events.ts';
 import { advancePersons } from './upstream/persons.ts';
@@ -71,7 +72,7 @@ export function sumOfRounds(first: ErasureResult, second: ErasureResult): Erasur
 
 /** Takes the service's side of every fenced request as far as it can go now. Returns how many steps failed. */
 async function askService(context: JobContext): Promise<number> {
-  const { db, service, ledger } = context;
+  const { db, service } = context;
   if (service === null) return 0;
   const subjects = openSubjects(
     context,
@@ -81,20 +82,22 @@ async function askService(context: JobContext): Promise<number> {
   if (subjects.length === 0) return 0;
   const { awaiting, failed } = await advanceUpstream({ ...context, service }, subjects).catch((error: unknown) => {
     if (error instanceof AppError && error.code !== 'interrupted')
-      for (const { id } of subjects) noteWait(context, id, waitReasonOf(error));
+      together(context, (own) => subjects.forEach(({ id }) => noteWait(own, id, waitReasonOf(error))));
     throw error;
   });
   const errors = new Map(failed.map(({ requestId, error }) => [requestId, error]));
-  for (const { id } of subjects) noteWait(context, id, errors.has(id) ? waitReasonOf(errors.get(id)) : null);
-  for (const { requestId, eventsExpectedBy } of awaiting) {
-    const request = findRequest(db, requestId);
-    if (!request || request.eventsExpectedBy === eventsExpectedBy) continue;
-    const { generation } = request;
-    ledger().append([
-      { type: 'awaiting_upstream', request: requestId, generation, events_expected_by: eventsExpectedBy },
-    ]);
-    updateRequest(db, requestId, { eventsExpectedBy });
-  }
+  together(context, (own) => {
+    for (const { id } of subjects) noteWait(own, id, errors.has(id) ? waitReasonOf(errors.get(id)) : null);
+    for (const { requestId, eventsExpectedBy } of awaiting) {
+      const request = findRequest(db, requestId);
+      if (!request || request.eventsExpectedBy === eventsExpectedBy) continue;
+      const { generation } = request;
+      own
+        .ledger()
+        .append([{ type: 'awaiting_upstream', request: requestId, generation, events_expected_by: eventsExpectedBy }]);
+      updateRequest(db, requestId, { eventsExpectedBy });
+    }
+  });
   return failed.length;
 }
 

@@ -58,7 +58,11 @@ export type ErasureWorld = {
 };
 
 /** Starts both. Few rows a page and few a part, so that there are several of each. */
-export async function openErasureWorld(seed: number, more: Setting[] = []): Promise<ErasureWorld> {
+export async function openErasureWorld(
+  seed: number,
+  more: Setting[] = [],
+  { persons = 4, profile }: { persons?: number; profile?: 'documented' | 'live' } = {},
+): Promise<ErasureWorld> {
   let nowMs = startMs;
   const clock: Clock = {
     now: () => nowMs,
@@ -68,7 +72,15 @@ export async function openErasureWorld(seed: number, more: Setting[] = []): Prom
     },
   };
   scanInThisProcess();
-  const sandbox = await startSandbox({ persons: 4, recordings: 4, seed, port: 0, hostile: true, clock });
+  const sandbox = await startSandbox({
+    persons,
+    ...(profile && { profile }),
+    recordings: 4,
+    seed,
+    port: 0,
+    hostile: true,
+    clock,
+  });
   const dataDir = freshFolder();
   const settings = settingsFor(dataDir, sandbox, more);
   const backup = join(freshFolder(), 'mirror.db');

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { AppError } from '../../core/errors.ts';
 import { approveRequest, cancelRequest, readmit } from '../../erasure/receive.ts';
+import { together } from '../../erasure/request/together.ts';
 import type { JobContext } from '../../job/job-context.ts';
 import { listRequests } from '../../mirror/erasure-requests.ts';
 import { runEraseJob } from '../../erasure/fence/restore-guard.ts';
@@ -56,7 +57,7 @@ function decide(
 ): Promise<void> {
   return runCommand(context, command, async (app) => {
     const { requests } = await runEraseJob(app.jobContext(context.signal), (job) => {
-      const acted = idsOf(job).map((id) => act(job, id).id);
+      const acted = together(job, (own) => idsOf(own).map((id) => act(own, id).id));
       return Promise.resolve({ outcome: 'done', counts: { [done]: acted.length }, requests: acted } as const);
     });
     return {

@@ -7,6 +7,7 @@ import { listRequests, type ErasureRequest } from '../../mirror/erasure-requests
 import { scopeSubjects, type Scope, type ScopeContext, type Scopes } from '../find/scope.ts';
 import { boxOf, closeBox, type Box } from '../request/box.ts';
 import { noteWait } from '../request/waits.ts';
+import { together } from '../request/together.ts';
 import { fencedBy } from '../../mirror/fence.ts';
 import type { Database } from '../../mirror/database.ts';
 import { updateRequest, withoutWords } from '../request/request-state.ts';
@@ -77,7 +78,7 @@ export function recordDecisions(
   decided: readonly DecidedRequest[],
   searchedFiles: number,
 ): { held: number; refused: number } {
-  for (const each of decided) recordDecision(context, each, searchedFiles);
+  together(context, (own) => decided.forEach((each) => recordDecision(own, each, searchedFiles)));
   const count = (wanted: Decision['decision']): number =>
     decided.filter(({ decision }) => decision.decision === wanted).length;
   return { held: count('hold'), refused: count('refuse') };

@@ -11,6 +11,7 @@ import { closeBox, type Box } from '../request/box.ts';
 import { bindKeys } from '../bound/differences.ts';
 import { updateRequest } from '../request/request-state.ts';
 import { settle } from '../request/target-journal.ts';
+import { together } from '../request/together.ts';
 import { scanForSubjects } from '../scan/run-scan.ts';
 import { countsOf, recordDecisions, type DecidedRequest } from './decide.ts';
 
@@ -113,7 +114,8 @@ function raiseFence(context: JobContext, going: readonly DecidedRequest[]): numb
     setEpoch(db, epoch);
   }).immediate();
   ledger.append(going.map(({ request: { id, generation } }) => ({ type: 'fenced', request: id, generation, epoch })));
-  for (const { request } of going) if (request.origin === 'upstream') settleDeletedUpstream(context, request);
+  const deleted = going.flatMap(({ request }) => (request.origin === 'upstream' ? [request] : []));
+  together(context, (own) => deleted.forEach((request) => settleDeletedUpstream(own, request)));
   return rows;
 }
 

@@ -2,7 +2,7 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { emailKey } from '../../contract/email.ts';
 import { AppError } from '../../core/errors.ts';
-import { decryptText, encryptText, readOrMakeKey } from '../../core/secret-key.ts';
+import { decryptText, encryptText } from '../../core/secret-key.ts';
 import type { JobContext } from '../../job/job-context.ts';
 import type { Database } from '../../mirror/database.ts';
 import { listRequests, readBox, readListedAgain, type ErasureRequest } from '../../mirror/erasure-requests.ts';
@@ -97,32 +97,40 @@ export function newBox(given: readonly GivenIdentifier[], identity: Identity): B
   };
 }
 
-/** What the ledger holds instead of a text about a request: an HMAC-SHA-256 under the request's own key, in hex. */
-export function subjectMac({ subjectKey }: Pick<Box, 'subjectKey'>, text: string): string {
+/** What the ledger holds of a subject: an HMAC-SHA-256 under the request's own key, in hex. The order does not matter. */
+export function subjectMac(box: Pick<Box, 'subjectKey' | 'given'>): string {
+  const named = box.given.map((given) => JSON.stringify([given.kind, comparedValue(given)]));
+  return requestMac(box, `["subject 2",${named.toSorted().join(',')}]`);
+}
+
+/** What the ledger holds of who allowed a request: an HMAC-SHA-256 under the request's own key, in hex. */
+export function authorisationMac(box: Pick<Box, 'subjectKey'>, by: string): string {
+  return requestMac(box, JSON.stringify(['authorisation 2', by]));
+}
+
+/** The text is JSON whose first item says what it is: no two things have one text. */
+function requestMac({ subjectKey }: Pick<Box, 'subjectKey'>, text: string): string {
   return createHmac('sha256', Buffer.from(subjectKey, 'hex')).update(text).digest('hex');
 }
 
-/** How an identifier is compared: an e-mail address by its `emailKey`, everything else byte for byte. */
-export function givenKey({ kind, value }: GivenIdentifier): string {
-  return `${kind},${kind === 'email' ? emailKey(value) : value}`;
-}
-
-/** How the subject of a request is written for its HMAC: the key of each identifier given on a line, in their byte order. */
-export function subjectText({ given }: Pick<Box, 'given'>): string {
-  return linesOf(given.map(givenKey));
-}
-
-/** Whether an HMAC is that of a subject. Earlier versions wrote e-mail addresses as they were given. */
+/**
+ * Whether an HMAC is that of a subject. Earlier versions wrote `<kind>,<value>` and a newline, the value compared or as given;
+ * a newline can stand in a value, so such a text tells one identifier only. No request has named its subject by several.
+ */
 export function isSubject(subject: string, box: Pick<Box, 'subjectKey' | 'given'>): boolean {
-  const asGiven = linesOf(box.given.map(({ kind, value }) => `${kind},${value}`));
-  return [subjectText(box), asGiven].some((text) => subjectMac(box, text) === subject);
+  const [one, ...others] = box.given;
+  const earlier =
+    one && others.length === 0 ? [comparedValue(one), one.value].map((value) => `${one.kind},${value}\n`) : [];
+  return subjectMac(box) === subject || earlier.some((text) => requestMac(box, text) === subject);
 }
 
-function linesOf(keys: readonly string[]): string {
-  return keys
-    .map((key) => `${key}\n`)
-    .toSorted()
-    .join('');
+/** A key by which identifiers are compared: e-mail addresses by their `emailKey`, everything else byte for byte. */
+export function givenKey(given: GivenIdentifier): string {
+  return `${given.kind},${comparedValue(given)}`;
+}
+
+function comparedValue({ kind, value }: GivenIdentifier): string {
+  return kind === 'email' ? emailKey(value) : value;
 }
 
 /** Encrypts a box for one request (AES-256-GCM under the data folder's box key; the request's id is bound in). */
@@ -148,9 +156,4 @@ export function openBox(dataDir: string, requestId: string, sealed: Buffer): Box
       hint: 'restore keys/box.key from the backup that belongs to this mirror.db; or cancel the request and add it again',
     });
   }
-}
-
-/** What the ledger holds instead of a text that belongs to no request's box: an HMAC-SHA-256 under the box key, in hex. */
-export function textMac(dataDir: string, text: string): string {
-  return createHmac('sha256', readOrMakeKey(dataDir, boxKeyName)).update(text).digest('hex');
 }

@@ -8,6 +8,7 @@ import type { AttentionReason } from '../../ledger/vocabulary.ts';
 import { listTargets, type ErasureTarget } from '../../mirror/erasure-targets.ts';
 import type { Subject } from '../request/box.ts';
 import { callAttention, note, type JournalContext, type RequestRef } from '../request/target-journal.ts';
+import { together } from '../request/together.ts';
 
 /** A step that could not be taken this time. Its target stays as it was. */
 export type FailedStep = { requestId: string; target: UpstreamTarget; error: AppError };
@@ -110,6 +111,32 @@ export async function eachSubject<S extends RequestRef, T>(
     }
   };
   return (await inBatches(context, subjects, attempt)).flat();
+}
+
+/** How many subjects' answers are kept at once before they are recorded. */
+const recordedAtOnce = 100;
+
+/** What is to be recorded of a subject, once the service has answered. */
+export type Outcome = (context: UpstreamContext) => void;
+
+/** As `eachSubject`; what the steps return is recorded for many subjects together, also where other steps fail. */
+export async function eachSubjectTogether<S extends RequestRef>(
+  context: UpstreamContext,
+  subjects: readonly S[],
+  target: UpstreamTarget,
+  step: (subject: S) => Promise<Outcome | undefined>,
+): Promise<void> {
+  for (let first = 0; first < subjects.length; first += recordedAtOnce) {
+    const outcomes: Outcome[] = [];
+    try {
+      await eachSubject(context, subjects.slice(first, first + recordedAtOnce), target, async (subject) => {
+        const outcome = await step(subject);
+        if (outcome) outcomes.push(outcome);
+      });
+    } finally {
+      together(context, (own) => outcomes.forEach((record) => record(own)));
+    }
+  }
 }
 
 /** Whether an error may be about the one thing that was asked for. */

@@ -4,6 +4,7 @@ import { backoffMs } from '../../core/retry.ts';
 import { personParams } from '../../contract/endpoints.ts';
 import { bulkDeleteIdsMax } from '../../contract/optional-endpoints.ts';
 import { intend, note } from '../request/target-journal.ts';
+import { together } from '../request/together.ts';
 import type { Subject } from '../request/box.ts';
 import { noteAccepted } from './events.ts';
 import { eachSubject, openTarget, raiseRefusal, type UpstreamContext } from './context.ts';
@@ -170,14 +171,12 @@ async function deleteBatch(
 
 /** The intents on the ledger, then the attempt in the mirror, then the call. */
 function begin(context: UpstreamContext, subjects: readonly Subject[], withRecordings: boolean): void {
-  if (withRecordings) beginRequest(context, subjects);
-  intend(context, subjects, target);
-  context.db
-    .transaction(() => {
-      for (const subject of subjects)
-        note(context, subject, target, { attempts: (openTarget(context, subject, target)?.attempts ?? 0) + 1 });
-    })
-    .immediate();
+  together(context, (own) => {
+    if (withRecordings) beginRequest(own, subjects);
+    intend(own, subjects, target);
+    for (const subject of subjects)
+      note(own, subject, target, { attempts: (openTarget(own, subject, target)?.attempts ?? 0) + 1 });
+  });
 }
 
 /** An attempt without any effect is not counted. */

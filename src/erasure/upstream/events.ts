@@ -4,7 +4,16 @@ import { DeletionStatus } from '../../contract/optional-endpoints.ts';
 import { listTargets } from '../../mirror/erasure-targets.ts';
 import { note, settle } from '../request/target-journal.ts';
 import type { Subject } from '../request/box.ts';
-import { eachSubject, inBatches, lastCreatedAt, openTarget, raise, type UpstreamContext } from './context.ts';
+import {
+  eachSubjectTogether,
+  inBatches,
+  lastCreatedAt,
+  openTarget,
+  raise,
+  type Outcome,
+  type UpstreamContext,
+} from './context.ts';
+import type { Assurance, TargetResult } from '../../ledger/vocabulary.ts';
 import { probeCapabilities } from './capabilities.ts';
 import { isoTime } from '../../core/clock.ts';
 import { nextBatchAfter } from '../../contract/weekly-batch.ts';
@@ -17,39 +26,34 @@ const askAgainAfterMs = 3_600_000;
 /** Finds out how far the deletion of every subject's events is. Deletes nothing. */
 export async function advanceEvents(context: UpstreamContext, subjects: readonly Subject[]): Promise<void> {
   const open = subjects.filter((subject) => openTarget(context, subject, target));
-  await eachSubject(context, open, target, (subject) => advance(context, subject));
+  await eachSubjectTogether(context, open, target, (subject) => advance(context, subject));
 }
 
-async function advance(context: UpstreamContext, subject: Subject): Promise<void> {
+async function advance(context: UpstreamContext, subject: Subject): Promise<Outcome | undefined> {
+  const ended = (result: TargetResult, assurance: Assurance): Outcome => {
+    return (own) => settle(own, [subject], target, { result, assurance });
+  };
   const events = openTarget(context, subject, target);
-  if (!events) return;
-  if (!subject.deleteEvents) {
-    settle(context, [subject], target, { result: 'kept', assurance: 'observed' });
-    return;
-  }
+  if (!events) return undefined;
+  if (!subject.deleteEvents) return ended('kept', 'observed');
   const person = listTargets(context.db, subject.id).find((each) => each.target === 'upstream.person');
-  if (person?.result === 'already_absent') {
-    // Another client deleted the person, perhaps without the events, and the events of a deleted person cannot be deleted.
-    settle(context, [subject], target, { result: 'not_verifiable', assurance: 'not_verifiable' });
-    return;
-  }
+  // Another client deleted the person, perhaps without the events, and the events of a deleted person cannot be deleted.
+  if (person?.result === 'already_absent') return ended('not_verifiable', 'not_verifiable');
   const nowMs = context.clock.now();
-  if (events.status === 'pending') return;
-  if (events.status === 'waiting' && nowMs < Date.parse(events.notBefore ?? '')) return;
-  if (!(await probeCapabilities(context.service, context.signal)).deletionStatus) {
-    if (events.status === 'waiting')
-      settle(context, [subject], target, { result: 'not_verifiable', assurance: 'not_verifiable' });
-    return;
-  }
-  if (events.attempts > 0 && nowMs - Date.parse(events.updatedAt) < askAgainAfterMs) return;
+  if (events.status === 'pending') return undefined;
+  if (events.status === 'waiting' && nowMs < Date.parse(events.notBefore ?? '')) return undefined;
+  if (!(await probeCapabilities(context.service, context.signal)).deletionStatus)
+    return events.status === 'waiting' ? ended('not_verifiable', 'not_verifiable') : undefined;
+  if (events.attempts > 0 && nowMs - Date.parse(events.updatedAt) < askAgainAfterMs) return undefined;
   const queued = await queuedDeletions(context, subject);
-  if (queued.length === 0) raise(context, subject, target, 'events_unconfirmed');
-  else if (queued.every(({ isCompleted }) => isCompleted)) {
-    settle(context, [subject], target, { result: 'confirmed', assurance: 'asserted_by_upstream' });
-    return;
-  } else if (events.reason === 'events_unconfirmed') noteFound(context, subject, queued);
-  else if (nowMs >= overdueAtMs(events.notBefore ?? '')) raise(context, subject, target, 'events_overdue');
-  note(context, subject, target, { attempts: events.attempts + 1 });
+  if (queued.length > 0 && queued.every(({ isCompleted }) => isCompleted))
+    return ended('confirmed', 'asserted_by_upstream');
+  return (own) => {
+    if (queued.length === 0) raise(own, subject, target, 'events_unconfirmed');
+    else if (events.reason === 'events_unconfirmed') noteFound(own, subject, queued);
+    else if (nowMs >= overdueAtMs(events.notBefore ?? '')) raise(own, subject, target, 'events_overdue');
+    note(own, subject, target, { attempts: events.attempts + 1 });
+  };
 }
 
 /**

@@ -2,6 +2,7 @@ import { isoTime } from '../../core/clock.ts';
 import { assertNever } from '../../core/errors.ts';
 import { bulkDeleteIdsMax } from '../../contract/optional-endpoints.ts';
 import { note, settle } from '../request/target-journal.ts';
+import { together } from '../request/together.ts';
 import type { Subject } from '../request/box.ts';
 import { probeCapabilities } from './capabilities.ts';
 import { deleteOneByOne, deleteTogether, type Deletion, type SentNow } from './delete-persons.ts';
@@ -46,13 +47,17 @@ export async function advancePersons(context: UpstreamContext, subjects: readonl
     const atOnce = isMany ? bulkDeleteIdsMax : budget.concurrency;
     for (let first = 0; first < due.length; first += atOnce) {
       const looked = await eachSubject(context, due.slice(first, first + atOnce), target, (subject) =>
-        lookUpAndPlan(context, subject, { sent, resting }),
+        lookUp(context, subject, sent),
       );
-      const deletions = looked.flat();
-      const together = isMany ? deletions.filter(({ subject }) => !sent.oneByOne.has(subject.id)) : [];
-      const isWorthIt = together.reduce((sum, { living }) => sum + living.length, 0) >= bulkFrom;
-      if (isWorthIt) await deleteTogether(context, together, sent);
-      await deleteOneByOne(context, isWorthIt ? deletions.filter((each) => !together.includes(each)) : deletions, sent);
+      const deletions = together(context, (own) => looked.flatMap((each) => takeStep(own, each, resting)));
+      const inOneCall = isMany ? deletions.filter(({ subject }) => !sent.oneByOne.has(subject.id)) : [];
+      const isWorthIt = inOneCall.reduce((sum, { living }) => sum + living.length, 0) >= bulkFrom;
+      if (isWorthIt) await deleteTogether(context, inOneCall, sent);
+      await deleteOneByOne(
+        context,
+        isWorthIt ? deletions.filter((each) => !inOneCall.includes(each)) : deletions,
+        sent,
+      );
     }
     for (const { requestId } of context.failed) resting.add(requestId);
   }
@@ -67,27 +72,32 @@ function deletedWithEvents(context: UpstreamContext, subjects: readonly Subject[
   return new Set(going.flatMap(({ identity }) => identity.person_uuid));
 }
 
-/** Looks a subject up and takes the step that follows, except a deletion. Returns the deletion that is to be sent. */
-async function lookUpAndPlan(
-  context: UpstreamContext,
-  subject: Subject,
-  { sent, resting }: { sent: SentNow; resting: Set<string> },
-): Promise<Deletion[]> {
+/** Looks a subject up. Where its person is gone without a trace, its events are doubted. */
+async function lookUp(context: UpstreamContext, subject: Subject, sent: SentNow): Promise<Looked> {
   const look = await lookUpPerson(context, subject.identity);
   const person = openTarget(context, subject, target);
-  if (!person) return [];
-  const { person_uuid: uuids } = subject.identity;
-  const seenAt = look.living.size > 0 ? isoTime(context.clock.now()) : null;
-  if (seenAt !== person.seenAt) note(context, subject, target, { seenAt });
-  if (look.isAskedById) {
+  if (person && look.isAskedById) {
     // After a restart it is unknown which deletion was under way: it may have been the deletion of any of the persons.
-    const underWay = sent.underWay.get(subject.id) ?? uuids;
+    const underWay = sent.underWay.get(subject.id) ?? subject.identity.person_uuid;
     const gone = underWay.filter((uuid) => !look.living.has(uuid));
     const isUnknown = person.status === 'intended' && gone.length > 0;
     const isUnrecorded =
       look.living.size === 0 && openTarget(context, subject, 'upstream.events')?.status === 'pending';
     if (subject.deleteEvents && person.attempts > 0 && (isUnknown || isUnrecorded)) await doubtEvents(context, subject);
   }
+  return { subject, look };
+}
+
+/** A subject, and how the service has shown its persons. */
+type Looked = { subject: Subject; look: Awaited<ReturnType<typeof lookUpPerson>> };
+
+/** Takes the step that follows, except a deletion. Returns the deletion that is to be sent. */
+function takeStep(context: UpstreamContext, { subject, look }: Looked, resting: Set<string>): Deletion[] {
+  const person = openTarget(context, subject, target);
+  if (!person) return [];
+  const { person_uuid: uuids } = subject.identity;
+  const seenAt = look.living.size > 0 ? isoTime(context.clock.now()) : null;
+  if (seenAt !== person.seenAt) note(context, subject, target, { seenAt });
   const limits = {
     attemptsMax: context.settings.retry.attemptsMax,
     confirmations: context.settings.deletions.confirmations,

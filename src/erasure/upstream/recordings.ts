@@ -2,29 +2,39 @@ import { AppError } from '../../core/errors.ts';
 import { askForProject, bodyOrMissing } from '../../client/service.ts';
 import type { Subject } from '../request/box.ts';
 import { intend, settle } from '../request/target-journal.ts';
-import { confirm, eachSubject, inBatches, isDue, openTarget, raiseRefusal, type UpstreamContext } from './context.ts';
+import {
+  confirm,
+  eachSubjectTogether,
+  inBatches,
+  isDue,
+  openTarget,
+  raiseRefusal,
+  type Outcome,
+  type UpstreamContext,
+} from './context.ts';
+import type { UpstreamTarget } from '../../ledger/target.ts';
 import { advancesLater, isRequested, noteStillThere, requestedEnd } from './requested-recordings.ts';
 
 /** Takes the subjects' recordings out of known playlists. Sends again after an unknown outcome: that is harmless. */
 export async function advancePlaylists(context: UpstreamContext, subjects: readonly Subject[]): Promise<void> {
   const due = subjects.filter((subject) => isDue(context, openTarget(context, subject, 'upstream.playlists')));
-  await eachSubject(context, due, 'upstream.playlists', (subject) => removeFromPlaylists(context, subject));
+  await eachSubjectTogether(context, due, 'upstream.playlists', (subject) => removeFromPlaylists(context, subject));
 }
 
-async function removeFromPlaylists(context: UpstreamContext, subject: Subject): Promise<void> {
+/** How a target of a subject is settled. */
+function ended(subject: Subject, target: UpstreamTarget, end: Parameters<typeof settle>[3]): Outcome {
+  return (own) => settle(own, [subject], target, end);
+}
+
+async function removeFromPlaylists(context: UpstreamContext, subject: Subject): Promise<Outcome> {
   const { memberships } = subject;
-  if (memberships.length === 0) {
-    settle(context, [subject], 'upstream.playlists', { result: 'not_applicable', assurance: 'observed' });
-    return;
-  }
+  if (memberships.length === 0)
+    return ended(subject, 'upstream.playlists', { result: 'not_applicable', assurance: 'observed' });
   intend(context, [subject], 'upstream.playlists');
   const outcomes = await inBatches(context, memberships, (membership) => remove(context, membership));
-  if (outcomes.includes('refused')) {
-    raiseRefusal(context, subject, 'upstream.playlists');
-    return;
-  }
+  if (outcomes.includes('refused')) return (own) => raiseRefusal(own, subject, 'upstream.playlists');
   if (outcomes.includes('missing')) await askForProject(context.service, 'persons', context.signal);
-  settle(context, [subject], 'upstream.playlists', {
+  return ended(subject, 'upstream.playlists', {
     result: 'removed',
     assurance: 'observed',
     rowsBefore: memberships.length,
@@ -62,39 +72,36 @@ export async function advanceRecordings(context: UpstreamContext, subjects: read
   for (const subject of subjects)
     if (openTarget(context, subject, 'upstream.recordings') && !(await advancesLater(context, subject)))
       due.push(subject);
-  await eachSubject(context, due, 'upstream.recordings', (subject) => lookForRecordings(context, subject));
+  await eachSubjectTogether(context, due, 'upstream.recordings', (subject) => lookForRecordings(context, subject));
 }
 
-async function lookForRecordings(context: UpstreamContext, subject: Subject): Promise<void> {
+async function lookForRecordings(context: UpstreamContext, subject: Subject): Promise<Outcome | undefined> {
   const recordings = openTarget(context, subject, 'upstream.recordings');
   const { recording_id: ids } = subject.identity;
-  if (!recordings) return;
+  if (!recordings) return undefined;
   if (ids.length === 0) {
     const nothing = { result: 'not_applicable', assurance: 'observed' } as const;
-    settle(context, [subject], 'upstream.recordings', isRequested(recordings) ? requestedEnd(recordings) : nothing);
-    return;
+    return ended(subject, 'upstream.recordings', isRequested(recordings) ? requestedEnd(recordings) : nothing);
   }
   const found = await inBatches(context, ids, (id) => isThere(context, id));
   const rowsBefore = found.filter(Boolean).length;
-  if (rowsBefore > 0 && isRequested(recordings)) {
-    if (noteStillThere(context, subject, recordings)) return;
-    const counts = { rowsBefore: ids.length, rowsRemoved: ids.length - rowsBefore };
-    settle(context, [subject], 'upstream.recordings', { ...requestedEnd(recordings), ...counts });
-    return;
-  }
-  if (rowsBefore > 0) {
-    settle(context, [subject], 'upstream.recordings', {
+  if (rowsBefore > 0 && isRequested(recordings))
+    return (own) => {
+      if (noteStillThere(own, subject, recordings)) return;
+      const counts = { rowsBefore: ids.length, rowsRemoved: ids.length - rowsBefore };
+      settle(own, [subject], 'upstream.recordings', { ...requestedEnd(recordings), ...counts });
+    };
+  if (rowsBefore > 0)
+    return ended(subject, 'upstream.recordings', {
       result: 'not_deletable_via_api',
       assurance: 'not_verifiable',
       rowsBefore,
       rowsRemoved: 0,
     });
-    return;
-  }
   await askForProject(context.service, 'persons', context.signal);
   if (recordings.confirmations + 1 < context.settings.deletions.confirmations)
-    confirm(context, subject, recordings, 'upstream.recordings');
-  else settle(context, [subject], 'upstream.recordings', { result: 'absent', assurance: 'observed' });
+    return (own) => confirm(own, subject, recordings, 'upstream.recordings');
+  return ended(subject, 'upstream.recordings', { result: 'absent', assurance: 'observed' });
 }
 
 /** Where the service does not take the id, nothing shows that the recording is gone. */

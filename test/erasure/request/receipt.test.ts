@@ -1,15 +1,9 @@
+import { createHmac } from 'node:crypto';
 import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { nobody } from '../../../src/contract/identity.ts';
-import {
-  closeBox,
-  newBox,
-  subjectMac,
-  subjectText,
-  type Box,
-  type GivenIdentifier,
-} from '../../../src/erasure/request/box.ts';
+import { closeBox, newBox, subjectMac, type Box, type GivenIdentifier } from '../../../src/erasure/request/box.ts';
 import { isAbout, readReceipt, receiptsOf, refuseInside, writeReceipts } from '../../../src/erasure/request/receipt.ts';
 import { openReceipt } from '../../../src/audit/open-receipt.ts';
 import { openLedger, type Ledger } from '../../../src/ledger/ledger.ts';
@@ -27,7 +21,7 @@ function received({ boxOfItsOwn = false } = {}) {
   const box = newBox([ann], nobody);
   const [record] = lifeOf(1, 1)[0] ?? [];
   if (record?.type !== 'received') throw new Error('a life that begins otherwise');
-  ledger.append([{ ...record, subject: subjectMac(box, subjectText(box)) }]);
+  ledger.append([{ ...record, subject: subjectMac(box) }]);
   const kept: Box = boxOfItsOwn ? newBox([ann], nobody) : box;
   insertRequest(db, {
     id: requestId(1),
@@ -43,17 +37,37 @@ function received({ boxOfItsOwn = false } = {}) {
   return { dataDir, ledger, context: { db, ledger: () => ledger, settings: { dataDir } } as never };
 }
 
+/** The HMAC of a text as earlier versions made it. */
+function earlierMac({ subjectKey }: Box, text: string): string {
+  return createHmac('sha256', Buffer.from(subjectKey, 'hex')).update(text).digest('hex');
+}
+
+it('a distinct id with a newline passes for no list of two identifiers, in receipts of any version', () => {
+  const victim: GivenIdentifier = { kind: 'email', value: 'victim@example.com' };
+  const hostile: GivenIdentifier = { kind: 'distinct_id', value: 'a\nemail,victim@example.com' };
+  const box = newBox([hostile], nobody);
+  const receipt = { subject_key: box.subjectKey };
+  for (const subject of [subjectMac(box), earlierMac(box, 'distinct_id,a\nemail,victim@example.com\n')]) {
+    expect(isAbout(receipt, subject, [hostile])).toBe(true);
+    expect(isAbout(receipt, subject, [{ kind: 'distinct_id', value: 'a' }, victim])).toBe(false);
+    expect(isAbout(receipt, subject, [victim])).toBe(false);
+  }
+  const quoted = newBox([{ kind: 'distinct_id', value: 'a"],["email","victim@example.com' }], nobody);
+  const two = { ...quoted, given: [{ kind: 'distinct_id', value: 'a' } as const, victim] };
+  expect(subjectMac(quoted)).not.toBe(subjectMac(two));
+});
+
 it('a receipt is opened by any spelling of the address, and by none of another distinct id', () => {
   const box = newBox([{ kind: 'email', value: 'Zo\u00eb@X.example' }], nobody);
   const receipt = { subject_key: box.subjectKey };
-  const subject = subjectMac(box, subjectText(box));
-  const asGivenBefore = subjectMac(box, 'email,Zo\u00eb@X.example\n');
+  const subject = subjectMac(box);
+  const asGivenBefore = earlierMac(box, 'email,Zo\u00eb@X.example\n');
   for (const value of ['Zo\u00eb@X.example', 'zoe\u0308@x.example', ' ZO\u00cb@x.example\u00a0'])
     expect(isAbout(receipt, subject, [{ kind: 'email', value }])).toBe(true);
   expect(isAbout(receipt, asGivenBefore, box.given)).toBe(true);
   expect(isAbout(receipt, subject, [{ kind: 'email', value: 'zoe@x.example' }])).toBe(false);
   const id = newBox([{ kind: 'distinct_id', value: 'abc ' }], nobody);
-  const macOfId = subjectMac(id, subjectText(id));
+  const macOfId = subjectMac(id);
   for (const value of ['abc', 'Abc ', 'abc '])
     expect(isAbout({ subject_key: id.subjectKey }, macOfId, [{ kind: 'distinct_id', value }])).toBe(value === 'abc ');
 });
@@ -82,7 +96,7 @@ it('a box with another key than the entry was made with gives no receipt', () =>
 
 it('a subject named by several identifiers is told by all of them, in any order', () => {
   const box = newBox([joann, ann], nobody);
-  const subject = subjectMac(box, subjectText(box));
+  const subject = subjectMac(box);
   const receipt = { subject_key: box.subjectKey };
   expect(isAbout(receipt, subject, [ann, joann])).toBe(true);
   expect(isAbout(receipt, subject, [ann])).toBe(false);
