@@ -55,8 +55,8 @@ export function openDatabase(dataDir: string, clock: Clock): Database {
   });
 }
 
-/** Opens an existing mirror for reading only. Throws a `storage` error when there is none that this program can read. */
-export function openDatabaseReadOnly(dataDir: string): Database {
+/** Opens an existing mirror for reading only. A thread beside others leaves their temporary folder as it is. Throws a `storage` error when there is none that this program can read. */
+export function openDatabaseReadOnly(dataDir: string, isAlone = true): Database {
   return explained(dataDir, () => {
     const path = databasePath(dataDir);
     if (existsSync(dataDir) && !statSync(dataDir).isDirectory()) throw notAFolder(dataDir);
@@ -65,7 +65,7 @@ export function openDatabaseReadOnly(dataDir: string): Database {
     const db = new Sqlite(path, { readonly: true, timeout: busyTimeoutMs });
     try {
       if (pendingMigrations(db).length > 0) throw noMirror(path);
-      if (isWritable(temporaryFolder(dataDir))) keepTemporaryFiles(db, dataDir);
+      if (isAlone && isWritable(temporaryFolder(dataDir))) keepTemporaryFiles(db, dataDir);
       addFenceMac(db, () => readKey(dataDir, fenceKeyName));
       return db;
     } catch (error) {

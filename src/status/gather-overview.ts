@@ -33,6 +33,8 @@ export type OverviewParts = {
   worker: () => Pick<WorkerState, 'startedAt' | 'projects'>;
   sourceOf: (project: string) => ProjectSource | undefined;
   nowMs: () => number;
+  /** Is waited for after each project, so that other work goes on meanwhile. */
+  pause: () => Promise<unknown>;
 };
 
 const dayMs = 86_400_000;
@@ -43,18 +45,16 @@ const requestsMax = 12;
 const freshPeriods = 2;
 
 /** Gathers the present state of all projects. A project that cannot be read has no content, and its `problem` says why. */
-export function gatherOverview({ version, worker, sourceOf, nowMs }: OverviewParts): Overview {
+export async function gatherOverview({ version, worker, sourceOf, nowMs, pause }: OverviewParts): Promise<Overview> {
   const atMs = nowMs();
   const { startedAt, projects } = worker();
-  return {
-    at: isoTime(atMs),
-    version,
-    startedAt,
-    projects: projects.map((project) => {
-      const source = project.problem === null ? sourceOf(project.name) : undefined;
-      return gatherProject(project, source, atMs);
-    }),
-  };
+  const gathered: ProjectOverview[] = [];
+  for (const project of projects) {
+    const source = project.problem === null ? sourceOf(project.name) : undefined;
+    gathered.push(gatherProject(project, source, atMs));
+    await pause();
+  }
+  return { at: isoTime(atMs), version, startedAt, projects: gathered };
 }
 
 function gatherProject(

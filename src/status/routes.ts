@@ -3,7 +3,7 @@ import { streamSSE } from 'hono/streaming';
 import type { Clock } from '../core/clock.ts';
 import { sha256 } from '../core/digest.ts';
 import { isAuthorized, isHostAllowed, type AccessRules } from './access.ts';
-import { metricsText, metricsType, processMetrics } from './metrics.ts';
+import { metricsText, metricsType } from './metrics.ts';
 import type { Overview } from './overview.ts';
 import { pagePolicy, statusPage, tabIcon } from './status-page.ts';
 import { readinessOf } from './verdict.ts';
@@ -11,8 +11,12 @@ import { readinessOf } from './verdict.ts';
 /** The sources of the answers. */
 export type RouteParts = {
   access: AccessRules;
-  /** Returns the present state of all projects. */
-  overview: () => Overview;
+  /** Resolves to the present state of all projects. */
+  overview: () => Promise<Overview>;
+  /** Resolves to the process's own metrics, or to nothing while a job computes. */
+  processMetrics: () => Promise<string>;
+  /** How long ago the thread that works the jobs was last heard of, in milliseconds. */
+  silentMs: () => number;
   clock: Clock;
   /** Ends the streams of events. */
   signal: AbortSignal;
@@ -30,15 +34,19 @@ const securityHeaders = {
   'Cache-Control': 'no-store',
 };
 
+/** No statement of a job takes so long. */
+const silentMsMax = 3_600_000;
 const listenersMax = 20;
 const lookEveryMs = 2_000;
 /** Proxies end a stream that is silent for longer. */
 const looksUntilSign = 10;
 
 /** The routes of the status server. `/healthz` and `/readyz` ask for no host name or token, and give no reason. */
-export function statusRoutes({ access, overview, clock, signal, onError }: RouteParts): Hono {
+export function statusRoutes(parts: RouteParts): Hono {
+  const { access, overview, clock, signal, onError } = parts;
   const app = new Hono();
-  const ofProcess = processMetrics();
+  const pageOf = onceOf(statusPage);
+  const jsonOf = onceOf((state: Overview) => JSON.stringify(state));
   let listeners = 0;
 
   const isAdmitted = (hostHeader: string | undefined, authorization: string | undefined): boolean =>
@@ -57,9 +65,11 @@ export function statusRoutes({ access, overview, clock, signal, onError }: Route
     for (const [name, value] of Object.entries(securityHeaders)) context.res.headers.set(name, value);
   });
 
-  app.get('/healthz', ({ text }) => text('alive\n'));
-  app.get('/readyz', ({ req, text, json }) => {
-    const readiness = readinessOf(overview());
+  app.get('/healthz', ({ text }) =>
+    parts.silentMs() < silentMsMax ? text('alive\n') : text('no job was heard of for an hour\n', 503),
+  );
+  app.get('/readyz', async ({ req, text, json }) => {
+    const readiness = readinessOf(await overview());
     const status = readiness.ready ? 200 : 503;
     if (isAdmitted(req.header('Host'), req.header('Authorization'))) return json(readiness, status);
     return text(readiness.ready ? 'ready\n' : 'not ready\n', status);
@@ -76,25 +86,27 @@ export function statusRoutes({ access, overview, clock, signal, onError }: Route
     return undefined;
   });
 
-  app.get('/', ({ html }) => html(statusPage(overview())));
-  app.get('/status.json', ({ json }) => json(overview()));
+  app.get('/', async ({ html }) => html(pageOf(await overview())));
+  app.get('/status.json', async ({ body }) =>
+    body(jsonOf(await overview()), 200, { 'Content-Type': 'application/json' }),
+  );
   app.get('/metrics', async ({ body }) =>
-    body(`${await metricsText(overview())}${await ofProcess()}`, 200, { 'Content-Type': metricsType }),
+    body(`${await metricsText(await overview())}${await parts.processMetrics()}`, 200, { 'Content-Type': metricsType }),
   );
   app.get('/icon/:name{[a-z]+\\.svg}', ({ req, body, notFound }) => {
     const picture = tabIcon(req.param('name').replace('.svg', ''));
     return picture === undefined ? notFound() : body(picture, 200, { 'Content-Type': 'image/svg+xml' });
   });
-  app.get('/events', (context) => {
+  app.get('/events', async (context) => {
     // A client that asks with HEAD neither reads the stream nor ends it.
     if (context.req.method === 'HEAD') return context.body(null, 200, { 'Content-Type': 'text/event-stream' });
     if (listeners >= listenersMax) return context.text('too many listeners\n', 503);
-    let sent = digestOf(overview());
+    let sent = digestOf(await overview());
     const response = streamSSE(context, async (stream) => {
       listeners += 1;
       try {
         for (let looks = 0; !stream.aborted && !signal.aborted; looks += 1) {
-          const now = digestOf(overview());
+          const now = digestOf(await overview());
           if (now !== sent) await stream.writeSSE({ event: 'change', data: now });
           else if (looks % looksUntilSign === 0) await stream.write(':\n\n');
           sent = now;
@@ -117,6 +129,16 @@ export function statusRoutes({ access, overview, clock, signal, onError }: Route
     return text('this failed; the log says why\n', 500, securityHeaders);
   });
   return app;
+}
+
+/** Makes a text of an overview once, however many ask for it. */
+function onceOf(make: (overview: Overview) => string): (overview: Overview) => string {
+  const made = new WeakMap<Overview, string>();
+  return (overview) => {
+    const text = made.get(overview) ?? make(overview);
+    made.set(overview, text);
+    return text;
+  };
 }
 
 /** The digest of an overview without its moment. */

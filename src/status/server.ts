@@ -5,10 +5,15 @@ import { getRequestListener } from '@hono/node-server';
 import type { Clock } from '../core/clock.ts';
 import { AppError, systemCode } from '../core/errors.ts';
 import { refuseOpenAccess } from './access.ts';
+import { guardConnections } from './connections.ts';
+import type { Overview } from './overview.ts';
 import { statusRoutes, type RouteParts } from './routes.ts';
 
 /** The sources of the answers, and the port to listen on; 0 takes any free port. */
-export type StatusServerParts = Omit<RouteParts, 'signal'> & { port: number };
+export type StatusServerParts = Omit<RouteParts, 'signal' | 'overview'> & {
+  port: number;
+  overview: () => Overview | Promise<Overview>;
+};
 
 /** A running status server. */
 export type StatusServer = {
@@ -19,25 +24,29 @@ export type StatusServer = {
 };
 
 const drainMs = 1_000;
-const headersTimeoutMs = 10_000;
-const connectionsMax = 100;
+/** A request has no body, so its headers are all of it. */
+const headersTimeoutMs = 5_000;
 /** Gathering takes 0.2 s for a million persons: at most once in this time, and for a twentieth of all time. */
 const overviewKeptMs = 1_000;
 const overviewShareMax = 1 / 20;
 
 /** Serves page, metrics and probes. Throws `usage` for a taken port, and for an open host without a token. */
 export async function startStatusServer(parts: StatusServerParts): Promise<StatusServer> {
-  const { access, port, clock, onError } = parts;
+  const { access, port, clock } = parts;
   refuseOpenAccess(access);
   const ending = new AbortController();
   const overview = kept(parts.overview, clock);
-  const routes = statusRoutes({ access, overview, clock, signal: ending.signal, onError });
+  const routes = statusRoutes({ ...parts, overview, signal: ending.signal });
   const respond = getRequestListener((request) => routes.fetch(request), { overrideGlobalObjects: false });
-  const server = createServer(
-    { headersTimeout: headersTimeoutMs, requestTimeout: headersTimeoutMs },
-    (request, response) => void respond(request, response),
+  const server = createServer({
+    headersTimeout: headersTimeoutMs,
+    requestTimeout: headersTimeoutMs,
+    connectionsCheckingInterval: 1_000,
+  });
+  server.on(
+    'request',
+    guardConnections(server, (request, response) => void respond(request, response)),
   );
-  server.maxConnections = connectionsMax;
   server.listen(port, access.host);
   try {
     await once(server, 'listening');
@@ -67,16 +76,23 @@ async function closeServer(server: Server): Promise<void> {
   clearTimeout(deadline);
 }
 
-/** Returns the last value that was made, or makes another when that one is too old. */
-function kept<T>(make: () => T, clock: Pick<Clock, 'now'>): () => T {
+/** Resolves to the last value that was made, or makes another when that one is too old. One is made at a time. */
+function kept<T>(make: () => T | Promise<T>, clock: Pick<Clock, 'now'>): () => Promise<T> {
   let last: { value: T; madeAtMs: number; keptMs: number } | undefined;
-  return () => {
-    const nowMs = clock.now();
-    // The clock may have been set back: the value must not be kept for longer then.
-    if (last && Math.abs(nowMs - last.madeAtMs) < last.keptMs) return last.value;
-    const value = make();
+  let making: Promise<T> | undefined;
+  const makeNext = async (nowMs: number): Promise<T> => {
+    const value = await make();
     const madeAtMs = clock.now();
     last = { value, madeAtMs, keptMs: Math.max(overviewKeptMs, (madeAtMs - nowMs) / overviewShareMax) };
     return value;
+  };
+  return async () => {
+    const nowMs = clock.now();
+    // The clock may have been set back: the value must not be kept for longer then.
+    if (last && Math.abs(nowMs - last.madeAtMs) < last.keptMs) return last.value;
+    making ??= makeNext(nowMs).finally(() => {
+      making = undefined;
+    });
+    return making;
   };
 }

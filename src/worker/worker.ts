@@ -16,6 +16,8 @@ export type WorkerSetup = {
   projectsAtOnce: number;
   /** Hears of every alert that begins or ends. */
   onAlert: (change: AlertChange) => void;
+  /** Sees the state after every look at the projects. */
+  onLook?: (state: WorkerState) => void;
   /** The longest wait between two looks at the clock, in milliseconds. Default one minute. */
   waitMaxMs?: number;
 };
@@ -44,6 +46,11 @@ export function startWorker(setup: WorkerSetup): Worker {
   let wake = new AbortController();
   let states: readonly ProjectState[] = [];
 
+  const stateNow = (): WorkerState => ({
+    startedAt: isoTime(startedAtMs),
+    isStopping: stopping.signal.aborted,
+    projects: states,
+  });
   const runToEnd = async (runner: ProjectRunner, job: ScheduledJob, signal: AbortSignal): Promise<void> => {
     await runner.start(job, signal);
     underWay.delete(runner);
@@ -73,6 +80,7 @@ export function startWorker(setup: WorkerSetup): Worker {
       setup.onAlert(change);
     }
     for (const [index, { alerts }] of states.entries()) runners[index]?.keep(alerts);
+    setup.onLook?.(stateNow());
   };
   const napMs = (): number => {
     // A project that waits for a free place is woken when another project's job ends.
@@ -94,7 +102,7 @@ export function startWorker(setup: WorkerSetup): Worker {
   };
   const ended = loop();
   return {
-    state: () => ({ startedAt: isoTime(startedAtMs), isStopping: stopping.signal.aborted, projects: states }),
+    state: stateNow,
     ended,
     stop: async (drainMs) => {
       stopping.abort();

@@ -47,6 +47,8 @@ export async function openPage(overview: Overview, options: BrowserContextOption
     access: { host: '127.0.0.1', allowedHosts: [], token: null },
     port: 0,
     overview: () => shown,
+    processMetrics: () => Promise.resolve(''),
+    silentMs: () => 0,
     clock: quickClock,
     onError: (error) => {
       throw error;

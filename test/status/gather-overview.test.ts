@@ -47,17 +47,18 @@ function overviewOf(dataDir: string, mirror?: ReturnType<typeof openTestMirror>,
     worker: () => worker,
     sourceOf: () => (mirror ? { db: () => mirror.db, settings } : undefined),
     nowMs: () => nowMs,
+    pause: () => Promise.resolve(),
   });
 }
 
-function contentOf(mirror: ReturnType<typeof openTestMirror>): ProjectContent {
-  const [project] = overviewOf(mirror.dataDir, mirror).projects;
+async function contentOf(mirror: ReturnType<typeof openTestMirror>): Promise<ProjectContent> {
+  const [project] = (await overviewOf(mirror.dataDir, mirror)).projects;
   if (!project?.content) throw new Error('nothing could be read');
   return project.content;
 }
 
-test('without a mirror there is nothing to show, and nothing is made', () => {
-  expect(overviewOf(freshFolder())).toEqual({
+test('without a mirror there is nothing to show, and nothing is made', async () => {
+  expect(await overviewOf(freshFolder())).toEqual({
     at: before(0),
     version: '1.2.3',
     startedAt: before(hourMs),
@@ -65,8 +66,8 @@ test('without a mirror there is nothing to show, and nothing is made', () => {
   });
 });
 
-test('a new mirror has lists that were never seen, where a job is to see them', () => {
-  const { lists, runs, ledger, snapshots, openRequests } = contentOf(openTestMirror());
+test('a new mirror has lists that were never seen, where a job is to see them', async () => {
+  const { lists, runs, ledger, snapshots, openRequests } = await contentOf(openTestMirror());
   expect(lists).toEqual(
     // Nothing walks the whole of the recordings here: nobody is to wait for that.
     ['persons'].map((dataset) => ({
@@ -86,7 +87,7 @@ test('a new mirror has lists that were never seen, where a job is to see them', 
   });
 });
 
-test('a list is as fresh as the beginning of its last complete pass, whatever came after', () => {
+test('a list is as fresh as the beginning of its last complete pass, whatever came after', async () => {
   const mirror = openTestMirror();
   const { db } = mirror;
   const makePass = (agoMs: number, reason: 'seam_not_joined' | null): void => {
@@ -96,16 +97,16 @@ test('a list is as fresh as the beginning of its last complete pass, whatever ca
   makePass(50 * hourMs, null);
   makePass(20 * hourMs, 'seam_not_joined');
   startPass(db, { dataset: 'persons', mode: 'full', plan: '{}', at: before(hourMs) });
-  expect(contentOf(mirror).lists[0]).toMatchObject({ completeAsOf: before(50 * hourMs), state: 'stale' });
+  expect((await contentOf(mirror)).lists[0]).toMatchObject({ completeAsOf: before(50 * hourMs), state: 'stale' });
   makePass(10 * hourMs, null);
-  expect(contentOf(mirror).lists[0]).toMatchObject({
+  expect((await contentOf(mirror)).lists[0]).toMatchObject({
     completeAsOf: before(10 * hourMs),
     lookedAt: before(9 * hourMs),
     state: 'fresh',
   });
 });
 
-test('runs of the last day, and what each job has come to so far', () => {
+test('runs of the last day, and what each job has come to so far', async () => {
   const mirror = openTestMirror();
   const { db } = mirror;
   const makeRun = (job: string, agoMs: number, outcome: 'done' | 'failed'): void => {
@@ -126,7 +127,7 @@ test('runs of the last day, and what each job has come to so far', () => {
   };
   takeLease(db, lease, () => true);
   startRun(db, 'head', before(1000));
-  const { runs, histories, snapshotsCheckedAt } = contentOf(mirror);
+  const { runs, histories, snapshotsCheckedAt } = await contentOf(mirror);
   expect(runs.map(({ job, outcome, finishedAt }) => [job, outcome, finishedAt])).toEqual([
     ['head', 'running', null],
     ['full', 'failed', before(2 * hourMs - 1000)],
@@ -151,7 +152,7 @@ test('runs of the last day, and what each job has come to so far', () => {
   expect(snapshotsCheckedAt).toBe(before(72 * hourMs - 1000));
 });
 
-test('published files count as checked by a checkpoint that found all of them whole, and by nothing else', () => {
+test('published files count as checked by a checkpoint that found all of them whole, and by nothing else', async () => {
   const mirror = openTestMirror();
   const { db } = mirror;
   const makeRun = (job: string, agoMs: number, outcome: 'done' | 'incomplete'): void => {
@@ -160,13 +161,13 @@ test('published files count as checked by a checkpoint that found all of them wh
   };
   makeRun('drill', 2 * hourMs, 'done');
   makeRun('export', hourMs, 'done');
-  expect(contentOf(mirror).snapshotsCheckedAt).toBeNull();
+  expect((await contentOf(mirror)).snapshotsCheckedAt).toBeNull();
   makeRun('checkpoint', 30 * hourMs, 'done');
   makeRun('checkpoint', 6 * hourMs, 'incomplete');
-  expect(contentOf(mirror).snapshotsCheckedAt).toBe(before(30 * hourMs));
+  expect((await contentOf(mirror)).snapshotsCheckedAt).toBe(before(30 * hourMs));
 });
 
-test('requests are counted by the minute, and against each window', () => {
+test('requests are counted by the minute, and against each window', async () => {
   const mirror = openTestMirror();
   const times = openRequestTimes(mirror.db, 1000);
   for (const [lane, agoMs] of [
@@ -180,7 +181,7 @@ test('requests are counted by the minute, and against each window', () => {
     times.end(times.begin(lane, nowMs - agoMs), nowMs - agoMs);
   // One that is under way ends later than now.
   times.begin('general', nowMs);
-  const { minutes, windows } = contentOf(mirror);
+  const { minutes, windows } = await contentOf(mirror);
   expect(minutes.general.slice(-2)).toEqual([1, 3]);
   expect(minutes.general.slice(0, -2)).toEqual(Array.from({ length: 58 }, () => 0));
   expect([minutes.recordings[0], minutes.recordings[58]]).toEqual([1, 1]);
@@ -192,7 +193,7 @@ test('requests are counted by the minute, and against each window', () => {
   ]);
 });
 
-test('open requests stand by urgency, without a word that somebody wrote', () => {
+test('open requests stand by urgency, without a word that somebody wrote', async () => {
   const mirror = openTestMirror();
   const { db } = mirror;
   const add = (number: number, dueInMs: number, change: Parameters<typeof changeRequest>[2]): void => {
@@ -208,7 +209,7 @@ test('open requests stand by urgency, without a word that somebody wrote', () =>
   add(4, 9 * hourMs, { state: 'attention', reason: 'written by Ann' as never });
   add(5, 9 * hourMs, { state: 'certified', certifiedAt: before(0) });
   add(6, 9 * hourMs, { state: 'sealed', sealedAt: before(0) });
-  const content = contentOf(mirror);
+  const content = await contentOf(mirror);
   expect(content.openRequests.map(({ id, reasons }) => [id.slice(7, 8), reasons])).toEqual([
     ['4', []],
     ['3', ['too_many']],
@@ -224,16 +225,19 @@ test('snapshots and ledger are shown as they are, and damage to either hides not
   await exportCount(dataDir, 10);
   const ledger = openLedger(dataDir, stillClock);
   ledger.checkpoint();
-  expect(contentOf(mirror).snapshots?.map(({ rows }) => rows)).toEqual([10]);
+  expect((await contentOf(mirror)).snapshots?.map(({ rows }) => rows)).toEqual([10]);
   writeFileSync(currentPath(dataDir), 'damaged');
   rmSync(entriesPath(ledgerFolder(dataDir)), { force: true, recursive: true });
-  const { snapshots, lists } = contentOf(mirror);
+  const { snapshots, lists } = await contentOf(mirror);
   expect(snapshots).toBeNull();
   expect(lists).toHaveLength(1);
 });
 
-test('a mirror that cannot be read is a problem of its project alone', () => {
+test('a mirror that cannot be read is a problem of its project alone', async () => {
   const mirror = openTestMirror();
   mirror.db.exec('DROP TABLE runs');
-  expect(overviewOf(mirror.dataDir, mirror).projects[0]).toMatchObject({ content: null, problem: 'SQLITE_ERROR' });
+  expect((await overviewOf(mirror.dataDir, mirror)).projects[0]).toMatchObject({
+    content: null,
+    problem: 'SQLITE_ERROR',
+  });
 });

@@ -1,4 +1,5 @@
-import { request as sendRequest } from 'node:http';
+import { once } from 'node:events';
+import { request as sendRequest, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import type { IncomingHttpHeaders } from 'node:http';
 import { expect, onTestFinished, test } from 'vitest';
@@ -19,15 +20,18 @@ const quickClock: Clock = {
 
 async function serve(overview: () => Overview = () => worlds.fresh, access: Partial<AccessRules> = {}) {
   const errors: unknown[] = [];
+  const silent = { ms: 0 };
   const server = await startStatusServer({
     access: { host: '127.0.0.1', allowedHosts: [], token: null, ...access },
     port: 0,
     overview,
+    processMetrics: () => Promise.resolve(''),
+    silentMs: () => silent.ms,
     clock: quickClock,
     onError: (error) => errors.push(error),
   });
   onTestFinished(() => server.close());
-  return { server, errors };
+  return { server, errors, silent };
 }
 
 /** A request with any method and `Host`, which `fetch` does not let one choose. */
@@ -122,6 +126,8 @@ test('a port that is taken is a usage error', async () => {
     access: { host: '127.0.0.1', allowedHosts: [], token: null },
     port: Number(new URL(server.url).port),
     overview: () => worlds.fresh,
+    processMetrics: () => Promise.resolve(''),
+    silentMs: () => 0,
     clock: quickClock,
     onError: () => undefined,
   });
@@ -175,6 +181,26 @@ test('events tell of each change once, and end when the server does', async () =
   let isDone = false;
   while (!isDone) isDone = (await reader.read()).done;
   await closed;
+});
+
+test('a worker that was not heard of for an hour is no longer alive', async () => {
+  const { server, silent } = await serve();
+  silent.ms = 3_599_000;
+  expect((await ask(server, '/healthz')).status).toBe(200);
+  silent.ms = 3_600_000;
+  expect((await ask(server, '/healthz')).status).toBe(503);
+});
+
+test('a request with a body is refused, and its connection ended', async () => {
+  const { server } = await serve();
+  const sent = sendRequest(new URL('/', server.url), { method: 'GET', headers: { 'Transfer-Encoding': 'chunked' } });
+  const ended = once(sent, 'close');
+  sent.on('error', () => undefined);
+  sent.write('more');
+  const [response] = (await once(sent, 'response')) as [IncomingMessage];
+  expect(response.statusCode).toBe(413);
+  response.resume();
+  await ended;
 });
 
 test('no more than twenty listen at once', async () => {

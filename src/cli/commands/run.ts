@@ -1,16 +1,13 @@
 import { once } from 'node:events';
 import type { Command } from 'commander';
 import packageJson from '../../../package.json' with { type: 'json' };
-import { createProjectApps, type App, type ProjectApps } from '../../app.ts';
+import { createProjectApps, type ProjectApps } from '../../app.ts';
 import { postWebhook } from '../../client/webhook.ts';
 import { isoTime } from '../../core/clock.ts';
 import { AppError } from '../../core/errors.ts';
 import { secondText } from '../../core/words.ts';
-import type { WorkerState } from '../../job/worker-state.ts';
-import type { Database } from '../../mirror/database.ts';
 import { runDrillJob } from '../../rehearsal/drill-job.ts';
-import { gatherOverview } from '../../status/gather-overview.ts';
-import { startStatusServer, type StatusServer } from '../../status/server.ts';
+import { startStatusPage, type StatusPage } from '../../status/page.ts';
 import { alertPost, type AlertPost } from '../../worker/alert-post.ts';
 import { workerProject } from '../../worker/worker-project.ts';
 import { startWorker, type Worker } from '../../worker/worker.ts';
@@ -59,17 +56,16 @@ export async function runWorker(
     throw new AppError('nothing is scheduled', { code: 'usage', hint: 'set schedule.head and the others' });
   const posting = new AbortController();
   const post = alertPosting(programs, posting.signal);
-  const started: { worker?: Worker } = {};
   // First, so that a port in use ends this command before any job starts.
-  const page = await serveStatus(programs, () => started.worker?.state());
+  const page = await serveStatus(programs);
   const worker = startWorker({
     projects,
     clock,
     log,
     projectsAtOnce: run.projectsAtOnce,
     onAlert: (change) => post?.add(change),
+    onLook: (state) => page.show(state),
   });
-  started.worker = worker;
   announce(worker, page.url);
   const stopping = new AbortController();
   try {
@@ -96,35 +92,16 @@ function alertPosting({ secrets, clock, log }: ProjectApps, signal: AbortSignal)
 }
 
 /** Serves the status page of all projects. */
-async function serveStatus(
-  { apps, clock, log, secrets }: ProjectApps,
-  state: () => WorkerState | undefined,
-): Promise<StatusServer> {
+function serveStatus({ apps, clock, log, secrets }: ProjectApps): Promise<StatusPage> {
   const { host, port, allowedHosts } = apps[0].settings.status;
-  const startedAt = isoTime(clock.now());
-  const readers = new Map<App, Database>();
-  const reader = (app: App): Database => {
-    const opened = readers.get(app) ?? app.databaseReadOnly();
-    readers.set(app, opened);
-    return opened;
-  };
-  return startStatusServer({
+  const setup = {
+    version: packageJson.version,
+    startedAt: isoTime(clock.now()),
     access: { host, allowedHosts, token: secrets.statusToken },
     port,
-    clock,
-    overview: () =>
-      gatherOverview({
-        version: packageJson.version,
-        worker: () => state() ?? { startedAt, projects: [] },
-        sourceOf: (name) => {
-          const app = apps.find((project) => project.name === name);
-          return app && { db: () => reader(app), settings: app.settings };
-        },
-        nowMs: () => clock.now(),
-      }),
-    onError: (error) =>
-      log.error({ code: error instanceof AppError ? error.code : 'unexpected' }, 'the status page failed'),
-  });
+    projects: apps.map(({ name, settings: { dataDir, budget } }) => ({ name, dataDir, budget })),
+  };
+  return startStatusPage(setup, clock, (code) => log.error({ code }, 'the status page failed'));
 }
 
 function startText(worker: Worker, statusUrl: string): { json: object; text: string } {

@@ -1,0 +1,69 @@
+import { setImmediate } from 'node:timers/promises';
+import { parentPort, workerData } from 'node:worker_threads';
+import { systemClock } from '../core/clock.ts';
+import { AppError } from '../core/errors.ts';
+import { openDatabaseReadOnly, type Database } from '../mirror/database.ts';
+import { gatherOverview } from './gather-overview.ts';
+import type { FromPage, PageTask, ToPage } from './page.ts';
+import { startStatusServer } from './server.ts';
+
+// The thread of the status page. Neither its connections nor its look into the data folders hold up the jobs, and no job
+// holds up its answers.
+const task = workerData as PageTask;
+const port = parentPort;
+if (!port) throw new Error('no thread');
+const tell = (message: FromPage): void => port.postMessage(message);
+
+let state: Extract<ToPage, { state: unknown }>['state'] = { startedAt: task.startedAt, projects: [] };
+const wanted: ((text: string) => void)[] = [];
+const readers = new Map<string, Database>();
+const sourceOf = (name: string) => {
+  const project = task.projects.find((each) => each.name === name);
+  if (!project) return undefined;
+  const db = (): Database => {
+    const opened = readers.get(name) ?? openDatabaseReadOnly(project.dataDir, false);
+    readers.set(name, opened);
+    return opened;
+  };
+  return { db, settings: project };
+};
+
+try {
+  const server = await startStatusServer({
+    access: task.access,
+    port: task.port,
+    clock: systemClock,
+    overview: () =>
+      gatherOverview({
+        version: task.version,
+        worker: () => state,
+        sourceOf,
+        nowMs: () => systemClock.now(),
+        pause: () => setImmediate(),
+      }),
+    processMetrics: () => {
+      tell({ wants: 'metrics' });
+      const { promise, resolve } = Promise.withResolvers<string>();
+      wanted.push(resolve);
+      // A job that computes does not answer now.
+      setTimeout(() => resolve(''), 500).unref();
+      return promise;
+    },
+    silentMs: () => systemClock.now() - Number(Atomics.load(task.beat, 0)),
+    onError: (error) => tell({ failed: error instanceof AppError ? error.code : 'unexpected' }),
+  });
+  port.on('message', (message: ToPage) => {
+    if ('state' in message) state = message.state;
+    else if ('metrics' in message) for (const resolve of wanted.splice(0)) resolve(message.metrics);
+    else
+      void server.close().then(() => {
+        for (const db of readers.values()) db.close();
+        port.close();
+      });
+  });
+  tell({ url: server.url });
+} catch (error) {
+  if (!(error instanceof AppError)) throw error;
+  tell({ refused: { message: error.message, code: error.code, hint: error.hint } });
+  port.close();
+}
