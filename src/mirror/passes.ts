@@ -86,12 +86,24 @@ export type Pass = z.infer<typeof PassRow>;
 
 const columns = columnsAs(Object.keys(PassRow.shape));
 
-/** Begins a pass and returns its id. An unfinished pass of the same dataset and mode ends as superseded. */
+/** The passes of each dataset and mode that are kept: two weeks of a head pass every 15 minutes is 1,344. */
+const passesKept = 2_000;
+
+/**
+ * Begins a pass and returns its id. An unfinished pass of the same dataset and mode ends as superseded. Passes of them that
+ * are too many are removed, the newest complete one and the newest with a verdict never.
+ */
 export function startPass(
   db: Database,
   pass: { dataset: MirroredDataset; mode: PassMode; plan: string; at: string },
+  kept = passesKept,
 ): number {
+  const removeOld = /*sql*/ `DELETE FROM passes WHERE dataset = @dataset AND mode = @mode AND verdict IS NOT NULL
+      AND id <= (SELECT id FROM passes WHERE dataset = @dataset AND mode = @mode ORDER BY id DESC LIMIT 1 OFFSET @kept - 1)
+      AND id NOT IN (SELECT max(id) FROM passes WHERE dataset = @dataset AND mode = @mode
+        AND verdict IS NOT NULL AND reason IS NOT 'superseded' GROUP BY verdict)`;
   return asHolder(db, () => {
+    db.prepare(removeOld).run({ ...pass, kept });
     db.prepare(/*sql*/ `UPDATE passes SET verdict = 'incomplete', reason = 'superseded', finished_at = @at, cursor = NULL
       WHERE dataset = @dataset AND mode = @mode AND verdict IS NULL`).run(pass);
     const insert = /*sql*/ `INSERT INTO passes (dataset, mode, plan, started_at) VALUES (@dataset, @mode, @plan, @at)`;

@@ -102,11 +102,25 @@ export type Run = z.infer<typeof RunRow>;
 
 const columns = columnsAs(Object.keys(RunRow.shape));
 
-/** Records that a run began. Runs that never ended are marked interrupted: their process is gone. */
-export function startRun(db: Database, job: string, at: string): number {
-  const endDead = /*sql*/ `UPDATE runs SET outcome = 'interrupted', reason = 'died', finished_at = ? WHERE outcome IS NULL`;
+/** The runs of each job that are kept: two months of a job that starts every ten minutes. `run_totals` counts all. */
+const runsKept = 10_000;
+/** How many runs one run removes at most: more are there only after an older version. */
+const runsRemovedMax = 1_000;
+
+/**
+ * Records that a run began. Runs that never ended are marked interrupted: their process is gone. Runs of the job that are too
+ * many are removed, the newest success never.
+ */
+export function startRun(db: Database, job: string, at: string, kept = runsKept): number {
+  const removeOld = /*sql*/ `DELETE FROM runs WHERE id IN (
+      SELECT id FROM runs WHERE job = @job AND outcome IS NOT NULL
+        AND id <= (SELECT id FROM runs WHERE job = @job ORDER BY id DESC LIMIT 1 OFFSET @kept - 1)
+        AND id <> ifnull((SELECT id FROM runs WHERE job = @job AND outcome IN ('done', 'held') ORDER BY id DESC LIMIT 1), 0)
+      ORDER BY id LIMIT @most)`;
+  const endDead = /*sql*/ `UPDATE runs SET outcome = 'interrupted', reason = 'died', finished_at = ? WHERE finished_at IS NULL`;
   const insert = /*sql*/ `INSERT INTO runs (job, started_at) VALUES (?, ?)`;
   return asHolder(db, () => {
+    db.prepare(removeOld).run({ job, kept, most: runsRemovedMax });
     db.prepare(endDead).run(at);
     return Number(db.prepare(insert).run(job, at).lastInsertRowid);
   });
@@ -147,7 +161,8 @@ export function listRuns(db: Database, limit: number): Run[] {
 
 /** Runs that were under way at a time (ISO 8601 UTC) or began later, newest first, at most `limit`. */
 export function listRunsSince(db: Database, since: string, limit: number): Run[] {
-  return selectRuns(db, /*sql*/ `WHERE finished_at IS NULL OR finished_at >= ? ORDER BY id DESC LIMIT ?`, since, limit);
+  const rest = /*sql*/ `WHERE finished_at IS NULL OR finished_at >= ? ORDER BY id DESC LIMIT ?`;
+  return selectRuns(db, rest, since, limit);
 }
 
 /** Totals of all runs of a job so far. Times are ISO 8601 UTC. */
@@ -166,11 +181,11 @@ export function listJobTotals(db: Database, holder: LeaseHolder | undefined): Jo
     .prepare<
       [{ job: string | null; takenAt: string | null }],
       { job: string; outcome: RunOutcome | 'running'; runs: number; requests: number; lastEndAt: string | null }
-    >(/*sql*/ `SELECT job, CASE
-          WHEN outcome IS NOT NULL THEN outcome
-          WHEN job = @job AND started_at >= @takenAt THEN 'running'
-          ELSE 'interrupted' END AS outcome, count(*) AS runs, sum(requests) AS requests,
-        max(finished_at) AS lastEndAt FROM runs GROUP BY 1, 2 ORDER BY job`)
+    >(/*sql*/ `SELECT job, outcome, sum(runs) AS runs, sum(requests) AS requests, max(last_end_at) AS lastEndAt FROM (
+        SELECT job, outcome, runs, requests, last_end_at FROM run_totals
+        UNION ALL SELECT job, iif(job = @job AND started_at >= @takenAt, 'running', 'interrupted'), 1, requests, NULL
+          FROM runs WHERE finished_at IS NULL
+      ) GROUP BY job, outcome ORDER BY job`)
     .all({ job: holder?.job ?? null, takenAt: holder?.takenAt ?? null });
   return [...Map.groupBy(rows, ({ job }) => job)].map(([job, group]) => ({
     job,

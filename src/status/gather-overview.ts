@@ -22,7 +22,7 @@ import type {
   ProjectContent,
   ProjectOverview,
 } from './overview.ts';
-import { gatherMirror, reportRun, reportSnapshots } from './report.ts';
+import { gatherMirror, groupRuns, reportRun, reportSnapshots } from './report.ts';
 
 /** The source of a project's content. The connection is for reading and stays open. */
 type ProjectSource = { db: () => Database; settings: Pick<Settings, 'dataDir' | 'budget'> };
@@ -38,7 +38,10 @@ export type OverviewParts = {
 };
 
 const dayMs = 86_400_000;
-const runsMax = 2000;
+/** The most that are shown, and the most that are looked at. */
+const runsShown = 12;
+const runsMax = 5000;
+const groupsMax = 240;
 const requestsMax = 12;
 
 /** A list is stale when its last complete pass is older than two periods of the job that walks it. */
@@ -79,6 +82,7 @@ function gatherContent(
   const { rows, quarantine, passes, held: heldPlans, erasure } = gatherMirror(db, isoTime(atMs));
   const holder = livingHolder(db, atMs);
   const histories = listJobTotals(db, holder);
+  const runs = listRunsSince(db, isoTime(atMs - dayMs), runsMax).map((run) => reportRun(run, holder));
   return {
     lists: gatherLists(db, { jobs, rows, passes, atMs }),
     histories,
@@ -91,7 +95,8 @@ function gatherContent(
       recordings: requestsByMinute(db, 'recordings list', atMs),
     },
     windows: gatherWindows(db, budget, atMs),
-    runs: listRunsSince(db, isoTime(atMs - dayMs), runsMax).map((run) => reportRun(run, holder)),
+    runs: runs.slice(0, runsShown),
+    runGroups: groupRuns(runs).slice(0, groupsMax),
     erasure,
     openRequests: gatherOpenRequests(db),
     snapshots: readOr(null, () => reportSnapshots(dataDir)),

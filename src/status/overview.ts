@@ -6,7 +6,7 @@ import type { RowCounts } from '../mirror/read-rows.ts';
 import type { JobTotals } from '../mirror/runs.ts';
 import type { HeldPlan } from '../mirror/suspects.ts';
 import type { PassReport } from '../sync/pass-report.ts';
-import type { ErasureReport, RunReport, SnapshotReport } from './report.ts';
+import type { ErasureReport, RunGroup, RunReport, SnapshotReport } from './report.ts';
 
 /** How fresh a list of the service is here. Times are ISO 8601 UTC. */
 export type ListFreshness = {
@@ -48,8 +48,10 @@ export type ProjectContent = {
   /** Requests that ended in each of the last 60 minutes, the oldest first. */
   minutes: { general: number[]; recordings: number[] };
   windows: BudgetWindow[];
-  /** The last 24 hours, newest first. */
+  /** The newest runs, newest first. */
   runs: RunReport[];
+  /** The runs of the last 24 hours, newest first. */
+  runGroups: RunGroup[];
   erasure: ErasureReport;
   /** The most urgent first; `erasure.states` counts those that are not listed. */
   openRequests: OpenRequest[];

@@ -1,5 +1,6 @@
 import { html } from 'hono/html';
-import type { RunReport } from './report.ts';
+import type { ProjectContent } from './overview.ts';
+import type { RunGroup, RunReport } from './report.ts';
 import { table, type Markup } from '../markup/markup.ts';
 import { badge, when, type Mark } from './page-parts.ts';
 import { codeText, countText, countedText, durationText, minuteText } from '../core/words.ts';
@@ -20,29 +21,30 @@ const dayMs = 86_400_000;
 const lane = { width: 1440, height: 24 };
 /** Narrower bars would not be seen on a phone. */
 const widthMin = 6;
-const runsListed = 12;
 
 /** A bar in a lane: a minute is a unit, 0 is a day ago. */
-export type RunBar = { x: number; width: number; run: RunReport };
+export type RunBar = { x: number; width: number; runs: RunGroup };
 
-/** The bar of each run of the last day. */
-export function layOutRuns(runs: readonly RunReport[], now: string): RunBar[] {
+/** The bar of each group of runs of the last day. */
+export function layOutRuns(groups: readonly RunGroup[], now: string): RunBar[] {
   const nowMs = Date.parse(now);
   const place = (iso: string): number =>
     Math.min(lane.width, Math.max(0, ((Date.parse(iso) - nowMs + dayMs) / dayMs) * lane.width));
-  return runs
+  return groups
     .filter(({ finishedAt }) => finishedAt === null || Date.parse(finishedAt) > nowMs - dayMs)
-    .map((run) => {
-      const from = place(run.startedAt);
-      const width = Math.max(widthMin, place(run.finishedAt ?? now) - from);
-      return { x: Math.min(from, lane.width - width), width, run };
+    .map((runs) => {
+      const from = place(runs.startedAt);
+      const width = Math.max(widthMin, place(runs.finishedAt ?? now) - from);
+      return { x: Math.min(from, lane.width - width), width, runs };
     });
 }
 
 /** The runs of the last day: a lane for each job, and the newest of them as a list. */
-export function runTimeline(runs: readonly RunReport[], id: string, now: string): Markup {
-  if (runs.length === 0) return html`<p class="soft">No job has run in the last 24 hours.</p>`;
-  const lanes = [...Map.groupBy(layOutRuns(runs, now), ({ run }) => run.job)].toSorted(([a], [b]) => (a < b ? -1 : 1));
+export function runTimeline({ runs, runGroups }: ProjectContent, id: string, now: string): Markup {
+  if (runGroups.length === 0) return html`<p class="soft">No job has run in the last 24 hours.</p>`;
+  const lanes = [...Map.groupBy(layOutRuns(runGroups, now), ({ runs: { job } }) => job)].toSorted(([a], [b]) =>
+    a < b ? -1 : 1,
+  );
   return html`<figure class="card">
       <div class="timeline">
         ${lanes.map(([job, bars]) => oneLane(job, bars, now))}
@@ -55,33 +57,32 @@ export function runTimeline(runs: readonly RunReport[], id: string, now: string)
           )}
         </div>
       </div>
-      ${legend([...new Set(runs.map(({ outcome }) => outcome))])}
+      ${legend([...new Set(runGroups.map(({ outcome }) => outcome))])}
     </figure>
     <details class="more" id="${id}-list">
-      <summary id="${id}-list-summary">
-        The last ${countedText(Math.min(runs.length, runsListed), 'run')}, with reasons
-      </summary>
-      ${runTable(runs.slice(0, runsListed), now)}
+      <summary id="${id}-list-summary">The last ${countedText(runs.length, 'run')}, with reasons</summary>
+      ${runTable(runs, now)}
     </details>`;
 }
 
 function oneLane(job: string, bars: readonly RunBar[], now: string): Markup {
-  const outcomes = Map.groupBy(bars, ({ run }) => run.outcome);
-  const summary = [...outcomes].map(([outcome, { length }]) => `${countText(length)} ${outcome}`).join(', ');
+  const countOf = (some: readonly RunBar[]): number => some.reduce((sum, { runs }) => sum + runs.count, 0);
+  const outcomes = Map.groupBy(bars, ({ runs }) => runs.outcome);
+  const summary = [...outcomes].map(([outcome, some]) => `${countText(countOf(some))} ${outcome}`).join(', ');
   return html`<span class="lane">${job}</span>
     <svg
       viewBox="0 0 ${lane.width} ${lane.height}"
       preserveAspectRatio="none"
       role="img"
-      aria-label="${job}: ${countedText(bars.length, 'run')} in 24 hours: ${summary}"
+      aria-label="${job}: ${countedText(countOf(bars), 'run')} in 24 hours: ${summary}"
       focusable="false"
     >
       <rect class="rest" y="10" width="${lane.width}" height="4" />
       ${[1, 2, 3, 4, 5, 6, 7].map(
         (tick) => html`<line class="tick" x1="${tick * 180}" x2="${tick * 180}" y1="10" y2="14" />`,
       )}
-      ${bars.map(({ x, width, run }) => {
-        const { mark, height } = looks[run.outcome];
+      ${bars.map(({ x, width, runs }) => {
+        const { mark, height } = looks[runs.outcome];
         return html`<rect
           class="f-${mark}"
           x="${x.toFixed(1)}"
@@ -89,16 +90,17 @@ function oneLane(job: string, bars: readonly RunBar[], now: string): Markup {
           width="${width.toFixed(1)}"
           height="${height}"
         >
-          <title>${barText(run, now)}</title>
+          <title>${barText(runs, now)}</title>
         </rect>`;
       })}
     </svg>`;
 }
 
-function barText({ job, outcome, reason, startedAt, finishedAt, requests }: RunReport, now: string): string {
+function barText({ job, outcome, count, reason, startedAt, finishedAt, requests }: RunGroup, now: string): string {
   const took = durationText(Date.parse(finishedAt ?? now) - Date.parse(startedAt));
   const why = reason === null ? '' : ` (${codeText(reason)})`;
-  return `${job}: ${outcome}${why}, ${minuteText(startedAt)}, ${took}, ${countedText(requests, 'request')}`;
+  const what = count === 1 ? `${job}: ${outcome}` : `${job}: ${countText(count)} ${outcome}`;
+  return `${what}${why}, ${minuteText(startedAt)}, ${count === 1 ? '' : 'within '}${took}, ${countedText(requests, 'request')}`;
 }
 
 function legend(outcomes: readonly Outcome[]): Markup {

@@ -28,6 +28,30 @@ export type SnapshotReport = {
 /** A recorded run of a job. */
 export type RunReport = Omit<Run, 'counts' | 'outcome'> & { outcome: RunOutcome | 'running' };
 
+/** Runs of a job that began within the same hour and ended alike. */
+export type RunGroup = Omit<RunReport, 'id'> & { count: number };
+
+/**
+ * Groups runs that are given newest first, so that a day of runs is never more than a few hundred groups. The reason is that
+ * of the newest; a run under way stays alone.
+ */
+export function groupRuns(runs: readonly RunReport[]): RunGroup[] {
+  const groups = Map.groupBy(runs, ({ job, outcome, startedAt }) => `${job} ${outcome} ${startedAt.slice(0, 13)}`);
+  return [...groups.values()].flatMap((group): RunGroup[] => {
+    const [newest] = group;
+    if (!newest) return [];
+    const { id: _id, ...run } = newest;
+    return [
+      {
+        ...run,
+        startedAt: group.at(-1)?.startedAt ?? run.startedAt,
+        requests: group.reduce((sum, { requests }) => sum + requests, 0),
+        count: group.length,
+      },
+    ];
+  });
+}
+
 /** The state of all erasure requests. */
 export type ErasureReport = {
   /** Erasure requests by state. */

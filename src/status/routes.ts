@@ -87,6 +87,11 @@ export function statusRoutes(parts: RouteParts): Hono {
   });
 
   app.get('/', async ({ html }) => html(pageOf(await overview())));
+  app.get('/project/:name', async ({ req, html, notFound }) => {
+    const state = await overview();
+    const projects = state.projects.filter(({ name }) => name === req.param('name'));
+    return projects.length === 0 ? notFound() : html(statusPage({ ...state, projects }));
+  });
   app.get('/status.json', async ({ body }) =>
     body(jsonOf(await overview()), 200, { 'Content-Type': 'application/json' }),
   );

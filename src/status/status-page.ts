@@ -11,7 +11,7 @@ import { runTimeline } from './page-runs.ts';
 import { pageScript } from './page-script.ts';
 import { ledgerPart, schedulePart, snapshotsPart } from './page-stores.ts';
 import { pageStyle } from './page-style.ts';
-import { judge, judgeProject, type Reason, type Verdict } from './verdict.ts';
+import { compareTones, judge, judgeProject, type Reason, type Verdict } from './verdict.ts';
 import { countedText, durationText } from '../core/words.ts';
 
 const hashOf = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
@@ -27,6 +27,12 @@ export const pagePolicy = [
   "form-action 'none'",
   "frame-ancestors 'none'",
 ].join('; ');
+
+/** The page of so many projects shows their details too. Each of more projects has a page of its own. */
+const detailedMax = 2;
+/** The most cards and reasons on a page, the worst first. The rest is counted. */
+const cardsMax = 100;
+const reasonsMax = 20;
 
 /** The status page: the answer at the top, and the details below it. The page is complete without its script. */
 export function statusPage(overview: Overview): string {
@@ -48,13 +54,15 @@ export function statusPage(overview: Overview): string {
           <a class="skip" href="#content">Skip to the details</a>
           <header class="top p-${verdict.tone}" id="top">
             <div class="wide">
-              <p class="brand"><b>analytics-mirror</b> <span class="live" id="live">as of ${clock}</span></p>
+              <p class="brand">
+                <a href="/"><b>analytics-mirror</b></a> <span class="live" id="live">as of ${clock}</span>
+              </p>
               ${answer(verdict, projects, at)}
             </div>
           </header>
           <main class="wide" id="content" tabindex="-1">
             ${projects.length > 1 ? projectCards(projects, at) : ''}
-            ${projects.map((project, index) => projectSection(project, index, projects.length, at))}
+            ${projects.length > detailedMax ? '' : projects.map((project, index) => projectSection(project, index, projects.length, at))}
             ${projects.length === 0 ? html`<p>No project is configured. See <code>config/default.yaml</code>.</p>` : ''}
           </main>
           <footer class="wide">
@@ -89,8 +97,13 @@ function answer(verdict: Verdict, projects: readonly ProjectOverview[], now: str
     </div>
     <p class="lead" id="lead" data-part>${isOne ? summaryOf(only, now) : countedText(projects.length, 'project')}</p>
     <ul class="todo" id="todo" data-part>
-      ${verdict.reasons.map((reason) => html`<li>${reasonText(reason, projects.length > 1)}</li>`)}
-    </ul>`;
+      ${verdict.reasons.slice(0, reasonsMax).map((reason) => html`<li>${reasonText(reason, projects.length > 1)}</li>`)}
+    </ul>
+    ${restText(verdict.reasons.length - reasonsMax, 'thing')}`;
+}
+
+function restText(count: number, noun: string): Markup | string {
+  return count > 0 ? html`<p class="small">and ${countedText(count, noun)} more</p>` : '';
 }
 
 function reasonText({ tone, message, todo, project }: Reason, isNamed: boolean): Markup {
@@ -110,23 +123,37 @@ function capital(text: string): string {
 }
 
 function projectCards(projects: readonly ProjectOverview[], now: string): Markup {
+  const cards = projects
+    .map((project, index) => ({ project, index, verdict: judgeProject(project) }))
+    .toSorted((a, b) => (projects.length > cardsMax ? compareTones(a.verdict.tone, b.verdict.tone) : 0))
+    .slice(0, cardsMax);
   return html`<nav aria-label="Projects" id="projects" data-part>
     <ul class="cards">
-      ${projects.map((project, index) => {
-        const { tone, sentence: answered } = judgeProject(project);
-        return html`<li>
-          <a class="card" href="#p${index}" id="to-p${index}">
-            ${icon(tone)}
-            <span class="project-card">
-              <b>${project.name}</b>
-              <span>${answered}</span>
-              <span class="small">${summaryOf(project, now)}</span>
-            </span>
-          </a>
-        </li>`;
-      })}
+      ${cards.map(
+        ({ project, index, verdict: { tone, sentence: answered } }) =>
+          html`<li>
+            <a
+              class="card"
+              href="${projects.length > detailedMax ? projectPath(project.name) : `#p${index}`}"
+              id="to-p${index}"
+            >
+              ${icon(tone)}
+              <span class="project-card">
+                <b>${project.name}</b>
+                <span>${answered}</span>
+                <span class="small">${summaryOf(project, now)}</span>
+              </span>
+            </a>
+          </li>`,
+      )}
     </ul>
+    ${restText(projects.length - cardsMax, 'project')}
   </nav>`;
+}
+
+/** The path of the page of one project. */
+function projectPath(name: string): string {
+  return `/project/${encodeURIComponent(name)}`;
 }
 
 function projectSection(project: ProjectOverview, index: number, count: number, now: string): Markup {
@@ -142,7 +169,7 @@ function projectSection(project: ProjectOverview, index: number, count: number, 
     </section>`;
   return html`<section class="project" id="${id}">
     ${title} ${part(`${id}-freshness`, level, 'Freshness', freshnessCards(content, now))}
-    ${part(`${id}-runs`, level, 'The last 24 hours', runTimeline(content.runs, `${id}-runs`, now))}
+    ${part(`${id}-runs`, level, 'The last 24 hours', runTimeline(content, `${id}-runs`, now))}
     ${part(`${id}-requests`, level, 'Erasure requests', requestsPart(content, now))}
     <div class="pair">
       ${part(`${id}-passes`, level, 'Passes and their evidence', passRows(content.passes, `${id}-pass`, now))}

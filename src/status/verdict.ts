@@ -34,9 +34,14 @@ const alertTitles: Readonly<Record<AlertKind, [tone: Tone, title: string]>> = {
   failing: ['attention', 'A job keeps failing'],
 };
 
+/** Compares for sorting, the worse first. */
+export function compareTones(a: Tone, b: Tone): number {
+  return tones.indexOf(b) - tones.indexOf(a);
+}
+
 /** Judges all projects together. */
 export function judge({ projects }: Overview): Verdict {
-  const reasons = projects.flatMap(reasonsOf).toSorted((a, b) => tones.indexOf(b.tone) - tones.indexOf(a.tone));
+  const reasons = projects.flatMap(reasonsOf).toSorted((a, b) => compareTones(a.tone, b.tone));
   const [worst] = reasons;
   const isNew = projects.every(({ content }) => !content || content.lists.every(({ state }) => state === 'never'));
   const tone = worst?.tone ?? (isNew ? 'new' : 'well');

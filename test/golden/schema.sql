@@ -14,6 +14,8 @@ CREATE UNIQUE INDEX recordings_by_id ON recordings (id);
 
 CREATE INDEX request_times_by_end ON request_times (ended_at_ms, lane);
 
+CREATE INDEX runs_by_end ON runs (finished_at);
+
 CREATE INDEX runs_by_job ON runs (job, id);
 
 CREATE TABLE changes (
@@ -270,6 +272,15 @@ CREATE TABLE request_times (
   ended_at_ms INTEGER NOT NULL
 ) STRICT;
 
+CREATE TABLE run_totals (
+  job TEXT NOT NULL,
+  outcome TEXT NOT NULL CHECK (outcome IN ('done', 'incomplete', 'failed', 'interrupted', 'held')),
+  runs INTEGER NOT NULL,
+  requests INTEGER NOT NULL,
+  last_end_at TEXT NOT NULL,
+  PRIMARY KEY (job, outcome)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE runs (
   id INTEGER PRIMARY KEY,
   job TEXT NOT NULL,
@@ -297,6 +308,14 @@ CREATE TABLE suspects (
   plan TEXT REFERENCES deletion_plans (plan),
   PRIMARY KEY (dataset, row_key)
 ) STRICT, WITHOUT ROWID;
+
+CREATE TRIGGER count_run AFTER UPDATE OF outcome ON runs WHEN OLD.outcome IS NULL AND NEW.outcome IS NOT NULL
+BEGIN
+  INSERT INTO run_totals (job, outcome, runs, requests, last_end_at)
+    VALUES (NEW.job, NEW.outcome, 1, NEW.requests, NEW.finished_at)
+    ON CONFLICT (job, outcome) DO UPDATE SET runs = runs + 1, requests = requests + excluded.requests,
+      last_end_at = max(last_end_at, excluded.last_end_at);
+END;
 
 CREATE VIEW person_distinct_ids AS
 SELECT distinct_id_owners.distinct_id, persons.uuid AS person_uuid

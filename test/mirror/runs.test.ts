@@ -1,6 +1,15 @@
 import { expect, it } from 'vitest';
 import { AppError } from '../../src/core/errors.ts';
-import { claimMirror, type MirroredProject } from '../../src/mirror/runs.ts';
+import { finishPass, lastCompletePasses, startPass } from '../../src/mirror/passes.ts';
+import {
+  claimMirror,
+  finishRun,
+  listJobTotals,
+  listRunsOfJob,
+  newestSuccess,
+  startRun,
+  type MirroredProject,
+} from '../../src/mirror/runs.ts';
 import { openTestMirror } from './open-test-mirror.ts';
 
 const mine: MirroredProject = { origin: 'https://old.example', projectId: '1' };
@@ -56,4 +65,65 @@ it('belongs to nobody before it has held a row: a first address may be mistyped'
   const { db, owner } = setUp(false);
   claimMirror(db, other, null);
   expect(owner()).toEqual(other);
+});
+
+const time = (minute: number): string => new Date(Date.UTC(2026, 0, 1, 0, minute)).toISOString();
+
+it('keeps the newest runs of each job and its newest success, and counts all', () => {
+  const { db } = openTestMirror();
+  const makeRun = (job: string, minute: number, outcome: 'done' | 'failed'): void => {
+    const id = startRun(db, job, time(minute), 5);
+    finishRun(db, { id, outcome, reason: null, requests: 2, counts: {}, at: time(minute) });
+  };
+  makeRun('export', 0, 'done');
+  makeRun('sync', 1, 'done');
+  for (let minute = 2; minute <= 30; minute += 1) makeRun('sync', minute, 'failed');
+  const kept = listRunsOfJob(db, 'sync', 100, undefined);
+  expect(kept.map(({ started_at: at }) => at)).toEqual([30, 29, 28, 27, 26, 1].map(time));
+  expect(newestSuccess(db, 'sync')?.started_at).toBe(time(1));
+  expect(listJobTotals(db, undefined)).toEqual([
+    { job: 'export', outcomes: { done: 1 }, requests: 2, lastEndAt: time(0), lastDoneAt: time(0) },
+    { job: 'sync', outcomes: { done: 1, failed: 29 }, requests: 60, lastEndAt: time(30), lastDoneAt: time(1) },
+  ]);
+});
+
+it('counts a run that died once, when the next one records it', () => {
+  const { db } = openTestMirror();
+  startRun(db, 'sync', time(0));
+  const died = { job: 'sync', outcomes: { interrupted: 1 }, requests: 0, lastEndAt: null, lastDoneAt: null };
+  expect(listJobTotals(db, undefined)).toEqual([died]);
+  startRun(db, 'export', time(1));
+  expect(listJobTotals(db, undefined)).toMatchObject([{ job: 'export' }, { ...died, lastEndAt: time(1) }]);
+});
+
+it('removes the runs of an older version in parts', () => {
+  const { db } = openTestMirror();
+  const insert = db.prepare(
+    `INSERT INTO runs (job, started_at, finished_at, outcome) VALUES ('sync', '2026', '2026', 'failed')`,
+  );
+  db.transaction(() => {
+    for (let run = 0; run < 2_500; run += 1) insert.run();
+  })();
+  const counts = [1, 2, 3, 4].map(() => {
+    const id = startRun(db, 'sync', time(1), 10);
+    finishRun(db, { id, outcome: 'failed', reason: null, requests: 0, counts: {}, at: time(1) });
+    return db.prepare(`SELECT count(*) FROM runs`).pluck().get();
+  });
+  expect(counts).toEqual([1501, 502, 10, 10]);
+});
+
+it('keeps the newest passes of each list and mode, and the newest complete one', () => {
+  const { db } = openTestMirror();
+  const makePass = (dataset: 'persons' | 'recordings', minute: number, reason: 'seam_not_joined' | null): number => {
+    const id = startPass(db, { dataset, mode: 'full', plan: '{}', at: time(minute) }, 4);
+    finishPass(db, id, reason, time(minute));
+    return id;
+  };
+  const other = makePass('recordings', 0, 'seam_not_joined');
+  makePass('persons', 1, null);
+  const complete = makePass('persons', 2, null);
+  const later = Array.from({ length: 20 }, (_pass, index) => makePass('persons', 3 + index, 'seam_not_joined'));
+  const kept = db.prepare(`SELECT id FROM passes ORDER BY id`).pluck().all();
+  expect(kept).toEqual([other, complete, ...later.slice(-4)]);
+  expect(lastCompletePasses(db).map(({ id }) => id)).toEqual([complete]);
 });

@@ -152,6 +152,27 @@ test('runs of the last day, and what each job has come to so far', async () => {
   expect(snapshotsCheckedAt).toBe(before(72 * hourMs - 1000));
 });
 
+test('of thousands of runs a day, the newest are shown and the others grouped by the hour', async () => {
+  const mirror = openTestMirror();
+  const { db } = mirror;
+  const outcomes = ['done', 'failed', 'incomplete', 'held', 'interrupted'] as const;
+  const insert = db.prepare(
+    `INSERT INTO runs (job, started_at, finished_at, outcome, requests) VALUES (?, ?, ?, ?, 1)`,
+  );
+  db.transaction(() => {
+    for (let index = 6000; index > 0; index -= 1) {
+      const at = before(index * 14_000);
+      insert.run(`job-${index % 7}`, at, at, outcomes[index % 5]);
+    }
+  })();
+  const { runs, runGroups } = await contentOf(mirror);
+  expect(runs).toHaveLength(12);
+  expect(runGroups).toHaveLength(240);
+  expect(runGroups[0]?.finishedAt).toBe(before(14_000));
+  const shown = runGroups.reduce((sum, { count }) => sum + count, 0);
+  expect(runGroups.reduce((sum, { requests }) => sum + requests, 0)).toBe(shown);
+});
+
 test('published files count as checked by a checkpoint that found all of them whole, and by nothing else', async () => {
   const mirror = openTestMirror();
   const { db } = mirror;

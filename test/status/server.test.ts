@@ -183,6 +183,16 @@ test('events tell of each change once, and end when the server does', async () =
   await closed;
 });
 
+test('each of several projects has a page of its own', async () => {
+  const { server } = await serve(() => worlds['two projects']);
+  const [, second] = worlds['two projects'].projects;
+  const { status, body } = await ask(server, `/project/${encodeURIComponent(second?.name ?? '')}`);
+  expect(status).toBe(200);
+  expect(body).toContain('he data are getting old');
+  expect(body).not.toContain('id="p1"');
+  expect((await ask(server, '/project/none')).status).toBe(404);
+});
+
 test('a worker that was not heard of for an hour is no longer alive', async () => {
   const { server, silent } = await serve();
   silent.ms = 3_599_000;

@@ -4,7 +4,7 @@ import { textOf } from '../../src/markup/markup.ts';
 import { passRows } from '../../src/status/page-passes.ts';
 import { layOutRuns } from '../../src/status/page-runs.ts';
 import { pagePolicy, statusPage, tabIcon } from '../../src/status/status-page.ts';
-import type { RunReport } from '../../src/status/report.ts';
+import { groupRuns, type RunGroup, type RunReport } from '../../src/status/report.ts';
 import { worlds } from './worlds.ts';
 
 const hashOf = (text: string): string => createHash('sha256').update(text).digest('base64');
@@ -66,8 +66,8 @@ test('the icon of a tab is a picture by itself', () => {
 });
 
 const now = '2026-11-20T12:00:00.000Z';
-const run = (startedAt: string, finishedAt: string | null): RunReport => ({
-  id: 1,
+const run = (startedAt: string, finishedAt: string | null): RunGroup => ({
+  count: 1,
   job: 'full',
   startedAt,
   finishedAt,
@@ -93,4 +93,69 @@ test('a run stands where it was in the day, is never too small to see, and never
     [0, 60],
     [1434, 6],
   ]);
+});
+
+/** So many runs of the last day, of nine jobs that end in every way, newest first. */
+function manyRuns(count: number): RunReport[] {
+  const outcomes = ['done', 'failed', 'incomplete', 'held', 'interrupted'] as const;
+  return Array.from({ length: count }, (_run, index) => {
+    const at = new Date(Date.parse(now) - Math.floor((index / count) * 86_400_000)).toISOString();
+    const outcome = outcomes[(index * 7) % 5] ?? 'done';
+    return {
+      id: index,
+      job: `job-${index % 9}`,
+      startedAt: at,
+      finishedAt: at,
+      outcome,
+      reason: 'unreachable',
+      requests: 3,
+    };
+  });
+}
+
+test.each([1, 2, 3, 50, 400])('the page of %i projects with 2,000 runs a day each stays below 300 kB', (count) => {
+  const [project] = worlds.attention.projects;
+  if (!project?.content) throw new Error('a world without a project');
+  const runs = manyRuns(2000);
+  // As many groups as are gathered.
+  const content = { ...project.content, runs: runs.slice(0, 12), runGroups: groupRuns(runs).slice(0, 240) };
+  const projects = Array.from({ length: count }, (_one, index) => ({ ...project, name: `project ${index}`, content }));
+  const page = statusPage({ ...worlds.attention, projects });
+  expect(Buffer.byteLength(page)).toBeLessThan(300_000);
+  if (count > 2) expect(page).toContain('href="/project/project%202"');
+  if (count === 400) expect(page).toContain('and 300 projects more');
+});
+
+test('runs of an hour that ended alike are one bar, which tells how many', () => {
+  const at = (time: string): string => `2026-11-20T${time}.000Z`;
+  const one = { id: 1, job: 'head', reason: null, requests: 4, outcome: 'done' as const };
+  const groups = groupRuns([
+    { ...one, startedAt: at('11:15:00'), finishedAt: null, outcome: 'running' },
+    { ...one, startedAt: at('11:00:00'), finishedAt: at('11:01:00') },
+    { ...one, startedAt: at('10:30:00'), finishedAt: at('10:31:00') },
+    { ...one, startedAt: at('10:15:00'), finishedAt: at('10:16:00'), outcome: 'failed', reason: 'service' },
+    { ...one, startedAt: at('10:00:00'), finishedAt: at('10:01:00') },
+  ]);
+  expect(
+    groups.map(({ outcome, startedAt, finishedAt, count, requests }) => [
+      outcome,
+      startedAt,
+      finishedAt,
+      count,
+      requests,
+    ]),
+  ).toEqual([
+    ['running', at('11:15:00'), null, 1, 4],
+    ['done', at('11:00:00'), at('11:01:00'), 1, 4],
+    ['done', at('10:00:00'), at('10:31:00'), 2, 8],
+    ['failed', at('10:15:00'), at('10:16:00'), 1, 4],
+  ]);
+  const [project] = worlds.fresh.projects;
+  if (!project?.content) throw new Error('a world without a project');
+  const page = statusPage({
+    ...worlds.fresh,
+    projects: [{ ...project, content: { ...project.content, runGroups: groups } }],
+  });
+  expect(page).toContain('head: 2 done,');
+  expect(page).toContain('head: 5 runs in 24 hours: 1 running, 3 done, 1 failed');
 });

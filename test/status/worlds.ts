@@ -6,7 +6,7 @@ import type {
   ProjectContent,
   ProjectOverview,
 } from '../../src/status/overview.ts';
-import type { RunReport } from '../../src/status/report.ts';
+import { groupRuns, type RunReport } from '../../src/status/report.ts';
 import type { JobState, ProjectCondition } from '../../src/job/worker-state.ts';
 import type { Alert } from '../../src/mirror/open-alerts.ts';
 import { alertOf } from '../../src/worker/alerts.ts';
@@ -82,6 +82,10 @@ function dayOfRuns(turn: (run: RunReport, index: number) => RunReport = (run) =>
   return runs
     .toSorted((a, b) => (a.startedAt < b.startedAt ? 1 : -1))
     .map((run, index, all) => Object.assign(run, { id: 4000 + all.length - index }));
+}
+
+function dayContent(runs: RunReport[]): Pick<ProjectContent, 'runs' | 'runGroups'> {
+  return { runs: runs.slice(0, 12), runGroups: groupRuns(runs) };
 }
 
 function list(dataset: ListFreshness['dataset'], rows: number, ageMs: number, limitMs: number): ListFreshness {
@@ -160,7 +164,7 @@ const freshContent: ProjectContent = {
     { lane: 'recordings list', requests: 60, perSeconds: 60, used: 0 },
     { lane: 'recordings list', requests: 300, perSeconds: 3600, used: 117 },
   ],
-  runs: dayOfRuns(),
+  ...dayContent(dayOfRuns()),
   erasure: {
     states: { awaiting_upstream: 3, certified: 4, sealed: 61, cancelled: 1 },
     overdue: 0,
@@ -257,10 +261,12 @@ const stale = changed(
       list('recordings', 48_210, 2.4 * hourMs, 12 * hourMs),
       list('playlists', 6, 9.6 * hourMs, 2 * dayMs),
     ],
-    runs: dayOfRuns((run, index) =>
-      run.job === 'full' || (run.job === 'head' && index < 9)
-        ? { ...run, outcome: 'failed', reason: 'unreachable' }
-        : run,
+    ...dayContent(
+      dayOfRuns((run, index) =>
+        run.job === 'full' || (run.job === 'head' && index < 9)
+          ? { ...run, outcome: 'failed', reason: 'unreachable' }
+          : run,
+      ),
     ),
     passes: [
       pass('persons', 'full', { verdict: 'incomplete', reason: 'seam_not_joined' }),
@@ -319,7 +325,7 @@ const empty: ProjectOverview = {
 
 const running = changed(
   {
-    runs: [
+    ...dayContent([
       {
         id: 5000,
         job: 'full',
@@ -329,8 +335,8 @@ const running = changed(
         reason: null,
         requests: 512,
       },
-      ...freshContent.runs,
-    ],
+      ...dayOfRuns(),
+    ]),
     passes: [
       pass('persons', 'full', { verdict: 'running', startedAt: before(41 * minuteMs), finishedAt: null }),
       ...freshContent.passes.slice(1),

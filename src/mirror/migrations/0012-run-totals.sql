@@ -16,5 +16,4 @@ BEGIN
     ON CONFLICT (job, outcome) DO UPDATE SET runs = runs + 1, requests = requests + excluded.requests,
       last_end_at = max(last_end_at, excluded.last_end_at);
 END;
-CREATE INDEX runs_unfinished ON runs (job) WHERE outcome IS NULL;
-CREATE INDEX runs_by_start ON runs (started_at);
+CREATE INDEX runs_by_end ON runs (finished_at);
