@@ -6,6 +6,7 @@ import { datasets, mirroredDatasets } from '../contract/datasets.ts';
 export const alertKinds = [
   'ledger_unwritable',
   'disk_low',
+  'log_held',
   'unopened',
   'state_differs',
   'damaged',

@@ -40,6 +40,8 @@ export type ProjectCondition = {
   /** Free bytes of the disk that holds the data folder, and below how many that is low. */
   diskFreeBytes: number;
   diskFreeBytesMin: number;
+  /** Bytes of the mirror's write-ahead log. */
+  logBytes: number;
   isLedgerWritable: boolean;
 };
 

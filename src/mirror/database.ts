@@ -18,6 +18,8 @@ const busyTimeoutMs = 10_000;
 const pageBytes = 4096;
 /** Pages of the write-ahead log between checkpoints: rarer ones write fewer pages twice. */
 const checkpointPages = 32_000;
+/** The bytes of the write-ahead log that are kept for the next writes once it has been written back. */
+export const logBytesKept = checkpointPages * pageBytes;
 
 /** The mirror's file below the data folder. */
 export function databasePath(dataDir: string): string {
@@ -41,6 +43,7 @@ export function openDatabase(dataDir: string, clock: Clock): Database {
       db.pragma('synchronous = FULL');
       db.pragma('secure_delete = ON');
       db.pragma(`wal_autocheckpoint = ${checkpointPages}`);
+      db.pragma(`journal_size_limit = ${logBytesKept}`);
       makeFolder(temporaryFolder(dataDir));
       keepTemporaryFiles(db, dataDir);
       addFenceMac(db, () => readOrMakeKey(dataDir, fenceKeyName));

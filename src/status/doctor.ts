@@ -20,6 +20,7 @@ import { refuseLostFenceKey } from '../mirror/fence.ts';
 import { findFencedIdentifiers } from '../mirror/fence.ts';
 import { databasePath, type Database } from '../mirror/database.ts';
 import { checkDatabase } from '../mirror/database.ts';
+import { isLogHeld, readLogBytes } from '../mirror/log-size.ts';
 import type { Check, Found } from './check.ts';
 import { checkProjects } from './project-check.ts';
 import { askToChangePlaylists, askToDelete } from './scope-check.ts';
@@ -55,6 +56,7 @@ export async function examine(parts: DoctorParts): Promise<Check[]> {
     await attempt('data folder', () => folderUse(dataDir)),
     await attempt('disk', () => diskSpace(dataDir)),
     hasMirror ? await attempt('mirror', () => checkDatabase(openReader())) : noMirror,
+    ...(hasMirror ? [await attempt('log', () => checkLog(dataDir))] : []),
     await attempt('ledger', () => checkLedger(dataDir)),
     ...(hasMirror ? [await attempt('erasures', () => checkErasures(openReader(), dataDir))] : []),
     await attempt('state', () => checkState(hasMirror ? openReader() : null, dataDir)),
@@ -72,6 +74,15 @@ export async function examine(parts: DoctorParts): Promise<Check[]> {
       ? []
       : [await attempt('recordings', () => recordingsWindow(hasMirror ? openReader() : null))]),
   ];
+}
+
+/** Checks that no reader keeps the write-ahead log from being written back. */
+function checkLog(dataDir: string): Found {
+  const bytes = readLogBytes(dataDir);
+  const detail = `mirror.db-wal has ${Math.round(bytes / 1e6)} MB`;
+  if (!isLogHeld(bytes)) return detail;
+  const fix = 'end what reads mirror.db for so long; `lsof mirror.db-wal` lists it';
+  return { state: 'warning', detail: `${detail}: a reader keeps it from being written back`, fix };
 }
 
 /** Checks that every entry can be read, and that every checkpoint matches the entries that it covers. */

@@ -237,6 +237,10 @@ export const metricCatalogue: readonly Metric[] = [
         'Free bytes on the disk of the data folder.',
         ({ diskFreeBytes }) => diskFreeBytes,
       ],
+      analytics_mirror_log_bytes: [
+        "Bytes of the mirror's write-ahead log; a reader that stays makes it grow.",
+        ({ logBytes }) => logBytes,
+      ],
     },
   ),
 ];

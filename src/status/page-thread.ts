@@ -5,13 +5,14 @@ import { AppError } from '../core/errors.ts';
 import { openDatabaseReadOnly, type Database } from '../mirror/database.ts';
 import { gatherOverview } from './gather-overview.ts';
 import type { FromPage, PageTask, ToPage } from './page.ts';
-import { startStatusServer } from './server.ts';
+import { startStatusServer, type StatusServer } from './server.ts';
 
 // The thread of the status page. Neither its connections nor its look into the data folders hold up the jobs, and no job
 // holds up its answers.
 const task = workerData as PageTask;
 const port = parentPort;
 if (!port) throw new Error('no thread');
+// oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
 const tell = (message: FromPage): void => port.postMessage(message);
 
 let state: Extract<ToPage, { state: unknown }>['state'] = { startedAt: task.startedAt, projects: [] };
@@ -26,6 +27,12 @@ const sourceOf = (name: string) => {
     return opened;
   };
   return { db, settings: project };
+};
+
+const close = async (server: StatusServer): Promise<void> => {
+  await server.close();
+  for (const db of readers.values()) db.close();
+  port.close();
 };
 
 try {
@@ -55,11 +62,7 @@ try {
   port.on('message', (message: ToPage) => {
     if ('state' in message) state = message.state;
     else if ('metrics' in message) for (const resolve of wanted.splice(0)) resolve(message.metrics);
-    else
-      void server.close().then(() => {
-        for (const db of readers.values()) db.close();
-        port.close();
-      });
+    else void close(server);
   });
   tell({ url: server.url });
 } catch (error) {

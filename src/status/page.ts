@@ -57,6 +57,7 @@ export async function startStatusPage(
   const task: PageTask = { ...setup, beat };
   // It needs nothing of the environment, where the API key is.
   const thread = new Worker(new URL('./page-thread.ts', import.meta.url), { workerData: task, env: {} });
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
   const tell = (message: ToPage): void => thread.postMessage(message);
   const ended = once(thread, 'exit');
   const ofProcess = processMetrics();

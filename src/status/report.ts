@@ -6,6 +6,7 @@ import { countFence } from '../mirror/fence.ts';
 import { livingHolder } from '../job/lease.ts';
 import { listRuns, settleRun, type LeaseHolder, type Run, type RunOutcome } from '../mirror/runs.ts';
 import { newestPasses } from '../mirror/passes.ts';
+import { isLogHeld, readLogBytes } from '../mirror/log-size.ts';
 import { countQuarantine } from '../mirror/quarantine.ts';
 import { countRows, type RowCounts } from '../mirror/read-rows.ts';
 import { countSuspects, listHeldPlans, type HeldPlan } from '../mirror/suspects.ts';
@@ -85,12 +86,15 @@ export type StatusReport = MirrorReport & {
   runs: RunReport[];
   /** Null where no living process holds it. */
   lease: LeaseHolder | null;
+  /** Bytes of the write-ahead log, and whether a reader keeps it from being written back. */
+  log: { bytes: number; isHeld: boolean };
 };
 
 const runsShown = 5;
 
 /** Reads the state of a data folder at a time (ISO 8601 UTC). Throws `storage` when a manifest is damaged. */
 export function gatherStatus(db: Database, dataDir: string, now: string): StatusReport {
+  const logBytes = readLogBytes(dataDir);
   const holder = livingHolder(db, Date.parse(now));
   return {
     dataDir,
@@ -99,6 +103,7 @@ export function gatherStatus(db: Database, dataDir: string, now: string): Status
     snapshots: reportSnapshots(dataDir),
     runs: listRuns(db, runsShown).map((run) => reportRun(run, holder)),
     lease: holder ?? null,
+    log: { bytes: logBytes, isHeld: isLogHeld(logBytes) },
   };
 }
 

@@ -24,6 +24,7 @@ const tones: readonly Tone[] = ['well', 'new', 'attention', 'broken'];
 const alertTitles: Readonly<Record<AlertKind, [tone: Tone, title: string]>> = {
   ledger_unwritable: ['broken', 'The ledger cannot be written'],
   disk_low: ['broken', 'The disk is nearly full'],
+  log_held: ['attention', 'A reader makes the database grow'],
   unopened: ['broken', 'The data folder cannot be used'],
   state_differs: ['broken', 'Not as the ledger says'],
   damaged: ['broken', 'Published files are damaged'],

@@ -2,6 +2,7 @@ import { alertKinds, type AlertKind, type ScheduledJob } from '../config/setting
 import { stateDiffers } from '../erasure/bound/differences.ts';
 import { countedText } from '../core/words.ts';
 import type { ProjectState } from '../job/worker-state.ts';
+import { isLogHeld } from '../mirror/log-size.ts';
 import type { Alert } from '../mirror/open-alerts.ts';
 
 /** A job is failing after so many failures in a row. A single failure only makes the job pause. */
@@ -19,6 +20,8 @@ const todos: Readonly<Record<AlertKind, string>> = {
   ledger_unwritable:
     'No person is erased until it can be written. Check the disk and the owner of the folder ledger/, then run `analytics-mirror doctor`.',
   disk_low: 'Free some space on that disk, or keep fewer snapshots (`export.keep`).',
+  log_held:
+    'End what reads mirror.db for so long (a query, a backup, a notebook): `lsof mirror.db-wal` lists it. The file shrinks at the next write after that.',
   unopened: 'Run `analytics-mirror doctor`: it says why, and what to do.',
   state_differs:
     'Run `analytics-mirror doctor`: it names each. `analytics-mirror reconcile` takes erased people out again and records it; another key it cannot mend.',
@@ -85,7 +88,7 @@ export function alertOf(kind: AlertKind, message: string, job: ScheduledJob | nu
 
 function conditionAlerts(condition: NonNullable<ProjectState['condition']>): Alert[] {
   const { heldPlans, heldRequests, attentionRequests, overdueRequests, isLedgerWritable } = condition;
-  const { diskFreeBytes, diskFreeBytesMin } = condition;
+  const { diskFreeBytes, diskFreeBytesMin, logBytes } = condition;
   const only = (isSo: boolean, kind: AlertKind, message: string): Alert[] => (isSo ? [alertOf(kind, message)] : []);
   return [
     ...only(!isLedgerWritable, 'ledger_unwritable', 'the ledger cannot be written'),
@@ -93,6 +96,11 @@ function conditionAlerts(condition: NonNullable<ProjectState['condition']>): Ale
       diskFreeBytes < diskFreeBytesMin,
       'disk_low',
       `the disk of the data folder has ${Math.floor(diskFreeBytes / 1_000_000)} MB left`,
+    ),
+    ...only(
+      isLogHeld(logBytes),
+      'log_held',
+      `mirror.db-wal has grown to ${Math.floor(logBytes / 1_000_000)} MB, because a reader keeps it from being written back`,
     ),
     ...only(
       overdueRequests > 0,

@@ -11,6 +11,7 @@ import { entriesPath, ledgerFolder } from '../ledger/entry-file.ts';
 import { openDatabaseReadOnly, type Database } from '../mirror/database.ts';
 import { countRequests, listRequests } from '../mirror/erasure-requests.ts';
 import { livingHolder } from '../job/lease.ts';
+import { readLogBytes } from '../mirror/log-size.ts';
 import { readOpenAlerts, replaceOpenAlerts } from '../mirror/open-alerts.ts';
 import { listRunsOfJob, newestSuccess } from '../mirror/runs.ts';
 import { listHeldPlans } from '../mirror/suspects.ts';
@@ -125,6 +126,7 @@ function readProjectCondition(db: Database, settings: Settings, clock: Clock): P
       .length,
     diskFreeBytes: bavail * bsize,
     diskFreeBytesMin: settings.alerts.diskFreeBytesMin,
+    logBytes: readLogBytes(settings.dataDir),
     isLedgerWritable: isLedgerWritable(settings.dataDir),
   };
 }

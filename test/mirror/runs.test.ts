@@ -1,5 +1,7 @@
 import { expect, it } from 'vitest';
 import { AppError } from '../../src/core/errors.ts';
+import { logBytesKept, openDatabaseReadOnly } from '../../src/mirror/database.ts';
+import { readLogBytes } from '../../src/mirror/log-size.ts';
 import { finishPass, lastCompletePasses, startPass } from '../../src/mirror/passes.ts';
 import {
   claimMirror,
@@ -79,8 +81,8 @@ it('keeps the newest runs of each job and its newest success, and counts all', (
   makeRun('sync', 1, 'done');
   for (let minute = 2; minute <= 30; minute += 1) makeRun('sync', minute, 'failed');
   const kept = listRunsOfJob(db, 'sync', 100, undefined);
-  expect(kept.map(({ started_at: at }) => at)).toEqual([30, 29, 28, 27, 26, 1].map(time));
-  expect(newestSuccess(db, 'sync')?.started_at).toBe(time(1));
+  expect(kept.map(({ startedAt }) => startedAt)).toEqual([30, 29, 28, 27, 26, 1].map(time));
+  expect(newestSuccess(db, 'sync')?.startedAt).toBe(time(1));
   expect(listJobTotals(db, undefined)).toEqual([
     { job: 'export', outcomes: { done: 1 }, requests: 2, lastEndAt: time(0), lastDoneAt: time(0) },
     { job: 'sync', outcomes: { done: 1, failed: 29 }, requests: 60, lastEndAt: time(30), lastDoneAt: time(1) },
@@ -126,4 +128,25 @@ it('keeps the newest passes of each list and mode, and the newest complete one',
   const kept = db.prepare(`SELECT id FROM passes ORDER BY id`).pluck().all();
   expect(kept).toEqual([other, complete, ...later.slice(-4)]);
   expect(lastCompletePasses(db).map(({ id }) => id)).toEqual([complete]);
+});
+
+it('gives the disk back what a reader made the write-ahead log grow by', () => {
+  const { db, dataDir } = openTestMirror();
+  expect(db.pragma('journal_size_limit', { simple: true })).toBe(logBytesKept);
+  db.pragma('journal_size_limit = 100000');
+  const reader = openDatabaseReadOnly(dataDir);
+  reader.exec('BEGIN');
+  reader.prepare('SELECT count(*) FROM runs').get();
+  const write = (): unknown =>
+    db.exec(`UPDATE run_totals SET runs = runs; CREATE TABLE t AS SELECT randomblob(1000000) AS b; DROP TABLE t`);
+  for (let writes = 0; writes < 5; writes += 1) write();
+  const held = readLogBytes(dataDir);
+  db.pragma('wal_checkpoint(PASSIVE)');
+  expect(readLogBytes(dataDir)).toBe(held);
+  expect(held).toBeGreaterThan(4_000_000);
+  reader.exec('COMMIT');
+  reader.close();
+  db.pragma('wal_checkpoint(PASSIVE)');
+  db.exec(`CREATE TABLE small AS SELECT 1`);
+  expect(readLogBytes(dataDir)).toBeLessThan(200_000);
 });

@@ -93,6 +93,17 @@ test('where all is well, every check says so', async () => {
   expect(calls[2]?.[1]).toMatchObject({ query: { limit: 1 }, extraQuery: { date_from: '-30d' } });
 });
 
+test('a write-ahead log that a reader holds is a warning', async () => {
+  const { dataDir } = openTestMirror();
+  expect((await examined(dataDir)).get('log')?.state).toBe('ok');
+  // A hole at its end: the disk does not fill.
+  truncateSync(`${databasePath(dataDir)}-wal`, 400_000_000);
+  expect((await examined(dataDir)).get('log')).toMatchObject({
+    state: 'warning',
+    detail: 'mirror.db-wal has 400 MB: a reader keeps it from being written back',
+  });
+});
+
 test('a mirror that is not there yet is no failure', async () => {
   const findings = await examined(join(freshFolder(), 'data'));
   expect(findings.get('mirror')?.state).toBe('skipped');

@@ -1,4 +1,6 @@
+import { truncateSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { databasePath } from '../../src/mirror/database.ts';
 import { processSpace } from '../../src/job/lease.ts';
 import { takeLease, finishRun, listJobTotals, listRuns, startRun } from '../../src/mirror/runs.ts';
 import { finishPass, startPass } from '../../src/mirror/passes.ts';
@@ -20,6 +22,15 @@ test('of a new mirror there is nothing to tell', () => {
     runs: [],
     lease: null,
   });
+});
+
+test('a write-ahead log that a reader keeps from being written back is told', () => {
+  const { db, dataDir } = openTestMirror();
+  const bytes = 400_000_000;
+  expect(gatherStatus(db, dataDir, later).log.isHeld).toBe(false);
+  // A hole at its end: the disk does not fill.
+  truncateSync(`${databasePath(dataDir)}-wal`, bytes);
+  expect(gatherStatus(db, dataDir, later).log).toEqual({ bytes, isHeld: true });
 });
 
 test('passes, runs and the lease are told as they stand', () => {

@@ -230,6 +230,7 @@ const condition: ProjectCondition = {
   overdueRequests: 0,
   diskFreeBytes: 81_000_000_000,
   diskFreeBytesMin: 1_000_000_000,
+  logBytes: 9_000_000,
   isLedgerWritable: true,
 };
 

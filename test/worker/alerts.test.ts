@@ -28,6 +28,7 @@ const condition: ProjectCondition = {
   overdueRequests: 0,
   diskFreeBytes: 2e9,
   diskFreeBytesMin: 1e9,
+  logBytes: 1e8,
   isLedgerWritable: true,
 };
 
@@ -74,6 +75,8 @@ it.each([
   ['a request that calls for attention', { found: { attentionRequests: 1 } }, ['attention']],
   ['an overdue request', { found: { overdueRequests: 1 } }, ['overdue']],
   ['a disk that fills up', { found: { diskFreeBytes: 1e9 - 1 } }, ['disk_low']],
+  ['a log that a reader holds', { found: { logBytes: 4e8 } }, ['log_held']],
+  ['a log as large as a checkpoint leaves it', { found: { logBytes: 131_072_000 } }, []],
   ['a ledger that cannot be written', { found: { isLedgerWritable: false } }, ['ledger_unwritable']],
   [
     'everything at once, the most pressing first',

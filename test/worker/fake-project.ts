@@ -32,6 +32,7 @@ export function fakeProject(
     overdueRequests: 0,
     diskFreeBytes: 5e9,
     diskFreeBytesMin: 1e9,
+    logBytes: 0,
     isLedgerWritable: true,
   };
   return {

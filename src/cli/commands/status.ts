@@ -22,7 +22,18 @@ export function define(command: Command, context: CommandContext): void {
   );
 }
 
-function statusText({ dataDir, rows, suspects, held, passes, snapshots, erasure, runs, lease }: StatusReport): string {
+function statusText({
+  dataDir,
+  rows,
+  suspects,
+  held,
+  passes,
+  snapshots,
+  erasure,
+  runs,
+  lease,
+  log,
+}: StatusReport): string {
   const awaited = Object.entries(suspects).filter(([, count]) => count > 0);
   const sections = [
     `mirror in ${dataDir}\n`,
@@ -40,6 +51,11 @@ function statusText({ dataDir, rows, suspects, held, passes, snapshots, erasure,
     ...(lease
       ? [
           `held by ${lease.job}, process ${lease.pid} on ${lease.host}, since ${secondText(lease.takenAt)}, last heard of ${secondText(lease.beatAt)}\n`,
+        ]
+      : []),
+    ...(log.isHeld
+      ? [
+          `ATTENTION: mirror.db-wal has ${bytesText(log.bytes)}; a reader keeps it from being written back. End that reader: \`lsof mirror.db-wal\` lists it\n`,
         ]
       : []),
   ];

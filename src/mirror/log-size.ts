@@ -1,0 +1,15 @@
+import { statSync } from 'node:fs';
+import { databasePath, logBytesKept } from './database.ts';
+
+/** The write-ahead log has this many bytes only while a reader keeps it from being written back, or after one large write. */
+const logBytesMax = 3 * logBytesKept;
+
+/** The bytes of the mirror's write-ahead log; 0 where there is none. */
+export function readLogBytes(dataDir: string): number {
+  return statSync(`${databasePath(dataDir)}-wal`, { throwIfNoEntry: false })?.size ?? 0;
+}
+
+/** Whether a write-ahead log of so many bytes grows because of a reader. It would fill the disk in the end. */
+export function isLogHeld(logBytes: number): boolean {
+  return logBytes > logBytesMax;
+}
