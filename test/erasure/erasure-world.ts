@@ -46,6 +46,8 @@ export type ErasureWorld = {
   /** Gives up every request that can be. */
   cancelAll: () => Promise<void>;
   reconcile: (kill?: KillPoint) => Promise<ReconcileJobResult | undefined>;
+  /** What a look with the context of a job finds. */
+  look: <Found>(find: (context: ServiceContext) => Promise<Found>) => Promise<Found>;
   restart: () => void;
   /** From now on, this stands between the program and the service. */
   intercept: (interceptor: Interceptor) => void;
@@ -177,6 +179,13 @@ export async function openErasureWorld(
       let result: ReconcileJobResult | undefined;
       await asProcess(kill, async (context) => (result = await runReconcileJob(context, undefined)));
       return result;
+    },
+    look: async (find) => {
+      const found: Awaited<ReturnType<typeof find>>[] = [];
+      await asProcess(undefined, async (context) => found.push(await find(context)));
+      const [first] = found;
+      if (first === undefined) throw new Error('the look was not finished');
+      return first;
     },
     restart,
     intercept: (next) => {

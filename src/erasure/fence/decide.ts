@@ -24,21 +24,45 @@ export async function decideRequests(
   context: ScopeContext,
   only?: ReadonlySet<string>,
 ): Promise<{ decided: DecidedRequest[]; searched: Scopes['searched'] }> {
-  const { db, settings } = context;
+  const { db } = context;
   const found = listRequests(db, 'open').flatMap((request) => {
     const isWanted = request.fencedAt === null && (only?.has(request.id) ?? true);
     const box = isWanted ? boxOf(context, request.id) : undefined;
     return box ? [{ request, box }] : [];
   });
-  const { scopes, searched } = await scopeSubjects(
-    context,
-    found.map(({ request: { id, scopedAt }, box: { given, identity, shown } }) => ({
-      id,
-      given,
-      identity,
-      shown: scopedAt === null ? null : shown,
-    })),
-  );
+  // A person whose own request does not go on is a living person to the others.
+  const staying = new Set<string>();
+  for (;;) {
+    const { scopes, searched } = await scopeSubjects(
+      context,
+      found.map(({ request: { id, scopedAt }, box: { given, identity, shown } }) => ({
+        id,
+        given,
+        identity,
+        shown: scopedAt === null ? null : shown,
+        isStaying: staying.has(id),
+      })),
+    );
+    const decided = decideAll(context, found, scopes);
+    const going = new Set(decided.filter(isGoing).flatMap(({ scope }) => scope.identity.person_uuid));
+    const more = decided.filter(
+      (each) =>
+        !isGoing(each) && !staying.has(each.request.id) && each.scope.start.person_uuid.some((uuid) => going.has(uuid)),
+    );
+    if (more.length === 0) return { decided, searched };
+    for (const { request } of more) staying.add(request.id);
+  }
+}
+
+function isGoing({ decision }: DecidedRequest): boolean {
+  return decision.decision === 'fence';
+}
+
+function decideAll(
+  { db, settings }: ScopeContext,
+  found: readonly Pick<DecidedRequest, 'request' | 'box'>[],
+  scopes: Scopes['scopes'],
+): DecidedRequest[] {
   const candidates = found.flatMap((each) => {
     const scope = scopes.get(each.request.id);
     return scope ? [{ ...each, scope }] : [];
@@ -57,11 +81,10 @@ export async function decideRequests(
     })),
     settings.erasure.maxBatch,
   );
-  const decided = candidates.flatMap((candidate, index) => {
+  return candidates.flatMap((candidate, index) => {
     const decision = decisions[index];
     return decision ? [{ ...candidate, decision }] : [];
   });
-  return { decided, searched };
 }
 
 /** The newest request that has fenced an identifier of a subject; null where none has. */

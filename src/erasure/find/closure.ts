@@ -98,7 +98,10 @@ export function closeIdentity<Seen extends Sighting>(
   const follow = (lead: Identifier): void => {
     for (const sighting of seenWith(lead)) {
       if (own.has(sighting) && !(anonymous.has(sighting) && lead.kind !== 'recording_id')) continue;
-      if (sighting.person_uuid !== null && isOther(sighting.person_uuid)) {
+      // An integer id is never given to a second person: where nothing else names the subject, it does, even if the person
+      // has come back under another one since.
+      const isNamed = lead.kind === 'person_id' && known.person_uuid.size === 0;
+      if (sighting.person_uuid !== null && isOther(sighting.person_uuid) && !isNamed) {
         sharedWith.add(sighting.person_uuid);
         // A recording under the subject's distinct id is the subject's, even if the service shows another person with it.
         const [recordedUnder = ''] = sighting.distinct_ids;

@@ -75,7 +75,10 @@ export async function scopeSubjects(context: ScopeContext, subjects: readonly So
   const starts = await startIdentities(context, subjects, shownEmails);
   // Where an identifier names several persons, not all of them have asked: for other subjects they are living persons.
   const isSubject = new Set(
-    [...starts.values()].flatMap(({ identity, persons }) => (persons.length > 1 ? [] : identity.person_uuid)),
+    subjects.flatMap(({ id, isStaying = false }) => {
+      const { identity = nobody, persons = [] } = starts.get(id) ?? {};
+      return isStaying || persons.length > 1 ? [] : identity.person_uuid;
+    }),
   );
   let union = unionOf([...starts.values()].map(({ identity }) => identity));
   for (let round = 1; ; round += 1) {

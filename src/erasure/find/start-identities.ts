@@ -27,6 +27,8 @@ export type SoughtSubject = Pick<Subject, 'id' | 'identity'> & {
   given: readonly GivenIdentifier[];
   /** Null where the service has not been asked yet. */
   shown: readonly Sighting[] | null;
+  /** Whether the person stays for now, so that it is a living person to the other subjects. */
+  isStaying?: boolean;
 };
 
 /**
@@ -55,7 +57,7 @@ const patienceMs = 60_000;
 
 /**
  * Asks mirror and service which person an identifier names. The named person is the subject, even if other persons had the
- * identifier before. The person whom the service shows under the identifier is named, even if the mirror has another person
+ * identifier before. The person that the service shows under the identifier is named, even if the mirror has another person
  * there. An e-mail address names every person that `shownEmails`, the rows held that show it, has ever shown with it.
  */
 export async function startIdentities(
@@ -168,7 +170,7 @@ async function askPatiently<T>(
   }
 }
 
-/** The persons whom the service shows under the given identifiers, and whether each of its answers can be used. */
+/** The persons that the service shows under the given identifiers, and whether each of its answers can be used. */
 async function askService(
   context: AskContext,
   service: Service,

@@ -15,7 +15,7 @@ export type MirroredOwner = { uuid: string; given: GivenIdentifier; look: OwnerL
 const listedDistinctIdsMax = 1000;
 
 /**
- * The persons whom an answer shows under an identifier. Null where the answer cannot be used: a row without the identifier
+ * The persons that an answer shows under an identifier. Null where the answer cannot be used: a row without the identifier
  * means that the service, or a proxy, has ignored the filter; and a row that cannot be read (null) may be any person's.
  */
 export function readShown(given: GivenIdentifier, rows: readonly (Sighting | null)[]): Sighting[] | null {
@@ -29,7 +29,7 @@ export function readShown(given: GivenIdentifier, rows: readonly (Sighting | nul
 }
 
 /**
- * Decides which persons of the mirror an identifier names, beside those whom the service shows: `named`, by uuid. The mirror
+ * Decides which persons of the mirror an identifier names, beside those that the service shows: `named`, by uuid. The mirror
  * may be old: the person that it has under an identifier may be merged into another, or have lost the identifier. An e-mail
  * address names every person that was ever seen with it. `living`: those of the named that the service does not say are
  * gone. `isDoubted`: it could not be decided for each of them.

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { approveRequest } from '../../../src/erasure/receive.ts';
 import type { GivenIdentifier } from '../../../src/erasure/request/box.ts';
 import { listRequests } from '../../../src/mirror/erasure-requests.ts';
 import { openErasureWorld, type ErasureWorld } from '../erasure-world.ts';
@@ -81,4 +82,41 @@ describe('an address that two people carry', () => {
       { reason: 'shared_identifier' },
     ]);
   });
+});
+
+describe('two persons who have shared a distinct id, and have both asked', () => {
+  const uuid = (value: string): GivenIdentifier => ({ kind: 'uuid', value });
+
+  it('the one whose request is held stays, also where the other one is approved', async () => {
+    const world = await openErasureWorld(5);
+    const ann = create(world, ['canary-ann', 'canary-bob', 'canary-cleo']);
+    await world.sync();
+    await world.publish();
+    const { created } = world.sandbox.act({ do: 'split', uuid: ann });
+    const [bob = '', cleo = ''] = created;
+    await world.sync();
+    const [ofAnn] = await world.request([uuid(ann)]);
+    expect([ofAnn, ...(await world.request([uuid(bob)]))]).toMatchObject([{ state: 'held' }, { state: 'held' }]);
+    await world.look((context) => Promise.resolve(approveRequest(context, ofAnn?.id ?? '')));
+    await world.reconcile();
+    expect(living(world)).not.toContain(ann);
+    expect(living(world)).toEqual(expect.arrayContaining([bob, cleo]));
+    expect(mirrored(world)).toEqual(expect.arrayContaining([bob, cleo]));
+    expect(listRequests(world.db(), 'open').filter(({ state }) => state === 'held')).toHaveLength(1);
+  });
+});
+
+it('an integer id from before a person came back names that person', async () => {
+  const world = await openErasureWorld(5);
+  const ann = create(world, ['canary-ann']);
+  const { id } = [...world.sandbox.living()].find((one) => one.uuid === ann) ?? {};
+  await world.sync();
+  await world.publish();
+  world.sandbox.act({ do: 'delete', uuid: ann });
+  world.sandbox.act({ do: 'resurrect', uuid: ann });
+  await world.sync();
+  expect(await world.request([{ kind: 'id', value: String(id) }])).toMatchObject([{ state: 'scoped', persons: 1 }]);
+  expect(await world.reconcile()).toMatchObject({ erasure: { verified: 1 } });
+  expect(living(world)).not.toContain(ann);
+  expect(mirrored(world)).not.toContain(ann);
 });
