@@ -1,8 +1,8 @@
 import { createReadStream } from 'node:fs';
 import { pipeline, Readable, type Transform } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflateRaw, createZstdDecompress } from 'node:zlib';
-import { AppError, assertNever } from '../../core/errors.ts';
-import { damaged, formatOf, headBytes, tarMemberBytes, zipMembers, type ReadAt } from './archive-formats.ts';
+import { AppError } from '../../core/errors.ts';
+import { damaged, endsAsZip, formatOf, headBytes, tarMemberBytes, zipMembers, type ReadAt } from './archive-formats.ts';
 import type { ShingleStream } from './shingle-search.ts';
 
 type Chunks = AsyncIterable<Buffer>;
@@ -39,8 +39,12 @@ export async function searchPackedFile(
     if (left < 0) throw new AppError('its content is too large for its size', { code: 'storage' });
   };
   const search: Search = { openSearch, problems: new Set(), take };
-  const format = path.endsWith('.br') ? 'brotli' : formatOf(readAt(0, headBytes));
-  if (format === 'zip') await noting(search, () => searchZip(search, readAt, size, 1));
+  const head = readAt(0, headBytes);
+  const format = path.endsWith('.br') ? 'brotli' : formatOf(head);
+  const isSelfExtracting = format === undefined && !isDatabase(head) && endsAsZip(readAt, size);
+  // The columns of a file with this name are decoded.
+  if (path.endsWith('.parquet')) return search.problems;
+  if (format === 'zip' || isSelfExtracting) await noting(search, () => searchZip(search, readAt, size, 1));
   else if (format === 'brotli')
     await searchUnpacked(search, createReadStream(path), createBrotliDecompress(), format, 1);
   // Its frames are searched wherever they lie.
@@ -65,7 +69,13 @@ async function searchContent(search: Search, content: Chunks, depth: number): Pr
   switch (format) {
     case undefined: {
       const stream = search.openSearch();
-      for await (const chunk of reader.chunks()) stream(chunk);
+      let border: Buffer = Buffer.alloc(0);
+      for await (const chunk of reader.chunks()) {
+        stream(chunk);
+        if (depth > 1 && holdsZip(Buffer.concat([border, chunk])))
+          search.problems.add('a zip archive behind other content within an archive');
+        border = chunk.subarray(1 - localHeadBytes);
+      }
       return;
     }
     case 'gzip':
@@ -85,18 +95,25 @@ async function searchContent(search: Search, content: Chunks, depth: number): Pr
       search.openSearch()(whole);
       return noting(search, () => searchZip(search, readAt, whole.length, depth));
     }
-    case 'xz':
-    case 'bzip2':
-    case '7z':
-    case 'rar':
-    case 'lz4':
-    case 'lzip':
-    case 'compress':
-      search.problems.add(`a part compressed as ${format}, which this program cannot read`);
-      return;
     default:
-      return assertNever(format);
+      search.problems.add(`a part compressed as ${format.unread}, which this program cannot read`);
   }
+}
+
+/** Whether a file is SQLite's: a person can have a name that looks like an archive. */
+function isDatabase(head: Buffer): boolean {
+  return /^(?:53514c69746520666f726d6174203300|377f068[23])/.test(head.toString('hex', 0, 16));
+}
+
+const localHeadBytes = 10;
+
+/** Whether a file of a zip archive begins somewhere: the mark, then a version and a method that there are. */
+function holdsZip(bytes: Buffer): boolean {
+  for (let at = bytes.indexOf('504b0304', 0, 'hex'); at !== -1; at = bytes.indexOf('504b0304', at + 1, 'hex')) {
+    if (at + localHeadBytes > bytes.length) return false;
+    if (bytes.readUInt16LE(at + 4) <= 63 && bytes.readUInt16LE(at + 8) <= 99) return true;
+  }
+  return false;
 }
 
 /** Searches what a decompressor makes of content. Reading it fails with the system's error, the content with a problem. */

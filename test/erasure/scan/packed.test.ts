@@ -8,7 +8,7 @@ import { readRaw } from '../../../src/erasure/scan/read-raw.ts';
 import { createShingleSearch } from '../../../src/erasure/scan/shingle-search.ts';
 import { createUtf16Search } from '../../../src/erasure/scan/utf16-search.ts';
 import { freshFolder } from '../../mirror/open-test-mirror.ts';
-import { tarOf, zipOf } from './packed.ts';
+import { oldTarOf, tarOf, zipOf } from './packed.ts';
 
 const needle = Buffer.from('twelve bytes');
 const noise = Buffer.from(randomBytes(3000).toString('hex'));
@@ -22,6 +22,33 @@ async function search(content: Buffer, name = 'file', limits?: { bytesFree: numb
   let hits = 0;
   const { problems } = await readRaw(path, () => needles.openStream(() => (hits += 1)), limits);
   return { isFound: hits > 0, problems };
+}
+
+/** What stands before a zip that extracts itself. */
+const stub = Buffer.concat([Buffer.from('MZ'), noise]);
+
+/** Its offsets count from the beginning of the file. */
+function selfExtracting(files: Readonly<Record<string, Buffer>>): Buffer {
+  const whole = Buffer.concat([stub, zipOf(files)]);
+  const end = whole.lastIndexOf('504b0506', undefined, 'hex');
+  const start = whole.readUInt32LE(end + 16) + stub.length;
+  whole.writeUInt32LE(start, end + 16);
+  whole.writeUInt32LE(whole.readUInt32LE(start + 42) + stub.length, start + 42);
+  return whole;
+}
+
+/** The end of a zip archive that says that the true values stand elsewhere. */
+function zip64Of(zip: Buffer): Buffer {
+  const whole = Buffer.from(zip);
+  whole.fill(0xff, whole.length - 14, whole.length - 2);
+  return whole;
+}
+
+/** A zip archive that says so of the bytes of its only file. */
+function largeIn(zip: Buffer): Buffer {
+  const whole = Buffer.from(zip);
+  whole.fill(0xff, whole.readUInt32LE(whole.length - 6) + 20, whole.readUInt32LE(whole.length - 6) + 28);
+  return whole;
 }
 
 const found = { isFound: true, problems: [] };
@@ -40,6 +67,11 @@ describe('packed content is searched', () => {
     ['gzip of tar of zip of zstd', gzipSync(tarOf({ z: zipOf({ y: zstdCompressSync(text) }) }))],
     ['zstd of tar of gzip', zstdCompressSync(tarOf({ a: noise, b: gzipSync(text) }))],
     ['a name within gzip of tar', gzipSync(tarOf({ [`the ${String(needle)}`]: noise }))],
+    ['a zip that extracts itself', Buffer.concat([stub, zipOf({ 'b.txt': text })])],
+    ['a zip that extracts itself, and knows where it begins', selfExtracting({ 'b.txt': text })],
+    ['a signed zip that extracts itself', Buffer.concat([selfExtracting({ 'b.txt': text }), noise])],
+    ['gzip within a tar of before POSIX', oldTarOf({ 'b.gz': gzipSync(text) })],
+    ['gzip of a tar of before POSIX of gzip', gzipSync(oldTarOf({ a: noise, 'b.gz': gzipSync(text) }))],
     ['brotli, by its name', brotliCompressSync(text), 'access.log.br'],
   ])('%s', async (_what, content, name) => {
     if (name) expect(content.includes(needle)).toBe(false);
@@ -67,6 +99,12 @@ describe('what cannot be read is told, with the reason', () => {
     ['half a zip', zipOf({ a: text }).subarray(0, 400), 'cut off or damaged'],
     ['half a tar in gzip', gzipSync(tarOf({ a: text }).subarray(0, 5000)), 'cut off or damaged'],
     ['half a gzip', gzipSync(text).subarray(0, 300), 'cut off or damaged'],
+    ['zip64', zip64Of(zipOf({ a: text })), 'zip64'],
+    ['a zip with a file beyond 4 GiB', largeIn(zipOf({ a: text })), 'zip64'],
+    ['zip64 that extracts itself', Buffer.concat([stub, zip64Of(zipOf({ a: text }))]), 'zip64'],
+    ['a zip that extracts itself in a tar', tarOf({ a: Buffer.concat([stub, zipOf({ a: text })]) }), 'behind other'],
+    ['pdf', Buffer.from('%PDF-1.7 and so on'), 'compressed as pdf'],
+    ['parquet by another name', Buffer.from('PAR1 and so on'), 'compressed as parquet'],
     ['too many archives in each other', nested, 'too deep'],
   ])('%s', async (_what, content, reason) => {
     expect((await search(content)).problems).toEqual([expect.stringContaining(reason)]);
@@ -79,8 +117,15 @@ describe('what cannot be read is told, with the reason', () => {
   });
 
   it('but not text that only looks like it', async () => {
-    for (const content of ['BZh9 is a word', 'PK and more', '7z', 'ustar'])
+    for (const content of ['BZh9 is a word', 'PK and more', '7z', 'ustar', 'PAR 1'])
       expect(await search(Buffer.from(`${content} ${String(text)}`))).toEqual(found);
+    expect(await search(Buffer.concat([text, Buffer.from('504b0506', 'hex'), noise]))).toEqual(found);
+    expect(await search(gzipSync(Buffer.concat([text, Buffer.from('504b0304ffff', 'hex'), noise])))).toEqual(found);
+  });
+
+  it('but not a database in which somebody is named like an archive', async () => {
+    const named = Buffer.concat([Buffer.from('SQLite format 3\0'), text, zipOf({ a: text }, 1)]);
+    expect(await search(named)).toEqual(found);
   });
 });
 

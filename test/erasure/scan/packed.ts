@@ -32,14 +32,22 @@ export function zipOf(files: Readonly<Record<string, Buffer>>, flags = 0, method
   return Buffer.concat([...locals, directory, end]);
 }
 
+/** A tar archive, as programs wrote it before POSIX: a checksum, and no mark. */
+export function oldTarOf(files: Readonly<Record<string, Buffer>>): Buffer {
+  return tarOf(files, false);
+}
+
 /** A tar archive. */
-export function tarOf(files: Readonly<Record<string, Buffer>>): Buffer {
+export function tarOf(files: Readonly<Record<string, Buffer>>, isMarked = true): Buffer {
   const parts = Object.entries(files).flatMap(([name, content]) => {
     const header = Buffer.alloc(512);
     header.write(name, 0);
     header.write(`${content.length.toString(8).padStart(11, '0')} `, 124, 'latin1');
     header.write('0', 156, 'latin1');
-    header.write('ustar\0', 257, 'latin1');
+    if (isMarked) header.write('ustar\0', 257, 'latin1');
+    header.fill(' ', 148, 156);
+    const sum = header.reduce((total, byte) => total + byte, 0);
+    header.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148, 'latin1');
     return [header, content, Buffer.alloc((512 - (content.length % 512)) % 512)];
   });
   return Buffer.concat([...parts, Buffer.alloc(1024)]);
