@@ -97,6 +97,9 @@ export function createProjectApps({ environment, isTerminal }: AppSurroundings, 
 /** Budgets by a digest of service and key. */
 type SharedBudgets = Map<string, Budget>;
 
+/** An answer may have one value for so many bytes of `service.bodyBytesMax`. JSON with names of fields needs more for each. */
+const bytesPerValue = 16;
+
 function assembleApp(
   { name, settings, apiKey }: LoadedSettings,
   { log, tracer, clock }: Shared,
@@ -138,6 +141,7 @@ function assembleApp(
       random: Math.random,
       retryLimits: settings.retry,
       jsonDepthMax: settings.service.jsonDepthMax,
+      jsonValuesMax: Math.ceil(settings.service.bodyBytesMax / bytesPerValue),
       projectPath: `${settings.service.pathPrefix}/${encodeURIComponent(settings.service.projectId ?? '')}`,
       onRetry: ({ code, status }, attempt, delayMs) => {
         // `onThrottled` logs a 429.

@@ -16,10 +16,7 @@ const onSignal = (): void => {
     new AppError('interrupted', { code: 'interrupted', hint: 'run it again to go on where it stopped' }),
   );
 };
-const hearSignals = (): void => {
-  for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, onSignal);
-};
-hearSignals();
+for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, onSignal);
 
 process.stdout.on('error', (error) => {
   // A reader such as `head` closes the pipe when it has enough; that is no error.
@@ -36,14 +33,6 @@ await runProgram(process.argv.slice(2), {
   isTerminal: process.stderr.isTTY,
   terminalColumns: process.stderr.columns,
   signal: interruption.signal,
-  letSignalsEnd: (work) => {
-    for (const signal of ['SIGINT', 'SIGTERM']) process.off(signal, onSignal);
-    try {
-      return work();
-    } finally {
-      hearSignals();
-    }
-  },
   setExitCode: (code) => {
     process.exitCode = code;
   },

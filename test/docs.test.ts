@@ -71,7 +71,6 @@ async function helpOf(words: readonly string[]): Promise<string> {
     isTerminal: false,
     terminalColumns: 80,
     signal: new AbortController().signal,
-    letSignalsEnd: (work) => work(),
     setExitCode: () => undefined,
     exit: () => undefined,
   });

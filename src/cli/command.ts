@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { createApp, type App } from '../app.ts';
 import type { Environment } from '../config/environment.ts';
 import { stringifyExactJson } from '../core/exact-json.ts';
+import { printableJson, printableLines } from '../core/words.ts';
 import { explainError } from './errors.ts';
 import { settingsFlags, type GlobalOptions } from './global-options.ts';
 
@@ -16,8 +17,6 @@ export type CommandContext = {
   terminalColumns: number;
   /** Aborted by the first SIGINT or SIGTERM. */
   signal: AbortSignal;
-  /** Does work that blocks the thread. Until the work ends, a signal ends the process by its default action. */
-  letSignalsEnd<T>(work: () => T): T;
   setExitCode(code: number): void;
   /** Ends the process at once: for a job that does not end although it was aborted. */
   exit(code: number): void;
@@ -26,10 +25,10 @@ export type CommandContext = {
 /** The result of a command: one object for programs, and the same as text for people. */
 export type CommandResult = { json: object; text: string };
 
-/** Prints a command's result on standard output, as text or as JSON. */
+/** Prints a command's result on standard output, as text or as JSON. Nothing in it can steer a terminal. */
 export function printResult(context: CommandContext, command: Command, { json, text }: CommandResult): void {
   const { json: asJson } = command.optsWithGlobals<GlobalOptions>();
-  context.stdout.write(asJson ? `${stringifyExactJson(json)}\n` : text);
+  context.stdout.write(asJson ? `${printableJson(stringifyExactJson(json))}\n` : printableLines(text));
 }
 
 /** Runs a command with the program built from its options, prints what it returns, and closes everything. */

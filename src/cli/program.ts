@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander';
 import packageJson from '../../package.json' with { type: 'json' };
 import { refuseUnsafeTls } from '../config/environment.ts';
 import { AppError } from '../core/errors.ts';
+import { printableJson, printableLines } from '../core/words.ts';
 import type { CommandContext } from './command.ts';
 import { exitCodeOf, explainCommandLine, presentError, traceError } from './errors.ts';
 import { addGlobalOptions, type GlobalOptions } from './global-options.ts';
@@ -141,8 +142,8 @@ function showError(thrown: unknown, options: GlobalOptions, asJson: boolean, con
   const error = whatEnded(thrown, context.signal);
   context.setExitCode(exitCodeOf(error));
   const { code, message, hint } = presentError(error);
-  if (asJson) context.stdout.write(`${JSON.stringify({ error: { code, message, hint } })}\n`);
-  context.stderr.write(`error: ${message}\n${hint === null ? '' : `  ${hint}\n`}`);
+  if (asJson) context.stdout.write(`${printableJson(JSON.stringify({ error: { code, message, hint } }))}\n`);
+  context.stderr.write(printableLines(`error: ${message}\n${hint === null ? '' : `  ${hint}\n`}`));
   const level = options.logLevel ?? context.environment['MIRROR_LOG_LEVEL'];
   if (level === 'debug' || level === 'trace') context.stderr.write(traceError(thrown));
 }

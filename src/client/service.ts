@@ -52,8 +52,9 @@ export type ServiceParts = {
   tracer?: Tracer;
   random: () => number;
   retryLimits: CallLimits;
-  /** How many levels of arrays and objects an answer may have. */
+  /** How many levels of arrays and objects an answer may have, and how many values. */
   jsonDepthMax: number;
+  jsonValuesMax: number;
   /** Path prefix and project, as in `/api/environments/1`. With no project, as in `/api/environments/`, only projects can be listed. */
   projectPath: string;
   onRetry?: (error: AppError, attempt: number, delayMs: number) => void;
@@ -113,7 +114,7 @@ export function createService(parts: ServiceParts): Service {
             const response = await budget.run(begin, { lane, priority, signal });
             set({ 'http.response.status_code': response.status });
             const retryAfterMs = askedPauseMs(response);
-            return readReply(endpoint, response, { path, retryAfterMs, jsonDepthMax: parts.jsonDepthMax });
+            return readReply(endpoint, response, { path, retryAfterMs, bounds: parts });
           });
         },
         { ...retryLimits, attemptsMax: isRepeatable(endpoint) ? retryLimits.attemptsMax : 1 },
@@ -131,10 +132,10 @@ function isRepeatable(endpoint: Endpoint): boolean {
 function readReply(
   endpoint: Endpoint,
   { status, contentType, text, date, location }: TransportResponse,
-  { path, retryAfterMs, jsonDepthMax }: { path: string; retryAfterMs: number | undefined; jsonDepthMax: number },
+  { path, retryAfterMs, bounds }: { path: string; retryAfterMs: number | undefined; bounds: JsonBounds },
 ): Reply {
   const isSuccess = (status >= 200 && status < 300) || status === endpoint.status;
-  const body = readBody(contentType, text, jsonDepthMax);
+  const body = readBody(contentType, text, bounds);
   if (!isSuccess) throw refusalError(endpoint, { status, body, retryAfterMs, path, location });
   const isExpected =
     endpoint.response === null
@@ -142,7 +143,7 @@ function readReply(
       : typeof body === 'object' || contentType.startsWith('text/csv');
   if (!isExpected)
     throw new AppError(
-      `${endpoint.method} ${endpoint.path} answered ${status} with ${contentType.split(';')[0] || 'no body'} instead of JSON`,
+      `${endpoint.method} ${endpoint.path} answered ${status} with ${kindOfBody(contentType)} instead of JSON`,
       {
         code: 'service',
         status,
@@ -154,14 +155,26 @@ function readReply(
   return { status, body, date };
 }
 
-function readBody(contentType: string, text: string, jsonDepthMax: number): unknown {
+type JsonBounds = Pick<ServiceParts, 'jsonDepthMax' | 'jsonValuesMax'>;
+
+function readBody(contentType: string, text: string, { jsonDepthMax, jsonValuesMax }: JsonBounds): unknown {
   if (text === '') return undefined;
   if (!contentType.includes('json')) return text;
   try {
-    return parseDeepJson(text, jsonDepthMax);
-  } catch {
+    return parseDeepJson(text, jsonDepthMax, jsonValuesMax);
+  } catch (error) {
+    if (error instanceof AppError) throw error;
     return text;
   }
+}
+
+const commonTypes = 'application/json text/html text/plain text/csv text/xml application/xml application/octet-stream';
+
+/** What an answer is called in an error. The service's own words may hold anything, so only common types are named. */
+function kindOfBody(contentType: string): string {
+  const type = contentType.split(';')[0]?.trim().toLowerCase() ?? '';
+  if (type === '') return 'no body';
+  return commonTypes.split(' ').includes(type) ? type : 'a body of another type';
 }
 
 /** Projects are listed beside the prefix's last segment: `/api/projects` for `/api/environments/1`. */
@@ -202,6 +215,9 @@ function queryText(query: Readonly<Record<string, unknown>>): string {
 function parameterText(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
+
+/** How many rows a list may show that is asked for one identifier: a service that ignores the question shows a page. */
+export const rowsOfOneMax = 10_000;
 
 /** The body of the answer to a call; undefined if the answer is 404. Rejects as the call does. */
 export async function bodyOrMissing(call: Promise<Reply>): Promise<unknown> {

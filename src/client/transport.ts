@@ -1,6 +1,6 @@
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { pipeline, type Readable } from 'node:stream';
-import { Pool } from 'undici';
+import { Pool, type Dispatcher } from 'undici';
 import { AppError, systemCode } from '../core/errors.ts';
 
 /** How long and how much a call may take. */
@@ -45,19 +45,25 @@ export type Transport = {
 
 const decompressors = { gzip: createGunzip, deflate: createInflate, br: createBrotliDecompress } as const;
 
-/** Opens a pool of connections to the service. Nothing is sent before the first call. */
-export function openTransport(origin: string, apiKey: string, connections: number, limits: TransportLimits): Transport {
-  const pool = new Pool(origin, {
+/** Opens a pool of connections to the service. Nothing is sent before the first call. No proxy of the environment is used. */
+export function openTransport(
+  origin: string,
+  apiKey: string,
+  connections: number,
+  limits: TransportLimits,
+  pool: Dispatcher = new Pool(origin, {
     connections,
     connect: { timeout: limits.connectTimeoutMs },
     headersTimeout: limits.headersTimeoutMs,
     bodyTimeout: limits.bodyTimeoutMs,
-  });
+  }),
+): Transport {
   return {
     send: async ({ method, path, body, signal }) => {
       const timeout = AbortSignal.timeout(limits.totalTimeoutMs);
       try {
         const response = await pool.request({
+          origin,
           method,
           path,
           headers: {

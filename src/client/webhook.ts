@@ -1,4 +1,4 @@
-import { request } from 'undici';
+import { Agent, request } from 'undici';
 import type { Clock } from '../core/clock.ts';
 import { AppError, systemCode } from '../core/errors.ts';
 import { retry } from '../core/retry.ts';
@@ -7,7 +7,10 @@ import { retry } from '../core/retry.ts';
 const attemptTimeoutMs = 10_000;
 const limits = { attemptsMax: 30, delayBaseMs: 1000, delayMaxMs: 60_000, totalMs: 300_000 };
 
-/** Posts JSON to a secret address for some minutes, without redirects. Its errors never name the address. */
+/**
+ * Posts JSON to a secret address for some minutes, without redirects, and through no proxy of the environment. Its errors never
+ * name the address.
+ */
 export function postWebhook(
   url: string,
   body: object,
@@ -18,8 +21,11 @@ export function postWebhook(
 
 async function post(url: string, body: string, signal: AbortSignal): Promise<void> {
   let status: number;
+  // Without one of its own, undici takes the process's, which NODE_USE_ENV_PROXY makes one that follows HTTP_PROXY.
+  const dispatcher = new Agent();
   try {
     const response = await request(url, {
+      dispatcher,
       method: 'POST',
       headers: { 'content-type': 'application/json', 'user-agent': 'analytics-mirror' },
       body,
@@ -31,6 +37,8 @@ async function post(url: string, body: string, signal: AbortSignal): Promise<voi
     signal.throwIfAborted();
     // No cause: the message of a connection error may hold the address.
     throw failed('unreachable', systemCode(error) ?? 'no answer', true);
+  } finally {
+    await dispatcher.destroy();
   }
   if (status >= 300) throw failed('service', `status ${status}`, status >= 500 || status === 408 || status === 429);
 }

@@ -179,6 +179,7 @@ export const Settings = z.strictObject({
       .max(timerMsMax / 1000),
     projectsAtOnce: count,
   }),
+  query: z.strictObject({ secondsMax: z.number().positive(), temporaryBytesMax: z.int().min(0) }),
   alerts: z.strictObject({ diskFreeBytesMin: z.int().min(0) }),
   status: z.strictObject({
     host: z.string().min(1),

@@ -1,12 +1,19 @@
 import { isJsonObject } from '../core/exact-json.ts';
 
-/** Blanks at either edge of a text: any white space of Unicode, and the byte order mark. */
-const edgeBlanks = /^[\s\u0085]+|[\s\u0085]+$/g;
-
-/** A text without the blanks at its edges. */
+/** A text without the blanks at its edges: any white space of Unicode, and the byte order mark. Looks at each once. */
 export function trimBlanks(text: string): string {
-  return text.replace(edgeBlanks, '');
+  let [from, to] = [0, text.length];
+  while (from < to && isBlank(text.charAt(from))) from += 1;
+  while (from < to && isBlank(text.charAt(to - 1))) to -= 1;
+  return text.slice(from, to);
 }
+
+function isBlank(character: string): boolean {
+  return character === '\u0085' || character.trim() === '';
+}
+
+/** A longer text is no address (RFC 5321 allows 254 bytes), and is compared by its lower case alone. */
+const emailCharactersMax = 10_000;
 
 /**
  * The one spelling in which e-mail addresses are compared: without blanks at the edges, and as Unicode compares texts
@@ -15,7 +22,7 @@ export function trimBlanks(text: string): string {
  */
 export function emailKey(email: string): string {
   const trimmed = trimBlanks(email);
-  if (/^[\0-\x7f]*$/.test(trimmed)) return trimmed.toLowerCase();
+  if (trimmed.length > emailCharactersMax || /^[\0-\x7f]*$/.test(trimmed)) return trimmed.toLowerCase();
   return Array.from(trimmed.normalize('NFD'), foldCase).join('').normalize('NFC');
 }
 

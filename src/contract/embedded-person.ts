@@ -1,6 +1,6 @@
 import { AppError } from '../core/errors.ts';
 import { emailOf } from './email.ts';
-import { type JsonObject, isJsonObject, isRawNumber, parseExactJson } from '../core/exact-json.ts';
+import { type JsonObject, integerText, isJsonObject, parseExactJson } from '../core/exact-json.ts';
 
 /** The identifiers of a person embedded in a recording (section 2.5). */
 export type EmbeddedPerson = { id: string | null; distinctIds: string[]; email: string | undefined };
@@ -8,10 +8,8 @@ export type EmbeddedPerson = { id: string | null; distinctIds: string[]; email: 
 /** The identifiers in a recording's `person`; none without a person. Throws `storage` for a text that is not JSON. */
 export function embeddedPerson(text: string | null): EmbeddedPerson {
   const person = personOf(text);
-  const id = person?.['id'];
-  const digits = isRawNumber(id) ? id.rawJSON : String(id);
   return {
-    id: /^-?\d+$/.test(digits) ? digits : null,
+    id: integerText(person?.['id']) ?? null,
     distinctIds: listOf(person).filter(isText),
     email: emailOf(person),
   };

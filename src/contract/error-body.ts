@@ -29,6 +29,9 @@ const knownFields: ReadonlySet<string> = new Set(
   ),
 );
 
+/** Only so much of a text is looked at. */
+const charactersMax = 1000;
+
 /**
  * What a refusal's body says, cut to words that cannot name a person: its code, the field that it is about, and the scopes
  * in its text, each only if this program knows it. An empty text where it says nothing of that kind.
@@ -37,7 +40,7 @@ export function harmlessWords(body: unknown): string {
   if (typeof body !== 'object' || body === null) return '';
   const textOf = (key: string): string => {
     const text: unknown = Reflect.get(body, key);
-    return typeof text === 'string' ? text : '';
+    return typeof text === 'string' ? text.slice(0, charactersMax) : '';
   };
   const [code, attr] = [textOf('code'), textOf('attr')];
   const texts = ['detail', 'error', 'message'].map(textOf);

@@ -1,8 +1,9 @@
 import { z } from 'zod';
-import { isNestedTooDeep } from '../core/deep-json.ts';
+import { whyUnkept } from '../core/deep-json.ts';
 import { AppError } from '../core/errors.ts';
 import { isRawNumber, readJson } from '../core/exact-json.ts';
 import { isoToUtc } from '../core/time.ts';
+import { countText } from '../core/words.ts';
 import { describeField, type FieldKind } from './resources.ts';
 
 /** A value as SQLite keeps it: JSON and lists as JSON text, booleans as 0 and 1, times as UTC text. */
@@ -39,12 +40,21 @@ export function tolerantReader(resource: z.ZodObject, keyField: string): RowRead
       const columns: Columns = {};
       for (const { name, kind } of fields) columns[name] = columnValue(kind, parsed.data[name]);
       columns['extra'] = unknownFields(row as object, known);
-      return { ok: true, columns };
+      if (sizeOf(columns) <= rowCharactersMax) return { ok: true, columns };
+      return { ok: false, key: keyOf(row), reason: `row: more than ${countText(rowCharactersMax)} characters` };
     } catch (error) {
-      if (!isNestedTooDeep(error)) throw error;
-      return { ok: false, key: keyOf(row), reason: 'row: nested deeper than service.jsonDepthMax' };
+      const why = whyUnkept(error);
+      if (why === undefined) throw error;
+      return { ok: false, key: keyOf(row), reason: `row: ${why}` };
     }
   };
+}
+
+/** A row of more characters is not stored: SQLite refuses ten times as much, and numbers are written longer than sent. */
+const rowCharactersMax = 64 * 1024 * 1024;
+
+function sizeOf(columns: Columns): number {
+  return Object.values(columns).reduce<number>((sum, value) => sum + (typeof value === 'string' ? value.length : 0), 0);
 }
 
 const wellFormed = z.string().refine((value) => value.isWellFormed(), 'not well-formed Unicode');
@@ -119,16 +129,29 @@ function reasonOf(error: z.ZodError): string {
 
 /** One page of a list. Live services always send its rows, and may leave out the rest. */
 const Envelope = z.object({
-  results: z.array(z.unknown()),
+  results: z.custom<readonly unknown[]>(Array.isArray),
   next: z.string().nullish(),
   has_next: z.boolean().nullish(),
   count: z.int().nullish(),
 });
 export type Envelope = z.infer<typeof Envelope>;
 
-/** The envelope of a page. Throws `service` for an answer that is not a page of a list. */
-export function readEnvelope(body: unknown): Envelope {
+/**
+ * The envelope of a page. Throws `service` for an answer that is not a page of a list, and for one of more than `rowsMax`
+ * rows, the most that were asked for.
+ */
+export function readEnvelope(body: unknown, rowsMax: number): Envelope {
   const envelope = Envelope.safeParse(body);
+  const rows = envelope.data?.results.length ?? 0;
+  if (rows > rowsMax)
+    throw new AppError(
+      `the service answered with ${countText(rows)} rows, though at most ${countText(rowsMax)} were asked for`,
+      {
+        code: 'service',
+        finding: 'too_many_rows',
+        hint: 'nothing was taken from the answer; if the service always sends so many, ask for as many (persons.pageSize, recordings.pageSize)',
+      },
+    );
   if (envelope.success) return envelope.data;
   throw new AppError('the service answered with something that is not a page of a list', {
     code: 'service',

@@ -1,93 +1,139 @@
 import { AppError } from './errors.ts';
 import { isJsonObject, parseExactJson } from './exact-json.ts';
+import { countText } from './words.ts';
 
 const quote = 0x22;
+const comma = 0x2c;
+const minus = 0x2d;
 const backslash = 0x5c;
 const openBracket = 0x5b;
 const closeBracket = 0x5d;
 const openBrace = 0x7b;
 const closeBrace = 0x7d;
 
-/** The error for a value that is nested too deeply to be kept. */
-class NestedTooDeep extends AppError {
-  constructor() {
-    super('a value is nested deeper than service.jsonDepthMax', {
-      code: 'service',
-      hint: 'raise service.jsonDepthMax if the data really are nested so deep',
-    });
+/** A number of more characters than this is not kept. */
+const digitsMax = 1000;
+
+/** The error for a value that is not kept. */
+class Unkept extends AppError {
+  readonly why: string;
+
+  constructor(why: string, hint: string) {
+    super(`a value is ${why}`, { code: 'service', hint });
+    this.why = why;
   }
 }
 
-/** The placeholder for a value that is nested too deeply. Writing it as JSON throws `service`. */
-const tooDeep = Object.freeze({
-  toJSON(): never {
-    throw new NestedTooDeep();
-  },
-});
+/** A placeholder for a value that is not kept. Writing it as JSON throws `service`. */
+type Placeholder = { words: string; toJSON: () => never };
 
-/** Whether an error means that a value is nested too deeply to be written. */
-export function isNestedTooDeep(error: unknown): boolean {
-  return error instanceof NestedTooDeep;
+function placeholder(words: string, why: string, hint: string): Placeholder {
+  return Object.freeze({
+    words,
+    toJSON: () => {
+      throw new Unkept(why, hint);
+    },
+  });
+}
+
+const tooDeep = placeholder(
+  'nested too deeply',
+  'nested deeper than service.jsonDepthMax',
+  'raise service.jsonDepthMax if the data really are nested so deep',
+);
+const tooLong = placeholder(
+  'a number of too many digits',
+  `a number of more than ${countText(digitsMax)} digits`,
+  'send it as text',
+);
+const placeholders = [tooDeep, tooLong];
+
+/** Why a value could not be written as JSON, if the error means that `parseDeepJson` has not kept it; else undefined. */
+export function whyUnkept(error: unknown): string | undefined {
+  return error instanceof Unkept ? error.why : undefined;
 }
 
 /**
  * Parses JSON as `parseExactJson` does, down to `depthMax` levels of arrays and objects. Deeper values need no stack.
- * A placeholder that cannot be written as JSON stands for them, so that one bad row does not spoil the other rows of
- * a list. Throws `SyntaxError` as `JSON.parse` does.
+ * Placeholders that cannot be written as JSON stand for them, and for numbers of too many digits, so that one bad row does
+ * not spoil the other rows of a list. Throws `SyntaxError` as `JSON.parse` does, and `oversize`, before anything is made of
+ * the text, for one of more than `valuesMax` values: a value takes many times the memory of its text.
  */
-export function parseDeepJson(text: string, depthMax: number): unknown {
-  const cuts = findDeeper(text, depthMax);
+export function parseDeepJson(text: string, depthMax: number, valuesMax = Number.POSITIVE_INFINITY): unknown {
+  const cuts = findUnkept(text, depthMax, valuesMax);
   if (cuts.length === 0) return parseExactJson(text);
-  const mark = `nested too deeply ${crypto.randomUUID()}`;
-  let [shallow, at] = ['', 0];
-  for (const { from, to } of cuts) {
-    shallow += `${text.slice(at, from)}${JSON.stringify(mark)}`;
+  const mark = crypto.randomUUID();
+  let [kept, at] = ['', 0];
+  for (const { from, to, by } of cuts) {
+    kept += `${text.slice(at, from)}${JSON.stringify(by.words + mark)}`;
     at = to;
   }
-  return withoutMarks(parseExactJson(shallow + text.slice(at)), mark);
+  const marked = new Map<unknown, unknown>(placeholders.map((by) => [by.words + mark, by]));
+  return replaceIn(parseExactJson(kept + text.slice(at)), marked);
 }
 
-/** The JSON text of a parsed value, with `nested too deeply` for each value that was. */
+/** The JSON text of a parsed value, with words for each value that is not kept. */
 export function shallowJson(value: unknown): string {
-  return JSON.stringify(replaceIn(value, (one) => (one === tooDeep ? 'nested too deeply' : undefined)));
-}
-
-function withoutMarks(value: unknown, mark: string): unknown {
-  return replaceIn(value, (one) => (one === mark ? tooDeep : undefined));
+  return JSON.stringify(replaceIn(value, new Map(placeholders.map((by) => [by, by.words]))));
 }
 
 /** A copy of a value in which some parts are replaced. It recurses as deep as the value, which is not deep. */
-function replaceIn(value: unknown, replace: (value: unknown) => unknown): unknown {
-  const replaced = replace(value);
-  if (replaced !== undefined) return replaced;
-  if (Array.isArray(value)) return value.map((item) => replaceIn(item, replace));
+function replaceIn(value: unknown, replaced: ReadonlyMap<unknown, unknown>): unknown {
+  if (replaced.has(value)) return replaced.get(value);
+  if (Array.isArray(value)) return value.map((item) => replaceIn(item, replaced));
   if (!isJsonObject(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, child]) => [key, replaceIn(child, replace)]));
+  return Object.fromEntries(Object.entries(value).map(([key, child]) => [key, replaceIn(child, replaced)]));
 }
 
-/** Where a JSON text nests too deeply: from each bracket that opens one level too many to its closing bracket. */
-function findDeeper(text: string, depthMax: number): { from: number; to: number }[] {
-  const found: { from: number; to: number }[] = [];
+type Cut = { from: number; to: number; by: Placeholder };
+
+/** The parts of a JSON text that are not kept, in their order: whole values from their first to their last character. */
+function findUnkept(text: string, depthMax: number, valuesMax: number): Cut[] {
+  const found: Cut[] = [];
   let depth = 0;
+  let values = 0;
   let from = 0;
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at);
     if (code === quote) at = endOfString(text, at + 1);
     else if (code === openBrace || code === openBracket) {
       depth += 1;
-      if (depth === depthMax + 1) from = at;
+      if (depth <= depthMax) values += 1;
+      else if (depth === depthMax + 1) from = at;
     } else if (code === closeBrace || code === closeBracket) {
-      if (depth === depthMax + 1) found.push({ from, to: at + 1 });
+      if (depth === depthMax + 1) found.push({ from, to: at + 1, by: tooDeep });
       depth -= 1;
+    } else if (depth > depthMax) continue;
+    else if (code === comma) values += 1;
+    else if (isDigit(code) || code === minus) {
+      const to = endOfNumber(text, at + 1);
+      if (to - at > digitsMax) found.push({ from: at, to, by: tooLong });
+      at = to - 1;
     }
   }
+  if (values > valuesMax)
+    throw new AppError(`the service's answer has more than ${countText(valuesMax)} values`, {
+      code: 'oversize',
+      hint: 'ask for smaller pages (persons.pageSize, recordings.pageSize) or raise service.bodyBytesMax',
+    });
   // A bracket that is never closed: neither the text nor the rest of it is JSON.
-  return depth > depthMax ? [...found, { from, to: text.length }] : found;
+  return depth > depthMax ? [...found, { from, to: text.length, by: tooDeep }] : found;
 }
 
 /** Where the string that begins at `from` has its closing quote. */
 function endOfString(text: string, from: number): number {
   let at = from;
   for (; at < text.length && text.charCodeAt(at) !== quote; at += 1) if (text.charCodeAt(at) === backslash) at += 1;
+  return at;
+}
+
+function isDigit(code: number): boolean {
+  return code >= 0x30 && code <= 0x39;
+}
+
+/** Where the number that goes on at `from` ends. */
+function endOfNumber(text: string, from: number): number {
+  let at = from;
+  while (at < text.length && (isDigit(text.charCodeAt(at)) || '+-.eE'.includes(text.charAt(at)))) at += 1;
   return at;
 }

@@ -11,8 +11,9 @@ const json = JSON as unknown as {
   isRawJSON(value: unknown): value is RawNumber;
 };
 
-// A number token of sixteen digits or more, or one with an exponent: only these can be changed by a double.
-const riskyNumber = /(?:^|[:[,])\s*-?(?:[\d.]{16,}|[\d.]+[eE])/;
+// A number token of sixteen digits or more, or one with an exponent: only these can be changed by a double. No repetition is
+// without a bound: of a text with millions of digits, the search would need too much stack.
+const riskyNumber = /(?:^|[:[,])\s*-?(?:[\d.]{16}|[\d.]{1,15}[eE])/;
 
 /**
  * `JSON.parse` that never rounds: a number which a double cannot hold comes back as a `RawNumber`, which
@@ -53,6 +54,13 @@ export function stringifyExactJson(value: unknown, indent?: number): string {
 /** Whether a value is a number kept as digits. */
 export function isRawNumber(value: unknown): value is RawNumber {
   return json.isRawJSON(value);
+}
+
+/** The digits of an integer, from a parsed JSON number or a text; undefined for any other value. */
+export function integerText(value: unknown): string | undefined {
+  const isPlain = typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint';
+  const text = isRawNumber(value) ? value.rawJSON : isPlain ? String(value) : '';
+  return /^-?\d+$/.test(text) ? text : undefined;
 }
 
 /** Whether a parsed JSON value is an object: no list, no null, and no number that was kept as its digits. */

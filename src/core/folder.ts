@@ -1,4 +1,4 @@
-import { accessSync, constants, existsSync, mkdirSync, readdirSync, statSync, utimesSync } from 'node:fs';
+import { accessSync, constants, existsSync, mkdirSync, readdirSync, statfsSync, statSync, utimesSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { AppError, systemCode } from './errors.ts';
 
@@ -14,6 +14,17 @@ export function makeFolder(path: string): void {
     makeFolder(dirname(path));
     mkdirSync(path, { mode: 0o700 });
   }
+}
+
+/** The path itself, or the nearest one above it that exists. */
+export function nearestPath(path: string): string {
+  return existsSync(path) ? path : nearestPath(dirname(path));
+}
+
+/** How many bytes are free on the disk of a path, or of the nearest folder above it that exists. */
+export function freeBytesAt(path: string): number {
+  const { bavail, bsize } = statfsSync(nearestPath(path));
+  return bavail * bsize;
 }
 
 /** The folder for temporary files. It is on the data folder's disk and has the same protection. */

@@ -54,7 +54,25 @@ export function minuteText(iso: string | null): string {
   return iso === null ? '–' : `${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC`;
 }
 
-/** A text on one line: control characters, which could move a terminal's cursor or colour it, become spaces. */
+/** What could move a terminal's cursor, colour it, or show a text in another order than it has; tabs and ends of lines too. */
+const unshown = /[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu;
+
+/** A text on one line, as a terminal may show it: controls and marks of direction become spaces. */
 export function printable(text: string): string {
-  return text.replaceAll(/\p{Cc}/gu, ' ');
+  return text.replaceAll(unshown, ' ');
+}
+
+/** A text as a terminal may show it, in its lines and with its tabs. */
+export function printableLines(text: string): string {
+  return text
+    .split(/(\r?\n|\t)/)
+    .map((part, index) => (index % 2 === 0 ? printable(part) : part))
+    .join('');
+}
+
+/** A JSON text as a terminal may show it, of the same value: controls and marks of direction are written as escapes. */
+export function printableJson(json: string): string {
+  return json.replaceAll(unshown, (character) =>
+    character === '\n' ? character : `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 }

@@ -38,6 +38,7 @@ export function openDatabase(dataDir: string, clock: Clock): Database {
     try {
       // Before the first pragma, which would change another program's file.
       pendingMigrations(db);
+      distrustSchema(db);
       db.pragma(`page_size = ${pageBytes}`);
       db.pragma('journal_mode = WAL');
       db.pragma('synchronous = FULL');
@@ -47,7 +48,9 @@ export function openDatabase(dataDir: string, clock: Clock): Database {
       makeFolder(temporaryFolder(dataDir));
       keepTemporaryFiles(db, dataDir);
       addFenceMac(db, () => readOrMakeKey(dataDir, fenceKeyName));
-      db.function('encrypt_text', (about, text) => encryptText(dataDir, boxKeyName, String(about), String(text)));
+      db.function('encrypt_text', { directOnly: true }, (about, text) =>
+        encryptText(dataDir, boxKeyName, String(about), String(text)),
+      );
       migrate(db, isoTime(clock.now()));
       refuseLostFenceKey(db, dataDir);
       return db;
@@ -67,6 +70,7 @@ export function openDatabaseReadOnly(dataDir: string, isAlone = true): Database 
     refuseOpenFolder(dataDir);
     const db = new Sqlite(path, { readonly: true, timeout: busyTimeoutMs });
     try {
+      distrustSchema(db);
       if (pendingMigrations(db).length > 0) throw noMirror(path);
       if (isAlone && isWritable(temporaryFolder(dataDir))) keepTemporaryFiles(db, dataDir);
       addFenceMac(db, () => readKey(dataDir, fenceKeyName));
@@ -76,6 +80,11 @@ export function openDatabaseReadOnly(dataDir: string, isAlone = true): Database 
       throw error;
     }
   });
+}
+
+/** Lets no view or trigger that a file may bring along call a function that reaches beyond SQL. */
+function distrustSchema(db: Database): void {
+  db.pragma('trusted_schema = OFF');
 }
 
 /** Keeps SQLite's temporary files in the data folder, not on another disk or in memory. For the whole process. */

@@ -38,7 +38,7 @@ export function refuseLostFenceKey(db: Database, dataDir: string): void {
  */
 export function addFenceMac(db: Database, readKey: () => Buffer | undefined): void {
   let key: KeyObject | undefined;
-  db.function('fence_mac', { deterministic: true }, (kind, value) => {
+  db.function('fence_mac', { deterministic: true, directOnly: true }, (kind, value) => {
     // A key that is no KeyObject yet costs nine times as much as the MAC itself.
     if (!key) {
       const bytes = readKey();

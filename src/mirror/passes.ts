@@ -18,6 +18,7 @@ const incompleteReasons = [
   'not_found',
   'no_progress',
   'count_not_reached',
+  'too_many_unreadable',
 ] as const;
 export type IncompleteReason = (typeof incompleteReasons)[number];
 

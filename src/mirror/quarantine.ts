@@ -17,18 +17,32 @@ import { findDataset, keyKind, type MirroredDataset } from '../contract/datasets
 /** A row that could not be read. `payload` is its JSON text, but for what is nested too deeply, and where it is too large. */
 export type QuarantinedRow = { key: string | null; reason: string; payload: string };
 
+/** So many rows of one list, and so many bytes of their payloads together, are kept at most. */
+const quarantineMax = { rows: 10_000, bytes: 64 * 1024 * 1024 };
+
 /** The rows of one list that could not be read. Both functions belong into the page's transaction. */
 export type Quarantine = {
-  add(row: QuarantinedRow, passId: number, at: string): void;
+  /** Keeps a row; false, and nothing is kept, where the quarantine has no room for it. */
+  add(row: QuarantinedRow, passId: number, at: string): boolean;
   /** Forgets rows that have now been read. Costs nothing while nothing of the list is in quarantine. */
   release(key: string): void;
 };
 
 /** Prepares the quarantine of one dataset. */
 export function prepareQuarantine(db: Database, dataset: MirroredDataset): Quarantine {
-  const held = new Set(
-    db.prepare<[string], string>(/*sql*/ `SELECT row_id FROM quarantine WHERE dataset = ?`).pluck().all(dataset),
+  const bytesOf = new Map(
+    db
+      .prepare<[string], [rowId: string, bytes: number]>(
+        /*sql*/ `SELECT row_id, octet_length(payload) FROM quarantine WHERE dataset = ?`,
+      )
+      .raw()
+      .all(dataset),
   );
+  let bytesHeld = bytesOf.values().reduce((sum, bytes) => sum + bytes, 0);
+  const note = (rowId: string, bytes: number): void => {
+    bytesHeld += bytes - (bytesOf.get(rowId) ?? 0);
+    bytesOf.set(rowId, bytes);
+  };
   const add =
     db.prepare(/*sql*/ `INSERT INTO quarantine (dataset, row_id, reason, payload, first_seen_pass, last_seen_pass, seen_at)
       VALUES (@dataset, @rowId, @reason, @payload, @passId, @passId, @at)
@@ -38,11 +52,18 @@ export function prepareQuarantine(db: Database, dataset: MirroredDataset): Quara
   return {
     add: ({ key, reason, payload }, passId, at) => {
       const rowId = key ?? digestOf(payload);
+      const bytes = Buffer.byteLength(payload);
+      const isFull = !bytesOf.has(rowId) && bytesOf.size >= quarantineMax.rows;
+      if (isFull || bytesHeld - (bytesOf.get(rowId) ?? 0) + bytes > quarantineMax.bytes) return false;
       add.run({ dataset, rowId, reason, payload, passId, at });
-      held.add(rowId);
+      note(rowId, bytes);
+      return true;
     },
     release: (key) => {
-      if (held.delete(key)) remove.run(dataset, key);
+      if (!bytesOf.has(key)) return;
+      note(key, 0);
+      bytesOf.delete(key);
+      remove.run(dataset, key);
     },
   };
 }
@@ -106,8 +127,11 @@ export function prepareNames(identity: Identity): (identifiers: readonly Identif
   return (identifiers) => identifiers.some(({ kind, value }) => names.has(`${kind} ${value}`));
 }
 
-/** How many characters are kept of a row that does not identify its person: each of its texts may be an identifier. */
-const unidentifiedCharactersMax = 20_000;
+/**
+ * How many characters are kept of a row that identifies its person, and of one that does not: each of its texts may be an
+ * identifier.
+ */
+const [identifiedCharactersMax, unidentifiedCharactersMax] = [1_000_000, 20_000];
 
 /**
  * What a row that could not be read may be about: who it is, where that much of it can be read; else each of its texts
@@ -155,10 +179,11 @@ function personIn(dataset: string, row: unknown, payload: string): string | null
   return field !== null && isJsonObject(row) ? JSON.stringify(row[field] ?? null) : payload;
 }
 
-/** The row as it is kept: without its payload where that is large and does not tell who it is about. */
+/** The row as it is kept: without its payload where that is very large, or large and not telling who it is about. */
 export function boundUnread<Row extends { payload: string }>(dataset: string, row: Row): Row {
-  if (row.payload.length <= unidentifiedCharactersMax) return row;
-  if (identityOf(dataset, parseExactJson(row.payload))) return row;
+  const { length } = row.payload;
+  if (length <= unidentifiedCharactersMax) return row;
+  if (length <= identifiedCharactersMax && identityOf(dataset, parseExactJson(row.payload))) return row;
   return { ...row, payload: '"too large to be kept"' };
 }
 

@@ -4,7 +4,12 @@ import { AppError, systemCode } from '../core/errors.ts';
 /** The answer to a query: column names, and rows in their order. Integers beyond 2^53 are bigint. */
 export type QueryResult = { columns: string[]; rows: unknown[][]; isCut: boolean };
 
-/** Runs one reading statement, for at most `rowsMax` rows. Throws `usage`, in SQLite's words, and SQLite's errors. */
+/** A result of more characters than this is cut, too. */
+const charactersMax = 64 * 1024 * 1024;
+
+/**
+ * Runs one reading statement, for at most `rowsMax` rows and 64 MiB. Throws `usage`, in SQLite's words, and SQLite's errors.
+ */
 export function queryMirror(db: Database, sql: string, rowsMax: number): QueryResult {
   try {
     const statement = db.prepare<[], unknown[]>(sql);
@@ -15,8 +20,11 @@ export function queryMirror(db: Database, sql: string, rowsMax: number): QueryRe
       });
     const rows: unknown[][] = [];
     let isCut = false;
+    let characters = 0;
     for (const row of statement.raw().safeIntegers().iterate()) {
-      if (rows.length === rowsMax) {
+      for (const value of row)
+        characters += typeof value === 'string' || value instanceof Uint8Array ? value.length : 0;
+      if (rows.length === rowsMax || characters > charactersMax) {
         isCut = true;
         break;
       }

@@ -11,8 +11,11 @@ import { prepareFindRowKey } from './tables.ts';
 /** Rows as the service showed them: those that were read, and those that could not be. */
 export type ShownRows = { rows: readonly Readonly<Columns>[]; quarantined: readonly QuarantinedRow[]; at: string };
 
-/** What a page changed. `unchangedRun` is how many rows at its end were known and unchanged. */
-export type PageOutcome = PageCounts & { unchangedRun: number };
+/**
+ * What a page changed. `unchangedRun` is how many rows at its end were known and unchanged. `isQuarantineFull`: the quarantine
+ * had no room for a row that could not be read.
+ */
+export type PageOutcome = PageCounts & { unchangedRun: number; isQuarantineFull: boolean };
 
 /** Writes rows. Returns what changed, and how many of the rows the pass had not seen before. */
 export type WriteRows = (shown: ShownRows, passId: number) => { outcome: PageOutcome; newRows: number };
@@ -38,6 +41,7 @@ export function prepareWriteRows(db: Database, dataset: MirroredDataset): WriteR
       quarantined: 0,
       fenced: 0,
       unchangedRun: 0,
+      isQuarantineFull: false,
     };
     const present: number[] = [];
     for (const shown of rows) {
@@ -68,7 +72,7 @@ export function prepareWriteRows(db: Database, dataset: MirroredDataset): WriteR
         continue;
       }
       outcome.quarantined += 1;
-      quarantine.add(row, passId, at);
+      if (!quarantine.add(row, passId, at)) outcome.isQuarantineFull = true;
       // A row that cannot be read is there all the same.
       const rowKey = row.key === null ? undefined : findRowKey(row.key);
       if (rowKey !== undefined) present.push(rowKey);

@@ -12,9 +12,10 @@ export function besideSandbox({ url, projectId, apiKey }: Sandbox, isTerminal = 
   return { isTerminal, environment: { MIRROR_BASE_URL: url, MIRROR_PROJECT_ID: projectId, MIRROR_API_KEY: apiKey } };
 }
 
-/** Settings for a sandbox: it has no limits, and answers a second time at once. */
+/** Settings for a sandbox: it has no limits, answers a second time at once, and is too small to fill a disk. */
 export const unhurried: readonly { path: string; value: unknown }[] = [
   { path: 'budget.windows', value: [] },
   { path: 'budget.recordings.windows', value: [] },
   { path: 'deletions.confirmAfterSeconds', value: 0 },
+  { path: 'alerts.diskFreeBytesMin', value: 0 },
 ];

@@ -1,9 +1,10 @@
-import { accessSync, constants, existsSync, statSync, statfsSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { isoTime } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
 import { explainStorageError } from '../core/storage-error.ts';
-import { refuseUnwritable } from '../core/folder.ts';
+import { freeBytesAt, nearestPath, refuseUnwritable } from '../core/folder.ts';
+import { bytesText } from '../core/words.ts';
+import { refuseLowDisk } from '../job/disk-floor.ts';
 import type { Settings } from '../config/settings.ts';
 import type { Budget } from '../client/budget.ts';
 import { deprecationHint, type Deprecation } from '../client/deprecation.ts';
@@ -39,8 +40,6 @@ export type DoctorParts = {
   signal: AbortSignal;
 };
 
-const diskFreeMin = 1_000_000_000;
-
 /**
  * Checks configuration, key, scopes, disk, database and published files. Changes nothing and reports every result. A check
  * that would have to wait for the budget is skipped.
@@ -54,7 +53,7 @@ export async function examine(parts: DoctorParts): Promise<Check[]> {
   return [
     { check: 'configuration', state: 'ok', detail: 'every setting is known and valid' },
     await attempt('data folder', () => folderUse(dataDir)),
-    await attempt('disk', () => diskSpace(dataDir)),
+    await attempt('disk', () => diskSpace(settings)),
     hasMirror ? await attempt('mirror', () => checkDatabase(openReader())) : noMirror,
     ...(hasMirror ? [await attempt('log', () => checkLog(dataDir))] : []),
     await attempt('ledger', () => checkLedger(dataDir)),
@@ -205,20 +204,9 @@ function folderUse(dataDir: string): string {
   return folder === dataDir ? `${dataDir} can be written` : `${dataDir} does not exist yet; \`sync\` makes it`;
 }
 
-function diskSpace(dataDir: string): string {
-  const { bavail, bsize } = statfsSync(nearestPath(dataDir));
-  const free = bavail * bsize;
-  if (free < diskFreeMin)
-    throw new AppError(`only ${Math.round(free / 1e6)} MB are free`, {
-      code: 'storage',
-      hint: 'free some space on the volume of dataDir',
-    });
-  return `${Math.round(free / 1e9)} GB free`;
-}
-
-/** The path itself, or the nearest one above it that exists. */
-function nearestPath(path: string): string {
-  return existsSync(path) ? path : nearestPath(dirname(path));
+function diskSpace(settings: Settings): string {
+  refuseLowDisk(settings);
+  return `${bytesText(freeBytesAt(settings.dataDir))} free`;
 }
 
 type Attempt = (check: string, run: () => Found | Promise<Found>) => Promise<Check>;

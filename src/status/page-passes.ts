@@ -21,6 +21,7 @@ const reasonWords: Readonly<Record<string, string>> = {
   no_progress:
     'The service showed the same rows again wherever a page began: it ignores or limits `offset`. It never showed the rows further down the list.',
   count_not_reached: 'The list ended, but the service counts far more rows than it has shown.',
+  too_many_unreadable: 'More rows could not be read than the quarantine keeps, so the pass was ended.',
 };
 
 /** The newest pass of each list and mode: its verdict, and the evidence for it on a click. */

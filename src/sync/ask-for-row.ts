@@ -1,6 +1,6 @@
 import { isoToMicros } from '../core/time.ts';
 import { readEnvelope, type Columns, type ColumnValue, type RowReader } from '../contract/tolerant-reader.ts';
-import { bodyOrMissing, type Service } from '../client/service.ts';
+import { bodyOrMissing, rowsOfOneMax, type Service } from '../client/service.ts';
 import { rowReaders } from '../contract/row-readers.ts';
 import type { PagedDataset } from '../contract/datasets.ts';
 import type { Suspect } from '../mirror/suspects.ts';
@@ -42,7 +42,7 @@ async function askForPerson(
       priority: 'deletion',
       signal,
     });
-    for (const result of readEnvelope(body).results) {
+    for (const result of readEnvelope(body, rowsOfOneMax).results) {
       const person = rowReaders.persons(result);
       if (!person.ok) return { verdict: 'unknown' };
       const row = person.columns;

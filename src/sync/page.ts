@@ -14,12 +14,13 @@ export type Page = { rows: Columns[]; quarantined: QuarantinedRow[]; view: PageV
 
 /**
  * Reads the answer to a window. A row that cannot be read is quarantined; the view still holds it if its key can be read,
- * because it has a place in the list. Throws `service` for an answer that is not a page.
+ * because it has a place in the list. Throws `service` for an answer that is not a page, or has more rows than the window or
+ * `pageSize`: a service may keep to the usual page where fewer rows are asked for.
  */
-export function readPage(body: unknown, window: Window, dataset: PagedDataset): Page {
+export function readPage(body: unknown, window: Window, dataset: PagedDataset, pageSize = 0): Page {
   const { key: keyColumn, sortTime } = datasets[dataset];
   const read = rowReaders[dataset];
-  const envelope = readEnvelope(body);
+  const envelope = readEnvelope(body, Math.max(window.limit, pageSize));
   const { results, count } = envelope;
   const rows: Page['rows'] = [];
   const quarantined: QuarantinedRow[] = [];

@@ -1,4 +1,6 @@
 import { isoTime, type Clock } from '../core/clock.ts';
+import { AppError } from '../core/errors.ts';
+import { countText } from '../core/words.ts';
 import { datasets, type PagedDataset } from '../contract/datasets.ts';
 import type { Service } from '../client/service.ts';
 import type { Settings } from '../config/settings.ts';
@@ -18,7 +20,7 @@ import { nominateSuspects } from '../mirror/suspects.ts';
 import { prepareWriteRows } from '../mirror/write-rows.ts';
 import { readPage, type Page } from './page.ts';
 import { walk, type TakenPage, type WalkParts } from './walk.ts';
-import { beginWalk, judgePage, type WalkPlan } from './walk-plan.ts';
+import { beginWalk, judgePage, type WalkPlan, type WalkStep } from './walk-plan.ts';
 import { parseWalkState, type WalkState, type Window } from './walk-state.ts';
 
 /** What a pass over a list needs. */
@@ -47,8 +49,12 @@ export async function syncList(parts: SyncListParts): Promise<Pass> {
   const writeRows = prepareWriteRows(db, dataset);
   const savePass = prepareSavePass(db, passId);
   const fetchPage = async (query: Window, abort: AbortSignal): Promise<Page> => {
-    const { body } = await service.call(datasets[dataset].list, { query, extraQuery, priority: mode, signal: abort });
-    return readPage(body, query, dataset);
+    try {
+      const { body } = await service.call(datasets[dataset].list, { query, extraQuery, priority: mode, signal: abort });
+      return readPage(body, query, dataset, plan.pageSize);
+    } catch (error) {
+      throw error instanceof AppError && error.code === 'oversize' ? tooLargeAt(dataset, query, error) : error;
+    }
   };
   const endPass = (reason: IncompleteReason | null): Pass => {
     const at = isoTime(clock.now());
@@ -66,7 +72,10 @@ export async function syncList(parts: SyncListParts): Promise<Pass> {
       .transaction(() => {
         const { outcome, newRows } = writeRows({ rows, quarantined, at: isoTime(clock.now()) }, passId);
         const rowsNotStored = outcome.quarantined + outcome.fenced;
-        const step = judgePage(plan, from, view, newRows, rowsNotStored);
+        const judged = judgePage(plan, from, view, newRows, rowsNotStored);
+        const step: WalkStep = outcome.isQuarantineFull
+          ? { next: 'end', state: judged.state, reason: 'too_many_unreadable' }
+          : judged;
         savePass(step.state.evidence, outcome, JSON.stringify(step.state));
         // With the last page: a pass that was killed between the two would walk beyond the end of its list.
         if (step.next === 'end') ended = endPass(step.reason);
@@ -86,6 +95,18 @@ export async function syncList(parts: SyncListParts): Promise<Pass> {
     state,
   );
   return ended ?? endPass(reason);
+}
+
+/** The error for an answer that is too large, with the place in the list where it is. The walk then asks for fewer rows. */
+function tooLargeAt(dataset: PagedDataset, { offset, limit }: Window, cause: AppError): AppError {
+  return new AppError(
+    `${dataset} ${countText(offset + 1)} to ${countText(offset + limit)} of the list: ${cause.message}`,
+    {
+      code: 'oversize',
+      hint: 'raise service.bodyBytesMax, or make the very large row smaller at the service; the rows before these are in the mirror',
+      cause,
+    },
+  );
 }
 
 /** What the settings add to the query of a list. */

@@ -67,9 +67,13 @@ export async function syncPlaylists({
   }
   const evidence = { ...noEvidence, windows: shortIds.length };
   const at = isoTime(clock.now());
-  db.transaction(() => {
-    const { outcome } = prepareWriteRows(db, 'playlists')({ rows, quarantined, at }, passId);
-    prepareSavePass(db, passId)(evidence, outcome, null);
-  }).immediate();
-  return { pass: finishPass(db, passId, isMissingOne ? 'not_found' : null, at), membershipsTold };
+  const { isQuarantineFull } = db
+    .transaction(() => {
+      const { outcome } = prepareWriteRows(db, 'playlists')({ rows, quarantined, at }, passId);
+      prepareSavePass(db, passId)(evidence, outcome, null);
+      return outcome;
+    })
+    .immediate();
+  const reason = isQuarantineFull ? 'too_many_unreadable' : isMissingOne ? 'not_found' : null;
+  return { pass: finishPass(db, passId, reason, at), membershipsTold };
 }

@@ -3,6 +3,7 @@ import { datasets as table, type PublishedDataset } from '../contract/datasets.t
 import { refuseUnbound } from '../erasure/fence/restore-guard.ts';
 import { exportMirror, type MirrorExport } from '../export/export-mirror.ts';
 import type { JobContext, OnProgress } from '../job/job-context.ts';
+import { aboveDiskFloor } from '../job/disk-floor.ts';
 import { runJob, type JobResult } from '../job/run-job.ts';
 import { compactChanges } from '../mirror/feeds.ts';
 import { lastCompletePasses } from '../mirror/passes.ts';
@@ -35,21 +36,25 @@ export function runExportJob(
   context: JobContext,
   { datasets, kind, source, onProgress: onRows }: ExportTask,
 ): Promise<ExportJobResult> {
-  return runJob(context, kind === 'full' ? 'export' : 'delta', async (own) => {
-    const { db, settings, clock } = own;
-    refuseUnbound(own);
-    const snapshots: MirrorExport[] = [];
-    const seenWhole = new Set(lastCompletePasses(db).map((pass) => pass.dataset));
-    const isSeenWhole = (dataset: PublishedDataset): boolean => seenWhole.has(table[dataset].published.pass);
-    for (const dataset of datasets.filter(isSeenWhole)) {
-      const onProgress = (done: number, total: number | null): void => onRows?.(dataset, done, total);
-      snapshots.push(await exportMirror(own, { source, dataset, kind, onProgress }));
-    }
-    // Later deltas continue these snapshots, so older changes need not be kept one by one.
-    if (kind === 'full') compactChanges(db, feedBegin({ settings, clock }));
-    const counts = Object.fromEntries(snapshots.map(({ dataset, rows }) => [dataset, rows]));
-    const neverComplete = datasets.filter((dataset) => !isSeenWhole(dataset));
-    const isProved = neverComplete.length === 0 && snapshots.every(({ verdict }) => verdict === 'complete');
-    return { outcome: isProved ? 'done' : 'incomplete', counts, snapshots, neverComplete };
-  });
+  return runJob(
+    context,
+    kind === 'full' ? 'export' : 'delta',
+    aboveDiskFloor(async (own) => {
+      const { db, settings, clock } = own;
+      refuseUnbound(own);
+      const snapshots: MirrorExport[] = [];
+      const seenWhole = new Set(lastCompletePasses(db).map((pass) => pass.dataset));
+      const isSeenWhole = (dataset: PublishedDataset): boolean => seenWhole.has(table[dataset].published.pass);
+      for (const dataset of datasets.filter(isSeenWhole)) {
+        const onProgress = (done: number, total: number | null): void => onRows?.(dataset, done, total);
+        snapshots.push(await exportMirror(own, { source, dataset, kind, onProgress }));
+      }
+      // Later deltas continue these snapshots, so older changes need not be kept one by one.
+      if (kind === 'full') compactChanges(db, feedBegin({ settings, clock }));
+      const counts = Object.fromEntries(snapshots.map(({ dataset, rows }) => [dataset, rows]));
+      const neverComplete = datasets.filter((dataset) => !isSeenWhole(dataset));
+      const isProved = neverComplete.length === 0 && snapshots.every(({ verdict }) => verdict === 'complete');
+      return { outcome: isProved ? 'done' : 'incomplete', counts, snapshots, neverComplete };
+    }),
+  );
 }

@@ -17,6 +17,7 @@ import { deletionReceiver } from '../erasure/receive.ts';
 import { findUnbound } from '../erasure/bound/find-unbound.ts';
 import { replayErasures, type ReplayResult } from '../erasure/fence/restore.ts';
 import type { JobContext } from '../job/job-context.ts';
+import { aboveDiskFloor } from '../job/disk-floor.ts';
 import { runJob, type JobResult } from '../job/run-job.ts';
 import { reopenListed } from '../erasure/request/reopen.ts';
 import { claimMirror } from '../mirror/runs.ts';
@@ -72,23 +73,27 @@ export async function planReconcile(
  * then nothing is deleted.
  */
 export function runReconcileJob(context: JobContext, approve: string | undefined): Promise<ReconcileJobResult> {
-  return runJob(context, 'reconcile', async (own) => {
-    const { db, settings, project, signal } = own;
-    if (project) claimMirror(db, project, settings.service.movedFrom);
-    if (approve !== undefined) approveHeldPlan(own, approve);
-    const found = await findUnbound(own);
-    const replayed = replayErasures(own, found);
-    reopenListed(own);
-    const lost = [...endLostRequests(own), ...(replayed?.lost ?? [])];
-    try {
-      return await reconcile(own, { replayed, mended: found.differences.map(({ sentence }) => sentence), lost });
-    } catch (error) {
-      // Where this fails too, the error that came first is the one to report.
-      const isTakenOver = error instanceof AppError && error.code === 'busy';
-      if (!signal.aborted && !isTakenOver) await finishAfterFailure(own).catch(() => undefined);
-      throw error;
-    }
-  });
+  return runJob(
+    context,
+    'reconcile',
+    aboveDiskFloor(async (own) => {
+      const { db, settings, project, signal } = own;
+      if (project) claimMirror(db, project, settings.service.movedFrom);
+      if (approve !== undefined) approveHeldPlan(own, approve);
+      const found = await findUnbound(own);
+      const replayed = replayErasures(own, found);
+      reopenListed(own);
+      const lost = [...endLostRequests(own), ...(replayed?.lost ?? [])];
+      try {
+        return await reconcile(own, { replayed, mended: found.differences.map(({ sentence }) => sentence), lost });
+      } catch (error) {
+        // Where this fails too, the error that came first is the one to report.
+        const isTakenOver = error instanceof AppError && error.code === 'busy';
+        if (!signal.aborted && !isTakenOver) await finishAfterFailure(own).catch(() => undefined);
+        throw error;
+      }
+    }),
+  );
 }
 
 async function reconcile(

@@ -2,6 +2,7 @@ import { deletionReceiver } from '../erasure/receive.ts';
 import { datasets, type MirroredDataset } from '../contract/datasets.ts';
 import { refuseUnbound } from '../erasure/fence/restore-guard.ts';
 import type { OnProgress, ServiceContext } from '../job/job-context.ts';
+import { aboveDiskFloor } from '../job/disk-floor.ts';
 import { runJob, type JobResult } from '../job/run-job.ts';
 import { claimMirror } from '../mirror/runs.ts';
 import type { PassMode } from '../mirror/passes.ts';
@@ -31,30 +32,34 @@ export type SyncJobResult = JobResult & {
 
 /** Makes one pass over each list, as one run. Then advances the rows that complete passes did not see. */
 export function runSyncJob(context: ServiceContext, job: SyncJob): Promise<SyncJobResult> {
-  return runJob(context, job.name ?? 'sync', async (own) => {
-    const { db, settings, project } = own;
-    claimMirror(db, project, settings.service.movedFrom);
-    refuseUnbound(own);
-    const passes: PassReport[] = [];
-    let membershipsTold: number | null = null;
-    for (const dataset of job.datasets) {
-      if (dataset === 'playlists') {
-        const result = await syncPlaylists({ ...own, shortIds: settings.playlists.shortIds });
-        passes.push(reportPass(result.pass));
-        membershipsTold = result.membershipsTold;
-      } else {
-        const { mode, resume } = job;
-        const onProgress = (done: number, total: number | null): void => job.onProgress?.(dataset, done, total);
-        passes.push(reportPass(await syncList({ ...own, dataset, mode, resume, onProgress })));
+  return runJob(
+    context,
+    job.name ?? 'sync',
+    aboveDiskFloor(async (own) => {
+      const { db, settings, project } = own;
+      claimMirror(db, project, settings.service.movedFrom);
+      refuseUnbound(own);
+      const passes: PassReport[] = [];
+      let membershipsTold: number | null = null;
+      for (const dataset of job.datasets) {
+        if (dataset === 'playlists') {
+          const result = await syncPlaylists({ ...own, shortIds: settings.playlists.shortIds });
+          passes.push(reportPass(result.pass));
+          membershipsTold = result.membershipsTold;
+        } else {
+          const { mode, resume } = job;
+          const onProgress = (done: number, total: number | null): void => job.onProgress?.(dataset, done, total);
+          passes.push(reportPass(await syncList({ ...own, dataset, mode, resume, onProgress })));
+        }
       }
-    }
-    const canJudge = passes.some(({ verdict, dataset }) => verdict === 'complete' && datasets[dataset].list !== null);
-    const absence = canJudge ? await reconcileAbsence({ ...own, onDeletion: deletionReceiver(own) }) : null;
-    const isIncomplete = passes.some(({ verdict, reason }) => verdict !== 'complete' && reason !== 'head');
-    // A held plan of another list says nothing about this run.
-    const isHeld = absence?.held.some(({ dataset }) => job.datasets.includes(dataset)) ?? false;
-    const counts = Object.fromEntries(passes.map((pass) => [pass.dataset, pass.rowsReceived]));
-    const outcome = isIncomplete ? 'incomplete' : isHeld ? 'held' : 'done';
-    return { outcome, counts, passes, membershipsTold, absence };
-  });
+      const canJudge = passes.some(({ verdict, dataset }) => verdict === 'complete' && datasets[dataset].list !== null);
+      const absence = canJudge ? await reconcileAbsence({ ...own, onDeletion: deletionReceiver(own) }) : null;
+      const isIncomplete = passes.some(({ verdict, reason }) => verdict !== 'complete' && reason !== 'head');
+      // A held plan of another list says nothing about this run.
+      const isHeld = absence?.held.some(({ dataset }) => job.datasets.includes(dataset)) ?? false;
+      const counts = Object.fromEntries(passes.map((pass) => [pass.dataset, pass.rowsReceived]));
+      const outcome = isIncomplete ? 'incomplete' : isHeld ? 'held' : 'done';
+      return { outcome, counts, passes, membershipsTold, absence };
+    }),
+  );
 }

@@ -1,9 +1,9 @@
-import { existsSync, statfsSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { scheduleOf, type ScheduledJob, type Settings } from '../config/settings.ts';
 import { datasets, mirroredDatasets, pagedDatasets, publishedDatasets } from '../contract/datasets.ts';
 import { isoTime, type Clock } from '../core/clock.ts';
 import { assertNever } from '../core/errors.ts';
-import { isWritable } from '../core/folder.ts';
+import { freeBytesAt, isWritable } from '../core/folder.ts';
 import type { JobContext, ServiceContext } from '../job/job-context.ts';
 import { runJob, type JobResult } from '../job/run-job.ts';
 import type { ProjectCondition } from '../job/worker-state.ts';
@@ -117,14 +117,13 @@ export function runCheckpointJob(context: JobContext): Promise<JobResult> {
 function readProjectCondition(db: Database, settings: Settings, clock: Clock): ProjectCondition {
   const { held = 0, attention = 0 } = countRequests(db);
   const now = isoTime(clock.now());
-  const { bavail, bsize } = statfsSync(settings.dataDir);
   return {
     heldPlans: listHeldPlans(db).length,
     heldRequests: held,
     attentionRequests: attention,
     overdueRequests: listRequests(db, 'open').filter(({ certifiedAt, dueAt }) => certifiedAt === null && dueAt < now)
       .length,
-    diskFreeBytes: bavail * bsize,
+    diskFreeBytes: freeBytesAt(settings.dataDir),
     diskFreeBytesMin: settings.alerts.diskFreeBytesMin,
     logBytes: readLogBytes(settings.dataDir),
     isLedgerWritable: isLedgerWritable(settings.dataDir),

@@ -129,7 +129,7 @@ it.concurrent.each(smallDisks)(
   async (disk) => {
     const dataDir = join(workspace.folder, disk.name.replaceAll(' ', '-'));
     mkdirSync(dataDir, { mode: 0o700 });
-    const script = `set -- "$@" --log-level error
+    const script = `set -- "$@" --log-level error --set alerts.diskFreeBytesMin=0
     "$@" sync persons --set sync.windowsMax=1 > /dev/null; echo "before: $?"
     fill 1000000; "$@" sync; echo "sync without room: $?"
     "$@" query "SELECT count(*) >= 1000 AS kept FROM persons"
@@ -140,6 +140,7 @@ it.concurrent.each(smallDisks)(
     const { code, stdout, stderr } = await workspace.run([...unlimited, '--set', 'persons.overlap=20'], {
       shell: disk.around(script),
       env: { MIRROR_DATA_DIR: dataDir },
+      timeoutMs: 120_000,
     });
     expect(stderr).toMatch(sentences[disk.name]);
     expect({ code, said: stdout.trimEnd().split(/\s*\n/) }).toEqual({
@@ -161,3 +162,37 @@ it.concurrent.each(smallDisks)(
     });
   },
 );
+
+it('a disk with less room than alerts.diskFreeBytesMin is left alone, and doctor says so', async () => {
+  const dataDir = join(workspace.folder, 'low');
+  const run = (args: readonly string[], set: readonly string[] = []) =>
+    workspace.run([...args, ...unlimited, '--data-dir', dataDir, '--log-level', 'error', ...set]);
+  const low = ['--set', 'alerts.diskFreeBytesMin=1000000000000000'];
+  expect(await run(['sync', '--set', 'alerts.diskFreeBytesMin=0'])).toMatchObject({ code: 0 });
+  for (const args of [['sync'], ['export'], ['reconcile']]) {
+    const { code, stderr } = await run(args, low);
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: expect.stringMatching(
+        /^error: only .+ are free on the disk of the data folder, less than alerts.diskFreeBytesMin \(1000 TB\)\n {2}free some space/,
+      ) as string,
+    });
+  }
+  expect((await run(['doctor'], low)).stdout).toMatch(/failed +disk/);
+  expect((await run(['doctor'], ['--set', 'alerts.diskFreeBytesMin=0'])).stdout).toMatch(/ok +disk/);
+  expect(await run(['query', 'SELECT count(*) > 0 AS kept FROM persons'], low)).toMatchObject({ code: 0 });
+  expect((await run(['query', "SELECT reason FROM runs WHERE outcome = 'failed' GROUP BY 1"])).stdout).toMatch(
+    /disk_low/,
+  );
+});
+
+it('what a terminal is shown cannot steer it, and is the same value as JSON', async () => {
+  const dataDir = join(workspace.folder, 'shown');
+  expect(await workspace.run(['sync', 'recordings', ...unlimited, '--data-dir', dataDir])).toMatchObject({ code: 0 });
+  const sql = `SELECT char(0x9b) || '31m' || char(0x202e) AS "h\u001b[31m\u2066"`;
+  const run = (...more: string[]) => workspace.run(['query', sql, '--data-dir', dataDir, ...more]);
+  expect((await run()).stdout).toBe('h [31m\n 31m\n');
+  const { stdout } = await run('--json');
+  expect(stdout).toMatch(/^[ -~]+\n$/);
+  expect(JSON.parse(stdout)).toMatchObject({ columns: ['h\u001b[31m\u2066'], rows: [['\u009b31m\u202e']] });
+});

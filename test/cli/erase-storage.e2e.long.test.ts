@@ -18,7 +18,7 @@ it.each(smallDisks)(
     const people = join(workspace.folder, 'people.csv');
     const persons = [...workspace.sandbox.living()].slice(0, 300).filter((_person, index) => index % 100 === 0);
     writeFileSync(people, persons.map(({ uuid }) => `uuid,${uuid}\n`).join(''));
-    const script = `set -- "$@" --log-level error
+    const script = `set -- "$@" --log-level error --set alerts.diskFreeBytesMin=0
     "$@" sync > /dev/null; "$@" export > /dev/null; "$@" erase add --file "$PEOPLE" --basis objection --by dpo > /dev/null
     fill 200000; "$@" reconcile; echo "without room: $?"
     free; "$@" reconcile > /dev/null; echo "with room: $?"

@@ -46,7 +46,6 @@ function surroundings(isTerminal: boolean, terminalColumns = 80) {
     isTerminal,
     terminalColumns,
     signal: new AbortController().signal,
-    letSignalsEnd: <T>(work: () => T) => work(),
     setExitCode: () => undefined,
     exit: () => undefined,
   };

@@ -53,6 +53,7 @@ export async function serviceBelow(projectPath: string, ...answers: Answer[]) {
     random: () => 0.5,
     retryLimits: { attemptsMax: 3, totalMs: 600_000, delayBaseMs: 100, delayMaxMs: 1000, retryAfterMaxMs: 60_000 },
     jsonDepthMax: 200,
+    jsonValuesMax: 1_000_000,
     projectPath,
     onRetry: (error) => retried.push(error),
     onThrottled: (pauseMs) => pauses.push(pauseMs),

@@ -48,3 +48,9 @@ it('the address of a person is the text in the property email', () => {
     expect(emailOf(person)).toBeUndefined();
   for (const email of [null, 7, ['a@x'], {}, ' ']) expect(emailOf({ properties: { email } })).toBeUndefined();
 });
+
+it('a text of a million blanks costs no more than any other of its length', () => {
+  const blanks = ' '.repeat(1_000_000);
+  expect(emailKey(`${blanks}a${blanks}x${blanks}`)).toBe(`a${blanks}x`);
+  expect(emailKey('Ä'.repeat(4_000_000))).toBe('ä'.repeat(4_000_000));
+}, 10_000);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { isNestedTooDeep, parseDeepJson, shallowJson } from '../../src/core/deep-json.ts';
+import { parseDeepJson, shallowJson, whyUnkept } from '../../src/core/deep-json.ts';
 import { parseExactJson } from '../../src/core/exact-json.ts';
 
 function depthOf(value: unknown): number {
@@ -37,7 +37,7 @@ test('any JSON that is no deeper than allowed is what it is; of any other, all b
         expect(shallowJson(parsed)).toBe(JSON.stringify(cut(value, depthMax)));
         const written = whyNot(() => JSON.stringify(parsed));
         if (depthOf(value) <= depthMax) expect(written).toBe(JSON.stringify(value));
-        else expect(isNestedTooDeep(written)).toBe(true);
+        else expect(whyUnkept(written)).toBeDefined();
       },
     ),
     { numRuns: 500 },
@@ -65,4 +65,27 @@ test('beside what is cut, every digit stays', () => {
 test('a million levels cost no stack', () => {
   const deep = `${'['.repeat(1_000_000)}12345678901234567890${']'.repeat(1_000_000)}`;
   expect(shallowJson(parseDeepJson(`{"a":${deep}}`, 5))).toBe('{"a":[[[["nested too deeply"]]]]}');
+});
+
+test.for(['9', '-9', '1.', '0.', '1e'])(
+  'of a number that begins with %s, a thousand characters are kept and no more',
+  (begin) => {
+    const [kept, long] = [1000, 1001].map((length) => begin + '7'.repeat(length - begin.length));
+    expect(shallowJson(parseDeepJson(`{"a":[${kept},1],"b":${long},"c":"${long}"}`, 5))).toBe(
+      `{"a":[${kept},1],"b":"a number of too many digits","c":"${long}"}`,
+    );
+  },
+);
+
+test('a text of many digits is a text, however many there are', () => {
+  const text = JSON.stringify({ a: `x:${'1'.repeat(8_000_000)}` });
+  expect(JSON.stringify(parseDeepJson(text, 5))).toBe(text);
+});
+
+test('an answer of too many values is refused before it is parsed; strings, and what is cut, are one value', () => {
+  const refusal = { code: 'oversize', message: "the service's answer has more than 4 values" };
+  expect(parseDeepJson('{"a":[1,2],"b":3}', 5, 4)).toEqual({ a: [1, 2], b: 3 });
+  expect(() => parseDeepJson('{"a":[1,2],"b":3,"c":4}', 5, 4)).toThrow(expect.objectContaining(refusal));
+  expect(parseDeepJson('{"a":",,,,,,[[[[","b":[3]}', 5, 4)).toEqual({ a: ',,,,,,[[[[', b: [3] });
+  expect(shallowJson(parseDeepJson('{"a":[[1,2,3,4,5]]}', 2, 4))).toBe('{"a":["nested too deeply"]}');
 });

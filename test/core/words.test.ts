@@ -1,6 +1,15 @@
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
-import { agoText, bytesText, countText, durationText, secondText } from '../../src/core/words.ts';
+import { describe, expect, it, test } from 'vitest';
+import {
+  agoText,
+  bytesText,
+  countText,
+  durationText,
+  printable,
+  printableJson,
+  printableLines,
+  secondText,
+} from '../../src/core/words.ts';
 
 test.for([
   [0, '0 B'],
@@ -57,4 +66,23 @@ test('a time is told by how far it is from now', () => {
   expect(agoText('2026-11-20T11:59:52.700Z', now)).toBe('7 s ago');
   expect(agoText('2026-11-20T12:03:00.000Z', now)).toBe('in 3 min');
   expect(agoText('2026-11-20T12:00:01.000Z', now)).toBe('now');
+});
+
+describe('what a terminal is shown', () => {
+  const hostile = 'a\u001b[31m\u009b31m\u202eb\u2066\u200f\u061c\u2028\u007f\r\tc';
+
+  it('has no control, and nothing that changes the order of a text', () => {
+    expect(printable(hostile)).toBe('a [31m 31m b       c');
+    expect(printableLines(`${hostile}\r\n\td\n`)).toBe('a [31m 31m b      \tc\r\n\td\n');
+    // Joined signs, accents and right-to-left letters stay as they are.
+    for (const text of ['👩‍👩‍👧', 'e\u0301', 'שלום', '日本']) expect(printable(text)).toBe(text);
+  });
+
+  it('has the same value as JSON', () => {
+    for (const indent of [0, 2]) {
+      const shown = printableJson(JSON.stringify({ [hostile]: [hostile, '\\u202e'] }, null, indent));
+      expect(shown).toMatch(/^[\n -~]*$/);
+      expect(JSON.parse(shown)).toEqual({ [hostile]: [hostile, '\\u202e'] });
+    }
+  });
 });

@@ -252,6 +252,7 @@ function serviceOver(
     random: () => 0.5,
     retryLimits: settings.retry,
     jsonDepthMax: settings.service.jsonDepthMax,
+    jsonValuesMax: 1_000_000,
     projectPath: `${settings.service.pathPrefix}/${projectId}`,
   });
 }

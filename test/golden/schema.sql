@@ -154,7 +154,7 @@ CREATE TABLE "passes" (
   plan TEXT NOT NULL,
   verdict TEXT CHECK (verdict IN ('complete', 'incomplete')),
   reason TEXT CHECK (reason IN ('head', 'seam_not_joined', 'order_unstable', 'windows_limit', 'superseded', 'not_found',
-    'no_progress', 'count_not_reached')),
+    'no_progress', 'count_not_reached', 'too_many_unreadable')),
   started_at TEXT NOT NULL,
   finished_at TEXT,
   windows INTEGER NOT NULL DEFAULT 0,
@@ -170,7 +170,8 @@ CREATE TABLE "passes" (
   is_ordered INTEGER NOT NULL DEFAULT 1 CHECK (is_ordered IN (0, 1)),
   cursor TEXT,
   rows_fenced INTEGER NOT NULL DEFAULT 0,
-  rows_distinct INTEGER NOT NULL DEFAULT 0, is_default_window INTEGER NOT NULL DEFAULT 0 CHECK (is_default_window IN (0, 1)),
+  rows_distinct INTEGER NOT NULL DEFAULT 0,
+  is_default_window INTEGER NOT NULL DEFAULT 0 CHECK (is_default_window IN (0, 1)),
   CHECK ((verdict IS NULL) = (finished_at IS NULL))
 ) STRICT;
 

@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import Sqlite from 'better-sqlite3';
 import { expect, it } from 'vitest';
-import { databasePath, openDatabase } from '../../src/mirror/database.ts';
+import { databasePath, openDatabase, openDatabaseReadOnly } from '../../src/mirror/database.ts';
 import { datasets, mirroredDatasets } from '../../src/contract/datasets.ts';
 import { freshFolder, openTestMirror, stillClock } from './open-test-mirror.ts';
 
@@ -35,6 +35,19 @@ it('is durable and forgets what is deleted', () => {
   const { db } = openTestMirror();
   const pragma = (name: string): unknown => db.pragma(name, { simple: true });
   expect([pragma('journal_mode'), pragma('synchronous'), pragma('secure_delete')]).toEqual(['wal', 2, 1]);
+});
+
+it('lets no view or trigger of its file call our functions, nor a statement change its schema', () => {
+  const { db, dataDir } = openTestMirror();
+  db.exec(`CREATE VIEW planted AS SELECT fence_mac('distinct_id', 'a') AS mac`);
+  for (const each of [db, openDatabaseReadOnly(dataDir)]) {
+    expect(each.pragma('trusted_schema', { simple: true })).toBe(0);
+    expect(() => each.prepare(`SELECT mac FROM planted`).all()).toThrow(/unsafe use of fence_mac/);
+    each.pragma('writable_schema = ON');
+    expect(() => each.exec(`UPDATE sqlite_schema SET sql = '' WHERE name = 'planted'`)).toThrow(
+      /may not be modified|readonly/,
+    );
+  }
 });
 
 it('is readable by its owner only', () => {

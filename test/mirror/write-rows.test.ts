@@ -54,6 +54,7 @@ describe('a page that enters the mirror', () => {
       quarantined: 0,
       fenced: 0,
       unchangedRun: 1,
+      isQuarantineFull: false,
     });
     expect(db.prepare(`SELECT uuid, name, first_seen_pass, changed_at FROM persons ORDER BY uuid`).raw().all()).toEqual(
       [

@@ -51,6 +51,31 @@ describe('a page of a list', () => {
     expect(page.quarantined[0]?.payload).toContain('nested too deeply');
   });
 
+  it('quarantines a row with a number of millions of digits and goes on', () => {
+    const text = JSON.stringify({ next: null, results: [{ ...row, properties: { a: 'long' } }, row] });
+    const page = readPage(parseDeepJson(text.replace('"long"', '9'.repeat(7_000_000)), 200), window, 'persons');
+    expect(page.rows).toHaveLength(1);
+    expect(page.quarantined).toMatchObject([{ key: uuid, reason: 'row: a number of more than 1,000 digits' }]);
+    expect(page.quarantined[0]?.payload).toContain('{"a":"a number of too many digits"}');
+  });
+
+  it('quarantines a row of more characters than are stored', () => {
+    const page = readPage({ results: [{ ...row, name: 'x'.repeat(2 ** 26) }] }, window, 'persons');
+    expect(page.quarantined).toMatchObject([{ key: uuid, reason: 'row: more than 67,108,864 characters' }]);
+  });
+
+  it('takes nothing from an answer with more rows than were asked for', () => {
+    const results = Array.from({ length: 51 }, () => row);
+    const refusal = {
+      code: 'service',
+      finding: 'too_many_rows',
+      message: expect.stringContaining('51 rows') as string,
+    };
+    expect(() => readPage({ results }, window, 'persons')).toThrow(expect.objectContaining(refusal));
+    // A service may keep to the usual page where fewer rows were asked for.
+    expect(readPage({ results }, window, 'persons', 51).rows).toHaveLength(51);
+  });
+
   it('shows the walk a row that cannot be read, by its key and its time', () => {
     const second = '00000000-0000-4000-8000-000000000002';
     const third = '00000000-0000-4000-8000-000000000003';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createBudget } from '../../src/client/budget.ts';
-import { createService, type Service } from '../../src/client/service.ts';
+import { createService, type Reply, type Service } from '../../src/client/service.ts';
 import { openTransport, type Transport } from '../../src/client/transport.ts';
 import { loadSettings } from '../../src/config/load-settings.ts';
 import { systemClock } from '../../src/core/clock.ts';
@@ -39,6 +39,7 @@ beforeAll(async () => {
     random: Math.random,
     retryLimits,
     jsonDepthMax: 200,
+    jsonValuesMax: 1_000_000,
     projectPath,
   });
 });
@@ -132,6 +133,49 @@ describe('a pass over the documented service', () => {
       .pluck()
       .get();
     expect(db.prepare(`SELECT count(*) FROM person_distinct_ids`).pluck().get()).toBe(distinctIds);
+  });
+
+  it('takes nothing from an answer with more rows than were asked for, and can go on later', async () => {
+    const { db } = openTestMirror();
+    const answers = async (rows: number): Promise<Reply> => {
+      const reply = await service.call('persons.list', { query: { limit: rows, offset: 0 } });
+      return { ...reply, body: { ...(reply.body as object), next: '/?offset=100' } };
+    };
+    const generous: Service = { ...service, call: () => answers(101) };
+    const refusal = {
+      code: 'service',
+      finding: 'too_many_rows',
+      message: expect.stringContaining('101 rows') as string,
+    };
+    await expect(sync(db, 'persons', { through: generous })).rejects.toMatchObject(refusal);
+    expect(content(db, 'persons')).toEqual([]);
+    expect(await sync(db, 'persons')).toMatchObject({ verdict: 'complete', rowsAdded: 1203 });
+  });
+
+  it('ends incomplete once more rows cannot be read than are kept, with what could be read', async () => {
+    const { db } = openTestMirror();
+    let asked = 0;
+    // Each page has one row that can be read, and 999 that cannot.
+    const broken: Service = {
+      ...service,
+      call: (_name, { query } = {}) => {
+        const { limit, offset } = query as { limit: number; offset: number };
+        asked += 1;
+        const results = Array.from({ length: limit }, (_row, index) => ({
+          uuid: `00000000-0000-4000-8000-${String(offset + index).padStart(12, '0')}`,
+          name: index === 0 ? 'Ann' : 5,
+          created_at: new Date(Date.UTC(2026, 0, 1) - (offset + index) * 1000).toISOString(),
+        }));
+        return Promise.resolve({ status: 200, date: undefined, body: { results, next: `/?offset=${offset + limit}` } });
+      },
+    };
+    const pass = await sync(db, 'persons', { through: broken, pageSize: 1000 });
+    expect(pass).toMatchObject({ verdict: 'incomplete', reason: 'too_many_unreadable' });
+    expect(pass.rowsQuarantined).toBeGreaterThan(10_000);
+    expect(asked).toBeLessThan(16);
+    expect(db.prepare(`SELECT count(*) FROM quarantine`).pluck().get()).toBe(10_000);
+    expect(content(db, 'persons')).toHaveLength(pass.rowsAdded);
+    expect(content(db, 'suspects')).toEqual([]);
   });
 
   it('keeps numbers in properties digit for digit', async () => {

@@ -101,7 +101,15 @@ export async function walkDrifting(run: Run): Promise<Outcome> {
         const step = judgePage(planOf(run), state, view, takeNew(view, seen));
         return {
           step,
-          outcome: { received: view.keys.length, added: 0, changed: 0, quarantined: 0, fenced: 0, unchangedRun: 0 },
+          outcome: {
+            received: view.keys.length,
+            added: 0,
+            changed: 0,
+            quarantined: 0,
+            fenced: 0,
+            unchangedRun: 0,
+            isQuarantineFull: false,
+          },
         };
       },
       unchangedRowsMax: null,

@@ -70,6 +70,7 @@ it('a month of the real jobs beside a service that changes: the mirror equals it
     random: () => 0.5,
     retryLimits: settings.retry,
     jsonDepthMax: settings.service.jsonDepthMax,
+    jsonValuesMax: 1_000_000,
     projectPath: `${settings.service.pathPrefix}/${sandbox.projectId}`,
   });
   scanInThisProcess();

@@ -3,6 +3,7 @@ import type { z } from 'zod';
 import { endpoints, type Endpoint } from '../../contract/endpoints.ts';
 import { projectEndpoints } from '../../contract/projects.ts';
 import { AppError } from '../../core/errors.ts';
+import { printableJson } from '../../core/words.ts';
 import { parseExactJson, stringifyExactJson } from '../../core/exact-json.ts';
 import { runCommand, type CommandContext } from '../command.ts';
 import { splitPair } from '../global-options.ts';
@@ -79,7 +80,7 @@ function checked(schema: z.ZodObject, given: Readonly<Record<string, string>>, n
 
 function replyText(status: number, body: unknown): string {
   if (body === undefined) return `${status}, no body\n`;
-  return typeof body === 'string' ? body : `${stringifyExactJson(body, 2)}\n`;
+  return typeof body === 'string' ? body : `${printableJson(stringifyExactJson(body, 2))}\n`;
 }
 
 function endpointTable(): string {

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { stringifyExactJson } from '../../core/exact-json.ts';
 import { countText } from '../../core/words.ts';
-import { queryMirror } from '../../mirror/query.ts';
+import { runQuery } from '../../mirror/run-query.ts';
 import { runCommand, type CommandContext } from '../command.ts';
 import { formatTable } from '../table.ts';
 
@@ -14,22 +14,21 @@ export function define(command: Command, context: CommandContext): void {
     .addHelpText(
       'after',
       `
-Shows at most ${countText(rowsMax)} rows. The mirror is opened read-only. SIGINT and SIGTERM end a statement at once, with the exit
-codes 130 and 143.
+Shows at most ${countText(rowsMax)} rows, and 64 MiB. The mirror is opened read-only. A statement ends after query.secondsMax, and
+beyond query.temporaryBytesMax of temporary files.
 
 Examples:
   analytics-mirror query "SELECT count(*) FROM persons"
   analytics-mirror query "SELECT name, properties ->> 'plan' AS plan FROM persons LIMIT 5" --json`,
     )
     .action((sql: string) =>
-      runCommand(context, command, (app) => {
-        const db = app.databaseReadOnly();
-        context.signal.throwIfAborted();
-        // SQLite blocks the thread until the statement ends. A signal may end the process: a reader loses nothing.
-        const result = context.letSignalsEnd(() => queryMirror(db, sql, rowsMax));
+      runCommand(context, command, async ({ settings }) => {
+        const { dataDir, query, alerts } = settings;
+        const limits = { ...query, ...alerts, signal: context.signal };
+        const result = await runQuery({ dataDir, sql, rowsMax }, limits);
         const { columns, rows, isCut } = result;
         const cells = rows.map((row) => row.map(cellText));
-        if (isCut) context.stderr.write(`only the first ${countText(rowsMax)} rows are shown\n`);
+        if (isCut) context.stderr.write(`only the first ${countText(rows.length)} rows are shown\n`);
         return { json: result, text: formatTable(columns, cells) };
       }),
     );

@@ -1,4 +1,4 @@
-import { bodyOrMissing, type Service } from '../../client/service.ts';
+import { bodyOrMissing, rowsOfOneMax, type Service } from '../../client/service.ts';
 import { AppError } from '../../core/errors.ts';
 import { inBatches } from '../../core/batches.ts';
 import { readIdentityOfPerson, rowReaders, sightingOf } from '../../contract/row-readers.ts';
@@ -214,7 +214,7 @@ async function askFor(
   try {
     if (kind === 'distinct_id' || kind === 'email') {
       const { body } = await service.call('persons.list', { query: { [kind]: value }, priority: 'deletion', signal });
-      return readEnvelope(body).results;
+      return readEnvelope(body, rowsOfOneMax).results;
     }
     const params = personParams(value);
     const body = await bodyOrMissing(service.call('persons.retrieve', { params, priority: 'deletion', signal }));

@@ -1,4 +1,4 @@
-import { readJson, isJsonObject, isRawNumber, parseExactJson } from '../../core/exact-json.ts';
+import { readJson, isJsonObject, integerText, parseExactJson } from '../../core/exact-json.ts';
 import { datasets, findDataset, keyKind } from '../../contract/datasets.ts';
 import type { Identifier, IdentifierKind } from '../../contract/identity.ts';
 import { sideTables } from '../../mirror/tables.ts';
@@ -62,8 +62,8 @@ function identifiersOf(kind: IdentifierKind, value: unknown): Identifier[] {
 
 function identifierOf(kind: IdentifierKind, value: unknown): Identifier[] {
   if (kind === 'person_id') {
-    const digits = isRawNumber(value) ? value.rawJSON : String(value);
-    return /^-?\d+$/.test(digits) ? [{ kind, value: digits }] : [];
+    const digits = integerText(value);
+    return digits === undefined ? [] : [{ kind, value: digits }];
   }
   if (typeof value !== 'string') return [];
   if (kind !== 'person_uuid') return [{ kind, value }];

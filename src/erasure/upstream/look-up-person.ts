@@ -2,7 +2,7 @@ import { AppError } from '../../core/errors.ts';
 import { personParams } from '../../contract/endpoints.ts';
 import type { Identity } from '../../contract/identity.ts';
 import { readEnvelope, textListOf } from '../../contract/tolerant-reader.ts';
-import { askForProject, bodyOrMissing } from '../../client/service.ts';
+import { askForProject, bodyOrMissing, rowsOfOneMax } from '../../client/service.ts';
 import { readIdentityOfPerson } from '../../contract/row-readers.ts';
 import { inBatches, type UpstreamContext } from './context.ts';
 
@@ -67,7 +67,7 @@ export async function lookUpPerson(context: UpstreamContext, identity: Identity)
         priority: 'deletion',
         signal,
       });
-      for (const row of readEnvelope(body).results) take(row, distinctId);
+      for (const row of readEnvelope(body, rowsOfOneMax).results) take(row, distinctId);
     });
     if (identity.distinct_id.length === 0) await askForProject(service, 'persons', signal);
   }

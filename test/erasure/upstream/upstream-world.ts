@@ -91,6 +91,7 @@ export async function openUpstreamWorld(
       random: () => 0.5,
       retryLimits: retry,
       jsonDepthMax: 200,
+      jsonValuesMax: 1_000_000,
       projectPath: `/api/environments/${sandbox.projectId}`,
     });
   };

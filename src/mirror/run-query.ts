@@ -1,0 +1,94 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { AppError, type ErrorCode } from '../core/errors.ts';
+import { freeBytesAt } from '../core/folder.ts';
+import { bytesText, countedText } from '../core/words.ts';
+import type { QueryResult } from './query.ts';
+
+const queryProcess = fileURLToPath(new URL('./query-process.ts', import.meta.url));
+const lookEveryMs = 100;
+/** So much may be written in any case: pages of an index, and the answer itself. */
+const bytesMin = 100_000_000;
+
+/** A statement, the folder of its mirror, and how many rows are shown. */
+export type QueryTask = { dataDir: string; sql: string; rowsMax: number };
+
+/** What the process of a statement answers. */
+export type QueryAnswer =
+  | { result: QueryResult }
+  | { failed: { message: string; code: ErrorCode; hint: string | undefined } };
+
+/** What ends a statement: its time, the bytes that it writes for itself, a disk that is left with less room, a signal. */
+export type QueryLimits = {
+  secondsMax: number;
+  temporaryBytesMax: number;
+  diskFreeBytesMin: number;
+  signal: AbortSignal;
+};
+
+/**
+ * Runs a statement in a process of its own, since nothing else can end one: SQLite blocks its thread. Rejects as `queryMirror`
+ * does, with `usage` for a statement beyond the limits, and with the signal's reason.
+ */
+export async function runQuery(task: QueryTask, limits: QueryLimits): Promise<QueryResult> {
+  const { signal } = limits;
+  signal.throwIfAborted();
+  // It needs nothing of the environment, where the API key is.
+  const child = fork(queryProcess, {
+    env: {},
+    serialization: 'advanced',
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+  });
+  let reason: unknown;
+  const end = (because: unknown): void => {
+    reason ??= because;
+    child.kill('SIGKILL');
+  };
+  const onAbort = (): void => end(signal.reason);
+  signal.addEventListener('abort', onAbort, { once: true });
+  const beganAtMs = performance.now();
+  const freeBytes = freeBytesAt(task.dataDir);
+  const bytesMax = Math.min(limits.temporaryBytesMax, Math.max(bytesMin, freeBytes - limits.diskFreeBytesMin));
+  const timer = setInterval(() => {
+    if ((performance.now() - beganAtMs) / 1000 > limits.secondsMax)
+      end(tooMuch(`it ran longer than ${countedText(limits.secondsMax, 'second')}`, 'query.secondsMax'));
+    else if (writtenBytes(child.pid ?? 0) > bytesMax)
+      end(tooMuch(`it wrote more than ${bytesText(bytesMax)} of temporary files`, 'query.temporaryBytesMax'));
+  }, lookEveryMs);
+  try {
+    let answer: QueryAnswer | undefined;
+    child.on('message', (message) => {
+      answer = message as QueryAnswer;
+    });
+    const ended = once(child, 'exit');
+    child.send(task, () => undefined);
+    await ended;
+    if (answer === undefined)
+      throw reason ?? new AppError('the process of the query was ended', { code: 'storage', hint: 'run it again' });
+    if ('result' in answer) return answer.result;
+    const { message, code, hint } = answer.failed;
+    throw new AppError(message, { code, ...(hint === undefined ? {} : { hint }) });
+  } finally {
+    clearInterval(timer);
+    signal.removeEventListener('abort', onAbort);
+    child.kill('SIGKILL');
+  }
+}
+
+function tooMuch(why: string, setting: string): AppError {
+  return new AppError(`the query was ended: ${why}`, {
+    code: 'usage',
+    hint: `ask for less, or raise ${setting}; the disk keeps alerts.diskFreeBytesMin free`,
+  });
+}
+
+/** How much a process has written, as Linux counts it; 0 elsewhere. */
+function writtenBytes(pid: number): number {
+  try {
+    return Number(/^wchar: (\d+)/m.exec(readFileSync(`/proc/${pid}/io`, 'utf8'))?.[1] ?? 0);
+  } catch {
+    return 0;
+  }
+}
