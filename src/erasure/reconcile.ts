@@ -73,13 +73,16 @@ export function sumOfRounds(first: ErasureResult, second: ErasureResult): Erasur
 /** Takes the service's side of every fenced request as far as it can go now. Returns how many steps failed. */
 async function askService(context: JobContext): Promise<number> {
   const { db, service } = context;
-  if (service === null) return 0;
   const subjects = openSubjects(
     context,
     ({ id, fencedAt }) =>
       fencedAt !== null && listTargets(db, id).some(({ target, status }) => isUpstream(target) && status !== 'done'),
   );
   if (subjects.length === 0) return 0;
+  if (service === null) {
+    together(context, (own) => subjects.forEach(({ id }) => noteWait(own, id, 'no_service')));
+    return 0;
+  }
   const { awaiting, failed } = await advanceUpstream({ ...context, service }, subjects).catch((error: unknown) => {
     if (error instanceof AppError && error.code !== 'interrupted')
       together(context, (own) => subjects.forEach(({ id }) => noteWait(own, id, waitReasonOf(error))));

@@ -1,6 +1,8 @@
 import { join } from 'node:path';
 import { removeOldDrafts } from '../core/atomic-file.ts';
+import { isoTime } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
+import { countedText } from '../core/words.ts';
 import { endLostRequests } from '../erasure/fence/restore-guard.ts';
 import { pagedDatasets } from '../contract/datasets.ts';
 import { eraseHere } from '../erasure/erase-here.ts';
@@ -77,23 +79,56 @@ export function runReconcileJob(context: JobContext, approve: string | undefined
     context,
     'reconcile',
     aboveDiskFloor(async (own) => {
-      const { db, settings, project, signal } = own;
+      const { db, settings, project, signal, clock } = own;
+      const startedAt = isoTime(clock.now());
       if (project) claimMirror(db, project, settings.service.movedFrom);
       if (approve !== undefined) approveHeldPlan(own, approve);
       const found = await findUnbound(own);
       const replayed = replayErasures(own, found);
       reopenListed(own);
       const lost = [...endLostRequests(own), ...(replayed?.lost ?? [])];
+      const first = { replayed, mended: found.differences.map(({ sentence }) => sentence), lost };
       try {
-        return await reconcile(own, { replayed, mended: found.differences.map(({ sentence }) => sentence), lost });
+        return await reconcile(own, first);
       } catch (error) {
         // Where this fails too, the error that came first is the one to report.
         const isTakenOver = error instanceof AppError && error.code === 'busy';
         if (!signal.aborted && !isTakenOver) await finishAfterFailure(own).catch(() => undefined);
-        throw error;
+        throw error instanceof AppError ? withDone(error, doneBefore(db, startedAt, first)) : error;
       }
     }),
   );
+}
+
+/** What a run has done so far, each in some words. */
+function doneBefore(
+  db: JobContext['db'],
+  startedAt: string,
+  { replayed, mended, lost }: Pick<ReconcileJobResult, 'replayed' | 'mended' | 'lost'>,
+): string[] {
+  const requests = listRequests(db, 'all');
+  const since = (at: 'fencedAt' | 'verifiedAt' | 'certifiedAt' | 'refusedAt', what: string): string[] => {
+    const count = requests.filter((request) => (request[at] ?? '') >= startedAt).length;
+    return count === 0 ? [] : [`${countedText(count, 'request')} ${what}`];
+  };
+  return [
+    ...mended.map((sentence) => `mended: ${sentence}`),
+    ...(replayed === null ? [] : [`${countedText(replayed.rows, 'row')} of an older copy erased again`]),
+    ...(lost.length === 0
+      ? []
+      : [`requests that only the lost mirror named ended, to be added again: ${lost.join(' ')}`]),
+    ...since('fencedAt', 'fenced and taken out of the mirror'),
+    ...since('verifiedAt', 'proved gone from here'),
+    ...since('certifiedAt', 'certified'),
+    ...since('refusedAt', 'refused'),
+  ];
+}
+
+/** The same error, whose hint also says what was done before. */
+function withDone(error: AppError, done: readonly string[]): AppError {
+  if (done.length === 0) return error;
+  const before = `before it failed, this run did: ${done.join('; ')}`;
+  return Object.assign(error, { hint: error.hint === undefined ? before : `${error.hint}; ${before}` });
 }
 
 async function reconcile(

@@ -117,10 +117,14 @@ it('erase add: a person who was erased before is told the earlier request, with 
   const folder = join(workspace.folder, 'answers');
   const asked = ['--file', fileOf(3), '--basis', 'objection', '--by', 'dpo', '--receipts', folder];
   const { requests, receipts } = await json('erase add', asked, 4);
-  const [request] = requests as { reason: string; erasedBy: string }[];
+  const [request] = requests as { id: string; reason: string; erasedBy: string }[];
   expect(request).toMatchObject({ reason: 'already_erased', erasedBy: expect.any(String) });
   const receipt: unknown = JSON.parse(readFileSync(String((receipts as string[])[0]), 'utf8'));
   expect(receipt).toMatchObject({ answer: { reason: 'already_erased', erased_by: request?.erasedBy } });
+  const { stdout } = await run('where', ['--file', fileOf(3)]);
+  expect(stdout).toContain(`erased before, by request ${request?.erasedBy}`);
+  const late = [String(request?.id), '--out', join(folder, 'late.json')];
+  expect((await run('erase receipt', late, 2)).stderr).toContain('was refused as soon as its person was looked for');
 });
 
 it('erase readmit: a person who comes back is kept out until the person is readmitted', async () => {

@@ -2,6 +2,8 @@ import { expect, it } from 'vitest';
 import { AppError } from '../../src/core/errors.ts';
 import { readHistories } from '../../src/ledger/request-history.ts';
 import { readLedger } from '../../src/ledger/ledger.ts';
+import { whereIs } from '../../src/erasure/find/where.ts';
+import { runReconcileJob } from '../../src/worker/reconcile-job.ts';
 import { listRequests } from '../../src/mirror/erasure-requests.ts';
 import { openErasureWorld, type ErasureWorld } from './erasure-world.ts';
 import { answer, type Interceptor } from './upstream/upstream-world.ts';
@@ -60,6 +62,52 @@ it('somebody who was erased before and asks again is told the earlier request', 
     expect(await world.request([given])).toMatchObject([
       { state: 'refused', reason: 'already_erased', erasedBy: first?.id },
     ]);
+  for (const value of [uuid, 'canary-nobody']) {
+    const given = value === uuid ? ({ kind: 'uuid', value } as const) : ({ kind: 'distinct_id', value } as const);
+    const { whereabouts } = await world.look((context) => whereIs(context, [given]));
+    expect(whereabouts).toMatchObject({ places: [], erasedBy: value === uuid ? first?.id : null });
+  }
+});
+
+it('a fenced request says that it waits for a service where none is configured', async () => {
+  const { world, uuid } = await worldWithPerson();
+  await world.request([{ kind: 'uuid', value: uuid }]);
+  const result = await world.look((context) => runReconcileJob({ ...context, service: null }, undefined));
+  expect(result).toMatchObject({ outcome: 'held', erasure: { verified: 1, attention: 1 } });
+  expect(last(world)).toMatchObject({ state: 'locally_verified', waitsFor: 'no_service' });
+  await world.reconcile();
+  expect(last(world)?.waitsFor).toBeNull();
+});
+
+it.each([
+  ['created_at', 'yesterday'],
+  ['distinct_ids', [`${name}\ud800`]],
+])('a person whose %s cannot be read is deleted at the service all the same', async (field, value) => {
+  const { world, uuid } = await worldWithPerson();
+  await world.request([{ kind: 'uuid', value: uuid }]);
+  world.intercept(async (asked, send) => {
+    const shown = await send();
+    if (asked.method !== 'GET' || !/persons\/\d+\//.test(asked.path) || shown.status !== 200) return shown;
+    return { ...shown, text: JSON.stringify({ ...(JSON.parse(shown.text) as object), [field]: value }) };
+  });
+  await world.reconcile();
+  expect([...world.sandbox.living()].map((one) => one.uuid)).not.toContain(uuid);
+  expect(last(world)).toMatchObject({ state: 'awaiting_upstream', reason: null });
+});
+
+it('a reconciliation that fails says what it did before', async () => {
+  const { world, uuid } = await worldWithPerson();
+  await world.request([{ kind: 'uuid', value: uuid }]);
+  world.intercept((asked, send) => (asked.method === 'DELETE' ? Promise.resolve(answer(401)) : send()));
+  const failure = await world.reconcile().catch((error: unknown) => error);
+  expect(failure).toMatchObject({
+    code: 'refused',
+    hint: expect.stringMatching(
+      /before it failed, this run did: 1 request fenced .*; 1 request proved gone from here$/,
+    ),
+  });
+  const again = await world.reconcile().catch((error: unknown) => error);
+  expect((again as AppError).hint).not.toContain('before it failed');
 });
 
 it('a restored copy keeps the times and the origin that the ledger has', async () => {

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { AppError } from '../../core/errors.ts';
 import { requireRequest } from '../../erasure/receive.ts';
 import { receiptsOf, refuseInside, writeReceipt } from '../../erasure/request/receipt.ts';
+import { finalStates, type ErasureRequest } from '../../mirror/erasure-requests.ts';
 import { runEraseJob } from '../../erasure/fence/restore-guard.ts';
 import { runCommand, type CommandContext } from '../command.ts';
 
@@ -25,17 +26,30 @@ Examples:
         const { out } = command.opts<{ out: string }>();
         refuseInside(app.settings.dataDir, out);
         const { request } = await runEraseJob(app.jobContext(context.signal), (job) => {
-          const request = requireRequest(job.db, id).id;
-          const [receipt] = receiptsOf(job, [request]);
-          if (!receipt)
-            throw new AppError(`the key of request ${request} is no longer kept`, {
-              code: 'usage',
-              hint: 'receipts are written when a request is received (`erase add --receipts`), or until it is sealed',
-            });
+          const request = requireRequest(job.db, id);
+          const [receipt] = receiptsOf(job, [request.id]);
+          if (!receipt) throw withoutKey(request);
           writeReceipt(out, receipt);
-          return Promise.resolve({ outcome: 'done', counts: {}, request } as const);
+          return Promise.resolve({ outcome: 'done', counts: {}, request: request.id } as const);
         });
         return { json: { request, file: out }, text: `receipt of request ${request} written to ${out}\n` };
       }),
     );
+}
+
+function withoutKey({ id, state }: ErasureRequest): AppError {
+  if (state === 'refused')
+    return new AppError(`request ${id} was refused as soon as its person was looked for, and keeps no key`, {
+      code: 'usage',
+      hint: 'give the identifier to `erase add --receipts` again: the receipt of that request has the answer',
+    });
+  if (finalStates.includes(state))
+    return new AppError(`request ${id} is ${state}: its key is destroyed`, {
+      code: 'usage',
+      hint: 'a receipt can be written when a request is received (`erase add --receipts`), and as long as it is open',
+    });
+  return new AppError(`request ${id} has lost the key that its entry on the ledger was made with`, {
+    code: 'usage',
+    hint: 'the mirror is restored from a backup, or keys/box.key is another one: no receipt can be written any more',
+  });
 }

@@ -44,7 +44,7 @@ Examples:
 }
 
 function whereText(whereabouts: Whereabouts, file: string | undefined): string {
-  const { places, requests, isShared, searched } = whereabouts;
+  const { places, requests, erasedBy, isShared, searched } = whereabouts;
   return [
     places.length === 0
       ? 'nothing is held about this person\n'
@@ -61,6 +61,7 @@ function whereText(whereabouts: Whereabouts, file: string | undefined): string {
             requests.map(({ id, state, receivedAt }) => [id, state.replaceAll('_', ' '), secondText(receivedAt)]),
           ),
         ]),
+    ...(erasedBy === null ? [] : [`\nthe person was erased before, by request ${erasedBy}\n`]),
     ...(isShared ? ['\nan identifier of this person also belongs to a living person\n'] : []),
     heldText('the identifiers', whereabouts),
     `\nsearched the mirror and ${countText(searched.files)} published files\n`,

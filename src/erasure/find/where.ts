@@ -17,6 +17,8 @@ type Place = { place: string; rows: number; rowsInAll: number | null };
 export type Whereabouts = {
   places: Place[];
   requests: Pick<ErasureRequest, 'id' | 'state' | 'receivedAt'>[];
+  /** The newest request that has fenced an identifier of the person; null where none has. */
+  erasedBy: string | null;
   /** Some identifier is also a living person's, or names several persons. */
   isShared: boolean;
   /** The living persons, by uuid, that the identifiers name. */
@@ -35,7 +37,7 @@ export type SubjectAccess = {
   files: { file: string; rows: { key: string; texts: string[] }[] }[];
 };
 
-/** Finds every place that holds the person whom the identifiers name. Changes nothing. */
+/** Finds every place that holds the person that the identifiers name. Changes nothing. */
 export async function whereIs(
   context: ScopeContext,
   given: readonly GivenIdentifier[],
@@ -71,13 +73,15 @@ export async function whereIs(
   }));
   const identifiers = identifierKinds.flatMap((kind) => identity[kind].map((value) => ({ kind, value })));
   const fencing = new Set(fencedBy(db, identifiers));
+  const requests = listRequests(db, 'all');
   return {
     access,
     whereabouts: {
       places: [...tables, ...files].filter(({ rows }) => rows > 0),
-      requests: listRequests(db, 'all')
+      requests: requests
         .filter(({ id }) => fencing.has(id) || namesSame(boxOf(context, id)?.given ?? [], given))
         .map(({ id, state, receivedAt }) => ({ id, state, receivedAt })),
+      erasedBy: requests.findLast(({ id }) => fencing.has(id))?.id ?? null,
       isShared: scope !== undefined && (scope.isShared || scope.personsNamed.length > 1),
       personsNamed: scope !== undefined && scope.personsNamed.length > 1 ? scope.personsNamed : [],
       sharedWith: scope?.sharedWith ?? [],

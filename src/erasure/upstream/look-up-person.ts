@@ -3,6 +3,7 @@ import { personParams } from '../../contract/endpoints.ts';
 import type { Identity } from '../../contract/identity.ts';
 import { readEnvelope, textListOf } from '../../contract/tolerant-reader.ts';
 import { askForProject, bodyOrMissing, rowsOfOneMax } from '../../client/service.ts';
+import { isJsonObject } from '../../core/exact-json.ts';
 import { readIdentityOfPerson } from '../../contract/row-readers.ts';
 import { inBatches, type UpstreamContext } from './context.ts';
 
@@ -21,13 +22,19 @@ export type PersonLook = {
   isAskedById: boolean;
 };
 
+/** A person as a row shows it. Uuid and integer id tell which person it is, also where the rest cannot be read. */
+function readPerson(row: unknown): ReturnType<typeof readIdentityOfPerson> {
+  const person = readIdentityOfPerson(row);
+  return person.ok || !isJsonObject(row) ? person : readIdentityOfPerson({ uuid: row['uuid'], id: row['id'] });
+}
+
 /** Every person that a subject is or was: by integer id, by uuid, or else by each distinct id. Rejects if unclear. */
 export async function lookUpPerson(context: UpstreamContext, identity: Identity): Promise<PersonLook> {
   const { service, signal } = context;
   const living = new Map<string, LivingPerson>();
   const look: PersonLook = { living, leadsElsewhere: false, isHeldByAnother: false, isAskedById: false };
   const take = (row: unknown, distinctId?: string): void => {
-    const person = readIdentityOfPerson(row);
+    const person = readPerson(row);
     const uuid = person.ok ? person.columns['uuid'] : undefined;
     if (!person.ok || typeof uuid !== 'string' || !identity.person_uuid.includes(uuid)) {
       // A list may show any person: only one that has the distinct id is its owner.
