@@ -98,8 +98,8 @@ export function certificatePage({ certificate, sha256, entry }: IssuedCertificat
           <code>reports/certificates/${request}-g${generation}.json</code>; this page only shows it. Its SHA-256 stands
           in entry ${entry} of the ledger. <code>analytics-mirror audit verify</code> derives every certificate again
           from the ledger and compares the two. The subject is a keyed hash. The holder of this request’s receipt can
-          show with <code>analytics-mirror audit open</code> that the request is about them. Nobody else can tell who
-          the subject is.
+          show with <code>analytics-mirror audit open</code> that the request is about the holder. Without the receipt,
+          the subject cannot be identified.
         </p>
       </section>`,
     footer: 'This page holds no personal data. It was made by analytics-mirror from the certificate and the ledger.',

@@ -11,7 +11,7 @@ export function howToVerify({ ledger }: Pick<AuditReport, 'ledger'>): Markup {
     <p>
       The program writes every step of every request to a ledger, before the step and after it. The ledger is the file
       <code>ledger/entries.jsonl</code>: one line for each entry, without names and without free text. All lines are
-      hashed into one number, the root. Whoever changes, adds or removes a line changes the root. The program signs the
+      hashed into one number, the root. A line that is changed, added or removed changes the root. The program signs the
       root as a <i>checkpoint</i>. The hash of each certificate stands in one of these lines.
     </p>
     <ol>
@@ -37,8 +37,8 @@ export function howToVerify({ ledger }: Pick<AuditReport, 'ledger'>): Markup {
       </li>
     </ol>
     <p>
-      <b>Only the kept checkpoint detects a ledger that was cut short or written anew.</b> Without one, the ledger is
-      its own only witness.
+      <b>Only the kept checkpoint detects a ledger that was cut short or rewritten.</b> Without one, the ledger is its
+      own only witness.
     </p>
     ${factList([
       ['Ledger', ledger.origin === null ? 'not signed yet' : html`<code>${ledger.origin}</code>`],

@@ -75,7 +75,7 @@ function limits(): Markup {
     <ul>
       <li>
         <b>That the ledger is whole.</b> Only a checkpoint that was kept outside detects a ledger whose newest entries
-        were cut off, or that was written anew. Nothing in the data folder can detect it.
+        were cut off, or that was rewritten. Nothing in the data folder can detect it.
       </li>
       <li>
         <b>What the service still has.</b> This program cannot read the service’s event store and backups. The report

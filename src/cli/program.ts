@@ -48,7 +48,9 @@ Examples:
     does: 'let an erased person be mirrored again, if the service has that person',
     file: 'erase-steps',
   },
-  'erase amend': { does: 'mend the basis of an open erasure request, or the reference to who asked for it' },
+  'erase amend': {
+    does: 'mend the basis of an open erasure request, or its reference: the role or ticket that asks for it',
+  },
   'erase receipt': { does: 'write the receipt of an erasure request, while its identifiers are kept' },
   'erase scan': { does: 'search every file that this program wrote for erased people' },
   'erase drill': {

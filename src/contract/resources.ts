@@ -104,7 +104,7 @@ const embeddedUser = User.register(kinds, { kind: 'json' });
 
 const counts = z.record(z.string(), z.record(z.string(), z.int())).register(kinds, { kind: 'json' });
 
-/** Section 2.3. Its texts are those of the service's users, who are not the persons whom erasures are about. */
+/** Section 2.3. Its texts are those of the service's users, and erasures are about other persons. */
 export const Playlist = z.object({
   id: integer,
   short_id: notPersonal(text),

@@ -9,7 +9,7 @@ import { requireReferences } from './request/reference.ts';
 import { updateRequest } from './request/request-state.ts';
 
 /**
- * Replaces what a request says of who allowed it, or of its basis, in the mirror and as an HMAC and a code on the ledger.
+ * Replaces the reference of a request (the role or ticket that asks for it), or its basis, in the mirror and as an HMAC and a code on the ledger.
  * The old words are purged from the mirror's file. Throws `usage` where the words are no references, where the request is
  * at its end and keeps no words, and `storage` where a reader keeps the old words in the file.
  */

@@ -251,7 +251,7 @@ export function readmit(
   return { request, entries };
 }
 
-/** Whether a request is in attention because the service lists the person whom it had said to be gone. */
+/** Whether a request is in attention because the service lists a person again that it had said to be gone. */
 function isListedAgain(db: Database, { id, state }: ErasureRequest): boolean {
   return state === 'attention' && listTargets(db, id).some(({ reason }) => reason === 'listed_again');
 }

@@ -5,7 +5,7 @@ import { refuseStaleHolder } from './runs.ts';
 import { markPurgeOwed } from './purge.ts';
 import { assignmentsOf } from './tables.ts';
 
-/** A request to erase one subject, without who it is: that is in the box. Times are ISO 8601 UTC. */
+/** A request to erase one subject. The subject's identifiers are in the box. Times are ISO 8601 UTC. */
 export type ErasureRequest = {
   id: string;
   generation: number;
@@ -125,7 +125,7 @@ function readEncrypted(db: Database, id: string, column: 'box' | 'listed_again')
 }
 
 /**
- * Prepares the note that a page shows a person whom the service had said to be gone: on the newest request that fenced the
+ * Prepares the note that a page shows a person that the service had said to be gone: on the newest request that fenced the
  * person. Of the row only the identifiers are kept, encrypted. Nothing is noted before the service has said so.
  */
 export function prepareNoteListedAgain(db: Database): (uuid: string, identity: Identity, at: string) => void {

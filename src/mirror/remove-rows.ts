@@ -89,7 +89,7 @@ export function prepareEraseRows(
   };
 }
 
-/** Takes rows out of quarantine, within the transaction that fences whom they may be about. */
+/** Takes rows out of quarantine, within the transaction that fences the persons that they may be about. */
 export function releaseQuarantined(
   db: Database,
   rows: readonly Pick<QuarantinedSighting, 'dataset' | 'rowId'>[],
@@ -98,7 +98,7 @@ export function releaseQuarantined(
   for (const { dataset, rowId } of rows) release.run(dataset, rowId);
 }
 
-/** Ends unfinished passes whose cursor names anybody of an identity: the next pass begins anew. */
+/** Ends the unfinished passes whose cursor names an identifier of an identity: the next pass begins at the top. */
 export function endPassesThatName(db: Database, identity: Identity, at: string): void {
   const named = new Set(identifierKinds.flatMap((kind) => identity[kind]));
   const unfinished = db

@@ -5,7 +5,7 @@ import { basisCode } from '../../ledger/vocabulary.ts';
 import { runEraseJob } from '../../erasure/fence/restore-guard.ts';
 import { runCommand, type CommandContext } from '../command.ts';
 
-/** Defines `erase amend`: mends what an open request says of its basis and of who allowed it. */
+/** Defines `erase amend`: mends the basis of an open request and its reference. */
 export function define(command: Command, context: CommandContext): void {
   command
     .argument('<id>', "the request's id, or its first characters")

@@ -110,7 +110,7 @@ function defineShow(command: Command, context: CommandContext): void {
                 'found',
                 `${request.persons ?? 0} persons, ${request.distinctIds ?? 0} distinct ids, ${request.recordings ?? 0} recordings`,
               ],
-              ['kept out since', `${countText(fence.hits)} times, ${countText(fence.recreated)} of them created anew`],
+              ['kept out since', `${countText(fence.hits)} times, ${countText(fence.recreated)} of them created again`],
             ],
           ),
           ...(todoOf(request) === null

@@ -68,7 +68,7 @@ function keepsFence({ generation, fence }: RequestHistory): boolean {
   return fence !== null && fence.generation < generation;
 }
 
-/** A person whom the service lists again is looked for there only: what was verified here stays verified. */
+/** A person that the service lists again is looked for at the service only: what was verified here stays verified. */
 function isListedAgain(history: RequestHistory, stage: Stage): boolean {
   return stage === 'verified' && keepsFence(history) && history.reopenedFor === 'listed_again';
 }

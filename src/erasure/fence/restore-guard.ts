@@ -21,7 +21,7 @@ export function refuseRestored(db: Database, dataDir: string, ledger: LedgerRead
       `mirror.db is an older copy: it knows of ${mirrored} rounds of erasures, the ledger of ${recorded}`,
       {
         code: 'storage',
-        hint: 'run `analytics-mirror reconcile` first: it erases again whomever the copy has brought back',
+        hint: 'run `analytics-mirror reconcile` first: it erases again the persons that the copy has brought back',
       },
     );
   refuseOlderLedger(mirrored, ledger);

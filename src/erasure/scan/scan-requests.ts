@@ -11,7 +11,7 @@ import type { ScanReport } from './scan-task.ts';
 export type RequestScan = { report: ScanReport; reopened: string[] };
 
 /**
- * Scans all files of this program for every person who should be gone: the subjects of fenced requests by their values,
+ * Scans all files of this program for every person that should be gone: the subjects of fenced requests by their values,
  * those of sealed requests by the fence. `given` identifiers are searched for too. When a subject is found in the data folder
  * that had been proved gone, its request is opened again, as its next generation.
  */
