@@ -62,7 +62,8 @@ export async function runQuery(task: QueryTask, limits: QueryLimits): Promise<Qu
     child.on('message', (message) => {
       answer = message as QueryAnswer;
     });
-    const ended = once(child, 'exit');
+    // After the last message, too.
+    const ended = once(child, 'close');
     child.send(task, () => undefined);
     await ended;
     if (answer === undefined)

@@ -85,6 +85,20 @@ export const hostileAnswers: Readonly<Record<string, HostileAnswer>> = {
     ...complete,
     send: gzipped(page(filled(8400, (index) => `{"uuid":"${uuidOf(index)}","name":5,"a":"${'x'.repeat(8300)}"}`))),
   },
+  'pages of 480,000 numbers beyond a double, as many as may be under way': {
+    ...complete,
+    send: (response, request) => {
+      const asked = new URL(request.url ?? '/', 'http://service.invalid').searchParams;
+      const [offset, limit] = [Number(asked.get('offset')), Number(asked.get('limit'))];
+      const list = Array.from({ length: 440 }, (_value, index) => `1${digits(index, 15)}1`).join(',');
+      const rows = Array.from({ length: Math.max(0, Math.min(limit, 6000 - offset)) }, (_row, index) => {
+        const time = new Date(Date.UTC(2026, 0, 1) - (offset + index) * 1000).toISOString();
+        return `{"uuid":"${uuidOf(offset + index)}","created_at":"${time}","distinct_ids":[],"properties":[${list}]}`;
+      });
+      const next = offset + limit < 6000 ? `"/?offset=${offset + limit}"` : 'null';
+      response.writeHead(200, json).end(`{"results":[${rows.join(',')}],"next":${next}}`);
+    },
+  },
   'unreadable rows on every page': {
     code: 4,
     says: /"reason":"too_many_unreadable"/,
