@@ -2,6 +2,7 @@
 // Verifies a ledger of analytics-mirror without analytics-mirror: one file, Node.js 18 or later, nothing to install.
 //
 //   node verify.mjs <ledger folder> [--public-key FILE] [--checkpoint FILE] [--certificate FILE]…
+//   node verify.mjs <bundle or page of a certificate> [--public-key FILE]
 //
 // Key and checkpoint are what was kept elsewhere: a line of public-keys.txt, a file of checkpoints/. Without them, a
 // ledger that was written anew as a whole, or cut together with its checkpoints, cannot be told from the true one. A
@@ -185,8 +186,11 @@ const certifiedTargets = words(
   'upstream.person upstream.events upstream.recordings upstream.playlists mirror',
 );
 
-/** Takes record after record; returns what is wrong with one. A request of which one is wrong is judged no further. */
-function recordOrder() {
+/**
+ * Takes record after record; returns what is wrong with one. A request of which one is wrong is judged no further. `isAlone`:
+ * the records are those of one request only, so that epochs may be missing between them.
+ */
+function recordOrder({ isAlone = false } = {}) {
   const requests = new Map();
   const broken = new Set();
   const manifests = new Map();
@@ -225,7 +229,7 @@ function recordOrder() {
     if ((type === 'refused' || type === 'cancelled') && isFenced) return 'wrong_order';
     const isContinued = type === 'fencing' && record.continued;
     if (isContinued && phase !== 'fencing') return 'wrong_order';
-    if (type === 'fencing' && record.epoch !== epoch + 1) return 'wrong_epoch';
+    if (type === 'fencing' && (isAlone ? record.epoch <= epoch : record.epoch !== epoch + 1)) return 'wrong_epoch';
     if (isContinued && record.epoch !== request.epoch) return 'wrong_epoch';
     if (type === 'fenced' && record.epoch !== request.epoch) return 'wrong_epoch';
     if (type === 'locally_verified' && !request.isClean) return 'verified_without_scan';
@@ -288,7 +292,7 @@ function recordOrder() {
       if (problem) broken.add(id);
       found ??= problem;
     }
-    if (record.type === 'fenced' && record.epoch === epoch + 1) epoch += 1;
+    if (record.type === 'fenced' && (isAlone || record.epoch === epoch + 1)) epoch = record.epoch;
     return found;
   };
 }
@@ -323,6 +327,9 @@ function fromBase64(text = '') {
 const keyId = ({ name, raw }) => sha256(Buffer.from(`${name}\n`), Buffer.of(1), raw).subarray(0, 4);
 const vkey = (key) =>
   `${key.name}+${keyId(key).toString('hex')}+${Buffer.concat([Buffer.of(1), key.raw]).toString('base64')}`;
+
+/** The name that a ledger's first key gives it. */
+const ledgerName = ({ raw }) => `analytics-mirror/${sha256(raw).toString('hex').slice(0, 32)}`;
 
 /** The keys in a text, one vkey on a line, all of one name; undefined when it is no such list. */
 function readVkeys(text) {
@@ -528,8 +535,11 @@ function certificateJudge(certificates, origin) {
   const follows = ({ named, bytes }, history) => {
     const until = attempt(() => named.not_proven.find(({ code }) => code === 'downstream_copies').until);
     if (!history || !isTime(until)) return false;
-    const derived = deriveCertificate(history, { version: named.format_version, until, origin });
-    return derived !== undefined && Buffer.from(canonicalJson(derived)).equals(bytes);
+    // Where entries are damaged, what is derived may be no certificate.
+    const derived = attempt(() =>
+      canonicalJson(deriveCertificate(history, { version: named.format_version, until, origin })),
+    );
+    return derived !== undefined && Buffer.from(derived).equals(bytes);
   };
   return {
     take(entry, seq) {
@@ -660,8 +670,7 @@ export function verify({ folder, publicKey, checkpoint, certificates = {}, now =
   if (list && !listed) report('public keys', 'bad_public_key');
   const chain = listed ? keyChain(listed[0], entries.rotations, report) : [];
   const placeOf = (key) => chain.findIndex((link) => vkey(link) === vkey(key));
-  if (listed && listed[0].name !== `analytics-mirror/${sha256(listed[0].raw).toString('hex').slice(0, 32)}`)
-    report('public keys', 'wrong_name');
+  if (listed && listed[0].name !== ledgerName(listed[0])) report('public keys', 'wrong_name');
   if (listed?.some((key, index) => placeOf(key) !== index)) report('public keys', 'unlisted_key');
   const keptKeys = listed && publicKey !== undefined ? readVkeys(publicKey) : [];
   const places = keptKeys?.map(placeOf) ?? [];
@@ -693,11 +702,117 @@ export function verify({ folder, publicKey, checkpoint, certificates = {}, now =
   return { ok: problems.length === 0, ...counts, problems, warnings };
 }
 
+// ---- Bundles (CERTIFICATES.md, "Bundles") ----
+
+/** Whether a line is in the tree of a checkpoint, as a proof says (https://c2sp.org/tlog-proof, RFC 9162, 2.1.3.2). */
+function isIncluded(line, { index, hashes }, { size, root }) {
+  if (index >= size) return false;
+  let [node, last, hash] = [index, size - 1, sha256(Buffer.of(0), line)];
+  for (const sibling of hashes) {
+    if (last === 0) return false;
+    if (node % 2 === 1 || node === last) {
+      hash = sha256(Buffer.of(1), sibling, hash);
+      while (node % 2 === 0 && node !== 0) [node, last] = [Math.floor(node / 2), Math.floor(last / 2)];
+    } else hash = sha256(Buffer.of(1), hash, sibling);
+    [node, last] = [Math.floor(node / 2), Math.floor(last / 2)];
+  }
+  return last === 0 && hash.equals(root);
+}
+
+/** The proof in a text; undefined when it is none. */
+function readProof(text) {
+  const [, index, encoded, checkpoint] =
+    /^c2sp\.org\/tlog-proof@v1\nindex (0|[1-9]\d{0,14})\n((?:[^\n]+\n)*)\n(.*)$/s.exec(text) ?? [];
+  if (index === undefined) return undefined;
+  const hashes = encoded.split('\n').slice(0, -1).map(fromBase64);
+  const isGood = hashes.every((hash) => hash?.length === 32);
+  return isGood ? { index: Number(index), hashes, checkpoint: readCheckpoint(checkpoint) } : undefined;
+}
+
+/** The bundle in a text: its canonical JSON and a newline, alone or within the page of a certificate. */
+function readBundle(text) {
+  const [, inPage] = /<script type="application\/json" id="bundle">(.*?)<\/script>/s.exec(text) ?? [];
+  const json = inPage === undefined ? text : inPage.replaceAll('\\u003c', '<');
+  const bundle = attempt(() => JSON.parse(json));
+  const isWhole = attempt(() => `${canonicalJson(bundle)}\n`) === json;
+  const isText = (value) => typeof value === 'string';
+  const isEntry = (value) =>
+    isObject(value) && Object.keys(value).join() === 'line,proof' && Object.values(value).every(isText);
+  if (!isWhole || !isObject(bundle) || Object.keys(bundle).join() !== 'bundle,certificate,entries,public_keys')
+    return undefined;
+  const { certificate, entries, public_keys: keys } = bundle;
+  const isGood = bundle.bundle === 'analytics-mirror/bundle@1' && [certificate, keys].every(isText);
+  return isGood && Array.isArray(entries) && entries.every(isEntry) ? bundle : undefined;
+}
+
+/**
+ * Verifies a bundle, in a text: that its entries are in the ledger of its keys, in an order that is allowed, and that its
+ * certificate follows from them. `publicKey`: the text of keys that were kept elsewhere.
+ */
+export function verifyBundle({ text, publicKey }) {
+  const problems = [];
+  const report = (where, problem) => problem && problems.push({ where, problem });
+  const bundle = readBundle(text);
+  const keys = bundle && readVkeys(bundle.public_keys);
+  const keptKeys = publicKey === undefined ? [] : readVkeys(publicKey);
+  const warnings = publicKey === undefined ? [{ where: 'bundle', problem: 'own_keys_only' }] : [];
+  const fail = (where, problem) => ({ ok: false, entries: 0, problems: [{ where, problem }], warnings });
+  if (!bundle) return fail('bundle', 'not_a_bundle');
+  if (!keys) return fail('public keys', 'bad_public_key');
+  const named = attempt(() => JSON.parse(bundle.certificate));
+  const judged = certificateJudge({ '': Buffer.from(bundle.certificate) }, keys[0].name);
+  const order = recordOrder({ isAlone: true });
+  const proved = bundle.entries.map(({ line, proof }) => ({ line: Buffer.from(line), proof: readProof(proof) }));
+  const entries = proved.map(({ line }) => readEntry(line));
+  const chain = keyChain(
+    keys[0],
+    entries.filter(({ type }) => type === 'key_rotated'),
+    report,
+  );
+  let previous = -1;
+  // Most proofs have the same checkpoint.
+  const isSigned = new Map();
+  const isCheckpointGood = (checkpoint) => {
+    const { text, signatures, origin, size } = checkpoint;
+    const known = text + signatures.map(({ name, bytes }) => `${name} ${bytes.toString('hex')}`).join();
+    if (!isSigned.has(known))
+      isSigned.set(known, origin === keys[0].name && isCheckpointSignedBy(checkpoint, chain[keyIndexAt(chain, size)]));
+    return isSigned.get(known);
+  };
+  for (const [at, { line, proof }] of proved.entries()) {
+    const entry = entries[at];
+    const where = `entry ${typeof entry === 'string' ? at : entry.seq}`;
+    if (typeof entry === 'string') report(where, entry);
+    else {
+      const { checkpoint } = proof ?? {};
+      const isProved =
+        checkpoint !== undefined &&
+        proof.index === entry.seq &&
+        isIncluded(line, proof, checkpoint) &&
+        isCheckpointGood(checkpoint);
+      if (!isProved) report(where, 'not_proved');
+      if (entry.seq <= previous) report(where, 'wrong_seq');
+      previous = entry.seq;
+      const isOwn = (entry.requests ?? [entry.request]).includes(named?.request);
+      if (isOwn) report(where, order(entry.requests ? { ...entry, requests: [named.request] } : entry));
+      judged.take(entry, entry.seq);
+    }
+  }
+  if (keys[0].name !== ledgerName(keys[0])) report('public keys', 'wrong_name');
+  const isListed = (key) => chain.some((link) => vkey(link) === vkey(key));
+  if (!keys.every((key, at) => chain[at] && vkey(chain[at]) === vkey(key))) report('public keys', 'unlisted_key');
+  if (!keptKeys) report('kept public key', 'bad_public_key');
+  else if (!keptKeys.every(isListed)) report('kept public key', 'wrong_public_key');
+  for (const [, problem] of judged.problems(Infinity)) report('certificate', problem);
+  return { ok: problems.length === 0, entries: entries.length, problems, warnings };
+}
+
 // ---- The command ----
 
 function usage() {
   console.error(
-    'usage: node verify.mjs <ledger folder> [--public-key FILE] [--checkpoint FILE] [--certificate FILE]…',
+    'usage: node verify.mjs <ledger folder> [--public-key FILE] [--checkpoint FILE] [--certificate FILE]…\n' +
+      '       node verify.mjs <bundle or page of a certificate> [--public-key FILE]',
   );
   return 2;
 }
@@ -719,9 +834,16 @@ function main(args) {
   }
   if (!folder || !existsSync(folder) || rest.length > 0) return usage();
   const { '--public-key': publicKey, '--checkpoint': checkpoint } = options;
-  const verdict = verify({ folder, publicKey, checkpoint, certificates });
-  console.log(`${verdict.size} entries, root ${verdict.rootHash}`);
-  console.log(`${verdict.checkpoints} checkpoints, ${verdict.signed} entries covered by a good one`);
+  const isBundle = statSync(folder).isFile();
+  if (isBundle && (checkpoint !== undefined || Object.keys(certificates).length > 0)) return usage();
+  const verdict = isBundle
+    ? verifyBundle({ text: readFileSync(folder, 'utf8'), publicKey })
+    : verify({ folder, publicKey, checkpoint, certificates });
+  if (isBundle) console.log(`${verdict.entries} entries, each with its proof, and the certificate`);
+  else {
+    console.log(`${verdict.size} entries, root ${verdict.rootHash}`);
+    console.log(`${verdict.checkpoints} checkpoints, ${verdict.signed} entries covered by a good one`);
+  }
   for (const { where, problem } of verdict.problems) console.log(`problem: ${where}: ${problem}`);
   for (const { where, problem } of verdict.warnings) console.log(`note: ${where}: ${problem}`);
   const count = Object.keys(certificates).length;

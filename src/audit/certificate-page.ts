@@ -1,4 +1,4 @@
-import { html } from 'hono/html';
+import { html, raw } from 'hono/html';
 import { isFile, readTarget } from '../ledger/target.ts';
 import type { Certificate } from '../erasure/proof/certificate.ts';
 import { table, type Markup } from '../markup/markup.ts';
@@ -16,8 +16,11 @@ import {
 /** A certificate with the SHA-256 of its bytes, and the number of the ledger entry that holds that SHA-256. */
 export type IssuedCertificate = { certificate: Certificate; sha256: string; entry: number };
 
-/** A certificate as a page to read and to print on one or two sheets of A4. What it does not prove comes first. */
-export function certificatePage({ certificate, sha256, entry }: IssuedCertificate): string {
+/**
+ * A certificate as a page to read and to print on one or two sheets of A4. What it does not prove comes first. The page carries
+ * its `bundle`, so that the file that a person reads is the file that a machine checks.
+ */
+export function certificatePage({ certificate, sha256, entry }: IssuedCertificate, bundle: string): string {
   const { request, generation, ledger, days, is_late: isLate, due_at: dueAt } = certificate;
   const weakest = assuranceWords[certificate.weakest_assurance];
   return renderPage({
@@ -94,16 +97,23 @@ export function certificatePage({ certificate, sha256, entry }: IssuedCertificat
           ['Subject', html`<code>${certificate.subject}</code>`],
         ])}
         <p>
-          The certificate itself is the file
-          <code>reports/certificates/${request}-g${generation}.json</code>; this page only shows it. Its SHA-256 stands
-          in entry ${entry} of the ledger. <code>analytics-mirror audit verify</code> derives every certificate again
-          from the ledger and compares the two. The subject is a keyed hash. The holder of this request’s receipt can
-          show with <code>analytics-mirror audit open</code> that the request is about the holder. Without the receipt,
-          the subject cannot be identified.
+          This file carries the certificate, the ledger’s entries that it follows from, and the proof that each of them
+          is in the ledger. <code>node verify.mjs</code> with this file checks all of it, without the program and
+          without the ledger. Give it the ledger’s public key, if you have kept it, with <code>--public-key</code>. The
+          words of this page only show the certificate. <code>analytics-mirror audit verify</code> derives every
+          certificate again from the ledger and compares the two. The subject is a keyed hash. The holder of this
+          request’s receipt can show with <code>analytics-mirror audit open</code> that the request is about the holder.
+          Without the receipt, the subject cannot be identified.
         </p>
-      </section>`,
+      </section>
+      ${dataBlock(bundle)}`,
     footer: 'This page holds no personal data. It was made by analytics-mirror from the certificate and the ledger.',
   });
+}
+
+/** The bundle where `verify.mjs` finds it. No browser shows or runs it. */
+function dataBlock(bundle: string): Markup {
+  return html`${raw(`<script type="application/json" id="bundle">${bundle.replaceAll('<', '\\u003c')}</script>`)}`;
 }
 
 function weakestTargets({ targets, weakest_assurance: weakest }: Certificate): string {

@@ -77,6 +77,7 @@ Examples:
   'audit certificate': {
     does: 'show the certificate of an erasure request, as a page to print or as the JSON whose hash is on the ledger',
   },
+  'audit bundle': { does: 'write a certificate and all that proves it into one file, which verify.mjs checks alone' },
   'audit open': { does: 'show with a receipt which erasure request and certificates are about a person' },
   'audit checkpoint': { does: 'sign the ledger as it is now, for a person outside to keep' },
   'audit verify': { does: 'check the ledger, every certificate and every published file' },

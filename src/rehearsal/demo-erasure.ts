@@ -2,6 +2,7 @@ import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { App } from '../app.ts';
+import { bundleText } from '../audit/bundle.ts';
 import { certificatePage } from '../audit/certificate-page.ts';
 import { findCertificate } from '../audit/issued-certificates.ts';
 import { gatherReport } from '../audit/report-data.ts';
@@ -110,13 +111,14 @@ async function prove(
   const { dataDir, erasure } = settings;
   const db = databaseReadOnly();
   const done = listRequests(db, 'all').find(({ certifiedAt }) => certifiedAt !== null);
+  const ledger = readLedger(dataDir);
   const certificate = join(reportsFolder(dataDir), 'certificate.html');
   const found = findCertificate(
     { dataDir, feedRetentionDays: erasure.feedRetentionDays },
-    readLedger(dataDir).entries(),
+    ledger.entries(),
     done?.id ?? '',
   );
-  writeRequestedFile(certificate, certificatePage(found));
+  writeRequestedFile(certificate, certificatePage(found, bundleText(dataDir, ledger.entries(), found)));
   const report = join(reportsFolder(dataDir), 'audit.html');
   writeRequestedFile(report, reportPage(gatherReport({ db, settings, nowMs: clock.now() })));
   const { ok } = await verifyDataFolder(dataDir, {}, signal);

@@ -156,6 +156,8 @@ it('audit: a person can hold the receipt against the certificate, and everything
   expect(opened).toMatchObject({ verdict: 'is_about', certificates: [{ file: 'sound' }] });
   const { certificate } = await json('audit certificate', [String(opened['request'])]);
   expect(certificate).toMatchObject({ request: opened['request'] });
+  const { file: bundle } = await json('audit bundle', [String(opened['request'])]);
+  expect(readFileSync(String(bundle), 'utf8')).not.toContain(uuidOf(3));
   expect(await json('audit report')).toMatchObject({ totals: { complete: 2 } });
   const kept = join(workspace.folder, 'checkpoint.txt');
   await run('audit checkpoint', ['--out', kept]);

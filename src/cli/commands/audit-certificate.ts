@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { Option, type Command } from 'commander';
+import { bundleText } from '../../audit/bundle.ts';
 import { certificatePage } from '../../audit/certificate-page.ts';
 import { findCertificate } from '../../audit/issued-certificates.ts';
 import { writeRequestedFile } from '../../core/atomic-file.ts';
@@ -35,15 +36,16 @@ Examples:
       runCommand(context, command, ({ settings }) => {
         const { format, out } = command.opts<CertificateFlags>();
         const { dataDir, erasure } = settings;
-        const found = findCertificate(
-          { dataDir, feedRetentionDays: erasure.feedRetentionDays },
-          readLedger(dataDir).entries(),
-          id,
-        );
+        const ledger = readLedger(dataDir);
+        const found = findCertificate({ dataDir, feedRetentionDays: erasure.feedRetentionDays }, ledger.entries(), id);
         const { certificate, sha256, entry, text } = found;
         const name = `certificate-${certificate.request}-g${certificate.generation}.html`;
         const file = format === 'html' ? (out ?? join(reportsFolder(dataDir), name)) : out;
-        if (file !== undefined) writeRequestedFile(file, format === 'html' ? certificatePage(found) : text);
+        if (file !== undefined)
+          writeRequestedFile(
+            file,
+            format === 'html' ? certificatePage(found, bundleText(dataDir, ledger.entries(), found)) : text,
+          );
         return {
           json: { certificate, sha256, entry, file: file ?? null },
           text: file === undefined ? text : `${summary(certificate)}written to ${file}\n`,

@@ -92,7 +92,7 @@ describe('a certificate of version 1', () => {
     const text = textOf(dataDir, request);
     const find = () => findCertificate({ dataDir, feedRetentionDays: 30 }, readLedger(dataDir).entries(), request);
     expect(find()).toMatchObject({ text, sha256: sha256(text), certificate: { format_version: 1 } });
-    expect(certificatePage(find())).toContain('That this target is reached');
+    expect(certificatePage(find(), '{}\n')).toContain('That this target is reached');
     rmSync(certificatePath(dataDir, request, 1));
     expect(find()).toMatchObject({ text });
   });

@@ -1,0 +1,55 @@
+import { mkdtempSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import { bundleText } from '../../src/audit/bundle.ts';
+import { certificatePage } from '../../src/audit/certificate-page.ts';
+import { findCertificate } from '../../src/audit/issued-certificates.ts';
+import { openLedger, readLedger } from '../../src/ledger/ledger.ts';
+import { requestId, tickingClock } from '../ledger/ledger-fixture.ts';
+import { writeArchive } from './archive-fixture.ts';
+
+/** The stand-alone verifier. */
+export const verifier = new URL('../../docs/verifier/verify.mjs', import.meta.url);
+
+type Verdict = { ok: boolean; entries: number; problems: { where: string; problem: string }[] };
+
+/** The stand-alone verifier's verdict on a bundle. */
+export const { verifyBundle } = (await import(verifier.href)) as {
+  verifyBundle: (task: { text: string; publicKey?: string }) => Verdict;
+};
+
+/** A data folder with a few requests, whose ledger is signed by a second key. Remove it in the end. */
+export function bundleFolder(): { dataDir: string; keys: string } {
+  const dataDir = mkdtempSync(join(tmpdir(), 'mirror-bundle-'));
+  writeArchive(dataDir, 12).db.close();
+  openLedger(dataDir, tickingClock(Date.UTC(2026, 10, 21))).rotateKey();
+  openLedger(dataDir, tickingClock(Date.UTC(2026, 10, 21))).checkpoint();
+  return { dataDir, keys: readFileSync(join(dataDir, 'ledger/public-keys.txt'), 'utf8') };
+}
+
+/** The bundle of the nth request, and the page that carries it. */
+export function bundleOf(dataDir: string, n: number): { text: string; page: string } {
+  const entries = [...readLedger(dataDir).entries()];
+  const found = findCertificate({ dataDir, feedRetentionDays: 30 }, entries, requestId(n));
+  const text = bundleText(dataDir, entries, found);
+  return { text, page: certificatePage(found, text) };
+}
+
+/** Checks that a bundle does not verify after a change of each nth single byte. Returns how many there were. */
+export function checkBytes({ text, keys }: { text: string; keys: string }, nth: number): number {
+  const task = { text, publicKey: keys };
+  expect(verifyBundle(task)).toEqual({ ok: true, entries: expect.any(Number), problems: [], warnings: [] });
+  const bytes = Buffer.from(text);
+  const passed: number[] = [];
+  let checked = 0;
+  for (let at = 0; at < bytes.length; at += nth) {
+    checked += 1;
+    const other = Buffer.from(bytes);
+    // A letter's case, or another digit of base64 or of a number.
+    other[at] = (other[at] ?? 0) ^ (at % 2 === 0 ? 1 : 0x20);
+    if (verifyBundle({ text: other.toString('utf8'), publicKey: keys }).ok) passed.push(at);
+  }
+  expect(passed).toEqual([]);
+  return checked;
+}

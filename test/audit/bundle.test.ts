@@ -1,0 +1,113 @@
+import { cpSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { canonicalJson } from '../../src/ledger/canonical-json.ts';
+import { openLedger } from '../../src/ledger/ledger.ts';
+import { plantKeys, requestId, tickingClock } from '../ledger/ledger-fixture.ts';
+import { freshFolder } from '../mirror/open-test-mirror.ts';
+import { bundleFolder, bundleOf, checkBytes, verifier, verifyBundle } from './bundle-fixture.ts';
+
+type Bundle = { certificate: string; entries: { line: string; proof: string }[]; public_keys: string };
+
+let dataDir: string;
+let keys: string;
+let text: string;
+let page: string;
+beforeAll(() => {
+  ({ dataDir, keys } = bundleFolder());
+  ({ text, page } = bundleOf(dataDir, 1));
+});
+afterAll(() => rmSync(dataDir, { recursive: true }));
+
+const changed = (change: (bundle: Bundle) => object): string =>
+  `${canonicalJson(change(JSON.parse(text) as Bundle))}\n`;
+
+describe('a bundle', () => {
+  it('verifies in an empty folder with nothing but the verifier, and so does the page that carries it', () => {
+    const folder = freshFolder();
+    cpSync(verifier, join(folder, 'verify.mjs'));
+    writeFileSync(join(folder, 'bundle.json'), text);
+    writeFileSync(join(folder, 'page.html'), page);
+    writeFileSync(join(folder, 'kept.pub'), keys.split('\n')[0] + '\n');
+    const run = (...args: string[]) =>
+      spawnSync(process.execPath, ['verify.mjs', ...args], { cwd: folder, encoding: 'utf8' });
+    for (const file of ['bundle.json', 'page.html']) {
+      expect(run(file)).toMatchObject({ status: 0, stdout: expect.stringMatching(/own_keys_only\nOK\n$/), stderr: '' });
+      expect(run(file, '--public-key', 'kept.pub')).toMatchObject({
+        status: 0,
+        stdout: expect.not.stringContaining('note'),
+      });
+      expect(run(file, '--checkpoint', 'kept.pub')).toMatchObject({ status: 2 });
+    }
+    expect(readdirSync(folder)).toHaveLength(4);
+    writeFileSync(join(folder, 'page.html'), page.replace('"entries"', '"entrie"'));
+    expect(run('page.html')).toMatchObject({ status: 1, stdout: expect.stringMatching(/not_a_bundle\n.*NOT OK\n$/s) });
+  });
+
+  it('does not verify after a change of a byte, nor cut short', () => {
+    expect(checkBytes({ text, keys }, 61)).toBeGreaterThan(200);
+    for (let cut = 0; cut < text.length; cut += 997) expect(verifyBundle({ text: text.slice(0, cut) }).ok).toBe(false);
+  });
+
+  it.each<[string, (bundle: Bundle) => object, string]>([
+    [
+      'an entry left out',
+      (bundle) => ({ ...bundle, entries: bundle.entries.toSpliced(4, 1) }),
+      'certificate says_otherwise',
+    ],
+    ['the first entry left out', (bundle) => ({ ...bundle, entries: bundle.entries.slice(1) }), 'unknown_request'],
+    [
+      'two entries exchanged',
+      (bundle) => ({
+        ...bundle,
+        entries: bundle.entries.with(1, bundle.entries[2] as never).with(2, bundle.entries[1] as never),
+      }),
+      'wrong_seq',
+    ],
+    [
+      'the proof of another entry',
+      (bundle) => ({
+        ...bundle,
+        entries: bundle.entries.with(1, { line: bundle.entries[1]?.line ?? '', proof: bundle.entries[2]?.proof ?? '' }),
+      }),
+      'not_proved',
+    ],
+    ['no entries', (bundle) => ({ ...bundle, entries: [] }), 'certificate not_on_ledger'],
+    [
+      'the key before the rotation alone, and no rotation',
+      (bundle) => ({ ...bundle, entries: bundle.entries.slice(0, -1) }),
+      'not_proved',
+    ],
+    ['a field more', (bundle) => ({ ...bundle, more: 1 }), 'bundle not_a_bundle'],
+    [
+      'a certificate that says more',
+      (bundle) => ({ ...bundle, certificate: bundle.certificate.replace('not_verifiable', 'verified') }),
+      'other_certificate',
+    ],
+  ])('is refused with %s', (_what, change, problem) => {
+    const { ok, problems } = verifyBundle({ text: changed(change) });
+    expect(ok).toBe(false);
+    expect(problems.map((each) => `${each.where} ${each.problem}`).join('; ')).toContain(problem);
+  });
+
+  it('is refused where its keys are not those that were kept, or have the name of others', () => {
+    const stranger = freshFolder();
+    plantKeys(stranger);
+    writeFileSync(join(stranger, 'keys/ledger.key'), `${'44'.repeat(32)}\n`);
+    openLedger(stranger, tickingClock()).checkpoint();
+    const strangers = readFileSync(join(stranger, 'ledger/public-keys.txt'), 'utf8');
+    const problemsOf = (task: { text: string; publicKey?: string }) =>
+      verifyBundle(task).problems.map(({ problem }) => problem);
+    expect(problemsOf({ text, publicKey: strangers })).toEqual(['wrong_public_key']);
+    expect(problemsOf({ text, publicKey: 'x' })).toEqual(['bad_public_key']);
+    expect(problemsOf({ text: changed((bundle) => ({ ...bundle, public_keys: strangers })) })).toContain('not_proved');
+  });
+
+  it('is another for each request, and holds what names that request only', () => {
+    const { text: other } = bundleOf(dataDir, 2);
+    expect(verifyBundle({ text: other, publicKey: keys }).ok).toBe(true);
+    expect(other).not.toBe(text);
+    expect(text).not.toContain(`"request":"${requestId(2)}"`);
+  });
+});

@@ -1,0 +1,36 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { readVkeys } from '../../src/ledger/key-chain.ts';
+import { isNoteSignedBy } from '../../src/ledger/note.ts';
+import { checkpointProving, readProof } from '../../src/ledger/proof.ts';
+import { proveEntries } from '../../src/ledger/prove-entries.ts';
+import { temporaryFolder } from '../snapshot/temporary-folder.ts';
+import { lifeOf, writeSmallLedger } from './ledger-fixture.ts';
+
+describe('the proofs of entries', () => {
+  it('hold without the ledger, by the newest checkpoint, under the key of its time', () => {
+    const dataDir = temporaryFolder();
+    const ledger = writeSmallLedger(dataDir);
+    const [, newKey] = readVkeys(readFileSync(join(dataDir, 'ledger/public-keys.txt'), 'utf8')) ?? [];
+    expect(newKey).toBeDefined();
+    const numbers = [...ledger.entries()].map(({ seq }) => seq);
+    for (const wanted of [numbers, [0], [19], [3, 7, 12]]) {
+      const proved = proveEntries(join(dataDir, 'ledger'), wanted);
+      expect(proved.map(({ line }) => (JSON.parse(line) as { seq: number }).seq)).toEqual(wanted);
+      for (const { line, proof } of proved) {
+        const read = readProof(proof);
+        const checkpoint = read && checkpointProving(Buffer.from(line), read);
+        expect(checkpoint?.size).toBe(20);
+        expect(checkpoint && newKey && isNoteSignedBy(checkpoint.note, newKey)).toBe(true);
+      }
+    }
+  });
+
+  it('are none where nothing is signed yet', () => {
+    const dataDir = temporaryFolder();
+    writeSmallLedger(dataDir).append(lifeOf(2, 2).slice(0, 1).flat());
+    expect(proveEntries(join(dataDir, 'ledger'), [19, 20])).toHaveLength(1);
+    expect(proveEntries(temporaryFolder(), [0])).toEqual([]);
+  });
+});
