@@ -25,20 +25,25 @@ export type CommandContext = {
 /** The result of a command: one object for programs, and the same as text for people. */
 export type CommandResult = { json: object; text: string };
 
+/** What a command does, with the program or by itself, and what its help says last. Both get the arguments, then the options. */
+export type CommandAction = { help: string } & (
+  | { run: (app: App, ...given: never[]) => Promise<CommandResult> | CommandResult }
+  | { act: (...given: never[]) => Promise<void> }
+);
+
 /** Prints a command's result on standard output, as text or as JSON. Nothing in it can steer a terminal. */
 export function printResult(context: CommandContext, command: Command, { json, text }: CommandResult): void {
   const { json: asJson } = command.optsWithGlobals<GlobalOptions>();
   context.stdout.write(asJson ? `${printableJson(stringifyExactJson(json))}\n` : printableLines(text));
 }
 
-/** Runs a command with the program built from its options, prints what it returns, and closes everything. */
-export function runCommand(
-  context: CommandContext,
-  command: Command,
-  run: (app: App) => Promise<CommandResult> | CommandResult,
-): Promise<void> {
-  const app = createApp(context, settingsFlags(command.optsWithGlobals<GlobalOptions>()));
-  return withApp(app, async () => printResult(context, command, await run(app)));
+/** Gives a command its help and its action. The program of a `run` is built from the options, and closed after it. */
+export function addAction(context: CommandContext, command: Command, action: CommandAction): void {
+  command.addHelpText('after', action.help).action((...given: unknown[]) => {
+    if ('act' in action) return action.act(...(given as never[]));
+    const app = createApp(context, settingsFlags(command.optsWithGlobals<GlobalOptions>()));
+    return withApp(app, async () => printResult(context, command, await action.run(app, ...(given as never[]))));
+  });
 }
 
 /** Works with the program and then closes it. A failure of the disk is rejected as an error that explains it. */

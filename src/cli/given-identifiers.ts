@@ -19,7 +19,8 @@ const kinds = {
     .regex(/^[^\s@]+@[^\s@]+$/, 'is an e-mail address'),
 } as const;
 
-type GivenOptions = {
+/** The options that name persons, as they were given. */
+export type GivenOptions = {
   uuid?: string[];
   id?: string[];
   distinctId?: string[];

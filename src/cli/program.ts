@@ -3,7 +3,7 @@ import packageJson from '../../package.json' with { type: 'json' };
 import { refuseUnsafeTls } from '../config/environment.ts';
 import { AppError } from '../core/errors.ts';
 import { printableJson, printableLines } from '../core/words.ts';
-import type { CommandContext } from './command.ts';
+import { addAction, type CommandAction, type CommandContext } from './command.ts';
 import { exitCodeOf, explainCommandLine, presentError, traceError } from './errors.ts';
 import { addGlobalOptions, type GlobalOptions } from './global-options.ts';
 
@@ -93,8 +93,8 @@ Examples:
   sandbox: { does: 'serve the documented service on loopback, with generated data' },
 };
 
-/** What a file of commands/ exports: it gives the command its arguments, options, help and action. */
-type CommandFile = { define: (command: Command, context: CommandContext) => void };
+/** What a file of commands/ exports: it gives the command its arguments and options, and returns what the command does. */
+type CommandFile = { define: (command: Command, context: CommandContext) => CommandAction };
 
 /** Runs one command line (without program and script name) to its end. Never throws: errors are shown and coded. */
 export async function runProgram(argv: readonly string[], context: CommandContext): Promise<void> {
@@ -136,7 +136,7 @@ async function addCommands(program: Command, argv: readonly string[], context: C
     added.set(name, command);
     if (file === null || !words.every((word) => argv.includes(word))) continue;
     const { define } = (await import(`./commands/${file}.ts`)) as CommandFile;
-    define(command, context);
+    addAction(context, command, define(command, context));
   }
 }
 

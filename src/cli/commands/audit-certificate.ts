@@ -10,13 +10,13 @@ import type { Certificate } from '../../erasure/proof/certificate.ts';
 import { readLedger } from '../../ledger/ledger.ts';
 import { readTarget } from '../../ledger/target.ts';
 import { assuranceWords, targetText } from '../../ledger/vocabulary-words.ts';
-import { runCommand, type CommandContext } from '../command.ts';
+import type { CommandAction } from '../command.ts';
 import { formatTable } from '../table.ts';
 
 type CertificateFlags = { format: 'html' | 'json'; out?: string };
 
 /** Defines `audit certificate`: shows one certificate. */
-export function define(command: Command, context: CommandContext): void {
+export function define(command: Command): CommandAction {
   command
     .argument('<id>', "the request's id, or its first characters")
     .addOption(
@@ -24,34 +24,30 @@ export function define(command: Command, context: CommandContext): void {
         .choices(['html', 'json'])
         .default('html'),
     )
-    .option('--out <file>', 'the file to write; without it a page goes to reports/, JSON to standard output')
-    .addHelpText(
-      'after',
-      `
+    .option('--out <file>', 'the file to write; without it a page goes to reports/, JSON to standard output');
+  return {
+    help: `
 Examples:
   analytics-mirror audit certificate 3f2a
   analytics-mirror audit certificate 3f2a --format json --out certificate.json`,
-    )
-    .action((id: string) =>
-      runCommand(context, command, ({ settings }) => {
-        const { format, out } = command.opts<CertificateFlags>();
-        const { dataDir, erasure } = settings;
-        const ledger = readLedger(dataDir);
-        const found = findCertificate({ dataDir, feedRetentionDays: erasure.feedRetentionDays }, ledger.entries(), id);
-        const { certificate, sha256, entry, text } = found;
-        const name = `certificate-${certificate.request}-g${certificate.generation}.html`;
-        const file = format === 'html' ? (out ?? join(reportsFolder(dataDir), name)) : out;
-        if (file !== undefined)
-          writeRequestedFile(
-            file,
-            format === 'html' ? certificatePage(found, bundleText(dataDir, ledger.entries(), found)) : text,
-          );
-        return {
-          json: { certificate, sha256, entry, file: file ?? null },
-          text: file === undefined ? text : `${summary(certificate)}written to ${file}\n`,
-        };
-      }),
-    );
+    run: ({ settings }, id: string, { format, out }: CertificateFlags) => {
+      const { dataDir, erasure } = settings;
+      const ledger = readLedger(dataDir);
+      const found = findCertificate({ dataDir, feedRetentionDays: erasure.feedRetentionDays }, ledger.entries(), id);
+      const { certificate, sha256, entry, text } = found;
+      const name = `certificate-${certificate.request}-g${certificate.generation}.html`;
+      const file = format === 'html' ? (out ?? join(reportsFolder(dataDir), name)) : out;
+      if (file !== undefined)
+        writeRequestedFile(
+          file,
+          format === 'html' ? certificatePage(found, bundleText(dataDir, ledger.entries(), found)) : text,
+        );
+      return {
+        json: { certificate, sha256, entry, file: file ?? null },
+        text: file === undefined ? text : `${summary(certificate)}written to ${file}\n`,
+      };
+    },
+  };
 }
 
 function summary(certificate: Certificate): string {

@@ -1,15 +1,13 @@
 import type { Command } from 'commander';
 import { replaceFile } from '../../core/atomic-file.ts';
 import { runEraseJob } from '../../erasure/fence/restore-guard.ts';
-import { runCommand, type CommandContext } from '../command.ts';
+import type { CommandAction, CommandContext } from '../command.ts';
 
 /** Defines `audit checkpoint`: prints a signed checkpoint of the ledger. */
-export function define(command: Command, context: CommandContext): void {
-  command
-    .option('--out <file>', 'write the checkpoint to this file too')
-    .addHelpText(
-      'after',
-      `
+export function define(command: Command, context: CommandContext): CommandAction {
+  command.option('--out <file>', 'write the checkpoint to this file too');
+  return {
+    help: `
 Prints three lines (the ledger's name, the number of its entries, their root hash) and below them the signature. Give all
 of it, with the file ledger/public-keys.txt, to a person outside: nothing else detects a ledger that is later cut short
 or rewritten.
@@ -17,15 +15,12 @@ or rewritten.
 Examples:
   analytics-mirror audit checkpoint
   analytics-mirror audit checkpoint --out checkpoint.txt`,
-    )
-    .action(() =>
-      runCommand(context, command, async (app) => {
-        const { out } = command.opts<{ out?: string }>();
-        const { size, rootHash, text } = await runEraseJob(app.jobContext(context.signal), ({ ledger }) =>
-          Promise.resolve({ outcome: 'done', counts: {}, ...ledger().checkpoint() } as const),
-        );
-        if (out !== undefined) replaceFile(out, text);
-        return { json: { size, rootHash, checkpoint: text, file: out ?? null }, text };
-      }),
-    );
+    run: async (app, { out }: { out?: string }) => {
+      const { size, rootHash, text } = await runEraseJob(app.jobContext(context.signal), ({ ledger }) =>
+        Promise.resolve({ outcome: 'done', counts: {}, ...ledger().checkpoint() } as const),
+      );
+      if (out !== undefined) replaceFile(out, text);
+      return { json: { size, rootHash, checkpoint: text, file: out ?? null }, text };
+    },
+  };
 }

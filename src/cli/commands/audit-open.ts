@@ -3,20 +3,19 @@ import { openReceipt, type OpenedReceipt } from '../../audit/open-receipt.ts';
 import { secondText } from '../../core/words.ts';
 import { readReceipt } from '../../erasure/request/receipt.ts';
 import { readLedger } from '../../ledger/ledger.ts';
-import { runCommand, type CommandContext } from '../command.ts';
+import type { CommandAction, CommandContext } from '../command.ts';
 import { exitCodes } from '../errors.ts';
-import { addGivenOptions, requireGiven } from '../given-identifiers.ts';
+import { addGivenOptions, requireGiven, type GivenOptions } from '../given-identifiers.ts';
 
 /** Defines `audit open`: shows whether an erasure request was about the holder of its receipt. */
-export function define(command: Command, context: CommandContext): void {
+export function define(command: Command, context: CommandContext): CommandAction {
   addGivenOptions(
     command
       .argument('<receipt>', 'the file receipt-<request>.json')
       .argument('[source]', '- reads kind,value lines from standard input'),
-  )
-    .addHelpText(
-      'after',
-      `
+  );
+  return {
+    help: `
 Give the identifier that the request was made with. Prefer --file or standard input: other users of this machine can see
 a command line. Reads the folders ledger/ and reports/ only.
 Exit codes: 0 the request is about this person, 4 it is not.
@@ -24,16 +23,14 @@ Exit codes: 0 the request is about this person, 4 it is not.
 Examples:
   printf 'email,ann@example.com\\n' | analytics-mirror audit open receipt-0189f1c0-7e5e-4bd2-a3c1-52f0a4d1c001.json -
   analytics-mirror audit open receipt.json --file ann.csv`,
-    )
-    .action((path: string, source: string | undefined) =>
-      runCommand(context, command, async ({ settings: { dataDir } }) => {
-        const receipt = readReceipt(path);
-        const given = await requireGiven(command.opts(), source);
-        const opened = openReceipt(dataDir, readLedger(dataDir).entries(), receipt, given);
-        if (opened.verdict !== 'is_about') context.setExitCode(exitCodes.incomplete);
-        return { json: opened, text: openedText(opened) };
-      }),
-    );
+    run: async ({ settings: { dataDir } }, path: string, source: string | undefined, options: GivenOptions) => {
+      const receipt = readReceipt(path);
+      const given = await requireGiven(options, source);
+      const opened = openReceipt(dataDir, readLedger(dataDir).entries(), receipt, given);
+      if (opened.verdict !== 'is_about') context.setExitCode(exitCodes.incomplete);
+      return { json: opened, text: openedText(opened) };
+    },
+  };
 }
 
 const verdicts: Readonly<Record<OpenedReceipt['verdict'], string>> = {

@@ -9,7 +9,7 @@ import { stringifyExactJson } from '../../core/exact-json.ts';
 import { isoToMicros } from '../../core/time.ts';
 import { durationText } from '../../core/words.ts';
 import { reportsFolder } from '../../erasure/proof/certificate-file.ts';
-import { runCommand, type CommandContext } from '../command.ts';
+import type { CommandAction } from '../command.ts';
 import type { GlobalOptions } from '../global-options.ts';
 import { formatTable } from '../table.ts';
 
@@ -17,41 +17,37 @@ const formats = ['html', 'json', 'csv'] as const;
 type ReportFlags = { from?: string; to?: string; format?: (typeof formats)[number]; out?: string };
 
 /** Defines `audit report`: writes the auditor's report of a period. */
-export function define(command: Command, context: CommandContext): void {
+export function define(command: Command): CommandAction {
   command
     .option('--from <date>', 'the first day, in UTC; by default the day of the first request', readDay)
     .option('--to <date>', 'the last day, in UTC; by default today', readDay)
     .addOption(new Option('--format <format>', 'a page, data, or a table for spreadsheets').choices(formats))
-    .option('--out <file>', 'the file to write; by default reports/audit-<from>-<to>.html')
-    .addHelpText(
-      'after',
-      `
+    .option('--out <file>', 'the file to write; by default reports/audit-<from>-<to>.html');
+  return {
+    help: `
 A request belongs to the day on which it was received. --json alone prints the report and writes no file. The CSV has a
 row for each target. A cell that a spreadsheet would read as a formula begins with an apostrophe.
 
 Examples:
   analytics-mirror audit report
   analytics-mirror audit report --from 2026-10-01 --to 2026-12-31 --format csv --out q4.csv`,
-    )
-    .action(() =>
-      runCommand(context, command, (app) => {
-        const { from, to, format, out } = command.opts<ReportFlags>();
-        const { json: asJson } = command.optsWithGlobals<GlobalOptions>();
-        const { settings, clock } = app;
-        const db = app.databaseReadOnly();
-        const report = gatherReport({ db, settings, nowMs: clock.now() }, { from, to });
-        if (report.from > report.to)
-          throw new AppError(`the period ends before it begins: ${report.from} to ${report.to}`, {
-            code: 'usage',
-            hint: 'give --from a day that is not after the day of --to',
-          });
-        if (asJson && format === undefined && out === undefined) return { json: report, text: '' };
-        const name = `audit-${report.from}-${report.to}.${format ?? 'html'}`;
-        const file = out ?? join(reportsFolder(settings.dataDir), name);
-        writeRequestedFile(file, render(report, format ?? 'html'));
-        return { json: report, text: `${summary(report)}written to ${file}\n` };
-      }),
-    );
+    run: (app, { from, to, format, out }: ReportFlags) => {
+      const { json: asJson } = command.optsWithGlobals<GlobalOptions>();
+      const { settings, clock } = app;
+      const db = app.databaseReadOnly();
+      const report = gatherReport({ db, settings, nowMs: clock.now() }, { from, to });
+      if (report.from > report.to)
+        throw new AppError(`the period ends before it begins: ${report.from} to ${report.to}`, {
+          code: 'usage',
+          hint: 'give --from a day that is not after the day of --to',
+        });
+      if (asJson && format === undefined && out === undefined) return { json: report, text: '' };
+      const name = `audit-${report.from}-${report.to}.${format ?? 'html'}`;
+      const file = out ?? join(reportsFolder(settings.dataDir), name);
+      writeRequestedFile(file, render(report, format ?? 'html'));
+      return { json: report, text: `${summary(report)}written to ${file}\n` };
+    },
+  };
 }
 
 function render(report: AuditReport, format: (typeof formats)[number]): string {

@@ -2,30 +2,26 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { ledgerFolder } from '../../ledger/entry-file.ts';
 import { runEraseJob } from '../../erasure/fence/restore-guard.ts';
-import { runCommand, type CommandContext } from '../command.ts';
+import type { CommandAction, CommandContext } from '../command.ts';
 
 /** Defines `audit rotate-key`: makes the signing key of later checkpoints. */
-export function define(command: Command, context: CommandContext): void {
-  command
-    .addHelpText(
-      'after',
-      `
+export function define(_command: Command, context: CommandContext): CommandAction {
+  return {
+    help: `
 Earlier signatures stay valid. Give the new line of ledger/public-keys.txt to every person who keeps checkpoints.
 
 Examples:
   analytics-mirror audit rotate-key`,
-    )
-    .action(() =>
-      runCommand(context, command, async (app) => {
-        const { size } = await runEraseJob(app.jobContext(context.signal), ({ ledger }) => {
-          ledger().rotateKey();
-          return Promise.resolve({ outcome: 'done', counts: {}, ...ledger().checkpoint() } as const);
-        });
-        const file = join(ledgerFolder(app.settings.dataDir), 'public-keys.txt');
-        return {
-          json: { publicKeys: file, entries: size },
-          text: `the new key stands last in ${file}; the ledger of ${size} entries is signed with it\n`,
-        };
-      }),
-    );
+    run: async (app) => {
+      const { size } = await runEraseJob(app.jobContext(context.signal), ({ ledger }) => {
+        ledger().rotateKey();
+        return Promise.resolve({ outcome: 'done', counts: {}, ...ledger().checkpoint() } as const);
+      });
+      const file = join(ledgerFolder(app.settings.dataDir), 'public-keys.txt');
+      return {
+        json: { publicKeys: file, entries: size },
+        text: `the new key stands last in ${file}; the ledger of ${size} entries is signed with it\n`,
+      };
+    },
+  };
 }

@@ -3,17 +3,16 @@ import type { Command } from 'commander';
 import { verifyDataFolder, type FolderVerdict } from '../../audit/verify-data-folder.ts';
 import { AppError, systemCode } from '../../core/errors.ts';
 import { bytesText, countText } from '../../core/words.ts';
-import { runCommand, type CommandContext } from '../command.ts';
+import type { CommandAction, CommandContext } from '../command.ts';
 import { exitCodes } from '../errors.ts';
 
 /** Defines `audit verify`: checks the ledger, the certificates and the published files. */
-export function define(command: Command, context: CommandContext): void {
+export function define(command: Command, context: CommandContext): CommandAction {
   command
     .option('--checkpoint <file>', 'a checkpoint of this ledger that was kept outside')
-    .option('--public-key <file>', "the ledger's public keys, as they were kept outside")
-    .addHelpText(
-      'after',
-      `
+    .option('--public-key <file>', "the ledger's public keys, as they were kept outside");
+  return {
+    help: `
 Reads the data folder only, and changes nothing. Checks five things: the order of the ledger's entries; the signature of
 each checkpoint, and that it fits these entries; that the ledger has the hash of each certificate and proves its content;
 that each published file fits its manifest; that keys, suppression list, requests and published snapshots are as the
@@ -23,16 +22,13 @@ Exit codes: 0 everything fits, 1 something does not.
 Examples:
   analytics-mirror audit verify
   analytics-mirror audit verify --checkpoint checkpoint.txt --public-key public-keys.txt`,
-    )
-    .action(() =>
-      runCommand(context, command, async (app) => {
-        const { checkpoint, publicKey } = command.opts<{ checkpoint?: string; publicKey?: string }>();
-        const kept = { checkpoint: readKept(checkpoint), publicKey: readKept(publicKey) };
-        const verdict = await verifyDataFolder(app.settings.dataDir, kept, context.signal);
-        if (!verdict.ok) context.setExitCode(exitCodes.failed);
-        return { json: verdict, text: verdictText(verdict) };
-      }),
-    );
+    run: async (app, { checkpoint, publicKey }: { checkpoint?: string; publicKey?: string }) => {
+      const kept = { checkpoint: readKept(checkpoint), publicKey: readKept(publicKey) };
+      const verdict = await verifyDataFolder(app.settings.dataDir, kept, context.signal);
+      if (!verdict.ok) context.setExitCode(exitCodes.failed);
+      return { json: verdict, text: verdictText(verdict) };
+    },
+  };
 }
 
 function readKept(file: string | undefined): string | undefined {

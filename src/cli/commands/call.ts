@@ -5,7 +5,7 @@ import { projectEndpoints } from '../../contract/projects.ts';
 import { AppError } from '../../core/errors.ts';
 import { printableJson } from '../../core/words.ts';
 import { parseExactJson, stringifyExactJson } from '../../core/exact-json.ts';
-import { runCommand, type CommandContext } from '../command.ts';
+import type { CommandAction, CommandContext } from '../command.ts';
 import { splitPair } from '../global-options.ts';
 import { formatTable } from '../table.ts';
 
@@ -16,33 +16,29 @@ const names = Object.keys(callable) as CallableName[];
 type CallFlags = { param?: [name: string, value: string][]; body?: unknown };
 
 /** Defines `call`: calls one endpoint of the service. */
-export function define(command: Command, context: CommandContext): void {
+export function define(command: Command, context: CommandContext): CommandAction {
   command
     .addArgument(new Argument('<endpoint>', 'the name of the endpoint, from the list below').choices(names))
     .option('--param <name=value>', 'a path or query parameter; may be repeated', collectParameter)
-    .option('--body <json>', 'the request body', parseBody)
-    .addHelpText(
-      'after',
-      `\nEndpoints:\n${endpointTable()}
+    .option('--body <json>', 'the request body', parseBody);
+  return {
+    help: `\nEndpoints:\n${endpointTable()}
 Every path is below /api/environments/:project_id, except that of projects.list: /api/projects.
 
 Examples:
   analytics-mirror call projects.list
   analytics-mirror call persons.list --param limit=2 --param search=ann@example.com
   analytics-mirror call persons.update --param id=12 --body '{"properties":{"plan":"pro"}}'`,
-    )
-    .action((name: CallableName) =>
-      runCommand(context, command, async (app) => {
-        const { param = [], body } = command.opts<CallFlags>();
-        const { params, query } = readParameters(callable[name], Object.fromEntries(param));
-        if (body !== undefined && callable[name].body === null)
-          throw new AppError(`${name} takes no body`, { code: 'usage', hint: 'leave --body out' });
-        // TypeScript does not know which endpoint the name is; the endpoint's own schemas have checked both.
-        const args = { params: params as never, query: query as never, body, signal: context.signal };
-        const reply = await app.service().call(name, args);
-        return { json: { status: reply.status, body: reply.body ?? null }, text: replyText(reply.status, reply.body) };
-      }),
-    );
+    run: async (app, name: CallableName, { param = [], body }: CallFlags) => {
+      const { params, query } = readParameters(callable[name], Object.fromEntries(param));
+      if (body !== undefined && callable[name].body === null)
+        throw new AppError(`${name} takes no body`, { code: 'usage', hint: 'leave --body out' });
+      // TypeScript does not know which endpoint the name is; the endpoint's own schemas have checked both.
+      const args = { params: params as never, query: query as never, body, signal: context.signal };
+      const reply = await app.service().call(name, args);
+      return { json: { status: reply.status, body: reply.body ?? null }, text: replyText(reply.status, reply.body) };
+    },
+  };
 }
 
 function readParameters(

@@ -10,7 +10,7 @@ import type { DemoErasure } from '../../rehearsal/demo-erasure.ts';
 import type { DemoReport } from '../../rehearsal/demo-report.ts';
 import { demoSettings, runDemo, serveDemo } from '../../rehearsal/demo.ts';
 import { besideSandbox } from '../../rehearsal/embedded-sandbox.ts';
-import { printResult, withApp, type CommandContext } from '../command.ts';
+import { printResult, withApp, type CommandAction, type CommandContext } from '../command.ts';
 import { settingsFlags, type GlobalOptions } from '../global-options.ts';
 import { formatTable } from '../table.ts';
 import { exportNow } from './export.ts';
@@ -18,15 +18,13 @@ import { runWorker } from './run.ts';
 import { syncNow } from './sync.ts';
 
 /** Defines `demo`: runs sync, export and erasure on an embedded sandbox, in a fresh folder. */
-export function define(command: Command, context: CommandContext): void {
+export function define(command: Command, context: CommandContext): CommandAction {
   command
     .option('--keep', 'afterwards run the worker beside the sandbox, with its status page, until it is stopped')
-    .option('--hostile', 'generate values that many programs cannot read, as `sandbox --hostile` does')
-    .addHelpText(
-      'after',
-      '\nExamples:\n  npm run demo\n  npm run demo -- --keep\n  analytics-mirror demo --data-dir ./demo --json',
-    )
-    .action(async () => {
+    .option('--hostile', 'generate values that many programs cannot read, as `sandbox --hostile` does');
+  return {
+    help: '\nExamples:\n  npm run demo\n  npm run demo -- --keep\n  analytics-mirror demo --data-dir ./demo --json',
+    act: async () => {
       const flags = command.optsWithGlobals<GlobalOptions & { keep?: boolean; hostile?: boolean }>();
       const dataDir = flags.dataDir ?? mkdtempSync(join(tmpdir(), 'analytics-mirror-demo-'));
       // Invented persons must not be mixed with real ones.
@@ -54,7 +52,8 @@ export function define(command: Command, context: CommandContext): void {
       } finally {
         await sandbox.close();
       }
-    });
+    },
+  };
 }
 
 /** Runs the worker beside the sandbox until it is stopped, and prints the address of its status page. */

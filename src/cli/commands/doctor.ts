@@ -1,29 +1,21 @@
 import type { Command } from 'commander';
 import { examine } from '../../status/doctor.ts';
-import { runCommand, type CommandContext } from '../command.ts';
+import type { CommandAction, CommandContext } from '../command.ts';
 import { exitCodes } from '../errors.ts';
 import { formatTable } from '../table.ts';
 
 /** Defines `doctor`: checks everything that a run needs. */
-export function define(command: Command, context: CommandContext): void {
-  command
-    .addHelpText(
-      'after',
-      '\nChanges nothing. When the budget is used up, the service is not asked, and the line says until when.\nExit codes: 0 no check failed (there may be warnings), 1 a check failed.\n\nExamples:\n  analytics-mirror doctor',
-    )
-    .action(() =>
-      runCommand(context, command, async (app) => {
-        const { settings, databaseReadOnly: openReader, service: openService, deprecation, budget } = app;
-        const { signal } = context;
-        const findings = await examine({ settings, openReader, openService, deprecation, budget, signal });
-        const isWell = findings.every(({ state }) => state !== 'failed');
-        if (!isWell) context.setExitCode(exitCodes.failed);
-        const lines = findings.map(({ check, state, detail, fix }) => [
-          state,
-          check,
-          fix ? `${detail}; ${fix}` : detail,
-        ]);
-        return { json: { ok: isWell, findings }, text: formatTable(['state', 'check', 'found'], lines) };
-      }),
-    );
+export function define(_command: Command, context: CommandContext): CommandAction {
+  return {
+    help: '\nChanges nothing. When the budget is used up, the service is not asked, and the line says until when.\nExit codes: 0 no check failed (there may be warnings), 1 a check failed.\n\nExamples:\n  analytics-mirror doctor',
+    run: async (app) => {
+      const { settings, databaseReadOnly: openReader, service: openService, deprecation, budget } = app;
+      const { signal } = context;
+      const findings = await examine({ settings, openReader, openService, deprecation, budget, signal });
+      const isWell = findings.every(({ state }) => state !== 'failed');
+      if (!isWell) context.setExitCode(exitCodes.failed);
+      const lines = findings.map(({ check, state, detail, fix }) => [state, check, fix ? `${detail}; ${fix}` : detail]);
+      return { json: { ok: isWell, findings }, text: formatTable(['state', 'check', 'found'], lines) };
+    },
+  };
 }

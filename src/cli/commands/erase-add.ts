@@ -4,9 +4,9 @@ import { listRequests } from '../../mirror/erasure-requests.ts';
 import { receiptsOf, refuseInside, withAnswer, writeReceipts, type Receipt } from '../../erasure/request/receipt.ts';
 import { basisCode, bases } from '../../ledger/vocabulary.ts';
 import { runEraseJob } from '../../erasure/fence/restore-guard.ts';
-import { runCommand, type CommandContext } from '../command.ts';
+import type { CommandAction, CommandContext } from '../command.ts';
 import { exitCodes } from '../errors.ts';
-import { addGivenOptions, requireGiven } from '../given-identifiers.ts';
+import { addGivenOptions, requireGiven, type GivenOptions } from '../given-identifiers.ts';
 import { heldText } from '../held-text.ts';
 import { formatTable } from '../table.ts';
 import { recordedText } from './erase-amend.ts';
@@ -14,7 +14,7 @@ import { recordedText } from './erase-amend.ts';
 type AddFlags = { basis: string; by: string; keepEvents?: boolean; receipts?: string };
 
 /** Defines `erase add`: receives erasure requests. */
-export function define(command: Command, context: CommandContext): void {
+export function define(command: Command, context: CommandContext): CommandAction {
   addGivenOptions(command)
     .argument('[source]', '- reads kind,value lines from standard input')
     .requiredOption('--basis <code>', `the legal basis: ${bases.join(', ')}, or a code of your own`)
@@ -23,10 +23,9 @@ export function define(command: Command, context: CommandContext): void {
       '--keep-events',
       'leave the events of these persons at the service; their recordings are deleted all the same',
     )
-    .option('--receipts <folder>', 'write a receipt of each request, for the person who asked (mode 0600)')
-    .addHelpText(
-      'after',
-      `
+    .option('--receipts <folder>', 'write a receipt of each request, for the person who asked (mode 0600)');
+  return {
+    help: `
 Each identifier makes one request, unless an open request names the same person and deletes at least as much. The column
 persons says how many persons were found; a request that finds several living persons is held. Prefer --file or standard
 input: other users of this machine can see a command line. The kinds in a file are uuid, id, distinct_id and email.
@@ -39,35 +38,33 @@ Examples:
   analytics-mirror erase add --file requests.csv --basis objection --by dpo --receipts receipts
   analytics-mirror erase add --uuid 0189f1c0-7e5e-7bd2-a3c1-52f0a4d1c001 --basis objection --by dpo
   printf 'email,ann@example.com\\n' | analytics-mirror erase add - --basis consent_withdrawn --by TICKET-812`,
-    )
-    .action((source: string | undefined) =>
-      runCommand(context, command, async (app) => {
-        const { basis, by, keepEvents, receipts: folder } = command.opts<AddFlags>();
-        const given = await requireGiven(command.opts(), source);
-        if (folder !== undefined) refuseInside(app.settings.dataDir, folder);
-        const { requests, receipts } = await runEraseJob(app.jobContext(context.signal), async (job) => {
-          const deleteEvents = app.settings.erasure.deleteEvents && keepEvents !== true;
-          // Before a request is refused: then its key is destroyed.
-          let kept: Receipt[] = [];
-          const keep = (): void => {
-            const open = listRequests(job.db, 'open').map(({ id }) => id);
-            kept = folder === undefined ? [] : receiptsOf(job, open);
-          };
-          const added = await addRequests(job, given, { basis, by, deleteEvents }, keep);
-          const ids = new Set(added.map(({ id }) => id));
-          const own = kept.filter(({ request }) => ids.has(request)).map((receipt) => withAnswer(job, receipt));
-          const written = folder === undefined ? [] : writeReceipts(folder, own);
-          return { outcome: 'done', counts: { added: added.length }, requests: added, receipts: written };
-        });
-        if (requests.some(({ state, waitsFor }) => waitsFor !== null || (state !== 'scoped' && state !== 'received')))
-          context.setExitCode(exitCodes.incomplete);
-        const written = receipts.map((path) => `receipt written to ${path}\n`).join('');
-        return {
-          json: { requests, receipts, basis: { given: basis, recorded: basisCode(basis) } },
-          text: `${addedTable(requests)}${recordedText(basis)}${written}`,
+    run: async (app, source: string | undefined, options: AddFlags & GivenOptions) => {
+      const { basis, by, keepEvents, receipts: folder } = options;
+      const given = await requireGiven(options, source);
+      if (folder !== undefined) refuseInside(app.settings.dataDir, folder);
+      const { requests, receipts } = await runEraseJob(app.jobContext(context.signal), async (job) => {
+        const deleteEvents = app.settings.erasure.deleteEvents && keepEvents !== true;
+        // Before a request is refused: then its key is destroyed.
+        let kept: Receipt[] = [];
+        const keep = (): void => {
+          const open = listRequests(job.db, 'open').map(({ id }) => id);
+          kept = folder === undefined ? [] : receiptsOf(job, open);
         };
-      }),
-    );
+        const added = await addRequests(job, given, { basis, by, deleteEvents }, keep);
+        const ids = new Set(added.map(({ id }) => id));
+        const own = kept.filter(({ request }) => ids.has(request)).map((receipt) => withAnswer(job, receipt));
+        const written = folder === undefined ? [] : writeReceipts(folder, own);
+        return { outcome: 'done', counts: { added: added.length }, requests: added, receipts: written };
+      });
+      if (requests.some(({ state, waitsFor }) => waitsFor !== null || (state !== 'scoped' && state !== 'received')))
+        context.setExitCode(exitCodes.incomplete);
+      const written = receipts.map((path) => `receipt written to ${path}\n`).join('');
+      return {
+        json: { requests, receipts, basis: { given: basis, recorded: basisCode(basis) } },
+        text: `${addedTable(requests)}${recordedText(basis)}${written}`,
+      };
+    },
+  };
 }
 
 function addedTable(requests: readonly AddedRequest[]): string {

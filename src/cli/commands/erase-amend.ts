@@ -3,36 +3,32 @@ import { AppError } from '../../core/errors.ts';
 import { amendRequest } from '../../erasure/amend.ts';
 import { basisCode } from '../../ledger/vocabulary.ts';
 import { runEraseJob } from '../../erasure/fence/restore-guard.ts';
-import { runCommand, type CommandContext } from '../command.ts';
+import type { CommandAction, CommandContext } from '../command.ts';
 
 /** Defines `erase amend`: mends the basis of an open request and its reference. */
-export function define(command: Command, context: CommandContext): void {
+export function define(command: Command, context: CommandContext): CommandAction {
   command
     .argument('<id>', "the request's id, or its first characters")
     .option('--by <reference>', 'the role or ticket that asks for it')
-    .option('--basis <code>', 'the legal basis, as for `erase add`')
-    .addHelpText(
-      'after',
-      `
+    .option('--basis <code>', 'the legal basis, as for `erase add`');
+  return {
+    help: `
 Use it where a name or an address stands in --by or --basis: the old words leave mirror.db and its free space. The ledger
 keeps the change as a code and an HMAC. It never held the words.
 
 Examples:
   analytics-mirror erase amend 3f2a --by TICKET-812
   analytics-mirror erase amend 3f2a --basis objection`,
-    )
-    .action((id: string) =>
-      runCommand(context, command, async (app) => {
-        const { by, basis } = command.opts<{ by?: string; basis?: string }>();
-        if (by === undefined && basis === undefined)
-          throw new AppError('nothing to amend is given', { code: 'usage', hint: 'give --by, --basis, or both' });
-        const { request } = await runEraseJob(app.jobContext(context.signal), async (job) => {
-          const request = await amendRequest(job, id, { by, basis });
-          return { outcome: 'done', counts: { amended: 1 }, request };
-        });
-        return { json: { request }, text: `amended ${request.id}\n${basis === undefined ? '' : recordedText(basis)}` };
-      }),
-    );
+    run: async (app, id: string, { by, basis }: { by?: string; basis?: string }) => {
+      if (by === undefined && basis === undefined)
+        throw new AppError('nothing to amend is given', { code: 'usage', hint: 'give --by, --basis, or both' });
+      const { request } = await runEraseJob(app.jobContext(context.signal), async (job) => {
+        const request = await amendRequest(job, id, { by, basis });
+        return { outcome: 'done', counts: { amended: 1 }, request };
+      });
+      return { json: { request }, text: `amended ${request.id}\n${basis === undefined ? '' : recordedText(basis)}` };
+    },
+  };
 }
 
 /** Says how the ledger and the certificate record a code that is not one of theirs. */

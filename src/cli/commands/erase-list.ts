@@ -20,36 +20,32 @@ import {
 import { finalStates, listRequests, type ErasureRequest } from '../../mirror/erasure-requests.ts';
 import { listTargets, type ErasureTarget } from '../../mirror/erasure-targets.ts';
 import { readFenceUse } from '../../mirror/fence.ts';
-import { runCommand, type CommandContext } from '../command.ts';
+import type { CommandAction } from '../command.ts';
 import { heldText } from '../held-text.ts';
 import { formatTable } from '../table.ts';
 
 /** Defines `erase list` or `erase show`. */
-export function define(command: Command, context: CommandContext): void {
-  if (command.name() === 'list') defineList(command, context);
-  else defineShow(command, context);
+export function define(command: Command): CommandAction {
+  return command.name() === 'list' ? defineList(command) : defineShow(command);
 }
 
-function defineList(command: Command, context: CommandContext): void {
-  command
-    .option('--all', 'list ended requests too')
-    .addHelpText('after', '\nExamples:\n  analytics-mirror erase list\n  analytics-mirror erase list --all --json')
-    .action(() =>
-      runCommand(context, command, (app) => {
-        const db = app.databaseReadOnly();
-        const { histories } = readLedger(app.settings.dataDir);
-        const known = listRequests(db, 'all').map((request) => believed(request, histories.of(request.id)));
-        const isListed = ({ state }: ErasureRequest): boolean =>
-          command.opts<{ all?: boolean }>().all === true || !finalStates.includes(state);
-        const requests = known.filter(isListed);
-        const groups = [...Map.groupBy(known, ({ state }) => state)];
-        const states = Object.fromEntries(groups.map(([state, { length }]) => [state, length]));
-        return {
-          json: { requests: requests.map((request) => ({ ...request, todo: todoOf(request) })), states },
-          text: requests.length === 0 ? 'no open request\n' : requestTable(requests),
-        };
-      }),
-    );
+function defineList(command: Command): CommandAction {
+  command.option('--all', 'list ended requests too');
+  return {
+    help: '\nExamples:\n  analytics-mirror erase list\n  analytics-mirror erase list --all --json',
+    run: (app, { all }: { all?: boolean }) => {
+      const db = app.databaseReadOnly();
+      const { histories } = readLedger(app.settings.dataDir);
+      const known = listRequests(db, 'all').map((request) => believed(request, histories.of(request.id)));
+      const requests = known.filter(({ state }) => all === true || !finalStates.includes(state));
+      const groups = [...Map.groupBy(known, ({ state }) => state)];
+      const states = Object.fromEntries(groups.map(([state, { length }]) => [state, length]));
+      return {
+        json: { requests: requests.map((request) => ({ ...request, todo: todoOf(request) })), states },
+        text: requests.length === 0 ? 'no open request\n' : requestTable(requests),
+      };
+    },
+  };
 }
 
 function requestTable(requests: readonly ErasureRequest[]): string {
@@ -81,64 +77,57 @@ function todoOf(request: ErasureRequest): string | null {
   return todoText(request) ?? (ended.includes(request.state) ? null : nextText(request.state));
 }
 
-function defineShow(command: Command, context: CommandContext): void {
-  command
-    .argument('<id>', "the request's id, or its first characters")
-    .addHelpText('after', '\nExamples:\n  analytics-mirror erase show 3f2a')
-    .action((id: string) =>
-      runCommand(context, command, (app) => {
-        const db = app.databaseReadOnly();
-        const request = requireRequest(db, id);
-        const targets = listTargets(db, request.id);
-        const held = heldBecauseOf({ db, settings: app.settings }, request);
-        const fence = readFenceUse(db, request.id);
-        const ledger = [...readLedger(app.settings.dataDir).entries()].filter(
-          (entry) =>
-            ('request' in entry && entry.request === request.id) ||
-            ('requests' in entry && entry.requests.includes(request.id)),
-        );
-        const text = [
-          `request ${request.id}, generation ${request.generation}\n`,
-          formatTable(
-            ['state', stateCell(request)],
+function defineShow(command: Command): CommandAction {
+  command.argument('<id>', "the request's id, or its first characters");
+  return {
+    help: '\nExamples:\n  analytics-mirror erase show 3f2a',
+    run: (app, id: string) => {
+      const db = app.databaseReadOnly();
+      const request = requireRequest(db, id);
+      const targets = listTargets(db, request.id);
+      const held = heldBecauseOf({ db, settings: app.settings }, request);
+      const fence = readFenceUse(db, request.id);
+      const ledger = [...readLedger(app.settings.dataDir).entries()].filter(
+        (entry) =>
+          ('request' in entry && entry.request === request.id) ||
+          ('requests' in entry && entry.requests.includes(request.id)),
+      );
+      const text = [
+        `request ${request.id}, generation ${request.generation}\n`,
+        formatTable(
+          ['state', stateCell(request)],
+          [
+            ['from', originText(request.origin)],
+            ['basis', basisText(request.basis)],
+            ['received', secondText(request.receivedAt)],
+            ['due', secondText(request.dueAt)],
             [
-              ['from', originText(request.origin)],
-              ['basis', basisText(request.basis)],
-              ['received', secondText(request.receivedAt)],
-              ['due', secondText(request.dueAt)],
-              [
-                'found',
-                `${request.persons ?? 0} persons, ${request.distinctIds ?? 0} distinct ids, ${request.recordings ?? 0} recordings`,
-              ],
-              ['kept out since', `${countText(fence.hits)} times, ${countText(fence.recreated)} of them created again`],
+              'found',
+              `${request.persons ?? 0} persons, ${request.distinctIds ?? 0} distinct ids, ${request.recordings ?? 0} recordings`,
             ],
-          ),
-          ...(todoOf(request) === null
-            ? []
-            : [`what to do: ${todoOf(request)}\n${request.reason === null ? '' : heldText('the request', held)}`]),
-          targets.length === 0 ? 'no targets yet\n' : targetTable(targets),
-          formatTable(
-            [{ right: 'entry' }, 'written', 'ledger', 'about'],
-            ledger.map((entry) => [
-              String(entry.seq),
-              secondText(entry.at),
-              entry.type,
-              'target' in entry ? entry.target : 'epoch' in entry ? `epoch ${entry.epoch}` : '',
-            ]),
-          ),
-        ].join('\n');
-        return {
-          json: {
-            request: { ...request, todo: todoOf(request) },
-            ...held,
-            targets: targets.map(spelled),
-            fence,
-            ledger,
-          },
-          text,
-        };
-      }),
-    );
+            ['kept out since', `${countText(fence.hits)} times, ${countText(fence.recreated)} of them created again`],
+          ],
+        ),
+        ...(todoOf(request) === null
+          ? []
+          : [`what to do: ${todoOf(request)}\n${request.reason === null ? '' : heldText('the request', held)}`]),
+        targets.length === 0 ? 'no targets yet\n' : targetTable(targets),
+        formatTable(
+          [{ right: 'entry' }, 'written', 'ledger', 'about'],
+          ledger.map((entry) => [
+            String(entry.seq),
+            secondText(entry.at),
+            entry.type,
+            'target' in entry ? entry.target : 'epoch' in entry ? `epoch ${entry.epoch}` : '',
+          ]),
+        ),
+      ].join('\n');
+      return {
+        json: { request: { ...request, todo: todoOf(request) }, ...held, targets: targets.map(spelled), fence, ledger },
+        text,
+      };
+    },
+  };
 }
 
 function spelled(target: ErasureTarget): Omit<ErasureTarget, 'target'> & { target: string } {

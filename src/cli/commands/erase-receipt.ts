@@ -4,37 +4,33 @@ import { requireRequest } from '../../erasure/receive.ts';
 import { receiptsOf, refuseInside, writeReceipt } from '../../erasure/request/receipt.ts';
 import { finalStates, type ErasureRequest } from '../../mirror/erasure-requests.ts';
 import { runEraseJob } from '../../erasure/fence/restore-guard.ts';
-import { runCommand, type CommandContext } from '../command.ts';
+import type { CommandAction, CommandContext } from '../command.ts';
 
 /** Defines `erase receipt`: writes the receipt of one request, for the person who asked. */
-export function define(command: Command, context: CommandContext): void {
+export function define(command: Command, context: CommandContext): CommandAction {
   command
     .argument('<id>', "the request's id, or its first characters")
-    .requiredOption('--out <file>', 'the file to write (mode 0600), outside the data folder')
-    .addHelpText(
-      'after',
-      `
+    .requiredOption('--out <file>', 'the file to write (mode 0600), outside the data folder');
+  return {
+    help: `
 The receipt holds the request's own key and nothing else of the request. With the receipt and the identifier, \`audit open\`
 shows which entry of the ledger and which certificates are about the person. The key here is destroyed when the request is
 sealed.
 
 Examples:
   analytics-mirror erase receipt 3f2a --out receipt.json`,
-    )
-    .action((id: string) =>
-      runCommand(context, command, async (app) => {
-        const { out } = command.opts<{ out: string }>();
-        refuseInside(app.settings.dataDir, out);
-        const { request } = await runEraseJob(app.jobContext(context.signal), (job) => {
-          const request = requireRequest(job.db, id);
-          const [receipt] = receiptsOf(job, [request.id]);
-          if (!receipt) throw withoutKey(request);
-          writeReceipt(out, receipt);
-          return Promise.resolve({ outcome: 'done', counts: {}, request: request.id } as const);
-        });
-        return { json: { request, file: out }, text: `receipt of request ${request} written to ${out}\n` };
-      }),
-    );
+    run: async (app, id: string, { out }: { out: string }) => {
+      refuseInside(app.settings.dataDir, out);
+      const { request } = await runEraseJob(app.jobContext(context.signal), (job) => {
+        const request = requireRequest(job.db, id);
+        const [receipt] = receiptsOf(job, [request.id]);
+        if (!receipt) throw withoutKey(request);
+        writeReceipt(out, receipt);
+        return Promise.resolve({ outcome: 'done', counts: {}, request: request.id } as const);
+      });
+      return { json: { request, file: out }, text: `receipt of request ${request} written to ${out}\n` };
+    },
+  };
 }
 
 function withoutKey({ id, state }: ErasureRequest): AppError {

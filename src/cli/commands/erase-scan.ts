@@ -3,23 +3,22 @@ import { bytesText, countText } from '../../core/words.ts';
 import { scanRequests } from '../../erasure/scan/scan-requests.ts';
 import type { ScanReport } from '../../erasure/scan/scan-task.ts';
 import { runEraseJob } from '../../erasure/fence/restore-guard.ts';
-import { runCommand, type CommandContext } from '../command.ts';
+import type { CommandAction, CommandContext } from '../command.ts';
 import { exitCodes } from '../errors.ts';
-import { addGivenOptions, readGiven } from '../given-identifiers.ts';
+import { addGivenOptions, readGiven, type GivenOptions } from '../given-identifiers.ts';
 import { formatTable } from '../table.ts';
 
 /** Defines `erase scan`: searches for data that is left of erased persons. */
-export function define(command: Command, context: CommandContext): void {
+export function define(command: Command, context: CommandContext): CommandAction {
   addGivenOptions(command)
     .argument('[source]', '- reads kind,value lines from standard input')
     .option(
       '--also <path>',
       'another file or folder to search, such as logs; may be repeated',
       (path: string, earlier: string[] | undefined) => [...(earlier ?? []), path],
-    )
-    .addHelpText(
-      'after',
-      `
+    );
+  return {
+    help: `
 Reads the mirror, every published file and every other file of the data folder, decoded and byte by byte, in a process of
 its own. It searches for the values of erased persons while their requests are open, for the HMACs of their identifiers
 always, and for the persons that you name. Values are never printed. It looks into gzip, zip, Zstandard, brotli (.br) and
@@ -30,21 +29,18 @@ Exit codes: 0 everything was read and nothing found, 4 something found (a finish
 Examples:
   analytics-mirror erase scan
   analytics-mirror erase scan --file people.csv --also /var/log/analytics-mirror`,
-    )
-    .action((source: string | undefined) =>
-      runCommand(context, command, async (app) => {
-        const { also = [] } = command.opts<{ also?: string[] }>();
-        const given = await readGiven(command.opts(), source);
-        const { report, reopened } = await runEraseJob(app.jobContext(context.signal), async (job) => {
-          const scan = await scanRequests(job, given, also);
-          return { outcome: 'done', counts: { reopened: scan.reopened.length }, ...scan };
-        });
-        const isClean =
-          report.fenced.length + report.unreadable.length === 0 && report.subjects.every(({ hits }) => hits === 0);
-        if (!isClean) context.setExitCode(exitCodes.incomplete);
-        return { json: { ...report, reopened }, text: scanText(report, reopened) };
-      }),
-    );
+    run: async (app, source: string | undefined, options: GivenOptions & { also?: string[] }) => {
+      const given = await readGiven(options, source);
+      const { report, reopened } = await runEraseJob(app.jobContext(context.signal), async (job) => {
+        const scan = await scanRequests(job, given, options.also ?? []);
+        return { outcome: 'done', counts: { reopened: scan.reopened.length }, ...scan };
+      });
+      const isClean =
+        report.fenced.length + report.unreadable.length === 0 && report.subjects.every(({ hits }) => hits === 0);
+      if (!isClean) context.setExitCode(exitCodes.incomplete);
+      return { json: { ...report, reopened }, text: scanText(report, reopened) };
+    },
+  };
 }
 
 function scanText(report: ScanReport, reopened: readonly string[]): string {

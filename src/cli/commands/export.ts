@@ -4,23 +4,22 @@ import { datasets as table, type PublishedDataset, publishedDatasets } from '../
 import { bytesText } from '../../core/words.ts';
 import type { OnProgress } from '../../job/job-context.ts';
 import { runExportJob, type ExportJobResult } from '../../worker/export-job.ts';
-import { runCommand, type CommandContext } from '../command.ts';
+import type { CommandAction, CommandContext } from '../command.ts';
 import { exitCodes } from '../errors.ts';
 import { reportProgress } from '../progress.ts';
 import { formatTable } from '../table.ts';
 
 /** Defines `export`: publishes a Parquet snapshot of each dataset. */
-export function define(command: Command, context: CommandContext): void {
+export function define(command: Command, context: CommandContext): CommandAction {
   command
     .addArgument(new Argument('[datasets...]', 'the datasets to publish; by default all').choices(publishedDatasets))
     .addOption(
       new Option('--kind <kind>', 'full has every row, delta the rows that changed since the newest snapshot')
         .choices(['full', 'delta'])
         .default('full'),
-    )
-    .addHelpText(
-      'after',
-      `
+    );
+  return {
+    help: `
 A snapshot shows the mirror at one moment. Readers follow snapshots/CURRENT.json, which is replaced last. A delta continues
 the newest snapshot of persons or of recordings. A full snapshot is made instead where the changes since then are unknown,
 and for the other datasets.
@@ -31,20 +30,18 @@ Examples:
   analytics-mirror export
   analytics-mirror export --kind delta
   analytics-mirror export persons --set export.partRows=250000`,
-    )
-    .action((datasets: PublishedDataset[], { kind }: { kind: 'full' | 'delta' }) =>
-      runCommand(context, command, async (app) => {
-        const { outcome, snapshots, neverComplete } = await exportNow(
-          app,
-          context,
-          datasets.length > 0 ? datasets : publishedDatasets,
-          kind,
-        );
-        if (outcome === 'incomplete') context.setExitCode(exitCodes.incomplete);
-        const text = `${snapshots.length === 0 ? '' : snapshotTable(snapshots)}${neverCompleteText(neverComplete)}`;
-        return { json: { outcome, snapshots, neverComplete }, text };
-      }),
-    );
+    run: async (app, datasets: PublishedDataset[], { kind }: { kind: 'full' | 'delta' }) => {
+      const { outcome, snapshots, neverComplete } = await exportNow(
+        app,
+        context,
+        datasets.length > 0 ? datasets : publishedDatasets,
+        kind,
+      );
+      if (outcome === 'incomplete') context.setExitCode(exitCodes.incomplete);
+      const text = `${snapshots.length === 0 ? '' : snapshotTable(snapshots)}${neverCompleteText(neverComplete)}`;
+      return { json: { outcome, snapshots, neverComplete }, text };
+    },
+  };
 }
 
 /** Exports with progress bars. */

@@ -5,15 +5,13 @@ import { countText, durationText, secondText } from '../../core/words.ts';
 import { databasePath } from '../../mirror/database.ts';
 import { countRows } from '../../mirror/read-rows.ts';
 import { planPasses, type PassPlan } from '../../status/cost-forecast.ts';
-import { runCommand, type CommandContext } from '../command.ts';
+import type { CommandAction, CommandContext } from '../command.ts';
 import { formatTable } from '../table.ts';
 
 /** Defines `plan`: forecasts the cost of full passes under the budget. */
-export function define(command: Command, context: CommandContext): void {
-  command
-    .addHelpText(
-      'after',
-      `
+export function define(_command: Command, context: CommandContext): CommandAction {
+  return {
+    help: `
 Asks the service for its counts, with one request for each list. Where the service gives no count, or the budget is used
 up, the mirror's count is taken. Each time is the shortest that budget.windows allows, after the requests that other
 commands have already made.
@@ -21,21 +19,19 @@ commands have already made.
 Examples:
   analytics-mirror plan
   analytics-mirror plan --set persons.pageSize=100 --json`,
-    )
-    .action(() =>
-      runCommand(context, command, async (app) => {
-        const { settings, budget, clock } = app;
-        const plan = await planPasses({
-          settings,
-          service: app.service(),
-          budget,
-          mirrorRows: countMirror(app),
-          signal: context.signal,
-          nowMs: () => clock.now(),
-        });
-        return { json: plan, text: planText(plan) };
-      }),
-    );
+    run: async (app) => {
+      const { settings, budget, clock } = app;
+      const plan = await planPasses({
+        settings,
+        service: app.service(),
+        budget,
+        mirrorRows: countMirror(app),
+        signal: context.signal,
+        nowMs: () => clock.now(),
+      });
+      return { json: plan, text: planText(plan) };
+    },
+  };
 }
 
 function countMirror(app: App): ReturnType<typeof countRows> | null {

@@ -13,20 +13,19 @@ import {
   type ReconcilePlan,
 } from '../../worker/reconcile-job.ts';
 import { absenceText, heldText } from '../sync-text.ts';
-import { runCommand, type CommandContext } from '../command.ts';
+import type { CommandAction, CommandContext } from '../command.ts';
 import { exitCodes } from '../errors.ts';
 import { formatTable } from '../table.ts';
 
 type ReconcileFlags = { dryRun?: boolean; approve?: string };
 
 /** Defines `reconcile`: advances every erasure request and every pending deletion as far as it can go now. */
-export function define(command: Command, context: CommandContext): void {
+export function define(command: Command, context: CommandContext): CommandAction {
   command
     .option('--dry-run', 'show the plan, and change nothing')
-    .option('--approve <plan>', 'let a held plan of deletions go on, for its rows only')
-    .addHelpText(
-      'after',
-      `
+    .option('--approve <plan>', 'let a held plan of deletions go on, for its rows only');
+  return {
+    help: `
 Erasing: the fence keeps each person out, the mirror and every published file lose their rows, and a scan proves that
 nothing is left; then the service is asked to delete the persons. The steps here do not wait for the service. The next run
 continues a killed run.
@@ -38,26 +37,23 @@ Examples:
   analytics-mirror reconcile --dry-run
   analytics-mirror reconcile
   analytics-mirror reconcile --approve 3f2a9c0d1b4e5f60`,
-    )
-    .action(() =>
-      runCommand(context, command, async (app) => {
-        const { dryRun, approve } = command.opts<ReconcileFlags>();
-        if (dryRun) {
-          const db = app.databaseReadOnly();
-          const service = app.hasService ? app.service() : null;
-          const { settings, clock } = app;
-          const published = publishedFilesIn(settings.dataDir);
-          const { signal } = context;
-          const { plan } = await planReconcile({ db, published, settings, clock, service, signal });
-          const held = listHeldPlans(db);
-          return { json: { plan, held }, text: planText(plan, held) };
-        }
-        const result = await runReconcileJob(app.jobContext(context.signal), approve);
-        if (result.outcome === 'held') context.setExitCode(exitCodes.incomplete);
-        const { outcome, plan, replayed, mended, lost, erasure, absence } = result;
-        return { json: { outcome, plan, replayed, mended, lost, erasure, absence }, text: resultText(result) };
-      }),
-    );
+    run: async (app, { dryRun, approve }: ReconcileFlags) => {
+      if (dryRun) {
+        const db = app.databaseReadOnly();
+        const service = app.hasService ? app.service() : null;
+        const { settings, clock } = app;
+        const published = publishedFilesIn(settings.dataDir);
+        const { signal } = context;
+        const { plan } = await planReconcile({ db, published, settings, clock, service, signal });
+        const held = listHeldPlans(db);
+        return { json: { plan, held }, text: planText(plan, held) };
+      }
+      const result = await runReconcileJob(app.jobContext(context.signal), approve);
+      if (result.outcome === 'held') context.setExitCode(exitCodes.incomplete);
+      const { outcome, plan, replayed, mended, lost, erasure, absence } = result;
+      return { json: { outcome, plan, replayed, mended, lost, erasure, absence }, text: resultText(result) };
+    },
+  };
 }
 
 function planText({ absence, erasure }: ReconcilePlan, held: readonly HeldPlan[]): string {

@@ -11,17 +11,15 @@ import { startStatusPage, type StatusPage } from '../../status/page.ts';
 import { alertPost, type AlertPost } from '../../worker/alert-post.ts';
 import { workerProject } from '../../worker/worker-project.ts';
 import { startWorker, type Worker } from '../../worker/worker.ts';
-import { printResult, type CommandContext } from '../command.ts';
+import { printResult, type CommandAction, type CommandContext } from '../command.ts';
 import { exitCodes } from '../errors.ts';
 import { settingsFlags, type GlobalOptions } from '../global-options.ts';
 import { formatTable } from '../table.ts';
 
 /** Defines `run`: runs the worker. */
-export function define(command: Command, context: CommandContext): void {
-  command
-    .addHelpText(
-      'after',
-      `
+export function define(command: Command, context: CommandContext): CommandAction {
+  return {
+    help: `
 The settings schedule.* (cron, UTC) say when each job starts. A job that missed its times starts once. A job that failed is
 tried again after growing pauses. The first SIGTERM or SIGINT ends running jobs at their next safe point, within
 run.drainSeconds; the second ends the process at once. Neither loses data.
@@ -30,15 +28,15 @@ Exit codes: 0 stopped, 1 stopped before every job had ended, 130 stopped at once
 Examples:
   analytics-mirror run
   analytics-mirror run --set schedule.export=null --set 'schedule.head="*/5 * * * *"'`,
-    )
-    .action(async () => {
+    act: async () => {
       const programs = createProjectApps(context, settingsFlags(command.optsWithGlobals<GlobalOptions>()));
       try {
         await runWorker(programs, context, (worker, url) => printResult(context, command, startText(worker, url)));
       } finally {
         for (const app of programs.apps.toReversed()) await app.close();
       }
-    });
+    },
+  };
 }
 
 /** Runs the worker until the first signal. Calls `announce` once, with the address of the status page. */

@@ -5,7 +5,7 @@ import { faultKinds, type FaultKind } from '../../sandbox/faults/fault-plan.ts';
 import { profileNames, type ProfileName } from '../../sandbox/open-sandbox-store.ts';
 import { parseRateLimits, type RateLimit } from '../../sandbox/rate-limits.ts';
 import { startSandbox } from '../../sandbox/sandbox.ts';
-import { printResult, type CommandContext } from '../command.ts';
+import { printResult, type CommandAction, type CommandContext } from '../command.ts';
 
 type SandboxFlags = {
   persons: number;
@@ -21,7 +21,7 @@ type SandboxFlags = {
 };
 
 /** Defines `sandbox`: serves the documented service on loopback until it is stopped. */
-export function define(command: Command, context: CommandContext): void {
+export function define(command: Command, context: CommandContext): CommandAction {
   command
     .addOption(
       new Option('--profile <name>', 'the service as documented, or with the deviations of live services')
@@ -40,20 +40,16 @@ export function define(command: Command, context: CommandContext): void {
       '--rate <limits>',
       'answer 429 above a rate per key, as 10/s, 480/min or 4800/h; may be repeated',
       rateLimits,
-    )
-    .addHelpText(
-      'after',
-      `
+    );
+  return {
+    help: `
 Examples:
   analytics-mirror sandbox --persons 100000 --recordings 20000 --port 8010
   analytics-mirror sandbox --json --seed 7 --dir ./sandbox-data
   analytics-mirror sandbox --profile live --churn 0.5 --faults mixed --rate 480/min,4800/h`,
-    )
-    .action(async () => {
-      const flags = command.opts<SandboxFlags>();
+    act: async (flags: SandboxFlags) => {
       const startedAt = performance.now();
-      const { rate: rates, ...options } = flags;
-      const sandbox = await startSandbox({ ...options, rates });
+      const sandbox = await startSandbox({ ...flags, rates: flags.rate });
       const { url, projectId, apiKey, readOnlyKey, playlists } = sandbox;
       printResult(context, command, {
         json: { url, projectId, apiKey, readOnlyKey, playlists },
@@ -75,7 +71,8 @@ Stop it with Ctrl+C.
       });
       if (!context.signal.aborted) await once(context.signal, 'abort');
       await sandbox.close();
-    });
+    },
+  };
 }
 
 function wholeNumber(text: string): number {

@@ -1,25 +1,25 @@
-import type { Command } from 'commander';
 import { isoTime } from '../../core/clock.ts';
 import { bytesText, countText, secondText } from '../../core/words.ts';
 import { stateCounts } from '../../ledger/vocabulary-words.ts';
 import { gatherStatus, type StatusReport } from '../../status/report.ts';
 import { reportSchedule, type ScheduleReport } from '../../worker/schedule-report.ts';
-import { runCommand, type CommandContext } from '../command.ts';
+import type { CommandAction } from '../command.ts';
 import { heldText, passTable } from '../sync-text.ts';
 import { formatTable } from '../table.ts';
 
 /** Defines `status`: shows the state of the mirror, its snapshots and runs. */
-export function define(command: Command, context: CommandContext): void {
-  command.addHelpText('after', '\nExamples:\n  analytics-mirror status\n  analytics-mirror status --json').action(() =>
-    runCommand(context, command, (app) => {
+export function define(): CommandAction {
+  return {
+    help: '\nExamples:\n  analytics-mirror status\n  analytics-mirror status --json',
+    run: (app) => {
       const { settings, clock } = app;
       const db = app.databaseReadOnly();
       const nowMs = clock.now();
       const report = gatherStatus(db, settings.dataDir, isoTime(nowMs));
       const schedule = reportSchedule(db, settings, nowMs);
       return { json: { ...report, schedule }, text: statusText(report) + scheduleText(schedule, isoTime(nowMs)) };
-    }),
-  );
+    },
+  };
 }
 
 function statusText({

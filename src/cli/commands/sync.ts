@@ -5,7 +5,7 @@ import { datasets, mirroredDatasets, pagedDatasets, type MirroredDataset } from 
 import type { OnProgress } from '../../job/job-context.ts';
 import { passModes, type PassMode } from '../../mirror/passes.ts';
 import { runSyncJob, type SyncJob, type SyncJobResult } from '../../worker/sync-job.ts';
-import { runCommand, type CommandContext } from '../command.ts';
+import type { CommandAction, CommandContext } from '../command.ts';
 import { exitCodes } from '../errors.ts';
 import { absenceText, passTable } from '../sync-text.ts';
 import { reportProgress } from '../progress.ts';
@@ -13,7 +13,7 @@ import { reportProgress } from '../progress.ts';
 type SyncFlags = { mode: PassMode; resume?: boolean; fresh?: boolean };
 
 /** Defines `sync`: makes one pass over each list. */
-export function define(command: Command, context: CommandContext): void {
+export function define(command: Command, context: CommandContext): CommandAction {
   command
     .addArgument(
       new Argument(
@@ -27,10 +27,9 @@ export function define(command: Command, context: CommandContext): void {
         .default('full'),
     )
     .addOption(new Option('--resume', 'continue an unfinished pass (the default)').conflicts('fresh'))
-    .option('--fresh', 'start a new pass, also where one is unfinished')
-    .addHelpText(
-      'after',
-      `
+    .option('--fresh', 'start a new pass, also where one is unfinished');
+  return {
+    help: `
 A pass ends complete (it has seen every row that existed throughout the pass) or incomplete, with the reason.
 Exit codes: 0 complete, 4 incomplete.
 
@@ -38,28 +37,25 @@ Examples:
   analytics-mirror sync
   analytics-mirror sync persons --mode head
   analytics-mirror sync recordings --fresh --json`,
-    )
-    .action((named: MirroredDataset[]) => {
-      const { mode, fresh } = command.opts<SyncFlags>();
-      return runCommand(context, command, async (app) => {
-        if (named.includes('playlists') && app.settings.playlists.shortIds.length === 0)
-          throw new AppError('no playlist is configured', {
-            code: 'usage',
-            hint: "name them by short id: --set 'playlists.shortIds=[…]'; the service has no list of them",
-          });
-        const result = await syncNow(app, context, {
-          datasets: named.length > 0 ? named : defaultDatasets(app),
-          mode,
-          resume: fresh !== true,
+    run: async (app, named: MirroredDataset[], { mode, fresh }: SyncFlags) => {
+      if (named.includes('playlists') && app.settings.playlists.shortIds.length === 0)
+        throw new AppError('no playlist is configured', {
+          code: 'usage',
+          hint: "name them by short id: --set 'playlists.shortIds=[…]'; the service has no list of them",
         });
-        if (result.outcome !== 'done') context.setExitCode(exitCodes.incomplete);
-        const { outcome, passes, membershipsTold, absence } = result;
-        return {
-          json: { outcome, passes, membershipsTold, absence },
-          text: passTable(passes) + (absence ? absenceText(absence) : ''),
-        };
+      const result = await syncNow(app, context, {
+        datasets: named.length > 0 ? named : defaultDatasets(app),
+        mode,
+        resume: fresh !== true,
       });
-    });
+      if (result.outcome !== 'done') context.setExitCode(exitCodes.incomplete);
+      const { outcome, passes, membershipsTold, absence } = result;
+      return {
+        json: { outcome, passes, membershipsTold, absence },
+        text: passTable(passes) + (absence ? absenceText(absence) : ''),
+      };
+    },
+  };
 }
 
 /** Syncs with progress bars. */

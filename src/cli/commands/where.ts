@@ -4,43 +4,40 @@ import { stringifyExactJson } from '../../core/exact-json.ts';
 import { countText, secondText } from '../../core/words.ts';
 import { whereIs, type Whereabouts } from '../../erasure/find/where.ts';
 import { publishedFilesIn } from '../../snapshot/published-files.ts';
-import { runCommand, type CommandContext } from '../command.ts';
-import { addGivenOptions, requireGiven } from '../given-identifiers.ts';
+import type { CommandAction, CommandContext } from '../command.ts';
+import { addGivenOptions, requireGiven, type GivenOptions } from '../given-identifiers.ts';
 import { heldText } from '../held-text.ts';
 import { formatTable } from '../table.ts';
 
 /** Defines `where`: shows every place that holds data of a person. */
-export function define(command: Command, context: CommandContext): void {
+export function define(command: Command, context: CommandContext): CommandAction {
   addGivenOptions(command)
     .argument('[source]', '- reads kind,value lines from standard input: identifiers of one person')
-    .option('--export <file>', 'write all data of the person to this JSON file (mode 0600)')
-    .addHelpText(
-      'after',
-      `
+    .option('--export <file>', 'write all data of the person to this JSON file (mode 0600)');
+  return {
+    help: `
 Searches the mirror, the quarantine, every published file of every generation, and the erasure requests.
 
 Examples:
   analytics-mirror where --email ann@example.com
   analytics-mirror where --file ann.csv --export ann.json --json`,
-    )
-    .action((source: string | undefined) =>
-      runCommand(context, command, async (app) => {
-        const { export: file } = command.opts<{ export?: string }>();
-        const given = await requireGiven(command.opts(), source);
-        const { whereabouts, access } = await whereIs(
-          {
-            db: app.databaseReadOnly(),
-            published: publishedFilesIn(app.settings.dataDir),
-            settings: app.settings,
-            service: app.hasService ? app.service() : null,
-            signal: context.signal,
-          },
-          given,
-        );
-        if (file !== undefined) replaceFile(file, `${stringifyExactJson(access, 2)}\n`);
-        return { json: { ...whereabouts, exported: file ?? null }, text: whereText(whereabouts, file) };
-      }),
-    );
+    run: async (app, source: string | undefined, options: GivenOptions & { export?: string }) => {
+      const { export: file } = options;
+      const given = await requireGiven(options, source);
+      const { whereabouts, access } = await whereIs(
+        {
+          db: app.databaseReadOnly(),
+          published: publishedFilesIn(app.settings.dataDir),
+          settings: app.settings,
+          service: app.hasService ? app.service() : null,
+          signal: context.signal,
+        },
+        given,
+      );
+      if (file !== undefined) replaceFile(file, `${stringifyExactJson(access, 2)}\n`);
+      return { json: { ...whereabouts, exported: file ?? null }, text: whereText(whereabouts, file) };
+    },
+  };
 }
 
 function whereText(whereabouts: Whereabouts, file: string | undefined): string {
