@@ -161,17 +161,9 @@ export const Settings = z.strictObject({
     maxBatch: count,
     feedRetentionDays: count,
   }),
-  schedule: z.strictObject({
-    reconcile: cron,
-    full: cron,
-    recordings: cron,
-    playlists: cron,
-    head: cron,
-    export: cron,
-    delta: cron,
-    checkpoint: cron,
-    drill: cron,
-  } satisfies Record<ScheduledJob, typeof cron>),
+  schedule: z.strictObject(
+    Object.fromEntries(scheduledJobs.map((job) => [job, cron])) as Record<ScheduledJob, typeof cron>,
+  ),
   run: z.strictObject({
     drainSeconds: z
       .number()

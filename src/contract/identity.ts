@@ -27,22 +27,15 @@ export type Sighting = z.infer<typeof Sighting>;
 export type Identity = Readonly<Record<IdentifierKind, readonly string[]>>;
 
 /** An identity that matches nobody. */
-export const nobody: Identity = { person_uuid: [], person_id: [], distinct_id: [], recording_id: [] };
+export const nobody: Identity = identityOf(() => []);
 
 /** Everything that any of the identities is known by. */
 export function unionOf(identities: Iterable<Identity>): Identity {
-  const found = new Map(identifierKinds.map((kind) => [kind, new Set<string>()]));
-  for (const identity of identities)
-    for (const kind of identifierKinds) for (const value of identity[kind]) found.get(kind)?.add(value);
-  return identityOf((kind) => [...(found.get(kind) ?? [])]);
+  const all = [...identities];
+  return identityOf((kind) => [...new Set(all.flatMap((identity) => identity[kind]))]);
 }
 
 /** An identity, from what it is known by of each kind. */
 export function identityOf(valuesOf: (kind: IdentifierKind) => readonly string[]): Identity {
-  return {
-    person_uuid: valuesOf('person_uuid'),
-    person_id: valuesOf('person_id'),
-    distinct_id: valuesOf('distinct_id'),
-    recording_id: valuesOf('recording_id'),
-  };
+  return Object.fromEntries(identifierKinds.map((kind) => [kind, valuesOf(kind)])) as Record<IdentifierKind, string[]>;
 }

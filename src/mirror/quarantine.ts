@@ -1,7 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import { sha256 } from '../core/digest.ts';
-import { isJsonObject, parseExactJson, type JsonObject } from '../core/exact-json.ts';
-import { textLeaves } from '../core/exact-json.ts';
+import { isJsonObject, parseExactJson, textLeaves, type JsonObject } from '../core/exact-json.ts';
 import { embeddedPerson } from '../contract/embedded-person.ts';
 import {
   identifierKinds,

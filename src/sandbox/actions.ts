@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { scopes } from '../contract/endpoints.ts';
-import { assertNever } from '../core/errors.ts';
 import { isoToMicros } from '../core/time.ts';
 import { notFound, Refusal } from './http/answer.ts';
 import type { SandboxClock } from './sandbox-clock.ts';
+import type { Change } from './store/change-log.ts';
 import type { NewPerson } from './store/person-row.ts';
 import type { Store } from './store/store.ts';
 
@@ -50,71 +50,52 @@ export type Action = z.input<typeof Action>;
 /** The version after an action, and the uuids of the persons that it created. */
 export type ActionResult = { version: number; created: string[] };
 
+type Parsed = z.output<typeof Action>;
+/** What an action works with: the store, the service's conditions, and the change that its log will show. */
+type Acted = { store: Store; conditions: Conditions; change: Change };
+
+const performers: { [Do in Parsed['do']]: (action: Extract<Parsed, { do: Do }>, acted: Acted) => void } = {
+  create: (action, { store, change }) => {
+    const created = store.lifecycle.create((id) => newPerson(store, id, change.atMs, action), change);
+    refuseUnless(created !== undefined);
+  },
+  merge: ({ loser, survivor }, { store, change }) =>
+    refuseUnless(store.lifecycle.merge(idOf(store, loser), idOf(store, survivor), change)),
+  split: ({ uuid }, { store, change }) => void store.persons.split(idOf(store, uuid), change),
+  delete: ({ uuid, delete_events: deleteEvents = false }, { store, change }) =>
+    void store.persons.delete(idOf(store, uuid), deleteEvents, change),
+  resurrect: ({ uuid }, { store, change }) => refuseUnless(store.lifecycle.resurrect(uuid, change) !== undefined),
+  expire_recordings: ({ before }, { store }) => store.recordings.expireBefore(before),
+  set_scopes: ({ key, scopes: given }, { store }) => {
+    if (!store.apiKeys.setScopes(key, given)) throw notFound();
+  },
+  set_project: ({ vanished }, { conditions }) => void (conditions.projectVanished = vanished),
+  set_lists: ({ empty }, { conditions }) => void (conditions.listsEmpty = empty),
+  set_batch: ({ runs }, { conditions }) => void (conditions.batchRuns = runs),
+};
+
 /** Carries out an action now. Throws a `Refusal`: 404 for an unknown person or key, 400 if it is not possible. */
 export function act(
   store: Store,
   { clock, conditions }: { clock: SandboxClock; conditions: Conditions },
-  action: z.output<typeof Action>,
+  action: Parsed,
 ): ActionResult {
   const since = store.truth.version();
-  perform(store, { atMs: clock.now(), conditions }, action);
+  const perform = performers[action.do] as (action: Parsed, acted: Acted) => void;
+  perform(action, { store, conditions, change: { userId: 1, atMs: clock.now() } });
   return { version: store.truth.version(), created: store.truth.createdSince(since) };
-}
-
-function perform(
-  store: Store,
-  { atMs, conditions }: { atMs: number; conditions: Conditions },
-  action: z.output<typeof Action>,
-): void {
-  const { persons, lifecycle } = store;
-  const change = { userId: 1, atMs };
-  switch (action.do) {
-    case 'create':
-      refuseUnless(lifecycle.create((id) => newPerson(store, id, atMs, action), change) !== undefined);
-      return;
-    case 'merge':
-      refuseUnless(lifecycle.merge(idOf(store, action.loser), idOf(store, action.survivor), change));
-      return;
-    case 'split':
-      persons.split(idOf(store, action.uuid), change);
-      return;
-    case 'delete':
-      persons.delete(idOf(store, action.uuid), action.delete_events ?? false, change);
-      return;
-    case 'resurrect':
-      refuseUnless(lifecycle.resurrect(action.uuid, change) !== undefined);
-      return;
-    case 'expire_recordings':
-      store.recordings.expireBefore(action.before);
-      return;
-    case 'set_scopes':
-      if (!store.apiKeys.setScopes(action.key, action.scopes)) throw notFound();
-      return;
-    case 'set_project':
-      conditions.projectVanished = action.vanished;
-      return;
-    case 'set_lists':
-      conditions.listsEmpty = action.empty;
-      return;
-    case 'set_batch':
-      conditions.batchRuns = action.runs;
-      return;
-    default:
-      assertNever(action);
-  }
 }
 
 function newPerson(
   { lifecycle }: Store,
   id: number,
   atMs: number,
-  action: Extract<z.output<typeof Action>, { do: 'create' }>,
-): NewPerson {
-  const {
+  {
     distinct_ids: distinctIds = [`created_${id}`],
     properties = {},
     created_at: createdAtMicros = atMs * 1000,
-  } = action;
+  }: Extract<Parsed, { do: 'create' }>,
+): NewPerson {
   const email = typeof properties['email'] === 'string' ? properties['email'] : null;
   return {
     id,

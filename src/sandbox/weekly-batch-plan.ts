@@ -10,13 +10,8 @@ export type WeeklyBatch = { atMs: number; taskIds: number[] };
  * (sections 3 and 8). Sundays without a task make no batch, so a long jump of the clock costs nothing.
  */
 export function planWeeklyBatches(tasks: readonly QueuedTask[], nowMs: number): WeeklyBatch[] {
-  const batches = new Map<number, number[]>();
-  for (const { id, requestedAtMs } of tasks) {
-    const atMs = nextBatchAfter(requestedAtMs);
-    if (atMs > nowMs) continue;
-    const taskIds = batches.get(atMs);
-    if (taskIds) taskIds.push(id);
-    else batches.set(atMs, [id]);
-  }
-  return [...batches].map(([atMs, taskIds]) => ({ atMs, taskIds })).toSorted((a, b) => a.atMs - b.atMs);
+  return [...Map.groupBy(tasks, ({ requestedAtMs }) => nextBatchAfter(requestedAtMs))]
+    .filter(([atMs]) => atMs <= nowMs)
+    .map(([atMs, due]) => ({ atMs, taskIds: due.map(({ id }) => id) }))
+    .toSorted((a, b) => a.atMs - b.atMs);
 }

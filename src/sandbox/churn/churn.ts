@@ -1,4 +1,3 @@
-import { assertNever } from '../../core/errors.ts';
 import { generatePerson } from '../generator/person.ts';
 import { generateRecording, type RecordingStyle } from '../generator/recording.ts';
 import { randomFor } from '../generator/seeded-random.ts';
@@ -66,41 +65,27 @@ export function createChurn({ store, seed, rate, recordings, hostile }: ChurnPar
     store.recordings.add(recording, startMicros, recordingPersonJson(person));
   };
 
+  const changes: Record<Kind, (id: number, change: Change) => void> = {
+    change: (id, change) => void persons.mergeProperties(id, { churned: random.int(0, 1_000_000) }, change),
+    create: (_id, change) => create(change),
+    delete: (id, change) => void persons.delete(id, false, change),
+    merge: (id, change) => void lifecycle.merge(id, anyone() ?? id, change),
+    split: (id, change) => void persons.split(id, change),
+    purge: (id, change) => {
+      for (const each of lifecycle.neighbours(id, burstSize())) persons.delete(each, false, change);
+    },
+    import: (_id, change) => {
+      for (let left = burstSize(); left > 0; left -= 1) create(change);
+    },
+    record,
+    expire: () => store.recordings.expireOldest(),
+  };
+
   const changeOnce = (change: Change): void => {
     const kind = random.pick(kinds);
     const id = anyone();
-    if (kind === 'create' || id === undefined) {
-      create(change);
-      return;
-    }
-    switch (kind) {
-      case 'change':
-        persons.mergeProperties(id, { churned: random.int(0, 1_000_000) }, change);
-        return;
-      case 'delete':
-        persons.delete(id, false, change);
-        return;
-      case 'merge':
-        lifecycle.merge(id, anyone() ?? id, change);
-        return;
-      case 'split':
-        persons.split(id, change);
-        return;
-      case 'purge':
-        for (const each of lifecycle.neighbours(id, burstSize())) persons.delete(each, false, change);
-        return;
-      case 'import':
-        for (let left = burstSize(); left > 0; left -= 1) create(change);
-        return;
-      case 'record':
-        record(id);
-        return;
-      case 'expire':
-        store.recordings.expireOldest();
-        return;
-      default:
-        assertNever(kind);
-    }
+    if (id === undefined) create(change);
+    else changes[kind](id, change);
   };
 
   return {

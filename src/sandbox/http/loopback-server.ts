@@ -50,7 +50,6 @@ export async function listenOnLoopback(
 async function closeServer(server: Server): Promise<void> {
   const closed = once(server, 'close');
   server.close();
-  server.closeIdleConnections();
   const deadline = setTimeout(() => server.closeAllConnections(), drainMs);
   await closed;
   clearTimeout(deadline);

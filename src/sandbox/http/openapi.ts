@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { documentedPathPrefix } from '../../contract/endpoints.ts';
 import { ErrorBody } from '../../contract/error-body.ts';
 import { limitDefault, limitMax } from './list-page.ts';
-import { propertyFilters } from './person-handlers.ts';
+import { propertyFilters } from './endpoint-handlers.ts';
 import { documentedRoutes, pathOf, type Route } from './profile.ts';
 
 /** A JSON Schema of what a caller sends, or of what a response holds. */

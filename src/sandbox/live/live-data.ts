@@ -1,6 +1,7 @@
 import type { Amounts } from '../generator/fill-store.ts';
 import type { RecordingStyle } from '../generator/recording.ts';
 import { randomFor } from '../generator/seeded-random.ts';
+import type { Window } from '../store/persons.ts';
 import type { Store } from '../store/store.ts';
 
 /** How a live service is set up. */
@@ -26,6 +27,15 @@ export const liveDefaults: LiveOptions = {
   ghostRun: 200,
   actsAfterRequests: 3,
 };
+
+const limitDefault = 100;
+/** The window that is served. A limit above the maximum is lowered silently. */
+export function clampedWindow(
+  { limit = limitDefault, offset = 0 }: { limit?: number | undefined; offset?: number | undefined },
+  limitMax: number,
+): Window {
+  return { limit: Math.min(limit, limitMax), offset };
+}
 
 /** The number of days before now in which recordings start. */
 const recordedDays = 28;

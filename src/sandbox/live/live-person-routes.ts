@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { endpoints, PersonId } from '../../contract/endpoints.ts';
 import { notFound } from '../http/answer.ts';
-import { jsonContent, type Call } from '../http/endpoint-handler.ts';
+import { jsonContent, type Call, type Content } from '../http/endpoint-handler.ts';
 import { personCsv } from '../http/list-page.ts';
-import { personFilters } from '../http/person-handlers.ts';
+import { personFilters } from '../http/endpoint-handlers.ts';
 import { route, type Route } from '../http/profile.ts';
 import type { PersonRow } from '../store/person-row.ts';
-import type { LiveOptions } from './live-data.ts';
-import { clampedWindow, livePersonPage } from './live-pages.ts';
+import type { Window } from '../store/persons.ts';
+import { clampedWindow, type LiveOptions } from './live-data.ts';
 import { listedPersonJson, livePersonJson } from './live-rows.ts';
 
 /** `format=csv` comes with a limit and an offset of its own. */
@@ -80,6 +80,28 @@ export function livePersonRoutes(options: LiveOptions, { defer }: DeferredChange
       return jsonContent('{"success":true}');
     }),
   ];
+}
+
+/** The address that a service behind a proxy takes for its own. */
+const believedOrigin = 'https://analytics.internal.example';
+
+/**
+ * A page of persons. It has no `count`. `next` is set if the window was full, with another host, scheme and prefix.
+ * `previous` leads to this same page. `positions` counts ghosts too.
+ */
+function livePersonPage(url: URL, { limit, offset }: Window, positions: number, results: readonly string[]): Content {
+  const link = (at: number): string => {
+    const target = new URL(url.pathname.replace('/api/environments/', '/api/projects/'), believedOrigin);
+    target.search = url.search;
+    target.searchParams.set('limit', String(limit));
+    target.searchParams.set('offset', String(at));
+    return target.href;
+  };
+  const next = positions < limit ? null : link(offset + limit);
+  const previous = offset > 0 ? link(offset) : null;
+  return jsonContent(
+    `{"next":${JSON.stringify(next)},"previous":${JSON.stringify(previous)},"results":[${results.join(',')}]}`,
+  );
 }
 
 function found(ref: number | string, { store }: Call): PersonRow {

@@ -1,10 +1,15 @@
-import { endpoints } from '../../contract/endpoints.ts';
+import { z } from 'zod';
+import { endpoints, PageQuery } from '../../contract/endpoints.ts';
+import { isoToMicros } from '../../core/time.ts';
+import { Refusal } from '../http/answer.ts';
 import { jsonContent, type Content } from '../http/endpoint-handler.ts';
 import { route, type Route } from '../http/profile.ts';
 import type { Store } from '../store/store.ts';
-import type { LiveOptions } from './live-data.ts';
-import { clampedWindow, LiveRecordingQuery, liveRecordingPage, sinceMicros } from './live-pages.ts';
+import { clampedWindow, type LiveOptions } from './live-data.ts';
 import { livePlaylistJson, liveRecordingJson } from './live-rows.ts';
+
+/** The query of the list of recordings; any other parameter is refused. */
+const LiveRecordingQuery = z.strictObject({ ...PageQuery.shape, date_from: z.string().optional() });
 
 /** The routes of sections 4.3 and 4.4 in which a live service differs from the document. */
 export function liveRecordingRoutes({ recordingsLimitMax }: LiveOptions): Route[] {
@@ -55,4 +60,24 @@ function shown(document: string, { lifecycle }: Store): string {
 
 function playlist(text: string | undefined): Content {
   return jsonContent(livePlaylistJson(jsonContent(text).text));
+}
+
+/** A page of recordings. It has neither `count` nor links. */
+function liveRecordingPage(results: readonly string[], hasNext: boolean): Content {
+  return jsonContent(`{"results":[${results.join(',')}],"has_next":${hasNext},"version":4}`);
+}
+
+const daysDefault = 3;
+const dayMs = 86_400_000;
+
+/**
+ * The earliest start of the listed recordings, in microseconds, from `-30d`, `-12h` or an ISO 8601 time. Throws a 400
+ * for any other text.
+ */
+function sinceMicros(dateFrom = `-${daysDefault}d`, nowMs: number): number {
+  const [, count, unit] = /^-(\d{1,5})([dh])$/.exec(dateFrom) ?? [];
+  if (count !== undefined) return (nowMs - Number(count) * (unit === 'd' ? dayMs : dayMs / 24)) * 1000;
+  const micros = isoToMicros(/^\d{4}-\d\d-\d\d$/.test(dateFrom) ? `${dateFrom}T00:00` : dateFrom);
+  if (micros === undefined) throw new Refusal('invalidInput', 'Not a date.', 'date_from');
+  return Number(micros);
 }
