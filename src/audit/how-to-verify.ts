@@ -49,12 +49,7 @@ export function howToVerify({ ledger }: Pick<AuditReport, 'ledger'>): Markup {
       ledger.checkpoint === null
         ? html`<p>No checkpoint was signed yet.</p>`
         : html`<p>The newest checkpoint, over ${countedText(ledger.checkpoint.entries, 'entry', 'entries')}:</p>
-            ${checkpointBlock(ledger.checkpoint.text)}`
+            <pre><code>${ledger.checkpoint.text}</code></pre>`
     }
   </section>`;
-}
-
-/** On one line, because `pre` shows every space between its tags. */
-function checkpointBlock(text: string): Markup {
-  return html`<pre><code>${text}</code></pre>`;
 }

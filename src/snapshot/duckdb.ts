@@ -1,6 +1,5 @@
 import { createRequire } from 'node:module';
 import type * as DuckDbApi from '@duckdb/node-api';
-import type { DuckDBConnection } from '@duckdb/node-api';
 
 let api: typeof DuckDbApi | undefined;
 
@@ -18,7 +17,7 @@ export type DuckDbLimits = {
 };
 
 /** A connection that closes its database with itself. */
-export type DuckDb = Disposable & { readonly connection: DuckDBConnection };
+export type DuckDb = Disposable & { readonly connection: DuckDbApi.DuckDBConnection };
 
 /** Opens a DuckDB in memory without network, extensions or other files, for good. One thread keeps rows in order. */
 export async function openDuckDb({ folders, memoryMaxMb, threads }: DuckDbLimits): Promise<DuckDb> {
@@ -55,7 +54,7 @@ export async function openDuckDb({ folders, memoryMaxMb, threads }: DuckDbLimits
 /** Runs queries in a database of their own. An abort interrupts them; then the signal's reason is thrown. */
 export async function withDuckDb<T>(
   { signal, ...limits }: DuckDbLimits & { signal: AbortSignal },
-  use: (connection: DuckDBConnection) => Promise<T>,
+  use: (connection: DuckDbApi.DuckDBConnection) => Promise<T>,
 ): Promise<T> {
   signal.throwIfAborted();
   using database = await openDuckDb(limits);
@@ -69,6 +68,22 @@ export async function withDuckDb<T>(
   } finally {
     signal.removeEventListener('abort', interrupt);
   }
+}
+
+/** Fills a temporary table with texts: as values, never as SQL, which errors can quote. */
+export async function loadTexts(
+  connection: DuckDbApi.DuckDBConnection,
+  table: string,
+  columns: readonly string[],
+  rows: Iterable<readonly string[]>,
+): Promise<void> {
+  await connection.run(`CREATE TEMP TABLE ${table} (${columns.map((name) => `${name} VARCHAR`).join(', ')})`);
+  const appender = await connection.createAppender(table);
+  for (const row of rows) {
+    for (const text of row) appender.appendVarchar(text);
+    appender.endRow();
+  }
+  appender.closeSync();
 }
 
 /** A text as an SQL literal. */

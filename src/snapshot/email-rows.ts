@@ -1,7 +1,7 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { emailPlace, type PagedDataset } from '../contract/datasets.ts';
 import type { Sighting } from '../contract/identity.ts';
-import { sqlName, sqlText, withDuckDb } from './duckdb.ts';
+import { loadTexts, sqlName, sqlText, withDuckDb } from './duckdb.ts';
 import { checkPartRows, checkPartSize, listPublishedParts, unreadablePart } from './published-parts.ts';
 import type { PublishedFiles } from './published-files.ts';
 import { foundRow, searchMemoryMaxMb } from './subject-rows.ts';
@@ -20,7 +20,12 @@ export async function locateEmails(
   if (emails.size === 0) return found;
   const limits = { folders: [published.localFolder], memoryMaxMb: searchMemoryMaxMb, threads: 2, signal };
   await withDuckDb(limits, async (connection) => {
-    await loadEmails(connection, emails);
+    await loadTexts(
+      connection,
+      'wanted',
+      ['email'],
+      [...emails].map((email) => [email.toWellFormed()]),
+    );
     for (const part of listPublishedParts(published)) {
       const { dataset, path } = part;
       if (!(dataset === 'recordings' || (dataset === 'persons' && !onlyUnnamed))) continue;
@@ -28,7 +33,8 @@ export async function locateEmails(
       checkPartSize(published, part);
       try {
         await checkPartRows(connection, part);
-        found.push(...(await findRows(connection, dataset, path, onlyUnnamed)).filter(isOneOf(emails)));
+        const rows = await findRows(connection, dataset, path, onlyUnnamed);
+        found.push(...rows.filter(({ email }) => email !== undefined && emails.has(email)));
       } catch (error) {
         signal.throwIfAborted();
         throw unreadablePart(part, error);
@@ -36,17 +42,6 @@ export async function locateEmails(
     }
   });
   return found;
-}
-
-/** Puts addresses into a temporary table: as values, never as SQL, which errors can quote. */
-async function loadEmails(connection: DuckDBConnection, emails: ReadonlySet<string>): Promise<void> {
-  await connection.run(`CREATE TEMP TABLE wanted (email VARCHAR)`);
-  const appender = await connection.createAppender('wanted');
-  for (const email of emails) {
-    appender.appendVarchar(email.toWellFormed());
-    appender.endRow();
-  }
-  appender.closeSync();
 }
 
 /**
@@ -68,8 +63,4 @@ async function findRows(
         WHERE ${onlyUnnamed ? 'person_uuid IS NULL AND ' : ''}contains(${sqlName(column)}, '"email":"')))
     WHERE lower(trim(email)) IN (SELECT email FROM wanted) OR strlen(email) <> length(email) OR contains(email, '\\'))`);
   return rows.getRowObjectsJS().map((row) => foundRow(dataset, row));
-}
-
-function isOneOf(emails: ReadonlySet<string>): (row: Sighting) => boolean {
-  return ({ email }) => email !== undefined && emails.has(email);
 }

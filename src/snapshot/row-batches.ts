@@ -68,19 +68,7 @@ function countRow(key: Row[string] | undefined, written: WrittenRows, mayRepeat:
 
 /** Whether text `a` comes before `b` by UTF-8 bytes, as in SQLite and Parquet. JavaScript's `<` compares UTF-16. */
 export function isBefore(a: string, b: string): boolean {
-  const length = Math.min(a.length, b.length);
-  for (let index = 0; index < length; index += 1) {
-    const unitA = a.charCodeAt(index);
-    const unitB = b.charCodeAt(index);
-    if (unitA === unitB) continue;
-    // A surrogate stands for a character above all that are a single unit.
-    return isSurrogate(unitA) === isSurrogate(unitB) ? unitA < unitB : isSurrogate(unitB);
-  }
-  return a.length < b.length;
-}
-
-function isSurrogate(unit: number): boolean {
-  return unit >= 0xd800 && unit <= 0xdfff;
+  return Buffer.compare(Buffer.from(a), Buffer.from(b)) < 0;
 }
 
 /** How a column type is written: DuckDB's type, and the value; undefined when the type cannot hold the value. */

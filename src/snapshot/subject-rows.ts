@@ -3,7 +3,7 @@ import { withoutDistinctIds } from '../contract/embedded-person.ts';
 import { datasets, keyKind, type PublishedDataset } from '../contract/datasets.ts';
 import { type Identity, identifierKinds, type Sighting } from '../contract/identity.ts';
 import type { ColumnType } from './columns.ts';
-import { duckDbApi, sqlName, sqlText, withDuckDb } from './duckdb.ts';
+import { duckDbApi, loadTexts, sqlName, sqlText, withDuckDb } from './duckdb.ts';
 import type { ManifestFile } from './manifest.ts';
 import { isBefore, valueWriters } from './row-batches.ts';
 import { sightingOf } from '../contract/row-readers.ts';
@@ -138,19 +138,12 @@ function canHold(dataset: PublishedDataset, file: ManifestFile, identity: Identi
   return identity[key.role].some((value) => !isBefore(value, least) && !isBefore(greatest, value));
 }
 
-/** Puts an identity into the connection's temporary table `subject`, as values: an error can quote SQL. */
+/** Puts an identity into the connection's temporary table `subject`. A text that is not well-formed cannot be in a file. */
 export async function loadIdentity(connection: DuckDBConnection, identity: Identity): Promise<void> {
-  await connection.run(`CREATE TEMP TABLE subject (kind VARCHAR, value VARCHAR)`);
-  const appender = await connection.createAppender('subject');
-  const append = (kind: string, value: string): void => {
-    appender.appendVarchar(kind);
-    appender.appendVarchar(value);
-    appender.endRow();
-  };
-  // A text that is not well-formed cannot be in a file.
-  for (const kind of identifierKinds) for (const value of identity[kind]) if (value.isWellFormed()) append(kind, value);
-  for (const value of identity.distinct_id) if (value.isWellFormed()) append('json_piece', longestPiece(value));
-  appender.closeSync();
+  const known = identifierKinds.flatMap((kind) => identity[kind].map((value) => [kind, value, value] as const));
+  const pieces = identity.distinct_id.map((value) => ['json_piece', longestPiece(value), value] as const);
+  const rows = [...known, ...pieces].flatMap(([kind, text, value]) => (value.isWellFormed() ? [[kind, text]] : []));
+  await loadTexts(connection, 'subject', ['kind', 'value'], rows);
 }
 
 function longestPiece(distinctId: string): string {

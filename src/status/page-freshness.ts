@@ -6,11 +6,6 @@ import { badge, meter, when, nextText, type Mark } from './page-parts.ts';
 import { agoText, countText, countedText, durationText } from '../core/words.ts';
 
 const stateMarks: Readonly<Record<ListFreshness['state'], Mark>> = { fresh: 'well', stale: 'attention', never: 'new' };
-const stateWords: Readonly<Record<ListFreshness['state'], string>> = {
-  fresh: 'fresh',
-  stale: 'stale',
-  never: 'not yet',
-};
 
 /** The freshness of each list, and how close it is to being stale. */
 export function freshnessCards({ lists, heldPlans }: ProjectContent, now: string): Markup {
@@ -27,7 +22,7 @@ function card(
 ): Markup {
   const ageMs = completeAsOf === null ? null : Date.parse(now) - Date.parse(completeAsOf);
   const used = ageMs !== null && limitMs !== null ? ageMs / limitMs : undefined;
-  return html`<p class="name">${dataset} ${badge(stateMarks[state], stateWords[state])}</p>
+  return html`<p class="name">${dataset} ${badge(stateMarks[state], state === 'never' ? 'not yet' : state)}</p>
     <p class="big">${countText(rows)} <small>rows</small></p>
     ${
       used === undefined

@@ -63,45 +63,37 @@ function sentenceOf(tone: Tone, reasons: readonly Reason[]): string {
 }
 
 function reasonsOf({ name, alerts, problem, content }: ProjectOverview): Reason[] {
-  const reasons = alerts.map(({ kind, message, todo }): Reason => {
-    const [tone, title] = alertTitles[kind];
-    return { tone, title, message, todo, project: name };
-  });
+  const reasons: Reason[] = [];
+  const add = ([tone, title]: readonly [Tone, string], message: string, todo: string): void =>
+    void reasons.push({ tone, title, message, todo, project: name });
+  for (const { kind, message, todo } of alerts) add(alertTitles[kind], message, todo);
   // The page itself has found this: the worker has not looked again yet.
   if (problem !== null && !alerts.some(({ kind }) => kind === 'unopened'))
-    reasons.push({
-      tone: 'broken',
-      title: 'The data folder cannot be read',
-      message: `the data folder cannot be read (${problem})`,
-      todo: 'Run `analytics-mirror doctor`. It says why, and what to do.',
-      project: name,
-    });
+    add(
+      ['broken', 'The data folder cannot be read'],
+      `the data folder cannot be read (${problem})`,
+      'Run `analytics-mirror doctor`. It says why, and what to do.',
+    );
   const staleLists = (content?.lists ?? []).filter(({ state }) => state === 'stale');
   // A job can succeed although its pass could not prove that it was complete.
   if (staleLists.length > 0 && !alerts.some(({ kind }) => kind === 'stale'))
-    reasons.push({
-      tone: 'attention',
-      title: 'The data are getting old',
-      message: `no recent complete pass of ${staleLists.map(({ dataset }) => dataset).join(', ')}`,
-      todo: 'Look at the passes below. The newest one says why it was not complete.',
-      project: name,
-    });
+    add(
+      alertTitles.stale,
+      `no recent complete pass of ${staleLists.map(({ dataset }) => dataset).join(', ')}`,
+      'Look at the passes below. The newest one says why it was not complete.',
+    );
   if (content?.snapshots === null)
-    reasons.push({
-      tone: 'broken',
-      title: 'Snapshots cannot be read',
-      message: 'the manifest of a published snapshot is missing or damaged',
-      todo: 'Run `analytics-mirror doctor`. Then run `analytics-mirror export` to publish whole files again.',
-      project: name,
-    });
+    add(
+      ['broken', 'Snapshots cannot be read'],
+      'the manifest of a published snapshot is missing or damaged',
+      'Run `analytics-mirror doctor`. Then run `analytics-mirror export` to publish whole files again.',
+    );
   if (content?.ledger === 'unreadable')
-    reasons.push({
-      tone: 'broken',
-      title: 'The ledger cannot be read',
-      message: 'a file of the folder ledger/ cannot be read',
-      todo: 'Run `analytics-mirror audit verify`.',
-      project: name,
-    });
+    add(
+      ['broken', 'The ledger cannot be read'],
+      'a file of the folder ledger/ cannot be read',
+      'Run `analytics-mirror audit verify`.',
+    );
   return reasons;
 }
 
