@@ -15,7 +15,7 @@ import {
   targetResults,
 } from './vocabulary.ts';
 
-const uuid = z.string().regex(/^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/);
+const uuid = z.guid().lowercase();
 const hex = z.string().regex(/^[0-9a-f]{64}$/);
 const count = z.int().min(0);
 

@@ -14,7 +14,6 @@ import {
 import { reachedAt, type EndedTarget, type RequestHistory } from '../../ledger/request-history.ts';
 import { readJson } from '../../core/exact-json.ts';
 
-const uuid = z.string().regex(/^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/);
 const hex = z.string().regex(/^[0-9a-f]{64}$/);
 const count = z.int().min(0);
 const scan = z.strictObject({
@@ -54,7 +53,7 @@ function entriesOf<K extends string>(sentences: Readonly<Partial<Record<K, strin
 const certificateIn = (version: FormatVersion) =>
   z.strictObject({
     format_version: z.literal(version),
-    request: uuid,
+    request: z.guid().lowercase(),
     generation: z.int().min(1),
     origin: z.enum(origins),
     basis: z.enum(bases),

@@ -1,9 +1,10 @@
+import { z } from 'zod';
 import { readJson, isJsonObject, integerText, parseExactJson } from '../../core/exact-json.ts';
 import { datasets, findDataset, keyKind } from '../../contract/datasets.ts';
 import type { Identifier, IdentifierKind } from '../../contract/identity.ts';
 import { sideTables } from '../../mirror/tables.ts';
 
-const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+const uuid = z.regexes.guid;
 
 /** The columns that identify what a row is about, by table or published dataset. All others are free text. */
 const columnKinds = new Map<string, Map<string, IdentifierKind>>();

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { identifierKinds, type Identifier, type IdentifierKind, type Identity } from '../../contract/identity.ts';
 import { readJsonText } from '../../core/exact-json.ts';
 import { shingleBytes } from './shingle-search.ts';
@@ -27,7 +28,7 @@ export function* leavesOf(name: string, owner: string, value: unknown): Generato
   }
 }
 
-const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+const uuid = z.regexes.guid;
 const distinctIdName = /(?:distinct_ids?|^m(?:in|ax)_key|^row_id)$/;
 // These name users of the service. A user can also be a person of the project, but stands there as a user.
 const userFields = new Set(['created_by', 'last_modified_by']);

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { readJson } from '../../core/exact-json.ts';
 import { mirroredDatasets } from '../../contract/datasets.ts';
 import { TargetName, fixedTargets } from '../../ledger/target.ts';
@@ -40,7 +41,6 @@ const origins: Readonly<Record<string, RowOrigin>> = {
   quarantine: 'unread',
 };
 
-const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const reasons = [...heldReasons, ...refusalReasons, ...attentionReasons] as const;
 
 /** Every fixed word of the tables of erasures. The mirror's log holds older versions of their rows. */
@@ -59,7 +59,7 @@ export const fixedWords: readonly string[] = [
 
 type Conforms = (value: unknown) => boolean;
 
-const isId: Conforms = (value) => typeof value === 'string' && uuid.test(value);
+const isId: Conforms = (value) => z.guid().lowercase().safeParse(value).success;
 const oneOf =
   (words: readonly string[]): Conforms =>
   (value) =>
