@@ -57,41 +57,42 @@ export type AppSurroundings = {
 };
 
 /** Builds the program from its settings, for the one project that the flags select. Nothing is opened yet. */
-export function createApp(
-  { environment, isTerminal, clock = systemClock }: AppSurroundings,
-  flags: SettingsFlags,
-): App {
+export function createApp({ environment, isTerminal, clock }: AppSurroundings, flags: SettingsFlags): App {
   const loaded = loadSettings(environment, flags);
-  const log = createLogger({ level: loaded.settings.log.level, isTerminal });
-  return assembleApp(loaded, { log, clock, tracer: tracerOf(environment, log) }, new Map());
+  return assembleApp(loaded, shareParts(loaded, { environment, isTerminal, clock }), new Map());
 }
 
 /** The parts that all projects share. */
 type Shared = Pick<App, 'log' | 'clock'> & { tracer: Tracer };
 
-function tracerOf(environment: Environment, log: Logger): Tracer {
-  return openTracer(environment, {
+function shareParts(
+  { settings }: LoadedSettings,
+  { environment, isTerminal, clock = systemClock }: AppSurroundings,
+): Shared {
+  const log = createLogger({ level: settings.log.level, isTerminal });
+  const tracer = openTracer(environment, {
     version: packageJson.version,
     now: () => systemClock.now(),
     onLost: (spans, reason) => log.warn({ spans, reason }, 'traces were lost'),
   });
+  return { log, tracer, clock };
 }
 
 /** The program for each configured project, and what they have in common. Those with one key share one budget. */
-export type ProjectApps = { apps: [App, ...App[]]; log: Logger; clock: Clock; secrets: Secrets };
+export type ProjectApps = Pick<App, 'log' | 'clock'> & { apps: [App, ...App[]]; secrets: Secrets };
 
 /** Builds the program for every project. Nothing is opened yet. */
-export function createProjectApps({ environment, isTerminal }: AppSurroundings, flags: SettingsFlags): ProjectApps {
-  const { projects, secrets } = loadProjects(environment, flags);
+export function createProjectApps(surroundings: AppSurroundings, flags: SettingsFlags): ProjectApps {
+  const { projects, secrets } = loadProjects(surroundings.environment, flags);
   const [first, ...others] = projects;
-  const log = createLogger({ level: first.settings.log.level, isTerminal });
   const budgets: SharedBudgets = new Map();
-  const tracer = tracerOf(environment, log);
+  const shared = shareParts(first, surroundings);
+  const { log, clock } = shared;
   const assemble = (loaded: LoadedSettings): App => {
     const own = others.length === 0 ? log : log.child({ project: loaded.name });
-    return assembleApp(loaded, { log: own, tracer, clock: systemClock }, budgets);
+    return assembleApp(loaded, { ...shared, log: own }, budgets);
   };
-  return { apps: [assemble(first), ...others.map(assemble)], log, clock: systemClock, secrets };
+  return { apps: [assemble(first), ...others.map(assemble)], log, clock, secrets };
 }
 
 /** Budgets by a digest of service and key. */

@@ -28,63 +28,70 @@ export function databasePath(dataDir: string): string {
 
 /** Opens the mirror for writing, makes what is missing (0700, 0600), and migrates it. Throws `storage` with the fix. */
 export function openDatabase(dataDir: string, clock: Clock): Database {
-  return explained(dataDir, () => {
+  const makeFile = (path: string): void => {
     makeFolder(dataDir);
     if (!statSync(dataDir).isDirectory()) throw notAFolder(dataDir);
     refuseOpenFolder(dataDir);
-    const path = databasePath(dataDir);
     closeSync(openSync(path, 'a', 0o600));
-    const db = new Sqlite(path, { timeout: busyTimeoutMs });
-    try {
-      // Before the first pragma, which would change another program's file.
-      pendingMigrations(db);
-      distrustSchema(db);
-      db.pragma(`page_size = ${pageBytes}`);
-      db.pragma('journal_mode = WAL');
-      db.pragma('synchronous = FULL');
-      db.pragma('secure_delete = ON');
-      db.pragma(`wal_autocheckpoint = ${checkpointPages}`);
-      db.pragma(`journal_size_limit = ${logBytesKept}`);
-      makeFolder(temporaryFolder(dataDir));
-      keepTemporaryFiles(db, dataDir);
-      addFenceMac(db, () => readOrMakeKey(dataDir, fenceKeyName));
-      db.function('encrypt_text', { directOnly: true }, (about, text) =>
-        encryptText(dataDir, boxKeyName, String(about), String(text)),
-      );
-      migrate(db, isoTime(clock.now()));
-      refuseLostFenceKey(db, dataDir);
-      return db;
-    } catch (error) {
-      db.close();
-      throw error;
-    }
+  };
+  return open(dataDir, makeFile, {}, (db) => {
+    // Before the first pragma, which would change another program's file.
+    pendingMigrations(db);
+    distrustSchema(db);
+    db.pragma(`page_size = ${pageBytes}`);
+    db.pragma('journal_mode = WAL');
+    db.pragma('synchronous = FULL');
+    db.pragma('secure_delete = ON');
+    db.pragma(`wal_autocheckpoint = ${checkpointPages}`);
+    db.pragma(`journal_size_limit = ${logBytesKept}`);
+    makeFolder(temporaryFolder(dataDir));
+    keepTemporaryFiles(db, dataDir);
+    addFenceMac(db, () => readOrMakeKey(dataDir, fenceKeyName));
+    db.function('encrypt_text', { directOnly: true }, (about, text) =>
+      encryptText(dataDir, boxKeyName, String(about), String(text)),
+    );
+    migrate(db, isoTime(clock.now()));
+    refuseLostFenceKey(db, dataDir);
   });
 }
 
 /** Opens an existing mirror for reading only. A thread beside others leaves their temporary folder as it is. Throws a `storage` error when there is none that this program can read. */
 export function openDatabaseReadOnly(dataDir: string, isAlone = true): Database {
-  return explained(dataDir, () => {
-    const path = databasePath(dataDir);
+  const findFile = (path: string): void => {
     if (existsSync(dataDir) && !statSync(dataDir).isDirectory()) throw notAFolder(dataDir);
     if (!existsSync(path)) throw noMirror(path);
     refuseOpenFolder(dataDir);
-    const db = new Sqlite(path, { readonly: true, timeout: busyTimeoutMs });
-    try {
-      distrustSchema(db);
-      if (pendingMigrations(db).length > 0) throw noMirror(path);
-      if (isAlone && isWritable(temporaryFolder(dataDir))) keepTemporaryFiles(db, dataDir);
-      addFenceMac(db, () => readKey(dataDir, fenceKeyName));
-      return db;
-    } catch (error) {
-      db.close();
-      throw error;
-    }
+  };
+  return open(dataDir, findFile, { readonly: true }, (db) => {
+    distrustSchema(db);
+    if (pendingMigrations(db).length > 0) throw noMirror(db.name);
+    if (isAlone && isWritable(temporaryFolder(dataDir))) keepTemporaryFiles(db, dataDir);
+    addFenceMac(db, () => readKey(dataDir, fenceKeyName));
   });
 }
 
 /** Lets no view or trigger that a file may bring along call a function that reaches beyond SQL. */
 function distrustSchema(db: Database): void {
   db.pragma('trusted_schema = OFF');
+}
+
+/** Opens the mirror's file and prepares the connection; it is closed where that fails. Explains errors of the disk. */
+function open(
+  dataDir: string,
+  before: (path: string) => void,
+  options: { readonly?: true },
+  prepare: (db: Database) => void,
+): Database {
+  let db: Database | undefined;
+  try {
+    before(databasePath(dataDir));
+    db = new Sqlite(databasePath(dataDir), { ...options, timeout: busyTimeoutMs });
+    prepare(db);
+    return db;
+  } catch (error) {
+    db?.close();
+    throw explainStorageError(error, dataDir) ?? error;
+  }
 }
 
 /** Keeps SQLite's temporary files in the data folder, not on another disk or in memory. For the whole process. */
@@ -116,13 +123,4 @@ function notAFolder(dataDir: string): AppError {
     code: 'storage',
     hint: 'set dataDir (MIRROR_DATA_DIR) to a folder, or to a path where one can be made',
   });
-}
-
-function explained<T>(dataDir: string, open: () => T): T {
-  try {
-    return open();
-  } catch (error) {
-    if (error instanceof AppError) throw error;
-    throw explainStorageError(error, dataDir) ?? error;
-  }
 }

@@ -21,28 +21,21 @@ type Value = number | boolean | null;
 /** Metrics by name: the help text, and how the value is read from the thing that is measured. */
 type MetricTable<T> = Readonly<Record<string, readonly [help: string, valueOf: (thing: T) => Value]>>;
 
-/** The metrics of each thing of a kind that a project has; `labelsOf` tells the things apart. */
+/** The metrics of each thing of a kind that a project has; the labels tell the things apart. */
 function metricsOf<T>(
-  labels: readonly string[],
   thingsOf: (project: ProjectOverview) => readonly T[],
-  labelsOf: (thing: T) => readonly string[],
+  labels: Readonly<Record<string, (thing: T) => string>>,
   table: MetricTable<T>,
 ): Metric[] {
   return Object.entries(table).map(([name, [help, valueOf]]) => ({
     name,
     help,
-    labels,
+    labels: Object.keys(labels),
     read: (project) =>
       thingsOf(project).flatMap((thing) => {
         const value = valueOf(thing);
-        if (value === null) return [];
-        const values = labelsOf(thing);
-        return [
-          {
-            labels: Object.fromEntries(labels.map((label, index) => [label, values[index] ?? ''])),
-            value: Number(value),
-          },
-        ];
+        const own = Object.entries(labels).map(([label, textOf]) => [label, textOf(thing)]);
+        return value === null ? [] : [{ labels: Object.fromEntries(own) as Sample['labels'], value: Number(value) }];
       }),
   }));
 }
@@ -50,21 +43,18 @@ function metricsOf<T>(
 /** Every metric of the worker. Times are seconds since 1970. */
 export const metricCatalogue: readonly Metric[] = [
   ...metricsOf(
-    ['kind'],
     ({ alerts }) => alertKinds.map((kind) => ({ kind, isOpen: alerts.some((alert) => alert.kind === kind) })),
-    ({ kind }) => [kind],
+    { kind: ({ kind }) => kind },
     { analytics_mirror_alert: ['Whether an alert of this kind is open (1) or not (0).', ({ isOpen }) => isOpen] },
   ),
   ...metricsOf(
-    ['table'],
     ofContent(({ rows }) => Object.entries(rows)),
-    ([table]) => [table],
+    { table: ([table]) => table },
     { analytics_mirror_rows: ['Rows of each table of the mirror.', ([, rows]) => rows] },
   ),
   ...metricsOf(
-    ['dataset'],
     ofContent(({ lists }) => lists),
-    ({ dataset }) => [dataset],
+    { dataset: ({ dataset }) => dataset },
     {
       analytics_mirror_complete_as_of_timestamp_seconds: [
         'When the last pass began that proved that it saw the whole list.',
@@ -81,9 +71,8 @@ export const metricCatalogue: readonly Metric[] = [
     },
   ),
   ...metricsOf(
-    ['dataset', 'mode'],
     ofContent(({ passes }) => passes),
-    ({ dataset, mode }) => [dataset, mode],
+    { dataset: ({ dataset }) => dataset, mode: ({ mode }) => mode },
     {
       analytics_mirror_pass_complete: [
         'Whether the newest pass of a list and mode proved that it was complete; not before it has ended.',
@@ -96,7 +85,6 @@ export const metricCatalogue: readonly Metric[] = [
     },
   ),
   ...metricsOf(
-    ['job', 'outcome'],
     ofContent(({ histories }) =>
       histories.flatMap(({ job, outcomes }) =>
         (['done', 'incomplete', 'failed', 'interrupted', 'held'] as const).map((outcome) => ({
@@ -106,13 +94,12 @@ export const metricCatalogue: readonly Metric[] = [
         })),
       ),
     ),
-    ({ job, outcome }) => [job, outcome],
+    { job: ({ job }) => job, outcome: ({ outcome }) => outcome },
     { analytics_mirror_runs_total: ['Ended runs by job and outcome.', ({ runs }) => runs] },
   ),
   ...metricsOf(
-    ['job'],
     ofContent(({ histories }) => histories),
-    ({ job }) => [job],
+    { job: ({ job }) => job },
     {
       analytics_mirror_run_requests_total: [
         'Requests that the runs of a job made to the service.',
@@ -129,9 +116,8 @@ export const metricCatalogue: readonly Metric[] = [
     },
   ),
   ...metricsOf(
-    ['job'],
     ({ jobs }) => jobs,
-    ({ job }) => [job],
+    { job: ({ job }) => job },
     {
       analytics_mirror_job_next_timestamp_seconds: [
         'When a scheduled job starts next.',
@@ -149,9 +135,8 @@ export const metricCatalogue: readonly Metric[] = [
     },
   ),
   ...metricsOf(
-    ['lane', 'window_seconds'],
     ofContent(({ windows }) => windows),
-    ({ lane, perSeconds }) => [lane.replaceAll(' ', '_'), String(perSeconds)],
+    { lane: ({ lane }) => lane.replaceAll(' ', '_'), window_seconds: ({ perSeconds }) => String(perSeconds) },
     {
       analytics_mirror_budget_limit_requests: [
         'The most requests that a lane may make in window_seconds.',
@@ -164,15 +149,13 @@ export const metricCatalogue: readonly Metric[] = [
     },
   ),
   ...metricsOf(
-    ['state'],
     ofContent(({ erasure }) => Object.entries(erasure.states)),
-    ([state]) => [state],
+    { state: ([state]) => state },
     { analytics_mirror_erasure_requests: ['Erasure requests by state.', ([, count]) => count] },
   ),
   ...metricsOf(
-    ['dataset'],
     ofContent(({ snapshots }) => snapshots ?? []),
-    ({ dataset }) => [dataset],
+    { dataset: ({ dataset }) => dataset },
     {
       analytics_mirror_snapshot_created_timestamp_seconds: [
         'When the newest snapshot of a dataset, full or delta, was published.',
@@ -183,9 +166,8 @@ export const metricCatalogue: readonly Metric[] = [
     },
   ),
   ...metricsOf(
-    [],
     ofContent((content) => [content]),
-    () => [],
+    {},
     {
       analytics_mirror_held_plans: ['Deletion plans that wait for approval.', ({ heldPlans }) => heldPlans.length],
       analytics_mirror_quarantined_rows: [
@@ -209,9 +191,8 @@ export const metricCatalogue: readonly Metric[] = [
     },
   ),
   ...metricsOf(
-    [],
     ofContent(({ ledger }): LedgerHead[] => (ledger === null || ledger === 'unreadable' ? [] : [ledger])),
-    () => [],
+    {},
     {
       analytics_mirror_ledger_entries: ['Entries of the ledger.', ({ entries }) => entries],
       analytics_mirror_ledger_unsigned_entries: [
@@ -225,9 +206,8 @@ export const metricCatalogue: readonly Metric[] = [
     },
   ),
   ...metricsOf(
-    [],
     ({ condition }) => (condition === null ? [] : [condition]),
-    () => [],
+    {},
     {
       analytics_mirror_ledger_writable: [
         'Whether the ledger can be written; while it cannot, nobody is erased.',
