@@ -1,5 +1,5 @@
 import { spellTarget, type TargetName } from '../ledger/target.ts';
-import type { EndedTarget, RequestHistory } from '../ledger/request-history.ts';
+import type { RequestHistory } from '../ledger/request-history.ts';
 import {
   assurances,
   type Assurance,
@@ -63,7 +63,11 @@ export function reportRequest(db: Database, history: RequestHistory, madeAt: str
   const issued = certified.find((each) => each.generation === generation);
   const open = mirrored ? openTargets(db, request) : [];
   const openNames = new Set(open.map(({ target }) => target));
-  const ended = [...history.targets.values()].filter(({ target }) => !openNames.has(target)).map(reportEnd);
+  const ended = [...history.targets.values()]
+    .filter(({ target }) => !openNames.has(target))
+    .map(({ target, result, assurance, rowsRemoved, endedAt }): ReportedTarget => {
+      return { target, status: 'done', result, assurance, rowsRemoved, endedAt };
+    });
   const targets = [...ended, ...open].toSorted(
     (a, b) => strength(a.assurance) - strength(b.assurance) || (a.target < b.target ? -1 : 1),
   );
@@ -95,10 +99,6 @@ export function reportRequest(db: Database, history: RequestHistory, madeAt: str
     fence: readFenceUse(db, request),
     certificate: issued?.sha256 ?? null,
   };
-}
-
-function reportEnd({ target, result, assurance, rowsRemoved, endedAt }: EndedTarget): ReportedTarget {
-  return { target, status: 'done', result, assurance, rowsRemoved, endedAt };
 }
 
 function openTargets(db: Database, request: string): ReportedTarget[] {

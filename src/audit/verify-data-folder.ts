@@ -44,7 +44,10 @@ export async function verifyDataFolder(
     ...state.sentences,
     ...ledger.problems.map(({ where, sentence }) => `${where}: ${sentence}`),
     ...certificates.problems,
-    ...files.problems.map(fileSentence),
+    ...files.problems.map(
+      ({ dataset, snapshotId, file, problem }) =>
+        `published file ${dataset}/${snapshotId}/${file}: ${fileSentences[problem]}`,
+    ),
   ];
   return {
     ok: problems.length === 0,
@@ -145,7 +148,3 @@ const fileSentences: Readonly<Record<SnapshotProblem['problem'], string>> = {
   rows: 'the file has another number of rows than its manifest says',
   unnamed: 'no manifest names the file, and it may hold personal data',
 };
-
-function fileSentence({ dataset, snapshotId, file, problem }: SnapshotProblem): string {
-  return `published file ${dataset}/${snapshotId}/${file}: ${fileSentences[problem]}`;
-}

@@ -14,6 +14,8 @@ export async function* resultsByBatch<T, R>(
     signal?.throwIfAborted();
     const settled = await Promise.allSettled(items.slice(first, first + atOnce).map(act));
     const errors = settled.flatMap((each): unknown[] => (each.status === 'rejected' ? [each.reason] : []));
+    const isRefusal = (error: unknown): boolean =>
+      error instanceof AppError && (error.code === 'refused' || error.code === 'quota');
     if (errors.length > 0) throw errors.find(isRefusal) ?? errors[0];
     yield settled.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
   }
@@ -24,8 +26,4 @@ export async function inBatches<T, R>(...args: Parameters<typeof resultsByBatch<
   const results: R[] = [];
   for await (const batch of resultsByBatch(...args)) results.push(...batch);
   return results;
-}
-
-function isRefusal(error: unknown): boolean {
-  return error instanceof AppError && (error.code === 'refused' || error.code === 'quota');
 }

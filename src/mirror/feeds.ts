@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import { datasets, pagedDatasets, type PagedDataset } from '../contract/datasets.ts';
+import { datasets, pagedDatasets } from '../contract/datasets.ts';
 import { asHolder } from './runs.ts';
 import { markPurgeOwed } from './purge.ts';
 
@@ -40,7 +40,12 @@ export function expireDeletionFeed(db: Database, before: string): number {
     db.prepare(/*sql*/ `DELETE FROM changes WHERE (dataset, key) IN (SELECT dataset, key FROM deletions AS expired
         WHERE deleted_at < @before AND NOT EXISTS (SELECT 1 FROM deletions AS later
           WHERE later.dataset = expired.dataset AND later.key = expired.key AND later.deleted_at >= @before)
-        ${pagedDatasets.map((dataset) => `AND NOT EXISTS (${rowOf(dataset)})`).join(' ')})
+        ${pagedDatasets
+          .map(
+            (dataset) => `AND NOT EXISTS (SELECT 1 FROM ${dataset}
+          WHERE expired.dataset = '${dataset}' AND ${datasets[dataset].key} = expired.key)`,
+          )
+          .join(' ')})
         AND at < @before`).run({ before });
     const expired = db.prepare(/*sql*/ `DELETE FROM deletions WHERE deleted_at < ?`).run(before).changes;
     if (expired > 0) markPurgeOwed(db);
@@ -53,9 +58,4 @@ export function countExpiredDeletions(db: Database, before: string): number {
   return (
     db.prepare<[string], number>(/*sql*/ `SELECT count(*) FROM deletions WHERE deleted_at < ?`).pluck().get(before) ?? 0
   );
-}
-
-/** SQL: the row of the mirror that a deletion is about, if it is there again. */
-function rowOf(dataset: PagedDataset): string {
-  return /*sql*/ `SELECT 1 FROM ${dataset} WHERE expired.dataset = '${dataset}' AND ${datasets[dataset].key} = expired.key`;
 }

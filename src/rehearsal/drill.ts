@@ -35,7 +35,11 @@ export async function holdDrill(dataDir: string, signal: AbortSignal): Promise<D
     port: 0,
   });
   try {
-    const app = createApp({ ...besideSandbox(sandbox), clock: clockOf(sandbox) }, { set: drillSettings(dataDir) });
+    // It follows the service's clock, which the drill moves past the weekly batch.
+    const clock: Clock = { now: () => sandbox.clock.now(), sleep: (ms, signal) => systemClock.sleep(ms, signal) };
+    const quiet = { path: 'log.level', value: 'silent' };
+    const set = [{ path: 'dataDir', value: dataDir }, quiet, ...unhurried];
+    const app = createApp({ ...besideSandbox(sandbox), clock }, { set });
     try {
       const steps = await eraseCanary(app, signal, sandbox);
       const outcome = steps.every(({ passed }) => passed) ? 'passed' : 'failed';
@@ -46,15 +50,6 @@ export async function holdDrill(dataDir: string, signal: AbortSignal): Promise<D
   } finally {
     await sandbox.close();
   }
-}
-
-/** A clock that follows the service's clock, which the drill moves past the weekly batch. */
-function clockOf(sandbox: Sandbox): Clock {
-  return { now: () => sandbox.clock.now(), sleep: (ms, signal) => systemClock.sleep(ms, signal) };
-}
-
-function drillSettings(dataDir: string): { path: string; value: unknown }[] {
-  return [{ path: 'dataDir', value: dataDir }, { path: 'log.level', value: 'silent' }, ...unhurried];
 }
 
 async function eraseCanary(app: App, signal: AbortSignal, sandbox: Sandbox): Promise<DrillStep[]> {

@@ -12,7 +12,8 @@ export const manifestName = 'manifest.json';
 
 /** A snapshot's id, as `20261120T125500.123Z`: its time, or a millisecond after the latest id if that is later. */
 export function nextSnapshotId(nowMs: number, latestId: string | undefined): string {
-  const earliestMs = latestId === undefined ? nowMs : timeOf(latestId) + 1;
+  const latest = latestId?.replace(/^(\d{4})(\d\d)(\d\dT\d\d)(\d\d)/, '$1-$2-$3:$4:');
+  const earliestMs = latest === undefined ? nowMs : Date.parse(latest) + 1;
   return new Date(Math.max(nowMs, earliestMs)).toISOString().replaceAll(/[-:]/g, '');
 }
 
@@ -25,8 +26,4 @@ export function partName(part: number): string {
 export function partNumber(name: string): number | undefined {
   const digits = partPattern.exec(name)?.[1];
   return digits === undefined ? undefined : Number(digits);
-}
-
-function timeOf(id: string): number {
-  return Date.parse(id.replace(/^(\d{4})(\d\d)(\d\dT\d\d)(\d\d)/, '$1-$2-$3:$4:'));
 }

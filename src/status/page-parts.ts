@@ -54,10 +54,10 @@ export function badge(mark: Mark, text: string): Markup {
   return html`<span class="badge t-${mark}">${icon(mark)}${text}</span>`;
 }
 
-/** A time as its distance from now; the title holds the time itself. */
-export function when(iso: string | null, now: string): Markup {
+/** A time as its distance from now, unless in other words; the title holds the time itself. */
+export function when(iso: string | null, now: string, textOf = agoText): Markup {
   if (iso === null) return html`never`;
-  return html`<time datetime="${iso}" title="${minuteText(iso)}">${agoText(iso, now)}</time>`;
+  return html`<time datetime="${iso}" title="${minuteText(iso)}">${textOf(iso, now)}</time>`;
 }
 
 /** When a planned time will be: `in 3 min`; `now` for one that is past, because only another job delays it. */

@@ -3,7 +3,7 @@ import type { JobState } from '../job/worker-state.ts';
 import type { ProjectContent } from './overview.ts';
 import { table, type Markup } from '../markup/markup.ts';
 import { badge, figures, when, withCode, nextText, type Mark } from './page-parts.ts';
-import { bytesText, codeText, countText, countedText, minuteText } from '../core/words.ts';
+import { bytesText, codeText, countText, countedText } from '../core/words.ts';
 
 /** The published snapshots, their sizes, and when their files were last checked. */
 export function snapshotsPart({ snapshots, snapshotsCheckedAt }: ProjectContent, now: string): Markup {
@@ -68,11 +68,6 @@ const outcomeMarks: Readonly<Record<string, Mark>> = {
   failed: 'broken',
 };
 
-/** When a job starts next; the title holds the time itself. */
-function planned(iso: string, now: string): Markup {
-  return html`<time datetime="${iso}" title="${minuteText(iso)}">${nextText(iso, now)}</time>`;
-}
-
 /** The schedule: each job with its next and its last run. */
 export function schedulePart(jobs: readonly JobState[], now: string): Markup {
   if (jobs.length === 0) return html`<p class="soft">Nothing is scheduled.</p>`;
@@ -82,7 +77,7 @@ export function schedulePart(jobs: readonly JobState[], now: string): Markup {
     jobs.map(
       ({ job, cron, nextAt, lastAt, lastOutcome, lastReason, lastSuccessAt, runningSince, consecutiveFailures }) => [
         job,
-        runningSince === null ? planned(nextAt, now) : badge('new', 'running'),
+        runningSince === null ? when(nextAt, now, nextText) : badge('new', 'running'),
         when(lastAt, now),
         lastOutcome === null
           ? ''

@@ -19,7 +19,11 @@ type CallFlags = { param?: [name: string, value: string][]; body?: unknown };
 export function define(command: Command, context: CommandContext): CommandAction {
   command
     .addArgument(new Argument('<endpoint>', 'the name of the endpoint, from the list below').choices(names))
-    .option('--param <name=value>', 'a path or query parameter; may be repeated', collectParameter)
+    .option(
+      '--param <name=value>',
+      'a path or query parameter; may be repeated',
+      (text: string, earlier: [string, string][] = []) => [...earlier, splitPair('--param', text)],
+    )
     .option('--body <json>', 'the request body', parseBody);
   return {
     help: `\nEndpoints:\n${endpointTable()}
@@ -87,10 +91,6 @@ function endpointTable(): string {
       return [`  ${name}`, method, path, scope ?? 'any key'];
     }),
   );
-}
-
-function collectParameter(text: string, earlier: [string, string][] = []): [string, string][] {
-  return [...earlier, splitPair('--param', text)];
 }
 
 function parseBody(text: string): unknown {

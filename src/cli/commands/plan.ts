@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
-import type { App } from '../../app.ts';
 import { countText, durationText, secondText } from '../../core/words.ts';
 import { databasePath } from '../../mirror/database.ts';
 import { countRows } from '../../mirror/read-rows.ts';
@@ -25,17 +24,13 @@ Examples:
         settings,
         service: app.service(),
         budget,
-        mirrorRows: countMirror(app),
+        mirrorRows: existsSync(databasePath(settings.dataDir)) ? countRows(app.databaseReadOnly()) : null,
         signal: context.signal,
         nowMs: () => clock.now(),
       });
       return { json: plan, text: planText(plan) };
     },
   };
-}
-
-function countMirror(app: App): ReturnType<typeof countRows> | null {
-  return existsSync(databasePath(app.settings.dataDir)) ? countRows(app.databaseReadOnly()) : null;
 }
 
 function planText({ passes, requests, seconds, finishAt, requestsLeft }: PassPlan): string {

@@ -81,7 +81,8 @@ export function createTraffic(parts: TrafficParts) {
       if (conditions.listsEmpty) answered.body = emptyPage(String(answered.body));
       if (planned) answered.body = rewritePage(planned.fault, String(answered.body), asked);
     }
-    const sendable = profile.packs && takesGzip(req) ? packed(answered) : answered;
+    const takesGzip = /\bgzip\b/.test(req.header('Accept-Encoding') ?? '');
+    const sendable = profile.packs && takesGzip ? packed(answered) : answered;
     return planned ? sendBadly(sendable, planned, outgoing) : send(sendable);
   };
 
@@ -98,10 +99,6 @@ export function createTraffic(parts: TrafficParts) {
       return response;
     },
   };
-}
-
-function takesGzip(req: HonoRequest): boolean {
-  return /\bgzip\b/.test(req.header('Accept-Encoding') ?? '');
 }
 
 /** The same answer with its body packed, if it has a body. */
