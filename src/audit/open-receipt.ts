@@ -15,7 +15,6 @@ export type OpenedReceipt = {
     /** The ledger has another name than the receipt gives, or it does not hold the request. */
     | 'other_ledger'
     | 'unknown_request';
-  /** The entry that received the request, and when. */
   received: { entry: number; at: string } | null;
   /** The certificates of the request, and whether the file of each is the one on the ledger. */
   certificates: { generation: number; entry: number; sha256: string; file: 'sound' | 'missing' | 'changed' }[];

@@ -1,12 +1,7 @@
 import { createTask, parse } from 'node-cron';
 
 /** When a cron expression ticks, in UTC. All times are milliseconds since 1970. */
-export type Ticks = {
-  /** The latest tick that is not after a time. */
-  atOrBefore(timeMs: number): number;
-  /** The first tick after a time. */
-  after(timeMs: number): number;
-};
+export type Ticks = { atOrBefore(timeMs: number): number; after(timeMs: number): number };
 
 const dayMs = 86_400_000;
 /** Every expression that ticks does so within these days: 29 February meets each weekday once in 28 or 40 years. */

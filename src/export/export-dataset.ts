@@ -13,7 +13,6 @@ import { splitRows, writeParts } from './write-parts.ts';
 
 /** How a dataset is exported. */
 type ExportSettings = PublicationSettings & {
-  /** The most rows that one part holds. */
   partRows: number;
   /** How many full snapshots of the dataset are kept, with the current one. With two or more, readers can finish reading. */
   keep: number;
@@ -50,7 +49,6 @@ export type ExportResult = {
   bytes: number;
   /** Values published as null since their column's type cannot hold them. */
   unrepresentable: number;
-  /** The ids of older snapshots that were removed. */
   removed: string[];
 };
 

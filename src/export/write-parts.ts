@@ -16,7 +16,6 @@ export type WrittenParts = {
 
 /** How parts are written. */
 export type WriteOptions = {
-  /** An empty folder, where the parts go. */
   folder: string;
   shape: DatasetShape;
   signal: AbortSignal;

@@ -17,7 +17,6 @@ export type DemoReport = {
   counts: { dataset: 'persons' | 'recordings'; service: number; mirror: number; parquet: number; verdict: string }[];
   snapshots: StatusReport['snapshots'];
   erasure: DemoErasure;
-  /** Queries to try, and their answers. */
   queries: { on: 'SQLite' | 'Parquet with DuckDB'; sql: string; columns: string[]; rows: unknown[][] }[];
 };
 

@@ -48,11 +48,9 @@ export type PublishedFiles = {
   writeManifest(manifest: Manifest): void;
   /** Replaces CURRENT whole. On an error it is as it was. */
   writeCurrent(current: Current): void;
-  /** Deletes files of a snapshot. */
   removeFiles(snapshot: SnapshotName, names: readonly string[]): void;
   /** Deletes snapshots. Each is gone for readers at once, before its files are deleted. */
   removeSnapshots(dataset: string, snapshotIds: readonly string[]): void;
-  /** Deletes the draft of a snapshot, if there is one. */
   removeDraft(snapshot: SnapshotName): void;
   /** Deletes every draft of a dataset, and what is left of snapshots whose removal was cut off. */
   removeDrafts(dataset: string): void;

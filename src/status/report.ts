@@ -55,7 +55,6 @@ export function groupRuns(runs: readonly RunReport[]): RunGroup[] {
 
 /** The state of all erasure requests. */
 export type ErasureReport = {
-  /** Erasure requests by state. */
   states: Partial<Record<RequestState, number>>;
   /** Open erasure requests whose due date is past. */
   overdue: number;

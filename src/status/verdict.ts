@@ -5,15 +5,7 @@ import type { Overview, ProjectOverview } from './overview.ts';
 export type Tone = 'well' | 'new' | 'attention' | 'broken';
 
 /** A reason why a project is not well. */
-export type Reason = {
-  tone: Tone;
-  /** The reason in a few words. */
-  title: string;
-  /** The fact. */
-  message: string;
-  todo: string;
-  project: string;
-};
+export type Reason = { tone: Tone; title: string; message: string; todo: string; project: string };
 
 /** The answer to "is everything all right?": one sentence, and the reasons against it, the worst first. */
 export type Verdict = { tone: Tone; sentence: string; reasons: Reason[] };

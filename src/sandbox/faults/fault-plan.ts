@@ -25,7 +25,6 @@ const faults = {
   garbage: 'any',
   /** A small body that unpacks to hundreds of megabytes. */
   huge: 'any',
-  /** 302 to another host. */
   redirect: 'any',
   /** One row of a page has wrong types. */
   'bad-row': 'list',

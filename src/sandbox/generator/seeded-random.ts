@@ -8,7 +8,6 @@ export type SeededRandom = {
   int(min: number, max: number): number;
   /** One of a list that is not empty. */
   pick<T>(list: readonly T[]): T;
-  /** True once in `n` times. */
   oneIn(n: number): boolean;
   /** A UUID of version 4's form. */
   uuid(): string;

@@ -41,7 +41,6 @@ export function personWriter(database: Database.Database, { seed, log }: { seed:
     /** The id of the next person. The id of a deleted person is never used again. */
     nextId,
 
-    /** The uuid of a person that is created while the service runs. */
     uuidFor: (id: number): string => derivedUuid(seed(), id),
 
     /** Throws when the id, the uuid or a distinct id is taken. */
@@ -60,7 +59,6 @@ export function personWriter(database: Database.Database, { seed, log }: { seed:
       deletePerson.run(id);
     },
 
-    /** Removes every distinct id of a person except the first. */
     keepFirstDistinctId: (id: number): void => void deleteDistinctIds.run(id, 1),
 
     /** Replaces the properties, any JSON, and logs each key that changed. Does nothing if no key of an object changed. */

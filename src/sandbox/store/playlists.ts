@@ -45,7 +45,6 @@ export function playlistTable(database: Database.Database, apiKeys: ApiKeys) {
     add(playlist: PlaylistRecord): void {
       insert.run({ id: playlist.id, shortId: playlist.short_id, document: JSON.stringify(playlist) });
     },
-    /** One playlist as JSON text. */
     find,
     shortIds: (): string[] => selectShortIds.pluck().all(),
     /** Sets the given fields, and the user and time of the change. Returns the playlist as JSON text. */
@@ -61,7 +60,6 @@ export function playlistTable(database: Database.Database, apiKeys: ApiKeys) {
       update.run(JSON.stringify(changed), row.id);
       return find(shortId);
     },
-    /** Ids of the member recordings. */
     members: (shortId: string): string[] => selectMembers.pluck().all(shortId),
     /** The member recordings as JSON text, newest first. */
     memberDocuments: (shortId: string): string[] => selectMemberDocuments.pluck().all(shortId),

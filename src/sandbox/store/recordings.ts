@@ -37,7 +37,6 @@ export function recordingTable(database: Database.Database) {
       count: count.pluck().get() ?? 0,
       documents: selectPage.pluck().all(window),
     }),
-    /** One recording as JSON text. */
     find: (id: string): string | undefined => selectOne.pluck().get(id),
     /** Grows with each recording that is added. */
     lastSequence: (): number => selectLastSequence.pluck().get() ?? 0,
@@ -45,7 +44,6 @@ export function recordingTable(database: Database.Database) {
     expireBefore: (startMicros: number): void => void deleteBefore.run(startMicros),
     /** Deletes the recordings of these distinct ids (a JSON array). */
     deleteOf: (distinctIds: string): void => void deleteOf.run(distinctIds),
-    /** Forgets the oldest recording, if there is one. */
     expireOldest: (): void => void deleteOldest.run(),
   };
 }

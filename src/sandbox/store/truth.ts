@@ -75,7 +75,6 @@ export function truthTable(database: Database.Database) {
     version: (): number => selectVersion.pluck().get() ?? 0,
     /** Uuids of the persons that were created after that version, oldest first. */
     createdSince: (version: number): string[] => selectCreated.pluck().all(version),
-    /** All living persons, whatever lists show. */
     living,
     /** The deleted and merged persons, oldest first. A person that came back is listed for each time. */
     gone,
