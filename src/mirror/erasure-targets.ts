@@ -69,24 +69,9 @@ export function renewTarget(db: Database, requestId: string, target: Target, row
 
 /** Begins a target anew, as if nothing had been done or said about it. Throws when the request has no such target. */
 export function restartTarget(db: Database, requestId: string, target: Target, at: string): void {
-  changeTarget(
-    db,
-    requestId,
-    target,
-    {
-      status: 'pending',
-      result: null,
-      assurance: null,
-      reason: null,
-      attempts: 0,
-      confirmations: 0,
-      confirmedAt: null,
-      notBefore: null,
-      seenAt: null,
-      sentCreatedAt: null,
-    },
-    at,
-  );
+  const forgotten = { result: null, assurance: null, reason: null, attempts: 0, confirmations: 0, confirmedAt: null };
+  const anew: TargetChange = { status: 'pending', ...forgotten, notBefore: null, seenAt: null, sentCreatedAt: null };
+  changeTarget(db, requestId, target, anew, at);
 }
 
 /** How far a target of a request is. Throws when the request has no such target. */
