@@ -22,7 +22,7 @@ export function define(command: Command, context: CommandContext): CommandAction
     .option(
       '--param <name=value>',
       'a path or query parameter; may be repeated',
-      (text: string, earlier: [string, string][] = []) => [...earlier, splitPair('--param', text)],
+      (text: string, earlier: [string, string][] | undefined) => [...(earlier ?? []), splitPair('--param', text)],
     )
     .option('--body <json>', 'the request body', parseBody);
   return {
