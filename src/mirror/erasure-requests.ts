@@ -64,18 +64,15 @@ export const finalStates: readonly RequestState[] = ['refused', 'cancelled', 'se
 /** Every request, oldest first; only the open ones where asked. */
 export function listRequests(db: Database, which: 'all' | 'open'): ErasureRequest[] {
   const filter = which === 'all' ? '' : `WHERE state NOT IN (${finalStates.map((state) => `'${state}'`).join(', ')})`;
-  return db
-    .prepare<[], RequestRow>(/*sql*/ `SELECT ${columns} FROM erasure_requests ${filter} ORDER BY received_at, id`)
-    .all()
-    .map(requestOf);
+  const sql = /*sql*/ `SELECT ${columns} FROM erasure_requests ${filter} ORDER BY received_at, id`;
+  return db.prepare<[], RequestRow>(sql).all().map(requestOf);
 }
 
 /** One request by its id, or by the beginning of it where no other begins so. */
 export function findRequest(db: Database, idOrPrefix: string): ErasureRequest | undefined {
   if (!/^[0-9a-f-]{4,36}$/i.test(idOrPrefix)) return undefined;
-  const found = db
-    .prepare<[string], RequestRow>(/*sql*/ `SELECT ${columns} FROM erasure_requests WHERE id GLOB ? LIMIT 2`)
-    .all(`${idOrPrefix.toLowerCase()}*`);
+  const sql = /*sql*/ `SELECT ${columns} FROM erasure_requests WHERE id GLOB ? LIMIT 2`;
+  const found = db.prepare<[string], RequestRow>(sql).all(`${idOrPrefix.toLowerCase()}*`);
   return found.length === 1 && found[0] ? requestOf(found[0]) : undefined;
 }
 
@@ -146,10 +143,7 @@ export function hasBoxes(db: Database): boolean {
 
 /** How many requests are in each state. */
 export function countRequests(db: Database): Partial<Record<RequestState, number>> {
-  const rows = db
-    .prepare<[], { state: RequestState; requests: number }>(
-      /*sql*/ `SELECT state, count(*) AS requests FROM erasure_requests GROUP BY state`,
-    )
-    .all();
+  const sql = /*sql*/ `SELECT state, count(*) AS requests FROM erasure_requests GROUP BY state`;
+  const rows = db.prepare<[], { state: RequestState; requests: number }>(sql).all();
   return Object.fromEntries(rows.map(({ state, requests }) => [state, requests]));
 }

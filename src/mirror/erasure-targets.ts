@@ -76,12 +76,8 @@ export function restartTarget(db: Database, requestId: string, target: Target, a
 
 /** How far a target of a request is. Throws when the request has no such target. */
 export function statusOf(db: Database, requestId: string, target: Target): TargetStatus {
-  const status = db
-    .prepare<[string, string], TargetStatus>(
-      /*sql*/ `SELECT status FROM erasure_targets WHERE request_id = ? AND target = ?`,
-    )
-    .pluck()
-    .get(requestId, spellTarget(target));
+  const sql = /*sql*/ `SELECT status FROM erasure_targets WHERE request_id = ? AND target = ?`;
+  const status = db.prepare<[string, string], TargetStatus>(sql).pluck().get(requestId, spellTarget(target));
   if (!status) throw new Error('a request without that target');
   return status;
 }
@@ -92,10 +88,8 @@ export type TargetChange = Partial<Omit<ErasureTarget, 'requestId' | 'target' | 
 /** Changes a target of one request. Throws when the request has no such target. */
 export function changeTarget(db: Database, requestId: string, target: Target, change: TargetChange, at: string): void {
   const values = { ...change, updatedAt: at };
-  const changed = db
-    .prepare(
-      /*sql*/ `UPDATE erasure_targets SET ${assignmentsOf(values)} WHERE request_id = @requestId AND target = @target`,
-    )
-    .run({ ...values, requestId, target: spellTarget(target) });
+  const sql = /*sql*/ `UPDATE erasure_targets SET ${assignmentsOf(values)}
+    WHERE request_id = @requestId AND target = @target`;
+  const changed = db.prepare(sql).run({ ...values, requestId, target: spellTarget(target) });
   if (changed.changes !== 1) throw new Error('a request without that target');
 }

@@ -28,10 +28,9 @@ export type DeletionFeed = { rows: number; erased: number; oldestAt: string | nu
 
 /** Measures the feed of deletions. */
 export function readDeletionFeed(db: Database): DeletionFeed {
-  return db
-    .prepare<[], DeletionFeed>(/*sql*/ `SELECT count(*) AS rows, count(*) FILTER (WHERE reason = 'erased') AS erased,
-        min(deleted_at) AS oldestAt, max(deleted_at) AS newestAt FROM deletions`)
-    .get() as DeletionFeed;
+  const sql = /*sql*/ `SELECT count(*) AS rows, count(*) FILTER (WHERE reason = 'erased') AS erased,
+        min(deleted_at) AS oldestAt, max(deleted_at) AS newestAt FROM deletions`;
+  return db.prepare<[], DeletionFeed>(sql).get() as DeletionFeed;
 }
 
 /** Forgets old deletions, and the changes of the same keys unless those are there again. Returns how many. */

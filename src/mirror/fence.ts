@@ -62,11 +62,8 @@ export function fenceEntries(db: Database, identifiers: readonly Identifier[]): 
 
 /** The entries that stand for a request. */
 export function standingFence(db: Database, requestId: string): FenceEntry[] {
-  return db
-    .prepare<[string], FenceEntry>(
-      /*sql*/ `SELECT kind, lower(hex(mac)) AS mac FROM fence WHERE request_id = ? ORDER BY kind, mac`,
-    )
-    .all(requestId);
+  const sql = /*sql*/ `SELECT kind, lower(hex(mac)) AS mac FROM fence WHERE request_id = ? ORDER BY kind, mac`;
+  return db.prepare<[string], FenceEntry>(sql).all(requestId);
 }
 
 /**
@@ -74,13 +71,9 @@ export function standingFence(db: Database, requestId: string): FenceEntry[] {
  * the same (`fenceDigest`).
  */
 export function fenceDigests(db: Database): Map<string, string> {
-  const requests = db
-    .prepare<
-      [],
-      { id: string; lines: string }
-    >(/*sql*/ `SELECT request_id AS id, group_concat(line, '' ORDER BY line) AS lines
-      FROM (SELECT request_id, kind || ' ' || lower(hex(mac)) || char(10) AS line FROM fence) GROUP BY request_id`)
-    .all();
+  const sql = /*sql*/ `SELECT request_id AS id, group_concat(line, '' ORDER BY line) AS lines
+      FROM (SELECT request_id, kind || ' ' || lower(hex(mac)) || char(10) AS line FROM fence) GROUP BY request_id`;
+  const requests = db.prepare<[], { id: string; lines: string }>(sql).all();
   return new Map(requests.map(({ id, lines }) => [id, sha256(lines)]));
 }
 
@@ -132,11 +125,8 @@ export function countFence(db: Database): Omit<FenceUse, 'lastHitAt'> {
 /** Prepares the question which requests have fenced an identifier. Undefined while the fence is empty. */
 export function prepareFencedBy(db: Database): ((kind: IdentifierKind, value: string) => string[]) | undefined {
   if (!hasFence(db)) return undefined;
-  const find = db
-    .prepare<[string, string, string], string>(
-      /*sql*/ `SELECT request_id FROM fence WHERE kind = ? AND mac = fence_mac(?, ?)`,
-    )
-    .pluck();
+  const sql = /*sql*/ `SELECT request_id FROM fence WHERE kind = ? AND mac = fence_mac(?, ?)`;
+  const find = db.prepare<[string, string, string], string>(sql).pluck();
   return (kind, value) => find.all(kind, kind, value);
 }
 
@@ -170,13 +160,9 @@ export function findFencedIdentifiers(db: Database): FencedIdentifier[] {
   const found: FencedIdentifier[] = [];
   for (const { kind, value, table } of places) {
     // The rows outside, the fence inside: each row costs one MAC and one look-up.
-    const rows = db
-      .prepare<
-        [],
-        { value: string; requestId: string }
-      >(/*sql*/ `SELECT CAST(${value} AS TEXT) AS value, request_id AS requestId
-        FROM ${table} CROSS JOIN fence ON kind = '${kind}' AND mac = fence_mac('${kind}', ${value})`)
-      .all();
+    const sql = /*sql*/ `SELECT CAST(${value} AS TEXT) AS value, request_id AS requestId
+        FROM ${table} CROSS JOIN fence ON kind = '${kind}' AND mac = fence_mac('${kind}', ${value})`;
+    const rows = db.prepare<[], { value: string; requestId: string }>(sql).all();
     for (const row of rows) found.push({ kind, ...row });
   }
   const findFenced = prepareFindFenced(db);

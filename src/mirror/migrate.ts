@@ -20,9 +20,8 @@ export function pendingMigrations(db: Database): Migration[] {
       code: 'storage',
       hint: 'set dataDir (MIRROR_DATA_DIR) to a folder of its own',
     });
-  const applied = db
-    .prepare<[], Migration>(/*sql*/ `SELECT version, name, digest FROM schema_migrations ORDER BY version`)
-    .all();
+  const sql = /*sql*/ `SELECT version, name, digest FROM schema_migrations ORDER BY version`;
+  const applied = db.prepare<[], Migration>(sql).all();
   for (const { version, digest } of applied) {
     const known = migrations.find((migration) => migration.version === version);
     if (!known)

@@ -57,12 +57,8 @@ function truncateLog(db: Database): boolean {
 
 /** `ANALYZE` copies keys into tables of its own. */
 function emptyStatistics(db: Database): void {
-  const tables = db
-    .prepare<[], string>(
-      /*sql*/ `SELECT name FROM sqlite_schema WHERE name IN ('sqlite_stat1', 'sqlite_stat3', 'sqlite_stat4')`,
-    )
-    .pluck()
-    .all();
+  const sql = /*sql*/ `SELECT name FROM sqlite_schema WHERE name IN ('sqlite_stat1', 'sqlite_stat3', 'sqlite_stat4')`;
+  const tables = db.prepare<[], string>(sql).pluck().all();
   for (const table of tables) db.exec(/*sql*/ `DELETE FROM ${table}`);
 }
 

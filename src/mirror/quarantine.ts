@@ -74,11 +74,8 @@ function digestOf(payload: string): string {
 
 /** How many rows of each dataset wait in quarantine. */
 export function countQuarantine(db: Database): Record<string, number> {
-  const rows = db
-    .prepare<[], { dataset: string; rows: number }>(
-      /*sql*/ `SELECT dataset, count(*) AS rows FROM quarantine GROUP BY dataset`,
-    )
-    .all();
+  const sql = /*sql*/ `SELECT dataset, count(*) AS rows FROM quarantine GROUP BY dataset`;
+  const rows = db.prepare<[], { dataset: string; rows: number }>(sql).all();
   return Object.fromEntries(rows.map(({ dataset, rows: count }) => [dataset, count]));
 }
 
@@ -108,11 +105,9 @@ export function findQuarantined(
 
 /** Every row in quarantine, with what it may be about; read one at a time, as large as they may be. */
 export function* listQuarantined(db: Database): Generator<QuarantinedSighting> {
-  const next = db.prepare<
-    [string, string],
-    { dataset: string; rowId: string; payload: string }
-  >(/*sql*/ `SELECT dataset, row_id AS rowId, payload FROM quarantine WHERE (dataset, row_id) > (?, ?)
-      ORDER BY dataset, row_id LIMIT 1`);
+  const sql = /*sql*/ `SELECT dataset, row_id AS rowId, payload FROM quarantine WHERE (dataset, row_id) > (?, ?)
+      ORDER BY dataset, row_id LIMIT 1`;
+  const next = db.prepare<[string, string], { dataset: string; rowId: string; payload: string }>(sql);
   for (let row = next.get('', ''); row; row = next.get(row.dataset, row.rowId)) {
     const { dataset, rowId, payload } = row;
     const identifiers = identifiersOfUnread(dataset, rowId, payload);

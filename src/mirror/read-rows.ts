@@ -6,11 +6,9 @@ import { columnsOf } from './tables.ts';
 /** Whole rows of the mirror by their keys, in the order of the keys. Integers as bigint. */
 export function readRows(db: Database, dataset: PagedDataset, keys: readonly string[]): Columns[] {
   const { key } = datasets[dataset];
-  return db
-    .prepare<[string], Columns>(/*sql*/ `SELECT ${columnsOf(dataset)} FROM ${dataset}
-        WHERE ${key} IN (SELECT value FROM json_each(?)) ORDER BY ${key}`)
-    .safeIntegers()
-    .all(JSON.stringify(keys));
+  const sql = /*sql*/ `SELECT ${columnsOf(dataset)} FROM ${dataset}
+        WHERE ${key} IN (SELECT value FROM json_each(?)) ORDER BY ${key}`;
+  return db.prepare<[string], Columns>(sql).safeIntegers().all(JSON.stringify(keys));
 }
 
 /** A row of any table as SQLite gives it: integers as bigint, blobs as bytes. */
@@ -21,10 +19,8 @@ export function* readEveryRow(db: Database): Generator<StoredRow> {
   const tables = db.prepare<[], string>(/*sql*/ `SELECT name FROM sqlite_schema WHERE type = 'table'`).pluck().all();
   for (const table of ['sqlite_schema', ...tables]) {
     // Whatever columns there are: this looks for what should not be there.
-    const statement = db
-      .prepare<[], unknown[]>(/*sql*/ `SELECT * FROM "${table.replaceAll('"', '""')}"`)
-      .raw()
-      .safeIntegers();
+    const sql = /*sql*/ `SELECT * FROM "${table.replaceAll('"', '""')}"`;
+    const statement = db.prepare<[], unknown[]>(sql).raw().safeIntegers();
     const columns = statement.columns().map(({ name }) => name);
     for (const values of statement.iterate()) yield { table, columns, values };
   }

@@ -48,12 +48,10 @@ export function prepareRemoveRow(
 
 /** The recordings (surrogate keys) that began before a time and that the newest complete pass did not see. */
 export function listExpiredRecordings(db: Database, startTime: string): number[] {
-  return db
-    .prepare<[string], number>(/*sql*/ `SELECT row_key FROM recordings JOIN recordings_seen USING (row_key)
+  const sql = /*sql*/ `SELECT row_key FROM recordings JOIN recordings_seen USING (row_key)
       WHERE start_time < ? AND pass_id <
-        (SELECT max(id) FROM passes WHERE dataset = 'recordings' AND verdict = 'complete')`)
-    .pluck()
-    .all(startTime);
+        (SELECT max(id) FROM passes WHERE dataset = 'recordings' AND verdict = 'complete')`;
+  return db.prepare<[string], number>(sql).pluck().all(startTime);
 }
 
 /** Prepares what removes an identity from the tables, in the fence's transaction. Returns how many rows went. */
@@ -101,11 +99,8 @@ export function releaseQuarantined(
 /** Ends the unfinished passes whose cursor names an identifier of an identity: the next pass begins at the top. */
 export function endPassesThatName(db: Database, identity: Identity, at: string): void {
   const named = new Set(identifierKinds.flatMap((kind) => identity[kind]));
-  const unfinished = db
-    .prepare<[], { id: number; cursor: string }>(
-      /*sql*/ `SELECT id, cursor FROM passes WHERE verdict IS NULL AND cursor IS NOT NULL`,
-    )
-    .all();
+  const sql = /*sql*/ `SELECT id, cursor FROM passes WHERE verdict IS NULL AND cursor IS NOT NULL`;
+  const unfinished = db.prepare<[], { id: number; cursor: string }>(sql).all();
   const end = db.prepare<[string, number]>(
     /*sql*/ `UPDATE passes SET verdict = 'incomplete', reason = 'superseded', finished_at = ?, cursor = NULL WHERE id = ?`,
   );
@@ -117,10 +112,11 @@ export function endPassesThatName(db: Database, identity: Identity, at: string):
 export function trimRecordings(db: Database, distinctIds: readonly string[], at: string): number {
   if (distinctIds.length === 0) return 0;
   const gone = new Set(distinctIds);
-  const rows = db
-    .prepare<[string], { rowKey: number; id: string; person: string }>(/*sql*/ `SELECT DISTINCT
+  const sql = /*sql*/ `SELECT DISTINCT
         recordings.row_key AS rowKey, recordings.id, person FROM ${namedInRecordings}
-        WHERE named.value IN (SELECT value FROM json_each(?))`)
+        WHERE named.value IN (SELECT value FROM json_each(?))`;
+  const rows = db
+    .prepare<[string], { rowKey: number; id: string; person: string }>(sql)
     .all(JSON.stringify(distinctIds));
   const replace = db.prepare<[string, string, number]>(
     /*sql*/ `UPDATE recordings SET person = ?, changed_at = ? WHERE row_key = ?`,

@@ -37,13 +37,9 @@ export function openRequestTimes(db: Database, requestTimeoutMs: number) {
 
 /** How many requests of a lane ended in each minute of the hour before `nowMs`, the oldest minute first. */
 export function requestsByMinute(db: Database, lane: Lane, nowMs: number): number[] {
-  const rows = db
-    .prepare<
-      object,
-      { minutesAgo: number; requests: number }
-    >(/*sql*/ `SELECT CAST((@nowMs - min(ended_at_ms, @nowMs)) / 60000 AS INTEGER) AS minutesAgo, count(*) AS requests FROM request_times
-        WHERE lane = @lane AND ended_at_ms > @nowMs - 3600000 GROUP BY minutesAgo`)
-    .all({ lane, nowMs });
+  const sql = /*sql*/ `SELECT CAST((@nowMs - min(ended_at_ms, @nowMs)) / 60000 AS INTEGER) AS minutesAgo,
+      count(*) AS requests FROM request_times WHERE lane = @lane AND ended_at_ms > @nowMs - 3600000 GROUP BY minutesAgo`;
+  const rows = db.prepare<object, { minutesAgo: number; requests: number }>(sql).all({ lane, nowMs });
   const minutes = Array.from({ length: 60 }, () => 0);
   for (const { minutesAgo, requests } of rows) minutes[59 - minutesAgo] = requests;
   return minutes;

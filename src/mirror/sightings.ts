@@ -20,13 +20,9 @@ export function findEmails(
     if (onlyUnnamed && dataset === 'persons') return [];
     const { key } = datasets[dataset];
     const { column, path } = emailPlace(dataset);
-    const rows = db
-      .prepare<
-        [],
-        { key: string; email: ColumnValue }
-      >(/*sql*/ `SELECT ${key} AS key, ${column} ->> '${path}' AS email FROM ${dataset}
-          WHERE ${onlyUnnamed ? 'person_uuid IS NULL AND ' : ''}instr(${column}, '"email"') > 0`)
-      .iterate();
+    const sql = /*sql*/ `SELECT ${key} AS key, ${column} ->> '${path}' AS email FROM ${dataset}
+          WHERE ${onlyUnnamed ? 'person_uuid IS NULL AND ' : ''}instr(${column}, '"email"') > 0`;
+    const rows = db.prepare<[], { key: string; email: ColumnValue }>(sql).iterate();
     const keys: string[] = [];
     for (const { key: found, email } of rows)
       if (typeof email === 'string' && emails.has(emailKey(email))) keys.push(found);
@@ -52,14 +48,12 @@ export function findPersons(db: Database, identity: Identity): (Sighting & { cre
 
 /** What persons have lost to others: the distinct ids of these uuids, and the uuids that have lost these distinct ids. */
 export function findLostDistinctIds(db: Database, identity: Identity): Sighting[] {
-  return db
-    .prepare<
-      Record<IdentifierKind, string>,
-      { uuid: string; distinctId: string }
-    >(/*sql*/ `SELECT uuid, distinct_id AS distinctId
+  const sql = /*sql*/ `SELECT uuid, distinct_id AS distinctId
       FROM distinct_ids_lost JOIN persons ON persons.row_key = person_row_key
       WHERE uuid IN (SELECT value FROM json_each(@person_uuid))
-        OR distinct_id IN (SELECT value FROM json_each(@distinct_id))`)
+        OR distinct_id IN (SELECT value FROM json_each(@distinct_id))`;
+  return db
+    .prepare<Record<IdentifierKind, string>, { uuid: string; distinctId: string }>(sql)
     .all(asJson(identity))
     .map(({ uuid, distinctId }) => ({
       person_uuid: uuid,
@@ -84,12 +78,9 @@ export function findRecordings(db: Database, identity: Identity): (Sighting & { 
 
 /** The rows of a dataset that a condition (SQL over `@person_uuid` and the like, JSON lists) holds for, in key order. */
 function findRows(db: Database, dataset: PagedDataset, identity: Identity, condition: string): Columns[] {
-  return db
-    .prepare<Record<IdentifierKind, string>, Columns>(
-      /*sql*/ `SELECT ${columnsOf(dataset)} FROM ${dataset} WHERE ${condition} ORDER BY ${datasets[dataset].key}`,
-    )
-    .safeIntegers()
-    .all(asJson(identity));
+  const sql = /*sql*/ `SELECT ${columnsOf(dataset)} FROM ${dataset}
+    WHERE ${condition} ORDER BY ${datasets[dataset].key}`;
+  return db.prepare<Record<IdentifierKind, string>, Columns>(sql).safeIntegers().all(asJson(identity));
 }
 
 function textOrNull(value: ColumnValue | undefined): string | null {
@@ -99,23 +90,17 @@ function textOrNull(value: ColumnValue | undefined): string | null {
 /** Recordings that embed a person with one of an identity's distinct ids, also recordings of other persons. Reads every recording. */
 export function findRecordingsThatName(db: Database, identity: Identity): Sighting[] {
   if (identity.distinct_id.length === 0) return [];
-  const ids = db
-    .prepare<[string], string>(/*sql*/ `SELECT DISTINCT recordings.id FROM ${namedInRecordings}
-      WHERE named.value IN (SELECT value FROM json_each(?))`)
-    .pluck()
-    .all(JSON.stringify(identity.distinct_id));
+  const sql = /*sql*/ `SELECT DISTINCT recordings.id FROM ${namedInRecordings}
+      WHERE named.value IN (SELECT value FROM json_each(?))`;
+  const ids = db.prepare<[string], string>(sql).pluck().all(JSON.stringify(identity.distinct_id));
   return findRecordings(db, { ...nobody, recording_id: ids });
 }
 
 /** In which playlists recordings are, as far as the mirror knows. */
 export function findMemberships(db: Database, identity: Identity): { shortId: string; recordingId: string }[] {
-  return db
-    .prepare<
-      [string],
-      { shortId: string; recordingId: string }
-    >(/*sql*/ `SELECT short_id AS shortId, recording_id AS recordingId
-      FROM playlist_recordings WHERE recording_id IN (SELECT value FROM json_each(?)) ORDER BY 1, 2`)
-    .all(JSON.stringify(identity.recording_id));
+  const sql = /*sql*/ `SELECT short_id AS shortId, recording_id AS recordingId
+      FROM playlist_recordings WHERE recording_id IN (SELECT value FROM json_each(?)) ORDER BY 1, 2`;
+  return db.prepare<[string], { shortId: string; recordingId: string }>(sql).all(JSON.stringify(identity.recording_id));
 }
 
 function asJson(identity: Identity): Record<IdentifierKind, string> {

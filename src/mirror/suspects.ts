@@ -35,11 +35,10 @@ export function nominateSuspects(db: Database, dataset: PagedDataset, passId: nu
     ? /*sql*/ `1`
     : /*sql*/ `${sortTime} >= (SELECT min(${sortTime}) FROM ${dataset} JOIN ${dataset}_seen USING (row_key)
         WHERE pass_id = @passId)`;
-  return db
-    .prepare(/*sql*/ `INSERT OR IGNORE INTO suspects (dataset, row_key, nominated_pass, nominated_at)
+  const sql = /*sql*/ `INSERT OR IGNORE INTO suspects (dataset, row_key, nominated_pass, nominated_at)
         SELECT @dataset, row_key, @passId, @at FROM ${dataset} JOIN ${dataset}_seen USING (row_key)
-        WHERE pass_id < @passId AND ${inList}`)
-    .run({ dataset, passId, at }).changes;
+        WHERE pass_id < @passId AND ${inList}`;
+  return db.prepare(sql).run({ dataset, passId, at }).changes;
 }
 
 /** Whether a pass has seen a suspect since it was nominated. */
@@ -56,21 +55,23 @@ export function releaseSeenSuspects(db: Database, dataset: PagedDataset): number
 /** Every suspect of a dataset that no pass has seen since, in the order of their keys. */
 export function listSuspects(db: Database, dataset: PagedDataset): Suspect[] {
   const { key, sortTime, heldIds } = datasets[dataset];
-  return db
-    .prepare(/*sql*/ `SELECT row_key AS rowKey, nominated_pass AS nominatedPass, confirmations, confirmed_at AS confirmedAt,
+  const sql = /*sql*/ `SELECT row_key AS rowKey, nominated_pass AS nominatedPass, confirmations,
+    confirmed_at AS confirmedAt,
           plan, approved_at IS NOT NULL AS isApproved, ${key} AS key, CAST(id AS TEXT) AS id,
           ${heldIds ? heldOrLost : 'NULL'} AS distinctIds, ${sortTime} AS createdAt
         FROM suspects JOIN ${dataset} USING (row_key) LEFT JOIN deletion_plans USING (plan)
-        WHERE suspects.dataset = ? AND NOT ${isSeenAgain(dataset)} ORDER BY ${key}`)
+        WHERE suspects.dataset = ? AND NOT ${isSeenAgain(dataset)} ORDER BY ${key}`;
+  return db
+    .prepare(sql)
     .all(dataset)
     .map((row) => Suspect.parse(row));
 }
 
 /** Notes that the service once more said that it has no such row. */
 export function confirmSuspect(db: Database, dataset: PagedDataset, rowKey: number, at: string): void {
-  db.prepare(
-    /*sql*/ `UPDATE suspects SET confirmations = confirmations + 1, confirmed_at = ? WHERE dataset = ? AND row_key = ?`,
-  ).run(at, dataset, rowKey);
+  const sql = /*sql*/ `UPDATE suspects SET confirmations = confirmations + 1, confirmed_at = ?
+    WHERE dataset = ? AND row_key = ?`;
+  db.prepare(sql).run(at, dataset, rowKey);
 }
 
 /** A batch that waits for a person. */
@@ -107,13 +108,9 @@ export function releasePlans(db: Database, dataset: PagedDataset): void {
 
 /** The plans that wait for a person and still hold a row. */
 export function listHeldPlans(db: Database): HeldPlan[] {
-  return db
-    .prepare<
-      [],
-      HeldPlan
-    >(/*sql*/ `SELECT plan, deletion_plans.dataset, count(*) AS rows, rows_total AS rowsTotal, held_at AS heldAt
-        FROM deletion_plans JOIN suspects USING (plan) WHERE approved_at IS NULL GROUP BY plan ORDER BY held_at, plan`)
-    .all();
+  const sql = /*sql*/ `SELECT plan, deletion_plans.dataset, count(*) AS rows, rows_total AS rowsTotal, held_at AS heldAt
+        FROM deletion_plans JOIN suspects USING (plan) WHERE approved_at IS NULL GROUP BY plan ORDER BY held_at, plan`;
+  return db.prepare<[], HeldPlan>(sql).all();
 }
 
 /** How many rows of each dataset are suspects. */
@@ -133,10 +130,8 @@ export function approvePlan(db: Database, plan: string, at: string): boolean {
 /** A plan by its name, whether it holds rows or not; undefined where there never was one of that name. */
 export function findPlan(db: Database, plan: string): (HeldPlan & { approvedAt: string | null }) | undefined {
   const columns = columnsAs(['plan', 'dataset', 'rows', 'rowsTotal', 'heldAt', 'approvedAt']);
-  return db
-    .prepare<[string], NonNullable<ReturnType<typeof findPlan>>>(/*sql*/ `SELECT ${columns}
-    FROM deletion_plans WHERE plan = ?`)
-    .get(plan);
+  const sql = /*sql*/ `SELECT ${columns} FROM deletion_plans WHERE plan = ?`;
+  return db.prepare<[string], NonNullable<ReturnType<typeof findPlan>>>(sql).get(plan);
 }
 
 /** Lets go of a suspect: it has been shown again. */

@@ -36,8 +36,7 @@ function columnOf(field: string): string {
 
 /** Prepares the look-up of a row's surrogate key; undefined when the mirror does not hold the row. */
 export function prepareFindRowKey(db: Database, dataset: MirroredDataset): (key: string) => number | undefined {
-  const find = db
-    .prepare<[string], number>(/*sql*/ `SELECT row_key FROM ${dataset} WHERE ${datasets[dataset].key} = ?`)
-    .pluck();
+  const sql = /*sql*/ `SELECT row_key FROM ${dataset} WHERE ${datasets[dataset].key} = ?`;
+  const find = db.prepare<[string], number>(sql).pluck();
   return (key) => find.get(key);
 }
