@@ -5,33 +5,29 @@ import { findCertificate } from '../../audit/issued-certificates.ts';
 import { writeRequestedFile } from '../../core/atomic-file.ts';
 import { reportsFolder } from '../../erasure/proof/certificate-file.ts';
 import { readLedger } from '../../ledger/ledger.ts';
-import { runCommand, type CommandContext } from '../command.ts';
+import type { CommandAction } from '../command.ts';
 
 /** Defines `audit bundle`: writes a certificate with all that proves it into one file. */
-export function define(command: Command, context: CommandContext): void {
+export function define(command: Command): CommandAction {
   command
     .argument('<id>', "the request's id, or its first characters")
-    .option('--out <file>', 'the file to write; without it the bundle goes to reports/')
-    .addHelpText(
-      'after',
-      `
+    .option('--out <file>', 'the file to write; without it the bundle goes to reports/');
+  return {
+    help: `
 A bundle holds the certificate, the ledger's entries that it follows from, the proof that each is in the ledger, and the
 public keys. docs/verifier/verify.mjs checks it with Node.js alone, without the ledger.
 
 Examples:
   analytics-mirror audit bundle 3f2a --out bundle.json
   node verify.mjs bundle.json --public-key kept-public-keys.txt`,
-    )
-    .action((id: string) =>
-      runCommand(context, command, ({ settings: { dataDir, erasure } }) => {
-        const ledger = readLedger(dataDir);
-        const facts = { dataDir, feedRetentionDays: erasure.feedRetentionDays };
-        const found = findCertificate(facts, ledger.entries(), id);
-        const { request, generation } = found.certificate;
-        const name = `bundle-${request}-g${generation}.json`;
-        const file = command.opts<{ out?: string }>().out ?? join(reportsFolder(dataDir), name);
-        writeRequestedFile(file, bundleText(dataDir, ledger.entries(), found));
-        return { json: { request, generation, file }, text: `written to ${file}\n` };
-      }),
-    );
+    run: ({ settings: { dataDir, erasure } }, id: string, { out }: { out?: string }) => {
+      const ledger = readLedger(dataDir);
+      const facts = { dataDir, feedRetentionDays: erasure.feedRetentionDays };
+      const found = findCertificate(facts, ledger.entries(), id);
+      const { request, generation } = found.certificate;
+      const file = out ?? join(reportsFolder(dataDir), `bundle-${request}-g${generation}.json`);
+      writeRequestedFile(file, bundleText(dataDir, ledger.entries(), found));
+      return { json: { request, generation, file }, text: `written to ${file}\n` };
+    },
+  };
 }
