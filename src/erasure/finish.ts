@@ -11,7 +11,7 @@ import { feedBegin } from './plan.ts';
 import { issueCertificate } from './proof/certificate-file.ts';
 import { planLife } from './request/life-plan.ts';
 import { callAttention, settle } from './request/target-journal.ts';
-import { together } from './request/together.ts';
+import { eachTogether, together } from './request/together.ts';
 
 /** How much came to its end. */
 export type FinishResult = { certified: number; sealed: number; feedExpired: number };
@@ -27,7 +27,7 @@ export async function finishRequests(context: JobContext): Promise<FinishResult>
   const open = listRequests(db, 'open');
   const old = together(context, (own) => open.filter((request) => endLongLife(own, request)));
   const unproved = new Set(old.map(({ id }) => id));
-  result.certified = together(context, (own) => open.filter((request) => certify(own, request))).length;
+  result.certified = (await eachTogether(context, open, certify)).filter(Boolean).length;
   result.feedExpired = expireDeletionFeed(db, feedBegin(context));
   const sealing = listRequests(db, 'open').filter(({ id, certifiedAt }) => certifiedAt !== null || unproved.has(id));
   db.transaction(() => {

@@ -29,7 +29,7 @@ import { updateRequest, withoutWords } from './request/request-state.ts';
 import { requireReferences } from './request/reference.ts';
 import { reopenIfRecreated } from './request/reopen.ts';
 import { settle } from './request/target-journal.ts';
-import { together } from './request/together.ts';
+import { eachTogether } from './request/together.ts';
 
 /** Who allows the erasure and on which legal basis, and whether the events are deleted too. */
 export type Authority = { basis: string; by: string; deleteEvents: boolean };
@@ -88,10 +88,10 @@ export async function addRequests(
     if (!isKnown) open.set(givenKey(identifier), { id, deleteEvents: authority.deleteEvents, identity });
     return { line: index + 1, kind: identifier.kind, id, isKnown };
   };
-  const received = together(context, (own) => given.map((each, index) => receiveOne(own, each, index)));
+  const received = await eachTogether(context, given, receiveOne);
   const { decided, searched } = await decideRequests(context, new Set(received.map(({ id }) => id)));
   onReceived();
-  recordDecisions(context, decided, searched.files);
+  await recordDecisions(context, decided, searched.files);
   const scopes = new Map(decided.map(({ request, scope }) => [request.id, scope]));
   return received.map(({ line, kind, id, isKnown }) => {
     const { state = 'received', reason = null, waitsFor = null, erasedBy = null } = findRequest(context.db, id) ?? {};

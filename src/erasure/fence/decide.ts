@@ -7,7 +7,7 @@ import { listRequests, type ErasureRequest } from '../../mirror/erasure-requests
 import { scopeSubjects, type Scope, type ScopeContext, type Scopes } from '../find/scope.ts';
 import { boxOf, closeBox, type Box } from '../request/box.ts';
 import { noteWait } from '../request/waits.ts';
-import { together } from '../request/together.ts';
+import { eachTogether } from '../request/together.ts';
 import { fencedBy } from '../../mirror/fence.ts';
 import type { Database } from '../../mirror/database.ts';
 import { updateRequest, withoutWords } from '../request/request-state.ts';
@@ -96,12 +96,12 @@ function erasedBy(db: Database, id: string, identity: Identity): string | null {
 }
 
 /** Records what was decided about requests. Returns how many are held and how many are refused. */
-export function recordDecisions(
+export async function recordDecisions(
   context: JobContext,
   decided: readonly DecidedRequest[],
   searchedFiles: number,
-): { held: number; refused: number } {
-  together(context, (own) => decided.forEach((each) => recordDecision(own, each, searchedFiles)));
+): Promise<{ held: number; refused: number }> {
+  await eachTogether(context, decided, (own, each) => recordDecision(own, each, searchedFiles));
   const count = (wanted: Decision['decision']): number =>
     decided.filter(({ decision }) => decision.decision === wanted).length;
   return { held: count('hold'), refused: count('refuse') };

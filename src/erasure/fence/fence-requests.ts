@@ -28,7 +28,7 @@ export async function fenceRequests(
   decided: readonly DecidedRequest[],
   searchedFiles: number,
 ): Promise<FenceResult> {
-  const result: FenceResult = { fenced: 0, rowsErased: 0, ...recordDecisions(context, decided, searchedFiles) };
+  const result: FenceResult = { fenced: 0, rowsErased: 0, ...(await recordDecisions(context, decided, searchedFiles)) };
   const going = decided.filter(({ decision }) => decision.decision === 'fence').map(withWholeBox);
   if (going.length === 0) return result;
   await controlScan(context, going);

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import type { Database } from '../../mirror/database.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { LedgerRecord } from '../../ledger/record.ts';
@@ -20,4 +21,26 @@ export function together<C extends { db: Database; ledger: () => Pick<Ledger, 'a
       return result;
     })
     .immediate();
+}
+
+/** So many requests take a part of a second: one takes some milliseconds at most. */
+const atOnce = 250;
+
+/**
+ * Takes a step of each of many requests, some hundred together. Other work goes on between them, and an abort is heard: what
+ * is done by then stays done, and the signal's reason is thrown.
+ */
+export async function eachTogether<C extends Parameters<typeof together>[0] & { signal: AbortSignal }, I, T>(
+  context: C,
+  items: readonly I[],
+  act: (context: C, item: I, index: number) => T,
+): Promise<T[]> {
+  const results: T[] = [];
+  for (let first = 0; first < items.length; first += atOnce) {
+    const part = items.slice(first, first + atOnce);
+    results.push(...together(context, (own) => part.map((item, index) => act(own, item, first + index))));
+    await setImmediate();
+    context.signal.throwIfAborted();
+  }
+  return results;
 }
