@@ -35,6 +35,11 @@ export function unionOf(identities: Iterable<Identity>): Identity {
   return identityOf((kind) => [...new Set(all.flatMap((identity) => identity[kind]))]);
 }
 
+/** Every identifier of an identity. */
+export function* identifiersIn(identity: Identity): Generator<Identifier> {
+  for (const kind of identifierKinds) for (const value of identity[kind]) yield { kind, value };
+}
+
 /** An identity, from what it is known by of each kind. */
 export function identityOf(valuesOf: (kind: IdentifierKind) => readonly string[]): Identity {
   return Object.fromEntries(identifierKinds.map((kind) => [kind, valuesOf(kind)])) as Record<IdentifierKind, string[]>;

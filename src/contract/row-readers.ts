@@ -68,6 +68,33 @@ export function sightingOf(dataset: PublishedDataset, row: Readonly<Record<strin
   };
 }
 
+/** As `sightingOf`, for many rows: what several of them say is in memory once, since a person can have a million rows. */
+export function sightingsOf(dataset: PublishedDataset): (row: Readonly<Record<string, unknown>>) => Sighting {
+  const texts = new Map<string, string>();
+  const lists = new Map<string, string[]>();
+  const shared = <T>(known: Map<string, T>, key: string, value: T): T => {
+    const before = known.get(key);
+    if (before !== undefined) return before;
+    // Texts that are another in each row would fill it.
+    if (known.size === sharedMax) known.clear();
+    known.set(key, value);
+    return value;
+  };
+  const text = <T extends string | null>(value: T): T => (value === null ? value : (shared(texts, value, value) as T));
+  const list = (values: string[]): string[] => shared(lists, JSON.stringify(values), values);
+  return (row) => {
+    const sighting = sightingOf(dataset, row);
+    sighting.person_uuid = text(sighting.person_uuid);
+    sighting.person_id = text(sighting.person_id);
+    sighting.distinct_ids = list(sighting.distinct_ids);
+    sighting.values = list(sighting.values.map((value) => text(value)));
+    if (sighting.email !== undefined) sighting.email = text(sighting.email);
+    return sighting;
+  };
+}
+
+const sharedMax = 1000;
+
 function idOf(value: unknown): string[] {
   return typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint' ? [String(value)] : [];
 }

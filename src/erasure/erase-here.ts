@@ -9,7 +9,7 @@ import { placeOf } from '../snapshot/published-files.ts';
 import { locateIdentity, isPersonal } from '../snapshot/subject-rows.ts';
 import { rewriteSnapshot } from '../snapshot/rewrite.ts';
 import { fenceRequests, recordStandingFence, type FenceResult } from './fence/fence-requests.ts';
-import { concerns } from './find/closure.ts';
+import { prepareConcerns } from './find/closure.ts';
 import type { PlannedErasure } from './plan.ts';
 import { openSubjects, type Subject } from './request/box.ts';
 import { alignStates, updateRequest } from './request/request-state.ts';
@@ -74,15 +74,18 @@ async function isGoneFromFiles(context: JobContext): Promise<boolean> {
   const { db, published, clock, signal } = context;
   const subjects = fencedSubjects(context);
   const { parts } = await locateIdentity(published, identityOfAll(subjects), { signal });
+  if (parts.length === 0) return true;
   const at = isoTime(clock.now());
   db.transaction(() => {
-    for (const { dataset, snapshotId, name, found } of parts)
-      for (const { id, identity } of subjects) {
-        const rows = found.filter((row) => concerns(identity, row)).length;
+    for (const { id, identity } of subjects) {
+      const concerns = prepareConcerns(identity);
+      for (const { dataset, snapshotId, name, found } of parts) {
+        const rows = found.filter(concerns).length;
         if (rows > 0) renewTarget(db, id, { kind: 'file', dataset, snapshotId, name }, rows, at);
       }
+    }
   }).immediate();
-  return parts.length === 0;
+  return false;
 }
 
 /** Whether a request has a target that is not reached yet. */

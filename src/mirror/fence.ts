@@ -1,7 +1,6 @@
-import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
+import { createHash, createHmac, createSecretKey, type Hash, type KeyObject } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import type { Database } from 'better-sqlite3';
-import { sha256 } from '../core/digest.ts';
 import { AppError } from '../core/errors.ts';
 import { keyPath } from '../core/secret-key.ts';
 import { datasets, pagedDatasets } from '../contract/datasets.ts';
@@ -16,9 +15,13 @@ export const boxKeyName = 'box.key';
 /** The name of the key, in the data folder, of the fence's MACs. */
 export const fenceKeyName = 'fence.key';
 
-/** Whether anything is fenced. */
-export function hasFence(db: Database): boolean {
-  return db.prepare(/*sql*/ `SELECT 1 FROM fence LIMIT 1`).get() !== undefined;
+/** Whether anything is fenced; for one request where asked. */
+export function hasFence(db: Database, requestId?: string): boolean {
+  const found =
+    requestId === undefined
+      ? db.prepare(/*sql*/ `SELECT 1 FROM fence LIMIT 1`).get()
+      : db.prepare(/*sql*/ `SELECT 1 FROM fence WHERE request_id = ? LIMIT 1`).get(requestId);
+  return found !== undefined;
 }
 
 /** Throws `storage` where the fence's key is gone: no identifier could be compared, and every person would return. */
@@ -54,27 +57,48 @@ export function addFenceMac(db: Database, readKey: () => Buffer | undefined): vo
 /** An entry of the fence as the ledger has it: no identifier, only its MAC (hex). */
 export type FenceEntry = { kind: IdentifierKind; mac: string };
 
-/** The entries that fence identifiers, by the key of this data folder. */
-export function fenceEntries(db: Database, identifiers: readonly Identifier[]): FenceEntry[] {
-  const mac = db.prepare<[string, string], string>(/*sql*/ `SELECT lower(hex(fence_mac(?, ?)))`).pluck();
-  return identifiers.map(({ kind, value }) => ({ kind, mac: mac.get(kind, value) ?? '' }));
+/**
+ * Fences identifiers for a request, beside what the request has fenced before. The entries of other requests stay. Call it
+ * inside the transaction that raises the epoch.
+ */
+export function fenceIdentifiers(
+  db: Database,
+  request: { id: string; epoch: number; at: string },
+  identifiers: Iterable<Identifier>,
+): void {
+  const sql = /*sql*/ `INSERT INTO fence (kind, mac, request_id, epoch, fenced_at)
+      VALUES (@kind, fence_mac(@kind, @value), @id, @epoch, @at) ON CONFLICT DO NOTHING`;
+  const add = db.prepare(sql);
+  for (const { kind, value } of identifiers) add.run({ kind, value, ...request });
 }
 
-/** The entries that stand for a request. */
-export function standingFence(db: Database, requestId: string): FenceEntry[] {
-  const sql = /*sql*/ `SELECT kind, lower(hex(mac)) AS mac FROM fence WHERE request_id = ? ORDER BY kind, mac`;
-  return db.prepare<[string], FenceEntry>(sql).all(requestId);
+/** The entries that stand for a request, so many at a time, in their order. */
+export function* standingFence(db: Database, requestId: string): Generator<FenceEntry[]> {
+  const sql = /*sql*/ `SELECT kind, lower(hex(mac)) AS mac FROM fence
+      WHERE request_id = @requestId AND (kind, mac) > (@kind, unhex(@mac)) ORDER BY kind, mac LIMIT @limit`;
+  const page = db.prepare<Record<string, string | number>, FenceEntry>(sql);
+  for (let last: FenceEntry | undefined = { kind: '' as IdentifierKind, mac: '' }; last;) {
+    const entries: FenceEntry[] = page.all({ requestId, ...last, limit: pageEntries });
+    if (entries.length > 0) yield entries;
+    last = entries.length < pageEntries ? undefined : entries.at(-1);
+  }
 }
+
+const pageEntries = 5000;
 
 /**
  * The digest of the entries of each request: SHA-256 of a line of kind and MAC (hex) for each, in byte order. The ledger has
  * the same (`fenceDigest`).
  */
 export function fenceDigests(db: Database): Map<string, string> {
-  const sql = /*sql*/ `SELECT request_id AS id, group_concat(line, '' ORDER BY line) AS lines
-      FROM (SELECT request_id, kind || ' ' || lower(hex(mac)) || char(10) AS line FROM fence) GROUP BY request_id`;
-  const requests = db.prepare<[], { id: string; lines: string }>(sql).all();
-  return new Map(requests.map(({ id, lines }) => [id, sha256(lines)]));
+  const sql = /*sql*/ `SELECT request_id AS id, kind || ' ' || lower(hex(mac)) || char(10) AS line FROM fence
+      ORDER BY request_id, kind, mac`;
+  const hashes = new Map<string, Hash>();
+  for (const { id, line } of db.prepare<[], { id: string; line: string }>(sql).iterate()) {
+    const hash = hashes.get(id) ?? createHash('sha256');
+    hashes.set(id, hash.update(line));
+  }
+  return new Map(hashes.entries().map(([id, hash]) => [id, hash.digest('hex')]));
 }
 
 /** Adds entries for a request. The entries of other requests stay. Call it inside the transaction that raises the epoch. */

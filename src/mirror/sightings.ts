@@ -2,7 +2,7 @@ import type { Database } from 'better-sqlite3';
 import { datasets, emailPlace, pagedDatasets, type PagedDataset } from '../contract/datasets.ts';
 import { emailKey } from '../contract/email.ts';
 import { identifierKinds, nobody, type IdentifierKind, type Identity, type Sighting } from '../contract/identity.ts';
-import { sightingOf } from '../contract/row-readers.ts';
+import { sightingsOf } from '../contract/row-readers.ts';
 import type { Columns, ColumnValue } from '../contract/tolerant-reader.ts';
 import { columnsOf, namedInRecordings } from './tables.ts';
 
@@ -43,7 +43,8 @@ export function findPersons(db: Database, identity: Identity): (Sighting & { cre
         UNION SELECT row_key FROM persons WHERE id IN (SELECT CAST(value AS INTEGER) FROM json_each(@person_id))
         UNION SELECT person_row_key FROM distinct_id_owners
           WHERE distinct_id IN (SELECT value FROM json_each(@distinct_id)))`,
-  ).map((row) => Object.assign(sightingOf('persons', row), { createdAt: textOrNull(row['created_at']) }));
+    (row, sighting) => Object.assign(sighting, { createdAt: textOrNull(row['created_at']) }),
+  );
 }
 
 /** What persons have lost to others: the distinct ids of these uuids, and the uuids that have lost these distinct ids. */
@@ -73,26 +74,49 @@ export function findRecordings(db: Database, identity: Identity): (Sighting & { 
     /*sql*/ `id IN (SELECT value FROM json_each(@recording_id))
         OR person_uuid IN (SELECT value FROM json_each(@person_uuid))
         OR distinct_id IN (SELECT value FROM json_each(@distinct_id))`,
-  ).map((row) => Object.assign(sightingOf('recordings', row), { recordedUnder: textOrNull(row['distinct_id']) }));
+    (row, sighting) =>
+      Object.assign(sighting, {
+        recordedUnder: row['distinct_id'] === null ? null : (sighting.distinct_ids[0] ?? null),
+      }),
+  );
 }
 
-/** The rows of a dataset that a condition (SQL over `@person_uuid` and the like, JSON lists) holds for, in key order. */
-function findRows(db: Database, dataset: PagedDataset, identity: Identity, condition: string): Columns[] {
+/**
+ * What the rows of a dataset show that a condition (SQL over `@person_uuid` and the like, JSON lists) holds for, in key
+ * order. A row is in memory only until it was read.
+ */
+function findRows<T>(
+  db: Database,
+  dataset: PagedDataset,
+  identity: Identity,
+  condition: string,
+  withMore: (row: Columns, sighting: Sighting) => T,
+): T[] {
   const sql = /*sql*/ `SELECT ${columnsOf(dataset)} FROM ${dataset}
     WHERE ${condition} ORDER BY ${datasets[dataset].key}`;
-  return db.prepare<Record<IdentifierKind, string>, Columns>(sql).safeIntegers().all(asJson(identity));
+  const rows = db.prepare<Record<IdentifierKind, string>, Columns>(sql).safeIntegers().iterate(asJson(identity));
+  const read = sightingsOf(dataset);
+  const found: T[] = [];
+  for (const row of rows) found.push(withMore(row, read(row)));
+  return found;
 }
 
 function textOrNull(value: ColumnValue | undefined): string | null {
   return typeof value === 'string' ? value : null;
 }
 
-/** Recordings that embed a person with one of an identity's distinct ids, also recordings of other persons. Reads every recording. */
+/**
+ * Recordings of others that embed a person with one of an identity's distinct ids: those that `findRecordings` does not find
+ * by the identity itself. Reads every recording.
+ */
 export function findRecordingsThatName(db: Database, identity: Identity): Sighting[] {
   if (identity.distinct_id.length === 0) return [];
   const sql = /*sql*/ `SELECT DISTINCT recordings.id FROM ${namedInRecordings}
-      WHERE named.value IN (SELECT value FROM json_each(?))`;
-  const ids = db.prepare<[string], string>(sql).pluck().all(JSON.stringify(identity.distinct_id));
+      WHERE named.value IN (SELECT value FROM json_each(@distinct_id))
+        AND (recordings.id IN (SELECT value FROM json_each(@recording_id))) IS NOT TRUE
+        AND (recordings.person_uuid IN (SELECT value FROM json_each(@person_uuid))) IS NOT TRUE
+        AND (recordings.distinct_id IN (SELECT value FROM json_each(@distinct_id))) IS NOT TRUE`;
+  const ids = db.prepare<Record<IdentifierKind, string>, string>(sql).pluck().all(asJson(identity));
   return findRecordings(db, { ...nobody, recording_id: ids });
 }
 

@@ -4,7 +4,7 @@ import type { Sighting } from '../contract/identity.ts';
 import { loadTexts, sqlName, sqlText, withDuckDb } from './duckdb.ts';
 import { checkPartRows, checkPartSize, listPublishedParts, unreadablePart } from './published-parts.ts';
 import type { PublishedFiles } from './published-files.ts';
-import { foundRow, searchMemoryMaxMb } from './subject-rows.ts';
+import { foundRows, searchMemoryMaxMb } from './subject-rows.ts';
 
 /**
  * Finds every row of every generation of persons and recordings that shows one of some e-mail addresses (as `emailKey` spells
@@ -62,5 +62,5 @@ async function findRows(
         SELECT file_row_number AS row, ${sqlName(column)} AS text FROM ${part}
         WHERE ${onlyUnnamed ? 'person_uuid IS NULL AND ' : ''}contains(${sqlName(column)}, '"email":"')))
     WHERE lower(trim(email)) IN (SELECT email FROM wanted) OR strlen(email) <> length(email) OR contains(email, '\\'))`);
-  return rows.getRowObjectsJS().map((row) => foundRow(dataset, row));
+  return rows.getRowObjectsJS().map(foundRows(dataset));
 }

@@ -6,7 +6,7 @@ import type { ColumnType } from './columns.ts';
 import { duckDbApi, loadTexts, sqlName, sqlText, withDuckDb } from './duckdb.ts';
 import type { ManifestFile } from './manifest.ts';
 import { isBefore, valueWriters } from './row-batches.ts';
-import { sightingOf } from '../contract/row-readers.ts';
+import { sightingsOf } from '../contract/row-readers.ts';
 import {
   type PublishedPart,
   checkPartRows,
@@ -71,18 +71,20 @@ async function findRows(connection: DuckDBConnection, part: PublishedPart, ident
   await checkPartRows(connection, part);
   const { gone, trimmed } = await markSubjectRows(connection, dataset, path, identity);
   if (gone + trimmed === 0) return [];
-  const rows = await connection.runAndReadAll(`SELECT * FROM read_parquet(${sqlText(path)})
+  const rows = await connection.stream(`SELECT * FROM read_parquet(${sqlText(path)})
     WHERE file_row_number IN (SELECT row FROM gone UNION ALL SELECT row FROM trimmed) ORDER BY file_row_number`);
-  return rows.getRowObjectsJS().map((row) => foundRow(dataset, row));
+  const read = foundRows(dataset);
+  const found: Sighting[] = [];
+  for await (const chunk of rows.yieldRowObjectJs()) for (const row of chunk) found.push(read(row));
+  return found;
 }
 
-/** A row of a part as a sighting: its columns under the names of the mirror's fields. */
-export function foundRow(dataset: PublishedDataset, row: Readonly<Record<string, JS>>): Sighting {
+/** Reads rows of a part as sightings: their columns under the names of the mirror's fields. */
+export function foundRows(dataset: PublishedDataset): (row: Readonly<Record<string, JS>>) => Sighting {
   const names = new Map(datasets[dataset].publishedFields.map(({ name, column }) => [column, name]));
-  return sightingOf(
-    dataset,
-    Object.fromEntries(Object.entries(row).map(([column, value]) => [names.get(column) ?? column, value])),
-  );
+  const read = sightingsOf(dataset);
+  return (row) =>
+    read(Object.fromEntries(Object.entries(row).map(([column, value]) => [names.get(column) ?? column, value])));
 }
 
 /** A column in which rows of other persons can name a distinct id, and where in it. */

@@ -1,3 +1,6 @@
+import { collectBoundState } from '../../src/ledger/bound-state.ts';
+import { sha256 } from '../../src/core/digest.ts';
+import { requestId } from '../ledger/ledger-fixture.ts';
 import { describe, expect, it } from 'vitest';
 import type { Identifier } from '../../src/contract/identity.ts';
 import type { ColumnValue } from '../../src/contract/tolerant-reader.ts';
@@ -5,13 +8,14 @@ import type { MirroredDataset } from '../../src/contract/datasets.ts';
 import { preparePageCommit } from './commit-page.ts';
 import type { Database } from '../../src/mirror/database.ts';
 import {
-  addFence,
   countFence,
   fencedBy,
-  fenceEntries,
+  fenceDigests,
+  fenceIdentifiers,
   liftFence,
   readFenceUse,
   standingFence,
+  type FenceEntry,
 } from '../../src/mirror/fence.ts';
 import { finishPass, startPass } from '../../src/mirror/passes.ts';
 import { replacePlaylistRecordings } from '../../src/mirror/write-rows.ts';
@@ -36,8 +40,12 @@ const ann: Identifier[] = [
 /** A mirror that knows nobody, and keeps Ann out. */
 function fencedMirror(identifiers: readonly Identifier[] = ann): Database {
   const { db } = openTestMirror();
-  addFence(db, { id: 'request', epoch: 1, at: fencedAt }, fenceEntries(db, identifiers));
+  fenceIdentifiers(db, { id: 'request', epoch: 1, at: fencedAt }, identifiers);
   return db;
+}
+
+function entriesOf(db: Database, requestId: string): FenceEntry[] {
+  return [...standingFence(db, requestId)].flat();
 }
 
 function commit(
@@ -285,29 +293,45 @@ describe('the fence', () => {
   it('holds no identifier, only what the key of this folder makes of it', () => {
     const db = fencedMirror();
     expect(JSON.stringify(stored(db, 'fence'))).not.toMatch(/ann|device|rec-1/);
-    const { db: other } = openTestMirror();
-    expect(fenceEntries(other, ann)).not.toEqual(fenceEntries(db, ann));
-    expect(fenceEntries(db, ann).every(({ mac }) => /^[0-9a-f]{64}$/.test(mac))).toBe(true);
+    const other = fencedMirror();
+    expect(entriesOf(other, 'request')).not.toEqual(entriesOf(db, 'request'));
+    expect(entriesOf(db, 'request').every(({ mac }) => /^[0-9a-f]{64}$/.test(mac))).toBe(true);
+  });
+
+  it('of a large person is read in parts, in the order of its digest, which the ledger has too', () => {
+    const db = fencedMirror();
+    const many = Array.from({ length: 10_001 }, (_, n): Identifier => ({ kind: 'recording_id', value: `rec ${n}` }));
+    db.transaction(() => fenceIdentifiers(db, { id: 'large', epoch: 2, at: after }, [...many, ...ann]))();
+    const parts = [...standingFence(db, 'large')];
+    expect(parts.map(({ length }) => length)).toEqual([5000, 5000, 6]);
+    const lines = parts.flat().map(({ kind, mac }) => `${kind} ${mac}\n`);
+    expect(lines).toEqual(lines.toSorted());
+    expect(fenceDigests(db).get('large')).toBe(sha256(lines.join('')));
+    const ledger = collectBoundState();
+    const about = { request: requestId(1), generation: 1, epoch: 1 };
+    for (const [index, fence] of parts.toReversed().entries())
+      ledger.take({ type: 'fencing', ...about, fence, ...(index > 0 && { continued: true }) });
+    ledger.take({ type: 'fenced', ...about });
+    expect(ledger.state.fences.get(requestId(1))).toBe(fenceDigests(db).get('large'));
   });
 
   it('tells kinds apart, and whose entry it is', () => {
     const db = fencedMirror();
     expect(fencedBy(db, [{ kind: 'distinct_id', value: 'device' }])).toEqual(['request']);
     expect(fencedBy(db, [{ kind: 'recording_id', value: 'device' }])).toEqual([]);
-    const [device] = fenceEntries(db, [{ kind: 'distinct_id', value: 'device' }]);
-    addFence(db, { id: 'later', epoch: 2, at: after }, device ? [device] : []);
-    expect(standingFence(db, 'request')).toHaveLength(5);
-    expect(standingFence(db, 'later')).toEqual([device]);
+    fenceIdentifiers(db, { id: 'later', epoch: 2, at: after }, [{ kind: 'distinct_id', value: 'device' }]);
+    expect(entriesOf(db, 'request')).toHaveLength(5);
+    const [device] = entriesOf(db, 'later');
+    expect(entriesOf(db, 'request').filter(({ mac }) => mac === device?.mac)).toEqual(entriesOf(db, 'later'));
     expect(liftFence(db, 'request')).toBe(5);
     expect(commit(db, 'persons', [person(annUuid)])).toMatchObject({ added: 1 });
   });
 
   it('of somebody whom two requests have erased stands until both have let them in', () => {
     const db = fencedMirror();
-    const entries = fenceEntries(db, ann);
-    addFence(db, { id: 'later', epoch: 2, at: after }, entries);
-    addFence(db, { id: 'later', epoch: 2, at: after }, entries);
-    expect(standingFence(db, 'later')).toEqual(standingFence(db, 'request'));
+    fenceIdentifiers(db, { id: 'later', epoch: 2, at: after }, ann);
+    fenceIdentifiers(db, { id: 'later', epoch: 2, at: after }, ann);
+    expect(entriesOf(db, 'later')).toEqual(entriesOf(db, 'request'));
     expect(fencedBy(db, ann.slice(0, 1))).toEqual(['later', 'request']);
     const comeBack = (): PageOutcome => commit(db, 'persons', [person(annUuid, { created_at: after })]);
     expect(comeBack()).toMatchObject({ fenced: 1 });

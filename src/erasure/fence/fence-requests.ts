@@ -1,10 +1,12 @@
 import { isoTime } from '../../core/clock.ts';
-import { identifierKinds, unionOf, type Identifier, type Identity } from '../../contract/identity.ts';
+import { identifiersIn, unionOf } from '../../contract/identity.ts';
 import type { JobContext } from '../../job/job-context.ts';
+import type { LedgerRecord } from '../../ledger/record.ts';
 import { fixedTargets, type FixedTarget } from '../../ledger/target.ts';
 import { listRequests } from '../../mirror/erasure-requests.ts';
 import { addTarget, renewTarget, statusOf } from '../../mirror/erasure-targets.ts';
-import { addFence, fenceEntries, readEpoch, setEpoch, standingFence } from '../../mirror/fence.ts';
+import type { Database } from '../../mirror/database.ts';
+import { fenceIdentifiers, readEpoch, setEpoch, standingFence } from '../../mirror/fence.ts';
 import { endPassesThatName, prepareEraseRows, trimRecordings } from '../../mirror/remove-rows.ts';
 import { placeOf } from '../../snapshot/published-files.ts';
 import { closeBox, type Box } from '../request/box.ts';
@@ -20,8 +22,8 @@ export type FenceResult = { fenced: number; held: number; refused: number; rowsE
 
 /**
  * Carries out what was decided about requests that are not fenced yet. For those that go on: first the scan has to find
- * the subjects, since it has to find nothing of them afterwards. Then the ledger records the fence. Then, in one
- * transaction, the fence grows and the subjects' rows leave the mirror: no sync can bring them back from there.
+ * the subjects, since it has to find nothing of them afterwards. Then, in one transaction, the fence grows, the ledger
+ * records it before that counts, and the subjects' rows leave the mirror: no sync can bring them back from there.
  */
 export async function fenceRequests(
   context: JobContext,
@@ -70,29 +72,15 @@ function raiseFence(context: JobContext, going: readonly DecidedRequest[]): numb
   const ledger = context.ledger();
   const epoch = ledger.epoch() + 1;
   const at = isoTime(clock.now());
-  const entries = new Map(
-    going.map(({ request: { id }, box }) => {
-      // An earlier generation may have known more.
-      const known = [...standingFence(db, id), ...fenceEntries(db, identifiersOf(box.identity))];
-      return [id, [...new Map(known.map((entry) => [`${entry.kind} ${entry.mac}`, entry])).values()]];
-    }),
-  );
-  bindKeys(context);
-  ledger.append(
-    going.map(({ request: { id, generation } }) => ({
-      type: 'fencing',
-      request: id,
-      generation,
-      epoch,
-      fence: entries.get(id) ?? [],
-    })),
-  );
   const eraseRows = prepareEraseRows(db);
   let rows = 0;
   db.transaction(() => {
+    for (const { request, box } of going)
+      fenceIdentifiers(db, { id: request.id, epoch, at }, identifiersIn(box.identity));
+    bindKeys(context);
+    ledger.append(fencingRecords(db, going, epoch));
     for (const { request, scope, box } of going) {
       const { id } = request;
-      addFence(db, { id, epoch, at }, entries.get(id) ?? []);
       rows += eraseRows(id, box.identity, scope.quarantined, at);
       endPassesThatName(db, box.identity, at);
       for (const target of fixedTargets) addTarget(db, id, target, null, at);
@@ -119,6 +107,18 @@ function raiseFence(context: JobContext, going: readonly DecidedRequest[]): numb
   return rows;
 }
 
+/** What is about to be fenced, in parts: one person can have a million identifiers, and an earlier generation others. */
+function* fencingRecords(db: Database, going: readonly DecidedRequest[], epoch: number): Generator<LedgerRecord> {
+  for (const { request } of going) {
+    const about = { request: request.id, generation: request.generation, epoch };
+    let continued: { continued?: true } = {};
+    for (const fence of standingFence(db, request.id)) {
+      yield { type: 'fencing', ...about, fence, ...continued };
+      continued = { continued: true };
+    }
+  }
+}
+
 /** The service did not have the person before the request was made, so it is not asked for the person again. */
 function settleDeletedUpstream(context: JobContext, request: DecidedRequest['request']): void {
   const isOpen = (target: FixedTarget): boolean => statusOf(context.db, request.id, target) !== 'done';
@@ -138,8 +138,4 @@ export function recordStandingFence({ db, ledger }: JobContext): void {
       .filter(({ id }) => histories.of(id)?.fence?.epoch !== epoch)
       .map(({ id, generation }) => ({ type: 'fenced', request: id, generation, epoch })),
   );
-}
-
-function identifiersOf(identity: Identity): Identifier[] {
-  return identifierKinds.flatMap((kind) => identity[kind].map((value) => ({ kind, value })));
 }

@@ -30,15 +30,21 @@ export type SightingIndex<Seen> = (lead: Lead) => readonly Seen[];
 
 /** Prepares the look-up of sightings by any of their identifiers, and of nameless ones by their e-mail address. */
 export function indexSightings<Seen extends Sighting>(sightings: Iterable<Seen>): SightingIndex<Seen> {
-  const index = new Map<string, Seen[]>();
+  const index = new Map<string, Map<string, Seen | Seen[]>>();
   for (const sighting of sightings)
-    for (const lead of leadsTo(sighting)) {
-      const name = nameOf(lead);
-      const seen = index.get(name);
-      if (seen) seen.push(sighting);
-      else index.set(name, [sighting]);
+    for (const { kind, value } of leadsTo(sighting)) {
+      const ofKind = index.get(kind) ?? new Map<string, Seen | Seen[]>();
+      index.set(kind, ofKind);
+      const seen = ofKind.get(value);
+      // Most identifiers of a large person are recordings that are seen once: a list of each would take more than its row.
+      if (seen === undefined) ofKind.set(value, sighting);
+      else if (Array.isArray(seen)) seen.push(sighting);
+      else ofKind.set(value, [seen, sighting]);
     }
-  return (lead) => index.get(nameOf(lead)) ?? [];
+  return ({ kind, value }) => {
+    const seen = index.get(kind)?.get(value) ?? [];
+    return Array.isArray(seen) ? seen : [seen];
+  };
 }
 
 /** Whether a row shows a person by an e-mail address, without uuid and integer id. */
@@ -163,10 +169,6 @@ export function closeIdentity<Seen extends Sighting>(
   };
 }
 
-function nameOf({ kind, value }: Lead): string {
-  return `${kind}\0${value}`;
-}
-
 /** The identifiers of a row. */
 export function identifiersOf(seen: Sighting): Identifier[] {
   return [
@@ -177,7 +179,9 @@ export function identifiersOf(seen: Sighting): Identifier[] {
   ];
 }
 
-/** Whether a row is about an identity, or names one of its distinct ids. */
-export function concerns(identity: Identity, seen: Sighting): boolean {
-  return identifiersOf(seen).some(({ kind, value }) => identity[kind].includes(value));
+/** Prepares the question whether a row is about an identity, or names one of its distinct ids. */
+export function prepareConcerns(identity: Identity): (seen: Sighting) => boolean {
+  const known = identifierKinds.map((kind) => [kind, new Set(identity[kind])] as const);
+  const sets = new Map(known);
+  return (seen) => identifiersOf(seen).some(({ kind, value }) => sets.get(kind)?.has(value));
 }

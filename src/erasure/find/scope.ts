@@ -91,8 +91,8 @@ export async function scopeSubjects(context: ScopeContext, subjects: readonly So
       ...seenIn('person', persons),
       ...seenIn('service', shown),
       ...seenIn('lost', findLostDistinctIds(db, union)),
-      ...seenIn('recording', recordingsOf(db, union)),
-      ...files.flatMap((part) => seenIn(part, part.found)),
+      ...recordingsOf(db, union).map((row) => placedIn('recording', row)),
+      ...files.flatMap((part) => part.found.map((row) => placedIn(part, row))),
       ...seenIn('lead', shownEmails.filter(isNameless)),
     ]);
     const shownBy = (isOld: boolean): Sighting[] =>
@@ -186,6 +186,11 @@ function seenIn(place: Seen['place'], rows: readonly Sighting[]): Seen[] {
   return seen;
 }
 
+/** The row itself, which is known here only: a large person has a million. */
+function placedIn(place: Seen['place'], row: Sighting): Seen {
+  return Object.assign(row, { place });
+}
+
 function withoutPerson(seen: Seen): Seen {
   return { ...seen, person_uuid: null, person_id: null, distinct_ids: [] };
 }
@@ -208,10 +213,10 @@ function livingOthers(
   };
 }
 
-/** The subject's recordings, and recordings of others that name the subject, each once. */
+/** The subject's recordings, and recordings of others that name the subject. */
 function recordingsOf(db: Database, identity: Identity): Sighting[] {
-  const found = [...findRecordings(db, identity), ...findRecordingsThatName(db, identity)];
-  return [...new Map(found.map((row) => [row.recording_id, row])).values()];
+  const own: Sighting[] = findRecordings(db, identity);
+  return own.concat(findRecordingsThatName(db, identity));
 }
 
 function emailsOf(given: SoughtSubject['given']): string[] {

@@ -4,7 +4,7 @@ import type { LedgerRecord } from '../../ledger/record.ts';
 import type { AttentionReason } from '../../ledger/vocabulary.ts';
 import { nobody, unionOf, type Identity } from '../../contract/identity.ts';
 import { findRequest, listRequests, type ErasureRequest } from '../../mirror/erasure-requests.ts';
-import { standingFence } from '../../mirror/fence.ts';
+import { hasFence } from '../../mirror/fence.ts';
 import { boxOf, closeBox, listedIdentity, newBox } from './box.ts';
 import { changeTarget, listTargets, restartTarget } from '../../mirror/erasure-targets.ts';
 import { updateRequest } from './request-state.ts';
@@ -82,7 +82,7 @@ export function reopenListed(context: Pick<JobContext, 'db' | 'clock' | 'ledger'
       const identity = listedIdentity(settings.dataDir, db, id);
       updateRequest(db, id, { listedAgainAt: null, listedAgain: null });
       // Lifted meanwhile, or begun again for another reason.
-      if (!identity || result === null || standingFence(db, id).length === 0) return;
+      if (!identity || result === null || !hasFence(db, id)) return;
       // Within the transaction: if the ledger cannot be written, nothing is done.
       if (request.origin === 'upstream' || wasDenied) {
         ledger().append(reopenUnnamed(context, request, 'upstream.person', 'listed_again'));

@@ -6,7 +6,7 @@ import { openLedger } from '../../../src/ledger/ledger.ts';
 import { openDatabase, openDatabaseReadOnly } from '../../../src/mirror/database.ts';
 import { setEpoch } from '../../../src/mirror/fence.ts';
 import { refuseLostFenceKey } from '../../../src/mirror/fence.ts';
-import { addFence, fenceEntries } from '../../../src/mirror/fence.ts';
+import { fenceIdentifiers } from '../../../src/mirror/fence.ts';
 import { freshFolder, openTestMirror, stillClock } from '../../mirror/open-test-mirror.ts';
 
 const request = { id: '00000000-0000-4000-8000-000000000001', epoch: 1, at: '2026-01-01T00:00:00.000Z' };
@@ -14,7 +14,7 @@ const request = { id: '00000000-0000-4000-8000-000000000001', epoch: 1, at: '202
 test('a fence whose key is gone is refused, since a new key would let everybody in again', () => {
   const dataDir = freshFolder();
   const db = openDatabase(dataDir, stillClock);
-  addFence(db, request, fenceEntries(db, [{ kind: 'distinct_id', value: 'ann' }]));
+  fenceIdentifiers(db, request, [{ kind: 'distinct_id', value: 'ann' }]);
   db.close();
   openDatabase(dataDir, stillClock).close();
   rmSync(join(dataDir, 'keys'), { recursive: true });

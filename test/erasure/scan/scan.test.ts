@@ -12,7 +12,8 @@ import { checkpointText } from '../../../src/ledger/checkpoint.ts';
 import { privateKeyOf, publicKeyOf, vkeyOf } from '../../../src/ledger/note.ts';
 import { exportDataset } from '../../../src/export/export-dataset.ts';
 import { openDatabase, type Database } from '../../../src/mirror/database.ts';
-import { addFence, fenceEntries } from '../../../src/mirror/fence.ts';
+import { identifiersIn } from '../../../src/contract/identity.ts';
+import { fenceIdentifiers } from '../../../src/mirror/fence.ts';
 import type { Row } from '../../../src/snapshot/columns.ts';
 import { openDuckDb, sqlText } from '../../../src/snapshot/duckdb.ts';
 import { exportRequest } from '../../export/export-fixture.ts';
@@ -524,10 +525,7 @@ describe('the fence', () => {
     ]);
     const { identity } = subjectOf(canary);
     inMirror(dataDir, (db) => {
-      const identifiers = Object.entries(identity).flatMap(([kind, values]) =>
-        values.map((value) => ({ kind: kind as keyof typeof identity, value })),
-      );
-      addFence(db, { id: 'r', epoch: 1, at: '2026-11-20' }, fenceEntries(db, identifiers));
+      fenceIdentifiers(db, { id: 'r', epoch: 1, at: '2026-11-20' }, identifiersIn(identity));
     });
     const { fenced } = await scan(dataDir, { subjects: [] });
     expect(fenced.map(({ place, kind }) => `${kind} ${place}`).toSorted()).toEqual([
