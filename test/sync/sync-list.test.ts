@@ -152,32 +152,6 @@ describe('a pass over the documented service', () => {
     expect(await sync(db, 'persons')).toMatchObject({ verdict: 'complete', rowsAdded: 1203 });
   });
 
-  it('ends incomplete once more rows cannot be read than are kept, with what could be read', async () => {
-    const { db } = openTestMirror();
-    let asked = 0;
-    // Each page has one row that can be read, and 999 that cannot.
-    const broken: Service = {
-      ...service,
-      call: (_name, { query } = {}) => {
-        const { limit, offset } = query as { limit: number; offset: number };
-        asked += 1;
-        const results = Array.from({ length: limit }, (_row, index) => ({
-          uuid: `00000000-0000-4000-8000-${String(offset + index).padStart(12, '0')}`,
-          name: index === 0 ? 'Ann' : 5,
-          created_at: new Date(Date.UTC(2026, 0, 1) - (offset + index) * 1000).toISOString(),
-        }));
-        return Promise.resolve({ status: 200, date: undefined, body: { results, next: `/?offset=${offset + limit}` } });
-      },
-    };
-    const pass = await sync(db, 'persons', { through: broken, pageSize: 1000 });
-    expect(pass).toMatchObject({ verdict: 'incomplete', reason: 'too_many_unreadable' });
-    expect(pass.rowsQuarantined).toBeGreaterThan(10_000);
-    expect(asked).toBeLessThan(16);
-    expect(db.prepare(`SELECT count(*) FROM quarantine`).pluck().get()).toBe(10_000);
-    expect(content(db, 'persons')).toHaveLength(pass.rowsAdded);
-    expect(content(db, 'suspects')).toEqual([]);
-  });
-
   it('keeps numbers in properties digit for digit', async () => {
     const { db } = openTestMirror();
     await sync(db, 'persons');
@@ -295,4 +269,30 @@ describe('a pass over the playlists', () => {
     const { pass } = await playlists(db, ['nosuch', ...sandbox.playlists]);
     expect(pass).toMatchObject({ verdict: 'incomplete', reason: 'not_found', rowsAdded: sandbox.playlists.length });
   });
+});
+
+it('ends incomplete once more rows cannot be read than are kept, with what could be read', async () => {
+  const { db } = openTestMirror();
+  let asked = 0;
+  // Each page has one row that can be read, and 999 that cannot.
+  const broken: Service = {
+    ...service,
+    call: (_name, { query } = {}) => {
+      const { limit, offset } = query as { limit: number; offset: number };
+      asked += 1;
+      const results = Array.from({ length: limit }, (_row, index) => ({
+        uuid: `00000000-0000-4000-8000-${String(offset + index).padStart(12, '0')}`,
+        name: index === 0 ? 'Ann' : 5,
+        created_at: new Date(Date.UTC(2026, 0, 1) - (offset + index) * 1000).toISOString(),
+      }));
+      return Promise.resolve({ status: 200, date: undefined, body: { results, next: `/?offset=${offset + limit}` } });
+    },
+  };
+  const pass = await sync(db, 'persons', { through: broken, pageSize: 1000 });
+  expect(pass).toMatchObject({ verdict: 'incomplete', reason: 'too_many_unreadable' });
+  expect(pass.rowsQuarantined).toBeGreaterThan(10_000);
+  expect(asked).toBeLessThan(16);
+  expect(db.prepare(`SELECT count(*) FROM quarantine`).pluck().get()).toBe(10_000);
+  expect(content(db, 'persons')).toHaveLength(pass.rowsAdded);
+  expect(content(db, 'suspects')).toEqual([]);
 });
