@@ -6,7 +6,7 @@ export default defineConfig({
   test: {
     include: ['test/**/*.slow.test.ts'],
     pool: 'forks',
-    testTimeout: 900_000,
+    testTimeout: 2_400_000,
     hookTimeout: 120_000,
     reporters: ['default', './config/closing-line.ts'],
   },
