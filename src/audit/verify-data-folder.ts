@@ -1,18 +1,17 @@
 import { existsSync } from 'node:fs';
 import { sha256 } from '../core/digest.ts';
 import { AppError } from '../core/errors.ts';
-import { findDifferences } from '../erasure/bound/differences.ts';
+import { findDifferencesIn } from '../erasure/bound/differences.ts';
 import { certificateText, deriveCertificate, feedUntilOf, readCertificate } from '../erasure/proof/certificate.ts';
 import { certificateName, readCertificateFiles } from '../erasure/proof/certificate-file.ts';
 import { readLedgerOrigin } from '../ledger/checkpoint.ts';
 import { collectHistories, type RequestHistory } from '../ledger/request-history.ts';
 import { entriesPath, ledgerFolder, readLines } from '../ledger/entry-file.ts';
 import { entriesIn, type LedgerEntry } from '../ledger/entry.ts';
-import { readLedger } from '../ledger/ledger.ts';
 import { verifyLedger, type LedgerVerdict, type VerifyTask } from '../ledger/verify.ts';
 import { databasePath, openDatabaseReadOnly, type Database } from '../mirror/database.ts';
 import { publishedFilesIn } from '../snapshot/published-files.ts';
-import { verifySnapshots, type SnapshotProblem } from '../snapshot/verify.ts';
+import { problemSentence, verifySnapshots } from '../snapshot/verify.ts';
 
 /** The result of verifying a data folder. */
 export type FolderVerdict = {
@@ -39,15 +38,13 @@ export async function verifyDataFolder(
   const ledger = verifyLedger({ folder: ledgerFolder(dataDir), ...kept });
   const certificates = verifyCertificates(dataDir, ledger.signed);
   const files = await verifySnapshots(publishedFilesIn(dataDir), signal);
-  const state = ledger.ok ? findDifferencesIn(dataDir) : { sentences: [], notes: [] };
+  const state = ledger.ok ? await findStateIn(dataDir) : { sentences: [], notes: [] };
   const problems = [
     ...state.sentences,
     ...ledger.problems.map(({ where, sentence }) => `${where}: ${sentence}`),
     ...certificates.problems,
-    ...files.problems.map(
-      ({ dataset, snapshotId, file, problem }) =>
-        `published file ${dataset}/${snapshotId}/${file}: ${fileSentences[problem]}`,
-    ),
+    // A damaged file can be a difference from the ledger too.
+    ...files.problems.map(problemSentence).filter((sentence) => !state.sentences.includes(sentence)),
   ];
   return {
     ok: problems.length === 0,
@@ -60,12 +57,11 @@ export async function verifyDataFolder(
 }
 
 /** What is not as the ledger says. The mirror is opened for reading; where it cannot be, its tables are not looked at. */
-function findDifferencesIn(dataDir: string): { sentences: string[]; notes: string[] } {
+async function findStateIn(dataDir: string): Promise<{ sentences: string[]; notes: string[] }> {
   const notes: string[] = [];
   const db = openMirror(dataDir, notes);
   try {
-    const parts = { db, published: publishedFilesIn(dataDir), dataDir, ledger: readLedger(dataDir) };
-    return { sentences: findDifferences(parts).map(({ sentence }) => sentence), notes };
+    return { sentences: (await findDifferencesIn(dataDir, db)).map(({ sentence }) => sentence), notes };
   } finally {
     db?.close();
   }
@@ -138,13 +134,3 @@ function* soundEntries(dataDir: string): Generator<LedgerEntry> {
     if (typeof entries !== 'string') yield* entries;
   }
 }
-
-const fileSentences: Readonly<Record<SnapshotProblem['problem'], string>> = {
-  damaged: 'the manifest cannot be read, or is not of this snapshot',
-  missing: 'the file is missing',
-  size: 'the file has another size than its manifest says',
-  sha256: 'the file has other bytes than its manifest says',
-  unreadable: 'the file matches its manifest, but it cannot be read',
-  rows: 'the file has another number of rows than its manifest says',
-  unnamed: 'no manifest names the file, and it may hold personal data',
-};

@@ -4,15 +4,16 @@ import type { JobContext } from '../job/job-context.ts';
 import { listRequests, readBox } from '../mirror/erasure-requests.ts';
 import { findFencedIdentifiers } from '../mirror/fence.ts';
 import { purgeDeleted } from '../mirror/purge.ts';
+import { findFencedInFiles } from './bound/find-in-files.ts';
 import { nameAgain, reopenRequest } from './request/reopen.ts';
 import { updateRequest } from './request/request-state.ts';
 import { callAttention, intend, settle } from './request/target-journal.ts';
 import { scanner } from './scan/run-scan.ts';
 
 /**
- * Takes up the requests that a scan has opened again after their identifiers were destroyed. Where the mirror holds the
- * person, the request is named by it and goes on as any other. Otherwise it ends once a scan finds nothing of it by the
- * fence; until then an operator has to remove what the scan names.
+ * Takes up the requests that a scan has opened again after their identifiers were destroyed. Where the mirror or a published
+ * file holds the person, the request is named by it and goes on as any other. Otherwise it ends once a scan finds nothing of it
+ * by the fence; until then an operator has to remove what the scan names.
  */
 export async function settleUnnamed(context: JobContext): Promise<void> {
   const { db, clock, settings, signal } = context;
@@ -22,7 +23,8 @@ export async function settleUnnamed(context: JobContext): Promise<void> {
       generation > 1 && fencedAt !== null && verifiedAt === null && readBox(db, id) === undefined,
   );
   if (unnamed.length === 0) return;
-  const found = Map.groupBy(findFencedIdentifiers(db), ({ requestId }) => requestId);
+  const fenced = [...findFencedIdentifiers(db), ...(await findFencedInFiles(context))];
+  const found = Map.groupBy(fenced, ({ requestId }) => requestId);
   const nameless = unnamed.filter((request) => {
     const own = found.get(request.id);
     if (!own) return true;

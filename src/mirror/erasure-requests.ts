@@ -80,7 +80,7 @@ export function findRequest(db: Database, idOrPrefix: string): ErasureRequest | 
 export type NewRequest = Pick<
   ErasureRequest,
   'id' | 'generation' | 'origin' | 'basis' | 'authorisedBy' | 'deleteEvents' | 'receivedAt' | 'dueAt'
-> & { box: Buffer };
+> & { box: Buffer | null };
 
 /** Adds a request, in the state `received`. */
 export function insertRequest(db: Database, request: NewRequest): void {

@@ -93,7 +93,7 @@ async function tryOlderCopy({ settings, clock }: App, older: string): Promise<De
   cpSync(join(settings.dataDir, 'ledger'), join(older, 'ledger'), { recursive: true });
   const db = openDatabase(older, clock);
   try {
-    refuseRestored(db, older);
+    refuseRestored(db, readLedger(older));
     return 'let in';
   } catch (error) {
     if (error instanceof AppError) return 'refused';

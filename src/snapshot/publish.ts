@@ -57,6 +57,24 @@ export function replaceParts(
   published.removeFiles(snapshot, [...replacements.keys()]);
 }
 
+/**
+ * Deletes snapshots that are damaged. Before that, CURRENT names neither them nor the deltas that continue them. The next
+ * export publishes whole ones.
+ */
+export function removeDamaged(published: PublishedFiles, damaged: readonly SnapshotName[]): void {
+  if (damaged.length === 0) return;
+  const current = published.readCurrent();
+  for (const { dataset, snapshotId } of damaged) {
+    const named = current.snapshots[dataset];
+    const at = currentIds(current, dataset).indexOf(snapshotId);
+    if (at === 0) delete current.snapshots[dataset];
+    if (named && at > 0) named.deltas = named.deltas?.slice(0, at - 1);
+    if (at >= 0) published.writeCurrent(current);
+    if (published.listSnapshots(dataset).some(({ id }) => id === snapshotId))
+      published.removeSnapshots(dataset, [snapshotId]);
+  }
+}
+
 /** The parts of a snapshot that a manifest does not name; all of them where there is no manifest. */
 export function unnamedParts(
   published: PublishedFiles,

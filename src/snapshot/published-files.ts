@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { replaceFile, syncToDisk } from '../core/atomic-file.ts';
 import { sha256 } from '../core/digest.ts';
@@ -37,6 +37,10 @@ export type PublishedFiles = {
   localPath(snapshot: SnapshotName, name: string): string;
   /** Bytes of a file; undefined when it is missing. */
   sizeOf(snapshot: SnapshotName, name: string): number | undefined;
+  /** Whether anything was done to a part after its manifest: since that was written, or since `noteWhole`. */
+  isTouched(snapshot: SnapshotName, name: string): boolean;
+  /** Notes that the parts of a snapshot are what its manifest says, so that none counts as touched before it is again. */
+  noteWhole(snapshot: SnapshotName): void;
 
   /** Makes an empty local folder for new parts, and returns its path. No reader looks there; it need not be durable. */
   openDraft(snapshot: SnapshotName): string;
@@ -108,6 +112,18 @@ export function publishedFilesIn(dataDir: string): PublishedFiles {
     },
     localPath: (snapshot, name) => join(folderOf(snapshot), name),
     sizeOf: (snapshot, name) => statSync(join(folderOf(snapshot), name), { throwIfNoEntry: false })?.size,
+    // By the times of their inodes: unlike those of their contents, nobody can set them.
+    isTouched: (snapshot, name) => {
+      const [part = 0, manifest = 0] = [name, manifestName].map(
+        (each) => statSync(join(folderOf(snapshot), each)).ctimeMs,
+      );
+      return part > manifest;
+    },
+    noteWhole: (snapshot) => {
+      const path = join(folderOf(snapshot), manifestName);
+      const { atime, mtime } = statSync(path);
+      utimesSync(path, atime, mtime);
+    },
 
     openDraft: (snapshot) => {
       const draft = draftOf(snapshot);

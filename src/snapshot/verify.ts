@@ -4,8 +4,8 @@ import { publishedDatasets } from '../contract/datasets.ts';
 import { sqlText } from './duckdb.ts';
 import { type SnapshotName, manifestName } from './file-names.ts';
 import { type Manifest, type ManifestFile, currentIds, snapshotOf } from './manifest.ts';
-import type { PublishedFiles } from './published-files.ts';
 import { queryParquet } from './read-parquet.ts';
+import { placeOf, type PublishedFiles } from './published-files.ts';
 import { unnamedParts } from './publish.ts';
 
 /** What is wrong with a published file. An `unnamed` part is in no manifest: not read, but it can hold persons. */
@@ -16,6 +16,21 @@ export type SnapshotProblem = {
   file: string;
   problem: 'damaged' | 'missing' | 'size' | 'sha256' | 'unreadable' | 'rows' | 'unnamed';
 };
+
+const problemWords: Readonly<Record<SnapshotProblem['problem'], string>> = {
+  damaged: 'cannot be read, or is not of this snapshot',
+  missing: 'is missing',
+  size: 'has another size than its manifest says',
+  sha256: 'has other bytes than its manifest says',
+  unreadable: 'matches its manifest, but it cannot be read',
+  rows: 'has another number of rows than its manifest says',
+  unnamed: 'is named by no manifest, and it may hold personal data',
+};
+
+/** A problem in one sentence. */
+export function problemSentence({ dataset, snapshotId, file: name, problem }: SnapshotProblem): string {
+  return `${placeOf({ dataset, snapshotId, name })} ${problemWords[problem]}`;
+}
 
 /** How much was checked, and the problems that were found. */
 export type SnapshotCheck = { files: number; bytes: number; problems: SnapshotProblem[] };
@@ -28,20 +43,42 @@ export type SnapshotCheck = { files: number; bytes: number; problems: SnapshotPr
 export async function verifySnapshots(published: PublishedFiles, signal?: AbortSignal): Promise<SnapshotCheck> {
   const check: SnapshotCheck = { files: 0, bytes: 0, problems: [] };
   for (const { wasPublished, ...snapshot } of snapshotsOf(published)) {
-    const report = (file: string, problem: SnapshotProblem['problem'] | undefined): void => {
-      if (problem) check.problems.push({ ...snapshot, file, problem });
-    };
-    const manifest = wasPublished ? soundManifest(published, snapshot) : undefined;
-    for (const file of manifest?.files ?? []) {
-      signal?.throwIfAborted();
+    const found = wasPublished ? await verifySnapshot(published, snapshot, () => 'rows', signal) : undefined;
+    for (const { bytes } of found?.manifest?.files ?? []) {
       check.files += 1;
-      check.bytes += file.bytes;
-      report(file.name, await problemOf(published, snapshot, file));
+      check.bytes += bytes;
     }
-    if (wasPublished && !manifest) report(manifestName, 'damaged');
-    else for (const name of unnamedParts(published, snapshot, manifest)) report(name, 'unnamed');
+    check.problems.push(...(found?.problems ?? []));
+    if (wasPublished && !found?.manifest) continue;
+    for (const file of unnamedParts(published, snapshot, found?.manifest))
+      check.problems.push({ ...snapshot, file, problem: 'unnamed' });
   }
   return check;
+}
+
+/** How much of a part is compared with its manifest: each of these includes the one before it. */
+type Depth = 'size' | 'bytes' | 'rows';
+
+/**
+ * What is wrong with the manifest of a snapshot, which is undefined then, and with the parts that it names. Throws the signal's
+ * reason when aborted.
+ */
+export async function verifySnapshot(
+  published: PublishedFiles,
+  snapshot: SnapshotName,
+  depthOf: (name: string) => Depth,
+  signal?: AbortSignal,
+): Promise<{ manifest: Manifest | undefined; problems: SnapshotProblem[] }> {
+  const { dataset, snapshotId } = snapshot;
+  const manifest = soundManifest(published, snapshot);
+  const problems: SnapshotProblem[] = [];
+  if (!manifest) problems.push({ dataset, snapshotId, file: manifestName, problem: 'damaged' });
+  for (const file of manifest?.files ?? []) {
+    signal?.throwIfAborted();
+    const problem = await problemOf(published, snapshot, file, depthOf(file.name));
+    if (problem) problems.push({ dataset, snapshotId, file: file.name, problem });
+  }
+  return { manifest, problems };
 }
 
 type SnapshotToCheck = SnapshotName & { wasPublished: boolean };
@@ -74,12 +111,15 @@ async function problemOf(
   published: PublishedFiles,
   snapshot: SnapshotName,
   file: ManifestFile,
+  depth: Depth,
 ): Promise<SnapshotProblem['problem'] | undefined> {
   const size = published.sizeOf(snapshot, file.name);
   if (size === undefined) return 'missing';
   if (size !== file.bytes) return 'size';
+  if (depth === 'size') return undefined;
   const path = published.localPath(snapshot, file.name);
   if ((await sha256File(path)) !== file.sha256) return 'sha256';
+  if (depth === 'bytes') return undefined;
   try {
     const [footer] = await queryParquet(
       published.localFolder,

@@ -10,10 +10,11 @@ import type { Budget } from '../client/budget.ts';
 import { deprecationHint, type Deprecation } from '../client/deprecation.ts';
 import type { Lane } from '../contract/datasets.ts';
 import type { Service } from '../client/service.ts';
-import { differenceError, findDifferences } from '../erasure/bound/differences.ts';
+import { findDifferencesIn } from '../erasure/bound/differences.ts';
+import { differenceError } from '../erasure/bound/hold.ts';
 import { refuseRestored } from '../erasure/fence/restore-guard.ts';
 import { ledgerFolder } from '../ledger/entry-file.ts';
-import { readLedger } from '../ledger/ledger.ts';
+import { readLedger, type LedgerReader } from '../ledger/ledger.ts';
 import { verifyLedger } from '../ledger/verify.ts';
 import { lastJudgedPass } from '../mirror/passes.ts';
 import { findFencedIdentifiers, readEpoch, refuseLostFenceKey } from '../mirror/fence.ts';
@@ -23,7 +24,7 @@ import type { Check, Found } from './check.ts';
 import { checkProjects } from './project-check.ts';
 import { askToChangePlaylists, askToDelete } from './scope-check.ts';
 import { publishedFilesIn } from '../snapshot/published-files.ts';
-import { verifySnapshots } from '../snapshot/verify.ts';
+import { problemSentence, verifySnapshots } from '../snapshot/verify.ts';
 import { defaultWindow } from '../sync/pass-report.ts';
 
 /** What the checks work with. Each function throws an `AppError` when it fails. */
@@ -46,6 +47,8 @@ export async function examine(parts: DoctorParts): Promise<Check[]> {
   const { dataDir } = settings;
   const attempt: Attempt = (check, run) => attemptIn(dataDir, check, run);
   const hasMirror = existsSync(databasePath(dataDir));
+  let known: LedgerReader | undefined;
+  const ledger = (): LedgerReader => (known ??= readLedger(dataDir));
   const noMirror: Check = { check: 'mirror', state: 'skipped', detail: 'there is no mirror yet; `sync` makes it' };
   return [
     { check: 'configuration', state: 'ok', detail: 'every setting is known and valid' },
@@ -54,14 +57,14 @@ export async function examine(parts: DoctorParts): Promise<Check[]> {
     hasMirror ? await attempt('mirror', () => checkDatabase(openReader())) : noMirror,
     ...(hasMirror ? [await attempt('log', () => checkLog(dataDir))] : []),
     await attempt('ledger', () => checkLedger(dataDir)),
-    ...(hasMirror ? [await attempt('erasures', () => checkErasures(openReader(), dataDir))] : []),
-    await attempt('state', () => checkState(hasMirror ? openReader() : null, dataDir)),
+    ...(hasMirror ? [await attempt('erasures', () => checkErasures(openReader(), dataDir, ledger()))] : []),
+    await attempt('state', () => checkState(hasMirror ? openReader() : null, dataDir, ledger())),
     await attempt('snapshots', async () => {
       const { files, bytes, problems } = await verifySnapshots(publishedFilesIn(dataDir), signal);
       if (problems.length > 0)
-        throw new AppError(problems.map(({ dataset, file, problem }) => `${dataset} ${file}: ${problem}`).join(', '), {
+        throw new AppError(problems.map(problemSentence).join(', '), {
           code: 'storage',
-          hint: 'run `analytics-mirror export` to publish whole files again',
+          hint: 'run `analytics-mirror reconcile`, then `analytics-mirror export` to publish whole files again',
         });
       return `${files} published files, ${bytes} bytes, all match their manifests`;
     }),
@@ -94,9 +97,9 @@ function checkLedger(dataDir: string): string {
 }
 
 /** Checks that the mirror holds no erased person. */
-function checkErasures(db: Database, dataDir: string): string {
+function checkErasures(db: Database, dataDir: string, ledger: LedgerReader): string {
   refuseLostFenceKey(db, dataDir);
-  refuseRestored(db, dataDir);
+  refuseRestored(db, ledger);
   const found = new Set(findFencedIdentifiers(db).map(({ kind, value }) => `${kind} ${value}`)).size;
   if (found === 0) return `epoch ${readEpoch(db)}; the mirror holds no erased person`;
   throw new AppError(`the mirror holds ${found} identifiers of erased people`, {
@@ -106,11 +109,9 @@ function checkErasures(db: Database, dataDir: string): string {
 }
 
 /** Checks that keys, suppression list, requests and published snapshots are as the ledger says. */
-function checkState(db: Database | null, dataDir: string): string {
-  const ledger = readLedger(dataDir);
-  const differences = findDifferences({ db, published: publishedFilesIn(dataDir), dataDir, ledger });
-  if (differences.length === 0)
-    return ledger.size() === 0 ? 'nobody was erased yet' : 'keys, files and requests are as the ledger says';
+async function checkState(db: Database | null, dataDir: string, ledger: LedgerReader): Promise<string> {
+  const differences = await findDifferencesIn(dataDir, db, ledger);
+  if (differences.length === 0) return 'keys, files and requests are as the ledger says';
   const { hint } = differenceError(differences);
   throw new AppError(differences.map(({ sentence }) => sentence).join(', '), {
     code: 'storage',

@@ -1,5 +1,5 @@
 import { alertKinds, type AlertKind, type ScheduledJob } from '../config/settings.ts';
-import { stateDiffers } from '../erasure/bound/differences.ts';
+import { stateDiffers } from '../erasure/bound/hold.ts';
 import { countedText } from '../core/words.ts';
 import type { ProjectState } from '../job/worker-state.ts';
 import { isLogHeld } from '../mirror/log-size.ts';

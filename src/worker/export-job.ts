@@ -41,7 +41,7 @@ export function runExportJob(
     kind === 'full' ? 'export' : 'delta',
     aboveDiskFloor(async (own) => {
       const { db, settings, clock } = own;
-      refuseUnbound(own);
+      await refuseUnbound(own);
       const snapshots: MirrorExport[] = [];
       const seenWhole = new Set(lastCompletePasses(db).map((pass) => pass.dataset));
       const isSeenWhole = (dataset: PublishedDataset): boolean => seenWhole.has(table[dataset].published.pass);

@@ -38,7 +38,7 @@ export function runSyncJob(context: ServiceContext, job: SyncJob): Promise<SyncJ
     aboveDiskFloor(async (own) => {
       const { db, settings, project } = own;
       claimMirror(db, project, settings.service.movedFrom);
-      refuseUnbound(own);
+      await refuseUnbound(own);
       const passes: PassReport[] = [];
       let membershipsTold: number | null = null;
       for (const dataset of job.datasets) {

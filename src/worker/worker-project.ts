@@ -17,7 +17,7 @@ import { listRunsOfJob, newestSuccess } from '../mirror/runs.ts';
 import { listHeldPlans } from '../mirror/suspects.ts';
 import { verifySnapshots } from '../snapshot/verify.ts';
 import { filesDamaged } from './alerts.ts';
-import { findDifferences, recordDifferences, recoverPublications, stateDiffers } from '../erasure/bound/differences.ts';
+import { holdAgainstLedger, stateDiffers } from '../erasure/bound/hold.ts';
 import { runExportJob } from './export-job.ts';
 import type { WorkerProject } from './project-runner.ts';
 import { runReconcileJob } from './reconcile-job.ts';
@@ -100,13 +100,9 @@ async function exportAll(context: JobContext, kind: 'full' | 'delta'): Promise<J
  */
 export function runCheckpointJob(context: JobContext): Promise<JobResult> {
   return runJob(context, 'checkpoint', async (own) => {
-    const { db, published, signal, settings } = own;
-    const ledger = own.ledger();
-    recoverPublications(own);
-    const differences = findDifferences({ db, published, dataDir: settings.dataDir, ledger });
-    recordDifferences(own, differences);
-    const { files, problems } = await verifySnapshots(published, signal);
-    const counts = { entries: ledger.size(), files, problems: differences.length + problems.length };
+    const differences = await holdAgainstLedger(own);
+    const { files, problems } = await verifySnapshots(own.published, own.signal);
+    const counts = { entries: own.ledger().size(), files, problems: differences.length + problems.length };
     if (differences.length > 0) return { outcome: 'incomplete', reason: stateDiffers, counts };
     if (problems.length > 0) return { outcome: 'incomplete', reason: filesDamaged, counts };
     return { outcome: 'done', counts };

@@ -13,12 +13,11 @@ import { databasePath } from '../../src/mirror/database.ts';
 import { listRequests, readBox, type ErasureRequest } from '../../src/mirror/erasure-requests.ts';
 import { listOpenTargets, listTargets } from '../../src/mirror/erasure-targets.ts';
 import { readFenceUse } from '../../src/mirror/fence.ts';
-import { listPublishedParts } from '../../src/snapshot/published-parts.ts';
-import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
+import { currentPlace } from '../../src/snapshot/published-files.ts';
 import { openErasureWorld, type ErasureWorld } from './erasure-world.ts';
 
 const name = 'long-lived-canary@x.example';
-const damaged = /part-/;
+const damaged = /CURRENT\.json/;
 
 async function worldWithCanary(
   more: Parameters<typeof openErasureWorld>[1] = [],
@@ -98,11 +97,11 @@ describe('the time of a request', () => {
     expect(readmit({ ...world, db: world.db(), ledger: () => ledger }, id, 'x').entries).toBeGreaterThan(0);
   });
 
-  it('ends it where a published file cannot be read, and no reconciliation comes to its end', async () => {
+  it('ends it where published files cannot be listed, and no reconciliation comes to its end', async () => {
     const { world, uuid } = await worldWithCanary();
     await world.request([{ kind: 'uuid', value: uuid }]);
     const box = readBox(world.db(), onlyRequest(world).id) ?? Buffer.of();
-    for (const { path } of listPublishedParts(publishedFilesIn(world.dataDir))) writeFileSync(path, 'damaged');
+    writeFileSync(join(world.dataDir, currentPlace), 'damaged');
     await expect(world.reconcile()).rejects.toThrow(damaged);
     expect(onlyRequest(world).state).toBe('scoped');
     world.pass(61);
@@ -124,7 +123,7 @@ describe('the time of a request', () => {
         ledger.append([reopenRequest({ db: world.db(), clock: world.clock }, { id, generation: 2 }, 'residue_found')]),
       )();
     const box = readBox(world.db(), id) ?? Buffer.of();
-    for (const { path } of listPublishedParts(publishedFilesIn(world.dataDir))) writeFileSync(path, 'damaged');
+    writeFileSync(join(world.dataDir, currentPlace), 'damaged');
     world.pass(61);
     await expect(world.reconcile()).rejects.toThrow(damaged);
     rmSync(join(world.dataDir, 'snapshots'), { recursive: true });

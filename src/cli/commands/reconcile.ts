@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { bytesText, countText } from '../../core/words.ts';
+import { findDifferencesIn } from '../../erasure/bound/differences.ts';
 import type { ErasurePlan } from '../../erasure/plan.ts';
 import type { ErasureResult } from '../../erasure/reconcile.ts';
 import { readTarget, type FixedTarget } from '../../ledger/target.ts';
@@ -46,7 +47,9 @@ Examples:
         const { signal } = context;
         const { plan } = await planReconcile({ db, published, settings, clock, service, signal });
         const held = listHeldPlans(db);
-        return { json: { plan, held }, text: planText(plan, held) };
+        const differs = (await findDifferencesIn(settings.dataDir, db)).map(({ sentence }) => sentence);
+        const toBeMended = differs.map((sentence) => `to be mended: ${sentence}\n`).join('');
+        return { json: { plan, held, differs }, text: `${toBeMended}${planText(plan, held)}` };
       }
       const result = await runReconcileJob(app.jobContext(context.signal), approve);
       if (result.outcome === 'held') context.setExitCode(exitCodes.incomplete);

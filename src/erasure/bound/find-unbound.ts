@@ -1,35 +1,71 @@
 import type { JobContext } from '../../job/job-context.ts';
-import { readEpoch } from '../../mirror/fence.ts';
-import type { Found } from '../fence/restore.ts';
+import type { LedgerReader } from '../../ledger/ledger.ts';
+import type { Database } from '../../mirror/database.ts';
+import { addFence, liftFence, readEpoch, type FencedIdentifier, type FenceEntry } from '../../mirror/fence.ts';
+import { removeDamaged } from '../../snapshot/publish.ts';
 import { refuseOlderLedger } from '../fence/restore-guard.ts';
-import { bindKeys, differenceError, findDifferences, recordDifferences, recoverPublications } from './differences.ts';
-import { raiseFencesAgain } from './raise-fences.ts';
+import { differingFences, type Difference } from './differences.ts';
+import { bindKeys, differenceError, holdAgainstLedger } from './hold.ts';
 import { findFencedInFiles } from './find-in-files.ts';
 
+/** What was found not to be as the ledger says, and the erased persons that were found in published files. */
+export type Found = { differences: readonly Difference[]; inFiles: readonly FencedIdentifier[] };
+
 /**
- * What is not as the ledger says, recorded on it, and the erased persons in published files that differ from it. A folder of
- * an earlier version is searched whole, once. Throws `storage` for what the program cannot mend: another key, or requests
- * that the ledger does not have.
+ * Finds what is not as the ledger says, and the erased persons in published files that differ from it. The suppression list
+ * is made as the ledger has it before, and damaged snapshots, which nothing can be searched in, are deleted. A folder of an
+ * earlier version is searched whole, once. Throws `storage` for what the program cannot mend.
  */
 export async function findUnbound(context: JobContext): Promise<Found> {
-  const { db, published, settings } = context;
+  const { db, published } = context;
   const ledger = context.ledger();
-  if (ledger.size() === 0) return { differences: [], inFiles: [] };
   refuseOlderLedger(readEpoch(db), ledger);
+  if (ledger.size() === 0) return { differences: [], inFiles: [] };
   bindKeys(context);
-  recoverPublications(context);
-  const differences = findDifferences({ db, published, dataDir: settings.dataDir, ledger });
-  recordDifferences(context, differences);
-  const beyond = differences.filter(
-    ({ part, id }) => part === 'fence_key' || part === 'box_key' || (part === 'requests' && !ledger.histories.of(id)),
-  );
+  const differences = await holdAgainstLedger(context);
+  const beyond = differences.filter(({ remedy }) => remedy !== undefined);
   if (beyond.length > 0) throw differenceError(beyond);
+  if (isFenceBehind(db, ledger)) db.transaction(() => raiseFencesAgain(db, ledger)).immediate();
   const isFirst = !ledger.bound.publications.isBegun();
-  // Before the search, which looks for those who are fenced.
-  if (readEpoch(db) < ledger.epoch() || ledger.bound.differing.has('fence'))
-    db.transaction(() => raiseFencesAgain(db, ledger)).immediate();
-  const differing = new Set(differences.flatMap(({ part, id }) => (part === 'snapshots' ? [id] : [])));
-  const isSearched = ledger.bound.fences.size > 0 && (differing.size > 0 || isFirst);
-  const inFiles = isSearched ? await findFencedInFiles(context, (id) => isFirst || differing.has(id)) : [];
+  const snapshots = differences.filter(({ part }) => part === 'snapshots');
+  removeDamaged(
+    published,
+    snapshots.flatMap(({ id, isDamaged }) => {
+      const [dataset = '', snapshotId = ''] = id.split('/');
+      return isDamaged ? [{ dataset, snapshotId }] : [];
+    }),
+  );
+  const wanted = new Set(snapshots.map(({ id }) => id));
+  const isSearched = ledger.bound.fences.size > 0 && (isFirst || wanted.size > 0);
+  const inFiles = isSearched ? await findFencedInFiles(context, (id) => isFirst || wanted.has(id)) : [];
   return { differences, inFiles };
+}
+
+/** Whether the suppression list was not as the ledger has it; also where a kill came after it was mended. */
+export function isFenceBehind(db: Database, ledger: LedgerReader): boolean {
+  return readEpoch(db) < ledger.epoch() || ledger.bound.differing.has('fence');
+}
+
+/** A fence that stands, as the ledger has it. */
+type StandingFence = { id: string; epoch: number; at: string; entries: readonly FenceEntry[] };
+
+/** Makes the fence as the ledger has it. What was begun and may stand stays. The ledger is read: it keeps no MACs in memory. */
+function raiseFencesAgain(db: Database, ledger: LedgerReader): void {
+  const { fences } = ledger.bound;
+  const begun = new Map<string, StandingFence>();
+  const standing = new Map<string, StandingFence>();
+  for (const entry of ledger.entries()) {
+    if (entry.type === 'fencing') {
+      const before = entry.continued ? begun.get(entry.request)?.entries : undefined;
+      const { request: id, epoch, at, fence } = entry;
+      begun.set(id, { id, epoch, at, entries: [...(before ?? []), ...fence] });
+    }
+    const fence = entry.type === 'fenced' ? begun.get(entry.request) : undefined;
+    if (fence) standing.set(fence.id, fence);
+  }
+  for (const id of differingFences(db, ledger)) {
+    liftFence(db, id);
+    const fence = fences.has(id) ? standing.get(id) : undefined;
+    if (fence) addFence(db, fence, fence.entries);
+  }
 }

@@ -10,7 +10,7 @@ import { fenceIdentifiers, readEpoch, setEpoch, standingFence } from '../../mirr
 import { endPassesThatName, prepareEraseRows, trimRecordings } from '../../mirror/remove-rows.ts';
 import { placeOf } from '../../snapshot/published-files.ts';
 import { closeBox, type Box } from '../request/box.ts';
-import { bindKeys } from '../bound/differences.ts';
+import { bindKeys } from '../bound/hold.ts';
 import { updateRequest } from '../request/request-state.ts';
 import { settle } from '../request/target-journal.ts';
 import { together } from '../request/together.ts';

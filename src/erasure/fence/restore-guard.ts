@@ -1,11 +1,11 @@
 import { AppError } from '../../core/errors.ts';
 import type { JobContext } from '../../job/job-context.ts';
-import { readLedger, type LedgerReader } from '../../ledger/ledger.ts';
+import type { LedgerReader } from '../../ledger/ledger.ts';
 import type { Database } from '../../mirror/database.ts';
 import { readEpoch } from '../../mirror/fence.ts';
 import { findRequest, listRequests } from '../../mirror/erasure-requests.ts';
 import { updateRequest, withoutWords } from '../request/request-state.ts';
-import { differenceError, findDifferences, recoverPublications } from '../bound/differences.ts';
+import { differenceError, holdAgainstLedger } from '../bound/hold.ts';
 import { runJob, type JobResult } from '../../job/run-job.ts';
 import { claimMirror } from '../../mirror/runs.ts';
 
@@ -13,7 +13,7 @@ import { claimMirror } from '../../mirror/runs.ts';
  * Refuses to go on with a mirror that knows of fewer erasures than the ledger: it is an older copy, and may hold persons who
  * were erased since. Throws `storage` then, and also for a ledger that knows of fewer erasures than the mirror.
  */
-export function refuseRestored(db: Database, dataDir: string, ledger: LedgerReader = readLedger(dataDir)): void {
+export function refuseRestored(db: Database, ledger: LedgerReader): void {
   const mirrored = readEpoch(db);
   const recorded = ledger.epoch();
   if (mirrored < recorded)
@@ -29,14 +29,11 @@ export function refuseRestored(db: Database, dataDir: string, ledger: LedgerRead
 
 /**
  * Refuses to go on where mirror or published files are older copies, or are otherwise not as the ledger says: they may hold
- * erased persons, or would let them in. Throws `storage`. First records what a kill had left open.
+ * erased persons, or would let them in. Throws `storage`, and records what was found.
  */
-export function refuseUnbound(context: JobContext): void {
-  const { db, settings, published } = context;
-  const ledger = context.ledger();
-  refuseRestored(db, settings.dataDir, ledger);
-  recoverPublications(context);
-  const differences = findDifferences({ db, published, dataDir: settings.dataDir, ledger });
+export async function refuseUnbound(context: JobContext): Promise<void> {
+  refuseRestored(context.db, context.ledger());
+  const differences = await holdAgainstLedger(context);
   if (differences.length > 0) throw differenceError(differences);
 }
 
@@ -87,10 +84,10 @@ export function runEraseJob<T extends JobResult>(
   context: JobContext,
   work: (context: JobContext) => Promise<T>,
 ): Promise<T> {
-  return runJob(context, 'erase', (own) => {
+  return runJob(context, 'erase', async (own) => {
     const { db, settings, project } = own;
     if (project) claimMirror(db, project, settings.service.movedFrom);
-    refuseUnbound(own);
+    await refuseUnbound(own);
     endRequests(own);
     return work(own);
   });

@@ -1,11 +1,10 @@
 import { isoTime } from '../../core/clock.ts';
-import { identityOf, unionOf, type IdentifierKind, type Identity } from '../../contract/identity.ts';
+import { identityOf, type IdentifierKind, type Identity } from '../../contract/identity.ts';
 import type { JobContext } from '../../job/job-context.ts';
 import type { LedgerRecord } from '../../ledger/record.ts';
 import type { RequestHistory } from '../../ledger/request-history.ts';
 import type { Database } from '../../mirror/database.ts';
 import {
-  changeRequest,
   findRequest,
   insertRequest,
   listRequests,
@@ -17,14 +16,13 @@ import { findFencedIdentifiers, readEpoch, setEpoch, type FencedIdentifier } fro
 import { findQuarantined } from '../../mirror/quarantine.ts';
 import { endPassesThatName, prepareEraseRows, releaseQuarantined, trimRecordings } from '../../mirror/remove-rows.ts';
 import { findPersons, findRecordings } from '../../mirror/sightings.ts';
-import { boxOf, closeBox, newBox, type Box } from '../request/box.ts';
-import type { BoundPart } from '../../ledger/vocabulary.ts';
-import { listStandingManifests, type Difference } from '../bound/differences.ts';
+import { listStandingManifests, unrecordedResults, type Difference } from '../bound/differences.ts';
+import { isFenceBehind, type Found } from '../bound/find-unbound.ts';
+import { countParts } from '../bound/hold.ts';
 import { updateRequest } from '../request/request-state.ts';
-import { raiseFencesAgain } from '../bound/raise-fences.ts';
-import { reopenRequest } from '../request/reopen.ts';
-import { isFile, isUpstream, readTarget } from '../../ledger/target.ts';
-import { endRequests, refuseOlderLedger } from './restore-guard.ts';
+import { nameAgain, reopenRequest } from '../request/reopen.ts';
+import { isFile, isUpstream, readTarget, spellTarget } from '../../ledger/target.ts';
+import { endRequests } from './restore-guard.ts';
 
 /** What an older copy of the mirror or of published files had brought back. */
 export type ReplayResult = {
@@ -34,44 +32,37 @@ export type ReplayResult = {
   lost: string[];
 };
 
-/** What was found not to be as the ledger says, and the erased persons that were found in published files. */
-export type Found = { differences: readonly Difference[]; inFiles: readonly FencedIdentifier[] };
-
 /**
- * Brings mirror and published files in line with the ledger. Where the mirror is an older copy, the fences raised since are
- * raised again from their MACs; where its fence differs, it is made as the ledger has it. Then every stored identifier is
- * compared with the fences. A person that is found, here or in the files, leaves the mirror and is erased again, as the next
- * generation of the same request. So is a request that is not as far as the ledger says, or farther. The manifests that stand
- * are recorded then. Returns null where there is nothing to do. Throws `storage` where the ledger is older than the mirror.
+ * Brings mirror and published files in line with the ledger, by what was found not to be. Where the mirror is an older copy or
+ * its fence differed, every stored identifier is compared with the fences. A person that is found, here or in the files,
+ * leaves the mirror and is erased again, as the next generation of the same request. So is a request that is not as far as
+ * the ledger says, or farther. The manifests that stand are recorded then. Returns null where nobody was erased again.
  */
-export function replayErasures(context: JobContext, { differences, inFiles }: Found = noneFound): ReplayResult | null {
+export function replayErasures(context: JobContext, { differences, inFiles }: Found): ReplayResult | null {
   const { db, clock } = context;
   const ledger = context.ledger();
   const from = readEpoch(db);
-  const to = ledger.epoch();
-  refuseOlderLedger(from, ledger);
+  const to = Math.max(from, ledger.epoch());
   endRequests(context);
   const { histories } = ledger;
-  const idsOf = (part: BoundPart): string[] => differences.flatMap((each) => (each.part === part ? [each.id] : []));
   const ended = listRequests(db, 'open').flatMap((request) =>
     isOlderThan(db, request, histories.of(request.id)) ? [request.id] : [],
   );
-  // A kill can come after the fence was raised again.
-  const isFenceBehind = from < to || ledger.bound.differing.has('fence');
+  const isFenceMended = isFenceBehind(db, ledger);
   const mended = mendedRecords(context, differences);
-  if (!isFenceBehind && ended.length + inFiles.length + mended.length === 0) return null;
+  if (!isFenceMended && ended.length + inFiles.length + mended.length === 0) return null;
   const at = isoTime(clock.now());
   const result: ReplayResult = { requests: 0, rows: 0, lost: [] };
   db.transaction(() => {
-    if (isFenceBehind) raiseFencesAgain(db, ledger);
     const eraseRows = prepareEraseRows(db);
-    const found = [...(isFenceBehind ? findFencedIdentifiers(db) : []), ...inFiles];
-    const boxes = boxesFrom(db, found);
+    const found = [...(isFenceMended ? findFencedIdentifiers(db) : []), ...inFiles];
+    const named = nameFound(db, found);
     const records: LedgerRecord[] = [];
-    for (const id of new Set([...idsOf('requests'), ...boxes.keys(), ...ended])) {
+    const differing = differences.flatMap(({ part, id }) => (part === 'requests' ? [id] : []));
+    for (const id of new Set([...differing, ...named.keys(), ...ended])) {
       const history = histories.of(id);
-      const box = boxes.get(id);
-      if (history && !box && !ended.includes(id)) {
+      const own = named.get(id);
+      if (history && !own && !ended.includes(id)) {
         if (history.fence === null) {
           records.push(...takeBack(context, history));
           continue;
@@ -83,11 +74,12 @@ export function replayErasures(context: JobContext, { differences, inFiles }: Fo
           continue;
         }
       }
-      if (box) {
-        result.rows += eraseRows(id, box.identity, [], at);
-        putBox(context, id, box, history);
+      if (own) {
+        result.rows += eraseRows(id, own.identity, [], at);
+        insertUnknown(context, id, history);
+        nameAgain(context, id, own.identity, own.values);
       }
-      restartUpstream(context, id, at);
+      restartUpstream(context, id, history, from < to || ended.includes(id));
       // A file with an intent needs a result, even if only that the file is gone.
       for (const target of (history?.intended ?? []).map(readTarget))
         if (isFile(target)) renewTarget(db, id, target, null, at);
@@ -101,20 +93,19 @@ export function replayErasures(context: JobContext, { differences, inFiles }: Fo
     releaseQuarantined(db, findQuarantined(db, allFound));
     trimRecordings(db, allFound.distinct_id, at);
     endPassesThatName(db, allFound, at);
-    setEpoch(db, Math.max(from, to));
+    setEpoch(db, to);
     // Within the transaction: if the ledger cannot be written, nothing is done.
     ledger.append([
       ...records,
-      ...(isFenceBehind || result.requests > 0
-        ? [{ type: 'replayed', epoch_from: from, epoch_to: Math.max(from, to), rows: result.rows } as const]
+      ...(isFenceMended || result.requests > 0
+        ? [{ type: 'replayed', epoch_from: from, epoch_to: to, rows: result.rows } as const]
         : []),
-      ...mended,
     ]);
   }).immediate();
-  return isFenceBehind || result.requests + result.lost.length > 0 ? result : null;
+  // Not before that has happened: what was found would not be looked for again after a kill.
+  ledger.append(mended);
+  return from < to || result.requests + result.lost.length > 0 ? result : null;
 }
-
-const noneFound: Found = { differences: [], inFiles: [] };
 
 /**
  * Takes a request back to where the ledger has it, which never fenced it. Without its box it cannot go on, and is ended:
@@ -156,7 +147,7 @@ function mendedRecords(
 ): LedgerRecord[] {
   const { publications, differing } = openLedger().bound;
   const cause: 'adoption' | 'repair' = publications.isBegun() ? 'repair' : 'adoption';
-  const items = Map.groupBy(differences, ({ part }) => part);
+  const items = new Map(countParts(differences));
   const stand = listStandingManifests(published);
   const known = new Set(stand.map(({ dataset, snapshot_id: id }) => `${dataset}/${id}`));
   const gone = [...publications.all()].flatMap(({ dataset, snapshotId }) =>
@@ -169,7 +160,7 @@ function mendedRecords(
     ...[...new Set([...items.keys(), ...differing.keys()])].map((part): LedgerRecord => ({
       type: 'mended',
       part,
-      items: items.get(part)?.length ?? 0,
+      items: items.get(part) ?? 0,
     })),
   ];
 }
@@ -193,14 +184,27 @@ function nextGeneration(history: RequestHistory | undefined): number {
   return generation > (fence?.generation ?? 0) ? generation : generation + 1;
 }
 
-/** The service may have answered since the copy was made: every open target there begins again. */
-function restartUpstream({ db }: Pick<JobContext, 'db'>, id: string, at: string): void {
+/**
+ * The service may have answered since an older copy of the mirror was made, so every open target there begins again. So does
+ * one with a result that the ledger does not have. A mirror that is not older keeps what it waits for.
+ */
+function restartUpstream(
+  { db, clock }: JobContext,
+  id: string,
+  history: RequestHistory | undefined,
+  isOlder: boolean,
+): void {
+  const unrecorded = history ? unrecordedResults(db, history) : [];
   for (const { target, status } of listTargets(db, id))
-    if (isUpstream(target) && status !== 'done') restartTarget(db, id, target, at);
+    if (isUpstream(target) && (status === 'done' ? unrecorded.includes(spellTarget(target)) : isOlder))
+      restartTarget(db, id, target, isoTime(clock.now()));
 }
 
-/** A new box for each request whose identifiers were found, with the texts that the mirror still has of the subject. */
-function boxesFrom(db: Database, found: readonly FencedIdentifier[]): Map<string, Box> {
+/** The identifiers that were found of each request, with the texts that the mirror still has of the subject. */
+function nameFound(
+  db: Database,
+  found: readonly FencedIdentifier[],
+): Map<string, { identity: Identity; values: string[] }> {
   const texts = new Map<string, string[]>();
   const learn = (kind: IdentifierKind, value: string | null, values: readonly string[]): void => {
     if (value === null) return;
@@ -223,7 +227,7 @@ function boxesFrom(db: Database, found: readonly FencedIdentifier[]): Map<string
   return new Map(
     [...Map.groupBy(found, ({ requestId }) => requestId)].map(([requestId, own]) => {
       const values = own.flatMap(({ kind, value }) => texts.get(`${kind} ${value}`) ?? []);
-      return [requestId, { ...newBox([], identityOfFound(own)), values: [...new Set(values)] }];
+      return [requestId, { identity: identityOfFound(own), values: [...new Set(values)] }];
     }),
   );
 }
@@ -234,20 +238,10 @@ function identityOfFound(found: readonly FencedIdentifier[]): Identity {
   return identityOf((kind) => [...new Set(values(kind))]);
 }
 
-/** Gives a request a box again, with what it knew and what was found. A request unknown here is added again. */
-function putBox(context: JobContext, id: string, found: Box, history: RequestHistory | undefined): void {
-  const { db, settings, clock } = context;
+/** Adds a request again that the mirror does not know. */
+function insertUnknown({ db, clock }: JobContext, id: string, history: RequestHistory | undefined): void {
+  if (findRequest(db, id)) return;
   const at = isoTime(clock.now());
-  const known = boxOf(context, id) ?? found;
-  const box = closeBox(settings.dataDir, id, {
-    ...known,
-    identity: unionOf([known.identity, found.identity]),
-    values: [...new Set([...known.values, ...found.values])],
-  });
-  if (findRequest(db, id)) {
-    changeRequest(db, id, { box });
-    return;
-  }
   insertRequest(db, {
     id,
     generation: 1,
@@ -257,7 +251,6 @@ function putBox(context: JobContext, id: string, found: Box, history: RequestHis
       ? { origin: history.origin, basis: history.basis, receivedAt: history.received.at, dueAt: history.dueAt }
       : { origin: 'restore', basis: 'restored_backup', receivedAt: at, dueAt: at }),
     deleteEvents: history?.deletesEvents !== false,
-    box,
+    box: null,
   });
-  changeRequest(db, id, { reopenedAt: at });
 }

@@ -98,16 +98,21 @@ export function reopenListed(context: Pick<JobContext, 'db' | 'clock' | 'ledger'
   return listed.length;
 }
 
-/** Gives a request identifiers again, beside those that it still has. Call it inside a transaction. */
+/**
+ * Gives a request identifiers again, and texts of its subject, beside those that it still has. Where it had none, its life
+ * begins again. Call it inside a transaction.
+ */
 export function nameAgain(
   { db, settings, clock }: Pick<JobContext, 'db' | 'clock' | 'settings'>,
   id: string,
   found: Identity,
+  values: readonly string[] = [],
 ): void {
   const known = boxOf({ db, settings }, id);
-  const box = { ...(known ?? newBox([], nobody)), identity: unionOf([known?.identity ?? nobody, found]) };
+  const box = known ?? newBox([], nobody);
+  const whole = { ...box, identity: unionOf([box.identity, found]), values: [...new Set([...box.values, ...values])] };
   updateRequest(db, id, {
-    box: closeBox(settings.dataDir, id, box),
+    box: closeBox(settings.dataDir, id, whole),
     ...(known ? {} : { reopenedAt: isoTime(clock.now()) }),
   });
 }

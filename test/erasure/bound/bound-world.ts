@@ -1,9 +1,10 @@
-import { cpSync, existsSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { verifyDataFolder } from '../../../src/audit/verify-data-folder.ts';
 import { findDifferences } from '../../../src/erasure/bound/differences.ts';
 import { readLedger } from '../../../src/ledger/ledger.ts';
 import { publishedFilesIn } from '../../../src/snapshot/published-files.ts';
+import { copyFolder } from '../../cli/copy-folder.ts';
 import { freshFolder } from '../../mirror/open-test-mirror.ts';
 import { openErasureWorld, type ErasureWorld } from '../erasure-world.ts';
 import { findTexts } from '../find-texts.ts';
@@ -14,6 +15,7 @@ const bindable = {
   database: ['mirror.db', 'mirror.db-wal', 'mirror.db-shm'],
   keys: ['keys'],
   ledger: ['ledger'],
+  reports: ['reports'],
 } as const;
 export type Bindable = keyof typeof bindable;
 
@@ -36,21 +38,22 @@ export async function openBoundWorld(): Promise<{ world: ErasureWorld; uuids: Re
 export function keepCopy(world: ErasureWorld): (parts: readonly Bindable[]) => void {
   const copy = join(freshFolder(), 'copy');
   world.db().pragma('wal_checkpoint(TRUNCATE)');
-  cpSync(world.dataDir, copy, { recursive: true });
+  copyFolder(world.dataDir, copy);
   return (parts) => {
     world.db().close();
     for (const name of parts.flatMap((part) => bindable[part])) {
       rmSync(join(world.dataDir, name), { recursive: true, force: true });
-      if (existsSync(join(copy, name))) cpSync(join(copy, name), join(world.dataDir, name), { recursive: true });
+      const from = join(copy, name);
+      if (existsSync(from)) (statSync(from).isDirectory() ? copyFolder : cpSync)(from, join(world.dataDir, name));
     }
     world.reopen();
   };
 }
 
 /** What is not as the ledger says. */
-export function differencesOf({ dataDir, db }: ErasureWorld): string[] {
+export async function differencesOf({ dataDir, db }: ErasureWorld): Promise<string[]> {
   const parts = { db: db(), dataDir, published: publishedFilesIn(dataDir), ledger: readLedger(dataDir) };
-  return findDifferences(parts).map(({ sentence }) => sentence);
+  return (await findDifferences(parts)).map(({ sentence }) => sentence);
 }
 
 /** What `audit verify` says. */

@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { refuseRestored } from '../../../src/erasure/fence/restore-guard.ts';
-import { openLedger } from '../../../src/ledger/ledger.ts';
+import { openLedger, readLedger } from '../../../src/ledger/ledger.ts';
 import { openDatabase, openDatabaseReadOnly } from '../../../src/mirror/database.ts';
 import { setEpoch } from '../../../src/mirror/fence.ts';
 import { refuseLostFenceKey } from '../../../src/mirror/fence.ts';
@@ -26,12 +26,12 @@ test('a fence whose key is gone is refused, since a new key would let everybody 
 
 test('a ledger that is gone is refused, be it after one round of erasures', () => {
   const { db, dataDir } = openTestMirror();
-  expect(() => refuseRestored(db, dataDir)).not.toThrow();
+  expect(() => refuseRestored(db, readLedger(dataDir))).not.toThrow();
   setEpoch(db, 1);
-  expect(() => refuseRestored(db, dataDir)).toThrow('the ledger is older than mirror.db');
+  expect(() => refuseRestored(db, readLedger(dataDir))).toThrow('the ledger is older than mirror.db');
   // Unless it was about to say so: that is what a kill leaves.
   const about = { request: request.id, generation: 1 };
   const ledger = openLedger(dataDir, stillClock);
   ledger.append([{ type: 'fencing', ...about, epoch: 1, fence: [{ kind: 'distinct_id', mac: 'a'.repeat(64) }] }]);
-  expect(() => refuseRestored(db, dataDir)).not.toThrow();
+  expect(() => refuseRestored(db, readLedger(dataDir))).not.toThrow();
 });

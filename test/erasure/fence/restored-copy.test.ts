@@ -2,6 +2,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, test } from 'vitest';
 import { openBox } from '../../../src/erasure/request/box.ts';
+import { findUnbound } from '../../../src/erasure/bound/find-unbound.ts';
 import { replayErasures } from '../../../src/erasure/fence/restore.ts';
 import { openLedger, readLedger } from '../../../src/ledger/ledger.ts';
 import { listRequests, readBox } from '../../../src/mirror/erasure-requests.ts';
@@ -125,10 +126,8 @@ test('reading a whole table for those whom an older copy brought back is done on
     },
   });
   const ledger = openLedger(world.dataDir, world.clock);
-  const replayed = replayErasures({
-    ...jobContext({ db, settings: world.settings, clock: world.clock }, {}),
-    ledger: () => ledger,
-  });
+  const context = { ...jobContext({ db, settings: world.settings, clock: world.clock }, {}), ledger: () => ledger };
+  const replayed = replayErasures(context, await findUnbound(context));
   expect(replayed).toMatchObject({ requests: 3 });
   expect(reads.size).toBeGreaterThan(2);
   // Quarantine once more than the rest: to find those who are fenced, and then what is to be released.
