@@ -33,8 +33,8 @@ function checkGoesOn(dataDir: string, sizeMin: number, checkpoints: readonly num
   expect(verdict.problems).toEqual([]);
   expect(verdict.signed).toBe(size);
   for (const covered of checkpoints) expect(covered).toBeLessThanOrEqual(size);
-  const request = lifeOf(900, ledger.epoch() + 1);
-  ledger.append(request.flat());
+  const request = lifeOf(900, ledger.epoch() + 1).flat();
+  ledger.append(request);
   ledger.rotateKey();
   ledger.checkpoint();
   expect(verifyLedger({ folder, publicKey })).toMatchObject({ ok: true, signed: size + request.length + 1 });
