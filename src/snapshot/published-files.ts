@@ -115,7 +115,7 @@ export function publishedFilesIn(dataDir: string): PublishedFiles {
     // By the times of their inodes: unlike those of their contents, nobody can set them.
     isTouched: (snapshot, name) => {
       const [part = 0, manifest = 0] = [name, manifestName].map(
-        (each) => statSync(join(folderOf(snapshot), each)).ctimeMs,
+        (each) => statSync(join(folderOf(snapshot), each), { throwIfNoEntry: false })?.ctimeMs,
       );
       return part > manifest;
     },

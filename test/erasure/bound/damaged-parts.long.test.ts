@@ -198,15 +198,20 @@ describe('a request whose deletion waits for the service', () => {
 
 it('what an export publishes while the folder is looked at is no difference', async () => {
   const { world } = await worldAfterErasure();
-  const ledgerPath = join(world.dataDir, 'ledger/entries.jsonl');
-  const before = readFileSync(ledgerPath);
+  const [before, after] = [join(world.dataDir, 'before'), join(world.dataDir, 'after')];
+  const folder = join(world.dataDir, 'ledger');
+  const replaceLedger = (other: string): void => {
+    rmSync(folder, { recursive: true });
+    cpSync(other, folder, { recursive: true });
+  };
+  cpSync(folder, before, { recursive: true });
   await world.publish();
-  const after = readFileSync(ledgerPath);
+  cpSync(folder, after, { recursive: true });
   // The ledger is read before the export has written its records, and the disk after it.
-  writeFileSync(ledgerPath, before);
+  replaceLedger(before);
   const db = new Proxy(world.db(), {
     get: (target, name) => {
-      writeFileSync(ledgerPath, after);
+      replaceLedger(after);
       const value: unknown = Reflect.get(target, name);
       return typeof value === 'function' ? value.bind(target) : value;
     },
