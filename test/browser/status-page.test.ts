@@ -122,7 +122,7 @@ it('is used with the keyboard alone, from the top down', async () => {
   const { page } = await openPage(worlds['two projects']);
   await expect.poll(() => page.locator('html').getAttribute('data-live')).toBe('on');
   const order: string[] = [];
-  for (let presses = 0; presses < 12; presses += 1) {
+  for (let presses = 0; presses < 13; presses += 1) {
     await page.keyboard.press('Tab');
     order.push(
       await page.evaluate<string>(
@@ -132,6 +132,7 @@ it('is used with the keyboard alone, from the top down', async () => {
   }
   expect(order).toEqual([
     'Skip to the details',
+    'analytics-mirror',
     'to-p0',
     'to-p1',
     'p0-runs-list-summary',
