@@ -90,9 +90,12 @@ function checkLedger(dataDir: string): string {
   const { ok, size, checkpoints, problems } = verifyLedger({ folder: ledgerFolder(dataDir) });
   if (ok) return `${size} entries, ${checkpoints} checkpoints, all correct`;
   const [first] = problems;
+  const isUnsigned = problems.every(({ problem }) => problem === 'nothing_signed' || problem === 'unsigned_for_long');
   throw new AppError(`${problems.length} problems in the ledger; the first is at ${first?.where}: ${first?.sentence}`, {
     code: 'storage',
-    hint: 'run `analytics-mirror audit verify` to see all problems; restore ledger/ from a backup',
+    hint: isUnsigned
+      ? 'a run was ended before it signed; `analytics-mirror audit checkpoint` signs the ledger'
+      : 'run `analytics-mirror audit verify` to see all problems; restore ledger/ from a backup',
   });
 }
 

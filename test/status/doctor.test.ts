@@ -14,6 +14,8 @@ import { snapshotFolder } from '../snapshot/paths.ts';
 import type { Check } from '../../src/status/check.ts';
 import { examine } from '../../src/status/doctor.ts';
 import { exportCount } from '../export/export-fixture.ts';
+import { openLedger } from '../../src/ledger/ledger.ts';
+import { lifeOf, tickingClock } from '../ledger/ledger-fixture.ts';
 import { freshFolder, openTestMirror } from '../mirror/open-test-mirror.ts';
 
 /** A service that answers every call as told, and the names and arguments of the calls. */
@@ -329,4 +331,22 @@ test('recordings without a first day are a warning until a pass has shown old on
   expect(await found()).toMatchObject(warning);
   finishPass(db, startPass(db, { dataset: 'recordings', mode: 'full', plan: '{}', at }), null, at);
   expect(await found()).toMatchObject({ state: 'ok' });
+});
+
+test('a ledger that no run has signed is told apart from one that is damaged', async () => {
+  const { dataDir } = openTestMirror();
+  const ledger = openLedger(dataDir, tickingClock());
+  ledger.append(lifeOf(1, 1).slice(0, 2).flat());
+  expect((await examined(dataDir)).get('ledger')).toMatchObject({
+    state: 'failed',
+    detail: expect.stringContaining('no good checkpoint covers any entry'),
+    fix: expect.stringContaining('`analytics-mirror audit checkpoint` signs the ledger'),
+  });
+  ledger.checkpoint();
+  expect((await examined(dataDir)).get('ledger')).toMatchObject({ state: 'ok' });
+  truncateSync(join(dataDir, 'ledger/entries.jsonl'), 40);
+  expect((await examined(dataDir)).get('ledger')).toMatchObject({
+    state: 'failed',
+    fix: expect.stringContaining('restore ledger/ from a backup'),
+  });
 });
