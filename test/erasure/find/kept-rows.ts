@@ -19,8 +19,8 @@ export type KeptRow = {
   recordedUnder: string | null;
   /** As it is spelled in the row. */
   email: string | undefined;
-  /** The whole row as text, without some distinct ids in the places that name persons. */
-  textWithout: (gone: ReadonlySet<string>) => string;
+  /** The whole row as text, without some distinct ids in the places that name persons; `isChanged`: without its time too. */
+  textWithout: (gone: ReadonlySet<string>, isChanged?: boolean) => string;
 };
 
 type Fields = Record<string, unknown>;
@@ -70,7 +70,8 @@ function keptRow(place: string, row: Fields): KeptRow {
     distinctIds: isOwner ? [String(row['distinct_id'])] : listOf(person['distinct_ids']),
     recordedUnder: isRecording ? textOf(row['distinct_id']) : null,
     email: typeof email === 'string' ? email : undefined,
-    textWithout: (gone) => textOfRow(row, isRecording, person, gone),
+    textWithout: (gone, isChanged = false) =>
+      textOfRow(isChanged ? { ...row, changed_at: null } : row, isRecording, person, gone),
   };
 }
 
