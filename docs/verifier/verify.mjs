@@ -721,12 +721,12 @@ function isIncluded(line, { index, hashes }, { size, root }) {
 
 /** The proof in a text; undefined when it is none. */
 function readProof(text) {
-  const [, index, encoded, checkpoint] =
+  const [, index, encoded, note] =
     /^c2sp\.org\/tlog-proof@v1\nindex (0|[1-9]\d{0,14})\n((?:[^\n]+\n)*)\n(.*)$/s.exec(text) ?? [];
   if (index === undefined) return undefined;
   const hashes = encoded.split('\n').slice(0, -1).map(fromBase64);
   const isGood = hashes.every((hash) => hash?.length === 32);
-  return isGood ? { index: Number(index), hashes, checkpoint: readCheckpoint(checkpoint) } : undefined;
+  return isGood ? { index: Number(index), hashes, note, checkpoint: readCheckpoint(note) } : undefined;
 }
 
 /** The bundle in a text: its canonical JSON and a newline, alone or within the page of a certificate. */
@@ -772,24 +772,23 @@ export function verifyBundle({ text, publicKey }) {
   let previous = -1;
   // Most proofs have the same checkpoint.
   const isSigned = new Map();
-  const isCheckpointGood = (checkpoint) => {
-    const { text, signatures, origin, size } = checkpoint;
-    const known = text + signatures.map(({ name, bytes }) => `${name} ${bytes.toString('hex')}`).join();
-    if (!isSigned.has(known))
-      isSigned.set(known, origin === keys[0].name && isCheckpointSignedBy(checkpoint, chain[keyIndexAt(chain, size)]));
-    return isSigned.get(known);
+  const isCheckpointGood = ({ note, checkpoint }) => {
+    if (!isSigned.has(note)) {
+      const key = chain[keyIndexAt(chain, checkpoint.size)];
+      isSigned.set(note, checkpoint.origin === key.name && isCheckpointSignedBy(checkpoint, key));
+    }
+    return isSigned.get(note);
   };
   for (const [at, { line, proof }] of proved.entries()) {
     const entry = entries[at];
     const where = `entry ${typeof entry === 'string' ? at : entry.seq}`;
     if (typeof entry === 'string') report(where, entry);
     else {
-      const { checkpoint } = proof ?? {};
       const isProved =
-        checkpoint !== undefined &&
+        proof?.checkpoint &&
         proof.index === entry.seq &&
-        isIncluded(line, proof, checkpoint) &&
-        isCheckpointGood(checkpoint);
+        isIncluded(line, proof, proof.checkpoint) &&
+        isCheckpointGood(proof);
       if (!isProved) report(where, 'not_proved');
       if (entry.seq <= previous) report(where, 'wrong_seq');
       previous = entry.seq;

@@ -86,36 +86,36 @@ const certificateSentences = {
   says_otherwise: "it says something else than the ledger's entries",
   unsigned_certificate: 'no checkpoint covers its entry on the ledger: everybody can have written both',
 } as const;
+type CertificateProblem = keyof typeof certificateSentences;
 
 /** Holds the files of certificates against the ledger, of whose entries checkpoints cover so many, from the first. */
 function verifyCertificates(dataDir: string, signed: number): { checked: number; problems: string[] } {
-  const files = new Map([...readCertificateFiles(dataDir)].map(({ name, text }) => [name, text]));
-  const found = new Map<string, keyof typeof certificateSentences>();
-  const isRight = new Set<string>();
+  const files = readCertificateFiles(dataDir);
   const histories = collectHistories();
   const ledgerOrigin = readLedgerOrigin(dataDir);
+  const problemOf = (entry: Extract<LedgerEntry, { type: 'certified' }>): CertificateProblem | null => {
+    const text = files.get(certificateName(entry));
+    if (text === undefined) return 'missing';
+    if (sha256(text) !== entry.certificate) return 'other_certificate';
+    // Derived from the entries before it: a later generation of the request changes the history.
+    if (ledgerOrigin === undefined || !follows(text, histories.of(entry.request), ledgerOrigin))
+      return 'says_otherwise';
+    return entry.seq < signed ? null : 'unsigned_certificate';
+  };
+  const found = new Map<string, CertificateProblem | null>();
   for (const entry of soundEntries(dataDir)) {
     if (entry.type === 'certified' && entry.certificate !== null) {
-      // Derived from the entries before it: a later generation of the request changes the history.
       const name = certificateName(entry);
-      const text = files.get(name);
-      if (text === undefined) found.set(name, 'missing');
-      else if (sha256(text) !== entry.certificate) found.set(name, 'other_certificate');
-      else if (ledgerOrigin === undefined || !follows(text, histories.of(entry.request), ledgerOrigin))
-        found.set(name, 'says_otherwise');
-      else if (entry.seq >= signed) found.set(name, 'unsigned_certificate');
-      // After a kill, the same record may stand on the ledger twice.
-      else isRight.add(name);
+      // After a kill, the same record may stand on the ledger twice: what is right by one of them is right.
+      if (found.get(name) !== null) found.set(name, problemOf(entry));
     }
     histories.take(entry);
   }
-  const isKnown = (name: string): boolean => found.has(name) || isRight.has(name);
-  for (const name of files.keys()) if (!isKnown(name)) found.set(name, 'not_on_ledger');
-  const wrong = [...found].filter(([name]) => !isRight.has(name));
-  return {
-    checked: files.size,
-    problems: wrong.map(([name, problem]) => `certificate ${name}: ${certificateSentences[problem]}`),
-  };
+  for (const name of files.keys()) if (!found.has(name)) found.set(name, 'not_on_ledger');
+  const problems = [...found].flatMap(([name, problem]) =>
+    problem === null ? [] : `certificate ${name}: ${certificateSentences[problem]}`,
+  );
+  return { checked: files.size, problems };
 }
 
 /** Whether all that a certificate says follows from the history of its request. */

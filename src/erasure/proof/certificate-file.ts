@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { isDraft, replaceFile, syncToDisk } from '../../core/atomic-file.ts';
 import { isoTime } from '../../core/clock.ts';
 import { sha256 } from '../../core/digest.ts';
@@ -29,19 +29,13 @@ export function certificatePath(dataDir: string, request: string, generation: nu
   return join(certificatesFolder(dataDir), certificateName({ request, generation }));
 }
 
-/** A file among the certificates, and the request and generation that it is named after; null for any other name. */
-export type CertificateFile = { name: string; text: string; about: { request: string; generation: number } | null };
-
-/** Every file among the certificates, by name. Drafts that a kill has left are none. */
-export function* readCertificateFiles(dataDir: string): Generator<CertificateFile> {
+/** The text of every file among the certificates, by name. Drafts that a kill has left are none. */
+export function readCertificateFiles(dataDir: string): ReadonlyMap<string, string> {
   const folder = certificatesFolder(dataDir);
-  if (!existsSync(folder)) return;
-  for (const name of readdirSync(folder).toSorted()) {
-    if (isDraft(name)) continue;
-    const [, request, generation] = /^([0-9a-f-]{36})-g([1-9]\d*)\.json$/.exec(name) ?? [];
-    const about = request === undefined ? null : { request, generation: Number(generation) };
-    yield { name: basename(name), text: readFileSync(join(folder, name), 'utf8'), about };
-  }
+  const names = existsSync(folder) ? readdirSync(folder).toSorted() : [];
+  return new Map(
+    names.filter((name) => !isDraft(name)).map((name) => [name, readFileSync(join(folder, name), 'utf8')]),
+  );
 }
 
 /** The text of a certificate's file; undefined where there is none. */
