@@ -25,6 +25,7 @@ export function refusalError(endpoint: Endpoint, refusal: Refusal): AppError {
   if (status === 401)
     return new AppError(`the service refuses the API key (${answered})`, {
       code: 'refused',
+      finding: 'key_refused',
       status,
       hint: 'check MIRROR_API_KEY or the file that MIRROR_API_KEY_FILE names; a personal API key is needed',
     });
@@ -37,6 +38,7 @@ export function refusalError(endpoint: Endpoint, refusal: Refusal): AppError {
   if (status === 403)
     return new AppError(`the API key may not do this (${answered})`, {
       code: 'refused',
+      finding: 'scope_missing',
       status,
       hint: endpoint.scope
         ? `give the key the scope ${endpoint.scope}, and access to the project`
@@ -45,6 +47,7 @@ export function refusalError(endpoint: Endpoint, refusal: Refusal): AppError {
   if (status === 404 && isList)
     return new AppError(`the service knows no such project (${answered})`, {
       code: 'refused',
+      finding: 'project_unknown',
       status,
       hint: 'check service.projectId (MIRROR_PROJECT_ID) and service.pathPrefix',
     });

@@ -16,7 +16,7 @@ type ProjectTree = {
 };
 
 /** The name of the only project if none is configured. */
-const onlyName = 'default';
+export const onlyName = 'default';
 
 /** The groups of settings that a project may have of its own. */
 const ownGroups = ['service', 'budget', ...mirroredDatasets, 'export', 'erasure', 'schedule'];

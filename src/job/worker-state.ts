@@ -23,6 +23,8 @@ export type JobState = {
   lastFound: string | null;
   /** Since when it runs in this worker; null when it does not. */
   runningSince: string | null;
+  /** The reason of its newest failure, and when the first of the runs in a row that failed for it began; null if none. */
+  failing: { reason: string; since: string } | null;
   /** Runs in a row that failed or died, up to now. */
   consecutiveFailures: number;
   /** How often, since the worker started, a command held the data folder when it was to start. */
@@ -48,6 +50,8 @@ export type ProjectCondition = {
 /** A project of the worker. */
 export type ProjectState = {
   name: string;
+  /** The address of the service and the project there; null where they are not configured. */
+  service: { baseUrl: string | null; projectId: string | null };
   dataDir: string;
   /** The code of the error with which its data folder last failed to open or to be read; null when all is well. */
   problem: string | null;

@@ -26,6 +26,7 @@ export function table(
     if (typeof column !== 'string') return column.is;
     return rows.some((cells) => typeof cells[index] === 'number') ? 'number' : '';
   });
+  const headings = columns.map((column) => (typeof column === 'string' ? column : column.heading));
   const together = rows.length <= rowsTogether ? ' together' : '';
   return html`<div class="table${together}" role="group" tabindex="0" aria-label="${caption}">
     <table>
@@ -34,7 +35,7 @@ export function table(
       </caption>
       <thead>
         <tr>
-          ${columns.map((column, index) => html`<th scope="col" class="${classes[index]}">${typeof column === 'string' ? column : column.heading}</th>`)}
+          ${headings.map((heading, index) => html`<th scope="col" class="${classes[index]}">${heading}</th>`)}
         </tr>
       </thead>
       <tbody>
@@ -45,7 +46,7 @@ export function table(
                 const text = typeof cell === 'number' ? countText(cell) : cell;
                 return index === 0
                   ? html`<th scope="row" class="${classes[index]}">${text}</th>`
-                  : html`<td class="${classes[index]}">${text}</td>`;
+                  : html`<td class="${classes[index]}" data-label="${headings[index]}">${text}</td>`;
               })}
             </tr>`,
         )}

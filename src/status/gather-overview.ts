@@ -60,11 +60,7 @@ export async function gatherOverview({ version, worker, sourceOf, nowMs, pause }
   return { at: isoTime(atMs), version, startedAt, projects: gathered };
 }
 
-function gatherProject(
-  { dataDir: _dataDir, ...project }: ProjectState,
-  source: ProjectSource | undefined,
-  atMs: number,
-): ProjectOverview {
+function gatherProject(project: ProjectState, source: ProjectSource | undefined, atMs: number): ProjectOverview {
   if (!source || !existsSync(databasePath(source.settings.dataDir))) return { ...project, content: null };
   try {
     return { ...project, content: gatherContent(source, project.jobs, atMs) };

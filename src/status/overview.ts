@@ -64,7 +64,7 @@ export type ProjectContent = {
 };
 
 /** One project of the worker. `content` is null until there is a mirror to read. */
-export type ProjectOverview = Omit<ProjectState, 'dataDir'> & { content: ProjectContent | null };
+export type ProjectOverview = ProjectState & { content: ProjectContent | null };
 
 /** The state of all projects at a moment. Page, metrics and readiness are made from it. Holds no personal data. */
 export type Overview = {

@@ -41,7 +41,7 @@ function card(
         ({ plan, rows: heldRows, heldAt }) =>
           html`<p class="small held">
             ${badge('attention', `${countedText(heldRows, 'deletion')} held`)} since ${when(heldAt, now)}:
-            <code>reconcile --approve ${plan}</code>
+            <code>analytics-mirror reconcile --approve ${plan}</code>
           </p>`,
       )}`;
 }

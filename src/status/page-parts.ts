@@ -75,9 +75,11 @@ export function meter(share: number, mark: Mark, label: string): Markup {
 }
 
 /** A part of the page with its own heading. The script replaces it when it changes. */
-export function part(id: string, level: 2 | 3, title: string, content: Markup): Markup {
-  const heading = level === 2 ? html`<h2>${title}</h2>` : html`<h3>${title}</h3>`;
-  return html`<section class="part" id="${id}" data-part>${heading} ${content}</section>`;
+export function part(id: string, title: string, content: Markup): Markup {
+  return html`<section class="part" id="${id}" data-part>
+    <h2>${title}</h2>
+    ${content}
+  </section>`;
 }
 
 /** Names and numbers. */

@@ -1,4 +1,5 @@
 import { html } from 'hono/html';
+import { datasets } from '../contract/datasets.ts';
 import { defaultWindow, type PassReport } from '../sync/pass-report.ts';
 import type { Markup } from '../markup/markup.ts';
 import { badge, figures, when, withCode, type Mark } from './page-parts.ts';
@@ -54,10 +55,14 @@ function verdictBadge({ verdict, reason }: PassReport): Markup {
 }
 
 function evidence(pass: PassReport, now: string): Markup {
-  const { verdict, reason, windows, seams, stepBacks, restarts, rounds, countReported, rowsReceived } = pass;
+  const { dataset, verdict, reason, windows, seams, stepBacks, restarts, rounds, countReported, rowsReceived } = pass;
   const proof =
     verdict === 'complete'
-      ? `Each of its ${countedText(windows, 'page')} shares rows with the page before it, so the pass missed no row between them.`
+      ? datasets[dataset].list === null
+        ? `The pass asked for each of its ${countedText(windows, 'configured item')} by its id, and got an answer for all.`
+        : seams === 0
+          ? 'The whole list came on one page, so no row can stand between two pages.'
+          : `Each of its ${countedText(windows, 'page')} shares rows with the page before it, so the pass missed no row between them.`
       : reason === null
         ? verdict === 'running'
           ? 'The pass is running.'

@@ -34,6 +34,7 @@ svg { display: block; }
 .answer .icon { width: 3.6rem; height: 3.6rem; }
 h1 { font-size: clamp(1.6rem, 1.1rem + 2.6vw, 2.6rem); line-height: 1.1; letter-spacing: -.03em; text-wrap: balance; }
 .lead { padding-bottom: 1.7rem; font-size: 1.06rem; color: var(--soft); text-wrap: pretty; }
+.lead .place { display: block; font-size: .9rem; overflow-wrap: anywhere; }
 .lead b { color: var(--ink); font-weight: 600; }
 .live { display: inline-flex; align-items: center; gap: .45em; }
 .live::before { content: ''; width: .55em; height: .55em; border-radius: 50%; border: 2px solid var(--soft); }
@@ -59,9 +60,8 @@ a.card { color: inherit; text-decoration: none; display: flex; gap: .8rem; align
 a.card:hover { border-color: var(--accent); }
 .project-card { display: grid; min-width: 0; overflow-wrap: anywhere; }
 a.card .icon { width: 1.8rem; height: 1.8rem; }
-.project > h2 { margin: 2.6rem 0 0; padding-top: 1.4rem; border-top: 2px solid var(--line); font-size: 1.6rem; letter-spacing: -.02em; overflow-wrap: anywhere; }
 .part { margin-top: 2.1rem; }
-.part > h2, .part > h3 { margin-bottom: .7rem; font-size: 1.22rem; }
+.part > h2 { margin-bottom: .7rem; font-size: 1.22rem; }
 .pair { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 26rem), 1fr)); gap: 0 1.6rem; align-items: start; }
 .pair > .part { min-width: 0; }
 
@@ -141,7 +141,13 @@ footer { padding-block: 1.6rem 3rem; color: var(--soft); font-size: .9rem; }
   .row > :nth-child(2) { grid-row: 2; grid-column: 1 / -1; }
   .requests .row > :last-child { width: 9.5rem; }
   .hours .odd { display: none; }
-  th, td { padding-inline: .9rem; }
+  table, tbody, tr, tbody th, td { display: block; }
+  thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
+  tr { padding: .45rem .9rem; }
+  tr > th, tr > td { padding: .1rem 0; border: 0; white-space: normal; text-align: left; overflow-wrap: anywhere; }
+  tbody > tr + tr { border-top: 1px solid var(--line); }
+  td:empty { display: none; }
+  td::before { content: attr(data-label) ': '; color: var(--soft); }
 }
 @media (prefers-reduced-motion: reduce) { html { scroll-behavior: auto; } }
 `;

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { html, raw } from 'hono/html';
+import { onlyName } from '../config/projects.ts';
 import type { Overview, ProjectOverview } from './overview.ts';
 import { budgetChart } from './page-budget.ts';
 import { freshnessCards, summaryOf } from './page-freshness.ts';
@@ -11,7 +12,7 @@ import { runTimeline } from './page-runs.ts';
 import { pageScript } from './page-script.ts';
 import { ledgerPart, schedulePart, snapshotsPart } from './page-stores.ts';
 import { pageStyle } from './page-style.ts';
-import { compareTones, judge, judgeProject, type Reason, type Verdict } from './verdict.ts';
+import { compareTones, judge, judgeProject, type Reason, type Section, type Verdict } from './verdict.ts';
 import { countedText, durationText } from '../core/words.ts';
 
 const hashOf = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
@@ -28,8 +29,6 @@ export const pagePolicy = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** The page of so many projects shows their details too. Each of more projects has a page of its own. */
-const detailedMax = 2;
 /** The most cards and reasons on a page, the worst first. The rest is counted. */
 const cardsMax = 100;
 const reasonsMax = 20;
@@ -38,6 +37,7 @@ const reasonsMax = 20;
 export function statusPage(overview: Overview): string {
   const { at, version, startedAt, projects } = overview;
   const verdict = judge(overview);
+  const [only] = projects;
   const clock = `${at.slice(11, 19)} UTC`;
   return textOf(
     html`<!doctype html>
@@ -62,7 +62,7 @@ export function statusPage(overview: Overview): string {
           </header>
           <main class="wide" id="content" tabindex="-1">
             ${projects.length > 1 ? projectCards(projects, at) : ''}
-            ${projects.length > detailedMax ? '' : projects.map((project, index) => projectSection(project, index, projects.length, at))}
+            ${projects.length === 1 && only ? projectSection(only, at) : ''}
             ${projects.length === 0 ? html`<p>No project is configured. See <code>config/default.yaml</code>.</p>` : ''}
           </main>
           <footer class="wide">
@@ -95,21 +95,36 @@ function answer(verdict: Verdict, projects: readonly ProjectOverview[], now: str
       <span id="sign" data-part>${icon(verdict.tone)}</span>
       <div role="status"><h1 id="verdict">${verdict.sentence}</h1></div>
     </div>
-    <p class="lead" id="lead" data-part>${isOne ? summaryOf(only, now) : countedText(projects.length, 'project')}</p>
+    <p class="lead" id="lead" data-part>
+      ${isOne ? html`${summaryOf(only, now)}<span class="place">${placeText(only)}</span>` : countedText(projects.length, 'project')}
+    </p>
     <ul class="todo" id="todo" data-part>
-      ${verdict.reasons.slice(0, reasonsMax).map((reason) => html`<li>${reasonText(reason, projects.length > 1)}</li>`)}
+      ${verdict.reasons.slice(0, reasonsMax).map((reason) => html`<li>${reasonText(reason, projects)}</li>`)}
     </ul>
     ${restText(verdict.reasons.length - reasonsMax, 'thing')}`;
+}
+
+/** Which project of which service is mirrored, and where. */
+function placeText({ name, service: { baseUrl, projectId }, dataDir }: ProjectOverview): Markup {
+  const title = name === onlyName ? '' : html`<b>${name}</b>: `;
+  return html`${title}project ${projectId ?? '(not configured)'} of
+  ${baseUrl === null ? 'a service that is not configured' : new URL(baseUrl).host}, in ${dataDir}`;
 }
 
 function restText(count: number, noun: string): Markup | string {
   return count > 0 ? html`<p class="small">and ${countedText(count, noun)} more</p>` : '';
 }
 
-function reasonText({ tone, message, todo, project }: Reason, isNamed: boolean): Markup {
+function reasonText(
+  { tone, message, todo, section, projects: named }: Reason,
+  all: readonly ProjectOverview[],
+): Markup {
+  const links = named.map(
+    (name) => html`<a class="of" href="${sectionPath(name, section, all)}">${all.length > 1 ? name : 'Show'}</a>`,
+  );
   return html`${icon(tone)}
     <div>
-      <h2>${sentence(message)} ${isNamed ? html`<span class="of">${project}</span>` : ''}</h2>
+      <h2>${sentence(message)} ${links}</h2>
       <p class="small">${withCode(capital(todo))}</p>
     </div>`;
 }
@@ -124,7 +139,7 @@ function capital(text: string): string {
 
 function projectCards(projects: readonly ProjectOverview[], now: string): Markup {
   const cards = projects
-    .map((project, index) => ({ project, index, verdict: judgeProject(project) }))
+    .map((project, index) => ({ project, index, verdict: judgeProject(project, now) }))
     .toSorted((a, b) => (projects.length > cardsMax ? compareTones(a.verdict.tone, b.verdict.tone) : 0))
     .slice(0, cardsMax);
   return html`<nav aria-label="Projects" id="projects" data-part>
@@ -132,11 +147,7 @@ function projectCards(projects: readonly ProjectOverview[], now: string): Markup
       ${cards.map(
         ({ project, index, verdict: { tone, sentence: answered } }) =>
           html`<li>
-            <a
-              class="card"
-              href="${projects.length > detailedMax ? projectPath(project.name) : `#p${index}`}"
-              id="to-p${index}"
-            >
+            <a class="card" href="${projectPath(project.name)}" id="to-p${index}">
               ${icon(tone)}
               <span class="project-card">
                 <b>${project.name}</b>
@@ -156,27 +167,35 @@ function projectPath(name: string): string {
   return `/project/${encodeURIComponent(name)}`;
 }
 
-function projectSection(project: ProjectOverview, index: number, count: number, now: string): Markup {
-  const { name, jobs, problem, content } = project;
-  const id = `p${index}`;
-  const level = count > 1 ? 3 : 2;
-  const title = count > 1 ? html`<h2>${name}</h2>` : '';
+/** The path of the part of a page that shows more of a reason. */
+function sectionPath(name: string, section: Section, all: readonly ProjectOverview[]): string {
+  const project = all.find((one) => one.name === name);
+  return `${all.length > 1 ? projectPath(name) : ''}#${project?.content ? section : 'schedule'}`;
+}
+
+/** All about one project. Its commands name it. */
+function projectSection(project: ProjectOverview, now: string): Markup {
+  const code = '<code>analytics-mirror ';
+  const { name } = project;
+  const text = textOf(detailsOf(project, now));
+  return raw(name === onlyName ? text : text.replaceAll(code, `${code}--project ${textOf(html`${name}`)} `));
+}
+
+function detailsOf({ jobs, problem, content }: ProjectOverview, now: string): Markup {
   if (!content)
-    return html`<section class="project" id="${id}">
-      ${title}
-      ${part(`${id}-none`, level, 'Nothing to show yet', html`<p class="soft">${problem === null ? 'The first run makes the mirror.' : 'The data folder cannot be read.'}</p>`)}
-      ${part(`${id}-schedule`, level, 'Schedule', schedulePart(jobs, now))}
+    return html`<section class="project">
+      ${part('none', 'Nothing to show yet', html`<p class="soft">${problem === null ? 'The first run makes the mirror.' : 'The data folder cannot be read.'}</p>`)}
+      ${part('schedule', 'Schedule', schedulePart(jobs, now))}
     </section>`;
-  return html`<section class="project" id="${id}">
-    ${title} ${part(`${id}-freshness`, level, 'Freshness', freshnessCards(content, now))}
-    ${part(`${id}-runs`, level, 'The last 24 hours', runTimeline(content, `${id}-runs`, now))}
-    ${part(`${id}-requests`, level, 'Erasure requests', requestsPart(content, now))}
+  return html`<section class="project">
+    ${part('freshness', 'Freshness', freshnessCards(content, now))}
+    ${part('runs', 'The last 24 hours', runTimeline(content, 'runs', now))}
+    ${part('requests', 'Erasure requests', requestsPart(content, now))}
     <div class="pair">
-      ${part(`${id}-passes`, level, 'Passes and their evidence', passRows(content.passes, `${id}-pass`, now))}
-      ${part(`${id}-budget`, level, 'Requests to the service', budgetChart(content))}
+      ${part('passes', 'Passes over the lists', passRows(content.passes, 'pass', now))}
+      ${part('budget', 'Requests to the service', budgetChart(content))}
     </div>
-    ${part(`${id}-snapshots`, level, 'Snapshots', snapshotsPart(content, now))}
-    ${part(`${id}-ledger`, level, 'Ledger', ledgerPart(content, now))}
-    ${part(`${id}-schedule`, level, 'Schedule', schedulePart(jobs, now))}
+    ${part('snapshots', 'Snapshots', snapshotsPart(content, now))} ${part('ledger', 'Ledger', ledgerPart(content, now))}
+    ${part('schedule', 'Schedule', schedulePart(jobs, now))}
   </section>`;
 }

@@ -1,30 +1,40 @@
 import type { AlertKind } from '../config/settings.ts';
+import { datasets } from '../contract/datasets.ts';
+import { onlyName } from '../config/projects.ts';
+import { minuteText } from '../core/words.ts';
+import { serviceCauses } from '../job/service-cause.ts';
 import type { Overview, ProjectOverview } from './overview.ts';
 
 /** The state of things in one word; `new` before anything was mirrored. */
 export type Tone = 'well' | 'new' | 'attention' | 'broken';
 
-/** A reason why a project is not well. */
-export type Reason = { tone: Tone; title: string; message: string; todo: string; project: string };
+/** A reason why some projects are not well. `section` names the part of a project's page that shows more of it. */
+export type Reason = { tone: Tone; title: string; message: string; todo: string; section: Section; projects: string[] };
+
+/** The parts of a project's page, by their ids. */
+export type Section = 'freshness' | 'runs' | 'requests' | 'snapshots' | 'ledger' | 'schedule';
 
 /** The answer to "is everything all right?": one sentence, and the reasons against it, the worst first. */
 export type Verdict = { tone: Tone; sentence: string; reasons: Reason[] };
 
 const tones: readonly Tone[] = ['well', 'new', 'attention', 'broken'];
 
-/** The title of each alert, and how bad it is. */
-const alertTitles: Readonly<Record<AlertKind, [tone: Tone, title: string]>> = {
-  ledger_unwritable: ['broken', 'The ledger cannot be written'],
-  disk_low: ['broken', 'The disk is nearly full'],
-  log_held: ['attention', 'A reader makes the database grow'],
-  unopened: ['broken', 'The data folder cannot be used'],
-  state_differs: ['broken', 'Not as the ledger says'],
-  damaged: ['broken', 'Published files are damaged'],
-  overdue: ['broken', 'Erasure requests are past their due date'],
-  attention: ['attention', 'Erasure requests need attention'],
-  held: ['attention', 'Your approval is needed'],
-  stale: ['attention', 'The data are getting old'],
-  failing: ['attention', 'A job keeps failing'],
+/** The title of each alert, how bad it is, and the part of the page that shows more of it. */
+const alertTitles: Readonly<Record<AlertKind, readonly [tone: Tone, title: string, section: Section]>> = {
+  ledger_unwritable: ['broken', 'The ledger cannot be written', 'ledger'],
+  disk_low: ['broken', 'The disk is nearly full', 'snapshots'],
+  log_held: ['attention', 'A reader makes the database grow', 'freshness'],
+  unopened: ['broken', 'The data folder cannot be used', 'schedule'],
+  refused: ['broken', 'The service refuses the key', 'schedule'],
+  unreachable: ['broken', 'The service does not answer', 'schedule'],
+  quota: ['broken', 'The quota at the service is used up', 'schedule'],
+  state_differs: ['broken', 'Not as the ledger says', 'ledger'],
+  damaged: ['broken', 'Published files are damaged', 'snapshots'],
+  overdue: ['broken', 'Erasure requests are past their due date', 'requests'],
+  attention: ['attention', 'Erasure requests need attention', 'requests'],
+  held: ['attention', 'Your approval is needed', 'requests'],
+  stale: ['attention', 'The data are getting old', 'freshness'],
+  failing: ['attention', 'A job keeps failing', 'runs'],
 };
 
 /** Compares for sorting, the worse first. */
@@ -33,17 +43,18 @@ export function compareTones(a: Tone, b: Tone): number {
 }
 
 /** Judges all projects together. */
-export function judge({ projects }: Overview): Verdict {
-  const reasons = projects.flatMap(reasonsOf).toSorted((a, b) => compareTones(a.tone, b.tone));
+export function judge({ at, projects }: Pick<Overview, 'at' | 'projects'>): Verdict {
+  const found = [...causeReasons(projects, at), ...projects.flatMap(reasonsOf)];
+  const reasons = mergeAlike(found).toSorted((a, b) => compareTones(a.tone, b.tone));
   const [worst] = reasons;
   const isNew = projects.every(({ content }) => !content || content.lists.every(({ state }) => state === 'never'));
   const tone = worst?.tone ?? (isNew ? 'new' : 'well');
   return { tone, sentence: sentenceOf(tone, reasons), reasons };
 }
 
-/** Judges one project. */
-export function judgeProject(project: ProjectOverview): Verdict {
-  return judge({ at: '', version: '', startedAt: '', projects: [project] });
+/** Judges one project at a time (ISO 8601 UTC). */
+export function judgeProject(project: ProjectOverview, at: string): Verdict {
+  return judge({ at, projects: [project] });
 }
 
 function sentenceOf(tone: Tone, reasons: readonly Reason[]): string {
@@ -54,19 +65,68 @@ function sentenceOf(tone: Tone, reasons: readonly Reason[]): string {
   return `${reasons.length} things need you. First: ${first.title.charAt(0).toLowerCase()}${first.title.slice(1)}`;
 }
 
-function reasonsOf({ name, alerts, problem, content }: ProjectOverview): Reason[] {
+/** The faults of the service, each once for all projects that it touches, since its first failure. */
+function causeReasons(projects: readonly ProjectOverview[], at: string): Reason[] {
+  const found = projects.flatMap(({ name, jobs, alerts }) =>
+    serviceCauses(jobs).flatMap((cause) =>
+      alerts
+        .filter(({ kind }) => kind === cause.kind)
+        .map(({ todo }) => ({ ...cause, name, todo: forProject(todo, name) })),
+    ),
+  );
+  return [...Map.groupBy(found, ({ message }) => message).values()].flatMap((same): Reason[] => {
+    const [first] = same.toSorted((a, b) => (a.since < b.since ? -1 : 1));
+    if (!first) return [];
+    const { kind, message, todo, since } = first;
+    const [tone, , section] = alertTitles[kind];
+    const title = `${message.charAt(0).toUpperCase()}${message.slice(1)} since ${sinceText(since, at)}`;
+    const stopped = same.map(({ name, jobs }) => `${same.length > 1 ? `${name}: ` : ''}${jobs.join(', ')}`).join('; ');
+    const told = { tone, title, message: `${title}. These jobs fail: ${stopped}`, todo, section };
+    return [{ ...told, projects: same.map(({ name }) => name) }];
+  });
+}
+
+/** A time as short as it can be: without its date on the same day. */
+function sinceText(iso: string, now: string): string {
+  return iso.slice(0, 10) === now.slice(0, 10) ? `${iso.slice(11, 16)} UTC` : minuteText(iso);
+}
+
+/** Reasons of several projects that read alike become one. */
+function mergeAlike(reasons: readonly Reason[]): Reason[] {
+  const alike = Map.groupBy(reasons, ({ title, message }) => `${title}\n${message}`);
+  return [...alike.values()].flatMap((same) => {
+    const [first] = same;
+    return first ? [{ ...first, projects: same.flatMap(({ projects }) => projects) }] : [];
+  });
+}
+
+/** Names the project in every command of a text, unless there is only one. Commands stand between backticks. */
+export function forProject(text: string, project: string): string {
+  return project === onlyName
+    ? text
+    : text.replaceAll('`analytics-mirror ', `\`analytics-mirror --project ${project} `);
+}
+
+function reasonsOf({ name, alerts, problem, content, jobs }: ProjectOverview): Reason[] {
   const reasons: Reason[] = [];
-  const add = ([tone, title]: readonly [Tone, string], message: string, todo: string): void =>
-    void reasons.push({ tone, title, message, todo, project: name });
-  for (const { kind, message, todo } of alerts) add(alertTitles[kind], message, todo);
+  const add = ([tone, title, section]: readonly [Tone, string, Section], message: string, todo: string): void =>
+    void reasons.push({ tone, title, message, todo: forProject(todo, name), section, projects: [name] });
+  const causes = serviceCauses(jobs);
+  const caused = new Set(causes.flatMap((cause) => cause.jobs));
+  for (const { kind, job, message, todo } of alerts) {
+    const isTold = causes.some((cause) => cause.kind === kind) || (job !== null && caused.has(job));
+    if (!isTold) add(alertTitles[kind], message, todo);
+  }
   // The page itself has found this: the worker has not looked again yet.
   if (problem !== null && !alerts.some(({ kind }) => kind === 'unopened'))
     add(
-      ['broken', 'The data folder cannot be read'],
+      ['broken', 'The data folder cannot be read', 'schedule'],
       `the data folder cannot be read (${problem})`,
       'Run `analytics-mirror doctor`. It says why, and what to do.',
     );
-  const staleLists = (content?.lists ?? []).filter(({ state }) => state === 'stale');
+  const staleLists = (content?.lists ?? []).filter(
+    ({ state, dataset }) => state === 'stale' && !caused.has(datasets[dataset].fullJob),
+  );
   // A job can succeed although its pass could not prove that it was complete.
   if (staleLists.length > 0 && !alerts.some(({ kind }) => kind === 'stale'))
     add(
@@ -76,13 +136,13 @@ function reasonsOf({ name, alerts, problem, content }: ProjectOverview): Reason[
     );
   if (content?.snapshots === null)
     add(
-      ['broken', 'Snapshots cannot be read'],
+      ['broken', 'Snapshots cannot be read', 'snapshots'],
       'the manifest of a published snapshot is missing or damaged',
       'Run `analytics-mirror doctor`. Then run `analytics-mirror export` to publish whole files again.',
     );
   if (content?.ledger === 'unreadable')
     add(
-      ['broken', 'The ledger cannot be read'],
+      ['broken', 'The ledger cannot be read', 'ledger'],
       'a file of the folder ledger/ cannot be read',
       'Run `analytics-mirror audit verify`.',
     );

@@ -1,6 +1,7 @@
 import { alertKinds, type AlertKind, type ScheduledJob } from '../config/settings.ts';
 import { stateDiffers } from '../erasure/bound/hold.ts';
-import { countedText } from '../core/words.ts';
+import { codeText, countedText, minuteText } from '../core/words.ts';
+import { isServiceCause, serviceCauses } from '../job/service-cause.ts';
 import type { ProjectState } from '../job/worker-state.ts';
 import { isLogHeld } from '../mirror/log-size.ts';
 import type { Alert } from '../mirror/open-alerts.ts';
@@ -23,13 +24,19 @@ const todos: Readonly<Record<AlertKind, string>> = {
   log_held:
     'End what reads mirror.db for so long (a query, a backup, a notebook): `lsof mirror.db-wal` lists it. The file shrinks at the next write after that.',
   unopened: 'Run `analytics-mirror doctor`: it says why, and what to do.',
+  refused:
+    'Run `analytics-mirror doctor`: it says what the service refuses. Check `MIRROR_API_KEY` (or the file that `MIRROR_API_KEY_FILE` names), the scopes of the key, and `service.projectId`.',
+  unreachable:
+    "Look at the service's own status page and at this machine's network. The jobs try again by themselves; `analytics-mirror doctor` asks now.",
+  quota:
+    "Raise the quota in the service's own settings, or wait until it begins again. `analytics-mirror plan` says how many requests a full pass takes.",
   state_differs:
     'Run `analytics-mirror doctor`: it names each. `analytics-mirror reconcile` takes erased people out again and records it; another key it cannot mend.',
   damaged:
     'Run `analytics-mirror doctor`: it names each file. `analytics-mirror export` publishes new files; the alert ends when `checkpoint` finds no damaged file.',
-  overdue: 'See `analytics-mirror erase list`; `erase show ID` says what a request waits for.',
-  attention: 'See `analytics-mirror erase list`; `erase show ID` says what to do for a request.',
-  held: 'See `analytics-mirror erase list` and `reconcile --dry-run`; then `erase approve ID`, or `reconcile --approve PLAN`.',
+  overdue: 'See `analytics-mirror erase list`; `analytics-mirror erase show ID` says what a request waits for.',
+  attention: 'See `analytics-mirror erase list`; `analytics-mirror erase show ID` says what to do for a request.',
+  held: 'See `analytics-mirror erase list` and `analytics-mirror reconcile --dry-run`; then `analytics-mirror erase approve ID`, or `analytics-mirror reconcile --approve PLAN`.',
   stale: "See the job's runs; if they fail, run `analytics-mirror doctor`.",
   failing: 'Run `analytics-mirror doctor`: it checks configuration, key, scopes, disk and files.',
 };
@@ -45,7 +52,7 @@ export type AlertFacts = {
 
 /** The open alerts of a project at a time (milliseconds since 1970), the most pressing first. */
 export function alertsOf(
-  { jobs, problem, condition }: Omit<ProjectState, 'alerts'>,
+  { jobs, problem, condition }: Pick<ProjectState, 'jobs' | 'problem' | 'condition'>,
   { nowMs, startedAtMs, detail, standing }: AlertFacts,
 ): Alert[] {
   const alerts = [
@@ -58,15 +65,24 @@ export function alertsOf(
           },
         ]),
     ...(condition === null ? [] : conditionAlerts(condition)),
-    ...jobs.flatMap(({ job, periodMs, lastSuccessAt, consecutiveFailures, lastReason }): Alert[] => [
+    ...serviceCauses(jobs).map(({ kind, message, since, jobs: caused }) =>
+      alertOf(kind, `${message} since ${minuteText(since)}: ${caused.join(', ')}`),
+    ),
+    ...jobs.flatMap(({ job, periodMs, lastSuccessAt, consecutiveFailures, failing }): Alert[] => [
       // A job that has never succeeded has as much time from the worker's start, unless it was stale before that start.
       ...(nowMs - (lastSuccessAt === null ? startedAtMs : Date.parse(lastSuccessAt)) >
         Math.max(freshPeriods * periodMs, freshMsMin) ||
       (lastSuccessAt === null && standing.some((alert) => alert.kind === 'stale' && alert.job === job))
         ? [alertOf('stale', `${job} has not succeeded for two of its periods`, job)]
         : []),
-      ...(consecutiveFailures >= failuresMin
-        ? [alertOf('failing', `${job} has failed ${consecutiveFailures} times in a row (${lastReason ?? 'died'})`, job)]
+      ...(consecutiveFailures >= failuresMin && !isServiceCause(failing?.reason ?? '')
+        ? [
+            alertOf(
+              'failing',
+              `${job} has failed ${consecutiveFailures} times in a row (${codeText(failing?.reason ?? 'died')})`,
+              job,
+            ),
+          ]
         : []),
     ]),
     ...jobs

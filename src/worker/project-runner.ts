@@ -11,9 +11,7 @@ import type { JobState, ProjectCondition, ProjectState } from '../job/worker-sta
 import type { Alert } from '../mirror/open-alerts.ts';
 
 /** A project as the worker works on it. Every function may throw or reject when the data folder cannot be used. */
-export type WorkerProject = {
-  name: string;
-  dataDir: string;
+export type WorkerProject = Pick<ProjectState, 'name' | 'service' | 'dataDir'> & {
   /** Cron expressions, in UTC; a job that is null or missing never starts. */
   schedule: Readonly<Partial<Record<ScheduledJob, string | null>>>;
   /** Runs a job as one recorded run. Rejects as soon as it can once the signal is aborted. */
@@ -150,6 +148,7 @@ export function projectRunner(
       const nowMs = clock.now();
       const state = {
         name: project.name,
+        service: project.service,
         dataDir: project.dataDir,
         problem: problem?.code ?? null,
         condition,
@@ -167,6 +166,7 @@ export function projectRunner(
             lastSuccessAt: isoOf(history.successMs),
             lastFound: history.settledReason,
             runningSince: isoOf(since),
+            failing: history.failing && { reason: history.failing.reason, since: isoTime(history.failing.sinceMs) },
             consecutiveFailures: history.failures,
             timesBusy: attempts.timesBusy,
           };
@@ -216,7 +216,9 @@ function noteSuccess(attempts: Attempts): void {
 /** The recorded history with the attempts that could not be recorded: on a full disk, too, a job has to pause. */
 function withUnrecorded({ history, unrecorded, unrecordedEndMs, lastCode }: Attempts): JobHistory {
   if (unrecorded <= history.failures) return history;
-  return { ...history, lastOutcome: 'failed', lastReason: lastCode, lastEndMs: unrecordedEndMs, failures: unrecorded };
+  const failing = lastCode === null ? null : { reason: lastCode, sinceMs: unrecordedEndMs };
+  const ended = { lastOutcome: 'failed', lastReason: lastCode, lastEndMs: unrecordedEndMs } as const;
+  return { ...history, ...ended, failures: unrecorded, failing };
 }
 
 function problemOf(error: unknown, dataDir: string): Problem {

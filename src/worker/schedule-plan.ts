@@ -18,6 +18,8 @@ export type JobHistory = {
   successMs: number | null;
   /** Runs in a row, up to the newest, that failed or died. */
   failures: number;
+  /** The reason of the newest of them, and when the first run in a row that failed for it began; null if none. */
+  failing: { reason: string; sinceMs: number } | null;
 };
 
 /** Before the first run. */
@@ -30,6 +32,7 @@ export const noHistory: JobHistory = {
   settledReason: null,
   successMs: null,
   failures: 0,
+  failing: null,
 };
 
 /** How many runs `historyOf` looks at: the pause is the longest by then, so older failures do not change it. */
@@ -51,7 +54,16 @@ export function historyOf(runs: readonly Run[], lastSuccess: Run | undefined): J
     settledReason: judged[settledAt]?.reason ?? null,
     successMs: msOf(lastSuccess),
     failures: settledAt === -1 ? judged.length : settledAt,
+    failing: failingOf(judged.slice(0, settledAt === -1 ? judged.length : settledAt)),
   };
+}
+
+/** Of runs in a row that failed, newest first. */
+function failingOf(failed: readonly Run[]): JobHistory['failing'] {
+  const reason = failed[0]?.reason ?? null;
+  const other = failed.findIndex((run) => run.reason !== reason);
+  const first = failed.at(other === -1 ? -1 : other - 1);
+  return reason === null || !first ? null : { reason, sinceMs: Date.parse(first.startedAt) };
 }
 
 function isSettled({ outcome }: Run): boolean {

@@ -45,6 +45,7 @@ export function workerProject(
 ): WorkerProject {
   return {
     name,
+    service: { baseUrl: settings.service.baseUrl, projectId: settings.service.projectId },
     dataDir: settings.dataDir,
     schedule: scheduleOf(settings),
     run: (job, signal) => runScheduledJob(job, serviceContext(signal), runDrill),

@@ -30,9 +30,12 @@ const fullJob: JobState = {
   lastSuccessAt: null,
   lastFound: null,
   runningSince: null,
+  failing: null,
   consecutiveFailures: 0,
   timesBusy: 0,
 };
+
+const service = { baseUrl: null, projectId: null };
 
 /** An overview of one project whose data folder this is. */
 function overviewOf(dataDir: string, mirror?: ReturnType<typeof openTestMirror>, problem: string | null = null) {
@@ -40,7 +43,7 @@ function overviewOf(dataDir: string, mirror?: ReturnType<typeof openTestMirror>,
   const worker: WorkerState = {
     isStopping: false,
     startedAt: before(hourMs),
-    projects: [{ name: 'shop', dataDir, problem, jobs: [fullJob], condition: null, alerts: [] }],
+    projects: [{ name: 'shop', service, dataDir, problem, jobs: [fullJob], condition: null, alerts: [] }],
   };
   return gatherOverview({
     version: '1.2.3',
@@ -58,11 +61,14 @@ async function contentOf(mirror: ReturnType<typeof openTestMirror>): Promise<Pro
 }
 
 test('without a mirror there is nothing to show, and nothing is made', async () => {
-  expect(await overviewOf(freshFolder())).toEqual({
+  const dataDir = freshFolder();
+  expect(await overviewOf(dataDir)).toEqual({
     at: before(0),
     version: '1.2.3',
     startedAt: before(hourMs),
-    projects: [{ name: 'shop', problem: null, jobs: [fullJob], condition: null, alerts: [], content: null }],
+    projects: [
+      { name: 'shop', service, dataDir, problem: null, jobs: [fullJob], condition: null, alerts: [], content: null },
+    ],
   });
 });
 

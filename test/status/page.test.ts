@@ -21,7 +21,15 @@ async function openPage(dataDir = openTestMirror().dataDir) {
   };
   const page = await startStatusPage(setup, systemClock, (code) => errors.push(code));
   onTestFinished(() => page.close());
-  const project = { name: 'shop', dataDir, problem: null, jobs: [], condition: null, alerts: [] };
+  const project = {
+    name: 'shop',
+    service: { baseUrl: null, projectId: null },
+    dataDir,
+    problem: null,
+    jobs: [],
+    condition: null,
+    alerts: [],
+  };
   page.show({ startedAt, isStopping: false, projects: [project] });
   return { page, port: new URL(page.url).port, setup, errors };
 }

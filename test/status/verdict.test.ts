@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { alertKinds } from '../../src/config/settings.ts';
 import { readinessOf } from '../../src/status/verdict.ts';
-import { judge, judgeProject } from '../../src/status/verdict.ts';
+import { forProject, judge, judgeProject } from '../../src/status/verdict.ts';
 import { alertOf } from '../../src/worker/alerts.ts';
 import { worlds } from './worlds.ts';
 
@@ -25,21 +25,56 @@ test('the worst comes first, whichever project it is in', () => {
   const { tone, reasons } = judge({ ...worlds.fresh, projects: [well, held, attention] });
   expect(tone).toBe('broken');
   expect(reasons.map((reason) => reason.tone)).toEqual(['broken', 'attention', 'attention']);
-  expect(judgeProject(well).tone).toBe('well');
+  expect(judgeProject(well, worlds.fresh.at).tone).toBe('well');
 });
 
 test.each(alertKinds)('the alert %s is never well, and says what to do', (kind) => {
   const [project] = worlds.fresh.projects;
   if (!project) throw new Error('a world without a project');
-  const { tone, reasons } = judgeProject({ ...project, alerts: [alertOf(kind, 'it is so')] });
+  const { tone, reasons } = judgeProject({ ...project, alerts: [alertOf(kind, 'it is so')] }, worlds.fresh.at);
   expect(['attention', 'broken']).toContain(tone);
   expect(reasons[0]?.todo).toMatch(/`.+`/);
+});
+
+test('a fault of the service is told once, since its first failure, with every job and project that it stops', () => {
+  const { sentence, reasons } = judge(worlds['two projects, both down']);
+  expect(sentence).toBe('2 things need you. First: the service does not answer since 09:04 UTC');
+  expect(reasons[0]).toEqual({
+    tone: 'broken',
+    title: 'The service does not answer since 09:04 UTC',
+    message:
+      'The service does not answer since 09:04 UTC. These jobs fail: shop: head, full, recordings, playlists, reconcile; blog: head',
+    todo: expect.stringContaining('`analytics-mirror --project shop doctor`') as string,
+    section: 'schedule',
+    projects: ['shop', 'blog'],
+  });
+  // What both wait for reads alike, so it is told once too.
+  expect(reasons[1]).toMatchObject({ title: 'Your approval is needed', projects: ['shop', 'blog'] });
+});
+
+test('the first failure by a refused key is red, before anything was mirrored', () => {
+  const { tone, sentence, reasons } = judge(worlds['refused key']);
+  expect([tone, sentence]).toEqual(['broken', 'The service refuses the key since 12:03 UTC']);
+  expect(reasons).toHaveLength(1);
+});
+
+test('a fault that began on another day is told with its date', () => {
+  const [project] = worlds['refused key'].projects;
+  if (!project) throw new Error('a world without a project');
+  expect(judgeProject(project, '2026-11-21T08:00:00.000Z').sentence).toBe(
+    'The service refuses the key since 2026-11-20 12:03 UTC',
+  );
+});
+
+test('a command names its project, unless there is only one', () => {
+  expect(forProject('Run `analytics-mirror doctor`.', 'shop')).toBe('Run `analytics-mirror --project shop doctor`.');
+  expect(forProject('Run `analytics-mirror doctor`.', 'default')).toBe('Run `analytics-mirror doctor`.');
 });
 
 test('lists that are stale are not well, even when every job says that it succeeded', () => {
   const [project] = worlds.stale.projects;
   if (!project) throw new Error('a world without a project');
-  const { tone, reasons } = judgeProject({ ...project, alerts: [] });
+  const { tone, reasons } = judgeProject({ ...project, alerts: [] }, worlds.stale.at);
   expect(tone).toBe('attention');
   expect(reasons[0]?.message).toBe('no recent complete pass of persons');
 });
@@ -47,7 +82,7 @@ test('lists that are stale are not well, even when every job says that it succee
 test('a data folder that cannot be read is broken, and not new', () => {
   const [project] = worlds.empty.projects;
   if (!project) throw new Error('a world without a project');
-  const { tone, sentence } = judgeProject({ ...project, problem: 'storage' });
+  const { tone, sentence } = judgeProject({ ...project, problem: 'storage' }, worlds.empty.at);
   expect([tone, sentence]).toEqual(['broken', 'The data folder cannot be read']);
 });
 

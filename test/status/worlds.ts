@@ -35,6 +35,7 @@ function job(name: JobState['job'], cron: string, periodMs: number, more: Partia
     lastSuccessAt: lastAt,
     lastFound: null,
     runningSince: null,
+    failing: null,
     consecutiveFailures: 0,
     timesBusy: 0,
     ...more,
@@ -236,6 +237,8 @@ const condition: ProjectCondition = {
 
 const fresh: ProjectOverview = {
   name: 'production',
+  service: { baseUrl: 'https://analytics.example.org', projectId: '4711' },
+  dataDir: '/srv/analytics-mirror/production',
   problem: null,
   jobs,
   condition,
@@ -265,7 +268,7 @@ const stale = changed(
     ...dayContent(
       dayOfRuns((run, index) =>
         run.job === 'full' || (run.job === 'head' && index < 9)
-          ? { ...run, outcome: 'failed', reason: 'unreachable' }
+          ? { ...run, outcome: 'failed', reason: 'oversize' }
           : run,
       ),
     ),
@@ -276,7 +279,7 @@ const stale = changed(
   },
   [
     alertOf('stale', 'full has not succeeded for two of its periods', 'full'),
-    alertOf('failing', 'head has failed 9 times in a row (unreachable)', 'head'),
+    alertOf('failing', 'head has failed 9 times in a row (oversize)', 'head'),
   ],
   {
     jobs: jobs.map((one) =>
@@ -284,8 +287,9 @@ const stale = changed(
         ? {
             ...one,
             lastOutcome: 'failed',
-            lastReason: 'unreachable',
+            lastReason: 'oversize',
             lastSuccessAt: before(3.4 * dayMs),
+            failing: { reason: 'oversize', since: before(3.3 * dayMs) },
             consecutiveFailures: 9,
           }
         : one,
@@ -322,6 +326,45 @@ const empty: ProjectOverview = {
   ...fresh,
   jobs: jobs.map((one) => ({ ...one, lastAt: null, lastOutcome: null, lastSuccessAt: null })),
   content: null,
+};
+
+/** Jobs that have failed for a reason since a time ago; the others are as they were. */
+function failingJobs(
+  names: readonly string[],
+  reason: string,
+  sinceMs: number,
+  from: readonly JobState[] = jobs,
+): JobState[] {
+  return from.map((one) =>
+    names.includes(one.job)
+      ? {
+          ...one,
+          lastOutcome: 'failed',
+          lastReason: reason,
+          lastSuccessAt: null,
+          failing: { reason, since: before(sinceMs) },
+          consecutiveFailures: 1,
+        }
+      : { ...one, lastSuccessAt: one.lastSuccessAt === null ? null : before(sinceMs + hourMs) },
+  );
+}
+
+/** A first start with a key that the service refuses: three jobs have failed within the first minute. */
+const refusedKey: ProjectOverview = {
+  ...empty,
+  jobs: failingJobs(['full', 'recordings', 'head'], 'key_refused', 40_000, empty.jobs),
+  alerts: [alertOf('refused', 'the service refuses the key since 2026-11-20 12:03 UTC: full, recordings, head')],
+};
+
+/** The service has not answered for three hours, and ten requests were held before that. */
+const down: ProjectOverview = {
+  ...held,
+  jobs: failingJobs(['full', 'recordings', 'head', 'playlists', 'reconcile'], 'unreachable', 3 * hourMs),
+  alerts: [
+    alertOf('unreachable', 'the service does not answer since 2026-11-20 09:04 UTC: full, recordings, head'),
+    alertOf('stale', 'head has not succeeded for two of its periods', 'head'),
+    ...held.alerts,
+  ],
 };
 
 const running = changed(
@@ -392,6 +435,13 @@ export const worlds = {
   broken: world(broken),
   empty: world(empty),
   'no project': world(),
+  'refused key': world(refusedKey),
+  'service down': world(down),
+  'two projects, one down': world(fresh, { ...down, name: 'staging' }),
+  'two projects, both down': world(
+    { ...down, name: 'shop' },
+    { ...down, name: 'blog', jobs: failingJobs(['full', 'head'], 'unreachable', hourMs) },
+  ),
   'five hundred requests': world(many),
   'two projects': world(fresh, { ...stale, name: 'staging with a rather long name of its own' }),
 } satisfies Record<string, Overview>;

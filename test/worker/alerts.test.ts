@@ -18,6 +18,7 @@ const job: JobState = {
   lastSuccessAt: ago(hour),
   lastFound: null,
   runningSince: null,
+  failing: null,
   consecutiveFailures: 0,
   timesBusy: 0,
 };
@@ -68,6 +69,33 @@ it.each([
   ['no success ever, for two periods', { jobs: { lastSuccessAt: null, periodMs: 10 * hour } }, ['stale']],
   ['a quick job that waited for a long one', { jobs: { lastSuccessAt: ago(2 * hour), periodMs: 60_000 } }, []],
   ['a failure', { jobs: { consecutiveFailures: 1 } }, []],
+  [
+    'a refused key',
+    { jobs: { failing: { reason: 'key_refused', since: ago(0) }, consecutiveFailures: 1 } },
+    ['refused'],
+  ],
+  [
+    'a service that has answered nothing since',
+    { jobs: { failing: { reason: 'unreachable', since: ago(hour) }, consecutiveFailures: 9 } },
+    ['unreachable'],
+  ],
+  [
+    'a service that has answered a job since',
+    {
+      jobs: {
+        failing: { reason: 'unreachable', since: ago(2 * hour) },
+        consecutiveFailures: 1,
+        lastAt: ago(2 * hour),
+        lastSuccessAt: ago(hour),
+      },
+    },
+    [],
+  ],
+  [
+    'a failure of another kind',
+    { jobs: { failing: { reason: 'storage', since: ago(0) }, consecutiveFailures: 2 } },
+    ['failing'],
+  ],
   ['what a job found', { jobs: { lastFound: 'files_damaged' } }, ['damaged']],
   ['two failures', { jobs: { consecutiveFailures: 2 } }, ['failing']],
   ['a held plan', { found: { heldPlans: 1 } }, ['held']],

@@ -37,6 +37,7 @@ export function fakeProject(
   };
   return {
     name,
+    service: { baseUrl: null, projectId: null },
     dataDir: `/${name}`,
     schedule,
     runs,

@@ -85,8 +85,8 @@ it('tries a failing job again after growing pauses, alerts, and forgets it once 
   isBroken.now = false;
   await pass(24 * hour);
   expect(alerts.map(({ event, project, alert: { kind } }) => [event, project, kind])).toEqual([
-    ['began', 'shop', 'failing'],
-    ['ended', 'shop', 'failing'],
+    ['began', 'shop', 'refused'],
+    ['ended', 'shop', 'refused'],
   ]);
   await clock.settle(worker.stop(1000));
 });
@@ -221,11 +221,11 @@ it('started again, tells of no alert that stands a second time, and of what ende
     await clock.settle(worker.stop(1000));
     return told(alerts);
   };
-  expect(await restart()).toEqual(['began held', 'began failing head', 'began stale head']);
+  expect(await restart()).toEqual(['began held', 'began refused', 'began stale head']);
   expect(await restart()).toEqual([]);
   project.condition.heldRequests = 0;
   isBroken.now = false;
-  expect((await restart()).toSorted()).toEqual(['ended failing head', 'ended held', 'ended stale head']);
+  expect((await restart()).toSorted()).toEqual(['ended held', 'ended refused', 'ended stale head']);
   expect(await restart()).toEqual([]);
 });
 

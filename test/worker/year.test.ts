@@ -115,14 +115,14 @@ it('a year with an outage, a full disk, a revoked key, restarts and kills ends h
   const both = (...whats: string[]): string[] =>
     ['began', 'ended'].flatMap((event) => whats.map((what) => `${event} ${what}`)).toSorted();
   const serviceJobs = ['reconcile', 'full', 'recordings', 'head'];
-  const troubles = serviceJobs.flatMap((job) => [`failing ${job}`, `stale ${job}`]);
+  const stale = serviceJobs.map((job) => `stale ${job}`);
   expect(within(0, outage.from)).toEqual([]);
-  expect(within(outage.from, outage.to + 2)).toEqual(both(...troubles));
+  expect(within(outage.from, outage.to + 2)).toEqual(both('unreachable', ...stale));
   expect(within(outage.to + 2, fullDisk.from)).toEqual([]);
   const allJobs = Object.keys(schedule).flatMap((job) => [`failing ${job}`, `stale ${job}`]);
   expect(within(fullDisk.from, fullDisk.to + 2)).toEqual(both('disk_low', ...allJobs));
   expect(within(fullDisk.to + 2, revokedKey.from)).toEqual([]);
-  expect(within(revokedKey.from, revokedKey.to + 2)).toEqual(both(...troubles));
+  expect(within(revokedKey.from, revokedKey.to + 2)).toEqual(both('refused', ...stale));
   expect(within(revokedKey.to + 2, machineOff.from)).toEqual([]);
   expect(within(machineOff.from, machineOff.to + 1)).toEqual(
     expect.arrayContaining(['began stale full', 'ended stale full']),

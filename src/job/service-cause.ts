@@ -1,0 +1,59 @@
+import type { AlertKind, ScheduledJob } from '../config/settings.ts';
+import type { JobState } from './worker-state.ts';
+
+/** A fault of the service or of its key, which makes several jobs fail. It is told once, for all of them. */
+export type ServiceCause = {
+  kind: Extract<AlertKind, 'refused' | 'unreachable' | 'quota'>;
+  /** What is wrong, as the beginning of a sentence. */
+  message: string;
+  /** When the first of the failed runs began, in ISO 8601 UTC. */
+  since: string;
+  jobs: ScheduledJob[];
+};
+
+/** The cause that each reason of a failed run shows. */
+const causes: Readonly<Record<string, Pick<ServiceCause, 'kind' | 'message'>>> = {
+  key_refused: { kind: 'refused', message: 'the service refuses the key' },
+  scope_missing: { kind: 'refused', message: 'the service does not let the key do what a job needs' },
+  project_unknown: { kind: 'refused', message: 'the service does not know the project' },
+  refused: { kind: 'refused', message: 'the service refuses the key or the project' },
+  unreachable: { kind: 'unreachable', message: 'the service does not answer' },
+  service: { kind: 'unreachable', message: 'the service answers with errors' },
+  quota: { kind: 'quota', message: 'the quota of the account at the service is used up' },
+};
+
+/** Whether a reason of a failed run is a fault of the service or of its key. */
+export function isServiceCause(reason: string): boolean {
+  return Object.hasOwn(causes, reason);
+}
+
+/**
+ * The faults of the service that make jobs of a project fail now, each kind once: as the first of its failures shows it. A
+ * service that has answered another job since is not unreachable.
+ */
+export function serviceCauses(
+  jobs: readonly Pick<JobState, 'job' | 'failing' | 'lastSuccessAt' | 'lastAt'>[],
+): ServiceCause[] {
+  const lists: readonly ScheduledJob[] = ['head', 'full', 'recordings', 'playlists'];
+  const answeredAt =
+    jobs
+      .flatMap(({ job, lastSuccessAt }) => (lists.includes(job) ? (lastSuccessAt ?? []) : []))
+      .toSorted()
+      .at(-1) ?? '';
+  const found = jobs.flatMap(({ job, failing, lastAt }) => {
+    const cause = failing === null ? undefined : causes[failing.reason];
+    if (!failing || !cause) return [];
+    if (cause.kind === 'unreachable' && answeredAt > (lastAt ?? '')) return [];
+    return [{ ...cause, since: failing.since, job }];
+  });
+  const kinds = Map.groupBy(
+    found.toSorted((a, b) => (a.since < b.since ? -1 : 1)),
+    ({ kind }) => kind,
+  );
+  return [...kinds.values()].flatMap((same): ServiceCause[] => {
+    const [first] = same;
+    if (!first) return [];
+    const { kind, message, since } = first;
+    return [{ kind, message, since, jobs: same.map(({ job }) => job) }];
+  });
+}
