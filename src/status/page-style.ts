@@ -49,7 +49,7 @@ h1 { font-size: clamp(1.6rem, 1.1rem + 2.6vw, 2.6rem); line-height: 1.1; letter-
 .todo .icon { width: 1.5rem; height: 1.5rem; }
 .todo p { max-width: 52rem; text-wrap: pretty; }
 .todo h2 { font-size: 1.05rem; }
-.todo .of { font-weight: 400; color: var(--soft); }
+.todo .of { margin-left: .5rem; font-weight: 400; color: var(--soft); }
 
 main { padding-block: 1.6rem 1rem; }
 .jump { display: flex; flex-wrap: wrap; gap: .3rem 1.3rem; padding-block: .2rem .4rem; font-size: .95rem; }
@@ -146,6 +146,7 @@ footer { padding-block: 1.6rem 3rem; color: var(--soft); font-size: .9rem; }
   tr { padding: .45rem .9rem; }
   tr > th, tr > td { padding: .1rem 0; border: 0; white-space: normal; text-align: left; overflow-wrap: anywhere; }
   tbody > tr + tr { border-top: 1px solid var(--line); }
+  tr > .number { text-align: left; }
   td:empty { display: none; }
   td::before { content: attr(data-label) ': '; color: var(--soft); }
 }

@@ -1,7 +1,7 @@
 import type { AlertKind } from '../config/settings.ts';
 import { datasets } from '../contract/datasets.ts';
 import { onlyName } from '../config/projects.ts';
-import { minuteText } from '../core/words.ts';
+import { countedText, minuteText } from '../core/words.ts';
 import { serviceCauses } from '../job/service-cause.ts';
 import type { Overview, ProjectOverview } from './overview.ts';
 
@@ -62,27 +62,26 @@ function sentenceOf(tone: Tone, reasons: readonly Reason[]): string {
   if (tone === 'new') return 'Nothing is mirrored yet';
   if (!first) return 'All is well';
   if (more.length === 0) return first.title;
-  return `${reasons.length} things need you. First: ${first.title.charAt(0).toLowerCase()}${first.title.slice(1)}`;
+  return `${first.title}. ${countedText(more.length, 'more thing needs', 'more things need')} you`;
 }
 
 /** The faults of the service, each once for all projects that it touches, since its first failure. */
 function causeReasons(projects: readonly ProjectOverview[], at: string): Reason[] {
   const found = projects.flatMap(({ name, jobs, alerts }) =>
-    serviceCauses(jobs).flatMap((cause) =>
-      alerts
-        .filter(({ kind }) => kind === cause.kind)
-        .map(({ todo }) => ({ ...cause, name, todo: forProject(todo, name) })),
-    ),
+    serviceCauses(jobs).flatMap((cause) => {
+      const alert = alerts.find(({ kind }) => kind === cause.kind);
+      return alert ? [{ cause, name, todo: forProject(alert.todo, name) }] : [];
+    }),
   );
-  return [...Map.groupBy(found, ({ message }) => message).values()].flatMap((same): Reason[] => {
-    const [first] = same.toSorted((a, b) => (a.since < b.since ? -1 : 1));
+  return [...Map.groupBy(found, ({ cause }) => cause.message).values()].flatMap((same): Reason[] => {
+    const [first] = same.toSorted((a, b) => (a.cause.since < b.cause.since ? -1 : 1));
     if (!first) return [];
-    const { kind, message, todo, since } = first;
+    const { kind, message, since } = first.cause;
     const [tone, , section] = alertTitles[kind];
     const title = `${message.charAt(0).toUpperCase()}${message.slice(1)} since ${sinceText(since, at)}`;
-    const stopped = same.map(({ name, jobs }) => `${same.length > 1 ? `${name}: ` : ''}${jobs.join(', ')}`).join('; ');
-    const told = { tone, title, message: `${title}. These jobs fail: ${stopped}`, todo, section };
-    return [{ ...told, projects: same.map(({ name }) => name) }];
+    const stopped = same.map(({ name, cause }) => `${same.length > 1 ? `${name}: ` : ''}${cause.jobs.join(', ')}`);
+    const told = { tone, title, message: `${title}. These jobs fail: ${stopped.join('; ')}`, section };
+    return [{ ...told, todo: first.todo, projects: same.map(({ name }) => name) }];
   });
 }
 

@@ -28,34 +28,30 @@ const looks: Record<string, BrowserContextOptions> = {
 const answers: Record<keyof typeof worlds, { sentence: string; tone: string; todos: number }> = {
   fresh: { sentence: 'All is well', tone: 'well', todos: 0 },
   running: { sentence: 'All is well', tone: 'well', todos: 0 },
-  stale: { sentence: '2 things need you. First: the data are getting old', tone: 'attention', todos: 2 },
+  stale: { sentence: 'The data are getting old. 1 more thing needs you', tone: 'attention', todos: 2 },
   held: { sentence: 'Your approval is needed', tone: 'attention', todos: 1 },
-  attention: {
-    sentence: '2 things need you. First: erasure requests are past their due date',
-    tone: 'broken',
-    todos: 2,
-  },
-  broken: { sentence: '4 things need you. First: the ledger cannot be written', tone: 'broken', todos: 4 },
+  attention: { sentence: 'Erasure requests are past their due date. 1 more thing needs you', tone: 'broken', todos: 2 },
+  broken: { sentence: 'The ledger cannot be written. 3 more things need you', tone: 'broken', todos: 4 },
   empty: { sentence: 'Nothing is mirrored yet', tone: 'new', todos: 0 },
   'no project': { sentence: 'Nothing is mirrored yet', tone: 'new', todos: 0 },
   'five hundred requests': { sentence: 'All is well', tone: 'well', todos: 0 },
   'refused key': { sentence: 'The service refuses the key since 12:03 UTC', tone: 'broken', todos: 1 },
   'service down': {
-    sentence: '2 things need you. First: the service does not answer since 09:04 UTC',
+    sentence: 'The service does not answer since 09:04 UTC. 1 more thing needs you',
     tone: 'broken',
     todos: 2,
   },
   'two projects, one down': {
-    sentence: '2 things need you. First: the service does not answer since 09:04 UTC',
+    sentence: 'The service does not answer since 09:04 UTC. 1 more thing needs you',
     tone: 'broken',
     todos: 2,
   },
   'two projects, both down': {
-    sentence: '2 things need you. First: the service does not answer since 09:04 UTC',
+    sentence: 'The service does not answer since 09:04 UTC. 1 more thing needs you',
     tone: 'broken',
     todos: 2,
   },
-  'two projects': { sentence: '2 things need you. First: the data are getting old', tone: 'attention', todos: 2 },
+  'two projects': { sentence: 'The data are getting old. 1 more thing needs you', tone: 'attention', todos: 2 },
 };
 const names = Object.keys(worlds) as (keyof typeof worlds)[];
 

@@ -7,10 +7,10 @@ import { worlds } from './worlds.ts';
 
 test.each([
   ['fresh', 'well', 'All is well'],
-  ['stale', 'attention', '2 things need you. First: the data are getting old'],
+  ['stale', 'attention', 'The data are getting old. 1 more thing needs you'],
   ['held', 'attention', 'Your approval is needed'],
-  ['attention', 'broken', '2 things need you. First: erasure requests are past their due date'],
-  ['broken', 'broken', '4 things need you. First: the ledger cannot be written'],
+  ['attention', 'broken', 'Erasure requests are past their due date. 1 more thing needs you'],
+  ['broken', 'broken', 'The ledger cannot be written. 3 more things need you'],
   ['empty', 'new', 'Nothing is mirrored yet'],
   ['no project', 'new', 'Nothing is mirrored yet'],
 ] as const)('%s is judged %s: %s', (name, tone, sentence) => {
@@ -38,7 +38,7 @@ test.each(alertKinds)('the alert %s is never well, and says what to do', (kind) 
 
 test('a fault of the service is told once, since its first failure, with every job and project that it stops', () => {
   const { sentence, reasons } = judge(worlds['two projects, both down']);
-  expect(sentence).toBe('2 things need you. First: the service does not answer since 09:04 UTC');
+  expect(sentence).toBe('The service does not answer since 09:04 UTC. 1 more thing needs you');
   expect(reasons[0]).toEqual({
     tone: 'broken',
     title: 'The service does not answer since 09:04 UTC',
