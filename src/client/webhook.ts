@@ -8,18 +8,18 @@ const attemptTimeoutMs = 10_000;
 const limits = { attemptsMax: 30, delayBaseMs: 1000, delayMaxMs: 60_000, totalMs: 300_000 };
 
 /**
- * Posts JSON to a secret address for some minutes, without redirects, and through no proxy of the environment. Its errors never
- * name the address.
+ * Posts JSON or a text to a secret address for some minutes, without redirects, and through no proxy of the environment. Its
+ * errors never name the address.
  */
 export function postWebhook(
   url: string,
-  body: object,
+  body: object | string,
   { clock, random, signal }: { clock: Clock; random: () => number; signal: AbortSignal },
 ): Promise<void> {
-  return retry(() => post(url, JSON.stringify(body), signal), limits, { clock, random, signal });
+  return retry(() => post(url, body, signal), limits, { clock, random, signal });
 }
 
-async function post(url: string, body: string, signal: AbortSignal): Promise<void> {
+async function post(url: string, body: object | string, signal: AbortSignal): Promise<void> {
   let status: number;
   // Without one of its own, undici takes the process's, which NODE_USE_ENV_PROXY makes one that follows HTTP_PROXY.
   const dispatcher = new Agent();
@@ -27,8 +27,11 @@ async function post(url: string, body: string, signal: AbortSignal): Promise<voi
     const response = await request(url, {
       dispatcher,
       method: 'POST',
-      headers: { 'content-type': 'application/json', 'user-agent': 'analytics-mirror' },
-      body,
+      headers: {
+        'content-type': typeof body === 'string' ? 'text/plain; charset=utf-8' : 'application/json',
+        'user-agent': 'analytics-mirror',
+      },
+      body: typeof body === 'string' ? body : JSON.stringify(body),
       signal: AbortSignal.any([signal, AbortSignal.timeout(attemptTimeoutMs)]),
     });
     status = response.statusCode;

@@ -17,12 +17,19 @@ export function refuseUnsafeTls(environment: Environment): void {
 export type Secrets = {
   /** The address to which alerts are posted; null if they are not posted. */
   alertWebhook: string | null;
+  /** The routing key of the receiver of alerts; null if it has none. */
+  alertRoutingKey: string | null;
   /** The token that the status page asks for; null if it asks for none. */
   statusToken: string | null;
 };
 
 /** The variables that hold secrets. Each has a second form, `…_FILE`, that names a file with the secret. */
-export const secretVariables = ['MIRROR_API_KEY', 'MIRROR_ALERT_WEBHOOK', 'MIRROR_STATUS_TOKEN'] as const;
+export const secretVariables = [
+  'MIRROR_API_KEY',
+  'MIRROR_ALERT_WEBHOOK',
+  'MIRROR_ALERT_ROUTING_KEY',
+  'MIRROR_STATUS_TOKEN',
+] as const;
 
 /** A secret from its file or its variable; null without one. Notes wrong characters. Throws `usage` for a bad file. */
 export function readSecret(

@@ -115,7 +115,11 @@ function readSecrets(environment: Environment, problems: string[]): Secrets {
   const alertWebhook = readSecret(environment, 'MIRROR_ALERT_WEBHOOK', 'address of the webhook', problems);
   const problem = alertWebhook === null ? null : httpUrlProblem(alertWebhook);
   if (problem !== null) problems.push(`MIRROR_ALERT_WEBHOOK: ${problem}`);
-  return { alertWebhook, statusToken: readSecret(environment, 'MIRROR_STATUS_TOKEN', 'token', problems) };
+  return {
+    alertWebhook,
+    alertRoutingKey: readSecret(environment, 'MIRROR_ALERT_ROUTING_KEY', 'routing key', problems),
+    statusToken: readSecret(environment, 'MIRROR_STATUS_TOKEN', 'token', problems),
+  };
 }
 
 function deepFreeze<T extends object>(value: T): T {

@@ -3,23 +3,30 @@ import { compileCron } from './cron.ts';
 import { datasets, mirroredDatasets } from '../contract/datasets.ts';
 
 /** The kinds of alert, the most urgent first. */
-export const alertKinds = [
-  'ledger_unwritable',
-  'disk_low',
-  'log_held',
-  'unopened',
-  'refused',
-  'unreachable',
-  'quota',
-  'state_differs',
-  'damaged',
-  'overdue',
-  'attention',
-  'held',
-  'stale',
-  'failing',
-] as const;
-export type AlertKind = (typeof alertKinds)[number];
+export const alertSeverities = {
+  ledger_unwritable: 'critical',
+  disk_low: 'critical',
+  log_held: 'warning',
+  unopened: 'critical',
+  refused: 'critical',
+  unreachable: 'critical',
+  quota: 'critical',
+  state_differs: 'critical',
+  damaged: 'critical',
+  overdue: 'critical',
+  attention: 'warning',
+  held: 'warning',
+  stale: 'warning',
+  failing: 'warning',
+} as const;
+
+/** All kinds of alerts, the most pressing first. */
+export const alertKinds = Object.keys(alertSeverities) as readonly AlertKind[];
+export type AlertKind = keyof typeof alertSeverities;
+
+/** The receivers of alerts that the worker can speak to. */
+export const alertFormats = ['json', 'slack', 'pagerduty', 'healthchecks'] as const;
+export type AlertFormat = (typeof alertFormats)[number];
 
 /** The jobs that the worker runs by itself, in the order in which jobs run that are due at the same moment. */
 export const scheduledJobs = [
@@ -175,7 +182,7 @@ export const Settings = z.strictObject({
     projectsAtOnce: count,
   }),
   query: z.strictObject({ secondsMax: z.number().positive(), temporaryBytesMax: z.int().min(0) }),
-  alerts: z.strictObject({ diskFreeBytesMin: z.int().min(0) }),
+  alerts: z.strictObject({ diskFreeBytesMin: z.int().min(0), format: z.enum(alertFormats) }),
   status: z.strictObject({
     host: z.string().min(1),
     port: z.int().min(0).max(65_535),

@@ -1,4 +1,4 @@
-import type { AlertKind } from '../config/settings.ts';
+import { alertSeverities, type AlertKind } from '../config/settings.ts';
 import { datasets } from '../contract/datasets.ts';
 import { onlyName } from '../config/projects.ts';
 import { countedText, minuteText } from '../core/words.ts';
@@ -19,23 +19,27 @@ export type Verdict = { tone: Tone; sentence: string; reasons: Reason[] };
 
 const tones: readonly Tone[] = ['well', 'new', 'attention', 'broken'];
 
-/** The title of each alert, how bad it is, and the part of the page that shows more of it. */
-const alertTitles: Readonly<Record<AlertKind, readonly [tone: Tone, title: string, section: Section]>> = {
-  ledger_unwritable: ['broken', 'The ledger cannot be written', 'ledger'],
-  disk_low: ['broken', 'The disk is nearly full', 'snapshots'],
-  log_held: ['attention', 'A reader makes the database grow', 'freshness'],
-  unopened: ['broken', 'The data folder cannot be used', 'schedule'],
-  refused: ['broken', 'The service refuses the key', 'schedule'],
-  unreachable: ['broken', 'The service does not answer', 'schedule'],
-  quota: ['broken', 'The quota at the service is used up', 'schedule'],
-  state_differs: ['broken', 'Not as the ledger says', 'ledger'],
-  damaged: ['broken', 'Published files are damaged', 'snapshots'],
-  overdue: ['broken', 'Erasure requests are past their due date', 'requests'],
-  attention: ['attention', 'Erasure requests need attention', 'requests'],
-  held: ['attention', 'Your approval is needed', 'requests'],
-  stale: ['attention', 'The data are getting old', 'freshness'],
-  failing: ['attention', 'A job keeps failing', 'runs'],
+/** The title of each alert, and the part of the page that shows more of it. */
+const alertTitles: Readonly<Record<AlertKind, readonly [title: string, section: Section]>> = {
+  ledger_unwritable: ['The ledger cannot be written', 'ledger'],
+  disk_low: ['The disk is nearly full', 'snapshots'],
+  log_held: ['A reader makes the database grow', 'freshness'],
+  unopened: ['The data folder cannot be used', 'schedule'],
+  refused: ['The service refuses the key', 'schedule'],
+  unreachable: ['The service does not answer', 'schedule'],
+  quota: ['The quota at the service is used up', 'schedule'],
+  state_differs: ['Not as the ledger says', 'ledger'],
+  damaged: ['Published files are damaged', 'snapshots'],
+  overdue: ['Erasure requests are past their due date', 'requests'],
+  attention: ['Erasure requests need attention', 'requests'],
+  held: ['Your approval is needed', 'requests'],
+  stale: ['The data are getting old', 'freshness'],
+  failing: ['A job keeps failing', 'runs'],
 };
+
+function alertTone(kind: AlertKind): Tone {
+  return alertSeverities[kind] === 'critical' ? 'broken' : 'attention';
+}
 
 /** Compares for sorting, the worse first. */
 export function compareTones(a: Tone, b: Tone): number {
@@ -77,10 +81,10 @@ function causeReasons(projects: readonly ProjectOverview[], at: string): Reason[
     const [first] = same.toSorted((a, b) => (a.cause.since < b.cause.since ? -1 : 1));
     if (!first) return [];
     const { kind, message, since } = first.cause;
-    const [tone, , section] = alertTitles[kind];
+    const [, section] = alertTitles[kind];
     const title = `${message.charAt(0).toUpperCase()}${message.slice(1)} since ${sinceText(since, at)}`;
     const stopped = same.map(({ name, cause }) => `${same.length > 1 ? `${name}: ` : ''}${cause.jobs.join(', ')}`);
-    const told = { tone, title, message: `${title}. These jobs fail: ${stopped.join('; ')}`, section };
+    const told = { tone: alertTone(kind), title, message: `${title}. These jobs fail: ${stopped.join('; ')}`, section };
     return [{ ...told, todo: first.todo, projects: same.map(({ name }) => name) }];
   });
 }
@@ -114,7 +118,7 @@ function reasonsOf({ name, alerts, problem, content, jobs }: ProjectOverview): R
   const caused = new Set(causes.flatMap((cause) => cause.jobs));
   for (const { kind, job, message, todo } of alerts) {
     const isTold = causes.some((cause) => cause.kind === kind) || (job !== null && caused.has(job));
-    if (!isTold) add(alertTitles[kind], message, todo);
+    if (!isTold) add([alertTone(kind), ...alertTitles[kind]], message, todo);
   }
   // The page itself has found this: the worker has not looked again yet.
   if (problem !== null && !alerts.some(({ kind }) => kind === 'unopened'))
@@ -129,7 +133,7 @@ function reasonsOf({ name, alerts, problem, content, jobs }: ProjectOverview): R
   // A job can succeed although its pass could not prove that it was complete.
   if (staleLists.length > 0 && !alerts.some(({ kind }) => kind === 'stale'))
     add(
-      alertTitles.stale,
+      [alertTone('stale'), ...alertTitles.stale],
       `no recent complete pass of ${staleLists.map(({ dataset }) => dataset).join(', ')}`,
       'Look at the passes below. The newest one says why it was not complete.',
     );

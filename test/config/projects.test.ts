@@ -112,10 +112,15 @@ test('projects with one key have one budget', () => {
 test('secrets come from the environment or a file, and are in no setting', () => {
   const environment = {
     MIRROR_ALERT_WEBHOOK: 'https://hooks.example.com/secret',
+    MIRROR_ALERT_ROUTING_KEY_FILE: file('secret-key\n'),
     MIRROR_STATUS_TOKEN_FILE: file('secret-token\n'),
   };
   const { projects, secrets } = loadProjects(environment);
-  expect(secrets).toEqual({ alertWebhook: 'https://hooks.example.com/secret', statusToken: 'secret-token' });
+  expect(secrets).toEqual({
+    alertWebhook: 'https://hooks.example.com/secret',
+    alertRoutingKey: 'secret-key',
+    statusToken: 'secret-token',
+  });
   expect(JSON.stringify(projects)).not.toContain('secret');
 });
 

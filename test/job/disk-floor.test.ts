@@ -8,8 +8,10 @@ it('refuses a disk below the setting, whatever it is, and no other', () => {
   const dataDir = freshFolder();
   const free = freeBytesAt(`${dataDir}/not/there/yet`);
   expect(free).toBeGreaterThan(0);
-  expect(() => refuseLowDisk({ dataDir, alerts: { diskFreeBytesMin: Math.floor(free / 2) } })).not.toThrow();
-  expect(() => refuseLowDisk({ dataDir, alerts: { diskFreeBytesMin: free * 2 } })).toThrow(
+  expect(() =>
+    refuseLowDisk({ dataDir, alerts: { diskFreeBytesMin: Math.floor(free / 2), format: 'json' } }),
+  ).not.toThrow();
+  expect(() => refuseLowDisk({ dataDir, alerts: { diskFreeBytesMin: free * 2, format: 'json' } })).toThrow(
     expect.objectContaining({
       code: 'storage',
       finding: 'disk_low',

@@ -62,7 +62,10 @@ export async function runWorker(
     log,
     projectsAtOnce: run.projectsAtOnce,
     onAlert: (change) => post?.add(change),
-    onLook: (state) => page.show(state),
+    onLook: (state) => {
+      page.show(state);
+      post?.look(state);
+    },
   });
   announce(worker, page.url);
   const stopping = new AbortController();
@@ -83,10 +86,25 @@ export async function runWorker(
 }
 
 /** Posts alerts where an address for them is configured. */
-function alertPosting({ secrets, clock, log }: ProjectApps, signal: AbortSignal): AlertPost | null {
-  const { alertWebhook: url } = secrets;
+function alertPosting({ apps, secrets, clock, log }: ProjectApps, signal: AbortSignal): AlertPost | null {
+  const { alertWebhook: url, alertRoutingKey } = secrets;
+  const { format } = apps[0].settings.alerts;
   if (url === null) return null;
-  return alertPost((body) => postWebhook(url, body, { clock, random: Math.random, signal }), log);
+  if (format === 'pagerduty' && alertRoutingKey === null)
+    throw new AppError('alerts.format is pagerduty, and there is no routing key', {
+      code: 'usage',
+      hint: "set MIRROR_ALERT_ROUTING_KEY_FILE to a file with the integration's routing key",
+    });
+  const tools = { clock, random: Math.random, signal };
+  const target = { format, routingKey: alertRoutingKey ?? '' };
+  return alertPost(({ body, path }) => postWebhook(addPath(url, path), body, tools), target, log);
+}
+
+/** An address whose path goes on; its query stays. */
+function addPath(address: string, path: string): string {
+  const url = new URL(address);
+  if (path !== '') url.pathname = `${url.pathname.replace(/\/$/, '')}${path}`;
+  return url.href;
 }
 
 /** Serves the status page of all projects. */
