@@ -25,7 +25,7 @@ export const alertKinds = Object.keys(alertSeverities) as readonly AlertKind[];
 export type AlertKind = keyof typeof alertSeverities;
 
 /** The receivers of alerts that the worker can speak to. */
-export const alertFormats = ['json', 'slack', 'pagerduty', 'healthchecks'] as const;
+const alertFormats = ['json', 'slack', 'pagerduty', 'healthchecks'] as const;
 export type AlertFormat = (typeof alertFormats)[number];
 
 /** The jobs that the worker runs by itself, in the order in which jobs run that are due at the same moment. */
