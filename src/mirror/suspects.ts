@@ -120,6 +120,18 @@ export function countSuspects(db: Database): Record<PagedDataset, number> {
   return Object.fromEntries(counts) as Record<PagedDataset, number>;
 }
 
+/** The keys of the first rows of a held plan (uuids of persons, ids of recordings), sorted. */
+export function listHeldKeys(
+  db: Database,
+  { plan, dataset }: Pick<HeldPlan, 'plan' | 'dataset'>,
+  most: number,
+): string[] {
+  const { key } = datasets[dataset];
+  const sql = /*sql*/ `SELECT ${key} FROM suspects JOIN ${dataset} USING (row_key)
+    WHERE dataset = ? AND plan = ? ORDER BY 1 LIMIT ?`;
+  return db.prepare<[string, string, number], string>(sql).pluck().all(dataset, plan, most);
+}
+
 /** Lets the rows of a held plan go on. Returns whether there is such a plan. */
 export function approvePlan(db: Database, plan: string, at: string): boolean {
   const approve = db.prepare(/*sql*/ `UPDATE deletion_plans SET approved_at = coalesce(approved_at, ?)

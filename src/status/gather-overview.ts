@@ -14,6 +14,7 @@ import { livingHolder } from '../job/lease.ts';
 import { lastCompletePasses } from '../mirror/passes.ts';
 import { countRequestsWithin, requestsByMinute } from '../mirror/request-times.ts';
 import { listJobTotals, listRunsSince } from '../mirror/runs.ts';
+import { listHeldKeys } from '../mirror/suspects.ts';
 import type {
   BudgetWindow,
   ListFreshness,
@@ -33,6 +34,8 @@ export type OverviewParts = {
   worker: () => Pick<WorkerState, 'startedAt' | 'projects'>;
   sourceOf: (project: string) => ProjectSource | undefined;
   nowMs: () => number;
+  /** Whether the first rows of held plans are named. */
+  namesHeld: boolean;
   /** Is waited for after each project, so that other work goes on meanwhile. */
   pause: () => Promise<unknown>;
 };
@@ -43,24 +46,36 @@ const runsShown = 12;
 const runsMax = 5000;
 const groupsMax = 240;
 const requestsMax = 12;
+const heldShown = 20;
 
 /** A list is stale when its last complete pass is older than two periods of the job that walks it. */
 const freshPeriods = 2;
 
 /** Gathers the present state of all projects. A project that cannot be read has no content, and its `problem` says why. */
-export async function gatherOverview({ version, worker, sourceOf, nowMs, pause }: OverviewParts): Promise<Overview> {
+export async function gatherOverview({
+  version,
+  worker,
+  sourceOf,
+  nowMs,
+  namesHeld,
+  pause,
+}: OverviewParts): Promise<Overview> {
   const atMs = nowMs();
   const { startedAt, projects } = worker();
   const gathered: ProjectOverview[] = [];
   for (const project of projects) {
     const source = project.problem === null ? sourceOf(project.name) : undefined;
-    gathered.push(gatherProject(project, source, atMs));
+    gathered.push(gatherProject(project, source && { ...source, namesHeld }, atMs));
     await pause();
   }
   return { at: isoTime(atMs), version, startedAt, projects: gathered };
 }
 
-function gatherProject(project: ProjectState, source: ProjectSource | undefined, atMs: number): ProjectOverview {
+function gatherProject(
+  project: ProjectState,
+  source: (ProjectSource & Pick<OverviewParts, 'namesHeld'>) | undefined,
+  atMs: number,
+): ProjectOverview {
   if (!source || !existsSync(databasePath(source.settings.dataDir))) return { ...project, content: null };
   try {
     return { ...project, content: gatherContent(source, project.jobs, atMs) };
@@ -70,12 +85,12 @@ function gatherProject(project: ProjectState, source: ProjectSource | undefined,
 }
 
 function gatherContent(
-  { db: openDb, settings: { dataDir, budget } }: ProjectSource,
+  { db: openDb, settings: { dataDir, budget }, namesHeld }: ProjectSource & Pick<OverviewParts, 'namesHeld'>,
   jobs: readonly JobState[],
   atMs: number,
 ): ProjectContent {
   const db = openDb();
-  const { rows, quarantine, passes, held: heldPlans, erasure } = gatherMirror(db, isoTime(atMs));
+  const { rows, quarantine, passes, held, erasure } = gatherMirror(db, isoTime(atMs));
   const holder = livingHolder(db, atMs);
   const histories = listJobTotals(db, holder);
   const runs = listRunsSince(db, isoTime(atMs - dayMs), runsMax).map((run) => reportRun(run, holder));
@@ -85,7 +100,7 @@ function gatherContent(
     rows,
     quarantined: Object.values(quarantine).reduce((sum, count) => sum + count, 0),
     passes,
-    heldPlans,
+    heldPlans: held.map((plan) => Object.assign(plan, { keys: namesHeld ? listHeldKeys(db, plan, heldShown) : [] })),
     minutes: {
       general: requestsByMinute(db, 'general', atMs),
       recordings: requestsByMinute(db, 'recordings list', atMs),

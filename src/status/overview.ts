@@ -43,8 +43,8 @@ export type ProjectContent = {
   /** Rows that could not be read and were put aside. */
   quarantined: number;
   passes: PassReport[];
-  /** Deletion plans that wait for approval. */
-  heldPlans: HeldPlan[];
+  /** Deletion plans that wait for approval; `keys` names the first rows of each, only where the page asks for a token. */
+  heldPlans: (HeldPlan & { keys: string[] })[];
   /** Requests that ended in each of the last 60 minutes, the oldest first. */
   minutes: { general: number[]; recordings: number[] };
   windows: BudgetWindow[];
@@ -66,7 +66,10 @@ export type ProjectContent = {
 /** One project of the worker. `content` is null until there is a mirror to read. */
 export type ProjectOverview = ProjectState & { content: ProjectContent | null };
 
-/** The state of all projects at a moment. Page, metrics and readiness are made from it. Holds no personal data. */
+/**
+ * The state of all projects at a moment. Page, metrics and readiness are made from it. Holds no personal data; where the page
+ * asks for a token, it names the first rows of held plans by their uuids or ids.
+ */
 export type Overview = {
   /** ISO 8601 UTC, as all times here. */
   at: string;

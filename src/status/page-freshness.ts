@@ -1,5 +1,4 @@
 import { html } from 'hono/html';
-import type { HeldPlan } from '../mirror/suspects.ts';
 import type { ListFreshness, ProjectContent, ProjectOverview } from './overview.ts';
 import type { Markup } from '../markup/markup.ts';
 import { badge, meter, when, nextText, type Mark } from './page-parts.ts';
@@ -17,7 +16,7 @@ export function freshnessCards({ lists, heldPlans }: ProjectContent, now: string
 
 function card(
   { dataset, rows, completeAsOf, lookedAt, limitMs, state }: ListFreshness,
-  heldPlans: readonly HeldPlan[],
+  heldPlans: ProjectContent['heldPlans'],
   now: string,
 ): Markup {
   const ageMs = completeAsOf === null ? null : Date.parse(now) - Date.parse(completeAsOf);
@@ -38,11 +37,22 @@ function card(
     ${heldPlans
       .filter((held) => held.dataset === dataset)
       .map(
-        ({ plan, rows: heldRows, heldAt }) =>
+        ({ plan, rows: heldRows, heldAt, keys }) =>
           html`<p class="small held">
-            ${badge('attention', `${countedText(heldRows, 'deletion')} held`)} since ${when(heldAt, now)}:
-            <code>analytics-mirror reconcile --approve ${plan}</code>
-          </p>`,
+              ${badge('attention', `${countedText(heldRows, 'deletion')} held`)} since ${when(heldAt, now)}:
+              <code>analytics-mirror reconcile --approve ${plan}</code>
+            </p>
+            ${
+              keys.length === 0
+                ? ''
+                : html`<details class="small" id="held-${plan}">
+                    <summary id="held-${plan}-summary">Which rows</summary>
+                    <ul>
+                      ${keys.map((key) => html`<li><code>${key}</code></li>`)}
+                    </ul>
+                    ${heldRows > keys.length ? html`<p>and ${countedText(heldRows - keys.length, 'row')} more: <code>analytics-mirror reconcile --dry-run</code></p>` : ''}
+                  </details>`
+            }`,
       )}`;
 }
 

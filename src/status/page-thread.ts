@@ -46,6 +46,7 @@ try {
         worker: () => state,
         sourceOf,
         nowMs: () => systemClock.now(),
+        namesHeld: task.access.token !== null,
         pause: () => setImmediate(),
       }),
     processMetrics: () => {

@@ -1,3 +1,4 @@
+import { holdSuspects } from '../../src/mirror/suspects.ts';
 import { rmSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { loadSettings } from '../../src/config/load-settings.ts';
@@ -38,7 +39,12 @@ const fullJob: JobState = {
 const service = { baseUrl: null, projectId: null };
 
 /** An overview of one project whose data folder this is. */
-function overviewOf(dataDir: string, mirror?: ReturnType<typeof openTestMirror>, problem: string | null = null) {
+function overviewOf(
+  dataDir: string,
+  mirror?: ReturnType<typeof openTestMirror>,
+  problem: string | null = null,
+  namesHeld = false,
+) {
   const { settings } = loadSettings({}, { set: [{ path: 'dataDir', value: dataDir }] });
   const worker: WorkerState = {
     isStopping: false,
@@ -50,6 +56,7 @@ function overviewOf(dataDir: string, mirror?: ReturnType<typeof openTestMirror>,
     worker: () => worker,
     sourceOf: () => (mirror ? { db: () => mirror.db, settings } : undefined),
     nowMs: () => nowMs,
+    namesHeld,
     pause: () => Promise.resolve(),
   });
 }
@@ -267,4 +274,22 @@ test('a mirror that cannot be read is a problem of its project alone', async () 
     content: null,
     problem: 'SQLITE_ERROR',
   });
+});
+
+test('the rows of a held plan are named only where the page asks for a token', async () => {
+  const mirror = openTestMirror();
+  const { db } = mirror;
+  for (const index of [3, 1, 2])
+    db.prepare(/*sql*/ `INSERT INTO persons (row_key, uuid, id, created_at, properties, extra, first_seen_pass, changed_at)
+      VALUES (?, ?, ?, '2026-01-01T00:00:00Z', '{}', '{}', 1, '2026-01-01T00:00:00Z')`).run(index, `u${index}`, index);
+  db.prepare(/*sql*/ `INSERT INTO suspects (dataset, row_key, nominated_pass, nominated_at)
+    SELECT 'persons', row_key, 1, '2026-01-01T00:00:00Z' FROM persons`).run();
+  const plan = { plan: 'p1', dataset: 'persons', rows: 2, rowsTotal: 3, heldAt: before(0) } as const;
+  holdSuspects(db, plan, [1, 3]);
+  const keysWith = async (namesHeld: boolean) => {
+    const [project] = (await overviewOf(mirror.dataDir, mirror, null, namesHeld)).projects;
+    return project?.content?.heldPlans.map(({ keys }) => keys);
+  };
+  expect(await keysWith(true)).toEqual([['u1', 'u3']]);
+  expect(await keysWith(false)).toEqual([[]]);
 });

@@ -299,7 +299,16 @@ const stale = changed(
 
 const held = changed(
   {
-    heldPlans: [{ plan: 'p-81c2', dataset: 'persons', rows: 90_112, rowsTotal: 1_204_331, heldAt: before(5 * hourMs) }],
+    heldPlans: [
+      {
+        plan: 'p-81c2',
+        dataset: 'persons',
+        rows: 90_112,
+        rowsTotal: 1_204_331,
+        heldAt: before(5 * hourMs),
+        keys: ['0192f3a1-7c1e-7d70-9d2b-3f1b8a6f0001', '0192f3a1-7c1e-7d70-9d2b-3f1b8a6f0002'],
+      },
+    ],
     erasure: { ...freshContent.erasure, states: { ...freshContent.erasure.states, held: 2 } },
     openRequests: [
       request(4, 'held', 2, 28, { reasons: ['shared_identifier'] }),
