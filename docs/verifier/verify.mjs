@@ -5,7 +5,7 @@
 //   node verify.mjs <bundle or page of a certificate> [--public-key FILE]
 //
 // Key and checkpoint are what was kept elsewhere: a line of public-keys.txt, a file of checkpoints/. Without them, a
-// ledger that was written anew as a whole, or cut together with its checkpoints, cannot be told from the true one. A
+// ledger that was replaced as a whole, or cut together with its checkpoints, cannot be told from the true one. A
 // certificate is the JSON that was issued for a request: its very bytes must be on the ledger.
 // Ends with 0 when nothing is wrong, 1 when something is, 2 when it could not be run. All formats are in FORMAT.md.
 

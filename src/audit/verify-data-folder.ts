@@ -84,7 +84,7 @@ const certificateSentences = {
   not_on_ledger: 'it is not on the ledger, so nothing proves it',
   other_certificate: 'it is not the one on the ledger',
   says_otherwise: "it says something else than the ledger's entries",
-  unsigned_certificate: 'no checkpoint covers its entry on the ledger: everybody can have written both',
+  unsigned_certificate: 'no checkpoint covers its entry on the ledger: anyone may have written both',
 } as const;
 type CertificateProblem = keyof typeof certificateSentences;
 

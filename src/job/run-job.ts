@@ -66,7 +66,7 @@ export async function runJob<Context extends JobContext, Result extends JobResul
   }
 }
 
-/** Signs a ledger that has grown, in this run or in one that was killed: everybody can have written what is not signed. */
+/** Signs a ledger that has grown, in this run or in one that was killed: anyone may have written what is not signed. */
 function signGrown(ledger: Ledger | undefined): void {
   if (ledger && ledger.size() > ledger.signed()) ledger.checkpoint();
 }

@@ -28,7 +28,7 @@ const sentences = {
   wrong_name:
     'the ledger does not have the name that its first key gives it: another key has taken the name of a ledger',
   unlisted_key: 'the file public-keys.txt lists other keys than the ledger hands over to',
-  wrong_public_key: 'the ledger was never signed with this key: it is another ledger, or was written anew',
+  wrong_public_key: 'the ledger was never signed with this key: it is another ledger, or it was replaced as a whole',
   not_signed_by_key: 'no checkpoint is signed with this key, or with one that it was replaced by',
   // checkpoints
   not_a_checkpoint: 'the text is not a checkpoint, or the file is not named after one',
@@ -38,15 +38,16 @@ const sentences = {
   bad_signature: 'the checkpoint is not signed with the key of its time',
   wrong_root: 'the entries are not those that the checkpoint was signed for: some were changed',
   // what no checkpoint covers
-  nothing_signed: 'no good checkpoint covers any entry: everybody can have written them',
+  nothing_signed: 'no good checkpoint covers any entry: anyone may have written them',
   unsigned_for_long:
-    'no checkpoint covers this entry and those after it, and more than a day has passed: everybody can have written them',
+    'no checkpoint covers this entry and those after it, and more than a day has passed: anyone may have written them',
   // not wrong, but worth knowing
   clock_set_back: 'the entry is dated before the one before it: the clock was set back',
   unsigned_entries: 'no checkpoint covers this entry and those after it yet',
-  own_keys_only: 'no public key kept elsewhere was given: a ledger that was written anew as a whole is not told',
+  own_keys_only:
+    'not checked: whether the whole ledger was replaced. Pass `--public-key` with the copy of the key that you keep elsewhere',
   no_kept_checkpoint:
-    'no checkpoint kept elsewhere was given: that the newest entries and checkpoints were removed together is not told',
+    'not checked: whether the newest entries and checkpoints were removed together. Pass `--checkpoint` with the newest one that you keep elsewhere',
 } as const;
 
 /** What was found, as a closed set. Code branches on these, never on words. */

@@ -49,7 +49,7 @@ const unsignedMaxMs = 86_400_000;
 /**
  * Verifies a ledger from its folder alone: each line, the order of records, and that each checkpoint is signed with the
  * key of its time and is the root of the entries that it covers, so that each extends the one before. Only a key and a
- * checkpoint that were kept elsewhere show that ledger and checkpoints were not written anew, or cut, together.
+ * checkpoint that were kept elsewhere show that ledger and checkpoints were not replaced, or cut, together.
  * Throws `storage` when the folder cannot be read.
  */
 export function verifyLedger(task: VerifyTask): LedgerVerdict {

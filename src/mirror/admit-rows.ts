@@ -65,7 +65,7 @@ function openFence(db: Database): Fence | undefined {
   if (!hasFence(db)) return undefined;
   const find = db
     .prepare<[string, string, string], string | null>(
-      // A row for each request that has fenced it: a person created after the first of them was created anew.
+      // A row for each request that has fenced it: a person created after the first of them is another person.
       /*sql*/ `SELECT min(fenced_at) FROM fence WHERE kind = ? AND mac = fence_mac(?, ?)`,
     )
     .pluck();

@@ -52,7 +52,7 @@ export function prepareOwnDistinctIds(
       noteLost.run(owner, distinctId);
       lostBy.set(owner, (lostBy.get(owner) ?? new Set()).add(distinctId));
     }
-    // Once for each of them: a merge may move thousands, and the whole list is written anew.
+    // Once for each of them: a merge may move thousands, and each time the whole list is written.
     for (const [owner, lost] of lostBy) {
       const loser = list.get(owner);
       if (!loser) continue;

@@ -61,17 +61,17 @@ export function addTarget(db: Database, requestId: string, target: Target, rows:
       VALUES (?, ?, 'pending', ?, ?)`).run(requestId, spellTarget(target), rows, at);
 }
 
-/** Adds a target, or begins it anew where the request has it already. */
+/** Adds a target. A target that the request has already begins again. */
 export function renewTarget(db: Database, requestId: string, target: Target, rows: number | null, at: string): void {
   addTarget(db, requestId, target, rows, at);
   restartTarget(db, requestId, target, at);
 }
 
-/** Begins a target anew, as if nothing had been done or said about it. Throws when the request has no such target. */
+/** Begins a target again, as if nothing had been done or said about it. Throws when the request has no such target. */
 export function restartTarget(db: Database, requestId: string, target: Target, at: string): void {
   const forgotten = { result: null, assurance: null, reason: null, attempts: 0, confirmations: 0, confirmedAt: null };
-  const anew: TargetChange = { status: 'pending', ...forgotten, notBefore: null, seenAt: null, sentCreatedAt: null };
-  changeTarget(db, requestId, target, anew, at);
+  const cleared: TargetChange = { status: 'pending', ...forgotten, notBefore: null, seenAt: null, sentCreatedAt: null };
+  changeTarget(db, requestId, target, cleared, at);
 }
 
 /** How far a target of a request is. Throws when the request has no such target. */

@@ -66,7 +66,7 @@ function answerOf(read: ReturnType<RowReader>, keyColumn: string, key: string): 
   return read.ok && read.columns[keyColumn] === key ? { verdict: 'alive', row: read.columns } : { verdict: 'unknown' };
 }
 
-/** A survivor takes the older creation time of both: somebody created later has only come by the distinct id anew. */
+/** A survivor takes the older creation time of both: a person created later has only taken the distinct id over. */
 function mayBeSurvivor(createdAt: ColumnValue | undefined, loserCreatedAt: string | null): boolean {
   const time = isoToMicros(String(createdAt));
   const loserTime = isoToMicros(String(loserCreatedAt));

@@ -24,7 +24,7 @@ it('a data folder as the program leaves it has nothing wrong', async () => {
   const dataDir = archiveFolder();
   const verdict = await verifyDataFolder(dataDir, {}, signal);
   expect(verdict).toMatchObject({ ok: true, certificates: 5, problems: [] });
-  expect(verdict.notes.some((note) => note.includes('no checkpoint kept elsewhere'))).toBe(true);
+  expect(verdict.notes.some((note) => note.includes('Pass `--checkpoint`'))).toBe(true);
 });
 
 const first = (dataDir: string): string => certificatePath(dataDir, requestId(1), 1);
@@ -77,7 +77,7 @@ it('without a kept checkpoint, a ledger that was cut short and signed again pass
   renameSync(join(folder, 'checkpoints'), join(freshFolder(), 'checkpoints'));
   rmSync(join(dataDir, 'reports'), { recursive: true });
   const { problems } = await verifyDataFolder(dataDir, {}, signal);
-  expect(problems).toEqual(['ledger: no good checkpoint covers any entry: everybody can have written them']);
+  expect(problems).toEqual(['ledger: no good checkpoint covers any entry: anyone may have written them']);
   openLedger(dataDir, tickingClock()).checkpoint();
   expect((await verifyDataFolder(dataDir, {}, signal)).ok).toBe(true);
 });
