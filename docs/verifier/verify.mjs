@@ -43,7 +43,7 @@ const fields = {
     isCount,
     'seq epoch epoch_from epoch_to persons distinct_ids recordings quarantined files bytes needles hits',
   ),
-  ...all(isCount, 'entries rows rows_before rows_removed passed_over left_out steps items'),
+  ...all(isCount, 'entries rows rows_before rows_removed rows_each passed_over left_out steps items'),
   ...all(isHex, 'subject authorisation mac readmitted_reason old_key new_key report'),
   ...all(isTime, 'at due_at events_expected_by'),
   request: isUuid,
@@ -51,7 +51,8 @@ const fields = {
   generation: (value) => isCount(value) && value > 0,
   origin: oneOf('manual upstream restore'),
   basis: oneOf(
-    'consent_withdrawn objection no_longer_needed unlawful legal_obligation deleted_upstream restored_backup other',
+    'consent_withdrawn objection no_longer_needed unlawful legal_obligation child_consent consumer_request ' +
+      'deleted_upstream restored_backup other',
   ),
   delete_events: (value) => typeof value === 'boolean',
   continued: (value) => value === true,
@@ -96,7 +97,7 @@ const records = {
   fencing: 'request generation epoch fence continued?',
   fenced: 'request generation epoch',
   intent: 'requests target',
-  result: 'requests target result assurance rows_before? rows_removed?',
+  result: 'requests target result assurance rows_before? rows_removed? rows_each?',
   scan: 'requests phase files bytes needles hits passed_over? left_out?',
   locally_verified: 'request generation',
   awaiting_upstream: 'request generation events_expected_by',
@@ -377,8 +378,6 @@ function isCheckpointSignedBy({ text, signatures }, key) {
 
 // ---- Certificates (CERTIFICATES.md) ----
 
-const assurances = words('not_verifiable asserted_by_upstream observed verified');
-
 const plainSentences = {
   service_event_store:
     "It is not proven that the service's event store no longer holds the person's events. This program cannot read that store.",
@@ -402,6 +401,14 @@ const plainSentences = {
     'This target was not reached. The service still had the person when this program last asked, and the time of the request is over.',
 };
 
+const laterSentences = {
+  ...plainSentences,
+  not_deletable_via_api:
+    'This target was not reached. The service still holds the data. It offers no way to delete them, or the settings of this program say not to ask for it.',
+  deletion_requested:
+    'It is not proven that this target was reached. The service was asked to delete the session recordings together with the person, and this program has not seen that they are gone.',
+};
+
 /** The sentences of each format version, by what they are about: a code, an assurance or a result. */
 const sentences = {
   1: {
@@ -423,31 +430,91 @@ const sentences = {
       'This target is not reached: the person was still there when the service was last asked, and the time of the request was over.',
   },
   2: plainSentences,
-  3: {
-    ...plainSentences,
-    not_deletable_via_api:
-      'This target was not reached. The service still holds the data. It offers no way to delete them, or the settings of this program say not to ask for it.',
-    deletion_requested:
-      'It is not proven that this target was reached. The service was asked to delete the session recordings together with the person, and this program has not seen that they are gone.',
+  3: laterSentences,
+  4: {
+    ...laterSentences,
+    kept: 'This target was not reached. The request left these data at the service.',
+    summary: {
+      here: 'Erased here on {day}',
+      'upstream.person deleted': 'deleted at the service on {day}',
+      deleted_before: 'deleted at the service on {day}',
+      'upstream.person already_absent': 'already gone at the service',
+      'upstream.person still_present': 'still at the service when last asked',
+      'upstream.events kept': 'events kept, as requested',
+      kept_unasked: 'events left at the service',
+      'upstream.events confirmed': 'events deleted, as the service says',
+      'upstream.events not_verifiable': 'deletion of the events not verifiable',
+      'upstream.events unconfirmed': 'deletion of the events not confirmed',
+      'upstream.recordings not_deletable_via_api': 'session recordings still at the service',
+      'upstream.recordings deletion_requested': 'deletion of the session recordings requested, but not seen',
+      not_reached: 'not everything reached',
+      wait_dropped: 'deletion of the events, due by {day}, not waited for',
+      late: 'later than due ({day})',
+    },
+    wait_dropped:
+      'The service should have deleted the events by the given time. This program did not wait for that time.',
+    legal_ground: {
+      consent_withdrawn: 'Legal ground: Art. 17(1)(b) GDPR. The person withdrew the consent.',
+      objection: 'Legal ground: Art. 17(1)(c) GDPR. The person objected to the processing.',
+      no_longer_needed: 'Legal ground: Art. 17(1)(a) GDPR. The data are no longer needed.',
+      unlawful: 'Legal ground: Art. 17(1)(d) GDPR. The data were processed unlawfully.',
+      legal_obligation: 'Legal ground: Art. 17(1)(e) GDPR. A law requires the erasure.',
+      child_consent: 'Legal ground: Art. 17(1)(f) GDPR. The data were collected from a child.',
+      consumer_request:
+        'Legal ground: Section 1798.105 of the California Civil Code (CCPA). The consumer asked for the deletion.',
+      deleted_upstream: 'Legal ground: none is recorded. This program followed a deletion at the service.',
+      restored_backup:
+        'Legal ground: none is recorded. This program repeated an erasure after an older copy had been restored.',
+      other: 'Legal ground: no article is recorded. The operator gave a code of its own.',
+    },
+    authorised_by: {
+      manual:
+        'Authorised by: an operator, under a reference. The ledger holds a keyed hash of this reference, not the reference itself.',
+      upstream: 'Authorised by: no person. This program made the request, because the service had deleted the person.',
+      restore:
+        'Authorised by: no person. This program made the request, because an older copy had brought the person back.',
+    },
+    method: {
+      clear:
+        'Method "clear" of NIST SP 800-88r2, within files: the program overwrote the freed space of the database and wrote the database anew.',
+      below_clear:
+        'Method below "clear" of NIST SP 800-88r2: the program wrote the file anew without the data and deleted the old file, without overwriting the blocks of the old file.',
+      by_service: 'Method not known: the service deleted the data, and it does not say by which method.',
+    },
+    exception:
+      'Data were kept. Which exception allows this (Art. 17(3) GDPR, Section 1798.105(d) of the California Civil Code) is not recorded.',
+    identity_check: 'Identity: how the identity of the person was checked is not recorded.',
+    recipients:
+      'Recipients (Art. 19 GDPR): none is recorded as told. The dataset deletions names the rows to delete to the recipients that read it.',
+    retention:
+      'Retention: the program keeps this certificate and the ledger without a time limit. The operator decides how long they stay.',
   },
 };
 
 /** Results of a target that was left as it was, where a version has a sentence for them. */
 const notReached = words('not_deletable_via_api kept still_present deletion_requested');
 
+/** Results of a target that version 4 says was not reached. */
+const left = words('not_deletable_via_api kept still_present');
+const evidences = words('not_reached not_verifiable asserted_by_upstream observed verified');
+const methods = words('clear below_clear by_service');
+
 /** Folds the entries of requests, one after the other, into what a certificate says of them. */
 function requestHistories() {
   const histories = new Map();
   const takeFor = (id, entry, seq) => {
     if (entry.type === 'received') {
-      const { request, generation, origin, basis, subject, due_at } = entry;
-      const about = { request, generation, origin, basis, subject, received_at: entry.at, due_at };
-      histories.set(id, { ...about, entries: { received: seq }, targets: new Map() });
+      const { request, generation, origin, basis, subject, authorisation, due_at } = entry;
+      const about = { request, generation, origin, basis, subject, authorisation, received_at: entry.at, due_at };
+      histories.set(id, { ...about, entries: { received: seq }, targets: new Map(), own: new Map() });
     }
     const history = histories.get(id);
     if (!history) return;
     const { type, at } = entry;
-    if (type === 'amended') history.basis = entry.basis;
+    if (type === 'amended') {
+      history.basis = entry.basis;
+      history.authorisation = entry.authorisation ?? history.authorisation;
+    }
     if (type === 'fencing') history.fencing = (entry.continued ? history.fencing : 0) + entry.fence.length;
     if (type === 'fenced') {
       history.fence = { epoch: entry.epoch, entries: history.fencing };
@@ -455,8 +522,11 @@ function requestHistories() {
       history.entries.fenced = seq;
     }
     if (type === 'result') {
-      const { target, result, assurance, rows_before = null, rows_removed = null } = entry;
+      const { target, result, assurance, rows_before = null, rows_removed = null, rows_each } = entry;
+      const own = rows_each ?? (isFixedTarget(target) ? rows_removed : null);
       history.targets.set(target, { target, result, assurance, rows_before, rows_removed, ended_at: at });
+      history.own.set(target, own);
+      if (target === 'upstream.person' && result === 'deleted') history.deleted_upstream_at = at;
     }
     if (type === 'scan') {
       const { files, passed_over = 0, bytes, needles, hits, left_out = 0 } = entry;
@@ -481,18 +551,64 @@ function requestHistories() {
   };
 }
 
-/** The certificate of a version that follows from a history; undefined where that is not whole. */
-function deriveCertificate(history, { version, until, origin }) {
-  const said = sentences[version];
-  const targets = [...history.targets.values()].sort(
-    (a, b) =>
-      assurances.indexOf(a.assurance) - assurances.indexOf(b.assurance) || (a.target < b.target ? -1 : 1),
+/** What version 4 says of a target: its own rows, the method, and whether it was not reached. */
+function regulated(end, own) {
+  const { target, result, assurance } = end;
+  const isHere = words('purged rewritten file_gone').includes(result);
+  const isThere = words('deleted removed confirmed deletion_requested').includes(result);
+  const method = isThere ? 'by_service' : !isHere ? null : target === 'mirror' ? 'clear' : 'below_clear';
+  return { ...end, assurance: left.includes(result) ? 'not_reached' : assurance, rows_removed: own, method };
+}
+
+const clause = (part, at) => part.replace('{day}', at.slice(0, 10));
+
+/** The summary of a certificate of version 4. */
+function summaryOf({ origin, targets, dropped, is_late, due_at, locally_verified_at, deleted_upstream_at }, said) {
+  const parts = [clause(said.here, locally_verified_at)];
+  const told = [];
+  for (const name of words('upstream.person upstream.events upstream.recordings')) {
+    const end = targets.find(({ target }) => target === name);
+    const key = end?.result === 'kept' && origin !== 'manual' ? 'kept_unasked' : `${name} ${end?.result}`;
+    if (!end || !Object.hasOwn(said, key)) continue;
+    told.push(name);
+    const isBefore = key === 'upstream.person already_absent' && deleted_upstream_at;
+    parts.push(isBefore ? clause(said.deleted_before, deleted_upstream_at) : clause(said[key], end.ended_at));
+  }
+  if (targets.some(({ target, result }) => left.includes(result) && !told.includes(target))) parts.push(said.not_reached);
+  if (dropped) parts.push(clause(said.wait_dropped, dropped));
+  if (is_late) parts.push(clause(said.late, due_at));
+  return `${parts.join('; ')}.`;
+}
+
+/** Whether a certificate states of the operator what it may, and nothing else: no ledger shows it. */
+function isStated(stated) {
+  const isText = matches(/^[^\p{C}\p{Zl}\p{Zp}]{1,200}$/u);
+  const has = (value, names) => isObject(value) && Object.keys(value).sort().join(' ') === names;
+  if (!has(stated, 'controller program service')) return false;
+  const { controller, program, service } = stated;
+  const isController =
+    has(controller, 'contact name') && isText(controller.name) && (controller.contact === null || isText(controller.contact));
+  const isService = has(service, 'project url') && isText(service.url) && matches(/^[\w-]{1,200}$/)(service.project);
+  return (
+    (controller === null || isController) && (service === null || isService) && matches(/^\d+\.\d+\.\d+$/)(program)
   );
+}
+
+/** The certificate of a version that follows from a history; undefined where that is not whole. */
+function deriveCertificate(history, { version, until, origin, stated }) {
+  const said = sentences[version];
+  const isRegulated = version >= 4;
+  const targets = [...history.targets.values()]
+    .map((end) => (isRegulated ? regulated(end, history.own.get(end.target)) : end))
+    .sort(
+      (a, b) => evidences.indexOf(a.assurance) - evidences.indexOf(b.assurance) || (a.target < b.target ? -1 : 1),
+    );
   const { fence, fenced_at, verify, control = null, locally_verified_at, entries, received_at, due_at } = history;
   if (!fence || !verify || !locally_verified_at || targets.length === 0) return undefined;
   const certified_at = [locally_verified_at, ...targets.map(({ ended_at }) => ended_at)].sort().at(-1);
   const days = Math.ceil((Date.parse(certified_at) - Date.parse(received_at)) / 86_400_000);
   const { request, generation, origin: cause, basis, subject, events_expected_by = null } = history;
+  const { authorisation, deleted_upstream_at = null } = history;
   const ofTarget = ({ target, result, assurance }) => {
     if (notReached.includes(result) && said[result])
       return [{ code: 'target_not_reached', target, result, says: said[result] }];
@@ -500,7 +616,10 @@ function deriveCertificate(history, { version, until, origin }) {
     return [{ code: 'target_below_verified', target, assurance, says: said[assurance] }];
   };
   const never = (code, more) => ({ code, says: said[code], ...more });
-  return {
+  const events = targets.find(({ target }) => target === 'upstream.events');
+  const isUnsure = words('not_verifiable unconfirmed').includes(events?.result);
+  const isDropped = isRegulated && isUnsure && events_expected_by !== null && events.ended_at < events_expected_by;
+  const certificate = {
     ...{ format_version: version, request, generation, origin: cause, basis, subject, received_at, due_at },
     ...{ fenced_at, locally_verified_at, certified_at, days: Math.max(0, days) },
     is_late: certified_at > due_at,
@@ -512,12 +631,30 @@ function deriveCertificate(history, { version, until, origin }) {
     events_expected_by,
     not_proven: [
       ...targets.flatMap(ofTarget),
+      ...(isDropped ? [never('wait_dropped', { until: events_expected_by })] : []),
       never('service_event_store'),
       never('service_backups'),
       never('downstream_copies', { until }),
       never('operator_backups'),
       never('block_device'),
     ],
+  };
+  if (!isRegulated) return certificate;
+  const used = methods.filter((method) => targets.some((target) => target.method === method));
+  const dropped = isDropped ? events_expected_by : null;
+  return {
+    ...certificate,
+    ...{ authorisation, deleted_upstream_at, stated },
+    statements: [
+      { code: 'legal_ground', says: said.legal_ground[basis] },
+      ...(targets.some(({ result }) => result === 'kept') ? [never('exception')] : []),
+      { code: 'authorised_by', says: said.authorised_by[cause] },
+      never('identity_check'),
+      ...used.map((method) => ({ code: 'method', method, says: said.method[method] })),
+      never('recipients'),
+      never('retention'),
+    ],
+    summary: summaryOf({ ...certificate, deleted_upstream_at, dropped }, said.summary),
   };
 }
 
@@ -534,10 +671,11 @@ function certificateJudge(certificates, origin) {
   });
   const follows = ({ named, bytes }, history) => {
     const until = attempt(() => named.not_proven.find(({ code }) => code === 'downstream_copies').until);
-    if (!history || !isTime(until)) return false;
+    const { format_version: version, stated } = named;
+    if (!history || !isTime(until) || (version >= 4 && !isStated(stated))) return false;
     // Where entries are damaged, what is derived may be no certificate.
     const derived = attempt(() =>
-      canonicalJson(deriveCertificate(history, { version: named.format_version, until, origin })),
+      canonicalJson(deriveCertificate(history, { version, until, origin, stated })),
     );
     return derived !== undefined && Buffer.from(derived).equals(bytes);
   };

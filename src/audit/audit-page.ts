@@ -21,6 +21,7 @@ h2 { margin: 2.4rem 0 .6rem; font-size: 1.3rem; line-height: 1.25; letter-spacin
 h3 { margin: 1.4rem 0 .4rem; font-size: 1rem; break-after: avoid; }
 p, li, dd { max-width: 50rem; text-wrap: pretty; }
 p { margin: .4rem 0; }
+.summary { font-size: 1.15rem; font-weight: 600; }
 .soft { color: var(--soft); }
 a { color: var(--accent); }
 code, pre { font: .86em/1.5 ui-monospace, 'Cascadia Mono', 'DejaVu Sans Mono', monospace; overflow-wrap: anywhere; }

@@ -1,17 +1,21 @@
 import { html, raw } from 'hono/html';
 import { isFile, readTarget } from '../ledger/target.ts';
 import type { Certificate } from '../erasure/proof/certificate.ts';
+import { summaryOf } from '../erasure/proof/certificate-summary.ts';
+import { evidenceOf, evidences, type Evidence } from '../ledger/vocabulary.ts';
 import { table, type Markup } from '../markup/markup.ts';
 import { factList, renderPage } from './audit-page.ts';
 import { bytesText, codeText, countText, countedText, minuteText } from '../core/words.ts';
 import {
-  assuranceWords,
+  evidenceWords,
   basisText,
   kindOfTarget,
   originText,
   resultText,
   targetKindText,
 } from '../ledger/vocabulary-words.ts';
+
+type CertifiedTarget = Omit<Certificate['targets'][number], 'method'>;
 
 /** A certificate with the SHA-256 of its bytes, and the number of the ledger entry that holds that SHA-256. */
 export type IssuedCertificate = { certificate: Certificate; sha256: string; entry: number };
@@ -22,36 +26,39 @@ export type IssuedCertificate = { certificate: Certificate; sha256: string; entr
  */
 export function certificatePage({ certificate, sha256, entry }: IssuedCertificate, bundle: string): string {
   const { request, generation, ledger, days, is_late: isLate, due_at: dueAt } = certificate;
-  const weakest = assuranceWords[certificate.weakest_assurance];
+  const [weakest = 'not_reached'] = evidences.filter((evidence) =>
+    certificate.targets.some((target) => evidenceOf(target) === evidence),
+  );
   return renderPage({
     kind: 'Certificate of erasure',
     title: `Request ${request}`,
-    lead: html`<p>
-      The request was received ${minuteText(certificate.received_at)}. Everything was reached
-      ${minuteText(certificate.certified_at)}:
-      ${
-        isLate
-          ? html`<span class="late"
-              >on day ${days}, after it was due (<span class="when">${minuteText(dueAt)}</span>)</span
-            >`
-          : html`<span class="good"
-              >on day ${days}, in time (due <span class="when">${dueAt.slice(0, 10)}</span>)</span
-            >`
-      }.
-    </p>`,
+    lead: html`<p class="summary">${summaryOf(certificate)}</p>
+      <p>
+        The request was received ${minuteText(certificate.received_at)}. It came to its end
+        ${minuteText(certificate.certified_at)}:
+        ${
+          isLate
+            ? html`<span class="late"
+                >on day ${days}, after it was due (<span class="when">${minuteText(dueAt)}</span>)</span
+              >`
+            : html`<span class="good"
+                >on day ${days}, in time (due <span class="when">${dueAt.slice(0, 10)}</span>)</span
+              >`
+        }.
+      </p>`,
     content: html`<section class="panel weak" aria-labelledby="weakest">
-        <h2 id="weakest">Weakest assurance: ${weakest.name.toLowerCase()}</h2>
-        <p>${weakest.means}</p>
-        <p>This holds for: ${weakestTargets(certificate)}.</p>
+        <h2 id="weakest">Weakest evidence: ${evidenceWords[weakest].name.toLowerCase()}</h2>
+        <p>${evidenceWords[weakest].means}</p>
+        <p>This holds for: ${weakestTargets(certificate, weakest)}.</p>
       </section>
       ${notProvenPanel(certificate)}
       <section aria-labelledby="targets">
         <h2 id="targets">The targets, weakest first</h2>
         ${targetTable(certificate)}
         <p class="soft">
-          ${(['verified', 'observed', 'asserted_by_upstream', 'not_verifiable'] as const)
-            .filter((assurance) => certificate.targets.some((target) => target.assurance === assurance))
-            .map((assurance) => html`<b>${assuranceWords[assurance].name}:</b> ${assuranceWords[assurance].means} `)}
+          ${evidences
+            .filter((evidence) => certificate.targets.some((target) => evidenceOf(target) === evidence))
+            .map((evidence) => html`<b>${evidenceWords[evidence].name}:</b> ${evidenceWords[evidence].means} `)}
         </p>
       </section>
       <section aria-labelledby="proof">
@@ -76,7 +83,7 @@ export function certificatePage({ certificate, sha256, entry }: IssuedCertificat
           ...(certificate.events_expected_by === null
             ? []
             : [['Weekly batch of the service by', minuteText(certificate.events_expected_by)] as const]),
-          ['Everything reached', minuteText(certificate.certified_at)],
+          ['Ended', minuteText(certificate.certified_at)],
           [
             'Generation',
             generation === 1
@@ -85,6 +92,7 @@ export function certificatePage({ certificate, sha256, entry }: IssuedCertificat
           ],
         ])}
       </section>
+      ${statements(certificate)}
       <section aria-labelledby="check">
         <h2 id="check">How to check it</h2>
         ${factList([
@@ -111,14 +119,33 @@ export function certificatePage({ certificate, sha256, entry }: IssuedCertificat
   });
 }
 
+/** What certificates say for regulators from version 4 on. */
+function statements(certificate: Certificate): Markup {
+  if (!('stated' in certificate)) return html``;
+  const { controller, program, service } = certificate.stated;
+  return html`<section aria-labelledby="regulators">
+    <h2 id="regulators">Ground, method and responsibility</h2>
+    <ul>
+      ${certificate.statements.map(({ says }) => html`<li>${says}</li>`)}
+    </ul>
+    <p>The operator states this of itself. No ledger shows it.</p>
+    ${factList([
+      ['Controller', controller === null ? 'not stated (setting audit.controller)' : controller.name],
+      ['Contact', controller?.contact ?? 'not stated'],
+      ['Service', service === null ? 'not stated' : `${service.url}, project ${service.project}`],
+      ['Program', `analytics-mirror ${program}`],
+    ])}
+  </section>`;
+}
+
 /** The bundle where `verify.mjs` finds it. No browser shows or runs it. */
 function dataBlock(bundle: string): Markup {
   return html`${raw(`<script type="application/json" id="bundle">${bundle.replaceAll('<', '\\u003c')}</script>`)}`;
 }
 
-function weakestTargets({ targets, weakest_assurance: weakest }: Certificate): string {
+function weakestTargets({ targets }: { targets: readonly CertifiedTarget[] }, weakest: Evidence): string {
   const ends = targets
-    .filter(({ assurance }) => assurance === weakest)
+    .filter((target) => evidenceOf(target) === weakest)
     .map(({ target, result }) => `${nameOf(target)} (${resultText(result)})`);
   return [...new Set(ends)].join('; ');
 }
@@ -144,7 +171,7 @@ function notProvenPanel({ not_proven: notProven }: Certificate): Markup {
 }
 
 /** Files of one dataset with the same result share a row; the certificate itself lists each file. */
-function targetTable({ targets }: Certificate): Markup {
+function targetTable({ targets }: { targets: readonly CertifiedTarget[] }): Markup {
   const groups = Map.groupBy(targets, ({ target, result, assurance }) => `${nameOf(target)} ${result} ${assurance}`);
   const rows = [...groups.values()].flatMap((ends) => {
     const [end] = ends;
@@ -160,7 +187,7 @@ function targetTable({ targets }: Certificate): Markup {
       [
         `${nameOf(end.target)}${isPublished ? ` (${countedText(ends.length, 'file')})` : ''}`,
         resultText(end.result),
-        assuranceWords[end.assurance].name,
+        evidenceWords[evidenceOf(end)].name,
         removed.length === 0 ? '–' : removed.reduce((sum, count) => sum + count, 0),
         minuteText(last),
       ],

@@ -1,8 +1,8 @@
-import { isoTime } from '../core/clock.ts';
 import { sha256 } from '../core/digest.ts';
 import { AppError } from '../core/errors.ts';
-import { deriveIssuedText, readCertificate } from '../erasure/proof/certificate.ts';
-import { readCertificateFile } from '../erasure/proof/certificate-file.ts';
+import { readCertificate } from '../erasure/proof/certificate.ts';
+import { issueFacts, readCertificateFile, type IssuingSettings } from '../erasure/proof/certificate-file.ts';
+import { deriveIssuedText } from '../erasure/proof/derive-certificate.ts';
 import { readLedgerOrigin } from '../ledger/checkpoint.ts';
 import { readHistories, type RequestHistory } from '../ledger/request-history.ts';
 import type { LedgerEntry } from '../ledger/entry.ts';
@@ -13,7 +13,7 @@ import type { IssuedCertificate } from './certificate-page.ts';
  * gone, it is derived from the ledger. Throws `usage` when there is none, and `storage` when its SHA-256 is not on the ledger.
  */
 export function findCertificate(
-  { dataDir, feedRetentionDays }: { dataDir: string; feedRetentionDays: number },
+  settings: IssuingSettings,
   entries: Iterable<LedgerEntry>,
   idOrPrefix: string,
 ): IssuedCertificate & { text: string } {
@@ -26,8 +26,8 @@ export function findCertificate(
         ? 'it ended without one'
         : 'one is issued once everything is reached: `erase show` tells what is still open',
     });
-  const present = readCertificateFile(dataDir, history.request, issued.generation);
-  const text = present ?? deriveText(history, issued.sha256, { dataDir, feedRetentionDays });
+  const present = readCertificateFile(settings.dataDir, history.request, issued.generation);
+  const text = present ?? deriveText(history, issued.sha256, settings);
   const certificate = readCertificate(text ?? '');
   if (text === undefined || !certificate || sha256(text) !== issued.sha256)
     throw new AppError(
@@ -49,13 +49,8 @@ function requireHistory(histories: Iterable<RequestHistory>, idOrPrefix: string)
   });
 }
 
-function deriveText(
-  history: RequestHistory,
-  digest: string,
-  { dataDir, feedRetentionDays }: { dataDir: string; feedRetentionDays: number },
-): string | undefined {
-  const ledgerOrigin = readLedgerOrigin(dataDir);
-  if (!history.fence || ledgerOrigin === undefined) return undefined;
-  const feedUntil = isoTime(Date.parse(history.fence.at) + feedRetentionDays * 86_400_000);
-  return deriveIssuedText(history, { ledgerOrigin, feedUntil }, digest);
+function deriveText(history: RequestHistory, digest: string, settings: IssuingSettings): string | undefined {
+  const ledgerOrigin = readLedgerOrigin(settings.dataDir);
+  const facts = ledgerOrigin === undefined ? undefined : issueFacts(settings, history, ledgerOrigin);
+  return facts && deriveIssuedText(history, facts, digest);
 }

@@ -23,7 +23,7 @@ const requestColumns: Readonly<Record<string, (request: ReportedRequest) => Cell
   hours_until_complete: ({ completeMs }) => hoursOf(completeMs),
   late: ({ isLate }) => yesNo(isLate),
   overdue: ({ isOverdue }) => yesNo(isOverdue),
-  weakest_assurance: ({ weakestAssurance }) => weakestAssurance,
+  weakest_assurance: ({ weakestEvidence }) => weakestEvidence,
   fence_entries: ({ fence }) => fence.entries,
   fence_hits: ({ fence }) => fence.hits,
   fence_recreated: ({ fence }) => fence.recreated,
@@ -34,7 +34,7 @@ const targetColumns: Readonly<Record<string, (target: ReportedTarget) => Cell>> 
   target: ({ target }) => target,
   target_status: ({ status }) => status,
   target_result: ({ result }) => result,
-  target_assurance: ({ assurance }) => assurance,
+  target_assurance: ({ evidence }) => evidence,
   target_rows_removed: ({ rowsRemoved }) => rowsRemoved,
   target_ended_at: ({ endedAt }) => endedAt,
 };

@@ -1,7 +1,7 @@
 import type { Settings } from '../config/settings.ts';
 import { readTarget } from '../ledger/target.ts';
 import { kindOfTarget, type TargetKind } from '../ledger/vocabulary-words.ts';
-import type { Assurance, BoundPart, RequestState, TargetResult } from '../ledger/vocabulary.ts';
+import type { BoundPart, Evidence, RequestState, TargetResult } from '../ledger/vocabulary.ts';
 import { listCheckpointFiles, readCheckpointFile, readLedgerOrigin, sizeOfFile } from '../ledger/checkpoint.ts';
 import { ledgerFolder } from '../ledger/entry-file.ts';
 import type { LedgerEntry } from '../ledger/entry.ts';
@@ -55,7 +55,7 @@ export type AuditReport = {
   refusedFor: Record<string, number>;
   heldFor: Record<string, number>;
   /** Results of targets by kind of target (`snapshot` for all files), weakest first. */
-  targetEnds: { kind: TargetKind; result: TargetResult; assurance: Assurance; targets: number }[];
+  targetEnds: { kind: TargetKind; result: TargetResult; evidence: Evidence; targets: number }[];
   fence: FenceUse;
   feed: DeletionFeed & {
     retentionDays: number;
@@ -174,15 +174,15 @@ function countBy<K extends string>(
 function targetEndsOf(requests: readonly ReportedRequest[]): AuditReport['targetEnds'] {
   const ends = new Map<string, AuditReport['targetEnds'][number]>();
   for (const { targets } of requests)
-    for (const { target, result, assurance } of targets) {
-      if (result === null || assurance === null) continue;
+    for (const { target, result, evidence } of targets) {
+      if (result === null || evidence === null) continue;
       const kind = kindOfTarget(readTarget(target));
-      const name = `${kind} ${result} ${assurance}`;
-      const end = ends.get(name) ?? { kind, result, assurance, targets: 0 };
+      const name = `${kind} ${result} ${evidence}`;
+      const end = ends.get(name) ?? { kind, result, evidence, targets: 0 };
       ends.set(name, { ...end, targets: end.targets + 1 });
     }
   return [...ends]
-    .toSorted(([a, x], [b, y]) => strength(x.assurance) - strength(y.assurance) || (a < b ? -1 : 1))
+    .toSorted(([a, x], [b, y]) => strength(x.evidence) - strength(y.evidence) || (a < b ? -1 : 1))
     .map(([, end]) => end);
 }
 

@@ -1,5 +1,5 @@
 import { html } from 'hono/html';
-import { assurances } from '../ledger/vocabulary.ts';
+import { evidences } from '../ledger/vocabulary.ts';
 import { sinceErasure } from './since-erasure.ts';
 import { barChart } from './bar-chart.ts';
 import { howToVerify } from './how-to-verify.ts';
@@ -8,7 +8,7 @@ import { factList, renderPage } from './audit-page.ts';
 import type { AuditReport } from './report-data.ts';
 import { everyRequest } from './request-table.ts';
 import { codeText, countText, countedText, durationText, minuteText } from '../core/words.ts';
-import { assuranceWords, resultText, stateCounts, stateText, targetKindText } from '../ledger/vocabulary-words.ts';
+import { evidenceWords, resultText, stateCounts, stateText, targetKindText } from '../ledger/vocabulary-words.ts';
 
 /** The report as a page to read and to print. */
 export function reportPage(report: AuditReport): string {
@@ -208,17 +208,17 @@ function months({ byMonth, byState }: AuditReport): Markup {
 function targetEnds({ targetEnds: ends }: AuditReport): Markup {
   return html`<section aria-labelledby="ends">
     <h2 id="ends">How strong the evidence is</h2>
-    ${factList(assurances.map((assurance) => [assuranceWords[assurance].name, assuranceWords[assurance].means]))}
+    ${factList(evidences.map((evidence) => [evidenceWords[evidence].name, evidenceWords[evidence].means]))}
     ${
       ends.length === 0
         ? ''
         : table(
             'Results of all targets of these requests, weakest first',
-            ['Target', 'Result', 'Assurance', 'How many'],
-            ends.map(({ kind, result, assurance, targets }) => [
+            ['Target', 'Result', 'Evidence', 'How many'],
+            ends.map(({ kind, result, evidence, targets }) => [
               targetKindText(kind),
               resultText(result),
-              assuranceWords[assurance].name,
+              evidenceWords[evidence].name,
               targets,
             ]),
           )

@@ -1,8 +1,9 @@
 import { spellTarget, type TargetName } from '../ledger/target.ts';
 import type { RequestHistory } from '../ledger/request-history.ts';
 import {
-  assurances,
-  type Assurance,
+  evidenceOf,
+  evidences,
+  type Evidence,
   type Origin,
   type RequestState,
   type TargetResult,
@@ -19,7 +20,9 @@ export type ReportedTarget = {
   target: TargetName;
   status: TargetStatus;
   result: TargetResult | null;
-  assurance: Assurance | null;
+  /** Null while it is open. */
+  evidence: Evidence | null;
+  /** Its own, and no other request's. */
   rowsRemoved: number | null;
   endedAt: string | null;
 };
@@ -48,7 +51,7 @@ export type ReportedRequest = {
   isLate: boolean;
   isOverdue: boolean;
   /** Null while a target is open, and where there is none. */
-  weakestAssurance: Assurance | null;
+  weakestEvidence: Evidence | null;
   targets: ReportedTarget[];
   fence: FenceUse;
   /** SHA-256 of its newest certificate. */
@@ -65,11 +68,12 @@ export function reportRequest(db: Database, history: RequestHistory, madeAt: str
   const openNames = new Set(open.map(({ target }) => target));
   const ended = [...history.targets.values()]
     .filter(({ target }) => !openNames.has(target))
-    .map(({ target, result, assurance, rowsRemoved, endedAt }): ReportedTarget => {
-      return { target, status: 'done', result, assurance, rowsRemoved, endedAt };
+    .map((end): ReportedTarget => {
+      const { target, result, rowsOwn: rowsRemoved, endedAt } = end;
+      return { target, status: 'done', result, evidence: evidenceOf(end), rowsRemoved, endedAt };
     });
   const targets = [...ended, ...open].toSorted(
-    (a, b) => strength(a.assurance) - strength(b.assurance) || (a.target < b.target ? -1 : 1),
+    (a, b) => strength(a.evidence) - strength(b.evidence) || (a.target < b.target ? -1 : 1),
   );
   const completedAt = issued?.reachedAt ?? null;
   const verifiedAt = history.verified?.at ?? null;
@@ -94,7 +98,7 @@ export function reportRequest(db: Database, history: RequestHistory, madeAt: str
     completeMs: since(completedAt),
     isLate: completedAt !== null && completedAt > dueAt,
     isOverdue: !isDone && dueAt < madeAt,
-    weakestAssurance: targets[0]?.assurance ?? null,
+    weakestEvidence: targets[0]?.evidence ?? null,
     targets,
     fence: readFenceUse(db, request),
     certificate: issued?.sha256 ?? null,
@@ -108,7 +112,7 @@ function openTargets(db: Database, request: string): ReportedTarget[] {
       target: spellTarget(target),
       status,
       result: null,
-      assurance: null,
+      evidence: null,
       rowsRemoved: null,
       endedAt: null,
     }));
@@ -119,7 +123,7 @@ export function isOpen({ completedAt, endedAt }: ReportedRequest): boolean {
   return completedAt === null && endedAt === null;
 }
 
-/** The rank of an assurance, for sorting; a target that is still open ranks lowest. */
-export function strength(assurance: Assurance | null): number {
-  return assurance === null ? -1 : assurances.indexOf(assurance);
+/** The rank of evidence, for sorting; a target that is still open ranks lowest. */
+export function strength(evidence: Evidence | null): number {
+  return evidence === null ? -1 : evidences.indexOf(evidence);
 }

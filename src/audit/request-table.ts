@@ -3,7 +3,7 @@ import { table, type Markup } from '../markup/markup.ts';
 import type { AuditReport } from './report-data.ts';
 import type { ReportedRequest } from './reported-request.ts';
 import { readTarget } from '../ledger/target.ts';
-import { assuranceWords, kindOfTarget, resultText, stateText, type TargetKind } from '../ledger/vocabulary-words.ts';
+import { evidenceWords, kindOfTarget, resultText, stateText, type TargetKind } from '../ledger/vocabulary-words.ts';
 import { codeText, durationText, minuteText } from '../core/words.ts';
 
 /** Each kind of target, as the heading of its column. */
@@ -24,8 +24,9 @@ export function everyRequest({ requests }: Pick<AuditReport, 'requests'>): Marku
     <h2 id="requests">Every request</h2>
     <p>
       The four columns from <i>Person</i> on are targets at the service, the others are here. <b>V</b> verified,
-      <b>O</b> observed, <b>A</b> asserted by the service, <b>N</b> not verifiable, <b>…</b> still open, <b>S</b> still
-      there when last asked, <b>–</b> no such target. For published files: their number, and the letter of the weakest.
+      <b>O</b> observed, <b>A</b> asserted by the service, <b>N</b> not verifiable, <b>✗</b> not reached: the data are
+      still there, <b>…</b> still open, <b>–</b> no such target. For published files: their number, and the letter of
+      the weakest.
     </p>
     ${table(
       'Requests of the period, oldest first: time from receipt, and the assurance of each target',
@@ -51,17 +52,21 @@ export function everyRequest({ requests }: Pick<AuditReport, 'requests'>): Marku
   </section>`;
 }
 
-const letters = { verified: 'V', observed: 'O', asserted_by_upstream: 'A', not_verifiable: 'N' } as const;
+const letters = {
+  verified: 'V',
+  observed: 'O',
+  asserted_by_upstream: 'A',
+  not_verifiable: 'N',
+  not_reached: '✗',
+} as const;
 
 /** A request's targets come weakest first. */
 function targetCell({ targets }: ReportedRequest, kind: TargetKind): Markup | string {
   const ofKind = targets.filter(({ target }) => kindOfTarget(readTarget(target)) === kind);
   const [weakest] = ofKind;
   if (!weakest) return '–';
-  const { assurance, result } = weakest;
-  // Its assurance is observed as well, but it must not look like a success.
-  const seen = result === 'still_present' ? 'S' : undefined;
-  const letter = seen ?? (assurance === null ? '…' : letters[assurance]);
-  const name = assurance === null ? 'still open' : `${assuranceWords[assurance].name}: ${resultText(result)}`;
+  const { evidence, result } = weakest;
+  const letter = evidence === null ? '…' : letters[evidence];
+  const name = evidence === null ? 'still open' : `${evidenceWords[evidence].name}: ${resultText(result)}`;
   return html`${kind === 'snapshot' ? html`${ofKind.length} ` : ''}<abbr title="${name}">${letter}</abbr>`;
 }

@@ -2,8 +2,9 @@ import { existsSync } from 'node:fs';
 import { sha256 } from '../core/digest.ts';
 import { AppError } from '../core/errors.ts';
 import { findDifferencesIn } from '../erasure/bound/differences.ts';
-import { certificateText, deriveCertificate, feedUntilOf, readCertificate } from '../erasure/proof/certificate.ts';
+import { certificateText, readCertificate, statedFacts } from '../erasure/proof/certificate.ts';
 import { certificateName, readCertificateFiles } from '../erasure/proof/certificate-file.ts';
+import { deriveCertificate } from '../erasure/proof/derive-certificate.ts';
 import { readLedgerOrigin } from '../ledger/checkpoint.ts';
 import { collectHistories, type RequestHistory } from '../ledger/request-history.ts';
 import { entriesPath, ledgerFolder, readLines } from '../ledger/entry-file.ts';
@@ -121,9 +122,9 @@ function verifyCertificates(dataDir: string, signed: number): { checked: number;
 /** Whether all that a certificate says follows from the history of its request. */
 function follows(text: string, history: RequestHistory | undefined, ledgerOrigin: string): boolean {
   const present = readCertificate(text);
-  const feedUntil = present && feedUntilOf(present);
-  if (!history || feedUntil === undefined) return false;
-  const derived = deriveCertificate(history, { ledgerOrigin, feedUntil }, present?.format_version);
+  const facts = present && statedFacts(present);
+  if (!history || !facts) return false;
+  const derived = deriveCertificate(history, { ledgerOrigin, ...facts }, present.format_version);
   return derived !== undefined && certificateText(derived) === text;
 }
 

@@ -78,6 +78,9 @@ const cron = z
     }
   });
 
+/** A line that certificates state as it is. */
+const statedText = z.string().regex(/^[^\p{C}\p{Zl}\p{Zp}]{1,200}$/u, 'must be one line of at most 200 characters');
+
 const count = z.int().min(1);
 // Node's timers cannot wait longer than this: they would fire at once.
 const timerMsMax = 2 ** 31 - 1;
@@ -170,6 +173,9 @@ export const Settings = z.strictObject({
     maxRequestDays: count,
     maxBatch: count,
     feedRetentionDays: count,
+  }),
+  audit: z.strictObject({
+    controller: z.strictObject({ name: statedText.nullable(), contact: statedText.nullable() }),
   }),
   schedule: z.strictObject(
     Object.fromEntries(scheduledJobs.map((job) => [job, cron])) as Record<ScheduledJob, typeof cron>,

@@ -124,12 +124,14 @@ async function rewriteFiles(context: JobContext, result: LocalResult, rewritten:
   const { published, ledger, signal } = context;
   for (const { dataset, snapshotId, files } of openSnapshots(fencedSubjects(context))) {
     together(context, (own) => files.forEach(({ target, subjects }) => intend(own, subjects, target)));
+    const erased = new Set([...files.values()].flatMap(({ subjects }) => subjects));
+    const placeIn = new Map([...erased].map((subject, place) => [subject, place]));
     const parts = await rewriteSnapshot(
       published,
       dataset,
       snapshotId,
       [...files.values()].map(({ target }) => target.name),
-      identityOfAll([...files.values()].flatMap(({ subjects }) => subjects)),
+      [...erased].map(({ identity }) => identity),
       { epoch: ledger().epoch(), signal },
     );
     together(context, (own) => {
@@ -140,8 +142,11 @@ async function rewriteFiles(context: JobContext, result: LocalResult, rewritten:
           settle(own, subjects, target, { result: 'file_gone', assurance: 'observed' });
           continue;
         }
-        const { rowsBefore, rowsRemoved, newName: name } = part;
-        settle(own, subjects, target, { result: 'rewritten', assurance: 'verified', rowsBefore, rowsRemoved });
+        const { rowsBefore, rowsRemoved, rowsRemovedOf, newName: name } = part;
+        // Subjects with as many rows share a record: their certificates say how many are their own, and no others.
+        const byRows = Map.groupBy(subjects, (subject) => rowsRemovedOf[placeIn.get(subject) ?? -1] ?? 0);
+        for (const [rowsEach, alike] of byRows)
+          settle(own, alike, target, { result: 'rewritten', assurance: 'verified', rowsBefore, rowsEach });
         rewritten.add(placeOf({ dataset, snapshotId, name }));
         result.filesRewritten += 1;
         result.rowsRemoved += rowsRemoved;

@@ -82,7 +82,10 @@ export const LedgerRecord = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('fenced'), ...about, epoch: count }),
   /** Intent: a target is about to be acted upon, for all of the requests at once. */
   z.strictObject({ type: z.literal('intent'), requests, target: TargetName }),
-  /** Result of what was intended. Rows of a file: before, and how many were taken out. */
+  /**
+   * Result of what was intended. Rows before, and how many were taken out. `rows_each`: of a file, how many of each of the
+   * requests; earlier versions gave the sum of all requests in `rows_removed`.
+   */
   z.strictObject({
     type: z.literal('result'),
     requests,
@@ -91,6 +94,7 @@ export const LedgerRecord = z.discriminatedUnion('type', [
     assurance: z.enum(assurances),
     rows_before: count.optional(),
     rows_removed: count.optional(),
+    rows_each: count.optional(),
   }),
   /** A scan: `control` before the purge has to find the values, `verify` after it must not. */
   z.strictObject({

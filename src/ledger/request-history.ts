@@ -6,13 +6,16 @@ import type { Assurance, AttentionReason, RequestReason, RequestState, TargetRes
 /** An entry of the ledger: its number, from 0, and when it was written. */
 type Mark = { entry: number; at: string };
 
-/** A target that has come to its end. Rows are those of a file: null for any other target. */
+/** A target that has come to its end. Rows: null where they were not counted. */
 export type EndedTarget = {
   target: TargetName;
   result: TargetResult;
   assurance: Assurance;
   rowsBefore: number | null;
+  /** As the record says: of a file, those of all requests together where `rowsOwn` is null. */
   rowsRemoved: number | null;
+  /** Those of this request alone. */
+  rowsOwn: number | null;
   endedAt: string;
 };
 
@@ -33,7 +36,7 @@ type ScanFacts = {
  */
 export type RequestHistory = Pick<
   Extract<LedgerRecord, { type: 'received' }>,
-  'request' | 'generation' | 'origin' | 'basis' | 'subject'
+  'request' | 'generation' | 'origin' | 'basis' | 'subject' | 'authorisation'
 > & {
   dueAt: string;
   received: Mark;
@@ -56,6 +59,8 @@ export type RequestHistory = Pick<
   isControlled: boolean;
   verified: Mark | null;
   eventsExpectedBy: string | null;
+  /** When this program last deleted the person at the service, in any generation. */
+  deletedUpstreamAt: string | null;
   /** Of each generation that reached everything. `sha256` is of the certificate; null where none was made. */
   certified: (Mark & { generation: number; sha256: string | null; reachedAt: string })[];
   sealed: Mark | null;
@@ -112,13 +117,14 @@ export function reachedAt({ targets, verified }: RequestHistory): string | undef
 }
 
 function newHistory(entry: Extract<LedgerEntry, { type: 'received' }>): RequestHistory {
-  const { request, generation, origin, basis, subject } = entry;
+  const { request, generation, origin, basis, subject, authorisation } = entry;
   return {
     request,
     generation,
     origin,
     basis,
     subject,
+    authorisation,
     dueAt: entry.due_at,
     deletesEvents: entry.delete_events,
     received: { entry: entry.seq, at: entry.at },
@@ -133,6 +139,7 @@ function newHistory(entry: Extract<LedgerEntry, { type: 'received' }>): RequestH
     isControlled: false,
     verified: null,
     eventsExpectedBy: null,
+    deletedUpstreamAt: null,
     certified: [],
     sealed: null,
     endedAt: null,
@@ -156,6 +163,7 @@ function takeEntry(history: RequestHistory, entry: Step, fenceEntries: number): 
       return;
     case 'amended':
       history.basis = entry.basis;
+      history.authorisation = entry.authorisation ?? history.authorisation;
       return;
     case 'held':
       return become('held', entry.reason);
@@ -175,17 +183,14 @@ function takeEntry(history: RequestHistory, entry: Step, fenceEntries: number): 
       if (!history.intended.includes(entry.target)) history.intended.push(entry.target);
       if (history.state === 'fenced') become('executing');
       return;
-    case 'result':
-      history.intended = history.intended.filter((target) => target !== entry.target);
-      history.targets.set(entry.target, {
-        target: entry.target,
-        result: entry.result,
-        assurance: entry.assurance,
-        rowsBefore: entry.rows_before ?? null,
-        rowsRemoved: entry.rows_removed ?? null,
-        endedAt: entry.at,
-      });
+    case 'result': {
+      const { target, result, assurance, rows_before: rowsBefore = null, rows_removed: rowsRemoved = null } = entry;
+      const rowsOwn = entry.rows_each ?? (target.startsWith('snapshot:') ? null : rowsRemoved);
+      history.intended = history.intended.filter((intended) => intended !== target);
+      history.targets.set(target, { target, result, assurance, rowsBefore, rowsRemoved, rowsOwn, endedAt: entry.at });
+      if (target === 'upstream.person' && result === 'deleted') history.deletedUpstreamAt = entry.at;
       return;
+    }
     case 'scan': {
       const { files, bytes, needles, hits, passed_over: passedOver = 0, left_out: leftOut = 0 } = entry;
       const facts = { files, passedOver, bytes, needles, hits };

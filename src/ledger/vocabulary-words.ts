@@ -1,8 +1,8 @@
 import { codeText, countText } from '../core/words.ts';
 import { isFile, type FixedTarget, type Target } from './target.ts';
 import type {
-  Assurance,
   bases,
+  Evidence,
   Origin,
   RequestReason,
   RequestState,
@@ -106,13 +106,14 @@ export function resultText(result: TargetResult | null): string {
   return result === null ? 'still open' : resultWords[result];
 }
 
-/** What each assurance is called, and what it means to a reader of a report. */
-export const assuranceWords: Readonly<Record<Assurance, { name: string; means: string }>> = {
-  not_verifiable: {
-    name: 'Not verifiable',
+/** What each kind of evidence is called, and what it means to a reader of a report. */
+export const evidenceWords: Readonly<Record<Evidence, { name: string; means: string }>> = {
+  not_reached: {
+    name: 'Not reached',
     means:
-      'This program cannot check it. Either there is nothing to look at, or the service still holds the data and offers no way to delete them.',
+      'The data are still there. The request left them, or the service offers no way to delete them, or it still had the person when last asked.',
   },
+  not_verifiable: { name: 'Not verifiable', means: 'This program cannot check it: there is nothing to look at.' },
   asserted_by_upstream: {
     name: 'Asserted by the service',
     means: 'The service says that it has done it. The ledger holds its answer, but this program cannot check it.',
@@ -135,6 +136,8 @@ const basisWords: Readonly<Record<(typeof bases)[number], string>> = {
   no_longer_needed: 'no longer needed',
   unlawful: 'processed unlawfully',
   legal_obligation: 'legal obligation',
+  child_consent: 'collected from a child',
+  consumer_request: 'a consumer’s request',
   deleted_upstream: 'deleted at the service',
   restored_backup: 'brought back by a restored backup',
   other: 'other',

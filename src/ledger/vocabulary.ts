@@ -7,6 +7,8 @@ export const bases = [
   'no_longer_needed',
   'unlawful',
   'legal_obligation',
+  'child_consent',
+  'consumer_request',
   'deleted_upstream',
   'restored_backup',
   'other',
@@ -72,6 +74,17 @@ export type TargetResult = (typeof targetResults)[number];
 /** How far a result can be believed, weakest first. */
 export const assurances = ['not_verifiable', 'asserted_by_upstream', 'observed', 'verified'] as const;
 export type Assurance = (typeof assurances)[number];
+
+/** How strong the evidence is that a target was reached, weakest first: that it was not, or the assurance that it was. */
+export const evidences = ['not_reached', ...assurances] as const;
+export type Evidence = (typeof evidences)[number];
+
+const leaving: readonly TargetResult[] = ['kept', 'not_deletable_via_api', 'still_present'];
+
+/** The evidence for a target. A target that was left as it was is not reached, however sure that is. */
+export function evidenceOf({ result, assurance }: { result: TargetResult; assurance: Evidence }): Evidence {
+  return leaving.includes(result) ? 'not_reached' : assurance;
+}
 
 /** Why a request waits for an approval. */
 export const heldReasons = ['shared_identifier', 'several_persons', 'too_many'] as const;

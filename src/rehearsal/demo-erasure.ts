@@ -108,16 +108,12 @@ async function prove(
   { settings, clock, databaseReadOnly }: App,
   signal: AbortSignal,
 ): Promise<Pick<DemoErasure, 'certificate' | 'report' | 'isVerified'>> {
-  const { dataDir, erasure } = settings;
+  const { dataDir } = settings;
   const db = databaseReadOnly();
   const done = listRequests(db, 'all').find(({ certifiedAt }) => certifiedAt !== null);
   const ledger = readLedger(dataDir);
   const certificate = join(reportsFolder(dataDir), 'certificate.html');
-  const found = findCertificate(
-    { dataDir, feedRetentionDays: erasure.feedRetentionDays },
-    ledger.entries(),
-    done?.id ?? '',
-  );
+  const found = findCertificate(settings, ledger.entries(), done?.id ?? '');
   writeRequestedFile(certificate, certificatePage(found, bundleText(dataDir, ledger.entries(), found)));
   const report = join(reportsFolder(dataDir), 'audit.html');
   writeRequestedFile(report, reportPage(gatherReport({ db, settings, nowMs: clock.now() })));

@@ -14,8 +14,8 @@ export type RowChange = {
   mark: (connection: DuckDBConnection, path: string) => Promise<MarkedRows>;
 };
 
-/** A part that was encoded again, and how many rows were removed from it. */
-export type EncodedPart = { file: ManifestFile; removed: number };
+/** A part that was encoded again, and how many rows were removed from it: in all, and of each subject. */
+export type EncodedPart = { file: ManifestFile; removed: number; removedOf: number[] };
 
 /**
  * Encodes a part again at `to`, without the rows that `mark` marks, from its plain values: no page, dictionary or bound is
@@ -33,7 +33,7 @@ export async function encodePart(
   if ((await sha256File(part.path)) !== part.file.sha256)
     throw damagedPart(part, 'is damaged (its SHA-256 is not that of its manifest)');
   await checkPartRows(connection, part);
-  const { gone, trimmed, trimmedColumn } = await mark(connection, part.path);
+  const { gone, goneOf = [gone], trimmed, trimmedColumn } = await mark(connection, part.path);
   const key = datasets[part.dataset].key.name;
   const print = { key, columns: columns.map(({ name }) => name), trimmedColumn };
   const isKept = `file_row_number NOT IN (SELECT row FROM gone)`;
@@ -51,7 +51,7 @@ export async function encodePart(
     throw refused(part, 'would not hold exactly the rows that should stay');
   if (left.gone + left.trimmed > 0) throw refused(part, 'would still hold rows that should be removed');
   const file: ManifestFile = { name: to.name, rows, ...(await measureFile(to.path)), min_key: minKey, max_key: maxKey };
-  return { file, removed: gone };
+  return { file, removed: gone, removedOf: goneOf };
 }
 
 function trimSql(column: string): string {

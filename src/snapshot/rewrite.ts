@@ -1,12 +1,20 @@
 import type { PublishedDataset } from '../contract/datasets.ts';
-import type { Identity } from '../contract/identity.ts';
+import { unionOf, type Identity } from '../contract/identity.ts';
 import { isoToMicros } from '../core/time.ts';
 import { sqlText, withDuckDb } from './duckdb.ts';
 import { type RowChange, encodePart } from './encode-part.ts';
 import { listPublishedSnapshots } from './published-parts.ts';
 import { type Manifest, type ManifestFile, snapshotOf } from './manifest.ts';
 import type { PublishedFiles } from './published-files.ts';
-import { countMarks, emptyMarks, loadIdentity, markSubjectRows, registerTrim } from './subject-rows.ts';
+import {
+  countMarks,
+  countOwned,
+  emptyMarks,
+  loadIdentity,
+  loadOwners,
+  markSubjectRows,
+  registerTrim,
+} from './subject-rows.ts';
 import { join } from 'node:path';
 import { AppError } from '../core/errors.ts';
 import { explainStorageError } from '../core/storage-error.ts';
@@ -15,7 +23,15 @@ import { replaceParts, removeUnnamedOf } from './publish.ts';
 import { storageError } from './storage-error.ts';
 
 /** A part that was replaced by a new one. */
-type RewrittenPart = { snapshotId: string; name: string; newName: string; rowsBefore: number; rowsRemoved: number };
+type RewrittenPart = {
+  snapshotId: string;
+  name: string;
+  newName: string;
+  rowsBefore: number;
+  rowsRemoved: number;
+  /** Of these, the rows of each identity: a row of two counts for both. */
+  rowsRemovedOf: number[];
+};
 
 /** How parts are rewritten. `epoch`: the erasure epoch that the manifest says from then on. */
 type RewriteOptions = { epoch: number; signal: AbortSignal };
@@ -24,8 +40,8 @@ type RewriteOptions = { epoch: number; signal: AbortSignal };
 const memoryMaxMb = 512;
 
 /**
- * Rewrites parts of a published snapshot without an identity: its rows are removed, and its distinct ids are removed from
- * rows of other persons. A part that becomes empty stays, with its schema. All parts change at once, and every other row is
+ * Rewrites parts of a published snapshot without some identities: their rows are removed, and their distinct ids are removed
+ * from rows of other persons. A part that becomes empty stays, with its schema. All parts change at once, and every other row is
  * proved to be unchanged; CURRENT stays valid. Parts that the manifest names no more are passed over, and so is a snapshot
  * that is retired. No other export or rewrite of this dataset may run meanwhile. Throws `storage` for a part that differs from
  * what was published and for disk and files, and the signal's reason. After an error or a kill, readers find either the old
@@ -36,21 +52,27 @@ export async function rewriteSnapshot(
   dataset: PublishedDataset,
   snapshotId: string,
   parts: readonly string[],
-  identity: Identity,
+  identities: readonly Identity[],
   options: RewriteOptions,
 ): Promise<RewrittenPart[]> {
   if (!published.listSnapshots(dataset).some(({ id }) => id === snapshotId)) return [];
   const manifest = published.readManifest({ dataset, snapshotId });
   const files = manifest.files.filter(({ name }) => parts.includes(name));
+  const identity = unionOf(identities);
   return rewriteParts(
     published,
     { dataset, manifest, files, ...options },
     {
       prepare: async (connection) => {
         await loadIdentity(connection, identity);
+        await loadOwners(connection, identities);
         registerTrim(connection, dataset, identity);
       },
-      mark: (connection, path) => markSubjectRows(connection, dataset, path, identity),
+      mark: async (connection, path) => {
+        const marked = await markSubjectRows(connection, dataset, path, identity);
+        if (marked.gone === 0 || identities.length < 2) return marked;
+        return { ...marked, goneOf: await countOwned(connection, dataset, path, identities.length) };
+      },
     },
   );
 }
@@ -134,7 +156,8 @@ async function rewriteParts(
         const encoded = await encodePart(connection, part, columns, to, mark);
         replacements.set(file.name, encoded.file);
         const { name, rows: rowsBefore } = file;
-        parts.push({ snapshotId, name, newName, rowsBefore, rowsRemoved: encoded.removed });
+        const { removed: rowsRemoved, removedOf: rowsRemovedOf } = encoded;
+        parts.push({ snapshotId, name, newName, rowsBefore, rowsRemoved, rowsRemovedOf });
       }
       return parts;
     });

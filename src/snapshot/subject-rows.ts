@@ -142,10 +142,41 @@ function canHold(dataset: PublishedDataset, file: ManifestFile, identity: Identi
 
 /** Puts an identity into the connection's temporary table `subject`. A text that is not well-formed cannot be in a file. */
 export async function loadIdentity(connection: DuckDBConnection, identity: Identity): Promise<void> {
-  const known = identifierKinds.flatMap((kind) => identity[kind].map((value) => [kind, value, value] as const));
-  const pieces = identity.distinct_id.map((value) => ['json_piece', longestPiece(value), value] as const);
-  const rows = [...known, ...pieces].flatMap(([kind, text, value]) => (value.isWellFormed() ? [[kind, text]] : []));
-  await loadTexts(connection, 'subject', ['kind', 'value'], rows);
+  const pieces = identity.distinct_id.filter(isWellFormed).map((value) => ['json_piece', longestPiece(value)]);
+  await loadTexts(connection, 'subject', ['kind', 'value'], [...knownTexts(identity), ...pieces]);
+}
+
+function knownTexts(identity: Identity): string[][] {
+  return identifierKinds.flatMap((kind) => identity[kind].filter(isWellFormed).map((value) => [kind, value]));
+}
+
+function isWellFormed(text: string): boolean {
+  return text.isWellFormed();
+}
+
+/** Puts the identities of several subjects, by their places in a list, into the connection's temporary table `owned`. */
+export async function loadOwners(connection: DuckDBConnection, identities: readonly Identity[]): Promise<void> {
+  const rows = identities.flatMap((identity, owner) => knownTexts(identity).map((known) => [String(owner), ...known]));
+  await loadTexts(connection, 'owned', ['owner', 'kind', 'value'], rows);
+}
+
+/** How many of the rows that are marked as `gone` are each loaded owner's own. */
+export async function countOwned(
+  connection: DuckDBConnection,
+  dataset: PublishedDataset,
+  path: string,
+  owners: number,
+): Promise<number[]> {
+  const named = datasets[dataset].identifiers.map(
+    ({ column, role }) =>
+      `SELECT file_row_number AS row, '${role}' AS kind, CAST(${sqlName(column)} AS VARCHAR) AS value
+        FROM read_parquet(${sqlText(path)})`,
+  );
+  const counts = await connection.runAndReadAll(`SELECT owner, count(DISTINCT row)
+    FROM (${named.join(' UNION ALL ')}) JOIN owned USING (kind, value)
+    WHERE row IN (SELECT row FROM gone) GROUP BY owner`);
+  const rowsOf = new Map(counts.getRows().map(([owner, rows]) => [Number(owner), Number(rows)]));
+  return Array.from({ length: owners }, (_none, owner) => rowsOf.get(owner) ?? 0);
 }
 
 function longestPiece(distinctId: string): string {
@@ -153,8 +184,11 @@ function longestPiece(distinctId: string): string {
   return pieces.reduce((longest, piece) => (piece.length > longest.length ? piece : longest));
 }
 
-/** How many rows of a part are the subject's (`gone`), and how many rows of other persons name it (`trimmed`). */
-export type MarkedRows = { gone: number; trimmed: number; trimmedColumn: string | undefined };
+/**
+ * How many rows of a part are the subject's (`gone`), and how many rows of other persons name it (`trimmed`). `goneOf`: of
+ * several subjects, how many rows are each one's own; a row of two subjects counts for both.
+ */
+export type MarkedRows = { gone: number; goneOf?: number[]; trimmed: number; trimmedColumn: string | undefined };
 
 /** The SQL function that removes the loaded identity's distinct ids from a value of the trimmed column. */
 export const trimFunction = 'without_subject';

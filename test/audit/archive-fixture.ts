@@ -3,7 +3,9 @@ import { fixedTargets, readTarget } from '../../src/ledger/target.ts';
 import { type RequestState, bases } from '../../src/ledger/vocabulary.ts';
 import { writeFileSync } from 'node:fs';
 import type { Clock } from '../../src/core/clock.ts';
-import { certificateText, deriveCertificate } from '../../src/erasure/proof/certificate.ts';
+import { certificateText } from '../../src/erasure/proof/certificate.ts';
+import { issueFacts } from '../../src/erasure/proof/certificate-file.ts';
+import { deriveCertificate } from '../../src/erasure/proof/derive-certificate.ts';
 import { writeCertificateFile } from '../../src/erasure/proof/certificate-file.ts';
 import { collectHistories } from '../../src/ledger/request-history.ts';
 import { entriesPath, ledgerFolder } from '../../src/ledger/entry-file.ts';
@@ -15,7 +17,7 @@ import { changeRequest, insertRequest } from '../../src/mirror/erasure-requests.
 import { addTarget, changeTarget } from '../../src/mirror/erasure-targets.ts';
 import { addFence } from '../../src/mirror/fence.ts';
 import { signingKey } from '../../src/ledger/signing-key.ts';
-import { plantKeys, requestId } from '../ledger/ledger-fixture.ts';
+import { issuing, plantKeys, requestId } from '../ledger/ledger-fixture.ts';
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
@@ -40,11 +42,7 @@ function fateOf(n: number, count: number): Fate {
   return 'sealed';
 }
 
-export type Archive = {
-  dataDir: string;
-  db: Database;
-  settings: { dataDir: string; erasure: { feedRetentionDays: number } };
-};
+export type Archive = { dataDir: string; db: Database; settings: typeof issuing & { dataDir: string } };
 
 /** A number from 0 to 1 that looks random and is always the same. */
 function share(n: number, salt: string): number {
@@ -63,7 +61,7 @@ export function writeArchive(dataDir: string, count: number): Archive {
   const db = openDatabase(dataDir, clock);
   plantKeys(dataDir);
   const { name: ledgerOrigin } = signingKey(dataDir, undefined);
-  const settings = { dataDir, erasure: { feedRetentionDays: 30 } };
+  const settings = { dataDir, ...issuing };
   const histories = collectHistories();
   const lines: string[] = [];
   // All of it is written at once: on disk for good after each record takes minutes.
@@ -107,7 +105,9 @@ export function writeArchive(dataDir: string, count: number): Archive {
         target,
         result,
         assurance,
-        ...(rows === undefined ? {} : { rows_before: 5000, rows_removed: rows }),
+        ...(rows === undefined
+          ? {}
+          : { rows_before: 5000, ...(target.startsWith('snapshot') ? { rows_each: rows } : { rows_removed: rows }) }),
       };
     };
     plan(receivedMs, () => {
@@ -216,9 +216,8 @@ export function writeArchive(dataDir: string, count: number): Archive {
           : end('upstream.events', 'not_verifiable', 'not_verifiable'),
       ]);
       const history = histories.of(id);
-      const certificate =
-        history &&
-        deriveCertificate(history, { ledgerOrigin, feedUntil: new Date(hereMs - 60_000 + 30 * dayMs).toISOString() });
+      const facts = history && issueFacts(settings, history, ledgerOrigin);
+      const certificate = history && facts && deriveCertificate(history, facts);
       if (!certificate) throw new Error('a history that is not whole');
       const text = certificateText(certificate);
       // Written for good, too: the first ones are enough.

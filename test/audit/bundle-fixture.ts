@@ -6,7 +6,7 @@ import { bundleText } from '../../src/audit/bundle.ts';
 import { certificatePage } from '../../src/audit/certificate-page.ts';
 import { findCertificate } from '../../src/audit/issued-certificates.ts';
 import { openLedger, readLedger } from '../../src/ledger/ledger.ts';
-import { requestId, tickingClock } from '../ledger/ledger-fixture.ts';
+import { issuing, requestId, tickingClock } from '../ledger/ledger-fixture.ts';
 import { writeArchive } from './archive-fixture.ts';
 
 /** The stand-alone verifier. */
@@ -31,7 +31,7 @@ export function bundleFolder(): { dataDir: string; keys: string } {
 /** The bundle of the nth request, and the page that carries it. */
 export function bundleOf(dataDir: string, n: number): { text: string; page: string } {
   const entries = [...readLedger(dataDir).entries()];
-  const found = findCertificate({ dataDir, feedRetentionDays: 30 }, entries, requestId(n));
+  const found = findCertificate({ dataDir, ...issuing }, entries, requestId(n));
   const text = bundleText(dataDir, entries, found);
   return { text, page: certificatePage(found, text) };
 }

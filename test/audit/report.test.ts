@@ -12,7 +12,7 @@ import { gatherReport, type AuditReport } from '../../src/audit/report-data.ts';
 import { reportPage } from '../../src/audit/report-page.ts';
 import { certificatePath } from '../../src/erasure/proof/certificate-file.ts';
 import { readLedger } from '../../src/ledger/ledger.ts';
-import { requestId } from '../ledger/ledger-fixture.ts';
+import { issuing, requestId } from '../ledger/ledger-fixture.ts';
 import { freshFolder } from '../mirror/open-test-mirror.ts';
 import { archiveNowMs, writeArchive, type Archive } from './archive-fixture.ts';
 
@@ -191,14 +191,14 @@ describe('pages', () => {
     expect(page).toContain('&lt;script&gt;alert(1)&lt;/script&gt;&quot;x&quot;');
   });
 
-  it('of a certificate have its weakest assurance and what it does not prove before anything else', () => {
+  it('of a certificate have its summary, its weakest evidence and what it does not prove before anything else', () => {
     const { dataDir } = archiveOf(1);
     const ledger = readLedger(dataDir);
-    const found = findCertificate({ dataDir, feedRetentionDays: 30 }, ledger.entries(), requestId(1).slice(0, 8));
+    const found = findCertificate({ dataDir, ...issuing }, ledger.entries(), requestId(1).slice(0, 8));
     const page = certificatePage(found, bundleText(dataDir, ledger.entries(), found));
     checkPage(page);
     const titles = [...page.matchAll(/<h2[^>]*>(.*?)<\/h2>/g)].map(([, title]) => title);
-    expect(titles.slice(0, 2)).toEqual(['Weakest assurance: not verifiable', 'Not proven']);
+    expect(titles.slice(0, 2)).toEqual(['Weakest evidence: not reached', 'Not proven']);
     for (const { says } of found.certificate.not_proven) expect(page).toContain(says.replaceAll("'", '&#39;'));
     expect(page).toContain(found.sha256);
   });
@@ -206,7 +206,7 @@ describe('pages', () => {
 
 it('a certificate whose file is gone is made anew from the ledger, and one that was changed is refused', () => {
   const { dataDir } = archiveOf(1);
-  const find = () => findCertificate({ dataDir, feedRetentionDays: 30 }, readLedger(dataDir).entries(), requestId(1));
+  const find = () => findCertificate({ dataDir, ...issuing }, readLedger(dataDir).entries(), requestId(1));
   const { text } = find();
   const path = certificatePath(dataDir, requestId(1), 1);
   expect(readFileSync(path, 'utf8')).toBe(text);

@@ -5,12 +5,13 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it, test } from 'vitest';
 import { sha256 } from '../../src/core/digest.ts';
 import { certificateSentences, formatVersions } from '../../src/erasure/proof/certificate-sentences.ts';
-import { certificateText, deriveCertificate } from '../../src/erasure/proof/certificate.ts';
+import { certificateText } from '../../src/erasure/proof/certificate.ts';
+import { deriveCertificate } from '../../src/erasure/proof/derive-certificate.ts';
 import { canonicalJson } from '../../src/ledger/canonical-json.ts';
 import { ledgerOrigin } from '../../src/ledger/checkpoint.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
 import { temporaryFolder } from '../snapshot/temporary-folder.ts';
-import { lifeOf, requestId, tickingClock } from './ledger-fixture.ts';
+import { lifeOf, requestId, stated, tickingClock } from './ledger-fixture.ts';
 
 const verifier = fileURLToPath(new URL('../../docs/verifier/verify.mjs', import.meta.url));
 
@@ -33,7 +34,7 @@ type Json = Record<string, unknown>;
 function certified({ isSigned = true, issue = (text: string) => text } = {}): { folder: string; file: string } {
   const dataDir = temporaryFolder();
   const ledger = openLedger(dataDir, tickingClock(Date.now() - 60_000));
-  const facts = { ledgerOrigin: ledgerOrigin(dataDir, ledger), feedUntil: '2026-12-20T12:00:00.000Z' };
+  const facts = { ledgerOrigin: ledgerOrigin(dataDir, ledger), feedUntil: '2026-12-20T12:00:00.000Z', stated };
   const file = join(dataDir, 'certificate.json');
   for (const record of lifeOf(1, 1).flat()) {
     if (record.type === 'certified') {
@@ -86,7 +87,19 @@ describe('the verifier alone, given a certificate', () => {
     ['that nothing was left out', (own) => ({ ...own, scan: { ...(own['scan'] as Json), control: null } })],
     ['another ledger', (own) => ({ ...own, ledger: { ...(own['ledger'] as Json), origin: 'analytics-mirror/00' } })],
     ['a word more', (own) => ({ ...own, statement: 'everything was erased' })],
-    ['the sentences of another version', (own) => ({ ...own, format_version: 1 })],
+    ['the sentences of another version', (own) => ({ ...own, format_version: 3 })],
+    ['a better summary', (own) => ({ ...own, summary: 'Erased everywhere.' })],
+    ['another legal ground', (own) => ({ ...own, statements: (own['statements'] as Json[]).slice(1) })],
+    ['that others authorised it', (own) => ({ ...own, authorisation: 'e'.repeat(64) })],
+    ['that all was reached', (own) => ({ ...own, weakest_assurance: 'observed' })],
+    [
+      'more of the operator than it may',
+      (own) => ({ ...own, stated: { ...(own['stated'] as Json), court: 'approved' } }),
+    ],
+    [
+      'a controller of two lines',
+      (own) => ({ ...own, stated: { ...(own['stated'] as Json), controller: { name: 'A\nB', contact: null } } }),
+    ],
   ])('refuses one that says %s, though its bytes are on a signed ledger', (_what, change) => {
     const { folder, file } = certified({ issue: edit(change) });
     const { code, output } = verifyAlone(folder, '--certificate', file);
@@ -102,7 +115,8 @@ describe('the verifier alone, given a certificate', () => {
 
 test('the verifier alone has every sentence of every version', () => {
   const text = readFileSync(verifier, 'utf8').replaceAll("\\'", "'");
+  const sentencesIn = (said: string | object): string[] =>
+    typeof said === 'string' ? [said] : Object.values(said).flatMap(sentencesIn);
   for (const version of formatVersions)
-    for (const said of Object.values(certificateSentences[version]))
-      for (const sentence of typeof said === 'string' ? [said] : Object.values(said)) expect(text).toContain(sentence);
+    for (const sentence of sentencesIn(certificateSentences[version])) expect(text).toContain(sentence);
 });

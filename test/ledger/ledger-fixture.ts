@@ -1,6 +1,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../../src/core/clock.ts';
+import type { Settings } from '../../src/config/settings.ts';
+import type { Stated } from '../../src/erasure/proof/certificate.ts';
 import { openLedger, type Ledger } from '../../src/ledger/ledger.ts';
 import type { LedgerRecord } from '../../src/ledger/record.ts';
 import type { LedgerVerdict, VerifyTask } from '../../src/ledger/verify.ts';
@@ -91,6 +93,20 @@ export function writeSmallLedger(dataDir: string): Ledger {
   ledger.checkpoint();
   return ledger;
 }
+
+/** What a certificate depends on beside the ledger: settings that no test changes. */
+export const issuing = {
+  service: { baseUrl: 'https://analytics.example.com', projectId: '1' } as Settings['service'],
+  audit: { controller: { name: 'Example GmbH', contact: 'privacy office, Berlin' } } as Settings['audit'],
+  erasure: { feedRetentionDays: 30 },
+};
+
+/** The same, as a certificate states it. */
+export const stated: Stated = {
+  controller: issuing.audit.controller as Stated['controller'],
+  program: '0.1.0',
+  service: { url: 'https://analytics.example.com', project: '1' },
+};
 
 /** The stand-alone verifier; its findings have no sentences. */
 export async function loadStandAlone(): Promise<(task: VerifyTask) => Verdict> {

@@ -12,6 +12,6 @@ else
     'persons',
     snapshotId,
     ['part-00001.parquet', 'part-00002.parquet'],
-    { ...nobody, person_uuid: ['a', 'd'] },
+    [{ ...nobody, person_uuid: ['a', 'd'] }],
     { epoch: 4, signal: new AbortController().signal },
   );

@@ -57,7 +57,7 @@ async function sweep(check: (faultAt: number) => Promise<boolean>): Promise<numb
 }
 
 const rewrite = (dataDir: string) => (): Promise<unknown> =>
-  rewriteSnapshot(publishedFilesIn(dataDir), 'persons', snapshotId, oldParts.slice(0, 2), subject, options);
+  rewriteSnapshot(publishedFilesIn(dataDir), 'persons', snapshotId, oldParts.slice(0, 2), [subject], options);
 
 /** What readers find: the old rows or the new ones, whole. Returns which. */
 async function readersFind(dataDir: string): Promise<'old' | 'new'> {

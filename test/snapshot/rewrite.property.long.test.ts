@@ -133,7 +133,7 @@ test('whatever the rows and whoever goes: exactly their rows go, the others stay
       const located = await locateIdentity(publishedFilesIn(dataDir), subject, { signal });
       expect(located.parts.flatMap(({ found }) => found)).toHaveLength(changed.length);
       const names = located.parts.map(({ name }) => name);
-      const rewritten = await rewriteSnapshot(publishedFilesIn(dataDir), dataset, snapshotId, names, subject, {
+      const rewritten = await rewriteSnapshot(publishedFilesIn(dataDir), dataset, snapshotId, names, [subject], {
         epoch: 8,
         signal,
       });

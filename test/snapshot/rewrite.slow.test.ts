@@ -22,7 +22,7 @@ test('700 MB of rows of a megabyte each are rewritten as a stream', async () => 
     'persons',
     snapshotId,
     ['part-00001.parquet'],
-    { ...nobody, person_id: ['17'], distinct_id: ['ann'] },
+    [{ ...nobody, person_id: ['17'], distinct_id: ['ann'] }],
     { epoch: 4, signal: new AbortController().signal },
   );
   expect(rewritten).toMatchObject([{ rowsRemoved: 1 }]);

@@ -40,13 +40,15 @@ test('the named parts are replaced in their places, under names that were never 
     'persons',
     first,
     [part, 'part-00002.parquet', 'part-00077.parquet'],
-    subject,
+    [subject],
     options,
   );
-  expect(rewritten).toEqual([
-    { snapshotId: first, name: part, newName: 'part-00004.parquet', rowsBefore: 2, rowsRemoved: 1 },
-    { snapshotId: first, name: 'part-00002.parquet', newName: 'part-00005.parquet', rowsBefore: 2, rowsRemoved: 1 },
-  ]);
+  expect(rewritten).toEqual(
+    [
+      { name: part, newName: 'part-00004.parquet', rowsBefore: 2, rowsRemoved: 1 },
+      { name: 'part-00002.parquet', newName: 'part-00005.parquet', rowsBefore: 2, rowsRemoved: 1 },
+    ].map((each) => ({ snapshotId: first, rowsRemovedOf: [1], ...each })),
+  );
   const { manifest, parts } = await rowsOfSnapshot(dataDir, 'persons', first);
   expect(parts.map(keysOf)).toEqual([['b'], ['c'], ['e']]);
   expect(manifest).toMatchObject({ ...before, erasure_epoch: 4, rows: 3, files: expect.anything() as object });
@@ -64,8 +66,8 @@ test('the named parts are replaced in their places, under names that were never 
   ]);
   expect(listAll(join(dataDir, 'tmp'))).toEqual([]);
   expect((await verifySnapshots(publishedFilesIn(dataDir))).problems).toEqual([]);
-  expect(await rewriteSnapshot(publishedFilesIn(dataDir), 'persons', first, [part], subject, options)).toEqual([]);
-  expect(await rewriteSnapshot(publishedFilesIn(dataDir), 'persons', second, [part], subject, options)).toEqual([]);
+  expect(await rewriteSnapshot(publishedFilesIn(dataDir), 'persons', first, [part], [subject], options)).toEqual([]);
+  expect(await rewriteSnapshot(publishedFilesIn(dataDir), 'persons', second, [part], [subject], options)).toEqual([]);
 });
 
 test('a part that becomes empty stays, with its schema, and can be rewritten again', async () => {
@@ -77,7 +79,7 @@ test('a part that becomes empty stays, with its schema, and can be rewritten aga
   };
   const schema = await schemaOf(part);
   const rewrite = (name: string) =>
-    rewriteSnapshot(publishedFilesIn(dataDir), 'persons', first, [name], { ...nobody, person_id: ['7'] }, options);
+    rewriteSnapshot(publishedFilesIn(dataDir), 'persons', first, [name], [{ ...nobody, person_id: ['7'] }], options);
   expect(await rewrite(part)).toMatchObject([{ rowsBefore: 1, rowsRemoved: 1 }]);
   expect(await schemaOf('part-00002.parquet')).toEqual(schema);
   expect(publishedFilesIn(dataDir).readManifest({ dataset: 'persons', snapshotId: first })).toMatchObject({
@@ -88,16 +90,30 @@ test('a part that becomes empty stays, with its schema, and can be rewritten aga
   expect((await verifySnapshots(publishedFilesIn(dataDir))).problems).toEqual([]);
 });
 
+test('of each identity its own rows are counted, and a row of two counts for both', async () => {
+  const dataDir = temporaryFolder();
+  const rows = ['a', 'b', 'c', 'd'].map((key, at) => personRow(key, { id: at + 1 }));
+  await publishRows(dataDir, 'persons', rows);
+  const identities = [
+    { ...nobody, person_uuid: ['a', 'b', 'elsewhere'], person_id: ['1'] },
+    { ...nobody, person_id: ['2'] },
+    { ...nobody, person_uuid: ['nowhere'] },
+    { ...nobody, person_uuid: ['\ud800', 'd'] },
+  ];
+  const [rewritten] = await rewriteSnapshot(publishedFilesIn(dataDir), 'persons', first, [part], identities, options);
+  expect(rewritten).toMatchObject({ rowsBefore: 4, rowsRemoved: 3, rowsRemovedOf: [2, 1, 0, 1] });
+});
+
 test('each generation is rewritten on its own', async () => {
   const dataDir = temporaryFolder();
   const [ann, bob] = [personRow('a', { id: 1 }), personRow('b', { id: 2 })];
   await publishRows(dataDir, 'persons', [ann, bob]);
   await publishRows(dataDir, 'persons', [ann, bob]);
   const subject = { ...nobody, person_id: ['1'] };
-  await rewriteSnapshot(publishedFilesIn(dataDir), 'persons', first, [part], subject, options);
+  await rewriteSnapshot(publishedFilesIn(dataDir), 'persons', first, [part], [subject], options);
   expect(keysOf((await rowsOfSnapshot(dataDir, 'persons', first)).parts.flat())).toEqual(['b']);
   expect(keysOf((await rowsOfSnapshot(dataDir, 'persons', second)).parts.flat())).toEqual(['a', 'b']);
-  await rewriteSnapshot(publishedFilesIn(dataDir), 'persons', second, [part], subject, options);
+  await rewriteSnapshot(publishedFilesIn(dataDir), 'persons', second, [part], [subject], options);
   expect(keysOf((await rowsOfSnapshot(dataDir, 'persons', second)).parts.flat())).toEqual(['b']);
 });
 
@@ -114,7 +130,7 @@ test('over many row groups, order and every other value stay, wherever lists are
   await publishRows(dataDir, 'persons', rows, { partRows: 60_000 });
   const gone = rows.filter((_, index) => index % 5 === 4).map(({ id }) => String(id));
   const subject = { ...nobody, person_id: gone, distinct_id: ['shared'] };
-  const [rewritten] = await rewriteSnapshot(publishedFilesIn(dataDir), 'persons', first, [part], subject, options);
+  const [rewritten] = await rewriteSnapshot(publishedFilesIn(dataDir), 'persons', first, [part], [subject], options);
   const left = rows
     .filter((_, index) => index % 5 !== 4)
     .map((row) =>
@@ -170,7 +186,7 @@ test.for([
     'persons',
     first,
     [part],
-    { ...nobody, person_uuid: [key] },
+    [{ ...nobody, person_uuid: [key] }],
     options,
   );
   const after = await textsOf(folder);
@@ -191,9 +207,9 @@ test('a recording of somebody else keeps all but the distinct id, digit for digi
   const person = '{"id":12345678901234567890,"distinct_ids":["ann","bob"],"properties":{"__proto__":1}}';
   await publishRows(dataDir, 'recordings', [recordingRow('r1', { distinct_id: 'bob', person })]);
   const subject: Identity = { ...nobody, distinct_id: ['ann'] };
-  expect(await rewriteSnapshot(publishedFilesIn(dataDir), 'recordings', first, [part], subject, options)).toMatchObject(
-    [{ rowsRemoved: 0 }],
-  );
+  expect(
+    await rewriteSnapshot(publishedFilesIn(dataDir), 'recordings', first, [part], [subject], options),
+  ).toMatchObject([{ rowsRemoved: 0 }]);
   const { parts } = await rowsOfSnapshot(dataDir, 'recordings', first);
   expect(parts.flat()).toEqual(
     expectedRows(datasets.recordings, [
@@ -217,7 +233,7 @@ test('a part that is not what was published is not rewritten, and nothing change
       'persons',
       first,
       [part, 'part-00002.parquet'],
-      { ...nobody, person_uuid: ['a'] },
+      [{ ...nobody, person_uuid: ['a'] }],
       options,
     ),
   ).rejects.toMatchObject({
@@ -239,7 +255,7 @@ test('an abort changes nothing', async () => {
     'persons',
     first,
     [part],
-    { ...nobody, person_id: ['7'] },
+    [{ ...nobody, person_id: ['7'] }],
     { epoch: 4, signal: controller.signal },
   );
   setImmediate(() => controller.abort(reason));
@@ -267,7 +283,7 @@ test('deletions leave the feed of every generation when they are old enough', as
   await publishRows(dataDir, 'deletions', rows.slice(2));
   await publishRows(dataDir, 'persons', [personRow('a')]);
   expect(await expireDeletions(publishedFilesIn(dataDir), '2026-10-21T00:00:00.000Z', options)).toEqual([
-    { snapshotId: first, name: part, newName: 'part-00003.parquet', rowsBefore: 3, rowsRemoved: 2 },
+    { snapshotId: first, name: part, newName: 'part-00003.parquet', rowsBefore: 3, rowsRemoved: 2, rowsRemovedOf: [2] },
   ]);
   const keys = async (id: string): Promise<unknown[]> =>
     (await rowsOfSnapshot(dataDir, 'deletions', id)).parts.flat().map(({ key }) => key);

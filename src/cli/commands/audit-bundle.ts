@@ -20,10 +20,10 @@ public keys. docs/verifier/verify.mjs checks it with Node.js alone, without the 
 Examples:
   analytics-mirror audit bundle 3f2a --out bundle.json
   node verify.mjs bundle.json --public-key kept-public-keys.txt`,
-    run: ({ settings: { dataDir, erasure } }, id: string, { out }: { out?: string }) => {
+    run: ({ settings }, id: string, { out }: { out?: string }) => {
+      const { dataDir } = settings;
       const ledger = readLedger(dataDir);
-      const facts = { dataDir, feedRetentionDays: erasure.feedRetentionDays };
-      const found = findCertificate(facts, ledger.entries(), id);
+      const found = findCertificate(settings, ledger.entries(), id);
       const { request, generation } = found.certificate;
       const file = out ?? join(reportsFolder(dataDir), `bundle-${request}-g${generation}.json`);
       writeRequestedFile(file, bundleText(dataDir, ledger.entries(), found));

@@ -7,9 +7,11 @@ import { writeRequestedFile } from '../../core/atomic-file.ts';
 import { secondText } from '../../core/words.ts';
 import { reportsFolder } from '../../erasure/proof/certificate-file.ts';
 import type { Certificate } from '../../erasure/proof/certificate.ts';
+import { summaryOf } from '../../erasure/proof/certificate-summary.ts';
 import { readLedger } from '../../ledger/ledger.ts';
 import { readTarget } from '../../ledger/target.ts';
-import { assuranceWords, targetText } from '../../ledger/vocabulary-words.ts';
+import { evidenceOf } from '../../ledger/vocabulary.ts';
+import { evidenceWords, targetText } from '../../ledger/vocabulary-words.ts';
 import type { CommandAction } from '../command.ts';
 import { formatTable } from '../table.ts';
 
@@ -31,9 +33,9 @@ Examples:
   analytics-mirror audit certificate 3f2a
   analytics-mirror audit certificate 3f2a --format json --out certificate.json`,
     run: ({ settings }, id: string, { format, out }: CertificateFlags) => {
-      const { dataDir, erasure } = settings;
+      const { dataDir } = settings;
       const ledger = readLedger(dataDir);
-      const found = findCertificate({ dataDir, feedRetentionDays: erasure.feedRetentionDays }, ledger.entries(), id);
+      const found = findCertificate(settings, ledger.entries(), id);
       const { certificate, sha256, entry, text } = found;
       const name = `certificate-${certificate.request}-g${certificate.generation}.html`;
       const file = format === 'html' ? (out ?? join(reportsFolder(dataDir), name)) : out;
@@ -52,17 +54,17 @@ Examples:
 
 function summary(certificate: Certificate): string {
   const { request, generation, days, is_late: isLate } = certificate;
-  return formatTable(
+  const facts = formatTable(
     ['request', `${request}, generation ${generation}`],
     [
-      ['weakest', assuranceWords[certificate.weakest_assurance].name.toLowerCase()],
       ['received', secondText(certificate.received_at)],
-      ['everything reached', `${secondText(certificate.certified_at)}, day ${days}${isLate ? ', LATE' : ''}`],
-      ...certificate.targets.map(({ target, assurance }) => [
-        targetText(readTarget(target)),
-        assuranceWords[assurance].name.toLowerCase(),
+      ['ended', `${secondText(certificate.certified_at)}, day ${days}${isLate ? ', LATE' : ''}`],
+      ...certificate.targets.map((target) => [
+        targetText(readTarget(target.target)),
+        evidenceWords[evidenceOf(target)].name.toLowerCase(),
       ]),
       ['not proven', `${certificate.not_proven.length} things: the certificate says which`],
     ],
   );
+  return `${summaryOf(certificate)}\n${facts}`;
 }

@@ -4,10 +4,11 @@ import { believed } from '../../erasure/bound/request-stage.ts';
 import { requireRequest } from '../../erasure/receive.ts';
 import { heldBecauseOf } from '../../erasure/request/box.ts';
 import { readLedger } from '../../ledger/ledger.ts';
+import { evidenceOf } from '../../ledger/vocabulary.ts';
 import { spellTarget } from '../../ledger/target.ts';
 import {
   adviceText,
-  assuranceWords,
+  evidenceWords,
   basisText,
   originText,
   resultText,
@@ -141,7 +142,7 @@ function targetTable(targets: readonly ErasureTarget[]): string {
       targetText(target),
       statusText(status),
       result === null ? '' : resultText(result),
-      assurance === null ? '' : assuranceWords[assurance].name.toLowerCase(),
+      assurance === null || result === null ? '' : evidenceWords[evidenceOf({ result, assurance })].name.toLowerCase(),
       reason === null ? '' : adviceText(reason),
     ]),
   );

@@ -1,3 +1,4 @@
+import packageJson from '../../../package.json' with { type: 'json' };
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { isDraft, replaceFile, syncToDisk } from '../../core/atomic-file.ts';
@@ -7,8 +8,11 @@ import { makeFolder } from '../../core/folder.ts';
 import { explainStorageError } from '../../core/storage-error.ts';
 import type { JobContext } from '../../job/job-context.ts';
 import { ledgerOrigin } from '../../ledger/checkpoint.ts';
+import type { RequestHistory } from '../../ledger/request-history.ts';
+import type { Settings } from '../../config/settings.ts';
 import type { RequestRef } from '../request/target-journal.ts';
-import { certificateText, deriveCertificate, deriveIssuedText } from './certificate.ts';
+import { certificateText } from './certificate.ts';
+import { deriveCertificate, deriveIssuedText, type IssueFacts } from './derive-certificate.ts';
 
 /** Where what was written for people and auditors lies. Holds no personal data. */
 export function reportsFolder(dataDir: string): string {
@@ -44,6 +48,31 @@ export function readCertificateFile(dataDir: string, request: string, generation
   return existsSync(path) ? readFileSync(path, 'utf8') : undefined;
 }
 
+/** The settings that a certificate depends on. */
+export type IssuingSettings = Pick<Settings, 'dataDir' | 'service' | 'audit'> & {
+  erasure: Pick<Settings['erasure'], 'feedRetentionDays'>;
+};
+
+/** What a certificate says beside its request's history; undefined for a request that was never fenced. */
+export function issueFacts(
+  { service, audit, erasure }: IssuingSettings,
+  { fence }: RequestHistory,
+  ledgerOrigin: string,
+): IssueFacts | undefined {
+  if (!fence) return undefined;
+  const { baseUrl: url, projectId: project } = service;
+  const { name, contact } = audit.controller;
+  return {
+    ledgerOrigin,
+    feedUntil: isoTime(Date.parse(fence.at) + erasure.feedRetentionDays * 86_400_000),
+    stated: {
+      controller: name === null ? null : { name, contact },
+      program: packageJson.version,
+      service: url === null || project === null ? null : { url, project },
+    },
+  };
+}
+
 /**
  * Issues the certificate of a request that has reached everything: writes it into the data folder, and returns the SHA-256
  * of its bytes; null where the ledger does not hold the whole history of the request. Issued again, it is the same.
@@ -52,13 +81,10 @@ export function issueCertificate(
   { ledger, settings }: Pick<JobContext, 'ledger' | 'settings'>,
   { id, generation }: RequestRef,
 ): string | null {
-  const { dataDir, erasure } = settings;
+  const { dataDir } = settings;
   const history = ledger().histories.of(id);
-  if (history?.generation !== generation || !history.fence) return null;
-  const facts = {
-    ledgerOrigin: ledgerOrigin(dataDir, ledger()),
-    feedUntil: isoTime(Date.parse(history.fence.at) + erasure.feedRetentionDays * 86_400_000),
-  };
+  const facts = history && issueFacts(settings, history, ledgerOrigin(dataDir, ledger()));
+  if (history?.generation !== generation || !facts) return null;
   const certificate = deriveCertificate(history, facts);
   if (!certificate) return null;
   const issued = history.certified.find((each) => each.generation === generation)?.sha256 ?? null;

@@ -1,4 +1,9 @@
-import type { Assurance } from '../../ledger/vocabulary.ts';
+import type { FixedTarget } from '../../ledger/target.ts';
+import type { Assurance, bases, Origin, TargetResult } from '../../ledger/vocabulary.ts';
+
+/** How a target was erased, in the terms of NIST SP 800-88r2. */
+export const methods = ['clear', 'below_clear', 'by_service'] as const;
+export type Method = (typeof methods)[number];
 
 /** The fixed sentences of one format version: they say what a certificate does not prove. */
 export type CertificateSentences = Readonly<{
@@ -14,6 +19,26 @@ export type CertificateSentences = Readonly<{
   notReached: Readonly<
     Record<'not_deletable_via_api' | 'kept' | 'still_present', string> & Partial<Record<'deletion_requested', string>>
   >;
+  /** From version 4 on: what a certificate says for those who supervise the operator. */
+  forRegulators?: RegulatorSentences;
+}>;
+
+/** What a version says for regulators. `{day}` stands for a day. */
+type RegulatorSentences = Readonly<{
+  /** The parts of the summary: what begins it, by target and result, and what ends it. */
+  summary: Readonly<
+    Record<'here' | 'kept_unasked' | 'deleted_before' | 'not_reached' | 'wait_dropped' | 'late', string> &
+      Partial<Record<`${FixedTarget} ${TargetResult}`, string>>
+  >;
+  waitDropped: string;
+  legalGround: Readonly<Record<(typeof bases)[number], string>>;
+  authorisedBy: Readonly<Record<Origin, string>>;
+  method: Readonly<Record<Method, string>>;
+  /** Said of data that were kept. */
+  exception: string;
+  identityCheck: string;
+  recipients: string;
+  retention: string;
 }>;
 
 /** The sentences of version 2. Later versions change some of them. */
@@ -46,6 +71,18 @@ const plainSentences = {
   },
 } as const satisfies CertificateSentences;
 
+/** The sentences of version 3. */
+const laterSentences = {
+  ...plainSentences,
+  notReached: {
+    ...plainSentences.notReached,
+    not_deletable_via_api:
+      'This target was not reached. The service still holds the data. It offers no way to delete them, or the settings of this program say not to ask for it.',
+    deletion_requested:
+      'It is not proven that this target was reached. The service was asked to delete the session recordings together with the person, and this program has not seen that they are gone.',
+  },
+} as const satisfies CertificateSentences;
+
 /**
  * The sentences of each format version. They are part of the bytes whose SHA-256 is on the ledger, so a version that was
  * ever issued never changes and never goes. Other words are a new entry here: new certificates are issued in the last one.
@@ -75,14 +112,69 @@ export const certificateSentences = {
     },
   },
   2: plainSentences,
-  3: {
-    ...plainSentences,
+  3: laterSentences,
+  4: {
+    ...laterSentences,
     notReached: {
-      ...plainSentences.notReached,
-      not_deletable_via_api:
-        'This target was not reached. The service still holds the data. It offers no way to delete them, or the settings of this program say not to ask for it.',
-      deletion_requested:
-        'It is not proven that this target was reached. The service was asked to delete the session recordings together with the person, and this program has not seen that they are gone.',
+      ...laterSentences.notReached,
+      kept: 'This target was not reached. The request left these data at the service.',
+    },
+    forRegulators: {
+      summary: {
+        here: 'Erased here on {day}',
+        'upstream.person deleted': 'deleted at the service on {day}',
+        deleted_before: 'deleted at the service on {day}',
+        'upstream.person already_absent': 'already gone at the service',
+        'upstream.person still_present': 'still at the service when last asked',
+        'upstream.events kept': 'events kept, as requested',
+        kept_unasked: 'events left at the service',
+        'upstream.events confirmed': 'events deleted, as the service says',
+        'upstream.events not_verifiable': 'deletion of the events not verifiable',
+        'upstream.events unconfirmed': 'deletion of the events not confirmed',
+        'upstream.recordings not_deletable_via_api': 'session recordings still at the service',
+        'upstream.recordings deletion_requested': 'deletion of the session recordings requested, but not seen',
+        not_reached: 'not everything reached',
+        wait_dropped: 'deletion of the events, due by {day}, not waited for',
+        late: 'later than due ({day})',
+      },
+      waitDropped:
+        'The service should have deleted the events by the given time. This program did not wait for that time.',
+      legalGround: {
+        consent_withdrawn: 'Legal ground: Art. 17(1)(b) GDPR. The person withdrew the consent.',
+        objection: 'Legal ground: Art. 17(1)(c) GDPR. The person objected to the processing.',
+        no_longer_needed: 'Legal ground: Art. 17(1)(a) GDPR. The data are no longer needed.',
+        unlawful: 'Legal ground: Art. 17(1)(d) GDPR. The data were processed unlawfully.',
+        legal_obligation: 'Legal ground: Art. 17(1)(e) GDPR. A law requires the erasure.',
+        child_consent: 'Legal ground: Art. 17(1)(f) GDPR. The data were collected from a child.',
+        consumer_request:
+          'Legal ground: Section 1798.105 of the California Civil Code (CCPA). The consumer asked for the deletion.',
+        deleted_upstream: 'Legal ground: none is recorded. This program followed a deletion at the service.',
+        restored_backup:
+          'Legal ground: none is recorded. This program repeated an erasure after an older copy had been restored.',
+        other: 'Legal ground: no article is recorded. The operator gave a code of its own.',
+      },
+      authorisedBy: {
+        manual:
+          'Authorised by: an operator, under a reference. The ledger holds a keyed hash of this reference, not the reference itself.',
+        upstream:
+          'Authorised by: no person. This program made the request, because the service had deleted the person.',
+        restore:
+          'Authorised by: no person. This program made the request, because an older copy had brought the person back.',
+      },
+      method: {
+        clear:
+          'Method "clear" of NIST SP 800-88r2, within files: the program overwrote the freed space of the database and wrote the database anew.',
+        below_clear:
+          'Method below "clear" of NIST SP 800-88r2: the program wrote the file anew without the data and deleted the old file, without overwriting the blocks of the old file.',
+        by_service: 'Method not known: the service deleted the data, and it does not say by which method.',
+      },
+      exception:
+        'Data were kept. Which exception allows this (Art. 17(3) GDPR, Section 1798.105(d) of the California Civil Code) is not recorded.',
+      identityCheck: 'Identity: how the identity of the person was checked is not recorded.',
+      recipients:
+        'Recipients (Art. 19 GDPR): none is recorded as told. The dataset deletions names the rows to delete to the recipients that read it.',
+      retention:
+        'Retention: the program keeps this certificate and the ledger without a time limit. The operator decides how long they stay.',
     },
   },
 } as const satisfies Readonly<Record<number, CertificateSentences>>;

@@ -1,18 +1,17 @@
 import { z } from 'zod';
-import { sha256 } from '../../core/digest.ts';
+import { readJson } from '../../core/exact-json.ts';
 import { canonicalJson } from '../../ledger/canonical-json.ts';
 import { Time } from '../../ledger/record.ts';
+
 import { TargetName } from '../../ledger/target.ts';
-import { assurances, bases, origins, targetResults } from '../../ledger/vocabulary.ts';
+import { assurances, bases, evidences, origins, targetResults } from '../../ledger/vocabulary.ts';
 import {
   certificateSentences,
-  formatVersions,
-  newestVersion,
+  methods,
   type CertificateSentences,
   type FormatVersion,
 } from './certificate-sentences.ts';
-import { reachedAt, type EndedTarget, type RequestHistory } from '../../ledger/request-history.ts';
-import { readJson } from '../../core/exact-json.ts';
+import { summaryOf } from './certificate-summary.ts';
 
 const hex = z.string().regex(/^[0-9a-f]{64}$/);
 const count = z.int().min(0);
@@ -25,9 +24,21 @@ const scan = z.strictObject({
   left_out: count.optional(),
 });
 
+/** A line of text, as an operator gives it in the settings. */
+const statedText = z.string().regex(/^[^\p{C}\p{Zl}\p{Zp}]{1,200}$/u);
+
 /** What a certificate of a format version does not prove: a code, and the fixed sentence of that version. */
-function notProvenIn({ neverProven, downstreamCopies, belowVerified, notReached }: CertificateSentences) {
+function notProvenIn({
+  neverProven,
+  downstreamCopies,
+  belowVerified,
+  notReached,
+  forRegulators: regulated,
+}: CertificateSentences) {
   return z.union([
+    ...(regulated
+      ? [z.strictObject({ code: z.literal('wait_dropped'), says: z.literal(regulated.waitDropped), until: Time })]
+      : []),
     ...entriesOf(neverProven).map(([code, says]) => z.strictObject({ code: z.literal(code), says })),
     z.strictObject({ code: z.literal('downstream_copies'), says: z.literal<string>(downstreamCopies), until: Time }),
     ...entriesOf(belowVerified).map(([assurance, says]) =>
@@ -50,7 +61,17 @@ function entriesOf<K extends string>(sentences: Readonly<Partial<Record<K, strin
   );
 }
 
-const certificateIn = (version: FormatVersion) =>
+const endedTarget = z.strictObject({
+  target: TargetName,
+  result: z.enum(targetResults),
+  assurance: z.enum(assurances),
+  rows_before: count.nullable(),
+  /** Until version 3, of a file, those of all requests that were erased together; from version 4 on, of this request alone. */
+  rows_removed: count.nullable(),
+  ended_at: Time,
+});
+
+const certificateIn = (version: Exclude<FormatVersion, 4>) =>
   z.strictObject({
     format_version: z.literal(version),
     request: z.guid().lowercase(),
@@ -71,18 +92,7 @@ const certificateIn = (version: FormatVersion) =>
     is_late: z.boolean(),
     weakest_assurance: z.enum(assurances),
     /** Weakest first. */
-    targets: z
-      .array(
-        z.strictObject({
-          target: TargetName,
-          result: z.enum(targetResults),
-          assurance: z.enum(assurances),
-          rows_before: count.nullable(),
-          rows_removed: count.nullable(),
-          ended_at: Time,
-        }),
-      )
-      .min(1),
+    targets: z.array(endedTarget).min(1),
     /**
      * The `control` scan before the purge had to find the person; the `verify` scan after it must not. `passed_over`: published
      * files that this scan did not read again, because a search of all their rows had just not found the person. `left_out`:
@@ -101,80 +111,61 @@ const certificateIn = (version: FormatVersion) =>
       .min(Object.keys(certificateSentences[version].neverProven).length + 1),
   });
 
+const newest = certificateSentences[4];
+const { legalGround, authorisedBy, method: methodSentences, ...plain } = newest.forRegulators;
+
+/** What the operator says of itself. No ledger shows it. */
+const Stated = z.strictObject({
+  controller: z.strictObject({ name: statedText, contact: statedText.nullable() }).nullable(),
+  /** The version of the program. */
+  program: z.string().regex(/^\d+\.\d+\.\d+$/),
+  service: z.strictObject({ url: statedText, project: z.string().regex(/^[\w-]{1,200}$/) }).nullable(),
+});
+export type Stated = z.infer<typeof Stated>;
+
+const says = (sentences: readonly string[]) => z.enum(sentences as [string, ...string[]]);
+
+const regulatorCertificate = certificateIn(3)
+  .omit({ not_proven: true })
+  .extend({
+    format_version: z.literal(4),
+    /** HMAC-SHA-256 of the reference under which an operator authorised the request, under the request's own key. */
+    authorisation: hex,
+    /** When this program last deleted the person at the service. */
+    deleted_upstream_at: Time.nullable(),
+    weakest_assurance: z.enum(evidences),
+    targets: z.array(endedTarget.extend({ assurance: z.enum(evidences), method: z.enum(methods).nullable() })).min(1),
+    not_proven: z.array(notProvenIn(newest)).min(5),
+    stated: Stated,
+    statements: z
+      .array(
+        z.union([
+          z.strictObject({ code: z.literal('legal_ground'), says: says(Object.values(legalGround)) }),
+          z.strictObject({ code: z.literal('authorised_by'), says: says(Object.values(authorisedBy)) }),
+          z.strictObject({ code: z.literal('identity_check'), says: z.literal(plain.identityCheck) }),
+          z.strictObject({ code: z.literal('exception'), says: z.literal(plain.exception) }),
+          z.strictObject({
+            code: z.literal('method'),
+            method: z.enum(methods),
+            says: says(Object.values(methodSentences)),
+          }),
+          z.strictObject({ code: z.literal('recipients'), says: z.literal(plain.recipients) }),
+          z.strictObject({ code: z.literal('retention'), says: z.literal(plain.retention) }),
+        ]),
+      )
+      .min(5),
+    /** What was done, in one sentence. */
+    summary: z.string(),
+  })
+  .refine((certificate) => certificate.summary === summaryOf(certificate));
+
 /**
  * What was done for a request, and what that does not prove, in any format version. A public format: enums, integers, times,
- * uuids, hex and fixed sentences, so that no personal data can enter. All of it but `until` follows from the ledger.
+ * uuids, hex and fixed sentences, so that no personal data can enter, but by what the operator says of itself. All of it but
+ * that and `until` follows from the ledger.
  */
-export const Certificate = z.union(formatVersions.map(certificateIn));
+export const Certificate = z.union([regulatorCertificate, certificateIn(1), certificateIn(2), certificateIn(3)]);
 export type Certificate = z.infer<typeof Certificate>;
-
-/** The facts of a certificate that its request's history does not hold: the ledger's name, and when its row leaves the feed. */
-export type IssueFacts = { ledgerOrigin: string; feedUntil: string };
-
-/** A finished request's certificate; undefined for a history that is not whole. Same history, same certificate. */
-export function deriveCertificate(
-  history: RequestHistory,
-  { ledgerOrigin, feedUntil }: IssueFacts,
-  version: FormatVersion = newestVersion,
-): Certificate | undefined {
-  const { neverProven, downstreamCopies, ...ofTargets } = certificateSentences[version];
-  const { fence, verified, verify, control, received, dueAt } = history;
-  const certifiedAt = reachedAt(history);
-  const targets = [...history.targets.values()].toSorted(
-    (a, b) => assurances.indexOf(a.assurance) - assurances.indexOf(b.assurance) || (a.target < b.target ? -1 : 1),
-  );
-  const [weakest] = targets;
-  if (!fence || !verified || !verify || !weakest || certifiedAt === undefined) return undefined;
-  const { request, generation, origin, basis, subject } = history;
-  const certificate: Certificate = {
-    format_version: version,
-    request,
-    generation,
-    origin,
-    basis,
-    subject,
-    received_at: received.at,
-    due_at: dueAt,
-    fenced_at: fence.at,
-    locally_verified_at: verified.at,
-    certified_at: certifiedAt,
-    days: daysBegun(received.at, certifiedAt),
-    is_late: certifiedAt > dueAt,
-    weakest_assurance: weakest.assurance,
-    targets: targets.map(({ target, result, assurance, rowsBefore, rowsRemoved, endedAt }) => ({
-      target,
-      result,
-      assurance,
-      rows_before: rowsBefore,
-      rows_removed: rowsRemoved,
-      ended_at: endedAt,
-    })),
-    scan: { control: control && scanOf(control), verify: scanOf(verify) },
-    fence: { epoch: fence.epoch, entries: fence.entries },
-    ledger: {
-      origin: ledgerOrigin,
-      entries: { received: received.entry, fenced: fence.entry, locally_verified: verified.entry },
-    },
-    events_expected_by: history.eventsExpectedBy,
-    not_proven: [
-      ...targets.flatMap((target) => notProvenOf(target, ofTargets)),
-      { code: 'service_event_store', says: neverProven.service_event_store },
-      { code: 'service_backups', says: neverProven.service_backups },
-      { code: 'downstream_copies', says: downstreamCopies, until: feedUntil },
-      { code: 'operator_backups', says: neverProven.operator_backups },
-      { code: 'block_device', says: neverProven.block_device },
-    ],
-  };
-  return Certificate.parse(certificate);
-}
-
-/** The certificate that was issued with this SHA-256, in its format version; undefined if nothing gives that hash. */
-export function deriveIssuedText(history: RequestHistory, facts: IssueFacts, digest: string): string | undefined {
-  return formatVersions
-    .flatMap((version) => deriveCertificate(history, facts, version) ?? [])
-    .map(certificateText)
-    .find((text) => sha256(text) === digest);
-}
 
 /** A certificate as its bytes: canonical JSON (RFC 8785), so that the ledger's SHA-256 is of these and no others. */
 export function certificateText(certificate: Certificate): string {
@@ -187,31 +178,10 @@ export function readCertificate(text: string): Certificate | undefined {
   return read.success && certificateText(read.data) === text ? read.data : undefined;
 }
 
-/** Until when the dataset deletions lists the person's rows, as a certificate says. */
-export function feedUntilOf({ not_proven: notProven }: Certificate): string | undefined {
-  return notProven.find((item) => item.code === 'downstream_copies')?.until;
-}
-
-function scanOf({
-  passedOver,
-  leftOut,
-  ...rest
-}: NonNullable<RequestHistory['verify']>): Certificate['scan']['verify'] {
-  return { ...rest, passed_over: passedOver, ...(leftOut === undefined ? {} : { left_out: leftOut }) };
-}
-
-function notProvenOf(
-  { target, result, assurance }: EndedTarget,
-  { belowVerified, notReached }: Pick<CertificateSentences, 'belowVerified' | 'notReached'>,
-): Certificate['not_proven'] {
-  const says = Object.hasOwn(notReached, result) ? notReached[result as keyof typeof notReached] : undefined;
-  if (says !== undefined)
-    return [{ code: 'target_not_reached', target, result: result as keyof typeof notReached, says }];
-  return assurance === 'verified'
-    ? []
-    : [{ code: 'target_below_verified', target, assurance, says: belowVerified[assurance] }];
-}
-
-function daysBegun(from: string, to: string): number {
-  return Math.max(0, Math.ceil((Date.parse(to) - Date.parse(from)) / 86_400_000));
+/** What a certificate says that no ledger shows: until when the dataset deletions lists the rows, and what the operator states. */
+export function statedFacts(certificate: Certificate): { feedUntil: string; stated: Stated } | undefined {
+  const copies = certificate.not_proven.find((item) => item.code === 'downstream_copies');
+  const feedUntil = copies && 'until' in copies ? copies.until : undefined;
+  const stated = 'stated' in certificate ? certificate.stated : { controller: null, program: '0.0.0', service: null };
+  return feedUntil === undefined ? undefined : { feedUntil, stated };
 }

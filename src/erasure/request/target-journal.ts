@@ -25,9 +25,17 @@ export function settle(
   context: JournalContext,
   requests: readonly RequestRef[],
   target: Target,
-  end: { result: TargetResult; assurance: Assurance; rowsBefore?: number; rowsRemoved?: number },
+  end: {
+    result: TargetResult;
+    assurance: Assurance;
+    rowsBefore?: number;
+    /** In all. */
+    rowsRemoved?: number;
+    /** Of each request. */
+    rowsEach?: number;
+  },
 ): void {
-  const { result, assurance, rowsBefore, rowsRemoved } = end;
+  const { result, assurance, rowsBefore, rowsRemoved, rowsEach } = end;
   const change = { status: 'done', result, assurance, reason: null, notBefore: null } as const;
   refuseForbidden(context, requests, target, change);
   context
@@ -41,6 +49,7 @@ export function settle(
         assurance,
         ...(rowsBefore === undefined ? {} : { rows_before: rowsBefore }),
         ...(rowsRemoved === undefined ? {} : { rows_removed: rowsRemoved }),
+        ...(rowsEach === undefined ? {} : { rows_each: rowsEach }),
       },
     ]);
   changeAll(context, requests, target, change);

@@ -100,7 +100,12 @@ function keysContent(text: string): KnownContent | undefined {
 function certificateContent(text: string): KnownContent | undefined {
   const certificate = readCertificate(text);
   if (!certificate || !ledgerName.test(certificate.ledger.origin)) return undefined;
-  return { ...nothing, values: [certificate.request] };
+  const controller = 'stated' in certificate ? certificate.stated.controller : null;
+  return {
+    ...nothing,
+    texts: controller ? [controller.name, controller.contact ?? ''] : [],
+    values: [certificate.request],
+  };
 }
 
 const nothing: KnownContent = { texts: [], identifiers: [], values: [] };

@@ -1,23 +1,19 @@
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { assurances } from '../../../src/ledger/vocabulary.ts';
+import { evidences } from '../../../src/ledger/vocabulary.ts';
 import { describe, expect, it } from 'vitest';
 import { sha256 } from '../../../src/core/digest.ts';
-import {
-  Certificate,
-  certificateText,
-  deriveCertificate,
-  readCertificate,
-} from '../../../src/erasure/proof/certificate.ts';
+import { Certificate, certificateText, readCertificate } from '../../../src/erasure/proof/certificate.ts';
+import { deriveCertificate } from '../../../src/erasure/proof/derive-certificate.ts';
 import { certificatePath } from '../../../src/erasure/proof/certificate-file.ts';
 import { issueCertificate } from '../../../src/erasure/proof/certificate-file.ts';
 import { readHistories, type RequestHistory } from '../../../src/ledger/request-history.ts';
 import { openLedger, type Ledger } from '../../../src/ledger/ledger.ts';
 import { type LedgerRecord } from '../../../src/ledger/record.ts';
-import { lifeOf, plantKeys, requestId, tickingClock } from '../../ledger/ledger-fixture.ts';
+import { issuing, lifeOf, plantKeys, requestId, stated, tickingClock } from '../../ledger/ledger-fixture.ts';
 import { freshFolder } from '../../mirror/open-test-mirror.ts';
 
 const id = requestId(1);
-const around = { ledgerOrigin: 'analytics-mirror/0123456789abcdef', feedUntil: '2026-12-20T12:00:05.000Z' };
+const around = { ledgerOrigin: 'analytics-mirror/0123456789abcdef', feedUntil: '2026-12-20T12:00:05.000Z', stated };
 
 /** A ledger with the first steps of a request's life, all before its certificate, and whatever else. */
 function ledgerOf(more: readonly LedgerRecord[] = [], steps = 15): { dataDir: string; ledger: Ledger } {
@@ -55,7 +51,7 @@ describe('a certificate', () => {
 
   it('has the weakest assurance first', () => {
     const { targets, weakest_assurance: weakest } = certificateOf(ledgerOf());
-    const order = targets.map(({ assurance }) => assurances.indexOf(assurance));
+    const order = targets.map(({ assurance }) => evidences.indexOf(assurance));
     expect(order).toEqual(order.toSorted((a, b) => a - b));
     expect(targets.map(({ assurance }) => assurance)).toContain('verified');
     expect(weakest).toBe('not_verifiable');
@@ -78,6 +74,7 @@ describe('a certificate', () => {
     );
     expect(notProven.find((item) => item.code === 'target_not_reached')?.target).toBe('upstream.recordings');
     expect(notProven.filter((item) => !('target' in item)).map(({ code }) => code)).toEqual([
+      'wait_dropped',
       'service_event_store',
       'service_backups',
       'downstream_copies',
@@ -149,7 +146,7 @@ describe('issuing a certificate', () => {
   const issuerOf = ({ dataDir, ledger }: ReturnType<typeof ledgerOf>, feedRetentionDays = 30) =>
     issueCertificate.bind(undefined, {
       ledger: () => ledger,
-      settings: { dataDir, erasure: { feedRetentionDays } },
+      settings: { dataDir, ...issuing, erasure: { feedRetentionDays } },
     } as never);
   const request = { id, generation: 1 };
 

@@ -1,0 +1,50 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { verifyDataFolder } from '../../../src/audit/verify-data-folder.ts';
+import { certificatePath } from '../../../src/erasure/proof/certificate-file.ts';
+import { readCertificate } from '../../../src/erasure/proof/certificate.ts';
+import { loadStandAlone } from '../../ledger/ledger-fixture.ts';
+import { openErasureWorld } from '../erasure-world.ts';
+
+it('a certificate counts its own rows alone, and begins with what was kept', async () => {
+  const world = await openErasureWorld(5);
+  const uuids = [['ann'], ['bob', 'bob-2'], ['cleo', 'cleo-2', 'cleo-3']].map(
+    (distinctIds) => world.sandbox.act({ do: 'create', distinct_ids: distinctIds }).created[0] ?? '',
+  );
+  await world.sync();
+  await world.publish();
+  const request = async (uuid = '', deleteEvents = true) =>
+    (await world.request([{ kind: 'uuid', value: uuid }], undefined, deleteEvents))[0]?.id ?? '';
+  const ids = [await request(uuids[0], false), await request(uuids[1]), await request(uuids[2])];
+  await world.reconcile();
+  world.pass(14);
+  await world.reconcile();
+  const texts = ids.map((id) => readFileSync(certificatePath(world.dataDir, id, 1), 'utf8'));
+  const told = texts.map((text) => readCertificate(text));
+  const rowsOf = (dataset: string): (number | null)[] =>
+    told.map((each) =>
+      (each?.targets ?? [])
+        .filter(({ target }) => target.startsWith(`snapshot:${dataset}/`))
+        .reduce((sum, { rows_removed: rows }) => sum + (rows ?? 0), 0),
+    );
+  expect(rowsOf('persons')).toEqual([1, 1, 1]);
+  expect(rowsOf('distinct_ids')).toEqual([1, 2, 3]);
+  expect(told[0]).toMatchObject({
+    format_version: 4,
+    summary: 'Erased here on 2026-11-18; deleted at the service on 2026-11-18; events kept, as requested.',
+    weakest_assurance: 'not_reached',
+    stated: { controller: null, service: null },
+  });
+  expect(told[1]?.weakest_assurance).toBe('not_verifiable');
+  expect(told[1]).toMatchObject({ summary: expect.stringContaining('events not verifiable.') as string });
+  const certificates = Object.fromEntries(texts.map((text, at) => [String(at), Buffer.from(text)]));
+  const alone = (await loadStandAlone())({
+    folder: join(world.dataDir, 'ledger'),
+    certificates,
+    now: world.clock.now(),
+  } as never);
+  expect(alone.problems).toEqual([]);
+  const { problems } = await verifyDataFolder(world.dataDir, {}, new AbortController().signal);
+  expect(problems.filter((problem) => problem.startsWith('certificate'))).toEqual([]);
+});
