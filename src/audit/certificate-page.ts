@@ -26,9 +26,8 @@ export type IssuedCertificate = { certificate: Certificate; sha256: string; entr
  */
 export function certificatePage({ certificate, sha256, entry }: IssuedCertificate, bundle: string): string {
   const { request, generation, ledger, days, is_late: isLate, due_at: dueAt } = certificate;
-  const [weakest = 'not_reached'] = evidences.filter((evidence) =>
-    certificate.targets.some((target) => evidenceOf(target) === evidence),
-  );
+  const isOf = (evidence: Evidence): boolean => certificate.targets.some((target) => evidenceOf(target) === evidence);
+  const weakest = evidences.find(isOf) ?? 'not_reached';
   return renderPage({
     kind: 'Certificate of erasure',
     title: `Request ${request}`,
@@ -57,7 +56,7 @@ export function certificatePage({ certificate, sha256, entry }: IssuedCertificat
         ${targetTable(certificate)}
         <p class="soft">
           ${evidences
-            .filter((evidence) => certificate.targets.some((target) => evidenceOf(target) === evidence))
+            .filter(isOf)
             .map((evidence) => html`<b>${evidenceWords[evidence].name}:</b> ${evidenceWords[evidence].means} `)}
         </p>
       </section>

@@ -156,7 +156,9 @@ function isWellFormed(text: string): boolean {
 
 /** Puts the identities of several subjects, by their places in a list, into the connection's temporary table `owned`. */
 export async function loadOwners(connection: DuckDBConnection, identities: readonly Identity[]): Promise<void> {
-  const rows = identities.flatMap((identity, owner) => knownTexts(identity).map((known) => [String(owner), ...known]));
+  const rows = identities.flatMap((identity, owner) =>
+    knownTexts(identity).map(([kind = '', value = '']) => [String(owner), kind, value]),
+  );
   await loadTexts(connection, 'owned', ['owner', 'kind', 'value'], rows);
 }
 

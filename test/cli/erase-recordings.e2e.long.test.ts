@@ -51,7 +51,7 @@ it.each(['auto', 'never'] as const)('the recordings of an erased person, at a li
     expect(result).toMatchObject({ result: 'absent', assurance: 'observed' });
     expect(recordings()).toEqual(others);
   } else {
-    expect(result).toMatchObject({ result: 'not_deletable_via_api', assurance: 'not_verifiable' });
+    expect(result).toMatchObject({ result: 'not_deletable_via_api', assurance: 'not_reached' });
     expect(says).toContain('the settings of this program say not to ask for it');
     expect(recordings().some(isOwn)).toBe(true);
   }

@@ -47,7 +47,7 @@ test('the named parts are replaced in their places, under names that were never 
     [
       { name: part, newName: 'part-00004.parquet', rowsBefore: 2, rowsRemoved: 1 },
       { name: 'part-00002.parquet', newName: 'part-00005.parquet', rowsBefore: 2, rowsRemoved: 1 },
-    ].map((each) => ({ snapshotId: first, rowsRemovedOf: [1], ...each })),
+    ].map((each) => Object.assign(each, { snapshotId: first, rowsRemovedOf: [1] })),
   );
   const { manifest, parts } = await rowsOfSnapshot(dataDir, 'persons', first);
   expect(parts.map(keysOf)).toEqual([['b'], ['c'], ['e']]);

@@ -28,7 +28,7 @@ export function deriveCertificate(
   const { fence, verified, verify, control, received, dueAt } = history;
   const certifiedAt = reachedAt(history);
   const targets = [...history.targets.values()]
-    .map((end) => ({ ...end, evidence: forRegulators ? evidenceOf(end) : end.assurance }))
+    .map((end) => Object.assign({}, end, { evidence: forRegulators ? evidenceOf(end) : end.assurance }))
     .toSorted(
       (a, b) => evidences.indexOf(a.evidence) - evidences.indexOf(b.evidence) || (a.target < b.target ? -1 : 1),
     );
@@ -140,8 +140,7 @@ function notProvenOf(
   { belowVerified, notReached }: Pick<CertificateSentences, 'belowVerified' | 'notReached'>,
 ): Record<string, string>[] {
   const says = Object.hasOwn(notReached, result) ? notReached[result as keyof typeof notReached] : undefined;
-  if (says !== undefined)
-    return [{ code: 'target_not_reached', target, result: result as keyof typeof notReached, says }];
+  if (says !== undefined) return [{ code: 'target_not_reached', target, result, says }];
   return assurance === 'verified'
     ? []
     : [{ code: 'target_below_verified', target, assurance, says: belowVerified[assurance] }];
