@@ -1,14 +1,29 @@
 import type { Database } from 'better-sqlite3';
 import { textListOf } from '../contract/tolerant-reader.ts';
 
+/** A person as a page shows it: its surrogate key, its distinct ids, and the pass. */
+type Shown = { rowKey: number; distinctIds: readonly string[]; passId: number };
+
+/** Decides which person holds a distinct id. Call it inside a transaction. */
+export type DistinctIdOwners = {
+  /** The distinct ids of a known person without those that stay with another person although this one still shows them. */
+  settle: (shown: Shown) => readonly string[];
+  /**
+   * Gives a person its settled distinct ids. A person that held one before (a merge, a split) loses it, in its own list too.
+   * An id that this person no longer shows returns to the person that lost it and still shows it. Returns the uuids of
+   * those other persons, each once. `isShown` tells whether the pass has shown a person already.
+   */
+  own: (shown: Shown, options: { isNew: boolean; isShown: (rowKey: number) => boolean; at: string }) => string[];
+  /** Notes that the pass has shown persons (surrogate keys as JSON): those that no longer show an id have lost it for good. */
+  noteShown: (rowKeys: string, passId: number) => void;
+};
+
 /**
- * Prepares what keeps the look-up from distinct id to person true. The person shown last holds the distinct id: a
- * person that held it before (a merge, a split) loses it, in its own list too. Returns the uuids of those persons, each
- * once. Call it inside a transaction.
+ * Prepares what keeps the look-up from distinct id to person true. The person shown last holds the distinct id. If one pass
+ * shows it with two persons, both would take it from each other at every pass. So the person that loses a distinct id after
+ * the same pass has shown it there does not take it back by only showing it again.
  */
-export function prepareOwnDistinctIds(
-  db: Database,
-): (personRowKey: number, distinctIds: readonly string[], isNew: boolean, at: string) => string[] {
+export function prepareOwnDistinctIds(db: Database): DistinctIdOwners {
   const owned = db
     .prepare<[number], string>(/*sql*/ `SELECT distinct_id FROM distinct_id_owners WHERE person_row_key = ?`)
     .pluck();
@@ -27,39 +42,80 @@ export function prepareOwnDistinctIds(
   const relist = db.prepare<[string, string, number]>(
     /*sql*/ `UPDATE persons SET distinct_ids = ?, changed_at = ? WHERE row_key = ?`,
   );
-  const noteLost = db.prepare<[number, string]>(
-    /*sql*/ `INSERT OR IGNORE INTO distinct_ids_lost (person_row_key, distinct_id) VALUES (?, ?)`,
-  );
+  const noteLost = db.prepare<
+    [number, string, number | null]
+  >(/*sql*/ `INSERT INTO distinct_ids_lost (person_row_key, distinct_id, shown_pass) VALUES (?, ?, ?)
+      ON CONFLICT DO UPDATE SET shown_pass = excluded.shown_pass`);
   const regain = db.prepare<[number, string]>(
     /*sql*/ `DELETE FROM distinct_ids_lost WHERE person_row_key = ? AND distinct_id = ?`,
   );
-  return (personRowKey, distinctIds, isNew, at) => {
-    const losers: string[] = [];
-    const lostBy = new Map<number, Set<string>>();
-    const wanted = new Set(distinctIds);
-    if (!isNew) {
-      for (const distinctId of owned.all(personRowKey)) {
-        if (!wanted.delete(distinctId)) release.run(personRowKey, distinctId);
+  const disputed = db
+    .prepare<
+      [number],
+      string
+    >(/*sql*/ `SELECT distinct_id FROM distinct_ids_lost AS lost JOIN distinct_id_owners AS owner USING (distinct_id)
+        WHERE lost.person_row_key = ? AND shown_pass IS NOT NULL
+          AND NOT EXISTS (SELECT 1 FROM suspects WHERE dataset = 'persons' AND row_key = owner.person_row_key)`)
+    .pluck();
+  const showDisputed = db.prepare<[number, number, string]>(
+    /*sql*/ `UPDATE distinct_ids_lost SET shown_pass = ? WHERE person_row_key = ? AND distinct_id = ?`,
+  );
+  const stillShownBy = db
+    .prepare<
+      [string],
+      number
+    >(/*sql*/ `SELECT person_row_key FROM distinct_ids_lost WHERE distinct_id = ? AND shown_pass IS NOT NULL
+        ORDER BY shown_pass DESC LIMIT 1`)
+    .pluck();
+  const endDisputes = db.prepare<
+    [number, string]
+  >(/*sql*/ `UPDATE distinct_ids_lost INDEXED BY distinct_ids_disputed SET shown_pass = NULL
+      WHERE shown_pass < ? AND person_row_key IN (SELECT value FROM json_each(?))`);
+  return {
+    settle: ({ rowKey, distinctIds, passId }) => {
+      const shown = new Set(distinctIds);
+      const others = new Set(disputed.all(rowKey).filter((distinctId) => shown.has(distinctId)));
+      for (const distinctId of others) showDisputed.run(passId, rowKey, distinctId);
+      return others.size === 0 ? distinctIds : distinctIds.filter((distinctId) => !others.has(distinctId));
+    },
+    own: ({ rowKey, distinctIds, passId }, { isNew, isShown, at }) => {
+      const lost = new Map<number, Set<string>>();
+      const returned = new Map<number, Set<string>>();
+      const note = (moved: typeof lost, other: number, distinctId: string): void =>
+        void moved.set(other, (moved.get(other) ?? new Set()).add(distinctId));
+      const wanted = new Set(distinctIds);
+      if (!isNew) {
+        for (const distinctId of owned.all(rowKey)) {
+          if (wanted.delete(distinctId)) continue;
+          release.run(rowKey, distinctId);
+          const other = stillShownBy.get(distinctId);
+          if (other === undefined) continue;
+          add.run(other, distinctId);
+          regain.run(other, distinctId);
+          note(returned, other, distinctId);
+        }
       }
-    }
-    for (const distinctId of wanted) {
-      if (add.run(personRowKey, distinctId).changes === 1) continue;
-      const owner = ownerOf.get(distinctId);
-      if (owner === undefined || owner === personRowKey) continue;
-      release.run(owner, distinctId);
-      add.run(personRowKey, distinctId);
-      regain.run(personRowKey, distinctId);
-      noteLost.run(owner, distinctId);
-      lostBy.set(owner, (lostBy.get(owner) ?? new Set()).add(distinctId));
-    }
-    // Once for each of them: a merge may move thousands, and each time the whole list is written.
-    for (const [owner, lost] of lostBy) {
-      const loser = list.get(owner);
-      if (!loser) continue;
-      const kept = (textListOf(loser.distinct_ids) ?? []).filter((held) => !lost.has(held));
-      relist.run(JSON.stringify(kept), at, owner);
-      losers.push(loser.uuid);
-    }
-    return losers;
+      for (const distinctId of wanted) {
+        if (!isNew) regain.run(rowKey, distinctId);
+        if (add.run(rowKey, distinctId).changes === 1) continue;
+        const owner = ownerOf.get(distinctId);
+        if (owner === undefined || owner === rowKey) continue;
+        release.run(owner, distinctId);
+        add.run(rowKey, distinctId);
+        noteLost.run(owner, distinctId, isShown(owner) ? passId : null);
+        note(lost, owner, distinctId);
+      }
+      // Once for each of them: a merge may move thousands, and each time the whole list is written.
+      const others: string[] = [];
+      for (const other of new Set([...lost.keys(), ...returned.keys()])) {
+        const person = list.get(other);
+        if (!person) continue;
+        const kept = (textListOf(person.distinct_ids) ?? []).filter((held) => lost.get(other)?.has(held) !== true);
+        relist.run(JSON.stringify([...kept, ...(returned.get(other) ?? [])]), at, other);
+        others.push(person.uuid);
+      }
+      return others;
+    },
+    noteShown: (rowKeys, passId) => void endDisputes.run(passId, rowKeys),
   };
 }

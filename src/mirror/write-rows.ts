@@ -2,7 +2,7 @@ import type { Database } from 'better-sqlite3';
 import { datasets, type DatasetField, type MirroredDataset } from '../contract/datasets.ts';
 import { textListOf, type Columns, type ColumnValue } from '../contract/tolerant-reader.ts';
 import { prepareAdmitRow, prepareAdmitUnread, type Admit } from './admit-rows.ts';
-import { prepareOwnDistinctIds } from './distinct-ids.ts';
+import { prepareOwnDistinctIds, type DistinctIdOwners } from './distinct-ids.ts';
 import { asHolder, refuseStaleHolder } from './runs.ts';
 import type { PageCounts } from './passes.ts';
 import { boundUnread, prepareQuarantine, type QuarantinedRow } from './quarantine.ts';
@@ -23,11 +23,11 @@ export type WriteRows = (shown: ShownRows, passId: number) => { outcome: PageOut
 /** Prepares what writes shown rows: rows, owners, quarantine, feed, pass. Call it inside a transaction. */
 export function prepareWriteRows(db: Database, dataset: MirroredDataset): WriteRows {
   const { key: keyColumn, heldIds } = datasets[dataset];
-  const writeRow = prepareWriteRow(db, dataset, prepareAdmitRow(db, dataset));
+  const owners = heldIds ? prepareOwnDistinctIds(db) : undefined;
+  const writeRow = prepareWriteRow(db, dataset, { admit: prepareAdmitRow(db, dataset), settle: owners?.settle });
   const admitUnread = prepareAdmitUnread(db, dataset);
   const findRowKey = prepareFindRowKey(db, dataset);
-  const markSeen = prepareMarkSeen(db, dataset);
-  const ownDistinctIds = heldIds ? prepareOwnDistinctIds(db) : undefined;
+  const { isSeen, markSeen } = prepareSeen(db, dataset);
   const quarantine = prepareQuarantine(db, dataset);
   const appendChange = db.prepare<[string, ColumnValue, string]>(
     /*sql*/ `INSERT INTO changes (dataset, key, op, at) VALUES (?, ?, 'upsert', ?)`,
@@ -56,9 +56,11 @@ export function prepareWriteRows(db: Database, dataset: MirroredDataset): WriteR
       if (change === 'none') outcome.unchangedRun += 1;
       else {
         appendChange.run(dataset, key, at);
-        if (heldIds && ownDistinctIds) {
-          const losers = ownDistinctIds(rowKey, textListOf(row[heldIds.name]) ?? [], change === 'added', at);
-          for (const uuid of losers) appendChange.run(dataset, uuid, at);
+        if (heldIds && owners) {
+          const distinctIds = textListOf(row[heldIds.name]) ?? [];
+          const isShown = (other: number): boolean => present.includes(other) || isSeen(other, passId);
+          const others = owners.own({ rowKey, distinctIds, passId }, { isNew: change === 'added', isShown, at });
+          for (const uuid of others) appendChange.run(dataset, uuid, at);
         }
         outcome[change] += 1;
         outcome.unchangedRun = 0;
@@ -77,7 +79,9 @@ export function prepareWriteRows(db: Database, dataset: MirroredDataset): WriteR
       const rowKey = row.key === null ? undefined : findRowKey(row.key);
       if (rowKey !== undefined) present.push(rowKey);
     }
-    return { outcome, newRows: markSeen(present, passId) };
+    const rowKeys = JSON.stringify(present);
+    owners?.noteShown(rowKeys, passId);
+    return { outcome, newRows: markSeen(rowKeys, passId) };
   };
 }
 
@@ -90,10 +94,15 @@ type WriteRow = (row: Readonly<Columns>, passId: number, at: string) => WrittenR
 /**
  * Prepares what writes a row: a new row is added, a changed row replaced, and one equal in every column left untouched.
  * Most rows of most passes are equal, so those cost one look-up that compares in SQLite, and nothing else: what is in the
- * mirror has been held against the fence. `admit` is asked for every other row, and tells what may be written of it.
+ * mirror has been held against the fence. `admit` is asked for every other row, and tells what may be written of it; `settle`
+ * then tells which distinct ids a known person may hold.
  */
-export function prepareWriteRow(db: Database, dataset: MirroredDataset, admit?: Admit<Readonly<Columns>>): WriteRow {
-  const { key: keyColumn, fields } = datasets[dataset];
+export function prepareWriteRow(
+  db: Database,
+  dataset: MirroredDataset,
+  { admit, settle }: { admit?: Admit<Readonly<Columns>> | undefined; settle?: DistinctIdOwners['settle'] | undefined },
+): WriteRow {
+  const { key: keyColumn, fields, heldIds } = datasets[dataset];
   const written = fields.filter(({ name }) => name !== keyColumn);
   const names = written.map(({ name }) => name);
   // A list may leave the integer id out that another answer has shown.
@@ -113,34 +122,54 @@ export function prepareWriteRow(db: Database, dataset: MirroredDataset, admit?: 
     ColumnValue[]
   >(/*sql*/ `UPDATE ${dataset} SET ${written.map((column) => `${column.name} = ${newValue(column)}`).join(', ')}, changed_at = ?
       WHERE row_key = ?`);
-  const write = (row: Readonly<Columns>, passId: number, at: string, isAdmitted: boolean): WrittenRow | undefined => {
-    const key = row[keyColumn] ?? null;
-    const values = names.map((column) => row[column] ?? null);
-    const found = find.get(...values, key);
-    if (found?.[1] === 1) return { rowKey: found[0], change: 'none', row };
-    if (!isAdmitted && admit) {
-      const admitted = admit(row, at);
-      return admitted && write(admitted, passId, at, true);
-    }
-    if (found) {
-      replace.run(...values, at, found[0]);
-      return { rowKey: found[0], change: 'changed', row };
-    }
-    const { lastInsertRowid } = add.run(...values, key, passId, at);
-    return { rowKey: Number(lastInsertRowid), change: 'added', row };
+  const compare = (row: Readonly<Columns>) => {
+    const values = [...names.map((column) => row[column] ?? null), row[keyColumn] ?? null];
+    const [rowKey, isEqual] = find.get(...values) ?? [];
+    return { values, rowKey, isEqual: isEqual === 1 };
   };
-  return (row, passId, at) => write(row, passId, at, false);
+  return (shown, passId, at) => {
+    let row = shown;
+    let { values, rowKey, isEqual } = compare(row);
+    const tryInstead = (other: Readonly<Columns>): void => {
+      if (isEqual || other === row) return;
+      row = other;
+      ({ values, rowKey, isEqual } = compare(row));
+    };
+    if (!isEqual && admit) {
+      const admitted = admit(row, at);
+      if (!admitted) return undefined;
+      tryInstead(admitted);
+    }
+    if (!isEqual && rowKey !== undefined && heldIds && settle) {
+      const distinctIds = textListOf(row[heldIds.name]) ?? [];
+      const settled = settle({ rowKey, distinctIds, passId });
+      if (settled !== distinctIds) tryInstead({ ...row, [heldIds.name]: JSON.stringify(settled) });
+    }
+    if (rowKey === undefined) {
+      const { lastInsertRowid } = add.run(...values, passId, at);
+      return { rowKey: Number(lastInsertRowid), change: 'added', row };
+    }
+    if (isEqual) return { rowKey, change: 'none', row };
+    replace.run(...values.slice(0, -1), at, rowKey);
+    return { rowKey, change: 'changed', row };
+  };
 }
 
-/** Prepares a note of the pass that saw rows last, by surrogate key. Returns how many rows that pass sees first. */
-function prepareMarkSeen(
-  db: Database,
-  dataset: MirroredDataset,
-): (rowKeys: readonly number[], passId: number) => number {
+/** Whether a pass has seen a row, and a note that it has seen rows (a JSON list of surrogate keys): returns how many first. */
+type Seen = {
+  isSeen: (rowKey: number, passId: number) => boolean;
+  markSeen: (rowKeys: string, passId: number) => number;
+};
+
+function prepareSeen(db: Database, dataset: MirroredDataset): Seen {
+  const find = db.prepare<[number, number]>(/*sql*/ `SELECT 1 FROM ${dataset}_seen WHERE row_key = ? AND pass_id = ?`);
   const mark = db.prepare<[number, string]>(/*sql*/ `INSERT INTO ${dataset}_seen (row_key, pass_id)
       SELECT value, ? FROM json_each(?) WHERE true
       ON CONFLICT (row_key) DO UPDATE SET pass_id = excluded.pass_id WHERE pass_id < excluded.pass_id`);
-  return (rowKeys, passId) => mark.run(passId, JSON.stringify(rowKeys)).changes;
+  return {
+    isSeen: (rowKey, passId) => find.get(rowKey, passId) !== undefined,
+    markSeen: (rowKeys, passId) => mark.run(passId, rowKeys).changes,
+  };
 }
 
 /** Replaces what is known of a playlist's recordings, fenced ones excepted, in one transaction. Returns whether anything changed. */

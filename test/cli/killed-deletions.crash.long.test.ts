@@ -16,7 +16,7 @@ afterAll(() => workspace[Symbol.asyncDispose]());
 const deaths: Record<keyof DeletionCommands, [moment: KillPoint['moment'], pattern: RegExp, nth?: number][]> = {
   sync: [
     ['before', /^DELETE FROM distinct_id_owners WHERE person_row_key = \? AND/],
-    ['before', /^INSERT OR IGNORE INTO distinct_ids_lost/, 2],
+    ['before', /^INSERT INTO distinct_ids_lost/, 2],
     ['before', /^INSERT OR IGNORE INTO suspects .* FROM persons/],
     ['before', /^DELETE FROM recordings WHERE/, 2],
     ['after', /^COMMIT after UPDATE suspects SET confirmations/, 2],

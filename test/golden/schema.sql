@@ -2,6 +2,8 @@ CREATE INDEX deletions_by_key ON deletions (dataset, key, deleted_at);
 
 CREATE UNIQUE INDEX distinct_id_owners_by_distinct_id ON distinct_id_owners (distinct_id);
 
+CREATE INDEX distinct_ids_disputed ON distinct_ids_lost (distinct_id, shown_pass) WHERE shown_pass IS NOT NULL;
+
 CREATE INDEX erasure_requests_by_state ON erasure_requests (state);
 
 CREATE INDEX fence_by_request ON fence (request_id);
@@ -53,7 +55,7 @@ CREATE TABLE distinct_id_owners (
 
 CREATE TABLE distinct_ids_lost (
   person_row_key INTEGER NOT NULL,
-  distinct_id TEXT NOT NULL,
+  distinct_id TEXT NOT NULL, shown_pass INTEGER,
   PRIMARY KEY (person_row_key, distinct_id)
 ) STRICT, WITHOUT ROWID;
 

@@ -5,6 +5,7 @@ import type { Database } from '../../src/mirror/database.ts';
 import type { PageOutcome, ShownRows } from '../../src/mirror/write-rows.ts';
 import { findUnfinishedPass, finishPass, noEvidence, startPass } from '../../src/mirror/passes.ts';
 import { countQuarantine } from '../../src/mirror/quarantine.ts';
+import { nominateSuspects } from '../../src/mirror/suspects.ts';
 import { preparePageCommit } from './commit-page.ts';
 import { openTestMirror } from './open-test-mirror.ts';
 
@@ -213,6 +214,80 @@ describe('distinct ids', () => {
         a < b ? -1 : 1,
       ),
     );
+  });
+
+  it('that two persons show in every pass stay with one of them, and the feed rests', () => {
+    const { db, begin } = openPass();
+    const first = person(1, { distinctIds: ['a', 'both'] });
+    const second = person(2, { distinctIds: ['both', 'b'] });
+    begin().commit([first, second]);
+    for (const order of [
+      [first, second],
+      [second, first],
+      [first, second],
+    ]) {
+      const told = changes(db).length;
+      const { commit } = begin();
+      // Pages overlap: a person may be shown twice.
+      expect(commit(order)).toMatchObject({ changed: 0, unchangedRun: 2 });
+      expect(commit(order.slice(1))).toMatchObject({ changed: 0 });
+      expect(changes(db)).toHaveLength(told);
+    }
+    expect(owners(db)).toContainEqual(['both', uuid(2)]);
+    const renamed = begin().commit([{ ...first, name: 'renamed' }, second]);
+    expect(renamed).toMatchObject({ changed: 1 });
+    expect(owners(db)).toContainEqual(['both', uuid(2)]);
+  });
+
+  it('of a new person at the top go back once to the person below that still shows them', () => {
+    const { db, begin } = openPass();
+    const known = person(1, { distinctIds: ['both'] });
+    const added = person(2, { distinctIds: ['both'] });
+    begin().commit([known]);
+    begin().commit([added, known]);
+    expect(owners(db)).toEqual([['both', uuid(1)]]);
+    expect(begin().commit([added, known])).toMatchObject({ changed: 0 });
+    expect(begin().commit([known, added])).toMatchObject({ changed: 0 });
+  });
+
+  it.each([
+    ['above', false],
+    ['below', true],
+  ])('return to the person %s the other when only that person still shows them', (_where, isBelow) => {
+    const { db, begin } = openPass();
+    const first = person(1, { distinctIds: ['a', 'both'] });
+    const second = person(2, { distinctIds: ['both'] });
+    for (let pass = 0; pass < 3; pass += 1) begin().commit([first, second]);
+    const left = person(2, { distinctIds: [] });
+    begin().commit(isBelow ? [left, first] : [first, left]);
+    expect(owners(db)).toEqual([
+      ['a', uuid(1)],
+      ['both', uuid(1)],
+    ]);
+    expect(begin().commit([first, left])).toMatchObject({ changed: 0 });
+    expect(db.prepare(`SELECT * FROM distinct_ids_lost`).all()).toEqual([]);
+  });
+
+  it('that a person no longer shows are taken back when it shows them again', () => {
+    const { db, begin } = openPass();
+    const first = person(1, { distinctIds: ['both'] });
+    const second = person(2, { distinctIds: ['both'] });
+    for (let pass = 0; pass < 2; pass += 1) begin().commit([first, second]);
+    begin().commit([person(1, { distinctIds: [] }), second]);
+    begin().commit([first]);
+    expect(owners(db)).toEqual([['both', uuid(1)]]);
+  });
+
+  it('of a person that the list no longer shows go to the other one', () => {
+    const { db, begin } = openPass();
+    const first = person(1, { distinctIds: ['both'] });
+    const second = person(2, { distinctIds: ['both'] });
+    for (let pass = 0; pass < 2; pass += 1) begin().commit([first, second]);
+    const { passId, commit } = begin();
+    commit([first]);
+    expect(nominateSuspects(db, 'persons', passId, '2026-01-03T12:00:00Z')).toBe(1);
+    begin().commit([first]);
+    expect(owners(db)).toEqual([['both', uuid(1)]]);
   });
 
   it('stay with a person whose other fields change', () => {
