@@ -2,7 +2,6 @@ import './start-up.ts';
 import process from 'node:process';
 import { AppError, systemCode } from './core/errors.ts';
 import { exitCodes } from './cli/errors.ts';
-import { runProgram } from './cli/program.ts';
 
 // Only the owner may read the files that are written, also those that DuckDB writes.
 process.umask(0o077);
@@ -26,6 +25,8 @@ process.stdout.on('error', (error) => {
 });
 process.stderr.on('error', () => undefined);
 
+// Loaded after `start-up.ts` has run: only what is loaded then comes from the compile cache.
+const { runProgram } = await import('./cli/program.ts');
 await runProgram(process.argv.slice(2), {
   environment: process.env,
   stdout: process.stdout,

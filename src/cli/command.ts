@@ -1,6 +1,6 @@
 import type { Writable } from 'node:stream';
 import type { Command } from 'commander';
-import { createApp, type App } from '../app.ts';
+import type { App } from '../app.ts';
 import type { Environment } from '../config/environment.ts';
 import { stringifyExactJson } from '../core/exact-json.ts';
 import { printableJson, printableLines } from '../core/words.ts';
@@ -39,8 +39,10 @@ export function printResult(context: CommandContext, command: Command, { json, t
 
 /** Gives a command its help and its action. The program of a `run` is built from the options, and closed after it. */
 export function addAction(context: CommandContext, command: Command, action: CommandAction): void {
-  command.addHelpText('after', action.help).action((...given: unknown[]) => {
+  command.addHelpText('after', action.help).action(async (...given: unknown[]) => {
     if ('act' in action) return action.act(...(given as never[]));
+    // Help, and what a wrong command line is told, need no program.
+    const { createApp } = await import('../app.ts');
     const app = createApp(context, settingsFlags(command.optsWithGlobals<GlobalOptions>()));
     return withApp(app, async () => printResult(context, command, await action.run(app, ...(given as never[]))));
   });

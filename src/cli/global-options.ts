@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { AppError } from '../core/errors.ts';
-import { parseSettingValue, type SettingsFlags } from '../config/load-settings.ts';
+import type { SettingsFlags } from '../config/load-settings.ts';
+import { parseSettingValue } from '../config/setting-value.ts';
 
 /** The options that every command takes. */
 export type GlobalOptions = {

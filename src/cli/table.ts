@@ -1,4 +1,5 @@
-import stringWidth from 'string-width';
+import { createRequire } from 'node:module';
+import type StringWidth from 'string-width';
 import { countText, printable } from '../core/words.ts';
 
 /** A column of a printed table by its heading; `right` when its texts are aligned to the right, as numbers always are. */
@@ -15,12 +16,19 @@ export function formatTable(
   const isRight = columns.map(
     (column, index) => typeof column !== 'string' || rows.some((row) => typeof row[index] === 'number'),
   );
-  const widths = columns.map((_column, index) => Math.max(...lines.map((line) => stringWidth(line[index] ?? ''))));
+  const widths = columns.map((_column, index) => Math.max(...lines.map((line) => widthOf(line[index] ?? ''))));
   const padded = (line: readonly string[]): string[] =>
     columns.map((_column, index) => {
       const cell = line[index] ?? '';
-      const padding = ' '.repeat((widths[index] ?? 0) - stringWidth(cell));
+      const padding = ' '.repeat((widths[index] ?? 0) - widthOf(cell));
       return isRight[index] ? padding + cell : cell + padding;
     });
   return lines.map((line) => `${padded(line).join('  ').trimEnd()}\n`).join('');
+}
+
+/** How many columns of a terminal a text takes. Loads the tables of wide characters where a text needs them. */
+function widthOf(text: string): number {
+  if (/^[ -~]*$/.test(text)) return text.length;
+  const loaded = createRequire(import.meta.url)('string-width') as { default: typeof StringWidth };
+  return loaded.default(text);
 }

@@ -1,6 +1,7 @@
+import { createRequire } from 'node:module';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { pipeline, type Readable } from 'node:stream';
-import { Pool, type Dispatcher } from 'undici';
+import type * as Undici from 'undici';
 import { AppError, systemCode } from '../core/errors.ts';
 
 /** How long and how much a call may take. */
@@ -51,12 +52,7 @@ export function openTransport(
   apiKey: string,
   connections: number,
   limits: TransportLimits,
-  pool: Dispatcher = new Pool(origin, {
-    connections,
-    connect: { timeout: limits.connectTimeoutMs },
-    headersTimeout: limits.headersTimeoutMs,
-    bodyTimeout: limits.bodyTimeoutMs,
-  }),
+  pool: Undici.Dispatcher = openPool(origin, connections, limits),
 ): Transport {
   return {
     send: async ({ method, path, body, signal }) => {
@@ -102,6 +98,17 @@ export function openTransport(
     },
     close: () => pool.destroy(),
   };
+}
+
+/** The first call loads undici, so that a command that asks no service does not wait for it. */
+function openPool(origin: string, connections: number, limits: TransportLimits): Undici.Dispatcher {
+  const { Pool } = createRequire(import.meta.url)('undici') as typeof Undici;
+  return new Pool(origin, {
+    connections,
+    connect: { timeout: limits.connectTimeoutMs },
+    headersTimeout: limits.headersTimeoutMs,
+    bodyTimeout: limits.bodyTimeoutMs,
+  });
 }
 
 /** Unpacks a body and reads it as UTF-8. Stops as soon as it is larger than allowed. */

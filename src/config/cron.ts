@@ -10,10 +10,18 @@ const daysKept = 1000;
 
 /** The ticks of a cron expression (five fields, or six with seconds). Throws an `Error` if wrong or never ticking. */
 export function compileCron(expression: string): Ticks {
-  const { hour, minute, second } = parse(expression);
-  const task = createTask(expression, () => undefined, { timezone: 'UTC' });
-  // Only its matching is used. Its timers follow the machine's clock, and skip ticks while that is suspended.
-  void task.destroy();
+  const { hour, minute, second, dayOfMonth, month, dayOfWeek } = parse(expression);
+  const countDays = (field: readonly unknown[]): number => new Set(field.filter(Number.isInteger)).size;
+  const isDaily = countDays(dayOfMonth) === 31 && countDays(month) === 12 && countDays(dayOfWeek) === 7;
+  let task: ReturnType<typeof createTask> | undefined;
+  const matches = (timeMs: number): boolean => {
+    if (!task) {
+      task = createTask(expression, () => undefined, { timezone: 'UTC' });
+      // Only its matching is used. Its timers follow the machine's clock, and skip ticks while that is suspended.
+      void task.destroy();
+    }
+    return task.match(new Date(timeMs));
+  };
   const timesOfDay = hour
     .flatMap((h) => minute.flatMap((m) => second.map((s) => ((h * 60 + m) * 60 + s) * 1000)))
     .toSorted((a, b) => a - b);
@@ -22,9 +30,11 @@ export function compileCron(expression: string): Ticks {
   // The worker asks for the same few days every minute, and matching takes a while.
   const tickDays = new Map<number, boolean>();
   const isTickDay = (dayStartMs: number): boolean => {
+    // The usual schedules. To match a day takes the formats of a time zone, which take longer to make than `status` to run.
+    if (isDaily) return true;
     const known = tickDays.get(dayStartMs);
     if (known !== undefined) return known;
-    const isOne = task.match(new Date(dayStartMs + first));
+    const isOne = matches(dayStartMs + first);
     if (tickDays.size >= daysKept) tickDays.clear();
     tickDays.set(dayStartMs, isOne);
     return isOne;

@@ -1,4 +1,4 @@
-import { parse, stringify } from 'yaml';
+import { stringify } from 'yaml';
 import type { z } from 'zod';
 import { AppError } from '../core/errors.ts';
 import type { JsonObject } from '../core/exact-json.ts';
@@ -68,19 +68,6 @@ export function loadSettings(environment: Environment, flags: SettingsFlags = {}
     flags.project === undefined ? 'several projects are configured' : 'no project of that name is configured',
     { code: 'usage', hint: `name one with --project: ${names}` },
   );
-}
-
-/** The value of a setting in a flag, which is YAML as in the file. Throws `usage` if it is not YAML. */
-export function parseSettingValue(text: string): unknown {
-  try {
-    return parse(text);
-  } catch (cause) {
-    throw new AppError('the value of the setting is not valid YAML', {
-      code: 'usage',
-      hint: "write lists as --set 'export.mask=[name, email]', in quotes",
-      cause,
-    });
-  }
 }
 
 /** Settings in the form of a configuration file. */

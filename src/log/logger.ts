@@ -1,5 +1,6 @@
+import { createRequire } from 'node:module';
 import { pino, type DestinationStream, type Logger } from 'pino';
-import pretty from 'pino-pretty';
+import type PinoPretty from 'pino-pretty';
 
 export type { Logger } from 'pino';
 
@@ -9,7 +10,17 @@ export type LoggerOptions = { level: string; isTerminal: boolean; destination?: 
 /** The logger, on standard error. Messages are static; no field holds personal data, a key, a payload or a query. */
 export function createLogger({ level, isTerminal, destination }: LoggerOptions): Logger {
   const stream = isTerminal
-    ? pretty({ destination: 2, sync: true, ignore: 'pid,hostname', translateTime: 'UTC:HH:MM:ss"Z"', colorize: true })
+    ? loadPretty()({
+        destination: 2,
+        sync: true,
+        ignore: 'pid,hostname',
+        translateTime: 'UTC:HH:MM:ss"Z"',
+        colorize: true,
+      })
     : (destination ?? pino.destination({ dest: 2, sync: true }));
   return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, stream);
+}
+
+function loadPretty(): typeof PinoPretty {
+  return createRequire(import.meta.url)('pino-pretty') as typeof PinoPretty;
 }

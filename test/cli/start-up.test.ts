@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process';
+import { readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { openTestMirror } from '../mirror/open-test-mirror.ts';
@@ -18,13 +19,38 @@ const hook = `data:text/javascript,${encodeURIComponent(`
 `)}`;
 
 /** The packages that a process has loaded, of those that are CommonJS, as DuckDB's is; and how the process ended. */
-function run(args: readonly string[]): { code: number | null; packages: unknown } {
+function run(
+  args: readonly string[],
+  environment: Readonly<Record<string, string>> = { NODE_COMPILE_CACHE: compileCache },
+): { code: number | null; packages: unknown } {
   const { status, stderr } = spawnSync(process.execPath, ['--import', hook, ...args], {
     encoding: 'utf8',
-    env: { PATH: process.env['PATH'], NODE_COMPILE_CACHE: compileCache },
+    env: { PATH: process.env['PATH'], ...environment },
   });
   return { code: status, packages: JSON.parse(stderr.split('\n').at(-1) ?? '') };
 }
+
+describe('a command loads what it needs', () => {
+  it('help loads the reader of command lines only', () => {
+    const { code, packages } = run([main, '--help']);
+    expect(code).toBe(0);
+    expect(['commander']).toEqual(expect.arrayContaining(packages as string[]));
+  });
+
+  it('status loads no client of the service and no lines for a terminal', () => {
+    const { dataDir } = openTestMirror();
+    const { code, packages } = run([main, 'status', '--data-dir', dataDir]);
+    expect(code).toBe(0);
+    expect(packages).toContain('better-sqlite3');
+    for (const name of ['undici', 'pino-pretty', 'string-width']) expect(packages).not.toContain(name);
+  });
+
+  it('from a compile cache beside the code', () => {
+    run([main, '--help'], {});
+    const folder = fileURLToPath(new URL('../../node_modules/.cache/analytics-mirror/', import.meta.url));
+    expect(readdirSync(folder).length).toBeGreaterThan(0);
+  });
+});
 
 describe('DuckDB is loaded', () => {
   it.each(['--help', 'status', 'erase list'])('not by %s', (line) => {

@@ -1,7 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { formatSettings, loadSettings, parseSettingValue } from '../../src/config/load-settings.ts';
+import { formatSettings, loadSettings } from '../../src/config/load-settings.ts';
+import { parseSettingValue } from '../../src/config/setting-value.ts';
 import { AppError } from '../../src/core/errors.ts';
 import { temporaryFolder } from '../snapshot/temporary-folder.ts';
 
