@@ -6,24 +6,41 @@ import { nobody, type Identifier, type IdentifierKind, type Identity } from '../
 import { sightingOf } from '../contract/row-readers.ts';
 import { textListOf, type Columns, type ColumnValue } from '../contract/tolerant-reader.ts';
 import { prepareNoteListedAgain } from './erasure-requests.ts';
-import { hasFence } from './fence.ts';
+import { prepareFenceFilter, type FenceFilter } from './fence-mac.ts';
 import { identifiersOfUnread, type QuarantinedRow } from './quarantine.ts';
 
 /** What the fence says of a row: it may enter as it is or trimmed, or it is kept out (undefined). */
 export type Admit<Row> = (row: Row, at: string) => Row | undefined;
 
-/**
- * Prepares the check of a dataset's rows, to be called inside the page's transaction. A row is kept out when it is of a
- * fenced person or recording, when it was recorded under a fenced distinct id, or when its person was created after the
- * erasure and holds a fenced distinct id. A person who lived before the erasure and has come by a fenced distinct id is let
- * in without it. Undefined while the fence is empty.
- */
-export function prepareAdmitRow(db: Database, dataset: MirroredDataset): Admit<Readonly<Columns>> | undefined {
+/** The fence before a dataset: asked for rows that were read, and for those that could not be. */
+export type Admission = {
+  /** Reads the fence if it has grown. Call it in each transaction, before the first row. */
+  refresh: () => void;
+  row: Admit<Readonly<Columns>>;
+  unread: Admit<QuarantinedRow>;
+};
+
+/** Prepares the check of a dataset's rows, to be called inside the page's transaction. */
+export function prepareAdmission(db: Database, dataset: MirroredDataset): Admission {
   const fence = openFence(db);
+  return {
+    refresh: fence.refresh,
+    row: prepareAdmitRow(db, dataset, fence),
+    unread: prepareAdmitUnread(dataset, fence),
+  };
+}
+
+/**
+ * Prepares the check of rows that were read. A row is kept out when it is of a fenced person or recording, when it was recorded under a fenced distinct id, or when its person was created after the
+ * erasure and holds a fenced distinct id. A person who lived before the erasure and has come by a fenced distinct id is let
+ * in without it.
+ */
+function prepareAdmitRow(db: Database, dataset: MirroredDataset, fence: Fence): Admit<Readonly<Columns>> {
   const { identifiers, sortTime, heldIds, embeddedPerson } = datasets[dataset];
-  if (!fence || sortTime === null || identifiers.length === 0) return undefined;
+  if (sortTime === null || identifiers.length === 0) return (row) => row;
   const noteListedAgain = prepareNoteListedAgain(db);
   return (row, at) => {
+    if (fence.isEmpty()) return row;
     const own = hitOf(
       fence,
       identifiers.map(({ role, name }) => [role, row[name]]),
@@ -42,10 +59,9 @@ export function prepareAdmitRow(db: Database, dataset: MirroredDataset): Admit<R
 }
 
 /** Prepares the check of rows that could not be read: kept out where anything that they may be about is fenced. */
-export function prepareAdmitUnread(db: Database, dataset: MirroredDataset): Admit<QuarantinedRow> | undefined {
-  const fence = openFence(db);
-  if (!fence) return undefined;
+function prepareAdmitUnread(dataset: MirroredDataset, fence: Fence): Admit<QuarantinedRow> {
   return (row, at) => {
+    if (fence.isEmpty()) return row;
     const hit = identifiersOfUnread(dataset, row.key, row.payload).find(
       ({ kind, value }) => fence.find(kind, value) !== undefined,
     );
@@ -55,14 +71,14 @@ export function prepareAdmitUnread(db: Database, dataset: MirroredDataset): Admi
   };
 }
 
-type Fence = {
+type Fence = Pick<FenceFilter, 'refresh' | 'isEmpty'> & {
   /** When an identifier was first fenced, of what stands; undefined when it is not. */
   find: (kind: IdentifierKind, value: string) => string | undefined;
   count: (identifier: Identifier, at: string, isRecreated: boolean) => void;
 };
 
-function openFence(db: Database): Fence | undefined {
-  if (!hasFence(db)) return undefined;
+function openFence(db: Database): Fence {
+  const { refresh, isEmpty, mayHold } = prepareFenceFilter(db);
   const find = db
     .prepare<[string, string, string], string | null>(
       // A row for each request that has fenced it: a person created after the first of them is another person.
@@ -73,7 +89,9 @@ function openFence(db: Database): Fence | undefined {
     db.prepare(/*sql*/ `UPDATE fence SET hits = hits + 1, recreated = recreated + @isRecreated, last_hit_at = @at
     WHERE kind = @kind AND mac = fence_mac(@kind, @value)`);
   return {
-    find: (kind, value) => find.get(kind, kind, value) ?? undefined,
+    refresh,
+    isEmpty,
+    find: (kind, value) => (mayHold(kind, value) ? (find.get(kind, kind, value) ?? undefined) : undefined),
     count: (identifier, at, isRecreated) => void count.run({ ...identifier, at, isRecreated: isRecreated ? 1 : 0 }),
   };
 }

@@ -6,7 +6,8 @@ import { isoTime, type Clock } from '../core/clock.ts';
 import { isWritable, makeFolder, refuseOpenFolder, temporaryFolder } from '../core/folder.ts';
 import { encryptText, readKey, readOrMakeKey } from '../core/secret-key.ts';
 import { explainStorageError } from '../core/storage-error.ts';
-import { addFenceMac, boxKeyName, fenceKeyName, refuseLostFenceKey } from './fence.ts';
+import { addFenceMac, fenceMacUnder } from './fence-mac.ts';
+import { boxKeyName, fenceKeyName, refuseLostFenceKey } from './fence.ts';
 import { migrate, pendingMigrations } from './migrate.ts';
 import { countTable } from './read-rows.ts';
 
@@ -46,7 +47,10 @@ export function openDatabase(dataDir: string, clock: Clock): Database {
     db.pragma(`journal_size_limit = ${logBytesKept}`);
     makeFolder(temporaryFolder(dataDir));
     keepTemporaryFiles(db, dataDir);
-    addFenceMac(db, () => readOrMakeKey(dataDir, fenceKeyName));
+    addFenceMac(
+      db,
+      fenceMacUnder(() => readOrMakeKey(dataDir, fenceKeyName)),
+    );
     db.function('encrypt_text', { directOnly: true }, (about, text) =>
       encryptText(dataDir, boxKeyName, String(about), String(text)),
     );
@@ -66,7 +70,10 @@ export function openDatabaseReadOnly(dataDir: string, isAlone = true): Database 
     distrustSchema(db);
     if (pendingMigrations(db).length > 0) throw noMirror(db.name);
     if (isAlone && isWritable(temporaryFolder(dataDir))) keepTemporaryFiles(db, dataDir);
-    addFenceMac(db, () => readKey(dataDir, fenceKeyName));
+    addFenceMac(
+      db,
+      fenceMacUnder(() => readKey(dataDir, fenceKeyName)),
+    );
   });
 }
 

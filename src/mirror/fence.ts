@@ -1,4 +1,4 @@
-import { createHash, createHmac, createSecretKey, type Hash, type KeyObject } from 'node:crypto';
+import { createHash, type Hash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import type { Database } from 'better-sqlite3';
 import { AppError } from '../core/errors.ts';
@@ -31,26 +31,6 @@ export function refuseLostFenceKey(db: Database, dataDir: string): void {
   throw new AppError('the key of the fence is gone: keys/fence.key', {
     code: 'storage',
     hint: 'restore keys/ from the backup that belongs to this mirror.db; without it, erased people would be mirrored again',
-  });
-}
-
-/**
- * Adds the SQL function `fence_mac(kind, value)`, so that no identifier has to leave SQLite to be held against the fence:
- * HMAC-SHA-256 under the fence key of kind, a zero byte, and value. `readKey` is asked once, when the function is first
- * called; without a key nothing was ever fenced, and the MAC is null.
- */
-export function addFenceMac(db: Database, readKey: () => Buffer | undefined): void {
-  let key: KeyObject | undefined;
-  db.function('fence_mac', { deterministic: true, directOnly: true }, (kind, value) => {
-    // A key that is no KeyObject yet costs nine times as much as the MAC itself.
-    if (!key) {
-      const bytes = readKey();
-      key = bytes && createSecretKey(bytes);
-    }
-    if (!key || value === null) return null;
-    return createHmac('sha256', key)
-      .update(`${String(kind)}\0${String(value)}`)
-      .digest();
   });
 }
 

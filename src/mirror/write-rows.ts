@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import { datasets, type DatasetField, type MirroredDataset } from '../contract/datasets.ts';
 import { textListOf, type Columns, type ColumnValue } from '../contract/tolerant-reader.ts';
-import { prepareAdmitRow, prepareAdmitUnread, type Admit } from './admit-rows.ts';
+import { prepareAdmission, type Admit } from './admit-rows.ts';
 import { prepareOwnDistinctIds, type DistinctIdOwners } from './distinct-ids.ts';
 import { asHolder, refuseStaleHolder } from './runs.ts';
 import type { PageCounts } from './passes.ts';
@@ -24,8 +24,8 @@ export type WriteRows = (shown: ShownRows, passId: number) => { outcome: PageOut
 export function prepareWriteRows(db: Database, dataset: MirroredDataset): WriteRows {
   const { key: keyColumn, heldIds } = datasets[dataset];
   const owners = heldIds ? prepareOwnDistinctIds(db) : undefined;
-  const writeRow = prepareWriteRow(db, dataset, { admit: prepareAdmitRow(db, dataset), settle: owners?.settle });
-  const admitUnread = prepareAdmitUnread(db, dataset);
+  const admission = prepareAdmission(db, dataset);
+  const writeRow = prepareWriteRow(db, dataset, { admit: admission.row, settle: owners?.settle });
   const findRowKey = prepareFindRowKey(db, dataset);
   const { isSeen, markSeen } = prepareSeen(db, dataset);
   const quarantine = prepareQuarantine(db, dataset);
@@ -34,6 +34,7 @@ export function prepareWriteRows(db: Database, dataset: MirroredDataset): WriteR
   );
   return ({ rows, quarantined, at }, passId) => {
     refuseStaleHolder(db);
+    admission.refresh();
     const outcome = {
       received: rows.length + quarantined.length,
       added: 0,
@@ -69,7 +70,7 @@ export function prepareWriteRows(db: Database, dataset: MirroredDataset): WriteR
     }
     for (const unread of quarantined) {
       const row = boundUnread(dataset, unread);
-      if (admitUnread && !admitUnread(row, at)) {
+      if (!admission.unread(row, at)) {
         outcome.fenced += 1;
         continue;
       }

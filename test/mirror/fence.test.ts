@@ -17,6 +17,7 @@ import {
   standingFence,
   type FenceEntry,
 } from '../../src/mirror/fence.ts';
+import { addFenceMac } from '../../src/mirror/fence-mac.ts';
 import { finishPass, startPass } from '../../src/mirror/passes.ts';
 import { replacePlaylistRecordings } from '../../src/mirror/write-rows.ts';
 import type { QuarantinedRow } from '../../src/mirror/quarantine.ts';
@@ -229,9 +230,9 @@ describe('a row that cannot be read and is large', () => {
   it('costs the fence no more than who it is about, where it says so', () => {
     const db = fencedMirror();
     let macs = 0;
-    db.function('fence_mac', { deterministic: true }, () => {
+    addFenceMac(db, () => {
       macs += 1;
-      return Buffer.of();
+      return '';
     });
     const told = row({ uuid: '00000000-0000-4000-8000-00000000000f', id: 9, distinct_ids: ['i'], name: 5 });
     expect(commit(db, 'persons', [], [told])).toMatchObject({ quarantined: 1 });
@@ -268,9 +269,9 @@ describe('the fence', () => {
   /** How many MACs a page costs. */
   function macsOf(db: Database, act: () => void): number {
     let macs = 0;
-    db.function('fence_mac', { deterministic: true }, (_kind, _value) => {
+    addFenceMac(db, () => {
       macs += 1;
-      return Buffer.of();
+      return '';
     });
     act();
     return macs;
