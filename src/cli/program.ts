@@ -20,6 +20,7 @@ const commands: Readonly<Record<string, Entry>> = {
   demo: { does: 'show sync, export and erasure on an embedded sandbox, in a fresh folder' },
   sync: { does: 'bring the mirror up to date: one pass over each list' },
   export: { does: 'publish a Parquet snapshot of each dataset' },
+  snapshots: { does: 'show the published files that readers should load now, or statements that load them' },
   erase: {
     does: 'erase people from the service, the mirror and every published file',
     file: null,

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, rmSync } from 'node:fs';
+import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -10,7 +10,9 @@ import { exportMirror } from '../../src/export/export-mirror.ts';
 import { openDatabaseReadOnly, type Database } from '../../src/mirror/database.ts';
 import { prepareRemoveRow } from '../../src/mirror/remove-rows.ts';
 import { prepareWriteRows } from '../../src/mirror/write-rows.ts';
-import { sqlText, withDuckDb } from '../../src/snapshot/duckdb.ts';
+import { listCurrentSnapshots } from '../../src/snapshot/current-snapshots.ts';
+import { withDuckDb } from '../../src/snapshot/duckdb.ts';
+import { duckDbScript } from '../../src/snapshot/load-sql.ts';
 import { snapshotFolder, snapshotsFolder } from '../snapshot/paths.ts';
 import { listPublishedSnapshots } from '../../src/snapshot/published-parts.ts';
 import { removeUnnamedParts } from '../../src/snapshot/publish.ts';
@@ -18,7 +20,6 @@ import { verifySnapshots } from '../../src/snapshot/verify.ts';
 import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
 import { openTestMirror } from '../mirror/open-test-mirror.ts';
 
-const loadDeltas = readFileSync(new URL('../../docs/load-deltas.sql', import.meta.url), 'utf8');
 const loaded = ['persons', 'recordings', 'deletions'] as const;
 
 /** What happens to a mirror. Rows and distinct ids are few, so that they meet. */
@@ -170,9 +171,7 @@ function partsOf(dataDir: string, dataset: PublishedDataset): string[] {
 function load(dataDir: string): Promise<unknown[]> {
   const limits = { folders: [snapshotsFolder(dataDir)], memoryMaxMb: 512, threads: 1 };
   return withDuckDb({ ...limits, signal: new AbortController().signal }, async (connection) => {
-    for (const dataset of loaded)
-      await connection.run(`SET VARIABLE ${dataset} = [${partsOf(dataDir, dataset).map(sqlText).join(', ')}]`);
-    await connection.run(loadDeltas);
+    await connection.run(duckDbScript(listCurrentSnapshots(publishedFilesIn(dataDir)), loaded));
     const rows = await connection.runAndReadAll(`
       SELECT person_uuid, name, CAST(to_json(distinct_ids) AS VARCHAR), epoch_ms(changed_at) FROM persons ORDER BY ALL`);
     const recordings = await connection.runAndReadAll(`

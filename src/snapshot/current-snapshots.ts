@@ -1,0 +1,39 @@
+import { publishedDatasets, type PublishedDataset } from '../contract/datasets.ts';
+import { currentIds } from './manifest.ts';
+import type { PublishedFiles } from './published-files.ts';
+
+/** A published file that readers load: its local path, rows, bytes, and the SHA-256 of the bytes in hexadecimal digits. */
+type CurrentFile = { path: string; rows: number; bytes: number; sha256: string };
+
+/** A snapshot that readers load. A delta holds the rows that changed since the snapshot before it. Times are ISO 8601 UTC. */
+export type CurrentSnapshot = {
+  dataset: PublishedDataset;
+  snapshotId: string;
+  kind: 'full' | 'delta';
+  createdAt: string;
+  rows: number;
+  files: CurrentFile[];
+};
+
+/**
+ * The snapshots that CURRENT names: of each dataset the full one, then the deltas that continue it, oldest first. Throws
+ * `storage` where CURRENT or a manifest is damaged.
+ */
+export function listCurrentSnapshots(
+  published: PublishedFiles,
+  datasets: readonly PublishedDataset[] = publishedDatasets,
+): CurrentSnapshot[] {
+  const current = published.readCurrent();
+  return datasets.flatMap((dataset) =>
+    currentIds(current, dataset).map((snapshotId): CurrentSnapshot => {
+      const { kind, created_at: createdAt, rows, files } = published.readManifest({ dataset, snapshotId });
+      const listed = files.map(({ name, rows: own, bytes, sha256 }) => ({
+        path: published.localPath({ dataset, snapshotId }, name),
+        rows: own,
+        bytes,
+        sha256,
+      }));
+      return { dataset, snapshotId, kind, createdAt, rows, files: listed };
+    }),
+  );
+}

@@ -1,0 +1,50 @@
+import { datasets, type PublishedDataset } from '../contract/datasets.ts';
+import type { CurrentSnapshot } from './current-snapshots.ts';
+import { sqlName, sqlText } from './duckdb.ts';
+
+/**
+ * Statements for DuckDB that make a table of each dataset, as the mirror was when its newest snapshot was made. `all` are the
+ * current snapshots of every dataset: deltas name no row that has left, so `deletions` is read with them.
+ */
+export function duckDbScript(all: readonly CurrentSnapshot[], wanted: readonly PublishedDataset[]): string {
+  return wanted
+    .flatMap((dataset) => {
+      const rows = rowsOf(all, dataset);
+      return rows === null ? [] : [`CREATE OR REPLACE TABLE ${sqlName(dataset)} AS\n${rows};\n`];
+    })
+    .join('\n');
+}
+
+/** The sources of a dbt project on DuckDB (adapter dbt-duckdb): a source of each dataset, which reads the files in place. */
+export function dbtSources(all: readonly CurrentSnapshot[], wanted: readonly PublishedDataset[]): string {
+  const tables = wanted.flatMap((dataset) => {
+    const rows = rowsOf(all, dataset);
+    if (rows === null) return [];
+    // dbt-duckdb replaces names between braces in this text. A text of JSON is one of YAML.
+    const place = JSON.stringify(`(${rows.replaceAll('{', '{{').replaceAll('}', '}}')})`);
+    return [`      - name: ${dataset}\n        config:\n          external_location: ${place}\n`];
+  });
+  return `version: 2\nsources:\n  - name: analytics_mirror\n    tables:\n${tables.join('')}`;
+}
+
+/** The present rows of a dataset as a SELECT statement; null where the dataset is not published. */
+function rowsOf(all: readonly CurrentSnapshot[], dataset: PublishedDataset): string | null {
+  const own = all.filter((snapshot) => snapshot.dataset === dataset);
+  if (own.length === 0) return null;
+  if (own.every(({ kind }) => kind === 'full')) return `FROM ${filesText(own)}`;
+  const { key, published } = datasets[dataset];
+  const column = sqlName(Object.entries(published.names).find(([name]) => name === key)?.[1] ?? key);
+  const gone = all.filter((snapshot) => snapshot.dataset === 'deletions');
+  // The ids of snapshots are times, so the greatest path has the newest version. A row that came back has changed after it left.
+  return `SELECT * EXCLUDE (filename) FROM ${filesText(own, ', filename = true')} AS version
+WHERE NOT EXISTS (
+  FROM ${filesText(gone)} AS gone
+  WHERE gone.dataset = ${sqlText(dataset)} AND gone.key = version.${column} AND gone.deleted_at >= version.changed_at
+)
+QUALIFY row_number() OVER (PARTITION BY ${column} ORDER BY filename DESC) = 1`;
+}
+
+function filesText(snapshots: readonly CurrentSnapshot[], options = ''): string {
+  const paths = snapshots.flatMap(({ files }) => files.map(({ path }) => `\n  ${sqlText(path)}`));
+  return `read_parquet([${paths.join(',')}\n]${options})`;
+}

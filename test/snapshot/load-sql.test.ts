@@ -1,0 +1,41 @@
+import { expect, it } from 'vitest';
+import { parse } from 'yaml';
+import type { CurrentSnapshot } from '../../src/snapshot/current-snapshots.ts';
+import { dbtSources, duckDbScript } from '../../src/snapshot/load-sql.ts';
+
+const snapshot = (
+  dataset: CurrentSnapshot['dataset'],
+  kind: CurrentSnapshot['kind'],
+  path: string,
+): CurrentSnapshot => ({
+  dataset,
+  snapshotId: '20261120T040000.000Z',
+  kind,
+  createdAt: '2026-11-20T04:00:00.000Z',
+  rows: 1,
+  files: [{ path, rows: 1, bytes: 1, sha256: '' }],
+});
+
+it('a full snapshot is read as it is; nothing is said of a dataset that is not published', () => {
+  expect(duckDbScript([snapshot('persons', 'full', "/o'hara/1")], ['persons', 'recordings'])).toBe(
+    `CREATE OR REPLACE TABLE "persons" AS\nFROM read_parquet([\n  '/o''hara/1'\n]);\n`,
+  );
+});
+
+it('with a delta, the newest version of each row counts, by the key as the files name it, and rows that have left go', () => {
+  const all = [snapshot('persons', 'full', '1'), snapshot('persons', 'delta', '2'), snapshot('deletions', 'full', '3')];
+  const script = duckDbScript(all, ['persons']);
+  expect(script).toContain('PARTITION BY "person_uuid" ORDER BY filename DESC');
+  expect(script).toContain(`gone.dataset = 'persons'`);
+  expect(script).not.toContain('TABLE "deletions"');
+});
+
+it('a source of dbt survives the braces of a folder', () => {
+  const [source] = (
+    parse(dbtSources([snapshot('persons', 'full', '/{a}/1')], ['persons'])) as {
+      sources: { tables: { name: string; config: { external_location: string } }[] }[];
+    }
+  ).sources;
+  expect(source?.tables.map(({ name }) => name)).toEqual(['persons']);
+  expect(source?.tables[0]?.config.external_location).toContain(`'/{{a}}/1'`);
+});
