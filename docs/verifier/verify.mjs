@@ -1,15 +1,16 @@
 #!/usr/bin/env node
 // Verifies a ledger of analytics-mirror without analytics-mirror: one file, Node.js 18 or later, nothing to install.
 //
-//   node verify.mjs <ledger folder> [--public-key FILE] [--checkpoint FILE] [--certificate FILE]…
-//   node verify.mjs <bundle or page of a certificate> [--public-key FILE]
+//   node verify.mjs <ledger folder> [--public-key FILE] [--checkpoint FILE] [--policy FILE] [--certificate FILE]…
+//   node verify.mjs <bundle or page of a certificate> [--public-key FILE] [--policy FILE]
 //
 // Key and checkpoint are what was kept elsewhere: a line of public-keys.txt, a file of checkpoints/. Without them, a
 // ledger that was replaced as a whole, or cut together with its checkpoints, cannot be told from the true one. A
-// certificate is the JSON that was issued for a request: its very bytes must be on the ledger.
+// certificate is the JSON that was issued for a request: its very bytes must be on the ledger. A policy names the time-stamp
+// authorities and witnesses outside that an auditor trusts (ANCHORS.md).
 // Ends with 0 when nothing is wrong, 1 when something is, 2 when it could not be run. All formats are in FORMAT.md.
 
-import { createHash, createPublicKey, verify as verifyEd25519 } from 'node:crypto';
+import { createHash, createPublicKey, verify as verifySignature, X509Certificate } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -325,9 +326,18 @@ function fromBase64(text = '') {
   return bytes.toString('base64') === text ? bytes : undefined;
 }
 
-const keyId = ({ name, raw }) => sha256(Buffer.from(`${name}\n`), Buffer.of(1), raw).subarray(0, 4);
-const vkey = (key) =>
-  `${key.name}+${keyId(key).toString('hex')}+${Buffer.concat([Buffer.of(1), key.raw]).toString('base64')}`;
+/** The types of signatures: of a note's text, and of a witness (c2sp.org/tlog-cosignature). */
+const [noteType, witnessType] = [Buffer.of(1), Buffer.of(4)];
+const keyId = ({ name, raw }, type = noteType) => sha256(Buffer.from(`${name}\n`), type, raw).subarray(0, 4);
+const vkey = (key, type = noteType) =>
+  `${key.name}+${keyId(key, type).toString('hex')}+${Buffer.concat([type, key.raw]).toString('base64')}`;
+
+/** The key of a vkey text; undefined when it is none, in its one spelling. */
+function readVkey(line, type = noteType) {
+  const [, name, encoded] = /^([^+\s]+)\+[0-9a-f]{8}\+(.+)$/.exec(line) ?? [];
+  const key = { name, raw: Buffer.from(encoded ?? '', 'base64').subarray(1) };
+  return key.raw.length === 32 && vkey(key, type) === line ? key : undefined;
+}
 
 /** The name that a ledger's first key gives it. */
 const ledgerName = ({ raw }) => `analytics-mirror/${sha256(raw).toString('hex').slice(0, 32)}`;
@@ -338,17 +348,13 @@ function readVkeys(text) {
   const keys = text
     .slice(0, -1)
     .split('\n')
-    .map((line) => {
-      const [, name, encoded] = /^([^+\s]+)\+[0-9a-f]{8}\+(.+)$/.exec(line) ?? [];
-      const key = { name, raw: Buffer.from(encoded ?? '', 'base64').subarray(1) };
-      return key.raw.length === 32 && vkey(key) === line ? key : undefined;
-    });
+    .map((line) => readVkey(line));
   return keys.every((key) => key && key.name === keys[0].name) ? keys : undefined;
 }
 
 function isSignedBy(bytes, signature, { raw }) {
   const jwk = { kty: 'OKP', crv: 'Ed25519', x: raw.toString('base64url') };
-  return verifyEd25519(null, bytes, createPublicKey({ key: jwk, format: 'jwk' }), signature);
+  return verifySignature(null, bytes, createPublicKey({ key: jwk, format: 'jwk' }), signature);
 }
 
 function readCheckpoint(note) {
@@ -374,6 +380,297 @@ function isCheckpointSignedBy({ text, signatures }, key) {
   const isGood = ({ bytes }) => bytes.length === 68 && isSignedBy(Buffer.from(text), bytes.subarray(4), key);
   const own = signatures.filter(isOwn);
   return own.length > 0 && own.every(isGood);
+}
+
+// ---- Anchors outside: cosignatures and time stamps (ANCHORS.md) ----
+
+/**
+ * When a witness cosigned a checkpoint, in seconds, the earliest where it did so more than once; undefined where it did not;
+ * NaN where a line that says to be its own is not.
+ */
+function cosignedAt({ text, signatures }, witness) {
+  const isOwn = ({ name, bytes }) =>
+    name === witness.name && bytes.subarray(0, 4).equals(keyId(witness, witnessType));
+  const times = signatures.filter(isOwn).map(({ bytes }) => {
+    const time = bytes.length === 76 ? Number(bytes.readBigUInt64BE(4)) : NaN;
+    const signed = Buffer.from(`cosignature/v1\ntime ${time}\n${text}`);
+    return Number.isSafeInteger(time) && isSignedBy(signed, bytes.subarray(12), witness) ? time : NaN;
+  });
+  return times.length === 0 ? undefined : Math.min(...times);
+}
+
+/** The elements that DER bytes consist of. Throws for any other bytes. */
+function derItems(bytes) {
+  const items = [];
+  for (let at = 0; at < bytes.length; ) {
+    const tag = bytes[at];
+    const first = bytes[at + 1];
+    const more = first > 0x80 ? first - 0x80 : 0;
+    const start = at + 2 + more;
+    const length = more ? bytes.readUIntBE(at + 2, more) : first;
+    const isMinimal = !more || (length >= 0x80 && bytes[at + 2] !== 0);
+    const end = start + length;
+    if ((tag & 0x1f) === 0x1f || first === 0x80 || !isMinimal || !(end <= bytes.length)) throw new Error('not DER');
+    items.push({ tag, content: bytes.subarray(start, end), raw: bytes.subarray(at, end) });
+    at = end;
+  }
+  return items;
+}
+
+/**
+ * The content of each element in DER bytes, which have to have these tags in this order. A tag with `?` may be missing; one
+ * with `*` is given whole, and so is that of an element of any tag, `..`; `…` takes all that follow.
+ */
+function derParts(bytes, shape) {
+  const items = derItems(bytes);
+  const parts = words(shape).map((word) => {
+    if (word === '…') return items.splice(0);
+    const isThere = word === '..' ? items.length > 0 : items[0]?.tag === Number.parseInt(word, 16);
+    if (!isThere && !word.includes('?')) throw new Error('not the right element');
+    const item = isThere ? items.shift() : undefined;
+    return word === '..' || word.includes('*') ? item?.raw : item?.content;
+  });
+  if (items.length > 0) throw new Error('more elements');
+  return parts;
+}
+
+const oids = {
+  signedData: '2a864886f70d010702',
+  timeStampInfo: '2a864886f70d0109100104',
+  contentType: '2a864886f70d010903',
+  messageDigest: '2a864886f70d010904',
+  certificate: '2a864886f70d010910020c',
+  certificateV2: '2a864886f70d010910022f',
+  keyUse: '551d25',
+  timeStamping: '2b06010505070308',
+};
+const digests = {
+  '2b0e03021a': 'sha1',
+  '608648016503040201': 'sha256',
+  '608648016503040202': 'sha384',
+  '608648016503040203': 'sha512',
+};
+/** By the algorithm of a signature: the kind of key, and the digest where the algorithm has one of its own. */
+const signatureAlgorithms = {
+  '2a864886f70d010101': ['rsa'],
+  '2a864886f70d01010b': ['rsa', 'sha256'],
+  '2a864886f70d01010c': ['rsa', 'sha384'],
+  '2a864886f70d01010d': ['rsa', 'sha512'],
+  '2a8648ce3d040302': ['ec', 'sha256'],
+  '2a8648ce3d040303': ['ec', 'sha384'],
+  '2a8648ce3d040304': ['ec', 'sha512'],
+};
+
+const demand = (isSo, what) => {
+  if (!isSo) throw new Error(what);
+};
+
+/** The entry for the algorithm that DER bytes name, without parameters or with none (NULL). */
+function algorithmIn(bytes, table) {
+  const [oid, parameters] = derParts(bytes, '06 05?');
+  const found = table[oid.toString('hex')];
+  demand(found && !parameters?.length, 'another algorithm');
+  return found;
+}
+
+/** The parts of a certificate that X509Certificate does not give. */
+function readCertificateParts(raw) {
+  const [whole] = derParts(raw, '30');
+  const [content] = derParts(whole, '30 30 03');
+  const [, serial, , issuer, , , , , , extensions] = derParts(content, 'a0? 02* 30 30* 30 30 30 81? 82? a3?');
+  const list = extensions ? derItems(derParts(extensions, '30')[0]) : [];
+  const uses = list
+    .map((item) => derParts(item.content, '06 01? 04'))
+    .filter(([oid]) => oid.toString('hex') === oids.keyUse);
+  const [[, critical, use] = []] = uses;
+  const isForTimeStamps =
+    uses.length === 1 &&
+    critical?.equals(Buffer.of(0xff)) &&
+    derParts(derParts(use, '30')[0], '06')[0].toString('hex') === oids.timeStamping;
+  return { sid: Buffer.concat([issuer, serial]), isForTimeStamps };
+}
+
+/** The time, in seconds, that a GeneralizedTime of DER says; its fraction is left out. */
+function timeIn(bytes) {
+  const [, ...parts] = /^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)(?:\.\d+)?Z$/.exec(bytes.toString('latin1')) ?? [];
+  const [year, month, day, ...clock] = parts.map(Number);
+  const time = Date.UTC(year, month - 1, day, ...clock) / 1000;
+  const text = parts.length === 6 && new Date(time * 1000).toISOString().slice(0, 19);
+  demand(text && text.replace(/\D/g, '') === parts.join(''), 'not a time');
+  return time;
+}
+
+/**
+ * The time stamp (RFC 3161) in the DER bytes of a token, in itself right: signed by the certificate that it carries, which may
+ * sign nothing but time stamps. Undefined for any other bytes. Whether the certificate is to be trusted is another question.
+ */
+export function readTimeStamp(token) {
+  return attempt(() => {
+    const [contentInfo] = derParts(token, '30');
+    const [type, wrapped] = derParts(contentInfo, '06 a0');
+    const [signedData] = derParts(wrapped, '30');
+    const [version, digestAlgorithms, content, certificates, , signers] = derParts(signedData, '02 31 30 a0 a1? 31');
+    const [infoType, wrappedInfo] = derParts(content, '06 a0');
+    const [info] = derParts(wrappedInfo, '04');
+    demand(type.toString('hex') === oids.signedData && infoType.toString('hex') === oids.timeStampInfo, 'no time stamp');
+    const [signer] = derParts(signers, '30');
+    const [signerVersion, sid, digestAlgorithm, signed, algorithm, signature] = derParts(signer, '02 30 30 a0 30 04 a1?');
+    const digest = algorithmIn(digestAlgorithm, digests);
+    const isNamed = derItems(digestAlgorithms).some(
+      ({ tag, content: named }) => tag === 0x30 && named.equals(digestAlgorithm),
+    );
+    demand(version.toString('hex') === '03' && signerVersion.toString('hex') === '01' && isNamed, 'another version');
+    const digestOf = (name, bytes) => createHash(name).update(bytes).digest();
+
+    const attributes = new Map();
+    for (const { tag, content: attribute } of derItems(signed)) {
+      const [oid, values] = derParts(attribute, '06 31');
+      demand(tag === 0x30 && !attributes.has(oid.toString('hex')), 'an attribute twice');
+      attributes.set(oid.toString('hex'), values);
+    }
+    const [saidType] = derParts(attributes.get(oids.contentType), '06');
+    const [saidDigest] = derParts(attributes.get(oids.messageDigest), '04');
+    demand(saidType.equals(infoType) && saidDigest.equals(digestOf(digest, info)), 'another content');
+
+    const carried = derItems(certificates).map(({ raw }) => new X509Certificate(raw));
+    const certificate = carried.find(({ raw }) => readCertificateParts(raw).sid.equals(sid));
+    demand(certificate && readCertificateParts(certificate.raw).isForTimeStamps, 'no certificate for time stamps');
+    const named = [oids.certificate, oids.certificateV2].filter((oid) => attributes.has(oid));
+    demand(named.length > 0, 'no certificate named');
+    for (const oid of named) {
+      const [list] = derParts(derParts(attributes.get(oid), '30')[0], '30 30?');
+      const isSecond = oid === oids.certificateV2;
+      const [first, hash] = derParts(derItems(list)[0].content, isSecond ? '30? 04 30?' : '04 30?');
+      const by = !isSecond ? 'sha1' : first ? algorithmIn(first, digests) : 'sha256';
+      demand(digestOf(by, certificate.raw).equals(isSecond ? hash : first), 'another certificate');
+    }
+    const [kind, own = digest] = algorithmIn(algorithm, signatureAlgorithms);
+    const set = derSet(signed);
+    demand(digest !== 'sha1' && own === digest && certificate.publicKey.asymmetricKeyType === kind, 'another key');
+    demand(verifySignature(digest, set, certificate.publicKey, signature), 'not signed');
+
+    const [stamp] = derParts(info, '30');
+    const [stampVersion, , imprint, , time] = derParts(stamp, '02 06 30 02 18 …');
+    const [imprintAlgorithm, imprinted] = derParts(imprint, '30 04');
+    const isSha256 = algorithmIn(imprintAlgorithm, digests) === 'sha256';
+    demand(stampVersion.toString('hex') === '01' && isSha256, 'another version or digest');
+    return { imprint: imprinted.toString('hex'), time: timeIn(time), certificate, carried };
+  });
+}
+
+/** Attributes as they are signed: as a set of their own. */
+function derSet(content) {
+  const length = content.length.toString(16);
+  const long = Buffer.from(length.length % 2 ? `0${length}` : length, 'hex');
+  return Buffer.concat([
+    Buffer.of(0x31),
+    content.length < 0x80 ? Buffer.of(content.length) : Buffer.concat([Buffer.of(0x80 + long.length), long]),
+    content,
+  ]);
+}
+
+/** Whether the certificate of a time stamp is a trusted one, or was issued by one through those that the token carries. */
+function isTrusted({ certificate, carried, time }, trusted) {
+  const isValid = ({ validFrom, validTo }) => Date.parse(validFrom) <= time * 1000 && time * 1000 <= Date.parse(validTo);
+  const isSame = (a) => (b) => a.raw.equals(b.raw);
+  let present = certificate;
+  for (let depth = 0; depth < 8 && isValid(present); depth += 1) {
+    if (trusted.some(isSame(present))) return true;
+    const isIssuer = (other) => other.ca && present.checkIssued(other) && present.verify(other.publicKey);
+    const issuer = trusted.find(isIssuer) ?? carried.find((other) => isIssuer(other) && !isSame(present)(other));
+    if (!issuer) return false;
+    present = issuer;
+  }
+  return false;
+}
+
+/** A policy. Throws for a text that is none. */
+function readPolicy(text) {
+  const policy = attempt(() => JSON.parse(text));
+  const has = (value, names) =>
+    isObject(value) && words(names).every((name) => name.endsWith('?') || Object.hasOwn(value, name)) &&
+    Object.keys(value).every((key) => words(names.replaceAll('?', '')).includes(key));
+  demand(has(policy, 'policy public_key from_entry? max_age_seconds time_stamps witnesses'), 'this is no policy');
+  const { public_key: key, from_entry: from = 0, max_age_seconds: age, time_stamps: stamps, witnesses } = policy;
+  const authorities = attempt(() =>
+    stamps.authorities.map((pem) => {
+      const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g);
+      return blocks.map((block) => new X509Certificate(block));
+    }),
+  );
+  const keys = attempt(() => witnesses.keys.map((line) => readVkey(line, witnessType)));
+  const isNeeded = ({ needed }, list) => isCount(needed) && needed <= list.length;
+  demand(policy.policy === 'analytics-mirror/anchor-policy@1', 'this is no policy of a known version');
+  demand(has(stamps, 'needed authorities') && authorities, 'the authorities of the policy are wrong');
+  demand(has(witnesses, 'needed keys') && keys?.every(Boolean), 'the witnesses of the policy are wrong');
+  demand(new Set(witnesses.keys).size === keys.length, 'a witness stands twice in the policy');
+  demand(isNeeded(stamps, authorities) && isNeeded(witnesses, keys), 'the policy needs more than it names');
+  demand(stamps.needed + witnesses.needed > 0, 'the policy needs no anchor');
+  demand(typeof key === 'string' && readVkey(key) && isCount(from) && isCount(age), 'the policy is wrong');
+  return { key, from, age, authorities, keys, needed: [stamps.needed, witnesses.needed] };
+}
+
+/** So much may an entry be dated after its anchor, in seconds: clocks differ. */
+const clockSeconds = 300;
+
+const imprintOf = ({ text }) => sha256(Buffer.from(text)).toString('hex');
+
+/** The time stamps that are right, and of one of the checkpoints. Each of the others is reported. */
+function goodTimeStamps(stamps, claims, report) {
+  const imprints = new Set(claims.flatMap(({ checkpoint }) => (checkpoint ? [imprintOf(checkpoint)] : [])));
+  return stamps.flatMap(({ where, token }) => {
+    const stamp = token && readTimeStamp(token);
+    if (stamp && imprints.has(stamp.imprint)) return [stamp];
+    report(where, 'bad_time_stamp');
+    return [];
+  });
+}
+
+/** The time, in seconds, at which a checkpoint had all anchors that a policy needs; undefined where it has not. */
+function anchoredAt(checkpoint, timeStamps, { authorities, keys, needed }) {
+  const own = timeStamps.filter((stamp) => stamp.imprint === imprintOf(checkpoint));
+  const earliest = (times) => (times.length === 0 ? undefined : Math.min(...times));
+  const kinds = [
+    authorities.map((trusted) => earliest(own.filter((stamp) => isTrusted(stamp, trusted)).map(({ time }) => time))),
+    keys.map((key) => cosignedAt(checkpoint, key)),
+  ];
+  const times = kinds.map((all) => all.filter((time) => time >= 0).sort((a, b) => a - b));
+  if (needed.some((count, kind) => times[kind].length < count)) return undefined;
+  return Math.max(...needed.flatMap((count, kind) => (count === 0 ? [] : [times[kind][count - 1]])));
+}
+
+/** What is wrong with an entry that was anchored at a time, by a policy. */
+function anchorProblem({ seq, ms }, anchored, { from, age }) {
+  const time = ms / 1000;
+  if (seq < from || Number.isNaN(time)) return undefined;
+  if (anchored - time > age) return 'anchored_late';
+  return time - anchored > clockSeconds ? 'dated_after_anchor' : undefined;
+}
+
+/** Judges a ledger by a policy. `claims`: the good checkpoints; `times`: when each entry was appended, in milliseconds. */
+function judgeAnchors({ claims, times, timeStamps, policy, now }, report) {
+  for (const { where, checkpoint } of claims)
+    if (policy.keys.some((key) => Number.isNaN(cosignedAt(checkpoint, key)))) report(where, 'bad_cosignature');
+  const anchors = claims
+    .map(({ size, checkpoint }) => ({ size, at: anchoredAt(checkpoint, timeStamps, policy) }))
+    .filter(({ at }) => at !== undefined)
+    .sort((a, b) => b.size - a.size);
+  let anchored = Infinity;
+  for (const [index, { size, at }] of anchors.entries()) {
+    anchored = Math.min(anchored, at);
+    const found = new Map();
+    for (let seq = anchors[index + 1]?.size ?? 0; seq < size; seq += 1) {
+      const problem = anchorProblem({ seq, ms: times[seq] }, anchored, policy);
+      if (problem && !found.has(problem)) found.set(problem, seq);
+    }
+    for (const [problem, seq] of found) report(`entry ${seq}`, problem);
+  }
+  const covered = anchors[0]?.size ?? 0;
+  if (covered >= times.length) return;
+  report.warning(`entry ${covered}`, 'unanchored_entries');
+  const oldest = times.slice(covered).reduce((least, ms) => (ms < least ? ms : least), Infinity);
+  if (covered === 0) report('ledger', 'nothing_anchored');
+  else if (now - oldest > policy.age * 1000) report(`entry ${covered}`, 'unanchored_for_long');
 }
 
 // ---- Certificates (CERTIFICATES.md) ----
@@ -710,7 +1007,7 @@ function verifyEntries(content, wantedSizes, certificates, report) {
   const tree = merkleTree();
   const order = recordOrder();
   const roots = new Map([[0, tree.root()]]);
-  const dates = new Map();
+  const times = [];
   const rotations = [];
   let expectedSeq = 0;
   let lastAt = '';
@@ -720,6 +1017,7 @@ function verifyEntries(content, wantedSizes, certificates, report) {
     start = end + 1;
     const where = `entry ${tree.size()}`;
     tree.append(line);
+    times.push(NaN);
     if (wantedSizes.has(tree.size())) roots.set(tree.size(), tree.root());
     const entry = readEntry(line);
     if (typeof entry === 'string') {
@@ -727,7 +1025,7 @@ function verifyEntries(content, wantedSizes, certificates, report) {
       expectedSeq += 1;
       continue;
     }
-    if (wantedSizes.has(tree.size() - 1)) dates.set(tree.size() - 1, entry.at);
+    times[tree.size() - 1] = Date.parse(entry.at);
     if (entry.seq !== expectedSeq) report(where, 'wrong_seq');
     if (entry.at < lastAt) report.warning(where, 'clock_set_back');
     report(where, order(entry));
@@ -737,7 +1035,7 @@ function verifyEntries(content, wantedSizes, certificates, report) {
     lastAt = entry.at;
   }
   if (start < content.length) report('ledger', 'torn_line');
-  return { size: tree.size(), root: tree.root(), roots, dates, rotations };
+  return { size: tree.size(), root: tree.root(), roots, times, rotations };
 }
 
 /** The keys of the ledger, each handed over to by the one before; `from` is the first size that one signs. */
@@ -769,9 +1067,11 @@ function checkpointProblem({ size, checkpoint }, entries, chain) {
 
 /**
  * Verifies a ledger's folder. `publicKey`, `checkpoint`: the texts that were kept elsewhere, where there are any.
- * `certificates`: the bytes of certificates, by name. `now`: the present time, in milliseconds since 1970.
+ * `certificates`: the bytes of certificates, by name. `policy`: the text of one. `now`: the present time, in milliseconds since
+ * 1970. Throws for a text that is no policy.
  */
-export function verify({ folder, publicKey, checkpoint, certificates = {}, now = Date.now() }) {
+export function verify({ folder, publicKey, checkpoint, certificates = {}, policy: policyText, now = Date.now() }) {
+  const policy = policyText === undefined ? undefined : readPolicy(policyText);
   const problems = [];
   const warnings = [];
   const report = (where, problem) => problem && problems.push({ where, problem });
@@ -824,16 +1124,27 @@ export function verify({ folder, publicKey, checkpoint, certificates = {}, now =
   if (places.length > 0 && !places.includes(-1) && entries.size > 0 && !isTrusted)
     report('kept public key', 'not_signed_by_key');
 
+  const stampFiles = existsSync(join(folder, 'time-stamps')) ? readdirSync(join(folder, 'time-stamps')).sort() : [];
+  const stamps = stampFiles.map((file) => {
+    const token = file.endsWith('.tst') ? textOf(join('time-stamps', file)) : undefined;
+    return { where: `time stamp ${file.replace(/\.tst$/, '')}`, token };
+  });
+  const timeStamps = goodTimeStamps(stamps, claims, report);
+  if (policy) {
+    const good = claims.filter((claim) => !checkpointProblem(claim, entries, chain));
+    if (listed && vkey(listed[0]) !== policy.key) report('policy', 'wrong_public_key');
+    judgeAnchors({ claims: good, times: entries.times, timeStamps, policy, now }, report);
+  }
   const signed = goodSizes.reduce((most, size) => Math.max(most, size), 0);
   for (const [name, problem] of judged.problems(signed))
     report(`certificate ${name}`, problem);
   if (signed < entries.size) {
     report.warning(`entry ${signed}`, 'unsigned_entries');
-    const isLong = now - Date.parse(entries.dates.get(signed)) > 86_400_000;
+    const isLong = now - entries.times[signed] > 86_400_000;
     if (signed === 0) report('ledger', 'nothing_signed');
     else if (isLong) report(`entry ${signed}`, 'unsigned_for_long');
   }
-  if (publicKey === undefined) report.warning('ledger', 'own_keys_only');
+  if (publicKey === undefined && !policy) report.warning('ledger', 'own_keys_only');
   if (checkpoint === undefined) report.warning('ledger', 'no_kept_checkpoint');
   const { size, root } = entries;
   const counts = { size, rootHash: root.toString('hex'), checkpoints: files.length, signed };
@@ -876,24 +1187,28 @@ function readBundle(text) {
   const isText = (value) => typeof value === 'string';
   const isEntry = (value) =>
     isObject(value) && Object.keys(value).join() === 'line,proof' && Object.values(value).every(isText);
-  if (!isWhole || !isObject(bundle) || Object.keys(bundle).join() !== 'bundle,certificate,entries,public_keys')
-    return undefined;
-  const { certificate, entries, public_keys: keys } = bundle;
+  const names = isWhole && isObject(bundle) ? Object.keys(bundle).join() : '';
+  if (!/^bundle,certificate,entries,public_keys(,time_stamps)?$/.test(names)) return undefined;
+  const { certificate, entries, public_keys: keys, time_stamps: stamps = [''] } = bundle;
   const isGood = bundle.bundle === 'analytics-mirror/bundle@1' && [certificate, keys].every(isText);
-  return isGood && Array.isArray(entries) && entries.every(isEntry) ? bundle : undefined;
+  const areStamps = Array.isArray(stamps) && stamps.length > 0 && stamps.every(isText);
+  return isGood && areStamps && Array.isArray(entries) && entries.every(isEntry) ? bundle : undefined;
 }
 
 /**
  * Verifies a bundle, in a text: that its entries are in the ledger of its keys, in an order that is allowed, and that its
- * certificate follows from them. `publicKey`: the text of keys that were kept elsewhere.
+ * certificate follows from them. `publicKey`: the text of keys that were kept elsewhere. `policy`: the text of one, by which each
+ * entry has to be anchored. Throws for a text that is no policy.
  */
-export function verifyBundle({ text, publicKey }) {
+export function verifyBundle({ text, publicKey, policy: policyText }) {
+  const policy = policyText === undefined ? undefined : readPolicy(policyText);
   const problems = [];
   const report = (where, problem) => problem && problems.push({ where, problem });
   const bundle = readBundle(text);
   const keys = bundle && readVkeys(bundle.public_keys);
   const keptKeys = publicKey === undefined ? [] : readVkeys(publicKey);
-  const warnings = publicKey === undefined ? [{ where: 'bundle', problem: 'own_keys_only' }] : [];
+  const isKept = publicKey !== undefined || policy;
+  const warnings = isKept ? [] : [{ where: 'bundle', problem: 'own_keys_only' }];
   const fail = (where, problem) => ({ ok: false, entries: 0, problems: [{ where, problem }], warnings });
   if (!bundle) return fail('bundle', 'not_a_bundle');
   if (!keys) return fail('public keys', 'bad_public_key');
@@ -917,6 +1232,19 @@ export function verifyBundle({ text, publicKey }) {
     }
     return isSigned.get(note);
   };
+  const stamps = bundle.time_stamps ?? [];
+  const timeStamps = goodTimeStamps(
+    stamps.map((token, at) => ({ where: `time stamp ${at}`, token: fromBase64(token) })),
+    proved.map(({ proof }) => ({ checkpoint: proof?.checkpoint })),
+    report,
+  );
+  const anchors = new Map();
+  const anchorProblemOf = ({ seq, at }, { note, checkpoint }) => {
+    if (policy.keys.some((key) => Number.isNaN(cosignedAt(checkpoint, key)))) return 'bad_cosignature';
+    if (!anchors.has(note)) anchors.set(note, anchoredAt(checkpoint, timeStamps, policy));
+    const anchored = anchors.get(note);
+    return anchored === undefined ? 'not_anchored' : anchorProblem({ seq, ms: Date.parse(at) }, anchored, policy);
+  };
   for (const [at, { line, proof }] of proved.entries()) {
     const entry = entries[at];
     const where = `entry ${typeof entry === 'string' ? at : entry.seq}`;
@@ -928,6 +1256,7 @@ export function verifyBundle({ text, publicKey }) {
         isIncluded(line, proof, proof.checkpoint) &&
         isCheckpointGood(proof);
       if (!isProved) report(where, 'not_proved');
+      else if (policy) report(where, anchorProblemOf(entry, proof));
       if (entry.seq <= previous) report(where, 'wrong_seq');
       previous = entry.seq;
       const isOwn = (entry.requests ?? [entry.request]).includes(named?.request);
@@ -936,6 +1265,7 @@ export function verifyBundle({ text, publicKey }) {
     }
   }
   if (keys[0].name !== ledgerName(keys[0])) report('public keys', 'wrong_name');
+  if (policy && vkey(keys[0]) !== policy.key) report('policy', 'wrong_public_key');
   const isListed = (key) => chain.some((link) => vkey(link) === vkey(key));
   if (!keys.every((key, at) => chain[at] && vkey(chain[at]) === vkey(key))) report('public keys', 'unlisted_key');
   if (!keptKeys) report('kept public key', 'bad_public_key');
@@ -948,8 +1278,8 @@ export function verifyBundle({ text, publicKey }) {
 
 function usage() {
   console.error(
-    'usage: node verify.mjs <ledger folder> [--public-key FILE] [--checkpoint FILE] [--certificate FILE]…\n' +
-      '       node verify.mjs <bundle or page of a certificate> [--public-key FILE]',
+    'usage: node verify.mjs <ledger folder> [--public-key FILE] [--checkpoint FILE] [--policy FILE] [--certificate FILE]…\n' +
+      '       node verify.mjs <bundle or page of a certificate> [--public-key FILE] [--policy FILE]',
   );
   return 2;
 }
@@ -957,7 +1287,7 @@ function usage() {
 function main(args) {
   const [folder, ...rest] = args;
   const options = {};
-  for (const name of ['--public-key', '--checkpoint']) {
+  for (const name of ['--public-key', '--checkpoint', '--policy']) {
     if (!rest.includes(name)) continue;
     const [, file] = rest.splice(rest.indexOf(name), 2);
     // An empty name, as of a variable that is not set, must not pass for a key that was checked.
@@ -970,12 +1300,12 @@ function main(args) {
     certificates[file] = readFileSync(file);
   }
   if (!folder || !existsSync(folder) || rest.length > 0) return usage();
-  const { '--public-key': publicKey, '--checkpoint': checkpoint } = options;
+  const { '--public-key': publicKey, '--checkpoint': checkpoint, '--policy': policy } = options;
   const isBundle = statSync(folder).isFile();
   if (isBundle && (checkpoint !== undefined || Object.keys(certificates).length > 0)) return usage();
   const verdict = isBundle
-    ? verifyBundle({ text: readFileSync(folder, 'utf8'), publicKey })
-    : verify({ folder, publicKey, checkpoint, certificates });
+    ? verifyBundle({ text: readFileSync(folder, 'utf8'), publicKey, policy })
+    : verify({ folder, publicKey, checkpoint, certificates, policy });
   if (isBundle) console.log(`${verdict.entries} entries, each with its proof, and the certificate`);
   else {
     console.log(`${verdict.size} entries, root ${verdict.rootHash}`);

@@ -5,7 +5,7 @@ import { findDifferencesIn } from '../erasure/bound/differences.ts';
 import { certificateText, readCertificate, statedFacts } from '../erasure/proof/certificate.ts';
 import { certificateName, readCertificateFiles } from '../erasure/proof/certificate-file.ts';
 import { deriveCertificate } from '../erasure/proof/derive-certificate.ts';
-import { readLedgerOrigin } from '../ledger/checkpoint.ts';
+import { readLedgerOrigin, readTimeStampFiles } from '../ledger/checkpoint.ts';
 import { collectHistories, type RequestHistory } from '../ledger/request-history.ts';
 import { entriesPath, ledgerFolder, readLines } from '../ledger/entry-file.ts';
 import { entriesIn, type LedgerEntry } from '../ledger/entry.ts';
@@ -33,10 +33,11 @@ export type FolderVerdict = {
  */
 export async function verifyDataFolder(
   dataDir: string,
-  kept: Pick<VerifyTask, 'publicKey' | 'checkpoint'>,
+  { policy, ...kept }: Pick<VerifyTask, 'publicKey' | 'checkpoint'> & { policy?: string | undefined },
   signal: AbortSignal,
 ): Promise<FolderVerdict> {
-  const ledger = verifyLedger({ folder: ledgerFolder(dataDir), ...kept });
+  const anchors = await anchorJudgeOf(ledgerFolder(dataDir), policy);
+  const ledger = verifyLedger({ folder: ledgerFolder(dataDir), ...kept, anchors });
   const certificates = verifyCertificates(dataDir, ledger.signed);
   const files = await verifySnapshots(publishedFilesIn(dataDir), signal);
   const state = ledger.ok ? await findStateIn(dataDir) : { sentences: [], notes: [] };
@@ -55,6 +56,13 @@ export async function verifyDataFolder(
     problems,
     notes: [...state.notes, ...ledger.warnings.map(({ where, sentence }) => `${where}: ${sentence}`)],
   };
+}
+
+/** The judge of the anchors, where there is something to judge: what reads time stamps is loaded for it only. */
+async function anchorJudgeOf(folder: string, policy: string | undefined): Promise<VerifyTask['anchors']> {
+  if (policy === undefined && readTimeStampFiles(folder).length === 0) return undefined;
+  const { anchorJudge, readPolicy } = await import('../anchor/policy.ts');
+  return anchorJudge(folder, policy === undefined ? undefined : readPolicy(policy));
 }
 
 /** What is not as the ledger says. The mirror is opened for reading; where it cannot be, its tables are not looked at. */

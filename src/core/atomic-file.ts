@@ -26,15 +26,15 @@ export function syncToDisk(path: string): void {
 }
 
 /**
- * Replaces a file whole, for its owner only, safe against power cuts. A link in its place is replaced, not followed. Throws
- * system errors; the old file stays.
+ * Replaces a file whole, for its owner only, safe against power cuts. A link in its place is replaced, not followed. The draft
+ * may lie in another folder. Throws system errors; the old file stays.
  */
-export function replaceFile(path: string, content: string): void {
-  fromDraft(path, dirname(path), content, (draft) => renameSync(draft, path));
+export function replaceFile(path: string, content: string, draftFolder = dirname(path)): void {
+  fromDraft(path, draftFolder, content, (draft) => renameSync(draft, path));
 }
 
-/** Makes a file as `replaceFile` does, unless there is one: that one stays as it is. The draft may lie in another folder. */
-export function createFile(path: string, content: string, draftFolder = dirname(path)): void {
+/** Makes a file as `replaceFile` does, unless there is one: that one stays as it is. */
+export function createFile(path: string, content: string | Uint8Array, draftFolder = dirname(path)): void {
   fromDraft(path, draftFolder, content, (draft) => {
     try {
       linkSync(draft, path);
@@ -45,7 +45,7 @@ export function createFile(path: string, content: string, draftFolder = dirname(
 }
 
 /** A draft's name cannot be guessed, and nothing may be in its place: another user may be allowed to write into the folder. */
-function fromDraft(path: string, folder: string, content: string, put: (draft: string) => void): void {
+function fromDraft(path: string, folder: string, content: string | Uint8Array, put: (draft: string) => void): void {
   const draft = join(folder, `${basename(path)}.draft-${randomUUID()}`);
   const descriptor = openSync(draft, 'wx', 0o600);
   try {

@@ -1,6 +1,7 @@
+import { hash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { createFile, syncToDisk } from '../core/atomic-file.ts';
+import { createFile, replaceFile, syncToDisk } from '../core/atomic-file.ts';
 import { makeFolder } from '../core/folder.ts';
 import { ledgerFolder } from './entry-file.ts';
 import { readVkeys } from './key-chain.ts';
@@ -78,6 +79,37 @@ export function createCheckpointFile(folder: string, size: number, text: string)
   // Every file among the checkpoints has to be one.
   createFile(join(place, `${checkpointName(size)}.txt`), text, folder);
   for (const path of [folder, dirname(folder)]) syncToDisk(path);
+}
+
+/** Adds the line of a witness to the checkpoint of a size. Throws the system's error. */
+export function addCosignature(folder: string, size: number, line: string): void {
+  const path = join(checkpointsFolder(folder), `${checkpointName(size)}.txt`);
+  replaceFile(path, `${readFileSync(path, 'utf8')}${line}`, folder);
+}
+
+/** The files of time stamps in the ledger's folder, by their names; undefined for what is no file of one. */
+export function readTimeStampFiles(folder: string): { file: string; token: Buffer | undefined }[] {
+  const place = timeStampsFolder(folder);
+  if (!existsSync(place)) return [];
+  return readdirSync(place)
+    .toSorted()
+    .map((file) => {
+      const isToken = file.endsWith('.tst') && statSync(join(place, file)).isFile();
+      return { file, token: isToken ? readFileSync(join(place, file)) : undefined };
+    });
+}
+
+/** Keeps the token of a time stamp over the checkpoint of a size. Throws the system's error. */
+export function keepTimeStamp(folder: string, size: number, token: Buffer): void {
+  const place = timeStampsFolder(folder);
+  makeFolder(place);
+  const name = `${checkpointName(size)}-${hash('sha256', token, 'hex').slice(0, 8)}.tst`;
+  createFile(join(place, name), token, folder);
+  syncToDisk(folder);
+}
+
+function timeStampsFolder(folder: string): string {
+  return join(folder, 'time-stamps');
 }
 
 /** The name of a data folder's ledger, which its first key gave it; undefined before its first checkpoint. */

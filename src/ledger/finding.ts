@@ -41,7 +41,16 @@ const sentences = {
   nothing_signed: 'no good checkpoint covers any entry: anyone may have written them',
   unsigned_for_long:
     'no checkpoint covers this entry and those after it, and more than a day has passed: anyone may have written them',
+  // anchors outside
+  bad_time_stamp: 'the time stamp is damaged, or is of no checkpoint of this ledger',
+  bad_cosignature: 'the witness did not cosign this checkpoint: the line that says so is not its own',
+  nothing_anchored: 'no checkpoint has the anchors that the policy demands: the operator alone vouches for the entries',
+  unanchored_for_long:
+    'no checkpoint with the anchors that the policy demands covers this entry and those after it, and the time for it is over',
+  anchored_late: 'the entry says to be older than the policy allows before its anchor: it may have been dated back',
+  dated_after_anchor: 'the entry says to be younger than the anchor that covers it: its date is wrong',
   // not wrong, but worth knowing
+  unanchored_entries: 'no checkpoint with the anchors that the policy demands covers this entry and those after it yet',
   clock_set_back: 'the entry is dated before the one before it: the clock was set back',
   unsigned_entries: 'no checkpoint covers this entry and those after it yet',
   own_keys_only:

@@ -12,7 +12,7 @@ export type KeyChain = readonly { key: VerifierKey; from: number }[];
 export function readVkeys(text: string): VerifierKey[] | undefined {
   const lines = text.split('\n');
   if (lines.pop() !== '') return undefined;
-  const keys = lines.map(readVkey).filter((key) => key !== undefined);
+  const keys = lines.map((line) => readVkey(line)).filter((key) => key !== undefined);
   const [first] = keys;
   return first && keys.length === lines.length && keys.every(({ name }) => name === first.name) ? keys : undefined;
 }

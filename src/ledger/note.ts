@@ -3,10 +3,13 @@ import { createPrivateKey, createPublicKey, hash, sign, verify, type KeyObject }
 // Ed25519 keys as DER (RFC 8410), up to the 32 bytes of the key itself.
 const pkcs8Prefix = Buffer.from('302e020100300506032b657004220420', 'hex');
 const spkiPrefix = Buffer.from('302a300506032b6570032100', 'hex');
-/** The signature type of Ed25519 in signed notes. */
-const ed25519 = Buffer.of(1);
+/** The types of signatures: Ed25519 over the text of a note, and a witness's cosignature (https://c2sp.org/tlog-cosignature). */
+const signatureTypes = { note: Buffer.of(1), cosignature: Buffer.of(4) };
+type SignatureType = keyof typeof signatureTypes;
 const keyBytes = 32;
 const signatureBytes = 64;
+/** A cosignature begins with its time. */
+const timeBytes = 8;
 
 /** Who verifies: a name, and a raw Ed25519 public key. */
 export type VerifierKey = { name: string; publicKey: Buffer };
@@ -25,22 +28,23 @@ export function publicKeyOf(privateKey: KeyObject): Buffer {
 }
 
 /** The id of a key: the first four bytes of SHA-256 of name, newline, signature type and public key. */
-function keyId({ name, publicKey }: VerifierKey): Buffer {
-  return hash('sha256', Buffer.concat([Buffer.from(`${name}\n`), ed25519, publicKey]), 'buffer').subarray(0, 4);
+function keyId({ name, publicKey }: VerifierKey, type: SignatureType): Buffer {
+  const parts = [Buffer.from(`${name}\n`), signatureTypes[type], publicKey];
+  return hash('sha256', Buffer.concat(parts), 'buffer').subarray(0, 4);
 }
 
 /** A key as the text that tools for signed notes take: `<name>+<id in hex>+<base64 of type and key>`. */
-export function vkeyOf(key: VerifierKey): string {
-  const encoded = Buffer.concat([ed25519, key.publicKey]).toString('base64');
-  return `${key.name}+${keyId(key).toString('hex')}+${encoded}`;
+export function vkeyOf(key: VerifierKey, type: SignatureType = 'note'): string {
+  const encoded = Buffer.concat([signatureTypes[type], key.publicKey]).toString('base64');
+  return `${key.name}+${keyId(key, type).toString('hex')}+${encoded}`;
 }
 
 /** The key of a vkey text; undefined when it is none, in its one spelling. */
-export function readVkey(text: string): VerifierKey | undefined {
+export function readVkey(text: string, type: SignatureType = 'note'): VerifierKey | undefined {
   const [, name, encoded] = /^([^+\s]+)\+[0-9a-f]{8}\+([A-Za-z0-9+/=]+)$/.exec(text) ?? [];
   if (name === undefined || encoded === undefined) return undefined;
   const key = { name, publicKey: Buffer.from(encoded, 'base64').subarray(1) };
-  return key.publicKey.length === keyBytes && vkeyOf(key) === text ? key : undefined;
+  return key.publicKey.length === keyBytes && vkeyOf(key, type) === text ? key : undefined;
 }
 
 /** A signature over bytes. */
@@ -56,7 +60,7 @@ export function isSignedBy(content: Buffer, signature: Buffer, { publicKey }: Ve
 
 /** A text, which ends in a newline, as a signed note (https://c2sp.org/signed-note) with one signature. */
 export function signNote(text: string, { name, privateKey }: SignerKey): string {
-  const id = keyId({ name, publicKey: publicKeyOf(privateKey) });
+  const id = keyId({ name, publicKey: publicKeyOf(privateKey) }, 'note');
   const signature = Buffer.concat([id, signBytes(Buffer.from(text), privateKey)]);
   return `${text}\n— ${name} ${signature.toString('base64')}\n`;
 }
@@ -78,15 +82,38 @@ export function readNote(note: string): Note | undefined {
   return whole.length === lines.length ? { text: note.slice(0, end), signatures: whole } : undefined;
 }
 
+/** The signatures of a note that say to be of a key, without the key's id. None is verified. */
+function ownSignatures({ signatures }: Note, key: VerifierKey, type: SignatureType): Buffer[] {
+  const id = keyId(key, type);
+  return signatures
+    .filter(({ name, signature }) => name === key.name && signature.subarray(0, 4).equals(id))
+    .map(({ signature }) => signature.subarray(4));
+}
+
 /** Whether a note has a signature of that key, and each one that says so is. Signatures of others are left aside. */
-export function isNoteSignedBy({ text, signatures }: Note, key: VerifierKey): boolean {
-  const id = keyId(key);
-  const own = signatures.filter(({ name, signature }) => name === key.name && signature.subarray(0, 4).equals(id));
-  return (
-    own.length > 0 &&
-    own.every(
-      ({ signature }) =>
-        signature.length === 4 + signatureBytes && isSignedBy(Buffer.from(text), signature.subarray(4), key),
-    )
-  );
+export function isNoteSignedBy(note: Note, key: VerifierKey): boolean {
+  const own = ownSignatures(note, key, 'note');
+  const isGood = (signature: Buffer): boolean =>
+    signature.length === signatureBytes && isSignedBy(Buffer.from(note.text), signature, key);
+  return own.length > 0 && own.every(isGood);
+}
+
+/**
+ * When a witness says to have cosigned a note, in seconds since 1970, the earliest time where it did so more than once;
+ * undefined where it did not, and `bad_cosignature` where a line that says to be its own is not.
+ */
+export function cosignedAt(note: Note, witness: VerifierKey): number | 'bad_cosignature' | undefined {
+  const times = ownSignatures(note, witness, 'cosignature').map((signature) => {
+    const time = signature.length === timeBytes + signatureBytes ? Number(signature.readBigUInt64BE()) : NaN;
+    const isGood =
+      Number.isSafeInteger(time) && isSignedBy(cosigned(note.text, time), signature.subarray(timeBytes), witness);
+    return isGood ? time : undefined;
+  });
+  const good = times.filter((time) => time !== undefined);
+  if (good.length < times.length) return 'bad_cosignature';
+  return good.length === 0 ? undefined : Math.min(...good);
+}
+
+function cosigned(text: string, time: number): Buffer {
+  return Buffer.from(`cosignature/v1\ntime ${time}\n${text}`);
 }

@@ -1,4 +1,10 @@
-import { listCheckpointFiles, readCheckpointFile, sizeOfFile } from './checkpoint.ts';
+import {
+  listCheckpointFiles,
+  readCheckpoint,
+  readCheckpointFile,
+  readTimeStampFiles,
+  sizeOfFile,
+} from './checkpoint.ts';
 import { entriesPath, readLines } from './entry-file.ts';
 import { inclusionProofs } from './merkle-proof.ts';
 import { leafHash } from './merkle.ts';
@@ -8,26 +14,45 @@ import { proofText } from './proof.ts';
 export type ProvedEntry = { line: string; proof: string };
 
 /**
- * The entries of these numbers, in their order, proved by the newest checkpoint of a ledger's folder. Those that it does not
- * cover are left out. Throws `storage` when the ledger cannot be read.
+ * The entries of these numbers, in their order, each proved by the first checkpoint that has an anchor outside and covers it; by
+ * the newest where none has. Those that no checkpoint covers are left out. `timeStamps`: the tokens over these checkpoints.
+ * Throws `storage` when the ledger cannot be read.
  */
-export function proveEntries(folder: string, wanted: readonly number[]): ProvedEntry[] {
-  const size = listCheckpointFiles(folder)
+export function proveEntries(
+  folder: string,
+  wanted: readonly number[],
+): { entries: ProvedEntry[]; timeStamps: Buffer[] } {
+  const sizes = listCheckpointFiles(folder)
     .map(sizeOfFile)
-    .findLast((covered) => covered !== undefined);
-  const checkpoint = size === undefined ? undefined : readCheckpointFile(folder, size);
-  if (size === undefined || checkpoint === undefined) return [];
+    .filter((size) => size !== undefined);
+  const newest = sizes.at(-1) ?? 0;
+  const stamps = readTimeStampFiles(folder).map(({ file, token }) => ({ size: Number(file.split('-')[0]), token }));
+  const isStamped = new Set(stamps.map(({ size }) => size));
+  const notes = new Map(sizes.map((size) => [size, readCheckpointFile(folder, size) ?? '']));
+  const isCosigned = (note: string | undefined): boolean =>
+    (readCheckpoint(note ?? '')?.note.signatures.length ?? 0) > 1;
+  const anchored = sizes.filter((size) => isStamped.has(size) || isCosigned(notes.get(size)));
+
+  const indicesOf = new Map<number, number[]>();
+  for (const index of wanted.filter((seq) => seq < newest)) {
+    const size = anchored.find((covered) => covered > index) ?? newest;
+    indicesOf.set(size, [...(indicesOf.get(size) ?? []), index]);
+  }
   const isWanted = new Set(wanted);
   const leaves: Buffer[] = [];
   const lines = new Map<number, string>();
   for (const line of readLines(entriesPath(folder))) {
-    if (leaves.length === size) break;
+    if (leaves.length === newest) break;
     if (isWanted.has(leaves.length)) lines.set(leaves.length, line.toString('utf8'));
     leaves.push(leafHash(line));
   }
-  const proofs = inclusionProofs(leaves, [...lines.keys()]);
-  return [...lines].map(([index, line], at) => ({
-    line,
-    proof: proofText({ index, hashes: proofs[at] ?? [], checkpoint }),
-  }));
+  const proofs = new Map<number, string>();
+  for (const [size, indices] of indicesOf)
+    for (const [at, hashes] of inclusionProofs(leaves.slice(0, size), indices).entries()) {
+      const index = indices[at] ?? 0;
+      proofs.set(index, proofText({ index, hashes, checkpoint: notes.get(size) ?? '' }));
+    }
+  const entries = [...lines].map(([index, line]) => ({ line, proof: proofs.get(index) ?? '' }));
+  const timeStamps = stamps.flatMap(({ size, token }) => (token && indicesOf.has(size) ? [token] : []));
+  return { entries, timeStamps };
 }

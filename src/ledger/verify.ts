@@ -14,7 +14,7 @@ import { entriesIn } from './entry.ts';
 import { finding, type Finding, type FindingCode } from './finding.ts';
 import { keyChain, keyIndexAt, keyIndexOf, ledgerName, readVkeys, type KeyChain, type Rotation } from './key-chain.ts';
 import { compactTree, leafHash } from './merkle.ts';
-import { isNoteSignedBy, vkeyOf } from './note.ts';
+import { isNoteSignedBy, vkeyOf, type VerifierKey } from './note.ts';
 import { recordOrder } from './record-order.ts';
 
 /** What a verification of a ledger came to. */
@@ -41,6 +41,18 @@ export type VerifyTask = {
   checkpoint?: string | undefined;
   /** The present time, in milliseconds since 1970: entries may be without a checkpoint for a day. */
   now?: number | undefined;
+  /** Judges the anchors outside. `hasFirstKey`: whether it knows which key is the ledger's first. */
+  anchors?:
+    | { hasFirstKey: boolean; judge: (facts: AnchoredFacts) => Pick<LedgerVerdict, 'problems' | 'warnings'> }
+    | undefined;
+};
+
+/** What anchors are judged by: the first key, all that are checkpoints, and when each entry was appended (NaN: nobody knows). */
+export type AnchoredFacts = {
+  first: VerifierKey | undefined;
+  claims: readonly { where: string; checkpoint: Checkpoint; isGood: boolean }[];
+  times: readonly number[];
+  now: number;
 };
 
 /** How long an entry may be without a checkpoint that covers it. The program signs at the end of each run. */
@@ -76,14 +88,25 @@ export function verifyLedger(task: VerifyTask): LedgerVerdict {
   if (task.publicKey !== undefined && keys.trustedFrom !== -1 && entries.size > 0 && !isTrusted)
     problems.push(finding('kept public key', 'not_signed_by_key'));
   const warnings = [...entries.warnings];
+  const now = task.now ?? systemClock.now();
+  const anchored = task.anchors?.judge({
+    first: keys.chain[0]?.key,
+    claims: judged.flatMap(({ claim: { where, checkpoint }, problem }) =>
+      checkpoint ? [{ where, checkpoint, isGood: !problem }] : [],
+    ),
+    times: entries.times,
+    now,
+  });
+  problems.push(...(anchored?.problems ?? []));
+  warnings.push(...(anchored?.warnings ?? []));
   if (signed < entries.size) {
     warnings.push(finding(`entry ${signed}`, 'unsigned_entries'));
-    const since = entries.dates.get(signed) ?? '';
     if (signed === 0) problems.push(finding('ledger', 'nothing_signed'));
-    else if ((task.now ?? systemClock.now()) - Date.parse(since) > unsignedMaxMs)
+    else if (now - (entries.times[signed] ?? NaN) > unsignedMaxMs)
       problems.push(finding(`entry ${signed}`, 'unsigned_for_long'));
   }
-  if (task.publicKey === undefined) warnings.push(finding('ledger', 'own_keys_only'));
+  if (task.publicKey === undefined && task.anchors?.hasFirstKey !== true)
+    warnings.push(finding('ledger', 'own_keys_only'));
   if (task.checkpoint === undefined) warnings.push(finding('ledger', 'no_kept_checkpoint'));
   return {
     ok: problems.length === 0,
@@ -118,8 +141,8 @@ type Entries = {
   rootHash: string;
   /** The roots at the sizes of all checkpoints. */
   roots: ReadonlyMap<number, Buffer>;
-  /** When the entry after each of these sizes was appended. */
-  dates: ReadonlyMap<number, string>;
+  /** When each entry was appended, in milliseconds since 1970; NaN for a damaged one. */
+  times: readonly number[];
   rotations: Rotation[];
   problems: Finding[];
   warnings: Finding[];
@@ -130,7 +153,7 @@ function verifyEntries(folder: string, claims: readonly Claim[]): Entries {
   const tree = compactTree();
   const order = recordOrder();
   const roots = new Map([[0, tree.rootHash()]]);
-  const dates = new Map<number, string>();
+  const times: number[] = [];
   const rotations: Rotation[] = [];
   const problems: Finding[] = [];
   const warnings: Finding[] = [];
@@ -139,6 +162,7 @@ function verifyEntries(folder: string, claims: readonly Claim[]): Entries {
   for (const line of readLines(entriesPath(folder), () => problems.push(finding('ledger', 'torn_line')))) {
     const where = `entry ${tree.size()}`;
     tree.append(leafHash(line));
+    times.push(NaN);
     if (wanted.has(tree.size())) roots.set(tree.size(), tree.rootHash());
     const entries = entriesIn(line);
     if (typeof entries === 'string') {
@@ -154,7 +178,7 @@ function verifyEntries(folder: string, claims: readonly Claim[]): Entries {
       outOfOrder ??= problem;
       if (record.type === 'key_rotated') rotations.push({ ...record, seq: tree.size() - 1 });
     }
-    if (wanted.has(tree.size() - 1)) dates.set(tree.size() - 1, place.at);
+    times[tree.size() - 1] = Date.parse(place.at);
     if (place.seq !== expectedSeq) problems.push(finding(where, 'wrong_seq'));
     if (place.at < lastAt) warnings.push(finding(where, 'clock_set_back'));
     if (outOfOrder) problems.push(finding(where, outOfOrder));
@@ -162,7 +186,7 @@ function verifyEntries(folder: string, claims: readonly Claim[]): Entries {
     lastAt = place.at;
   }
   const rootHash = tree.rootHash().toString('hex');
-  return { size: tree.size(), rootHash, roots, dates, rotations, problems, warnings };
+  return { size: tree.size(), rootHash, roots, times, rotations, problems, warnings };
 }
 
 /** `trustedFrom`: where in the chain the first key stands that was kept elsewhere; -1 when none does. */

@@ -16,7 +16,7 @@ type Verdict = { ok: boolean; entries: number; problems: { where: string; proble
 
 /** The stand-alone verifier's verdict on a bundle. */
 export const { verifyBundle } = (await import(verifier.href)) as {
-  verifyBundle: (task: { text: string; publicKey?: string }) => Verdict;
+  verifyBundle: (task: { text: string; publicKey?: string | undefined; policy?: string | undefined }) => Verdict;
 };
 
 /** A data folder with a few requests, whose ledger is signed by a second key. Remove it in the end. */
@@ -37,8 +37,11 @@ export function bundleOf(dataDir: string, n: number): { text: string; page: stri
 }
 
 /** Checks that a bundle does not verify after a change of each nth single byte. Returns how many there were. */
-export function checkBytes({ text, keys }: { text: string; keys: string }, nth: number): number {
-  const task = { text, publicKey: keys };
+export function checkBytes(
+  { text, keys, policy }: { text: string; keys: string; policy?: string },
+  nth: number,
+): number {
+  const task = { text, publicKey: keys, policy };
   expect(verifyBundle(task)).toEqual({ ok: true, entries: expect.any(Number), problems: [], warnings: [] });
   const bytes = Buffer.from(text);
   const passed: number[] = [];
@@ -48,7 +51,7 @@ export function checkBytes({ text, keys }: { text: string; keys: string }, nth: 
     const other = Buffer.from(bytes);
     // A letter's case, or another digit of base64 or of a number.
     other[at] = (other[at] ?? 0) ^ (at % 2 === 0 ? 1 : 0x20);
-    if (verifyBundle({ text: other.toString('utf8'), publicKey: keys }).ok) passed.push(at);
+    if (verifyBundle({ ...task, text: other.toString('utf8') }).ok) passed.push(at);
   }
   expect(passed).toEqual([]);
   return checked;

@@ -108,10 +108,13 @@ export const stated: Stated = {
   service: { url: 'https://analytics.example.com', project: '1' },
 };
 
+/** What the stand-alone verifier is given: a policy as its text. */
+type StandAloneTask = Omit<VerifyTask, 'anchors'> & { policy?: string | undefined };
+
 /** The stand-alone verifier; its findings have no sentences. */
-export async function loadStandAlone(): Promise<(task: VerifyTask) => Verdict> {
+export async function loadStandAlone(): Promise<(task: StandAloneTask) => Verdict> {
   const path = new URL('../../docs/verifier/verify.mjs', import.meta.url).href;
-  const { verify } = (await import(path)) as { verify: (task: VerifyTask) => Verdict };
+  const { verify } = (await import(path)) as { verify: (task: StandAloneTask) => Verdict };
   return verify;
 }
 

@@ -4,8 +4,9 @@ import { describe, expect, it } from 'vitest';
 import { readVkeys } from '../../src/ledger/key-chain.ts';
 import { isNoteSignedBy } from '../../src/ledger/note.ts';
 import { checkpointProving, readProof } from '../../src/ledger/proof.ts';
-import { proveEntries } from '../../src/ledger/prove-entries.ts';
+import { proveEntries, type ProvedEntry } from '../../src/ledger/prove-entries.ts';
 import { temporaryFolder } from '../snapshot/temporary-folder.ts';
+import { anchor } from './anchored-vectors.ts';
 import { lifeOf, writeSmallLedger } from './ledger-fixture.ts';
 
 describe('the proofs of entries', () => {
@@ -16,7 +17,7 @@ describe('the proofs of entries', () => {
     expect(newKey).toBeDefined();
     const numbers = [...ledger.entries()].map(({ seq }) => seq);
     for (const wanted of [numbers, [0], [19], [3, 7, 12]]) {
-      const proved = proveEntries(join(dataDir, 'ledger'), wanted);
+      const { entries: proved } = proveEntries(join(dataDir, 'ledger'), wanted);
       expect(proved.map(({ line }) => (JSON.parse(line) as { seq: number }).seq)).toEqual(wanted);
       for (const { line, proof } of proved) {
         const read = readProof(proof);
@@ -30,7 +31,20 @@ describe('the proofs of entries', () => {
   it('are none where nothing is signed yet', () => {
     const dataDir = temporaryFolder();
     writeSmallLedger(dataDir).append(lifeOf(2, 2).slice(0, 1).flat());
-    expect(proveEntries(join(dataDir, 'ledger'), [19, 20])).toHaveLength(1);
-    expect(proveEntries(temporaryFolder(), [0])).toEqual([]);
+    expect(proveEntries(join(dataDir, 'ledger'), [19, 20]).entries).toHaveLength(1);
+    expect(proveEntries(temporaryFolder(), [0]).entries).toEqual([]);
+  });
+
+  it('are by the first anchored checkpoint that covers the entry, with its time stamps', () => {
+    const dataDir = temporaryFolder();
+    writeSmallLedger(dataDir);
+    anchor(join(dataDir, 'ledger'), { uncosigned: [5, 20], unstamped: [13, 20] });
+    const { entries, timeStamps } = proveEntries(join(dataDir, 'ledger'), [4, 5, 12, 13, 19]);
+    const sizeOf = ({ line, proof }: ProvedEntry): number | undefined => {
+      const read = readProof(proof);
+      return read && checkpointProving(Buffer.from(line), read)?.size;
+    };
+    expect(entries.map(sizeOf)).toEqual([5, 13, 13, 20, 20]);
+    expect(timeStamps).toHaveLength(1);
   });
 });

@@ -1,6 +1,7 @@
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { anchorJudge, readPolicy } from '../../src/anchor/policy.ts';
 import { isoTime } from '../../src/core/clock.ts';
 import { checkpointText, readCheckpoint, readLedgerOrigin } from '../../src/ledger/checkpoint.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
@@ -9,6 +10,7 @@ import { leafHash } from '../../src/ledger/merkle.ts';
 import { privateKeyOf, publicKeyOf, vkeyOf } from '../../src/ledger/note.ts';
 import type { LedgerRecord } from '../../src/ledger/record.ts';
 import { verifyLedger, type VerifyTask } from '../../src/ledger/verify.ts';
+import { anchor, anchoredVectors, policyText, type AnchoredVector } from './anchored-vectors.ts';
 import { lifeOf, plantKeys, tickingClock, withoutSentences, writeSmallLedger } from './ledger-fixture.ts';
 
 /** A test vector: what is done to a good ledger, and what an auditor kept of it before. */
@@ -18,6 +20,8 @@ type Vector = {
   keeps?: readonly ('key' | 'checkpoint')[];
   /** When it is verified: within an hour of its last entry, where not said otherwise. */
   nowMs?: number;
+  /** The policy that is given, made of the good ledger. */
+  policy?: (folder: string) => string;
 };
 
 const anHourLater = Date.UTC(2026, 10, 20, 13);
@@ -183,11 +187,24 @@ function changeAndSignAgain(folder: string): void {
   signAgain(folder);
 }
 
+function withAnchors({ name, anchoring, change, policy, keyLine, nowMs }: AnchoredVector): Vector {
+  return {
+    name,
+    policy: (folder) => policyText(folder, policy, keyLine),
+    change: (folder) => {
+      anchor(folder, anchoring);
+      change?.(folder);
+    },
+    ...(nowMs === undefined ? {} : { nowMs }),
+  };
+}
+
 /** Writes all test vectors to a folder: what they consist of, and the verdict that is right. Always the same bytes. */
 export function writeVectors(target: string): void {
   rmSync(target, { recursive: true, force: true });
   mkdirSync(target, { recursive: true });
-  const index = vectors.map(({ name, change, keeps = [], nowMs = anHourLater }) => {
+  const all = [...vectors, ...anchoredVectors(signAgain).map(withAnchors)];
+  const index = all.map(({ name, change, keeps = [], nowMs = anHourLater, policy }) => {
     const dataDir = join(target, name);
     writeSmallLedger(dataDir);
     const folder = join(dataDir, 'ledger');
@@ -195,13 +212,15 @@ export function writeVectors(target: string): void {
     if (keeps.includes('key'))
       kept.publicKey = `${readFileSync(join(folder, 'public-keys.txt'), 'utf8').split('\n')[0] ?? ''}\n`;
     if (keeps.includes('checkpoint')) kept.checkpoint = readFileSync(join(folder, lastCheckpoint), 'utf8');
+    const policyGiven = policy?.(folder);
     change(folder);
     rmSync(join(dataDir, 'keys'), { recursive: true });
     cpSync(folder, dataDir, { recursive: true });
     rmSync(folder, { recursive: true });
-    const verdict = withoutSentences(verifyLedger({ folder: dataDir, ...kept, now: nowMs }));
+    const anchors = anchorJudge(dataDir, policyGiven === undefined ? undefined : readPolicy(policyGiven));
+    const verdict = withoutSentences(verifyLedger({ folder: dataDir, ...kept, now: nowMs, anchors }));
     const { publicKey = null, checkpoint = null } = kept;
-    return { name, now: isoTime(nowMs), kept: { publicKey, checkpoint }, verdict };
+    return { name, now: isoTime(nowMs), kept: { publicKey, checkpoint, policy: policyGiven ?? null }, verdict };
   });
   writeFileSync(join(target, 'vectors.json'), `${JSON.stringify(index, null, 2)}\n`);
 }

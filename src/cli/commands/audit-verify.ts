@@ -10,20 +10,25 @@ import { exitCodes } from '../errors.ts';
 export function define(command: Command, context: CommandContext): CommandAction {
   command
     .option('--checkpoint <file>', 'a checkpoint of this ledger that was kept outside')
-    .option('--public-key <file>', "the ledger's public keys, as they were kept outside");
+    .option('--public-key <file>', "the ledger's public keys, as they were kept outside")
+    .option('--policy <file>', 'which authorities and witnesses outside have to have anchored the ledger');
   return {
     help: `
 Reads the data folder only, and changes nothing. Checks five things: the order of the ledger's entries; the signature of
 each checkpoint, and that it fits these entries; that the ledger has the hash of each certificate and proves its content;
 that each published file fits its manifest; that keys, suppression list, requests and published snapshots are as the
-ledger says. Only a checkpoint that was kept outside shows that the newest entries and checkpoints were removed together.
+ledger says. Only a checkpoint that was kept outside shows that the newest entries and checkpoints were removed together. A policy
+(docs/verifier/ANCHORS.md) also shows dates that were set back, and a ledger that was written again with the right key.
 Exit codes: 0 everything fits, 1 something does not.
 
 Examples:
   analytics-mirror audit verify
   analytics-mirror audit verify --checkpoint checkpoint.txt --public-key public-keys.txt`,
-    run: async (app, { checkpoint, publicKey }: { checkpoint?: string; publicKey?: string }) => {
-      const kept = { checkpoint: readKept(checkpoint), publicKey: readKept(publicKey) };
+    run: async (
+      app,
+      { checkpoint, publicKey, policy }: { checkpoint?: string; publicKey?: string; policy?: string },
+    ) => {
+      const kept = { checkpoint: readKept(checkpoint), publicKey: readKept(publicKey), policy: readKept(policy) };
       const verdict = await verifyDataFolder(app.settings.dataDir, kept, context.signal);
       if (!verdict.ok) context.setExitCode(exitCodes.failed);
       return { json: verdict, text: verdictText(verdict) };

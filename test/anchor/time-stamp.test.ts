@@ -1,0 +1,115 @@
+import { hash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { readCertificates, readPolicy } from '../../src/anchor/policy.ts';
+import { readTimeStamp, timeStampQuery, tokenOfReply, type TimeStamp } from '../../src/anchor/time-stamp.ts';
+import { policyText } from '../ledger/anchored-vectors.ts';
+import { loadStandAlone } from '../ledger/ledger-fixture.ts';
+import { testKey, timeStampReply, timeStampToken, type TokenShape } from './time-stamp-authority.ts';
+
+const verifier = new URL('../../docs/verifier/verify.mjs', import.meta.url).href;
+const alone = (await import(verifier)) as { readTimeStamp: (token: Buffer) => TimeStamp | undefined };
+
+const atMs = Date.UTC(2026, 10, 20, 12, 5);
+const goodVectors = new URL('../../docs/verifier/vectors/good', import.meta.url).pathname;
+
+/** What both implementations make of a token. They have to agree. */
+function readByBoth(token: Buffer): { imprint: string; time: number } | undefined {
+  const [ours, theirs] = [readTimeStamp(token), alone.readTimeStamp(token)];
+  const facts = ours && { imprint: ours.imprint, time: ours.time };
+  expect(theirs && { imprint: theirs.imprint, time: theirs.time }).toEqual(facts);
+  return facts;
+}
+
+const shapes: TokenShape[] = [
+  {},
+  { key: 'authority-ec' },
+  { digest: 'sha512' },
+  { key: 'authority-ec', digest: 'sha384' },
+  { names: 'sha1' },
+  { carries: ['authority-root.pem'] },
+];
+
+describe('a time stamp', () => {
+  it.each(shapes)('%j is read by both verifiers', (shape) => {
+    const token = timeStampToken('text\n', atMs, shape);
+    expect(readByBoth(token)).toEqual({ imprint: hash('sha256', 'text\n'), time: atMs / 1000 });
+  });
+
+  it("of OpenSSL's own authority is read by both", () => {
+    const token = readFileSync(new URL('keys/openssl.tst', import.meta.url));
+    expect(readByBoth(token)).toMatchObject({ time: Date.UTC(2026, 10, 22, 15, 14, 32) / 1000 });
+  });
+
+  it.each<TokenShape>([
+    { isForged: true },
+    { names: 'nothing' },
+    { names: 'another' },
+    { certificate: 'authority-loose' },
+    { key: 'authority-ec', certificate: 'authority' },
+  ])('%j is none for both', (shape) => {
+    expect(readByBoth(timeStampToken('text\n', atMs, shape))).toBeUndefined();
+  });
+
+  it.each(shapes.slice(0, 2))('%j is none for both after any change of a byte', (shape) => {
+    const token = timeStampToken('text\n', atMs, shape);
+    for (let at = 0; at < token.length; at += 1) {
+      const changed = Buffer.from(token);
+      changed[at] = (changed[at] ?? 0) ^ (1 << (at % 8));
+      const others =
+        at % 4 === 0 ? [changed, token.subarray(0, at), Buffer.concat([token, Buffer.of(at % 256)])] : [changed];
+      expect(others.map(readByBoth).filter(Boolean), `byte ${at}`).toEqual([]);
+    }
+  });
+
+  it('is trusted by the certificate or by the one that issued it, while they are valid', () => {
+    const stamp = (time: number, shape?: TokenShape): TimeStamp => {
+      const read = readTimeStamp(timeStampToken('text\n', time, shape));
+      if (!read) throw new Error('no time stamp');
+      return read;
+    };
+    const [root, leaf, other] = ['authority-root.pem', 'authority.pem', 'authority-ec.pem'].map((file) =>
+      readCertificates(testKey(file)),
+    );
+    expect(stamp(atMs).isTrustedBy(root ?? [])).toBe(true);
+    expect(stamp(atMs).isTrustedBy(leaf ?? [])).toBe(true);
+    expect(stamp(atMs).isTrustedBy([...(other ?? []), ...(root ?? [])])).toBe(true);
+    expect(stamp(atMs).isTrustedBy(other ?? [])).toBe(false);
+    expect(stamp(Date.UTC(2025, 0, 1)).isTrustedBy(root ?? [])).toBe(false);
+    // That the token carries the root makes nobody trust it.
+    expect(stamp(atMs, { carries: ['authority-root.pem'] }).isTrustedBy(other ?? [])).toBe(false);
+  });
+
+  it('is asked for and taken out of the reply', () => {
+    const nonce = Buffer.from('7fffffffffffff01', 'hex');
+    const reply = timeStampReply(timeStampQuery(hash('sha256', 'text\n', 'buffer'), nonce), atMs);
+    const token = tokenOfReply(reply);
+    expect(readTimeStamp(token ?? Buffer.alloc(0))).toMatchObject({ imprint: hash('sha256', 'text\n'), nonce });
+    expect(tokenOfReply(timeStampReply(Buffer.from('3003020101', 'hex'), atMs))).toBeUndefined();
+    expect(tokenOfReply(Buffer.from('<html>'))).toBeUndefined();
+  });
+});
+
+describe('a policy', () => {
+  it.each<[string, Record<string, unknown>]>([
+    ['of another version', { policy: 'analytics-mirror/anchor-policy@2' }],
+    ['with an unknown field', { max_ages: 1 }],
+    ['without an age', { max_age_seconds: undefined }],
+    ['that needs nothing', { time_stamps: { needed: 0, authorities: [] }, witnesses: { needed: 0, keys: [] } }],
+    ['that needs more than it names', { witnesses: { needed: 2, keys: [] } }],
+    ['with a certificate that is none', { time_stamps: { needed: 1, authorities: ['x'] } }],
+    ['with a key that is no witness', { witnesses: { needed: 1, keys: ['a+00000000+AQ=='] } }],
+    ['with another key of the ledger', { public_key: 'x' }],
+  ])('%s is refused by both verifiers', async (_what, changes) => {
+    const policy = policyText(goodVectors, changes);
+    expect(() => readPolicy(policy)).toThrow(expect.objectContaining({ code: 'usage' }));
+    const verify = await loadStandAlone();
+    expect(() => verify({ folder: goodVectors, policy })).toThrow(/policy|witness|authorities/);
+  });
+
+  it('that is no JSON is refused by both', async () => {
+    expect(() => readPolicy('{')).toThrow('this is no policy');
+    const verify = await loadStandAlone();
+    expect(() => verify({ folder: goodVectors, policy: '{' })).toThrow('this is no policy');
+  });
+});
