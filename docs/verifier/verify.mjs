@@ -18,7 +18,7 @@ import { pathToFileURL } from 'node:url';
 const sha256 = (...parts) => createHash('sha256').update(Buffer.concat(parts)).digest();
 const words = (text) => text.split(' ');
 
-// ---- What an entry may hold (FORMAT.md, "Records") ----
+// ---- What an entry may hold (RECORDS.md) ----
 
 const matches = (pattern) => (value) => typeof value === 'string' && pattern.test(value);
 const oneOf = (text) => (value) => words(text).includes(value);
@@ -45,7 +45,7 @@ const fields = {
     'seq epoch epoch_from epoch_to persons distinct_ids recordings quarantined files bytes needles hits',
   ),
   ...all(isCount, 'entries rows rows_before rows_removed rows_each passed_over left_out steps items'),
-  ...all(isHex, 'subject authorisation mac readmitted_reason old_key new_key report'),
+  ...all(isHex, 'subject authorisation mac encrypted readmitted_reason old_key new_key report'),
   ...all(isTime, 'at due_at events_expected_by'),
   request: isUuid,
   requests: someOf(isUuid),
@@ -63,7 +63,7 @@ const fields = {
     'events_unconfirmed events_overdue reader_holds_wal residue_found outcome_unknown ' +
       'upstream_refuses recreated life_exceeded restored listed_again file_differs',
   ),
-  fence: someOf((value) => hasFields(value, 'kind mac')),
+  fence: someOf((value) => hasFields(value, 'kind encrypted') || hasFields(value, 'kind mac')),
   kind: oneOf('person_uuid person_id distinct_id recording_id'),
   target: (value) => isFixedTarget(value) || isFileTarget(value),
   result: oneOf(
@@ -80,9 +80,9 @@ const fields = {
   snapshot_id: matches(/^\d{8}T\d{6}\.\d{3}Z$/),
   manifest: (value) => value === null || isHex(value),
   cause: oneOf('publication recovery adoption repair'),
-  key: oneOf('fence box'),
+  key: oneOf('fence box restore'),
   check: matches(/^[0-9a-f]{32}$/),
-  part: oneOf('snapshots fence requests fence_key box_key'),
+  part: oneOf('snapshots fence requests fence_key box_key restore_key'),
   signature: matches(/^[0-9a-f]{128}$/),
 };
 
@@ -161,7 +161,7 @@ function readLine(line) {
   return isRecord && hasFields(rest, `seq at ${records[type]}`) ? entry : 'not_in_schema';
 }
 
-// ---- Which records may follow which (FORMAT.md, "Order") ----
+// ---- Which records may follow which (ORDER.md) ----
 
 const executing = 'fenced verified reopened';
 /** The phases of a request in which a record may come, and the phase it leads to, if to another. */

@@ -66,9 +66,8 @@ export function refuseOpenFolder(dataDir: string, uid = process.geteuid?.()): vo
   const names = existsSync(keys) ? readdirSync(keys) : [];
   const fixes = [
     ...[dataDir, ...(names.length > 0 ? [keys] : [])].filter(isOpen).map((path) => `chmod 700 ${path}`),
-    ...names
-      .map((name) => join(keys, name))
-      .filter(isOpen)
+    ...[...names.map((name) => join(keys, name)), join(dataDir, 'restore.key')]
+      .filter((path) => existsSync(path) && isOpen(path))
       .map((path) => `chmod 600 ${path}`),
   ];
   if (fixes.length > 0)

@@ -40,7 +40,7 @@ export function readOrMakeKey(dataDir: string, name: string): Buffer {
 }
 
 /** What a derived key serves: one thing each. */
-type Purpose = 'box encryption 2' | 'reasons 2';
+type Purpose = 'box encryption 2' | 'reasons 2' | 'fence on the ledger';
 
 /** A key for one purpose (HKDF-SHA-256 without salt), so that a data folder's key itself serves none. */
 function derivedKey(key: Buffer, purpose: Purpose): Buffer {
@@ -76,6 +76,16 @@ function opened(key: Buffer, about: string, sealed: Buffer): string {
   decipher.setAAD(Buffer.from(about));
   decipher.setAuthTag(sealed.subarray(-tagBytes));
   return Buffer.concat([decipher.update(sealed.subarray(nonceBytes, -tagBytes)), decipher.final()]).toString('utf8');
+}
+
+/**
+ * What encrypts MACs under a key, or decrypts them (hex): AES-256 of each half. Two blocks that are as good as random need no
+ * mode and no nonce, so that a fence on the ledger can be compared with one that is not encrypted.
+ */
+export function macCipher(key: Buffer, direction: 'encrypt' | 'decrypt'): (mac: string) => string {
+  const make = direction === 'encrypt' ? createCipheriv : createDecipheriv;
+  const cipher = make('aes-256-ecb', derivedKey(key, 'fence on the ledger'), null).setAutoPadding(false);
+  return (mac) => cipher.update(mac, 'hex', 'hex');
 }
 
 /** What the ledger holds instead of a reason: an HMAC-SHA-256 under a key derived from a data folder's, in hex. */

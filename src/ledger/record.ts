@@ -38,6 +38,12 @@ const snapshots = z.array(
   }),
 );
 
+/** An identifier that is fenced, by its MAC; `encrypted` is the MAC under the restore key. Earlier versions wrote `mac`. */
+const fenceEntry = z.union([
+  z.strictObject({ kind: z.enum(identifierKinds), encrypted: hex }),
+  z.strictObject({ kind: z.enum(identifierKinds), mac: hex }),
+]);
+
 /** What is recorded of an erasure, by its `type`. Enums, integers, times, uuids and hex only: no text is free. */
 export const LedgerRecord = z.discriminatedUnion('type', [
   /** `subject`, `authorisation`: HMAC-SHA-256 under the request's own key of who asks to be erased, and who allowed it. */
@@ -75,7 +81,7 @@ export const LedgerRecord = z.discriminatedUnion('type', [
     type: z.literal('fencing'),
     ...about,
     epoch: count,
-    fence: z.array(z.strictObject({ kind: z.enum(identifierKinds), mac: hex })).min(1),
+    fence: z.array(fenceEntry).min(1),
     continued: z.literal(true).optional(),
   }),
   /** Result: the fence of that epoch stands. */

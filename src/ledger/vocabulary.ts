@@ -123,12 +123,12 @@ export const waitReasons = [
 ] as const;
 export type WaitReason = (typeof waitReasons)[number];
 
-/** What is held against the ledger: published files, the suppression list, the states of requests, and two keys. */
-export const boundParts = ['snapshots', 'fence', 'requests', 'fence_key', 'box_key'] as const;
+/** What is held against the ledger: published files, the suppression list, the states of requests, and three keys. */
+export const boundParts = ['snapshots', 'fence', 'requests', 'fence_key', 'box_key', 'restore_key'] as const;
 export type BoundPart = (typeof boundParts)[number];
 
 /** The keys of which the ledger has a check value. */
-export const boundKeys = ['fence', 'box'] as const;
+export const boundKeys = ['fence', 'box', 'restore'] as const;
 export type BoundKey = (typeof boundKeys)[number];
 
 /**

@@ -8,6 +8,7 @@ import { encryptText, readKey, readOrMakeKey } from '../core/secret-key.ts';
 import { explainStorageError } from '../core/storage-error.ts';
 import { addFenceMac, fenceMacUnder } from './fence-mac.ts';
 import { boxKeyName, fenceKeyName, refuseLostFenceKey } from './fence.ts';
+import { keepRestoreKey } from './restore-key.ts';
 import { migrate, pendingMigrations } from './migrate.ts';
 import { countTable } from './read-rows.ts';
 
@@ -56,11 +57,16 @@ export function openDatabase(dataDir: string, clock: Clock): Database {
     );
     migrate(db, isoTime(clock.now()));
     refuseLostFenceKey(db, dataDir);
+    keepRestoreKey(db, dataDir);
   });
 }
 
-/** Opens an existing mirror for reading only. A thread beside others leaves their temporary folder as it is. Throws a `storage` error when there is none that this program can read. */
-export function openDatabaseReadOnly(dataDir: string, isAlone = true): Database {
+/**
+ * Opens an existing mirror for reading only. A thread beside others leaves their temporary folder as it is. A statement of a
+ * user gets no MACs, so that no guess can be held against the fence. Throws a `storage` error when there is none that this
+ * program can read.
+ */
+export function openDatabaseReadOnly(dataDir: string, reader: 'alone' | 'beside others' | 'user' = 'alone'): Database {
   const findFile = (path: string): void => {
     if (existsSync(dataDir) && !statSync(dataDir).isDirectory()) throw notAFolder(dataDir);
     if (!existsSync(path)) throw noMirror(path);
@@ -69,7 +75,8 @@ export function openDatabaseReadOnly(dataDir: string, isAlone = true): Database 
   return open(dataDir, findFile, { readonly: true }, (db) => {
     distrustSchema(db);
     if (pendingMigrations(db).length > 0) throw noMirror(db.name);
-    if (isAlone && isWritable(temporaryFolder(dataDir))) keepTemporaryFiles(db, dataDir);
+    if (reader !== 'beside others' && isWritable(temporaryFolder(dataDir))) keepTemporaryFiles(db, dataDir);
+    if (reader === 'user') return;
     addFenceMac(
       db,
       fenceMacUnder(() => readKey(dataDir, fenceKeyName)),

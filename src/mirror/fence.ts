@@ -67,16 +67,15 @@ export function* standingFence(db: Database, requestId: string): Generator<Fence
 const pageEntries = 5000;
 
 /**
- * The digest of the entries of each request: SHA-256 of a line of kind and MAC (hex) for each, in byte order. The ledger has
- * the same (`fenceDigest`).
+ * The digest of the entries of each request: SHA-256 of a line of kind and MAC (hex) for each, in byte order of the MACs. The
+ * ledger has the same (`fenceDigest`). `encrypt`: what encrypts the MACs, as the ledger has them since it has a restore key.
  */
-export function fenceDigests(db: Database): Map<string, string> {
-  const sql = /*sql*/ `SELECT request_id AS id, kind || ' ' || lower(hex(mac)) || char(10) AS line FROM fence
-      ORDER BY request_id, kind, mac`;
+export function fenceDigests(db: Database, encrypt = (mac: string): string => mac): Map<string, string> {
+  const sql = /*sql*/ `SELECT request_id AS id, kind, lower(hex(mac)) AS mac FROM fence ORDER BY request_id, kind, mac`;
   const hashes = new Map<string, Hash>();
-  for (const { id, line } of db.prepare<[], { id: string; line: string }>(sql).iterate()) {
+  for (const { id, kind, mac } of db.prepare<[], FenceEntry & { id: string }>(sql).iterate()) {
     const hash = hashes.get(id) ?? createHash('sha256');
-    hashes.set(id, hash.update(line));
+    hashes.set(id, hash.update(`${kind} ${encrypt(mac)}\n`));
   }
   return new Map(hashes.entries().map(([id, hash]) => [id, hash.digest('hex')]));
 }

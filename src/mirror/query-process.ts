@@ -13,7 +13,7 @@ new Worker(watch, { eval: true }).unref();
 
 function answerTo({ dataDir, sql, rowsMax }: QueryTask): QueryAnswer {
   try {
-    const db = openDatabaseReadOnly(dataDir);
+    const db = openDatabaseReadOnly(dataDir, 'user');
     try {
       return { result: queryMirror(db, sql, rowsMax) };
     } finally {

@@ -22,7 +22,7 @@ const sourceOf = (name: string) => {
   const project = task.projects.find((each) => each.name === name);
   if (!project) return undefined;
   const db = (): Database => {
-    const opened = readers.get(name) ?? openDatabaseReadOnly(project.dataDir, false);
+    const opened = readers.get(name) ?? openDatabaseReadOnly(project.dataDir, 'beside others');
     readers.set(name, opened);
     return opened;
   };

@@ -275,6 +275,8 @@ CREATE TABLE request_times (
   ended_at_ms INTEGER NOT NULL
 ) STRICT;
 
+CREATE TABLE restore_key (encrypted BLOB NOT NULL) STRICT;
+
 CREATE TABLE run_totals (
   job TEXT NOT NULL,
   outcome TEXT NOT NULL CHECK (outcome IN ('done', 'incomplete', 'failed', 'interrupted', 'held')),

@@ -24,7 +24,7 @@ const oddRecord: fc.Arbitrary<LedgerRecord> = fc
       { type: 'amended', ...about, basis: 'other' },
       { type: 'refused', ...about, reason: 'unknown_subject' },
       { type: 'cancelled', ...about },
-      { type: 'fencing', ...about, epoch, fence: [{ kind: 'person_id', mac: 'f'.repeat(64) }], continued: true },
+      { type: 'fencing', ...about, epoch, fence: [{ kind: 'person_id', encrypted: 'f'.repeat(64) }], continued: true },
       { type: 'fenced', ...about, epoch },
       { type: 'intent', requests: [request, requestId(1)], target: 'aux' },
       { type: 'result', requests: [request], target: 'aux', result: 'purged', assurance: 'verified' },
@@ -89,6 +89,7 @@ const oddValues = [
   null, true, -1, 1.5, 2 ** 53, '', 'x', 'mirror', 'sealed', [], {}, ['x'], [null],
   requestId(9), requestId(9).toUpperCase(), 'A'.repeat(64), '2026-02-30T00:00:00.000Z', '2026-11-20T12:00:00Z',
   'snapshot:persons/20261120T125500.123Z/part-1.parquet', [{ kind: 'person_id', mac: 'c'.repeat(64), x: 1 }],
+  [{ kind: 'person_id', mac: 'c'.repeat(64), encrypted: 'c'.repeat(64) }], [{ kind: 'person_id', encrypted: 'c'.repeat(64) }],
   [JSON.parse('{"__proto__":1}')], '\ud800',
 ]; // prettier-ignore
 

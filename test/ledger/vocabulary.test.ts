@@ -94,7 +94,7 @@ test('the stand-alone verifier knows each word of the records', async () => {
 
 test('and so does its description', () => {
   const read = (page: string): string => readFileSync(new URL(`../../docs/verifier/${page}`, import.meta.url), 'utf8');
-  const format = read('FORMAT.md') + read('RECORDS.md');
+  const format = read('FORMAT.md') + read('RECORDS.md') + read('ORDER.md') + read('VERDICTS.md');
   const types = LedgerRecord.options.map(({ shape }) => shape.type.value);
   expect(new Set(records.map(({ type }) => type))).toEqual(new Set(types));
   const words = [...types, ...origins, ...bases, ...fixedTargets, ...publishedDatasets, ...targetResults];

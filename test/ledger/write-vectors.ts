@@ -146,13 +146,14 @@ function appendLater(folder: string, atMs: number): void {
   openLedger(join(folder, '..'), tickingClock(atMs)).append(lifeOf(2, 2).slice(0, 2).flat());
 }
 
-/** A second request, fenced by several entries. */
+/** A second request, fenced by several entries, encrypted as the program writes them since it has a restore key. */
 function appendFence(folder: string, parts: readonly (true | undefined)[]): void {
   const life = lifeOf(2, 2).flat();
   openLedger(join(folder, '..'), tickingClock(Date.UTC(2027, 0, 1))).append(
     life.slice(0, 5).flatMap((record): LedgerRecord[] => {
       if (record.type !== 'fencing') return [record];
-      return parts.map((continued) => (continued ? { ...record, continued } : record));
+      const fence = record.fence.map(({ kind }) => ({ kind, encrypted: 'e'.repeat(64) }));
+      return parts.map((continued) => ({ ...record, fence, ...(continued && { continued }) }));
     }),
   );
 }
@@ -165,6 +166,7 @@ function appendPublications(folder: string, manifest: string): void {
   openLedger(join(folder, '..'), tickingClock(Date.UTC(2027, 0, 1))).append([
     { type: 'published', cause: 'adoption', snapshots: of('c'.repeat(64)) },
     { type: 'key_bound', key: 'fence', check: 'd'.repeat(32) },
+    { type: 'key_bound', key: 'restore', check: 'e'.repeat(32) },
     { type: 'publishing', snapshots: of('a'.repeat(64)) },
     { type: 'published', cause: 'recovery', snapshots: of('c'.repeat(64)) },
     { type: 'publishing', snapshots: of('a'.repeat(64)) },

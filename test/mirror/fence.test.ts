@@ -1,5 +1,6 @@
 import { collectBoundState } from '../../src/ledger/bound-state.ts';
 import { sha256 } from '../../src/core/digest.ts';
+import { macCipher } from '../../src/core/secret-key.ts';
 import { requestId } from '../ledger/ledger-fixture.ts';
 import { describe, expect, it } from 'vitest';
 import type { Identifier } from '../../src/contract/identity.ts';
@@ -313,7 +314,29 @@ describe('the fence', () => {
     for (const [index, fence] of parts.toReversed().entries())
       ledger.take({ type: 'fencing', ...about, fence, ...(index > 0 && { continued: true }) });
     ledger.take({ type: 'fenced', ...about });
-    expect(ledger.state.fences.get(requestId(1))).toBe(fenceDigests(db).get('large'));
+    expect(ledger.state.fences.get(requestId(1))).toEqual({
+      digest: fenceDigests(db).get('large'),
+      isEncrypted: false,
+    });
+    // Encrypted ones come in the order of the MACs.
+    const key = Buffer.alloc(32, 7);
+    const [encrypt, decrypt] = [macCipher(key, 'encrypt'), macCipher(key, 'decrypt')];
+    for (const [index, fence] of parts.entries())
+      ledger.take({
+        type: 'fencing',
+        ...about,
+        fence: fence.map(({ kind, mac }) => ({ kind, encrypted: encrypt(mac) })),
+        ...(index > 0 && { continued: true }),
+      });
+    ledger.take({ type: 'fenced', ...about });
+    expect(ledger.state.fences.get(requestId(1))).toEqual({
+      digest: fenceDigests(db, macCipher(key, 'encrypt')).get('large'),
+      isEncrypted: true,
+    });
+    for (const { mac } of parts.flat().slice(0, 99)) {
+      expect(encrypt(mac)).not.toBe(mac);
+      expect(decrypt(encrypt(mac))).toBe(mac);
+    }
   });
 
   it('tells kinds apart, and whose entry it is', () => {

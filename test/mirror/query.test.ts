@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { AppError } from '../../src/core/errors.ts';
 import { databasePath, openDatabaseReadOnly } from '../../src/mirror/database.ts';
+import { fenceIdentifiers } from '../../src/mirror/fence.ts';
 import { queryMirror } from '../../src/mirror/query.ts';
 import { openTestMirror } from './open-test-mirror.ts';
 
@@ -38,6 +39,19 @@ it.each([
   const { dataDir } = setUp();
   expect(codeOf(dataDir, sql)).toBe('usage');
   expect(codeOf(dataDir, readThings)).toBe(1000);
+});
+
+it('holds no guess of a user against the fence', () => {
+  const { db, dataDir } = openTestMirror();
+  fenceIdentifiers(db, { id: 'r', epoch: 1, at: '2026-01-01T00:00:00.000Z' }, [{ kind: 'distinct_id', value: 'ann' }]);
+  db.close();
+  const reader = openDatabaseReadOnly(dataDir, 'user');
+  const ask = (sql: string) => queryMirror(reader, sql, 9).rows;
+  expect(ask(`SELECT kind FROM fence`)).toEqual([['distinct_id']]);
+  expect(() => ask(`SELECT 1 FROM fence WHERE mac = fence_mac('distinct_id', 'ann')`)).toThrow(
+    'no such function: fence_mac',
+  );
+  reader.close();
 });
 
 it('does not take a damaged file for one', () => {

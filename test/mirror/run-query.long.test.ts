@@ -28,6 +28,7 @@ it('answers as it does in this process, integers and bytes included', async () =
 it.each([
   ['SELEKT', { code: 'usage', message: expect.stringContaining('syntax error') as string }],
   ['DELETE FROM runs', { code: 'usage' }],
+  [`SELECT fence_mac('distinct_id', 'ann')`, { message: expect.stringContaining('no such function') as string }],
 ])('rejects %s as it does in this process', async (sql, error) => {
   await expect(run(sql)).rejects.toMatchObject(error);
 });

@@ -1,5 +1,7 @@
 import { publishedDatasets } from '../../contract/datasets.ts';
-import { keyCheck } from '../../core/secret-key.ts';
+import { posix } from 'node:path';
+import { keyCheck, macCipher, readKey } from '../../core/secret-key.ts';
+import type { FenceDigest } from '../../ledger/bound-state.ts';
 import { readLedger, type LedgerReader } from '../../ledger/ledger.ts';
 import type { LedgerRecord } from '../../ledger/record.ts';
 import { spellTarget } from '../../ledger/target.ts';
@@ -9,6 +11,7 @@ import type { Database } from '../../mirror/database.ts';
 import { hasBoxes, listRequests } from '../../mirror/erasure-requests.ts';
 import { listTargets } from '../../mirror/erasure-targets.ts';
 import { boxKeyName, fenceDigests, fenceKeyName } from '../../mirror/fence.ts';
+import { restoreKeyName } from '../../mirror/restore-key.ts';
 import { manifestName, type SnapshotName } from '../../snapshot/file-names.ts';
 import { placeOf, publishedFilesIn, type PublishedFiles } from '../../snapshot/published-files.ts';
 import { problemSentence, verifySnapshot } from '../../snapshot/verify.ts';
@@ -34,10 +37,10 @@ type BoundParts = {
  * ledger says, it reads only the parts that were touched since they were published. Changes nothing.
  */
 export async function findDifferences(parts: BoundParts): Promise<Difference[]> {
-  const { db, ledger } = parts;
+  const { db, ledger, dataDir } = parts;
   return [
     ...keyDifferences(parts),
-    ...(db ? [...fenceDifferences(db, ledger), ...requestDifferences(db, ledger)] : []),
+    ...(db ? [...fenceDifferences(db, ledger, dataDir), ...requestDifferences(db, ledger)] : []),
     ...(await snapshotDifferences(parts)),
   ];
 }
@@ -65,24 +68,31 @@ export function listStandingManifests(
   );
 }
 
-/** The name of the file of each key. */
-export const boundKeyNames: Readonly<Record<BoundKey, string>> = { fence: fenceKeyName, box: boxKeyName };
+/** The name of the file of each key, in `keys/`. */
+export const boundKeyNames: Readonly<Record<BoundKey, string>> = {
+  fence: fenceKeyName,
+  box: boxKeyName,
+  restore: restoreKeyName,
+};
 
 function keyDifferences({ db, dataDir, ledger }: BoundParts): Difference[] {
   const { keys, fences } = ledger.bound;
   return [...keys].flatMap(([key, recorded]): Difference[] => {
-    const isNeeded = key === 'fence' ? fences.size > 0 : db === null || hasBoxes(db);
+    const isNeeded = key === 'box' ? db === null || hasBoxes(db) : fences.size > 0;
     const check = isNeeded ? keyCheck(dataDir, boundKeyNames[key]) : recorded;
     if (check === recorded) return [];
+    const place = posix.join('keys', boundKeyNames[key]);
     const what = check === undefined ? 'is missing' : 'is another key than the one of this ledger';
     const remedy =
-      'restore keys/ from the backup that belongs to this ledger; nothing is mirrored or published until then';
-    return [{ part: `${key}_key`, id: key, sentence: `keys/${boundKeyNames[key]} ${what}`, remedy }];
+      key === 'restore'
+        ? 'remove restore.key if it is there, and run `analytics-mirror reconcile`: it is written again from mirror.db. If mirror.db was lost too, restore either from a backup'
+        : 'restore keys/ from the backup that belongs to this ledger; nothing is mirrored or published until then';
+    return [{ part: `${key}_key`, id: key, sentence: `${place} ${what}`, remedy }];
   });
 }
 
-function fenceDifferences(db: Database, ledger: LedgerReader): Difference[] {
-  return differingFences(db, ledger).map((id) => ({
+function fenceDifferences(db: Database, ledger: LedgerReader, dataDir: string): Difference[] {
+  return differingFences(db, ledger, dataDir).map((id) => ({
     part: 'fence',
     id,
     sentence: `mirror.db, table fence: its entries of request ${id} are not those that the ledger has`,
@@ -90,12 +100,24 @@ function fenceDifferences(db: Database, ledger: LedgerReader): Difference[] {
 }
 
 /** The requests whose entries in the suppression list are not those of the ledger. What was begun there may stand already. */
-export function differingFences(db: Database, { bound: { fences, begunFences } }: LedgerReader): string[] {
-  const standing = fenceDigests(db);
-  return [...new Set([...fences.keys(), ...standing.keys()])].filter((id) => {
-    const digest = standing.get(id);
-    return digest !== fences.get(id) && (digest === undefined || digest !== begunFences.get(id));
-  });
+export function differingFences(
+  db: Database,
+  { bound: { fences, begunFences } }: LedgerReader,
+  dataDir: string,
+): string[] {
+  const key = readKey(dataDir, restoreKeyName);
+  const encrypt = key && macCipher(key, 'encrypt');
+  const plain = fenceDigests(db);
+  const encrypted = encrypt && fenceDigests(db, encrypt);
+  const standsAs = (id: string, recorded: FenceDigest | undefined): boolean => {
+    if (!recorded) return false;
+    // Without the key nothing can be told of the entries: it is the key that differs.
+    if (recorded.isEncrypted && !encrypted) return true;
+    return (recorded.isEncrypted ? encrypted : plain)?.get(id) === recorded.digest;
+  };
+  return [...new Set([...fences.keys(), ...plain.keys()])].filter(
+    (id) => !standsAs(id, fences.get(id)) && !standsAs(id, begunFences.get(id)),
+  );
 }
 
 function requestDifferences(db: Database, { histories, bound }: LedgerReader): Difference[] {

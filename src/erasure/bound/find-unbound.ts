@@ -1,7 +1,9 @@
+import { macCipher, readKey } from '../../core/secret-key.ts';
 import type { JobContext } from '../../job/job-context.ts';
 import type { LedgerReader } from '../../ledger/ledger.ts';
 import type { Database } from '../../mirror/database.ts';
 import { addFence, liftFence, readEpoch, type FencedIdentifier, type FenceEntry } from '../../mirror/fence.ts';
+import { restoreKeyName } from '../../mirror/restore-key.ts';
 import { removeDamaged } from '../../snapshot/publish.ts';
 import { refuseOlderLedger } from '../fence/restore-guard.ts';
 import { differingFences, type Difference } from './differences.ts';
@@ -18,6 +20,7 @@ export type Found = { differences: readonly Difference[]; inFiles: readonly Fenc
  */
 export async function findUnbound(context: JobContext): Promise<Found> {
   const { db, published } = context;
+  const { dataDir } = context.settings;
   const ledger = context.ledger();
   refuseOlderLedger(readEpoch(db), ledger);
   if (ledger.size() === 0) return { differences: [], inFiles: [] };
@@ -25,7 +28,7 @@ export async function findUnbound(context: JobContext): Promise<Found> {
   const differences = await holdAgainstLedger(context);
   const beyond = differences.filter(({ remedy }) => remedy !== undefined);
   if (beyond.length > 0) throw differenceError(beyond);
-  if (isFenceBehind(db, ledger)) db.transaction(() => raiseFencesAgain(db, ledger)).immediate();
+  if (isFenceBehind(db, ledger)) db.transaction(() => raiseFencesAgain(db, ledger, dataDir)).immediate();
   const isFirst = !ledger.bound.publications.isBegun();
   const snapshots = differences.filter(({ part }) => part === 'snapshots');
   removeDamaged(
@@ -50,20 +53,26 @@ export function isFenceBehind(db: Database, ledger: LedgerReader): boolean {
 type StandingFence = { id: string; epoch: number; at: string; entries: readonly FenceEntry[] };
 
 /** Makes the fence as the ledger has it. What was begun and may stand stays. The ledger is read: it keeps no MACs in memory. */
-function raiseFencesAgain(db: Database, ledger: LedgerReader): void {
+function raiseFencesAgain(db: Database, ledger: LedgerReader, dataDir: string): void {
   const { fences } = ledger.bound;
+  const key = readKey(dataDir, restoreKeyName);
+  const decrypt = key && macCipher(key, 'decrypt');
   const begun = new Map<string, StandingFence>();
   const standing = new Map<string, StandingFence>();
   for (const entry of ledger.entries()) {
     if (entry.type === 'fencing') {
       const before = entry.continued ? begun.get(entry.request)?.entries : undefined;
-      const { request: id, epoch, at, fence } = entry;
+      const { request: id, epoch, at } = entry;
+      const fence = entry.fence.flatMap((each): FenceEntry[] => {
+        if ('mac' in each) return [each];
+        return decrypt ? [{ kind: each.kind, mac: decrypt(each.encrypted) }] : [];
+      });
       begun.set(id, { id, epoch, at, entries: [...(before ?? []), ...fence] });
     }
     const fence = entry.type === 'fenced' ? begun.get(entry.request) : undefined;
     if (fence) standing.set(fence.id, fence);
   }
-  for (const id of differingFences(db, ledger)) {
+  for (const id of differingFences(db, ledger, dataDir)) {
     liftFence(db, id);
     const fence = fences.has(id) ? standing.get(id) : undefined;
     if (fence) addFence(db, fence, fence.entries);

@@ -1,5 +1,6 @@
 import { isoTime } from '../../core/clock.ts';
 import { identifiersIn, unionOf } from '../../contract/identity.ts';
+import { macCipher } from '../../core/secret-key.ts';
 import type { JobContext } from '../../job/job-context.ts';
 import type { LedgerRecord } from '../../ledger/record.ts';
 import { fixedTargets, type FixedTarget } from '../../ledger/target.ts';
@@ -7,6 +8,7 @@ import { listRequests } from '../../mirror/erasure-requests.ts';
 import { addTarget, renewTarget, statusOf } from '../../mirror/erasure-targets.ts';
 import type { Database } from '../../mirror/database.ts';
 import { fenceIdentifiers, readEpoch, setEpoch, standingFence } from '../../mirror/fence.ts';
+import { makeRestoreKey } from '../../mirror/restore-key.ts';
 import { endPassesThatName, prepareEraseRows, trimRecordings } from '../../mirror/remove-rows.ts';
 import { placeOf } from '../../snapshot/published-files.ts';
 import { closeBox, type Box } from '../request/box.ts';
@@ -77,8 +79,9 @@ function raiseFence(context: JobContext, going: readonly DecidedRequest[]): numb
   db.transaction(() => {
     for (const { request, box } of going)
       fenceIdentifiers(db, { id: request.id, epoch, at }, identifiersIn(box.identity));
+    const restoreKey = makeRestoreKey(db, settings.dataDir);
     bindKeys(context);
-    ledger.append(fencingRecords(db, going, epoch));
+    ledger.append(fencingRecords(db, going, epoch, restoreKey));
     for (const { request, scope, box } of going) {
       const { id } = request;
       rows += eraseRows(id, box.identity, scope.quarantined, at);
@@ -108,12 +111,23 @@ function raiseFence(context: JobContext, going: readonly DecidedRequest[]): numb
 }
 
 /** What is about to be fenced, in parts: one person can have a million identifiers, and an earlier generation others. */
-function* fencingRecords(db: Database, going: readonly DecidedRequest[], epoch: number): Generator<LedgerRecord> {
+function* fencingRecords(
+  db: Database,
+  going: readonly DecidedRequest[],
+  epoch: number,
+  restoreKey: Buffer,
+): Generator<LedgerRecord> {
+  const encrypt = macCipher(restoreKey, 'encrypt');
   for (const { request } of going) {
     const about = { request: request.id, generation: request.generation, epoch };
     let continued: { continued?: true } = {};
     for (const fence of standingFence(db, request.id)) {
-      yield { type: 'fencing', ...about, fence, ...continued };
+      yield {
+        type: 'fencing',
+        ...about,
+        fence: fence.map(({ kind, mac }) => ({ kind, encrypted: encrypt(mac) })),
+        ...continued,
+      };
       continued = { continued: true };
     }
   }

@@ -10,7 +10,8 @@ import { makeNeedles, type Needles } from './needles.ts';
 import { createRawSearch, listFiles, type ListedFile, type RawSearch } from './search-files.ts';
 import { createSharedText, type SharedText } from './shared-text.ts';
 
-const keysFolder = 'keys';
+/** What is as good as random, and holds nobody. */
+const secrets = ['keys', 'restore.key'];
 
 type Scan = {
   task: ScanTask;
@@ -93,7 +94,7 @@ async function* readParquet({ task, judge, findings, search, sums }: Scan): Asyn
 async function* searchFiles(scan: Scan): AsyncGenerator<void> {
   const { task, judge, findings, search } = scan;
   const passed = isPassedOver(task.passedOver);
-  const isLeftOut = (place: string): boolean => place === keysFolder || isMirrorFile(place) || passed(place);
+  const isLeftOut = (place: string): boolean => secrets.includes(place) || isMirrorFile(place) || passed(place);
   const listing = { nameEntry: search.name, isLeftOut, seen: new Set<string>() };
   // The data folder comes first, so that files which an extra path shares with it are read once, as its files.
   const files = [
