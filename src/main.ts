@@ -1,7 +1,11 @@
+#!/usr/bin/env node
 import './start-up.ts';
 import process from 'node:process';
-import { AppError, systemCode } from './core/errors.ts';
-import { exitCodes } from './cli/errors.ts';
+
+// Loaded after `start-up.ts` has run: an older Node could not read these modules, and only now are they kept compiled.
+const { AppError, systemCode } = await import('./core/errors.ts');
+const { exitCodes } = await import('./cli/errors.ts');
+const { standWhereNpmWasCalled, whenNpmIsGone } = await import('./cli/npm.ts');
 
 // Only the owner may read the files that are written, also those that DuckDB writes.
 process.umask(0o077);
@@ -16,6 +20,10 @@ const onSignal = (): void => {
   );
 };
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, onSignal);
+standWhereNpmWasCalled(process.env);
+whenNpmIsGone(process.env, () => {
+  if (signals === 0) onSignal();
+});
 
 process.stdout.on('error', (error) => {
   // A reader such as `head` closes the pipe when it has enough; that is no error.
@@ -25,7 +33,6 @@ process.stdout.on('error', (error) => {
 });
 process.stderr.on('error', () => undefined);
 
-// Loaded after `start-up.ts` has run: only what is loaded then comes from the compile cache.
 const { runProgram } = await import('./cli/program.ts');
 await runProgram(process.argv.slice(2), {
   environment: process.env,

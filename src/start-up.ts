@@ -1,14 +1,14 @@
-import { enableCompileCache } from 'node:module';
+import module from 'node:module';
 import { exit, stderr, versions } from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { setFlagsFromString } from 'node:v8';
 
-// Imported first: on an older Node, another module would fail with an error that does not name the cause.
+// Loaded first: on an older Node, another module would fail with an error that does not name the cause. So this file has
+// only what Node 18 can read, and takes nothing by name that Node 18 lacks.
 const [major = 0, minor = 0] = versions.node.split('.').map(Number);
 if (major < 24 || (major === 24 && minor < 12)) {
-  stderr.write(
-    `analytics-mirror needs Node 24.12 or newer and this is ${versions.node}; run it as \`npm run --silent mirror -- …\`\n`,
-  );
+  const way = import.meta.url.endsWith('.ts') ? 'run it as `npm run --silent mirror -- …`' : 'install a newer Node';
+  stderr.write(`analytics-mirror needs Node 24.12 or newer, and this is ${versions.node}; ${way}\n`);
   exit(2);
 }
 
@@ -19,4 +19,4 @@ setFlagsFromString('--semi-space-growth-factor=1');
 setFlagsFromString('--heap-growing-percent=20');
 
 // Beside the code, where only those may write who may change the code. Where nobody may, there is no cache.
-enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/analytics-mirror', import.meta.url)));
+module.enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/analytics-mirror', import.meta.url)));

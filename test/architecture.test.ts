@@ -12,7 +12,7 @@ const layers = [
   ['sync', 'export', 'erasure'],
   ['worker', 'status', 'audit'],
   ['app'],
-  ['rehearsal'],
+  ['rehearsal', 'library'],
   ['cli'],
   ['start-up'],
   ['main'],

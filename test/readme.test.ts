@@ -40,12 +40,12 @@ describe('the README', () => {
 });
 
 it('the top of the repository holds nothing but what CONTRIBUTING says', () => {
-  const ignored = ['node_modules', 'data'];
+  const ignored = ['node_modules', 'data', 'dist'];
   const entries = readdirSync(repository).filter((name) => !name.startsWith('.') && !ignored.includes(name));
   const files = ['package.json', 'package-lock.json', 'tsconfig.json', 'Dockerfile', 'LICENSE'];
   const pages = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'SECURITY.md'];
   const folders = ['src', 'test', 'config', 'docs'];
-  expect(entries.filter((name) => !name.endsWith('.tsbuildinfo')).toSorted()).toEqual(
+  expect(entries.filter((name) => !/\.(?:tsbuildinfo|tgz)$/.test(name)).toSorted()).toEqual(
     [...files, ...pages, ...folders].toSorted(),
   );
 });

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import type { Command } from 'commander';
 import { CsvError, parse } from 'csv-parse/sync';
@@ -115,7 +116,7 @@ async function readBytes(file: string): Promise<Buffer> {
   try {
     return readFileSync(file);
   } catch (error) {
-    throw new AppError(`cannot read the file of identifiers (${systemCode(error) ?? 'unknown'})`, {
+    throw new AppError(`cannot read the file of identifiers: ${resolve(file)} (${systemCode(error) ?? 'unknown'})`, {
       code: 'usage',
       hint: 'name a CSV file of kind,value lines, or - for standard input',
     });

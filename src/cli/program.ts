@@ -6,6 +6,7 @@ import { printableJson, printableLines } from '../core/words.ts';
 import { addAction, type CommandAction, type CommandContext } from './command.ts';
 import { exitCodeOf, explainCommandLine, presentError, traceError } from './errors.ts';
 import { addGlobalOptions, type GlobalOptions } from './global-options.ts';
+import { refuseTakenOptions } from './npm.ts';
 
 /** A command: what its help says first. */
 type Entry = {
@@ -120,7 +121,10 @@ function buildProgram(context: CommandContext): Command {
       // `showError` shows it, like every other error.
       outputError: () => undefined,
     })
-    .hook('preAction', () => refuseUnsafeTls(context.environment))
+    .hook('preAction', (_program, command) => {
+      refuseUnsafeTls(context.environment);
+      refuseTakenOptions(command, context.environment);
+    })
     .exitOverride();
 }
 

@@ -1,4 +1,5 @@
 import { closeSync, constants, fstatSync, openSync, readSync, statfsSync, type Stats } from 'node:fs';
+import { resolve } from 'node:path';
 import { AppError, systemCode } from '../core/errors.ts';
 
 /** No secret of this program is near as long. */
@@ -30,7 +31,10 @@ export function readPrivateFile(path: string, name: string): string {
   } catch (error) {
     if (error instanceof AppError) throw error;
     const found = systemCode(error) ?? 'unknown error';
-    throw unfit(`${name} cannot be read: ${path} (${found})`, 'check the path, and that this user may read the file');
+    throw unfit(
+      `${name} cannot be read: ${resolve(path)} (${found})`,
+      'check the path, and that this user may read the file',
+    );
   }
 }
 

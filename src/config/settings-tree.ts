@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { YAMLParseError, parse } from 'yaml';
 import { AppError, systemCode } from '../core/errors.ts';
 import { isJsonObject, type JsonObject } from '../core/exact-json.ts';
@@ -32,7 +33,8 @@ function readText(path: string | URL, what: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {
-    throw new AppError(`${what} cannot be read: ${String(path)} (${systemCode(error) ?? 'unknown error'})`, {
+    const tried = typeof path === 'string' ? resolve(path) : path.pathname;
+    throw new AppError(`${what} cannot be read: ${tried} (${systemCode(error) ?? 'unknown error'})`, {
       code: 'usage',
       hint: 'check the path, and that this user may read the file',
       cause: error,

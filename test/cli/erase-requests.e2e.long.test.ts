@@ -113,7 +113,10 @@ describe('erase add', () => {
   it('wants somebody to be named, and a file that is there', async () => {
     for (const [file, words] of [
       [fileOf(), 'no person is named'],
-      [join(workspace.folder, 'nowhere.csv'), 'cannot read the file of identifiers (ENOENT)'],
+      [
+        join(workspace.folder, 'nowhere.csv'),
+        `cannot read the file of identifiers: ${join(workspace.folder, 'nowhere.csv')} (ENOENT)`,
+      ],
     ] as const) {
       const ended = await add(file);
       expect(ended).toMatchObject({ code: 2, stderr: expect.stringContaining(words) });

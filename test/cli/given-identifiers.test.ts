@@ -116,8 +116,9 @@ secret-6`;
   });
 
   it('are those of a file that is not there', async () => {
-    await expect(readGiven({ file: join(freshFolder(), 'secret.csv') }, undefined)).rejects.toThrow(
-      'cannot read the file of identifiers (ENOENT)',
+    const file = join(freshFolder(), 'secret.csv');
+    await expect(readGiven({ file }, undefined)).rejects.toThrow(
+      `cannot read the file of identifiers: ${file} (ENOENT)`,
     );
   });
 });

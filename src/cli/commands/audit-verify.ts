@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { verifyDataFolder, type FolderVerdict } from '../../audit/verify-data-folder.ts';
 import { AppError, systemCode } from '../../core/errors.ts';
@@ -41,7 +42,7 @@ function readKept(file: string | undefined): string | undefined {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
-    throw new AppError(`cannot read ${file} (${systemCode(error) ?? 'unknown'})`, {
+    throw new AppError(`cannot read ${resolve(file)} (${systemCode(error) ?? 'unknown'})`, {
       code: 'usage',
       hint: 'name the file that was kept',
     });

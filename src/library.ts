@@ -1,0 +1,107 @@
+import { createApp, type App } from './app.ts';
+import { pagedDatasets } from './contract/datasets.ts';
+import { currentIds } from './snapshot/manifest.ts';
+import { publishedFilesIn } from './snapshot/published-files.ts';
+import { runSyncJob } from './worker/sync-job.ts';
+
+// What programs may build on: this file is the package's entry. Its types name nothing of other files, so that the rest of the
+// program can change.
+
+/** Where the settings come from: the same places as on the command line. */
+export type MirrorOptions = {
+  /** The variables to read, as `MIRROR_BASE_URL`. By default there are none: pass those of the process. */
+  environment?: Readonly<Record<string, string | undefined>>;
+  /** A configuration file. */
+  configFile?: string;
+  /** The project, where several are configured. */
+  project?: string;
+  /** Single settings by their path, as `{ 'persons.pageSize': 500 }`. They win over every other source. */
+  settings?: Readonly<Record<string, unknown>>;
+};
+
+/** A mirror. Nothing is read or written before it is used. */
+export type Mirror = {
+  /** The data folder; `mirror.db` in it is an SQLite file that any client may read. */
+  readonly dataDir: string;
+  /** Ends connections. Has to be called once, at the end. */
+  close(): Promise<void>;
+};
+
+/** Which lists to sync, and how. */
+export type SyncOptions = {
+  /** By default `persons` and `recordings`. */
+  datasets?: readonly ('persons' | 'recordings' | 'playlists')[];
+  /** `full`, the default, walks to the end of a list. `head` stops at rows that are known and unchanged. */
+  mode?: 'full' | 'head';
+  /** Ends the pass. What was stored is kept, and the next pass goes on there. */
+  signal?: AbortSignal;
+};
+
+/** One pass over one list. Only a complete pass has seen every row that was in the list during the whole pass. */
+export type Pass = {
+  dataset: 'persons' | 'recordings' | 'playlists';
+  verdict: 'complete' | 'incomplete' | 'running' | 'unfinished';
+  /** Why the pass is not complete; null if it is. */
+  reason: string | null;
+  rowsReceived: number;
+  rowsAdded: number;
+  rowsChanged: number;
+};
+
+/** The snapshot of a dataset that readers should load: a full one and the deltas that continue it, oldest first. */
+export type Snapshot = {
+  dataset: string;
+  snapshotId: string;
+  kind: 'full' | 'delta';
+  createdAt: string;
+  rows: number;
+  /** The paths of its Parquet files, and the SHA-256 of each in hexadecimal digits. */
+  files: { path: string; rows: number; sha256: string }[];
+};
+
+const apps = new WeakMap<Mirror, App>();
+
+/** Reads the settings of a mirror. Throws an error with the `code` `usage` that names every problem. */
+export function openMirror({ environment = {}, configFile, project, settings = {} }: MirrorOptions = {}): Mirror {
+  const set = Object.entries(settings).map(([path, value]) => ({ path, value }));
+  const app = createApp({ environment, isTerminal: false }, { configFile, project, set });
+  const mirror: Mirror = { dataDir: app.settings.dataDir, close: () => app.close() };
+  apps.set(mirror, app);
+  return mirror;
+}
+
+/**
+ * Makes one pass over each list, as `analytics-mirror sync` does. Throws an error with a `code`: `busy` while another run has
+ * the data folder, `refused` where the service refuses the key, `interrupted` after the signal, and others.
+ */
+export async function sync(mirror: Mirror, options: SyncOptions = {}): Promise<Pass[]> {
+  const { datasets = pagedDatasets, mode = 'full', signal = new AbortController().signal } = options;
+  const context = appOf(mirror).serviceContext(signal);
+  const { passes } = await runSyncJob(context, { datasets, mode, resume: true });
+  return passes.map(({ dataset, verdict, reason, rowsReceived, rowsAdded, rowsChanged }) => {
+    return { dataset, verdict, reason, rowsReceived, rowsAdded, rowsChanged };
+  });
+}
+
+/** The published snapshots that readers should load. Throws an error with the `code` `storage` where a manifest is damaged. */
+export function snapshots(mirror: Mirror): Snapshot[] {
+  const published = publishedFilesIn(appOf(mirror).settings.dataDir);
+  const current = published.readCurrent();
+  return Object.keys(current.snapshots).flatMap((dataset) =>
+    currentIds(current, dataset).map((snapshotId) => {
+      const { kind, created_at: createdAt, rows, files } = published.readManifest({ dataset, snapshotId });
+      const paths = files.map((file) => ({
+        path: published.localPath({ dataset, snapshotId }, file.name),
+        rows: file.rows,
+        sha256: file.sha256,
+      }));
+      return { dataset, snapshotId, kind, createdAt, rows, files: paths };
+    }),
+  );
+}
+
+function appOf(mirror: Mirror): App {
+  const app = apps.get(mirror);
+  if (!app) throw new TypeError('the mirror was not opened with openMirror');
+  return app;
+}
