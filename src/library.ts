@@ -1,6 +1,6 @@
 import { createApp, type App } from './app.ts';
 import { pagedDatasets } from './contract/datasets.ts';
-import { currentIds } from './snapshot/manifest.ts';
+import { listCurrentSnapshots } from './snapshot/current-snapshots.ts';
 import { publishedFilesIn } from './snapshot/published-files.ts';
 import { runSyncJob } from './worker/sync-job.ts';
 
@@ -55,8 +55,8 @@ export type Snapshot = {
   kind: 'full' | 'delta';
   createdAt: string;
   rows: number;
-  /** The paths of its Parquet files, and the SHA-256 of each in hexadecimal digits. */
-  files: { path: string; rows: number; sha256: string }[];
+  /** The paths, rows and bytes of its Parquet files, and the SHA-256 of each in hexadecimal digits. */
+  files: { path: string; rows: number; bytes: number; sha256: string }[];
 };
 
 const apps = new WeakMap<Mirror, App>();
@@ -85,19 +85,7 @@ export async function sync(mirror: Mirror, options: SyncOptions = {}): Promise<P
 
 /** The published snapshots that readers should load. Throws an error with the `code` `storage` where a manifest is damaged. */
 export function snapshots(mirror: Mirror): Snapshot[] {
-  const published = publishedFilesIn(appOf(mirror).settings.dataDir);
-  const current = published.readCurrent();
-  return Object.keys(current.snapshots).flatMap((dataset) =>
-    currentIds(current, dataset).map((snapshotId) => {
-      const { kind, created_at: createdAt, rows, files } = published.readManifest({ dataset, snapshotId });
-      const paths = files.map((file) => ({
-        path: published.localPath({ dataset, snapshotId }, file.name),
-        rows: file.rows,
-        sha256: file.sha256,
-      }));
-      return { dataset, snapshotId, kind, createdAt, rows, files: paths };
-    }),
-  );
+  return listCurrentSnapshots(publishedFilesIn(appOf(mirror).settings.dataDir));
 }
 
 function appOf(mirror: Mirror): App {
