@@ -1,12 +1,13 @@
 #!/usr/bin/env node
 // Verifies a ledger of analytics-mirror without analytics-mirror: one file, Node.js 18 or later, nothing to install.
 //
-//   node verify.mjs <ledger folder> [--public-key FILE] [--checkpoint FILE] [--policy FILE] [--certificate FILE]…
-//   node verify.mjs <bundle or page of a certificate> [--public-key FILE] [--policy FILE]
+//   node verify.mjs <ledger folder> [--public-key FILE] [--checkpoint FILE] [--receipt FILE] [--policy FILE] [--certificate FILE]…
+//   node verify.mjs <bundle, page of a certificate, or receipt> [--public-key FILE] [--policy FILE]
 //
 // Key and checkpoint are what was kept elsewhere: a line of public-keys.txt, a file of checkpoints/. Without them, a
 // ledger that was replaced as a whole, or cut together with its checkpoints, cannot be told from the true one. A
-// certificate is the JSON that was issued for a request: its very bytes must be on the ledger. A policy names the time-stamp
+// certificate is the JSON that was issued for a request: its very bytes must be on the ledger. A receipt proves that its
+// request was received, and its checkpoint is one that was kept elsewhere. A policy names the time-stamp
 // authorities and witnesses outside that an auditor trusts (ANCHORS.md).
 // Ends with 0 when nothing is wrong, 1 when something is, 2 when it could not be run. All formats are in FORMAT.md.
 
@@ -1067,10 +1068,10 @@ function checkpointProblem({ size, checkpoint }, entries, chain) {
 
 /**
  * Verifies a ledger's folder. `publicKey`, `checkpoint`: the texts that were kept elsewhere, where there are any.
- * `certificates`: the bytes of certificates, by name. `policy`: the text of one. `now`: the present time, in milliseconds since
- * 1970. Throws for a text that is no policy.
+ * `receipt`: the text of a receipt. `certificates`: the bytes of certificates, by name. `policy`: the text of one. `now`: the
+ * present time, in milliseconds since 1970. Throws for a text that is no policy.
  */
-export function verify({ folder, publicKey, checkpoint, certificates = {}, policy: policyText, now = Date.now() }) {
+export function verify({ folder, publicKey, checkpoint, receipt, certificates = {}, policy: policyText, now = Date.now() }) {
   const policy = policyText === undefined ? undefined : readPolicy(policyText);
   const problems = [];
   const warnings = [];
@@ -1096,6 +1097,15 @@ export function verify({ folder, publicKey, checkpoint, certificates = {}, polic
   });
   const kept = readCheckpoint(checkpoint ?? '');
   if (checkpoint !== undefined) claims.push({ where: 'kept checkpoint', size: kept?.size, checkpoint: kept });
+
+  if (receipt !== undefined) {
+    for (const { where, problem } of verifyBundle({ text: receipt }).problems) report(`receipt, ${where}`, problem);
+    const notes = new Set(readReceipt(receipt)?.entries.map(({ proof }) => readProof(proof)?.note));
+    for (const note of notes) {
+      const promised = readCheckpoint(note ?? '');
+      claims.push({ where: 'receipt', size: promised?.size, checkpoint: promised });
+    }
+  }
 
   const wantedSizes = new Set(claims.map((claim) => claim.checkpoint?.size));
   const list = textOf('public-keys.txt');
@@ -1145,7 +1155,7 @@ export function verify({ folder, publicKey, checkpoint, certificates = {}, polic
     else if (isLong) report(`entry ${signed}`, 'unsigned_for_long');
   }
   if (publicKey === undefined && !policy) report.warning('ledger', 'own_keys_only');
-  if (checkpoint === undefined) report.warning('ledger', 'no_kept_checkpoint');
+  if (checkpoint === undefined && receipt === undefined) report.warning('ledger', 'no_kept_checkpoint');
   const { size, root } = entries;
   const counts = { size, rootHash: root.toString('hex'), checkpoints: files.length, signed };
   return { ok: problems.length === 0, ...counts, problems, warnings };
@@ -1195,25 +1205,64 @@ function readBundle(text) {
   return isGood && areStamps && Array.isArray(entries) && entries.every(isEntry) ? bundle : undefined;
 }
 
+const howOfReceipt =
+  'Keep this file, and keep it secret. It proves that the request was received: the entries below are in the ledger, as their proofs and the signed checkpoint show, and `node verify.mjs` with this file checks them. The ledger holds only an HMAC of the identifier, under the key below, which is destroyed here once the request is sealed. `analytics-mirror audit open` with this file and the identifier that the request was made with shows which entry and which certificate are about it. Every holder of this file can find the identifier in a list of identifiers.';
+const nothingHeld =
+  'Nothing is held about a person of this identifier: not in the mirror, not in the published files that were searched, and the service was asked and knows no such person.';
+
+/** The receipt in a text; undefined where it is none, or spelled otherwise, as with a field that stands twice. */
+function readReceipt(text) {
+  const receipt = attempt(() => JSON.parse(text));
+  const has = (value, names) => isObject(value) && Object.keys(value).sort().join(' ') === names;
+  const isEntry = (value) => has(value, 'line proof') && Object.values(value).every((one) => typeof one === 'string');
+  if (!isObject(receipt) || `${JSON.stringify(receipt, null, 2)}\n` !== text) return undefined;
+  const { answer, ...rest } = receipt;
+  const names = 'entries format_version how ledger public_keys received_at request subject_key';
+  if (!has(rest, names) || rest.format_version !== 2 || rest.how !== howOfReceipt) return undefined;
+  if (!Array.isArray(rest.entries) || !rest.entries.every(isEntry) || typeof rest.public_keys !== 'string') return undefined;
+  if (!isUuid(rest.request) || !isTime(rest.received_at) || !isHex(rest.subject_key)) return undefined;
+  if (!Object.hasOwn(receipt, 'answer')) return receipt;
+  const isAnswer =
+    has(answer, 'erased_by reason refused_at says searched') &&
+    has(answer.searched, 'mirror published_files service') &&
+    answer.searched.mirror === true &&
+    answer.searched.service === true &&
+    isCount(answer.searched.published_files) &&
+    (answer.erased_by === null || isUuid(answer.erased_by)) &&
+    answer.says === nothingHeld;
+  return isAnswer ? receipt : undefined;
+}
+
+/** Whether a receipt says what its entries say. */
+function saysItsEntries({ request, ledger, received_at, answer }, entries, origin) {
+  const own = entries.filter((entry) => entry.request === request);
+  const [received] = own.filter(({ type }) => type === 'received');
+  const [refused] = own.filter(({ type }) => type === 'refused');
+  const isAnswered = answer === undefined || (refused?.at === answer.refused_at && refused.reason === answer.reason);
+  return ledger === origin && received?.at === received_at && isAnswered;
+}
+
 /**
- * Verifies a bundle, in a text: that its entries are in the ledger of its keys, in an order that is allowed, and that its
- * certificate follows from them. `publicKey`: the text of keys that were kept elsewhere. `policy`: the text of one, by which each
+ * Verifies a bundle or a receipt, in a text: that its entries are in the ledger of its keys, in an order that is allowed, and that
+ * its certificate, or what the receipt says, follows from them. `publicKey`: the text of keys that were kept elsewhere. `policy`: the text of one, by which each
  * entry has to be anchored. Throws for a text that is no policy.
  */
 export function verifyBundle({ text, publicKey, policy: policyText }) {
   const policy = policyText === undefined ? undefined : readPolicy(policyText);
   const problems = [];
   const report = (where, problem) => problem && problems.push({ where, problem });
-  const bundle = readBundle(text);
+  const what = /^{\s*"format_version"/.test(text) ? 'receipt' : 'bundle';
+  const receipt = what === 'receipt' ? readReceipt(text) : undefined;
+  const bundle = receipt ?? (what === 'bundle' ? readBundle(text) : undefined);
   const keys = bundle && readVkeys(bundle.public_keys);
   const keptKeys = publicKey === undefined ? [] : readVkeys(publicKey);
   const isKept = publicKey !== undefined || policy;
-  const warnings = isKept ? [] : [{ where: 'bundle', problem: 'own_keys_only' }];
+  const warnings = isKept ? [] : [{ where: what, problem: 'own_keys_only' }];
   const fail = (where, problem) => ({ ok: false, entries: 0, problems: [{ where, problem }], warnings });
-  if (!bundle) return fail('bundle', 'not_a_bundle');
+  if (!bundle) return fail(what, `not_a_${what}`);
   if (!keys) return fail('public keys', 'bad_public_key');
-  const named = attempt(() => JSON.parse(bundle.certificate));
-  const judged = certificateJudge({ '': Buffer.from(bundle.certificate) }, keys[0].name);
+  const named = receipt ?? attempt(() => JSON.parse(bundle.certificate));
+  const judged = certificateJudge(receipt ? {} : { '': Buffer.from(bundle.certificate) }, keys[0].name);
   const order = recordOrder({ isAlone: true });
   const proved = bundle.entries.map(({ line, proof }) => ({ line: Buffer.from(line), proof: readProof(proof) }));
   const entries = proved.map(({ line }) => readEntry(line));
@@ -1271,6 +1320,7 @@ export function verifyBundle({ text, publicKey, policy: policyText }) {
   if (!keptKeys) report('kept public key', 'bad_public_key');
   else if (!keptKeys.every(isListed)) report('kept public key', 'wrong_public_key');
   for (const [, problem] of judged.problems(Infinity)) report('certificate', problem);
+  if (receipt && !saysItsEntries(receipt, entries, keys[0].name)) report('receipt', 'says_otherwise');
   return { ok: problems.length === 0, entries: entries.length, problems, warnings };
 }
 
@@ -1278,8 +1328,8 @@ export function verifyBundle({ text, publicKey, policy: policyText }) {
 
 function usage() {
   console.error(
-    'usage: node verify.mjs <ledger folder> [--public-key FILE] [--checkpoint FILE] [--policy FILE] [--certificate FILE]…\n' +
-      '       node verify.mjs <bundle or page of a certificate> [--public-key FILE] [--policy FILE]',
+    'usage: node verify.mjs <ledger folder> [--public-key FILE] [--checkpoint FILE] [--receipt FILE] [--policy FILE] [--certificate FILE]…\n' +
+      '       node verify.mjs <bundle, page of a certificate, or receipt> [--public-key FILE] [--policy FILE]',
   );
   return 2;
 }
@@ -1294,6 +1344,9 @@ function main(args) {
     if (!file) return usage();
     options[name] = readFileSync(file, 'utf8');
   }
+  const [receipt] = rest.includes('--receipt') ? rest.splice(rest.indexOf('--receipt'), 2).slice(1) : [''];
+  if (receipt === undefined) return usage();
+  const held = receipt === '' ? undefined : readFileSync(receipt, 'utf8');
   const certificates = {};
   while (rest[0] === '--certificate' && rest.length > 1) {
     const [, file] = rest.splice(0, 2);
@@ -1302,11 +1355,11 @@ function main(args) {
   if (!folder || !existsSync(folder) || rest.length > 0) return usage();
   const { '--public-key': publicKey, '--checkpoint': checkpoint, '--policy': policy } = options;
   const isBundle = statSync(folder).isFile();
-  if (isBundle && (checkpoint !== undefined || Object.keys(certificates).length > 0)) return usage();
+  if (isBundle && (checkpoint !== undefined || held !== undefined || Object.keys(certificates).length > 0)) return usage();
   const verdict = isBundle
     ? verifyBundle({ text: readFileSync(folder, 'utf8'), publicKey, policy })
-    : verify({ folder, publicKey, checkpoint, certificates, policy });
-  if (isBundle) console.log(`${verdict.entries} entries, each with its proof, and the certificate`);
+    : verify({ folder, publicKey, checkpoint, receipt: held, certificates, policy });
+  if (isBundle) console.log(`${verdict.entries} entries, each with its proof`);
   else {
     console.log(`${verdict.size} entries, root ${verdict.rootHash}`);
     console.log(`${verdict.checkpoints} checkpoints, ${verdict.signed} entries covered by a good one`);

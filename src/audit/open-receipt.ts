@@ -3,7 +3,10 @@ import type { GivenIdentifier } from '../erasure/request/box.ts';
 import { readCertificateFile } from '../erasure/proof/certificate-file.ts';
 import { readLedgerOrigin } from '../ledger/checkpoint.ts';
 import { isAbout, type Receipt } from '../erasure/request/receipt.ts';
-import { readHistories } from '../ledger/request-history.ts';
+import { readHistories, type RequestHistory } from '../ledger/request-history.ts';
+import { ledgerFolder } from '../ledger/entry-file.ts';
+import { checkpointProving, readProof } from '../ledger/proof.ts';
+import { verifyLedger } from '../ledger/verify.ts';
 import type { LedgerEntry } from '../ledger/entry.ts';
 
 /** The result of opening a receipt with identifiers. */
@@ -14,7 +17,11 @@ export type OpenedReceipt = {
     | 'is_not_about'
     /** The ledger has another name than the receipt gives, or it does not hold the request. */
     | 'other_ledger'
-    | 'unknown_request';
+    | 'unknown_request'
+    /** The receipt says otherwise than its entries, or proves them by a checkpoint that was not signed over them. */
+    | 'not_proved'
+    /** The receipt proves that this ledger held other entries. */
+    | 'other_entries';
   received: { entry: number; at: string } | null;
   /** The certificates of the request, and whether the file of each is the one on the ledger. */
   certificates: { generation: number; entry: number; sha256: string; file: 'sound' | 'missing' | 'changed' }[];
@@ -33,6 +40,8 @@ export function openReceipt(
   const history = readHistories(entries, new Set([request])).of(request);
   if (!history) return { ...none, verdict: 'unknown_request' };
   if (!isAbout(receipt, history.subject, given)) return { ...none, verdict: 'is_not_about' };
+  const problem = promiseProblem(dataDir, receipt, history);
+  if (problem) return { ...none, verdict: problem };
   return {
     request,
     verdict: 'is_about',
@@ -44,4 +53,27 @@ export function openReceipt(
       return [{ generation, entry, sha256: digest, file }];
     }),
   };
+}
+
+/** What is wrong with that which a receipt says was received. The ledger is taken as it is: `audit verify` verifies it. */
+function promiseProblem(
+  dataDir: string,
+  receipt: Receipt,
+  { received, refused, reason }: RequestHistory,
+): 'not_proved' | 'other_entries' | null {
+  const { answer } = receipt;
+  const isAnswer = answer === undefined || (answer.refused_at === refused?.at && answer.reason === reason);
+  if (receipt.received_at !== received.at || !isAnswer) return 'not_proved';
+  if (receipt.format_version === 1) return null;
+  const proofs = receipt.entries.map(({ line, proof }) => ({ line, read: readProof(proof) }));
+  const own = [received, ...(answer && refused ? [refused] : [])];
+  if (!own.every(({ entry }) => proofs.some(({ read }) => read?.index === entry))) return 'not_proved';
+  for (const { line, read } of proofs) if (!read || !checkpointProving(Buffer.from(line), read)) return 'not_proved';
+  const checkpoints = new Set(proofs.map(({ read }) => read?.checkpoint));
+  const folder = ledgerFolder(dataDir);
+  // The entry of a proof is the ledger's own where its checkpoint is one of the ledger's.
+  const isOwn = [...checkpoints].every((checkpoint) =>
+    verifyLedger({ folder, checkpoint }).problems.every(({ where }) => where !== 'kept checkpoint'),
+  );
+  return isOwn ? null : 'other_entries';
 }

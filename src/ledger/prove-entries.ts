@@ -13,14 +13,22 @@ import { proofText } from './proof.ts';
 /** The line of an entry, and the text of the proof that it is in the ledger (https://c2sp.org/tlog-proof). */
 export type ProvedEntry = { line: string; proof: string };
 
+/** The size of the oldest checkpoint of a ledger's folder that covers an entry; undefined where none does. */
+export function sizeCovering(folder: string, entry: number): number | undefined {
+  return listCheckpointFiles(folder)
+    .map(sizeOfFile)
+    .find((size) => size !== undefined && size > entry);
+}
+
 /**
- * The entries of these numbers, in their order, each proved by the first checkpoint that has an anchor outside and covers it; by
- * the newest where none has. Those that no checkpoint covers are left out. `timeStamps`: the tokens over these checkpoints.
+ * The entries of these numbers, in their order, each proved by the checkpoint of a size. Where none is given: by the first one
+ * that has an anchor outside and covers it, and by the newest where none has. Those that no checkpoint covers are left out. `timeStamps`: the tokens over these checkpoints.
  * Throws `storage` when the ledger cannot be read.
  */
 export function proveEntries(
   folder: string,
   wanted: readonly number[],
+  ofSize?: number,
 ): { entries: ProvedEntry[]; timeStamps: Buffer[] } {
   const sizes = listCheckpointFiles(folder)
     .map(sizeOfFile)
@@ -35,7 +43,7 @@ export function proveEntries(
 
   const indicesOf = new Map<number, number[]>();
   for (const index of wanted.filter((seq) => seq < newest)) {
-    const size = anchored.find((covered) => covered > index) ?? newest;
+    const size = ofSize ?? anchored.find((covered) => covered > index) ?? newest;
     indicesOf.set(size, [...(indicesOf.get(size) ?? []), index]);
   }
   const isWanted = new Set(wanted);

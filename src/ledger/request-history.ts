@@ -64,6 +64,8 @@ export type RequestHistory = Pick<
   /** Of each generation that reached everything. `sha256` is of the certificate; null where none was made. */
   certified: (Mark & { generation: number; sha256: string | null; reachedAt: string })[];
   sealed: Mark | null;
+  /** Its refusal. */
+  refused: Mark | null;
   /** When it was refused, given up, or ended by its age without a certificate. */
   endedAt: string | null;
   readmittedAt: string | null;
@@ -142,6 +144,7 @@ function newHistory(entry: Extract<LedgerEntry, { type: 'received' }>): RequestH
     deletedUpstreamAt: null,
     certified: [],
     sealed: null,
+    refused: null,
     endedAt: null,
     readmittedAt: null,
     isReadmitted: false,
@@ -168,6 +171,7 @@ function takeEntry(history: RequestHistory, entry: Step, fenceEntries: number): 
     case 'held':
       return become('held', entry.reason);
     case 'refused':
+      history.refused = mark;
       history.endedAt = entry.at;
       return become('refused', entry.reason);
     case 'cancelled':

@@ -82,7 +82,7 @@ describe('a bundle', () => {
     ['a field more', (bundle) => ({ ...bundle, more: 1 }), 'bundle not_a_bundle'],
     [
       'a certificate that says more',
-      (bundle) => ({ ...bundle, certificate: bundle.certificate.replace('not_verifiable', 'verified') }),
+      (bundle) => ({ ...bundle, certificate: bundle.certificate.replace('not_reached', 'verified') }),
       'other_certificate',
     ],
   ])('is refused with %s', (_what, change, problem) => {

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { verifyBundle } from '../audit/bundle-fixture.ts';
 import { systemClock } from '../../src/core/clock.ts';
 import type { LivingPerson } from '../../src/sandbox/store/truth.ts';
 import { jsonOf, runCli, startCli, type Ended } from './run-cli.ts';
@@ -119,7 +120,10 @@ it('erase add: a person who was erased before is told the earlier request, with 
   const { requests, receipts } = await json('erase add', asked, 4);
   const [request] = requests as { id: string; reason: string; erasedBy: string }[];
   expect(request).toMatchObject({ reason: 'already_erased', erasedBy: expect.any(String) });
-  const receipt: unknown = JSON.parse(readFileSync(String((receipts as string[])[0]), 'utf8'));
+  const text = readFileSync(String((receipts as string[])[0]), 'utf8');
+  expect(verifyBundle({ text })).toMatchObject({ ok: true, entries: 2 });
+  expect(verifyBundle({ text: text.replace('already_erased', 'unknown_subject') }).ok).toBe(false);
+  const receipt: unknown = JSON.parse(text);
   expect(receipt).toMatchObject({ answer: { reason: 'already_erased', erased_by: request?.erasedBy } });
   const { stdout } = await run('where', ['--file', fileOf(3)]);
   expect(stdout).toContain(`erased before, by request ${request?.erasedBy}`);

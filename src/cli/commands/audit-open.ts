@@ -37,6 +37,9 @@ const verdicts: Readonly<Record<OpenedReceipt['verdict'], string>> = {
   is_about: 'is about this person',
   is_not_about: 'is not about this person, or was made with another identifier',
   other_ledger: 'was received by another ledger than this one',
+  not_proved: 'is about this person, but the receipt was changed: its entries do not show what it says',
+  other_entries:
+    'is about this person, but the ledger was changed since: the receipt proves entries that it no longer has',
   unknown_request: 'is not on this ledger: its entry was removed, or this is an older copy',
 };
 

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { addRequests, type AddedRequest } from '../../erasure/receive.ts';
 import { listRequests } from '../../mirror/erasure-requests.ts';
-import { receiptsOf, refuseInside, withAnswer, writeReceipts, type Receipt } from '../../erasure/request/receipt.ts';
+import { keysOf, refuseInside, signReceipts, writeReceipts, type KeptKey } from '../../erasure/request/receipt.ts';
 import { basisCode, bases } from '../../ledger/vocabulary.ts';
 import { runEraseJob } from '../../erasure/fence/restore-guard.ts';
 import type { CommandAction, CommandContext } from '../command.ts';
@@ -45,14 +45,17 @@ Examples:
       const { requests, receipts } = await runEraseJob(app.jobContext(context.signal), async (job) => {
         const deleteEvents = app.settings.erasure.deleteEvents && keepEvents !== true;
         // Before a request is refused: then its key is destroyed.
-        let kept: Receipt[] = [];
+        let kept: KeptKey[] = [];
         const keep = (): void => {
           const open = listRequests(job.db, 'open').map(({ id }) => id);
-          kept = folder === undefined ? [] : receiptsOf(job, open);
+          kept = folder === undefined ? [] : keysOf(job, open);
         };
         const added = await addRequests(job, given, { basis, by, deleteEvents }, keep);
         const ids = new Set(added.map(({ id }) => id));
-        const own = kept.filter(({ request }) => ids.has(request)).map((receipt) => withAnswer(job, receipt));
+        const own = signReceipts(
+          job,
+          kept.filter(({ request }) => ids.has(request)),
+        );
         const written = folder === undefined ? [] : writeReceipts(folder, own);
         return { outcome: 'done', counts: { added: added.length }, requests: added, receipts: written };
       });

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { AppError } from '../../core/errors.ts';
 import { requireRequest } from '../../erasure/receive.ts';
-import { receiptsOf, refuseInside, writeReceipt } from '../../erasure/request/receipt.ts';
+import { keysOf, refuseInside, signReceipts, writeReceipt } from '../../erasure/request/receipt.ts';
 import { finalStates, type ErasureRequest } from '../../mirror/erasure-requests.ts';
 import { runEraseJob } from '../../erasure/fence/restore-guard.ts';
 import type { CommandAction, CommandContext } from '../command.ts';
@@ -13,7 +13,7 @@ export function define(command: Command, context: CommandContext): CommandAction
     .requiredOption('--out <file>', 'the file to write (mode 0600), outside the data folder');
   return {
     help: `
-The receipt holds the request's own key and nothing else of the request. With the receipt and the identifier, \`audit open\`
+The receipt holds the request's own key and the proof that its entry is on the ledger, and nothing else of the request. With the receipt and the identifier, \`audit open\`
 shows which entry of the ledger and which certificates are about the person. The key here is destroyed when the request is
 sealed.
 
@@ -23,7 +23,7 @@ Examples:
       refuseInside(app.settings.dataDir, out);
       const { request } = await runEraseJob(app.jobContext(context.signal), (job) => {
         const request = requireRequest(job.db, id);
-        const [receipt] = receiptsOf(job, [request.id]);
+        const [receipt] = signReceipts(job, keysOf(job, [request.id]));
         if (!receipt) throw withoutKey(request);
         writeReceipt(out, receipt);
         return Promise.resolve({ outcome: 'done', counts: {}, request: request.id } as const);

@@ -5,27 +5,33 @@ import { replaceFile } from '../../core/atomic-file.ts';
 import { AppError, systemCode } from '../../core/errors.ts';
 import { makeFolder } from '../../core/folder.ts';
 import type { JobContext } from '../../job/job-context.ts';
-import { ledgerOrigin } from '../../ledger/checkpoint.ts';
+import { ledgerOrigin, publicKeysPath } from '../../ledger/checkpoint.ts';
+import type { RequestHistory } from '../../ledger/request-history.ts';
+import { ledgerFolder } from '../../ledger/entry-file.ts';
+import { proveEntries, sizeCovering } from '../../ledger/prove-entries.ts';
 import { Time } from '../../ledger/record.ts';
 import { refusalReasons } from '../../ledger/vocabulary.ts';
 import { findRequest } from '../../mirror/erasure-requests.ts';
 import { boxOf, isSubject, type GivenIdentifier } from './box.ts';
 
-const how =
+const earlierHow =
   'Keep this file. The ledger holds of this request only an HMAC under the key below, which is destroyed here once the request is sealed. `analytics-mirror audit open` with this file and the identifier that the request was made with shows which entry and which certificate are about it; nobody can without both.';
+
+const how =
+  'Keep this file, and keep it secret. It proves that the request was received: the entries below are in the ledger, as their proofs and the signed checkpoint show, and `node verify.mjs` with this file checks them. The ledger holds only an HMAC of the identifier, under the key below, which is destroyed here once the request is sealed. `analytics-mirror audit open` with this file and the identifier that the request was made with shows which entry and which certificate are about it. Every holder of this file can find the identifier in a list of identifiers.';
 
 const nothingHeld =
   'Nothing is held about a person of this identifier: not in the mirror, not in the published files that were searched, and the service was asked and knows no such person.';
 
-/** What a requester is given: the request's own key, with which the ledger's entry can be held against an identifier. */
-export const Receipt = z.strictObject({
+/** What a requester was given by earlier versions: the request's own key, and nothing that is signed. */
+const UnsignedReceipt = z.strictObject({
   format_version: z.literal(1),
   request: z.guid(),
   received_at: Time,
   /** The name of the ledger. */
   ledger: z.string(),
   subject_key: z.string().regex(/^[0-9a-f]{64}$/),
-  how: z.literal(how),
+  how: z.literal(earlierHow),
   /** Of a refused request: what was searched, and that nothing was found. */
   answer: z
     .strictObject({
@@ -37,48 +43,98 @@ export const Receipt = z.strictObject({
     })
     .optional(),
 });
+
+/**
+ * What a requester is given: the request's own key, with which the ledger's entry can be held against an identifier; and the
+ * proof that its entries are on the ledger, with the entries that hand over its keys. This can be held against the operator.
+ */
+const SignedReceipt = UnsignedReceipt.extend({
+  format_version: z.literal(2),
+  how: z.literal(how),
+  entries: z.array(z.strictObject({ line: z.string(), proof: z.string() })).min(1),
+  public_keys: z.string(),
+});
+
+/** A receipt of any version. */
+export const Receipt = z.discriminatedUnion('format_version', [UnsignedReceipt, SignedReceipt]);
 export type Receipt = z.infer<typeof Receipt>;
 
-/** The receipts of requests whose identifiers are kept. A request from a restored copy has none: its key is another. */
-export function receiptsOf(context: JobContext, ids: readonly string[]): Receipt[] {
+/** The key of a request, as long as it is kept. */
+export type KeptKey = { request: string; subjectKey: string };
+
+/** The keys of requests whose identifiers are kept. A request from a restored copy has none: its key is another. */
+export function keysOf(context: JobContext, ids: readonly string[]): KeptKey[] {
   const ledger = context.ledger();
   return ids.flatMap((id) => {
     const box = boxOf(context, id);
     const history = ledger.histories.of(id);
-    if (!box || !history || !isSubject(history.subject, box)) return [];
-    return [
-      {
-        format_version: 1,
-        request: id,
-        received_at: history.received.at,
-        ledger: ledgerOrigin(context.settings.dataDir, ledger),
-        subject_key: box.subjectKey,
-        how,
-      },
-    ];
+    return box && history && isSubject(history.subject, box) ? [{ request: id, subjectKey: box.subjectKey }] : [];
   });
 }
 
-/** The receipt of a request that was refused meanwhile, with the answer to it; any other as it is. */
-export function withAnswer({ db }: Pick<JobContext, 'db'>, receipt: Receipt): Receipt {
-  const request = findRequest(db, receipt.request);
-  const reason = refusalReasons.find((known) => known === request?.reason);
-  if (!request || request.refusedAt === null || reason === undefined) return receipt;
+/** The receipts of requests with these keys, all under one checkpoint, which is signed now where none covers them. */
+export function signReceipts(context: JobContext, keys: readonly KeptKey[]): Receipt[] {
+  const ledger = context.ledger();
+  const about = keys.flatMap((key) => {
+    const history = ledger.histories.of(key.request);
+    return history ? [{ ...key, history, own: [history.received, ...(history.refused ? [history.refused] : [])] }] : [];
+  });
+  if (about.length === 0) return [];
+  const wanted = about.flatMap(({ own }) => own.map(({ entry }) => entry));
+  const last = wanted.reduce((greatest, entry) => Math.max(greatest, entry), 0);
+  if (last >= ledger.signed()) ledger.checkpoint();
+  const folder = ledgerFolder(context.settings.dataDir);
+  const size = sizeCovering(folder, last);
+  const rotations = [...ledger.entries()].flatMap(({ type, seq }) =>
+    type === 'key_rotated' && seq < (size ?? 0) ? [seq] : [],
+  );
+  const numbers = [...new Set([...wanted, ...rotations])].toSorted((a, b) => a - b);
+  const { entries } = proveEntries(folder, numbers, size);
+  const proved = new Map(entries.map((entry, at) => [numbers[at], entry]));
+  const origin = ledgerOrigin(context.settings.dataDir, ledger);
+  const publicKeys = readFileSync(publicKeysPath(folder), 'utf8')
+    .split('\n')
+    .slice(0, rotations.length + 1);
+  return about.map(({ request, subjectKey, history, own }) => ({
+    format_version: 2,
+    request,
+    received_at: history.received.at,
+    ledger: origin,
+    subject_key: subjectKey,
+    how,
+    answer: answerOf(context, history),
+    entries: [...own.map(({ entry }) => entry), ...rotations]
+      .toSorted((a, b) => a - b)
+      .flatMap((seq) => proved.get(seq) ?? []),
+    public_keys: `${publicKeys.join('\n')}\n`,
+  }));
+}
+
+/** The answer to a request that was refused. */
+function answerOf(
+  { db }: Pick<JobContext, 'db'>,
+  { request, refused, reason: why }: RequestHistory,
+): Receipt['answer'] {
+  const reason = refusalReasons.find((known) => known === why);
+  if (refused === null || reason === undefined) return undefined;
+  const { searchedFiles = null, erasedBy = null } = findRequest(db, request) ?? {};
   return {
-    ...receipt,
-    answer: {
-      refused_at: request.refusedAt,
-      reason,
-      says: nothingHeld,
-      searched: { mirror: true, published_files: request.searchedFiles ?? 0, service: true },
-      erased_by: request.erasedBy,
-    },
+    refused_at: refused.at,
+    reason,
+    says: nothingHeld,
+    searched: { mirror: true, published_files: searchedFiles ?? 0, service: true },
+    erased_by: erasedBy,
   };
 }
 
 /** Writes a receipt for its owner's eyes only (mode 0600). Throws the system's error. */
 export function writeReceipt(path: string, receipt: Receipt): void {
-  replaceFile(path, `${JSON.stringify(receipt, null, 2)}\n`);
+  replaceFile(path, spelled(receipt));
+}
+
+/** A receipt's one spelling: a field that stands twice, or anything else beside it, spells it otherwise. */
+function spelled(receipt: unknown): string {
+  return `${JSON.stringify(receipt, null, 2)}\n`;
 }
 
 /** Writes each receipt into a folder, made where there is none. Returns their paths. */
@@ -105,8 +161,10 @@ export function refuseInside(dataDir: string, path: string): void {
 export function readReceipt(path: string): Receipt {
   try {
     if (existsSync(path)) {
-      const read = Receipt.safeParse(JSON.parse(readFileSync(path, 'utf8')));
-      if (read.success) return read.data;
+      const text = readFileSync(path, 'utf8');
+      const value: unknown = JSON.parse(text);
+      const read = Receipt.safeParse(value);
+      if (read.success && spelled(value) === text) return read.data;
     }
   } catch (error) {
     if (!(error instanceof SyntaxError) && systemCode(error) === undefined) throw error;

@@ -1,14 +1,23 @@
 import { createHmac } from 'node:crypto';
-import { statSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { nobody } from '../../../src/contract/identity.ts';
 import { closeBox, newBox, subjectMac, type Box, type GivenIdentifier } from '../../../src/erasure/request/box.ts';
-import { isAbout, readReceipt, receiptsOf, refuseInside, writeReceipts } from '../../../src/erasure/request/receipt.ts';
+import {
+  isAbout,
+  keysOf,
+  readReceipt,
+  refuseInside,
+  signReceipts,
+  writeReceipts,
+  type Receipt,
+} from '../../../src/erasure/request/receipt.ts';
 import { openReceipt } from '../../../src/audit/open-receipt.ts';
 import { openLedger, type Ledger } from '../../../src/ledger/ledger.ts';
 import { insertRequest } from '../../../src/mirror/erasure-requests.ts';
-import { lifeOf, requestId, tickingClock } from '../../ledger/ledger-fixture.ts';
+import { verifyBundle } from '../../audit/bundle-fixture.ts';
+import { lifeOf, loadStandAlone, plantKeys, requestId, tickingClock } from '../../ledger/ledger-fixture.ts';
 import { freshFolder, openTestMirror } from '../../mirror/open-test-mirror.ts';
 
 const ann: GivenIdentifier = { kind: 'email', value: 'ann@canary.example' };
@@ -17,6 +26,7 @@ const joann: GivenIdentifier = { kind: 'email', value: 'joann@canary.example' };
 /** A mirror and a ledger with one request for Ann, whose box has a key of its own where asked. */
 function received({ boxOfItsOwn = false } = {}) {
   const { db, dataDir } = openTestMirror();
+  plantKeys(dataDir);
   const ledger: Ledger = openLedger(dataDir, tickingClock());
   const box = newBox([ann], nobody);
   const [record] = lifeOf(1, 1)[0] ?? [];
@@ -74,7 +84,10 @@ it('a receipt is opened by any spelling of the address, and by none of another d
 
 it('a receipt and the identifier show which entry is about them, and nothing else does', () => {
   const { dataDir, ledger, context } = received();
-  const [path = ''] = writeReceipts(join(freshFolder(), 'receipts'), receiptsOf(context, [requestId(1)]));
+  const [path = ''] = writeReceipts(
+    join(freshFolder(), 'receipts'),
+    signReceipts(context, keysOf(context, [requestId(1)])),
+  );
   expect(path).toMatch(new RegExp(`receipt-${requestId(1)}\\.json$`));
   expect(statSync(path).mode & 0o777).toBe(0o600);
   const receipt = readReceipt(path);
@@ -89,9 +102,102 @@ it('a receipt and the identifier show which entry is about them, and nothing els
   expect(open([ann], { ...receipt, ledger: 'analytics-mirror/other' }).verdict).toBe('other_ledger');
 });
 
+/** A receipt of Ann's request, a second one after the key was rotated, and the ledger that they are on. */
+function signed() {
+  const { dataDir, ledger, context } = received();
+  const receipts = [
+    signReceipts(context, keysOf(context, [requestId(1)])),
+    (ledger.rotateKey(), signReceipts(context, keysOf(context, [requestId(1)]))),
+  ].flat();
+  return { dataDir, ledger, context, receipts };
+}
+
+const textOf = (receipt: unknown): string => `${JSON.stringify(receipt, null, 2)}\n`;
+
+it('a receipt is the same when it is written again, and proves its entry alone', () => {
+  const { dataDir, receipts } = signed();
+  const [first, second] = receipts.map(textOf);
+  expect(second).toBe(first);
+  const keys = readFileSync(join(dataDir, 'ledger/public-keys.txt'), 'utf8').split('\n').slice(0, 1).join('');
+  expect(verifyBundle({ text: first ?? '', publicKey: `${keys}\n` })).toEqual({
+    ok: true,
+    entries: 1,
+    problems: [],
+    warnings: [],
+  });
+});
+
+it('a receipt of a request after a rotation proves the key too', () => {
+  const { ledger, context, dataDir } = received();
+  const [record] = lifeOf(2, 2)[0] ?? [];
+  if (record?.type !== 'received') throw new Error('a life that begins otherwise');
+  ledger.checkpoint();
+  ledger.rotateKey();
+  const box = newBox([joann], nobody);
+  ledger.append([{ ...record, subject: subjectMac(box) }]);
+  const [receipt] = signReceipts(context, [{ request: requestId(2), subjectKey: box.subjectKey }]);
+  if (!receipt) throw new Error('no receipt');
+  expect(verifyBundle({ text: textOf(receipt) })).toMatchObject({ ok: true, entries: 2 });
+  expect(openReceipt(dataDir, ledger.entries(), receipt, [joann]).verdict).toBe('is_about');
+});
+
+it('both verifiers refuse a receipt of which anything was changed, and each of its bytes is covered', () => {
+  const { dataDir, ledger, receipts } = signed();
+  const [receipt] = receipts;
+  if (receipt?.format_version !== 2) throw new Error('no signed receipt');
+  const later = new Date(Date.parse(receipt.received_at) - 365 * 86_400_000).toISOString();
+  const [entry] = receipt.entries;
+  const others: Receipt[] = [
+    { ...receipt, received_at: later },
+    { ...receipt, entries: [{ line: entry?.line ?? '', proof: (entry?.proof ?? '').replace('index 0', 'index 1') }] },
+    { ...receipt, entries: [{ line: '{}', proof: entry?.proof ?? '' }] },
+  ];
+  for (const other of others) {
+    expect(verifyBundle({ text: textOf(other) }).ok).toBe(false);
+    expect(openReceipt(dataDir, ledger.entries(), other, [ann]).verdict).toBe('not_proved');
+  }
+  const path = join(freshFolder(), 'receipt.json');
+  const text = textOf(receipt);
+  const doubled = text.replace('"subject_key"', `"subject_key": "${'a'.repeat(64)}",\n  "subject_key"`);
+  for (const other of [doubled, text.replace('"how"', '"who"'), text.replace('{', '{\n  "more": 1,'), text.trim()]) {
+    writeFileSync(path, other);
+    expect(() => readReceipt(path)).toThrow('that is no receipt');
+    expect(verifyBundle({ text: other }).ok).toBe(false);
+  }
+  const bytes = Buffer.from(text);
+  const keyFrom = text.indexOf(receipt.subject_key);
+  for (let at = 0; at < bytes.length; at += 7) {
+    const other = Buffer.from(bytes);
+    other[at] = (other[at] ?? 0) ^ 1;
+    // The key is checked with the identifier: by itself it can be any.
+    if (at < keyFrom || at >= keyFrom + 64)
+      expect([at, verifyBundle({ text: other.toString() }).ok]).toEqual([at, false]);
+  }
+});
+
+it('a receipt shows that the ledger lost its entry, though the ledger was signed again with the same key', async () => {
+  const { dataDir, receipts } = signed();
+  const [receipt] = receipts;
+  if (!receipt) throw new Error('no receipt');
+  const standAlone = (await loadStandAlone()) as (task: object) => { problems: { where: string; problem: string }[] };
+  const folder = join(dataDir, 'ledger');
+  const task = { folder, receipt: textOf(receipt), now: Date.UTC(2026, 10, 20, 13) };
+  expect(standAlone(task).problems).toEqual([]);
+  // The operator writes another past: the same request, received a year later.
+  rmSync(folder, { recursive: true });
+  rmSync(join(dataDir, 'keys'), { recursive: true });
+  plantKeys(dataDir);
+  const anew = openLedger(dataDir, tickingClock(Date.parse(receipt.received_at) - 1000));
+  const [record] = lifeOf(1, 1)[0] ?? [];
+  if (record?.type !== 'received') throw new Error('a life that begins otherwise');
+  anew.append([{ ...record, basis: 'other' }]);
+  anew.checkpoint();
+  expect(standAlone(task).problems).toEqual([{ where: 'receipt', problem: 'wrong_root' }]);
+});
+
 it('a box with another key than the entry was made with gives no receipt', () => {
-  expect(receiptsOf(received({ boxOfItsOwn: true }).context, [requestId(1)])).toEqual([]);
-  expect(receiptsOf(received().context, [requestId(7)])).toEqual([]);
+  expect(keysOf(received({ boxOfItsOwn: true }).context, [requestId(1)])).toEqual([]);
+  expect(keysOf(received().context, [requestId(7)])).toEqual([]);
 });
 
 it('a subject named by several identifiers is told by all of them, in any order', () => {
