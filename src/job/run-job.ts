@@ -89,7 +89,8 @@ async function recordRun<Result extends JobResult>(
   set: SetAttributes,
   work: () => Promise<Result>,
 ): Promise<Result> {
-  const id = startRun(db, job, isoTime(clock.now()));
+  const startedMs = clock.now();
+  const id = startRun(db, job, isoTime(startedMs));
   const requestCount = (): number => service?.requestCount() ?? 0;
   const requestsBefore = requestCount();
   log.info({ job, run: id }, 'run started');
@@ -97,7 +98,8 @@ async function recordRun<Result extends JobResult>(
     const requests = requestCount() - requestsBefore;
     set({ 'analytics_mirror.outcome': outcome, 'analytics_mirror.requests': requests });
     finishRun(db, { id, outcome, reason, requests, counts, at: isoTime(clock.now()) });
-    log.info({ job, run: id, outcome, ...(reason === null ? {} : { reason }), requests }, 'run ended');
+    const seconds = Math.round((clock.now() - startedMs) / 100) / 10;
+    log.info({ job, run: id, outcome, ...(reason === null ? {} : { reason }), requests, seconds }, 'run ended');
   };
   try {
     const result = await work();

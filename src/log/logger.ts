@@ -16,9 +16,20 @@ export function createLogger({ level, isTerminal, destination }: LoggerOptions):
         ignore: 'pid,hostname',
         translateTime: 'UTC:HH:MM:ss"Z"',
         colorize: true,
+        // One line an event.
+        hideObject: true,
+        messageFormat: eventText,
       })
     : (destination ?? pino.destination({ dest: 2, sync: true }));
   return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, stream);
+}
+
+/** An event in one line: its message, then its fields as `name=value`. */
+export function eventText({ level: _level, time: _time, msg, ...fields }: Record<string, unknown>): string {
+  const texts = Object.entries(fields).map(
+    ([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`,
+  );
+  return [msg, ...texts].join(' ');
 }
 
 function loadPretty(): typeof PinoPretty {

@@ -173,15 +173,15 @@ describe('run', () => {
       ['--config', config, ...onlyHead, '--set', 'budget.windows=[{requests: 30, perSeconds: 3600}]'],
       { MIRROR_ALERT_WEBHOOK: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook-secret` },
     );
-    await worker.output('stderr', /"alert":"failing"/);
+    await worker.output('stderr', /"alert":"refused"/);
     await vi.waitFor(() => expect(posted).toHaveLength(1), { timeout: 10_000 });
     expect(posted).toEqual([
       {
         event: 'began',
         project: 'revoked',
-        alert: 'failing',
-        job: 'head',
-        message: 'head has failed 2 times in a row (refused)',
+        alert: 'refused',
+        job: null,
+        message: expect.stringMatching(/^the service refuses the key since .+ UTC: head$/),
         todo: expect.stringContaining('analytics-mirror doctor'),
         at: expect.any(String),
       },
@@ -192,7 +192,7 @@ describe('run', () => {
     await vi.waitFor(() => expect(folders.slice(1).flatMap(runsIn).filter(done).length).toBeGreaterThan(4), {
       timeout: 20_000,
     });
-    expect(runsIn(folders[0] ?? '').every(({ reason }) => reason === 'refused')).toBe(true);
+    expect(runsIn(folders[0] ?? '').every(({ reason }) => reason === 'key_refused')).toBe(true);
     worker.child.kill('SIGTERM');
     const { code, stderr } = await worker.ended;
     expect(code).toBe(0);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createLogger } from '../../src/log/logger.ts';
+import { createLogger, eventText } from '../../src/log/logger.ts';
 
 /** The lines that a logger of the given level writes. */
 function loggerTo(level: string) {
@@ -40,4 +40,11 @@ test('a child’s fields are on each of its lines', () => {
   const { log, written } = loggerTo('info');
   log.child({ run: 7 }).info('began');
   expect(JSON.parse(written[0] ?? '')).toMatchObject({ run: 7, msg: 'began' });
+});
+
+test('on a terminal an event is one line: the message, then its fields', () => {
+  expect(eventText({ level: 30, time: 0, msg: 'run ended', job: 'head', requests: 5, seconds: 0.8 })).toBe(
+    'run ended job=head requests=5 seconds=0.8',
+  );
+  expect(eventText({ level: 50, time: 0, msg: 'failed', list: ['a\nb'] })).toBe('failed list=["a\\nb"]');
 });

@@ -78,7 +78,8 @@ export async function runWorker(
     const isDrained = await worker.stop(run.drainSeconds * 1000);
     posting.abort(new AppError('interrupted', { code: 'interrupted' }));
     await page.close();
-    if (!isDrained) {
+    if (isDrained) log.info('stopped');
+    else {
       log.error('a job has not ended in time; the next start goes on where it was');
       context.exit(exitCodes.failed);
     }
