@@ -47,7 +47,11 @@ const cameBack = 2;
 export async function eraseSome(
   app: App,
   sandbox: Sandbox,
-  { signal, sync }: { signal: AbortSignal; sync: (app: App, job: SyncJob) => Promise<SyncJobResult> },
+  {
+    signal,
+    say,
+    sync,
+  }: { signal: AbortSignal; say: (line: string) => void; sync: (app: App, job: SyncJob) => Promise<SyncJobResult> },
 ): Promise<DemoErasure> {
   const job = app.serviceContext(signal);
   const older = mkdtempSync(join(tmpdir(), 'analytics-mirror-older-'));
@@ -55,6 +59,7 @@ export async function eraseSome(
     await app.database().backup(join(older, 'mirror.db'));
     const uuids = [...sandbox.living()].slice(100, 100 + people).map(({ uuid }) => uuid);
     const given = uuids.map((value) => ({ kind: 'uuid', value }) as const);
+    say(`finding  ${people} people in the mirror and in every published file`);
     await runEraseJob(job, async (own) => {
       const authority = { basis: 'consent_withdrawn', by: 'demo' };
       // A request that deletes events waits for the service's weekly batch. The last one keeps them, so it ends today.
@@ -62,9 +67,12 @@ export async function eraseSome(
       await addRequests(own, given.slice(-1), { ...authority, deleteEvents: false });
       return { outcome: 'done', counts: {} };
     });
+    say('erasing  them here, searching every file for them before and after, then erasing them at the service');
     const { erasure } = await runReconcileJob(job, undefined);
     for (const uuid of uuids.slice(0, cameBack)) sandbox.act({ do: 'resurrect', uuid });
+    say(`syncing  again, after ${cameBack} of them have come back at the service`);
     const { passes } = await sync(app, { datasets: ['persons'], mode: 'full', resume: true });
+    say('checking the ledger, the certificate and all files');
     return {
       people: erasure.fenced,
       filesRewritten: erasure.filesRewritten,

@@ -26,7 +26,9 @@ it('the demo syncs, exports and shows the same counts everywhere; it needs a fre
     isVerified: true,
   });
   expect(shown.queries.map(({ rows }) => rows.length)).toEqual([4, 3, 3]);
-  expect(ended.stderr).toMatch(/^served .*\nsynced .*\nexported .*\nerased .*\n$/);
+  expect(ended.stderr).toMatch(
+    /^served .*\nsynced .*\nexported .*\nfinding .*\nerasing .*\nsyncing .*\nchecking .*\nerased .*\n$/,
+  );
   expect(existsSync(join(dataDir, 'mirror.db'))).toBe(true);
 
   const again = await runCli(['demo', '--data-dir', dataDir]);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { createApp, createProjectApps, type ProjectApps } from '../../app.ts';
 import { AppError } from '../../core/errors.ts';
-import { bytesText } from '../../core/words.ts';
+import { bytesText, countedText } from '../../core/words.ts';
 import { databasePath } from '../../mirror/database.ts';
 import type { DemoErasure } from '../../rehearsal/demo-erasure.ts';
 import type { DemoReport } from '../../rehearsal/demo-report.ts';
@@ -126,7 +126,15 @@ function countTable(counts: DemoReport['counts']): string {
   return formatTable(
     ['rows in', 'the service', 'the mirror', 'Parquet', 'the pass is'],
     counts.map(({ dataset, service, mirror, parquet, verdict }) => [dataset, service, mirror, parquet, verdict]),
-  );
+  ).concat(remainderText(counts));
+}
+
+/** Why the service has more recordings than the mirror. */
+function remainderText(counts: DemoReport['counts']): string {
+  const { service = 0, mirror = 0 } = counts.find(({ dataset }) => dataset === 'recordings') ?? {};
+  if (service === mirror) return '';
+  const recordings = countedText(service - mirror, 'recording');
+  return `${recordings} of erased people: the documented service offers no way to delete recordings, and the fence keeps them out.\n`;
 }
 
 function tryIt(on: string, sql: string, dataDir: string): string {
