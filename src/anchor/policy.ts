@@ -74,7 +74,7 @@ function jsonIn(text: string): unknown {
 }
 
 /** The time stamps in a ledger's folder that are right, and the names of the others. */
-function readTimeStamps(folder: string): { stamps: (TimeStamp & { where: string })[]; bad: string[] } {
+export function readTimeStamps(folder: string): { stamps: (TimeStamp & { where: string })[]; bad: string[] } {
   const read = readTimeStampFiles(folder).map(({ file, token }) => {
     const where = `time stamp ${file.replace(/\.tst$/, '')}`;
     return { where, stamp: token && readTimeStamp(token) };
@@ -86,7 +86,7 @@ function readTimeStamps(folder: string): { stamps: (TimeStamp & { where: string 
 }
 
 /** The earliest time at which an authority with these certificates stamped a checkpoint, in seconds; undefined for never. */
-function stampedAt(
+export function stampedAt(
   { note }: Checkpoint,
   stamps: readonly TimeStamp[],
   certificates: readonly X509Certificate[],

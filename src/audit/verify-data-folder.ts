@@ -27,13 +27,16 @@ export type FolderVerdict = {
   notes: string[];
 };
 
+/** `policy`: the text of one. `missing`: a sentence for each configured anchor that is missing. */
+type Anchoring = { policy?: string | undefined; missing?: readonly string[] };
+
 /**
  * Verifies a data folder: the ledger itself, that each certificate is the one on the ledger and follows from its entries, that
  * each published file matches its manifest, and that keys, mirror and published snapshots are as the ledger says.
  */
 export async function verifyDataFolder(
   dataDir: string,
-  { policy, ...kept }: Pick<VerifyTask, 'publicKey' | 'checkpoint'> & { policy?: string | undefined },
+  { policy, missing = [], ...kept }: Pick<VerifyTask, 'publicKey' | 'checkpoint'> & Anchoring,
   signal: AbortSignal,
 ): Promise<FolderVerdict> {
   const anchors = await anchorJudgeOf(ledgerFolder(dataDir), policy);
@@ -45,6 +48,7 @@ export async function verifyDataFolder(
     ...state.sentences,
     ...ledger.problems.map(({ where, sentence }) => `${where}: ${sentence}`),
     ...certificates.problems,
+    ...missing.map((sentence) => `anchor ${sentence}`),
     // A damaged file can be a difference from the ledger too.
     ...files.problems.map(problemSentence).filter((sentence) => !state.sentences.includes(sentence)),
   ];

@@ -82,6 +82,7 @@ Examples:
   'audit bundle': { does: 'write a certificate and all that proves it into one file, which verify.mjs checks alone' },
   'audit open': { does: 'show with a receipt which erasure request and certificates are about a person' },
   'audit checkpoint': { does: 'sign the ledger as it is now, for a person outside to keep' },
+  'audit anchor': { does: 'have the ledger anchored outside, by time-stamp authorities and witnesses' },
   'audit verify': { does: 'check the ledger, every certificate and every published file' },
   'audit rotate-key': { does: 'make a new signing key; the old key signs the change on the ledger' },
   run: { does: 'run every job of every project by schedule, until the process is stopped' },

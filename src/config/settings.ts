@@ -12,7 +12,9 @@ export const alertSeverities = {
   unreachable: 'critical',
   quota: 'critical',
   state_differs: 'critical',
+  anchor_refused: 'critical',
   damaged: 'critical',
+  anchor_missing: 'critical',
   overdue: 'critical',
   attention: 'warning',
   held: 'warning',
@@ -36,6 +38,7 @@ export const scheduledJobs = [
   'export',
   'delta',
   'checkpoint',
+  'anchor',
   'drill',
 ] as const;
 export type ScheduledJob = (typeof scheduledJobs)[number];
@@ -63,6 +66,20 @@ const baseUrl = z.string().superRefine((value, context) => {
   if (url.pathname !== '/' || url.search !== '' || url.hash !== '')
     return refuse('must end after the host and port; the path belongs in service.pathPrefix');
 });
+
+const outsideUrl = z.string().superRefine((value, context) => {
+  const problem = httpUrlProblem(value);
+  if (problem !== null) context.addIssue({ code: 'custom', message: problem });
+});
+
+/** An authority or a witness outside that anchors the ledger's checkpoints. */
+const anchor = z.union(
+  [
+    z.strictObject({ timeStampAuthority: outsideUrl, certificates: z.string().min(1) }),
+    z.strictObject({ witness: outsideUrl, key: z.string().min(1) }),
+  ],
+  'has `timeStampAuthority` and `certificates`, or `witness` and `key`; the address begins with https://',
+);
 
 const cron = z
   .string()
@@ -176,6 +193,7 @@ export const Settings = z.strictObject({
   }),
   audit: z.strictObject({
     controller: z.strictObject({ name: statedText.nullable(), contact: statedText.nullable() }),
+    anchors: z.array(anchor),
   }),
   schedule: z.strictObject(
     Object.fromEntries(scheduledJobs.map((job) => [job, cron])) as Record<ScheduledJob, typeof cron>,
@@ -198,7 +216,15 @@ export const Settings = z.strictObject({
 });
 export type Settings = z.infer<typeof Settings>;
 
-/** When each job starts. Without configured playlists there is nothing to pass over, so that job has no times. */
-export function scheduleOf({ schedule, playlists }: Pick<Settings, 'schedule' | 'playlists'>): Settings['schedule'] {
-  return playlists.shortIds.length > 0 ? schedule : { ...schedule, playlists: null };
+/** When each job starts. Without configured playlists and anchors, their jobs have nothing to do and so no times. */
+export function scheduleOf({
+  schedule,
+  playlists,
+  audit,
+}: Pick<Settings, 'schedule' | 'playlists' | 'audit'>): Settings['schedule'] {
+  return {
+    ...schedule,
+    playlists: playlists.shortIds.length > 0 ? schedule.playlists : null,
+    anchor: audit.anchors.length > 0 ? schedule.anchor : null,
+  };
 }

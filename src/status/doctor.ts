@@ -13,6 +13,7 @@ import type { Service } from '../client/service.ts';
 import { findDifferencesIn } from '../erasure/bound/differences.ts';
 import { differenceError } from '../erasure/bound/hold.ts';
 import { refuseRestored } from '../erasure/fence/restore-guard.ts';
+import { findMissingAnchors } from '../anchor/missing-anchors.ts';
 import { ledgerFolder } from '../ledger/entry-file.ts';
 import { readLedger, type LedgerReader } from '../ledger/ledger.ts';
 import { verifyLedger } from '../ledger/verify.ts';
@@ -57,6 +58,7 @@ export async function examine(parts: DoctorParts): Promise<Check[]> {
     hasMirror ? await attempt('mirror', () => checkDatabase(openReader())) : noMirror,
     ...(hasMirror ? [await attempt('log', () => checkLog(dataDir))] : []),
     await attempt('ledger', () => checkLedger(dataDir)),
+    ...(settings.audit.anchors.length > 0 ? [await attempt('anchors', () => checkAnchors(settings))] : []),
     ...(hasMirror ? [await attempt('erasures', () => checkErasures(openReader(), dataDir, ledger()))] : []),
     await attempt('state', () => checkState(hasMirror ? openReader() : null, dataDir, ledger())),
     await attempt('snapshots', async () => {
@@ -96,6 +98,16 @@ function checkLedger(dataDir: string): string {
     hint: isUnsigned
       ? 'a run was ended before it signed; `analytics-mirror audit checkpoint` signs the ledger'
       : 'run `analytics-mirror audit verify` to see all problems; restore ledger/ from a backup',
+  });
+}
+
+/** Checks that no entry of the ledger has waited too long for an anchor outside. */
+async function checkAnchors(settings: Settings): Promise<string> {
+  const missing = await findMissingAnchors(settings);
+  if (missing.length === 0) return `${settings.audit.anchors.length} anchors outside, none is missing`;
+  throw new AppError(missing.join(', '), {
+    code: 'storage',
+    hint: 'run `analytics-mirror audit anchor`, which says what each anchor answers',
   });
 }
 

@@ -16,6 +16,10 @@ const freshMsMin = 2 * 3_600_000;
 /** The reason of a run that found published files which differ from their manifests. */
 export const filesDamaged = 'files_damaged';
 
+/** The reasons of a run in which a witness had seen another ledger, and of one that found an entry without an anchor for long. */
+export const anchorRefused = 'anchor_refused';
+export const anchorMissing = 'anchor_missing';
+
 /** What to do about each kind; commands stand between backticks. */
 const todos: Readonly<Record<AlertKind, string>> = {
   ledger_unwritable:
@@ -32,6 +36,10 @@ const todos: Readonly<Record<AlertKind, string>> = {
     "Raise the quota in the service's own settings, or wait until it begins again. `analytics-mirror plan` says how many requests a full pass takes.",
   state_differs:
     'Run `analytics-mirror doctor`: it names each. `analytics-mirror reconcile` takes erased people out again and records it; another key it cannot mend.',
+  anchor_refused:
+    'Run `analytics-mirror audit anchor`: it names the witness. Put the newest copy of the folder ledger/ back; if there is none, somebody has written another past.',
+  anchor_missing:
+    'Run `analytics-mirror audit anchor`: it names each anchor and what it answers. Until they are anchored, the operator alone vouches for the entries.',
   damaged:
     'Run `analytics-mirror doctor`: it names each file. `analytics-mirror export` publishes new files; the alert ends when `checkpoint` finds no damaged file.',
   overdue: 'See `analytics-mirror erase list`; `analytics-mirror erase show ID` says what a request waits for.',
@@ -90,6 +98,12 @@ export function alertsOf(
       .map(({ job }) =>
         alertOf('state_differs', `${job} found keys, files or tables that are not as the ledger says`, job),
       ),
+    ...jobs
+      .filter(({ lastFound }) => lastFound === anchorRefused)
+      .map(({ job }) => alertOf('anchor_refused', `${job} found a witness that has seen another ledger`, job)),
+    ...jobs
+      .filter(({ lastFound }) => lastFound === anchorMissing)
+      .map(({ job }) => alertOf('anchor_missing', `${job} found entries that wait for an anchor since two days`, job)),
     ...jobs
       .filter(({ lastFound }) => lastFound === filesDamaged)
       .map(({ job }) => alertOf('damaged', `${job} found published files that differ from their manifests`, job)),

@@ -18,7 +18,7 @@ export type ScheduleReport = {
 /** When each scheduled job is to run next, and when it last did, at a time in milliseconds since 1970. */
 export function reportSchedule(
   db: Database,
-  settings: Pick<Settings, 'schedule' | 'playlists'>,
+  settings: Pick<Settings, 'schedule' | 'playlists' | 'audit'>,
   nowMs: number,
 ): ScheduleReport[] {
   const holder = livingHolder(db, nowMs);

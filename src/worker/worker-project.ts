@@ -78,11 +78,19 @@ function runScheduledJob(job: ScheduledJob, context: ServiceContext, runDrill: R
       return exportAll(context, 'delta');
     case 'checkpoint':
       return runCheckpointJob(context);
+    case 'anchor':
+      return anchorOutside(context);
     case 'drill':
       return runDrill(context);
     default:
       return assertNever(job);
   }
+}
+
+/** What reads time stamps is loaded only where there is an anchor. */
+async function anchorOutside(context: JobContext): Promise<JobResult> {
+  const { runAnchorJob } = await import('./anchor-job.ts');
+  return runAnchorJob(context);
 }
 
 async function exportAll(context: JobContext, kind: 'full' | 'delta'): Promise<JobResult> {

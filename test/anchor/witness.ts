@@ -1,7 +1,7 @@
 import { privateKeyOf, publicKeyOf, signBytes, vkeyOf, type SignerKey } from '../../src/ledger/note.ts';
 
 /** A witness of the tests. Its key is no secret. */
-const testWitness: SignerKey = { name: 'witness.example', privateKey: privateKeyOf(Buffer.alloc(32, 0x55)) };
+export const testWitness: SignerKey = { name: 'witness.example', privateKey: privateKeyOf(Buffer.alloc(32, 0x55)) };
 
 /** The key of a witness as settings and policies name it. */
 export function witnessVkey({ name, privateKey }: SignerKey = testWitness): string {

@@ -4,6 +4,9 @@ import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { verifyBundle } from '../audit/bundle-fixture.ts';
 import { systemClock } from '../../src/core/clock.ts';
 import type { LivingPerson } from '../../src/sandbox/store/truth.ts';
+import { authorityServer, witnessServer } from '../anchor/servers.ts';
+import { witnessVkey } from '../anchor/witness.ts';
+import { policyText } from '../ledger/anchored-vectors.ts';
 import { jsonOf, runCli, startCli, type Ended } from './run-cli.ts';
 import { openWorkspace, unlimited, type Workspace } from './workspace.ts';
 
@@ -209,6 +212,41 @@ it('sandbox: serves the documented service until it is stopped', async () => {
   expect(await (await fetch(`${url}/__sandbox/truth`)).text()).toContain('"state":"version"');
   served.child.kill('SIGTERM');
   expect((await served.ended).code).toBe(0);
+});
+
+it('audit anchor: an authority and a witness vouch for the ledger, and an auditor sees it by a policy', async () => {
+  const folder = join(workspace.dataDir, 'ledger');
+  const authority = await authorityServer(Date.now);
+  const witness = await witnessServer(
+    () => readFileSync(join(folder, 'public-keys.txt'), 'utf8').trim().split('\n'),
+    Date.now,
+  );
+  const certificates = new URL('../anchor/keys/authority-root.pem', import.meta.url).pathname;
+  const anchors = [
+    { timeStampAuthority: authority.url, certificates },
+    { witness: witness.url, key: witnessVkey() },
+  ];
+  const given = ['--set', `audit.anchors=${JSON.stringify(anchors)}`];
+  expect((await run('audit anchor', [], 2)).stderr).toContain('no anchor is configured');
+  const { anchors: asked } = await json('audit anchor', given);
+  expect(asked).toMatchObject([{ result: 'anchored' }, { result: 'anchored' }]);
+  witness.isAway = true;
+  const policy = join(workspace.folder, 'policy.json');
+  writeFileSync(policy, policyText(folder, { max_age_seconds: 30 * 86_400 }));
+  expect(await json('audit verify', ['--policy', policy, ...given])).toMatchObject({ ok: true, problems: [] });
+  writeFileSync(policy, policyText(folder, { max_age_seconds: 30 * 86_400 }, 1));
+  expect(await json('audit verify', ['--policy', policy], 1)).toMatchObject({ ok: false });
+  expect((await run('audit verify', ['--policy', join(folder, 'public-keys.txt')], 2)).stderr).toContain('no policy');
+  const line = { check: 'anchors', state: 'ok' };
+  expect(await json('doctor', given)).toMatchObject({
+    findings: expect.arrayContaining([expect.objectContaining(line)]),
+  });
+  await run('erase scan');
+  // The ledger goes on under another key, which the witness has to know.
+  await run('audit rotate-key');
+  expect((await run('audit anchor', given, 4)).stdout).toMatch(/^anchored .*\naway .* gave no cosignature/);
+  witness.isAway = false;
+  await run('audit anchor', given);
 });
 
 it('no command of the program is without a story here', async () => {

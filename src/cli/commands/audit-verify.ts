@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
+import { findMissingAnchors } from '../../anchor/missing-anchors.ts';
 import { verifyDataFolder, type FolderVerdict } from '../../audit/verify-data-folder.ts';
 import { AppError, systemCode } from '../../core/errors.ts';
 import { bytesText, countText } from '../../core/words.ts';
@@ -30,7 +31,8 @@ Examples:
       { checkpoint, publicKey, policy }: { checkpoint?: string; publicKey?: string; policy?: string },
     ) => {
       const kept = { checkpoint: readKept(checkpoint), publicKey: readKept(publicKey), policy: readKept(policy) };
-      const verdict = await verifyDataFolder(app.settings.dataDir, kept, context.signal);
+      const missing = await findMissingAnchors(app.settings);
+      const verdict = await verifyDataFolder(app.settings.dataDir, { ...kept, missing }, context.signal);
       if (!verdict.ok) context.setExitCode(exitCodes.failed);
       return { json: verdict, text: verdictText(verdict) };
     },

@@ -1,0 +1,152 @@
+import { readFileSync } from 'node:fs';
+import { AppError, systemCode } from '../core/errors.ts';
+import type { Settings } from '../config/settings.ts';
+import {
+  listCheckpointFiles,
+  readCheckpoint,
+  readCheckpointFile,
+  sizeOfFile,
+  type Checkpoint,
+} from '../ledger/checkpoint.ts';
+import { entriesPath, readLines } from '../ledger/entry-file.ts';
+import { entriesIn } from '../ledger/entry.ts';
+import { cosignedAt, readVkey } from '../ledger/note.ts';
+import { askAuthority } from './ask-authority.ts';
+import { askWitness } from './ask-witness.ts';
+import type { Ask, Answer } from './ask.ts';
+import { readCertificates, readTimeStamps, stampedAt } from './policy.ts';
+import type { TimeStamp } from './time-stamp.ts';
+
+/** An authority or a witness of the settings. */
+export type Anchor = {
+  /** What messages call it: its host. */
+  name: string;
+  isAnchored(checkpoint: Checkpoint, stamps: readonly TimeStamp[]): boolean;
+  /** Asks for its token or cosignature over a checkpoint, and keeps it beside. `covered`: the newest size that it has anchored. */
+  ask(task: Ask): Promise<Answer>;
+};
+
+/** The anchors of the settings. Throws `usage` where a key or a file of certificates is wrong. */
+export function openAnchors({ audit }: Pick<Settings, 'audit'>): Anchor[] {
+  return audit.anchors.map((anchor): Anchor => {
+    if ('witness' in anchor) {
+      const key = readVkey(anchor.key, 'cosignature');
+      if (!key)
+        throw wrong(`the key of the witness ${anchor.witness} is no vkey of a witness (Ed25519, cosignature/v1)`);
+      return {
+        name: new URL(anchor.witness).host,
+        isAnchored: ({ note }) => typeof cosignedAt(note, key) === 'number',
+        ask: (task) => askWitness(anchor.witness, key, task),
+      };
+    }
+    const certificates = certificatesIn(anchor.certificates);
+    return {
+      name: new URL(anchor.timeStampAuthority).host,
+      isAnchored: (checkpoint, stamps) => stampedAt(checkpoint, stamps, certificates) !== undefined,
+      ask: (task) => askAuthority(anchor.timeStampAuthority, certificates, task),
+    };
+  });
+}
+
+function certificatesIn(file: string): ReturnType<typeof readCertificates> {
+  try {
+    return readCertificates(readFileSync(file, 'utf8'));
+  } catch (error) {
+    throw wrong(`${file} holds no certificate of an authority (${systemCode(error) ?? 'no PEM'})`);
+  }
+}
+
+function wrong(message: string): AppError {
+  return new AppError(message, { code: 'usage', hint: 'correct `audit.anchors` in the settings' });
+}
+
+/** How far an anchor reaches. Times are ISO 8601 UTC. */
+export type Reach = {
+  anchor: Anchor;
+  /** How many entries, from the first, it has anchored. */
+  covered: number;
+  /** When the first of the others was appended; null where there is no other. */
+  waitingSince: string | null;
+};
+
+/** An entry may wait so long for an anchor. Then the anchor is missing. */
+const waitMaxMs = 2 * 86_400_000;
+
+/** How far each anchor reaches in a ledger's folder. Throws `storage` when the ledger cannot be read. */
+export function reachOf(folder: string, anchors: readonly Anchor[]): Reach[] {
+  const { stamps } = readTimeStamps(folder);
+  const covered = anchors.map((anchor) => newestSize(folder, (checkpoint) => anchor.isAnchored(checkpoint, stamps)));
+  const dates = new Map<number, string>();
+  let seq = 0;
+  for (const line of readLines(entriesPath(folder))) {
+    if (covered.includes(seq)) for (const { at } of entriesOf(line)) dates.set(seq, at);
+    seq += 1;
+  }
+  return anchors.map((anchor, index) => {
+    const reached = covered[index] ?? 0;
+    return { anchor, covered: reached, waitingSince: dates.get(reached) ?? null };
+  });
+}
+
+function entriesOf(line: Buffer): Iterable<{ at: string }> {
+  const entries = entriesIn(line);
+  return typeof entries === 'string' ? [] : entries;
+}
+
+/** The size of the newest checkpoint that is so; 0 for none. */
+function newestSize(folder: string, isSo: (checkpoint: Checkpoint) => boolean): number {
+  for (const file of listCheckpointFiles(folder).toReversed()) {
+    const checkpoint = readCheckpoint(readCheckpointFile(folder, sizeOfFile(file) ?? 0) ?? '');
+    if (checkpoint && isSo(checkpoint)) return checkpoint.size;
+  }
+  return 0;
+}
+
+/** A sentence for each anchor that is missing or old at a time, in milliseconds since 1970. */
+export function missingAnchors(reaches: readonly Reach[], nowMs: number): string[] {
+  return reaches.flatMap(({ anchor, covered, waitingSince }) => {
+    if (waitingSince === null || nowMs - Date.parse(waitingSince) <= waitMaxMs) return [];
+    const what =
+      covered === 0 ? 'has never anchored the ledger' : `has anchored ${covered} entries and none after them`;
+    return [`${anchor.name} ${what}; the next entry has waited since ${waitingSince.slice(0, 16)}Z`];
+  });
+}
+
+/** What the anchors said, each of them in a sentence. */
+export type Anchored = { name: string; result: Answer['result']; entries: number; says: string };
+
+/**
+ * Asks each anchor for the newest checkpoint, and first for those that another anchor has and it has not, so that each anchored
+ * checkpoint gets all anchors. All are asked at the same time. None that is away makes this fail.
+ */
+export async function askAnchors(
+  folder: string,
+  anchors: readonly Anchor[],
+  tools: { signal: AbortSignal },
+): Promise<Anchored[]> {
+  const { stamps } = readTimeStamps(folder);
+  const reaches = reachOf(folder, anchors);
+  const newest = newestSize(folder, () => true);
+  const anchoredSizes = listCheckpointFiles(folder).flatMap((file) => {
+    const checkpoint = readCheckpoint(readCheckpointFile(folder, sizeOfFile(file) ?? 0) ?? '');
+    return checkpoint && anchors.some((anchor) => anchor.isAnchored(checkpoint, stamps)) ? [checkpoint.size] : [];
+  });
+  return Promise.all(
+    reaches.map(async ({ anchor, covered }) => {
+      const sizes = new Set([...anchoredSizes.filter((size) => size > covered).slice(-sizesMax), newest]);
+      let answer: Answer = { result: 'anchored', says: `has anchored ${covered} entries` };
+      let reached = covered;
+      for (const size of sizes) {
+        if (size <= reached) continue;
+        answer = await anchor.ask({ folder, size, covered: reached, isNewest: size === newest, ...tools });
+        if (answer.result !== 'anchored') break;
+        reached = size;
+      }
+      const { result, says } = answer;
+      return { name: anchor.name, entries: reached, result, says };
+    }),
+  );
+}
+
+/** So many older checkpoints are anchored after an absence. */
+const sizesMax = 8;
