@@ -78,8 +78,16 @@ it('call and sync: the mirror holds what the service holds', async () => {
   expect(await mirrored()).toEqual(persons.map(({ uuid }) => uuid).toSorted());
 });
 
-it('export and status: the snapshots have as many rows as the mirror', async () => {
+it('export, snapshots and status: the snapshots have as many rows as the mirror', async () => {
+  expect((await run('snapshots', [], 1)).stderr).toContain('nothing is published');
   await run('export');
+  const { snapshots } = await json('snapshots', ['persons']);
+  expect(snapshots).toMatchObject([{ dataset: 'persons', kind: 'full', rows: persons.length }]);
+  const paths = (await run('snapshots', ['--files'])).stdout.trim().split('\n');
+  expect(paths.length).toBeGreaterThanOrEqual(4);
+  expect(paths.filter((path) => !existsSync(path))).toEqual([]);
+  expect((await run('snapshots', ['--sql', 'duckdb'])).stdout).toContain('CREATE OR REPLACE TABLE "recordings"');
+  expect((await run('snapshots', ['persons', '--dbt'])).stdout).toContain('name: analytics_mirror');
   expect((await run('status')).stdout).toMatch(/persons/);
   expect(existsSync(join(workspace.dataDir, 'snapshots', 'CURRENT.json'))).toBe(true);
 });
