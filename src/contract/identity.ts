@@ -32,12 +32,25 @@ export const nobody: Identity = identityOf(() => []);
 /** Everything that any of the identities is known by. */
 export function unionOf(identities: Iterable<Identity>): Identity {
   const all = [...identities];
-  return identityOf((kind) => [...new Set(all.flatMap((identity) => identity[kind]))]);
+  return identityOf((kind) => {
+    const [one = [], ...others] = all.map((identity) => identity[kind]).filter((values) => values.length > 0);
+    if (others.length === 0) return one;
+    const union = new Set(one);
+    for (const values of others) for (const value of values) union.add(value);
+    return [...union];
+  });
 }
 
 /** Every identifier of an identity. */
 export function* identifiersIn(identity: Identity): Generator<Identifier> {
   for (const kind of identifierKinds) for (const value of identity[kind]) yield { kind, value };
+}
+
+/** An identity in parts of so many identifiers at most, each of one kind. */
+export function* partsOf(identity: Identity, size: number): Generator<Identity> {
+  for (const kind of identifierKinds)
+    for (let first = 0; first < identity[kind].length; first += size)
+      yield { ...nobody, [kind]: identity[kind].slice(first, first + size) };
 }
 
 /** An identity, from what it is known by of each kind. */

@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { isJsonObject, readJson } from '../core/exact-json.ts';
-import { datasets, type MirroredDataset, type PublishedDataset } from './datasets.ts';
+import { datasets, publishedDatasets, type MirroredDataset, type PublishedDataset } from './datasets.ts';
 import { emailOf } from './email.ts';
 import { embeddedPerson } from './embedded-person.ts';
 import type { IdentifierKind, Sighting } from './identity.ts';
+import type { FieldRole } from './resources.ts';
 import { textListOf, tolerantReader, type RowReader } from './tolerant-reader.ts';
 
 const readOnlyRecording = readerOf('recordings');
@@ -41,59 +42,73 @@ function personUuidOf(recording: unknown): string | null {
   return known.success ? known.data.person.uuid.toLowerCase() : null;
 }
 
+export function sightingOf(dataset: PublishedDataset, row: Row): Sighting {
+  return { ...shownPerson(dataset, row), ...ownOf(dataset, row) };
+}
+
 /**
- * The sighting that a row is: its identifiers, those of the person that it embeds, and its personal texts. Takes a row of
- * the mirror, of the service, or of a published file, by the names of its fields; a list may be its JSON text. The texts of
- * a field that the contract does not know are personal. Throws `storage` when the embedded person is not JSON.
+ * As `sightingOf`, for many rows: what several rows say of one person is read once and in memory once, since a person can
+ * have a million recordings.
  */
-export function sightingOf(dataset: PublishedDataset, row: Readonly<Record<string, unknown>>): Sighting {
-  const { identifiers: own, heldIds: held, embeddedPerson: field, publishedFields } = datasets[dataset];
+export function sightingsOf(dataset: PublishedDataset): (row: Row) => Sighting {
+  const { identifiers, embeddedPerson: field } = datasets[dataset];
+  const names = [field, ...identifiers.map(({ role, name }) => (role === 'recording_id' ? null : name))];
+  const telling = names.filter((name) => name !== null);
+  const known = new Map<string, ShownPerson>();
+  return (row) => {
+    // Rows of other datasets are each about another person.
+    if (field === null) return sightingOf(dataset, row);
+    const key = JSON.stringify(telling.map((name) => idOf(row[name])));
+    const person = known.get(key) ?? shownPerson(dataset, row);
+    // Texts that are another in each row would fill it.
+    if (known.size === knownMax) known.clear();
+    known.set(key, person);
+    return { ...person, ...ownOf(dataset, row) };
+  };
+}
+
+const knownMax = 1000;
+
+type Row = Readonly<Record<string, unknown>>;
+
+/** What a row shows of its person. */
+type ShownPerson = Omit<Sighting, 'recording_id' | 'values'>;
+
+function shownPerson(dataset: PublishedDataset, row: Row): ShownPerson {
+  const { identifiers, heldIds: held, embeddedPerson: field } = datasets[dataset];
   const person = embeddedPerson(field === null ? null : (textsOf(row[field])[0] ?? null));
   const idsOf = (kind: IdentifierKind): string[] =>
-    own.flatMap(({ role, name }) => (role === kind ? idOf(row[name]) : []));
+    identifiers.flatMap(({ role, name }) => (role === kind ? idOf(row[name]) : []));
   const list = held && row[held.name];
   const heldIdsOf = typeof list === 'string' ? (textListOf(list) ?? []) : textsOf(list);
   const properties = row['properties'];
   const email = typeof properties === 'string' ? emailOf({ properties: readJson(properties) }) : person.email;
-  const roles = new Map(publishedFields.map(({ name, role }) => [name, role]));
   return {
     person_uuid: idsOf('person_uuid')[0] ?? null,
     person_id: idsOf('person_id')[0] ?? person.id,
     distinct_ids: [...new Set([...idsOf('distinct_id'), ...heldIdsOf, ...person.distinctIds])],
-    recording_id: idsOf('recording_id')[0] ?? null,
-    values: Object.entries(row).flatMap(([name, value]) =>
-      !roles.has(name) || roles.get(name) === 'personal' ? textsOf(value) : [],
-    ),
     ...(email === undefined ? {} : { email }),
   };
 }
 
-/** As `sightingOf`, for many rows: what several of them say is in memory once, since a person can have a million rows. */
-export function sightingsOf(dataset: PublishedDataset): (row: Readonly<Record<string, unknown>>) => Sighting {
-  const texts = new Map<string, string>();
-  const lists = new Map<string, string[]>();
-  const shared = <T>(known: Map<string, T>, key: string, value: T): T => {
-    const before = known.get(key);
-    if (before !== undefined) return before;
-    // Texts that are another in each row would fill it.
-    if (known.size === sharedMax) known.clear();
-    known.set(key, value);
-    return value;
-  };
-  const text = <T extends string | null>(value: T): T => (value === null ? value : (shared(texts, value, value) as T));
-  const list = (values: string[]): string[] => shared(lists, JSON.stringify(values), values);
-  return (row) => {
-    const sighting = sightingOf(dataset, row);
-    sighting.person_uuid = text(sighting.person_uuid);
-    sighting.person_id = text(sighting.person_id);
-    sighting.distinct_ids = list(sighting.distinct_ids);
-    sighting.values = list(sighting.values.map((value) => text(value)));
-    if (sighting.email !== undefined) sighting.email = text(sighting.email);
-    return sighting;
+/** What a row shows beside its person: the recording that it is about, and its personal texts. */
+function ownOf(dataset: PublishedDataset, row: Row): Pick<Sighting, 'recording_id' | 'values'> {
+  const { identifiers } = datasets[dataset];
+  const roles = rolesOf[dataset];
+  return {
+    recording_id: identifiers.flatMap(({ role, name }) => (role === 'recording_id' ? idOf(row[name]) : []))[0] ?? null,
+    values: Object.entries(row).flatMap(([name, value]) =>
+      !roles?.has(name) || roles.get(name) === 'personal' ? textsOf(value) : [],
+    ),
   };
 }
 
-const sharedMax = 1000;
+const rolesOf: Readonly<Record<string, ReadonlyMap<string, FieldRole | undefined>>> = Object.fromEntries(
+  publishedDatasets.map((dataset) => [
+    dataset,
+    new Map(datasets[dataset].publishedFields.map(({ name, role }) => [name, role])),
+  ]),
+);
 
 function idOf(value: unknown): string[] {
   return typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint' ? [String(value)] : [];

@@ -1,20 +1,21 @@
 import { isoTime } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
-import { unionOf } from '../contract/identity.ts';
+import { unionOf, type Sighting } from '../contract/identity.ts';
 import type { JobContext } from '../job/job-context.ts';
 import { isFile, isUpstream, spellTarget, type FileTarget, type FixedTarget } from '../ledger/target.ts';
 import { listTargets, renewTarget, type ErasureTarget } from '../mirror/erasure-targets.ts';
 import { purgeDeleted } from '../mirror/purge.ts';
+import { prepareNames } from '../mirror/quarantine.ts';
 import { placeOf } from '../snapshot/published-files.ts';
-import { locateIdentity, isPersonal } from '../snapshot/subject-rows.ts';
+import { isPersonal, searchIdentity, type FoundPart } from '../snapshot/subject-rows.ts';
 import { rewriteSnapshot } from '../snapshot/rewrite.ts';
 import { fenceRequests, recordStandingFence, type FenceResult } from './fence/fence-requests.ts';
-import { prepareConcerns } from './find/closure.ts';
+import { identifiersOf } from './find/closure.ts';
 import type { PlannedErasure } from './plan.ts';
 import { openSubjects, type Subject } from './request/box.ts';
 import { alignStates, updateRequest } from './request/request-state.ts';
 import { callAttention, intend, settle } from './request/target-journal.ts';
-import { together } from './request/together.ts';
+import { eachTogether, together } from './request/together.ts';
 import { scanForSubjects, type SubjectScan } from './scan/run-scan.ts';
 
 /** What was done here. Rows of files are those taken out. */
@@ -48,44 +49,46 @@ const rewriteRoundsMax = 3;
  */
 async function eraseFenced(context: JobContext): Promise<LocalResult> {
   const result: LocalResult = { filesRewritten: 0, rowsRemoved: 0, verified: 0, residue: 0 };
-  if (fencedSubjects(context).length === 0) return result;
+  if ((await fencedSubjects(context)).length === 0) return result;
   const rewritten = new Set<string>();
   for (let round = 1; round <= rewriteRoundsMax; round += 1) {
     await rewriteFiles(context, result, rewritten);
     if (await isGoneFromFiles(context)) break;
   }
-  await purge(context, fencedSubjects(context));
-  await verify(context, fencedSubjects(context), result, rewritten);
+  await purge(context, await fencedSubjects(context));
+  await verify(context, await fencedSubjects(context), result, rewritten);
   return result;
 }
 
-function fencedSubjects(context: JobContext): FencedSubject[] {
-  return openSubjects(context, ({ fencedAt, verifiedAt }) => fencedAt !== null && verifiedAt === null).map((subject) =>
-    Object.assign(subject, { targets: listTargets(context.db, subject.id) }),
-  );
-}
-
-function identityOfAll(subjects: readonly Subject[]): Subject['identity'] {
-  return unionOf(subjects.map(({ identity }) => identity));
+async function fencedSubjects(context: JobContext): Promise<FencedSubject[]> {
+  const subjects = await openSubjects(context, ({ fencedAt, verifiedAt }) => fencedAt !== null && verifiedAt === null);
+  return subjects.map((subject) => Object.assign(subject, { targets: listTargets(context.db, subject.id) }));
 }
 
 /** Searches every published file once more; a file that still holds a subject becomes a target of its request. */
 async function isGoneFromFiles(context: JobContext): Promise<boolean> {
   const { db, published, clock, signal } = context;
-  const subjects = fencedSubjects(context);
-  const { parts } = await locateIdentity(published, identityOfAll(subjects), { signal });
-  if (parts.length === 0) return true;
+  const subjects = (await fencedSubjects(context)).map(({ id, identity }) => ({
+    id,
+    identity,
+    isNamed: prepareNames(identity),
+  }));
+  const found: Map<string, Map<FoundPart, number>> = new Map(subjects.map(({ id }) => [id, new Map()]));
+  let isGone = true;
+  const onRow = (part: FoundPart, row: Sighting): void => {
+    isGone = false;
+    const identifiers = identifiersOf(row);
+    for (const { id, isNamed } of subjects)
+      if (isNamed(identifiers)) found.get(id)?.set(part, (found.get(id)?.get(part) ?? 0) + 1);
+  };
+  await searchIdentity(published, unionOf(subjects.map(({ identity }) => identity)), { signal, onRow });
   const at = isoTime(clock.now());
   db.transaction(() => {
-    for (const { id, identity } of subjects) {
-      const concerns = prepareConcerns(identity);
-      for (const { dataset, snapshotId, name, found } of parts) {
-        const rows = found.filter(concerns).length;
-        if (rows > 0) renewTarget(db, id, { kind: 'file', dataset, snapshotId, name }, rows, at);
-      }
-    }
+    for (const [id, parts] of found)
+      for (const [{ dataset, snapshotId, name }, rows] of parts)
+        renewTarget(db, id, { kind: 'file', dataset, snapshotId, name }, rows, at);
   }).immediate();
-  return false;
+  return isGone;
 }
 
 /** Whether a request has a target that is not reached yet. */
@@ -122,7 +125,7 @@ function openSnapshots(subjects: readonly FencedSubject[]): Iterable<OpenSnapsho
 /** Rewrites every file that is an open target, and adds the places of the new files to `rewritten`. */
 async function rewriteFiles(context: JobContext, result: LocalResult, rewritten: Set<string>): Promise<void> {
   const { published, ledger, signal } = context;
-  for (const { dataset, snapshotId, files } of openSnapshots(fencedSubjects(context))) {
+  for (const { dataset, snapshotId, files } of openSnapshots(await fencedSubjects(context))) {
     together(context, (own) => files.forEach(({ target, subjects }) => intend(own, subjects, target)));
     const erased = new Set([...files.values()].flatMap(({ subjects }) => subjects));
     const placeIn = new Map([...erased].map((subject, place) => [subject, place]));
@@ -190,9 +193,7 @@ async function verify(
         hint: 'take files of other programs out of the data folder. `analytics-mirror doctor` checks the files of this program. Then reconcile again',
       },
     );
-  together(context, (own) => {
-    for (const each of found) result[judge(own, each)] += 1;
-  });
+  for (const judged of await eachTogether(context, found, judge)) result[judged] += 1;
 }
 
 /** Records what a scan has found of a subject, and what follows of it. */

@@ -11,7 +11,7 @@ import { feedBegin } from './plan.ts';
 import { issueCertificate } from './proof/certificate-file.ts';
 import { planLife } from './request/life-plan.ts';
 import { callAttention, settle } from './request/target-journal.ts';
-import { eachTogether, together } from './request/together.ts';
+import { eachTogether } from './request/together.ts';
 
 /** How much came to its end. */
 export type FinishResult = { certified: number; sealed: number; feedExpired: number };
@@ -25,8 +25,8 @@ export async function finishRequests(context: JobContext): Promise<FinishResult>
   const { db, published, clock, signal } = context;
   const result: FinishResult = { certified: 0, sealed: 0, feedExpired: 0 };
   const open = listRequests(db, 'open');
-  const old = together(context, (own) => open.filter((request) => endLongLife(own, request)));
-  const unproved = new Set(old.map(({ id }) => id));
+  const areUnproved = await eachTogether(context, open, endLongLife);
+  const unproved = new Set(open.flatMap(({ id }, index) => (areUnproved[index] === true ? id : [])));
   result.certified = (await eachTogether(context, open, certify)).filter(Boolean).length;
   result.feedExpired = expireDeletionFeed(db, feedBegin(context));
   const sealing = listRequests(db, 'open').filter(({ id, certifiedAt }) => certifiedAt !== null || unproved.has(id));
@@ -35,11 +35,9 @@ export async function finishRequests(context: JobContext): Promise<FinishResult>
   }).immediate();
   // A reader that holds the old pages only delays this: the purge stays owed, and the next reconciliation tries again.
   if (!isPurgeOwed(db) || (await purgeDeleted(db, clock, signal))) {
-    together(context, (own) => {
-      for (const { id, generation } of sealing) {
-        own.ledger().append([{ type: 'sealed', request: id, generation }]);
-        updateRequest(db, id, { sealedAt: isoTime(clock.now()) });
-      }
+    await eachTogether(context, sealing, (own, { id, generation }) => {
+      own.ledger().append([{ type: 'sealed', request: id, generation }]);
+      updateRequest(db, id, { sealedAt: isoTime(clock.now()) });
     });
     result.sealed = sealing.length;
   }

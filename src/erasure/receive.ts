@@ -6,7 +6,7 @@ import { AppError } from '../core/errors.ts';
 import type { JobContext } from '../job/job-context.ts';
 import { identityOf, nobody, type Identity } from '../contract/identity.ts';
 import { type LedgerRecord } from '../ledger/record.ts';
-import { findRequest, insertRequest, listRequests, type ErasureRequest } from '../mirror/erasure-requests.ts';
+import { findRequest, insertRequest, type ErasureRequest } from '../mirror/erasure-requests.ts';
 import type { Database } from '../mirror/database.ts';
 import { listTargets } from '../mirror/erasure-targets.ts';
 import { boxKeyName, liftFence } from '../mirror/fence.ts';
@@ -14,11 +14,11 @@ import { reasonMac } from '../core/secret-key.ts';
 import { findPersons, findRecordings } from '../mirror/sightings.ts';
 import {
   authorisationMac,
-  boxOf,
   closeBox,
   givenKey,
   heldBecauseOf,
   newBox,
+  openBoxes,
   subjectMac,
   type Box,
   type GivenIdentifier,
@@ -70,14 +70,11 @@ export async function addRequests(
   requireReferences(authority);
   const open = new Map<string, { id: string; deleteEvents: boolean; identity: Identity }>();
   // Requests that delete events come last, so that they win where two name the same identifier.
-  const widestLast = listRequests(context.db, 'open').toSorted(
-    (a, b) => Number(a.deleteEvents) - Number(b.deleteEvents),
-  );
-  for (const { id, deleteEvents } of widestLast) {
-    const box = boxOf(context, id);
-    for (const each of box?.given ?? [])
-      open.set(givenKey(each), { id, deleteEvents, identity: box?.identity ?? nobody });
-  }
+  const opened = await openBoxes(context, () => true);
+  const widestLast = opened.toSorted((a, b) => Number(a.request.deleteEvents) - Number(b.request.deleteEvents));
+  for (const { request, box } of widestLast)
+    for (const each of box.given)
+      open.set(givenKey(each), { id: request.id, deleteEvents: request.deleteEvents, identity: box.identity });
   const receiveOne = (own: JobContext, identifier: GivenIdentifier, index: number) => {
     const known = open.get(givenKey(identifier));
     if (known !== undefined) reopenIfRecreated(own, known.id);

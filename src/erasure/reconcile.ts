@@ -73,7 +73,7 @@ export function sumOfRounds(first: ErasureResult, second: ErasureResult): Erasur
 /** Takes the service's side of every fenced request as far as it can go now. Returns how many steps failed. */
 async function askService(context: JobContext): Promise<number> {
   const { db, service } = context;
-  const subjects = openSubjects(
+  const subjects = await openSubjects(
     context,
     ({ id, fencedAt }) =>
       fencedAt !== null && listTargets(db, id).some(({ target, status }) => isUpstream(target) && status !== 'done'),

@@ -29,14 +29,10 @@ export function collectBoundState(): { state: BoundState; take: (record: LedgerR
   const publications = collectPublications();
   const keys = new Map<BoundKey, string>();
   const fences = new Map<string, FenceDigest>();
-  // Only these entries are kept, and only until the fence stands: one person can have a million.
-  const begun = new Map<string, { entries: string[]; isEncrypted: boolean }>();
+  const begun = new Map<string, BegunFence>();
   const begunFences: BoundState['begunFences'] = {
     has: (request) => begun.has(request),
-    get: (request) => {
-      const fence = begun.get(request);
-      return fence && { digest: fenceDigest(fence), isEncrypted: fence.isEncrypted };
-    },
+    get: (request) => begun.get(request)?.digest(),
   };
   const differing = new Map<BoundPart, number>();
   const take = (record: LedgerRecord): void => {
@@ -46,8 +42,8 @@ export function collectBoundState(): { state: BoundState; take: (record: LedgerR
     else if (record.type === 'mended') differing.delete(record.part);
     else if (record.type === 'fencing') {
       const isEncrypted = record.fence.every((entry) => 'encrypted' in entry);
-      const fence = (record.continued ? begun.get(record.request) : undefined) ?? { entries: [], isEncrypted };
-      for (const entry of record.fence) fence.entries.push(compact(entry));
+      const fence = (record.continued ? begun.get(record.request) : undefined) ?? beginFence(isEncrypted);
+      fence.take(record.fence);
       begun.set(record.request, fence);
     } else if (record.type === 'readmitted') fences.delete(record.request);
     else if (record.type === 'fenced') {
@@ -59,20 +55,51 @@ export function collectBoundState(): { state: BoundState; take: (record: LedgerR
   return { state: { publications, keys, fences, begunFences, differing }, take };
 }
 
-/** An entry in half of its room: the kind's letter in byte order of the kinds, and the MAC's bytes. */
-function compact(entry: FenceEntries[number]): string {
-  const hex = 'encrypted' in entry ? entry.encrypted : entry.mac;
-  return `${kindsInOrder.indexOf(entry.kind)}${Buffer.from(hex, 'hex').toString('latin1')}`;
+/** The entries of a fence that was begun. */
+type BegunFence = { take: (entries: FenceEntries) => void; digest: () => FenceDigest };
+
+/**
+ * Collects a fence's entries until it stands, for their digest in byte order of the MACs, in which encrypted ones are written.
+ * One person can have a million: they are hashed as they come. Others are also kept, in the room of their bytes, in case that
+ * one comes out of order.
+ */
+function beginFence(isEncrypted: boolean): BegunFence {
+  const hash = createHash('sha256');
+  const kept: Buffer[] = [];
+  let last = '';
+  let isInOrder = true;
+  return {
+    take: (entries) => {
+      const lines = entries.map(lineOf);
+      const fresh = lines.filter((line, index) => line !== (lines[index - 1] ?? last));
+      if (!isEncrypted) {
+        isInOrder &&= fresh.every((line, index) => line > (fresh[index - 1] ?? last));
+        kept.push(Buffer.concat(entries.map(packed)));
+      }
+      last = lines.at(-1) ?? last;
+      hash.update(fresh.join(''));
+    },
+    digest: () => ({ digest: isInOrder ? hash.copy().digest('hex') : digestInOrder(Buffer.concat(kept)), isEncrypted }),
+  };
 }
 
-/** The digest of the entries of a fence in byte order of the MACs, in which encrypted ones were written. */
-function fenceDigest({ entries, isEncrypted }: { entries: readonly string[]; isEncrypted: boolean }): string {
-  const hash = createHash('sha256');
-  let before = '';
-  for (const entry of isEncrypted ? entries : entries.toSorted()) {
-    if (entry !== before)
-      hash.update(`${kindsInOrder[Number(entry[0])]} ${Buffer.from(entry.slice(1), 'latin1').toString('hex')}\n`);
-    before = entry;
-  }
-  return hash.digest('hex');
+function lineOf(entry: FenceEntries[number]): string {
+  return `${entry.kind} ${'encrypted' in entry ? entry.encrypted : entry.mac}\n`;
+}
+
+const entryBytes = 33;
+
+/** The kind's place in byte order of the kinds, and the MAC. */
+function packed(entry: FenceEntries[number]): Buffer {
+  const mac = Buffer.from('encrypted' in entry ? entry.encrypted : entry.mac, 'hex');
+  return Buffer.concat([Buffer.from([kindsInOrder.indexOf(entry.kind)]), mac], entryBytes);
+}
+
+function digestInOrder(all: Buffer): string {
+  const lines = new Set<string>();
+  for (let at = 0; at < all.length; at += entryBytes)
+    lines.add(`${kindsInOrder[all[at] ?? 0]} ${all.subarray(at + 1, at + entryBytes).toString('hex')}\n`);
+  return createHash('sha256')
+    .update([...lines].toSorted().join(''))
+    .digest('hex');
 }

@@ -10,7 +10,6 @@ import { addFenceMac, fenceMacUnder } from './fence-mac.ts';
 import { boxKeyName, fenceKeyName, refuseLostFenceKey } from './fence.ts';
 import { keepRestoreKey } from './restore-key.ts';
 import { migrate, pendingMigrations } from './migrate.ts';
-import { countTable } from './read-rows.ts';
 
 export type { Database } from 'better-sqlite3';
 
@@ -111,18 +110,6 @@ function open(
 /** Keeps SQLite's temporary files in the data folder, not on another disk or in memory. For the whole process. */
 export function keepTemporaryFiles(db: Database, dataDir: string): void {
   db.pragma(`temp_store_directory = '${temporaryFolder(dataDir).replaceAll("'", "''")}'`);
-}
-
-/** Reads the whole file and checks its structure. Returns what was found well; throws `storage` when it is damaged. */
-export function checkDatabase(db: Database): string {
-  const verdict = db.pragma('quick_check(1)', { simple: true });
-  if (verdict !== 'ok')
-    throw new AppError('mirror.db is damaged', {
-      code: 'storage',
-      hint: 'restore it from a backup, or move it away and sync again',
-    });
-  const persons = countTable(db, 'persons');
-  return `mirror.db is sound and holds ${persons} persons`;
 }
 
 function noMirror(path: string): AppError {

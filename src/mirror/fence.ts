@@ -1,7 +1,8 @@
-import { createHash, type Hash } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import type { Database } from 'better-sqlite3';
 import { AppError } from '../core/errors.ts';
+import { pausing } from '../core/pausing.ts';
 import { keyPath } from '../core/secret-key.ts';
 import { datasets, pagedDatasets } from '../contract/datasets.ts';
 import type { Identifier, IdentifierKind } from '../contract/identity.ts';
@@ -68,16 +69,22 @@ const pageEntries = 5000;
 
 /**
  * The digest of the entries of each request: SHA-256 of a line of kind and MAC (hex) for each, in byte order of the MACs. The
- * ledger has the same (`fenceDigest`). `encrypt`: what encrypts the MACs, as the ledger has them since it has a restore key.
+ * ledger has the same (`collectBoundState`). `encrypt`: what encrypts the MACs, as the ledger has them since it has a restore
+ * key. Other work goes on meanwhile.
  */
-export function fenceDigests(db: Database, encrypt = (mac: string): string => mac): Map<string, string> {
-  const sql = /*sql*/ `SELECT request_id AS id, kind, lower(hex(mac)) AS mac FROM fence ORDER BY request_id, kind, mac`;
-  const hashes = new Map<string, Hash>();
-  for (const { id, kind, mac } of db.prepare<[], FenceEntry & { id: string }>(sql).iterate()) {
-    const hash = hashes.get(id) ?? createHash('sha256');
-    hashes.set(id, hash.update(`${kind} ${encrypt(mac)}\n`));
+export async function fenceDigests(db: Database, encrypt = (mac: string): string => mac): Promise<Map<string, string>> {
+  const pause = pausing();
+  const ids = db.prepare<[], string>(/*sql*/ `SELECT DISTINCT request_id FROM fence`).pluck().all();
+  const digests = new Map<string, string>();
+  for (const id of ids) {
+    const hash = createHash('sha256');
+    for (const entries of standingFence(db, id)) {
+      hash.update(entries.map(({ kind, mac }) => `${kind} ${encrypt(mac)}\n`).join(''));
+      await pause();
+    }
+    digests.set(id, hash.digest('hex'));
   }
-  return new Map(hashes.entries().map(([id, hash]) => [id, hash.digest('hex')]));
+  return digests;
 }
 
 /** Adds entries for a request. The entries of other requests stay. Call it inside the transaction that raises the epoch. */

@@ -2,6 +2,7 @@ import { dirname } from 'node:path';
 import type { Database } from 'better-sqlite3';
 import type { Clock } from '../core/clock.ts';
 import { keepTemporaryFiles } from './database.ts';
+import { vacuum } from './run-query.ts';
 
 const checkpointTries = 50;
 const checkpointWaitMs = 100;
@@ -25,7 +26,9 @@ export async function purgeDeleted(
 ): Promise<boolean> {
   const endPurge = beginPurge(db);
   if (steps.statistics) emptyStatistics(db);
-  if (steps.vacuum) vacuum(db);
+  // Another project's data folder may have been opened meanwhile.
+  keepTemporaryFiles(db, dirname(db.name));
+  if (steps.vacuum) await vacuum(db, signal);
   if (!steps.truncate) return true;
   for (let tries = 1; ; tries += 1) {
     if (truncateLog(db)) {
@@ -35,12 +38,6 @@ export async function purgeDeleted(
     if (tries === checkpointTries) return false;
     await clock.sleep(checkpointWaitMs, signal);
   }
-}
-
-function vacuum(db: Database): void {
-  // Another project's data folder may have been opened meanwhile.
-  keepTemporaryFiles(db, dirname(db.name));
-  db.exec(/*sql*/ `VACUUM`);
 }
 
 /** Tries once, without waiting for a reader as other statements do: nothing else could run meanwhile. */

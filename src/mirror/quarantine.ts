@@ -117,8 +117,12 @@ export function* listQuarantined(db: Database): Generator<QuarantinedSighting> {
 
 /** Prepares the question whether any of some identifiers is one of an identity. */
 export function prepareNames(identity: Identity): (identifiers: readonly Identifier[]) => boolean {
-  const names = new Set(identifierKinds.flatMap((kind) => identity[kind].map((value) => `${kind} ${value}`)));
-  return (identifiers) => identifiers.some(({ kind, value }) => names.has(`${kind} ${value}`));
+  // Made when it is first asked: a large person has a million identifiers, and mostly nothing is in quarantine.
+  let names: Map<IdentifierKind, Set<string>> | undefined;
+  return (identifiers) => {
+    const known = (names ??= new Map(identifierKinds.map((kind) => [kind, new Set(identity[kind])])));
+    return identifiers.some(({ kind, value }) => known.get(kind)?.has(value));
+  };
 }
 
 /**

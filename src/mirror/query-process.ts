@@ -1,8 +1,9 @@
 import process from 'node:process';
 import { Worker } from 'node:worker_threads';
+import { systemClock } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
 import { explainStorageError } from '../core/storage-error.ts';
-import { openDatabaseReadOnly } from './database.ts';
+import { openDatabase, openDatabaseReadOnly } from './database.ts';
 import { queryMirror } from './query.ts';
 import type { QueryAnswer, QueryTask } from './run-query.ts';
 
@@ -13,9 +14,11 @@ new Worker(watch, { eval: true }).unref();
 
 function answerTo({ dataDir, sql, rowsMax }: QueryTask): QueryAnswer {
   try {
-    const db = openDatabaseReadOnly(dataDir, 'user');
+    const db = sql === null ? openDatabase(dataDir, systemClock) : openDatabaseReadOnly(dataDir, 'user');
     try {
-      return { result: queryMirror(db, sql, rowsMax) };
+      if (sql !== null) return { result: queryMirror(db, sql, rowsMax) };
+      db.exec(/*sql*/ `VACUUM`);
+      return { result: { columns: [], rows: [], isCut: false } };
     } finally {
       db.close();
     }

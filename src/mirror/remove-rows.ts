@@ -5,7 +5,8 @@ import { withoutDistinctIds } from '../contract/embedded-person.ts';
 import { identifierKinds, type Identity } from '../contract/identity.ts';
 import { refuseStaleHolder } from './runs.ts';
 import type { QuarantinedSighting } from './quarantine.ts';
-import { namedInRecordings, prepareFindRowKey, sideTables } from './tables.ts';
+import { namesSought, recordingsInParts } from './sought.ts';
+import { prepareFindRowKey, sideTables } from './tables.ts';
 
 /** Why a row left: the service deleted, merged or no longer keeps it; or an erasure request removed it. */
 export type DeletionReason = 'deleted' | 'merged' | 'expired' | 'erased';
@@ -98,39 +99,46 @@ export function releaseQuarantined(
 
 /** Ends the unfinished passes whose cursor names an identifier of an identity: the next pass begins at the top. */
 export function endPassesThatName(db: Database, identity: Identity, at: string): void {
-  const named = new Set(identifierKinds.flatMap((kind) => identity[kind]));
   const sql = /*sql*/ `SELECT id, cursor FROM passes WHERE verdict IS NULL AND cursor IS NOT NULL`;
   const unfinished = db.prepare<[], { id: number; cursor: string }>(sql).all();
   const end = db.prepare<[string, number]>(
     /*sql*/ `UPDATE passes SET verdict = 'incomplete', reason = 'superseded', finished_at = ?, cursor = NULL WHERE id = ?`,
   );
-  for (const { id, cursor } of unfinished)
-    if ([...textLeaves(JSON.parse(cursor))].some((text) => named.has(text))) end.run(at, id);
+  for (const { id, cursor } of unfinished) {
+    const texts = new Set(textLeaves(JSON.parse(cursor)));
+    if (identifierKinds.some((kind) => identity[kind].some((value) => texts.has(value)))) end.run(at, id);
+  }
 }
 
-/** Removes distinct ids from the persons in all recordings, as the fence does. Returns how many recordings changed. */
-export function trimRecordings(db: Database, distinctIds: readonly string[], at: string): number {
-  if (distinctIds.length === 0) return 0;
+/**
+ * Removes distinct ids from the persons in all recordings, as the fence does. Yields how many recordings changed of the next
+ * some thousands: to be taken to its end.
+ */
+export function* trimRecordings(db: Database, distinctIds: readonly string[], at: string): Generator<number> {
+  if (distinctIds.length === 0) return;
   const gone = new Set(distinctIds);
-  const sql = /*sql*/ `SELECT DISTINCT
-        recordings.row_key AS rowKey, recordings.id, person FROM ${namedInRecordings}
-        WHERE named.value IN (SELECT value FROM json_each(?))`;
-  const rows = db
-    .prepare<[string], { rowKey: number; id: string; person: string }>(sql)
-    .all(JSON.stringify(distinctIds));
   const replace = db.prepare<[string, string, number]>(
     /*sql*/ `UPDATE recordings SET person = ?, changed_at = ? WHERE row_key = ?`,
   );
   const appendChange = db.prepare<[string, string]>(
     /*sql*/ `INSERT INTO changes (dataset, key, op, at) VALUES ('recordings', ?, 'upsert', ?)`,
   );
-  let changed = 0;
-  for (const { rowKey, id, person } of rows) {
-    const trimmed = withoutDistinctIds(person, (distinctId) => gone.has(distinctId));
-    if (trimmed === undefined) continue;
-    replace.run(trimmed, at, rowKey);
-    appendChange.run(id, at);
-    changed += 1;
+  type Named = { rowKey: number; id: string; person: string };
+  const found = recordingsInParts<Named>(
+    db,
+    { distinct_id: distinctIds },
+    'row_key AS rowKey, id, person',
+    namesSought,
+  );
+  for (const rows of found) {
+    let changed = 0;
+    for (const { rowKey, id, person } of rows) {
+      const trimmed = withoutDistinctIds(person, (distinctId) => gone.has(distinctId));
+      if (trimmed === undefined) continue;
+      replace.run(trimmed, at, rowKey);
+      appendChange.run(id, at);
+      changed += 1;
+    }
+    yield changed;
   }
-  return changed;
 }

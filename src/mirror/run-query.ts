@@ -1,7 +1,9 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { Database } from 'better-sqlite3';
 import { AppError, type ErrorCode } from '../core/errors.ts';
 import { freeBytesAt } from '../core/folder.ts';
 import { bytesText, countedText } from '../core/words.ts';
@@ -12,8 +14,8 @@ const lookEveryMs = 100;
 /** So much may be written in any case: pages of an index, and the answer itself. */
 const bytesMin = 100_000_000;
 
-/** A statement, the folder of its mirror, and how many rows are shown. */
-export type QueryTask = { dataDir: string; sql: string; rowsMax: number };
+/** A statement, the folder of its mirror, and how many rows are shown. Null: VACUUM, as a writer. */
+export type QueryTask = { dataDir: string; sql: string | null; rowsMax: number };
 
 /** What the process of a statement answers. */
 export type QueryAnswer =
@@ -32,8 +34,46 @@ export type QueryLimits = {
  * Runs a statement in a process of its own, since nothing else can end one: SQLite blocks its thread. Rejects as `queryMirror`
  * does, with `usage` for a statement beyond the limits, and with the signal's reason.
  */
-export async function runQuery(task: QueryTask, limits: QueryLimits): Promise<QueryResult> {
-  const { signal } = limits;
+export async function runQuery(task: QueryTask, { signal, ...limits }: QueryLimits): Promise<QueryResult> {
+  const beganAtMs = performance.now();
+  const freeBytes = freeBytesAt(task.dataDir);
+  const bytesMax = Math.min(limits.temporaryBytesMax, Math.max(bytesMin, freeBytes - limits.diskFreeBytesMin));
+  return await runApart(task, signal, (pid) => {
+    if ((performance.now() - beganAtMs) / 1000 > limits.secondsMax)
+      return tooMuch(`it ran longer than ${countedText(limits.secondsMax, 'second')}`, 'query.secondsMax');
+    if (writtenBytes(pid) > bytesMax)
+      return tooMuch(`it wrote more than ${bytesText(bytesMax)} of temporary files`, 'query.temporaryBytesMax');
+    return undefined;
+  });
+}
+
+/** Below this size of its file, a mirror is read in a part of a second: a process would cost more. */
+const apartBytesMin = 32_000_000;
+
+/** Whether a statement that reads the whole mirror is to run apart, so that it does not block this process. */
+function isLarge(db: Database): boolean {
+  return statSync(db.name).size > apartBytesMin;
+}
+
+/** What SQLite says of the structure of the whole file: `ok`, or what is wrong first. */
+export async function checkStructure(db: Database, signal: AbortSignal): Promise<unknown> {
+  if (!isLarge(db)) return db.pragma('quick_check(1)', { simple: true });
+  const { rows } = await runApart({ dataDir: dirname(db.name), sql: 'PRAGMA quick_check(1)', rowsMax: 1 }, signal);
+  return rows[0]?.[0];
+}
+
+/** Writes the whole file again, without what was deleted. An abort leaves it as it was. */
+export async function vacuum(db: Database, signal: AbortSignal): Promise<void> {
+  if (isLarge(db)) await runApart({ dataDir: dirname(db.name), sql: null, rowsMax: 0 }, signal);
+  else db.exec(/*sql*/ `VACUUM`);
+}
+
+/** Runs a statement as a process, and ends it for the reason that `overLimit` gives, which is asked ten times a second. */
+async function runApart(
+  task: QueryTask,
+  signal: AbortSignal,
+  overLimit: (pid: number) => AppError | undefined = () => undefined,
+): Promise<QueryResult> {
   signal.throwIfAborted();
   // It needs nothing of the environment, where the API key is.
   const child = fork(queryProcess, {
@@ -48,14 +88,9 @@ export async function runQuery(task: QueryTask, limits: QueryLimits): Promise<Qu
   };
   const onAbort = (): void => end(signal.reason);
   signal.addEventListener('abort', onAbort, { once: true });
-  const beganAtMs = performance.now();
-  const freeBytes = freeBytesAt(task.dataDir);
-  const bytesMax = Math.min(limits.temporaryBytesMax, Math.max(bytesMin, freeBytes - limits.diskFreeBytesMin));
   const timer = setInterval(() => {
-    if ((performance.now() - beganAtMs) / 1000 > limits.secondsMax)
-      end(tooMuch(`it ran longer than ${countedText(limits.secondsMax, 'second')}`, 'query.secondsMax'));
-    else if (writtenBytes(child.pid ?? 0) > bytesMax)
-      end(tooMuch(`it wrote more than ${bytesText(bytesMax)} of temporary files`, 'query.temporaryBytesMax'));
+    const because = overLimit(child.pid ?? 0);
+    if (because) end(because);
   }, lookEveryMs);
   try {
     let answer: QueryAnswer | undefined;

@@ -4,7 +4,8 @@ import { emailKey } from '../contract/email.ts';
 import { identifierKinds, nobody, type IdentifierKind, type Identity, type Sighting } from '../contract/identity.ts';
 import { sightingsOf } from '../contract/row-readers.ts';
 import type { Columns, ColumnValue } from '../contract/tolerant-reader.ts';
-import { columnsOf, namedInRecordings } from './tables.ts';
+import { isSought, namesSought, recordingsInParts } from './sought.ts';
+import { columnsOf } from './tables.ts';
 
 /**
  * Every row of persons and recordings that shows one of some e-mail addresses (as `emailKey` spells them). Reads every row.
@@ -106,19 +107,26 @@ function textOrNull(value: ColumnValue | undefined): string | null {
 }
 
 /**
- * Recordings of others that embed a person with one of an identity's distinct ids: those that `findRecordings` does not find
- * by the identity itself. Reads every recording.
+ * Every recording that an identity matches, and those of others that embed a person with one of its distinct ids, some at a
+ * time: one person can have a million. Other work may go on between. Recordings are looked up by their ids, and for the rest
+ * all recordings are read.
  */
-export function findRecordingsThatName(db: Database, identity: Identity): Sighting[] {
-  if (identity.distinct_id.length === 0) return [];
-  const sql = /*sql*/ `SELECT DISTINCT recordings.id FROM ${namedInRecordings}
-      WHERE named.value IN (SELECT value FROM json_each(@distinct_id))
-        AND (recordings.id IN (SELECT value FROM json_each(@recording_id))) IS NOT TRUE
-        AND (recordings.person_uuid IN (SELECT value FROM json_each(@person_uuid))) IS NOT TRUE
-        AND (recordings.distinct_id IN (SELECT value FROM json_each(@distinct_id))) IS NOT TRUE`;
-  const ids = db.prepare<Record<IdentifierKind, string>, string>(sql).pluck().all(asJson(identity));
-  return findRecordings(db, { ...nobody, recording_id: ids });
+export function* findRecordingsInParts(db: Database, identity: Identity): Generator<Sighting[]> {
+  const read = sightingsOf('recordings');
+  const columns = columnsOf('recordings');
+  const sql = /*sql*/ `SELECT ${columns} FROM recordings WHERE id IN (SELECT value FROM json_each(?))`;
+  const byId = db.prepare<[string], Columns>(sql);
+  const { person_uuid, distinct_id, recording_id: ids } = identity;
+  for (let first = 0; first < ids.length; first += idsAtOnce)
+    yield byId.all(JSON.stringify(ids.slice(first, first + idsAtOnce))).map(read);
+  if (person_uuid.length + distinct_id.length === 0) return;
+  const isFound = `${isSought('person_uuid', 'person_uuid')} OR ${isSought('distinct_id', 'distinct_id')} OR ${namesSought}`;
+  for (const rows of recordingsInParts<Columns>(db, { person_uuid, distinct_id }, columns, isFound))
+    yield rows.map(read);
 }
+
+/** So many are looked up in some hundredths of a second. */
+const idsAtOnce = 2_000;
 
 /** In which playlists recordings are, as far as the mirror knows. */
 export function findMemberships(db: Database, identity: Identity): { shortId: string; recordingId: string }[] {

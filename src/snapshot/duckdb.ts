@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
 import type * as DuckDbApi from '@duckdb/node-api';
+import { pausing } from '../core/pausing.ts';
 
 let api: typeof DuckDbApi | undefined;
 
@@ -79,12 +80,18 @@ export async function loadTexts(
 ): Promise<void> {
   await connection.run(`CREATE TEMP TABLE ${table} (${columns.map((name) => `${name} VARCHAR`).join(', ')})`);
   const appender = await connection.createAppender(table);
+  const pause = pausing();
+  let number = 0;
   for (const row of rows) {
     for (const text of row) appender.appendVarchar(text);
     appender.endRow();
+    number += 1;
+    if (number % rowsAtOnce === 0) await pause();
   }
   appender.closeSync();
 }
+
+const rowsAtOnce = 1000;
 
 /** A text as an SQL literal. */
 export function sqlText(text: string): string {

@@ -65,7 +65,8 @@ export async function rewriteSnapshot(
     {
       prepare: async (connection) => {
         await loadIdentity(connection, identity);
-        await loadOwners(connection, identities);
+        // The rows of a single one need no owner.
+        if (identities.length > 1) await loadOwners(connection, identities);
         registerTrim(connection, dataset, identity);
       },
       mark: async (connection, path) => {

@@ -1,7 +1,14 @@
 import type { DuckDBConnection, DuckDBListValue, DuckDBValue, JS } from '@duckdb/node-api';
 import { withoutDistinctIds } from '../contract/embedded-person.ts';
 import { datasets, keyKind, type PublishedDataset } from '../contract/datasets.ts';
-import { type Identity, identifierKinds, type Sighting } from '../contract/identity.ts';
+import {
+  type Identity,
+  type IdentifierKind,
+  identifiersIn,
+  nobody,
+  partsOf,
+  type Sighting,
+} from '../contract/identity.ts';
 import type { ColumnType } from './columns.ts';
 import { duckDbApi, loadTexts, sqlName, sqlText, withDuckDb } from './duckdb.ts';
 import type { ManifestFile } from './manifest.ts';
@@ -14,22 +21,22 @@ import {
   listPublishedParts,
   unreadablePart,
 } from './published-parts.ts';
-import type { PublishedFiles } from './published-files.ts';
+import { placeOf, type PublishedFiles } from './published-files.ts';
 
-/** A part that holds a subject. `rows`: all its rows; `found`: the rows that are the subject's, or name it. */
-export type FoundPart = {
-  dataset: PublishedDataset;
-  snapshotId: string;
-  name: string;
-  rows: number;
-  found: Sighting[];
-};
+/** A part that holds a subject. `rows`: all its rows. */
+export type FoundPart = { dataset: PublishedDataset; snapshotId: string; name: string; rows: number };
 
-/** How much was searched, and the parts that hold the identity, by dataset and age. */
-type Located = { searched: { files: number; rows: number; bytes: number }; parts: FoundPart[] };
+/** How much was searched. */
+type Searched = { files: number; rows: number; bytes: number };
 
 /** The memory that a search of published files may take. */
 export const searchMemoryMaxMb = 512;
+
+/**
+ * How published files are searched. `onRow` takes each row that is the subject's, or names it; parts by dataset and age. A
+ * subject with many recordings is searched for in parts: such a row can come twice.
+ */
+type SearchOptions = { signal: AbortSignal; onRow: (part: FoundPart, row: Sighting) => void };
 
 /**
  * Finds every row of every generation of persons, recordings and distinct ids that is the identity's or names one of its
@@ -37,46 +44,79 @@ export const searchMemoryMaxMb = 512;
  * rows stay. Throws `storage` when a part is missing or cannot be read, since it could hold the subject, and the signal's
  * reason when aborted.
  */
+export async function searchIdentity(
+  published: PublishedFiles,
+  identity: Identity,
+  { signal, onRow }: SearchOptions,
+): Promise<Searched> {
+  const parts = listPublishedParts(published).filter(({ dataset }) => isPersonal(dataset));
+  const limits = { folders: [published.localFolder], memoryMaxMb: searchMemoryMaxMb, threads: 2, signal };
+  const search = (some: Identity): Promise<void> =>
+    withDuckDb(limits, async (connection) => {
+      await loadIdentity(connection, some);
+      for (const part of parts) {
+        signal.throwIfAborted();
+        const { dataset, snapshotId, file } = part;
+        checkPartSize(published, part);
+        const found = { dataset, snapshotId, name: file.name, rows: file.rows };
+        if (canHold(dataset, file, some))
+          await findRows(connection, part, some, (row) => onRow(found, row)).catch((error: unknown) => {
+            signal.throwIfAborted();
+            throw unreadablePart(part, error);
+          });
+      }
+    });
+  await search({ ...identity, recording_id: identity.recording_id.slice(0, comparedAtOnce) });
+  const rest = identity.recording_id.slice(comparedAtOnce);
+  for (const some of partsOf({ ...nobody, recording_id: rest }, comparedAtOnce)) await search(some);
+  const sum = (count: (file: ManifestFile) => number): number => parts.reduce((all, { file }) => all + count(file), 0);
+  return { files: parts.length, rows: sum(({ rows }) => rows), bytes: sum(({ bytes }) => bytes) };
+}
+
+/** As `searchIdentity`, with the rows that were found in memory. */
 export async function locateIdentity(
   published: PublishedFiles,
   identity: Identity,
   { signal }: { signal: AbortSignal },
-): Promise<Located> {
-  const parts = listPublishedParts(published).filter(({ dataset }) => isPersonal(dataset));
-  const located: Located = { searched: { files: 0, rows: 0, bytes: 0 }, parts: [] };
-  const limits = { folders: [published.localFolder], memoryMaxMb: searchMemoryMaxMb, threads: 2, signal };
-  await withDuckDb(limits, async (connection) => {
-    await loadIdentity(connection, identity);
-    for (const part of parts) {
-      signal.throwIfAborted();
-      const { dataset, snapshotId, file } = part;
-      checkPartSize(published, part);
-      if (canHold(dataset, file, identity)) {
-        const found = await findRows(connection, part, identity).catch((error: unknown) => {
-          signal.throwIfAborted();
-          throw unreadablePart(part, error);
-        });
-        if (found.length > 0) located.parts.push({ dataset, snapshotId, name: file.name, rows: file.rows, found });
-      }
-      located.searched.files += 1;
-      located.searched.rows += file.rows;
-      located.searched.bytes += file.bytes;
-    }
-  });
-  return located;
+): Promise<{ searched: Searched; parts: (FoundPart & { found: Sighting[] })[] }> {
+  const parts = new Map<string, FoundPart & { found: Sighting[] }>();
+  const taken = new Set<string>();
+  const onRow = (part: FoundPart, row: Sighting): void => {
+    const place = placeOf(part);
+    const name = row.recording_id === null ? undefined : `${place} ${row.recording_id}`;
+    if (name !== undefined && taken.has(name)) return;
+    if (name !== undefined) taken.add(name);
+    const known = parts.get(place) ?? { ...part, found: [] };
+    parts.set(place, known);
+    known.found.push(row);
+  };
+  const searched = await searchIdentity(published, identity, { signal, onRow });
+  return { searched, parts: [...parts.values()] };
 }
 
-async function findRows(connection: DuckDBConnection, part: PublishedPart, identity: Identity): Promise<Sighting[]> {
+async function findRows(
+  connection: DuckDBConnection,
+  part: PublishedPart,
+  identity: Identity,
+  onRow: (row: Sighting) => void,
+): Promise<void> {
   const { dataset, path } = part;
   await checkPartRows(connection, part);
-  const { gone, trimmed } = await markSubjectRows(connection, dataset, path, identity);
-  if (gone + trimmed === 0) return [];
-  const rows = await connection.stream(`SELECT * FROM read_parquet(${sqlText(path)})
-    WHERE file_row_number IN (SELECT row FROM gone UNION ALL SELECT row FROM trimmed) ORDER BY file_row_number`);
+  const rows = `read_parquet(${sqlText(path)})`;
+  const isOwn = datasets[dataset].identifiers.flatMap(({ column, role: kind }) =>
+    identity[kind].length > 0
+      ? `coalesce(CAST(${sqlName(column)} AS VARCHAR) IN (SELECT value FROM subject WHERE kind = '${kind}'), false)`
+      : [],
+  );
+  const own = `(${[...isOwn, 'false'].join(' OR ')})`;
+  await emptyMarks(connection);
+  await markMentions(connection, dataset, rows, own, identity);
+  const counted = await connection.runAndReadAll(`SELECT count(*) FROM ${rows} WHERE ${own}`);
+  if (Number(counted.getRows()[0]?.[0]) + (await countMarks(connection)).trimmed === 0) return;
+  const found = await connection.stream(`SELECT * FROM ${rows}
+    WHERE ${own} OR file_row_number IN (SELECT row FROM trimmed)`);
   const read = foundRows(dataset);
-  const found: Sighting[] = [];
-  for await (const chunk of rows.yieldRowObjectJs()) for (const row of chunk) found.push(read(row));
-  return found;
+  for await (const chunk of found.yieldRowObjectJs()) for (const row of chunk) onRow(read(row));
 }
 
 /** Reads rows of a part as sightings: their columns under the names of the mirror's fields. */
@@ -142,24 +182,25 @@ function canHold(dataset: PublishedDataset, file: ManifestFile, identity: Identi
 
 /** Puts an identity into the connection's temporary table `subject`. A text that is not well-formed cannot be in a file. */
 export async function loadIdentity(connection: DuckDBConnection, identity: Identity): Promise<void> {
-  const pieces = identity.distinct_id.filter(isWellFormed).map((value) => ['json_piece', longestPiece(value)]);
-  await loadTexts(connection, 'subject', ['kind', 'value'], [...knownTexts(identity), ...pieces]);
+  await loadTexts(connection, 'subject', ['kind', 'value'], subjectTexts(identity));
 }
 
-function knownTexts(identity: Identity): string[][] {
-  return identifierKinds.flatMap((kind) => identity[kind].filter(isWellFormed).map((value) => [kind, value]));
+function* subjectTexts(identity: Identity): Generator<[kind: string, value: string]> {
+  yield* knownTexts(identity);
+  for (const value of identity.distinct_id) if (value.isWellFormed()) yield ['json_piece', longestPiece(value)];
 }
 
-function isWellFormed(text: string): boolean {
-  return text.isWellFormed();
+function* knownTexts(identity: Identity): Generator<[kind: string, value: string]> {
+  for (const { kind, value } of identifiersIn(identity)) if (value.isWellFormed()) yield [kind, value];
 }
 
 /** Puts the identities of several subjects, by their places in a list, into the connection's temporary table `owned`. */
 export async function loadOwners(connection: DuckDBConnection, identities: readonly Identity[]): Promise<void> {
-  const rows = identities.flatMap((identity, owner) =>
-    knownTexts(identity).map(([kind = '', value = '']) => [String(owner), kind, value]),
-  );
-  await loadTexts(connection, 'owned', ['owner', 'kind', 'value'], rows);
+  const rows = function* (): Generator<string[]> {
+    for (const [owner, identity] of identities.entries())
+      for (const [kind, value] of knownTexts(identity)) yield [String(owner), kind, value];
+  };
+  await loadTexts(connection, 'owned', ['owner', 'kind', 'value'], rows());
 }
 
 /** How many of the rows that are marked as `gone` are each loaded owner's own. */
@@ -206,18 +247,30 @@ export async function markSubjectRows(
   path: string,
   identity: Identity,
 ): Promise<MarkedRows> {
-  const { identifiers, publishedFields } = datasets[dataset];
+  const { identifiers } = datasets[dataset];
   const mention = mentionOf(dataset);
   const part = `read_parquet(${sqlText(path)})`;
   await emptyMarks(connection);
   for (const { column, role: kind } of identifiers)
-    if (identity[kind].length > 0)
+    for await (const some of loadedInParts(connection, kind))
       await connection.run(`INSERT INTO gone SELECT file_row_number FROM ${part}
-        WHERE CAST(${sqlName(column)} AS VARCHAR) IN (SELECT value FROM subject WHERE kind = '${kind}')
+        WHERE CAST(${sqlName(column)} AS VARCHAR) IN (${some})
           AND file_row_number NOT IN (SELECT row FROM gone)`);
-  if (mention && identity.distinct_id.length > 0)
-    await markMentions(connection, part, publishedFields[0]?.column ?? '', mention, identity);
+  await markMentions(connection, dataset, part, 'file_row_number IN (SELECT row FROM gone)', identity);
   return { ...(await countMarks(connection)), trimmedColumn: mention?.column };
+}
+
+/** So many identifiers are compared with a part at once: one person can have a million, and each takes room in a join. */
+const comparedAtOnce = 100_000;
+
+/** SQL: the values of a kind in the table `subject`, some at a time. */
+async function* loadedInParts(connection: DuckDBConnection, kind: IdentifierKind): AsyncGenerator<string> {
+  const isKind = `kind = ${sqlText(kind)}`;
+  const bounds = await connection.runAndReadAll(`SELECT min(rowid), max(rowid) FROM subject WHERE ${isKind}`);
+  const [least, greatest] = bounds.getRowsJS()[0] ?? [];
+  if (least === null || least === undefined) return;
+  for (let from = Number(least); from <= Number(greatest); from += comparedAtOnce)
+    yield `SELECT value FROM subject WHERE ${isKind} AND rowid >= ${from} AND rowid < ${from + comparedAtOnce}`;
 }
 
 /** Makes empty tables `gone` and `trimmed`. */
@@ -254,17 +307,21 @@ export function registerTrim(connection: DuckDBConnection, dataset: PublishedDat
   );
 }
 
+/** Marks the rows that name the loaded identity, of those that are not its own (`own`: SQL). */
 async function markMentions(
   connection: DuckDBConnection,
+  dataset: PublishedDataset,
   part: string,
-  key: string,
-  { column, texts, kind, without }: MentionColumn,
+  own: string,
   identity: Identity,
 ): Promise<void> {
+  const mention = mentionOf(dataset);
+  if (!mention || identity.distinct_id.length === 0) return;
+  const { column, texts, kind, without } = mention;
   const candidates = await connection.runAndReadAll(`
-    SELECT file_row_number, ${sqlName(key)}, ${sqlName(column)} FROM ${part}
-    WHERE file_row_number NOT IN (SELECT row FROM gone) AND file_row_number IN (
-      SELECT row FROM (SELECT file_row_number AS row, unnest(${texts}) AS text FROM ${part})
+    SELECT file_row_number, ${sqlName(datasets[dataset].publishedFields[0]?.column ?? '')}, ${sqlName(column)} FROM ${part}
+    WHERE NOT ${own} AND file_row_number IN (
+      SELECT row FROM (SELECT file_row_number AS row, unnest(${texts}) AS text FROM ${part} WHERE NOT ${own})
       WHERE text IN (SELECT value FROM subject WHERE kind = '${kind}'))`);
   const gone = new Set(identity.distinct_id);
   const appender = await connection.createAppender('trimmed');

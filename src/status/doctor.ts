@@ -19,7 +19,9 @@ import { readLedger, type LedgerReader } from '../ledger/ledger.ts';
 import { verifyLedger } from '../ledger/verify.ts';
 import { lastJudgedPass } from '../mirror/passes.ts';
 import { findFencedIdentifiers, readEpoch, refuseLostFenceKey } from '../mirror/fence.ts';
-import { checkDatabase, databasePath, type Database } from '../mirror/database.ts';
+import { databasePath, type Database } from '../mirror/database.ts';
+import { countTable } from '../mirror/read-rows.ts';
+import { checkStructure } from '../mirror/run-query.ts';
 import { isLogHeld, readLogBytes } from '../mirror/log-size.ts';
 import type { Check, Found } from './check.ts';
 import { checkProjects } from './project-check.ts';
@@ -55,7 +57,7 @@ export async function examine(parts: DoctorParts): Promise<Check[]> {
     { check: 'configuration', state: 'ok', detail: 'every setting is known and valid' },
     await attempt('data folder', () => folderUse(dataDir)),
     await attempt('disk', () => diskSpace(settings)),
-    hasMirror ? await attempt('mirror', () => checkDatabase(openReader())) : noMirror,
+    hasMirror ? await attempt('mirror', () => checkMirror(openReader(), signal)) : noMirror,
     ...(hasMirror ? [await attempt('log', () => checkLog(dataDir))] : []),
     await attempt('ledger', () => checkLedger(dataDir)),
     ...(settings.audit.anchors.length > 0 ? [await attempt('anchors', () => checkAnchors(settings))] : []),
@@ -75,6 +77,16 @@ export async function examine(parts: DoctorParts): Promise<Check[]> {
       ? []
       : [await attempt('recordings', () => recordingsWindow(hasMirror ? openReader() : null))]),
   ];
+}
+
+/** Reads the whole file and checks its structure. */
+async function checkMirror(db: Database, signal: AbortSignal): Promise<string> {
+  if ((await checkStructure(db, signal)) !== 'ok')
+    throw new AppError('mirror.db is damaged', {
+      code: 'storage',
+      hint: 'restore it from a backup, or move it away and sync again',
+    });
+  return `mirror.db is sound and holds ${countTable(db, 'persons')} persons`;
 }
 
 /** Checks that no reader keeps the write-ahead log from being written back. */

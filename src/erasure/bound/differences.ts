@@ -40,7 +40,7 @@ export async function findDifferences(parts: BoundParts): Promise<Difference[]> 
   const { db, ledger, dataDir } = parts;
   return [
     ...keyDifferences(parts),
-    ...(db ? [...fenceDifferences(db, ledger, dataDir), ...requestDifferences(db, ledger)] : []),
+    ...(db ? [...(await fenceDifferences(db, ledger, dataDir)), ...requestDifferences(db, ledger)] : []),
     ...(await snapshotDifferences(parts)),
   ];
 }
@@ -91,8 +91,8 @@ function keyDifferences({ db, dataDir, ledger }: BoundParts): Difference[] {
   });
 }
 
-function fenceDifferences(db: Database, ledger: LedgerReader, dataDir: string): Difference[] {
-  return differingFences(db, ledger, dataDir).map((id) => ({
+async function fenceDifferences(db: Database, ledger: LedgerReader, dataDir: string): Promise<Difference[]> {
+  return (await differingFences(db, ledger, dataDir)).map((id) => ({
     part: 'fence',
     id,
     sentence: `mirror.db, table fence: its entries of request ${id} are not those that the ledger has`,
@@ -100,15 +100,15 @@ function fenceDifferences(db: Database, ledger: LedgerReader, dataDir: string): 
 }
 
 /** The requests whose entries in the suppression list are not those of the ledger. What was begun there may stand already. */
-export function differingFences(
+export async function differingFences(
   db: Database,
   { bound: { fences, begunFences } }: LedgerReader,
   dataDir: string,
-): string[] {
+): Promise<string[]> {
   const key = readKey(dataDir, restoreKeyName);
   const encrypt = key && macCipher(key, 'encrypt');
-  const plain = fenceDigests(db);
-  const encrypted = encrypt && fenceDigests(db, encrypt);
+  const plain = await fenceDigests(db);
+  const encrypted = encrypt && (await fenceDigests(db, encrypt));
   const standsAs = (id: string, recorded: FenceDigest | undefined): boolean => {
     if (!recorded) return false;
     // Without the key nothing can be told of the entries: it is the key that differs.

@@ -28,7 +28,10 @@ export async function findUnbound(context: JobContext): Promise<Found> {
   const differences = await holdAgainstLedger(context);
   const beyond = differences.filter(({ remedy }) => remedy !== undefined);
   if (beyond.length > 0) throw differenceError(beyond);
-  if (isFenceBehind(db, ledger)) db.transaction(() => raiseFencesAgain(db, ledger, dataDir)).immediate();
+  if (isFenceBehind(db, ledger)) {
+    const differing = await differingFences(db, ledger, dataDir);
+    db.transaction(() => raiseFencesAgain(db, ledger, dataDir, differing)).immediate();
+  }
   const isFirst = !ledger.bound.publications.isBegun();
   const snapshots = differences.filter(({ part }) => part === 'snapshots');
   removeDamaged(
@@ -50,10 +53,10 @@ export function isFenceBehind(db: Database, ledger: LedgerReader): boolean {
 }
 
 /** A fence that stands, as the ledger has it. */
-type StandingFence = { id: string; epoch: number; at: string; entries: readonly FenceEntry[] };
+type StandingFence = { id: string; epoch: number; at: string; entries: FenceEntry[] };
 
 /** Makes the fence as the ledger has it. What was begun and may stand stays. The ledger is read: it keeps no MACs in memory. */
-function raiseFencesAgain(db: Database, ledger: LedgerReader, dataDir: string): void {
+function raiseFencesAgain(db: Database, ledger: LedgerReader, dataDir: string, differing: readonly string[]): void {
   const { fences } = ledger.bound;
   const key = readKey(dataDir, restoreKeyName);
   const decrypt = key && macCipher(key, 'decrypt');
@@ -61,18 +64,19 @@ function raiseFencesAgain(db: Database, ledger: LedgerReader, dataDir: string): 
   const standing = new Map<string, StandingFence>();
   for (const entry of ledger.entries()) {
     if (entry.type === 'fencing') {
-      const before = entry.continued ? begun.get(entry.request)?.entries : undefined;
-      const { request: id, epoch, at } = entry;
+      const { request: id, epoch, at, continued } = entry;
+      const before = continued ? begun.get(id) : undefined;
       const fence = entry.fence.flatMap((each): FenceEntry[] => {
         if ('mac' in each) return [each];
         return decrypt ? [{ kind: each.kind, mac: decrypt(each.encrypted) }] : [];
       });
-      begun.set(id, { id, epoch, at, entries: [...(before ?? []), ...fence] });
+      if (before) before.entries.push(...fence);
+      else begun.set(id, { id, epoch, at, entries: fence });
     }
     const fence = entry.type === 'fenced' ? begun.get(entry.request) : undefined;
     if (fence) standing.set(fence.id, fence);
   }
-  for (const id of differingFences(db, ledger, dataDir)) {
+  for (const id of differing) {
     liftFence(db, id);
     const fence = fences.has(id) ? standing.get(id) : undefined;
     if (fence) addFence(db, fence, fence.entries);

@@ -5,7 +5,7 @@ import type { JobContext } from '../../job/job-context.ts';
 import type { LedgerRecord } from '../../ledger/record.ts';
 import { listRequests, type ErasureRequest } from '../../mirror/erasure-requests.ts';
 import { scopeSubjects, type Scope, type ScopeContext, type Scopes } from '../find/scope.ts';
-import { boxOf, closeBox, type Box } from '../request/box.ts';
+import { closeBox, openBoxes, type Box } from '../request/box.ts';
 import { noteWait } from '../request/waits.ts';
 import { eachTogether } from '../request/together.ts';
 import { fencedBy } from '../../mirror/fence.ts';
@@ -24,12 +24,7 @@ export async function decideRequests(
   context: ScopeContext,
   only?: ReadonlySet<string>,
 ): Promise<{ decided: DecidedRequest[]; searched: Scopes['searched'] }> {
-  const { db } = context;
-  const found = listRequests(db, 'open').flatMap((request) => {
-    const isWanted = request.fencedAt === null && (only?.has(request.id) ?? true);
-    const box = isWanted ? boxOf(context, request.id) : undefined;
-    return box ? [{ request, box }] : [];
-  });
+  const found = await openBoxes(context, ({ id, fencedAt }) => fencedAt === null && (only?.has(id) ?? true));
   // A person whose own request does not go on is a living person to the others.
   const staying = new Set<string>();
   for (;;) {

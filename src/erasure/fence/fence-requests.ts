@@ -1,5 +1,5 @@
 import { isoTime } from '../../core/clock.ts';
-import { identifiersIn, unionOf } from '../../contract/identity.ts';
+import { identifiersIn, partsOf, unionOf } from '../../contract/identity.ts';
 import { macCipher } from '../../core/secret-key.ts';
 import type { JobContext } from '../../job/job-context.ts';
 import type { LedgerRecord } from '../../ledger/record.ts';
@@ -8,14 +8,15 @@ import { listRequests } from '../../mirror/erasure-requests.ts';
 import { addTarget, renewTarget, statusOf } from '../../mirror/erasure-targets.ts';
 import type { Database } from '../../mirror/database.ts';
 import { fenceIdentifiers, readEpoch, setEpoch, standingFence } from '../../mirror/fence.ts';
+import { longTransaction } from '../../mirror/long-transaction.ts';
+import { endPassesThatName, prepareEraseRows, releaseQuarantined, trimRecordings } from '../../mirror/remove-rows.ts';
 import { makeRestoreKey } from '../../mirror/restore-key.ts';
-import { endPassesThatName, prepareEraseRows, trimRecordings } from '../../mirror/remove-rows.ts';
 import { placeOf } from '../../snapshot/published-files.ts';
 import { closeBox, type Box } from '../request/box.ts';
 import { bindKeys } from '../bound/hold.ts';
 import { updateRequest } from '../request/request-state.ts';
 import { settle } from '../request/target-journal.ts';
-import { together } from '../request/together.ts';
+import { eachTogether } from '../request/together.ts';
 import { scanForSubjects } from '../scan/run-scan.ts';
 import { countsOf, recordDecisions, type DecidedRequest } from './decide.ts';
 
@@ -36,7 +37,7 @@ export async function fenceRequests(
   const going = decided.filter(({ decision }) => decision.decision === 'fence').map(withWholeBox);
   if (going.length === 0) return result;
   await controlScan(context, going);
-  result.rowsErased = raiseFence(context, going);
+  result.rowsErased = await raiseFence(context, going);
   result.fenced = going.length;
   return result;
 }
@@ -69,22 +70,33 @@ async function controlScan(context: JobContext, going: readonly DecidedRequest[]
   context.ledger().append(found.map(({ record }) => record));
 }
 
-function raiseFence(context: JobContext, going: readonly DecidedRequest[]): number {
-  const { db, clock, settings } = context;
+/** One person can have a million identifiers: other work goes on between the steps of the transaction. */
+async function raiseFence(context: JobContext, going: readonly DecidedRequest[]): Promise<number> {
+  const { db, clock, settings, signal } = context;
   const ledger = context.ledger();
   const epoch = ledger.epoch() + 1;
   const at = isoTime(clock.now());
-  const eraseRows = prepareEraseRows(db);
   let rows = 0;
-  db.transaction(() => {
+  await longTransaction(db, signal, async (pause) => {
     for (const { request, box } of going)
-      fenceIdentifiers(db, { id: request.id, epoch, at }, identifiersIn(box.identity));
+      for (const part of partsOf(box.identity, identifiersAtOnce)) {
+        fenceIdentifiers(db, { id: request.id, epoch, at }, identifiersIn(part));
+        await pause();
+      }
     const restoreKey = makeRestoreKey(db, settings.dataDir);
     bindKeys(context);
-    ledger.append(fencingRecords(db, going, epoch, restoreKey));
+    for (const records of fencingRecords(db, going, epoch, restoreKey)) {
+      ledger.append(records);
+      await pause();
+    }
+    const eraseRows = prepareEraseRows(db);
     for (const { request, scope, box } of going) {
       const { id } = request;
-      rows += eraseRows(id, box.identity, scope.quarantined, at);
+      for (const part of partsOf(box.identity, identifiersAtOnce)) {
+        rows += eraseRows(id, part, [], at);
+        await pause();
+      }
+      releaseQuarantined(db, scope.quarantined);
       endPassesThatName(db, box.identity, at);
       for (const target of fixedTargets) addTarget(db, id, target, null, at);
       for (const { rows: expected, ...file } of scope.files)
@@ -96,41 +108,50 @@ function raiseFence(context: JobContext, going: readonly DecidedRequest[]): numb
         ...countsOf(scope),
         box: closeBox(settings.dataDir, id, box),
       });
+      await pause();
     }
-    trimRecordings(
-      db,
-      going.flatMap(({ box }) => box.identity.distinct_id),
-      at,
-    );
+    const distinctIds = unionOf(going.map(({ box }) => box.identity)).distinct_id;
+    for (const _changed of trimRecordings(db, distinctIds, at)) await pause();
     setEpoch(db, epoch);
-  }).immediate();
-  ledger.append(going.map(({ request: { id, generation } }) => ({ type: 'fenced', request: id, generation, epoch })));
+  });
+  await eachTogether(context, going, (own, { request: { id, generation } }) =>
+    own.ledger().append([{ type: 'fenced', request: id, generation, epoch }]),
+  );
   const deleted = going.flatMap(({ request }) => (request.origin === 'upstream' ? [request] : []));
-  together(context, (own) => deleted.forEach((request) => settleDeletedUpstream(own, request)));
+  await eachTogether(context, deleted, settleDeletedUpstream);
   return rows;
 }
 
-/** What is about to be fenced, in parts: one person can have a million identifiers, and an earlier generation others. */
+/** So many take some hundredths of a second. */
+const identifiersAtOnce = 1000;
+/** So many entries of the fence are one write to the ledger. */
+const fencedAtOnce = 20_000;
+
+/** What is about to be fenced, some at a time: one person can have a million identifiers, and an earlier generation others. */
 function* fencingRecords(
   db: Database,
   going: readonly DecidedRequest[],
   epoch: number,
   restoreKey: Buffer,
-): Generator<LedgerRecord> {
+): Generator<LedgerRecord[]> {
   const encrypt = macCipher(restoreKey, 'encrypt');
+  let records: LedgerRecord[] = [];
+  let entries = 0;
   for (const { request } of going) {
     const about = { request: request.id, generation: request.generation, epoch };
     let continued: { continued?: true } = {};
     for (const fence of standingFence(db, request.id)) {
-      yield {
-        type: 'fencing',
-        ...about,
-        fence: fence.map(({ kind, mac }) => ({ kind, encrypted: encrypt(mac) })),
-        ...continued,
-      };
+      const encrypted = fence.map(({ kind, mac }) => ({ kind, encrypted: encrypt(mac) }));
+      records.push({ type: 'fencing', ...about, fence: encrypted, ...continued });
       continued = { continued: true };
+      entries += fence.length;
+      if (entries < fencedAtOnce) continue;
+      yield records;
+      records = [];
+      entries = 0;
     }
   }
+  yield records;
 }
 
 /** The service did not have the person before the request was made, so it is not asked for the person again. */

@@ -91,7 +91,7 @@ export function replayErasures(context: JobContext, { differences, inFiles }: Fo
     // Once for all requests: each of these reads a whole table.
     const allFound = identityOfFound(found);
     releaseQuarantined(db, findQuarantined(db, allFound));
-    trimRecordings(db, allFound.distinct_id, at);
+    for (const _some of trimRecordings(db, allFound.distinct_id, at));
     endPassesThatName(db, allFound, at);
     setEpoch(db, to);
     // Within the transaction: if the ledger cannot be written, nothing is done.

@@ -178,10 +178,3 @@ export function identifiersOf(seen: Sighting): Identifier[] {
     ...seen.distinct_ids.map((value) => ({ kind: 'distinct_id', value }) as const),
   ];
 }
-
-/** Prepares the question whether a row is about an identity, or names one of its distinct ids. */
-export function prepareConcerns(identity: Identity): (seen: Sighting) => boolean {
-  const known = identifierKinds.map((kind) => [kind, new Set(identity[kind])] as const);
-  const sets = new Map(known);
-  return (seen) => identifiersOf(seen).some(({ kind, value }) => sets.get(kind)?.has(value));
-}

@@ -1,17 +1,12 @@
+import { pausing } from '../../core/pausing.ts';
 import { emailKey } from '../../contract/email.ts';
-import { identifierKinds, nobody, unionOf, type Identity, type Sighting } from '../../contract/identity.ts';
-import {
-  findLostDistinctIds,
-  findMemberships,
-  findPersons,
-  findRecordings,
-  findRecordingsThatName,
-} from '../../mirror/sightings.ts';
+import { identifierKinds, nobody, partsOf, unionOf, type Identity, type Sighting } from '../../contract/identity.ts';
+import { findLostDistinctIds, findMemberships, findPersons } from '../../mirror/sightings.ts';
 import { findQuarantined, prepareNames, type QuarantinedSighting } from '../../mirror/quarantine.ts';
-import { locateIdentity, type FoundPart } from '../../snapshot/subject-rows.ts';
+import type { FoundPart } from '../../snapshot/subject-rows.ts';
 import type { JobContext } from '../../job/job-context.ts';
-import type { Database } from '../../mirror/database.ts';
 import type { Box } from '../request/box.ts';
+import { seenIn, seenRows, type Seen } from './seen-rows.ts';
 import { findNamelessRows, findShownEmails, holdersIn } from './shown-emails.ts';
 import { closeIdentity, indexSightings, isNameless, type Closure, type LivingOthers } from './closure.ts';
 import { planSearchedTexts } from './searched-texts-plan.ts';
@@ -58,18 +53,16 @@ export type Scopes = { scopes: Map<string, Scope>; searched: { files: number; ro
 /** What finding subjects needs of a job's context. */
 export type ScopeContext = Pick<JobContext, 'db' | 'published' | 'settings' | 'service' | 'signal'>;
 
-/** A row that was seen, and where. */
-type Seen = Sighting & {
-  createdAt?: string | null;
-  place: 'person' | 'recording' | 'lost' | 'lead' | 'service' | FoundPart;
-};
+/** So many are looked up in some hundredths of a second. */
+const recordingsAtOnce = 2_000;
 
 // Each round finds what the one before saw for the first time; histories are short.
 const roundsMax = 8;
 
 /** Finds subjects in the mirror, at the service and in every published file, all of them together. Changes nothing. */
 export async function scopeSubjects(context: ScopeContext, subjects: readonly SoughtSubject[]): Promise<Scopes> {
-  const { db, published, signal } = context;
+  const { db, signal } = context;
+  const pause = pausing(signal);
   const searchedEmails = new Set(subjects.flatMap(({ given }) => emailsOf(given)));
   const shownEmails = await findShownEmails(context, searchedEmails);
   const starts = await startIdentities(context, subjects, shownEmails);
@@ -80,20 +73,25 @@ export async function scopeSubjects(context: ScopeContext, subjects: readonly So
       return isStaying || persons.length > 1 ? [] : identity.person_uuid;
     }),
   );
-  let union = unionOf([...starts.values()].map(({ identity }) => identity));
+  const begun = [...starts.values()].map(({ identity }) => identity);
+  const rows = seenRows(context, begun);
+  let union = unionOf(begun);
   for (let round = 1; ; round += 1) {
     signal.throwIfAborted();
     const holders = holdersIn(shownEmails);
     const persons = findPersons(db, unionOf([union, { ...nobody, person_uuid: [...holders.values()].flat() }]));
-    const { parts: files, searched } = await locateIdentity(published, union, { signal });
+    // The subjects' distinct ids would be searched for in the next round.
+    const uuids = new Set(union.person_uuid);
+    const held = persons.flatMap((row) => (uuids.has(row.person_uuid ?? '') ? row.distinct_ids : []));
+    await rows.search(unionOf([union, { ...nobody, distinct_id: held }]));
+    rows.takeLeads(shownEmails.filter(isNameless));
     const shown = [...starts.values()].flatMap((start) => start.shown);
+    const { seen, fold, unfold } = rows.read();
     const seenWith = indexSightings<Seen>([
       ...seenIn('person', persons),
       ...seenIn('service', shown),
       ...seenIn('lost', findLostDistinctIds(db, union)),
-      ...recordingsOf(db, union).map((row) => placedIn('recording', row)),
-      ...files.flatMap((part) => part.found.map((row) => placedIn(part, row))),
-      ...seenIn('lead', shownEmails.filter(isNameless)),
+      ...seen,
     ]);
     const shownBy = (isOld: boolean): Sighting[] =>
       [...starts.values()].flatMap((start) => (start.isOld === isOld ? start.shown : []));
@@ -101,10 +99,15 @@ export async function scopeSubjects(context: ScopeContext, subjects: readonly So
     const others = livingOthers([...shownBy(true), ...persons, ...shownBy(false)], isSubject, holders);
     const closures = new Map(
       subjects.map(({ id, given }) => {
-        const identity = { ...(starts.get(id)?.identity ?? nobody), email: emailsOf(given) };
+        const identity = { ...fold(starts.get(id)?.identity ?? nobody), email: emailsOf(given) };
         // A request for a recording alone is not about the person in it.
         const isRecording = given.every(({ kind }) => kind === 'recording');
-        return [id, closeIdentity(identity, isRecording ? (of) => seenWith(of).map(withoutPerson) : seenWith, others)];
+        const closed = closeIdentity(
+          identity,
+          isRecording ? (of) => seenWith(of).map(withoutPerson) : seenWith,
+          others,
+        );
+        return [id, { ...closed, identity: unfold(closed.identity) }];
       }),
     );
     const grown = unionOf([union, ...[...closures.values()].map(({ identity }) => identity)]);
@@ -119,20 +122,24 @@ export async function scopeSubjects(context: ScopeContext, subjects: readonly So
       continue;
     }
     const quarantined = findQuarantined(db, grown, searchedEmails);
-    const scopes = new Map(
-      subjects.flatMap((subject): [string, Scope][] => {
-        const closure = closures.get(subject.id);
-        const start = starts.get(subject.id);
-        if (!closure || !start) return [];
-        const isNamed = prepareNames(closure.identity);
-        const held = quarantined.filter(
-          ({ identifiers, sure }) => isNamed(identifiers) || (isNameless(sure) && closure.emails.has(sure.email ?? '')),
-        );
-        const memberships = findMemberships(db, closure.identity);
-        return [[subject.id, scopeOf(subject.identity, start, closure, held, memberships)]];
-      }),
-    );
-    return { scopes, searched };
+    const scopes = new Map<string, Scope>();
+    for (const subject of subjects) {
+      const closure = closures.get(subject.id);
+      const start = starts.get(subject.id);
+      if (!closure || !start) continue;
+      const isNamed = prepareNames(closure.identity);
+      const held = quarantined.filter(
+        ({ identifiers, sure }) => isNamed(identifiers) || (isNameless(sure) && closure.emails.has(sure.email ?? '')),
+      );
+      const memberships: Scope['memberships'] = [];
+      for (const some of partsOf({ ...nobody, recording_id: closure.identity.recording_id }, recordingsAtOnce)) {
+        memberships.push(...findMemberships(db, some));
+        await pause();
+      }
+      scopes.set(subject.id, scopeOf(subject.identity, start, closure, held, memberships));
+      await pause();
+    }
+    return { scopes, searched: rows.searched() };
   }
 }
 
@@ -144,17 +151,20 @@ function scopeOf(
   memberships: Scope['memberships'],
 ): Scope {
   const files = new Map<FoundPart, FileHit>();
-  for (const { place } of [...own, ...naming]) {
+  for (const { place, rows = 1 } of [...own, ...naming]) {
     if (typeof place === 'string') continue;
     const { dataset, snapshotId, name } = place;
     const hit = files.get(place) ?? { dataset, snapshotId, name, rows: 0 };
-    files.set(place, { ...hit, rows: hit.rows + 1 });
+    files.set(place, { ...hit, rows: hit.rows + rows });
   }
   const persons = own.filter(({ place }) => place === 'person');
   const places = own.filter(({ place }) => place !== 'lost' && place !== 'lead');
   // A row that names nobody comes again with every pass: the fence knows it by what it is kept under.
   const keys = quarantined.flatMap(({ sure, rowId }) => (isNameless(sure) ? rowId : []));
   const identity = unionOf([closed, { ...nobody, distinct_id: keys }]);
+  const texts = planSearchedTexts(identity, places, quarantined);
+  const kept = new Set(places.flatMap((row) => row.kept ?? []));
+  const dropped = [...kept].reduce((sum, { dropped: count }) => sum + count(), 0);
   return {
     start: start.identity,
     identity,
@@ -166,11 +176,12 @@ function scopeOf(
     sharedWith: [...sharedWith].toSorted(),
     isFound: places.length + quarantined.length + start.shown.length + sizeOf(known) > 0,
     persons: Math.max(persons.length, start.persons.length),
-    recordings: own.filter(({ place }) => place === 'recording').length,
+    recordings: own.reduce((sum, { place, rows = 1 }) => sum + (place === 'recording' ? rows : 0), 0),
     quarantined: quarantined.map(({ dataset, rowId }) => ({ dataset, rowId })),
     files: [...files.values()],
     memberships,
-    ...planSearchedTexts(identity, places, quarantined),
+    values: texts.values,
+    leftOut: texts.leftOut + dropped,
     // A person that came back has a later time: the newest life counts.
     createdAt:
       persons
@@ -178,17 +189,6 @@ function scopeOf(
         .toSorted()
         .at(-1) || null,
   };
-}
-
-function seenIn(place: Seen['place'], rows: readonly Sighting[]): Seen[] {
-  const seen: Seen[] = [];
-  for (const row of rows) seen.push({ ...row, place });
-  return seen;
-}
-
-/** The row itself, which is known here only: a large person has a million. */
-function placedIn(place: Seen['place'], row: Sighting): Seen {
-  return Object.assign(row, { place });
 }
 
 function withoutPerson(seen: Seen): Seen {
@@ -211,12 +211,6 @@ function livingOthers(
     ownerOf: (distinctId) => owners.get(distinctId),
     holdersOf: (email) => holders.get(email) ?? [],
   };
-}
-
-/** The subject's recordings, and recordings of others that name the subject. */
-function recordingsOf(db: Database, identity: Identity): Sighting[] {
-  const own: Sighting[] = findRecordings(db, identity);
-  return own.concat(findRecordingsThatName(db, identity));
 }
 
 function emailsOf(given: SoughtSubject['given']): string[] {

@@ -5,7 +5,7 @@ import { readJsonText, textLeaves } from '../../core/exact-json.ts';
 export type SearchedTexts = { values: string[]; leftOut: number };
 
 /** The most that a request keeps of its subject's texts: they are held encrypted, and searched for in many forms. */
-const charactersMax = 65_536;
+export const charactersMax = 65_536;
 
 /**
  * Chooses the texts of a subject's rows that scans search for: every text within JSON by itself, each once. Where there is
@@ -19,25 +19,29 @@ export function planSearchedTexts(
   unread: readonly Pick<Sighting, 'values'>[],
   roomMax = charactersMax,
 ): SearchedTexts {
-  const seen = new Set(identifierKinds.flatMap((kind) => (kind === 'person_id' ? [] : identity[kind])));
-  const kinds = new Map<string, string[]>();
+  const seen = new Set<string>();
+  const kinds = new Map<string, Set<string>>();
   const take = (kind: string, values: readonly string[]): void => {
     for (const value of values) {
       const json = readJsonText(value);
       const name = json === undefined ? `${kind} plain` : kind;
+      const texts = kinds.get(name) ?? new Set();
+      kinds.set(name, texts);
       for (const text of json === undefined ? [value] : textLeaves(json)) {
-        if (seen.has(text)) continue;
+        if (!seen.has(text)) texts.add(text);
         seen.add(text);
-        const others = kinds.get(name);
-        if (others) others.push(text);
-        else kinds.set(name, [text]);
       }
     }
   };
   for (const { recording_id: recording, values } of rows) take(recording === null ? 'person' : 'recording', values);
   for (const { values } of unread) take('unread', values);
+  // The identifiers are not made a set: a person can have a million.
+  for (const kind of identifierKinds)
+    if (kind !== 'person_id')
+      for (const value of identity[kind]) if (seen.has(value)) for (const texts of kinds.values()) texts.delete(value);
+  for (const [name, texts] of kinds) if (texts.size === 0) kinds.delete(name);
   const share = Math.floor(roomMax / Math.max(kinds.size, 1));
-  const chosen = [...kinds.values()].map((texts) => fitting(texts, share));
+  const chosen = [...kinds.values()].map((texts) => fitting([...texts], share));
   const used = chosen.reduce((sum, { characters }) => sum + characters, 0);
   const more = fitting(
     chosen.flatMap(({ rest }) => rest),

@@ -2,6 +2,7 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { emailKey } from '../../contract/email.ts';
 import { AppError } from '../../core/errors.ts';
+import { pausing } from '../../core/pausing.ts';
 import { decryptText, encryptText } from '../../core/secret-key.ts';
 import type { JobContext } from '../../job/job-context.ts';
 import type { Database } from '../../mirror/database.ts';
@@ -71,17 +72,27 @@ export function heldBecauseOf(
   }
 }
 
-/** The subjects of the open requests that are wanted. A request whose identifiers are destroyed has none. */
-export function openSubjects(
+/** The open requests that are wanted, each with its box; none whose identifiers are destroyed. Other work goes on meanwhile. */
+export async function openBoxes(
   context: Pick<JobContext, 'db' | 'settings'>,
   isWanted: (request: ErasureRequest) => boolean,
-): Subject[] {
-  return listRequests(context.db, 'open')
-    .filter(isWanted)
-    .flatMap(({ id, generation, deleteEvents }) => {
-      const box = boxOf(context, id);
-      return box ? [{ id, generation, deleteEvents, ...box }] : [];
-    });
+): Promise<{ request: ErasureRequest; box: Box }[]> {
+  const pause = pausing();
+  const opened: { request: ErasureRequest; box: Box }[] = [];
+  for (const request of listRequests(context.db, 'open').filter(isWanted)) {
+    const box = boxOf(context, request.id);
+    if (box) opened.push({ request, box });
+    await pause();
+  }
+  return opened;
+}
+
+/** The subjects of the open requests that are wanted. */
+export async function openSubjects(...wanted: Parameters<typeof openBoxes>): Promise<Subject[]> {
+  const opened = await openBoxes(...wanted);
+  return opened.map(({ request: { id, generation, deleteEvents }, box }) =>
+    Object.assign(box, { id, generation, deleteEvents }),
+  );
 }
 
 /** A new box for a subject, with a fresh key. */

@@ -94,5 +94,8 @@ export function withoutWords({ basis }: Pick<ErasureRequest, 'basis'>): RequestC
 
 /** Brings the states of all open requests in line with their facts and targets. */
 export function alignStates(db: Database): void {
-  for (const { id } of listRequests(db, 'open')) updateRequest(db, id, {});
+  const align = db.transaction(() => {
+    for (const { id } of listRequests(db, 'open')) updateRequest(db, id, {});
+  });
+  align.immediate();
 }

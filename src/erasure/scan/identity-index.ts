@@ -51,48 +51,54 @@ export function identifierValue(value: Leaf['value']): string {
   return typeof value === 'string' && uuid.test(value) ? value.toLowerCase() : String(value);
 }
 
-const none: never[] = [];
-
 /** A subject that a leaf identifies, by its place in the list, and the kind of the identifier. */
 type Identified = { subject: number; kind: IdentifierKind };
 
-/** The subjects that a leaf identifies. */
-export type IdentityIndex = (leaf: Leaf) => Identified[];
+/** The look-up of subjects by values. */
+export type IdentityIndex = {
+  /**
+   * The subjects that a value identifies, wherever it stands. Only whole values match: `1` is not `11`. A long identifier
+   * counts wherever it stands. A short one counts only where identifiers of its kind stand, since elsewhere it can be any
+   * word or number.
+   */
+  find: (leaf: Leaf) => Identified[];
+  /** The subjects that have an identifier of exactly this kind and value. */
+  subjectsOf: (identifier: Identifier) => number[];
+};
 
-/**
- * Prepares the look-up of values that stand anywhere. Only whole values match: `1` is not `11`. A long identifier counts
- * wherever it stands. A short one counts only where identifiers of its kind stand, since elsewhere it can be any word or
- * number.
- */
+/** Prepares the look-up of subjects. An identifier of one subject, as nearly all are, takes the memory of a number. */
 export function indexIdentities(identities: readonly Identity[]): IdentityIndex {
-  const known = new Map<string, Identified[]>();
-  for (const { kind, value, subject } of everyIdentifier(identities)) add(known, value, { subject, kind });
-  return (leaf) => {
-    const found = known.get(identifierValue(leaf.value));
-    if (!found) return none;
-    const kinds = identifierKindsOf(leaf);
-    const isLong = typeof leaf.value === 'string' && Buffer.byteLength(leaf.value) >= shingleBytes;
-    return found.filter(({ kind }) => kinds.includes(kind) || (isLong && kind !== 'person_id'));
+  const known = new Map<string, number | number[]>();
+  const kinds = identifierKinds.length;
+  for (const [subject, identity] of identities.entries())
+    for (const [kind, name] of identifierKinds.entries())
+      for (const value of identity[name]) {
+        const code = subject * kinds + kind;
+        const others = known.get(value);
+        if (others === undefined) known.set(value, code);
+        else if (typeof others === 'number') known.set(value, [others, code]);
+        else others.push(code);
+      }
+  const identified = (value: string): Identified[] => {
+    const codes = known.get(value);
+    if (codes === undefined) return none;
+    return [codes]
+      .flat()
+      .map((code) => ({ subject: Math.floor(code / kinds), kind: identifierKinds[code % kinds] as IdentifierKind }));
+  };
+  return {
+    find: (leaf) => {
+      const found = identified(identifierValue(leaf.value));
+      if (found.length === 0) return none;
+      const here = identifierKindsOf(leaf);
+      const isLong = typeof leaf.value === 'string' && Buffer.byteLength(leaf.value) >= shingleBytes;
+      return found.filter(({ kind }) => here.includes(kind) || (isLong && kind !== 'person_id'));
+    },
+    subjectsOf: ({ kind, value }) => identified(value).flatMap((one) => (one.kind === kind ? one.subject : none)),
   };
 }
 
-/** Prepares the look-up of the subjects that have an identifier of exactly this kind and value. */
-export function indexIdentifiers(identities: readonly Identity[]): (identifier: Identifier) => readonly number[] {
-  const known = new Map<string, number[]>();
-  for (const { kind, value, subject } of everyIdentifier(identities)) add(known, `${kind} ${value}`, subject);
-  return ({ kind, value }) => known.get(`${kind} ${value}`) ?? none;
-}
-
-function* everyIdentifier(identities: readonly Identity[]): Generator<Identifier & { subject: number }> {
-  for (const [subject, identity] of identities.entries())
-    for (const kind of identifierKinds) for (const value of identity[kind]) yield { kind, value, subject };
-}
-
-function add<T>(known: Map<string, T[]>, key: string, found: T): void {
-  const others = known.get(key);
-  if (others) others.push(found);
-  else known.set(key, [found]);
-}
+const none: never[] = [];
 
 // Users and playlists have integer ids of their own.
 function isPersonIdPlace(name: string, owner: string): boolean {

@@ -5,7 +5,6 @@ import { identifiersInPlace } from './identifiers-in-place.ts';
 import {
   identifierKindsOf,
   identifierValue,
-  indexIdentifiers,
   indexIdentities,
   leavesOf,
   type IdentityIndex,
@@ -43,9 +42,9 @@ type Judging = {
   findings: Findings;
   shared: SharedText;
   /** The subjects that a value may identify, wherever it stands. */
-  findSubjects: IdentityIndex;
+  findSubjects: IdentityIndex['find'];
   /** The subjects that have an identifier of this very kind. */
-  subjectsOf: (identifier: Identifier) => readonly number[];
+  subjectsOf: IdentityIndex['subjectsOf'];
   fencedBy: FencedBy;
 };
 
@@ -63,13 +62,8 @@ export function createRowJudge(
   shared: SharedText,
   fencedBy: FencedBy,
 ): RowJudge {
-  const judging: Judging = {
-    findings,
-    shared,
-    findSubjects: indexIdentities(identities),
-    subjectsOf: indexIdentifiers(identities),
-    fencedBy: rememberFree(fencedBy),
-  };
+  const { find, subjectsOf } = indexIdentities(identities);
+  const judging: Judging = { findings, shared, findSubjects: find, subjectsOf, fencedBy: rememberFree(fencedBy) };
   return {
     takeRow: (row) => judges[row.origin](judging, row),
     takeFixedWords: (file, words) => shared.takeFixedWords(file, [words]),

@@ -1,11 +1,12 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import process from 'node:process';
-import type { Readable } from 'node:stream';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
 import { AppError } from '../../core/errors.ts';
 import { readJson } from '../../core/exact-json.ts';
-import { ScanFailure, ScanReport, type ScanTask } from './scan-task.ts';
+import { ScanFailure, ScanReport, taskLines, type ScanTask } from './scan-task.ts';
 import type { JobContext } from '../../job/job-context.ts';
 import type { LedgerRecord } from '../../ledger/record.ts';
 import { listPublishedParts } from '../../snapshot/published-parts.ts';
@@ -46,13 +47,12 @@ export async function runScan(task: ScanTask, { signal, timeoutMs = lastsMaxMs }
   signal.addEventListener('abort', kill, { once: true });
   try {
     const ended = once(child, 'close') as Promise<[number | null]>;
-    // A scanner can end before it has read its task. Its exit code says why.
-    child.stdin.on('error', () => undefined);
-    child.stdin.end(JSON.stringify(task));
     const [[code], report, failure] = await Promise.all([
       ended,
       collect(child.stdout, kill),
       collect(child.stderr, kill),
+      // A scanner can end before it has read its task. Its exit code says why.
+      pipeline(Readable.from(taskLines(task)), child.stdin).catch(() => undefined),
     ]);
     signal.throwIfAborted();
     if (code !== 0) throw failureOf(failure);

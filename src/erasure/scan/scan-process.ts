@@ -1,8 +1,8 @@
 import process from 'node:process';
-import { text } from 'node:stream/consumers';
+import { createInterface } from 'node:readline';
 import { AppError, systemCode } from '../../core/errors.ts';
 import { scanDataFolder } from './scan.ts';
-import { ScanTask, type ScanFailure } from './scan-task.ts';
+import { readTask, type ScanFailure } from './scan-task.ts';
 
 // The scanner as a process. The task comes on standard input, since every user of the machine can read arguments. The
 // report goes to standard output. Both are one JSON object. A failure is told without the words of its error, which may
@@ -31,9 +31,8 @@ const endWithParent = (): void => {
 };
 setInterval(endWithParent, 1000).unref();
 try {
-  const task = ScanTask.safeParse(JSON.parse(await text(process.stdin)));
-  if (!task.success) throw new TypeError('not a task');
-  process.stdout.write(JSON.stringify(await scanDataFolder(task.data)));
+  const task = await readTask(createInterface({ input: process.stdin, crlfDelay: Infinity }));
+  process.stdout.write(JSON.stringify(await scanDataFolder(task)));
 } catch (error) {
   fail(error);
 }

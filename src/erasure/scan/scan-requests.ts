@@ -1,7 +1,7 @@
 import { nobody } from '../../contract/identity.ts';
 import type { JobContext } from '../../job/job-context.ts';
 import { listRequests, readBox } from '../../mirror/erasure-requests.ts';
-import { boxOf, type GivenIdentifier } from '../request/box.ts';
+import { openSubjects, type GivenIdentifier } from '../request/box.ts';
 import { reopenRequest, reopenUnnamed } from '../request/reopen.ts';
 import { scopeSubjects } from '../find/scope.ts';
 import { scanner } from './run-scan.ts';
@@ -22,16 +22,13 @@ export async function scanRequests(
 ): Promise<RequestScan> {
   const { db, ledger, settings, signal } = context;
   const { dataDir } = settings;
-  const fenced = listRequests(db, 'open').filter(({ fencedAt }) => fencedAt !== null);
+  const fenced = await openSubjects(context, ({ fencedAt }) => fencedAt !== null);
   const { scopes } = await scopeSubjects(
     { ...context, service: null },
     given.map((identifier, index) => ({ id: `line ${index + 1}`, given: [identifier], identity: nobody, shown: [] })),
   );
   const subjects = [
-    ...fenced.flatMap((request) => {
-      const box = boxOf(context, request.id);
-      return box ? [{ request: request.id, identity: box.identity, values: box.values }] : [];
-    }),
+    ...fenced.map(({ id, identity, values }) => ({ request: id, identity, values })),
     ...[...scopes].map(([request, { identity, values }], index) => ({
       request,
       identity,

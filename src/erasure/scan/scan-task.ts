@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { identifierKinds, type IdentifierKind } from '../../contract/identity.ts';
+import { identifierKinds, nobody, partsOf, type IdentifierKind } from '../../contract/identity.ts';
 
 /** How a text may stand in a file. */
 export const encodings = ['utf-8', 'json', 'percent', 'base64', 'hex', 'utf-16'] as const;
@@ -35,6 +35,56 @@ export const ScanTask = z.strictObject({
   passedOver: texts.optional(),
 });
 export type ScanTask = z.infer<typeof ScanTask>;
+
+const WholeTask = z.strictObject({ task: ScanTask, identifiers: count });
+const IdentityPart = z.strictObject({ subject: count, identity: ScanSubject.shape.identity });
+
+/** A task as lines of JSON: first all but the identifiers, of which a subject can have a million, then these in parts. */
+export function* taskLines({ subjects, ...task }: ScanTask): Generator<string> {
+  const named = subjects.map(({ request, values }) => ({ request, identity: nobody, values }));
+  const identifiers = subjects.reduce((sum, { identity }) => sum + countIn(identity), 0);
+  yield lineOf({ task: { ...task, subjects: named }, identifiers });
+  for (const [subject, whole] of subjects.entries())
+    for (const identity of partsOf(whole.identity, identifiersEach)) yield lineOf({ subject, identity });
+}
+
+/** A line is read as one, whatever ends of lines stand in its texts. */
+function lineOf(value: object): string {
+  return `${JSON.stringify(value)
+    .replaceAll('\u2028', String.raw`\u2028`)
+    .replaceAll('\u2029', String.raw`\u2029`)}\n`;
+}
+
+function countIn(identity: Readonly<Record<IdentifierKind, readonly string[]>>): number {
+  return identifierKinds.reduce((sum, kind) => sum + identity[kind].length, 0);
+}
+
+const identifiersEach = 1000;
+
+/** Reads what `taskLines` has written. Throws for anything else, and for less. */
+export async function readTask(lines: AsyncIterable<string>): Promise<ScanTask> {
+  let whole: z.infer<typeof WholeTask> | undefined;
+  const identities: Record<IdentifierKind, string[]>[] = [];
+  for await (const line of lines) {
+    if (!whole) {
+      whole = WholeTask.parse(JSON.parse(line));
+      for (const _subject of whole.task.subjects)
+        identities.push({ person_uuid: [], person_id: [], distinct_id: [], recording_id: [] });
+      continue;
+    }
+    const { subject, identity } = IdentityPart.parse(JSON.parse(line));
+    for (const kind of identifierKinds) identities[subject]?.[kind].push(...identity[kind]);
+  }
+  if (whole?.identifiers !== identities.reduce((sum, identity) => sum + countIn(identity), 0))
+    throw new TypeError('not a whole task');
+  const { task } = whole;
+  const subjects = task.subjects.map(({ request, values }, subject) => ({
+    request,
+    values,
+    identity: identities[subject] ?? nobody,
+  }));
+  return { ...task, subjects };
+}
 
 /** What a scan found, without personal data. A place is a path in the data folder, and `:column` if decoded. */
 export const ScanReport = z.strictObject({

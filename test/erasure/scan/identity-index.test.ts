@@ -10,7 +10,7 @@ const ann: Identity = {
   distinct_id: ['ann@x', 'a.long.distinct.id', '7'],
   recording_id: ['rec-1'],
 };
-const find = indexIdentities([ann]);
+const { find } = indexIdentities([ann]);
 
 /** As what a value is found, in a column of a dataset. */
 function kindsIn(dataset: string, column: string, value: unknown): string[] {

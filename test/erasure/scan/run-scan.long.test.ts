@@ -83,7 +83,7 @@ describe('the scanner as a process', () => {
   it('says in one sentence what went wrong, without any value', async () => {
     const wrong = { ...taskFor(freshFolder()), subjects: [{ ...subjectOf(canary), values: [canary] as never }] };
     const error: unknown = await runScan(wrong, { signal }).catch((reason: unknown) => reason);
-    expect(error).toMatchObject({ code: 'storage', message: 'the scan failed (TypeError)' });
+    expect(error).toMatchObject({ code: 'storage', message: 'the scan failed (ZodError)' });
     expect(JSON.stringify(error)).not.toContain('canarybird');
   });
 });

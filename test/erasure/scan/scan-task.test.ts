@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest';
+import { nobody } from '../../../src/contract/identity.ts';
+import { readTask, taskLines, type ScanTask } from '../../../src/erasure/scan/scan-task.ts';
+
+const many = Array.from({ length: 2500 }, (_, n) => `rec ${n}`);
+const task: ScanTask = {
+  dataDir: '/data',
+  phase: 'verify',
+  subjects: [
+    { request: 'large', identity: { ...nobody, person_uuid: ['u'], recording_id: many }, values: ['a\nb'] },
+    { request: 'odd', identity: { ...nobody, distinct_id: ['a\u2028b', 'c\u2029', '\r\n', '"\\'] }, values: [] },
+    { request: 'nobody', identity: nobody, values: [] },
+  ],
+  fence: false,
+  extraPaths: [],
+};
+
+async function* given(lines: Iterable<string>): AsyncGenerator<string> {
+  yield* lines;
+}
+
+test('a task with many identifiers comes in short lines, and is read as it was', async () => {
+  const lines = [...taskLines(task)];
+  expect(Math.max(...lines.map(({ length }) => length))).toBeLessThan(20_000);
+  // A reader of lines may end them at any of these.
+  expect(lines.filter((line) => /[\r\u2028\u2029]|\n./.test(line))).toEqual([]);
+  expect(await readTask(given(lines))).toEqual(task);
+});
+
+test('a task of which a part is missing is none: a scan for less would prove nothing', async () => {
+  const lines = [...taskLines(task)];
+  for (const [left] of lines.entries())
+    await expect(readTask(given(lines.filter((_line, index) => index !== left)))).rejects.toThrow(
+      /not a whole task|invalid/i,
+    );
+  await expect(readTask(given([]))).rejects.toThrow('not a whole task');
+});
