@@ -21,6 +21,8 @@ import type { TimeStamp } from './time-stamp.ts';
 export type Anchor = {
   /** What messages call it: its host. */
   name: string;
+  /** Whether it is asked about a checkpoint that it has anchored, too: a witness says when it has seen a longer ledger. */
+  isAskedAgain: boolean;
   isAnchored(checkpoint: Checkpoint, stamps: readonly TimeStamp[]): boolean;
   /** Asks for its token or cosignature over a checkpoint, and keeps it beside. `covered`: the newest size that it has anchored. */
   ask(task: Ask): Promise<Answer>;
@@ -35,6 +37,7 @@ export function openAnchors({ audit }: Pick<Settings, 'audit'>): Anchor[] {
         throw wrong(`the key of the witness ${anchor.witness} is no vkey of a witness (Ed25519, cosignature/v1)`);
       return {
         name: new URL(anchor.witness).host,
+        isAskedAgain: true,
         isAnchored: ({ note }) => typeof cosignedAt(note, key) === 'number',
         ask: (task) => askWitness(anchor.witness, key, task),
       };
@@ -42,6 +45,7 @@ export function openAnchors({ audit }: Pick<Settings, 'audit'>): Anchor[] {
     const certificates = certificatesIn(anchor.certificates);
     return {
       name: new URL(anchor.timeStampAuthority).host,
+      isAskedAgain: false,
       isAnchored: (checkpoint, stamps) => stampedAt(checkpoint, stamps, certificates) !== undefined,
       ask: (task) => askAuthority(anchor.timeStampAuthority, certificates, task),
     };
@@ -137,7 +141,7 @@ export async function askAnchors(
       let answer: Answer = { result: 'anchored', says: `has anchored ${covered} entries` };
       let reached = covered;
       for (const size of sizes) {
-        if (size <= reached) continue;
+        if (size <= reached && !(anchor.isAskedAgain && size === newest)) continue;
         answer = await anchor.ask({ folder, size, covered: reached, isNewest: size === newest, ...tools });
         if (answer.result !== 'anchored') break;
         reached = size;

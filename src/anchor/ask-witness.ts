@@ -7,7 +7,7 @@ import { askOutside, type Answer, type Ask } from './ask.ts';
 
 /**
  * Asks a witness (https://c2sp.org/tlog-witness) to cosign a checkpoint, from the size that it is known to have cosigned; once
- * more, from the size that it says to have. Only a cosignature of its own is kept.
+ * more, from the size that it says to have. Only a cosignature of its own is kept, and none where it has cosigned that size.
  */
 export async function askWitness(url: string, key: VerifierKey, task: Ask): Promise<Answer> {
   const { folder, size, covered, isNewest, signal } = task;
@@ -53,6 +53,6 @@ export async function askWitness(url: string, key: VerifierKey, task: Ask): Prom
     return cosigned && typeof cosignedAt(cosigned, key) === 'number';
   });
   if (own === undefined) return { result: 'away', says: `gave no cosignature of its key (status ${reply.status})` };
-  addCosignature(folder, size, own);
+  if (size > covered) addCosignature(folder, size, own);
   return { result: 'anchored', says: `has cosigned ${size} entries` };
 }
