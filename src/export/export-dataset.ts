@@ -2,6 +2,7 @@ import packageJson from '../../package.json' with { type: 'json' };
 import { type Clock, isoTime } from '../core/clock.ts';
 import { explainStorageError } from '../core/storage-error.ts';
 import type { PublishedDataset } from '../contract/datasets.ts';
+import { RowText } from '../contract/row-text.ts';
 import type { Row } from '../snapshot/columns.ts';
 import { nextSnapshotId } from '../snapshot/file-names.ts';
 import type { Manifest } from '../snapshot/manifest.ts';
@@ -23,7 +24,7 @@ export type ExportRequest = {
   published: PublishedFiles;
   dataset: PublishedDataset;
   /** Mirror rows in ascending byte order of the dataset's key. The export closes them at its end, also after an error. */
-  rows: Iterable<Row>;
+  rows: Iterable<Row | RowText>;
   settings: ExportSettings;
   /** The pass that the rows come from; null when there was none. */
   pass: Manifest['pass'];
@@ -68,7 +69,7 @@ export async function exportDataset(request: ExportRequest): Promise<ExportResul
     const createdAtMs = clock.now();
     snapshotId = nextSnapshotId(createdAtMs, published.listSnapshots(dataset).at(-1)?.id);
     const folder = published.openDraft({ dataset, snapshotId });
-    const parts = splitRows(rows, settings.partRows, publish);
+    const parts = splitRows(rows, settings.partRows, (row) => (row instanceof RowText ? row : publish(row)));
     const { files, ...sums } = await writeParts(parts, { folder, shape, signal, onProgress });
     signal.throwIfAborted();
     const manifest: Manifest = {

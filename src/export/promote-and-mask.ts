@@ -12,8 +12,8 @@ export type PublicationSettings = {
   mask: readonly string[];
 };
 
-/** A dataset as it is published: its shape, and what a mirror row becomes. */
-export type Publication = { shape: DatasetShape; publish: (row: Row) => Row };
+/** A dataset as it is published: its shape, and what a mirror row becomes. `isAsMirrored`: no row becomes another one. */
+export type Publication = { shape: DatasetShape; publish: (row: Row) => Row; isAsMirrored: boolean };
 
 const promotedMax = 200;
 
@@ -31,10 +31,12 @@ export function publicationOf(dataset: PublishedDataset, { promote, mask }: Publ
     return {
       shape: { ...shape, columns: [...shape.columns, ...promoted.values()] },
       publish: (row) => publishPerson(row, promoted, masked),
+      isAsMirrored: false,
     };
   }
-  if (dataset === 'recordings' && mask.length > 0) return { shape, publish: (row) => publishRecording(row, masked) };
-  return { shape, publish: (row) => row };
+  if (dataset === 'recordings' && mask.length > 0)
+    return { shape, publish: (row) => publishRecording(row, masked), isAsMirrored: false };
+  return { shape, publish: (row) => row, isAsMirrored: true };
 }
 
 function promotedColumns(keys: readonly string[], shape: DatasetShape): ReadonlyMap<string, Column> {

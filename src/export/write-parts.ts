@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { measureFile } from '../core/digest.ts';
+import { RowText } from '../contract/row-text.ts';
 import type { DatasetShape, Row } from '../snapshot/columns.ts';
 import { partName } from '../snapshot/file-names.ts';
 import type { ManifestFile } from '../snapshot/manifest.ts';
@@ -25,7 +26,7 @@ export type WriteOptions = {
 
 /** Writes one file for each part. Throws as `writeParquetFile` does, or the system's error; then the folder stays. */
 export async function writeParts(
-  parts: Iterable<Iterable<Row>>,
+  parts: Iterable<Iterable<Row | RowText>>,
   { folder, shape, signal, onProgress }: WriteOptions,
 ): Promise<WrittenParts> {
   const sums: WrittenParts = { files: [], rows: 0, bytes: 0, unrepresentable: 0 };
@@ -46,6 +47,7 @@ export async function writeParts(
 
 /**
  * Splits a stream of rows into parts of at most `partRows` rows, each row made by `make`, and holds only one row at a time.
+ * A text of rows is in one part: its reader ends it where a part ends.
  * There is always a first part, which may be empty; every further part has a row. A part must be read to its end before
  * the next part.
  */
@@ -57,7 +59,8 @@ export function* splitRows<Row, Made>(
   let next = rows.next();
   do {
     yield (function* () {
-      for (let taken = 0; taken < partRows && !next.done; taken += 1) {
+      for (let taken = 0; taken < partRows && !next.done;) {
+        taken += next.value instanceof RowText ? next.value.rows : 1;
         yield make(next.value);
         next = rows.next();
       }

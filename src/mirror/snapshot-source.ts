@@ -1,9 +1,11 @@
 import type { Database } from 'better-sqlite3';
 import { datasets, type PagedDataset, type PublishedDataset } from '../contract/datasets.ts';
+import type { RowText } from '../contract/row-text.ts';
 import type { Columns } from '../contract/tolerant-reader.ts';
 import { hasChange, newestChange, type ChangePosition } from './feeds.ts';
 import { readEpoch } from './fence.ts';
 import { lastJudgedPass } from './passes.ts';
+import { readRowTexts } from './row-texts.ts';
 import { columnsOf } from './tables.ts';
 
 /** SQL: the rows of the published datasets that are made by the mirror. A row that has left several times is one. */
@@ -36,18 +38,25 @@ export type SnapshotSource = {
   /** The newest change that the rows show; null before the first. */
   changes: ChangePosition | null;
   rowCount: number;
-  /** Rows in the byte order of their key, integers as bigint, streamed: to be read once. */
-  rows: IterableIterator<Columns>;
+  /** Rows in the byte order of their key, integers as bigint, streamed: to be read once. Texts where they were asked for. */
+  rows: IterableIterator<Columns | RowText>;
+};
+
+/** What to read of a dataset, and how. */
+export type SnapshotReading = {
+  /** Only what has changed since then. All rows where that is null, or not to be told. */
+  since: ChangePosition | null;
+  /** Reads all rows as texts (`RowText`), one of which ends after each so many rows; null reads every row by itself. */
+  textsOfPart: number | null;
 };
 
 /**
- * Reads a dataset in one read transaction, which lasts until `use` settles: what has changed since `since`, or all where
- * that is null, or not to be told. The connection serves nothing else meanwhile, so it should be one of its own.
+ * Reads a dataset in one read transaction, which lasts until `use` settles. The connection serves nothing else meanwhile, so it should be one of its own.
  */
 export async function withSnapshotSource<T>(
   db: Database,
   dataset: PublishedDataset,
-  since: ChangePosition | null,
+  { since, textsOfPart }: SnapshotReading,
   use: (source: SnapshotSource) => Promise<T>,
 ): Promise<T> {
   const { all, changed } = sqlOf(dataset);
@@ -63,10 +72,15 @@ export async function withSnapshotSource<T>(
         .prepare<number[], number>(/*sql*/ `SELECT count(*) FROM (${sql})`)
         .pluck()
         .get(...parameters) ?? 0;
-    const rows = db
-      .prepare<number[], Columns>(sql)
-      .safeIntegers()
-      .iterate(...parameters);
+    const table = dataset === 'distinct_ids' ? 'person_distinct_ids' : dataset;
+    // A row of the feed may repeat its key.
+    const rows =
+      isDelta || textsOfPart === null || dataset === 'deletions'
+        ? db
+            .prepare<number[], Columns>(sql)
+            .safeIntegers()
+            .iterate(...parameters)
+        : readRowTexts({ db, dataset, table, partRows: textsOfPart });
     try {
       return await use({
         pass:

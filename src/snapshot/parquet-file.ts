@@ -1,7 +1,8 @@
 import { dirname } from 'node:path';
 import type { DuckDBTableFunction } from '@duckdb/node-api';
-import type { DatasetShape, Row } from './columns.ts';
-import { duckDbApi, openDuckDb, sqlText } from './duckdb.ts';
+import { rowMarks, RowText } from '../contract/row-text.ts';
+import type { ColumnType, DatasetShape, Row } from './columns.ts';
+import { duckDbApi, openDuckDb, sqlName, sqlText } from './duckdb.ts';
 import { type Batch, type WrittenRows, batchRows, valueWriters } from './row-batches.ts';
 import { storageError } from './storage-error.ts';
 
@@ -11,7 +12,7 @@ export type ParquetFile = {
   path: string;
   shape: DatasetShape;
   /** In ascending byte order of the key, each key once. */
-  rows: Iterable<Row>;
+  rows: Iterable<Row | RowText>;
   signal?: AbortSignal | undefined;
   /** Called every few thousand rows with the number of rows taken so far. */
   onRows?: ((rows: number) => void) | undefined;
@@ -50,7 +51,7 @@ export async function writeParquetFile(file: ParquetFile): Promise<WrittenRows> 
     // One thread: more make the one stream of rows no faster, and could change its order.
     using database = await openDuckDb({ folders: [dirname(file.path)], memoryMaxMb, threads: 1 });
     database.connection.registerTableFunction(feed);
-    await database.connection.run(`COPY (SELECT * FROM feed()) TO ${sqlText(file.path)} ${copyOptions}`);
+    await database.connection.run(`COPY (${readFeed(file.shape)}) TO ${sqlText(file.path)} ${copyOptions}`);
   } catch (error) {
     // DuckDB would wrap our own error and keep only its words.
     throw failure ? failure.reason : storageError('write a Parquet file', error);
@@ -60,18 +61,43 @@ export async function writeParquetFile(file: ParquetFile): Promise<WrittenRows> 
   return written;
 }
 
-/** An SQL table function with the columns of the shape. It asks for a batch of rows at a time. */
+/** SQL: every row of the feed. A text becomes as many rows as it holds, in its order; any other row stays as it is. */
+function readFeed({ columns }: DatasetShape): string {
+  const values = columns.map(({ name, type }, index) => {
+    const field = `nullif(fields[${index + 1}], ${sqlText(rowMarks.none)})`;
+    return `CASE WHEN row_text IS NULL THEN ${sqlName(name)} ELSE ${fromText[type](field)} END AS ${sqlName(name)}`;
+  });
+  const lines = `CASE WHEN row_text IS NULL THEN [NULL] ELSE string_split(decode(row_text), ${sqlText(rowMarks.row)}) END`;
+  return `SELECT ${values.join(', ')} FROM
+    (SELECT *, string_split(line, ${sqlText(rowMarks.field)}) AS fields FROM (SELECT *, unnest(${lines}) AS line FROM feed()))`;
+}
+
+/** SQL: the value of a column from its text, which is as the mirror has it. */
+const fromText: Readonly<Record<ColumnType, (text: string) => string>> = {
+  string: (text) => text,
+  int64: (text) => `CAST(${text} AS BIGINT)`,
+  double: (text) => `CAST(${text} AS DOUBLE)`,
+  boolean: (text) => `${text} = '1'`,
+  'timestamp[us, UTC]': (text) => `CAST(${text} AS TIMESTAMPTZ)`,
+  'list<string>': (text) =>
+    `CASE WHEN ${text} = '[]' THEN []::VARCHAR[] ELSE string_split(substring(${text}, 3, length(${text}) - 4), '","') END`,
+};
+
+/** An SQL table function with the columns of the shape and one for texts of rows. It asks for a batch at a time. */
 function feedFunction(shape: DatasetShape, nextBatch: () => Batch | undefined): DuckDBTableFunction {
   return duckDbApi().DuckDBTableFunction.create({
     name: 'feed',
     bindFunction: (bind) => {
       for (const { name, type } of shape.columns) bind.addResultColumn(name, valueWriters[type].type());
+      bind.addResultColumn('row_text', duckDbApi().BLOB);
     },
     initFunction: (init) => init.setMaxThreads(1),
     mainFunction: (_info, chunk) => {
       const batch = nextBatch();
-      if (batch) chunk.setColumns(batch);
-      else chunk.rowCount = 0;
+      if (!batch) chunk.rowCount = 0;
+      else if (batch instanceof RowText)
+        chunk.setColumns([...shape.columns.map(() => [null]), [duckDbApi().blobValue(batch.bytes)]]);
+      else chunk.setColumns([...batch, batch[0]?.map(() => null) ?? []]);
     },
   });
 }

@@ -1,4 +1,5 @@
 import type { DuckDBType, DuckDBValue } from '@duckdb/node-api';
+import { RowText } from '../contract/row-text.ts';
 import { textListOf, type ColumnValue } from '../contract/tolerant-reader.ts';
 import { isoToMicros } from '../core/time.ts';
 import type { ColumnType, DatasetShape, Row } from './columns.ts';
@@ -13,8 +14,8 @@ export type WrittenRows = {
   unrepresentable: number;
 };
 
-/** The values of some rows, at least one, by column. */
-export type Batch = DuckDBValue[][];
+/** The values of some rows, at least one, by column; or a text of rows. */
+export type Batch = DuckDBValue[][] | RowText;
 
 // DuckDB's vector size: the most rows that it takes at once.
 const batchRowsMax = 2048;
@@ -25,7 +26,7 @@ const batchCharactersMax = 4 * 1024 * 1024;
  * rows that are not in ascending order of the key, or lack a field: readers rely on the order and on the bounds.
  */
 export function* batchRows(
-  rows: Iterable<Row>,
+  rows: Iterable<Row | RowText>,
   { key, columns, keyRepeats }: DatasetShape,
   written: WrittenRows,
 ): Generator<Batch, void> {
@@ -36,7 +37,22 @@ export function* batchRows(
   }));
   let rowsHeld = 0;
   let charactersHeld = 0;
+  const takeHeld = (): Batch => {
+    const held = fills.map(({ values }) => values);
+    for (const fill of fills) fill.values = [];
+    rowsHeld = 0;
+    charactersHeld = 0;
+    return held;
+  };
   for (const row of rows) {
+    if (row instanceof RowText) {
+      if (rowsHeld > 0) yield takeHeld();
+      countRow(row.firstKey, written, false);
+      written.maxKey = row.lastKey;
+      written.rows += row.rows - 1;
+      yield row;
+      continue;
+    }
     countRow(row[key.field], written, keyRepeats === true);
     for (const { field, valueOf, values } of fills) {
       const value = row[field];
@@ -47,13 +63,9 @@ export function* batchRows(
       if (typeof value === 'string') charactersHeld += value.length;
     }
     rowsHeld += 1;
-    if (rowsHeld < batchRowsMax && charactersHeld < batchCharactersMax) continue;
-    yield fills.map(({ values }) => values);
-    for (const fill of fills) fill.values = [];
-    rowsHeld = 0;
-    charactersHeld = 0;
+    if (rowsHeld >= batchRowsMax || charactersHeld >= batchCharactersMax) yield takeHeld();
   }
-  if (rowsHeld > 0) yield fills.map(({ values }) => values);
+  if (rowsHeld > 0) yield takeHeld();
 }
 
 function countRow(key: Row[string] | undefined, written: WrittenRows, mayRepeat: boolean): void {
