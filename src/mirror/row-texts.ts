@@ -78,8 +78,10 @@ type JoinedRows = { rows: number; nulls: number; isOdd: 0 | 1 | null; last: Buff
 
 /** SQL: a field of a row as text. A number has as many digits as it takes to read it back exactly. */
 function textOf({ name, kind }: DatasetField): string {
-  const text = kind === 'real' ? /*sql*/ `format('%!.17g', ${name})` : name;
-  return /*sql*/ `coalesce(${text}, char(${marks.none}))`;
+  const none = /*sql*/ `char(${marks.none})`;
+  if (kind !== 'real') return /*sql*/ `coalesce(${name}, ${none})`;
+  // `format` makes 0.0 of null.
+  return /*sql*/ `CASE WHEN ${name} IS NULL THEN ${none} ELSE format('%!.17g', ${name}) END`;
 }
 
 /** SQL: the conditions under which a field makes its row one that must be read value by value. */
