@@ -1,3 +1,4 @@
+import { requestDifferences } from '../erasure/bound/differences.ts';
 import type { Settings } from '../config/settings.ts';
 import { readTarget } from '../ledger/target.ts';
 import { kindOfTarget, type TargetKind } from '../ledger/vocabulary-words.ts';
@@ -6,7 +7,7 @@ import { listCheckpointFiles, readCheckpointFile, readLedgerOrigin, sizeOfFile }
 import { ledgerFolder } from '../ledger/entry-file.ts';
 import type { LedgerEntry } from '../ledger/entry.ts';
 import { readLedger } from '../ledger/ledger.ts';
-import { readHistories } from '../ledger/request-history.ts';
+import { readHistories, type RequestHistory } from '../ledger/request-history.ts';
 import type { Database } from '../mirror/database.ts';
 import { readDeletionFeed, type DeletionFeed } from '../mirror/feeds.ts';
 import { readFenceUse, type FenceUse } from '../mirror/fence.ts';
@@ -28,6 +29,7 @@ const counted = {
   open: isOpen,
   late: ({ isLate }) => isLate,
   overdue: ({ isOverdue }) => isOverdue,
+  reopened: ({ generation }) => generation > 1,
   held: ({ state }) => state === 'held',
   attention: ({ state }) => state === 'attention',
   refused: ({ state }) => state === 'refused',
@@ -68,6 +70,8 @@ export type AuditReport = {
     /** The newest checkpoint that was signed, and how many entries it covers. */
     checkpoint: { entries: number; text: string } | null;
   };
+  /** What mirror.db says otherwise than the ledger now, each in one sentence. The report follows the ledger. */
+  differences: string[];
   /** What was found not to be as the ledger says, and what was mended, in the period, oldest first. */
   state: ReportedState[];
   /** Drills of the period, oldest first: erasures of an invented person. */
@@ -132,6 +136,10 @@ export function gatherReport(
       rootHash,
       checkpoint: newestCheckpoint(dataDir),
     },
+    differences: [
+      ...requestDifferences(db, ledger).map(({ sentence }) => sentence),
+      ...histories.flatMap((history) => emptiedFence(db, history)),
+    ],
     state: [...ledger.entries()].flatMap((entry) =>
       (entry.type === 'differs' || entry.type === 'mended') && isWithin(entry.at, from, to)
         ? [{ at: entry.at, event: entry.type, part: entry.part, items: entry.items }]
@@ -140,6 +148,12 @@ export function gatherReport(
     drills: drills.filter(({ at }) => isWithin(at, from, to)),
     requests,
   };
+}
+
+/** Says so where the mirror has nothing of a fence that stands by the ledger. `audit verify` compares each of its entries. */
+function emptiedFence(db: Database, { request, fence, isReadmitted }: RequestHistory): string[] {
+  if (fence === null || fence.entries === 0 || isReadmitted || readFenceUse(db, request).entries > 0) return [];
+  return [`mirror.db, table fence: it has no entry of request ${request}; the ledger says ${fence.entries}`];
 }
 
 /** Yields the same entries and collects the drills among them. */

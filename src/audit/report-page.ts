@@ -6,34 +6,26 @@ import { howToVerify } from './how-to-verify.ts';
 import { table, type Markup } from '../markup/markup.ts';
 import { factList, renderPage } from './audit-page.ts';
 import type { AuditReport } from './report-data.ts';
+import { reportAnswer, waitingForPerson } from './report-answer.ts';
 import { everyRequest } from './request-table.ts';
 import { codeText, countText, countedText, durationText, minuteText } from '../core/words.ts';
 import { evidenceWords, resultText, stateCounts, stateText, targetKindText } from '../ledger/vocabulary-words.ts';
 
-/** The report as a page to read and to print. */
-export function reportPage(report: AuditReport): string {
-  const { from, to, madeAt, totals, earlierOpen } = report;
+/** The report as a page to read and to print. `certificates`: where their files lie, seen from the page, such as `certificates/`. */
+export function reportPage(report: AuditReport, certificates: string | null = null): string {
+  const { from, to, madeAt } = report;
+  const { says, isGood } = reportAnswer(report);
   return renderPage({
     kind: 'Report on erasures',
     title: `${from} to ${to}`,
-    lead: html`<p>
-      ${
-        totals.received === 0
-          ? 'No request to erase a person was received in this period.'
-          : html`${countedText(totals.received, 'request')} to erase a person ${totals.received === 1 ? 'was' : 'were'}
-            received in this period; ${countText(totals.complete)} of them ${totals.complete === 1 ? 'is' : 'are'}
-            complete.`
-      }
-      ${
-        earlierOpen === 0
-          ? ''
-          : html`${countedText(earlierOpen, 'request')} from before this period ${earlierOpen === 1 ? 'is' : 'are'}
-            still open.`
-      }
-      <span class="soft">All days and times are UTC; as of ${minuteText(madeAt)}.</span>
-    </p>`,
-    content: html`${figures(report)} ${limits()} ${times(report)} ${toLookAt(report)} ${months(report)}
-    ${targetEnds(report)} ${boundState(report)}${sinceErasure(report)} ${everyRequest(report)} ${howToVerify(report)}`,
+    lead: html`<p class="summary"><span class="${isGood ? 'good' : 'late'}">${says}</span></p>
+      <p class="soft">
+        All days and times are UTC; as of ${minuteText(madeAt)}. States and counts are those of the ledger. How often
+        the fence was used, and the feed, are those of mirror.db.
+      </p>`,
+    content: html`${figures(report)} ${toLookAt(report)} ${limits()} ${times(report)} ${months(report)}
+    ${targetEnds(report)} ${boundState(report)}${sinceErasure(report)} ${everyRequest(report, certificates)}
+    ${howToVerify(report)}`,
     footer: 'This report holds no personal data. It was made by analytics-mirror from its ledger and its mirror.',
   });
 }
@@ -45,6 +37,7 @@ function figures({ totals, times }: AuditReport): Markup {
     [countText(totals.open), 'still open'],
     [countText(totals.overdue), 'overdue', totals.overdue > 0],
     [countText(totals.late), 'completed late', totals.late > 0],
+    [countText(totals.reopened), 'opened again', totals.reopened > 0],
     [durationText(times.here.medianMs), 'median until erased here'],
     [durationText(times.complete.medianMs), 'median until complete'],
   ];
@@ -134,7 +127,9 @@ function times({ totals, times: { here, complete }, distribution, progress }: Au
   </section>`;
 }
 
-function toLookAt({ requests, refusedFor, heldFor }: AuditReport): Markup {
+function toLookAt(report: AuditReport): Markup {
+  const { requests, refusedFor, heldFor, differences } = report;
+  const waiting = waitingForPerson(report);
   const list = requests.filter(({ isOverdue, state }) => isOverdue || state === 'held' || state === 'attention');
   const reasons = (counts: Record<string, number>): string =>
     Object.entries(counts)
@@ -144,7 +139,9 @@ function toLookAt({ requests, refusedFor, heldFor }: AuditReport): Markup {
     <h2 id="look-at">What needs attention</h2>
     ${
       list.length === 0
-        ? html`<p>No request is overdue, held or in need of attention.</p>`
+        ? html`<p>
+            ${waiting.length === 0 ? 'Nothing waits for a person.' : 'No request is overdue, held or in need of attention.'}
+          </p>`
         : table(
             'Requests that are overdue, held, or in need of attention',
             [
@@ -163,6 +160,15 @@ function toLookAt({ requests, refusedFor, heldFor }: AuditReport): Markup {
             ]),
           )
     }
+    ${waiting.length === 0 ? '' : html`<p>Waiting for a person: ${waiting.join(', ')}.</p>`}
+    ${
+      differences.length === 0
+        ? ''
+        : html`<p class="late">mirror.db says otherwise than the ledger, and this report follows the ledger:</p>
+            <ul>
+              ${differences.map((sentence) => html`<li>${sentence}</li>`)}
+            </ul>`
+    }
     ${Object.keys(heldFor).length === 0 ? '' : html`<p>Held: ${reasons(heldFor)}.</p>`}
     ${
       Object.keys(refusedFor).length === 0
@@ -180,6 +186,7 @@ const monthColumns = [
   ['complete', 'Complete'],
   ['open', 'Open'],
   ['overdue', 'Overdue'],
+  ['reopened', 'Opened again'],
   ['late', 'Late'],
   ['held', 'Held'],
   ['attention', 'Need attention'],
@@ -191,6 +198,23 @@ function months({ byMonth, byState }: AuditReport): Markup {
   if (byMonth.length === 0) return html``;
   return html`<section aria-labelledby="months">
     <h2 id="months">By month and state</h2>
+    ${barChart({
+      id: 'by-month',
+      title: 'Requests by the month of their receipt',
+      description: 'How the requests that were received in each month ended.',
+      layout: 'stacked',
+      categories: byMonth.map(({ month }) => month),
+      series: [
+        { name: 'complete in time', tone: 0, values: byMonth.map(({ totals }) => totals.complete - totals.late) },
+        { name: 'complete, late', tone: 1, values: byMonth.map(({ totals }) => totals.late) },
+        { name: 'open', tone: 2, values: byMonth.map(({ totals }) => totals.open) },
+        {
+          name: 'ended without an erasure',
+          tone: 3,
+          values: byMonth.map(({ totals }) => totals.received - totals.complete - totals.open),
+        },
+      ],
+    })}
     ${table(
       'Requests by the month of their receipt, in their present state',
       ['Month', ...monthColumns.map(([, heading]) => heading)],

@@ -1,4 +1,4 @@
-import { spellTarget, type TargetName } from '../ledger/target.ts';
+import { fixedTargets, type TargetName } from '../ledger/target.ts';
 import type { RequestHistory } from '../ledger/request-history.ts';
 import {
   evidenceOf,
@@ -10,9 +10,6 @@ import {
   type TargetStatus,
 } from '../ledger/vocabulary.ts';
 import type { Database } from '../mirror/database.ts';
-import { believed } from '../erasure/bound/request-stage.ts';
-import { findRequest } from '../mirror/erasure-requests.ts';
-import { listTargets } from '../mirror/erasure-targets.ts';
 import { readFenceUse, type FenceUse } from '../mirror/fence.ts';
 
 /** A target of a request: its result, or its status while it is open. */
@@ -58,13 +55,13 @@ export type ReportedRequest = {
   certificate: string | null;
 };
 
-/** The present state of a request. The ledger holds what was done; the mirror, if it has the request, what is open. */
+/** The present state of a request, by the ledger alone. `db`: how often its fence was used, which no ledger tells. */
 export function reportRequest(db: Database, history: RequestHistory, madeAt: string): ReportedRequest {
   const { request, generation, dueAt, received, certified } = history;
-  const found = findRequest(db, request);
-  const mirrored = found && believed(found, history);
   const issued = certified.find((each) => each.generation === generation);
-  const open = mirrored ? openTargets(db, request) : [];
+  const completedAt = issued?.reachedAt ?? null;
+  const isDone = completedAt !== null || history.endedAt !== null;
+  const open = isDone || history.fence === null ? [] : openTargets(history);
   const openNames = new Set(open.map(({ target }) => target));
   const ended = [...history.targets.values()]
     .filter(({ target }) => !openNames.has(target))
@@ -75,17 +72,15 @@ export function reportRequest(db: Database, history: RequestHistory, madeAt: str
   const targets = [...ended, ...open].toSorted(
     (a, b) => strength(a.evidence) - strength(b.evidence) || (a.target < b.target ? -1 : 1),
   );
-  const completedAt = issued?.reachedAt ?? null;
   const verifiedAt = history.verified?.at ?? null;
   const since = (at: string | null): number | null => (at === null ? null : Date.parse(at) - Date.parse(received.at));
-  const isDone = completedAt !== null || history.endedAt !== null;
   return {
     request,
     generation,
     origin: history.origin,
     basis: history.basis,
-    state: mirrored?.state ?? history.state,
-    reason: mirrored ? mirrored.reason : history.reason,
+    state: history.state,
+    reason: history.reason,
     receivedAt: received.at,
     dueAt,
     fencedAt: history.fence?.at ?? null,
@@ -105,17 +100,17 @@ export function reportRequest(db: Database, history: RequestHistory, madeAt: str
   };
 }
 
-function openTargets(db: Database, request: string): ReportedTarget[] {
-  return listTargets(db, request)
-    .filter(({ status }) => status !== 'done')
-    .map(({ target, status }) => ({
-      target: spellTarget(target),
-      status,
-      result: null,
-      evidence: null,
-      rowsRemoved: null,
-      endedAt: null,
-    }));
+/** The targets whose end the ledger does not have yet. Published files are known once their rewriting begins. */
+function openTargets({ targets, intended, attention }: RequestHistory): ReportedTarget[] {
+  const names = new Set<TargetName>([...fixedTargets.filter((target) => !targets.has(target)), ...intended]);
+  return [...new Set([...names, ...attention.keys()])].map((target) => ({
+    target,
+    status: attention.has(target) ? 'attention' : intended.includes(target) ? 'intended' : 'pending',
+    result: null,
+    evidence: null,
+    rowsRemoved: null,
+    endedAt: null,
+  }));
 }
 
 /** Whether a request is still open. */

@@ -1,4 +1,5 @@
 import { html } from 'hono/html';
+import { certificateName } from '../erasure/proof/certificate-file.ts';
 import { table, type Markup } from '../markup/markup.ts';
 import type { AuditReport } from './report-data.ts';
 import type { ReportedRequest } from './reported-request.ts';
@@ -17,8 +18,8 @@ const targetColumns = [
   { kind: 'snapshot', heading: 'Published files' },
 ] as const;
 
-/** Every request of a report, with its targets, in one table. */
-export function everyRequest({ requests }: Pick<AuditReport, 'requests'>): Markup {
+/** Every request of a report, with its targets, in one table. Each leads to its certificate, where there is a way to it. */
+export function everyRequest({ requests }: Pick<AuditReport, 'requests'>, certificates: string | null): Markup {
   if (requests.length === 0) return html``;
   return html`<section aria-labelledby="requests">
     <h2 id="requests">Every request</h2>
@@ -39,7 +40,7 @@ export function everyRequest({ requests }: Pick<AuditReport, 'requests'>): Marku
         'Kept out since',
       ],
       requests.map((request) => [
-        html`<code>${request.request}</code><br /><span class="soft">${minuteText(request.receivedAt)}</span>`,
+        html`${idOf(request, certificates)}<br /><span class="soft">${minuteText(request.receivedAt)}</span>`,
         html`${stateText(request.state)}${request.reason === null ? '' : html`: ${codeText(request.reason)}`}
         ${request.isLate ? html`<span class="late">late</span>` : ''}
         ${request.isOverdue ? html`<span class="late">overdue</span>` : ''}`,
@@ -50,6 +51,12 @@ export function everyRequest({ requests }: Pick<AuditReport, 'requests'>): Marku
       ]),
     )}
   </section>`;
+}
+
+function idOf(request: ReportedRequest, certificates: string | null): Markup {
+  const id = html`<code>${request.request}</code>`;
+  if (request.certificate === null || certificates === null) return id;
+  return html`<a href="${certificates}${certificateName(request)}" title="Its certificate">${id}</a>`;
 }
 
 const letters = {

@@ -40,9 +40,11 @@ export type RequestHistory = Pick<
 > & {
   dueAt: string;
   received: Mark;
-  /** As far as the ledger tells: the mirror knows it better. */
   state: RequestState;
   reason: RequestReason | null;
+  /** The targets that an operator has to look at, and why; and the state without them. */
+  attention: Map<TargetName, AttentionReason>;
+  stateOtherwise: RequestState;
   /** Why its newest generation was begun; null for the first. */
   reopenedFor: AttentionReason | null;
   deletesEvents: boolean;
@@ -132,6 +134,8 @@ function newHistory(entry: Extract<LedgerEntry, { type: 'received' }>): RequestH
     received: { entry: entry.seq, at: entry.at },
     state: 'received',
     reason: null,
+    attention: new Map(),
+    stateOtherwise: 'received',
     reopenedFor: null,
     fence: null,
     intended: [],
@@ -156,8 +160,18 @@ type Step = Exclude<Extract<LedgerEntry, RequestRecord>, { type: 'received' }>;
 function takeEntry(history: RequestHistory, entry: Step, fenceEntries: number): void {
   const mark = { entry: entry.seq, at: entry.at };
   const become = (state: RequestState, reason: RequestReason | null = null): void => {
-    history.state = state;
-    history.reason = reason;
+    history.stateOtherwise = state;
+    const [attention] = history.attention.values();
+    history.state = attention === undefined ? state : 'attention';
+    history.reason = attention ?? reason;
+  };
+  const end = (state: RequestState, reason: RequestReason | null = null): void => {
+    history.attention.clear();
+    become(state, reason);
+  };
+  /** Goes on with a target that an operator had to look at. */
+  const goOn = (target: TargetName): void => {
+    if (history.attention.delete(target)) become(history.stateOtherwise);
   };
   switch (entry.type) {
     case 'scoped':
@@ -173,10 +187,10 @@ function takeEntry(history: RequestHistory, entry: Step, fenceEntries: number): 
     case 'refused':
       history.refused = mark;
       history.endedAt = entry.at;
-      return become('refused', entry.reason);
+      return end('refused', entry.reason);
     case 'cancelled':
       history.endedAt = entry.at;
-      return become('cancelled');
+      return end('cancelled');
     case 'fencing':
       return;
     case 'fenced':
@@ -185,7 +199,8 @@ function takeEntry(history: RequestHistory, entry: Step, fenceEntries: number): 
       return become('fenced');
     case 'intent':
       if (!history.intended.includes(entry.target)) history.intended.push(entry.target);
-      if (history.state === 'fenced') become('executing');
+      goOn(entry.target);
+      if (history.stateOtherwise === 'fenced') become('executing');
       return;
     case 'result': {
       const { target, result, assurance, rows_before: rowsBefore = null, rows_removed: rowsRemoved = null } = entry;
@@ -193,7 +208,7 @@ function takeEntry(history: RequestHistory, entry: Step, fenceEntries: number): 
       history.intended = history.intended.filter((intended) => intended !== target);
       history.targets.set(target, { target, result, assurance, rowsBefore, rowsRemoved, rowsOwn, endedAt: entry.at });
       if (target === 'upstream.person' && result === 'deleted') history.deletedUpstreamAt = entry.at;
-      return;
+      return goOn(target);
     }
     case 'scan': {
       const { files, bytes, needles, hits, passed_over: passedOver = 0, left_out: leftOut = 0 } = entry;
@@ -207,9 +222,11 @@ function takeEntry(history: RequestHistory, entry: Step, fenceEntries: number): 
       return become('locally_verified');
     case 'awaiting_upstream':
       history.eventsExpectedBy = entry.events_expected_by;
+      goOn('upstream.events');
       return become('awaiting_upstream');
     case 'attention':
-      return become('attention', entry.reason);
+      history.attention.set(entry.target, entry.reason);
+      return become(history.stateOtherwise);
     case 'reopened':
       history.generation = entry.generation;
       history.reopenedFor = entry.reason;
@@ -218,17 +235,17 @@ function takeEntry(history: RequestHistory, entry: Step, fenceEntries: number): 
       history.verify = null;
       history.sealed = null;
       history.endedAt = null;
-      return become('executing', entry.reason);
+      return end('executing', entry.reason);
     case 'certified':
       takeCertified(history, mark, entry.certificate);
-      return become('certified');
+      return end('certified');
     case 'sealed':
       history.sealed = mark;
       if (history.endedAt !== null) return;
-      if (history.certified.some(({ generation }) => generation === history.generation)) return become('sealed');
+      if (history.certified.some(({ generation }) => generation === history.generation)) return end('sealed');
       // Only its age lets a request end so.
       history.endedAt = entry.at;
-      return become('sealed', 'life_exceeded');
+      return end('sealed', 'life_exceeded');
     case 'readmitted':
       history.readmittedAt = entry.at;
       history.isReadmitted = true;

@@ -124,7 +124,7 @@ async function prove(
   const found = findCertificate(settings, ledger.entries(), done?.id ?? '');
   writeRequestedFile(certificate, certificatePage(found, bundleText(dataDir, ledger.entries(), found)));
   const report = join(reportsFolder(dataDir), 'audit.html');
-  writeRequestedFile(report, reportPage(gatherReport({ db, settings, nowMs: clock.now() })));
+  writeRequestedFile(report, reportPage(gatherReport({ db, settings, nowMs: clock.now() }), 'certificates/'));
   const { ok } = await verifyDataFolder(dataDir, {}, signal);
   return { certificate, report, isVerified: ok };
 }

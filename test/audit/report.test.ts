@@ -9,10 +9,13 @@ import { certificatePage } from '../../src/audit/certificate-page.ts';
 import { findCertificate } from '../../src/audit/issued-certificates.ts';
 import { reportCsv } from '../../src/audit/report-csv.ts';
 import { gatherReport, type AuditReport } from '../../src/audit/report-data.ts';
+import { reportAnswer } from '../../src/audit/report-answer.ts';
 import { reportPage } from '../../src/audit/report-page.ts';
+import type { LedgerRecord } from '../../src/ledger/record.ts';
+import { collectHistories } from '../../src/ledger/request-history.ts';
 import { certificatePath } from '../../src/erasure/proof/certificate-file.ts';
 import { readLedger } from '../../src/ledger/ledger.ts';
-import { issuing, requestId } from '../ledger/ledger-fixture.ts';
+import { issuing, lifeOf, requestId } from '../ledger/ledger-fixture.ts';
 import { freshFolder } from '../mirror/open-test-mirror.ts';
 import { archiveNowMs, writeArchive, type Archive } from './archive-fixture.ts';
 
@@ -51,7 +54,7 @@ function checkPage(page: string): void {
   expect(unbalanced(page)).toEqual([]);
   const shown = page.replace(/<script type="application\/json" id="bundle">[^<]*<\/script>/, '');
   expect(shown).not.toMatch(/<(script|link|img|iframe|form|object|base)\b|\bstyle="|\bon[a-z]+="|url\(|@import/i);
-  expect(page).not.toMatch(/\b(src|href)="(?!#)/);
+  expect(page).not.toMatch(/\b(src|href)="(?!#|certificates\/)/);
   expect(page).not.toMatch(/undefined|NaN|\[object|Invalid Date/);
   const [, style = ''] = /<style>(.*?)<\/style>/s.exec(page) ?? [];
   const hash = createHash('sha256').update(style).digest('base64');
@@ -134,9 +137,11 @@ describe('a report', () => {
       expect(report.fence.recreated).toBeGreaterThan(0);
     });
 
-    it('is one page, which names each of them', () => {
-      const page = reportPage(report);
+    it('is one page, which names each of them and leads to each certificate', () => {
+      const page = reportPage(report, 'certificates/');
       checkPage(page);
+      for (const { request, certificate } of report.requests)
+        expect(page.includes(`href="certificates/${request}-g1.json"`)).toBe(certificate !== null);
       expect(report.requests.filter(({ request }) => !page.includes(request))).toEqual([]);
       expect(page).toContain('2026-08-14, overdue');
       expect(page.length).toBeLessThan(1_500_000);
@@ -159,6 +164,84 @@ describe('a report', () => {
       expect(august.earlierOpen).toBe(1);
     });
   });
+});
+
+describe('the answer of a report', () => {
+  const none = { received: 3, complete: 3, open: 0, late: 0, overdue: 0, reopened: 0, held: 0, attention: 0 };
+  const good = {
+    totals: { ...none, refused: 0, cancelled: 0 },
+    fence: { entries: 0, hits: 0, recreated: 0, lastHitAt: null },
+    differences: [] as string[],
+    earlierOpen: 0,
+  };
+  const totals = (more: Partial<typeof good.totals>) => ({ ...good, totals: { ...good.totals, ...more } });
+
+  it.each([
+    ['All is done in time: 3 of 3 requests complete.', good],
+    ['All is in time: 2 of 3 requests complete, 1 under way, none of them overdue.', totals({ complete: 2, open: 1 })],
+    ['All is done in time: 2 of 3 requests complete, 1 refused or cancelled.', totals({ complete: 2, refused: 1 })],
+    ['No request to erase a person was received in this period.', totals({ received: 0, complete: 0 })],
+    ['Not all went as it should: 1 completed late, 2 opened again.', totals({ late: 1, reopened: 2 })],
+    ['Not all is done: 1 overdue; waiting for a person: 1 request held for approval.', totals({ overdue: 1, held: 1 })],
+    [
+      'Not all is done: waiting for a person: 2 rows of erased people that the service has again.',
+      { ...good, fence: { ...good.fence, recreated: 2 } },
+    ],
+    [
+      'Not all is done: waiting for a person: 1 difference between mirror.db and the ledger.',
+      { ...good, differences: ['x'] },
+    ],
+    ['Not all went as it should: 4 from before this period still open.', { ...good, earlierOpen: 4 }],
+  ])('is: %s', (says, report) => {
+    expect(reportAnswer(report)).toMatchObject({
+      says,
+      isGood: says.startsWith('All') || says.startsWith('No request'),
+    });
+  });
+});
+
+it('a report follows the ledger, and names what mirror.db says otherwise', () => {
+  const archive = archiveOf(30);
+  const before = reportOf(archive);
+  expect(before.differences).toEqual([]);
+  const open = before.requests.find(({ state }) => state === 'awaiting_upstream');
+  archive.db.prepare(`UPDATE erasure_requests SET state = 'sealed' WHERE id = ?`).run(open?.request);
+  archive.db.prepare(`DELETE FROM fence`).run();
+  const after = reportOf(archive);
+  expect(after.byState).toEqual(before.byState);
+  expect(after.totals).toEqual(before.totals);
+  expect(after.differences).toContain(
+    `mirror.db, table erasure_requests: request ${open?.request} is ended and sealed; the ledger says erased here, waiting for the service`,
+  );
+  expect(after.differences.some((sentence) => sentence.startsWith('mirror.db, table fence'))).toBe(true);
+  const page = reportPage(after);
+  checkPage(page);
+  for (const sentence of after.differences) expect(page).toContain(sentence);
+  expect(page).not.toContain('Nothing waits for a person');
+});
+
+it('a request in attention is so until the target that needed it goes on', () => {
+  const history = (more: readonly LedgerRecord[]) => {
+    const histories = collectHistories();
+    for (const [seq, record] of [...lifeOf(1, 1).slice(0, 5).flat(), ...more].entries())
+      histories.take({ ...record, seq, at: '2026-11-20T12:00:00.000Z' });
+    return histories.of(requestId(1));
+  };
+  const about = { request: requestId(1), generation: 1 };
+  const attention = { type: 'attention', ...about, target: 'upstream.person', reason: 'outcome_unknown' } as const;
+  const result = {
+    type: 'result' as const,
+    requests: [requestId(1)],
+    result: 'absent' as const,
+    assurance: 'observed' as const,
+  };
+  expect(history([attention])).toMatchObject({ state: 'attention', reason: 'outcome_unknown' });
+  expect(history([attention, { ...result, target: 'mirror' }])?.state).toBe('attention');
+  expect(history([attention, { ...result, target: 'upstream.person' }])).toMatchObject({
+    state: 'fenced',
+    reason: null,
+  });
+  expect(history([attention, { type: 'locally_verified', ...about }])?.state).toBe('attention');
 });
 
 describe('the CSV', () => {

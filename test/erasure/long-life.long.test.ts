@@ -151,14 +151,14 @@ describe('the time of a request', () => {
     const certificate = certificateOf(world, request);
     expect(certificate?.targets.find((each) => each.target === 'upstream.person')).toMatchObject({
       result: 'still_present',
-      assurance: 'observed',
+      assurance: 'not_reached',
     });
     expect(certificate?.not_proven).toContainEqual(
       expect.objectContaining({ code: 'target_not_reached', target: 'upstream.person' }),
     );
     const { settings, clock } = world;
     const report = gatherReport({ db: world.db(), settings, nowMs: clock.now() });
-    expect(reportPage(report)).toContain('still there when last asked">S</abbr>');
+    expect(reportPage(report)).toContain('still there when last asked">✗</abbr>');
     expect(await problemsOf(world)).toEqual([]);
   });
 });

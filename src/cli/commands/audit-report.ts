@@ -1,5 +1,6 @@
-import { join } from 'node:path';
+import { dirname, join, relative, resolve } from 'node:path';
 import { InvalidArgumentError, Option, type Command } from 'commander';
+import { reportAnswer } from '../../audit/report-answer.ts';
 import { reportCsv } from '../../audit/report-csv.ts';
 import { gatherReport, type AuditReport } from '../../audit/report-data.ts';
 import { reportPage } from '../../audit/report-page.ts';
@@ -8,7 +9,7 @@ import { AppError } from '../../core/errors.ts';
 import { stringifyExactJson } from '../../core/exact-json.ts';
 import { isoToMicros } from '../../core/time.ts';
 import { durationText } from '../../core/words.ts';
-import { reportsFolder } from '../../erasure/proof/certificate-file.ts';
+import { certificatesFolder, reportsFolder } from '../../erasure/proof/certificate-file.ts';
 import type { CommandAction } from '../command.ts';
 import type { GlobalOptions } from '../global-options.ts';
 import { formatTable } from '../table.ts';
@@ -44,15 +45,16 @@ Examples:
       if (asJson && format === undefined && out === undefined) return { json: report, text: '' };
       const name = `audit-${report.from}-${report.to}.${format ?? 'html'}`;
       const file = out ?? join(reportsFolder(settings.dataDir), name);
-      writeRequestedFile(file, render(report, format ?? 'html'));
+      const certificates = `${relative(dirname(resolve(file)), certificatesFolder(settings.dataDir)).replaceAll('\\', '/')}/`;
+      writeRequestedFile(file, render(report, format ?? 'html', certificates));
       return { json: report, text: `${summary(report)}written to ${file}\n` };
     },
   };
 }
 
-function render(report: AuditReport, format: (typeof formats)[number]): string {
+function render(report: AuditReport, format: (typeof formats)[number], certificates: string): string {
   if (format === 'json') return `${stringifyExactJson(report, 2)}\n`;
-  return format === 'csv' ? reportCsv(report) : reportPage(report);
+  return format === 'csv' ? reportCsv(report) : reportPage(report, certificates);
 }
 
 function readDay(text: string): string {
@@ -61,8 +63,9 @@ function readDay(text: string): string {
   return text;
 }
 
-function summary({ from, to, totals, times, earlierOpen }: AuditReport): string {
-  return formatTable(
+function summary(report: AuditReport): string {
+  const { from, to, totals, times, earlierOpen } = report;
+  const table = formatTable(
     [`${from} to ${to}`, 'requests'],
     [
       ['received', totals.received],
@@ -70,6 +73,7 @@ function summary({ from, to, totals, times, earlierOpen }: AuditReport): string 
       ['open', totals.open],
       ['overdue', totals.overdue],
       ['completed late', totals.late],
+      ['opened again', totals.reopened],
       ['held, or in need of a person', totals.held + totals.attention],
       ['refused', totals.refused],
       ['open from before', earlierOpen],
@@ -79,4 +83,5 @@ function summary({ from, to, totals, times, earlierOpen }: AuditReport): string 
       ['worst until complete', durationText(times.complete.worstMs)],
     ],
   );
+  return `${reportAnswer(report).says}\n${table}`;
 }

@@ -120,7 +120,11 @@ export async function differingFences(
   );
 }
 
-function requestDifferences(db: Database, { histories, bound }: LedgerReader): Difference[] {
+/** What the mirror says of requests otherwise than the ledger. Reads no file. */
+export function requestDifferences(
+  db: Database,
+  { histories, bound }: Pick<LedgerReader, 'histories' | 'bound'>,
+): Difference[] {
   const requests = listRequests(db, 'all');
   const known = new Set(requests.map(({ id }) => id));
   const differs = (id: string, what: string): Difference => ({

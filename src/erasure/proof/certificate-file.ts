@@ -19,7 +19,8 @@ export function reportsFolder(dataDir: string): string {
   return join(dataDir, 'reports');
 }
 
-function certificatesFolder(dataDir: string): string {
+/** Where the certificates of a data folder lie. */
+export function certificatesFolder(dataDir: string): string {
   return join(reportsFolder(dataDir), 'certificates');
 }
 
