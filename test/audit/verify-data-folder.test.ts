@@ -1,3 +1,4 @@
+import { loadSettings } from '../../src/config/load-settings.ts';
 import { appendFileSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
@@ -91,7 +92,7 @@ it('a certificate that is on the ledger and says something else than it is told'
   ledger.append([
     { type: 'result', requests: [requestId(1)], target: 'upstream.person', result: 'deleted', assurance: 'observed' },
   ]);
-  const settings = { dataDir, erasure: { feedRetentionDays: 30 } };
+  const { settings } = loadSettings({}, { set: [{ path: 'dataDir', value: dataDir }] });
   issueCertificate({ ledger: () => ledger, settings } as never, { id: requestId(1), generation: 1 });
   const better = readFileSync(first(dataDir), 'utf8').replaceAll('"hits":12', '"hits":99');
   writeFileSync(first(dataDir), better);
