@@ -30,7 +30,7 @@ pre { margin: .6rem 0; padding: .7rem 1rem; background: var(--card); border: 1px
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .3rem 1.5rem; margin: .6rem 0; }
 dt { color: var(--soft); }
 dd { margin: 0; overflow-wrap: anywhere; }
-.figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(7.4rem, 1fr)); gap: .6rem; margin: 1.2rem 0; padding: 0; list-style: none; }
+.figures { display: grid; grid-template-columns: repeat(4, 1fr); gap: .6rem; margin: 1.2rem 0; padding: 0; list-style: none; }
 .figures li { padding: .6rem .8rem; font-size: .92rem; line-height: 1.3; background: var(--card); border: 1px solid var(--line); border-radius: .5rem; break-inside: avoid; }
 .figures b { display: block; white-space: nowrap; font-size: 1.4rem; line-height: 1.2; letter-spacing: -.02em; font-variant-numeric: tabular-nums; }
 .figures .alarm { border-color: var(--warn); background: var(--warn-paper); }
@@ -72,21 +72,36 @@ abbr { text-decoration: none; font-weight: 600; }
 .skip:focus { position: absolute; left: 1rem; top: .5rem; background: var(--card); padding: .5rem 1rem; }
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
 footer { padding-block: 2rem 3rem; color: var(--soft); font-size: .88rem; }
-@media (max-width: 52rem) {
+.pairs { grid-template-columns: max-content 1fr max-content 1fr; }
+.table:has(.letter) table { font-size: .8rem; }
+.table:has(.letter) :is(th, td) { padding-right: .4rem; }
+.table:has(.letter) .id code { font-size: .74em; }
+@media screen and (max-width: 52rem) {
   .chart { grid-template-columns: minmax(0, 1fr); }
-  dl { grid-template-columns: 1fr; gap: 0; }
+  dl, .pairs { grid-template-columns: minmax(0, 1fr); gap: 0; }
   dd { margin-bottom: .5rem; }
   h1 { font-size: 1.6rem; }
+  .figures { grid-template-columns: repeat(2, 1fr); }
+  .table table:not(.numbers), .table:not(:has(.numbers)) :is(tbody, tr, th, td) { display: block; }
+  .table:not(:has(.numbers)) thead { display: none; }
+  .table:not(:has(.numbers)) tr { padding: .5rem 0; border-bottom: 1px solid var(--line); }
+  .table:not(:has(.numbers)) :is(th, td) { padding: 0; border: 0; text-align: left; white-space: normal; }
+  .table:not(:has(.numbers)) tbody th { font-weight: 600; }
+  td[data-label]::before { content: attr(data-label) ': '; color: var(--soft); }
+  .numbers { font-size: .72rem; }
+  .numbers :is(th, td) { padding-left: .3rem; white-space: normal; }
+  .id code { overflow-wrap: anywhere; white-space: normal; }
 }
 @page { size: A4; margin: 14mm 15mm 15mm; }
 @media print {
-  :root { color-scheme: light; --paper: #fff; font-size: 9.2pt; }
-  body { line-height: 1.38; }
+  :root { color-scheme: light; --paper: #fff; font-size: 8.6pt; }
+  body { line-height: 1.34; }
   header, main, footer { max-width: none; padding: 0; }
-  h2 { margin-top: 1.3rem; }
+  h2 { margin-top: 1rem; }
   p, li, dd { max-width: none; }
-  .panel { padding: .6rem 1rem; margin: .7rem 0; break-inside: avoid; }
-  .figures { grid-template-columns: repeat(7, 1fr); gap: .4rem; margin: .8rem 0; }
+  .panel { padding: .5rem .9rem; margin: .6rem 0; break-inside: avoid; }
+  .panel li { margin: .1rem 0; }
+  .figures { grid-template-columns: repeat(8, 1fr); gap: .4rem; margin: .8rem 0; }
   .figures li { padding: .4rem .5rem; }
   .together, dl { break-inside: avoid; }
   .table { overflow: visible; }
@@ -94,6 +109,7 @@ footer { padding-block: 2rem 3rem; color: var(--soft); font-size: .88rem; }
   .id code { font-size: .78em; }
   .chart { grid-template-columns: minmax(0, 1fr) 21rem; margin: .8rem 0; }
   dl { grid-template-columns: max-content 1fr; gap: .1rem 1.2rem; }
+  .pairs { grid-template-columns: max-content 1fr max-content 1fr; }
   dd { margin: 0; }
   .skip { display: none; }
   footer { padding: .8rem 0 0; }
@@ -139,9 +155,9 @@ export function renderPage(page: {
   );
 }
 
-/** A list of names and values. */
-export function factList(facts: readonly (readonly [string, Markup | string])[]): Markup {
-  return html`<dl>
+/** A list of names and values; `pairs`: short ones, of which two stand beside each other. */
+export function factList(facts: readonly (readonly [string, Markup | string])[], layout: '' | 'pairs' = ''): Markup {
+  return html`<dl class="${layout}">
     ${facts.map(
       ([name, value]) =>
         html`<dt>${name}</dt>

@@ -72,24 +72,27 @@ export function certificatePage({ certificate, sha256, entry }: IssuedCertificat
       </section>
       <section aria-labelledby="facts">
         <h2 id="facts">The request</h2>
-        ${factList([
-          ['Basis', basisText(certificate.basis)],
-          ['Origin', originText(certificate.origin)],
-          ['Received', minuteText(certificate.received_at)],
-          ['Due', minuteText(dueAt)],
-          ['Fenced: final from then on', minuteText(certificate.fenced_at)],
-          ['Proved gone from here', minuteText(certificate.locally_verified_at)],
-          ...(certificate.events_expected_by === null
-            ? []
-            : [['Weekly batch of the service by', minuteText(certificate.events_expected_by)] as const]),
-          ['Ended', minuteText(certificate.certified_at)],
+        ${factList(
           [
-            'Generation',
-            generation === 1
-              ? '1'
-              : `${generation}: the request had been certified or ended before, and was opened again`,
+            ['Basis', basisText(certificate.basis)],
+            ['Origin', originText(certificate.origin)],
+            ['Received', minuteText(certificate.received_at)],
+            ['Due', minuteText(dueAt)],
+            ['Fenced: final from then on', minuteText(certificate.fenced_at)],
+            ['Proved gone from here', minuteText(certificate.locally_verified_at)],
+            ...(certificate.events_expected_by === null
+              ? []
+              : [['Weekly batch of the service by', minuteText(certificate.events_expected_by)] as const]),
+            ['Ended', minuteText(certificate.certified_at)],
+            [
+              'Generation',
+              generation === 1
+                ? '1'
+                : `${generation}: the request had been certified or ended before, and was opened again`,
+            ],
           ],
-        ])}
+          'pairs',
+        )}
       </section>
       ${statements(certificate)}
       <section aria-labelledby="check">
@@ -100,7 +103,7 @@ export function certificatePage({ certificate, sha256, entry }: IssuedCertificat
             'Entries',
             `received ${ledger.entries.received}, fenced ${ledger.entries.fenced}, proved gone ${ledger.entries.locally_verified}, certified ${entry}`,
           ],
-          ['Certificate’s SHA-256', html`<code>${sha256}</code>`],
+          ['Certificate’s hash (SHA-256)', html`<code>${sha256}</code>`],
           ['Subject', html`<code>${certificate.subject}</code>`],
         ])}
         <p>
@@ -128,12 +131,19 @@ function statements(certificate: Certificate): Markup {
       ${certificate.statements.map(({ says }) => html`<li>${says}</li>`)}
     </ul>
     <p>The operator states this of itself. No ledger shows it.</p>
-    ${factList([
-      ['Controller', controller === null ? 'not stated (setting audit.controller)' : controller.name],
-      ['Contact', controller?.contact ?? 'not stated'],
-      ['Service', service === null ? 'not stated' : `${service.url}, project ${service.project}`],
-      ['Program', `analytics-mirror ${program}`],
-    ])}
+    ${factList(
+      [
+        ['Controller', controller === null ? 'not stated (setting audit.controller)' : controller.name],
+        ['Contact', controller?.contact ?? 'not stated'],
+        ['Service', service === null ? 'not stated' : `${service.url}, project ${service.project}`],
+        ['Program', `analytics-mirror ${program}`],
+      ],
+      'pairs',
+    )}
+    <p class="soft">
+      GDPR: Regulation (EU) 2016/679. CCPA: the California Consumer Privacy Act. NIST SP 800-88r2: Guidelines for Media
+      Sanitization, whose methods are clear, purge and destroy.
+    </p>
   </section>`;
 }
 

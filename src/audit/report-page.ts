@@ -217,7 +217,7 @@ function months({ byMonth, byState }: AuditReport): Markup {
     })}
     ${table(
       'Requests by the month of their receipt, in their present state',
-      ['Month', ...monthColumns.map(([, heading]) => heading)],
+      [{ heading: 'Month', is: 'when' }, ...monthColumns.map(([, heading]) => heading)],
       byMonth.map(({ month, totals }) => [month, ...monthColumns.map(([count]) => totals[count])]),
     )}
     <p>

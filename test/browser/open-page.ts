@@ -17,7 +17,7 @@ afterAll(async () => {
 });
 
 /** The system's Chromium, started once for a file of tests. */
-function browser(): Promise<Browser> {
+export function browser(): Promise<Browser> {
   launched ??= chromium.launch({
     executablePath: process.env['CHROMIUM'] ?? '/usr/bin/chromium',
     args: ['--no-sandbox'],
