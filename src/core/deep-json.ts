@@ -60,8 +60,8 @@ export function whyUnkept(error: unknown): string | undefined {
  * the text, for one of more than `valuesMax` values: a value takes many times the memory of its text.
  */
 export function parseDeepJson(text: string, depthMax: number, valuesMax = Number.POSITIVE_INFINITY): unknown {
-  const cuts = findUnkept(text, depthMax, valuesMax);
-  if (cuts.length === 0) return parseExactJson(text);
+  const { cuts, isPlain } = findUnkept(text, depthMax, valuesMax);
+  if (cuts.length === 0) return isPlain ? JSON.parse(text) : parseExactJson(text);
   const mark = crypto.randomUUID();
   let [kept, at] = ['', 0];
   for (const { from, to, by } of cuts) {
@@ -87,9 +87,13 @@ function replaceIn(value: unknown, replaced: ReadonlyMap<unknown, unknown>): unk
 
 type Cut = { from: number; to: number; by: Placeholder };
 
-/** The parts of a JSON text that are not kept, in their order: whole values from their first to their last character. */
-function findUnkept(text: string, depthMax: number, valuesMax: number): Cut[] {
+/**
+ * The parts of a JSON text that are not kept, in their order: whole values from their first to their last character. And
+ * whether it is plain: a double holds each of its numbers, all of fewer than sixteen characters and without an exponent.
+ */
+function findUnkept(text: string, depthMax: number, valuesMax: number): { cuts: Cut[]; isPlain: boolean } {
   const found: Cut[] = [];
+  let isPlain = true;
   let depth = 0;
   let values = 0;
   let from = 0;
@@ -107,6 +111,7 @@ function findUnkept(text: string, depthMax: number, valuesMax: number): Cut[] {
     else if (code === comma) values += 1;
     else if (isDigit(code) || code === minus) {
       const to = endOfNumber(text, at + 1);
+      if (to - at >= 16 || /[eE]/.test(text.slice(at, to))) isPlain = false;
       if (to - at > digitsMax) found.push({ from: at, to, by: tooLong });
       at = to - 1;
     }
@@ -117,7 +122,7 @@ function findUnkept(text: string, depthMax: number, valuesMax: number): Cut[] {
       hint: 'ask for smaller pages (persons.pageSize, recordings.pageSize) or raise service.bodyBytesMax',
     });
   // A bracket that is never closed: neither the text nor the rest of it is JSON.
-  return depth > depthMax ? [...found, { from, to: text.length, by: tooDeep }] : found;
+  return { cuts: depth > depthMax ? [...found, { from, to: text.length, by: tooDeep }] : found, isPlain };
 }
 
 /** Where the string that begins at `from` has its closing quote. */

@@ -205,7 +205,12 @@ function accept(plan: WalkPlan, state: WalkState, page: PageView, isJoined: bool
     window: windowAfter(plan, state, served, page.nextOffset === null ? mayServe(state, served.limit) : served.limit),
     previous: {
       window: served,
-      rows: page.keys.map((key, index) => ({ key, time: page.times[index]?.toString() ?? null })).slice(-seamRowsMax),
+      rows: page.keys
+        .slice(-seamRowsMax)
+        .map((key, index) => ({
+          key,
+          time: page.times.at(index - Math.min(seamRowsMax, page.keys.length))?.toString() ?? null,
+        })),
       isBarren: page.keys.length < 2 || lastKey === undefined || known.has(lastKey),
       shown: page.keys.length,
       isLast: page.isLast,

@@ -62,6 +62,29 @@ test('beside what is cut, every digit stays', () => {
   );
 });
 
+test('every number keeps its digits, whatever stands around it', () => {
+  const number = fc.oneof(
+    fc.stringMatching(/^-?(?:0|[1-9]\d{0,20})(?:\.\d{1,20})?(?:[eE][+-]?\d{1,3})?$/),
+    fc.constantFrom('9007199254740993', '0.1234567890123456', '1e5', '123456789012345', '-123456789012345', '1E+2'),
+  );
+  const text = fc.oneof(
+    number,
+    fc.array(number, { maxLength: 4 }).map((items) => `[ ${items.join(' , ')}\n]`),
+    fc
+      .tuple(
+        fc.string().map((key) => JSON.stringify(key)),
+        number,
+      )
+      .map(([key, each]) => `{${key} :\t${each}}`),
+  );
+  fc.assert(
+    fc.property(text, (json) => {
+      expect(JSON.stringify(parseDeepJson(json, 9))).toBe(JSON.stringify(parseExactJson(json)));
+    }),
+    { numRuns: 2000 },
+  );
+});
+
 test('a million levels cost no stack', () => {
   const deep = `${'['.repeat(1_000_000)}12345678901234567890${']'.repeat(1_000_000)}`;
   expect(shallowJson(parseDeepJson(`{"a":${deep}}`, 5))).toBe('{"a":[[[["nested too deeply"]]]]}');
