@@ -163,7 +163,7 @@ describe('a folder of an earlier version', () => {
     expect(await differencesOf(world)).toEqual([]);
     expect(await world.reconcile()).toMatchObject({ replayed: { requests: 1 }, erasure: { verified: 1 } });
     expect(recorded(world, 'published')[0]).toMatchObject({ cause: 'adoption' });
-    expect(recorded(world, 'key_bound')).toHaveLength(2);
+    expect(recorded(world, 'key_bound')).toHaveLength(3);
     expect(await placesOf(world, 'anna-canary')).toEqual([]);
     expect(uuids).toBeDefined();
     putBack(['folder']);
