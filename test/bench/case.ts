@@ -1,11 +1,11 @@
 // One case in a process of its own, so that its peak memory and its writes are its own.
 // Arguments: the case's name, and its parameters as JSON. Sends the measurement to its parent.
 
-/** What a case may need. `generation` is which of the two lists is read; `origin` is where it is served. */
-export type CaseParameters = { rows: number; dataDir: string; origin: string; generation: number };
+/** What a case may need. `generation` is which of the two lists is read; `fence` is how many identifiers are fenced. */
+export type CaseParameters = { rows: number; dataDir: string; origin: string; generation: number; fence: number };
 
-/** What a case found out by itself: how long it took, and the size of what it made or the time of its parts. */
-export type CaseResult = { ms: number; bytes?: number; stages?: Readonly<Record<string, number>> };
+/** What a case found out by itself: how long it took, and the size of what it made. */
+export type CaseResult = { ms: number; bytes?: number };
 
 /**
  * What is known of a case that ran, of its whole process: processor time, peak memory, and what it gave the disk to
@@ -13,13 +13,14 @@ export type CaseResult = { ms: number; bytes?: number; stages?: Readonly<Record<
  */
 export type Measurement = CaseResult & { cpuMs: number; peakRssBytes: number; writtenBytes: number };
 
+// The program's own flags of the heap: without them, another program would be measured.
+await import('../../src/start-up.ts');
+
 // Imported one by one: a library that a case does not need is not in its memory.
 const cases = {
+  bytesAlone: async () => (await import('./read-cases.ts')).bytesAlone,
   fetchAlone: async () => (await import('./read-cases.ts')).fetchAlone,
-  poolAlone: async () => (await import('./read-cases.ts')).poolAlone,
-  upsertAlone: async () => (await import('./sync-cases.ts')).upsertAlone,
   syncPass: async () => (await import('./sync-cases.ts')).syncPass,
-  syncStages: async () => (await import('./sync-cases.ts')).syncStages,
   fillMirror: async () => (await import('./export-cases.ts')).fillMirror,
   exportPersons: async () => (await import('./export-cases.ts')).exportPersons,
   fillDuckDb: async () => (await import('./duckdb-cases.ts')).fillDuckDb,

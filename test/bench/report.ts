@@ -2,100 +2,94 @@ import { bytesText, countText } from '../../src/core/words.ts';
 import { formatTable } from '../../src/cli/table.ts';
 import type { Measurement } from './case.ts';
 
-/** One measured case beside the others of its table. `ratios` are its rows per second over those of each baseline. */
+/** The middle of some measured figures, and their least and greatest. */
+export type Spread = { median: number; least: number; most: number };
+
+/** One case that was measured several times, beside the baselines that were measured in the same rounds. */
 export type Line = {
   name: string;
-  rowsPerSecond: number;
-  ratios: Readonly<Record<string, number>>;
-  seconds: number;
-  cpuSeconds: number;
+  /** Processor time for a row, in microseconds, the start of the process included. */
+  cpuMicros: Spread;
+  /** Rows for a second of processor time, over those of the baseline in the same round. */
+  ratios: Readonly<Record<string, Spread>>;
+  seconds: Spread;
+  /** Bytes for a row that were given to the disk. */
+  writtenBytes: Spread;
+  /** The greatest of all rounds. */
   peakRssBytes: number;
-  writtenBytes: number;
   /** Of the file that it made, where it made one. */
   fileBytes: number | null;
-  limitedBy: string;
 };
-
-/** Where the time of one pass goes, in milliseconds. */
-export type Stages = { name: string; stages: Readonly<Record<string, number>> };
 
 /** Everything that one run of the bench found out. */
 export type BenchReport = {
   node: string;
   processors: number;
+  rounds: number;
   persons: number;
   exportRows: number;
   sync: Line[];
-  stages: Stages[];
   export: Line[];
 };
 
-/** Puts a measurement of `rows` rows beside the baselines. */
+function spreadOf(figures: readonly number[]): Spread {
+  const sorted = figures.toSorted((a, b) => a - b);
+  const at = (place: number): number => sorted.at(place) ?? Number.NaN;
+  return { median: at(Math.floor(sorted.length / 2)), least: at(0), most: at(-1) };
+}
+
+/** Puts the measurements of a case, one a round, beside those of the baselines in the same rounds. */
 export function lineOf(
   name: string,
   rows: number,
-  measured: Measurement,
-  baselines: Readonly<Record<string, Measurement>>,
-  limitedBy: string,
+  measured: readonly Measurement[],
+  baselines: Readonly<Record<string, readonly Measurement[]>>,
 ): Line {
-  const ratios = Object.entries(baselines).map(([baseline, { ms }]) => [baseline, ms / measured.ms]);
+  const ratios = Object.entries(baselines).map(([baseline, others]) => [
+    baseline,
+    spreadOf(measured.map(({ cpuMs }, round) => (others[round]?.cpuMs ?? Number.NaN) / cpuMs)),
+  ]);
   return {
     name,
-    rowsPerSecond: Math.round((rows / measured.ms) * 1000),
-    ratios: Object.fromEntries(ratios) as Record<string, number>,
-    seconds: measured.ms / 1000,
-    cpuSeconds: measured.cpuMs / 1000,
-    peakRssBytes: measured.peakRssBytes,
-    writtenBytes: measured.writtenBytes,
-    fileBytes: measured.bytes ?? null,
-    limitedBy,
+    cpuMicros: spreadOf(measured.map(({ cpuMs }) => (cpuMs * 1000) / rows)),
+    ratios: Object.fromEntries(ratios) as Record<string, Spread>,
+    seconds: spreadOf(measured.map(({ ms }) => ms / 1000)),
+    writtenBytes: spreadOf(measured.map(({ writtenBytes }) => writtenBytes / rows)),
+    peakRssBytes: Math.max(...measured.map(({ peakRssBytes }) => peakRssBytes)),
+    fileBytes: measured[0]?.bytes ?? null,
   };
 }
 
 /** The report for people. */
 export function formatReport(report: BenchReport): string {
-  const { node, processors, persons, exportRows } = report;
+  const { node, processors, rounds, persons, exportRows } = report;
   return [
-    `Node ${node}, ${processors} processors\n`,
+    `Node ${node}, ${processors} processors. Medians of ${rounds} rounds with the least and the greatest; ratios are of`,
+    `processor time within a round. Every case is a process of its own, and its start is counted.\n`,
     `Sync of ${countText(persons)} persons, pages of 1,000, from a server in another process\n${formatLines(report.sync)}`,
-    `Where the time of a pass goes\n${formatStages(report.stages)}`,
     `Export of ${countText(exportRows)} persons\n${formatLines(report.export)}`,
   ].join('\n');
 }
 
 function formatLines(lines: readonly Line[]): string {
   const baselines = [...new Set(lines.flatMap(({ ratios }) => Object.keys(ratios)))];
-  const right = (heading: string) => ({ right: heading });
-  const headings = ['rows/s', ...baselines, 'seconds', 'CPU s', 'peak RSS', 'written', 'file'];
+  const headings = ['CPU µs a row', ...baselines, 'seconds', 'written a row', 'peak RSS', 'file'];
   return formatTable(
-    ['', ...headings.map(right), 'limited by'],
+    ['', ...headings.map((right) => ({ right }))],
     lines.map((line) => [
       line.name,
-      countText(line.rowsPerSecond),
-      ...baselines.map((baseline) => formatRatio(line.ratios[baseline])),
-      line.seconds.toFixed(1),
-      line.cpuSeconds.toFixed(1),
+      formatSpread(line.cpuMicros, 1),
+      ...baselines.map((baseline) => formatSpread(line.ratios[baseline], 2)),
+      formatSpread(line.seconds, 1),
+      bytesText(Math.round(line.writtenBytes.median)),
       bytesText(line.peakRssBytes),
-      bytesText(line.writtenBytes),
       line.fileBytes === null ? '' : bytesText(line.fileBytes),
-      line.limitedBy,
     ]),
   );
 }
 
-function formatRatio(ratio: number | undefined): string {
-  return ratio === undefined ? '' : `${ratio.toFixed(2)} ×`;
-}
-
-function formatStages(passes: readonly Stages[]): string {
-  const rows = passes.flatMap(({ name, stages }) => {
-    const totalMs = Object.values(stages).reduce((sum, ms) => sum + ms, 0);
-    return Object.entries(stages).map(([stage, ms]) => [
-      name,
-      stage,
-      `${countText(Math.round(ms))} ms`,
-      `${Math.round((100 * ms) / totalMs)} %`,
-    ]);
-  });
-  return formatTable(['pass', 'stage', { right: 'time' }, { right: 'share' }], rows);
+function formatSpread(spread: Spread | undefined, digits: number): string {
+  if (!spread) return '';
+  const [median, least, most] = [spread.median, spread.least, spread.most].map((figure) => figure.toFixed(digits));
+  return `${median} (${least}–${most})`;
 }
