@@ -12,6 +12,7 @@ import { sha256 } from './core/digest.ts';
 import { AppError } from './core/errors.ts';
 import type { JobContext, ServiceContext } from './job/job-context.ts';
 import { openLedger } from './ledger/ledger.ts';
+import { commandSigner, seedSigner, type OutsideSigner } from './ledger/outside-signer.ts';
 import { createLogger, type Logger } from './log/logger.ts';
 import { openTracer } from './log/open-tracer.ts';
 import type { Tracer } from './log/tracer.ts';
@@ -59,11 +60,12 @@ export type AppSurroundings = {
 /** Builds the program from its settings, for the one project that the flags select. Nothing is opened yet. */
 export function createApp({ environment, isTerminal, clock }: AppSurroundings, flags: SettingsFlags): App {
   const loaded = loadSettings(environment, flags);
-  return assembleApp(loaded, shareParts(loaded, { environment, isTerminal, clock }), new Map());
+  const shared = shareParts(loaded, { environment, isTerminal, clock });
+  return assembleApp(loaded, { ...shared, secrets: loaded.secrets }, new Map());
 }
 
 /** The parts that all projects share. */
-type Shared = Pick<App, 'log' | 'clock'> & { tracer: Tracer };
+type Shared = Pick<App, 'log' | 'clock'> & { tracer: Tracer; environment: Environment };
 
 function shareParts(
   { settings }: LoadedSettings,
@@ -75,7 +77,7 @@ function shareParts(
     now: () => systemClock.now(),
     onLost: (spans, reason) => log.warn({ spans, reason }, 'traces were lost'),
   });
-  return { log, tracer, clock };
+  return { log, tracer, clock, environment };
 }
 
 /** The program for each configured project, and what they have in common. Those with one key share one budget. */
@@ -90,7 +92,7 @@ export function createProjectApps(surroundings: AppSurroundings, flags: Settings
   const { log, clock } = shared;
   const assemble = (loaded: LoadedSettings): App => {
     const own = others.length === 0 ? log : log.child({ project: loaded.name });
-    return assembleApp(loaded, { ...shared, log: own }, budgets);
+    return assembleApp(loaded, { ...shared, secrets, log: own }, budgets);
   };
   return { apps: [assemble(first), ...others.map(assemble)], log, clock, secrets };
 }
@@ -103,7 +105,7 @@ const bytesPerValue = 16;
 
 function assembleApp(
   { name, settings, apiKey }: LoadedSettings,
-  { log, tracer, clock }: Shared,
+  { log, tracer, clock, environment, secrets }: Shared & { secrets: Pick<Secrets, 'signingKeys'> },
   budgets: SharedBudgets,
 ): App {
   const closers: (() => unknown)[] = [() => tracer.close()];
@@ -170,7 +172,7 @@ function assembleApp(
     signal,
     service: null,
     project: null,
-    ledger: () => openLedger(settings.dataDir, clock),
+    ledger: () => openLedger(settings.dataDir, clock, outsideSigners(settings, { ...secrets, environment })),
   });
   const serviceContext = (signal: AbortSignal): ServiceContext => {
     // First: without a configured service, no mirror is made.
@@ -195,6 +197,20 @@ function assembleApp(
       for (const close of closers.toReversed()) await close();
     },
   };
+}
+
+/** The keys that sign the ledger from outside of the data folder, the present one first. */
+function outsideSigners(
+  { audit }: Settings,
+  { signingKeys, environment }: Pick<Secrets, 'signingKeys'> & { environment: Environment },
+): OutsideSigner[] {
+  const programs = [audit.signer, audit.nextSigner].filter((signer) => signer !== null);
+  return [
+    ...programs.map(({ command, publicKey }) =>
+      commandSigner({ command, publicKey: Buffer.from(publicKey, 'base64'), environment }),
+    ),
+    ...signingKeys.map(seedSigner),
+  ];
 }
 
 /** A service on this machine is often started again on another port, so its port is left out. */

@@ -19,6 +19,8 @@ export type Secrets = {
   alertWebhook: string | null;
   /** The routing key of the receiver of alerts; null if it has none. */
   alertRoutingKey: string | null;
+  /** The seeds of the keys that sign the ledger, the present one and perhaps the next; none where they are elsewhere. */
+  signingKeys: readonly Buffer[];
   /** The token that the status page asks for; null if it asks for none. */
   statusToken: string | null;
 };
@@ -29,6 +31,7 @@ export const secretVariables = [
   'MIRROR_ALERT_WEBHOOK',
   'MIRROR_ALERT_ROUTING_KEY',
   'MIRROR_STATUS_TOKEN',
+  'MIRROR_SIGNING_KEY',
 ] as const;
 
 /** A secret from its file or its variable; null without one. Notes wrong characters. Throws `usage` for a bad file. */
@@ -41,6 +44,18 @@ export function readSecret(
   const file = environment[`${variable}_FILE`];
   if (file) return readSecretFile(file, `${variable}_FILE`, what, problems);
   return checked(environment[variable] ?? '', variable, what, problems);
+}
+
+/**
+ * The signing keys of the environment: one of 64 hex digits, or two with a comma between, the present and the next. None without
+ * the variable. Notes what is no key.
+ */
+export function readSigningKeys(environment: Environment, problems: string[]): Buffer[] {
+  const text = readSecret(environment, 'MIRROR_SIGNING_KEY', 'signing key', problems);
+  if (text === null) return [];
+  if (/^[0-9a-f]{64}(,[0-9a-f]{64})?$/.test(text)) return text.split(',').map((seed) => Buffer.from(seed, 'hex'));
+  problems.push('MIRROR_SIGNING_KEY: is no key of 64 hex digits, nor two with a comma between');
+  return [];
 }
 
 /** The secret in a file, which the setting or variable `name` names. Throws `usage` as `readPrivateFile` does. */

@@ -2,7 +2,7 @@ import { stringify } from 'yaml';
 import type { z } from 'zod';
 import { AppError } from '../core/errors.ts';
 import type { JsonObject } from '../core/exact-json.ts';
-import { readSecret, secretVariables, type Environment, type Secrets } from './environment.ts';
+import { readSecret, readSigningKeys, secretVariables, type Environment, type Secrets } from './environment.ts';
 import { readProjects } from './projects.ts';
 import { httpUrlProblem, Settings } from './settings.ts';
 import { assign, holdsPath, merge, readYaml } from './settings-tree.ts';
@@ -52,17 +52,23 @@ export function loadProjects(environment: Environment, flags: SettingsFlags = {}
     return [];
   });
   const [first, ...others] = loaded;
+  // A ledger is named after its first key: with one key, two ledgers would have one name.
+  if (others.length > 0 && (secrets.signingKeys.length > 0 || first?.settings.audit.signer))
+    problems.push('audit.signer, MIRROR_SIGNING_KEY: several projects cannot share a signing key');
   if (first === undefined || problems.length > 0) throw configurationError([...new Set(problems)]);
   return { projects: [first, ...others], secrets };
 }
 
 /** The settings of the named or only project. Throws as `loadProjects`, and where several are and none is named. */
-export function loadSettings(environment: Environment, flags: SettingsFlags = {}): LoadedSettings {
-  const { projects } = loadProjects(environment, flags);
+export function loadSettings(
+  environment: Environment,
+  flags: SettingsFlags = {},
+): LoadedSettings & { secrets: Secrets } {
+  const { projects, secrets } = loadProjects(environment, flags);
   const [first, second] = projects;
-  if (flags.project === undefined && second === undefined) return first;
+  if (flags.project === undefined && second === undefined) return { ...first, secrets };
   const found = projects.find(({ name }) => name === flags.project);
-  if (found) return found;
+  if (found) return { ...found, secrets };
   const names = projects.map(({ name }) => name).join(', ');
   throw new AppError(
     flags.project === undefined ? 'several projects are configured' : 'no project of that name is configured',
@@ -106,6 +112,7 @@ function readSecrets(environment: Environment, problems: string[]): Secrets {
     alertWebhook,
     alertRoutingKey: readSecret(environment, 'MIRROR_ALERT_ROUTING_KEY', 'routing key', problems),
     statusToken: readSecret(environment, 'MIRROR_STATUS_TOKEN', 'token', problems),
+    signingKeys: readSigningKeys(environment, problems),
   };
 }
 

@@ -81,6 +81,12 @@ const anchor = z.union(
   'has `timeStampAuthority` and `certificates`, or `witness` and `key`; the address begins with https://',
 );
 
+/** A program that signs, and the key that confirms what it signs: 32 bytes, in base64. */
+const signer = z.strictObject({
+  command: z.array(z.string().min(1)).min(1),
+  publicKey: z.string().regex(/^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$/, 'is an Ed25519 key: 32 bytes in base64'),
+});
+
 const cron = z
   .string()
   .nullable()
@@ -194,6 +200,8 @@ export const Settings = z.strictObject({
   audit: z.strictObject({
     controller: z.strictObject({ name: statedText.nullable(), contact: statedText.nullable() }),
     anchors: z.array(anchor),
+    signer: signer.nullable(),
+    nextSigner: signer.nullable(),
   }),
   schedule: z.strictObject(
     Object.fromEntries(scheduledJobs.map((job) => [job, cron])) as Record<ScheduledJob, typeof cron>,

@@ -17,6 +17,7 @@ import { collectBoundState, type BoundState } from './bound-state.ts';
 import { compactTree, leafHash, type CompactTree } from './merkle.ts';
 import { splitRecord, type LedgerRecord } from './record.ts';
 import { collectHistories, type Histories } from './request-history.ts';
+import type { OutsideSigner } from './outside-signer.ts';
 import { prepareRotation, signingKey } from './signing-key.ts';
 
 /** How many entries there are, and what they hash to: the Merkle tree hash of RFC 6962, as hex. */
@@ -63,10 +64,10 @@ export type Ledger = LedgerReader & {
 
 /**
  * Opens the ledger of a data folder, reading all of it once. What a kill left after the last whole line is cut off. One
- * process at a time: the caller holds the lease. Throws `storage` when an entry is damaged, or when the entries are not
+ * process at a time: the caller holds the lease. `outside`: the signing keys that are not in the data folder. Throws `storage` when an entry is damaged, or when the entries are not
  * those that a checkpoint was signed for.
  */
-export function openLedger(dataDir: string, clock: Clock): Ledger {
+export function openLedger(dataDir: string, clock: Clock, outside: readonly OutsideSigner[] = []): Ledger {
   const folder = ledgerFolder(dataDir);
   const path = entriesPath(folder);
   const state = readState(folder);
@@ -91,7 +92,7 @@ export function openLedger(dataDir: string, clock: Clock): Ledger {
   const checkpoint: Ledger['checkpoint'] = () => {
     const { size, rootHash } = headOf(state);
     try {
-      const signer = signingKey(dataDir, state.rotated);
+      const signer = signingKey(dataDir, state.rotated, outside);
       const root = Buffer.from(rootHash, 'hex');
       const text = readCheckpointFile(folder, size) ?? checkpointText({ size, root }, signer);
       createCheckpointFile(folder, size, text);
@@ -109,8 +110,8 @@ export function openLedger(dataDir: string, clock: Clock): Ledger {
     rotateKey: () => {
       // So that the old key has vouched for all that came before.
       checkpoint();
-      append([prepareRotation(dataDir, signingKey(dataDir, state.rotated))]);
-      signingKey(dataDir, state.rotated);
+      append([prepareRotation(dataDir, signingKey(dataDir, state.rotated, outside), outside)]);
+      signingKey(dataDir, state.rotated, outside);
     },
   };
 }

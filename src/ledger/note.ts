@@ -14,8 +14,21 @@ const timeBytes = 8;
 /** Who verifies: a name, and a raw Ed25519 public key. */
 export type VerifierKey = { name: string; publicKey: Buffer };
 
-/** Who signs: a name, and an Ed25519 private key. */
-export type SignerKey = { name: string; privateKey: KeyObject };
+/** Who signs: a name, and an Ed25519 private key, or what signs with one that is elsewhere. */
+export type SignerKey = { name: string } & (
+  | { privateKey: KeyObject }
+  | { publicKey: Buffer; sign: (content: Buffer) => Buffer }
+);
+
+/** The key that verifies what a signer signs. */
+export function verifierOf(signer: SignerKey): VerifierKey {
+  return { name: signer.name, publicKey: 'sign' in signer ? signer.publicKey : publicKeyOf(signer.privateKey) };
+}
+
+/** A signature over bytes, by a signer. */
+export function signatureOf(content: Buffer, signer: SignerKey): Buffer {
+  return 'sign' in signer ? signer.sign(content) : signBytes(content, signer.privateKey);
+}
 
 /** The private key of 32 random bytes. */
 export function privateKeyOf(seed: Buffer): KeyObject {
@@ -59,10 +72,10 @@ export function isSignedBy(content: Buffer, signature: Buffer, { publicKey }: Ve
 }
 
 /** A text, which ends in a newline, as a signed note (https://c2sp.org/signed-note) with one signature. */
-export function signNote(text: string, { name, privateKey }: SignerKey): string {
-  const id = keyId({ name, publicKey: publicKeyOf(privateKey) }, 'note');
-  const signature = Buffer.concat([id, signBytes(Buffer.from(text), privateKey)]);
-  return `${text}\n— ${name} ${signature.toString('base64')}\n`;
+export function signNote(text: string, signer: SignerKey): string {
+  const id = keyId(verifierOf(signer), 'note');
+  const signature = Buffer.concat([id, signatureOf(Buffer.from(text), signer)]);
+  return `${text}\n— ${signer.name} ${signature.toString('base64')}\n`;
 }
 
 /** A note taken apart. `signatures` are as they stand: nothing is verified. */

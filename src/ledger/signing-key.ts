@@ -7,7 +7,16 @@ import { keyPath, readKey, readOrMakeKey } from '../core/secret-key.ts';
 import { listCheckpointFiles, publicKeysPath } from './checkpoint.ts';
 import { ledgerFolder } from './entry-file.ts';
 import { handover, ledgerName, readVkeys } from './key-chain.ts';
-import { privateKeyOf, publicKeyOf, signBytes, vkeyOf, type SignerKey, type VerifierKey } from './note.ts';
+import {
+  privateKeyOf,
+  publicKeyOf,
+  signatureOf,
+  verifierOf,
+  vkeyOf,
+  type SignerKey,
+  type VerifierKey,
+} from './note.ts';
+import type { OutsideSigner } from './outside-signer.ts';
 import type { LedgerRecord } from './record.ts';
 
 const keyName = 'ledger.key';
@@ -17,18 +26,25 @@ const nextKeyName = 'ledger.key.next';
 type RotationRecord = Extract<LedgerRecord, { type: 'key_rotated' }>;
 
 /**
- * The key that signs the ledger's checkpoints now, made at its first use. `rotated` is the newest rotation on the ledger:
- * one that was killed halfway is brought to its end. Throws `storage` when the key is lost, or is not the ledger's.
+ * The key that signs the ledger's checkpoints now: the one of `outside` that is the ledger's, or that of the data folder, made at
+ * its first use where there is none outside. `rotated` is the newest rotation on the ledger: one that was killed halfway is
+ * brought to its end. Throws `storage` when the key is lost, or is not the ledger's.
  */
-export function signingKey(dataDir: string, rotated: RotationRecord | undefined): SignerKey {
+export function signingKey(
+  dataDir: string,
+  rotated: RotationRecord | undefined,
+  outside: readonly OutsideSigner[] = [],
+): SignerKey {
   const folder = ledgerFolder(dataDir);
   const path = publicKeysPath(folder);
-  const listed = existsSync(path) ? readListedKeys(path) : makeFirstKey(dataDir, folder, path);
+  const listed = existsSync(path) ? readListedKeys(path) : makeFirstKey(dataDir, folder, path, outside[0]);
   const last = listed.at(-1);
   if (!last) throw new Error('a list of keys without keys');
   const publicKey = rotated ? Buffer.from(rotated.new_key, 'hex') : last.publicKey;
   const current = { name: last.name, publicKey };
   if (vkeyOf(current) !== vkeyOf(last)) replaceFile(path, [...listed, current].map(vkeyLine).join(''));
+  const own = outside.find((signer) => signer.publicKey.equals(publicKey));
+  if (own) return { name: last.name, ...own };
   const waiting = readKey(dataDir, nextKeyName);
   if (waiting && publicKeyOf(privateKeyOf(waiting)).equals(publicKey)) {
     renameSync(keyPath(dataDir, nextKeyName), keyPath(dataDir, keyName));
@@ -37,29 +53,55 @@ export function signingKey(dataDir: string, rotated: RotationRecord | undefined)
   const seed = readKey(dataDir, keyName);
   const privateKey = seed && privateKeyOf(seed);
   if (!privateKey || !publicKeyOf(privateKey).equals(publicKey))
-    throw new AppError(`${keyPath(dataDir, keyName)} is not the key of this ledger`, {
-      code: 'storage',
-      hint: 'restore the folders keys/ and ledger/ from the same backup',
-    });
+    throw new AppError(
+      outside.length > 0
+        ? `neither the signing key of the settings nor ${keyPath(dataDir, keyName)} is the key of this ledger`
+        : `${keyPath(dataDir, keyName)} is not the key of this ledger`,
+      {
+        code: 'storage',
+        hint:
+          outside.length > 0
+            ? 'give the key that signed it last; docs/operations/signing-key.md says how to hand over to another one'
+            : 'restore the folders keys/ and ledger/ from the same backup',
+      },
+    );
   return { name: last.name, privateKey };
 }
 
-/** A new key, and the record by which the present one hands over to it. It counts once that record is on the ledger. */
-export function prepareRotation(dataDir: string, { name, privateKey }: SignerKey): RotationRecord {
-  const newKey = publicKeyOf(privateKeyOf(readOrMakeKey(dataDir, nextKeyName)));
+/**
+ * The record by which the present key hands over to a new one: to the first outside that the ledger has never had, or to one made
+ * here where there is none outside. It counts once it is on the ledger. Throws `usage` where all keys outside were used.
+ */
+export function prepareRotation(dataDir: string, signer: SignerKey, outside: readonly OutsideSigner[]): RotationRecord {
+  const used = readListedKeys(publicKeysPath(ledgerFolder(dataDir)));
+  const isUsed = (key: Buffer): boolean => used.some(({ publicKey }) => publicKey.equals(key));
+  const newKey =
+    outside.length === 0
+      ? publicKeyOf(privateKeyOf(readOrMakeKey(dataDir, nextKeyName)))
+      : outside.map(({ publicKey }) => publicKey).find((key) => !isUsed(key));
+  if (!newKey)
+    throw new AppError('the settings give no key that the ledger has not had', {
+      code: 'usage',
+      hint: 'give the next key beside the present one; docs/operations/signing-key.md says how',
+    });
   return {
     type: 'key_rotated',
-    old_key: publicKeyOf(privateKey).toString('hex'),
+    old_key: verifierOf(signer).publicKey.toString('hex'),
     new_key: newKey.toString('hex'),
-    signature: signBytes(handover(name, newKey), privateKey).toString('hex'),
+    signature: signatureOf(handover(signer.name, newKey), signer).toString('hex'),
   };
 }
 
 /** The ledger's first key. The ledger is named after it, so that no other can take its name. */
-function makeFirstKey(dataDir: string, folder: string, path: string): VerifierKey[] {
+function makeFirstKey(
+  dataDir: string,
+  folder: string,
+  path: string,
+  outside: OutsideSigner | undefined,
+): VerifierKey[] {
   if (listCheckpointFiles(folder).length > 0)
     throw new AppError(`${path} is missing`, { code: 'storage', hint: 'restore the folder ledger/ from a backup' });
-  const publicKey = publicKeyOf(privateKeyOf(readOrMakeKey(dataDir, keyName)));
+  const publicKey = outside?.publicKey ?? publicKeyOf(privateKeyOf(readOrMakeKey(dataDir, keyName)));
   const key = { name: ledgerName(publicKey), publicKey };
   makeFolder(folder);
   replaceFile(path, vkeyLine(key));

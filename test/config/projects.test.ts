@@ -119,6 +119,7 @@ test('secrets come from the environment or a file, and are in no setting', () =>
   expect(secrets).toEqual({
     alertWebhook: 'https://hooks.example.com/secret',
     alertRoutingKey: 'secret-key',
+    signingKeys: [],
     statusToken: 'secret-token',
   });
   expect(JSON.stringify(projects)).not.toContain('secret');

@@ -8,7 +8,9 @@ import type { CommandAction, CommandContext } from '../command.ts';
 export function define(_command: Command, context: CommandContext): CommandAction {
   return {
     help: `
-Earlier signatures stay valid. Give the new line of ledger/public-keys.txt to every person who keeps checkpoints.
+Earlier signatures stay valid. Give the new line of ledger/public-keys.txt to every person who keeps checkpoints, and to each
+witness. Without a signing key in the settings, the new key is made in keys/. Otherwise it is the one that the settings give and
+the ledger has not had (docs/operations/signing-key.md).
 
 Examples:
   analytics-mirror audit rotate-key`,
