@@ -93,7 +93,7 @@ it('a certificate that is on the ledger and says something else than it is told'
     { type: 'result', requests: [requestId(1)], target: 'upstream.person', result: 'deleted', assurance: 'observed' },
   ]);
   const { settings } = loadSettings({}, { set: [{ path: 'dataDir', value: dataDir }] });
-  issueCertificate({ ledger: () => ledger, settings } as never, { id: requestId(1), generation: 1 });
+  issueCertificate({ ledger: () => ledger, settings }, { id: requestId(1), generation: 1 });
   const better = readFileSync(first(dataDir), 'utf8').replaceAll('"hits":12', '"hits":99');
   writeFileSync(first(dataDir), better);
   ledger.append([{ type: 'certified', request: requestId(1), generation: 1, certificate: sha256(better) }]);
