@@ -1,0 +1,170 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { bundleText } from '../../src/audit/bundle.ts';
+import { sha256 } from '../../src/core/digest.ts';
+import { formatVersions, type FormatVersion } from '../../src/erasure/proof/certificate-sentences.ts';
+import { certificateText } from '../../src/erasure/proof/certificate.ts';
+import { deriveCertificate } from '../../src/erasure/proof/derive-certificate.ts';
+import { subjectMac } from '../../src/erasure/request/box.ts';
+import { signReceipts } from '../../src/erasure/request/receipt.ts';
+import { canonicalJson } from '../../src/ledger/canonical-json.ts';
+import { ledgerOrigin } from '../../src/ledger/checkpoint.ts';
+import { openLedger } from '../../src/ledger/ledger.ts';
+import type { LedgerRecord } from '../../src/ledger/record.ts';
+import { openDatabase } from '../../src/mirror/database.ts';
+import { lifeOf, plantKeys, requestId, stated, tickingClock } from './ledger-fixture.ts';
+
+type Json = Record<string, unknown>;
+
+/** A file that `verify.mjs` verifies alone, and whether it is good; where it is not, the problem that it has. */
+export type ProofVector = { file: string; problem: string | null };
+
+/** The life of the first request, with the person's events kept, where it says so, and its own rows counted. */
+function life(more: Partial<Extract<LedgerRecord, { type: 'received' }>> = {}, isKept = false): LedgerRecord[] {
+  const changed = (record: LedgerRecord): LedgerRecord => {
+    if (record.type === 'received') return { ...record, ...more };
+    if (record.type !== 'result') return record;
+    if (record.target === 'upstream.events' && isKept) return { ...record, result: 'kept', assurance: 'observed' };
+    const { rows_removed: rows, ...rest } = record;
+    return rows === undefined ? record : { ...rest, rows_each: rows };
+  };
+  return lifeOf(1, 1).flat().map(changed);
+}
+
+/** A data folder of its own for `make`. */
+function within<T>(make: (dataDir: string) => T): T {
+  const dataDir = mkdtempSync(join(tmpdir(), 'mirror-proofs-'));
+  try {
+    plantKeys(dataDir);
+    return make(dataDir);
+  } finally {
+    rmSync(dataDir, { recursive: true });
+  }
+}
+
+/** The bundle of a request that was certified with what `issue` makes of its true certificate; after a rotation of the key. */
+function bundle(version: FormatVersion, records: LedgerRecord[], issue: (own: Json) => Json = (own) => own): string {
+  return within((dataDir) => {
+    const ledger = openLedger(dataDir, tickingClock());
+    const facts = { ledgerOrigin: ledgerOrigin(dataDir, ledger), feedUntil: '2026-12-20T12:00:00.000Z', stated };
+    let text = '';
+    for (const record of records) {
+      if (record.type === 'locally_verified') ledger.rotateKey();
+      if (record.type !== 'certified') ledger.append([record]);
+      else {
+        const history = ledger.histories.of(requestId(1));
+        const certificate = history && deriveCertificate(history, facts, version);
+        if (!certificate) throw new Error('a history that is not whole');
+        text = canonicalJson(issue(JSON.parse(certificateText(certificate)) as Json));
+        ledger.append([{ ...record, certificate: sha256(text) }]);
+      }
+    }
+    ledger.checkpoint();
+    const certified = [...ledger.entries()].find(({ type }) => type === 'certified');
+    return bundleText(dataDir, ledger.entries(), {
+      certificate: { request: requestId(1) },
+      text,
+      entry: certified?.seq ?? 0,
+    });
+  });
+}
+
+const subjectKey = '22'.repeat(32);
+const subject = subjectMac({ subjectKey, given: [{ kind: 'email', value: 'ann@x.example' }] });
+
+/** The receipt of a request that was just received, or refused. */
+function receipt(more: LedgerRecord[] = [], isRotated = false): string {
+  return within((dataDir) => {
+    const clock = tickingClock();
+    const ledger = openLedger(dataDir, clock);
+    if (isRotated) {
+      ledger.append([lifeOf(2, 1).flat()[0] as LedgerRecord]);
+      ledger.rotateKey();
+    }
+    ledger.append([life({ subject })[0] as LedgerRecord]);
+    for (const record of more) ledger.append([record]);
+    const db = openDatabase(join(dataDir, 'mirror'), clock);
+    const context = { db, ledger: () => ledger, settings: { dataDir } } as never;
+    const [signed] = signReceipts(context, [{ request: requestId(1), subjectKey }]);
+    db.close();
+    return `${JSON.stringify(signed, null, 2)}\n`;
+  });
+}
+
+/** A text with something else in the place of something that it holds. */
+function replaced(text: string, from: string, to: string): string {
+  if (!text.includes(from)) throw new Error(`a text without ${from}`);
+  return text.replace(from, to);
+}
+
+const boasts: [name: string, issue: (own: Json) => Json][] = [
+  ['summary', (own) => ({ ...own, summary: 'Erased everywhere.' })],
+  ['weakest', (own) => ({ ...own, weakest_assurance: 'verified' })],
+  ['not-proven', (own) => ({ ...own, not_proven: (own['not_proven'] as Json[]).slice(1) })],
+  ['ground', (own) => ({ ...own, basis: 'legal_obligation' })],
+  ['statements', (own) => ({ ...own, statements: (own['statements'] as Json[]).slice(0, -1) })],
+  ['authorised', (own) => ({ ...own, authorisation: 'e'.repeat(64) })],
+  ['deleted', (own) => ({ ...own, deleted_upstream_at: own['received_at'] })],
+  [
+    'rows',
+    (own) => ({ ...own, targets: (own['targets'] as Json[]).map((one) => Object.assign(one, { rows_removed: 9 })) }),
+  ],
+  [
+    'method',
+    (own) => ({ ...own, targets: (own['targets'] as Json[]).map((one) => Object.assign(one, { method: 'clear' })) }),
+  ],
+  ['stated', (own) => ({ ...own, stated: { ...(own['stated'] as Json), court: 'It is approved.' } })],
+];
+
+/** Writes all vectors to a folder: bundles and receipts, good ones and others, and a list of them. Always the same bytes. */
+export function writeProofVectors(target: string): void {
+  rmSync(target, { recursive: true, force: true });
+  mkdirSync(target, { recursive: true });
+  const refused: LedgerRecord = { type: 'refused', request: requestId(1), generation: 1, reason: 'unknown_subject' };
+  const [plain, answered] = [receipt(), receipt([refused])];
+  const files: [name: string, text: string, problem: string | null][] = [
+    ...formatVersions.map((version): [string, string, null] => [
+      `bundle-version-${version}`,
+      bundle(version, life()),
+      null,
+    ]),
+    ['bundle-events-kept', bundle(4, life({}, true)), null],
+    ['bundle-other-ground', bundle(4, life({ basis: 'consumer_request', origin: 'manual' })), null],
+    ['bundle-of-a-restore', bundle(4, life({ basis: 'restored_backup', origin: 'restore' }, true)), null],
+    ...boasts.map(([name, issue]): [string, string, string] => [
+      `bundle-boasting-${name}`,
+      bundle(4, life({}, true), issue),
+      'says_otherwise',
+    ]),
+    ...([1, 2, 3] as const).map((version): [string, string, string] => [
+      `bundle-boasting-version-${version}`,
+      bundle(version, life(), (own) => ({ ...own, days: 0 })),
+      'says_otherwise',
+    ]),
+    ['bundle-other-certificate', replaced(bundle(4, life()), '\\"days\\":1', '\\"days\\":2'), 'other_certificate'],
+    ['receipt', plain, null],
+    ['receipt-after-rotation', receipt([], true), null],
+    ['receipt-refused', answered, null],
+    ['receipt-received-earlier', replaced(plain, '"received_at": "2026', '"received_at": "2025'), 'says_otherwise'],
+    [
+      'receipt-other-answer',
+      replaced(answered, '"reason": "unknown_subject"', '"reason": "already_erased"'),
+      'says_otherwise',
+    ],
+    ['receipt-other-ledger', replaced(plain, '"ledger": "analytics', '"ledger": "Analytics'), 'says_otherwise'],
+    ['receipt-other-entry', replaced(plain, 'consent_withdrawn', 'legal_obligation'), 'not_proved'],
+    ['receipt-field-twice', replaced(plain, '  "how"', `  "subject_key": "${subjectKey}",\n  "how"`), 'not_a_receipt'],
+    ['receipt-field-more', replaced(plain, '  "how"', '  "more": 1,\n  "how"'), 'not_a_receipt'],
+  ];
+  const index = files.map(([name, text, problem]): ProofVector => {
+    writeFileSync(join(target, `${name}.json`), text);
+    return { file: `${name}.json`, problem };
+  });
+  writeFileSync(join(target, 'vectors.json'), `${JSON.stringify(index, null, 2)}\n`);
+}
+
+// Run by itself, it writes those of the documentation.
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href)
+  writeProofVectors(new URL('../../docs/verifier/proofs', import.meta.url).pathname);
