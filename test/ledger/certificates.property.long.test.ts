@@ -44,7 +44,7 @@ const facts: fc.Arbitrary<LedgerRecord> = fc.oneof(
   fc
     .record({
       of: fc.record({
-        requests: fc.constantFrom([request], [request, requestId(2)]),
+        requests: fc.constantFrom<string[]>([request], [request, requestId(2)]),
         target: fc.constantFrom(...fixedTargets, ...files),
         result: fc.constantFrom(...targetResults),
         assurance: fc.constantFrom(...assurances),
