@@ -3,6 +3,7 @@ import { AppError } from '../core/errors.ts';
 import { unionOf, type Sighting } from '../contract/identity.ts';
 import type { JobContext } from '../job/job-context.ts';
 import { isFile, isUpstream, spellTarget, type FileTarget, type FixedTarget } from '../ledger/target.ts';
+import { hasBox, listRequests, type ErasureRequest } from '../mirror/erasure-requests.ts';
 import { listTargets, renewTarget, type ErasureTarget } from '../mirror/erasure-targets.ts';
 import { purgeDeleted } from '../mirror/purge.ts';
 import { prepareNames } from '../mirror/quarantine.ts';
@@ -12,7 +13,7 @@ import { rewriteSnapshot } from '../snapshot/rewrite.ts';
 import { fenceRequests, recordStandingFence, type FenceResult } from './fence/fence-requests.ts';
 import { identifiersOf } from './find/closure.ts';
 import type { PlannedErasure } from './plan.ts';
-import { openSubjects, type Subject } from './request/box.ts';
+import { boxOf, openSubjects, type Subject } from './request/box.ts';
 import { alignStates, updateRequest } from './request/request-state.ts';
 import { callAttention, intend, settle } from './request/target-journal.ts';
 import { eachTogether, together } from './request/together.ts';
@@ -36,8 +37,9 @@ export async function eraseHere(
   }
 }
 
-/** The subject of a fenced request that is not proved gone from here yet, and the request's targets. */
-type FencedSubject = Subject & { targets: ErasureTarget[] };
+/** A fenced request that is not proved gone from here yet, and its targets. */
+type FencedRequest = { id: string; generation: number; targets: ErasureTarget[] };
+type FencedSubject = Subject & FencedRequest;
 
 // A search after a rewrite can see a subject together with something for the first time; histories are short.
 const rewriteRoundsMax = 3;
@@ -49,19 +51,30 @@ const rewriteRoundsMax = 3;
  */
 async function eraseFenced(context: JobContext): Promise<LocalResult> {
   const result: LocalResult = { filesRewritten: 0, rowsRemoved: 0, verified: 0, residue: 0 };
-  if ((await fencedSubjects(context)).length === 0) return result;
+  if (fencedRequests(context).length === 0) return result;
   const rewritten = new Set<string>();
   for (let round = 1; round <= rewriteRoundsMax; round += 1) {
     await rewriteFiles(context, result, rewritten);
     if (await isGoneFromFiles(context)) break;
   }
-  await purge(context, await fencedSubjects(context));
-  await verify(context, await fencedSubjects(context), result, rewritten);
+  await purge(context, fencedRequests(context));
+  await verify(context, fencedRequests(context), result, rewritten);
   return result;
 }
 
+function isFenced({ fencedAt, verifiedAt }: Pick<ErasureRequest, 'fencedAt' | 'verifiedAt'>): boolean {
+  return fencedAt !== null && verifiedAt === null;
+}
+
+/** Those whose identifiers are not destroyed. */
+function fencedRequests({ db }: JobContext): FencedRequest[] {
+  return listRequests(db, 'open')
+    .filter((request) => isFenced(request) && hasBox(db, request.id))
+    .map(({ id, generation }) => ({ id, generation, targets: listTargets(db, id) }));
+}
+
 async function fencedSubjects(context: JobContext): Promise<FencedSubject[]> {
-  const subjects = await openSubjects(context, ({ fencedAt, verifiedAt }) => fencedAt !== null && verifiedAt === null);
+  const subjects = await openSubjects(context, isFenced);
   return subjects.map((subject) => Object.assign(subject, { targets: listTargets(context.db, subject.id) }));
 }
 
@@ -92,7 +105,7 @@ async function isGoneFromFiles(context: JobContext): Promise<boolean> {
 }
 
 /** Whether a request has a target that is not reached yet. */
-function lacks({ targets }: FencedSubject, target: FixedTarget): boolean {
+function lacks({ targets }: FencedRequest, target: FixedTarget): boolean {
   return targets.some((other) => other.target === target && other.status !== 'done');
 }
 
@@ -158,7 +171,7 @@ async function rewriteFiles(context: JobContext, result: LocalResult, rewritten:
   }
 }
 
-async function purge(context: JobContext, subjects: readonly FencedSubject[]): Promise<void> {
+async function purge(context: JobContext, subjects: readonly FencedRequest[]): Promise<void> {
   const { db, clock, signal } = context;
   const forMirror = subjects.filter((subject) => lacks(subject, 'mirror'));
   const forRest = subjects.filter((subject) => lacks(subject, 'aux'));
@@ -171,7 +184,7 @@ async function purge(context: JobContext, subjects: readonly FencedSubject[]): P
 
 async function verify(
   context: JobContext,
-  subjects: readonly FencedSubject[],
+  subjects: readonly FencedRequest[],
   result: LocalResult,
   rewritten: ReadonlySet<string>,
 ): Promise<void> {
@@ -183,6 +196,7 @@ async function verify(
     context,
     'verify',
     ready,
+    ({ id }) => boxOf(context, id),
     knowsEveryRewrite(ready, rewritten) ? rewritten : null,
   );
   if (unreadable.length > 0)
@@ -199,7 +213,7 @@ async function verify(
 /** Records what a scan has found of a subject, and what follows of it. */
 function judge(
   context: JobContext,
-  { subject, hits, record }: SubjectScan<FencedSubject>['found'][number],
+  { subject, hits, record }: SubjectScan<FencedRequest>['found'][number],
 ): 'residue' | 'verified' {
   const { db, clock } = context;
   const { id, generation } = subject;
@@ -232,7 +246,7 @@ function listOf(unreadable: readonly { place: string; reason: string }[]): strin
  * that its cost follows the files touched: a search has just found no subject in them, and nothing was written to them.
  * After a kill, nobody knows any more which files were touched.
  */
-function knowsEveryRewrite(subjects: readonly FencedSubject[], rewritten: ReadonlySet<string>): boolean {
+function knowsEveryRewrite(subjects: readonly FencedRequest[], rewritten: ReadonlySet<string>): boolean {
   const targets = new Set(
     subjects.flatMap((subject) =>
       subject.targets.flatMap(({ target, result }) => (result === 'rewritten' ? [spellTarget(target)] : [])),

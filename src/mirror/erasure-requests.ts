@@ -111,6 +111,12 @@ export function readBox(db: Database, id: string): Buffer | undefined {
   return readEncrypted(db, id, 'box');
 }
 
+/** Whether a request has a box. */
+export function hasBox(db: Database, id: string): boolean {
+  const sql = /*sql*/ `SELECT box IS NOT NULL FROM erasure_requests WHERE id = ?`;
+  return db.prepare<[string], number>(sql).pluck().get(id) === 1;
+}
+
 /** The identifiers of the row in which the service listed the person again, encrypted; undefined where it did not. */
 export function readListedAgain(db: Database, id: string): Buffer | undefined {
   return readEncrypted(db, id, 'listed_again');

@@ -78,7 +78,9 @@ export async function loadTexts(
   columns: readonly string[],
   rows: Iterable<readonly string[]>,
 ): Promise<void> {
-  await connection.run(`CREATE TEMP TABLE ${table} (${columns.map((name) => `${name} VARCHAR`).join(', ')})`);
+  await connection.run(
+    `CREATE OR REPLACE TEMP TABLE ${table} (${columns.map((name) => `${name} VARCHAR`).join(', ')})`,
+  );
   const appender = await connection.createAppender(table);
   const pause = pausing();
   let number = 0;

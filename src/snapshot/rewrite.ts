@@ -6,15 +6,7 @@ import { type RowChange, encodePart } from './encode-part.ts';
 import { listPublishedSnapshots } from './published-parts.ts';
 import { type Manifest, type ManifestFile, snapshotOf } from './manifest.ts';
 import type { PublishedFiles } from './published-files.ts';
-import {
-  countMarks,
-  countOwned,
-  emptyMarks,
-  loadIdentity,
-  loadOwners,
-  markSubjectRows,
-  registerTrim,
-} from './subject-rows.ts';
+import { countMarks, countOwned, emptyMarks, loadOwners, markSubjectRows, registerTrim } from './subject-rows.ts';
 import { join } from 'node:path';
 import { AppError } from '../core/errors.ts';
 import { explainStorageError } from '../core/storage-error.ts';
@@ -64,7 +56,6 @@ export async function rewriteSnapshot(
     { dataset, manifest, files, ...options },
     {
       prepare: async (connection) => {
-        await loadIdentity(connection, identity);
         // The rows of a single one need no owner.
         if (identities.length > 1) await loadOwners(connection, identities);
         registerTrim(connection, dataset, identity);

@@ -1,14 +1,7 @@
 import type { DuckDBConnection, DuckDBListValue, DuckDBValue, JS } from '@duckdb/node-api';
 import { withoutDistinctIds } from '../contract/embedded-person.ts';
 import { datasets, keyKind, type PublishedDataset } from '../contract/datasets.ts';
-import {
-  type Identity,
-  type IdentifierKind,
-  identifiersIn,
-  nobody,
-  partsOf,
-  type Sighting,
-} from '../contract/identity.ts';
+import { type Identity, identifiersIn, nobody, partsOf, type Sighting } from '../contract/identity.ts';
 import type { ColumnType } from './columns.ts';
 import { duckDbApi, loadTexts, sqlName, sqlText, withDuckDb } from './duckdb.ts';
 import type { ManifestFile } from './manifest.ts';
@@ -66,9 +59,7 @@ export async function searchIdentity(
           });
       }
     });
-  await search({ ...identity, recording_id: identity.recording_id.slice(0, comparedAtOnce) });
-  const rest = identity.recording_id.slice(comparedAtOnce);
-  for (const some of partsOf({ ...nobody, recording_id: rest }, comparedAtOnce)) await search(some);
+  for (const some of comparedParts(identity)) await search(some);
   const sum = (count: (file: ManifestFile) => number): number => parts.reduce((all, { file }) => all + count(file), 0);
   return { files: parts.length, rows: sum(({ rows }) => rows), bytes: sum(({ bytes }) => bytes) };
 }
@@ -181,7 +172,7 @@ function canHold(dataset: PublishedDataset, file: ManifestFile, identity: Identi
 }
 
 /** Puts an identity into the connection's temporary table `subject`. A text that is not well-formed cannot be in a file. */
-export async function loadIdentity(connection: DuckDBConnection, identity: Identity): Promise<void> {
+async function loadIdentity(connection: DuckDBConnection, identity: Identity): Promise<void> {
   await loadTexts(connection, 'subject', ['kind', 'value'], subjectTexts(identity));
 }
 
@@ -237,7 +228,7 @@ export type MarkedRows = { gone: number; goneOf?: number[]; trimmed: number; tri
 export const trimFunction = 'without_subject';
 
 /**
- * Finds the rows of a loaded identity in a part: fills the temporary tables `gone (row)` and `trimmed (row, key)` with their
+ * Finds the rows of an identity in a part: fills the temporary tables `gone (row)` and `trimmed (row, key)` with their
  * numbers in the file. Reads only the columns that identify. Throws DuckDB's error, and `storage` at a row whose embedded
  * person is not JSON.
  */
@@ -251,26 +242,26 @@ export async function markSubjectRows(
   const mention = mentionOf(dataset);
   const part = `read_parquet(${sqlText(path)})`;
   await emptyMarks(connection);
-  for (const { column, role: kind } of identifiers)
-    for await (const some of loadedInParts(connection, kind))
-      await connection.run(`INSERT INTO gone SELECT file_row_number FROM ${part}
-        WHERE CAST(${sqlName(column)} AS VARCHAR) IN (${some})
-          AND file_row_number NOT IN (SELECT row FROM gone)`);
+  for (const some of comparedParts(identity)) {
+    await loadIdentity(connection, some);
+    for (const { column, role: kind } of identifiers)
+      if (some[kind].length > 0)
+        await connection.run(`INSERT INTO gone SELECT file_row_number FROM ${part}
+          WHERE CAST(${sqlName(column)} AS VARCHAR) IN (SELECT value FROM subject WHERE kind = '${kind}')
+            AND file_row_number NOT IN (SELECT row FROM gone)`);
+  }
   await markMentions(connection, dataset, part, 'file_row_number IN (SELECT row FROM gone)', identity);
   return { ...(await countMarks(connection)), trimmedColumn: mention?.column };
 }
 
-/** So many identifiers are compared with a part at once: one person can have a million, and each takes room in a join. */
+/** So many recordings are compared with a file at once: one person can have a million, and each takes room in a join. */
 const comparedAtOnce = 100_000;
 
-/** SQL: the values of a kind in the table `subject`, some at a time. */
-async function* loadedInParts(connection: DuckDBConnection, kind: IdentifierKind): AsyncGenerator<string> {
-  const isKind = `kind = ${sqlText(kind)}`;
-  const bounds = await connection.runAndReadAll(`SELECT min(rowid), max(rowid) FROM subject WHERE ${isKind}`);
-  const [least, greatest] = bounds.getRowsJS()[0] ?? [];
-  if (least === null || least === undefined) return;
-  for (let from = Number(least); from <= Number(greatest); from += comparedAtOnce)
-    yield `SELECT value FROM subject WHERE ${isKind} AND rowid >= ${from} AND rowid < ${from + comparedAtOnce}`;
+/** An identity in the parts that are compared at once: many of its recordings by themselves, and last all the rest. */
+function comparedParts(identity: Identity): Identity[] {
+  const { recording_id: ids } = identity;
+  const many = [...partsOf({ ...nobody, recording_id: ids.slice(comparedAtOnce) }, comparedAtOnce)];
+  return [...many, { ...identity, recording_id: ids.slice(0, comparedAtOnce) }];
 }
 
 /** Makes empty tables `gone` and `trimmed`. */

@@ -136,7 +136,7 @@ describe('a reconciliation that leaves out', () => {
         scans += 1;
         putBack();
       }
-      return scanDataFolder({ ...task, passedOver: [] });
+      return scanDataFolder({ ...task, subjects: [...task.subjects], passedOver: [] });
     });
     const { erasure } = await runReconcileJob(folder.context, undefined);
     expect(scans).toBe(1);

@@ -59,14 +59,9 @@ function withWholeBox(decided: DecidedRequest): DecidedRequest {
 
 /** The scan has to find each subject before the purge: otherwise it proves little that it finds nothing afterwards. */
 async function controlScan(context: JobContext, going: readonly DecidedRequest[]): Promise<void> {
-  const subjects = going.map(({ request: { id, generation, deleteEvents }, box }) => ({
-    id,
-    generation,
-    deleteEvents,
-    ...box,
-  }));
+  const subjects = going.map(({ request: { id }, box }) => ({ id, box }));
   const mustRead = new Set(going.flatMap(({ scope }) => scope.files.map(placeOf)));
-  const { found } = await scanForSubjects(context, 'control', subjects, mustRead);
+  const { found } = await scanForSubjects(context, 'control', subjects, ({ box }) => box, mustRead);
   context.ledger().append(found.map(({ record }) => record));
 }
 
@@ -124,8 +119,8 @@ async function raiseFence(context: JobContext, going: readonly DecidedRequest[])
 
 /** So many take some hundredths of a second. */
 const identifiersAtOnce = 1000;
-/** So many entries of the fence are one write to the ledger. */
-const fencedAtOnce = 20_000;
+/** So many entries of the fence are one write to the ledger: a third of a second. */
+const fencedAtOnce = 5_000;
 
 /** What is about to be fenced, some at a time: one person can have a million identifiers, and an earlier generation others. */
 function* fencingRecords(

@@ -87,6 +87,7 @@ export async function scopeSubjects(context: ScopeContext, subjects: readonly So
     rows.takeLeads(shownEmails.filter(isNameless));
     const shown = [...starts.values()].flatMap((start) => start.shown);
     const { seen, fold, unfold } = rows.read();
+    await pause();
     const seenWith = indexSightings<Seen>([
       ...seenIn('person', persons),
       ...seenIn('service', shown),
@@ -110,7 +111,9 @@ export async function scopeSubjects(context: ScopeContext, subjects: readonly So
         return [id, { ...closed, identity: unfold(closed.identity) }];
       }),
     );
+    await pause();
     const grown = unionOf([union, ...[...closures.values()].map(({ identity }) => identity)]);
+    await pause();
     const learned = new Set<string>();
     for (const { emails } of closures.values())
       for (const email of emails) if (!searchedEmails.has(email)) learned.add(email);
@@ -121,6 +124,7 @@ export async function scopeSubjects(context: ScopeContext, subjects: readonly So
       union = grown;
       continue;
     }
+    await pause();
     const quarantined = findQuarantined(db, grown, searchedEmails);
     const scopes = new Map<string, Scope>();
     for (const subject of subjects) {

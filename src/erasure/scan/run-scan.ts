@@ -6,13 +6,13 @@ import { pipeline } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
 import { AppError } from '../../core/errors.ts';
 import { readJson } from '../../core/exact-json.ts';
-import { ScanFailure, ScanReport, taskLines, type ScanTask } from './scan-task.ts';
+import { ScanFailure, ScanReport, taskLines, type ScanOrder, type ScanSubject } from './scan-task.ts';
 import type { JobContext } from '../../job/job-context.ts';
 import type { LedgerRecord } from '../../ledger/record.ts';
 import { listPublishedParts } from '../../snapshot/published-parts.ts';
 import { placeOf, type PublishedFiles } from '../../snapshot/published-files.ts';
 import { isPersonal } from '../../snapshot/subject-rows.ts';
-import type { Subject } from '../request/box.ts';
+import type { Box } from '../request/box.ts';
 
 const scanProcess = fileURLToPath(new URL('./scan-process.ts', import.meta.url));
 /** Longer than a scan of any data folder that fits on one machine. */
@@ -34,7 +34,10 @@ export type RunScanOptions = {
  * fails, takes too long, or answers with anything but a report; that process is gone then. No value of a subject is in
  * any argument, environment, or error.
  */
-export async function runScan(task: ScanTask, { signal, timeoutMs = lastsMaxMs }: RunScanOptions): Promise<ScanReport> {
+export async function runScan(
+  task: ScanOrder,
+  { signal, timeoutMs = lastsMaxMs }: RunScanOptions,
+): Promise<ScanReport> {
   signal.throwIfAborted();
   const child = spawn(process.execPath, [...heapFlags, scanProcess], {
     // It needs nothing of the environment, where the API key is.
@@ -64,7 +67,7 @@ export async function runScan(task: ScanTask, { signal, timeoutMs = lastsMaxMs }
 }
 
 /** How a scan is run: by a process of its own. Tests may run it in theirs for a time. */
-export const scanner: { scan: (task: ScanTask, options: RunScanOptions) => Promise<ScanReport> } = { scan: runScan };
+export const scanner: { scan: (task: ScanOrder, options: RunScanOptions) => Promise<ScanReport> } = { scan: runScan };
 
 /** The whole text of a stream. The scanner is ended when the text becomes too long. */
 async function collect(stream: Readable, kill: () => void): Promise<string> {
@@ -94,7 +97,7 @@ function failureOf(stderr: string): AppError {
 }
 
 /** What a scan before or after a purge found of each subject, and what the ledger is to hold of it. */
-export type SubjectScan<S extends Subject> = {
+export type SubjectScan<S> = {
   found: { subject: S; hits: number; record: LedgerRecord }[];
   unreadable: ScanReport['unreadable'];
 };
@@ -102,30 +105,34 @@ export type SubjectScan<S extends Subject> = {
 /**
  * Scans the data folder for subjects, as a control before a purge or to verify it after. `mustRead`: the places of the
  * published files that have to be read; a search has just found no subject in the others, and they are passed over. Null:
- * every file is read. Throws as `runScan` does.
+ * every file is read. `open` is called once for each subject: one person's identifiers can be many. Throws as `runScan` does.
  */
-export async function scanForSubjects<S extends Subject>(
+export async function scanForSubjects<S extends { id: string }>(
   { settings, published, signal }: Pick<JobContext, 'settings' | 'published' | 'signal'>,
   phase: 'control' | 'verify',
   subjects: readonly S[],
+  open: (subject: S) => Pick<Box, 'identity' | 'values' | 'leftOut'> | undefined,
   mustRead: ReadonlySet<string> | null,
 ): Promise<SubjectScan<S>> {
   const { dataDir } = settings;
   const passedOver = mustRead ? listPersonalFiles(published).filter((place) => !mustRead.has(place)) : [];
+  const leftOut = new Map<string, number>();
+  const opened = function* (): Generator<ScanSubject> {
+    for (const subject of subjects) {
+      const box = open(subject);
+      if (!box) continue;
+      if (box.leftOut !== undefined) leftOut.set(subject.id, box.leftOut);
+      yield { request: subject.id, identity: box.identity, values: box.values };
+    }
+  };
   const report = await scanner.scan(
-    {
-      dataDir,
-      phase,
-      subjects: subjects.map(({ id, identity, values }) => ({ request: id, identity, values })),
-      fence: false,
-      extraPaths: [],
-      passedOver,
-    },
+    { dataDir, phase, subjects: opened(), fence: false, extraPaths: [], passedOver },
     { signal },
   );
   const found = subjects.map((subject) => {
     const one = report.subjects.find(({ request }) => request === subject.id);
     if (!one) throw new Error('a scan that left a subject out');
+    const left = leftOut.get(subject.id);
     const record: LedgerRecord = {
       type: 'scan',
       requests: [subject.id],
@@ -136,7 +143,7 @@ export async function scanForSubjects<S extends Subject>(
       needles: one.needles - one.shared,
       hits: one.hits,
       passed_over: passedOver.length,
-      ...(subject.leftOut === undefined ? {} : { left_out: subject.leftOut }),
+      ...(left === undefined ? {} : { left_out: left }),
     };
     return { subject, hits: one.hits, record };
   });

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { identifierKinds, nobody, partsOf, type IdentifierKind } from '../../contract/identity.ts';
+import { identifierKinds, partsOf, type IdentifierKind } from '../../contract/identity.ts';
 
 /** How a text may stand in a file. */
 export const encodings = ['utf-8', 'json', 'percent', 'base64', 'hex', 'utf-16'] as const;
@@ -36,20 +36,34 @@ export const ScanTask = z.strictObject({
 });
 export type ScanTask = z.infer<typeof ScanTask>;
 
-const WholeTask = z.strictObject({ task: ScanTask, identifiers: count });
-const IdentityPart = z.strictObject({ subject: count, identity: ScanSubject.shape.identity });
+const { subjects: _subjects, ...aroundSubjects } = ScanTask.shape;
+const { identity, ...besideIdentity } = ScanSubject.shape;
+const TaskLine = z.union([
+  z.strictObject({ task: z.strictObject(aroundSubjects) }),
+  z.strictObject({ subject: z.strictObject(besideIdentity) }),
+  z.strictObject({ identity }),
+  z.strictObject({ subjects: count, identifiers: count }),
+]);
+type TaskLine = z.infer<typeof TaskLine>;
 
-/** A task as lines of JSON: first all but the identifiers, of which a subject can have a million, then these in parts. */
-export function* taskLines({ subjects, ...task }: ScanTask): Generator<string> {
-  const named = subjects.map(({ request, values }) => ({ request, identity: nobody, values }));
-  const identifiers = subjects.reduce((sum, { identity }) => sum + countIn(identity), 0);
-  yield lineOf({ task: { ...task, subjects: named }, identifiers });
-  for (const [subject, whole] of subjects.entries())
-    for (const identity of partsOf(whole.identity, identifiersEach)) yield lineOf({ subject, identity });
+/** A task whose subjects are known one at a time. */
+export type ScanOrder = Omit<ScanTask, 'subjects'> & { subjects: Iterable<ScanSubject> };
+
+/** A task as lines of JSON: all but the subjects, each subject with parts of its identity, how many there were. */
+export function* taskLines({ subjects, ...task }: ScanOrder): Generator<string> {
+  yield lineOf({ task });
+  const sums = { subjects: 0, identifiers: 0 };
+  for (const { identity: whole, ...subject } of subjects) {
+    sums.subjects += 1;
+    yield lineOf({ subject });
+    for (const part of partsOf(whole, identifiersEach)) yield lineOf({ identity: part });
+    sums.identifiers += countIn(whole);
+  }
+  yield lineOf(sums);
 }
 
 /** A line is read as one, whatever ends of lines stand in its texts. */
-function lineOf(value: object): string {
+function lineOf(value: TaskLine): string {
   return `${JSON.stringify(value)
     .replaceAll('\u2028', String.raw`\u2028`)
     .replaceAll('\u2029', String.raw`\u2029`)}\n`;
@@ -63,26 +77,25 @@ const identifiersEach = 1000;
 
 /** Reads what `taskLines` has written. Throws for anything else, and for less. */
 export async function readTask(lines: AsyncIterable<string>): Promise<ScanTask> {
-  let whole: z.infer<typeof WholeTask> | undefined;
-  const identities: Record<IdentifierKind, string[]>[] = [];
-  for await (const line of lines) {
-    if (!whole) {
-      whole = WholeTask.parse(JSON.parse(line));
-      for (const _subject of whole.task.subjects)
-        identities.push({ person_uuid: [], person_id: [], distinct_id: [], recording_id: [] });
-      continue;
-    }
-    const { subject, identity } = IdentityPart.parse(JSON.parse(line));
-    for (const kind of identifierKinds) identities[subject]?.[kind].push(...identity[kind]);
+  let task: z.infer<z.ZodObject<typeof aroundSubjects>> | undefined;
+  const subjects: (ScanSubject & { identity: Record<IdentifierKind, string[]> })[] = [];
+  let isWhole = false;
+  for await (const text of lines) {
+    const line = TaskLine.parse(JSON.parse(text));
+    if ('task' in line) task = line.task;
+    else if ('subject' in line)
+      subjects.push({
+        ...line.subject,
+        identity: { person_uuid: [], person_id: [], distinct_id: [], recording_id: [] },
+      });
+    else if ('identity' in line)
+      for (const kind of identifierKinds) subjects.at(-1)?.identity[kind].push(...line.identity[kind]);
+    else
+      isWhole =
+        line.subjects === subjects.length &&
+        line.identifiers === subjects.reduce((sum, subject) => sum + countIn(subject.identity), 0);
   }
-  if (whole?.identifiers !== identities.reduce((sum, identity) => sum + countIn(identity), 0))
-    throw new TypeError('not a whole task');
-  const { task } = whole;
-  const subjects = task.subjects.map(({ request, values }, subject) => ({
-    request,
-    values,
-    identity: identities[subject] ?? nobody,
-  }));
+  if (!task || !isWhole) throw new TypeError('not a whole task');
   return { ...task, subjects };
 }
 
@@ -147,8 +160,11 @@ type Found = Pick<ScanReport, 'fenced' | 'fencedFor' | 'unreadable'> & {
   subjects: { hits: number; places: Place[] }[];
 };
 
-/** A person can stand in as many places as there are files. The report names no more than these. */
-const placesMax = 1000;
+/**
+ * A person can stand in as many places as there are files, and a scan can be for thousands. A report names no more than these
+ * of one subject, and in all: so it stays far below what the program reads of it (256 MB).
+ */
+const [placesMax, placesInAllMax] = [1000, 100_000];
 
 /** Prepares an empty record for so many subjects. */
 export function createFindings(subjects: number): Findings {
@@ -158,10 +174,11 @@ export function createFindings(subjects: number): Findings {
   const fencedFor = new Map<string, Set<string>>();
   const unreadable = new Map<string, ScanReport['unreadable'][number]>();
   const inFiles = new Set<number>();
+  let placesLeft = placesInAllMax;
   const add = (subject: number, found: Omit<Place, 'hits'>): void => {
     hits[subject] = (hits[subject] ?? 0) + 1;
     if (found.how === 'raw' || !found.place.startsWith(`${mirrorPlace}:`)) inFiles.add(subject);
-    countUp(places[subject], `${found.how} ${found.encoding} ${found.place}`, found);
+    if (countUp(places[subject], `${found.how} ${found.encoding} ${found.place}`, found, placesLeft)) placesLeft -= 1;
   };
   return {
     addDecoded: (subject, place) => add(subject, { place, how: 'decoded', encoding: null }),
@@ -172,7 +189,9 @@ export function createFindings(subjects: number): Findings {
       fencedFor.set(place, known);
       for (const request of requests) known.add(request);
     },
-    addUnreadable: (place, reason) => void unreadable.set(`${reason} ${place}`, { place, reason }),
+    addUnreadable: (place, reason) => {
+      if (unreadable.size < placesInAllMax) unreadable.set(`${reason} ${place}`, { place, reason });
+    },
     isInFiles: (subject) => inFiles.has(subject),
     found: () => ({
       subjects: hits.map((count, subject) => ({ hits: count, places: [...(places[subject]?.values() ?? [])] })),
@@ -183,8 +202,16 @@ export function createFindings(subjects: number): Findings {
   };
 }
 
-function countUp<T extends object>(counts: Map<string, T & { hits: number }> | undefined, key: string, found: T): void {
+/** Counts a hit at a place. Returns whether the place is new among those that are named. */
+function countUp<T extends object>(
+  counts: Map<string, T & { hits: number }> | undefined,
+  key: string,
+  found: T,
+  left = placesMax,
+): boolean {
   const known = counts?.get(key);
   if (known) known.hits += 1;
-  else if (counts && counts.size < placesMax) counts.set(key, { ...found, hits: 1 });
+  if (known || !counts || counts.size >= placesMax || left === 0) return false;
+  counts.set(key, { ...found, hits: 1 });
+  return true;
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { nobody } from '../../../src/contract/identity.ts';
-import { readTask, taskLines, type ScanTask } from '../../../src/erasure/scan/scan-task.ts';
+import { createFindings, readTask, taskLines, type ScanTask } from '../../../src/erasure/scan/scan-task.ts';
 
 const many = Array.from({ length: 2500 }, (_, n) => `rec ${n}`);
 const task: ScanTask = {
@@ -34,4 +34,16 @@ test('a task of which a part is missing is none: a scan for less would prove not
       /not a whole task|invalid/i,
     );
   await expect(readTask(given([]))).rejects.toThrow('not a whole task');
+});
+
+test('a report of thousands of subjects in thousands of places stays readable, and counts every hit', () => {
+  const findings = createFindings(3000);
+  for (let subject = 0; subject < 3000; subject += 1)
+    for (let place = 0; place < 100; place += 1)
+      findings.addDecoded(subject, `snapshots/persons/${place}.parquet:name`);
+  for (let n = 0; n < 150_000; n += 1) findings.addUnreadable(`extra/${n}`, 'EACCES');
+  const { subjects, unreadable } = findings.found();
+  expect(subjects.every(({ hits }) => hits === 100)).toBe(true);
+  expect(subjects.reduce((sum, { places }) => sum + places.length, 0)).toBe(100_000);
+  expect(unreadable).toHaveLength(100_000);
 });
