@@ -1004,6 +1004,11 @@ function certificateJudge(certificates, origin) {
 
 // ---- The verification ----
 
+/** What stands at a path, links followed; undefined where they lead nowhere. */
+const kindAt = (path) => attempt(() => statSync(path));
+
+const namesIn = (folder) => (kindAt(folder)?.isDirectory() ? readdirSync(folder).sort() : []);
+
 function verifyEntries(content, wantedSizes, certificates, report) {
   const tree = merkleTree();
   const order = recordOrder();
@@ -1079,12 +1084,10 @@ export function verify({ folder, publicKey, checkpoint, receipt, certificates = 
   report.warning = (where, problem) => warnings.push({ where, problem });
   const textOf = (name) => {
     const path = join(folder, name);
-    return statSync(path, { throwIfNoEntry: false })?.isFile() ? readFileSync(path) : undefined;
+    return kindAt(path)?.isFile() ? readFileSync(path) : undefined;
   };
 
-  const files = existsSync(join(folder, 'checkpoints'))
-    ? readdirSync(join(folder, 'checkpoints')).sort()
-    : [];
+  const files = namesIn(join(folder, 'checkpoints'));
   const claims = files.map((file) => {
     const name = file.replace(/\.txt$/, '');
     const isName = /^\d{9,15}$/.test(name) && file === `${String(Number(name)).padStart(9, '0')}.txt`;
@@ -1134,7 +1137,7 @@ export function verify({ folder, publicKey, checkpoint, receipt, certificates = 
   if (places.length > 0 && !places.includes(-1) && entries.size > 0 && !isTrusted)
     report('kept public key', 'not_signed_by_key');
 
-  const stampFiles = existsSync(join(folder, 'time-stamps')) ? readdirSync(join(folder, 'time-stamps')).sort() : [];
+  const stampFiles = namesIn(join(folder, 'time-stamps'));
   const stamps = stampFiles.map((file) => {
     const token = file.endsWith('.tst') ? textOf(join('time-stamps', file)) : undefined;
     return { where: `time stamp ${file.replace(/\.tst$/, '')}`, token };

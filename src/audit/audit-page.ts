@@ -1,3 +1,4 @@
+import packageJson from '../../package.json' with { type: 'json' };
 import { createHash } from 'node:crypto';
 import { html, raw } from 'hono/html';
 import { textOf, type Markup } from '../markup/markup.ts';
@@ -138,6 +139,7 @@ export function renderPage(page: {
           <meta http-equiv="Content-Security-Policy" content="${raw(pagePolicy)}" />
           <meta name="viewport" content="width=device-width, initial-scale=1" />
           <meta name="referrer" content="no-referrer" />
+          <meta name="generator" content="analytics-mirror ${packageJson.version}" />
           <title>${page.title}</title>
           ${raw(`<style>${pageStyle}</style>`)}
         </head>

@@ -1,10 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { AppError } from '../core/errors.ts';
+import { readJson } from '../core/exact-json.ts';
 import { canonicalJson } from '../ledger/canonical-json.ts';
 import { publicKeysPath } from '../ledger/checkpoint.ts';
 import { ledgerFolder } from '../ledger/entry-file.ts';
 import type { LedgerEntry } from '../ledger/entry.ts';
-import { proveEntries } from '../ledger/prove-entries.ts';
+import { proveEntries, type ProvedEntry } from '../ledger/prove-entries.ts';
+
+const bundleFormat = 'analytics-mirror/bundle@1';
 
 /**
  * All that shows a certificate to be right, as one canonical JSON object and a newline: the certificate, the entries that it
@@ -24,7 +27,7 @@ export function bundleText(
   }
   const { entries: proved, timeStamps } = proveEntries(ledgerFolder(dataDir), needed);
   const bundle = {
-    bundle: 'analytics-mirror/bundle@1',
+    bundle: bundleFormat,
     certificate: text,
     entries: proved,
     public_keys: readFileSync(publicKeysPath(ledgerFolder(dataDir)), 'utf8'),
@@ -36,4 +39,45 @@ export function bundleText(
       hint: 'run `analytics-mirror audit checkpoint`, which signs the ledger',
     });
   return `${canonicalJson(bundle)}\n`;
+}
+
+/** A bundle as it was read, nothing of it verified. `page`: the version that wrote its page; null where it stands alone. */
+export type Bundle = {
+  text: string;
+  page: string | null;
+  certificate: string;
+  entries: ProvedEntry[];
+  publicKeys: string;
+  timeStamps: string[];
+};
+
+/** The bundle that a text is, or that the page of a certificate carries; undefined where there is none. */
+export function readBundle(file: string): Bundle | undefined {
+  const [, inPage] = /<script type="application\/json" id="bundle">(.*?)<\/script>/s.exec(file) ?? [];
+  const text = inPage?.replaceAll(String.raw`\u003c`, '<') ?? file;
+  const read = readJson(text);
+  const { bundle, certificate, entries, public_keys: publicKeys, time_stamps: timeStamps = [] } = recordOf(read);
+  const isWhole =
+    bundle === bundleFormat &&
+    isText(certificate) &&
+    isText(publicKeys) &&
+    Array.isArray(timeStamps) &&
+    timeStamps.every(isText) &&
+    Array.isArray(entries) &&
+    entries.every(isProvedEntry) &&
+    `${canonicalJson(read)}\n` === text;
+  if (!isWhole) return undefined;
+  const [, version = ''] = /<meta name="generator" content="analytics-mirror ([^"]*)"/.exec(file) ?? [];
+  return { text, page: inPage === undefined ? null : version, certificate, entries, publicKeys, timeStamps };
+}
+
+const isText = (value: unknown): value is string => typeof value === 'string';
+
+function isProvedEntry(value: unknown): value is ProvedEntry {
+  const { line, proof } = recordOf(value);
+  return isText(line) && isText(proof);
+}
+
+function recordOf(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null ? { ...value } : {};
 }

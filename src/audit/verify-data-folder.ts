@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { sha256 } from '../core/digest.ts';
 import { AppError } from '../core/errors.ts';
+import { explainStorageError } from '../core/storage-error.ts';
 import { findDifferencesIn } from '../erasure/bound/differences.ts';
 import { certificateText, readCertificate, statedFacts } from '../erasure/proof/certificate.ts';
 import { certificateName, readCertificateFiles } from '../erasure/proof/certificate-file.ts';
@@ -9,8 +10,9 @@ import { readLedgerOrigin, readTimeStampFiles } from '../ledger/checkpoint.ts';
 import { collectHistories, type RequestHistory } from '../ledger/request-history.ts';
 import { entriesPath, ledgerFolder, readLines } from '../ledger/entry-file.ts';
 import { entriesIn, type LedgerEntry } from '../ledger/entry.ts';
-import { verifyLedger, type LedgerVerdict, type VerifyTask } from '../ledger/verify.ts';
+import { noLedger, verifyLedger, type LedgerVerdict, type VerifyTask } from '../ledger/verify.ts';
 import { databasePath, openDatabaseReadOnly, type Database } from '../mirror/database.ts';
+import { verifyReports } from './verify-reports.ts';
 import { publishedFilesIn } from '../snapshot/published-files.ts';
 import { problemSentence, verifySnapshots } from '../snapshot/verify.ts';
 
@@ -39,16 +41,30 @@ export async function verifyDataFolder(
   { policy, missing = [], ...kept }: Pick<VerifyTask, 'publicKey' | 'checkpoint'> & Anchoring,
   signal: AbortSignal,
 ): Promise<FolderVerdict> {
-  const anchors = await anchorJudgeOf(ledgerFolder(dataDir), policy);
-  const ledger = verifyLedger({ folder: ledgerFolder(dataDir), ...kept, anchors });
-  const certificates = verifyCertificates(dataDir, ledger.signed);
-  const files = await verifySnapshots(publishedFilesIn(dataDir), signal);
-  const state = ledger.ok ? await findStateIn(dataDir) : { sentences: [], notes: [] };
+  const folder = ledgerFolder(dataDir);
+  const unread: string[] = [];
+  const ledger = await attempt(unread, noVerdict, async () =>
+    verifyLedger({ folder, ...kept, anchors: await anchorJudgeOf(folder, policy) }),
+  );
+  const certificates = await attempt(unread, { checked: 0, problems: [] }, () =>
+    verifyCertificates(dataDir, ledger.signed),
+  );
+  const reports = await attempt(unread, { problems: [], notes: [] }, () =>
+    verifyReports(dataDir, soundEntries(dataDir)),
+  );
+  const files = await attempt(unread, { files: 0, bytes: 0, problems: [] }, () =>
+    verifySnapshots(publishedFilesIn(dataDir), signal),
+  );
+  const state = ledger.ok
+    ? await attempt(unread, { sentences: [], notes: [] }, () => findStateIn(dataDir))
+    : { sentences: [], notes: [] };
   const problems = [
+    ...new Set(unread),
     ...state.sentences,
     ...ledger.problems.map(({ where, sentence }) => `${where}: ${sentence}`),
     ...certificates.problems,
     ...missing.map((sentence) => `anchor ${sentence}`),
+    ...reports.problems,
     // A damaged file can be a difference from the ledger too.
     ...files.problems.map(problemSentence).filter((sentence) => !state.sentences.includes(sentence)),
   ];
@@ -58,8 +74,32 @@ export async function verifyDataFolder(
     certificates: certificates.checked,
     files: { files: files.files, bytes: files.bytes },
     problems,
-    notes: [...state.notes, ...ledger.warnings.map(({ where, sentence }) => `${where}: ${sentence}`)],
+    notes: [...state.notes, ...reports.notes, ...ledger.warnings.map(({ where, sentence }) => `${where}: ${sentence}`)],
   };
+}
+
+/** The verdict on a ledger that could not be read. */
+const noVerdict: LedgerVerdict = {
+  ok: false,
+  size: 0,
+  rootHash: '',
+  checkpoints: 0,
+  signed: 0,
+  problems: [],
+  warnings: [],
+};
+
+/** What `act` finds; where files cannot be read, `otherwise`, and that is a problem. A ledger that is missing is thrown. */
+async function attempt<T>(problems: string[], otherwise: T, act: () => T | Promise<T>): Promise<T> {
+  try {
+    return await act();
+  } catch (thrown) {
+    const error = explainStorageError(thrown, 'the data folder') ?? thrown;
+    const isFinding = error instanceof AppError && error.code === 'storage' && error.finding !== noLedger;
+    if (!isFinding) throw thrown;
+    problems.push(error.message);
+    return otherwise;
+  }
 }
 
 /** The judge of the anchors, where there is something to judge: what reads time stamps is loaded for it only. */
@@ -94,6 +134,7 @@ function openMirror(dataDir: string, notes: string[]): Database | null {
 /** What can be wrong with a certificate, as CERTIFICATES.md names it. */
 const certificateSentences = {
   missing: 'it is on the ledger, but its file is missing',
+  unreadable: 'it is no file that can be read',
   not_on_ledger: 'it is not on the ledger, so nothing proves it',
   other_certificate: 'it is not the one on the ledger',
   says_otherwise: "it says something else than the ledger's entries",
@@ -108,7 +149,7 @@ function verifyCertificates(dataDir: string, signed: number): { checked: number;
   const ledgerOrigin = readLedgerOrigin(dataDir);
   const problemOf = (entry: Extract<LedgerEntry, { type: 'certified' }>): CertificateProblem | null => {
     const text = files.get(certificateName(entry));
-    if (text === undefined) return 'missing';
+    if (text === undefined) return files.has(certificateName(entry)) ? 'unreadable' : 'missing';
     if (sha256(text) !== entry.certificate) return 'other_certificate';
     // Derived from the entries before it: a later generation of the request changes the history.
     if (ledgerOrigin === undefined || !follows(text, histories.of(entry.request), ledgerOrigin))
@@ -124,7 +165,8 @@ function verifyCertificates(dataDir: string, signed: number): { checked: number;
     }
     histories.take(entry);
   }
-  for (const name of files.keys()) if (!found.has(name)) found.set(name, 'not_on_ledger');
+  for (const [name, text] of files)
+    if (!found.has(name)) found.set(name, text === undefined ? 'unreadable' : 'not_on_ledger');
   const problems = [...found].flatMap(([name, problem]) =>
     problem === null ? [] : `certificate ${name}: ${certificateSentences[problem]}`,
   );

@@ -62,6 +62,9 @@ function fromDraft(path: string, folder: string, content: string | Uint8Array, p
   syncToDisk(dirname(path));
 }
 
+/** A draft that is older was left by a kill. */
+export const draftLivesMs = 3_600_000;
+
 /** Whether a file is a draft, by its name. Earlier versions put the number of a process at its end. */
 export function isDraft(name: string): boolean {
   return /\.draft(?:-[\da-f-]+)?$/.test(name);

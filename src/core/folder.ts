@@ -1,4 +1,15 @@
-import { accessSync, constants, existsSync, mkdirSync, readdirSync, statfsSync, statSync, utimesSync } from 'node:fs';
+import {
+  accessSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statfsSync,
+  statSync,
+  type Stats,
+  utimesSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { AppError, systemCode } from './errors.ts';
 
@@ -19,6 +30,30 @@ export function makeFolder(path: string): void {
 /** The path itself, or the nearest one above it that exists. */
 export function nearestPath(path: string): string {
   return existsSync(path) ? path : nearestPath(dirname(path));
+}
+
+/** Whether a path is a regular file: anything else may stand there, and a pipe would keep its reader for ever. */
+export function isRegularFile(path: string): boolean {
+  return kindAt(path)?.isFile() === true;
+}
+
+/** The text of a regular file; undefined where there is none. Throws the system's error for one that may not be read. */
+export function readRegularFile(path: string): string | undefined {
+  return isRegularFile(path) ? readFileSync(path, 'utf8') : undefined;
+}
+
+/** The names in a folder, sorted; none where there is no folder. Throws the system's error for one that may not be read. */
+export function namesIn(path: string): string[] {
+  return kindAt(path)?.isDirectory() ? readdirSync(path).toSorted() : [];
+}
+
+/** Links are followed; undefined where they lead nowhere. */
+function kindAt(path: string): Stats | undefined {
+  try {
+    return statSync(path);
+  } catch {
+    return undefined;
+  }
 }
 
 /** How many bytes are free on the disk of a path, or of the nearest folder above it that exists. */

@@ -28,9 +28,14 @@ const explanations: readonly { pattern: RegExp; message: string; hint: string }[
     hint: 'end it, or wait for it, and run the command again',
   },
   {
-    pattern: /^(ENOTDIR|EEXIST|EISDIR|ENOENT|SQLITE_CANTOPEN.*)$/,
+    pattern: /^(ENOTDIR|EEXIST|ENOENT|SQLITE_CANTOPEN.*)$/,
     message: 'the data folder cannot be opened',
     hint: 'dataDir (MIRROR_DATA_DIR) must be a folder, or a path where one can be made, on a disk that can be written',
+  },
+  {
+    pattern: /^(EISDIR|ELOOP)$/,
+    message: 'something else stands where a file should be',
+    hint: 'look what it is, take it away, and restore the file from a backup',
   },
   {
     pattern: /^(EIO|SQLITE_IOERR.*)$/,

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { createFile, replaceFile, syncToDisk } from '../core/atomic-file.ts';
-import { makeFolder } from '../core/folder.ts';
+import { isRegularFile, makeFolder, namesIn, readRegularFile } from '../core/folder.ts';
 import { ledgerFolder } from './entry-file.ts';
 import { readVkeys } from './key-chain.ts';
 import { readNote, signNote, type Note, type SignerKey } from './note.ts';
@@ -57,14 +57,12 @@ export function sizeOfFile(file: string): number | undefined {
 
 /** The names of all files in the folder of checkpoints, sorted; none where there is no folder. */
 export function listCheckpointFiles(folder: string): string[] {
-  const place = checkpointsFolder(folder);
-  return existsSync(place) ? readdirSync(place).toSorted() : [];
+  return namesIn(checkpointsFolder(folder));
 }
 
 /** The text of a file in the folder of checkpoints; undefined where there is none of that name, or something else. */
 export function readCheckpointText(folder: string, file: string): string | undefined {
-  const path = join(checkpointsFolder(folder), file);
-  return statSync(path, { throwIfNoEntry: false })?.isFile() === true ? readFileSync(path, 'utf8') : undefined;
+  return readRegularFile(join(checkpointsFolder(folder), file));
 }
 
 /** The text of the checkpoint of a size; undefined where there is none. */
@@ -90,13 +88,10 @@ export function addCosignature(folder: string, size: number, line: string): void
 /** The files of time stamps in the ledger's folder, by their names; undefined for what is no file of one. */
 export function readTimeStampFiles(folder: string): { file: string; token: Buffer | undefined }[] {
   const place = timeStampsFolder(folder);
-  if (!existsSync(place)) return [];
-  return readdirSync(place)
-    .toSorted()
-    .map((file) => {
-      const isToken = file.endsWith('.tst') && statSync(join(place, file)).isFile();
-      return { file, token: isToken ? readFileSync(join(place, file)) : undefined };
-    });
+  return namesIn(place).map((file) => {
+    const isToken = file.endsWith('.tst') && isRegularFile(join(place, file));
+    return { file, token: isToken ? readFileSync(join(place, file)) : undefined };
+  });
 }
 
 /** Keeps the token of a time stamp over the checkpoint of a size. Throws the system's error. */
@@ -114,8 +109,7 @@ function timeStampsFolder(folder: string): string {
 
 /** The name of a data folder's ledger, which its first key gave it; undefined before its first checkpoint. */
 export function readLedgerOrigin(dataDir: string): string | undefined {
-  const path = publicKeysPath(ledgerFolder(dataDir));
-  return existsSync(path) ? readVkeys(readFileSync(path, 'utf8'))?.[0]?.name : undefined;
+  return readVkeys(readRegularFile(publicKeysPath(ledgerFolder(dataDir))) ?? '')?.[0]?.name;
 }
 
 /** The name of a data folder's ledger; signs its first checkpoint where there is none yet. */

@@ -1,18 +1,8 @@
-import {
-  closeSync,
-  constants,
-  existsSync,
-  fstatSync,
-  fsyncSync,
-  ftruncateSync,
-  openSync,
-  readSync,
-  writeFileSync,
-} from 'node:fs';
+import { closeSync, constants, fstatSync, fsyncSync, ftruncateSync, openSync, readSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { syncToDisk } from '../core/atomic-file.ts';
 import { AppError } from '../core/errors.ts';
-import { makeFolder } from '../core/folder.ts';
+import { isRegularFile, makeFolder } from '../core/folder.ts';
 import { explainStorageError } from '../core/storage-error.ts';
 
 const chunkBytes = 256 * 1024;
@@ -36,7 +26,7 @@ export function entriesPath(folder: string): string {
  * is longer than any version could write.
  */
 export function* readLines(path: string, onTorn?: (torn: Buffer) => void): Generator<Buffer> {
-  if (!existsSync(path)) return;
+  if (!isRegularFile(path)) return;
   const descriptor = explained(path, () => openSync(path, 'r'));
   const read = (bytes: number, at: number): Buffer => {
     const content = Buffer.allocUnsafe(bytes);

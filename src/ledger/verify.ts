@@ -1,6 +1,7 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { systemClock } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
+import { readRegularFile } from '../core/folder.ts';
 import {
   type Checkpoint,
   listCheckpointFiles,
@@ -58,6 +59,9 @@ export type AnchoredFacts = {
 /** How long an entry may be without a checkpoint that covers it. The program signs at the end of each run. */
 const unsignedMaxMs = 86_400_000;
 
+/** The code of a folder without a ledger. */
+export const noLedger = 'no_ledger';
+
 /**
  * Verifies a ledger from its folder alone: each line, the order of records, and that each checkpoint is signed with the
  * key of its time and is the root of the entries that it covers, so that each extends the one before. Only a key and a
@@ -69,6 +73,7 @@ export function verifyLedger(task: VerifyTask): LedgerVerdict {
   if (!existsSync(folder))
     throw new AppError(`there is no ledger at ${folder}`, {
       code: 'storage',
+      finding: noLedger,
       hint: 'name the folder ledger/ of a data folder, or a copy of it',
     });
   const claims = readClaims(task);
@@ -198,12 +203,12 @@ function verifyKeys({ folder, publicKey }: VerifyTask, rotations: readonly Rotat
     trustedFrom: -1,
     problems: [finding(where, problem)],
   });
-  const path = publicKeysPath(folder);
-  if (!existsSync(path)) {
+  const list = readRegularFile(publicKeysPath(folder));
+  if (list === undefined) {
     const isNeeded = hasCheckpoints || rotations.length > 0 || publicKey !== undefined;
     return isNeeded ? none('public keys', 'no_public_key') : { chain: [], trustedFrom: -1, problems: [] };
   }
-  const listed = readVkeys(readFileSync(path, 'utf8'));
+  const listed = readVkeys(list);
   const first = listed?.[0];
   if (!first) return none('public keys', 'bad_public_key');
   const { chain, broken } = keyChain(first, rotations);

@@ -27,6 +27,8 @@ export type PublishedFiles = {
   listSnapshots(dataset: string): FoundSnapshot[];
   /** The names of all files of a snapshot; none where there is no such snapshot. */
   listFiles(snapshot: SnapshotName): string[];
+  /** Whether CURRENT is there. */
+  hasCurrent(): boolean;
   /** What is published; nothing where nothing ever was. Throws `storage` when CURRENT is damaged. */
   readCurrent(): Current;
   /** The manifest of a snapshot. Throws `storage` when it is missing or damaged. */
@@ -97,6 +99,7 @@ export function publishedFilesIn(dataDir: string): PublishedFiles {
         .toSorted()
         .map((id) => ({ id, hasManifest: existsSync(join(root, dataset, id, manifestName)) })),
     listFiles: (snapshot) => namesIn(folderOf(snapshot)),
+    hasCurrent: () => existsSync(currentPath),
     readCurrent: () => {
       if (!existsSync(currentPath)) return { format_version: 1, snapshots: {} };
       const hint = 'restore it from a backup; or delete it and export every dataset again';

@@ -14,7 +14,7 @@ export type SnapshotProblem = {
   snapshotId: string;
   /** `manifest.json` or a part's name. */
   file: string;
-  problem: 'damaged' | 'missing' | 'size' | 'sha256' | 'unreadable' | 'rows' | 'unnamed';
+  problem: 'damaged' | 'missing' | 'size' | 'sha256' | 'unreadable' | 'rows' | 'unnamed' | 'unpublished';
 };
 
 const problemWords: Readonly<Record<SnapshotProblem['problem'], string>> = {
@@ -25,6 +25,7 @@ const problemWords: Readonly<Record<SnapshotProblem['problem'], string>> = {
   unreadable: 'matches its manifest, but it cannot be read',
   rows: 'has another number of rows than its manifest says',
   unnamed: 'is named by no manifest, and it may hold personal data',
+  unpublished: 'stands, but snapshots/CURRENT.json is missing, so that no reader finds it',
 };
 
 /** A problem in one sentence. */
@@ -42,6 +43,10 @@ export type SnapshotCheck = { files: number; bytes: number; problems: SnapshotPr
  */
 export async function verifySnapshots(published: PublishedFiles, signal?: AbortSignal): Promise<SnapshotCheck> {
   const check: SnapshotCheck = { files: 0, bytes: 0, problems: [] };
+  for (const dataset of published.hasCurrent() ? [] : publishedDatasets) {
+    const newest = published.listSnapshots(dataset).findLast(({ hasManifest }) => hasManifest);
+    if (newest) check.problems.push({ dataset, snapshotId: newest.id, file: manifestName, problem: 'unpublished' });
+  }
   for (const { wasPublished, ...snapshot } of snapshotsOf(published)) {
     const found = wasPublished ? await verifySnapshot(published, snapshot, () => 'rows', signal) : undefined;
     for (const { bytes } of found?.manifest?.files ?? []) {

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { removeOldDrafts } from '../core/atomic-file.ts';
+import { draftLivesMs, removeOldDrafts } from '../core/atomic-file.ts';
 import { isoTime } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
 import { countedText } from '../core/words.ts';
@@ -167,10 +167,8 @@ async function reconcile(
 
 /** Another process may be writing a draft now: only old ones were left by a kill. */
 function removeLeftDrafts({ settings: { dataDir }, clock }: JobContext): void {
-  for (const folder of ['', 'keys', 'ledger', 'snapshots', 'reports/certificates', 'reports/drills'])
+  for (const folder of ['', 'keys', 'ledger', 'snapshots', 'reports', 'reports/certificates', 'reports/drills'])
     removeOldDrafts(join(dataDir, folder), clock.now() - draftLivesMs);
 }
-
-const draftLivesMs = 3_600_000;
 
 const nothingAsked: AbsenceResult = { asked: 0, alive: 0, deleted: 0, merged: 0, expired: 0, waiting: 0, held: [] };

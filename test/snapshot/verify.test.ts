@@ -5,7 +5,7 @@ import { sha256File } from '../../src/core/digest.ts';
 import { exportDataset } from '../../src/export/export-dataset.ts';
 import { currentPath, snapshotFolder } from './paths.ts';
 import { type Manifest } from '../../src/snapshot/manifest.ts';
-import { type SnapshotProblem, verifySnapshots } from '../../src/snapshot/verify.ts';
+import { problemSentence, type SnapshotProblem, verifySnapshots } from '../../src/snapshot/verify.ts';
 import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
 import { exportRequest } from '../export/export-fixture.ts';
 import { temporaryFolder } from './temporary-folder.ts';
@@ -39,6 +39,16 @@ test('finds nothing where all is well, and says how much it read', async () => {
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
   expect(await verifySnapshots(publishedFilesIn(dataDir))).toEqual({ files: 3, bytes, problems: [] });
   expect(await verifySnapshots(publishedFilesIn(temporaryFolder()))).toEqual({ files: 0, bytes: 0, problems: [] });
+});
+
+test('says that no reader finds what is published, where CURRENT is missing', async () => {
+  const { dataDir, snapshotId } = await publish();
+  rmSync(currentPath(dataDir));
+  const { problems } = await verifySnapshots(publishedFilesIn(dataDir));
+  expect(problems).toEqual([{ dataset, snapshotId, file: 'manifest.json', problem: 'unpublished' }]);
+  expect(problems.map(problemSentence)).toEqual([
+    `snapshots/${dataset}/${snapshotId}/manifest.json stands, but snapshots/CURRENT.json is missing, so that no reader finds it`,
+  ]);
 });
 
 const part = 'part-00002.parquet';

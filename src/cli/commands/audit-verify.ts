@@ -16,8 +16,9 @@ export function define(command: Command, context: CommandContext): CommandAction
     .option('--policy <file>', 'which authorities and witnesses outside have to have anchored the ledger');
   return {
     help: `
-Reads the data folder only, and changes nothing. Checks five things: the order of the ledger's entries; the signature of
+Reads the data folder only, and changes nothing. Checks six things: the order of the ledger's entries; the signature of
 each checkpoint, and that it fits these entries; that the ledger has the hash of each certificate and proves its content;
+that drills, bundles and the pages of certificates in reports/ are those of the ledger, and that no draft was left there;
 that each published file fits its manifest; that keys, suppression list, requests and published snapshots are as the
 ledger says. Only a checkpoint that was kept outside shows that the newest entries and checkpoints were removed together. A policy
 (docs/verifier/ANCHORS.md) also shows dates that were set back, and a ledger that was written again with the right key.

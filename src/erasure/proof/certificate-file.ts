@@ -1,10 +1,9 @@
 import packageJson from '../../../package.json' with { type: 'json' };
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { isDraft, replaceFile, syncToDisk } from '../../core/atomic-file.ts';
 import { isoTime } from '../../core/clock.ts';
 import { sha256 } from '../../core/digest.ts';
-import { makeFolder } from '../../core/folder.ts';
+import { makeFolder, namesIn, readRegularFile } from '../../core/folder.ts';
 import { explainStorageError } from '../../core/storage-error.ts';
 import type { JobContext } from '../../job/job-context.ts';
 import { ledgerOrigin } from '../../ledger/checkpoint.ts';
@@ -34,19 +33,16 @@ export function certificatePath(dataDir: string, request: string, generation: nu
   return join(certificatesFolder(dataDir), certificateName({ request, generation }));
 }
 
-/** The text of every file among the certificates, by name. Drafts that a kill has left are none. */
-export function readCertificateFiles(dataDir: string): ReadonlyMap<string, string> {
+/** The text of every file among the certificates, by name; undefined for what is no file that can be read. Drafts are left out. */
+export function readCertificateFiles(dataDir: string): ReadonlyMap<string, string | undefined> {
   const folder = certificatesFolder(dataDir);
-  const names = existsSync(folder) ? readdirSync(folder).toSorted() : [];
-  return new Map(
-    names.filter((name) => !isDraft(name)).map((name) => [name, readFileSync(join(folder, name), 'utf8')]),
-  );
+  const names = namesIn(folder).filter((name) => !isDraft(name));
+  return new Map(names.map((name) => [name, readRegularFile(join(folder, name))]));
 }
 
 /** The text of a certificate's file; undefined where there is none. */
 export function readCertificateFile(dataDir: string, request: string, generation: number): string | undefined {
-  const path = certificatePath(dataDir, request, generation);
-  return existsSync(path) ? readFileSync(path, 'utf8') : undefined;
+  return readRegularFile(certificatePath(dataDir, request, generation));
 }
 
 /** The settings that a certificate depends on. */

@@ -1,0 +1,137 @@
+import { lstatSync } from 'node:fs';
+import { join } from 'node:path';
+import packageJson from '../../package.json' with { type: 'json' };
+import { draftLivesMs, isDraft } from '../core/atomic-file.ts';
+import { systemClock } from '../core/clock.ts';
+import { sha256 } from '../core/digest.ts';
+import { namesIn, readRegularFile } from '../core/folder.ts';
+import { readCertificate } from '../erasure/proof/certificate.ts';
+import { reportsFolder } from '../erasure/proof/certificate-file.ts';
+import { publicKeysPath, readCheckpoint, readCheckpointFile, readTimeStampFiles } from '../ledger/checkpoint.ts';
+import { entriesPath, ledgerFolder, readLines } from '../ledger/entry-file.ts';
+import type { LedgerEntry } from '../ledger/entry.ts';
+import { checkpointProving, readProof } from '../ledger/proof.ts';
+import { readBundle, type Bundle } from './bundle.ts';
+import { certificatePage } from './certificate-page.ts';
+
+/** What was found in `reports/`, each in one sentence. */
+type Findings = { problems: string[]; notes: string[] };
+
+/**
+ * Holds what lies in `reports/` beside the certificates against the ledger: each drill's file by its SHA-256, and each bundle
+ * and page of a certificate by the proof that it carries. A page of this version has to be the one that is made again from
+ * that. Leftover drafts are named. Reports show what was so when they were made, and are not checked.
+ */
+export function verifyReports(dataDir: string, entries: Iterable<LedgerEntry>): Findings {
+  const found: Findings = { problems: [], notes: [] };
+  const drills = new Map<string, string>();
+  const certified = new Map<string, number[]>();
+  for (const entry of entries) {
+    if (entry.type === 'drill') drills.set(entry.report, entry.at);
+    if (entry.type === 'certified' && entry.certificate !== null)
+      certified.set(entry.certificate, [...(certified.get(entry.certificate) ?? []), entry.seq]);
+  }
+  for (const place of ['certificates', 'drills', '']) findDrafts(dataDir, place, found);
+  findDrills(dataDir, drills, found);
+  findPages(dataDir, certified, found);
+  return found;
+}
+
+function findDrafts(dataDir: string, place: string, { problems, notes }: Findings): void {
+  const folder = join(reportsFolder(dataDir), place);
+  for (const name of namesIn(folder).filter(isDraft)) {
+    const where = join('reports', place, name);
+    const isLeft = lstatSync(join(folder, name)).mtimeMs < systemClock.now() - draftLivesMs;
+    if (isLeft) problems.push(`${where}: it is a draft that a killed run has left; \`reconcile\` removes it`);
+    else notes.push(`${where}: it is a draft, which a run is writing or a killed one has left`);
+  }
+}
+
+function findDrills(dataDir: string, recorded: ReadonlyMap<string, string>, { problems }: Findings): void {
+  const folder = join(reportsFolder(dataDir), 'drills');
+  const missing = new Map(recorded);
+  for (const name of namesIn(folder).filter((each) => !isDraft(each))) {
+    const text = readRegularFile(join(folder, name));
+    const digest = text === undefined ? '' : sha256(text);
+    if (recorded.has(digest)) missing.delete(digest);
+    else if (text === undefined) problems.push(`reports/drills/${name}: it is no file that can be read`);
+    else problems.push(`reports/drills/${name}: it is not on the ledger: it was changed, or it is of no drill`);
+  }
+  for (const at of missing.values())
+    problems.push(`drill of ${at}: it is on the ledger, but no file in reports/drills/ is the one of then`);
+}
+
+function findPages(dataDir: string, certified: ReadonlyMap<string, number[]>, { problems, notes }: Findings): void {
+  const folder = reportsFolder(dataDir);
+  const pages: { where: string; text: string; bundle: Bundle }[] = [];
+  let others = 0;
+  for (const name of namesIn(folder)) {
+    if (name === 'certificates' || name === 'drills' || isDraft(name)) continue;
+    const where = `reports/${name}`;
+    const text = readRegularFile(join(folder, name));
+    const bundle = text === undefined ? undefined : readBundle(text);
+    if (text === undefined) problems.push(`${where}: it is no file that can be read`);
+    else if (bundle) pages.push({ where, text, bundle });
+    else if (/^(?:certificate|bundle)\b/.test(name))
+      problems.push(
+        `${where}: it carries no proof that can be read; \`audit certificate\` and \`audit bundle\` make it again`,
+      );
+    else others += 1;
+  }
+  if (others > 0)
+    notes.push(
+      `reports/: ${others} files show what was so when they were made, and were not checked; \`audit report\` makes a new one`,
+    );
+  const lines = readWantedLines(dataDir, pages);
+  for (const { where, text, bundle } of pages) {
+    const certificate = readCertificate(bundle.certificate);
+    const digest = sha256(bundle.certificate);
+    const places = certified.get(digest);
+    if (!certificate || !places) problems.push(`${where}: its certificate is not on the ledger`);
+    else if (!isProved(dataDir, bundle, lines))
+      problems.push(`${where}: its entries or proofs are not those of the ledger`);
+    else if (bundle.page !== null) {
+      const isSame = places.some(
+        (entry) => certificatePage({ certificate, sha256: digest, entry }, bundle.text) === text,
+      );
+      if (isSame) continue;
+      if (bundle.page === packageJson.version) problems.push(`${where}: it shows something else than its certificate`);
+      else
+        notes.push(
+          `${where}: another version wrote it; the certificate that it carries is right, its words were not compared`,
+        );
+    }
+  }
+}
+
+/** The lines of the ledger of which bundles carry a copy, by number. */
+function readWantedLines(dataDir: string, pages: readonly { bundle: Bundle }[]): ReadonlyMap<number, string> {
+  const wanted = new Set(pages.flatMap(({ bundle }) => bundle.entries.map(({ proof }) => readProof(proof)?.index)));
+  const lines = new Map<number, string>();
+  let seq = 0;
+  if (wanted.size > 0)
+    for (const line of readLines(entriesPath(ledgerFolder(dataDir)))) {
+      if (wanted.has(seq)) lines.set(seq, line.toString('utf8'));
+      seq += 1;
+    }
+  return lines;
+}
+
+/** Whether all that a bundle carries is the ledger's: each line, with its proof by a checkpoint of the ledger, keys, and time stamps. */
+function isProved(dataDir: string, bundle: Bundle, lines: ReadonlyMap<number, string>): boolean {
+  const folder = ledgerFolder(dataDir);
+  const isOfLedger = ({ line, proof: text }: Bundle['entries'][number]): boolean => {
+    const proof = readProof(text);
+    if (!proof || lines.get(proof.index) !== line) return false;
+    const checkpoint = checkpointProving(Buffer.from(line), proof);
+    const own = checkpoint && readCheckpoint(readCheckpointFile(folder, checkpoint.size) ?? '');
+    // Witnesses may have signed it since.
+    return own !== undefined && own.note.text === checkpoint?.note.text;
+  };
+  const tokens = new Set(readTimeStampFiles(folder).map(({ token }) => token?.toString('base64')));
+  return (
+    bundle.entries.every(isOfLedger) &&
+    bundle.timeStamps.every((token) => tokens.has(token)) &&
+    (readRegularFile(publicKeysPath(folder)) ?? '').startsWith(bundle.publicKeys)
+  );
+}
