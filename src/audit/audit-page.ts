@@ -83,7 +83,7 @@ footer { padding-block: 2rem 3rem; color: var(--soft); font-size: .88rem; }
   dd { margin-bottom: .5rem; }
   h1 { font-size: 1.6rem; }
   .figures { grid-template-columns: repeat(2, 1fr); }
-  .table table:not(.numbers), .table:not(:has(.numbers)) :is(tbody, tr, th, td) { display: block; }
+  .table table:not(.numbers), .table:not(:has(.numbers)) :is(caption, tbody, tr, th, td) { display: block; }
   .table:not(:has(.numbers)) thead { display: none; }
   .table:not(:has(.numbers)) tr { padding: .5rem 0; border-bottom: 1px solid var(--line); }
   .table:not(:has(.numbers)) :is(th, td) { padding: 0; border: 0; text-align: left; white-space: normal; }

@@ -15,7 +15,7 @@ import {
   targetKindText,
 } from '../ledger/vocabulary-words.ts';
 
-type CertifiedTarget = Omit<Certificate['targets'][number], 'method'>;
+type CertifiedTarget = Omit<Certificate['targets'][number], 'method'> & { method?: string | null };
 
 /** A certificate with the SHA-256 of its bytes, and the number of the ledger entry that holds that SHA-256. */
 export type IssuedCertificate = { certificate: Certificate; sha256: string; entry: number };
@@ -195,7 +195,7 @@ function targetTable({ targets }: { targets: readonly CertifiedTarget[] }): Mark
     return [
       [
         `${nameOf(end.target)}${isPublished ? ` (${countedText(ends.length, 'file')})` : ''}`,
-        resultText(end.result),
+        end.method ? `${resultText(end.result)} (method: ${codeText(end.method)})` : resultText(end.result),
         evidenceWords[evidenceOf(end)].name,
         removed.length === 0 ? '–' : removed.reduce((sum, count) => sum + count, 0),
         minuteText(last),
