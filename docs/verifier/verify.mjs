@@ -571,7 +571,7 @@ function derSet(content) {
 }
 
 /** Whether the certificate of a time stamp is a trusted one, or was issued by one through those that the token carries. */
-function isTrusted({ certificate, carried, time }, trusted) {
+export function isTrusted({ certificate, carried, time }, trusted) {
   const isValid = ({ validFrom, validTo }) => Date.parse(validFrom) <= time * 1000 && time * 1000 <= Date.parse(validTo);
   const isSame = (a) => (b) => a.raw.equals(b.raw);
   let present = certificate;

@@ -26,7 +26,7 @@ export function testKey(file: string): string {
 /** How a token differs from the usual one: RSA, SHA-256, a certificate for time stamps of the tests' own root. */
 export type TokenShape = {
   key?: 'authority' | 'authority-ec';
-  certificate?: 'authority' | 'authority-ec' | 'authority-loose';
+  certificate?: 'authority' | 'authority-ec' | 'authority-loose' | 'authority-below' | 'authority-rogue';
   digest?: keyof typeof digestOids;
   /** In hex, without its sign: as a request has it. */
   nonce?: string | undefined;
@@ -95,11 +95,11 @@ function attribute(type: string, value: Uint8Array): Buffer {
   return sequence(oid(type), der(0x31, value));
 }
 
-/** The issuer and the number of a certificate of the tests, which all have one issuer with a name of one length. */
+/** The issuer and the number of a certificate of the tests. */
 function sidOf(raw: Buffer): Buffer {
-  const issuer = sequence(der(0x31, sequence(oid('550403'), der(0x0c, Buffer.from('Test authority root')))));
-  const number = new X509Certificate(raw).serialNumber;
-  return sequence(issuer, integer(number));
+  const { issuer: name, serialNumber } = new X509Certificate(raw);
+  const issuer = sequence(der(0x31, sequence(oid('550403'), der(0x0c, Buffer.from(name.replace('CN=', ''))))));
+  return sequence(issuer, integer(serialNumber));
 }
 
 /** The answer of the tests' authority to a request: a token over the imprint that it asks for. */

@@ -1,4 +1,4 @@
-import { hash } from 'node:crypto';
+import { hash, type X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { readCertificates, readPolicy } from '../../src/anchor/policy.ts';
@@ -8,7 +8,10 @@ import { loadStandAlone } from '../ledger/ledger-fixture.ts';
 import { testKey, timeStampReply, timeStampToken, type TokenShape } from './time-stamp-authority.ts';
 
 const verifier = new URL('../../docs/verifier/verify.mjs', import.meta.url).href;
-const alone = (await import(verifier)) as { readTimeStamp: (token: Buffer) => TimeStamp | undefined };
+const alone = (await import(verifier)) as {
+  readTimeStamp: (token: Buffer) => TimeStamp | undefined;
+  isTrusted: (stamp: TimeStamp, trusted: readonly X509Certificate[]) => boolean;
+};
 
 const atMs = Date.UTC(2026, 10, 20, 12, 5);
 const goodVectors = new URL('../../docs/verifier/vectors/good', import.meta.url).pathname;
@@ -78,6 +81,28 @@ describe('a time stamp', () => {
     expect(stamp(Date.UTC(2025, 0, 1)).isTrustedBy(root ?? [])).toBe(false);
     // That the token carries the root makes nobody trust it.
     expect(stamp(atMs, { carries: ['authority-root.pem'] }).isTrustedBy(other ?? [])).toBe(false);
+  });
+
+  it('is trusted through certificates that it carries, if each of them may issue others', () => {
+    const through = (shape: TokenShape, trusted: string): boolean[] => {
+      const token = timeStampToken('text\n', atMs, shape);
+      expect(readByBoth(token)).toBeDefined();
+      const certificates = readCertificates(testKey(trusted));
+      const theirs = alone.readTimeStamp(token);
+      return [
+        readTimeStamp(token)?.isTrustedBy(certificates) ?? false,
+        theirs !== undefined && alone.isTrusted(theirs, certificates),
+      ];
+    };
+    const below = { certificate: 'authority-below', carries: ['authority-between.pem'] } as const;
+    expect(through(below, 'authority-root.pem')).toEqual([true, true]);
+    expect(through(below, 'authority-between.pem')).toEqual([true, true]);
+    expect(through({ certificate: 'authority-below' }, 'authority-between.pem')).toEqual([true, true]);
+    expect(through({ certificate: 'authority-below' }, 'authority-root.pem')).toEqual([false, false]);
+    expect(through(below, 'authority.pem')).toEqual([false, false]);
+    const rogue = { key: 'authority-ec', certificate: 'authority-rogue', carries: ['authority.pem'] } as const;
+    expect(through(rogue, 'authority-root.pem')).toEqual([false, false]);
+    expect(through(rogue, 'authority.pem')).toEqual([false, false]);
   });
 
   it('is asked for and taken out of the reply', () => {
