@@ -1,6 +1,8 @@
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { evidences } from '../../../src/ledger/vocabulary.ts';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { readKnownFile } from '../../../src/erasure/scan/known-formats.ts';
 import { sha256 } from '../../../src/core/digest.ts';
 import { Certificate, certificateText, readCertificate } from '../../../src/erasure/proof/certificate.ts';
 import { deriveCertificate } from '../../../src/erasure/proof/derive-certificate.ts';
@@ -47,6 +49,70 @@ describe('a certificate', () => {
     const { scan } = certificateOf(ledgerOf());
     expect(scan.verify.left_out).toBe(2);
     expect(scan.control).not.toHaveProperty('left_out');
+  });
+
+  it('counts a target that was kept, or is still there, as not reached, and says so in its summary', () => {
+    const target = 'upstream.events';
+    const toldOf = (
+      result: 'kept' | 'still_present' | 'confirmed',
+      on: typeof target | 'upstream.playlists' = target,
+    ) => certificateOf(ledgerOf([{ type: 'result', requests: [id], target: on, result, assurance: 'observed' }]));
+    expect(toldOf('kept')).toMatchObject({
+      weakest_assurance: 'not_reached',
+      summary: 'Erased here on 2026-11-20; deleted at the service on 2026-11-20; events kept, as requested.',
+      targets: expect.arrayContaining([
+        expect.objectContaining({ target, result: 'kept', assurance: 'not_reached' }),
+      ]) as object,
+      statements: expect.arrayContaining([expect.objectContaining({ code: 'exception' })]) as object,
+    });
+    expect(toldOf('still_present', 'upstream.playlists')).toMatchObject({
+      weakest_assurance: 'not_reached',
+      summary: expect.stringContaining('; not everything reached;') as string,
+    });
+    expect(toldOf('confirmed')).toMatchObject({ weakest_assurance: 'observed' });
+    expect(toldOf('confirmed').not_proven.some(({ code }) => code === 'wait_dropped')).toBe(false);
+  });
+
+  it('counts its own rows alone: a record of several requests gives those of each, or none', () => {
+    const target = 'snapshot:persons/20261120T125500.123Z/part-00001.parquet';
+    const rowsOf = (more: object): number | null | undefined => {
+      const requests = [id, requestId(2)];
+      const record = { type: 'result' as const, requests, target, result: 'rewritten' as const, ...more } as never;
+      return certificateOf(ledgerOf([record])).targets.find((one) => one.target === target)?.rows_removed;
+    };
+    const assurance = 'verified';
+    expect(rowsOf({ assurance, rows_before: 10, rows_removed: 6 })).toBeNull();
+    expect(rowsOf({ assurance, rows_before: 10, rows_each: 2 })).toBe(2);
+  });
+
+  it('says when this program had deleted the person, where a restored mirror found that person gone', () => {
+    const gone = { target: 'upstream.person', result: 'already_absent', assurance: 'observed' } as const;
+    const told = certificateOf(
+      ledgerOf([
+        { type: 'reopened', request: id, generation: 2, reason: 'restored' },
+        { type: 'result', requests: [id], ...gone },
+        { type: 'scan', requests: [id], phase: 'verify', files: 9, bytes: 4000, needles: 30, hits: 0 },
+        { type: 'locally_verified', request: id, generation: 2 },
+      ]),
+    );
+    expect(told).toMatchObject({
+      deleted_upstream_at: '2026-11-20T12:00:11.000Z',
+      summary: expect.stringMatching(
+        /; deleted at the service on 2026-11-20;.*events, due by 2026-11-23, not waited for/,
+      ) as string,
+    });
+  });
+
+  it('gives a scan what the operator states, and nothing else', () => {
+    const place = 'reports/certificates/x.json';
+    const path = join(freshFolder(), 'x.json');
+    const certificate = certificateOf(ledgerOf());
+    const origin = `analytics-mirror/${'0'.repeat(32)}`;
+    writeFileSync(path, certificateText({ ...certificate, ledger: { ...certificate.ledger, origin } }));
+    expect(readKnownFile({ path, place })).toMatchObject({
+      texts: ['Example GmbH', 'privacy office, Berlin'],
+      values: [id],
+    });
   });
 
   it('has the weakest assurance first', () => {
