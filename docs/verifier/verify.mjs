@@ -1291,11 +1291,14 @@ export function verifyBundle({ text, publicKey, policy: policyText }) {
     report,
   );
   const anchors = new Map();
+  const anchorOf = (checkpoint) => {
+    const isForged = policy.keys.some((key) => Number.isNaN(cosignedAt(checkpoint, key)));
+    return isForged ? 'bad_cosignature' : (anchoredAt(checkpoint, timeStamps, policy) ?? 'not_anchored');
+  };
   const anchorProblemOf = ({ seq, at }, { note, checkpoint }) => {
-    if (policy.keys.some((key) => Number.isNaN(cosignedAt(checkpoint, key)))) return 'bad_cosignature';
-    if (!anchors.has(note)) anchors.set(note, anchoredAt(checkpoint, timeStamps, policy));
+    if (!anchors.has(note)) anchors.set(note, anchorOf(checkpoint));
     const anchored = anchors.get(note);
-    return anchored === undefined ? 'not_anchored' : anchorProblem({ seq, ms: Date.parse(at) }, anchored, policy);
+    return typeof anchored === 'string' ? anchored : anchorProblem({ seq, ms: Date.parse(at) }, anchored, policy);
   };
   for (const [at, { line, proof }] of proved.entries()) {
     const entry = entries[at];

@@ -16,7 +16,8 @@ it('nor does one with anchors, by a policy that needs each of them', () => {
   const folder = join(dataDir, 'ledger');
   anchor(folder, { atMs: Date.UTC(2026, 10, 22) });
   const policy = policyText(folder, { max_age_seconds: 400 * 86_400 });
-  const checked = checkBytes({ ...bundleOf(dataDir, 1), keys, policy }, 1);
+  // Each byte of a time stamp is changed in a test of its own.
+  const checked = checkBytes({ ...bundleOf(dataDir, 1), keys, policy }, 5);
   rmSync(dataDir, { recursive: true });
-  expect(checked).toBeGreaterThan(10_000);
+  expect(checked).toBeGreaterThan(2000);
 }, 600_000);
