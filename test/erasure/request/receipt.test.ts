@@ -190,9 +190,12 @@ it('a receipt shows that the ledger lost its entry, though the ledger was signed
   const anew = openLedger(dataDir, tickingClock(Date.parse(receipt.received_at) - 1000));
   const [record] = lifeOf(1, 1)[0] ?? [];
   if (record?.type !== 'received') throw new Error('a life that begins otherwise');
-  anew.append([{ ...record, basis: 'other' }]);
+  const [own] = receipt.format_version === 2 ? receipt.entries : [];
+  const { subject } = JSON.parse(own?.line ?? '{}') as { subject: string };
+  anew.append([{ ...record, subject, basis: 'other' }]);
   anew.checkpoint();
   expect(standAlone(task).problems).toEqual([{ where: 'receipt', problem: 'wrong_root' }]);
+  expect(openReceipt(dataDir, anew.entries(), receipt, [ann]).verdict).toBe('other_entries');
 });
 
 it('a box with another key than the entry was made with gives no receipt', () => {
