@@ -29,8 +29,8 @@ export function prepareWriteRows(db: Database, dataset: MirroredDataset): WriteR
   const findRowKey = prepareFindRowKey(db, dataset);
   const { isSeen, markSeen } = prepareSeen(db, dataset);
   const quarantine = prepareQuarantine(db, dataset);
-  const appendChange = db.prepare<[string, ColumnValue, string]>(
-    /*sql*/ `INSERT INTO changes (dataset, key, op, at) VALUES (?, ?, 'upsert', ?)`,
+  const appendChanges = db.prepare<[string, string, string]>(
+    /*sql*/ `INSERT INTO changes (dataset, key, op, at) SELECT ?, value, 'upsert', ? FROM json_each(?)`,
   );
   return ({ rows, quarantined, at }, passId) => {
     refuseStaleHolder(db);
@@ -45,6 +45,7 @@ export function prepareWriteRows(db: Database, dataset: MirroredDataset): WriteR
       isQuarantineFull: false,
     };
     const present: number[] = [];
+    const changed: string[] = [];
     for (const shown of rows) {
       const written = writeRow(shown, passId, at);
       if (!written) {
@@ -52,21 +53,21 @@ export function prepareWriteRows(db: Database, dataset: MirroredDataset): WriteR
         continue;
       }
       const { rowKey, change, row } = written;
-      const key = row[keyColumn] ?? null;
+      const key = String(row[keyColumn]);
       present.push(rowKey);
       if (change === 'none') outcome.unchangedRun += 1;
       else {
-        appendChange.run(dataset, key, at);
+        changed.push(key);
         if (heldIds && owners) {
           const distinctIds = textListOf(row[heldIds.name]) ?? [];
           const isShown = (other: number): boolean => present.includes(other) || isSeen(other, passId);
-          const others = owners.own({ rowKey, distinctIds, passId }, { isNew: change === 'added', isShown, at });
-          for (const uuid of others) appendChange.run(dataset, uuid, at);
+          const isNew = change === 'added';
+          for (const other of owners.own({ rowKey, distinctIds, passId }, { isNew, isShown, at })) changed.push(other);
         }
         outcome[change] += 1;
         outcome.unchangedRun = 0;
       }
-      quarantine.release(String(key));
+      quarantine.release(key);
     }
     for (const unread of quarantined) {
       const row = boundUnread(dataset, unread);
@@ -80,6 +81,7 @@ export function prepareWriteRows(db: Database, dataset: MirroredDataset): WriteR
       const rowKey = row.key === null ? undefined : findRowKey(row.key);
       if (rowKey !== undefined) present.push(rowKey);
     }
+    if (changed.length > 0) appendChanges.run(dataset, at, JSON.stringify(changed));
     const rowKeys = JSON.stringify(present);
     owners?.noteShown(rowKeys, passId);
     return { outcome, newRows: markSeen(rowKeys, passId) };

@@ -30,7 +30,7 @@ const moments: Record<string, [moment: KillPoint['moment'], pattern: RegExp, nth
   'in the middle of a page': ['before', /^INSERT INTO persons \(/, 25],
   'before a distinct id is owned': ['before', /^INSERT INTO distinct_id_owners/, 30],
   'before the last row of a page': ['before', /^INSERT INTO persons \(/, 50],
-  'before a change is told': ['before', /^INSERT INTO changes/, 50],
+  'before a change is told': ['before', /^INSERT INTO changes/, 2],
   'before the rows are marked as seen': ['before', /^INSERT INTO persons_seen/],
   'before the cursor is saved': ['before', /^UPDATE passes SET windows/],
   'before a page is committed': ['before', /^COMMIT after UPDATE passes SET windows/],
