@@ -3,7 +3,7 @@ import { formatTable } from '../../src/cli/table.ts';
 import type { Measurement } from './case.ts';
 
 /** The middle of some measured figures, and their least and greatest. */
-export type Spread = { median: number; least: number; most: number };
+type Spread = { median: number; least: number; most: number };
 
 /** One case that was measured several times, beside the baselines that were measured in the same rounds. */
 export type Line = {
