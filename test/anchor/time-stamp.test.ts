@@ -1,28 +1,15 @@
-import { hash, type X509Certificate } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { readCertificates, readPolicy } from '../../src/anchor/policy.ts';
 import { readTimeStamp, timeStampQuery, tokenOfReply, type TimeStamp } from '../../src/anchor/time-stamp.ts';
 import { policyText } from '../ledger/anchored-vectors.ts';
 import { loadStandAlone } from '../ledger/ledger-fixture.ts';
+import { alone, changedAndRead, readByBoth } from './read-by-both.ts';
 import { testKey, timeStampReply, timeStampToken, type TokenShape } from './time-stamp-authority.ts';
-
-const verifier = new URL('../../docs/verifier/verify.mjs', import.meta.url).href;
-const alone = (await import(verifier)) as {
-  readTimeStamp: (token: Buffer) => TimeStamp | undefined;
-  isTrusted: (stamp: TimeStamp, trusted: readonly X509Certificate[]) => boolean;
-};
 
 const atMs = Date.UTC(2026, 10, 20, 12, 5);
 const goodVectors = new URL('../../docs/verifier/vectors/good', import.meta.url).pathname;
-
-/** What both implementations make of a token. They have to agree. */
-function readByBoth(token: Buffer): { imprint: string; time: number } | undefined {
-  const [ours, theirs] = [readTimeStamp(token), alone.readTimeStamp(token)];
-  const facts = ours && { imprint: ours.imprint, time: ours.time };
-  expect(theirs && { imprint: theirs.imprint, time: theirs.time }).toEqual(facts);
-  return facts;
-}
 
 const shapes: TokenShape[] = [
   {},
@@ -54,15 +41,8 @@ describe('a time stamp', () => {
     expect(readByBoth(timeStampToken('text\n', atMs, shape))).toBeUndefined();
   });
 
-  it.each(shapes.slice(0, 2))('%j is none for both after any change of a byte', (shape) => {
-    const token = timeStampToken('text\n', atMs, shape);
-    for (let at = 0; at < token.length; at += 1) {
-      const changed = Buffer.from(token);
-      changed[at] = (changed[at] ?? 0) ^ (1 << (at % 8));
-      const others =
-        at % 4 === 0 ? [changed, token.subarray(0, at), Buffer.concat([token, Buffer.of(at % 256)])] : [changed];
-      expect(others.map(readByBoth).filter(Boolean), `byte ${at}`).toEqual([]);
-    }
+  it.each(shapes.slice(0, 2))('%j is none for both after a change of a byte', (shape) => {
+    expect(changedAndRead(timeStampToken('text\n', atMs, shape), 29)).toEqual([]);
   });
 
   it('is trusted by the certificate or by the one that issued it, while they are valid', () => {
