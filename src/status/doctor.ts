@@ -17,6 +17,7 @@ import { findMissingAnchors } from '../anchor/missing-anchors.ts';
 import { ledgerFolder } from '../ledger/entry-file.ts';
 import { readLedger, type LedgerReader } from '../ledger/ledger.ts';
 import { verifyLedger } from '../ledger/verify.ts';
+import { listRequests } from '../mirror/erasure-requests.ts';
 import { lastJudgedPass } from '../mirror/passes.ts';
 import { findFencedIdentifiers, readEpoch, refuseLostFenceKey } from '../mirror/fence.ts';
 import { databasePath, type Database } from '../mirror/database.ts';
@@ -123,11 +124,16 @@ async function checkAnchors(settings: Settings): Promise<string> {
   });
 }
 
-/** Checks that the mirror holds no erased person. */
-function checkErasures(db: Database, dataDir: string, ledger: LedgerReader): string {
+/** Checks that the mirror holds no erased person, and that the service lists none again. */
+function checkErasures(db: Database, dataDir: string, ledger: LedgerReader): Found {
   refuseLostFenceKey(db, dataDir);
   refuseRestored(db, ledger);
   const found = new Set(findFencedIdentifiers(db).map(({ kind, value }) => `${kind} ${value}`)).size;
+  const listed = listRequests(db, 'all').filter(({ listedAgainAt }) => listedAgainAt !== null).length;
+  if (found === 0 && listed > 0) {
+    const detail = `the service lists ${listed} erased persons again, which speaks against their certificates`;
+    return { state: 'warning', detail, fix: 'run `analytics-mirror reconcile`: it opens their requests again' };
+  }
   if (found === 0) return `epoch ${readEpoch(db)}; the mirror holds no erased person`;
   throw new AppError(`the mirror holds ${found} identifiers of erased people`, {
     code: 'storage',

@@ -15,8 +15,9 @@ import type { Check } from '../../src/status/check.ts';
 import { examine } from '../../src/status/doctor.ts';
 import { exportCount } from '../export/export-fixture.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
-import { lifeOf, tickingClock } from '../ledger/ledger-fixture.ts';
+import { lifeOf, requestId, tickingClock } from '../ledger/ledger-fixture.ts';
 import { freshFolder, openTestMirror } from '../mirror/open-test-mirror.ts';
+import { insertRequest } from '../../src/mirror/erasure-requests.ts';
 
 /** A service that answers every call as told, and the names and arguments of the calls. */
 function serviceThat(answer: (name: string) => Promise<Reply>) {
@@ -93,6 +94,26 @@ test('where all is well, every check says so', async () => {
     'playlists.update',
   ]);
   expect(calls[2]?.[1]).toMatchObject({ query: { limit: 1 }, extraQuery: { date_from: '-30d' } });
+});
+
+test('a person whom the service lists again after the certificate is a warning until reconcile has opened the request', async () => {
+  const { db, dataDir } = openTestMirror();
+  const at = '2026-01-01T00:00:00.000Z';
+  const about = {
+    generation: 1,
+    origin: 'manual',
+    basis: 'objection',
+    authorisedBy: null,
+    deleteEvents: true,
+  } as const;
+  insertRequest(db, { id: requestId(1), ...about, receivedAt: at, dueAt: at, box: null });
+  expect((await examined(dataDir)).get('erasures')?.state).toBe('ok');
+  db.exec(`UPDATE erasure_requests SET listed_again_at = '${at}'`);
+  expect((await examined(dataDir)).get('erasures')).toMatchObject({
+    state: 'warning',
+    detail: 'the service lists 1 erased persons again, which speaks against their certificates',
+    fix: 'run `analytics-mirror reconcile`: it opens their requests again',
+  });
 });
 
 test('a write-ahead log that a reader holds is a warning', async () => {
