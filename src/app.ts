@@ -15,7 +15,6 @@ import { openLedger } from './ledger/ledger.ts';
 import { commandSigner, seedSigner, type OutsideSigner } from './ledger/outside-signer.ts';
 import { createLogger, type Logger } from './log/logger.ts';
 import { openTracer } from './log/open-tracer.ts';
-import type { Tracer } from './log/tracer.ts';
 import { databasePath, openDatabase, openDatabaseReadOnly, type Database } from './mirror/database.ts';
 import type { MirroredProject } from './mirror/runs.ts';
 import { openRequestTimes } from './mirror/request-times.ts';
@@ -55,21 +54,22 @@ export type AppSurroundings = {
   isTerminal: boolean;
   /** The machine's clock, unless a drill brings its own. */
   clock?: Clock | undefined;
+  /** Whether a job waits while another run holds the data folder. */
+  wait?: boolean | undefined;
 };
 
 /** Builds the program from its settings, for the one project that the flags select. Nothing is opened yet. */
-export function createApp({ environment, isTerminal, clock }: AppSurroundings, flags: SettingsFlags): App {
-  const loaded = loadSettings(environment, flags);
-  const shared = shareParts(loaded, { environment, isTerminal, clock });
-  return assembleApp(loaded, { ...shared, secrets: loaded.secrets }, new Map());
+export function createApp(surroundings: AppSurroundings, flags: SettingsFlags): App {
+  const loaded = loadSettings(surroundings.environment, flags);
+  return assembleApp(loaded, { ...shareParts(loaded, surroundings), secrets: loaded.secrets }, new Map());
 }
 
 /** The parts that all projects share. */
-type Shared = Pick<App, 'log' | 'clock'> & { tracer: Tracer; environment: Environment };
+type Shared = Pick<App, 'log' | 'clock'> & Pick<JobContext, 'tracer' | 'wait'> & { environment: Environment };
 
 function shareParts(
   { settings }: LoadedSettings,
-  { environment, isTerminal, clock = systemClock }: AppSurroundings,
+  { environment, isTerminal, clock = systemClock, wait }: AppSurroundings,
 ): Shared {
   const log = createLogger({ level: settings.log.level, isTerminal });
   const tracer = openTracer(environment, {
@@ -77,7 +77,7 @@ function shareParts(
     now: () => systemClock.now(),
     onLost: (spans, reason) => log.warn({ spans, reason }, 'traces were lost'),
   });
-  return { log, tracer, clock, environment };
+  return { log, tracer, clock, wait, environment };
 }
 
 /** The program for each configured project, and what they have in common. Those with one key share one budget. */
@@ -105,13 +105,14 @@ const bytesPerValue = 16;
 
 function assembleApp(
   { name, settings, apiKey }: LoadedSettings,
-  { log, tracer, clock, environment, secrets }: Shared & { secrets: Pick<Secrets, 'signingKeys'> },
+  { log, tracer, clock, wait, environment, secrets }: Shared & { secrets: Pick<Secrets, 'signingKeys'> },
   budgets: SharedBudgets,
 ): App {
   const closers: (() => unknown)[] = [() => tracer.close()];
   let database: Database | undefined;
   let service: Service | undefined;
   let deprecation: Deprecation | null = null;
+  let pausedUntilMs = 0;
   const opened = (db: Database): Database => {
     closers.push(() => db.close());
     return db;
@@ -151,7 +152,13 @@ function assembleApp(
         if (status !== 429)
           log.warn({ code, status, attempt, delayMs: Math.round(delayMs) }, 'call failed, trying again');
       },
-      onThrottled: (pauseMs) => log.warn({ status: 429, pauseMs: Math.round(pauseMs) }, 'too many requests, pausing'),
+      onThrottled: (pauseMs) => {
+        // Requests under way at once are all refused: one line for all of them.
+        const untilMs = clock.now() + pauseMs;
+        if (untilMs > pausedUntilMs + pauseMs / 2)
+          log.warn({ status: 429, pauseMs: Math.round(pauseMs) }, 'too many requests, pausing');
+        pausedUntilMs = Math.max(pausedUntilMs, untilMs);
+      },
       onDeprecated: (declared) => {
         deprecation = declared;
         const fix = deprecationHint(settings.service.pathPrefix);
@@ -170,6 +177,7 @@ function assembleApp(
     log,
     tracer,
     signal,
+    wait,
     service: null,
     project: null,
     ledger: () => openLedger(settings.dataDir, clock, outsideSigners(settings, { ...secrets, environment })),

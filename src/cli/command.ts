@@ -43,7 +43,8 @@ export function addAction(context: CommandContext, command: Command, action: Com
     if ('act' in action) return action.act(...(given as never[]));
     // Help, and what a wrong command line is told, need no program.
     const { createApp } = await import('../app.ts');
-    const app = createApp(context, settingsFlags(command.optsWithGlobals<GlobalOptions>()));
+    const options = command.optsWithGlobals<GlobalOptions>();
+    const app = createApp({ ...context, wait: options.wait }, settingsFlags(options, context.environment));
     return withApp(app, async () => printResult(context, command, await action.run(app, ...(given as never[]))));
   });
 }

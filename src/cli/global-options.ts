@@ -1,4 +1,6 @@
 import type { Command } from 'commander';
+import { findDefaultFile } from '../config/default-file.ts';
+import type { Environment } from '../config/environment.ts';
 import { AppError } from '../core/errors.ts';
 import type { SettingsFlags } from '../config/load-settings.ts';
 import { parseSettingValue } from '../config/setting-value.ts';
@@ -10,6 +12,7 @@ export type GlobalOptions = {
   dataDir?: string;
   logLevel?: string;
   project?: string;
+  wait?: boolean;
   set?: { path: string; value: unknown }[];
 };
 
@@ -21,13 +24,17 @@ export function addGlobalOptions(program: Command): Command {
     .option('--data-dir <folder>', 'the data folder, which holds the mirror (MIRROR_DATA_DIR)')
     .option('--log-level <level>', 'trace, debug, info, warn, error or silent (MIRROR_LOG_LEVEL)')
     .option('--project <name>', 'the project, where several are configured')
+    .option('--wait', 'while another run holds the data folder: wait, instead of ending with exit code 5')
     .option('--set <path=value>', 'any setting, as --set persons.pageSize=500; may be repeated', collectSetting);
 }
 
-/** The settings that the options give. */
-export function settingsFlags({ config, dataDir, logLevel, project, set }: GlobalOptions): SettingsFlags {
+/** The settings that the options give. Given the environment, with the file that is read where nothing names one. */
+export function settingsFlags(
+  { config, dataDir, logLevel, project, set }: GlobalOptions,
+  environment?: Environment,
+): SettingsFlags {
   return {
-    configFile: config,
+    configFile: config ?? (environment && !environment['MIRROR_CONFIG'] ? findDefaultFile(environment) : undefined),
     project,
     set: [
       ...(set ?? []),

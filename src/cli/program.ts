@@ -18,6 +18,7 @@ type Entry = {
 
 /** Every command by its words, in the order of the help. */
 const commands: Readonly<Record<string, Entry>> = {
+  init: { does: 'write a configuration: asks the service which projects the key sees, and what it may do' },
   demo: { does: 'show sync, export and erasure on an embedded sandbox, in a fresh folder' },
   sync: { does: 'bring the mirror up to date: one pass over each list' },
   export: { does: 'publish a Parquet snapshot of each dataset' },
@@ -93,6 +94,7 @@ Examples:
   config: { does: 'show the configuration', file: null },
   'config print': { does: 'print every setting in force, from defaults, file, environment and flags' },
   call: { does: 'call any endpoint of the service' },
+  completion: { does: 'print a script that completes command lines in bash, zsh or fish' },
   sandbox: { does: 'serve the documented service on loopback, with generated data' },
 };
 

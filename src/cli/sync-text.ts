@@ -30,6 +30,8 @@ export function passTable(passes: readonly PassReport[]): string {
 function verdictCell({ verdict, reason, rowsDistinct, countReported }: PassReport): string {
   if (reason === 'count_not_reached' && countReported !== null)
     return `${verdict} (${countText(rowsDistinct)} of ${countText(countReported)} rows seen)`;
+  // A head pass ends where rows are known: that is no fault.
+  if (reason === 'head') return 'done (head)';
   return reason === null ? verdict : `${verdict} (${reason.replaceAll('_', ' ')})`;
 }
 

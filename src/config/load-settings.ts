@@ -1,7 +1,8 @@
 import { stringify } from 'yaml';
-import type { z } from 'zod';
+import { z } from 'zod';
 import { AppError } from '../core/errors.ts';
 import type { JsonObject } from '../core/exact-json.ts';
+import { problemText } from '../core/words.ts';
 import { readSecret, readSigningKeys, secretVariables, type Environment, type Secrets } from './environment.ts';
 import { readProjects } from './projects.ts';
 import { httpUrlProblem, Settings } from './settings.ts';
@@ -93,8 +94,34 @@ function problemsOf(issue: z.core.$ZodIssue, { path: projectPath, own }: { path:
   const named = (path: readonly PropertyKey[]): string =>
     `${holdsPath(own, path) ? projectPath : ''}${path.map(String).join('.')}`;
   if (issue.code === 'unrecognized_keys')
-    return issue.keys.map((name) => `${named([...issue.path, name])}: unknown setting`);
-  return [`${named(issue.path) || 'the file'}: ${issue.message}`];
+    return issue.keys.map((name) => {
+      const path = named([...issue.path, name]);
+      return `${path}: unknown setting${similarTo(path.slice(projectPath.length))}`;
+    });
+  return [`${named(issue.path) || 'the file'}: ${problemText(issue)}`];
+}
+
+/** The settings that resemble an unknown one, as a question; empty where none does. */
+function similarTo(path: string): string {
+  const names = Object.entries(Settings.shape).flatMap(([name, setting]) =>
+    setting instanceof z.ZodObject ? Object.keys(setting.shape).map((inner) => `${name}.${inner}`) : [name],
+  );
+  const letters = (text: string): string => text.toLowerCase().replaceAll(/[^a-z]/g, '');
+  const wanted = letters(path);
+  const similar = names.filter((name) => editDistance(letters(name), wanted) <= 2 || name.endsWith(`.${path}`));
+  return similar.length === 0 ? '' : ` (did you mean ${similar.slice(0, 3).join(' or ')}?)`;
+}
+
+/** How many letters have to be added, removed or replaced to make one text of the other. */
+function editDistance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (const [i, letter] of [...a].entries()) {
+    const above = row;
+    row = [i + 1];
+    for (let j = 0; j < b.length; j += 1)
+      row.push(Math.min((above[j] ?? 0) + (letter === b[j] ? 0 : 1), (above[j + 1] ?? 0) + 1, (row[j] ?? 0) + 1));
+  }
+  return row.at(-1) ?? 0;
 }
 
 function unknownVariables(environment: Environment): string[] {

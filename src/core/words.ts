@@ -1,3 +1,5 @@
+import type { z } from 'zod';
+
 const grouped = new Intl.NumberFormat('en');
 
 /** A number with its thousands grouped. */
@@ -75,4 +77,22 @@ export function printableJson(json: string): string {
   return json.replaceAll(unshown, (character) =>
     character === '\n' ? character : `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
+}
+
+/** What a wrong type should be, by the name that zod has for it. */
+const typeWords: Readonly<Record<string, string>> = {
+  array: 'a list',
+  boolean: 'true or false',
+  int: 'a whole number',
+  null: 'null',
+  number: 'a number',
+  object: 'a map of settings',
+  record: 'a map',
+  string: 'a text',
+};
+
+/** What is wrong with a value that a schema refuses, without the value. */
+export function problemText(issue: z.core.$ZodIssue): string {
+  const expected = issue.code === 'invalid_type' ? typeWords[issue.expected] : undefined;
+  return expected === undefined ? issue.message : `has to be ${expected}`;
 }

@@ -19,6 +19,8 @@ export type JobContext = {
   tracer: Tracer;
   /** Aborted when the job has to stop: by a signal, or because the lease is lost. */
   signal: AbortSignal;
+  /** Whether a run waits while another one holds the data folder. Otherwise it rejects with `busy`. */
+  wait?: boolean | undefined;
   /** Null where no service is configured: the job then does what it can do without it. */
   service: Service | null;
   /** Null where `service` is. */

@@ -36,7 +36,7 @@ export function acquireLease(db: Database, job: string, clock: Clock, onLost: (e
   if (present.holder !== wanted.holder)
     throw new AppError(
       `another run holds the data folder: ${present.job}, process ${present.pid} on ${present.host}, since ${present.takenAt}`,
-      { code: 'busy', hint: 'wait until it ends, or end that process' },
+      { code: 'busy', hint: 'try again when it has ended, or add --wait' },
     );
   const timer = setInterval(() => {
     try {

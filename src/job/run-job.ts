@@ -7,10 +7,12 @@ import type { Database } from '../mirror/database.ts';
 import { finishRun, refuseStaleHolder, startRun, type RunOutcome } from '../mirror/runs.ts';
 import { boundFiles } from './bound-files.ts';
 import type { JobContext } from './job-context.ts';
-import { acquireLease } from './lease.ts';
+import { acquireLease, type Lease } from './lease.ts';
 
 /** What a job did: `counts` has no personal data; `reason` is the code of what was found and has to be mended. */
 export type JobResult = { outcome: 'done' | 'incomplete' | 'held'; counts: object; reason?: string };
+
+const lookEveryMs = 1_000;
 
 /** What changes what readers find. Drafts lie in a folder of their own. */
 const changingFiles = [
@@ -32,9 +34,9 @@ export async function runJob<Context extends JobContext, Result extends JobResul
   job: string,
   work: (context: Context) => Promise<Result>,
 ): Promise<Result> {
-  const { db, clock, signal, tracer } = context;
+  const { db, signal, tracer } = context;
   const lost = new AbortController();
-  const lease = acquireLease(db, job, clock, (error) => lost.abort(error));
+  const lease = await takeLease(context, job, (error) => lost.abort(error));
   let ledger: Ledger | undefined;
   const openLedgerOnce = (): Ledger =>
     (ledger ??= whileHeld(context.ledger(), db, ['append', 'checkpoint', 'rotateKey']));
@@ -63,6 +65,22 @@ export async function runJob<Context extends JobContext, Result extends JobResul
     );
   } finally {
     lease.release();
+  }
+}
+
+/** Takes the lease; looks again each second while another run has it, where the context says so. */
+async function takeLease(
+  { db, clock, signal, wait }: JobContext,
+  job: string,
+  onLost: (error: unknown) => void,
+): Promise<Lease> {
+  for (;;) {
+    try {
+      return acquireLease(db, job, clock, onLost);
+    } catch (error) {
+      if (wait !== true || !(error instanceof AppError) || error.code !== 'busy') throw error;
+    }
+    await clock.sleep(lookEveryMs, signal);
   }
 }
 

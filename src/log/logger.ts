@@ -4,23 +4,16 @@ import type PinoPretty from 'pino-pretty';
 
 export type { Logger } from 'pino';
 
+/** To the start of the line, and clears it: a progress bar may stand there. */
+const clearedLine = '\r\u001B[2K';
+
 /** What a logger needs. `isTerminal` chooses lines for people instead of JSON. */
 export type LoggerOptions = { level: string; isTerminal: boolean; destination?: DestinationStream };
 
 /** The logger, on standard error. Messages are static; no field holds personal data, a key, a payload or a query. */
 export function createLogger({ level, isTerminal, destination }: LoggerOptions): Logger {
-  const stream = isTerminal
-    ? loadPretty()({
-        destination: 2,
-        sync: true,
-        ignore: 'pid,hostname',
-        translateTime: 'UTC:HH:MM:ss"Z"',
-        colorize: true,
-        // One line an event.
-        hideObject: true,
-        messageFormat: eventText,
-      })
-    : (destination ?? pino.destination({ dest: 2, sync: true }));
+  const stderr = destination ?? pino.destination({ dest: 2, sync: true });
+  const stream = isTerminal ? linesForPeople(stderr) : stderr;
   return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, stream);
 }
 
@@ -32,6 +25,15 @@ export function eventText({ level: _level, time: _time, msg, ...fields }: Record
   return [msg, ...texts].join(' ');
 }
 
-function loadPretty(): typeof PinoPretty {
-  return createRequire(import.meta.url)('pino-pretty') as typeof PinoPretty;
+/** Writes each event as one line for people. */
+function linesForPeople(destination: DestinationStream): DestinationStream {
+  const { prettyFactory } = createRequire(import.meta.url)('pino-pretty') as typeof PinoPretty;
+  const toLine = prettyFactory({
+    ignore: 'pid,hostname',
+    translateTime: 'UTC:HH:MM:ss"Z"',
+    colorize: true,
+    hideObject: true,
+    messageFormat: eventText,
+  });
+  return { write: (event) => destination.write(`${clearedLine}${toLine(event)}`) };
 }

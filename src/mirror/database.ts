@@ -73,7 +73,11 @@ export function openDatabaseReadOnly(dataDir: string, reader: 'alone' | 'beside 
   };
   return open(dataDir, findFile, { readonly: true }, (db) => {
     distrustSchema(db);
-    if (pendingMigrations(db).length > 0) throw noMirror(db.name);
+    if (pendingMigrations(db).length > 0)
+      throw new AppError(`the mirror has the schema of an older version: ${db.name}`, {
+        code: 'storage',
+        hint: 'nothing is lost; the next command that writes, such as `analytics-mirror sync`, brings it to this version',
+      });
     if (reader !== 'beside others' && isWritable(temporaryFolder(dataDir))) keepTemporaryFiles(db, dataDir);
     if (reader === 'user') return;
     addFenceMac(
@@ -113,7 +117,7 @@ export function keepTemporaryFiles(db: Database, dataDir: string): void {
 }
 
 function noMirror(path: string): AppError {
-  return new AppError(`there is no mirror of this version yet: ${path}`, {
+  return new AppError(`there is no mirror yet: ${path}`, {
     code: 'storage',
     hint: 'run `analytics-mirror sync` first, or set dataDir (MIRROR_DATA_DIR)',
   });

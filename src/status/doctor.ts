@@ -55,7 +55,7 @@ export async function examine(parts: DoctorParts): Promise<Check[]> {
   const ledger = (): LedgerReader => (known ??= readLedger(dataDir));
   const noMirror: Check = { check: 'mirror', state: 'skipped', detail: 'there is no mirror yet; `sync` makes it' };
   return [
-    { check: 'configuration', state: 'ok', detail: 'every setting is known and valid' },
+    configurationFound(settings),
     await attempt('data folder', () => folderUse(dataDir)),
     await attempt('disk', () => diskSpace(settings)),
     hasMirror ? await attempt('mirror', () => checkMirror(openReader(), signal)) : noMirror,
@@ -88,6 +88,16 @@ async function checkMirror(db: Database, signal: AbortSignal): Promise<string> {
       hint: 'restore it from a backup, or move it away and sync again',
     });
   return `mirror.db is sound and holds ${countTable(db, 'persons')} persons`;
+}
+
+/** Says which settings the service cannot do without and nothing gives. */
+function configurationFound({ service }: Settings): Check {
+  const missing = (['baseUrl', 'projectId'] as const).filter((name) => service[name] === null);
+  const detail = 'every setting is known and valid';
+  if (missing.length === 0) return { check: 'configuration', state: 'ok', detail };
+  const named = missing.map((name) => `service.${name}`).join(' and ');
+  const fix = 'set it, or run `analytics-mirror init`';
+  return { check: 'configuration', state: 'warning', detail: `${detail}, but ${named} is not set`, fix };
 }
 
 /** Checks that no reader keeps the write-ahead log from being written back. */

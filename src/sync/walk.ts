@@ -19,7 +19,7 @@ export type WalkParts = {
   /** Ends the walk after so many rows in a row that were known and unchanged; null walks to the end. */
   unchangedRowsMax: number | null;
   /** Hears how many rows the walk has received, and of how many the service says. */
-  onProgress: (rowsReceived: number, countReported: number | null) => void;
+  onProgress: (rowsDistinct: number, countReported: number | null) => void;
   signal: AbortSignal;
 };
 
@@ -35,7 +35,6 @@ export async function walk(parts: WalkParts, from: WalkState): Promise<Incomplet
   const { plan, inFlightMax, takePage, unchangedRowsMax, onProgress, signal } = parts;
   let state = from;
   let flights: Flight[] = [];
-  let rowsReceived = 0;
   let unchangedRun = 0;
   try {
     for (;;) {
@@ -50,8 +49,7 @@ export async function walk(parts: WalkParts, from: WalkState): Promise<Incomplet
       flights.shift();
       const { outcome, step } = takePage(page, state);
       state = step.state;
-      rowsReceived += outcome.received;
-      onProgress(rowsReceived, state.evidence.countReported);
+      onProgress(state.evidence.rowsDistinct, state.evidence.countReported);
       if (step.next === 'end') return step.reason;
       unchangedRun =
         outcome.unchangedRun === page.rows.length ? unchangedRun + outcome.unchangedRun : outcome.unchangedRun;

@@ -54,3 +54,7 @@ test('a list that ended far before the count of the service says how many rows w
   const table = passTable([{ ...pass, verdict: 'incomplete', reason: 'count_not_reached', countReported: 2_000_000 }]);
   expect(table).toContain('incomplete (1,000,000 of 2,000,000 rows seen)');
 });
+
+test('a head pass that came to known rows is done', () => {
+  expect(passTable([{ ...pass, mode: 'head', verdict: 'incomplete', reason: 'head' }])).toContain('done (head)');
+});

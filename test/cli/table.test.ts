@@ -44,3 +44,13 @@ test('no cell can move the cursor or begin a line', () => {
     { numRuns: 300 },
   );
 });
+
+test('a table that is wider than the terminal has its widest texts broken between words', () => {
+  const rows = [['persons', 12, 'the mirror, one SQLite file']];
+  expect(formatTable(['table', 'rows', 'what it is'], rows, 32)).toBe(
+    ['table    rows  what it is', 'persons    12  the mirror, one', '               SQLite file', ''].join('\n'),
+  );
+  const lines = formatTable(['table', 'rows', 'what it is'], rows, 5).split('\n');
+  expect(Math.max(...lines.map(({ length }) => length))).toBe('persons    12  mirror,'.length);
+  expect(formatTable(['table', 'rows', 'what it is'], rows).split('\n')).toHaveLength(3);
+});

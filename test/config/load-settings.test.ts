@@ -217,3 +217,20 @@ test.for([
 test('a flag value that is not YAML is refused', () => {
   expect(usageError(() => parseSettingValue('[')).message).toBe('the value of the setting is not valid YAML');
 });
+
+test('an unknown setting is told with those that resemble it, a wrong type with what is expected', () => {
+  const set = [
+    { path: 'persons.pagesize', value: 5 },
+    { path: 'shortIds', value: ['a'] },
+    { path: 'nonsense', value: 1 },
+    { path: 'query', value: [1] },
+    { path: 'export.keep', value: 'three' },
+  ];
+  expect(problems(() => loadSettings({}, { set }))).toEqual([
+    'persons.pagesize: unknown setting (did you mean persons.pageSize?)',
+    'export.keep: has to be a number',
+    'query: has to be a map of settings',
+    'shortIds: unknown setting (did you mean playlists.shortIds?)',
+    'nonsense: unknown setting',
+  ]);
+});

@@ -48,3 +48,13 @@ test('on a terminal an event is one line: the message, then its fields', () => {
   );
   expect(eventText({ level: 50, time: 0, msg: 'failed', list: ['a\nb'] })).toBe('failed list=["a\\nb"]');
 });
+
+test('on a terminal an event is one line, which clears the progress bar that may stand there', () => {
+  const written: string[] = [];
+  const destination = { write: (text: string) => written.push(text) };
+  createLogger({ level: 'info', isTerminal: true, destination }).info({ job: 'sync', requests: 7 }, 'run ended');
+  expect(written).toHaveLength(1);
+  expect(written[0]?.startsWith('\r\u001B[2K')).toBe(true);
+  expect(written[0]?.trimEnd()).not.toContain('\n');
+  expect(written[0]).toContain('run ended');
+});

@@ -49,6 +49,7 @@ async function examined(
     {
       set: [
         { path: 'dataDir', value: dataDir },
+        { path: 'service.baseUrl', value: 'https://analytics.example.com' },
         { path: 'service.projectId', value: 7 },
         { path: 'playlists.shortIds', value: ['abc'] },
         { path: 'recordings.query', value: query ?? { date_from: '-30d' } },

@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { endpoints, type Endpoint } from '../../contract/endpoints.ts';
 import { projectEndpoints } from '../../contract/projects.ts';
 import { AppError } from '../../core/errors.ts';
-import { printableJson } from '../../core/words.ts';
+import { printableJson, problemText } from '../../core/words.ts';
 import { parseExactJson, stringifyExactJson } from '../../core/exact-json.ts';
 import type { CommandAction, CommandContext } from '../command.ts';
 import { splitPair } from '../global-options.ts';
@@ -71,7 +71,7 @@ function checked(schema: z.ZodObject, given: Readonly<Record<string, string>>, n
     Object.fromEntries(names.flatMap((name) => (name in given ? [[name, given[name]]] : []))),
   );
   if (parsed.success) return parsed.data;
-  const problems = parsed.error.issues.map((issue) => `${issue.path.map(String).join('.')}: ${issue.message}`);
+  const problems = parsed.error.issues.map((issue) => `${issue.path.map(String).join('.')}: ${problemText(issue)}`);
   throw new AppError(`wrong parameters: ${problems.join('; ')}`, {
     code: 'usage',
     hint: 'give each as --param name=value',

@@ -37,7 +37,9 @@ export function define(command: Command, context: CommandContext): CommandAction
       const sandbox = await serveDemo({ say, hostile: flags.hostile });
       try {
         const surroundings = besideSandbox(sandbox, context.isTerminal);
-        const settings = settingsFlags({ ...flags, dataDir, set: [...demoSettings(sandbox), ...(flags.set ?? [])] });
+        const set = [...demoSettings(sandbox), ...(flags.set ?? [])];
+        // A configuration file of the user is no part of the demo, unless it is named.
+        const settings = settingsFlags({ ...flags, dataDir, set });
         const app = createApp(surroundings, settings);
         await withApp(app, async () => {
           const report = await runDemo(app, sandbox, {

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import type { Check } from '../../status/check.ts';
 import { examine } from '../../status/doctor.ts';
 import type { CommandAction, CommandContext } from '../command.ts';
 import { exitCodes } from '../errors.ts';
@@ -14,8 +15,13 @@ export function define(_command: Command, context: CommandContext): CommandActio
       const findings = await examine({ settings, openReader, openService, deprecation, budget, signal });
       const isWell = findings.every(({ state }) => state !== 'failed');
       if (!isWell) context.setExitCode(exitCodes.failed);
-      const lines = findings.map(({ check, state, detail, fix }) => [state, check, fix ? `${detail}; ${fix}` : detail]);
-      return { json: { ok: isWell, findings }, text: formatTable(['state', 'check', 'found'], lines) };
+      return { json: { ok: isWell, findings }, text: findingsTable(findings) };
     },
   };
+}
+
+/** What checks found, and what to do about it. */
+export function findingsTable(findings: readonly Check[]): string {
+  const lines = findings.map(({ check, state, detail, fix }) => [state, check, fix ? `${detail}; ${fix}` : detail]);
+  return formatTable(['state', 'check', 'found'], lines);
 }

@@ -33,7 +33,8 @@ Examples:
   };
 }
 
-function planText({ passes, requests, seconds, finishAt, requestsLeft }: PassPlan): string {
+/** A forecast as text. */
+export function planText({ passes, requests, seconds, finishAt, requestsLeft }: PassPlan): string {
   const unknown = '?';
   const table = formatTable(
     ['full pass', 'rows', 'says', 'requests', { right: 'takes' }, 'ends'],

@@ -29,7 +29,8 @@ Examples:
   analytics-mirror run
   analytics-mirror run --set schedule.export=null --set 'schedule.head="*/5 * * * *"'`,
     act: async () => {
-      const programs = createProjectApps(context, settingsFlags(command.optsWithGlobals<GlobalOptions>()));
+      const flags = settingsFlags(command.optsWithGlobals<GlobalOptions>(), context.environment);
+      const programs = createProjectApps(context, flags);
       try {
         await runWorker(programs, context, (worker, url) => printResult(context, command, startText(worker, url)));
       } finally {

@@ -1,23 +1,37 @@
+import type { Command } from 'commander';
 import { isoTime } from '../../core/clock.ts';
-import { bytesText, countText, secondText } from '../../core/words.ts';
+import { bytesText, countText, printableLines, secondText } from '../../core/words.ts';
 import { stateCounts } from '../../ledger/vocabulary-words.ts';
 import { gatherStatus, type StatusReport } from '../../status/report.ts';
 import { reportSchedule, type ScheduleReport } from '../../worker/schedule-report.ts';
-import type { CommandAction } from '../command.ts';
+import type { CommandAction, CommandContext, CommandResult } from '../command.ts';
+import type { GlobalOptions } from '../global-options.ts';
 import { heldText, passTable } from '../sync-text.ts';
 import { formatTable } from '../table.ts';
 
+const watchEveryMs = 2_000;
+const clearedScreen = '\u001B[H\u001B[2J';
+
 /** Defines `status`: shows the state of the mirror, its snapshots and runs. */
-export function define(): CommandAction {
+export function define(command: Command, { stdout, signal }: CommandContext): CommandAction {
+  command.option('--watch', 'show it again every two seconds, until Ctrl-C');
   return {
-    help: '\nExamples:\n  analytics-mirror status\n  analytics-mirror status --json',
-    run: (app) => {
+    help: '\nExamples:\n  analytics-mirror status\n  analytics-mirror status --watch\n  analytics-mirror status --json',
+    run: async (app, { watch }: { watch?: boolean }) => {
       const { settings, clock } = app;
       const db = app.databaseReadOnly();
-      const nowMs = clock.now();
-      const report = gatherStatus(db, settings.dataDir, isoTime(nowMs));
-      const schedule = reportSchedule(db, settings, nowMs);
-      return { json: { ...report, schedule }, text: statusText(report) + scheduleText(schedule, isoTime(nowMs)) };
+      const look = (): CommandResult => {
+        const nowMs = clock.now();
+        const report = gatherStatus(db, settings.dataDir, isoTime(nowMs));
+        const schedule = reportSchedule(db, settings, nowMs);
+        return { json: { ...report, schedule }, text: statusText(report) + scheduleText(schedule, isoTime(nowMs)) };
+      };
+      const isShown = watch === true && command.optsWithGlobals<GlobalOptions>().json !== true;
+      while (isShown && !signal.aborted) {
+        stdout.write(`${clearedScreen}${printableLines(look().text)}`);
+        await clock.sleep(watchEveryMs, signal).catch(() => undefined);
+      }
+      return look();
     },
   };
 }

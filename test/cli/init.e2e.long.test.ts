@@ -1,0 +1,76 @@
+import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parse } from 'yaml';
+import { expect, it } from 'vitest';
+import { loadSettings } from '../../src/config/load-settings.ts';
+import { firstConfiguration, presets } from '../../src/config/presets.ts';
+import { freshFolder } from '../mirror/open-test-mirror.ts';
+import { jsonOf, runCli } from './run-cli.ts';
+import { openWorkspace } from './workspace.ts';
+
+/** Runs a command as a user does who stands in a folder. */
+const inFolder = (folder: string, env: Record<string, string>) => (line: string) =>
+  runCli(line.split(' '), { env: { HOME: folder, ...env }, shell: `cd '${folder}' && exec "$@"` });
+
+it('from an empty folder to the first snapshot: init, sync, export', async () => {
+  await using workspace = await openWorkspace({ profile: 'live' });
+  const folder = freshFolder();
+  const run = inFolder(folder, { MIRROR_API_KEY: workspace.sandbox.apiKey });
+  const begun = await run(`init --base-url ${workspace.sandbox.url} --yes`);
+  expect(begun).toMatchObject({ code: 0 });
+  expect(begun.stdout).toContain('the key sees 1 project: 1 (Sandbox)');
+  expect(begun.stdout).toContain('the key may change persons (person:write)');
+  expect(begun.stdout).toMatch(/^full pass +rows/m);
+  const file = join(folder, 'analytics-mirror.yaml');
+  const text = readFileSync(file, 'utf8');
+  expect(text).not.toContain(workspace.sandbox.apiKey);
+  expect(parse(text)).toMatchObject({ dataDir: join(folder, 'data'), service: { projectId: '1' } });
+  expect(await run('sync')).toMatchObject({ code: 0 });
+  expect(await run('export')).toMatchObject({ code: 0 });
+  expect(existsSync(join(folder, 'data', 'snapshots', 'CURRENT.json'))).toBe(true);
+
+  // It is found from elsewhere in the user's own folder, and never replaced.
+  expect((await run('init --yes --base-url http://127.0.0.1:1')).stderr).toContain('there is a configuration already');
+  chmodSync(file, 0o666);
+  const open = await run('status');
+  expect(open).toMatchObject({ code: 2, stdout: '' });
+  expect(open.stderr).toContain(`another user may have written the configuration file ${file}`);
+});
+
+it('a key that cannot delete is told, and the configuration is written all the same', async () => {
+  await using workspace = await openWorkspace({});
+  const run = inFolder(freshFolder(), { MIRROR_API_KEY: workspace.sandbox.readOnlyKey });
+  const ended = await run(`init --json --yes --project-id 1 --base-url ${workspace.sandbox.url}`);
+  expect(ended.code).toBe(1);
+  const { ok, findings } = jsonOf(ended) as { ok: boolean; findings: { check: string; state: string }[] };
+  expect(ok).toBe(false);
+  expect(findings.filter(({ state }) => state === 'failed').map(({ check }) => check)).toEqual([
+    'service: deleting persons',
+  ]);
+});
+
+it('without an address, a key or a project it says what is missing, and writes nothing', async () => {
+  const folder = freshFolder();
+  await using workspace = await openWorkspace({});
+  const wrong = await inFolder(folder, {})(`init --yes --base-url ${workspace.sandbox.url}`);
+  expect(wrong).toMatchObject({ code: 2, stdout: '' });
+  expect(wrong.stderr).toContain('the API key (MIRROR_API_KEY or MIRROR_API_KEY_FILE)');
+  const addressless = await inFolder(folder, { MIRROR_API_KEY: 'x' })('init --yes');
+  expect(addressless.stderr).toContain('the address of the service is missing\n  name it with --base-url');
+  const refused = await inFolder(folder, { MIRROR_API_KEY: 'x' })(`init --yes --base-url ${workspace.sandbox.url}`);
+  expect(refused.code).toBe(3);
+  expect(existsSync(join(folder, 'analytics-mirror.yaml'))).toBe(false);
+});
+
+it.each(Object.entries(presets))('what is written for %s are settings, and an editor knows them', (_name, preset) => {
+  const schema = fileURLToPath(new URL('../../config/settings.schema.json', import.meta.url));
+  const baseUrl = preset.baseUrl ?? 'https://analytics.example.com';
+  const text = firstConfiguration({ ...preset, baseUrl, projectId: '7', dataDir: '/srv/"mirror"', schema });
+  const configFile = join(freshFolder(), 'written.yaml');
+  writeFileSync(configFile, text, { mode: 0o600 });
+  const { settings } = loadSettings({}, { configFile });
+  expect(settings).toMatchObject({ dataDir: '/srv/"mirror"', service: { baseUrl, projectId: '7' } });
+  expect(settings.budget.windows).toEqual(loadSettings({}).settings.budget.windows);
+  expect(existsSync(/^# yaml-language-server: \$schema=(.+)$/m.exec(text)?.[1] ?? '')).toBe(true);
+});
