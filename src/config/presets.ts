@@ -19,7 +19,7 @@ export type PresetName = keyof typeof presets;
 export const presetNames = Object.keys(presets) as PresetName[];
 
 /** What `init` writes: the settings that a user has to know first. `schema` is the path of the JSON Schema. */
-export type FirstSettings = Preset & { projectId: string; dataDir: string; schema: string };
+type FirstSettings = Preset & { projectId: string; dataDir: string; schema: string };
 
 /** The text of a configuration file. */
 export function firstConfiguration({

@@ -27,10 +27,11 @@ export function define(command: Command, { stdout, signal }: CommandContext): Co
         return { json: { ...report, schedule }, text: statusText(report) + scheduleText(schedule, isoTime(nowMs)) };
       };
       const isShown = watch === true && command.optsWithGlobals<GlobalOptions>().json !== true;
-      while (isShown && !signal.aborted) {
-        stdout.write(`${clearedScreen}${printableLines(look().text)}`);
-        await clock.sleep(watchEveryMs, signal).catch(() => undefined);
-      }
+      if (isShown)
+        while (!signal.aborted) {
+          stdout.write(`${clearedScreen}${printableLines(look().text)}`);
+          await clock.sleep(watchEveryMs, signal).catch(() => undefined);
+        }
       return look();
     },
   };
