@@ -45,7 +45,7 @@ function passesAudit(): boolean {
  * (npm/cli#7909), so it is asked for everything, and what is for development alone is taken out here.
  */
 function shippedSbom(): Sbom {
-  const whole = JSON.parse(npm('sbom', '--sbom-format', 'cyclonedx')) as Sbom;
+  const whole = JSON.parse(npm('sbom', '--workspaces=false', '--sbom-format', 'cyclonedx')) as Sbom;
   const components = whole.components.filter(
     ({ properties }) => !properties.some(({ name }) => name === 'cdx:npm:package:development'),
   );
@@ -56,12 +56,17 @@ function shippedSbom(): Sbom {
   return { ...whole, components, dependencies };
 }
 
+/** Whether a path of the lockfile is the workspace that brings Node to a checkout, or what it brings. */
+function isOfCheckout(path: string): boolean {
+  return /^(?:config\/node|node_modules\/node-(?:of-the-checkout|linux-x64|linux-arm64|win-x64))$/.test(path);
+}
+
 /** Writes the bill of materials into a temporary file. Returns whether it names what is installed to be shipped, and no more. */
 function writesWholeSbom(): boolean {
   const sbom = shippedSbom();
   const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as Lock;
   const shipped = Object.entries(packages)
-    .filter(([path, { dev }]) => path !== '' && dev !== true && existsSync(join(root, path)))
+    .filter(([path, { dev }]) => path !== '' && dev !== true && !isOfCheckout(path) && existsSync(join(root, path)))
     .map(([path, { version }]) => `pkg:npm/${path.replace(/^.*node_modules\//, '')}@${version}`);
   const named = sbom.components.map(({ purl }) => decodeURIComponent(purl));
   const wrong = [
