@@ -257,6 +257,10 @@ it('audit anchor: an authority and a witness vouch for the ledger, and an audito
   await run('audit anchor', given);
 });
 
+it('completion: every shell gets every command', async () => {
+  for (const shell of ['bash', 'zsh', 'fish']) expect((await run('completion', [shell])).stdout).toContain('reconcile');
+});
+
 it('no command of the program is without a story here', async () => {
   /** Names of the commands that a help lists. */
   const namesIn = async (...args: readonly string[]): Promise<string[]> => {
@@ -267,6 +271,6 @@ it('no command of the program is without a story here', async () => {
   const groups = ['erase', 'audit', 'config'];
   const names = (await namesIn()).filter((name) => !groups.includes(name));
   for (const group of groups) names.push(...(await namesIn(group)).map((name) => `${group} ${name}`));
-  // `demo.e2e.test.ts` has the demo.
-  expect(names.toSorted()).toEqual([...seen, 'demo'].toSorted());
+  // `demo.e2e.test.ts` has the demo, `init.e2e.long.test.ts` the first hour.
+  expect(names.toSorted()).toEqual([...seen, 'demo', 'init'].toSorted());
 });

@@ -104,10 +104,7 @@ export function closeIdentity<Seen extends Sighting>(
   const follow = (lead: Identifier): void => {
     for (const sighting of seenWith(lead)) {
       if (own.has(sighting) && !(anonymous.has(sighting) && lead.kind !== 'recording_id')) continue;
-      // An integer id is never given to a second person: where nothing else names the subject, it does, even if the person
-      // has come back under another one since.
-      const isNamed = lead.kind === 'person_id' && known.person_uuid.size === 0;
-      if (sighting.person_uuid !== null && isOther(sighting.person_uuid) && !isNamed) {
+      if (sighting.person_uuid !== null && isOther(sighting.person_uuid)) {
         sharedWith.add(sighting.person_uuid);
         // A recording under the subject's distinct id is the subject's, even if the service shows another person with it.
         const [recordedUnder = ''] = sighting.distinct_ids;
@@ -152,6 +149,11 @@ export function closeIdentity<Seen extends Sighting>(
       if (sighting.recording_id !== null) learn({ kind: 'recording_id', value: sighting.recording_id });
     }
   };
+  // An integer id is never given to a second person: where the search begins with it and with no person, it names the subject,
+  // even if the person has come back under another uuid since. An id that rows show on the way names nobody.
+  if (start.person_uuid.length === 0)
+    for (const sighting of start.person_id.flatMap((value) => seenWith({ kind: 'person_id', value })))
+      if (sighting.person_uuid !== null) learn({ kind: 'person_uuid', value: sighting.person_uuid });
   for (;;) {
     const next = frontier.pop();
     // Addresses come last: then it is known which persons are the subject.

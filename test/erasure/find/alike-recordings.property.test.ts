@@ -18,7 +18,7 @@ const personRow = fc.record({
 });
 const recordingRow = fc.record({
   person_uuid: fc.option(uuid),
-  person_id: fc.constant(null),
+  person_id: fc.option(fc.constantFrom('1', '2', '3')),
   distinct_ids: fc.uniqueArray(distinctId, { maxLength: 2 }),
   recording_id: fc.constantFrom('r1', 'r2', 'r3', 'r4', 'r5', 'r6'),
   values: fc.array(fc.constantFrom('x', 'y', 'z'), { maxLength: 2 }),

@@ -19,7 +19,7 @@ const personRow = fc.record({
 });
 const recordingRow = fc.record({
   person_uuid: fc.option(uuid),
-  person_id: fc.constant(null),
+  person_id: fc.option(fc.constantFrom('1', '2', '3')),
   distinct_ids: distinctIds,
   recording_id: fc.constantFrom('r1', 'r2', 'r3'),
   values: fc.constant<string[]>([]),
@@ -29,15 +29,20 @@ const world = fc.record({
   rows: fc.array(fc.oneof(personRow, recordingRow), { maxLength: 8 }),
   living: fc.uniqueArray(uuid),
   owners: fc.array(fc.tuple(distinctId, uuid)),
-  subject: uuid,
+  // How the request names the subject: by an identifier of one kind.
+  given: fc.oneof(
+    fc.record({ kind: fc.constant('person_uuid' as const), value: uuid }),
+    fc.record({ kind: fc.constant('person_id' as const), value: fc.constantFrom('1', '2', '3') }),
+    fc.record({ kind: fc.constant('distinct_id' as const), value: distinctId }),
+  ),
 });
 
 type World = typeof world extends fc.Arbitrary<infer T> ? T : never;
 
-function closeIn(rows: readonly Sighting[], { living, owners, subject }: Omit<World, 'rows'>) {
-  const start = identityOf((kind) => (kind === 'person_uuid' ? [subject] : []));
+function closeIn(rows: readonly Sighting[], { living, owners, given }: Omit<World, 'rows'>) {
+  const start = identityOf((kind) => (kind === given.kind ? [given.value] : []));
   return closeIdentity(start, indexSightings(rows), {
-    isLiving: (one) => living.includes(one) && one !== subject,
+    isLiving: (one) => living.includes(one) && one !== given.value,
     ownerOf: (distinctId) => new Map(owners).get(distinctId),
     holdersOf: (email) => rows.flatMap((row) => (row.email === email ? (row.person_uuid ?? []) : [])),
   });
@@ -62,11 +67,16 @@ test('nothing of a living other is taken: neither uuid, nor what it holds', () =
       const { identity } = closeIn(rows, others);
       const isOther = (one: string | undefined): boolean =>
         one !== undefined &&
-        one !== others.subject &&
+        one !== others.given.value &&
         others.living.includes(one) &&
         !identity.person_uuid.includes(one);
-      expect(identity.person_uuid.filter((one) => one !== others.subject && others.living.includes(one))).toEqual([]);
-      expect(identity.distinct_id.filter((one) => isOther(new Map(others.owners).get(one)))).toEqual([]);
+      // An integer id that the request names is never given to a second person.
+      const hasId = (one: string): boolean =>
+        rows.some(({ person_uuid: shown, person_id: id }) => shown === one && id === others.given.value);
+      const taken = identity.person_uuid.filter((one) => one !== others.given.value && others.living.includes(one));
+      expect(taken.filter((one) => others.given.kind !== 'person_id' || !hasId(one))).toEqual([]);
+      const found = identity.distinct_id.filter((one) => one !== others.given.value);
+      expect(found.filter((one) => isOther(new Map(others.owners).get(one)))).toEqual([]);
     }),
     { numRuns: 2000 },
   );
