@@ -242,11 +242,12 @@ describe('where', () => {
     expect(ended).toMatchObject({ code: 0, stderr: '' });
     expect((statSync(out).mode & 0o777).toString(8)).toBe('600');
     const access = JSON.parse(readFileSync(out, 'utf8')) as {
-      persons: { uuid: string; properties: string }[];
+      persons: { uuid: string; distinct_ids: string[]; properties: unknown }[];
       files: { file: string }[];
     };
     expect(access.persons).toMatchObject([{ uuid }]);
-    expect(JSON.parse(access.persons[0]?.properties ?? '')).toEqual(JSON.parse(properties));
+    expect(access.persons[0]?.properties).toEqual(JSON.parse(properties));
+    expect(access.persons[0]?.distinct_ids.toSorted()).toEqual(ids.toSorted());
     const held = new Set(access.files.map(({ file: path }) => path.split('/')[1]));
     expect(held).toEqual(new Set(['distinct_ids', 'persons']));
     expect(JSON.stringify(access.files)).toContain(JSON.stringify(ids[0]));

@@ -1,3 +1,5 @@
+import { parseExactJson, readJson } from '../../core/exact-json.ts';
+import { datasets, type PagedDataset } from '../../contract/datasets.ts';
 import { identifierKinds, nobody } from '../../contract/identity.ts';
 import type { Columns } from '../../contract/tolerant-reader.ts';
 import { listRequests, type ErasureRequest } from '../../mirror/erasure-requests.ts';
@@ -28,10 +30,10 @@ export type Whereabouts = {
   searched: { files: number; rows: number; bytes: number };
 };
 
-/** All that is held about a person, for the person: rows as they stand. Personal data. */
+/** All that is held about a person, for the person: rows as they stand, in which texts of JSON are JSON. Personal data. */
 export type SubjectAccess = {
-  persons: Columns[];
-  recordings: Columns[];
+  persons: Record<string, unknown>[];
+  recordings: Record<string, unknown>[];
   quarantine: { dataset: string; payload: string }[];
   playlists: { shortId: string; recordingId: string }[];
   files: { file: string; rows: { key: string; texts: string[] }[] }[];
@@ -48,8 +50,8 @@ export async function whereIs(
   const identity = scope?.identity ?? nobody;
   const located = await locateIdentity(published, identity, { signal });
   const access: SubjectAccess = {
-    persons: readRows(db, 'persons', identity.person_uuid),
-    recordings: readRows(db, 'recordings', identity.recording_id),
+    persons: readRows(db, 'persons', identity.person_uuid).map((row) => withJson('persons', row)),
+    recordings: readRows(db, 'recordings', identity.recording_id).map((row) => withJson('recordings', row)),
     quarantine: findQuarantined(db, identity).map(({ dataset, values: [payload = ''] }) => ({ dataset, payload })),
     playlists: findMemberships(db, identity),
     files: located.parts.map(({ dataset, snapshotId, name, found }) => ({
@@ -88,6 +90,16 @@ export async function whereIs(
       searched: located.searched,
     },
   };
+}
+
+/** A row in which every column that holds JSON is that JSON. Numbers keep all their digits. */
+function withJson(dataset: PagedDataset, row: Columns): Record<string, unknown> {
+  const kinds = new Map(datasets[dataset].fields.map(({ name, kind }) => [name, kind]));
+  const valueOf = (name: string, value: Columns[string]): unknown =>
+    typeof value === 'string' && ['json', 'text_list'].includes(kinds.get(name) ?? '')
+      ? (readJson(value, parseExactJson) ?? value)
+      : value;
+  return Object.fromEntries(Object.entries(row).map(([name, value]) => [name, valueOf(name, value ?? null)]));
 }
 
 function namesSame(some: readonly GivenIdentifier[], others: readonly GivenIdentifier[]): boolean {
