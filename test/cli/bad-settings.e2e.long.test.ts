@@ -59,7 +59,7 @@ describe.concurrent('wrong settings', () => {
       expect.stringMatching(/^ {2}log\.level: .*"trace"/),
       '  nonsense: unknown setting',
       expect.stringMatching(/^ {2}persons\.pageSize: .*number/),
-      '  persons.pagesize: unknown setting',
+      '  persons.pagesize: unknown setting (did you mean persons.pageSize?)',
       expect.stringMatching(/^ {2}retry\.attemptsMax: .*>=1/),
       '  service.apiKey: unknown setting',
       expect.stringMatching(/^ {2}service\.baseUrl: must begin with https:\/\//),
