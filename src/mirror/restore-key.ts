@@ -5,8 +5,8 @@ import { decryptText, encryptText, keyPath, readOrMakeKey } from '../core/secret
 import { fenceKeyName } from './fence.ts';
 
 /**
- * The name of the key under which the ledger has the fence's MACs. It lies beside `keys/` and not in it: whoever gets a copy
- * of `keys/` and `ledger/` can test no identifier.
+ * The name of the key under which the ledger has the fence's MACs. It lies beside `keys/` and not in it: a copy of
+ * `keys/` and `ledger/` alone lets its holder test no identifier.
  */
 export const restoreKeyName = '../restore.key';
 
