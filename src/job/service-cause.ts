@@ -1,4 +1,5 @@
 import type { AlertKind, ScheduledJob } from '../config/settings.ts';
+import { datasets, mirroredDatasets } from '../contract/datasets.ts';
 import type { JobState } from './worker-state.ts';
 
 /** A fault of the service or of its key, which makes several jobs fail. It is told once, for all of them. */
@@ -22,6 +23,9 @@ const causes: Readonly<Record<string, Pick<ServiceCause, 'kind' | 'message'>>> =
   quota: { kind: 'quota', message: 'the quota of the account at the service is used up' },
 };
 
+/** The jobs that read a list of the service in every run. */
+const listJobs: readonly ScheduledJob[] = ['head', ...mirroredDatasets.map((dataset) => datasets[dataset].fullJob)];
+
 /** Whether a reason of a failed run is a fault of the service or of its key. */
 export function isServiceCause(reason: string): boolean {
   return Object.hasOwn(causes, reason);
@@ -34,10 +38,9 @@ export function isServiceCause(reason: string): boolean {
 export function serviceCauses(
   jobs: readonly Pick<JobState, 'job' | 'failing' | 'lastSuccessAt' | 'lastAt'>[],
 ): ServiceCause[] {
-  const lists: readonly ScheduledJob[] = ['head', 'full', 'recordings', 'playlists'];
   const answeredAt =
     jobs
-      .flatMap(({ job, lastSuccessAt }) => (lists.includes(job) ? (lastSuccessAt ?? []) : []))
+      .flatMap(({ job, lastSuccessAt }) => (listJobs.includes(job) ? (lastSuccessAt ?? []) : []))
       .toSorted()
       .at(-1) ?? '';
   const found = jobs.flatMap(({ job, failing, lastAt }) => {

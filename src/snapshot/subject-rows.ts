@@ -171,7 +171,7 @@ function canHold(dataset: PublishedDataset, file: ManifestFile, identity: Identi
   return identity[key.role].some((value) => !isBefore(value, least) && !isBefore(greatest, value));
 }
 
-/** Puts an identity into the connection's temporary table `subject`. A text that is not well-formed cannot be in a file. */
+/** Puts an identity into the connection's temporary table `subject`. */
 async function loadIdentity(connection: DuckDBConnection, identity: Identity): Promise<void> {
   await loadTexts(connection, 'subject', ['kind', 'value'], subjectTexts(identity));
 }
@@ -181,36 +181,9 @@ function* subjectTexts(identity: Identity): Generator<[kind: string, value: stri
   for (const value of identity.distinct_id) if (value.isWellFormed()) yield ['json_piece', longestPiece(value)];
 }
 
-function* knownTexts(identity: Identity): Generator<[kind: string, value: string]> {
+/** The identifiers of an identity that can be in a file. A text that is not well-formed cannot. */
+export function* knownTexts(identity: Identity): Generator<[kind: string, value: string]> {
   for (const { kind, value } of identifiersIn(identity)) if (value.isWellFormed()) yield [kind, value];
-}
-
-/** Puts the identities of several subjects, by their places in a list, into the connection's temporary table `owned`. */
-export async function loadOwners(connection: DuckDBConnection, identities: readonly Identity[]): Promise<void> {
-  const rows = function* (): Generator<string[]> {
-    for (const [owner, identity] of identities.entries())
-      for (const [kind, value] of knownTexts(identity)) yield [String(owner), kind, value];
-  };
-  await loadTexts(connection, 'owned', ['owner', 'kind', 'value'], rows());
-}
-
-/** How many of the rows that are marked as `gone` are each loaded owner's own. */
-export async function countOwned(
-  connection: DuckDBConnection,
-  dataset: PublishedDataset,
-  path: string,
-  owners: number,
-): Promise<number[]> {
-  const named = datasets[dataset].identifiers.map(
-    ({ column, role }) =>
-      `SELECT file_row_number AS row, '${role}' AS kind, CAST(${sqlName(column)} AS VARCHAR) AS value
-        FROM read_parquet(${sqlText(path)})`,
-  );
-  const counts = await connection.runAndReadAll(`SELECT owner, count(DISTINCT row)
-    FROM (${named.join(' UNION ALL ')}) JOIN owned USING (kind, value)
-    WHERE row IN (SELECT row FROM gone) GROUP BY owner`);
-  const rowsOf = new Map(counts.getRows().map(([owner, rows]) => [Number(owner), Number(rows)]));
-  return Array.from({ length: owners }, (_none, owner) => rowsOf.get(owner) ?? 0);
 }
 
 function longestPiece(distinctId: string): string {

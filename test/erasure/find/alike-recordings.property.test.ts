@@ -3,23 +3,17 @@ import { expect, test } from 'vitest';
 import { identifierKinds, identityOf, nobody, type Sighting } from '../../../src/contract/identity.ts';
 import { alikeRecordings } from '../../../src/erasure/find/alike-recordings.ts';
 import { closeIdentity, indexSightings } from '../../../src/erasure/find/closure.ts';
+import { email, personRows } from './person-rows.ts';
 
 // Few of each kind, so that many recordings are alike, and some nearly.
 const uuid: fc.Arbitrary<string> = fc.constantFrom('u1', 'u2', 'u3');
 const distinctId: fc.Arbitrary<string> = fc.constantFrom('a', 'b', 'c');
-const email = fc.option(fc.constantFrom('ann@x', 'joann@x'), { nil: undefined });
-const personRow = fc.record({
-  person_uuid: uuid,
-  person_id: fc.option(fc.constantFrom('1', '2')),
-  distinct_ids: fc.uniqueArray(distinctId, { maxLength: 2 }),
-  recording_id: fc.constant(null),
-  values: fc.constant<string[]>([]),
-  email,
-});
+const distinctIds = fc.uniqueArray(distinctId, { maxLength: 2 });
+const personRow = personRows({ uuid, personId: fc.constantFrom('1', '2'), distinctIds });
 const recordingRow = fc.record({
   person_uuid: fc.option(uuid),
   person_id: fc.option(fc.constantFrom('1', '2', '3')),
-  distinct_ids: fc.uniqueArray(distinctId, { maxLength: 2 }),
+  distinct_ids: distinctIds,
   recording_id: fc.constantFrom('r1', 'r2', 'r3', 'r4', 'r5', 'r6'),
   values: fc.array(fc.constantFrom('x', 'y', 'z'), { maxLength: 2 }),
   email,

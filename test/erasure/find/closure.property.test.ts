@@ -3,23 +3,17 @@ import { expect, test } from 'vitest';
 import { identifierKinds, identityOf, type Sighting } from '../../../src/contract/identity.ts';
 import { closeIdentity, identifiersOf, indexSightings, isNameless } from '../../../src/erasure/find/closure.ts';
 import { prepareNames } from '../../../src/mirror/quarantine.ts';
+import { email, personRows } from './person-rows.ts';
 
 // Few of each kind, so that everything meets everything.
 const uuid: fc.Arbitrary<string> = fc.constantFrom('u1', 'u2', 'u3', 'u4');
 const distinctId: fc.Arbitrary<string> = fc.constantFrom('a', 'b', 'c', 'd', 'e');
 const distinctIds = fc.uniqueArray(distinctId, { maxLength: 3 });
-const email = fc.option(fc.constantFrom('ann@x', 'joann@x'), { nil: undefined });
-const personRow = fc.record({
-  person_uuid: uuid,
-  person_id: fc.option(fc.constantFrom('1', '2', '3')),
-  distinct_ids: distinctIds,
-  recording_id: fc.constant(null),
-  values: fc.constant<string[]>([]),
-  email,
-});
+const personId = fc.constantFrom('1', '2', '3');
+const personRow = personRows({ uuid, personId, distinctIds });
 const recordingRow = fc.record({
   person_uuid: fc.option(uuid),
-  person_id: fc.option(fc.constantFrom('1', '2', '3')),
+  person_id: fc.option(personId),
   distinct_ids: distinctIds,
   recording_id: fc.constantFrom('r1', 'r2', 'r3'),
   values: fc.constant<string[]>([]),
@@ -32,7 +26,7 @@ const world = fc.record({
   // How the request names the subject: by an identifier of one kind.
   given: fc.oneof(
     fc.record({ kind: fc.constant('person_uuid' as const), value: uuid }),
-    fc.record({ kind: fc.constant('person_id' as const), value: fc.constantFrom('1', '2', '3') }),
+    fc.record({ kind: fc.constant('person_id' as const), value: personId }),
     fc.record({ kind: fc.constant('distinct_id' as const), value: distinctId }),
   ),
 });
