@@ -167,6 +167,12 @@ describe('the architecture', () => {
     expect(filesWith(/process\.exit\(/)).toEqual(['main.ts']);
   });
 
+  it('loads at most eight modules by their name at run time', () => {
+    const imports = sources.flatMap(({ path, text }) => [...text.matchAll(/await import\(/g)].map(() => path));
+    expect(imports.length).toBeGreaterThan(0);
+    expect(imports.length).toBeLessThanOrEqual(8);
+  });
+
   it('is the table of docs/architecture.md', () => {
     const page = readFileSync(new URL('../docs/architecture.md', import.meta.url), 'utf8');
     const rows = [...page.matchAll(/^\| (\d+) \| ((?:`[\w-]+` ?)+) \|/gm)];

@@ -1,18 +1,7 @@
 import { hash, verify, X509Certificate } from 'node:crypto';
-import { type AsnType, fromBER, Integer, OctetString, Sequence } from 'asn1js';
-import {
-  AlgorithmIdentifier,
-  Certificate,
-  ContentInfo,
-  type ExtKeyUsage,
-  IssuerAndSerialNumber,
-  MessageImprint,
-  PKIStatus,
-  SignedData,
-  TimeStampReq,
-  TimeStampResp,
-  TSTInfo,
-} from 'pkijs';
+import type { AsnType, Sequence } from 'asn1js';
+import type { AlgorithmIdentifier, ExtKeyUsage } from 'pkijs';
+import { asn1Api } from './asn1.ts';
 
 /** A time stamp (RFC 3161): that a text with this SHA-256 (hex) was there at a time, in seconds since 1970. */
 export type TimeStamp = {
@@ -54,13 +43,14 @@ const certificateNames: Readonly<Record<string, string>> = {
 
 /** The request (DER) for a time stamp over a SHA-256. The nonce is a positive integer. */
 export function timeStampQuery(imprint: Buffer, nonce: Buffer): Buffer {
-  const query = new TimeStampReq({
+  const { asn1, pki } = asn1Api();
+  const query = new pki.TimeStampReq({
     version: 1,
-    messageImprint: new MessageImprint({
-      hashAlgorithm: new AlgorithmIdentifier({ algorithmId: '2.16.840.1.101.3.4.2.1' }),
-      hashedMessage: new OctetString({ valueHex: imprint }),
+    messageImprint: new pki.MessageImprint({
+      hashAlgorithm: new pki.AlgorithmIdentifier({ algorithmId: '2.16.840.1.101.3.4.2.1' }),
+      hashedMessage: new asn1.OctetString({ valueHex: imprint }),
     }),
-    nonce: new Integer({ valueHex: nonce }),
+    nonce: new asn1.Integer({ valueHex: nonce }),
     certReq: true,
   });
   return Buffer.from(query.toSchema().toBER());
@@ -68,6 +58,7 @@ export function timeStampQuery(imprint: Buffer, nonce: Buffer): Buffer {
 
 /** The token (DER) in an authority's reply; undefined where it grants none, or is no reply. */
 export function tokenOfReply(reply: Buffer): Buffer | undefined {
+  const { PKIStatus, TimeStampResp } = asn1Api().pki;
   return attempt(() => {
     const { status, timeStampToken } = TimeStampResp.fromBER(reply);
     const [, token] = partsOf(whole(reply));
@@ -81,6 +72,7 @@ export function tokenOfReply(reply: Buffer): Buffer | undefined {
  * but time stamps. Undefined for any other bytes.
  */
 export function readTimeStamp(token: Buffer): TimeStamp | undefined {
+  const { ContentInfo, SignedData, TSTInfo } = asn1Api().pki;
   return attempt(() => {
     const [, content] = partsOf(whole(token));
     const { contentType, content: signedContent } = ContentInfo.fromBER(token);
@@ -135,7 +127,7 @@ function attempt<T>(read: () => T | undefined): T | undefined {
 
 /** The one element that bytes consist of, in its one spelling: the library takes lengths that contradict each other. */
 function whole(bytes: Buffer): AsnType {
-  const { result } = fromBER(bytes);
+  const { result } = asn1Api().asn1.fromBER(bytes);
   if (!Buffer.from(result.toBER()).equals(bytes)) throw new Error('not one element');
   return result;
 }
@@ -156,7 +148,7 @@ function single(elements: readonly AsnType[] | undefined): AsnType {
 }
 
 function octetsOf(element: AsnType | undefined): Buffer {
-  if (!(element instanceof OctetString)) throw new Error('no octets');
+  if (!(element instanceof asn1Api().asn1.OctetString)) throw new Error('no octets');
   return Buffer.from(element.getValue());
 }
 
@@ -178,6 +170,7 @@ function certificatesIn(content: AsnType | undefined): Buffer[] {
 }
 
 function isNamedBy(sid: unknown, raw: Buffer): boolean {
+  const { Certificate, IssuerAndSerialNumber } = asn1Api().pki;
   const { issuer, serialNumber } = Certificate.fromBER(raw);
   return (
     sid instanceof IssuerAndSerialNumber &&
@@ -188,7 +181,9 @@ function isNamedBy(sid: unknown, raw: Buffer): boolean {
 
 /** Whether a certificate may sign time stamps and nothing else, and says so critically (RFC 3161, 2.3). */
 function isForTimeStamps(raw: Buffer): boolean {
-  const uses = (Certificate.fromBER(raw).extensions ?? []).filter(({ extnID }) => extnID === oids.extendedKeyUsage);
+  const uses = (asn1Api().pki.Certificate.fromBER(raw).extensions ?? []).filter(
+    ({ extnID }) => extnID === oids.extendedKeyUsage,
+  );
   const purposes = (uses[0]?.parsedValue as ExtKeyUsage | undefined)?.keyPurposes;
   return uses.length === 1 && uses[0]?.critical === true && purposes?.join() === oids.timeStamping;
 }
@@ -196,7 +191,8 @@ function isForTimeStamps(raw: Buffer): boolean {
 /** Whether an attribute that names the signer's certificate names this one. */
 function isHashed(raw: Buffer, type: string, attribute: AsnType): boolean {
   const [first, second] = partsOf(partsOf(partsOf(attribute)[0])[0]);
-  const algorithm = first instanceof Sequence ? new AlgorithmIdentifier({ schema: first }) : undefined;
+  const { asn1, pki } = asn1Api();
+  const algorithm = first instanceof asn1.Sequence ? new pki.AlgorithmIdentifier({ schema: first }) : undefined;
   const digest = algorithm ? digests[algorithmOf(algorithm)] : certificateNames[type];
   return digest !== undefined && digestOf(digest, raw).equals(octetsOf(algorithm ? second : first));
 }

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { anchorJudge, readPolicy } from '../anchor/policy.ts';
 import { sha256 } from '../core/digest.ts';
 import { AppError } from '../core/errors.ts';
 import { explainStorageError } from '../core/storage-error.ts';
@@ -44,7 +45,7 @@ export async function verifyDataFolder(
   const folder = ledgerFolder(dataDir);
   const unread: string[] = [];
   const ledger = await attempt(unread, noVerdict, async () =>
-    verifyLedger({ folder, ...kept, anchors: await anchorJudgeOf(folder, policy) }),
+    verifyLedger({ folder, ...kept, anchors: anchorJudgeOf(folder, policy) }),
   );
   const certificates = await attempt(unread, { checked: 0, problems: [] }, () =>
     verifyCertificates(dataDir, ledger.signed),
@@ -102,10 +103,9 @@ async function attempt<T>(problems: string[], otherwise: T, act: () => T | Promi
   }
 }
 
-/** The judge of the anchors, where there is something to judge: what reads time stamps is loaded for it only. */
-async function anchorJudgeOf(folder: string, policy: string | undefined): Promise<VerifyTask['anchors']> {
+/** The judge of the anchors, where there is something to judge. */
+function anchorJudgeOf(folder: string, policy: string | undefined): VerifyTask['anchors'] {
   if (policy === undefined && readTimeStampFiles(folder).length === 0) return undefined;
-  const { anchorJudge, readPolicy } = await import('../anchor/policy.ts');
   return anchorJudge(folder, policy === undefined ? undefined : readPolicy(policy));
 }
 

@@ -17,6 +17,7 @@ import { listRunsOfJob, newestSuccess } from '../mirror/runs.ts';
 import { listHeldPlans } from '../mirror/suspects.ts';
 import { verifySnapshots } from '../snapshot/verify.ts';
 import { filesDamaged } from './alerts.ts';
+import { runAnchorJob } from './anchor-job.ts';
 import { holdAgainstLedger, stateDiffers } from '../erasure/bound/hold.ts';
 import { runExportJob } from './export-job.ts';
 import type { WorkerProject } from './project-runner.ts';
@@ -79,18 +80,12 @@ function runScheduledJob(job: ScheduledJob, context: ServiceContext, runDrill: R
     case 'checkpoint':
       return runCheckpointJob(context);
     case 'anchor':
-      return anchorOutside(context);
+      return runAnchorJob(context);
     case 'drill':
       return runDrill(context);
     default:
       return assertNever(job);
   }
-}
-
-/** What reads time stamps is loaded only where there is an anchor. */
-async function anchorOutside(context: JobContext): Promise<JobResult> {
-  const { runAnchorJob } = await import('./anchor-job.ts');
-  return runAnchorJob(context);
 }
 
 async function exportAll(context: JobContext, kind: 'full' | 'delta'): Promise<JobResult> {
