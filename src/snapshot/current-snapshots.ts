@@ -1,8 +1,12 @@
+import { resolve } from 'node:path';
 import { publishedDatasets, type PublishedDataset } from '../contract/datasets.ts';
 import { currentIds } from './manifest.ts';
 import type { PublishedFiles } from './published-files.ts';
 
-/** A published file that readers load: its local path, rows, bytes, and the SHA-256 of the bytes in hexadecimal digits. */
+/**
+ * A published file that readers load: its absolute path, since they may stand in another folder; its rows, its bytes, and the
+ * SHA-256 of the bytes in hexadecimal digits.
+ */
 type CurrentFile = { path: string; rows: number; bytes: number; sha256: string };
 
 /** A snapshot that readers load. A delta holds the rows that changed since the snapshot before it. Times are ISO 8601 UTC. */
@@ -28,7 +32,7 @@ export function listCurrentSnapshots(
     currentIds(current, dataset).map((snapshotId): CurrentSnapshot => {
       const { kind, created_at: createdAt, rows, files } = published.readManifest({ dataset, snapshotId });
       const listed = files.map(({ name, rows: own, bytes, sha256 }) => ({
-        path: published.localPath({ dataset, snapshotId }, name),
+        path: resolve(published.localPath({ dataset, snapshotId }, name)),
         rows: own,
         bytes,
         sha256,

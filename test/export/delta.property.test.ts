@@ -1,5 +1,5 @@
 import { readdirSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Settings } from '../../src/config/settings.ts';
@@ -215,6 +215,14 @@ const [ann, bob]: Step[] = [
 const show = (world: World, shown: Step | undefined): void => {
   if (shown && shown.do !== 'export') perform(world, shown);
 };
+
+test('files to load are named so that they are found from every folder', async () => {
+  const world = openWorld();
+  show(world, ann);
+  await publish(world, 'full');
+  const whole = listCurrentSnapshots(publishedFilesIn(world.dataDir));
+  expect(listCurrentSnapshots(publishedFilesIn(relative(process.cwd(), world.dataDir)))).toEqual(whole);
+});
 
 test('a delta holds what has changed and nothing else, and stands beside the full snapshot in CURRENT', async () => {
   const world = openWorld();
