@@ -1,7 +1,6 @@
 import { html, raw } from 'hono/html';
 import { isFile, readTarget } from '../ledger/target.ts';
-import type { Certificate } from '../erasure/proof/certificate.ts';
-import { summaryOf } from '../erasure/proof/certificate-summary.ts';
+import { type Certificate, summaryOf } from '../erasure/proof/certificate.ts';
 import { evidenceOf, evidences, type Evidence } from '../ledger/vocabulary.ts';
 import { table, type Markup } from '../markup/markup.ts';
 import { factList, renderPage } from './audit-page.ts';

@@ -5,7 +5,7 @@ import type { Environment } from '../config/environment.ts';
 import { stringifyExactJson } from '../core/exact-json.ts';
 import { printableJson, printableLines } from '../core/words.ts';
 import { explainError } from './errors.ts';
-import { settingsFlags, type GlobalOptions } from './global-options.ts';
+import type { GlobalOptions } from './global-options.ts';
 
 /** The world outside, as far as a command may use it. */
 export type CommandContext = {
@@ -35,18 +35,6 @@ export type CommandAction = { help: string } & (
 export function printResult(context: CommandContext, command: Command, { json, text }: CommandResult): void {
   const { json: asJson } = command.optsWithGlobals<GlobalOptions>();
   context.stdout.write(asJson ? `${printableJson(stringifyExactJson(json))}\n` : printableLines(text));
-}
-
-/** Gives a command its help and its action. The program of a `run` is built from the options, and closed after it. */
-export function addAction(context: CommandContext, command: Command, action: CommandAction): void {
-  command.addHelpText('after', action.help).action(async (...given: unknown[]) => {
-    if ('act' in action) return action.act(...(given as never[]));
-    // Help, and what a wrong command line is told, need no program.
-    const { createApp } = await import('../app.ts');
-    const options = command.optsWithGlobals<GlobalOptions>();
-    const app = createApp({ ...context, wait: options.wait }, settingsFlags(options, context.environment));
-    return withApp(app, async () => printResult(context, command, await action.run(app, ...(given as never[]))));
-  });
 }
 
 /** Works with the program and then closes it. A failure of the disk is rejected as an error that explains it. */

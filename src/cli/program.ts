@@ -3,9 +3,9 @@ import packageJson from '../../package.json' with { type: 'json' };
 import { refuseUnsafeTls } from '../config/environment.ts';
 import { AppError } from '../core/errors.ts';
 import { printableJson, printableLines } from '../core/words.ts';
-import { addAction, type CommandAction, type CommandContext } from './command.ts';
+import { printResult, withApp, type CommandAction, type CommandContext } from './command.ts';
 import { exitCodeOf, explainCommandLine, presentError, traceError } from './errors.ts';
-import { addGlobalOptions, type GlobalOptions } from './global-options.ts';
+import { addGlobalOptions, settingsFlags, type GlobalOptions } from './global-options.ts';
 import { refuseTakenOptions } from './npm.ts';
 
 /** A command: what its help says first. */
@@ -146,6 +146,18 @@ async function addCommands(program: Command, argv: readonly string[], context: C
     const { define } = (await import(`./commands/${file}.ts`)) as CommandFile;
     addAction(context, command, define(command, context));
   }
+}
+
+/** Gives a command its help and its action. The program of a `run` is built from the options, and closed after it. */
+function addAction(context: CommandContext, command: Command, action: CommandAction): void {
+  command.addHelpText('after', action.help).action(async (...given: unknown[]) => {
+    if ('act' in action) return action.act(...(given as never[]));
+    // Help, and what a wrong command line is told, need no program.
+    const { createApp } = await import('../app.ts');
+    const options = command.optsWithGlobals<GlobalOptions>();
+    const app = createApp({ ...context, wait: options.wait }, settingsFlags(options, context.environment));
+    return withApp(app, async () => printResult(context, command, await action.run(app, ...(given as never[]))));
+  });
 }
 
 /** Shows the error that a command ended with, and sets the exit code. After a signal, the signal is the reason. */

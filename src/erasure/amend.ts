@@ -1,12 +1,11 @@
 import { AppError } from '../core/errors.ts';
 import type { JobContext } from '../job/job-context.ts';
 import { basisCode } from '../ledger/vocabulary.ts';
-import type { ErasureRequest } from '../mirror/erasure-requests.ts';
+import { type ErasureRequest, updateRequest } from '../mirror/erasure-requests.ts';
 import { markPurgeOwed, purgeDeleted } from '../mirror/purge.ts';
 import { requireRequest } from './receive.ts';
 import { authorisationMac, boxOf } from './request/box.ts';
 import { requireReferences } from './request/reference.ts';
-import { updateRequest } from './request/request-state.ts';
 
 /**
  * Replaces the reference of a request (the role or ticket that asks for it), or its basis, in the mirror and as an HMAC and a code on the ledger.

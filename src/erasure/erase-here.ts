@@ -3,7 +3,7 @@ import { AppError } from '../core/errors.ts';
 import { unionOf, type Sighting } from '../contract/identity.ts';
 import type { JobContext } from '../job/job-context.ts';
 import { isFile, isUpstream, spellTarget, type FileTarget, type FixedTarget } from '../ledger/target.ts';
-import { hasBox, listRequests, type ErasureRequest } from '../mirror/erasure-requests.ts';
+import { hasBox, listRequests, type ErasureRequest, alignStates, updateRequest } from '../mirror/erasure-requests.ts';
 import { listTargets, renewTarget, type ErasureTarget } from '../mirror/erasure-targets.ts';
 import { purgeDeleted } from '../mirror/purge.ts';
 import { prepareNames } from '../mirror/quarantine.ts';
@@ -14,7 +14,6 @@ import { fenceRequests, recordStandingFence, type FenceResult } from './fence/fe
 import { identifiersOf } from './find/closure.ts';
 import type { PlannedErasure } from './plan.ts';
 import { boxOf, openSubjects, type Subject } from './request/box.ts';
-import { alignStates, updateRequest } from './request/request-state.ts';
 import { callAttention, intend, settle } from './request/target-journal.ts';
 import { eachTogether, together } from './request/together.ts';
 import { scanForSubjects, type SubjectScan } from './scan/run-scan.ts';

@@ -6,7 +6,13 @@ import { AppError } from '../core/errors.ts';
 import type { JobContext } from '../job/job-context.ts';
 import { identityOf, nobody, type Identity } from '../contract/identity.ts';
 import { type LedgerRecord } from '../ledger/record.ts';
-import { findRequest, insertRequest, type ErasureRequest } from '../mirror/erasure-requests.ts';
+import {
+  findRequest,
+  insertRequest,
+  type ErasureRequest,
+  updateRequest,
+  withoutWords,
+} from '../mirror/erasure-requests.ts';
 import type { Database } from '../mirror/database.ts';
 import { listTargets } from '../mirror/erasure-targets.ts';
 import { boxKeyName, liftFence } from '../mirror/fence.ts';
@@ -25,7 +31,6 @@ import {
   type HeldBecauseOf,
 } from './request/box.ts';
 import { decideRequests, recordDecisions } from './fence/decide.ts';
-import { updateRequest, withoutWords } from './request/request-state.ts';
 import { requireReferences } from './request/reference.ts';
 import { reopenIfRecreated } from './request/reopen.ts';
 import { settle } from './request/target-journal.ts';

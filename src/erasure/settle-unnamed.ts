@@ -1,12 +1,11 @@
 import { isoTime } from '../core/clock.ts';
 import { identityOf } from '../contract/identity.ts';
 import type { JobContext } from '../job/job-context.ts';
-import { listRequests, readBox } from '../mirror/erasure-requests.ts';
+import { listRequests, readBox, updateRequest } from '../mirror/erasure-requests.ts';
 import { findFencedIdentifiers } from '../mirror/fence.ts';
 import { purgeDeleted } from '../mirror/purge.ts';
 import { findFencedInFiles } from './bound/find-in-files.ts';
 import { nameAgain, reopenRequest } from './request/reopen.ts';
-import { updateRequest } from './request/request-state.ts';
 import { callAttention, intend, settle } from './request/target-journal.ts';
 import { scanner } from './scan/run-scan.ts';
 

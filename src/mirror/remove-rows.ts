@@ -5,7 +5,7 @@ import { withoutDistinctIds } from '../contract/embedded-person.ts';
 import { identifierKinds, type Identity } from '../contract/identity.ts';
 import { refuseStaleHolder } from './runs.ts';
 import type { QuarantinedSighting } from './quarantine.ts';
-import { namesSought, recordingsInParts } from './sought.ts';
+import { namesSought, recordingsInParts } from './sightings.ts';
 import { prepareFindRowKey, sideTables } from './tables.ts';
 
 /** Why a row left: the service deleted, merged or no longer keeps it; or an erasure request removed it. */

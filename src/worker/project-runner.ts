@@ -5,8 +5,7 @@ import { AppError } from '../core/errors.ts';
 import { explainStorageError } from '../core/storage-error.ts';
 import type { Logger } from '../log/logger.ts';
 import { alertChanges, alertsOf } from './alerts.ts';
-import { noHistory, type JobHistory } from './schedule-plan.ts';
-import { dueJobs, nextStartMs, periodMsAt } from './schedule-plan.ts';
+import { noHistory, type JobHistory, dueJobs, nextStartMs, periodMsAt } from './schedule-plan.ts';
 import type { JobState, ProjectCondition, ProjectState } from '../job/worker-state.ts';
 import type { Alert } from '../mirror/open-alerts.ts';
 

@@ -3,14 +3,13 @@ import { assertNever } from '../../core/errors.ts';
 import { identifierKinds, unionOf, type Identity } from '../../contract/identity.ts';
 import type { JobContext } from '../../job/job-context.ts';
 import type { LedgerRecord } from '../../ledger/record.ts';
-import { listRequests, type ErasureRequest } from '../../mirror/erasure-requests.ts';
+import { listRequests, type ErasureRequest, updateRequest, withoutWords } from '../../mirror/erasure-requests.ts';
 import { scopeSubjects, type Scope, type ScopeContext, type Scopes } from '../find/scope.ts';
 import { closeBox, openBoxes, type Box } from '../request/box.ts';
 import { noteWait } from '../request/waits.ts';
 import { eachTogether } from '../request/together.ts';
 import { fencedBy } from '../../mirror/fence.ts';
 import type { Database } from '../../mirror/database.ts';
-import { updateRequest, withoutWords } from '../request/request-state.ts';
 import { planFence, type Decision } from './fence-plan.ts';
 
 /** A request that is not fenced yet, where its subject was found, and what was decided about it. */

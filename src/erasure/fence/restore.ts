@@ -10,6 +10,7 @@ import {
   listRequests,
   readBox,
   type ErasureRequest,
+  updateRequest,
 } from '../../mirror/erasure-requests.ts';
 import { listTargets, renewTarget, restartTarget } from '../../mirror/erasure-targets.ts';
 import { findFencedIdentifiers, readEpoch, setEpoch, type FencedIdentifier } from '../../mirror/fence.ts';
@@ -19,7 +20,6 @@ import { findPersons, findRecordings } from '../../mirror/sightings.ts';
 import { listStandingManifests, unrecordedResults, type Difference } from '../bound/differences.ts';
 import { isFenceBehind, type Found } from '../bound/find-unbound.ts';
 import { countParts } from '../bound/hold.ts';
-import { updateRequest } from '../request/request-state.ts';
 import { nameAgain, reopenRequest } from '../request/reopen.ts';
 import { isFile, isUpstream, readTarget, spellTarget } from '../../ledger/target.ts';
 import { endRequests } from './restore-guard.ts';

@@ -6,8 +6,7 @@ import { findQuarantined, prepareNames, type QuarantinedSighting } from '../../m
 import type { FoundPart } from '../../snapshot/subject-rows.ts';
 import type { JobContext } from '../../job/job-context.ts';
 import type { Box } from '../request/box.ts';
-import { seenIn, seenRows, type Seen } from './seen-rows.ts';
-import { findNamelessRows, findShownEmails, holdersIn } from './shown-emails.ts';
+import { findNamelessRows, findShownEmails, holdersIn, seenIn, seenRows, type Seen } from './seen-rows.ts';
 import { closeIdentity, indexSightings, isNameless, type Closure, type LivingOthers } from './closure.ts';
 import { planSearchedTexts } from './searched-texts-plan.ts';
 import { startIdentities, type SoughtSubject, type Start } from './start-identities.ts';

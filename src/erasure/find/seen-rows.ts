@@ -3,16 +3,19 @@ import { keyKind } from '../../contract/datasets.ts';
 import {
   identifierKinds,
   identityOf,
+  nobody,
   type IdentifierKind,
   type Identity,
   type Sighting,
 } from '../../contract/identity.ts';
 import type { JobContext } from '../../job/job-context.ts';
-import { findRecordingsInParts } from '../../mirror/sightings.ts';
+import { findQuarantined } from '../../mirror/quarantine.ts';
+import { findEmails, findRecordingsInParts } from '../../mirror/sightings.ts';
+import { locateEmails } from '../../snapshot/email-rows.ts';
 import { placeOf } from '../../snapshot/published-files.ts';
 import { searchIdentity, type FoundPart } from '../../snapshot/subject-rows.ts';
-import { alikeRecordings, type AlikeRecordings } from './alike-recordings.ts';
-import type { KeptTexts } from './kept-texts.ts';
+import { isNameless } from './closure.ts';
+import { keepTexts, type KeptTexts } from './searched-texts-plan.ts';
 
 /** A row that was seen, and where: or one for several rows of recordings that are alike. */
 export type Seen = Sighting & {
@@ -32,7 +35,7 @@ export type SeenRows = {
   search: (identity: Identity) => Promise<void>;
   /** Takes rows that show an e-mail address. */
   takeLeads: (rows: readonly Sighting[]) => void;
-  read: () => { seen: Seen[] } & Pick<ReturnType<AlikeRecordings<SeenPlace>['read']>, 'fold' | 'unfold'>;
+  read: () => { seen: Seen[] } & Pick<ReturnType<AlikeRecordings['read']>, 'fold' | 'unfold'>;
   /** What of the published files was searched. */
   searched: () => { files: number; rows: number; bytes: number };
 };
@@ -42,7 +45,7 @@ export function seenRows(
   { db, published, signal }: Pick<JobContext, 'db' | 'published' | 'signal'>,
   starts: Iterable<Identity>,
 ): SeenRows {
-  const recordings = alikeRecordings<SeenPlace>(starts);
+  const recordings = alikeRecordings(starts);
   const others = new Map<string, Seen>();
   const leads = new Set<Sighting>();
   const parts = new Map<string, FoundPart>();
@@ -101,4 +104,176 @@ function isOfRecording(row: Sighting): row is Sighting & { recording_id: string 
 /** Rows, with the place where they were seen. */
 export function seenIn(place: Seen['place'], rows: readonly Sighting[]): Seen[] {
   return rows.map((row) => ({ ...row, place }));
+}
+
+/** One of the recordings that are alike, as a row shows it, for all of them. `values` are texts of all of them. */
+type AlikeRow = Sighting & {
+  place: SeenPlace;
+  /** How many rows it stands for. */
+  rows: number;
+  /** Where these texts were kept, and how many there was no room for: rows can have them in common. */
+  kept: KeptTexts;
+};
+
+/**
+ * The rows of recordings that were seen. One person can have a million: in memory are the ids, and each kind of row that they
+ * stand in once. Recordings are alike where the same subjects begin with them, and they were seen at the same places with the
+ * same persons: whatever a closure finds about one of them holds for all, so that it is asked about one.
+ */
+export type AlikeRecordings = {
+  /** Takes a row of a recording. A row that was taken before changes nothing. */
+  take: (place: SeenPlace, row: Sighting & { recording_id: string }) => void;
+  isSeenAt: (place: SeenPlace, recordingId: string) => boolean;
+  /** The ids among these that were not asked for before. From then on they were. */
+  unasked: (recordingIds: readonly string[]) => string[];
+  read: () => {
+    rows: AlikeRow[];
+    /** An identity with one of each recordings that are alike. */
+    fold: (identity: Identity) => Identity;
+    /** An identity with all recordings that are like those that it has. */
+    unfold: (identity: Identity) => Identity;
+  };
+};
+
+/** A person as rows of recordings show it, what rows at each place are, and the texts by the subjects that begin with them. */
+type Shown = { person: Sighting; groups: Map<SeenPlace, Group>; texts: Map<string, KeptTexts> };
+
+type Group = { place: SeenPlace; shown: Shown };
+
+/** What alike recordings have in common, and the number of those that are alike with one thing more. */
+type Alike = {
+  groups: readonly Group[];
+  starts: string;
+  isAsked: boolean;
+  next: Map<Group | number | 'asked', number>;
+};
+
+/** Prepares an empty record, for subjects that begin with these identities. */
+export function alikeRecordings(starts: Iterable<Identity>): AlikeRecordings {
+  const alike: Alike[] = [{ groups: [], starts: '', isAsked: false, next: new Map() }];
+  const numbers = new Map<string, number>();
+  const alikeTo = (id: string): Alike => alike[numbers.get(id) ?? 0] as Alike;
+  const add = (id: string, more: Group | number | 'asked'): void => {
+    const before = alikeTo(id);
+    let number = before.next.get(more);
+    if (number === undefined) {
+      number = alike.length;
+      before.next.set(more, number);
+      const next = { ...before, next: new Map() };
+      if (more === 'asked') next.isAsked = true;
+      else if (typeof more === 'number') next.starts = `${before.starts} ${more}`;
+      else next.groups = [...before.groups, more];
+      alike.push(next);
+    }
+    numbers.set(id, number);
+  };
+  for (const [subject, { recording_id: ids }] of [...starts].entries()) for (const id of ids) add(id, subject);
+  const shownBy = createPersons();
+  const textsOf = keepTexts();
+  return {
+    take: (place, row) => {
+      const shown = shownBy(row);
+      const group = shown.groups.get(place) ?? { place, shown };
+      shown.groups.set(place, group);
+      const { groups, starts: begun } = alikeTo(row.recording_id);
+      if (groups.includes(group)) return;
+      add(row.recording_id, group);
+      const texts = shown.texts.get(begun) ?? textsOf(shown.person);
+      shown.texts.set(begun, texts);
+      texts.keep(row.values);
+    },
+    isSeenAt: (place, id) => alikeTo(id).groups.some((group) => group.place === place),
+    unasked: (ids) =>
+      ids.filter((id) => {
+        if (alikeTo(id).isAsked) return false;
+        add(id, 'asked');
+        return true;
+      }),
+    read: () => {
+      const members: string[][] = alike.map(() => []);
+      for (const [id, number] of numbers) members[number]?.push(id);
+      const likeIt = new Map(members.flatMap((ids) => (ids[0] === undefined ? [] : [[ids[0], ids] as const])));
+      const listOf = memo(({ values }: KeptTexts) => [...values]);
+      return {
+        rows: [...likeIt].flatMap(([id, { length }]) => {
+          const { groups, starts: begun } = alikeTo(id);
+          return groups.flatMap(({ place, shown: { person, texts } }) => {
+            const kept = texts.get(begun);
+            return kept ? [{ ...person, recording_id: id, values: listOf(kept), place, rows: length, kept }] : [];
+          });
+        }),
+        fold: (identity) => ({ ...identity, recording_id: identity.recording_id.filter((id) => likeIt.has(id)) }),
+        unfold: (identity) => ({
+          ...identity,
+          recording_id: identity.recording_id.flatMap((id) => likeIt.get(id) ?? id),
+        }),
+      };
+    },
+  };
+}
+
+/** Prepares the look-up of what rows show of their persons: rows that show the same have the same one. */
+function createPersons(): (row: Sighting) => Shown {
+  const known = new Map<string, Shown>();
+  return ({ person_uuid, person_id, distinct_ids, email }) => {
+    const key = JSON.stringify([person_uuid, person_id, email ?? null, distinct_ids]);
+    let shown = known.get(key);
+    if (!shown) {
+      const person = { person_uuid, person_id, distinct_ids, recording_id: null, values: [] };
+      shown = { person: email === undefined ? person : { ...person, email }, groups: new Map(), texts: new Map() };
+      known.set(key, shown);
+    }
+    return shown;
+  };
+}
+
+function memo<K, V>(make: (key: K) => V): (key: K) => V {
+  const made = new Map<K, V>();
+  return (key) => {
+    const value = made.get(key) ?? make(key);
+    made.set(key, value);
+    return value;
+  };
+}
+
+/** Where e-mail addresses are looked for. */
+type EmailContext = Pick<JobContext, 'db' | 'published' | 'signal'>;
+
+/**
+ * Every row held that shows one of some e-mail addresses (as `emailKey` spells them): of the mirror, of every generation of
+ * every published file, and of the quarantine. Reads all of them once, for all addresses.
+ */
+export function findShownEmails(context: EmailContext, emails: ReadonlySet<string>): Promise<Sighting[]> {
+  return find(context, emails, false);
+}
+
+/**
+ * The same rows, if some of them show an address without uuid and integer id, and no row where none does. Then all rows
+ * are needed: they tell which persons have had the address. Rarely reads more than the recordings that show no uuid.
+ */
+export async function findNamelessRows(context: EmailContext, emails: ReadonlySet<string>): Promise<Sighting[]> {
+  const unnamed = await find(context, emails, true);
+  const shown = new Set(unnamed.filter(isNameless).flatMap(({ email }) => email ?? []));
+  return findShownEmails(context, shown);
+}
+
+/** The persons, by uuid, that rows show with each e-mail address. */
+export function holdersIn(rows: readonly Sighting[]): Map<string, string[]> {
+  const holders = new Map<string, string[]>();
+  for (const { email, person_uuid: uuid } of rows)
+    if (email !== undefined && uuid !== null) holders.set(email, [...(holders.get(email) ?? []), uuid]);
+  return holders;
+}
+
+async function find(
+  { db, published, signal }: EmailContext,
+  emails: ReadonlySet<string>,
+  onlyUnnamed: boolean,
+): Promise<Sighting[]> {
+  if (emails.size === 0) return [];
+  return [
+    ...findEmails(db, emails, { onlyUnnamed }),
+    ...findQuarantined(db, nobody, emails).map(({ sure }) => sure),
+    ...(await locateEmails(published, emails, { onlyUnnamed, signal })),
+  ];
 }

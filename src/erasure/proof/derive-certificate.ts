@@ -11,8 +11,7 @@ import {
   type FormatVersion,
   type Method,
 } from './certificate-sentences.ts';
-import { Certificate, certificateText, type Stated } from './certificate.ts';
-import { droppedWait, summaryOf } from './certificate-summary.ts';
+import { Certificate, certificateText, type Stated, droppedWait, summaryOf } from './certificate.ts';
 
 /** The facts of a certificate that its request's history does not hold: the ledger's name, and when its row leaves the feed. */
 export type IssueFacts = { ledgerOrigin: string; feedUntil: string; stated: Stated };

@@ -3,11 +3,10 @@ import type { JobContext } from '../../job/job-context.ts';
 import type { LedgerRecord } from '../../ledger/record.ts';
 import type { AttentionReason } from '../../ledger/vocabulary.ts';
 import { nobody, unionOf, type Identity } from '../../contract/identity.ts';
-import { findRequest, listRequests, type ErasureRequest } from '../../mirror/erasure-requests.ts';
+import { findRequest, listRequests, type ErasureRequest, updateRequest } from '../../mirror/erasure-requests.ts';
 import { hasFence } from '../../mirror/fence.ts';
 import { boxOf, closeBox, listedIdentity, newBox } from './box.ts';
 import { changeTarget, listTargets, restartTarget } from '../../mirror/erasure-targets.ts';
-import { updateRequest } from './request-state.ts';
 
 /**
  * Opens a request again, as its next generation: the subject has to be found, fenced and erased here once more. What the

@@ -2,15 +2,28 @@ import { isoTime } from '../../core/clock.ts';
 import type { JobContext } from '../../job/job-context.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { spellTarget, type Target } from '../../ledger/target.ts';
-import type { Assurance, AttentionReason, TargetResult } from '../../ledger/vocabulary.ts';
+import type { Assurance, AttentionReason, TargetResult, TargetStatus } from '../../ledger/vocabulary.ts';
 import { changeTarget, statusOf, type TargetChange } from '../../mirror/erasure-targets.ts';
-import { mayBecome } from './request-state.ts';
 
 /** What the steps of a target need of a job's context. `append` writes durably, or throws and has written nothing. */
 export type JournalContext = Pick<JobContext, 'db' | 'clock'> & { ledger: () => Pick<Ledger, 'append'> };
 
 /** A request as the ledger knows it. */
 export type RequestRef = { id: string; generation: number };
+
+/** Which target status may follow which: intents before effects, nothing after the end. A new generation restarts. */
+const nextStatuses: Readonly<Record<TargetStatus, readonly TargetStatus[]>> = {
+  pending: ['intended', 'waiting', 'attention', 'done'],
+  intended: ['intended', 'pending', 'waiting', 'attention', 'done'],
+  waiting: ['intended', 'waiting', 'attention', 'done'],
+  attention: ['pending', 'intended', 'waiting', 'attention', 'done'],
+  done: [],
+};
+
+/** Whether a target may go from one status to another. */
+export function mayBecome(from: TargetStatus, to: TargetStatus): boolean {
+  return nextStatuses[from].includes(to);
+}
 
 /** Records an intent before its effect: ledger first. Throws, as other steps do, where the status may not change so. */
 export function intend(context: JournalContext, requests: readonly RequestRef[], target: Target): void {

@@ -2,8 +2,7 @@ import { isoTime } from '../../core/clock.ts';
 import { AppError } from '../../core/errors.ts';
 import type { JobContext } from '../../job/job-context.ts';
 import type { WaitReason } from '../../ledger/vocabulary.ts';
-import { findRequest } from '../../mirror/erasure-requests.ts';
-import { updateRequest } from './request-state.ts';
+import { findRequest, updateRequest } from '../../mirror/erasure-requests.ts';
 
 /** Why a request waits after a call to the service has failed with this error. */
 export function waitReasonOf(error: unknown): WaitReason {

@@ -1,8 +1,8 @@
 import type { Identifier, IdentifierKind, Identity } from '../../contract/identity.ts';
 import { identifiersOfUnread } from '../../mirror/quarantine.ts';
 import type { Findings } from './scan-task.ts';
-import { identifiersInPlace } from './identifiers-in-place.ts';
 import {
+  identifiersInPlace,
   identifierKindsOf,
   identifierValue,
   indexIdentities,

@@ -9,7 +9,7 @@ import { manifestName } from '../../snapshot/file-names.ts';
 import { Current, Manifest } from '../../snapshot/manifest.ts';
 import { currentPlace, placeOf, publishedFileAt } from '../../snapshot/published-files.ts';
 import { readCertificate } from '../proof/certificate.ts';
-import { keyIdentifiers } from './identifiers-in-place.ts';
+import { keyIdentifiers } from './identity-index.ts';
 
 /** What a file of a known format can hold of persons. All else in it is fixed by the format. */
 export type KnownContent = {

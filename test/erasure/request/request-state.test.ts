@@ -1,10 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import {
-  mayBecome,
-  requestReason,
-  requestState,
-  type RequestFacts,
-} from '../../../src/erasure/request/request-state.ts';
+import { mayBecome } from '../../../src/erasure/request/target-journal.ts';
+import { requestReason, requestState, type RequestFacts } from '../../../src/mirror/erasure-requests.ts';
 import { isUpstream, readTarget, type Target } from '../../../src/ledger/target.ts';
 import { type RequestState, type TargetStatus, requestStates, targetStatuses } from '../../../src/ledger/vocabulary.ts';
 

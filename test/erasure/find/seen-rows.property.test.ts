@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { identifierKinds, identityOf, nobody, type Sighting } from '../../../src/contract/identity.ts';
-import { alikeRecordings } from '../../../src/erasure/find/alike-recordings.ts';
+import { identifierKinds, identityOf, nobody } from '../../../src/contract/identity.ts';
+import { alikeRecordings, type Seen } from '../../../src/erasure/find/seen-rows.ts';
 import { closeIdentity, indexSightings } from '../../../src/erasure/find/closure.ts';
 import { email, personRows } from './person-rows.ts';
 
@@ -21,10 +21,10 @@ const recordingRow = fc.record({
 const world = fc.record({
   persons: fc.array(personRow, { maxLength: 4 }),
   // A recording stands once at each place.
-  recordings: fc.uniqueArray(fc.tuple(fc.constantFrom('mirror', 'old file', 'file'), recordingRow), {
-    maxLength: 12,
-    selector: ([place, { recording_id: id }]) => `${place} ${id}`,
-  }),
+  recordings: fc.uniqueArray(
+    fc.tuple(fc.constantFrom('recording' as const, 'lead' as const, 'service' as const), recordingRow),
+    { maxLength: 12, selector: ([place, { recording_id: id }]) => `${place} ${id}` },
+  ),
   living: fc.uniqueArray(uuid),
   owners: fc.array(fc.tuple(distinctId, uuid)),
   start: fc.record({
@@ -35,31 +35,29 @@ const world = fc.record({
   }),
 });
 
-type Row = Sighting & { place: string; rows?: number };
-
 test('asked about one of the recordings that are alike, a closure finds for all what it finds asked about each', () => {
   fc.assert(
     fc.property(world, ({ persons, recordings, living, owners, start }) => {
       const all = recordings.map(([place, row]) => ({ ...row, place }));
-      const people = persons.map((row) => ({ ...row, place: 'persons' }));
+      const people = persons.map((row) => ({ ...row, place: 'person' as const }));
       const others = {
         isLiving: (one: string) => living.includes(one) && !start.person_uuid.includes(one),
         ownerOf: (one: string) => new Map(owners).get(one),
         holdersOf: (address: string) =>
           [...people, ...all].flatMap((row) => (row.email === address ? (row.person_uuid ?? []) : [])),
       };
-      const each = closeIdentity(start, indexSightings<Row>([...people, ...all]), others);
-      const alike = alikeRecordings<string>([nobody, start]);
+      const each = closeIdentity(start, indexSightings<Seen>([...people, ...all]), others);
+      const alike = alikeRecordings([nobody, start]);
       // Taken twice is taken once.
       for (const row of [...all, ...all]) alike.take(row.place, row);
       const { rows, fold, unfold } = alike.read();
-      const one = closeIdentity(fold(start), indexSightings<Row>([...people, ...rows]), others);
+      const one = closeIdentity(fold(start), indexSightings<Seen>([...people, ...rows]), others);
       const sorted = (identity: typeof start): unknown =>
         identityOf((kind) => [...new Set(identity[kind])].toSorted((a, b) => (a < b ? -1 : 1)));
       expect(sorted(unfold(one.identity) as typeof start)).toEqual(sorted(each.identity as typeof start));
       expect(one.sharedWith).toEqual(each.sharedWith);
       expect(one.emails).toEqual(each.emails);
-      const counted = (found: readonly Row[]): unknown =>
+      const counted = (found: readonly Seen[]): unknown =>
         Object.fromEntries(
           [...Map.groupBy(found, ({ place }) => place)].map(([place, some]) => [
             place,
@@ -68,7 +66,7 @@ test('asked about one of the recordings that are alike, a closure finds for all 
         );
       expect(counted(one.own)).toEqual(counted(each.own));
       expect(counted(one.naming)).toEqual(counted(each.naming));
-      const texts = (found: readonly Row[]): Set<string> => new Set(found.flatMap(({ values }) => values));
+      const texts = (found: readonly Seen[]): Set<string> => new Set(found.flatMap(({ values }) => values));
       expect([...texts(each.own)].filter((text) => !texts(one.own).has(text))).toEqual([]);
       expect(identifierKinds.every((kind) => one.identity[kind].length <= each.identity[kind].length)).toBe(true);
     }),
@@ -77,10 +75,10 @@ test('asked about one of the recordings that are alike, a closure finds for all 
 });
 
 test('many recordings of one person are one row in memory, and texts beyond the room are counted', () => {
-  const alike = alikeRecordings<string>([{ ...nobody, person_uuid: ['u'] }]);
+  const alike = alikeRecordings([{ ...nobody, person_uuid: ['u'] }]);
   const person = { person_uuid: 'u', person_id: '1', distinct_ids: ['a', 'b'] };
   for (let n = 0; n < 20_000; n += 1)
-    alike.take('mirror', { ...person, recording_id: `r${n}`, values: [`https://x.example/${n}`, 'the same'] });
+    alike.take('recording', { ...person, recording_id: `r${n}`, values: [`https://x.example/${n}`, 'the same'] });
   const { rows, unfold } = alike.read();
   expect(rows).toMatchObject([{ ...person, rows: 20_000 }]);
   expect(unfold({ ...nobody, recording_id: [rows[0]?.recording_id ?? ''] }).recording_id).toHaveLength(20_000);
