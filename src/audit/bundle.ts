@@ -4,7 +4,7 @@ import { readJson } from '../core/exact-json.ts';
 import { canonicalJson } from '../ledger/canonical-json.ts';
 import { publicKeysPath } from '../ledger/checkpoint.ts';
 import { ledgerFolder } from '../ledger/entry-file.ts';
-import type { LedgerEntry } from '../ledger/entry.ts';
+import type { LedgerReader } from '../ledger/ledger.ts';
 import { proveEntries, type ProvedEntry } from '../ledger/prove-entries.ts';
 
 const bundleFormat = 'analytics-mirror/bundle@1';
@@ -16,16 +16,16 @@ const bundleFormat = 'analytics-mirror/bundle@1';
  */
 export function bundleText(
   dataDir: string,
-  entries: Iterable<LedgerEntry>,
+  ledger: Pick<LedgerReader, 'entries' | 'lines' | 'size'>,
   { certificate: { request }, text, entry: last }: { certificate: { request: string }; text: string; entry: number },
 ): string {
   const needed: number[] = [];
-  for (const entry of entries) {
+  for (const entry of ledger.entries()) {
     const isOwn =
       'requests' in entry ? entry.requests.includes(request) : 'request' in entry && entry.request === request;
     if ((isOwn && entry.seq <= last) || entry.type === 'key_rotated') needed.push(entry.seq);
   }
-  const { entries: proved, timeStamps } = proveEntries(ledgerFolder(dataDir), needed);
+  const { entries: proved, timeStamps } = proveEntries(ledgerFolder(dataDir), ledger, needed);
   const bundle = {
     bundle: bundleFormat,
     certificate: text,

@@ -15,6 +15,8 @@ import { appendLines, cutTo, entriesPath, ledgerFolder, readLines } from './entr
 import { entriesIn, entryLine, type LedgerEntry } from './entry.ts';
 import { collectBoundState, type BoundState } from './bound-state.ts';
 import { compactTree, leafHash, type CompactTree } from './merkle.ts';
+import { lineIndex, type LineIndex } from './line-index.ts';
+import type { Rotation } from './key-chain.ts';
 import { splitRecord, type LedgerRecord } from './record.ts';
 import { collectHistories, type Histories } from './request-history.ts';
 import type { OutsideSigner } from './outside-signer.ts';
@@ -36,6 +38,10 @@ export type LedgerReader = {
   /** The greatest epoch whose fence was begun: after a kill, that is one more than `epoch`. */
   begunEpoch(): number;
   head(): TreeHead;
+  /** The numbers of the entries that changed the signing key. */
+  rotations(): readonly number[];
+  /** Where the lines lie, and what they hash to: all that a proof of an entry needs, so that it does not read the ledger again. */
+  lines: Pick<LineIndex, 'leaves' | 'read'>;
   /** What the disk and the mirror have to be like, by the entries so far. */
   bound: BoundState;
   /**
@@ -76,23 +82,26 @@ export function openLedger(dataDir: string, clock: Clock, outside: readonly Outs
     if (Array.isArray(records) && records.length === 0) return;
     const at = isoTime(clock.now());
     const size = state.tree.size();
-    const taken: { entry: LedgerEntry; leaf: Buffer }[] = [];
+    const taken: { entry: LedgerEntry; leaf: Buffer; bytes: number }[] = [];
     const linesOf = function* (): Generator<Buffer> {
       for (const whole of records)
         for (const record of splitRecord(whole)) {
           const seq = size + taken.length;
           const line = entryLine(record, seq, at);
-          taken.push({ entry: { ...record, seq, at }, leaf: leafHash(line) });
+          taken.push({ entry: { ...record, seq, at }, leaf: leafHash(line), bytes: line.length });
           yield line;
         }
     };
     state.bytes = appendLines(path, linesOf(), state.bytes);
-    for (const { entry, leaf } of taken) take(state, entry, leaf);
+    for (const { entry, leaf, bytes } of taken) {
+      state.lines.add(leaf, bytes);
+      take(state, entry, leaf);
+    }
   };
   const checkpoint: Ledger['checkpoint'] = () => {
     const { size, rootHash } = headOf(state);
     try {
-      const signer = signingKey(dataDir, state.rotated, outside);
+      const signer = signingKey(dataDir, state.rotations.at(-1), outside);
       const root = Buffer.from(rootHash, 'hex');
       const text = readCheckpointFile(folder, size) ?? checkpointText({ size, root }, signer);
       createCheckpointFile(folder, size, text);
@@ -110,8 +119,8 @@ export function openLedger(dataDir: string, clock: Clock, outside: readonly Outs
     rotateKey: () => {
       // So that the old key has vouched for all that came before.
       checkpoint();
-      append([prepareRotation(dataDir, signingKey(dataDir, state.rotated, outside), outside)]);
-      signingKey(dataDir, state.rotated, outside);
+      append([prepareRotation(dataDir, signingKey(dataDir, state.rotations.at(-1), outside), outside)]);
+      signingKey(dataDir, state.rotations.at(-1), outside);
     },
   };
 }
@@ -128,8 +137,8 @@ type LedgerState = {
   epoch: number;
   begunEpoch: number;
   tree: CompactTree;
-  /** The newest rotation of the key. */
-  rotated: Extract<LedgerRecord, { type: 'key_rotated' }> | undefined;
+  lines: LineIndex;
+  rotations: Rotation[];
   histories: Histories;
   bound: ReturnType<typeof collectBoundState>;
 };
@@ -142,7 +151,8 @@ function readState(folder: string): LedgerState {
     epoch: 0,
     begunEpoch: 0,
     tree: compactTree(),
-    rotated: undefined,
+    lines: lineIndex(entriesPath(folder)),
+    rotations: [],
     histories: collectHistories(),
     bound: collectBoundState(),
   };
@@ -153,6 +163,7 @@ function readState(folder: string): LedgerState {
   for (const { entries, line } of readLedgerLines(folder)) {
     state.bytes += line.length + 1;
     let leaf: Buffer | undefined = leafHash(line);
+    state.lines.add(leaf, line.length);
     for (const entry of entries) {
       take(state, entry, leaf);
       // An older line that holds several entries is one leaf.
@@ -174,7 +185,7 @@ function take(state: LedgerState, record: LedgerEntry, leaf: Buffer | undefined)
   state.bound.take(record);
   if (record.type === 'fencing') state.begunEpoch = Math.max(state.begunEpoch, record.epoch);
   if (record.type === 'fenced') state.epoch = Math.max(state.epoch, record.epoch);
-  if (record.type === 'key_rotated') state.rotated = record;
+  if (record.type === 'key_rotated') state.rotations.push(record);
 }
 
 function checkCheckpoint(folder: string, tree: CompactTree): void {
@@ -196,6 +207,8 @@ function readerOf(folder: string, state: LedgerState): LedgerReader {
     epoch: () => state.epoch,
     begunEpoch: () => state.begunEpoch,
     head: () => headOf(state),
+    rotations: () => state.rotations.map(({ seq }) => seq),
+    lines: state.lines,
     histories: state.histories,
     bound: state.bound.state,
   };

@@ -5,9 +5,8 @@ import {
   readTimeStampFiles,
   sizeOfFile,
 } from './checkpoint.ts';
-import { entriesPath, readLines } from './entry-file.ts';
+import type { LedgerReader } from './ledger.ts';
 import { inclusionProofs } from './merkle-proof.ts';
-import { leafHash } from './merkle.ts';
 import { proofText } from './proof.ts';
 
 /** The line of an entry, and the text of the proof that it is in the ledger (https://c2sp.org/tlog-proof). */
@@ -27,12 +26,13 @@ export function sizeCovering(folder: string, entry: number): number | undefined 
  */
 export function proveEntries(
   folder: string,
+  { lines, size: sizeOf }: Pick<LedgerReader, 'lines' | 'size'>,
   wanted: readonly number[],
   ofSize?: number,
 ): { entries: ProvedEntry[]; timeStamps: Buffer[] } {
   const sizes = listCheckpointFiles(folder)
-    .map(sizeOfFile)
-    .filter((size) => size !== undefined);
+    .flatMap((file) => sizeOfFile(file) ?? [])
+    .filter((size) => size <= sizeOf());
   const newest = sizes.at(-1) ?? 0;
   const stamps = readTimeStampFiles(folder).map(({ file, token }) => ({ size: Number(file.split('-')[0]), token }));
   const isStamped = new Set(stamps.map(({ size }) => size));
@@ -46,21 +46,16 @@ export function proveEntries(
     const size = ofSize ?? anchored.find((covered) => covered > index) ?? newest;
     indicesOf.set(size, [...(indicesOf.get(size) ?? []), index]);
   }
-  const isWanted = new Set(wanted);
-  const leaves: Buffer[] = [];
-  const lines = new Map<number, string>();
-  for (const line of readLines(entriesPath(folder))) {
-    if (leaves.length === newest) break;
-    if (isWanted.has(leaves.length)) lines.set(leaves.length, line.toString('utf8'));
-    leaves.push(leafHash(line));
-  }
   const proofs = new Map<number, string>();
   for (const [size, indices] of indicesOf)
-    for (const [at, hashes] of inclusionProofs(leaves.slice(0, size), indices).entries()) {
+    for (const [at, hashes] of inclusionProofs(lines.leaves(size), indices).entries()) {
       const index = indices[at] ?? 0;
       proofs.set(index, proofText({ index, hashes, checkpoint: notes.get(size) ?? '' }));
     }
-  const entries = [...lines].map(([index, line]) => ({ line, proof: proofs.get(index) ?? '' }));
+  const entries = wanted.flatMap((index) => {
+    const proof = proofs.get(index);
+    return proof === undefined ? [] : [{ line: lines.read(index), proof }];
+  });
   const timeStamps = stamps.flatMap(({ size, token }) => (token && indicesOf.has(size) ? [token] : []));
   return { entries, timeStamps };
 }

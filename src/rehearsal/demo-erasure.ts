@@ -122,7 +122,7 @@ async function prove(
   const ledger = readLedger(dataDir);
   const certificate = join(reportsFolder(dataDir), 'certificate.html');
   const found = findCertificate(settings, ledger.entries(), done?.id ?? '');
-  writeRequestedFile(certificate, certificatePage(found, bundleText(dataDir, ledger.entries(), found)));
+  writeRequestedFile(certificate, certificatePage(found, bundleText(dataDir, ledger, found)));
   const report = join(reportsFolder(dataDir), 'audit.html');
   writeRequestedFile(report, reportPage(gatherReport({ db, settings, nowMs: clock.now() }), 'certificates/'));
   const { ok } = await verifyDataFolder(dataDir, {}, signal);

@@ -30,9 +30,9 @@ export function bundleFolder(): { dataDir: string; keys: string } {
 
 /** The bundle of the nth request, and the page that carries it. */
 export function bundleOf(dataDir: string, n: number): { text: string; page: string } {
-  const entries = [...readLedger(dataDir).entries()];
-  const found = findCertificate({ dataDir, ...issuing }, entries, requestId(n));
-  const text = bundleText(dataDir, entries, found);
+  const ledger = readLedger(dataDir);
+  const found = findCertificate({ dataDir, ...issuing }, ledger.entries(), requestId(n));
+  const text = bundleText(dataDir, ledger, found);
   return { text, page: certificatePage(found, text) };
 }
 

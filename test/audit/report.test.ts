@@ -278,7 +278,7 @@ describe('pages', () => {
     const { dataDir } = archiveOf(1);
     const ledger = readLedger(dataDir);
     const found = findCertificate({ dataDir, ...issuing }, ledger.entries(), requestId(1).slice(0, 8));
-    const page = certificatePage(found, bundleText(dataDir, ledger.entries(), found));
+    const page = certificatePage(found, bundleText(dataDir, ledger, found));
     checkPage(page);
     const titles = [...page.matchAll(/<h2[^>]*>(.*?)<\/h2>/g)].map(([, title]) => title);
     expect(titles.slice(0, 2)).toEqual(['Weakest evidence: not reached', 'Not proven']);

@@ -76,7 +76,7 @@ export function writeAttacked(dataDir: string): Attacked {
   ledger.append([{ type: 'sealed', request: requestId(1), generation: 1 }, ...lifeOf(2, 2).slice(0, 5).flat()]);
   const { text: checkpoint } = ledger.checkpoint();
   const found = findCertificate(settings, ledger.entries(), requestId(1));
-  const bundle = bundleText(dataDir, ledger.entries(), found);
+  const bundle = bundleText(dataDir, ledger, found);
   writeFileSync(join(dataDir, 'reports/bundle-1.json'), bundle);
   writeFileSync(join(dataDir, 'reports/certificate-1.html'), certificatePage(found, bundle));
   mkdirSync(join(dataDir, 'reports/drills'));

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { readLedger } from '../../src/ledger/ledger.ts';
 import { readVkeys } from '../../src/ledger/key-chain.ts';
 import { isNoteSignedBy } from '../../src/ledger/note.ts';
 import { checkpointProving, readProof } from '../../src/ledger/proof.ts';
@@ -17,7 +18,7 @@ describe('the proofs of entries', () => {
     expect(newKey).toBeDefined();
     const numbers = [...ledger.entries()].map(({ seq }) => seq);
     for (const wanted of [numbers, [0], [19], [3, 7, 12]]) {
-      const { entries: proved } = proveEntries(join(dataDir, 'ledger'), wanted);
+      const { entries: proved } = proveEntries(join(dataDir, 'ledger'), readLedger(dataDir), wanted);
       expect(proved.map(({ line }) => (JSON.parse(line) as { seq: number }).seq)).toEqual(wanted);
       for (const { line, proof } of proved) {
         const read = readProof(proof);
@@ -31,15 +32,15 @@ describe('the proofs of entries', () => {
   it('are none where nothing is signed yet', () => {
     const dataDir = temporaryFolder();
     writeSmallLedger(dataDir).append(lifeOf(2, 2).slice(0, 1).flat());
-    expect(proveEntries(join(dataDir, 'ledger'), [19, 20]).entries).toHaveLength(1);
-    expect(proveEntries(temporaryFolder(), [0]).entries).toEqual([]);
+    expect(proveEntries(join(dataDir, 'ledger'), readLedger(dataDir), [19, 20]).entries).toHaveLength(1);
+    expect(proveEntries(temporaryFolder(), readLedger(temporaryFolder()), [0]).entries).toEqual([]);
   });
 
   it('are by the first anchored checkpoint that covers the entry, with its time stamps', () => {
     const dataDir = temporaryFolder();
     writeSmallLedger(dataDir);
     anchor(join(dataDir, 'ledger'), { uncosigned: [5, 20], unstamped: [13, 20] });
-    const { entries, timeStamps } = proveEntries(join(dataDir, 'ledger'), [4, 5, 12, 13, 19]);
+    const { entries, timeStamps } = proveEntries(join(dataDir, 'ledger'), readLedger(dataDir), [4, 5, 12, 13, 19]);
     const sizeOf = ({ line, proof }: ProvedEntry): number | undefined => {
       const read = readProof(proof);
       return read && checkpointProving(Buffer.from(line), read)?.size;

@@ -63,11 +63,7 @@ function bundle(version: FormatVersion, records: LedgerRecord[], issue: (own: Js
     }
     ledger.checkpoint();
     const certified = [...ledger.entries()].find(({ type }) => type === 'certified');
-    return bundleText(dataDir, ledger.entries(), {
-      certificate: { request: requestId(1) },
-      text,
-      entry: certified?.seq ?? 0,
-    });
+    return bundleText(dataDir, ledger, { certificate: { request: requestId(1) }, text, entry: certified?.seq ?? 0 });
   });
 }
 

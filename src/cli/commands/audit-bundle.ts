@@ -26,7 +26,7 @@ Examples:
       const found = findCertificate(settings, ledger.entries(), id);
       const { request, generation } = found.certificate;
       const file = out ?? join(reportsFolder(dataDir), `bundle-${request}-g${generation}.json`);
-      writeRequestedFile(file, bundleText(dataDir, ledger.entries(), found));
+      writeRequestedFile(file, bundleText(dataDir, ledger, found));
       return { json: { request, generation, file }, text: `written to ${file}\n` };
     },
   };

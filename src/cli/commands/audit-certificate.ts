@@ -39,10 +39,7 @@ Examples:
       const name = `certificate-${certificate.request}-g${certificate.generation}.html`;
       const file = format === 'html' ? (out ?? join(reportsFolder(dataDir), name)) : out;
       if (file !== undefined)
-        writeRequestedFile(
-          file,
-          format === 'html' ? certificatePage(found, bundleText(dataDir, ledger.entries(), found)) : text,
-        );
+        writeRequestedFile(file, format === 'html' ? certificatePage(found, bundleText(dataDir, ledger, found)) : text);
       return {
         json: { certificate, sha256, entry, file: file ?? null },
         text: file === undefined ? text : `${summary(certificate)}written to ${file}\n`,

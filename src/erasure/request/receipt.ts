@@ -85,11 +85,9 @@ export function signReceipts(context: JobContext, keys: readonly KeptKey[]): Rec
   if (last >= ledger.signed()) ledger.checkpoint();
   const folder = ledgerFolder(context.settings.dataDir);
   const size = sizeCovering(folder, last);
-  const rotations = [...ledger.entries()].flatMap(({ type, seq }) =>
-    type === 'key_rotated' && seq < (size ?? 0) ? [seq] : [],
-  );
+  const rotations = ledger.rotations().filter((seq) => seq < (size ?? 0));
   const numbers = [...new Set([...wanted, ...rotations])].toSorted((a, b) => a - b);
-  const { entries } = proveEntries(folder, numbers, size);
+  const { entries } = proveEntries(folder, ledger, numbers, size);
   const proved = new Map(entries.map((entry, at) => [numbers[at], entry]));
   const origin = ledgerOrigin(context.settings.dataDir, ledger);
   const publicKeys = readFileSync(publicKeysPath(folder), 'utf8')

@@ -114,6 +114,15 @@ function signed() {
 
 const textOf = (receipt: unknown): string => `${JSON.stringify(receipt, null, 2)}\n`;
 
+it('receipts are signed without reading the ledger again', () => {
+  const { context, ledger } = received();
+  const entries = () => {
+    throw new Error('the ledger is read again');
+  };
+  const own: typeof context = Object.assign({}, context, { ledger: () => ({ ...ledger, entries }) });
+  expect(signReceipts(own, keysOf(own, [requestId(1)]))).toHaveLength(1);
+});
+
 it('a receipt is the same when it is written again, and proves its entry alone', () => {
   const { dataDir, receipts } = signed();
   const [first, second] = receipts.map(textOf);
