@@ -3,9 +3,9 @@ import { type Clock, isoTime } from '../core/clock.ts';
 import { explainStorageError } from '../core/storage-error.ts';
 import type { PublishedDataset } from '../contract/datasets.ts';
 import { RowText } from '../contract/row-text.ts';
-import type { Row } from '../snapshot/columns.ts';
+import type { Column, Row } from '../snapshot/columns.ts';
 import { nextSnapshotId } from '../snapshot/file-names.ts';
-import type { Manifest } from '../snapshot/manifest.ts';
+import type { Manifest, PublishedColumn } from '../snapshot/manifest.ts';
 import { publishSnapshot } from '../snapshot/publish.ts';
 import type { PublishedFiles } from '../snapshot/published-files.ts';
 import { type PublicationSettings, publicationOf } from './promote-and-mask.ts';
@@ -19,6 +19,9 @@ type ExportSettings = PublicationSettings & {
   keep: number;
 };
 
+/** Numbers columns; the same column has the same number each time. */
+export type Numbering = (columns: readonly Column[]) => PublishedColumn[];
+
 /** One export of one dataset. No other export or rewrite of this dataset may run meanwhile. */
 export type ExportRequest = {
   published: PublishedFiles;
@@ -26,6 +29,8 @@ export type ExportRequest = {
   /** Mirror rows in ascending byte order of the dataset's key. The export closes them at its end, also after an error. */
   rows: Iterable<Row | RowText>;
   settings: ExportSettings;
+  /** Numbers the columns that are published. */
+  numbering: Numbering;
   /** The pass that the rows come from; null when there was none. */
   pass: Manifest['pass'];
   erasureEpoch: number;
@@ -65,12 +70,13 @@ export async function exportDataset(request: ExportRequest): Promise<ExportResul
   let snapshotId: string | undefined;
   try {
     const { shape, publish } = publicationOf(dataset, settings);
+    const columns = request.numbering(shape.columns);
     clearUnpublished(published, dataset);
     const createdAtMs = clock.now();
     snapshotId = nextSnapshotId(createdAtMs, published.listSnapshots(dataset).at(-1)?.id);
     const folder = published.openDraft({ dataset, snapshotId });
     const parts = splitRows(rows, settings.partRows, (row) => (row instanceof RowText ? row : publish(row)));
-    const { files, ...sums } = await writeParts(parts, { folder, shape, signal, onProgress });
+    const { files, ...sums } = await writeParts(parts, { folder, shape, columns, signal, onProgress });
     signal.throwIfAborted();
     const manifest: Manifest = {
       format_version: 1,
@@ -84,7 +90,7 @@ export async function exportDataset(request: ExportRequest): Promise<ExportResul
       ...(basedOn === undefined ? {} : { based_on: basedOn }),
       rows: sums.rows,
       files,
-      columns: shape.columns.map(({ name, type }) => ({ name, type })),
+      columns,
       generator: { name: packageJson.name, version: packageJson.version },
     };
     request.publishing(() => publishSnapshot(published, manifest));

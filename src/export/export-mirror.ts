@@ -3,9 +3,10 @@ import type { PublishedDataset } from '../contract/datasets.ts';
 import type { JobContext } from '../job/job-context.ts';
 import type { Database } from '../mirror/database.ts';
 import { whileEpoch } from '../mirror/fence.ts';
+import { numberFields } from '../mirror/field-ids.ts';
 import { withSnapshotSource } from '../mirror/snapshot-source.ts';
 import { currentIds, type Manifest } from '../snapshot/manifest.ts';
-import { exportDataset, type ExportResult } from './export-dataset.ts';
+import { exportDataset, type ExportResult, type Numbering } from './export-dataset.ts';
 import { publicationOf } from './promote-and-mask.ts';
 
 /** What an export works with. `db` is for writing: no erasure can commit while a snapshot is published. */
@@ -60,6 +61,7 @@ function exportMoment(
         dataset,
         rows,
         settings: settings.export,
+        numbering: numberingOf(context, dataset),
         pass,
         erasureEpoch,
         changes,
@@ -85,10 +87,8 @@ function exportMoment(
  * in the feed of deletions, without which a reader would miss deletions; or the columns have changed. Throws `storage` when
  * CURRENT or a manifest is damaged.
  */
-function findDeltaBase(
-  { published, settings, clock }: ExportContext,
-  dataset: PublishedDataset,
-): DeltaBase | undefined {
+function findDeltaBase(context: ExportContext, dataset: PublishedDataset): DeltaBase | undefined {
+  const { published, settings, clock } = context;
   const { deltasMax } = settings.export;
   const [fullId, ...deltaIds] = currentIds(published.readCurrent(), dataset);
   if (fullId === undefined || deltaIds.length >= deltasMax) return undefined;
@@ -98,7 +98,11 @@ function findDeltaBase(
   const snapshotId = deltaIds.at(-1) ?? fullId;
   const { changes, columns } = published.readManifest({ dataset, snapshotId });
   const { shape } = publicationOf(dataset, settings.export);
-  const wanted = shape.columns.map(({ name, type }) => ({ name, type }));
+  const wanted = numberingOf(context, dataset)(shape.columns);
   const isAlike = JSON.stringify(wanted) === JSON.stringify(columns);
   return changes && isAlike ? { snapshotId, changes } : undefined;
+}
+
+function numberingOf({ db }: ExportContext, dataset: PublishedDataset): Numbering {
+  return (columns) => numberFields(db, dataset, columns);
 }

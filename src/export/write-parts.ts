@@ -3,7 +3,7 @@ import { measureFile } from '../core/digest.ts';
 import { RowText } from '../contract/row-text.ts';
 import type { DatasetShape, Row } from '../snapshot/columns.ts';
 import { partName } from '../snapshot/file-names.ts';
-import type { ManifestFile } from '../snapshot/manifest.ts';
+import type { ManifestFile, PublishedColumn } from '../snapshot/manifest.ts';
 import { writeParquetFile } from '../snapshot/parquet-file.ts';
 
 /** The parts of a snapshot that is not published yet, and their sums. */
@@ -19,6 +19,7 @@ export type WrittenParts = {
 export type WriteOptions = {
   folder: string;
   shape: DatasetShape;
+  columns: readonly PublishedColumn[];
   signal: AbortSignal;
   /** Called with the number of rows written so far, over all parts. */
   onProgress: (rows: number) => void;
@@ -27,14 +28,14 @@ export type WriteOptions = {
 /** Writes one file for each part. Throws as `writeParquetFile` does, or the system's error; then the folder stays. */
 export async function writeParts(
   parts: Iterable<Iterable<Row | RowText>>,
-  { folder, shape, signal, onProgress }: WriteOptions,
+  { folder, shape, columns, signal, onProgress }: WriteOptions,
 ): Promise<WrittenParts> {
   const sums: WrittenParts = { files: [], rows: 0, bytes: 0, unrepresentable: 0 };
   for (const rows of parts) {
     const name = partName(sums.files.length + 1);
     const path = join(folder, name);
     const onRows = (count: number): void => onProgress(sums.rows + count);
-    const written = await writeParquetFile({ path, shape, rows, signal, onRows });
+    const written = await writeParquetFile({ path, shape, columns, rows, signal, onRows });
     const { bytes, sha256 } = await measureFile(path);
     const { minKey, maxKey } = written;
     sums.files.push({ name, rows: written.rows, bytes, sha256, min_key: minKey, max_key: maxKey });

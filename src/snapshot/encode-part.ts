@@ -41,7 +41,7 @@ export async function encodePart(
   const before = await fingerprint(connection, part.path, print, isKept);
   await connection.run(
     `COPY (SELECT ${kept} FROM read_parquet(${sqlText(part.path)}) WHERE ${isKept})
-      TO ${sqlText(to.path)} ${copyOptions}`,
+      TO ${sqlText(to.path)} ${copyOptions(columns)}`,
   );
   const after = await fingerprint(connection, to.path, print, 'true');
   const { rows, minKey, maxKey, isAscending } = await readKeys(connection, to.path, key);

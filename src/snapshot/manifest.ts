@@ -18,6 +18,16 @@ export const ManifestFile = z.strictObject({
 });
 export type ManifestFile = z.infer<typeof ManifestFile>;
 
+const fieldId = z.int().min(1);
+/** A column of a snapshot. Its number, and that of its list's elements, stand in the files too; files of before have none. */
+const PublishedColumn = z.strictObject({
+  name: z.string(),
+  type: z.enum(columnTypes),
+  id: fieldId.optional(),
+  element_id: fieldId.optional(),
+});
+export type PublishedColumn = z.infer<typeof PublishedColumn>;
+
 /** `manifest.json`: all that a reader needs to know of a snapshot and to check it. A public format. */
 export const Manifest = z.strictObject({
   format_version: z.literal(1),
@@ -39,7 +49,7 @@ export const Manifest = z.strictObject({
   based_on: snapshotId.optional(),
   rows: count,
   files: z.array(ManifestFile).min(1),
-  columns: z.array(z.strictObject({ name: z.string(), type: z.enum(columnTypes) })).min(1),
+  columns: z.array(PublishedColumn).min(1),
   generator: z.strictObject({ name: z.string(), version: z.string() }),
 });
 export type Manifest = z.infer<typeof Manifest>;

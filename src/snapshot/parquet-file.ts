@@ -2,6 +2,7 @@ import { dirname } from 'node:path';
 import type { DuckDBTableFunction } from '@duckdb/node-api';
 import { rowMarks, RowText } from '../contract/row-text.ts';
 import type { ColumnType, DatasetShape, Row } from './columns.ts';
+import type { PublishedColumn } from './manifest.ts';
 import { duckDbApi, openDuckDb, sqlName, sqlText } from './duckdb.ts';
 import { type Batch, type WrittenRows, batchRows, valueWriters } from './row-batches.ts';
 import { storageError } from './storage-error.ts';
@@ -11,6 +12,8 @@ export type ParquetFile = {
   /** Where the file is written. An existing file is overwritten. */
   path: string;
   shape: DatasetShape;
+  /** The columns of the shape with their numbers, where they have any. */
+  columns?: readonly PublishedColumn[];
   /** In ascending byte order of the key, each key once. */
   rows: Iterable<Row | RowText>;
   signal?: AbortSignal | undefined;
@@ -19,13 +22,20 @@ export type ParquetFile = {
 };
 
 const memoryMaxMb = 256;
-const rowGroupRowsMax = 20_480;
+const rowGroupRowsMax = 40_960;
 // Keeps memory flat when each row has a megabyte. Ordinary rows reach the limit of rows first.
 const rowGroupBytesMax = 16 * 1024 * 1024;
 
-/** The options of `COPY … TO` with which every published file is written. */
-export const copyOptions = `(FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1, ROW_GROUP_SIZE ${rowGroupRowsMax},
-  ROW_GROUP_SIZE_BYTES ${rowGroupBytesMax}, USE_TMP_FILE false)`;
+/** The options of `COPY … TO` with which every published file is written. Columns without a number get none. */
+export function copyOptions(columns: readonly PublishedColumn[]): string {
+  const ids = columns.flatMap(({ name, id, element_id: elementId }) => {
+    if (id === undefined) return [];
+    const number = elementId === undefined ? id : `{__duckdb_field_id: ${id}, element: ${elementId}}`;
+    return [`${sqlText(name)}: ${number}`];
+  });
+  return `(FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1, ROW_GROUP_SIZE ${rowGroupRowsMax},
+  ROW_GROUP_SIZE_BYTES ${rowGroupBytesMax}, USE_TMP_FILE false${ids.length > 0 ? `, FIELD_IDS {${ids.join(', ')}}` : ''})`;
+}
 
 /**
  * Writes rows into one Parquet file, in the order given, in constant memory; no rows give a valid file that has the
@@ -51,7 +61,9 @@ export async function writeParquetFile(file: ParquetFile): Promise<WrittenRows> 
     // One thread: more make the one stream of rows no faster, and could change its order.
     using database = await openDuckDb({ folders: [dirname(file.path)], memoryMaxMb, threads: 1 });
     database.connection.registerTableFunction(feed);
-    await database.connection.run(`COPY (${readFeed(file.shape)}) TO ${sqlText(file.path)} ${copyOptions}`);
+    await database.connection.run(
+      `COPY (${readFeed(file.shape)}) TO ${sqlText(file.path)} ${copyOptions(file.columns ?? [])}`,
+    );
   } catch (error) {
     // DuckDB would wrap our own error and keep only its words.
     throw failure ? failure.reason : storageError('write a Parquet file', error);

@@ -15,7 +15,7 @@ export async function copyAlone({ dataDir }: CaseParameters): Promise<CaseResult
   const path = join(dataDir, 'copy.parquet');
   const ms = await runTimed(
     dataDir,
-    `COPY persons TO ${sqlText(path)} (FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1, ROW_GROUP_SIZE 20480)`,
+    `COPY persons TO ${sqlText(path)} (FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1, ROW_GROUP_SIZE 40960)`,
   );
   return { ms, bytes: statSync(path).size };
 }

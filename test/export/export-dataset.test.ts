@@ -44,8 +44,8 @@ test('writes bounded parts, a manifest that describes them, and CURRENT', async 
     rows: 10,
     files,
     columns: [
-      { name: 'distinct_id', type: 'string' },
-      { name: 'person_uuid', type: 'string' },
+      { name: 'distinct_id', type: 'string', id: 1 },
+      { name: 'person_uuid', type: 'string', id: 2 },
     ],
     generator: { name: 'analytics-mirror', version: packageJson.version },
   });
@@ -96,8 +96,8 @@ test('publishes promoted and masked properties, and counts what no column can ho
     [null, '{"plan":"pro"}', 'pro', null],
   ]);
   expect(publishedFilesIn(dataDir).readManifest({ dataset: 'persons', snapshotId: idNow }).columns.slice(-2)).toEqual([
-    { name: 'property_plan', type: 'string' },
-    { name: 'property_email', type: 'string' },
+    { name: 'property_plan', type: 'string', id: 9 },
+    { name: 'property_email', type: 'string', id: 10 },
   ]);
 });
 

@@ -1,7 +1,12 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../../src/core/clock.ts';
-import { type ExportRequest, type ExportResult, exportDataset } from '../../src/export/export-dataset.ts';
+import {
+  type ExportRequest,
+  type ExportResult,
+  type Numbering,
+  exportDataset,
+} from '../../src/export/export-dataset.ts';
 import type { Row } from '../../src/snapshot/columns.ts';
 import { snapshotFolder } from '../snapshot/paths.ts';
 import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
@@ -14,6 +19,12 @@ export const stoppedClock: Clock = {
   sleep: () => Promise.resolve(),
 };
 
+const numbering: Numbering = (columns) =>
+  columns.map(({ name, type }, at) => {
+    const element = type === 'list<string>' ? { element_id: at + 101 } : {};
+    return { name, type, id: at + 1, ...element };
+  });
+
 /** An export of ten distinct ids in parts of four, but for what is given. */
 export function exportRequest(dataDir: string, changes: Partial<ExportRequest> = {}): ExportRequest {
   return {
@@ -21,6 +32,7 @@ export function exportRequest(dataDir: string, changes: Partial<ExportRequest> =
     dataset: 'distinct_ids',
     rows: distinctIdRows(10),
     settings: { partRows: 4, keep: 2, promote: [], mask: [] },
+    numbering,
     pass: { id: 12, verdict: 'complete', finished_at: '2026-11-20T12:00:00.000Z' },
     erasureEpoch: 3,
     changes: null,

@@ -1,4 +1,6 @@
 import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { asyncBufferFromFile, parquetMetadataAsync } from 'hyparquet';
 import { expect, test } from 'vitest';
 import { createApp } from '../../src/app.ts';
 import { type ExportContext, exportMirror, type MirrorExportTask } from '../../src/export/export-mirror.ts';
@@ -50,6 +52,29 @@ test('a manifest tells the epoch of the mirror that its rows come from', async (
     erasure_epoch: 7,
     rows: 2,
   });
+});
+
+test('a promoted column that was away is another column when it comes back, and the files say so', async () => {
+  const world = openMirror();
+  const idsOf = async (promote: string[], kind: 'full' | 'delta' = 'full'): Promise<unknown> => {
+    const settings = { ...world.settings, export: { ...world.settings.export, promote } };
+    const { snapshotId } = await exportMirror({ ...world, settings }, { ...world, kind });
+    const path = join(datasetFolder(world.dataDir, 'persons'), snapshotId, 'part-00001.parquet');
+    const { schema } = await parquetMetadataAsync(await asyncBufferFromFile(path));
+    const fields = schema.filter(({ field_id: id }) => id !== undefined);
+    const { columns } = world.published.readManifest({ dataset: 'persons', snapshotId });
+    expect(columns.flatMap(({ id, element_id: element }) => [id, element ?? []].flat())).toEqual(
+      fields.map(({ field_id: id }) => id),
+    );
+    return Object.fromEntries(fields.map(({ name, field_id: id }) => [name, id]));
+  };
+  const plain = { person_uuid: 1, person_id: 2, name: 3, distinct_ids: 4, element: 5, properties: 6 };
+  const all = { ...plain, created_at: 7, extra: 8, changed_at: 9 };
+  expect(await idsOf([])).toEqual(all);
+  expect(await idsOf(['plan'])).toEqual({ ...all, property_plan: 10 });
+  expect(await idsOf(['email', 'plan'])).toEqual({ ...all, property_plan: 10, property_email: 11 });
+  expect(await idsOf(['email'])).toEqual({ ...all, property_email: 11 });
+  expect(await idsOf(['email', 'plan'], 'delta')).toEqual({ ...all, property_email: 11, property_plan: 12 });
 });
 
 test('somebody is erased while an export runs: it is made anew, and never published with that person', async () => {

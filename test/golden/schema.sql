@@ -220,6 +220,16 @@ CREATE TABLE playlists (
 
 CREATE TABLE playlists_seen (row_key INTEGER PRIMARY KEY, pass_id INTEGER NOT NULL) STRICT;
 
+CREATE TABLE published_fields (
+  dataset TEXT NOT NULL,
+  id INTEGER NOT NULL,
+  name TEXT NOT NULL,
+  type TEXT NOT NULL,
+  element_id INTEGER,
+  is_retired INTEGER NOT NULL DEFAULT 0 CHECK (is_retired IN (0, 1)),
+  PRIMARY KEY (dataset, id)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE purge_owed (
   only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
   marked INTEGER NOT NULL,

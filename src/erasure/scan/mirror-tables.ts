@@ -29,6 +29,7 @@ const rightful = [
   ...mirroredDatasets,
   ...sideTables.map(({ table }) => table),
   'mirrored_project',
+  'published_fields',
   'schema_migrations',
   'sqlite_schema',
 ];
