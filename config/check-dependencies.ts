@@ -47,7 +47,9 @@ function passesAudit(): boolean {
 function shippedSbom(): Sbom {
   const whole = JSON.parse(npm('sbom', '--workspaces=false', '--sbom-format', 'cyclonedx')) as Sbom;
   const components = whole.components.filter(
-    ({ properties }) => !properties.some(({ name }) => name === 'cdx:npm:package:development'),
+    ({ purl, properties }) =>
+      !decodeURIComponent(purl).startsWith('pkg:npm/@scarf/scarf@') &&
+      !properties.some(({ name }) => name === 'cdx:npm:package:development'),
   );
   const refs = new Set([whole.metadata.component, ...components].map((component) => component['bom-ref']));
   const dependencies = whole.dependencies
@@ -58,7 +60,9 @@ function shippedSbom(): Sbom {
 
 /** Whether a path of the lockfile is the workspace that brings Node to a checkout, or what it brings. */
 function isOfCheckout(path: string): boolean {
-  return /^(?:config\/node|node_modules\/node-(?:of-the-checkout|linux-x64|linux-arm64|win-x64))$/.test(path);
+  return /^(?:config\/(?:node|no-scarf)|node_modules\/@scarf\/scarf|node_modules\/node-(?:of-the-checkout|linux-x64|linux-arm64|win-x64))$/.test(
+    path,
+  );
 }
 
 /** Writes the bill of materials into a temporary file. Returns whether it names what is installed to be shipped, and no more. */

@@ -158,7 +158,7 @@ export const endpoints = {
     scope: 'session_recording_playlist:write',
     body: PlaylistChange,
     response: Playlist,
-    summary: 'Change a playlist; `deleted: true` is the soft delete',
+    summary: 'Change a playlist, or delete it softly with deleted: true',
   },
   'playlists.delete': {
     ...onPlaylist,

@@ -1,8 +1,9 @@
 import { Hono } from 'hono';
 import type { RequestLog } from '../request-log.ts';
-import { apiPage, apiPageHeaders } from './api-page.ts';
+import { apiPage, apiPageHeaders, referenceFile } from './api-page.ts';
 import { addClockRoutes, addControlRoutes } from './control-routes.ts';
 import { addEndpointRoutes, type Environment, type Service } from './endpoint-routes.ts';
+import { examplesOf } from './examples.ts';
 import { openApi } from './openapi.ts';
 import { notFound, Refusal } from './answer.ts';
 
@@ -10,12 +11,16 @@ import { notFound, Refusal } from './answer.ts';
 export function createApp(service: Service & { apiKey: string; log: RequestLog }): Hono<Environment> {
   // Not strict: every path answers with and without a trailing slash.
   const app = new Hono<Environment>({ strict: false });
-  app.get('/', (context) => {
-    const { origin } = new URL(context.req.url);
-    const [playlist] = service.store.playlists.shortIds();
-    return context.html(apiPage({ ...service, origin, playlist }), 200, apiPageHeaders);
+  app.get('/', (context) => context.html(apiPage(service), 200, apiPageHeaders));
+  app.get('/__sandbox/reference/:file', (context) => {
+    const file = referenceFile(context.req.param('file'));
+    if (!file) throw notFound();
+    return context.body(file.body, 200, { 'Content-Type': file.type, 'X-Content-Type-Options': 'nosniff' });
   });
-  app.get('/openapi.json', (context) => context.json(openApi(new URL(context.req.url).origin)));
+  app.get('/openapi.json', (context) => {
+    const { origin } = new URL(context.req.url);
+    return context.json(openApi(origin, examplesOf(service.store, service.projectId, origin)));
+  });
   addClockRoutes(app, service.clock);
   addControlRoutes(app, service, service.log);
   addEndpointRoutes(app, service);
