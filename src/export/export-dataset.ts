@@ -69,7 +69,7 @@ export async function exportDataset(request: ExportRequest): Promise<ExportResul
   const rows = request.rows[Symbol.iterator]();
   let snapshotId: string | undefined;
   try {
-    const { shape, publish } = publicationOf(dataset, settings);
+    const { shape, publish, decided } = publicationOf(dataset, settings);
     const columns = request.numbering(shape.columns);
     clearUnpublished(published, dataset);
     const createdAtMs = clock.now();
@@ -91,10 +91,11 @@ export async function exportDataset(request: ExportRequest): Promise<ExportResul
       rows: sums.rows,
       files,
       columns,
+      publication: { ...decided, part_rows: settings.partRows },
       generator: { name: packageJson.name, version: packageJson.version },
     };
     request.publishing(() => publishSnapshot(published, manifest));
-    const removed = removeExpired(published, dataset, settings.keep);
+    const removed = removeExpired(published, dataset, { keep: settings.keep, mask: [] });
     return { snapshotId, kind: manifest.kind, ...sums, files: files.length, removed };
   } catch (error) {
     clearQuietly(published, dataset, snapshotId);

@@ -1,29 +1,13 @@
 import { AppError } from '../core/errors.ts';
 import type { PublishedDataset } from '../contract/datasets.ts';
-import type { JobContext } from '../job/job-context.ts';
-import type { Database } from '../mirror/database.ts';
 import { whileEpoch } from '../mirror/fence.ts';
 import { numberFields } from '../mirror/field-ids.ts';
 import { withSnapshotSource } from '../mirror/snapshot-source.ts';
 import { currentIds, type Manifest } from '../snapshot/manifest.ts';
-import { exportDataset, type ExportResult, type Numbering } from './export-dataset.ts';
+import { exportDataset } from './export-dataset.ts';
+import { findUnchanged, isMadeAlike } from './find-unchanged.ts';
+import type { ExportContext, MirrorExport, MirrorExportTask } from './mirror-export.ts';
 import { publicationOf } from './promote-and-mask.ts';
-
-/** What an export works with. `db` is for writing: no erasure can commit while a snapshot is published. */
-export type ExportContext = Pick<JobContext, 'db' | 'published' | 'settings' | 'clock' | 'signal'>;
-
-/** What to publish of the mirror. */
-export type MirrorExportTask = {
-  /** A connection to the mirror that serves nothing else meanwhile. */
-  source: Database;
-  dataset: PublishedDataset;
-  /** A delta has the rows that changed since the newest snapshot. Where that cannot be told, a full one is published. */
-  kind: 'full' | 'delta';
-  onProgress: (rows: number, total: number) => void;
-};
-
-/** What was published, and the verdict of the pass that vouches for it; null when no pass has ended yet. */
-export type MirrorExport = ExportResult & { dataset: PublishedDataset; verdict: 'complete' | 'incomplete' | null };
 
 /** The snapshot that a delta goes on from, and the newest change that this snapshot shows. */
 type DeltaBase = { snapshotId: string; changes: NonNullable<Manifest['changes']> };
@@ -31,8 +15,13 @@ type DeltaBase = { snapshotId: string; changes: NonNullable<Manifest['changes']>
 const triesMax = 3;
 const dayMs = 86_400_000;
 
-/** Publishes one moment of the mirror; again if a person was erased then. Throws as `exportDataset`, and `busy`. */
+/**
+ * Publishes one moment of the mirror; again if a person was erased then. Publishes nothing where nothing has changed. Throws
+ * as `exportDataset`, and `busy`.
+ */
 export async function exportMirror(context: ExportContext, task: MirrorExportTask): Promise<MirrorExport> {
+  const unchanged = await findUnchanged(context, task);
+  if (unchanged) return unchanged;
   for (let tries = 1; tries <= triesMax; tries += 1) {
     const result = await exportMoment(context, task);
     if (result !== 'outdated') return result;
@@ -61,7 +50,7 @@ function exportMoment(
         dataset,
         rows,
         settings: settings.export,
-        numbering: numberingOf(context, dataset),
+        numbering: (columns) => numberFields(db, dataset, columns),
         pass,
         erasureEpoch,
         changes,
@@ -73,7 +62,7 @@ function exportMoment(
         signal,
         onProgress: (done) => onProgress(done, rowCount),
       });
-      return { dataset, verdict: pass?.verdict ?? null, ...result };
+      return { dataset, verdict: pass?.verdict ?? null, unchangedSince: null, ...result };
     } catch (error) {
       if (error === outdated) return 'outdated';
       throw error;
@@ -84,8 +73,8 @@ function exportMoment(
 /**
  * The snapshot that a delta of a dataset can go on from now. Undefined where a full snapshot has to be published: nothing is
  * published yet, or there are `export.deltasMax` deltas already; the full snapshot is older than half the time that rows stay
- * in the feed of deletions, without which a reader would miss deletions; or the columns have changed. Throws `storage` when
- * CURRENT or a manifest is damaged.
+ * in the feed of deletions, without which a reader would miss deletions; or columns or values are made otherwise now. Throws
+ * `storage` when CURRENT or a manifest is damaged.
  */
 function findDeltaBase(context: ExportContext, dataset: PublishedDataset): DeltaBase | undefined {
   const { published, settings, clock } = context;
@@ -96,13 +85,6 @@ function findDeltaBase(context: ExportContext, dataset: PublishedDataset): Delta
   const oldestMs = clock.now() - (settings.erasure.feedRetentionDays / 2) * dayMs;
   if (Date.parse(full.created_at) < oldestMs) return undefined;
   const snapshotId = deltaIds.at(-1) ?? fullId;
-  const { changes, columns } = published.readManifest({ dataset, snapshotId });
-  const { shape } = publicationOf(dataset, settings.export);
-  const wanted = numberingOf(context, dataset)(shape.columns);
-  const isAlike = JSON.stringify(wanted) === JSON.stringify(columns);
-  return changes && isAlike ? { snapshotId, changes } : undefined;
-}
-
-function numberingOf({ db }: ExportContext, dataset: PublishedDataset): Numbering {
-  return (columns) => numberFields(db, dataset, columns);
+  const newest = published.readManifest({ dataset, snapshotId });
+  return newest.changes && isMadeAlike(context, dataset, newest) ? { snapshotId, changes: newest.changes } : undefined;
 }

@@ -3,6 +3,13 @@ import { AppError } from '../core/errors.ts';
 import { isJsonObject, parseExactJson, type JsonObject } from '../core/exact-json.ts';
 import type { PublishedDataset } from '../contract/datasets.ts';
 import { type Column, type DatasetShape, type Row, column, datasets } from '../snapshot/columns.ts';
+import type { Manifest } from '../snapshot/manifest.ts';
+
+/**
+ * The version of what this program makes of the mirror's values. A new one for every change after which the same rows
+ * are other files: it is how an export knows that it has to publish an unchanged mirror again.
+ */
+const layout = 1;
 
 /** Which properties of persons become columns, and which are not published. Keys are top-level property keys. */
 export type PublicationSettings = {
@@ -12,8 +19,16 @@ export type PublicationSettings = {
   mask: readonly string[];
 };
 
-/** A dataset as it is published: its shape, and what a mirror row becomes. `isAsMirrored`: no row becomes another one. */
-export type Publication = { shape: DatasetShape; publish: (row: Row) => Row; isAsMirrored: boolean };
+/**
+ * A dataset as it is published: its shape, and what a mirror row becomes. `isAsMirrored`: no row becomes another one.
+ * `decided`: what decides the values besides the rows.
+ */
+export type Publication = {
+  shape: DatasetShape;
+  publish: (row: Row) => Row;
+  isAsMirrored: boolean;
+  decided: Omit<NonNullable<Manifest['publication']>, 'part_rows'>;
+};
 
 const promotedMax = 200;
 
@@ -26,17 +41,23 @@ const promotedMax = 200;
 export function publicationOf(dataset: PublishedDataset, { promote, mask }: PublicationSettings): Publication {
   const shape = datasets[dataset];
   const masked = new Set(mask);
+  const decided = {
+    layout,
+    promote: dataset === 'persons' ? [...promote] : [],
+    mask: dataset === 'persons' || dataset === 'recordings' ? [...masked].toSorted() : [],
+  };
   if (dataset === 'persons' && promote.length + mask.length > 0) {
     const promoted = promotedColumns(promote, shape);
     return {
       shape: { ...shape, columns: [...shape.columns, ...promoted.values()] },
       publish: (row) => publishPerson(row, promoted, masked),
       isAsMirrored: false,
+      decided,
     };
   }
   if (dataset === 'recordings' && mask.length > 0)
-    return { shape, publish: (row) => publishRecording(row, masked), isAsMirrored: false };
-  return { shape, publish: (row) => row, isAsMirrored: true };
+    return { shape, publish: (row) => publishRecording(row, masked), isAsMirrored: false, decided };
+  return { shape, publish: (row) => row, isAsMirrored: true, decided };
 }
 
 function promotedColumns(keys: readonly string[], shape: DatasetShape): ReadonlyMap<string, Column> {

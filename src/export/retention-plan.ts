@@ -1,7 +1,7 @@
 import type { FoundSnapshot } from '../snapshot/published-files.ts';
 
-/** A snapshot that has files. One whose manifest cannot be read counts as full. */
-export type RetainedSnapshot = FoundSnapshot & { kind: 'full' | 'delta' };
+/** A snapshot that has files. One whose manifest cannot be read counts as full. `isOutdated`: it shows what must not be. */
+export type RetainedSnapshot = FoundSnapshot & { kind: 'full' | 'delta'; isOutdated?: boolean };
 
 /** The ids of the snapshots to remove, oldest first. `abandoned` were never published, `expired` are beyond those to keep. */
 export type RetentionPlan = { abandoned: string[]; expired: string[] };
@@ -12,7 +12,7 @@ export type RetentionPlan = { abandoned: string[]; expired: string[] };
  * current one and it is none of the current one's deltas. `named` are the ids that CURRENT names, the current one first; when
  * CURRENT names nothing of the dataset (it was lost), every snapshot with a manifest counts as published. The current snapshot
  * always stays, and is one of the `keep` newest full ones that stay. A delta stays as long as the full snapshot that it
- * continues.
+ * continues. What is outdated goes with all that is older, but not the current one.
  */
 export function planRetention(
   found: readonly RetainedSnapshot[],
@@ -26,7 +26,9 @@ export function planRetention(
   const idsOf = (snapshots: readonly FoundSnapshot[]): string[] => snapshots.map(({ id }) => id);
   const published = ascending.filter(wasPublished);
   const isFull = ({ id, kind }: RetainedSnapshot): boolean => kind === 'full' || id === currentId;
-  const oldestKept = published.filter(isFull).slice(-Math.max(1, keep)).at(0);
+  const fulls = published.filter(isFull);
+  const newestOutdated = fulls.slice(0, -1).findLastIndex(({ isOutdated }) => isOutdated === true);
+  const oldestKept = fulls.at(Math.max(newestOutdated + 1, fulls.length - Math.max(1, keep)));
   return {
     abandoned: idsOf(ascending.filter((snapshot) => !wasPublished(snapshot))),
     expired: idsOf(published.filter(({ id }) => oldestKept !== undefined && id < oldestKept.id)),

@@ -1,18 +1,21 @@
 import { AppError } from '../core/errors.ts';
 import type { SnapshotName } from '../snapshot/file-names.ts';
-import { currentIds } from '../snapshot/manifest.ts';
+import { currentIds, type Manifest } from '../snapshot/manifest.ts';
 import type { PublishedFiles } from '../snapshot/published-files.ts';
 import { type RetentionPlan, planRetention } from './retention-plan.ts';
 
 /** Deletes what an export of the dataset left that did not come to its end. Never touches what was published. */
 export function clearUnpublished(published: PublishedFiles, dataset: string): void {
   published.removeDrafts(dataset);
-  published.removeSnapshots(dataset, planNow(published, dataset, Infinity).abandoned);
+  published.removeSnapshots(dataset, planNow(published, dataset, { keep: Infinity, mask: [] }).abandoned);
 }
 
-/** Deletes the published snapshots beyond the `keep` newest, never the current one; returns their ids. */
-export function removeExpired(published: PublishedFiles, dataset: string, keep: number): string[] {
-  const { expired } = planNow(published, dataset, keep);
+/** How many full snapshots stay, and what those that stay must have masked. */
+type Retention = { keep: number; mask: readonly string[] };
+
+/** Deletes the published snapshots beyond those to keep, never the current one; returns their ids. */
+export function removeExpired(published: PublishedFiles, dataset: string, retention: Retention): string[] {
+  const { expired } = planNow(published, dataset, retention);
   published.removeSnapshots(dataset, expired);
   return expired;
 }
@@ -24,18 +27,20 @@ export function withdrawSnapshot(published: PublishedFiles, { dataset, snapshotI
   if (isThere && !isPublished) published.removeSnapshots(dataset, [snapshotId]);
 }
 
-function planNow(published: PublishedFiles, dataset: string, keep: number): RetentionPlan {
-  const found = published
-    .listSnapshots(dataset)
-    .map(({ id, hasManifest }) => ({ id, hasManifest, kind: kindOf(published, { dataset, snapshotId: id }) }));
+function planNow(published: PublishedFiles, dataset: string, { keep, mask }: Retention): RetentionPlan {
+  const found = published.listSnapshots(dataset).map(({ id, hasManifest }) => {
+    const manifest = readIfSound(published, { dataset, snapshotId: id });
+    const masked = new Set(manifest?.publication?.mask);
+    return { id, hasManifest, kind: manifest?.kind ?? 'full', isOutdated: mask.some((key) => !masked.has(key)) };
+  });
   return planRetention(found, currentIds(published.readCurrent(), dataset), keep);
 }
 
-function kindOf(published: PublishedFiles, snapshot: SnapshotName): 'full' | 'delta' {
+function readIfSound(published: PublishedFiles, snapshot: SnapshotName): Manifest | undefined {
   try {
-    return published.readManifest(snapshot).kind;
+    return published.readManifest(snapshot);
   } catch (error) {
-    if (error instanceof AppError) return 'full';
+    if (error instanceof AppError) return undefined;
     throw error;
   }
 }

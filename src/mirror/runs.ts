@@ -205,6 +205,17 @@ export function newestSuccess(db: Database, job: string): Run | undefined {
   return selectRuns(db, /*sql*/ `WHERE job = ? AND outcome IN ('done', 'held') ORDER BY id DESC LIMIT 1`, job)[0];
 }
 
+/** When the newest run began that published a dataset, or found it to be as published; undefined where there was none. */
+export function lastExportOf(db: Database, dataset: string): string | undefined {
+  const sql = /*sql*/ `SELECT started_at FROM runs WHERE job = ? AND outcome IN ('done', 'incomplete')
+      AND json_extract(counts, '$.' || ?) IS NOT NULL ORDER BY id DESC LIMIT 1`;
+  const newest = db.prepare<[string, string], string>(sql).pluck();
+  return ['export', 'delta']
+    .flatMap((job) => newest.get(job, dataset) ?? [])
+    .toSorted()
+    .at(-1);
+}
+
 /** The newest runs of a job, newest first, as `settleRun` shows them. */
 export function listRunsOfJob(db: Database, job: string, limit: number, holder: LeaseHolder | undefined): Run[] {
   const runs = selectRuns(db, /*sql*/ `WHERE job = ? ORDER BY id DESC LIMIT ?`, job, limit);

@@ -27,6 +27,35 @@ function sqlOf(dataset: PublishedDataset): { all: string; changed: string | unde
   };
 }
 
+/** SQL: which entries of the feed of changes tell of the rows of a dataset that the mirror makes. */
+const changesOfMade: typeof made = { distinct_ids: /*sql*/ `dataset = 'persons'`, deletions: /*sql*/ `op = 'delete'` };
+
+/**
+ * Whether no row of a dataset was added, changed or removed since a change, and there are as many rows as then, where `rows`
+ * counts them. False where the feed of changes cannot tell.
+ */
+export function isUnchangedSince(
+  db: Database,
+  dataset: PublishedDataset,
+  since: ChangePosition | null,
+  rows: number | undefined,
+): boolean {
+  const count = (sql: string, ...seq: number[]): number | undefined =>
+    db
+      .prepare<number[], number>(/*sql*/ `SELECT count(*) FROM (${sql})`)
+      .pluck()
+      .get(...seq);
+  const told =
+    dataset === 'distinct_ids' || dataset === 'deletions' ? changesOfMade[dataset] : `dataset = '${dataset}'`;
+  const later = /*sql*/ `SELECT 1 FROM changes WHERE seq > ? AND ${told} LIMIT 1`;
+  const isUnchanged = db.transaction(() => {
+    if (since === null ? newestChange(db) !== null : !hasChange(db, since)) return false;
+    // The feed of deletions forgets rows without an entry.
+    return count(later, since?.seq ?? 0) === 0 && (rows === undefined || count(sqlOf(dataset).all) === rows);
+  });
+  return isUnchanged();
+}
+
 /** What a snapshot is made of: all of it as one moment of the mirror shows it. */
 export type SnapshotSource = {
   /** The pass that vouches for the rows; null when none has ended yet. */

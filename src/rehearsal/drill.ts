@@ -74,8 +74,13 @@ async function eraseCanary(app: App, signal: AbortSignal, sandbox: Sandbox): Pro
     'the pass that mirrored the canary proves itself complete',
     passes.every(({ verdict }) => verdict === 'complete'),
   );
-  for (let generation = 0; generation < 2; generation += 1)
-    await runExportJob(job, { kind: 'full', datasets: ['persons', 'recordings', 'distinct_ids'], source: source() });
+  const publish = () =>
+    runExportJob(job, { kind: 'full', datasets: ['persons', 'recordings', 'distinct_ids'], source: source() });
+  await publish();
+  // An unchanged mirror would not be published again.
+  sandbox.act({ do: 'create', distinct_ids: ['another@drill.example'], properties: {} });
+  await sync();
+  await publish();
   const given = [{ kind: 'email', value: distinctId }] as const;
   const { whereabouts } = await whereIs(job, given);
   check('mirror and both generations of files hold it', whereabouts.places.length >= 5);

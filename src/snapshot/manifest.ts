@@ -50,6 +50,10 @@ export const Manifest = z.strictObject({
   rows: count,
   files: z.array(ManifestFile).min(1),
   columns: z.array(PublishedColumn).min(1),
+  /** The settings that decided the rows' values and files; missing in snapshots of earlier versions. */
+  publication: z
+    .strictObject({ layout: count, part_rows: count, promote: z.array(z.string()), mask: z.array(z.string()) })
+    .optional(),
   generator: z.strictObject({ name: z.string(), version: z.string() }),
 });
 export type Manifest = z.infer<typeof Manifest>;

@@ -110,7 +110,7 @@ function gatherContent(
     runGroups: groupRuns(runs).slice(0, groupsMax),
     erasure,
     openRequests: gatherOpenRequests(db),
-    snapshots: readOr(null, () => reportSnapshots(dataDir)),
+    snapshots: readOr(null, () => reportSnapshots(db, dataDir)),
     snapshotsCheckedAt: histories.find(({ job }) => job === 'checkpoint')?.lastDoneAt ?? null,
     ledger: readOr('unreadable', () => readLedgerHead(ledgerFolder(dataDir)) ?? null),
   };

@@ -161,6 +161,10 @@ export const metricCatalogue: readonly Metric[] = [
         'When the newest snapshot of a dataset, full or delta, was published.',
         ({ updatedAt }) => secondsOf(updatedAt),
       ],
+      analytics_mirror_snapshot_current_timestamp_seconds: [
+        'When the newest snapshot of a dataset was published, or last found to be what a new one would be.',
+        ({ updatedAt, unchangedAt }) => secondsOf(unchangedAt ?? updatedAt),
+      ],
       analytics_mirror_snapshot_rows: ['Rows of the current snapshot of a dataset.', ({ rows }) => rows],
       analytics_mirror_snapshot_bytes: ['Bytes of the current snapshot of a dataset.', ({ bytes }) => bytes],
     },

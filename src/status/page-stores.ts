@@ -15,13 +15,13 @@ export function snapshotsPart({ snapshots, snapshotsCheckedAt }: ProjectContent,
   return html`${table(
       'Current snapshots',
       ['Dataset', 'Rows', { heading: 'Size', is: 'number' }, 'Published', 'Verdict of its pass'],
-      snapshots.map(({ dataset, rows, bytes, createdAt, deltas, updatedAt, verdict }) => [
+      snapshots.map(({ dataset, rows, bytes, createdAt, deltas, updatedAt, unchangedAt, verdict }) => [
         codeText(dataset),
         rows,
         bytesText(bytes),
-        deltas === 0
-          ? when(createdAt, now)
-          : html`${when(createdAt, now)}, ${countedText(deltas, 'delta')} since, the last ${when(updatedAt, now)}`,
+        html`${when(createdAt, now)}${deltas === 0 ? '' : html`, ${countedText(deltas, 'delta')} since, the last ${when(updatedAt, now)}`}${
+          unchangedAt === null ? '' : html`; unchanged since, as an export found ${when(unchangedAt, now)}`
+        }`,
         verdict === null ? badge('plain', 'no pass') : badge(verdict === 'complete' ? 'well' : 'attention', verdict),
       ]),
     )}

@@ -4,7 +4,7 @@ import type { RequestState } from '../ledger/vocabulary.ts';
 import { countRequests, listRequests } from '../mirror/erasure-requests.ts';
 import { countFence } from '../mirror/fence.ts';
 import { livingHolder } from '../job/lease.ts';
-import { listRuns, settleRun, type LeaseHolder, type Run, type RunOutcome } from '../mirror/runs.ts';
+import { lastExportOf, listRuns, settleRun, type LeaseHolder, type Run, type RunOutcome } from '../mirror/runs.ts';
 import { newestPasses } from '../mirror/passes.ts';
 import { isLogHeld, readLogBytes } from '../mirror/log-size.ts';
 import { countQuarantine } from '../mirror/quarantine.ts';
@@ -13,13 +13,17 @@ import { countSuspects, listHeldPlans, type HeldPlan } from '../mirror/suspects.
 import { publishedFilesIn } from '../snapshot/published-files.ts';
 import { reportPass, type PassReport } from '../sync/pass-report.ts';
 
-/** The current full snapshot, its deltas, and the newest time of all. `verdict`: of the full one's pass, or null. */
+/**
+ * The current full snapshot, its deltas, and the newest time of all. `verdict`: of the full one's pass, or null. `unchangedAt`:
+ * when an export last found that a new one would be no other; null where none has looked since the newest was published.
+ */
 export type SnapshotReport = {
   dataset: string;
   snapshotId: string;
   createdAt: string;
   deltas: number;
   updatedAt: string;
+  unchangedAt: string | null;
   rows: number;
   files: number;
   bytes: number;
@@ -99,7 +103,7 @@ export function gatherStatus(db: Database, dataDir: string, now: string): Status
     dataDir,
     ...gatherMirror(db, now),
     suspects: countSuspects(db),
-    snapshots: reportSnapshots(dataDir),
+    snapshots: reportSnapshots(db, dataDir),
     runs: listRuns(db, runsShown).map((run) => reportRun(run, holder)),
     lease: holder ?? null,
     log: { bytes: logBytes, isHeld: isLogHeld(logBytes) },
@@ -133,7 +137,7 @@ export function reportRun(recorded: Run, holder: LeaseHolder | undefined): RunRe
 }
 
 /** Reads the current snapshot of each dataset. Throws `storage` when a manifest is damaged. */
-export function reportSnapshots(dataDir: string): SnapshotReport[] {
+export function reportSnapshots(db: Database, dataDir: string): SnapshotReport[] {
   const published = publishedFilesIn(dataDir);
   return Object.entries(published.readCurrent().snapshots).map(([dataset, current]) => {
     const { snapshot_id: snapshotId, deltas = [] } = current;
@@ -142,12 +146,15 @@ export function reportSnapshots(dataDir: string): SnapshotReport[] {
     const { created_at: createdAt, rows, files, pass } = published.readManifest({ dataset, snapshotId });
     const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
     const verdict = pass?.verdict ?? null;
+    const exportedAt = lastExportOf(db, dataset) ?? '';
+    const unchangedAt = exportedAt > updatedAt ? exportedAt : null;
     return {
       dataset,
       snapshotId,
       createdAt,
       deltas: deltas.length,
       updatedAt,
+      unchangedAt,
       rows,
       files: files.length,
       bytes,

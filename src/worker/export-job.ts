@@ -1,7 +1,8 @@
 import { feedBegin } from '../erasure/plan.ts';
 import { datasets as table, type PublishedDataset } from '../contract/datasets.ts';
 import { refuseUnbound } from '../erasure/fence/restore-guard.ts';
-import { exportMirror, type MirrorExport } from '../export/export-mirror.ts';
+import { exportMirror } from '../export/export-mirror.ts';
+import type { MirrorExport } from '../export/mirror-export.ts';
 import type { JobContext, OnProgress } from '../job/job-context.ts';
 import { aboveDiskFloor } from '../job/disk-floor.ts';
 import { runJob, type JobResult } from '../job/run-job.ts';

@@ -119,6 +119,8 @@ export async function prepareErasure(): Promise<PreparedErasure> {
   await succeed('reconcile');
   await succeed('export');
   sandbox.act({ do: 'delete', uuid: gone });
+  // Of an unchanged mirror there would be no third generation.
+  sandbox.store.persons.mergeProperties(persons[101]?.id ?? 0, { plan: 'another' }, { userId: 1, atMs: 0 });
   await succeed('sync');
   await succeed('export');
   const wanted = [survivor, changed, recorded, at(30)];

@@ -81,6 +81,8 @@ it('call and sync: the mirror holds what the service holds', async () => {
 it('export, snapshots and status: the snapshots have as many rows as the mirror', async () => {
   expect((await run('snapshots', [], 1)).stderr).toContain('nothing is published');
   await run('export');
+  expect((await run('export')).stdout).toMatch(/^Unchanged, so nothing new was published: persons since 2\d{3}-/m);
+  expect((await run('status')).stdout).toMatch(/^persons .* at 2\d{3}-.* UTC/m);
   const { snapshots } = await json('snapshots', ['persons']);
   expect(snapshots).toMatchObject([{ dataset: 'persons', kind: 'full', rows: persons.length }]);
   const paths = (await run('snapshots', ['--files'])).stdout.trim().split('\n');

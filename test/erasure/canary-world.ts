@@ -99,11 +99,15 @@ function parsed(text: string): unknown {
 /** Rows grow beyond a page and shrink again, so that pages are split and refilled. */
 function churn(db: Database, generation: number, canaries: readonly Person[], texts: Set<string>): void {
   const change = db.prepare(`UPDATE persons SET properties = ?, name = ? WHERE uuid = ?`);
+  const tell = db.prepare(
+    `INSERT INTO changes (dataset, key, op, at) VALUES ('persons', ?, 'upsert', '2026-11-20T10:00:00Z')`,
+  );
   for (const size of [9000, 50, 400])
     for (const { row, distinctIds } of canaries) {
       const word = `${String(distinctIds[1])}-generation${generation}-${size}`;
       const properties = { email: distinctIds[0], note: `${word} `.repeat(size / 50).trim(), emoji: `${word} 🦤"\\%` };
       change.run(JSON.stringify(properties), `${word} name`, row['uuid']);
+      tell.run(row['uuid']);
       // Long ones are in pieces on their pages.
       for (const text of [word, `${word} name`, properties.emoji]) texts.add(text);
     }

@@ -91,3 +91,18 @@ test('a snapshot is told by its manifest', async () => {
   expect(snapshot?.bytes).toBeGreaterThan(100);
   expect(others).toEqual([]);
 });
+
+test('an export that found nothing new is told, so that nothing looks stale because nothing has changed', async () => {
+  const { db, dataDir } = openTestMirror();
+  await exportCount(dataDir, 4);
+  const exportedAt = '2026-11-21T12:00:00.000Z';
+  const run = (job: string, startedAt: string, outcome: 'done' | 'failed', counts: object): void =>
+    finishRun(db, { id: startRun(db, job, startedAt), outcome, reason: null, requests: 0, counts, at: startedAt });
+  const unchangedAt = (): unknown => gatherStatus(db, dataDir, exportedAt).snapshots.map((one) => one.unchangedAt);
+  run('export', '2026-11-20T12:00:00.000Z', 'done', { distinct_ids: 4 });
+  expect(unchangedAt()).toEqual([null]);
+  run('delta', exportedAt, 'done', { distinct_ids: 4 });
+  run('export', '2026-11-22T12:00:00.000Z', 'done', { persons: 4 });
+  run('export', '2026-11-23T12:00:00.000Z', 'failed', {});
+  expect(unchangedAt()).toEqual([exportedAt]);
+});

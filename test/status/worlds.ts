@@ -189,6 +189,7 @@ const freshContent: ProjectContent = {
     createdAt: before(7 * hourMs),
     deltas: 0,
     updatedAt: before(7 * hourMs),
+    unchangedAt: before(1 * hourMs),
     rows: Number(rows),
     files: 2,
     bytes: Number(bytes),

@@ -1,7 +1,7 @@
 import { Argument, Option, type Command } from 'commander';
 import type { App } from '../../app.ts';
 import { datasets as table, type PublishedDataset, publishedDatasets } from '../../contract/datasets.ts';
-import { bytesText } from '../../core/words.ts';
+import { bytesText, secondText } from '../../core/words.ts';
 import type { OnProgress } from '../../job/job-context.ts';
 import { runExportJob, type ExportJobResult } from '../../worker/export-job.ts';
 import type { CommandAction, CommandContext } from '../command.ts';
@@ -22,7 +22,7 @@ export function define(command: Command, context: CommandContext): CommandAction
     help: `
 A snapshot shows the mirror at one moment. Readers follow snapshots/CURRENT.json, which is replaced last. A delta continues
 the newest snapshot of persons or of recordings. A full snapshot is made instead where the changes since then are unknown,
-and for the other datasets.
+and for the other datasets. Where nothing has changed, nothing new is published; unchangedSince of --json says since when.
 A dataset is published only after a full pass over its list was complete once.
 Exit codes: 0 published, 4 not published, or published although the last pass over the list was not complete.
 
@@ -38,7 +38,8 @@ Examples:
         kind,
       );
       if (outcome === 'incomplete') context.setExitCode(exitCodes.incomplete);
-      const text = `${snapshots.length === 0 ? '' : snapshotTable(snapshots)}${neverCompleteText(neverComplete)}`;
+      const shown = snapshots.length === 0 ? '' : snapshotTable(snapshots);
+      const text = `${shown}${unchangedText(snapshots)}${neverCompleteText(neverComplete)}`;
       return { json: { outcome, snapshots, neverComplete }, text };
     },
   };
@@ -56,6 +57,13 @@ export function exportNow(
     const source = app.databaseReadOnly();
     return runExportJob(app.jobContext(context.signal), { datasets, kind, source, onProgress });
   });
+}
+
+function unchangedText(snapshots: ExportJobResult['snapshots']): string {
+  const unchanged = snapshots.flatMap(({ dataset, unchangedSince }) =>
+    unchangedSince === null ? [] : [`${dataset} since ${secondText(unchangedSince)}`],
+  );
+  return unchanged.length === 0 ? '' : `Unchanged, so nothing new was published: ${unchanged.join(', ')}.\n`;
 }
 
 function neverCompleteText(neverComplete: readonly PublishedDataset[]): string {

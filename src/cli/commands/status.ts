@@ -93,8 +93,18 @@ function erasureText({ states, overdue, nextDueAt, eventsExpectedBy, fence }: St
 
 function snapshotText(snapshots: StatusReport['snapshots']): string {
   return formatTable(
-    ['snapshot', 'rows', 'files', { right: 'size' }, 'from a pass that was', 'published', 'deltas', 'newest'],
-    snapshots.map(({ dataset, rows, files, bytes, verdict, createdAt, deltas, updatedAt }) => [
+    [
+      'snapshot',
+      'rows',
+      'files',
+      { right: 'size' },
+      'from a pass that was',
+      'published',
+      'deltas',
+      'newest',
+      'unchanged',
+    ],
+    snapshots.map(({ dataset, rows, files, bytes, verdict, createdAt, deltas, updatedAt, unchangedAt }) => [
       dataset,
       rows,
       files,
@@ -103,6 +113,7 @@ function snapshotText(snapshots: StatusReport['snapshots']): string {
       secondText(createdAt),
       deltas,
       secondText(updatedAt),
+      unchangedAt === null ? '' : `at ${secondText(unchangedAt)}`,
     ]),
   );
 }

@@ -1,0 +1,66 @@
+import { isDeepStrictEqual } from 'node:util';
+import { datasets, type PublishedDataset } from '../contract/datasets.ts';
+import { readEpoch } from '../mirror/fence.ts';
+import { numberFields } from '../mirror/field-ids.ts';
+import { lastJudgedPass } from '../mirror/passes.ts';
+import { isUnchangedSince } from '../mirror/snapshot-source.ts';
+import { currentIds, type Manifest } from '../snapshot/manifest.ts';
+import { verifySnapshot } from '../snapshot/verify.ts';
+import type { ExportContext, MirrorExport, MirrorExportTask } from './mirror-export.ts';
+import { publicationOf } from './promote-and-mask.ts';
+import { removeExpired } from './retire-snapshots.ts';
+
+/**
+ * The newest snapshot of a kind, where a new one would be no other: no row has changed since, no person was erased, the settings
+ * and the layout are the same, its files are whole, and the newest pass proves no more than its own did. Undefined
+ * otherwise, and where that cannot be told. Snapshots whose time is over are removed also then.
+ */
+export async function findUnchanged(
+  context: ExportContext,
+  { source, dataset, kind }: MirrorExportTask,
+): Promise<MirrorExport | undefined> {
+  const { published, settings, signal } = context;
+  const ids = currentIds(published.readCurrent(), dataset);
+  const snapshotId = kind === 'full' ? ids[0] : ids.at(-1);
+  if (snapshotId === undefined) return undefined;
+  // An export reads as much to write, so every byte can be read to be sure; a delta costs next to nothing.
+  const depth = kind === 'full' ? 'bytes' : 'size';
+  const { manifest, problems } = await verifySnapshot(published, { dataset, snapshotId }, () => depth, signal);
+  if (!manifest || problems.length > 0 || !isMadeAlike(context, dataset, manifest)) return undefined;
+  const verdict = lastJudgedPass(source, datasets[dataset].published.pass)?.verdict ?? null;
+  const isAsProved = manifest.pass?.verdict === 'complete' || (manifest.pass?.verdict ?? null) === verdict;
+  const isAsSplit = manifest.publication?.part_rows === settings.export.partRows;
+  const isOfNow = manifest.erasure_epoch === readEpoch(source);
+  if (kind === 'full' && !(isAsProved && isAsSplit && isOfNow)) return undefined;
+  // A chain of deltas has more rows than the mirror.
+  const rowsThen = ids.length === 1 ? manifest.rows : undefined;
+  if (manifest.changes === undefined || !isUnchangedSince(source, dataset, manifest.changes, rowsThen))
+    return undefined;
+  const { created_at: unchangedSince, kind: found, rows, files, publication } = manifest;
+  const retention = { keep: settings.export.keep, mask: publication?.mask ?? [] };
+  const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
+  const removed = removeExpired(published, dataset, retention);
+  return {
+    dataset,
+    verdict,
+    unchangedSince,
+    snapshotId,
+    kind: found,
+    rows,
+    files: files.length,
+    bytes,
+    unrepresentable: 0,
+    removed,
+  };
+}
+
+/** Whether a snapshot was made with the columns, settings and layout that a new one would have. Parts may be of another size. */
+export function isMadeAlike(
+  { db, settings }: ExportContext,
+  dataset: PublishedDataset,
+  { columns, publication }: Manifest,
+): boolean {
+  const { shape, decided } = publicationOf(dataset, settings.export);
+  const wanted = numberFields(db, dataset, shape.columns);
+  return isDeepStrictEqual({ wanted, ...decided, part_rows: 0 }, { wanted: columns, ...publication, part_rows: 0 });
+}

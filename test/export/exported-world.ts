@@ -1,0 +1,107 @@
+import { loadSettings } from '../../src/config/load-settings.ts';
+import type { Settings } from '../../src/config/settings.ts';
+import { isoTime, type Clock } from '../../src/core/clock.ts';
+import type { PublishedDataset } from '../../src/contract/datasets.ts';
+import { exportMirror } from '../../src/export/export-mirror.ts';
+import type { MirrorExport } from '../../src/export/mirror-export.ts';
+import { openDatabaseReadOnly, type Database } from '../../src/mirror/database.ts';
+import { prepareRemoveRow } from '../../src/mirror/remove-rows.ts';
+import { prepareWriteRows } from '../../src/mirror/write-rows.ts';
+import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
+import { openTestMirror } from '../mirror/open-test-mirror.ts';
+
+/** What happens to a mirror. Rows and distinct ids are few, so that they meet. */
+export type Step =
+  | { do: 'show persons'; persons: { number: number; name: string; distinctIds: string[] }[] }
+  | { do: 'show recordings'; recordings: { number: number; person: number; clicks: number }[] }
+  | { do: 'remove'; dataset: 'persons' | 'recordings'; number: number }
+  | { do: 'export'; kind: 'full' | 'delta' };
+
+/** A mirror, and a clock that has gone on at every look. */
+export function openWorld(set: Record<string, unknown> = {}) {
+  const { db, dataDir } = openTestMirror();
+  let nowMs = Date.UTC(2026, 10, 1);
+  const clock: Clock = { now: () => (nowMs += 1), sleep: () => Promise.resolve() };
+  const { settings } = loadSettings(
+    {},
+    { set: Object.entries({ dataDir, 'export.partRows': 2, ...set }).map(([path, value]) => ({ path, value })) },
+  );
+  return { db, dataDir, clock, settings, pass: (ms: number) => (nowMs += ms) };
+}
+export type World = ReturnType<typeof openWorld>;
+
+/** Does what happens to the mirror, as syncs do. */
+export function perform({ db, clock }: World, happens: Exclude<Step, { do: 'export' }>): void {
+  const at = isoTime(clock.now());
+  const uuid = (person: number): string => `person-${person}`;
+  db.transaction(() => {
+    if (happens.do === 'show persons')
+      prepareWriteRows(db, 'persons')(
+        {
+          rows: happens.persons.map(({ number: id, name, distinctIds }) => ({
+            uuid: uuid(id),
+            id,
+            name,
+            distinct_ids: JSON.stringify(distinctIds),
+            properties: '{}',
+            created_at: '2026-01-01T00:00:00Z',
+            extra: null,
+          })),
+          quarantined: [],
+          at,
+        },
+        1,
+      );
+    else if (happens.do === 'show recordings')
+      prepareWriteRows(db, 'recordings')(
+        {
+          rows: happens.recordings.map(({ number: id, person, clicks }) => ({
+            ...emptyRecording(db),
+            id: `recording-${id}`,
+            person_uuid: uuid(person),
+            click_count: clicks,
+          })),
+          quarantined: [],
+          at,
+        },
+        1,
+      );
+    else {
+      const { dataset } = happens;
+      const [column, key] =
+        dataset === 'persons' ? ['uuid', uuid(happens.number)] : ['id', `recording-${happens.number}`];
+      const rowKey = db
+        .prepare<[string], number>(`SELECT row_key FROM ${dataset} WHERE ${column} = ?`)
+        .pluck()
+        .get(key);
+      if (rowKey !== undefined) prepareRemoveRow(db, dataset)(rowKey, dataset === 'persons' ? 'merged' : 'expired', at);
+    }
+  })();
+}
+
+function emptyRecording(db: Database): Record<string, null> {
+  const names = db.prepare<[], string>(`SELECT name FROM pragma_table_info('recordings')`).pluck().all();
+  return Object.fromEntries(names.map((name) => [name, null]));
+}
+
+/** The datasets that `exportAll` exports. */
+export const exported = ['persons', 'recordings', 'deletions'] as const;
+
+/** Exports each dataset, as the jobs do. */
+export async function exportAll(
+  { db, clock, dataDir, ...world }: World,
+  kind: 'full' | 'delta',
+  settings: Settings = world.settings,
+  datasets: readonly PublishedDataset[] = exported,
+): Promise<MirrorExport[]> {
+  const source = openDatabaseReadOnly(dataDir);
+  const results: MirrorExport[] = [];
+  const context = { db, published: publishedFilesIn(dataDir), settings, clock, signal: new AbortController().signal };
+  try {
+    for (const dataset of datasets)
+      results.push(await exportMirror(context, { source, dataset, kind, onProgress: () => undefined }));
+  } finally {
+    source.close();
+  }
+  return results;
+}
