@@ -11,7 +11,7 @@ import { systemClock, type Clock } from './core/clock.ts';
 import { sha256 } from './core/digest.ts';
 import { AppError } from './core/errors.ts';
 import type { JobContext, ServiceContext } from './job/job-context.ts';
-import { openLedger } from './ledger/ledger.ts';
+import { openLedger, openLedgerPausing } from './ledger/ledger.ts';
 import { commandSigner, seedSigner, type OutsideSigner } from './ledger/outside-signer.ts';
 import { createLogger, type Logger } from './log/logger.ts';
 import { openTracer } from './log/open-tracer.ts';
@@ -169,6 +169,7 @@ function assembleApp(
   };
   const hasService = apiKey !== null && settings.service.baseUrl !== null && settings.service.projectId !== null;
   const openMirror = (): Database => (database ??= opened(openDatabase(settings.dataDir, clock)));
+  const signers = (): OutsideSigner[] => outsideSigners(settings, { ...secrets, environment });
   const localContext = (signal: AbortSignal): JobContext => ({
     db: openMirror(),
     published: publishedFilesIn(settings.dataDir),
@@ -180,7 +181,8 @@ function assembleApp(
     wait,
     service: null,
     project: null,
-    ledger: () => openLedger(settings.dataDir, clock, outsideSigners(settings, { ...secrets, environment })),
+    ledger: () => openLedger(settings.dataDir, clock, signers()),
+    openLedger: (stop) => openLedgerPausing(settings.dataDir, clock, signers(), stop),
   });
   const serviceContext = (signal: AbortSignal): ServiceContext => {
     // First: without a configured service, no mirror is made.

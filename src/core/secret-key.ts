@@ -49,11 +49,18 @@ function derivedKey(key: Buffer, purpose: Purpose): Buffer {
 
 /** Encrypts a text (AES-256-GCM, a key derived from a data folder's). `about` is bound in: it opens with the same one only. */
 export function encryptText(dataDir: string, name: string, about: string, text: string): Buffer {
-  const nonce = randomBytes(nonceBytes);
+  return textEncryption(dataDir, name)(about, text);
+}
+
+/** Encrypts texts as `encryptText` does. The key is read once. */
+export function textEncryption(dataDir: string, name: string): (about: string, text: string) => Buffer {
   const key = derivedKey(readOrMakeKey(dataDir, name), 'box encryption 2');
-  const cipher = createCipheriv('aes-256-gcm', key, nonce);
-  cipher.setAAD(Buffer.from(about));
-  return Buffer.concat([nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]);
+  return (about, text) => {
+    const nonce = randomBytes(nonceBytes);
+    const cipher = createCipheriv('aes-256-gcm', key, nonce);
+    cipher.setAAD(Buffer.from(about));
+    return Buffer.concat([nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]);
+  };
 }
 
 /**
@@ -61,13 +68,25 @@ export function encryptText(dataDir: string, name: string, about: string, text: 
  * text and `about` do not belong together.
  */
 export function decryptText(dataDir: string, name: string, about: string, sealed: Buffer): string {
-  const key = readKey(dataDir, name);
-  if (!key) throw new Error('no key');
-  try {
-    return opened(derivedKey(key, 'box encryption 2'), about, sealed);
-  } catch {
-    return opened(key, about, sealed);
-  }
+  return textDecryption(dataDir, name)(about, sealed);
+}
+
+/** Decrypts texts as `decryptText` does. The key is read once, for the first of them. */
+export function textDecryption(dataDir: string, name: string): (about: string, sealed: Buffer) => string {
+  let keys: { own: Buffer; derived: Buffer } | undefined;
+  const read = (): { own: Buffer; derived: Buffer } => {
+    const own = readKey(dataDir, name);
+    if (!own) throw new Error('no key');
+    return { own, derived: derivedKey(own, 'box encryption 2') };
+  };
+  return (about, sealed) => {
+    keys ??= read();
+    try {
+      return opened(keys.derived, about, sealed);
+    } catch {
+      return opened(keys.own, about, sealed);
+    }
+  };
 }
 
 function opened(key: Buffer, about: string, sealed: Buffer): string {

@@ -13,7 +13,7 @@ import { rewriteSnapshot } from '../snapshot/rewrite.ts';
 import { fenceRequests, recordStandingFence, type FenceResult } from './fence/fence-requests.ts';
 import { identifiersOf } from './find/closure.ts';
 import type { PlannedErasure } from './plan.ts';
-import { boxOf, openSubjects, type Subject } from './request/box.ts';
+import { boxOpener, openSubjects, type Subject } from './request/box.ts';
 import { callAttention, intend, settle } from './request/target-journal.ts';
 import { eachTogether, together } from './request/together.ts';
 import { scanForSubjects, type SubjectScan } from './scan/run-scan.ts';
@@ -28,7 +28,8 @@ export async function eraseHere(
 ): Promise<FenceResult & LocalResult> {
   try {
     recordStandingFence(context);
-    const fenced = await fenceRequests(context, decided, plan.searched.files);
+    // What was found of the subjects is not kept beyond this: one person can have a million recordings.
+    const fenced = await fenceRequests(context, decided.splice(0), plan.searched.files);
     if (fenced.fenced > 0) context.ledger().checkpoint();
     return { ...fenced, ...(await eraseFenced(context)) };
   } finally {
@@ -191,11 +192,12 @@ async function verify(
     targets.every(({ target, status }) => isUpstream(target) || status === 'done' || status === 'intended'),
   );
   if (ready.length === 0) return;
+  const open = boxOpener(context);
   const { found, unreadable } = await scanForSubjects(
     context,
     'verify',
     ready,
-    ({ id }) => boxOf(context, id),
+    ({ id }) => open(id),
     knowsEveryRewrite(ready, rewritten) ? rewritten : null,
   );
   if (unreadable.length > 0)

@@ -2,7 +2,7 @@ import { isoTime } from '../core/clock.ts';
 import { assertNever } from '../core/errors.ts';
 import type { JobContext } from '../job/job-context.ts';
 import { expireDeletionFeed } from '../mirror/feeds.ts';
-import { listRequests, readBox, type ErasureRequest, updateRequest, withoutWords } from '../mirror/erasure-requests.ts';
+import { listRequests, hasBox, type ErasureRequest, updateRequest, withoutWords } from '../mirror/erasure-requests.ts';
 import { listTargets } from '../mirror/erasure-targets.ts';
 import { isPurgeOwed, purgeDeleted } from '../mirror/purge.ts';
 import { expireDeletions } from '../snapshot/rewrite.ts';
@@ -76,7 +76,7 @@ function endLongLife(context: JobContext, request: ErasureRequest): boolean {
       }
       if (step.isProved) return false;
       // Recorded once: where a reader delays the purge, the request comes here again, without its box.
-      if (readBox(db, id) === undefined && ledger().histories.of(id)?.reason === 'life_exceeded') return true;
+      if (!hasBox(db, id) && ledger().histories.of(id)?.reason === 'life_exceeded') return true;
       for (const target of step.unproved) callAttention(context, request, target, 'life_exceeded');
       // Only the proof is missing: no target is open that could be in attention.
       if (step.unproved.length === 0)

@@ -170,7 +170,7 @@ function receive(
     deleteEvents,
     receivedAt,
     dueAt,
-    box: closeBox(settings.dataDir, id, box),
+    box: closeBox({ db, settings }, id, box),
   });
   return id;
 }

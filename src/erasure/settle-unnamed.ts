@@ -1,7 +1,7 @@
 import { isoTime } from '../core/clock.ts';
 import { identityOf } from '../contract/identity.ts';
 import type { JobContext } from '../job/job-context.ts';
-import { listRequests, readBox, updateRequest } from '../mirror/erasure-requests.ts';
+import { listRequests, hasBox, updateRequest } from '../mirror/erasure-requests.ts';
 import { findFencedIdentifiers } from '../mirror/fence.ts';
 import { purgeDeleted } from '../mirror/purge.ts';
 import { findFencedInFiles } from './bound/find-in-files.ts';
@@ -19,7 +19,7 @@ export async function settleUnnamed(context: JobContext): Promise<void> {
   const ledger = context.ledger();
   const unnamed = listRequests(db, 'open').filter(
     ({ id, generation, fencedAt, verifiedAt }) =>
-      generation > 1 && fencedAt !== null && verifiedAt === null && readBox(db, id) === undefined,
+      generation > 1 && fencedAt !== null && verifiedAt === null && !hasBox(db, id),
   );
   if (unnamed.length === 0) return;
   const fenced = [...findFencedIdentifiers(db), ...(await findFencedInFiles(context))];

@@ -27,6 +27,8 @@ export type JobContext = {
   project: MirroredProject | null;
   /** The ledger, for writing. Call it under the lease only; the first call of a run opens it, for the whole run. */
   ledger: () => Ledger;
+  /** Opens the ledger for a run while other work goes on, as its first step. Otherwise it is opened when it is asked for. */
+  openLedger?: ((signal: AbortSignal) => Promise<Ledger>) | undefined;
 };
 
 /** The context of a job that cannot work without the service. */

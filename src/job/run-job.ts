@@ -1,5 +1,6 @@
 import { isoTime } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
+import { spareHeapNoMore } from '../core/heap.ts';
 import { explainStorageError } from '../core/storage-error.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { SetAttributes } from '../log/tracer.ts';
@@ -27,7 +28,7 @@ const changingFiles = [
 /**
  * Runs a job under the lease of the data folder and records the run, however it ends. Rejects with what the job
  * rejects with. The context given to the job is its own: its signal is aborted too when the lease is lost, and its ledger
- * is opened once, when the job first asks for it.
+ * is opened once.
  */
 export async function runJob<Context extends JobContext, Result extends JobResult>(
   context: Context,
@@ -38,8 +39,8 @@ export async function runJob<Context extends JobContext, Result extends JobResul
   const lost = new AbortController();
   const lease = await takeLease(context, job, (error) => lost.abort(error));
   let ledger: Ledger | undefined;
-  const openLedgerOnce = (): Ledger =>
-    (ledger ??= whileHeld(context.ledger(), db, ['append', 'checkpoint', 'rotateKey']));
+  const held = (opened: Ledger): Ledger => whileHeld(opened, db, ['append', 'checkpoint', 'rotateKey']);
+  const openLedgerOnce = (): Ledger => (ledger ??= held(context.ledger()));
   const published = whileHeld(context.published, db, changingFiles);
   const own = {
     ...context,
@@ -51,6 +52,7 @@ export async function runJob<Context extends JobContext, Result extends JobResul
   try {
     return await tracer.span(`run ${job}`, about, (set) =>
       recordRun(own, job, set, async () => {
+        if (context.openLedger) ledger = held(await context.openLedger(own.signal));
         const result = await work(own).catch((error: unknown) => {
           try {
             signGrown(ledger);
@@ -64,6 +66,7 @@ export async function runJob<Context extends JobContext, Result extends JobResul
       }),
     );
   } finally {
+    spareHeapNoMore();
     lease.release();
   }
 }

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { isoTime, type Clock } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
+import { pausing } from '../core/pausing.ts';
 import { explainStorageError } from '../core/storage-error.ts';
 import {
   checkpointName,
@@ -74,9 +75,26 @@ export type Ledger = LedgerReader & {
  * those that a checkpoint was signed for.
  */
 export function openLedger(dataDir: string, clock: Clock, outside: readonly OutsideSigner[] = []): Ledger {
+  return ledgerOf(dataDir, clock, outside, readState(ledgerFolder(dataDir)));
+}
+
+/** Opens the ledger as `openLedger` does. Other work goes on meanwhile: one person can have a million entries of the fence. */
+export async function openLedgerPausing(
+  dataDir: string,
+  clock: Clock,
+  outside: readonly OutsideSigner[],
+  signal: AbortSignal,
+): Promise<Ledger> {
+  const pause = pausing(signal);
+  const reading = readingState(ledgerFolder(dataDir));
+  let read = reading.next();
+  for (; read.done !== true; read = reading.next()) await pause();
+  return ledgerOf(dataDir, clock, outside, read.value);
+}
+
+function ledgerOf(dataDir: string, clock: Clock, outside: readonly OutsideSigner[], state: LedgerState): Ledger {
   const folder = ledgerFolder(dataDir);
   const path = entriesPath(folder);
-  const state = readState(folder);
   if (existsSync(path)) cutTo(path, state.bytes);
   const append: Ledger['append'] = (records) => {
     if (Array.isArray(records) && records.length === 0) return;
@@ -145,6 +163,15 @@ type LedgerState = {
 
 /** What the folder holds now, once it is known to be what the checkpoints were signed for. */
 function readState(folder: string): LedgerState {
+  const reading = readingState(folder);
+  for (;;) {
+    const { done, value } = reading.next();
+    if (done === true) return value;
+  }
+}
+
+/** Does as `readState` does, and yields between the lines. */
+function* readingState(folder: string): Generator<void, LedgerState> {
   const state: LedgerState = {
     bytes: 0,
     signed: 0,
@@ -170,6 +197,7 @@ function readState(folder: string): LedgerState {
       leaf = undefined;
     }
     if (isCheckpointed.has(state.tree.size())) checkCheckpoint(folder, state.tree);
+    yield;
   }
   state.signed = sizes.reduce((most, size) => Math.max(most, size), 0);
   if (state.signed > state.tree.size())

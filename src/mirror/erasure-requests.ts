@@ -110,7 +110,10 @@ export type RequestChange = Partial<Omit<ErasureRequest, 'id' | 'origin' | 'dele
 export function changeRequest(db: Database, id: string, change: RequestChange): void {
   if (Object.keys(change).length === 0) return;
   refuseStaleHolder(db);
-  if (change.box === null) markPurgeOwed(db);
+  if (change.box === null) {
+    removeBoxParts(db, id);
+    markPurgeOwed(db);
+  }
   db.prepare(/*sql*/ `UPDATE erasure_requests SET ${assignmentsOf(change)} WHERE id = @id`).run({ ...change, id });
 }
 
@@ -123,6 +126,26 @@ export function readBox(db: Database, id: string): Buffer | undefined {
 export function hasBox(db: Database, id: string): boolean {
   const sql = /*sql*/ `SELECT box IS NOT NULL FROM erasure_requests WHERE id = ?`;
   return db.prepare<[string], number>(sql).pluck().get(id) === 1;
+}
+
+/** Keeps a part of the identifiers of a request's box, encrypted. Call it in the transaction that changes the box. */
+export function addBoxPart(db: Database, requestId: string, part: number, encrypted: Buffer): void {
+  db.prepare(/*sql*/ `INSERT INTO box_parts (request_id, part, encrypted) VALUES (?, ?, ?)`).run(
+    requestId,
+    part,
+    encrypted,
+  );
+}
+
+/** Removes the parts of a request's box. */
+export function removeBoxParts(db: Database, requestId: string): void {
+  db.prepare(/*sql*/ `DELETE FROM box_parts WHERE request_id = ?`).run(requestId);
+}
+
+/** A part of the identifiers of a request's box, encrypted. */
+export function readBoxPart(db: Database, requestId: string, part: number): Buffer | undefined {
+  const sql = /*sql*/ `SELECT encrypted FROM box_parts WHERE request_id = ? AND part = ?`;
+  return db.prepare<[string, number], Buffer>(sql).pluck().get(requestId, part);
 }
 
 /** The identifiers of the row in which the service listed the person again, encrypted; undefined where it did not. */

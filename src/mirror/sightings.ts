@@ -7,29 +7,34 @@ import type { Columns, ColumnValue } from '../contract/tolerant-reader.ts';
 import { columnsOf } from './tables.ts';
 
 /**
- * Every row of persons and recordings that shows one of some e-mail addresses (as `emailKey` spells them). Reads every row.
- * `onlyUnnamed`: only rows without the uuid of a person.
+ * Every row of persons and recordings that shows one of some e-mail addresses (as `emailKey` spells them), those of some
+ * thousands of rows at a time. Other work may go on between. Reads every row. `onlyUnnamed`: only rows without the uuid of a
+ * person.
  */
-export function findEmails(
+export function* findEmails(
   db: Database,
   emails: ReadonlySet<string>,
   { onlyUnnamed }: { onlyUnnamed: boolean },
-): Sighting[] {
-  if (emails.size === 0) return [];
-  return pagedDatasets.flatMap((dataset): Sighting[] => {
-    if (onlyUnnamed && dataset === 'persons') return [];
+): Generator<Sighting[]> {
+  if (emails.size === 0) return;
+  for (const dataset of pagedDatasets) {
+    if (onlyUnnamed && dataset === 'persons') continue;
     const { key } = datasets[dataset];
     const { column, path } = emailPlace(dataset);
+    const last = db.prepare<[], number>(/*sql*/ `SELECT max(row_key) FROM ${dataset}`).pluck().get() ?? 0;
     const sql = /*sql*/ `SELECT ${key} AS key, ${column} ->> '${path}' AS email FROM ${dataset}
-          WHERE ${onlyUnnamed ? 'person_uuid IS NULL AND ' : ''}instr(${column}, '"email"') > 0`;
-    const rows = db.prepare<[], { key: string; email: ColumnValue }>(sql).iterate();
-    const keys: string[] = [];
-    for (const { key: found, email } of rows)
-      if (typeof email === 'string' && emails.has(emailKey(email))) keys.push(found);
-    return dataset === 'persons'
-      ? findPersons(db, { ...nobody, person_uuid: keys })
-      : findRecordings(db, { ...nobody, recording_id: keys });
-  });
+          WHERE row_key > ? AND row_key <= ?
+            AND ${onlyUnnamed ? 'person_uuid IS NULL AND ' : ''}instr(${column}, '"email"') > 0`;
+    const some = db.prepare<[number, number], { key: string; email: ColumnValue }>(sql);
+    for (let after = 0; after < last; after += rowsAtOnce) {
+      const keys: string[] = [];
+      for (const { key: found, email } of some.iterate(after, after + rowsAtOnce))
+        if (typeof email === 'string' && emails.has(emailKey(email))) keys.push(found);
+      if (keys.length === 0) yield [];
+      else if (dataset === 'persons') yield findPersons(db, { ...nobody, person_uuid: keys });
+      else yield* findRecordingsInParts(db, { ...nobody, recording_id: keys });
+    }
+  }
 }
 
 /** Every row of persons that an identity matches: by uuid, by integer id, or by a distinct id that it holds now. */

@@ -2,7 +2,6 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, test } from 'vitest';
 import { systemClock } from '../../src/core/clock.ts';
-import { scanDataFolder } from '../../src/erasure/scan/scan.ts';
 import { openLedger, type Ledger } from '../../src/ledger/ledger.ts';
 import { openDatabaseReadOnly, type Database } from '../../src/mirror/database.ts';
 import { listRequests } from '../../src/mirror/erasure-requests.ts';
@@ -10,7 +9,7 @@ import { listTargets } from '../../src/mirror/erasure-targets.ts';
 import { runReconcileJob } from '../../src/worker/reconcile-job.ts';
 import { keepSnapshots, openCanaryWorld, type CanaryWorld } from './canary-world.ts';
 import { findTexts } from './find-texts.ts';
-import { scanInThisProcess } from './scan-in-this-process.ts';
+import { scanInThisProcess, scanOrdered } from './scan-in-this-process.ts';
 import { insert, personOf } from './scan/canary.ts';
 
 /** Reconciles without a service, with the mirror as it is or as a test bends it. */
@@ -136,7 +135,7 @@ describe('a reconciliation that leaves out', () => {
         scans += 1;
         putBack();
       }
-      return scanDataFolder({ ...task, subjects: [...task.subjects], passedOver: [] });
+      return scanOrdered({ ...task, passedOver: [] });
     });
     const { erasure } = await runReconcileJob(folder.context, undefined);
     expect(scans).toBe(1);

@@ -1,10 +1,10 @@
 import { expect } from 'vitest';
 import fc from 'fast-check';
-import { openBox, type GivenIdentifier } from '../../src/erasure/request/box.ts';
+import { boxOf, type GivenIdentifier } from '../../src/erasure/request/box.ts';
 import { AppError } from '../../src/core/errors.ts';
 import { readLedger } from '../../src/ledger/ledger.ts';
 import { recordOrder } from '../../src/ledger/record-order.ts';
-import { listRequests, readBox, type ErasureRequest } from '../../src/mirror/erasure-requests.ts';
+import { listRequests, type ErasureRequest } from '../../src/mirror/erasure-requests.ts';
 import { readEpoch } from '../../src/mirror/fence.ts';
 import { listPublishedParts } from '../../src/snapshot/published-parts.ts';
 import { generateRecording, documentedRecordings } from '../../src/sandbox/generator/recording.ts';
@@ -188,8 +188,7 @@ function createPlayer(world: ErasureWorld, seed: number, tally: Tally) {
     for (const { id } of listRequests(db, 'all')) {
       const known = subjects.get(id) ?? new Set();
       subjects.set(id, known);
-      const sealed = readBox(db, id);
-      const box = sealed && openBox(dataDir, id, sealed);
+      const box = boxOf({ db, settings: { dataDir } }, id);
       for (const uuid of box?.identity.person_uuid ?? []) known.add(uuid);
       const removed = db
         .prepare<[string], string>(`SELECT key FROM deletions WHERE dataset = 'persons' AND request_id = ?`)

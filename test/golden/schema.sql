@@ -20,6 +20,13 @@ CREATE INDEX runs_by_end ON runs (finished_at);
 
 CREATE INDEX runs_by_job ON runs (job, id);
 
+CREATE TABLE box_parts (
+  request_id TEXT NOT NULL,
+  part INTEGER NOT NULL,
+  encrypted BLOB NOT NULL,
+  PRIMARY KEY (request_id, part)
+) STRICT;
+
 CREATE TABLE changes (
   seq INTEGER PRIMARY KEY AUTOINCREMENT,
   dataset TEXT NOT NULL CHECK (dataset IN ('persons', 'recordings', 'playlists')),

@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, test } from 'vitest';
-import { openLedger, readLedger } from '../../src/ledger/ledger.ts';
+import { openLedger, openLedgerPausing, readLedger } from '../../src/ledger/ledger.ts';
 import type { LedgerRecord } from '../../src/ledger/record.ts';
 import { verifyLedger } from '../../src/ledger/verify.ts';
 import { breakDisk } from '../kill/broken-disk.ts';
@@ -284,4 +284,26 @@ test('a draft that a kill left linked to a checkpoint, or to a key, is not writt
   ledger.checkpoint();
   expect(readFileSync(join(folder, 'checkpoints/000000004.txt'), 'utf8')).toBe(kept);
   expect(verifyLedger({ folder }).problems).toEqual([]);
+});
+
+test('a large ledger is opened while other work goes on, and is the one that is opened at once', async () => {
+  const dataDir = temporaryFolder();
+  const fence = Array.from({ length: 60_000 }, (_, n) => ({
+    kind: 'recording_id' as const,
+    mac: n.toString(16).padStart(64, '0'),
+  }));
+  const fencing: LedgerRecord = { type: 'fencing', request: requestId(1), generation: 1, epoch: 1, fence };
+  const [begun] = lifeOf(1, 1);
+  openLedger(dataDir, tickingClock()).append([...(begun ?? []).slice(0, 1), fencing]);
+  const signal = AbortSignal.timeout(60_000);
+  let turns = 0;
+  const counting = setInterval(() => (turns += 1), 0);
+  const opened = await openLedgerPausing(dataDir, tickingClock(), [], signal);
+  clearInterval(counting);
+  expect(turns).toBeGreaterThan(0);
+  expect(opened.head()).toEqual(readLedger(dataDir).head());
+  opened.append([{ type: 'fenced', request: requestId(1), generation: 1, epoch: 1 }]);
+  expect(readLedger(dataDir).epoch()).toBe(1);
+  const stopped = openLedgerPausing(dataDir, tickingClock(), [], AbortSignal.abort(new Error('no more')));
+  await expect(stopped).rejects.toThrow('no more');
 });

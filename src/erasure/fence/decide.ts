@@ -102,10 +102,11 @@ export async function recordDecisions(
 }
 
 function recordDecision(
-  { db, ledger, clock, settings }: JobContext,
+  context: JobContext,
   { request, box, scope, decision }: DecidedRequest,
   searchedFiles: number,
 ): void {
+  const { db, ledger, clock } = context;
   const { id, generation } = request;
   noteWait({ db, clock }, id, decision.decision === 'wait' ? scope.waitsFor : null);
   if (decision.decision === 'wait') return;
@@ -116,7 +117,7 @@ function recordDecision(
   const { personsNamed, sharedWith } = scope;
   const identity = unionOf([box.identity, scope.start]);
   const known = { ...box, ...(isNew ? { identity, shown: scope.shown } : {}), personsNamed, sharedWith };
-  const change = isNew ? { scopedAt: at, box: closeBox(settings.dataDir, id, known) } : {};
+  const change = isNew ? { scopedAt: at, box: closeBox(context, id, known) } : {};
   const update = (more: Parameters<typeof updateRequest>[2]): void => updateRequest(db, id, { ...change, ...more });
   switch (decision.decision) {
     case 'hold': {
@@ -124,7 +125,7 @@ function recordDecision(
       const isRecorded = request.heldAt !== null && request.reason === reason;
       ledger().append([...scoped, ...(isRecorded ? [] : [{ type: 'held', ...about, reason } as const])]);
       // The operator who decides has to know how much was found, and of which persons.
-      update({ ...countsOf(scope), heldAt: request.heldAt ?? at, reason, box: closeBox(settings.dataDir, id, known) });
+      update({ ...countsOf(scope), heldAt: request.heldAt ?? at, reason, box: closeBox(context, id, known) });
       return;
     }
     case 'refuse':

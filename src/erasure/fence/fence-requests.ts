@@ -12,7 +12,7 @@ import { longTransaction } from '../../mirror/long-transaction.ts';
 import { endPassesThatName, prepareEraseRows, releaseQuarantined, trimRecordings } from '../../mirror/remove-rows.ts';
 import { makeRestoreKey } from '../../mirror/restore-key.ts';
 import { placeOf } from '../../snapshot/published-files.ts';
-import { closeBox, type Box } from '../request/box.ts';
+import { closingBox, type Box, type OpenedBox } from '../request/box.ts';
 import { bindKeys } from '../bound/hold.ts';
 import { settle } from '../request/target-journal.ts';
 import { eachTogether } from '../request/together.ts';
@@ -60,7 +60,8 @@ function withWholeBox(decided: DecidedRequest): DecidedRequest {
 async function controlScan(context: JobContext, going: readonly DecidedRequest[]): Promise<void> {
   const subjects = going.map(({ request: { id }, box }) => ({ id, box }));
   const mustRead = new Set(going.flatMap(({ scope }) => scope.files.map(placeOf)));
-  const { found } = await scanForSubjects(context, 'control', subjects, ({ box }) => box, mustRead);
+  const open = ({ box }: { box: Box }): OpenedBox => ({ besides: box, identities: () => [box.identity] });
+  const { found } = await scanForSubjects(context, 'control', subjects, open, mustRead);
   context.ledger().append(found.map(({ record }) => record));
 }
 
@@ -95,13 +96,10 @@ async function raiseFence(context: JobContext, going: readonly DecidedRequest[])
       for (const target of fixedTargets) addTarget(db, id, target, null, at);
       for (const { rows: expected, ...file } of scope.files)
         renewTarget(db, id, { kind: 'file', ...file }, expected, at);
-      updateRequest(db, id, {
-        fencedAt: at,
-        epoch,
-        reason: null,
-        ...countsOf(scope),
-        box: closeBox(settings.dataDir, id, box),
-      });
+      const closing = closingBox(context, id, box);
+      let closed = closing.next();
+      for (; closed.done !== true; closed = closing.next()) await pause();
+      updateRequest(db, id, { fencedAt: at, epoch, reason: null, ...countsOf(scope), box: closed.value });
       await pause();
     }
     const distinctIds = unionOf(going.map(({ box }) => box.identity)).distinct_id;

@@ -8,7 +8,7 @@ import {
   findRequest,
   insertRequest,
   listRequests,
-  readBox,
+  hasBox,
   type ErasureRequest,
   updateRequest,
 } from '../../mirror/erasure-requests.ts';
@@ -67,7 +67,7 @@ export function replayErasures(context: JobContext, { differences, inFiles }: Fo
           records.push(...takeBack(context, history));
           continue;
         }
-        if (readBox(db, id) === undefined) {
+        if (!hasBox(db, id)) {
           const end = endLost(context, history);
           if (end.length > 1) result.lost.push(id);
           records.push(...end);
@@ -113,7 +113,7 @@ export function replayErasures(context: JobContext, { differences, inFiles }: Fo
  */
 function takeBack({ db, clock }: JobContext, { request: id, generation, sealed }: RequestHistory): LedgerRecord[] {
   if (!findRequest(db, id) || sealed) return [];
-  const isLost = readBox(db, id) === undefined;
+  const isLost = !hasBox(db, id);
   updateRequest(db, id, {
     generation,
     fencedAt: null,

@@ -1,4 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
+import { spareHeap } from '../../core/heap.ts';
+import { pausing } from '../../core/pausing.ts';
 import { keyKind } from '../../contract/datasets.ts';
 import {
   identifierKinds,
@@ -40,6 +42,9 @@ export type SeenRows = {
   searched: () => { files: number; rows: number; bytes: number };
 };
 
+/** Beyond so many rows of subjects, memory counts more than time. */
+const manyRows = 50_000;
+
 /** Prepares an empty record, for subjects that begin with these identities. What was searched for once is not again. */
 export function seenRows(
   { db, published, signal }: Pick<JobContext, 'db' | 'published' | 'signal'>,
@@ -52,7 +57,10 @@ export function seenRows(
   const sought = new Map<IdentifierKind, Set<string>>();
   let searched = { files: 0, rows: 0, bytes: 0 };
   let isSearched = false;
+  let rowsTaken = 0;
   const take = (place: SeenPlace, key: string, row: Sighting): void => {
+    rowsTaken += 1;
+    if (rowsTaken === manyRows) spareHeap();
     if (isOfRecording(row)) recordings.take(place, row);
     else if (!others.has(key)) others.set(key, { ...row, place });
   };
@@ -271,8 +279,14 @@ async function find(
   onlyUnnamed: boolean,
 ): Promise<Sighting[]> {
   if (emails.size === 0) return [];
+  const pause = pausing(signal);
+  const mirrored: Sighting[] = [];
+  for (const some of findEmails(db, emails, { onlyUnnamed })) {
+    mirrored.push(...some);
+    await pause();
+  }
   return [
-    ...findEmails(db, emails, { onlyUnnamed }),
+    ...mirrored,
     ...findQuarantined(db, nobody, emails).map(({ sure }) => sure),
     ...(await locateEmails(published, emails, { onlyUnnamed, signal })),
   ];

@@ -2,17 +2,32 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { emailKey } from '../../contract/email.ts';
 import { AppError } from '../../core/errors.ts';
+import { spareHeap } from '../../core/heap.ts';
 import { pausing } from '../../core/pausing.ts';
-import { decryptText, encryptText } from '../../core/secret-key.ts';
-import type { JobContext } from '../../job/job-context.ts';
+import { decryptText, textDecryption, textEncryption } from '../../core/secret-key.ts';
 import type { Database } from '../../mirror/database.ts';
-import { listRequests, readBox, readListedAgain, type ErasureRequest } from '../../mirror/erasure-requests.ts';
+import {
+  addBoxPart,
+  listRequests,
+  readBox,
+  readBoxPart,
+  readListedAgain,
+  removeBoxParts,
+  type ErasureRequest,
+} from '../../mirror/erasure-requests.ts';
 import { boxKeyName } from '../../mirror/fence.ts';
-import { Sighting, type Identity } from '../../contract/identity.ts';
+import {
+  identifierKinds,
+  nobody,
+  partsOf,
+  Sighting,
+  type IdentifierKind,
+  type Identity,
+} from '../../contract/identity.ts';
 
 // Looked at as they are, not copied: one person can have a million.
 const texts = z.custom<string[]>((value) => Array.isArray(value) && value.every((item) => typeof item === 'string'));
-const Box = z.strictObject({
+const Lid = z.strictObject({
   /** The request's own random key (hex): what the ledger holds of the subject is an HMAC under it. */
   subjectKey: z.string(),
   /** As the request named the subject. */
@@ -33,13 +48,24 @@ const Box = z.strictObject({
   memberships: z.array(z.strictObject({ shortId: z.string(), recordingId: z.string() })),
   /** When the service created the person. */
   createdAt: z.string().nullable(),
+  /** How many parts beside the box have the identifiers, where the box itself has none of them. */
+  parts: z.int().min(1).optional(),
 });
+type Lid = Omit<z.infer<typeof Lid>, 'identity'> & { identity: Identity };
 
 /**
  * The identifiers of a request's subject, and the texts that are searched for. It is kept encrypted, so that the mirror's
  * file holds none of it in clear while a request waits for the service, and destroyed when the request is sealed.
  */
-export type Box = Omit<z.infer<typeof Box>, 'identity'> & { identity: Identity };
+export type Box = Omit<Lid, 'parts'>;
+
+/** What a box holds beside its identifiers, of which there can be a million. */
+export type Besides = Omit<Box, 'identity'>;
+
+/** So many identifiers are encrypted as one text. A box with more has them in parts. */
+const identifiersEach = 5_000;
+/** Beyond so many parts of a box, memory counts more than time. */
+const manyParts = 10;
 
 /** How a request names its subject. */
 export type GivenIdentifier = Box['given'][number];
@@ -47,24 +73,73 @@ export type GivenIdentifier = Box['given'][number];
 /** Who an erasure request is about, as far as it is known: some facts of the request, and its box. Personal data. */
 export type Subject = Pick<ErasureRequest, 'id' | 'generation' | 'deleteEvents'> & Box;
 
-/** The box of a request; undefined once the request is sealed. Throws `storage` as `openBox` does. */
-export function boxOf({ db, settings }: Pick<JobContext, 'db' | 'settings'>, id: string): Box | undefined {
-  const closed = readBox(db, id);
-  return closed && openBox(settings.dataDir, id, closed);
+/** What opening and closing boxes needs of a job's context. */
+export type BoxContext = { db: Database; settings: { dataDir: string } };
+
+/** A box that was opened: its identifiers are read some thousands at a time, each time that they are asked for. */
+export type OpenedBox = { besides: Besides; identities: () => Iterable<Identity> };
+
+/**
+ * Prepares the opening of boxes: undefined once a request is sealed. The key is read once. Throws `storage` when key and box do
+ * not belong together, or a part is not there.
+ */
+export function boxOpener({ db, settings }: BoxContext): (id: string) => OpenedBox | undefined {
+  const decrypt = textDecryption(settings.dataDir, boxKeyName);
+  return (id) => {
+    const closed = readBox(db, id);
+    if (!closed) return undefined;
+    const { identity, parts = 0, ...besides } = readOpened(id, () => Lid.parse(JSON.parse(decrypt(id, closed))));
+    const readPart = (part: number): Identity =>
+      readOpened(id, () =>
+        Lid.shape.identity.parse(JSON.parse(decrypt(partName(id, part), readBoxPart(db, id, part) ?? Buffer.alloc(0)))),
+      );
+    const identities = function* (): Generator<Identity> {
+      yield identity;
+      for (let part = 0; part < parts; part += 1) yield readPart(part);
+    };
+    return { besides, identities };
+  };
+}
+
+/** The box of a request; undefined once the request is sealed. Throws as `boxOpener` says. */
+export function boxOf(context: BoxContext, id: string): Box | undefined {
+  const opened = boxOpener(context)(id);
+  if (!opened) return undefined;
+  const joined = joinIdentities();
+  for (const identity of opened.identities()) joined.add(identity);
+  return { ...opened.besides, identity: joined.identity };
+}
+
+/** What the box of a request holds beside its identifiers, as `boxOf`. */
+export function besidesOf(context: BoxContext, id: string): Besides | undefined {
+  return boxOpener(context)(id)?.besides;
+}
+
+/** Prepares an identity that others are added to, each identifier of which is in one of them only. */
+function joinIdentities(): { identity: Identity; add: (more: Identity) => void } {
+  const identity: Record<IdentifierKind, string[]> = {
+    person_uuid: [],
+    person_id: [],
+    distinct_id: [],
+    recording_id: [],
+  };
+  return {
+    identity,
+    add: (more) => {
+      for (const kind of identifierKinds) for (const value of more[kind]) identity[kind].push(value);
+    },
+  };
 }
 
 /** The persons, by uuid, because of which a request is held: those that it would erase, and those that it touches. */
 export type HeldBecauseOf = { personsNamed: readonly string[]; sharedWith: readonly string[] };
 
 /** The persons because of which a request is held; none where it is not held, or its box cannot be opened. */
-export function heldBecauseOf(
-  context: Pick<JobContext, 'db' | 'settings'>,
-  { id, state }: { id: string; state: string },
-): HeldBecauseOf {
+export function heldBecauseOf(context: BoxContext, { id, state }: { id: string; state: string }): HeldBecauseOf {
   const none: HeldBecauseOf = { personsNamed: [], sharedWith: [] };
   if (state !== 'held') return none;
   try {
-    const { personsNamed = [], sharedWith = [] } = boxOf(context, id) ?? none;
+    const { personsNamed = [], sharedWith = [] } = besidesOf(context, id) ?? none;
     // One person alone is not said: the operator named that person.
     return { personsNamed: personsNamed.length > 1 ? personsNamed : [], sharedWith };
   } catch (error) {
@@ -75,17 +150,26 @@ export function heldBecauseOf(
 
 /** The open requests that are wanted, each with its box; none whose identifiers are destroyed. Other work goes on meanwhile. */
 export async function openBoxes(
-  context: Pick<JobContext, 'db' | 'settings'>,
+  context: BoxContext,
   isWanted: (request: ErasureRequest) => boolean,
 ): Promise<{ request: ErasureRequest; box: Box }[]> {
   const pause = pausing();
-  const opened: { request: ErasureRequest; box: Box }[] = [];
+  const open = boxOpener(context);
+  const found: { request: ErasureRequest; box: Box }[] = [];
   for (const request of listRequests(context.db, 'open').filter(isWanted)) {
-    const box = boxOf(context, request.id);
-    if (box) opened.push({ request, box });
-    await pause();
+    const opened = open(request.id);
+    if (!opened) continue;
+    const joined = joinIdentities();
+    let parts = 0;
+    for (const identity of opened.identities()) {
+      joined.add(identity);
+      parts += 1;
+      if (parts === manyParts) spareHeap();
+      await pause();
+    }
+    found.push({ request, box: { ...opened.besides, identity: joined.identity } });
   }
-  return opened;
+  return found;
 }
 
 /** The subjects of the open requests that are wanted. */
@@ -145,22 +229,50 @@ function comparedValue({ kind, value }: GivenIdentifier): string {
   return kind === 'email' ? emailKey(value) : value;
 }
 
-/** Encrypts a box for one request (AES-256-GCM under the data folder's box key; the request's id is bound in). */
-export function closeBox(dataDir: string, requestId: string, box: Box): Buffer {
-  return encryptText(dataDir, boxKeyName, requestId, JSON.stringify(box));
+/**
+ * Encrypts a box for one request (AES-256-GCM under the data folder's box key; the request's id is bound in), for its column.
+ * The identifiers of a large person are kept beside it. Call it in the transaction that keeps the box.
+ */
+export function closeBox(context: BoxContext, requestId: string, box: Box): Buffer {
+  const closing = closingBox(context, requestId, box);
+  for (;;) {
+    const { done, value } = closing.next();
+    if (done === true) return value;
+  }
+}
+
+/** Does as `closeBox` does, and yields between the parts. */
+export function* closingBox({ db, settings }: BoxContext, requestId: string, box: Box): Generator<void, Buffer> {
+  const encrypt = textEncryption(settings.dataDir, boxKeyName);
+  const close = (lid: Lid): Buffer => encrypt(requestId, JSON.stringify(lid));
+  removeBoxParts(db, requestId);
+  const count = identifierKinds.reduce((sum, kind) => sum + box.identity[kind].length, 0);
+  if (count <= identifiersEach) return close(box);
+  let parts = 0;
+  for (const identity of partsOf(box.identity, identifiersEach)) {
+    addBoxPart(db, requestId, parts, encrypt(partName(requestId, parts), JSON.stringify(identity)));
+    parts += 1;
+    yield;
+  }
+  return close({ ...box, identity: nobody, parts });
+}
+
+/** What a part is bound to: no other part of this box or another one opens in its place. */
+function partName(requestId: string, part: number): string {
+  return `${requestId} ${part}`;
 }
 
 /** The identifiers of the row in which the service listed a request's person again; undefined where it did not. */
 export function listedIdentity(dataDir: string, db: Database, requestId: string): Identity | undefined {
   const sealed = readListedAgain(db, requestId);
   if (!sealed) return undefined;
-  return Box.shape.identity.parse(JSON.parse(decryptText(dataDir, boxKeyName, requestId, sealed)));
+  return Lid.shape.identity.parse(JSON.parse(decryptText(dataDir, boxKeyName, requestId, sealed)));
 }
 
-/** Decrypts a request's box. Throws `storage` when key and box do not belong together. */
-export function openBox(dataDir: string, requestId: string, sealed: Buffer): Box {
+/** What was decrypted of a request's box. Throws `storage` when key and box do not belong together. */
+function readOpened<T>(requestId: string, read: () => T): T {
   try {
-    return Box.parse(JSON.parse(decryptText(dataDir, boxKeyName, requestId, sealed)));
+    return read();
   } catch (cause) {
     if (cause instanceof AppError) throw cause;
     throw new AppError(`the identifiers of request ${requestId} cannot be decrypted`, {

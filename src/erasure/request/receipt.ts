@@ -12,7 +12,7 @@ import { proveEntries, sizeCovering } from '../../ledger/prove-entries.ts';
 import { Time } from '../../ledger/record.ts';
 import { refusalReasons } from '../../ledger/vocabulary.ts';
 import { findRequest } from '../../mirror/erasure-requests.ts';
-import { boxOf, isSubject, type GivenIdentifier } from './box.ts';
+import { besidesOf, isSubject, type GivenIdentifier } from './box.ts';
 
 const earlierHow =
   'Keep this file. The ledger holds of this request only an HMAC under the key below, which is destroyed here once the request is sealed. `analytics-mirror audit open` with this file and the identifier that the request was made with shows which entry and which certificate are about it; nobody can without both.';
@@ -66,7 +66,7 @@ export type KeptKey = { request: string; subjectKey: string };
 export function keysOf(context: JobContext, ids: readonly string[]): KeptKey[] {
   const ledger = context.ledger();
   return ids.flatMap((id) => {
-    const box = boxOf(context, id);
+    const box = besidesOf(context, id);
     const history = ledger.histories.of(id);
     return box && history && isSubject(history.subject, box) ? [{ request: id, subjectKey: box.subjectKey }] : [];
   });

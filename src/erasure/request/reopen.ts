@@ -111,7 +111,7 @@ export function nameAgain(
   const box = known ?? newBox([], nobody);
   const whole = { ...box, identity: unionOf([box.identity, found]), values: [...new Set([...box.values, ...values])] };
   updateRequest(db, id, {
-    box: closeBox(settings.dataDir, id, whole),
+    box: closeBox({ db, settings }, id, whole),
     ...(known ? {} : { reopenedAt: isoTime(clock.now()) }),
   });
 }

@@ -1,8 +1,10 @@
+import { randomInt } from 'node:crypto';
 import { z } from 'zod';
-import { identifierKinds, type Identifier, type IdentifierKind, type Identity } from '../../contract/identity.ts';
+import { identifierKinds, type Identifier, type IdentifierKind } from '../../contract/identity.ts';
 import { datasets, findDataset, keyKind } from '../../contract/datasets.ts';
 import { integerText, isJsonObject, parseExactJson, readJson, readJsonText } from '../../core/exact-json.ts';
 import { sideTables } from '../../mirror/tables.ts';
+import type { ScanSubject } from './scan-task.ts';
 import { shingleBytes } from './shingle-search.ts';
 
 /** A single value: of a column, or a text, number or list item of JSON. An item of a list has the name of the list. */
@@ -68,25 +70,42 @@ export type IdentityIndex = {
   subjectsOf: (identifier: Identifier) => number[];
 };
 
-/** Prepares the look-up of subjects. An identifier of one subject, as nearly all are, takes the memory of a number. */
-export function indexIdentities(identities: readonly Identity[]): IdentityIndex {
-  const known = new Map<string, number | number[]>();
-  const kinds = identifierKinds.length;
-  for (const [subject, identity] of identities.entries())
-    for (const [kind, name] of identifierKinds.entries())
-      for (const value of identity[name]) {
-        const code = subject * kinds + kind;
-        const others = known.get(value);
-        if (others === undefined) known.set(value, code);
-        else if (typeof others === 'number') known.set(value, [others, code]);
-        else others.push(code);
-      }
+/** Prepares the look-up of subjects. It keeps numbers of identifiers, and no identifier. */
+export function indexIdentities(identities: readonly ScanSubject['identity'][]): IdentityIndex {
+  const lists = identities.flatMap((identity, subject) =>
+    identifierKinds.map((kind) => ({ subject, kind, texts: identity[kind], first: 0 })),
+  );
+  let size = 0;
+  for (const list of lists) {
+    list.first = size;
+    size += list.texts.length;
+  }
+  // Of each identifier its hash, and the list that it stands in. A slot has the number of an identifier, or 0.
+  const hashes = new Int32Array(size + 1);
+  const listOf = new Uint32Array(size + 1);
+  const slots = new Uint32Array(2 ** Math.ceil(Math.log2(Math.max(size, 4) * 1.5)));
+  const slotAfter = (slot: number): number => (slot + 1) & (slots.length - 1);
+  let number = 0;
+  for (const [list, { texts }] of lists.entries())
+    for (const value of texts) {
+      number += 1;
+      const hash = hashOf(value);
+      hashes[number] = hash;
+      listOf[number] = list;
+      let slot = hash & (slots.length - 1);
+      while (slots[slot] !== 0) slot = slotAfter(slot);
+      slots[slot] = number;
+    }
   const identified = (value: string): Identified[] => {
-    const codes = known.get(value);
-    if (codes === undefined) return none;
-    return [codes]
-      .flat()
-      .map((code) => ({ subject: Math.floor(code / kinds), kind: identifierKinds[code % kinds] as IdentifierKind }));
+    const hash = hashOf(value);
+    let found: Identified[] | undefined;
+    for (let slot = hash & (slots.length - 1); slots[slot] !== 0; slot = slotAfter(slot)) {
+      const known = slots[slot] as number;
+      if (hashes[known] !== hash) continue;
+      const { subject, kind, texts, first } = lists[listOf[known] as number] as (typeof lists)[number];
+      if (texts.at(known - 1 - first) === value) (found ??= []).push({ subject, kind });
+    }
+    return found ?? none;
   };
   return {
     find: (leaf) => {
@@ -101,6 +120,17 @@ export function indexIdentities(identities: readonly Identity[]): IdentityIndex 
 }
 
 const none: never[] = [];
+
+/** Another one in each process: nobody can make texts of which many have the same hash. */
+const seed = randomInt(2 ** 32);
+
+function hashOf(text: string): number {
+  let hash = seed;
+  for (let index = 0; index < text.length; index += 1)
+    hash = Math.imul(hash ^ text.charCodeAt(index) ^ (hash >>> 15), 0x9e_37_79_b1);
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85_eb_ca_6b);
+  return hash ^ (hash >>> 13);
+}
 
 // Users and playlists have integer ids of their own.
 function isPersonIdPlace(name: string, owner: string): boolean {

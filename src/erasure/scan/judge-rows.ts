@@ -1,6 +1,6 @@
-import type { Identifier, IdentifierKind, Identity } from '../../contract/identity.ts';
+import type { Identifier, IdentifierKind } from '../../contract/identity.ts';
 import { identifiersOfUnread } from '../../mirror/quarantine.ts';
-import type { Findings } from './scan-task.ts';
+import type { Findings, ScanSubject } from './scan-task.ts';
 import {
   identifiersInPlace,
   identifierKindsOf,
@@ -57,7 +57,7 @@ const answersMax = 1_000_000;
 
 /** Prepares the search for identities in decoded values. */
 export function createRowJudge(
-  identities: readonly Identity[],
+  identities: readonly ScanSubject['identity'][],
   findings: Findings,
   shared: SharedText,
   fencedBy: FencedBy,

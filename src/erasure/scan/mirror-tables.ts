@@ -71,6 +71,7 @@ const knownColumns: Readonly<Record<string, Readonly<Record<string, Conforms>>>>
   runs: { counts: areCounts },
   passes: { plan: isPlan },
   fence: { request_id: isId },
+  box_parts: { request_id: isId },
   erasure_requests: {
     id: isId,
     basis: oneOf(bases),

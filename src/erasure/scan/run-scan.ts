@@ -6,13 +6,13 @@ import { pipeline } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
 import { AppError } from '../../core/errors.ts';
 import { readJson } from '../../core/exact-json.ts';
-import { ScanFailure, ScanReport, taskLines, type ScanOrder, type ScanSubject } from './scan-task.ts';
+import { ScanFailure, ScanReport, taskLines, type OrderedSubject, type ScanOrder } from './scan-task.ts';
 import type { JobContext } from '../../job/job-context.ts';
 import type { LedgerRecord } from '../../ledger/record.ts';
 import { listPublishedParts } from '../../snapshot/published-parts.ts';
 import { placeOf, type PublishedFiles } from '../../snapshot/published-files.ts';
 import { isPersonal } from '../../snapshot/subject-rows.ts';
-import type { Box } from '../request/box.ts';
+import type { OpenedBox } from '../request/box.ts';
 
 const scanProcess = fileURLToPath(new URL('./scan-process.ts', import.meta.url));
 /** Longer than a scan of any data folder that fits on one machine. */
@@ -105,24 +105,25 @@ export type SubjectScan<S> = {
 /**
  * Scans the data folder for subjects, as a control before a purge or to verify it after. `mustRead`: the places of the
  * published files that have to be read; a search has just found no subject in the others, and they are passed over. Null:
- * every file is read. `open` is called once for each subject: one person's identifiers can be many. Throws as `runScan` does.
+ * every file is read. `open` is called once for each subject, whose identifiers are asked for once: they can be many. Throws as `runScan` does.
  */
 export async function scanForSubjects<S extends { id: string }>(
   { settings, published, signal }: Pick<JobContext, 'settings' | 'published' | 'signal'>,
   phase: 'control' | 'verify',
   subjects: readonly S[],
-  open: (subject: S) => Pick<Box, 'identity' | 'values' | 'leftOut'> | undefined,
+  open: (subject: S) => OpenedBox | undefined,
   mustRead: ReadonlySet<string> | null,
 ): Promise<SubjectScan<S>> {
   const { dataDir } = settings;
   const passedOver = mustRead ? listPersonalFiles(published).filter((place) => !mustRead.has(place)) : [];
   const leftOut = new Map<string, number>();
-  const opened = function* (): Generator<ScanSubject> {
+  const opened = function* (): Generator<OrderedSubject> {
     for (const subject of subjects) {
       const box = open(subject);
       if (!box) continue;
-      if (box.leftOut !== undefined) leftOut.set(subject.id, box.leftOut);
-      yield { request: subject.id, identity: box.identity, values: box.values };
+      const { values, leftOut: left } = box.besides;
+      if (left !== undefined) leftOut.set(subject.id, left);
+      yield { request: subject.id, identities: box.identities(), values };
     }
   };
   const report = await scanner.scan(

@@ -1,6 +1,6 @@
 import { nobody } from '../../contract/identity.ts';
 import type { JobContext } from '../../job/job-context.ts';
-import { listRequests, readBox } from '../../mirror/erasure-requests.ts';
+import { listRequests, hasBox } from '../../mirror/erasure-requests.ts';
 import { openSubjects, type GivenIdentifier } from '../request/box.ts';
 import { reopenRequest, reopenUnnamed } from '../request/reopen.ts';
 import { scopeSubjects } from '../find/scope.ts';
@@ -28,10 +28,10 @@ export async function scanRequests(
     given.map((identifier, index) => ({ id: `line ${index + 1}`, given: [identifier], identity: nobody, shown: [] })),
   );
   const subjects = [
-    ...fenced.map(({ id, identity, values }) => ({ request: id, identity, values })),
+    ...fenced.map(({ id, identity, values }) => ({ request: id, identities: [identity], values })),
     ...[...scopes].map(([request, { identity, values }], index) => ({
       request,
-      identity,
+      identities: [identity],
       values: [...values, given[index]?.value ?? ''],
     })),
   ];
@@ -50,7 +50,7 @@ export async function scanRequests(
   db.transaction(() => {
     const records = reopened.flatMap((request) => {
       const { id, generation } = request;
-      return readBox(db, id) === undefined
+      return !hasBox(db, id)
         ? reopenUnnamed(context, request, 'mirror', 'residue_found')
         : [reopenRequest(context, { id, generation: generation + 1 }, 'residue_found')];
     });

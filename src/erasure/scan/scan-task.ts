@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { identifierKinds, partsOf, type IdentifierKind } from '../../contract/identity.ts';
+import { identifierKinds, partsOf, type IdentifierKind, type Identity } from '../../contract/identity.ts';
+import { packTexts, type PackedTexts, type Texts } from './packed-texts.ts';
 
 /** How a text may stand in a file. */
 export const encodings = ['utf-8', 'json', 'percent', 'base64', 'hex', 'utf-16'] as const;
@@ -11,53 +12,59 @@ export const mirrorPlace = 'mirror.db';
 const texts = z.array(z.string()).readonly();
 const count = z.int().min(0);
 
-/** One subject to look for. All but `request` is personal data. */
-const ScanSubject = z.strictObject({
+const AroundSubjects = z.strictObject({
+  dataDir: z.string(),
+  phase: z.enum(['control', 'verify']),
+  fence: z.boolean(),
+  extraPaths: texts,
+  /** Files of the data folder, relative to it, that are known to hold no person: they are not read. */
+  passedOver: texts.optional(),
+});
+
+const BesideIdentity = z.strictObject({
   request: z.string(),
-  identity: z.strictObject({ person_uuid: texts, person_id: texts, distinct_id: texts, recording_id: texts }),
   /** Other texts of the subject: plain texts, and JSON texts, of which every text within is searched for. */
   values: texts,
 });
-export type ScanSubject = z.infer<typeof ScanSubject>;
+
+const TaskLine = z.union([
+  z.strictObject({ task: AroundSubjects }),
+  z.strictObject({ subject: BesideIdentity }),
+  z.strictObject({
+    identity: z.strictObject({ person_uuid: texts, person_id: texts, distinct_id: texts, recording_id: texts }),
+  }),
+  z.strictObject({ subjects: count, identifiers: count }),
+]);
+type TaskLine = z.infer<typeof TaskLine>;
+
+/** One subject to look for. All but `request` is personal data. */
+export type ScanSubject = z.infer<typeof BesideIdentity> & { identity: Readonly<Record<IdentifierKind, Texts>> };
 
 /**
  * What to scan, and the subjects to look for. `control`, before a purge, ends as soon as each subject has been found;
  * `verify` reads everything. `fence`: every identifier that stands anywhere is also looked up in the fence (`verify` only).
  * `extraPaths`: files and folders outside the data folder.
  */
-export const ScanTask = z.strictObject({
-  dataDir: z.string(),
-  phase: z.enum(['control', 'verify']),
-  subjects: z.array(ScanSubject),
-  fence: z.boolean(),
-  extraPaths: texts,
-  /** Files of the data folder, relative to it, that are known to hold no person: they are not read. */
-  passedOver: texts.optional(),
-});
-export type ScanTask = z.infer<typeof ScanTask>;
+export type ScanTask = z.infer<typeof AroundSubjects> & { subjects: readonly ScanSubject[] };
 
-const { subjects: _subjects, ...aroundSubjects } = ScanTask.shape;
-const { identity, ...besideIdentity } = ScanSubject.shape;
-const TaskLine = z.union([
-  z.strictObject({ task: z.strictObject(aroundSubjects) }),
-  z.strictObject({ subject: z.strictObject(besideIdentity) }),
-  z.strictObject({ identity }),
-  z.strictObject({ subjects: count, identifiers: count }),
-]);
-type TaskLine = z.infer<typeof TaskLine>;
+/** A subject whose identifiers are known some at a time: a person can have a million. */
+export type OrderedSubject = z.infer<typeof BesideIdentity> & { identities: Iterable<Identity> };
 
 /** A task whose subjects are known one at a time. */
-export type ScanOrder = Omit<ScanTask, 'subjects'> & { subjects: Iterable<ScanSubject> };
+export type ScanOrder = Omit<ScanTask, 'subjects'> & { subjects: Iterable<OrderedSubject> };
 
 /** A task as lines of JSON: all but the subjects, each subject with parts of its identity, how many there were. */
 export function* taskLines({ subjects, ...task }: ScanOrder): Generator<string> {
   yield lineOf({ task });
   const sums = { subjects: 0, identifiers: 0 };
-  for (const { identity: whole, ...subject } of subjects) {
+  for (const { identities, ...subject } of subjects) {
     sums.subjects += 1;
     yield lineOf({ subject });
-    for (const part of partsOf(whole, identifiersEach)) yield lineOf({ identity: part });
-    sums.identifiers += countIn(whole);
+    for (const some of identities)
+      for (const part of partsOf(some, identifiersEach)) {
+        yield lineOf({ identity: part });
+        sums.identifiers += countIn(part);
+      }
   }
   yield lineOf(sums);
 }
@@ -69,16 +76,16 @@ function lineOf(value: TaskLine): string {
     .replaceAll('\u2029', String.raw`\u2029`)}\n`;
 }
 
-function countIn(identity: Readonly<Record<IdentifierKind, readonly string[]>>): number {
+function countIn(identity: Readonly<Record<IdentifierKind, { readonly length: number }>>): number {
   return identifierKinds.reduce((sum, kind) => sum + identity[kind].length, 0);
 }
 
 const identifiersEach = 1000;
 
 /** Reads what `taskLines` has written. Throws for anything else, and for less. */
-export async function readTask(lines: AsyncIterable<string>): Promise<ScanTask> {
-  let task: z.infer<z.ZodObject<typeof aroundSubjects>> | undefined;
-  const subjects: (ScanSubject & { identity: Record<IdentifierKind, string[]> })[] = [];
+export async function readTask(lines: AsyncIterable<string> | Iterable<string>): Promise<ScanTask> {
+  let task: z.infer<typeof AroundSubjects> | undefined;
+  const subjects: (ScanSubject & { identity: Record<IdentifierKind, PackedTexts> })[] = [];
   let isWhole = false;
   for await (const text of lines) {
     const line = TaskLine.parse(JSON.parse(text));
@@ -86,10 +93,16 @@ export async function readTask(lines: AsyncIterable<string>): Promise<ScanTask> 
     else if ('subject' in line)
       subjects.push({
         ...line.subject,
-        identity: { person_uuid: [], person_id: [], distinct_id: [], recording_id: [] },
+        identity: {
+          person_uuid: packTexts(),
+          person_id: packTexts(),
+          distinct_id: packTexts(),
+          recording_id: packTexts(),
+        },
       });
     else if ('identity' in line)
-      for (const kind of identifierKinds) subjects.at(-1)?.identity[kind].push(...line.identity[kind]);
+      for (const kind of identifierKinds)
+        for (const text of line.identity[kind]) subjects.at(-1)?.identity[kind].push(text);
     else
       isWhole =
         line.subjects === subjects.length &&

@@ -1,11 +1,11 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, test } from 'vitest';
-import { openBox } from '../../../src/erasure/request/box.ts';
+import { boxOf } from '../../../src/erasure/request/box.ts';
 import { findUnbound } from '../../../src/erasure/bound/find-unbound.ts';
 import { replayErasures } from '../../../src/erasure/fence/restore.ts';
 import { openLedger, readLedger } from '../../../src/ledger/ledger.ts';
-import { listRequests, readBox } from '../../../src/mirror/erasure-requests.ts';
+import { listRequests } from '../../../src/mirror/erasure-requests.ts';
 import { readFenceUse } from '../../../src/mirror/fence.ts';
 import { insert } from '../scan/canary.ts';
 import { jobContext } from '../../job/job-context.ts';
@@ -132,7 +132,7 @@ test('reading a whole table for those whom an older copy brought back is done on
   expect(reads.size).toBeGreaterThan(2);
   // Quarantine once more than the rest: to find those who are fenced, and then what is to be released.
   expect(Math.max(...[...reads].map(([sql, times]) => times - (sql.includes('quarantine') ? 1 : 0)))).toBe(1);
-  const boxes = listRequests(db, 'all').map(({ id }) => openBox(world.dataDir, id, readBox(db, id) ?? Buffer.of()));
+  const boxes = listRequests(db, 'all').flatMap(({ id }) => boxOf({ db, settings: world.settings }, id) ?? []);
   // Each has the texts of its own person, and of nobody else.
   const withCanary = boxes.filter(({ values }) => values.join(' ').includes(name));
   expect(withCanary.map(({ identity }) => identity.person_uuid)).toEqual([[uuid]]);

@@ -1,9 +1,9 @@
 import { expect } from 'vitest';
 import { nobody, unionOf, type Identity } from '../../../src/contract/identity.ts';
-import { openBox, type GivenIdentifier } from '../../../src/erasure/request/box.ts';
+import { boxOf, type GivenIdentifier } from '../../../src/erasure/request/box.ts';
 import { scopeSubjects, type Scope } from '../../../src/erasure/find/scope.ts';
 import { whereIs } from '../../../src/erasure/find/where.ts';
-import { listRequests, readBox } from '../../../src/mirror/erasure-requests.ts';
+import { listRequests } from '../../../src/mirror/erasure-requests.ts';
 import { findTexts } from '../find-texts.ts';
 import { playHistories, wordsIn, type Lived } from './histories.ts';
 import { readKeptRows, type KeptRow } from './kept-rows.ts';
@@ -298,10 +298,7 @@ function identityOfErased({ world }: Lived): Identity {
     .all();
   return unionOf([
     { ...nobody, person_uuid: removed },
-    ...listRequests(db, 'all').flatMap(({ id }) => {
-      const box = readBox(db, id);
-      return box ? openBox(world.dataDir, id, box).identity : [];
-    }),
+    ...listRequests(db, 'all').flatMap(({ id }) => boxOf({ db, settings: world }, id)?.identity ?? []),
   ]);
 }
 

@@ -65,7 +65,7 @@ async function begin(
   const subject = { id: 'x', given: [given], identity: nobody, shown: null, ...before };
   const signal = new AbortController().signal;
   const emails = new Set(given.kind === 'email' ? [emailKey(given.value)] : []);
-  const shownEmails = [...findEmails(db, emails, { onlyUnnamed: false }), ...more];
+  const shownEmails = [...[...findEmails(db, emails, { onlyUnnamed: false })].flat(), ...more];
   const start = (await startIdentities({ db, service, signal }, [subject], shownEmails)).get('x');
   if (!start) throw new Error('no start');
   const { identity, isAsked, isDoubted, persons, shown } = start;

@@ -4,8 +4,18 @@ import { dirname } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { decryptText, keyPath, reasonMac } from '../../../src/core/secret-key.ts';
 import { boxKeyName } from '../../../src/mirror/fence.ts';
-import { authorisationMac, closeBox, newBox, openBox, subjectMac, type Box } from '../../../src/erasure/request/box.ts';
-import { freshFolder } from '../../mirror/open-test-mirror.ts';
+import {
+  authorisationMac,
+  besidesOf,
+  boxOf,
+  closeBox,
+  newBox,
+  openBoxes,
+  subjectMac,
+  type Box,
+} from '../../../src/erasure/request/box.ts';
+import { insertRequest, readBox, updateRequest } from '../../../src/mirror/erasure-requests.ts';
+import { freshFolder, openTestMirror } from '../../mirror/open-test-mirror.ts';
 
 const id = randomUUID();
 const box: Box = {
@@ -28,39 +38,97 @@ function errorOf(act: () => unknown): unknown {
   }
 }
 
+/** A mirror with a request that has a box. `change` writes another box in its place. */
+function kept(one: Box) {
+  const { db, dataDir } = openTestMirror();
+  const context = { db, settings: { dataDir } };
+  const request = {
+    generation: 1,
+    origin: 'manual',
+    basis: 'objection',
+    authorisedBy: null,
+    deleteEvents: true,
+  } as const;
+  const times = { receivedAt: '2026-11-20T12:00:01.000Z', dueAt: '2026-12-20T12:00:01.000Z' };
+  insertRequest(db, { ...request, ...times, id, box: closeBox(context, id, one) });
+  const change = (closed: Buffer): void => void db.prepare(`UPDATE erasure_requests SET box = ?`).run(closed);
+  return { db, dataDir, context, closed: readBox(db, id) ?? Buffer.of(), change };
+}
+
+const wide: Box = {
+  ...box,
+  identity: { ...box.identity, recording_id: Array.from({ length: 12_001 }, (_, n) => `recording ${n}`) },
+};
+
 describe('a box', () => {
-  it('opens as it was closed, and shows nothing of it meanwhile', () => {
-    const dataDir = freshFolder();
-    const closed = closeBox(dataDir, id, box);
-    expect(openBox(dataDir, id, closed)).toEqual(box);
-    expect(closed.toString('latin1')).not.toContain('ann@x');
-    expect(closeBox(dataDir, id, box).equals(closed)).toBe(false);
+  it.each([
+    ['', box],
+    [' of a large person', wide],
+  ])('%sopens as it was closed, and shows nothing of it meanwhile', async (_whose, one) => {
+    const { db, context, closed } = kept(one);
+    expect(boxOf(context, id)).toEqual(one);
+    expect(await openBoxes(context, () => true)).toMatchObject([{ request: { id }, box: one }]);
+    expect(besidesOf(context, id)).toEqual({ ...one, identity: undefined });
+    const parts = db.prepare<[], Buffer>(`SELECT encrypted FROM box_parts`).pluck().all();
+    expect(Buffer.concat([closed, ...parts]).toString('latin1')).not.toMatch(/ann@x|recording /);
+    expect(closeBox(context, id, one).equals(closed)).toBe(false);
   });
 
-  it.each<[string, (closed: Buffer, dataDir: string) => { id?: string; closed?: Buffer } | void]>([
-    ['under another request’s id', () => ({ id: randomUUID() })],
+  it('of a large person is in texts that are no longer than those of others', () => {
+    const { db, context, closed } = kept(wide);
+    const longest = db.prepare<[], number>(`SELECT max(length(encrypted)) FROM box_parts`).pluck();
+    expect(longest.get()).toBeLessThan(120_000);
+    expect(closed.length).toBeLessThan(2000);
+    // Neither a smaller box nor none has parts.
+    updateRequest(db, id, { box: closeBox(context, id, box) });
+    expect(longest.get()).toBeNull();
+    expect(boxOf(context, id)).toEqual(box);
+    updateRequest(db, id, { box: closeBox(context, id, wide) });
+    updateRequest(db, id, { box: null });
+    expect(longest.get()).toBeNull();
+    expect(boxOf(context, id)).toBeUndefined();
+  });
+
+  it.each([
+    ['is gone', `DELETE FROM box_parts WHERE part = 1`],
+    [
+      'stands in the place of another',
+      `UPDATE box_parts SET encrypted = (SELECT encrypted FROM box_parts WHERE part = 0)`,
+    ],
+    ['is cut off', `UPDATE box_parts SET encrypted = substr(encrypted, 1, 40)`],
+  ])('of a large person does not open where a part %s', (_how, sql) => {
+    const { db, context } = kept(wide);
+    db.exec(sql);
+    expect(() => boxOf(context, id)).toThrow(`the identifiers of request ${id} cannot be decrypted`);
+    // What stands beside the identifiers is there.
+    expect(besidesOf(context, id)).toMatchObject({ given: box.given });
+  });
+
+  it.each<[string, (closed: Buffer, dataDir: string) => Buffer | void]>([
+    [
+      'under another request’s id',
+      (_closed, dataDir) => closeBox({ ...kept(box).context, settings: { dataDir } }, randomUUID(), box),
+    ],
     ['with another key', (_closed, dataDir) => writeFileSync(keyPath(dataDir, 'box.key'), `${'ab'.repeat(32)}\n`)],
     ['without its key', (_closed, dataDir) => rmSync(keyPath(dataDir, 'box.key'))],
-    ['when a bit of it is damaged', (closed) => ({ closed: closed.with(20, (closed[20] ?? 0) ^ 1) as Buffer })],
-    ['when a bit of its nonce is damaged', (closed) => ({ closed: closed.with(0, (closed[0] ?? 0) ^ 1) as Buffer })],
-    ['when it is cut off', (closed) => ({ closed: closed.subarray(0, -1) })],
-    ['when nothing is left of it', () => ({ closed: Buffer.alloc(0) })],
-  ])('does not open %s, and the error tells nothing of it', (_how, change) => {
-    const dataDir = freshFolder();
-    const closed = closeBox(dataDir, id, box);
-    const changed = { id, closed, ...change(closed, dataDir) };
-    const open = (): Box => openBox(dataDir, changed.id, Buffer.from(changed.closed));
-    expect(open).toThrow(`the identifiers of request ${changed.id} cannot be decrypted`);
+    ['when a bit of it is damaged', (closed) => closed.with(20, (closed[20] ?? 0) ^ 1) as Buffer],
+    ['when a bit of its nonce is damaged', (closed) => closed.with(0, (closed[0] ?? 0) ^ 1) as Buffer],
+    ['when it is cut off', (closed) => closed.subarray(0, -1)],
+    ['when nothing is left of it', () => Buffer.alloc(0)],
+  ])('does not open %s, and the error tells nothing of it', (_how, changed) => {
+    const { dataDir, context, closed, change } = kept(box);
+    change(Buffer.from(changed(closed, dataDir) ?? closed));
+    const open = (): unknown => boxOf(context, id);
+    expect(open).toThrow(`the identifiers of request ${id} cannot be decrypted`);
     expect(errorOf(open)).toMatchObject({ code: 'storage' });
     // The parser's own words would quote what was encrypted.
     expect(errorOf(open)).not.toHaveProperty('cause');
   });
 
   it('with a damaged key says which file that is', () => {
-    const dataDir = freshFolder();
-    const closed = closeBox(dataDir, id, box);
+    const { dataDir, context } = kept(box);
     writeFileSync(keyPath(dataDir, 'box.key'), 'ab');
-    expect(() => openBox(dataDir, id, closed)).toThrow(/keys\/box\.key is damaged/);
+    expect(() => boxOf(context, id)).toThrow(/keys\/box\.key is damaged/);
   });
 });
 

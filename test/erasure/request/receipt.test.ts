@@ -42,7 +42,7 @@ function received({ boxOfItsOwn = false } = {}) {
     deleteEvents: true,
     receivedAt: '2026-11-20T12:00:01.000Z',
     dueAt: record.due_at,
-    box: closeBox(dataDir, requestId(1), kept),
+    box: closeBox({ db, settings: { dataDir } }, requestId(1), kept),
   });
   return { dataDir, ledger, context: { db, ledger: () => ledger, settings: { dataDir } } as never };
 }

@@ -3,7 +3,7 @@ import { datasets, type PagedDataset } from '../../../src/contract/datasets.ts';
 import type { Identity } from '../../../src/contract/identity.ts';
 import { sightingOf } from '../../../src/contract/row-readers.ts';
 import type { Database } from '../../../src/mirror/database.ts';
-import type { ScanReport, ScanTask } from '../../../src/erasure/scan/scan-task.ts';
+import type { OrderedSubject, ScanReport } from '../../../src/erasure/scan/scan-task.ts';
 
 /** Somebody whose every field holds text that stands nowhere else. */
 export type Person = {
@@ -72,7 +72,11 @@ function withEveryText(dataset: PagedDataset, word: string, row: Person['row']):
 }
 
 /** What the scanner is told of somebody. */
-export function subjectOf({ row, recording, distinctIds }: Person): ScanTask['subjects'][number] {
+export function subjectOf({
+  row,
+  recording,
+  distinctIds,
+}: Person): Omit<OrderedSubject, 'identities'> & { identity: Identity } {
   const identity: Identity = {
     person_uuid: [String(row['uuid'])],
     person_id: [String(row['id'])],
@@ -80,6 +84,12 @@ export function subjectOf({ row, recording, distinctIds }: Person): ScanTask['su
     recording_id: [String(recording['id'])],
   };
   return { request: `request of ${row['id']}`, identity, values: textsOf({ row, recording }) };
+}
+
+/** As `subjectOf`, for a process that is asked to scan. */
+export function orderedSubjectOf(person: Person): OrderedSubject {
+  const { identity, ...subject } = subjectOf(person);
+  return { ...subject, identities: [identity] };
 }
 
 /** Writes people into the mirror as a sync would. */

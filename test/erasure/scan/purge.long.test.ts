@@ -6,7 +6,7 @@ import { runScan } from '../../../src/erasure/scan/run-scan.ts';
 import type { Database } from '../../../src/mirror/database.ts';
 import { purgeDeleted, type PurgeSteps } from '../../../src/mirror/purge.ts';
 import { openTestMirror } from '../../mirror/open-test-mirror.ts';
-import { addPeople, personOf, placesOf, removePeople, subjectOf } from './canary.ts';
+import { addPeople, personOf, placesOf, removePeople, orderedSubjectOf } from './canary.ts';
 
 // The mirror stays open here while it is scanned, as in the program: that takes the scanner's own process.
 
@@ -15,7 +15,7 @@ const people = Array.from({ length: 300 }, (_, index) =>
 );
 const canaries = people.filter((_person, index) => index % 6 === 0);
 /** Some of them: what is left of the others has enough in common with them. */
-const subjects = canaries.slice(-10).map(subjectOf);
+const subjects = canaries.slice(-10).map(orderedSubjectOf);
 const everyStep: PurgeSteps = { statistics: true, vacuum: true, truncate: true };
 
 /**

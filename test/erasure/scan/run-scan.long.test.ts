@@ -4,15 +4,15 @@ import process from 'node:process';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { runScan } from '../../../src/erasure/scan/run-scan.ts';
-import type { ScanTask } from '../../../src/erasure/scan/scan-task.ts';
+import type { ScanOrder } from '../../../src/erasure/scan/scan-task.ts';
 import { freshFolder, openTestMirror } from '../../mirror/open-test-mirror.ts';
-import { addPeople, personOf, placesOf, subjectOf } from './canary.ts';
+import { addPeople, personOf, placesOf, orderedSubjectOf } from './canary.ts';
 
 const canary = personOf('canarybird', 17);
 const signal = new AbortController().signal;
 
-function taskFor(dataDir: string, changes: Partial<ScanTask> = {}): ScanTask {
-  return { dataDir, phase: 'verify', subjects: [subjectOf(canary)], fence: true, extraPaths: [], ...changes };
+function taskFor(dataDir: string, changes: Partial<ScanOrder> = {}): ScanOrder {
+  return { dataDir, phase: 'verify', subjects: [orderedSubjectOf(canary)], fence: true, extraPaths: [], ...changes };
 }
 
 /** What can be seen of this process's scanners by everybody on the machine: arguments, and environment. */
@@ -81,7 +81,7 @@ describe('the scanner as a process', () => {
   });
 
   it('says in one sentence what went wrong, without any value', async () => {
-    const wrong = { ...taskFor(freshFolder()), subjects: [{ ...subjectOf(canary), values: [canary] as never }] };
+    const wrong = { ...taskFor(freshFolder()), subjects: [{ ...orderedSubjectOf(canary), values: [canary] as never }] };
     const error: unknown = await runScan(wrong, { signal }).catch((reason: unknown) => reason);
     expect(error).toMatchObject({ code: 'storage', message: 'the scan failed (ZodError)' });
     expect(JSON.stringify(error)).not.toContain('canarybird');
