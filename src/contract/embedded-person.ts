@@ -1,3 +1,4 @@
+import { cleanText } from '../core/clean-json.ts';
 import { AppError } from '../core/errors.ts';
 import { emailOf } from './email.ts';
 import { type JsonObject, integerText, isJsonObject, parseExactJson } from '../core/exact-json.ts';
@@ -25,6 +26,11 @@ export function withoutDistinctIds(text: string | null, isGone: (id: string) => 
   const kept = listed.filter((id) => !isText(id) || !isGone(id));
   if (kept.length === listed.length) return undefined;
   return JSON.stringify({ ...person, distinct_ids: Array.isArray(person?.['distinct_ids']) ? kept : null });
+}
+
+/** Distinct ids as a published JSON column can spell them: as they are, and as `cleanText` has them. */
+export function spelledInJson(ids: readonly string[]): string[] {
+  return ids.flatMap((id) => [id, ...(cleanText(id) === id ? [] : [cleanText(id)])]);
 }
 
 function personOf(text: string | null): JsonObject | undefined {

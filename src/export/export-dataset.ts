@@ -69,13 +69,15 @@ export async function exportDataset(request: ExportRequest): Promise<ExportResul
   const rows = request.rows[Symbol.iterator]();
   let snapshotId: string | undefined;
   try {
-    const { shape, publish, decided } = publicationOf(dataset, settings);
+    const { shape, publish, publishTexts, decided, replaced } = publicationOf(dataset, settings);
     const columns = request.numbering(shape.columns);
     clearUnpublished(published, dataset);
     const createdAtMs = clock.now();
     snapshotId = nextSnapshotId(createdAtMs, published.listSnapshots(dataset).at(-1)?.id);
     const folder = published.openDraft({ dataset, snapshotId });
-    const parts = splitRows(rows, settings.partRows, (row) => (row instanceof RowText ? row : publish(row)));
+    const parts = splitRows(rows, settings.partRows, (row) =>
+      row instanceof RowText ? (publishTexts?.(row) ?? row) : publish(row),
+    );
     const { files, ...sums } = await writeParts(parts, { folder, shape, columns, signal, onProgress });
     signal.throwIfAborted();
     const manifest: Manifest = {
@@ -91,6 +93,7 @@ export async function exportDataset(request: ExportRequest): Promise<ExportResul
       rows: sums.rows,
       files,
       columns,
+      ...(Object.keys(replaced).length > 0 && { replaced }),
       publication: { ...decided, part_rows: settings.partRows },
       generator: { name: packageJson.name, version: packageJson.version },
     };

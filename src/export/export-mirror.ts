@@ -39,8 +39,8 @@ function exportMoment(
 ): Promise<MirrorExport | 'outdated'> {
   const { db, published, settings, clock, signal } = context;
   const base = kind === 'delta' ? findDeltaBase(context, dataset) : undefined;
-  const { isAsMirrored } = publicationOf(dataset, settings.export);
-  const reading = { since: base?.changes ?? null, textsOfPart: isAsMirrored ? settings.export.partRows : null };
+  const { publishTexts } = publicationOf(dataset, settings.export);
+  const reading = { since: base?.changes ?? null, textsOfPart: publishTexts ? settings.export.partRows : null };
   return withSnapshotSource(connection, dataset, reading, async (source) => {
     const { pass, erasureEpoch, changes, rowCount, rows } = source;
     const outdated = new Error('a person was erased since these rows were read');

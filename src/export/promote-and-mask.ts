@@ -1,15 +1,17 @@
+import type { RowText } from '../contract/row-text.ts';
 import type { ColumnValue } from '../contract/tolerant-reader.ts';
 import { AppError } from '../core/errors.ts';
 import { isJsonObject, parseExactJson, type JsonObject } from '../core/exact-json.ts';
 import type { PublishedDataset } from '../contract/datasets.ts';
 import { type Column, type DatasetShape, type Row, column, datasets } from '../snapshot/columns.ts';
 import type { Manifest } from '../snapshot/manifest.ts';
+import { rowCleaner } from './clean-rows.ts';
 
 /**
  * The version of what this program makes of the mirror's values. A new one for every change after which the same rows
  * are other files: it is how an export knows that it has to publish an unchanged mirror again.
  */
-const layout = 1;
+const layout = 2;
 
 /** Which properties of persons become columns, and which are not published. Keys are top-level property keys. */
 export type PublicationSettings = {
@@ -20,13 +22,15 @@ export type PublicationSettings = {
 };
 
 /**
- * A dataset as it is published: its shape, and what a mirror row becomes. `isAsMirrored`: no row becomes another one.
- * `decided`: what decides the values besides the rows.
+ * A dataset as it is published: its shape, and what a mirror row becomes. `publishTexts` is the same for many rows at once; null
+ * where they have to be taken one by one. `decided`: what decides the values besides the rows. `replaced`: how many characters
+ * of each JSON column were replaced so far.
  */
-export type Publication = {
+type Publication = {
   shape: DatasetShape;
   publish: (row: Row) => Row;
-  isAsMirrored: boolean;
+  publishTexts: ((rows: RowText) => RowText) | null;
+  replaced: Readonly<Record<string, number>>;
   decided: Omit<NonNullable<Manifest['publication']>, 'part_rows'>;
 };
 
@@ -34,7 +38,7 @@ const promotedMax = 200;
 
 /**
  * Decides what is published of a dataset. A promoted string is published as it is, any other value as its JSON text, a
- * missing one as null. A lone surrogate in a string, which no UTF-8 file can hold, becomes U+FFFD (`properties` keeps its escape).
+ * missing one as null. JSON columns are made such that every engine reads them: NUL and lone surrogates become U+FFFD.
  * Masking reaches names and properties; it does not reach distinct ids, nor `extra`.
  * Throws `usage` when the promoted keys cannot all be columns; publishing throws `storage` at a row that is not JSON.
  */
@@ -46,18 +50,17 @@ export function publicationOf(dataset: PublishedDataset, { promote, mask }: Publ
     promote: dataset === 'persons' ? [...promote] : [],
     mask: dataset === 'persons' || dataset === 'recordings' ? [...masked].toSorted() : [],
   };
+  const { cleanRow, cleanText, replaced } = rowCleaner(dataset);
+  const own = { shape, decided, replaced, publishTexts: null };
   if (dataset === 'persons' && promote.length + mask.length > 0) {
     const promoted = promotedColumns(promote, shape);
-    return {
-      shape: { ...shape, columns: [...shape.columns, ...promoted.values()] },
-      publish: (row) => publishPerson(row, promoted, masked),
-      isAsMirrored: false,
-      decided,
-    };
+    const columns = [...shape.columns, ...promoted.values()];
+    const publish = (row: Row): Row => publishPerson(cleanRow(row), promoted, masked);
+    return { ...own, shape: { ...shape, columns }, publish };
   }
   if (dataset === 'recordings' && mask.length > 0)
-    return { shape, publish: (row) => publishRecording(row, masked), isAsMirrored: false, decided };
-  return { shape, publish: (row) => row, isAsMirrored: true, decided };
+    return { ...own, publish: (row) => publishRecording(cleanRow(row), masked) };
+  return { ...own, publish: cleanRow, publishTexts: cleanText };
 }
 
 function promotedColumns(keys: readonly string[], shape: DatasetShape): ReadonlyMap<string, Column> {
@@ -108,8 +111,7 @@ function maskKeys(object: JsonObject | undefined, masked: ReadonlySet<string>): 
 function promotedValue(properties: JsonObject | undefined, key: string): string | null {
   if (!properties || !Object.hasOwn(properties, key)) return null;
   const value = properties[key];
-  if (typeof value === 'string') return value.toWellFormed();
-  return value === null ? null : JSON.stringify(value);
+  return value === null || typeof value === 'string' ? value : JSON.stringify(value);
 }
 
 // The parser's message quotes the text, which is personal data: it must not become a cause.

@@ -15,7 +15,7 @@ export type Row = Readonly<Record<string, ColumnValue>>;
 /** A published dataset. Its key is the first column; rows stand in the key's byte order, and keys may repeat. */
 export type DatasetShape = { readonly key: Column; readonly columns: readonly Column[]; readonly keyRepeats?: true };
 
-// JSON stays a plain string: one lone `\ud800` escape in a JSON-annotated column makes DuckDB refuse the whole file.
+// JSON stays a plain string: columns that are marked as JSON are read by few engines.
 const typeOfKind: Readonly<Record<FieldKind, ColumnType>> = {
   text: 'string',
   uuid: 'string',

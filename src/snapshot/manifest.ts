@@ -50,6 +50,8 @@ export const Manifest = z.strictObject({
   rows: count,
   files: z.array(ManifestFile).min(1),
   columns: z.array(PublishedColumn).min(1),
+  /** Characters of JSON columns, by column, in whose place U+FFFD was published: NUL and unpaired surrogates. */
+  replaced: z.record(z.string(), count).optional(),
   /** The settings that decided the rows' values and files; missing in snapshots of earlier versions. */
   publication: z
     .strictObject({ layout: count, part_rows: count, promote: z.array(z.string()), mask: z.array(z.string()) })

@@ -1,5 +1,5 @@
 import type { DuckDBConnection, DuckDBListValue, DuckDBValue, JS } from '@duckdb/node-api';
-import { withoutDistinctIds } from '../contract/embedded-person.ts';
+import { spelledInJson, withoutDistinctIds } from '../contract/embedded-person.ts';
 import { datasets, keyKind, type PublishedDataset } from '../contract/datasets.ts';
 import { type Identity, identifiersIn, nobody, partsOf, type Sighting } from '../contract/identity.ts';
 import type { ColumnType } from './columns.ts';
@@ -178,7 +178,8 @@ async function loadIdentity(connection: DuckDBConnection, identity: Identity): P
 
 function* subjectTexts(identity: Identity): Generator<[kind: string, value: string]> {
   yield* knownTexts(identity);
-  for (const value of identity.distinct_id) if (value.isWellFormed()) yield ['json_piece', longestPiece(value)];
+  for (const value of spelledInJson(identity.distinct_id))
+    if (value.isWellFormed()) yield ['json_piece', longestPiece(value)];
 }
 
 /** The identifiers of an identity that can be in a file. A text that is not well-formed cannot. */
@@ -254,7 +255,7 @@ export async function countMarks(connection: DuckDBConnection): Promise<{ gone: 
 export function registerTrim(connection: DuckDBConnection, dataset: PublishedDataset, identity: Identity): void {
   const mention = mentionOf(dataset);
   if (!mention) return;
-  const gone = new Set(identity.distinct_id);
+  const gone = new Set(spelledInJson(identity.distinct_id));
   const type = valueWriters[mention.type].type();
   connection.registerScalarFunction(
     duckDbApi().DuckDBScalarFunction.create({
@@ -287,7 +288,7 @@ async function markMentions(
     WHERE NOT ${own} AND file_row_number IN (
       SELECT row FROM (SELECT file_row_number AS row, unnest(${texts}) AS text FROM ${part} WHERE NOT ${own})
       WHERE text IN (SELECT value FROM subject WHERE kind = '${kind}'))`);
-  const gone = new Set(identity.distinct_id);
+  const gone = new Set(spelledInJson(identity.distinct_id));
   const appender = await connection.createAppender('trimmed');
   for (const [row, rowKey, value] of candidates.getRows()) {
     if (without(value ?? null, (id) => gone.has(id)) === undefined) continue;

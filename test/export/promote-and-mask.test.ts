@@ -6,11 +6,14 @@ import { personRow, recordingRow } from '../snapshot/rows.ts';
 const nothing = { promote: [], mask: [] };
 const properties = String.raw`{"email":"ann@example.com","plan":{"name":"pro","seats":12345678901234567890},"n":12345678901234567890,"on":false,"none":null,"bad":"\ud800!","":"empty"}`;
 const ann = personRow('p1', { properties });
+/** As every engine reads them. */
+const cleanProperties = properties.replace(String.raw`\ud800`, '\ufffd');
 
 test.for(Object.keys(datasets) as (keyof typeof datasets)[])('%s are published as they are by default', (dataset) => {
   const { shape, publish } = publicationOf(dataset, nothing);
   expect(shape).toBe(datasets[dataset]);
-  expect(publish(ann)).toBe(ann);
+  const plain = personRow('p1');
+  expect(publish(plain)).toBe(plain);
 });
 
 test('promoted keys are string columns after all others', () => {
@@ -36,7 +39,7 @@ test('a promoted string is itself, another value its JSON text, a missing or nul
     null,
     null,
   ]);
-  expect(published).toMatchObject(ann);
+  expect(published).toMatchObject({ ...ann, properties: cleanProperties });
 });
 
 test.for([null, '[1]', '"text"', '7', 'null'])('properties that are %j have no keys', (text) => {
@@ -51,7 +54,7 @@ test('masked keys are null in the properties, and everything else stays as it wa
   expect(publish(ann)).toEqual({
     ...ann,
     property_email: null,
-    properties: properties.replace('"ann@example.com"', 'null').replace('false', 'null'),
+    properties: cleanProperties.replace('"ann@example.com"', 'null').replace('false', 'null'),
   });
 });
 

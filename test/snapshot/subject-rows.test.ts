@@ -142,6 +142,17 @@ test('thousands of identifiers, quotes, zero bytes and broken Unicode among them
   );
 });
 
+test.for(['nul \0 id', 'broken \ud800'])(
+  'a recording that names %j is found, although the file has it in a spelling that engines read',
+  async (id) => {
+    const dataDir = temporaryFolder();
+    const person = JSON.stringify({ id: 9, name: 'Bob', distinct_ids: ['bob', id], properties: {} });
+    await publishRows(dataDir, 'recordings', [recordingRow('r1', { person_uuid: 'b', distinct_id: 'bob', person })]);
+    expect(await where(dataDir, { distinct_id: [id] })).toHaveLength(1);
+    expect(await where(dataDir, { distinct_id: ['broken'] })).toEqual([]);
+  },
+);
+
 test('nothing published and nobody looked for: nothing found', async () => {
   const dataDir = temporaryFolder();
   expect(await locateIdentity(publishedFilesIn(dataDir), { ...nobody, person_id: ['1'] }, { signal })).toEqual({

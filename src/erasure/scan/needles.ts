@@ -1,3 +1,4 @@
+import { cleanText } from '../../core/clean-json.ts';
 import { readJsonText, textLeaves } from '../../core/exact-json.ts';
 import { createShingleSearch, shingleBytes, type ShingleSearch } from './shingle-search.ts';
 import { encodings, type ScanSubject, type Encoding } from './scan-task.ts';
@@ -124,7 +125,9 @@ function* textsOf({ identity, values }: ScanSubject): Generator<string> {
   yield* identity.person_uuid;
   yield* identity.recording_id;
   yield* identity.distinct_id;
-  const others = new Set(values.flatMap((value) => [...textLeaves(readJsonText(value) ?? value)]));
+  const leaves = values.flatMap((value) => [...textLeaves(readJsonText(value) ?? value)]);
+  // Published files have some texts in another spelling.
+  const others = new Set([...leaves, ...leaves.map(cleanText)]);
   for (const keys of [identity.person_uuid, identity.recording_id, identity.distinct_id])
     for (const key of keys) others.delete(key);
   yield* others;

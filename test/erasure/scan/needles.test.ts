@@ -18,6 +18,11 @@ function foundIn(needles: Needles, text: string | Buffer): Encoding[] {
 const ascii = (text: string): string =>
   text.replaceAll(/[^ -~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
+it('finds a text as published files spell it, in which NUL and unpaired surrogates are U+FFFD', () => {
+  const broken = 'ab\0cde\0fgh\0ij\ud800kl';
+  expect(foundIn(makeNeedles([subject(JSON.stringify(broken))]), 'ab�cde�fgh�ij�kl')).toContain('utf-8');
+});
+
 describe('needles', () => {
   const needles = makeNeedles([subject(value)]);
 
