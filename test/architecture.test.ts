@@ -33,6 +33,8 @@ const packageHomes: Record<string, readonly string[]> = {
   'csv-parse': ['cli'],
   'csv-stringify': ['sandbox', 'audit'],
   hono: ['sandbox', 'markup', 'audit', 'status'],
+  'd3-scale': ['markup'],
+  'd3-shape': ['markup'],
   'node-cron': ['config', 'sandbox'],
   'p-queue': ['client'],
   pino: ['log'],

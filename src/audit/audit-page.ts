@@ -1,6 +1,7 @@
 import packageJson from '../../package.json' with { type: 'json' };
 import { createHash } from 'node:crypto';
 import { html, raw } from 'hono/html';
+import { plotStyle } from '../markup/chart.ts';
 import { textOf, type Markup } from '../markup/markup.ts';
 
 /** The style of every page for auditors: light and dark, from a phone's width up, and on A4. */
@@ -61,11 +62,10 @@ abbr { text-decoration: none; font-weight: 600; }
 .chart { margin: 1.2rem 0; display: grid; grid-template-columns: minmax(0, 1fr) 22rem; gap: .2rem 1.6rem; align-items: start; break-inside: avoid; }
 .chart figcaption { grid-column: 1 / -1; font-weight: 600; }
 .legend { grid-column: 1 / -1; display: flex; flex-wrap: wrap; gap: .2rem 1.2rem; margin: 0 0 .3rem; padding: 0; list-style: none; font-size: .88rem; }
-.legend svg { vertical-align: -1px; margin-right: .25rem; }
-.plot { display: block; width: 100%; height: auto; }
-.plot text { fill: var(--soft); font-size: 11.5px; }
-.grid { stroke: var(--line); stroke-width: 1; }
-.s0 { fill: var(--s0); } .s1 { fill: var(--s1); } .s2 { fill: var(--s2); } .s3 { fill: var(--s3); }
+.legend li { display: flex; align-items: center; gap: .35rem; }
+.legend svg { width: .8rem; height: .95rem; }
+${plotStyle}
+.plot { margin-top: .6rem; }
 .numbers { width: 100%; margin: 0; font-size: .8rem; font-variant-numeric: tabular-nums; }
 .numbers th, .numbers td { padding: .12rem 0 .12rem .6rem; text-align: right; }
 .numbers tbody th { text-align: left; padding-left: 0; white-space: nowrap; }

@@ -98,11 +98,11 @@ function times({ totals, times: { here, complete }, distribution, progress }: Au
               id: 'time-to-erase',
               title: 'Requests by the time that they took at most',
               description: `Median ${durationText(here.medianMs)} until erased here, ${durationText(complete.medianMs)} until complete.`,
-              layout: 'beside',
+              marks: 'beside',
               categories: distribution.here.map(({ upTo }) => upTo),
               series: [
-                { name: 'erased here', tone: 2, values: distribution.here.map(({ count }) => count) },
-                { name: 'complete', tone: 0, values: distribution.complete.map(({ count }) => count) },
+                { name: 'erased here', tone: 's2', values: distribution.here.map(({ count }) => count) },
+                { name: 'complete', tone: 's0', values: distribution.complete.map(({ count }) => count) },
               ],
             })}`
     }
@@ -114,13 +114,17 @@ function times({ totals, times: { here, complete }, distribution, progress }: Au
             title: `Progress of the period’s requests at the end of each ${progress.each}`,
             description:
               'The number of requests that were complete, erased here only, not erased yet, or refused or cancelled.',
-            layout: 'stacked',
+            marks: 'stacked',
             categories: progress.points.map(({ label }) => label),
             series: [
-              { name: 'complete', tone: 0, values: progress.points.map((point) => point.complete) },
-              { name: 'erased here', tone: 2, values: progress.points.map((point) => point.erasedHere) },
-              { name: 'not erased', tone: 1, values: progress.points.map((point) => point.waiting) },
-              { name: 'refused, cancelled, out of time', tone: 3, values: progress.points.map((point) => point.ended) },
+              { name: 'complete', tone: 's0', values: progress.points.map((point) => point.complete) },
+              { name: 'erased here', tone: 's2', values: progress.points.map((point) => point.erasedHere) },
+              { name: 'not erased', tone: 's1', values: progress.points.map((point) => point.waiting) },
+              {
+                name: 'refused, cancelled, out of time',
+                tone: 's3',
+                values: progress.points.map((point) => point.ended),
+              },
             ],
           })
     }
@@ -202,15 +206,15 @@ function months({ byMonth, byState }: AuditReport): Markup {
       id: 'by-month',
       title: 'Requests by the month of their receipt',
       description: 'How the requests that were received in each month ended.',
-      layout: 'stacked',
+      marks: 'stacked',
       categories: byMonth.map(({ month }) => month),
       series: [
-        { name: 'complete in time', tone: 0, values: byMonth.map(({ totals }) => totals.complete - totals.late) },
-        { name: 'complete, late', tone: 1, values: byMonth.map(({ totals }) => totals.late) },
-        { name: 'open', tone: 2, values: byMonth.map(({ totals }) => totals.open) },
+        { name: 'complete in time', tone: 's0', values: byMonth.map(({ totals }) => totals.complete - totals.late) },
+        { name: 'complete, late', tone: 's1', values: byMonth.map(({ totals }) => totals.late) },
+        { name: 'open', tone: 's2', values: byMonth.map(({ totals }) => totals.open) },
         {
           name: 'ended without an erasure',
-          tone: 3,
+          tone: 's3',
           values: byMonth.map(({ totals }) => totals.received - totals.complete - totals.open),
         },
       ],

@@ -54,10 +54,3 @@ export function table(
     </table>
   </div>`;
 }
-
-/** The end of an axis of so many equal steps that has room for a value; each step is a round whole number. */
-export function axisEnd(value: number, steps: number): number {
-  for (let power = 1; ; power *= 10)
-    for (const step of [1, 1.5, 2, 2.5, 3, 4, 5, 6, 7.5, 8])
-      if (step * power * steps >= value && Number.isInteger(step * power)) return step * power * steps;
-}

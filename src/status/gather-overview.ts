@@ -11,6 +11,7 @@ import { listRequests } from '../mirror/erasure-requests.ts';
 import type { RequestReason, WaitReason } from '../ledger/vocabulary.ts';
 import { listOpenTargets } from '../mirror/erasure-targets.ts';
 import { livingHolder } from '../job/lease.ts';
+import { readHistory } from '../mirror/history.ts';
 import { lastCompletePasses } from '../mirror/passes.ts';
 import { countRequestsWithin, requestsByMinute } from '../mirror/request-times.ts';
 import { listJobTotals, listRunsSince } from '../mirror/runs.ts';
@@ -105,6 +106,7 @@ function gatherContent(
       general: requestsByMinute(db, 'general', atMs),
       recordings: requestsByMinute(db, 'recordings list', atMs),
     },
+    history: readHistory(db, atMs),
     windows: gatherWindows(db, budget, atMs),
     runs: runs.slice(0, runsShown),
     runGroups: groupRuns(runs).slice(0, groupsMax),

@@ -2,6 +2,7 @@ import type { ProjectState } from '../job/worker-state.ts';
 import type { MirroredDataset } from '../contract/datasets.ts';
 import type { LedgerHead } from '../ledger/ledger-head.ts';
 import type { RequestState } from '../ledger/vocabulary.ts';
+import type { History } from '../mirror/history.ts';
 import type { RowCounts } from '../mirror/read-rows.ts';
 import type { JobTotals } from '../mirror/runs.ts';
 import type { HeldPlan } from '../mirror/suspects.ts';
@@ -48,6 +49,7 @@ export type ProjectContent = {
   /** Requests that ended in each of the last 60 minutes, the oldest first. */
   minutes: { general: number[]; recordings: number[] };
   windows: BudgetWindow[];
+  history: History;
   /** The newest runs, newest first. */
   runs: RunReport[];
   /** The runs of the last 24 hours, newest first. */

@@ -1,3 +1,5 @@
+import { plotStyle } from '../markup/chart.ts';
+
 /** The style of the status page: light and dark, from a phone's width up. */
 export const pageStyle = `
 :root { color-scheme: light dark; --ink: light-dark(#18212d, #e7ebf0); --soft: light-dark(#4d5968, #a5b0be);
@@ -7,7 +9,8 @@ export const pageStyle = `
   --new: light-dark(#235488, #93c0f5); --new-paper: light-dark(#e5eef9, #14233a);
   --attention: light-dark(#7f4700, #f4bf6d); --attention-paper: light-dark(#fcefd8, #2d2210);
   --broken: light-dark(#a01f0c, #ff9f8d); --broken-paper: light-dark(#fce8e3, #361914);
-  --s0: light-dark(#0b6b7b, #5cc3d1); --s1: light-dark(#c27c12, #e8b15c); --bar: light-dark(#e6e3da, #2a323c); }
+  --s0: light-dark(#0b6b7b, #5cc3d1); --s1: light-dark(#c27c12, #e8b15c);
+  --s2: light-dark(#7a4fa3, #c7a3ec); --bar: light-dark(#e6e3da, #2a323c); }
 * { box-sizing: border-box; }
 html { scroll-behavior: smooth; scroll-padding-top: 1rem; }
 body { margin: 0; background: var(--paper); color: var(--ink);
@@ -72,7 +75,7 @@ a.card .icon { width: 1.8rem; height: 1.8rem; }
 .meter { width: 100%; height: .5rem; margin: .55rem 0 .3rem; border-radius: .25rem; }
 .meter .rest, .timeline .rest { fill: var(--bar); }
 .f-well { fill: var(--well); } .f-new { fill: var(--new); } .f-attention { fill: var(--attention); }
-.f-broken { fill: var(--broken); } .f-plain { fill: var(--soft); } .f-s0 { fill: var(--s0); } .f-s1 { fill: var(--s1); }
+.f-broken { fill: var(--broken); } .f-plain { fill: var(--soft); }
 .small { font-size: .9rem; color: var(--soft); }
 .small b { color: var(--ink); font-weight: 600; }
 
@@ -92,14 +95,13 @@ a.card .icon { width: 1.8rem; height: 1.8rem; }
 .legend li { display: flex; align-items: center; gap: .4rem; }
 .legend svg { width: .9rem; height: 1.1rem; }
 
-.chart { display: grid; grid-template-columns: max-content minmax(0, 1fr); gap: .25rem .6rem; }
-.chart .y { display: flex; flex-direction: column; justify-content: space-between; align-items: flex-end; font-size: .82rem; line-height: 1; color: var(--soft); }
-.chart svg { width: 100%; height: 8.5rem; overflow: visible; }
-.chart .x { grid-column: 2; display: flex; justify-content: space-between; font-size: .82rem; color: var(--soft); }
+${plotStyle}
+.history { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 20rem), 1fr)); gap: .9rem; }
+.history figcaption { margin-bottom: .8rem; font-weight: 600; }
+.history .plot svg { height: 6rem; }
 .limits { display: grid; grid-template-columns: repeat(auto-fit, minmax(11rem, 1fr)); gap: .3rem 1.4rem; margin-top: .9rem; }
 .held { margin-top: .6rem; }
 .root { margin-top: .8rem; }
-.grid { stroke: var(--line); stroke-width: 1; vector-effect: non-scaling-stroke; }
 .limit { stroke: var(--broken); stroke-width: 1.5; stroke-dasharray: 5 4; vector-effect: non-scaling-stroke; }
 
 .rows { border: 1px solid var(--line); border-radius: .7rem; background: var(--card); overflow: clip; }

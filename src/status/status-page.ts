@@ -3,6 +3,7 @@ import { html, raw } from 'hono/html';
 import { onlyName } from '../config/projects.ts';
 import type { Overview, ProjectOverview } from './overview.ts';
 import { budgetChart } from './page-budget.ts';
+import { historyCharts } from './page-history.ts';
 import { freshnessCards, summaryOf } from './page-freshness.ts';
 import { textOf, type Markup } from '../markup/markup.ts';
 import { icon, part, withCode } from './page-parts.ts';
@@ -195,6 +196,7 @@ function detailsOf({ jobs, problem, content }: ProjectOverview, now: string): Ma
       ${part('passes', 'Passes over the lists', passRows(content.passes, 'pass', now))}
       ${part('budget', 'Requests to the service', budgetChart(content))}
     </div>
+    ${part('history', `The last ${countedText(content.history.days.length, 'day')}`, historyCharts(content.history))}
     ${part('snapshots', 'Snapshots', snapshotsPart(content, now))} ${part('ledger', 'Ledger', ledgerPart(content, now))}
     ${part('schedule', 'Schedule', schedulePart(jobs, now))}
   </section>`;

@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { layOut } from '../../src/audit/bar-chart.ts';
 import { distributionOf, progressOf, spreadOf } from '../../src/audit/statistics.ts';
 
 const durations = fc.array(fc.nat({ max: 100 * 86_400_000 }), { maxLength: 40 });
@@ -59,35 +58,6 @@ it('at the end of a period, every request received in it is somewhere', () => {
       expect(sums.at(-1)).toBe(shares.length);
       expect(points.length).toBeGreaterThan(0);
       if (each !== 'year') expect(points.length).toBeLessThanOrEqual(26);
-    }),
-  );
-});
-
-it('bars are as high as their numbers, none leaves the chart, and stacked ones do not overlap', () => {
-  const numbers = fc.array(fc.array(fc.nat({ max: 5000 }), { minLength: 3, maxLength: 3 }), {
-    minLength: 1,
-    maxLength: 30,
-  });
-  fc.assert(
-    fc.property(numbers, fc.constantFrom('beside', 'stacked'), (values, layout) => {
-      const series = [0, 1, 2].map((index) => ({
-        name: String(index),
-        tone: 0 as const,
-        values: values.map((each) => each[index] ?? 0),
-      }));
-      const { bars, end } = layOut({ layout, series, categories: values.map(String) });
-      for (const bar of bars) {
-        expect(bar.y).toBeGreaterThanOrEqual(17.9);
-        expect(bar.y + bar.height).toBeLessThanOrEqual(206.1);
-        expect(bar.x + bar.width).toBeLessThanOrEqual(640);
-        expect(bar.height / 188).toBeCloseTo((values[bar.category]?.[bar.series] ?? 0) / end, 6);
-      }
-      if (layout === 'beside') return;
-      for (const column of Map.groupBy(bars, ({ category }) => category).values())
-        for (const [index, bar] of column.entries()) {
-          const below = column[index - 1];
-          if (below) expect(bar.y + bar.height).toBeCloseTo(below.y, 6);
-        }
     }),
   );
 });

@@ -149,7 +149,7 @@ it('is used with the keyboard alone, from the top down', async () => {
   expect(await press(6)).toEqual(['Skip to the details', 'analytics-mirror', 'staging', 'staging', 'to-p0', 'to-p1']);
   show(worlds.fresh);
   await page.goto(page.url());
-  expect(await press(9)).toEqual([
+  expect(await press(10)).toEqual([
     'Skip to the details',
     'analytics-mirror',
     'runs-list-summary',
@@ -157,6 +157,7 @@ it('is used with the keyboard alone, from the top down', async () => {
     'pass-persons-head-summary',
     'pass-recordings-full-summary',
     'pass-playlists-full-summary',
+    'history-table-summary',
     'Current snapshots',
     'Schedule',
   ]);

@@ -128,6 +128,13 @@ CREATE TABLE fence (
   PRIMARY KEY (kind, mac, request_id)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE history (
+  day TEXT NOT NULL,
+  series TEXT NOT NULL CHECK (series IN ('persons', 'recordings', 'playlists', 'new', 'changed', 'gone', 'received', 'complete')),
+  value INTEGER NOT NULL,
+  PRIMARY KEY (day, series)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE lease (
   only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
   holder TEXT NOT NULL,
@@ -337,6 +344,35 @@ BEGIN
     VALUES (NEW.job, NEW.outcome, 1, NEW.requests, NEW.finished_at)
     ON CONFLICT (job, outcome) DO UPDATE SET runs = runs + 1, requests = requests + excluded.requests,
       last_end_at = max(last_end_at, excluded.last_end_at);
+END;
+
+CREATE TRIGGER history_of_completion AFTER UPDATE OF certified_at ON erasure_requests
+  WHEN OLD.certified_at IS NULL AND NEW.certified_at IS NOT NULL
+BEGIN
+  INSERT INTO history VALUES (substr(NEW.certified_at, 1, 10), 'complete', 1) ON CONFLICT DO UPDATE SET value = value + 1;
+END;
+
+CREATE TRIGGER history_of_deletion AFTER INSERT ON deletions
+BEGIN
+  INSERT INTO history VALUES (substr(NEW.deleted_at, 1, 10), 'gone', 1) ON CONFLICT DO UPDATE SET value = value + 1;
+END;
+
+CREATE TRIGGER history_of_pass AFTER UPDATE OF verdict ON passes WHEN OLD.verdict IS NULL AND NEW.verdict IS NOT NULL
+BEGIN
+  INSERT INTO history VALUES (substr(NEW.finished_at, 1, 10), NEW.dataset, CASE NEW.dataset
+      WHEN 'persons' THEN (SELECT count(*) FROM persons)
+      WHEN 'recordings' THEN (SELECT count(*) FROM recordings)
+      ELSE (SELECT count(*) FROM playlists) END)
+    ON CONFLICT DO UPDATE SET value = excluded.value;
+  INSERT INTO history VALUES
+      (substr(NEW.finished_at, 1, 10), 'new', NEW.rows_added), (substr(NEW.finished_at, 1, 10), 'changed', NEW.rows_changed)
+    ON CONFLICT DO UPDATE SET value = value + excluded.value;
+  DELETE FROM history WHERE day < date(NEW.finished_at, '-100 days');
+END;
+
+CREATE TRIGGER history_of_receipt AFTER INSERT ON erasure_requests
+BEGIN
+  INSERT INTO history VALUES (substr(NEW.received_at, 1, 10), 'received', 1) ON CONFLICT DO UPDATE SET value = value + 1;
 END;
 
 CREATE VIEW person_distinct_ids AS

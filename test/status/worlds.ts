@@ -10,6 +10,7 @@ import { groupRuns, type RunReport } from '../../src/status/report.ts';
 import type { JobState, ProjectCondition } from '../../src/job/worker-state.ts';
 import type { Alert } from '../../src/mirror/open-alerts.ts';
 import { alertOf } from '../../src/worker/alerts.ts';
+import type { History } from '../../src/mirror/history.ts';
 import type { PassReport } from '../../src/sync/pass-report.ts';
 
 const minuteMs = 60_000;
@@ -52,6 +53,26 @@ const jobs: JobState[] = [
   job('checkpoint', '0 0 * * *', dayMs),
   job('drill', '0 4 * * 0', 7 * dayMs),
 ];
+
+/** Ninety days of a mirror that grows; its recordings are mirrored since the tenth day. */
+function ninetyDays(): History {
+  const days = Array.from({ length: 90 }, (_day, index) => before((89 - index) * dayMs).slice(0, 10));
+  const values = (valueOf: (index: number) => number | null): (number | null)[] =>
+    days.map((_day, index) => valueOf(index));
+  return {
+    days,
+    series: {
+      persons: values((index) => 1_130_000 + index * 835 - (index > 60 ? 4200 : 0)),
+      recordings: values((index) => (index < 10 ? null : 48_210 - ((89 - index) % 7) * 900)),
+      playlists: values((index) => (index < 10 ? null : 6)),
+      new: values((index) => 900 + ((index * 37) % 250)),
+      changed: values((index) => 2400 + ((index * 91) % 1700)),
+      gone: values((index) => (index === 61 ? 4210 : (index * 13) % 60)),
+      received: values((index) => (index % 6 === 0 ? (index % 4) + 1 : 0)),
+      complete: values((index) => (index % 7 === 5 ? (index % 3) + 2 : 0)),
+    },
+  };
+}
 
 /** A day of runs, newest first: `turn` may change one by its job and its number from the newest. */
 function dayOfRuns(turn: (run: RunReport, index: number) => RunReport = (run) => run): RunReport[] {
@@ -155,6 +176,7 @@ const freshContent: ProjectContent = {
     pass('playlists', 'full', { windows: 6, seams: 0, rowsReceived: 6 }),
   ],
   heldPlans: [],
+  history: ninetyDays(),
   minutes: {
     general: Array.from({ length: 60 }, (_minute, index) => [4, 0, 0, 11, 2][index % 5] ?? 0),
     recordings: Array.from({ length: 60 }, (_minute, index) => (index > 20 && index < 34 ? 9 : 0)),

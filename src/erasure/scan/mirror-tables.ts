@@ -13,6 +13,7 @@ import {
   targetStatuses,
   waitReasons,
 } from '../../ledger/vocabulary.ts';
+import { historySeries } from '../../mirror/history.ts';
 import { sideTables } from '../../mirror/tables.ts';
 
 /**
@@ -70,6 +71,7 @@ const oneOf =
 const knownColumns: Readonly<Record<string, Readonly<Record<string, Conforms>>>> = {
   runs: { counts: areCounts },
   passes: { plan: isPlan },
+  history: { day: isDay, series: oneOf(historySeries), value: isCount },
   fence: { request_id: isId },
   box_parts: { request_id: isId },
   erasure_requests: {
@@ -98,6 +100,14 @@ export function originOf(table: string): RowOrigin {
 /** Whether a value is what this program writes into its own table: it is then never a match. */
 export function isKnownValue(table: string, column: string, value: unknown): boolean {
   return knownColumns[table]?.[column]?.(value) ?? false;
+}
+
+function isDay(value: unknown): boolean {
+  return typeof value === 'string' && /^\d{4}-\d\d-\d\d$/.test(value);
+}
+
+function isCount(value: unknown): boolean {
+  return typeof value === 'number' || typeof value === 'bigint';
 }
 
 /** Whether a value holds only numbers, under names that jobs give them. */
