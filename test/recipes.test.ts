@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { alertKinds } from '../src/config/settings.ts';
-import { dataset, datasets, mirroredDatasets, publishedDatasets } from '../src/contract/datasets.ts';
+import { dataset, datasets, mirroredDatasets, pagedDatasets, publishedDatasets } from '../src/contract/datasets.ts';
 import { identifierKinds } from '../src/contract/identity.ts';
 import { Person, RecordingPerson } from '../src/contract/resources.ts';
 import { alertOf } from '../src/worker/alerts.ts';
@@ -43,6 +43,11 @@ describe('recipe: a list', () => {
   it.each(mirroredDatasets)('%s has a table, a table of what a pass has seen, and a row in the page', (name) => {
     expect(schema).toContain(`CREATE TABLE ${name} (`);
     expect(schema).toContain(`CREATE TABLE ${name}_seen (`);
+    if (!pagedDatasets.some((paged) => paged === name)) return;
+    expect(schema).toContain(`CREATE TABLE ${name}_shown (`);
+    expect(schema).toContain(`CREATE TRIGGER ${name}_shown_changed AFTER UPDATE ON ${name}`);
+    expect(schema).toContain(`CREATE TRIGGER ${name}_shown_removed AFTER DELETE ON ${name}`);
+    expect(schema).toMatch(new RegExp(`CREATE TRIGGER shown_before_fence .*DELETE FROM ${name}_shown;`, 's'));
     expect(rowsOf('docs/data.md', name)).not.toEqual([]);
     expect(wordsOf('docs/commands.md')).toMatch(new RegExp(`^\\| \`sync .*\\b${name}\\b`, 'm'));
   });

@@ -5,6 +5,7 @@ import { projectEndpoints } from '../contract/projects.ts';
 import type { Clock } from '../core/clock.ts';
 import { parseDeepJson } from '../core/deep-json.ts';
 import { AppError } from '../core/errors.ts';
+import type { JsonBounds } from '../core/json-rows.ts';
 import { backoffMs, retry, type RetryLimits } from '../core/retry.ts';
 import { silentTracer, type Tracer } from '../log/tracer.ts';
 import type { Budget, Priority } from './budget.ts';
@@ -27,7 +28,12 @@ export type CallArguments<N extends CallableName> = {
   /** Which request starts first when the budget is short; `full` by default. */
   priority?: Priority;
   signal?: AbortSignal | undefined;
+  /** Reads the JSON of a documented answer otherwise than whole. Throws `SyntaxError` for bytes that are not JSON. */
+  readJson?: JsonReader;
 };
+
+/** Reads the bytes of a JSON text in UTF-8. */
+export type JsonReader = (bytes: Buffer, bounds: JsonBounds) => unknown;
 
 /** A documented answer. `body` is JSON exactly as sent, or text (CSV), or undefined. Its content is not checked. */
 export type Reply = { status: number; body: unknown; date: string | undefined };
@@ -44,7 +50,7 @@ export type Service = {
 type CallLimits = RetryLimits & { retryAfterMaxMs: number };
 
 /** What the client needs. `onRetry`: an attempt will be repeated. `onThrottled`: a 429, with the pause for all. */
-export type ServiceParts = {
+export type ServiceParts = JsonBounds & {
   transport: Transport;
   budget: Budget;
   clock: Clock;
@@ -52,9 +58,6 @@ export type ServiceParts = {
   tracer?: Tracer;
   random: () => number;
   retryLimits: CallLimits;
-  /** How many levels of arrays and objects an answer may have, and how many values. */
-  jsonDepthMax: number;
-  jsonValuesMax: number;
   /** Path prefix and project, as in `/api/environments/1`. With no project, as in `/api/environments/`, only projects can be listed. */
   projectPath: string;
   onRetry?: (error: AppError, attempt: number, delayMs: number) => void;
@@ -91,7 +94,7 @@ export function createService(parts: ServiceParts): Service {
   return {
     requestCount: () => requests,
     call: async (name, args = {}) => {
-      const { params = {}, query = {}, body, extraQuery = {}, priority = 'full', signal } = args;
+      const { params = {}, query = {}, body, extraQuery = {}, priority = 'full', signal, readJson = readWhole } = args;
       const endpoint: Endpoint = callable[name];
       const path = `${basePath(endpoint, projectPath)}${fillPath(endpoint, params)}/${queryText({ ...extraQuery, ...withoutFalse(query) })}`;
       const lane = laneOf(name);
@@ -114,7 +117,7 @@ export function createService(parts: ServiceParts): Service {
             const response = await budget.run(begin, { lane, priority, signal });
             set({ 'http.response.status_code': response.status });
             const retryAfterMs = askedPauseMs(response);
-            return readReply(endpoint, response, { path, retryAfterMs, bounds: parts });
+            return readReply(endpoint, response, { path, retryAfterMs, bounds: parts, readJson });
           });
         },
         { ...retryLimits, attemptsMax: isRepeatable(endpoint) ? retryLimits.attemptsMax : 1 },
@@ -131,11 +134,16 @@ function isRepeatable(endpoint: Endpoint): boolean {
 
 function readReply(
   endpoint: Endpoint,
-  { status, contentType, text, date, location }: TransportResponse,
-  { path, retryAfterMs, bounds }: { path: string; retryAfterMs: number | undefined; bounds: JsonBounds },
+  { status, contentType, bytes, date, location }: TransportResponse,
+  {
+    path,
+    retryAfterMs,
+    bounds,
+    readJson,
+  }: { path: string; retryAfterMs: number | undefined; bounds: JsonBounds; readJson: JsonReader },
 ): Reply {
   const isSuccess = (status >= 200 && status < 300) || status === endpoint.status;
-  const body = readBody(contentType, text, bounds);
+  const body = readBody(contentType, bytes, bounds, isSuccess ? readJson : readWhole);
   if (!isSuccess) throw refusalError(endpoint, { status, body, retryAfterMs, path, location });
   const isExpected =
     endpoint.response === null
@@ -155,17 +163,20 @@ function readReply(
   return { status, body, date };
 }
 
-type JsonBounds = Pick<ServiceParts, 'jsonDepthMax' | 'jsonValuesMax'>;
+/** Reads the whole of a JSON text, as `parseDeepJson` does. */
+export const readWhole: JsonReader = (bytes, { jsonDepthMax, jsonValuesMax }) =>
+  parseDeepJson(bytes.toString('utf8'), jsonDepthMax, jsonValuesMax);
 
-function readBody(contentType: string, text: string, { jsonDepthMax, jsonValuesMax }: JsonBounds): unknown {
-  if (text === '') return undefined;
-  if (!contentType.includes('json')) return text;
-  try {
-    return parseDeepJson(text, jsonDepthMax, jsonValuesMax);
-  } catch (error) {
-    if (error instanceof AppError) throw error;
-    return text;
+function readBody(contentType: string, bytes: Buffer, bounds: JsonBounds, readJson: JsonReader): unknown {
+  if (bytes.length === 0) return undefined;
+  if (contentType.includes('json')) {
+    try {
+      return readJson(bytes, bounds);
+    } catch (error) {
+      if (error instanceof AppError) throw error;
+    }
   }
+  return bytes.toString('utf8');
 }
 
 const commonTypes = 'application/json text/html text/plain text/csv text/xml application/xml application/octet-stream';

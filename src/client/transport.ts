@@ -23,7 +23,7 @@ export type TransportRequest = {
   signal?: AbortSignal | undefined;
 };
 
-/** One HTTP answer of any status, with its whole body. */
+/** One HTTP answer of any status, with the bytes of its whole body, unpacked. */
 export type TransportResponse = {
   status: number;
   contentType: string;
@@ -34,7 +34,7 @@ export type TransportResponse = {
   location?: string | undefined;
   deprecation?: string | undefined;
   sunset?: string | undefined;
-  text: string;
+  bytes: Buffer;
 };
 
 /** Sends requests to one origin with one key. The key goes nowhere else: redirects are not followed. */
@@ -84,7 +84,7 @@ export function openTransport(
           location: header(headers['location']),
           deprecation: header(headers['deprecation']),
           sunset: header(headers['sunset']),
-          text: await readText(response.body, encoding, limits.bodyBytesMax),
+          bytes: await readBytes(response.body, encoding, limits.bodyBytesMax),
         };
       } catch (error) {
         signal?.throwIfAborted();
@@ -111,8 +111,8 @@ function openPool(origin: string, connections: number, limits: TransportLimits):
   });
 }
 
-/** Unpacks a body and reads it as UTF-8. Stops as soon as it is larger than allowed. */
-async function readText(body: Readable, encoding: string | undefined, bytesMax: number): Promise<string> {
+/** Unpacks a body. Stops as soon as it is larger than allowed. */
+async function readBytes(body: Readable, encoding: string | undefined, bytesMax: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of decompressed(body, encoding)) {
@@ -124,7 +124,7 @@ async function readText(body: Readable, encoding: string | undefined, bytesMax: 
       });
     chunks.push(chunk as Buffer);
   }
-  return Buffer.concat(chunks, bytes).toString('utf8');
+  return Buffer.concat(chunks, bytes);
 }
 
 function decompressed(body: Readable, encoding: string | undefined): Readable {

@@ -4,16 +4,19 @@ import { textListOf } from '../contract/tolerant-reader.ts';
 /** A person as a page shows it: its surrogate key, its distinct ids, and the pass. */
 type Shown = { rowKey: number; distinctIds: readonly string[]; passId: number };
 
+/** Another person whose list was changed. */
+type OtherPerson = { rowKey: number; uuid: string };
+
 /** Decides which person holds a distinct id. Call it inside a transaction. */
 export type DistinctIdOwners = {
   /** The distinct ids of a known person without those that stay with another person although this one still shows them. */
   settle: (shown: Shown) => readonly string[];
   /**
    * Gives a person its settled distinct ids. A person that held one before (a merge, a split) loses it, in its own list too.
-   * An id that this person no longer shows returns to the person that lost it and still shows it. Returns the uuids of
-   * those other persons, each once. `isShown` tells whether the pass has shown a person already.
+   * An id that this person no longer shows returns to the person that lost it and still shows it. Returns those other
+   * persons, each once. `isShown` tells whether the pass has shown a person already.
    */
-  own: (shown: Shown, options: { isNew: boolean; isShown: (rowKey: number) => boolean; at: string }) => string[];
+  own: (shown: Shown, options: { isNew: boolean; isShown: (rowKey: number) => boolean; at: string }) => OtherPerson[];
   /** Notes that the pass has shown persons (surrogate keys as JSON): those that no longer show an id have lost it for good. */
   noteShown: (rowKeys: string, passId: number) => void;
 };
@@ -106,13 +109,13 @@ export function prepareOwnDistinctIds(db: Database): DistinctIdOwners {
         note(lost, owner, distinctId);
       }
       // Once for each of them: a merge may move thousands, and each time the whole list is written.
-      const others: string[] = [];
+      const others: OtherPerson[] = [];
       for (const other of new Set([...lost.keys(), ...returned.keys()])) {
         const person = list.get(other);
         if (!person) continue;
         const kept = (textListOf(person.distinct_ids) ?? []).filter((held) => lost.get(other)?.has(held) !== true);
         relist.run(JSON.stringify([...kept, ...(returned.get(other) ?? [])]), at, other);
-        others.push(person.uuid);
+        others.push({ rowKey: other, uuid: person.uuid });
       }
       return others;
     },

@@ -34,6 +34,13 @@ function columnOf(field: string): string {
   return field.replaceAll(/[A-Z]/g, '_$&').toLowerCase();
 }
 
+/** Prepares the look-up of a row's key by its surrogate key; undefined when the mirror does not hold the row. */
+export function prepareFindKey(db: Database, dataset: MirroredDataset): (rowKey: number) => string | undefined {
+  const sql = /*sql*/ `SELECT ${datasets[dataset].key} FROM ${dataset} WHERE row_key = ?`;
+  const find = db.prepare<[number], string>(sql).pluck();
+  return (rowKey) => find.get(rowKey);
+}
+
 /** Prepares the look-up of a row's surrogate key; undefined when the mirror does not hold the row. */
 export function prepareFindRowKey(db: Database, dataset: MirroredDataset): (key: string) => number | undefined {
   const sql = /*sql*/ `SELECT row_key FROM ${dataset} WHERE ${datasets[dataset].key} = ?`;

@@ -4,12 +4,22 @@ import { textListOf, type Columns, type ColumnValue } from '../contract/tolerant
 import { prepareAdmission, type Admit } from './admit-rows.ts';
 import { prepareOwnDistinctIds, type DistinctIdOwners } from './distinct-ids.ts';
 import { asHolder, refuseStaleHolder } from './runs.ts';
+import { KnownRow, type Fingerprints, type SentBytes } from './fingerprints.ts';
 import type { PageCounts } from './passes.ts';
 import { boundUnread, prepareQuarantine, type QuarantinedRow } from './quarantine.ts';
 import { prepareFindRowKey } from './tables.ts';
 
+/** A row of a page: its columns, or a known row that was not read. */
+export type ShownRow = Readonly<Columns> | KnownRow;
+
 /** Rows as the service showed them: those that were read, and those that could not be. */
-export type ShownRows = { rows: readonly Readonly<Columns>[]; quarantined: readonly QuarantinedRow[]; at: string };
+export type ShownRows = {
+  rows: readonly ShownRow[];
+  quarantined: readonly QuarantinedRow[];
+  at: string;
+  /** The bytes of the rows that were read, where the rows of the next pass are to be known by them. */
+  sent?: ReadonlyMap<ShownRow, SentBytes> | undefined;
+};
 
 /**
  * What a page changed. `unchangedRun` is how many rows at its end were known and unchanged. `isQuarantineFull`: the quarantine
@@ -20,8 +30,11 @@ export type PageOutcome = PageCounts & { unchangedRun: number; isQuarantineFull:
 /** Writes rows. Returns what changed, and how many of the rows the pass had not seen before. */
 export type WriteRows = (shown: ShownRows, passId: number) => { outcome: PageOutcome; newRows: number };
 
-/** Prepares what writes shown rows: rows, owners, quarantine, feed, pass. Call it inside a transaction. */
-export function prepareWriteRows(db: Database, dataset: MirroredDataset): WriteRows {
+/**
+ * Prepares what writes shown rows: rows, owners, quarantine, feed, pass. Call it inside a transaction. A known row whose
+ * fingerprint still stands is unchanged, as it would be if it were read.
+ */
+export function prepareWriteRows(db: Database, dataset: MirroredDataset, fingerprints?: Fingerprints): WriteRows {
   const { key: keyColumn, heldIds } = datasets[dataset];
   const owners = heldIds ? prepareOwnDistinctIds(db) : undefined;
   const admission = prepareAdmission(db, dataset);
@@ -32,7 +45,7 @@ export function prepareWriteRows(db: Database, dataset: MirroredDataset): WriteR
   const appendChanges = db.prepare<[string, string, string]>(
     /*sql*/ `INSERT INTO changes (dataset, key, op, at) SELECT ?, value, 'upsert', ? FROM json_each(?)`,
   );
-  return ({ rows, quarantined, at }, passId) => {
+  return ({ rows, quarantined, at, sent }, passId) => {
     refuseStaleHolder(db);
     admission.refresh();
     const outcome = {
@@ -46,31 +59,49 @@ export function prepareWriteRows(db: Database, dataset: MirroredDataset): WriteR
     };
     const present: number[] = [];
     const changed: string[] = [];
-    for (const shown of rows) {
+    const unread = [...quarantined];
+    const prints = sent && fingerprints;
+    prints?.begin(rows.filter((row) => row instanceof KnownRow));
+    for (const row of rows) {
+      if (row instanceof KnownRow && prints?.stands(row)) {
+        present.push(row.rowKey);
+        outcome.unchangedRun += 1;
+        continue;
+      }
+      const read = row instanceof KnownRow ? row.read() : { columns: row };
+      if ('unread' in read) {
+        unread.push(read.unread);
+        continue;
+      }
+      const shown = read.columns;
       const written = writeRow(shown, passId, at);
       if (!written) {
         outcome.fenced += 1;
         continue;
       }
-      const { rowKey, change, row } = written;
-      const key = String(row[keyColumn]);
+      const { rowKey, change, row: stored } = written;
+      const key = String(stored[keyColumn]);
       present.push(rowKey);
       if (change === 'none') outcome.unchangedRun += 1;
       else {
         changed.push(key);
         if (heldIds && owners) {
-          const distinctIds = textListOf(row[heldIds.name]) ?? [];
+          const distinctIds = textListOf(stored[heldIds.name]) ?? [];
           const isShown = (other: number): boolean => present.includes(other) || isSeen(other, passId);
           const isNew = change === 'added';
-          for (const other of owners.own({ rowKey, distinctIds, passId }, { isNew, isShown, at })) changed.push(other);
+          for (const other of owners.own({ rowKey, distinctIds, passId }, { isNew, isShown, at })) {
+            changed.push(other.uuid);
+            prints?.note(other.rowKey, undefined);
+          }
         }
         outcome[change] += 1;
         outcome.unchangedRun = 0;
       }
+      prints?.note(rowKey, stored === shown ? (row instanceof KnownRow ? row : sent?.get(row)) : undefined);
       quarantine.release(key);
     }
-    for (const unread of quarantined) {
-      const row = boundUnread(dataset, unread);
+    for (const each of unread) {
+      const row = boundUnread(dataset, each);
       if (!admission.unread(row, at)) {
         outcome.fenced += 1;
         continue;
@@ -79,8 +110,11 @@ export function prepareWriteRows(db: Database, dataset: MirroredDataset): WriteR
       if (!quarantine.add(row, passId, at)) outcome.isQuarantineFull = true;
       // A row that cannot be read is there all the same.
       const rowKey = row.key === null ? undefined : findRowKey(row.key);
-      if (rowKey !== undefined) present.push(rowKey);
+      if (rowKey === undefined) continue;
+      present.push(rowKey);
+      prints?.note(rowKey, undefined);
     }
+    prints?.save();
     if (changed.length > 0) appendChanges.run(dataset, at, JSON.stringify(changed));
     const rowKeys = JSON.stringify(present);
     owners?.noteShown(rowKeys, passId);

@@ -4,13 +4,24 @@ import { isJsonObject } from '../core/exact-json.ts';
 import { isoToMicros } from '../core/time.ts';
 import { datasets, type PagedDataset } from '../contract/datasets.ts';
 import { rowReaders } from '../contract/row-readers.ts';
-import { readEnvelope, type Columns, type Envelope } from '../contract/tolerant-reader.ts';
+import { readEnvelope, type Envelope } from '../contract/tolerant-reader.ts';
+import { KnownRow, type SentBytes } from '../mirror/fingerprints.ts';
 import type { QuarantinedRow } from '../mirror/quarantine.ts';
+import type { ShownRow } from '../mirror/write-rows.ts';
+import { SentRow, unnamed } from './known-rows.ts';
 import { placeUntimed, type PageView } from './seam.ts';
 import type { Window } from './walk-state.ts';
 
-/** A page that was read: the rows for the mirror, and the view by which the walk judges the page. */
-export type Page = { rows: Columns[]; quarantined: QuarantinedRow[]; view: PageView };
+/**
+ * A page that was read: the rows for the mirror, and the view by which the walk judges the page. `sent`: the bytes of the rows
+ * that were read, unless the page was parsed whole.
+ */
+export type Page = {
+  rows: ShownRow[];
+  quarantined: QuarantinedRow[];
+  sent: Map<ShownRow, SentBytes> | undefined;
+  view: PageView;
+};
 
 /**
  * Reads the answer to a window. A row that cannot be read is quarantined; the view still holds it if its key can be read,
@@ -26,23 +37,35 @@ export function readPage(body: unknown, window: Window, dataset: PagedDataset, p
   const quarantined: QuarantinedRow[] = [];
   const keys: string[] = [];
   const times: (bigint | null | undefined)[] = [];
+  const sent: Page['sent'] = results.every(isByRow) ? new Map() : undefined;
   for (const result of results) {
-    const row = read(result);
-    if (row.ok) {
-      rows.push(row.columns);
-      keys.push(String(row.columns[keyColumn]));
-      times.push(isoToMicros(String(row.columns[sortTime])) ?? null);
+    if (result instanceof KnownRow) {
+      rows.push(result);
+      keys.push(unnamed(result.rowKey));
+      times.push(result.time);
       continue;
     }
-    quarantined.push({ key: row.key, reason: row.reason, payload: shallowJson(result) });
+    const value = result instanceof SentRow ? result.value : result;
+    const row = read(value);
+    if (row.ok) {
+      const time = isoToMicros(String(row.columns[sortTime])) ?? null;
+      rows.push(row.columns);
+      keys.push(String(row.columns[keyColumn]));
+      times.push(time);
+      if (result instanceof SentRow)
+        sent?.set(row.columns, { page: result.page, from: result.from, to: result.to, time });
+      continue;
+    }
+    quarantined.push({ key: row.key, reason: row.reason, payload: shallowJson(value) });
     if (row.key === null) continue;
     keys.push(row.key);
-    times.push(timeOfUnread(result, sortTime));
+    times.push(timeOfUnread(value, sortTime));
   }
   const nextOffset = offsetOf(envelope.next, window);
   return {
     rows,
     quarantined,
+    sent,
     view: {
       keys,
       times: placeUntimed(times),
@@ -52,6 +75,11 @@ export function readPage(body: unknown, window: Window, dataset: PagedDataset, p
       count: count ?? null,
     },
   };
+}
+
+/** Whether a row comes of a page that was read row by row. */
+function isByRow(result: unknown): boolean {
+  return result instanceof KnownRow || result instanceof SentRow;
 }
 
 /** The sort time (microseconds) of a quarantined row; undefined if its time cannot be read either. */

@@ -16,8 +16,10 @@ import {
   type Pass,
   type PassMode,
 } from '../mirror/passes.ts';
+import { openFingerprints } from '../mirror/fingerprints.ts';
 import { nominateSuspects } from '../mirror/suspects.ts';
 import { prepareWriteRows } from '../mirror/write-rows.ts';
+import { prepareNameKnown, prepareReadRows } from './known-rows.ts';
 import { readPage, type Page } from './page.ts';
 import { walk, type TakenPage, type WalkParts } from './walk.ts';
 import { beginWalk, judgePage, type WalkPlan, type WalkStep } from './walk-plan.ts';
@@ -35,6 +37,8 @@ export type SyncListParts = {
   clock: Clock;
   signal: AbortSignal;
   onProgress: WalkParts['onProgress'];
+  /** Parses every row: the reference that tests hold the fingerprints against. */
+  parsesEveryRow?: boolean;
 };
 
 /** A list that shows an older row than this is not limited to a service's own default of days: live services show three. */
@@ -42,15 +46,24 @@ const defaultDaysMax = 30;
 
 /** Makes one pass over a list and returns it, ended, with its verdict. Only a complete pass nominates unseen rows. */
 export async function syncList(parts: SyncListParts): Promise<Pass> {
-  const { dataset, mode, db, service, settings, clock, signal, onProgress } = parts;
+  const { dataset, mode, db, service, settings, clock, signal, onProgress, parsesEveryRow = false } = parts;
   const plan = planOf(settings, dataset);
   const extraQuery = extraQueryOf(settings, dataset);
   const { passId, state } = beginOrResume(parts, plan, JSON.stringify({ ...plan, query: extraQuery }));
-  const writeRows = prepareWriteRows(db, dataset);
+  const fingerprints = parsesEveryRow ? undefined : openFingerprints(db, dataset, settings.service.jsonDepthMax);
+  const readJson = fingerprints && prepareReadRows(db, dataset, fingerprints);
+  const nameKnown = prepareNameKnown(db, dataset);
+  const writeRows = prepareWriteRows(db, dataset, fingerprints);
   const savePass = prepareSavePass(db, passId);
   const fetchPage = async (query: Window, abort: AbortSignal): Promise<Page> => {
     try {
-      const { body } = await service.call(datasets[dataset].list, { query, extraQuery, priority: mode, signal: abort });
+      const { body } = await service.call(datasets[dataset].list, {
+        query,
+        extraQuery,
+        priority: mode,
+        signal: abort,
+        ...(readJson ? { readJson } : {}),
+      });
       return readPage(body, query, dataset, plan.pageSize);
     } catch (error) {
       throw error instanceof AppError && error.code === 'oversize' ? tooLargeAt(dataset, query, error) : error;
@@ -67,12 +80,12 @@ export async function syncList(parts: SyncListParts): Promise<Pass> {
   };
   let ended: Pass | undefined;
   /** Writes a page in one transaction: its rows, the evidence and the cursor are kept all or nothing. */
-  const takePage = ({ rows, quarantined, view }: Page, from: WalkState): TakenPage =>
+  const takePage = ({ rows, quarantined, sent, view }: Page, from: WalkState): TakenPage =>
     db
       .transaction(() => {
-        const { outcome, newRows } = writeRows({ rows, quarantined, at: isoTime(clock.now()) }, passId);
+        const { outcome, newRows } = writeRows({ rows, quarantined, sent, at: isoTime(clock.now()) }, passId);
         const rowsNotStored = outcome.quarantined + outcome.fenced;
-        const judged = judgePage(plan, from, view, newRows, rowsNotStored);
+        const judged = judgePage(plan, from, nameKnown(view, from.previous), newRows, rowsNotStored);
         const step: WalkStep = outcome.isQuarantineFull
           ? { next: 'end', state: judged.state, reason: 'too_many_unreadable' }
           : judged;

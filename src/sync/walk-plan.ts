@@ -1,6 +1,6 @@
 import { noEvidence, type IncompleteReason, type PassEvidence } from '../mirror/passes.ts';
 import { beginsAbove, endsBelow, hasSwappedTies, isEndOf, isNewestFirst, joins, type PageView } from './seam.ts';
-import type { WalkState, Window } from './walk-state.ts';
+import { seamRowsMax, type WalkState, type Window } from './walk-state.ts';
 
 /** How a list is walked. */
 export type WalkPlan = {
@@ -20,8 +20,6 @@ export type WalkStep =
   | { next: 'window'; state: WalkState }
   | { next: 'end'; state: WalkState; reason: IncompleteReason | null };
 
-/** A seam is judged by the last rows of the accepted page, at most these. Fewer rows can only prevent a join. */
-const seamRowsMax = 100;
 /** The least rows of a window, and the most pages. */
 const limitMin = 20;
 const widestPages = 16;

@@ -5,6 +5,9 @@ import { PassEvidence } from '../mirror/passes.ts';
 export const Window = z.strictObject({ offset: z.int(), limit: z.int() });
 export type Window = z.infer<typeof Window>;
 
+/** A seam is judged by the last rows of the accepted page, at most these. Fewer rows can only prevent a join. */
+export const seamRowsMax = 100;
+
 /** The page accepted last: its window, and its last rows with their sort times (microseconds as text), in list order. */
 const AcceptedPage = z.strictObject({
   window: Window,

@@ -50,6 +50,7 @@ describe('contradictions in a mirror', () => {
       'a told deletion from persons that is none',
       `INSERT INTO changes (dataset, key, op, at) VALUES ('persons', 'c', 'delete', '')`,
     ],
+    ['a fingerprint of a row that persons lacks', `INSERT INTO persons_shown VALUES (1, randomblob(28 * 128))`],
     ['a run without an outcome', `INSERT INTO runs (job, started_at) VALUES ('sync', '')`],
     ['a lease that nobody gave back', `INSERT INTO lease VALUES (1, 'x', 'sync', 'here', 1, '', '', NULL)`],
     [

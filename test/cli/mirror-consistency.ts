@@ -21,7 +21,11 @@ function ofRows(table: 'persons' | 'recordings' | 'playlists', key: string): Con
 
 function ofAbsence(table: 'persons' | 'recordings'): Contradictions {
   const told = `FROM changes WHERE dataset = '${table}' AND op = 'delete'`;
+  const bytesOfEach = 28;
   return {
+    [`a fingerprint of a row that ${table} lacks`]: `WITH RECURSIVE place (n) AS (VALUES (0) UNION ALL SELECT n + 1 FROM place WHERE n < 127)
+      SELECT block FROM ${table}_shown, place WHERE substr(prints, n * ${bytesOfEach} + 17, 4) <> zeroblob(4)
+        AND block * 128 + n NOT IN (SELECT row_key FROM ${table})`,
     [`a suspect of ${table}`]: `SELECT row_key FROM suspects WHERE dataset = '${table}'`,
     [`a deletion from ${table} that is not told once`]: `SELECT key FROM deletions WHERE dataset = '${table}'
       GROUP BY key HAVING count(*) <> (SELECT count(*) ${told} AND changes.key = deletions.key)`,

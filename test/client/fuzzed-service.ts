@@ -7,6 +7,7 @@ import { readProjects } from '../../src/contract/projects.ts';
 import { rowReaders, sightingOf } from '../../src/contract/row-readers.ts';
 import type { PagedDataset } from '../../src/contract/datasets.ts';
 import type { Database } from '../../src/mirror/database.ts';
+import { KnownRow } from '../../src/mirror/fingerprints.ts';
 import { boundUnread, identifiersOfUnread } from '../../src/mirror/quarantine.ts';
 import { prepareWriteRows } from '../../src/mirror/write-rows.ts';
 import { readPage } from '../../src/sync/page.ts';
@@ -63,7 +64,7 @@ export function prepareAsk(service: Service, db: Database): (turn: number) => Pr
     const { rows, quarantined, view } = readPage(body, { offset: 0, limit }, dataset);
     if (view.received > limit || rows.length + quarantined.length !== view.received)
       throw new Error('rows beyond the window');
-    for (const row of rows) sightingOf(dataset, row);
+    for (const row of rows) if (!(row instanceof KnownRow)) sightingOf(dataset, row);
     for (const row of quarantined) {
       if (row.reason.includes(canary) || /[^ -~]/.test(row.reason)) throw new Error('a reason that shows a value');
       identifiersOfUnread(dataset, row.key, boundUnread(dataset, row).payload);

@@ -10,7 +10,7 @@ test('a character that is cut between two chunks stays whole', async () => {
   const transport = await transportTo((_request, response) => {
     response.write(bytes.subarray(0, 3), () => response.end(bytes.subarray(3)));
   });
-  expect((await transport.send(get)).text).toBe('[😀]');
+  expect((await transport.send(get)).bytes.toString()).toBe('[😀]');
 });
 
 test.for([
@@ -25,7 +25,7 @@ test.for([
     response.writeHead(200, { 'content-encoding': encoding });
     response.end(pack(Buffer.from(text)));
   });
-  expect((await transport.send(get)).text).toBe(text);
+  expect((await transport.send(get)).bytes.toString()).toBe(text);
 });
 
 test.for([204, 200])('an answer %d without a body has none, even when it names an encoding', async (status) => {
@@ -33,7 +33,7 @@ test.for([204, 200])('an answer %d without a body has none, even when it names a
     response.writeHead(status, { 'content-encoding': 'gzip', ...(status === 200 && { 'content-length': 0 }) });
     response.end();
   });
-  expect(await transport.send(get)).toMatchObject({ status, text: '' });
+  expect(await transport.send(get)).toMatchObject({ status, bytes: Buffer.alloc(0) });
 });
 
 test('an encoding that was not asked for is refused, and gives its connection back', async () => {
@@ -44,14 +44,14 @@ test('an encoding that was not asked for is refused, and gives its connection ba
     else response.writeHead(200, { 'content-encoding': 'compress' }).write('never ends');
   }, patient);
   await expect(transport.send(get)).rejects.toMatchObject({ code: 'service', retryable: false });
-  expect((await transport.send({ method: 'GET', path: '/whole' })).text).toBe('whole');
+  expect((await transport.send({ method: 'GET', path: '/whole' })).bytes.toString()).toBe('whole');
 }, 5000);
 
 test('a body of the allowed size is read, one byte more is refused', async () => {
   const transport = await transportTo((request, response) => response.end('x'.repeat(Number(request.url?.slice(1)))), {
     bodyBytesMax: 1000,
   });
-  expect((await transport.send({ method: 'GET', path: '/1000' })).text).toHaveLength(1000);
+  expect((await transport.send({ method: 'GET', path: '/1000' })).bytes.toString()).toHaveLength(1000);
   await expect(transport.send({ method: 'GET', path: '/1001' })).rejects.toMatchObject({
     code: 'oversize',
     retryable: false,
@@ -84,7 +84,7 @@ test.for([
   });
   await expect(transport.send(get)).rejects.toMatchObject({ code: 'oversize' });
   await closed;
-  expect((await transport.send({ method: 'GET', path: '/whole' })).text).toBe('whole');
+  expect((await transport.send({ method: 'GET', path: '/whole' })).bytes.toString()).toBe('whole');
 });
 
 const packed = gzipSync('x'.repeat(10_000));
@@ -136,5 +136,5 @@ test.for([
     isFirst = false;
   });
   await expect(transport.send(get)).rejects.toMatchObject(unreachable);
-  expect((await transport.send(get)).text).toBe('whole');
+  expect((await transport.send(get)).bytes.toString()).toBe('whole');
 });

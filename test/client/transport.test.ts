@@ -17,7 +17,7 @@ test('an answer is passed on with its status, type, text and clocks', async () =
     contentType: 'application/json; charset=utf-8',
     retryAfter: '7',
     date: 'Thu, 01 Jan 2026 00:00:00 GMT',
-    text: '{"detail":"später 😀"}',
+    bytes: Buffer.from('{"detail":"später 😀"}'),
   });
 });
 
@@ -69,12 +69,15 @@ test('the key travels in its header only, a body as JSON', async () => {
     const { authorization, ...headers } = request.headers;
     response.end(JSON.stringify({ method: request.method, url: request.url, authorization, headers, body }));
   });
-  const read = JSON.parse((await transport.send({ method: 'GET', path: '/a?b=c' })).text) as Record<string, object>;
+  const read = JSON.parse((await transport.send({ method: 'GET', path: '/a?b=c' })).bytes.toString()) as Record<
+    string,
+    object
+  >;
   expect(read).toMatchObject({ method: 'GET', url: '/a?b=c', authorization: `Bearer ${apiKey}`, body: '' });
   expect(read['headers']).not.toHaveProperty('content-type');
   expect(JSON.stringify({ ...read, authorization: '' })).not.toContain(apiKey);
   const written = await transport.send({ method: 'PATCH', path: '/', body: '{"name":"ü"}' });
-  expect(JSON.parse(written.text)).toMatchObject({
+  expect(JSON.parse(written.bytes.toString())).toMatchObject({
     method: 'PATCH',
     headers: { 'content-type': 'application/json' },
     body: '{"name":"ü"}',

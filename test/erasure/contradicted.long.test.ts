@@ -57,7 +57,7 @@ function bringBack(world: ErasureWorld, uuid: string, createdAt: string): { dele
   world.intercept(async (asked, send) => {
     if (asked.method === 'DELETE') sent.deletions += 1;
     const reply = await send();
-    return { ...reply, text: reply.text.replaceAll(later, createdAt) };
+    return { ...reply, bytes: Buffer.from(reply.bytes.toString().replaceAll(later, createdAt)) };
   });
   return sent;
 }
@@ -121,7 +121,7 @@ it('a service that lists and denies the same person is not asked for ever: an op
     world.intercept(async (asked, send) => {
       if (asked.path.includes('/persons/?') && !asked.path.includes('distinct_id')) {
         const reply = await send();
-        return { ...reply, text: reply.text.replaceAll(createdAtOf(world, uuid), createdAt) };
+        return { ...reply, bytes: Buffer.from(reply.bytes.toString().replaceAll(createdAtOf(world, uuid), createdAt)) };
       }
       if (asked.path.includes('distinct_id')) return answer(200, '{"results":[],"next":null}');
       return asked.path.includes('/persons/') ? answer(404) : send();

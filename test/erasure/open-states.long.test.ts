@@ -88,7 +88,10 @@ it.each([
   world.intercept(async (asked, send) => {
     const shown = await send();
     if (asked.method !== 'GET' || !/persons\/\d+\//.test(asked.path) || shown.status !== 200) return shown;
-    return { ...shown, text: JSON.stringify({ ...(JSON.parse(shown.text) as object), [field]: value }) };
+    return {
+      ...shown,
+      bytes: Buffer.from(JSON.stringify({ ...(JSON.parse(shown.bytes.toString()) as object), [field]: value })),
+    };
   });
   await world.reconcile();
   expect([...world.sandbox.living()].map((one) => one.uuid)).not.toContain(uuid);

@@ -206,6 +206,8 @@ CREATE TABLE persons (
 
 CREATE TABLE persons_seen (row_key INTEGER PRIMARY KEY, pass_id INTEGER NOT NULL) STRICT;
 
+CREATE TABLE persons_shown (block INTEGER PRIMARY KEY, prints BLOB NOT NULL) STRICT;
+
 CREATE TABLE playlist_recordings (
   short_id TEXT NOT NULL,
   recording_id TEXT NOT NULL,
@@ -292,6 +294,8 @@ CREATE TABLE recordings (
 
 CREATE TABLE recordings_seen (row_key INTEGER PRIMARY KEY, pass_id INTEGER NOT NULL) STRICT;
 
+CREATE TABLE recordings_shown (block INTEGER PRIMARY KEY, prints BLOB NOT NULL) STRICT;
+
 CREATE TABLE request_times (
   id INTEGER PRIMARY KEY,
   lane TEXT NOT NULL CHECK (lane IN ('general', 'recordings list')),
@@ -324,6 +328,8 @@ CREATE TABLE runs (
 
 CREATE TABLE schema_migrations
       (version INTEGER PRIMARY KEY, name TEXT NOT NULL, digest TEXT NOT NULL, applied_at TEXT NOT NULL) STRICT;
+
+CREATE TABLE shown_reader (dataset TEXT PRIMARY KEY, reader TEXT NOT NULL) STRICT, WITHOUT ROWID;
 
 CREATE TABLE sqlite_sequence(name,seq);
 
@@ -374,6 +380,21 @@ CREATE TRIGGER history_of_receipt AFTER INSERT ON erasure_requests
 BEGIN
   INSERT INTO history VALUES (substr(NEW.received_at, 1, 10), 'received', 1) ON CONFLICT DO UPDATE SET value = value + 1;
 END;
+
+CREATE TRIGGER persons_shown_changed AFTER UPDATE ON persons
+BEGIN DELETE FROM persons_shown WHERE block = OLD.row_key >> 7; END;
+
+CREATE TRIGGER persons_shown_removed AFTER DELETE ON persons
+BEGIN DELETE FROM persons_shown WHERE block = OLD.row_key >> 7; END;
+
+CREATE TRIGGER recordings_shown_changed AFTER UPDATE ON recordings
+BEGIN DELETE FROM recordings_shown WHERE block = OLD.row_key >> 7; END;
+
+CREATE TRIGGER recordings_shown_removed AFTER DELETE ON recordings
+BEGIN DELETE FROM recordings_shown WHERE block = OLD.row_key >> 7; END;
+
+CREATE TRIGGER shown_before_fence AFTER UPDATE ON erasure_epoch
+BEGIN DELETE FROM persons_shown; DELETE FROM recordings_shown; END;
 
 CREATE VIEW person_distinct_ids AS
 SELECT distinct_id_owners.distinct_id, persons.uuid AS person_uuid

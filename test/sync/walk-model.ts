@@ -95,7 +95,7 @@ export async function walkDrifting(run: Run): Promise<Outcome> {
       inFlightMax: run.inFlightMax,
       fetchPage: async (window) => {
         const view = await new Promise<PageView>((answer, fail) => waiting.push({ window, answer, fail }));
-        return { rows: [], quarantined: [], view };
+        return { rows: [], quarantined: [], sent: undefined, view };
       },
       takePage: ({ view }, state) => {
         const step = judgePage(planOf(run), state, view, takeNew(view, seen));

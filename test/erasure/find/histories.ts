@@ -170,9 +170,9 @@ export async function playHistories(seed: number, personsMin: number): Promise<L
     const answer = await send();
     const isList = path.includes('/persons/?') && !path.includes('email=') && !path.includes('distinct_id=');
     if (!isList || unreadable.size === 0) return answer;
-    const body = parseExactJson(answer.text) as { results: Row[] };
+    const body = parseExactJson(answer.bytes.toString()) as { results: Row[] };
     const results = body.results.map((row) => unreadable.get(row.uuid ?? '')?.(row) ?? row);
-    return { ...answer, text: JSON.stringify({ ...body, results }) };
+    return { ...answer, bytes: Buffer.from(JSON.stringify({ ...body, results })) };
   });
 
   while (played.length < personsMin) {

@@ -72,7 +72,7 @@ it('that the service accepted and then knows nothing of are for somebody to look
   await world.advance([subject]);
   world.moveTo(expectedBy);
   world.intercept(async (request, send) =>
-    request.path.includes('deletion_status/?') ? { ...(await send()), text: '{"results":[]}' } : send(),
+    request.path.includes('deletion_status/?') ? { ...(await send()), bytes: Buffer.from('{"results":[]}') } : send(),
   );
   await world.advance([subject]);
   expect(world.target(subject, 'events')).toMatchObject({ status: 'attention', reason: 'events_unconfirmed' });
@@ -88,7 +88,7 @@ it('an answer about the queue that cannot be read changes nothing', async () => 
   await world.advance([subject]);
   world.moveTo(expectedBy);
   world.intercept(async (request, send) =>
-    request.path.includes('deletion_status/?') ? { ...(await send()), text: '{"results":[{}]}' } : send(),
+    request.path.includes('deletion_status/?') ? { ...(await send()), bytes: Buffer.from('{"results":[{}]}') } : send(),
   );
   const report = await world.advance([subject]);
   expect(report.failed).toMatchObject([{ target: 'upstream.events', error: { code: 'service' } }]);

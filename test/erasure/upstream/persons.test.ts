@@ -68,7 +68,12 @@ describe.each(['documented', 'live'] as const)('a person of the %s service', (pr
     const deep = `{"a":${'['.repeat(300)}${']'.repeat(300)}}`;
     world.intercept(async (_request, send) => {
       const response = await send();
-      return { ...response, text: response.text.replace('"properties":{', `"properties":${deep},"name":5,"more":{`) };
+      return {
+        ...response,
+        bytes: Buffer.from(
+          response.bytes.toString().replace('"properties":{', `"properties":${deep},"name":5,"more":{`),
+        ),
+      };
     });
     await world.advance([subject]);
     expect(world.sandbox.store.persons.find(person.id)).toBeUndefined();
@@ -127,7 +132,7 @@ describe.each(['documented', 'live'] as const)('a person of the %s service', (pr
     world.intercept((request, send) =>
       send().then(async (response) =>
         request.path.includes('distinct_id=')
-          ? { ...response, text: JSON.stringify({ next: null, previous: null, results: [other] }) }
+          ? { ...response, bytes: Buffer.from(JSON.stringify({ next: null, previous: null, results: [other] })) }
           : response,
       ),
     );
@@ -252,7 +257,7 @@ it('a deletion that the service takes and does not make is sent again, after a p
   expect(world.target(subject, 'person')).toMatchObject({ status: 'done', result: 'deleted', reason: null });
 });
 
-const answerAccepted = { status: 202, contentType: '', retryAfter: undefined, date: undefined, text: '' };
+const answerAccepted = { status: 202, contentType: '', retryAfter: undefined, date: undefined, bytes: Buffer.alloc(0) };
 
 it('an answer without a Date counts by the own clock', async () => {
   const world = await openUpstreamWorld();

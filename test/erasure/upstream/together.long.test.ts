@@ -73,7 +73,7 @@ describe('many persons', () => {
       const response = await send();
       if (how === 'killed') throw new Killed();
       if (how === 'lost') throw new AppError('no answer', { code: 'unreachable', retryable: true });
-      return { ...response, text: '{"persons_deleted":3,"deletion_errors":[]}' };
+      return { ...response, bytes: Buffer.from('{"persons_deleted":3,"deletion_errors":[]}') };
     });
     if (how === 'killed') {
       await expect(world.advance(subjects)).rejects.toThrow(Killed);

@@ -234,5 +234,5 @@ function ledgerInMemory() {
 
 /** An answer of the service that no sandbox gives. */
 export function answer(status: number, text = '', contentType = 'application/json'): TransportResponse {
-  return { status, contentType, retryAfter: undefined, date: undefined, text };
+  return { status, contentType, retryAfter: undefined, date: undefined, bytes: Buffer.from(text) };
 }
