@@ -62,6 +62,17 @@ type Derived = {
   readonly heldIds: IdentifierField | undefined;
 };
 
+/**
+ * The columns that the rows of a delta have beside their own: `_op`, which is `upsert`, since the rows that have left are in
+ * `deletions`; and `_snapshot_id`, by which the newest version of a row is known.
+ */
+export const deltaFields = ['_op', '_snapshot_id'].map((name): DatasetField => ({
+  name,
+  kind: 'text',
+  role: 'not personal',
+  column: name,
+}));
+
 /** What the datasets have in common that only the mirror makes: the service knows nothing of them. */
 const made = {
   sortTime: null,

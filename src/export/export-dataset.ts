@@ -3,7 +3,7 @@ import { type Clock, isoTime } from '../core/clock.ts';
 import { explainStorageError } from '../core/storage-error.ts';
 import type { PublishedDataset } from '../contract/datasets.ts';
 import { RowText } from '../contract/row-text.ts';
-import type { Column, Row } from '../snapshot/columns.ts';
+import { deltaColumns, type Column, type Row } from '../snapshot/columns.ts';
 import { nextSnapshotId } from '../snapshot/file-names.ts';
 import type { Manifest, PublishedColumn } from '../snapshot/manifest.ts';
 import { publishSnapshot } from '../snapshot/publish.ts';
@@ -70,21 +70,27 @@ export async function exportDataset(request: ExportRequest): Promise<ExportResul
   let snapshotId: string | undefined;
   try {
     const { shape, publish, publishTexts, decided, replaced } = publicationOf(dataset, settings);
-    const columns = request.numbering(shape.columns);
+    const isDelta = basedOn !== undefined;
+    // All of them always, so that each keeps its number.
+    const numbered = request.numbering([...shape.columns, ...deltaColumns]);
+    const columns = isDelta ? numbered : numbered.slice(0, shape.columns.length);
     clearUnpublished(published, dataset);
     const createdAtMs = clock.now();
     snapshotId = nextSnapshotId(createdAtMs, published.listSnapshots(dataset).at(-1)?.id);
     const folder = published.openDraft({ dataset, snapshotId });
-    const parts = splitRows(rows, settings.partRows, (row) =>
-      row instanceof RowText ? (publishTexts?.(row) ?? row) : publish(row),
-    );
-    const { files, ...sums } = await writeParts(parts, { folder, shape, columns, signal, onProgress });
+    const written = isDelta ? { ...shape, columns: [...shape.columns, ...deltaColumns] } : shape;
+    const marks = isDelta ? { _op: 'upsert', _snapshot_id: snapshotId } : undefined;
+    const parts = splitRows(rows, settings.partRows, (row) => {
+      if (row instanceof RowText) return publishTexts?.(row) ?? row;
+      return marks ? { ...publish(row), ...marks } : publish(row);
+    });
+    const { files, ...sums } = await writeParts(parts, { folder, shape: written, columns, signal, onProgress });
     signal.throwIfAborted();
     const manifest: Manifest = {
       format_version: 1,
       dataset,
       snapshot_id: snapshotId,
-      kind: basedOn === undefined ? 'full' : 'delta',
+      kind: isDelta ? 'delta' : 'full',
       created_at: isoTime(createdAtMs),
       pass: request.pass,
       erasure_epoch: request.erasureEpoch,

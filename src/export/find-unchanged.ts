@@ -4,6 +4,7 @@ import { readEpoch } from '../mirror/fence.ts';
 import { numberFields } from '../mirror/field-ids.ts';
 import { lastJudgedPass } from '../mirror/passes.ts';
 import { isUnchangedSince } from '../mirror/snapshot-source.ts';
+import { deltaColumns } from '../snapshot/columns.ts';
 import { currentIds, type Manifest } from '../snapshot/manifest.ts';
 import { verifySnapshot } from '../snapshot/verify.ts';
 import type { ExportContext, MirrorExport, MirrorExportTask } from './mirror-export.ts';
@@ -61,6 +62,7 @@ export function isMadeAlike(
   { columns, publication }: Manifest,
 ): boolean {
   const { shape, decided } = publicationOf(dataset, settings.export);
-  const wanted = numberFields(db, dataset, shape.columns);
-  return isDeepStrictEqual({ wanted, ...decided, part_rows: 0 }, { wanted: columns, ...publication, part_rows: 0 });
+  const wanted = numberFields(db, dataset, [...shape.columns, ...deltaColumns]).slice(0, shape.columns.length);
+  const found = columns.filter(({ name }) => !deltaColumns.some((one) => one.name === name));
+  return isDeepStrictEqual({ wanted, ...decided, part_rows: 0 }, { wanted: found, ...publication, part_rows: 0 });
 }

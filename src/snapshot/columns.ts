@@ -1,4 +1,10 @@
-import { datasets as contract, publishedDatasets, type PublishedDataset } from '../contract/datasets.ts';
+import {
+  datasets as contract,
+  deltaFields,
+  publishedDatasets,
+  type DatasetField,
+  type PublishedDataset,
+} from '../contract/datasets.ts';
 import type { FieldKind } from '../contract/resources.ts';
 import type { ColumnValue } from '../contract/tolerant-reader.ts';
 
@@ -33,17 +39,22 @@ export const datasets = Object.fromEntries(publishedDatasets.map((name) => [name
   Record<PublishedDataset, DatasetShape>
 >;
 
+/** The columns that only the files of deltas have, after all others. */
+export const deltaColumns: readonly Column[] = deltaFields.map(columnOf);
+
 /** A column that is filled from the field of its own name, unless another is given. */
 export function column(name: string, type: ColumnType, field = name): Column {
   return { name, type, field };
 }
 
 function shapeOf(name: PublishedDataset): DatasetShape {
-  const columns = contract[name].publishedFields.map((field) =>
-    column(field.column, typeOfKind[field.kind], field.name),
-  );
+  const columns = contract[name].publishedFields.map(columnOf);
   const [key] = columns;
   if (!key) throw new Error('a dataset without columns');
   // A recording may have the id of a person.
   return { key, columns, ...(name === 'deletions' && { keyRepeats: true }) };
+}
+
+function columnOf({ name, kind, column: published }: DatasetField): Column {
+  return column(published, typeOfKind[kind], name);
 }

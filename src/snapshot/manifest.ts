@@ -54,7 +54,7 @@ export const Manifest = z.strictObject({
   replaced: z.record(z.string(), count).optional(),
   /** The settings that decided the rows' values and files; missing in snapshots of earlier versions. */
   publication: z
-    .strictObject({ layout: count, part_rows: count, promote: z.array(z.string()), mask: z.array(z.string()) })
+    .strictObject({ layout: count, promote: z.array(z.string()), mask: z.array(z.string()), part_rows: count })
     .optional(),
   generator: z.strictObject({ name: z.string(), version: z.string() }),
 });

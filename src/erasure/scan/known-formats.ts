@@ -64,14 +64,14 @@ export function* readLedgerContent(path: string): Generator<{ ids: readonly stri
 function manifestContent(text: string, place: string): KnownContent | undefined {
   const manifest = inOneSpelling(Manifest, text);
   if (!manifest) return undefined;
-  const { dataset, snapshot_id: snapshotId, files, columns, generator } = manifest;
+  const { dataset, snapshot_id: snapshotId, files, columns, publication, generator } = manifest;
   const isOurs = generator.name === 'analytics-mirror' && /^\d+\.\d+\.\d+$/.test(generator.version);
   if (place !== placeOf({ dataset, snapshotId, name: manifestName }) || !isOurs) return undefined;
   const keys = files.flatMap((file) => [file.min_key ?? [], file.max_key ?? []].flat());
   // The feed of deletions may hold keys of any dataset and of any person, until its rows expire.
   const personal = dataset === 'deletions' ? [] : keys;
   return {
-    texts: [...keys, ...columns.map(({ name }) => name)],
+    texts: [...keys, ...columns.map(({ name }) => name), ...(publication?.promote ?? []), ...(publication?.mask ?? [])],
     identifiers: personal.flatMap((key) => keyIdentifiers(dataset, key)),
     values: personal.filter((key) => keyIdentifiers(dataset, key).length === 0),
   };
