@@ -5,7 +5,8 @@ import { type Identity, nobody } from '../../src/contract/identity.ts';
 import { snapshotFolder } from './paths.ts';
 import { locateIdentity } from '../../src/snapshot/subject-rows.ts';
 import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
-import { listAll } from '../export/export-fixture.ts';
+import { exportDataset } from '../../src/export/export-dataset.ts';
+import { exportRequest, listAll } from '../export/export-fixture.ts';
 import { publishRows } from './publish-rows.ts';
 import { personRow, recordingRow } from './rows.ts';
 import { temporaryFolder } from './temporary-folder.ts';
@@ -152,6 +153,16 @@ test.for(['nul \0 id', 'broken \ud800'])(
     expect(await where(dataDir, { distinct_id: ['broken'] })).toEqual([]);
   },
 );
+
+test('what deltas say of each row is no text of the person: a scan would find it in every manifest', async () => {
+  const dataDir = temporaryFolder();
+  await publishRows(dataDir, 'persons', [ann]);
+  const delta = exportRequest(dataDir, { dataset: 'persons', rows: [ann], basedOn: first });
+  const { snapshotId } = await exportDataset(delta);
+  const { parts } = await locateIdentity(publishedFilesIn(dataDir), { ...nobody, person_uuid: ['a'] }, { signal });
+  expect(parts.map((part) => part.snapshotId)).toEqual([first, snapshotId]);
+  expect(parts[1]?.found).toEqual(parts[0]?.found);
+});
 
 test('nothing published and nobody looked for: nothing found', async () => {
   const dataDir = temporaryFolder();
