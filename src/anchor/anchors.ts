@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { AppError, systemCode } from '../core/errors.ts';
 import type { Settings } from '../config/settings.ts';
 import {
@@ -16,6 +15,7 @@ import { askWitness } from './ask-witness.ts';
 import type { Ask, Answer } from './ask.ts';
 import { readCertificates, readTimeStamps, stampedAt } from './policy.ts';
 import type { TimeStamp } from './time-stamp.ts';
+import { readWholeFile } from '../core/folder.ts';
 
 /** An authority or a witness of the settings. */
 export type Anchor = {
@@ -54,7 +54,7 @@ export function openAnchors({ audit }: Pick<Settings, 'audit'>): Anchor[] {
 
 function certificatesIn(file: string): ReturnType<typeof readCertificates> {
   try {
-    return readCertificates(readFileSync(file, 'utf8'));
+    return readCertificates(readWholeFile(file).toString());
   } catch (error) {
     throw wrong(`${file} holds no certificate of an authority (${systemCode(error) ?? 'no PEM'})`);
   }

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { AppError } from '../core/errors.ts';
 import { readJson } from '../core/exact-json.ts';
 import { canonicalJson } from '../ledger/canonical-json.ts';
@@ -6,6 +5,7 @@ import { publicKeysPath } from '../ledger/checkpoint.ts';
 import { ledgerFolder } from '../ledger/entry-file.ts';
 import type { LedgerReader } from '../ledger/ledger.ts';
 import { proveEntries, type ProvedEntry } from '../ledger/prove-entries.ts';
+import { readWholeFile } from '../core/folder.ts';
 
 const bundleFormat = 'analytics-mirror/bundle@1';
 
@@ -30,7 +30,7 @@ export function bundleText(
     bundle: bundleFormat,
     certificate: text,
     entries: proved,
-    public_keys: readFileSync(publicKeysPath(ledgerFolder(dataDir)), 'utf8'),
+    public_keys: readWholeFile(publicKeysPath(ledgerFolder(dataDir))).toString(),
     ...(timeStamps.length === 0 ? {} : { time_stamps: timeStamps.map((token) => token.toString('base64')) }),
   };
   if (bundle.entries.length < needed.length)

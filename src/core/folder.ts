@@ -1,8 +1,11 @@
 import {
   accessSync,
+  closeSync,
   constants,
   existsSync,
+  fstatSync,
   mkdirSync,
+  openSync,
   readdirSync,
   readFileSync,
   statfsSync,
@@ -37,9 +40,30 @@ export function isRegularFile(path: string): boolean {
   return kindAt(path)?.isFile() === true;
 }
 
-/** The text of a regular file; undefined where there is none. Throws the system's error for one that may not be read. */
+/** No file that this program writes and reads as a whole is larger: other bytes stand in the place of a larger one. */
+export const wholeFileBytesMax = 16 * 1024 * 1024;
+
+/**
+ * The bytes of a file that is read as a whole. Never waits for the writer of a pipe. Throws `storage` for a file that is too
+ * large, or that never ends, and the system's error for one that may not be read.
+ */
+export function readWholeFile(path: string, bytesMax = wholeFileBytesMax): Buffer {
+  const descriptor = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    const stat = fstatSync(descriptor);
+    if (stat.size <= bytesMax && !stat.isCharacterDevice()) return readFileSync(descriptor);
+    throw new AppError(`${path} has more than ${bytesMax} bytes, and is no file that this program wrote`, {
+      code: 'storage',
+      hint: 'look what it is, take it away, and restore the file from a backup',
+    });
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** The text of a regular file; undefined where there is none. Throws as `readWholeFile` does. */
 export function readRegularFile(path: string): string | undefined {
-  return isRegularFile(path) ? readFileSync(path, 'utf8') : undefined;
+  return isRegularFile(path) ? readWholeFile(path).toString() : undefined;
 }
 
 /** The names in a folder, sorted; none where there is no folder. Throws the system's error for one that may not be read. */

@@ -1,9 +1,10 @@
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { createFile } from './atomic-file.ts';
 import { AppError } from './errors.ts';
 import { makeFolder } from './folder.ts';
+import { readWholeFile } from './folder.ts';
 
 const keyBytes = 32;
 const nonceBytes = 12;
@@ -18,7 +19,7 @@ export function keyPath(dataDir: string, name: string): string {
 export function readKey(dataDir: string, name: string): Buffer | undefined {
   const path = keyPath(dataDir, name);
   if (!existsSync(path)) return undefined;
-  const text = readFileSync(path, 'utf8').trim();
+  const text = readWholeFile(path, 1024).toString().trim();
   if (/^[0-9a-f]{64}$/.test(text)) return Buffer.from(text, 'hex');
   throw new AppError(`the key ${path} is damaged`, {
     code: 'storage',

@@ -1,8 +1,7 @@
 import { hash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { createFile, replaceFile, syncToDisk } from '../core/atomic-file.ts';
-import { isRegularFile, makeFolder, namesIn, readRegularFile } from '../core/folder.ts';
+import { isRegularFile, makeFolder, namesIn, readRegularFile, readWholeFile } from '../core/folder.ts';
 import { ledgerFolder } from './entry-file.ts';
 import { readVkeys } from './key-chain.ts';
 import { readNote, signNote, type Note, type SignerKey } from './note.ts';
@@ -82,7 +81,7 @@ export function createCheckpointFile(folder: string, size: number, text: string)
 /** Adds the line of a witness to the checkpoint of a size. Throws the system's error. */
 export function addCosignature(folder: string, size: number, line: string): void {
   const path = join(checkpointsFolder(folder), `${checkpointName(size)}.txt`);
-  replaceFile(path, `${readFileSync(path, 'utf8')}${line}`, folder);
+  replaceFile(path, `${readWholeFile(path).toString()}${line}`, folder);
 }
 
 /** The files of time stamps in the ledger's folder, by their names; undefined for what is no file of one. */
@@ -90,7 +89,7 @@ export function readTimeStampFiles(folder: string): { file: string; token: Buffe
   const place = timeStampsFolder(folder);
   return namesIn(place).map((file) => {
     const isToken = file.endsWith('.tst') && isRegularFile(join(place, file));
-    return { file, token: isToken ? readFileSync(join(place, file)) : undefined };
+    return { file, token: isToken ? readWholeFile(join(place, file)) : undefined };
   });
 }
 

@@ -1,8 +1,8 @@
-import { existsSync, readFileSync, renameSync } from 'node:fs';
+import { existsSync, renameSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { replaceFile, syncToDisk } from '../core/atomic-file.ts';
 import { AppError } from '../core/errors.ts';
-import { makeFolder } from '../core/folder.ts';
+import { makeFolder, readWholeFile } from '../core/folder.ts';
 import { keyPath, readKey, readOrMakeKey } from '../core/secret-key.ts';
 import { listCheckpointFiles, publicKeysPath } from './checkpoint.ts';
 import { ledgerFolder } from './entry-file.ts';
@@ -109,7 +109,7 @@ function makeFirstKey(
 }
 
 function readListedKeys(path: string): VerifierKey[] {
-  const keys = readVkeys(readFileSync(path, 'utf8'));
+  const keys = readVkeys(readWholeFile(path).toString());
   if (keys) return keys;
   throw new AppError(`${path} is damaged`, { code: 'storage', hint: 'restore the folder ledger/ from a backup' });
 }

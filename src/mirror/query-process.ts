@@ -14,10 +14,10 @@ new Worker(watch, { eval: true }).unref();
 
 function answerTo({ dataDir, sql, rowsMax }: QueryTask): QueryAnswer {
   try {
-    const db = sql === null ? openDatabase(dataDir, systemClock) : openDatabaseReadOnly(dataDir, 'user');
+    const db = rowsMax === null ? openDatabase(dataDir, systemClock) : openDatabaseReadOnly(dataDir, 'user');
     try {
-      if (sql !== null) return { result: queryMirror(db, sql, rowsMax) };
-      db.exec(/*sql*/ `VACUUM`);
+      if (rowsMax !== null) return { result: queryMirror(db, sql, rowsMax) };
+      db.exec(sql);
       return { result: { columns: [], rows: [], isCut: false } };
     } finally {
       db.close();

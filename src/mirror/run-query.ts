@@ -14,8 +14,8 @@ const lookEveryMs = 100;
 /** So much may be written in any case: pages of an index, and the answer itself. */
 const bytesMin = 100_000_000;
 
-/** A statement, the folder of its mirror, and how many rows are shown. Null: VACUUM, as a writer. */
-export type QueryTask = { dataDir: string; sql: string | null; rowsMax: number };
+/** A statement, the folder of its mirror, and how many rows are shown. Null: one of the program itself, as a writer. */
+export type QueryTask = { dataDir: string; sql: string; rowsMax: number | null };
 
 /** What the process of a statement answers. */
 export type QueryAnswer =
@@ -64,8 +64,17 @@ export async function checkStructure(db: Database, signal: AbortSignal): Promise
 
 /** Writes the whole file again, without what was deleted. An abort leaves it as it was. */
 export async function vacuum(db: Database, signal: AbortSignal): Promise<void> {
-  if (isLarge(db)) await runApart({ dataDir: dirname(db.name), sql: null, rowsMax: 0 }, signal);
+  if (isLarge(db)) await writeApart(db, /*sql*/ `VACUUM`, signal);
   else db.exec(/*sql*/ `VACUUM`);
+}
+
+/** Copies the write-ahead log back into the file, as far as no reader needs it. */
+export async function copyLogBack(db: Database, signal: AbortSignal): Promise<void> {
+  await writeApart(db, /*sql*/ `PRAGMA wal_checkpoint(PASSIVE)`, signal);
+}
+
+async function writeApart(db: Database, sql: string, signal: AbortSignal): Promise<void> {
+  await runApart({ dataDir: dirname(db.name), sql, rowsMax: null }, signal);
 }
 
 /** Runs a statement as a process, and ends it for the reason that `overLimit` gives, which is asked ten times a second. */

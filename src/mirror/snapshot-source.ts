@@ -15,13 +15,19 @@ const made: Readonly<Record<Exclude<PublishedDataset, PagedDataset>, string>> = 
     WHERE seq IN (SELECT max(seq) FROM deletions GROUP BY dataset, key) ORDER BY key, dataset`,
 };
 
-/** SQL: the rows of a dataset, and those that changed after a change (undefined where no feed tells of changes). */
-function sqlOf(dataset: PublishedDataset): { all: string; changed: string | undefined } {
-  if (dataset === 'distinct_ids' || dataset === 'deletions') return { all: made[dataset], changed: undefined };
+/**
+ * SQL: the rows of a dataset, as many rows to be counted, and those that changed after a change (undefined where no feed tells
+ * of changes). Each distinct id has its person: beside persons, millions would be counted for seconds.
+ */
+function sqlOf(dataset: PublishedDataset): { all: string; counted: string; changed: string | undefined } {
+  if (dataset === 'distinct_ids')
+    return { all: made[dataset], counted: /*sql*/ `SELECT 1 FROM distinct_id_owners`, changed: undefined };
+  if (dataset === 'deletions') return { all: made[dataset], counted: made[dataset], changed: undefined };
   const { key } = datasets[dataset];
   const rows = /*sql*/ `SELECT ${columnsOf(dataset)} FROM ${dataset}`;
   return {
     all: /*sql*/ `${rows} ORDER BY ${key}`,
+    counted: rows,
     changed: /*sql*/ `${rows} WHERE ${key} IN (SELECT key FROM changes WHERE dataset = '${dataset}' AND seq > ?)
       ORDER BY ${key}`,
   };
@@ -51,7 +57,7 @@ export function isUnchangedSince(
   const isUnchanged = db.transaction(() => {
     if (since === null ? newestChange(db) !== null : !hasChange(db, since)) return false;
     // The feed of deletions forgets rows without an entry.
-    return count(later, since?.seq ?? 0) === 0 && (rows === undefined || count(sqlOf(dataset).all) === rows);
+    return count(later, since?.seq ?? 0) === 0 && (rows === undefined || count(sqlOf(dataset).counted) === rows);
   });
   return isUnchanged();
 }
@@ -88,7 +94,7 @@ export async function withSnapshotSource<T>(
   { since, textsOfPart }: SnapshotReading,
   use: (source: SnapshotSource) => Promise<T>,
 ): Promise<T> {
-  const { all, changed } = sqlOf(dataset);
+  const { all, counted, changed } = sqlOf(dataset);
   db.exec(/*sql*/ `BEGIN`);
   try {
     const pass = lastJudgedPass(db, datasets[dataset].published.pass);
@@ -98,7 +104,7 @@ export async function withSnapshotSource<T>(
     const parameters = isDelta ? [since.seq] : [];
     const rowCount =
       db
-        .prepare<number[], number>(/*sql*/ `SELECT count(*) FROM (${sql})`)
+        .prepare<number[], number>(/*sql*/ `SELECT count(*) FROM (${isDelta ? sql : counted})`)
         .pluck()
         .get(...parameters) ?? 0;
     const table = dataset === 'distinct_ids' ? 'person_distinct_ids' : dataset;

@@ -1,8 +1,9 @@
-import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, statSync, utimesSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
+import { AppError } from '../core/errors.ts';
 import { replaceFile, syncToDisk } from '../core/atomic-file.ts';
 import { sha256 } from '../core/digest.ts';
-import { temporaryFolder } from '../core/folder.ts';
+import { temporaryFolder, readWholeFile, wholeFileBytesMax } from '../core/folder.ts';
 import { type SnapshotName, manifestName, snapshotIdPattern } from './file-names.ts';
 import { Current, Manifest, parseFile, snapshotOf } from './manifest.ts';
 import { storageError } from './storage-error.ts';
@@ -111,7 +112,9 @@ export function publishedFilesIn(dataDir: string): PublishedFiles {
     },
     digestOfManifest: (snapshot) => {
       const path = join(folderOf(snapshot), manifestName);
-      return existsSync(path) ? sha256(readFileSync(path)) : null;
+      if (!existsSync(path)) return null;
+      // What is larger is no manifest of this program, and has the digest of none.
+      return statSync(path).size > wholeFileBytesMax ? '' : sha256(readWholeFile(path));
     },
     localPath: (snapshot, name) => join(folderOf(snapshot), name),
     sizeOf: (snapshot, name) => statSync(join(folderOf(snapshot), name), { throwIfNoEntry: false })?.size,
@@ -152,7 +155,13 @@ export function publishedFilesIn(dataDir: string): PublishedFiles {
       syncToDisk(folderOf(snapshot));
     },
     writeManifest: (manifest) => {
-      replaceFile(join(folderOf(snapshotOf(manifest)), manifestName), fileText(manifest));
+      const text = fileText(manifest);
+      if (Buffer.byteLength(text) > wholeFileBytesMax)
+        throw new AppError(`a manifest of ${manifest.files.length} files would be larger than any that is read`, {
+          code: 'usage',
+          hint: 'raise export.partRows, so that there are fewer files',
+        });
+      replaceFile(join(folderOf(snapshotOf(manifest)), manifestName), text);
     },
     writeCurrent: (current) => replaceFile(currentPath, fileText(current)),
     removeFiles: (snapshot, names) => {
@@ -186,8 +195,9 @@ function namesIn(folder: string): string[] {
 
 function readText(path: string): string {
   try {
-    return readFileSync(path, 'utf8');
+    return readWholeFile(path).toString();
   } catch (error) {
+    if (error instanceof AppError) throw error;
     throw storageError(`read ${path}`, error);
   }
 }

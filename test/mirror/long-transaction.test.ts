@@ -65,3 +65,36 @@ test('where a step fails, nothing is done', async () => {
   await expect(running).rejects.toThrow('a step');
   expect(keysIn(db)).toEqual([]);
 });
+
+test('what a long transaction has written is copied back by another process, so that nothing else waits for it', async () => {
+  const { db } = openTestMirror();
+  const pages = (): { log: number; checkpointed: number } => {
+    // Only looks: the pages that are copied back already stay so.
+    db.pragma('wal_autocheckpoint = 0');
+    const [state] = db.pragma('wal_checkpoint(NOOP)') as { log: number; checkpointed: number }[];
+    db.pragma('wal_autocheckpoint = 32000');
+    return state ?? { log: -1, checkpointed: -1 };
+  };
+  const fill = async (): Promise<void> => {
+    for (let n = 0; n < 2000; n += 1) add(db, `${n} ${'x'.repeat(1000)} ${Math.random()}`);
+    await Promise.resolve();
+  };
+  await longTransaction(db, signal, fill);
+  expect(pages().checkpointed).toBeLessThan(pages().log);
+  await longTransaction(db, signal, fill, 0);
+  expect(pages().log).toBeGreaterThan(500);
+  expect(pages().checkpointed).toBe(pages().log);
+  expect(db.pragma('wal_autocheckpoint', { simple: true })).toBe(32_000);
+});
+
+test('a long transaction that was done stays done, though the signal comes while its log is copied back', async () => {
+  const { db } = openTestMirror();
+  const abort = new AbortController();
+  const act = async (): Promise<string> => {
+    add(db, 'kept');
+    setTimeout(() => abort.abort(new Error('enough')), 20);
+    return Promise.resolve('done');
+  };
+  expect(await longTransaction(db, abort.signal, act, 0)).toBe('done');
+  expect(keysIn(db)).toEqual(['kept']);
+});

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { findMissingAnchors } from '../../anchor/missing-anchors.ts';
@@ -7,6 +6,7 @@ import { AppError, systemCode } from '../../core/errors.ts';
 import { bytesText, countText } from '../../core/words.ts';
 import type { CommandAction, CommandContext } from '../command.ts';
 import { exitCodes } from '../errors.ts';
+import { readWholeFile } from '../../core/folder.ts';
 
 /** Defines `audit verify`: checks the ledger, the certificates and the published files. */
 export function define(command: Command, context: CommandContext): CommandAction {
@@ -43,8 +43,9 @@ Examples:
 function readKept(file: string | undefined): string | undefined {
   if (file === undefined) return undefined;
   try {
-    return readFileSync(file, 'utf8');
+    return readWholeFile(file).toString();
   } catch (error) {
+    if (error instanceof AppError) throw error;
     throw new AppError(`cannot read ${resolve(file)} (${systemCode(error) ?? 'unknown'})`, {
       code: 'usage',
       hint: 'name the file that was kept',

@@ -1,9 +1,9 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { isAbsolute, join, relative, resolve } from 'node:path';
 import { z } from 'zod';
 import { replaceFile } from '../../core/atomic-file.ts';
 import { AppError, systemCode } from '../../core/errors.ts';
-import { makeFolder } from '../../core/folder.ts';
+import { makeFolder, readWholeFile } from '../../core/folder.ts';
 import type { JobContext } from '../../job/job-context.ts';
 import { ledgerOrigin, publicKeysPath } from '../../ledger/checkpoint.ts';
 import type { RequestHistory } from '../../ledger/request-history.ts';
@@ -90,7 +90,8 @@ export function signReceipts(context: JobContext, keys: readonly KeptKey[]): Rec
   const { entries } = proveEntries(folder, ledger, numbers, size);
   const proved = new Map(entries.map((entry, at) => [numbers[at], entry]));
   const origin = ledgerOrigin(context.settings.dataDir, ledger);
-  const publicKeys = readFileSync(publicKeysPath(folder), 'utf8')
+  const publicKeys = readWholeFile(publicKeysPath(folder))
+    .toString()
     .split('\n')
     .slice(0, rotations.length + 1);
   return about.map(({ request, subjectKey, history, own }) => ({
@@ -159,7 +160,7 @@ export function refuseInside(dataDir: string, path: string): void {
 export function readReceipt(path: string): Receipt {
   try {
     if (existsSync(path)) {
-      const text = readFileSync(path, 'utf8');
+      const text = readWholeFile(path).toString();
       const value: unknown = JSON.parse(text);
       const read = Receipt.safeParse(value);
       if (read.success && spelled(value) === text) return read.data;

@@ -1,6 +1,8 @@
-import { closeSync, createReadStream, fstatSync, openSync, readFileSync, readSync } from 'node:fs';
+import { closeSync, createReadStream, fstatSync, openSync, readFileSync, readSync, statSync } from 'node:fs';
 import { createInterface } from 'node:readline';
+import { Readable } from 'node:stream';
 import { AppError } from '../../core/errors.ts';
+import { wholeFileBytesMax } from '../../core/folder.ts';
 import { readJson } from '../../core/exact-json.ts';
 import type { Database } from '../../mirror/database.ts';
 import { readEveryRow } from '../../mirror/read-rows.ts';
@@ -76,12 +78,28 @@ function partOf(dataDir: string, place: string): { dataset: string; origin: RowO
  */
 export async function decodeJson({ path, place }: ListedFile, judge: RowJudge): Promise<void> {
   const isFeed = publishedFileAt(place)?.dataset === feedDataset;
-  const whole = place.endsWith('.json') ? readJson(readFileSync(path, 'utf8')) : undefined;
+  const isSmall = statSync(path).size <= wholeFileBytesMax;
+  const whole = isSmall && place.endsWith('.json') ? readJson(readFileSync(path, 'utf8')) : undefined;
   if (whole !== undefined) judge.takeJson(place, whole, isFeed);
   else if (isOwnPlace(place)) throw notJson();
   else
-    for await (const line of createInterface({ input: createReadStream(path), crlfDelay: Infinity }))
+    for await (const line of createInterface({ input: boundedLines(createReadStream(path)), crlfDelay: Infinity }))
       if (line !== '') judge.takeJson(place, readJson(line) ?? line, isFeed);
+}
+
+/** The bytes of a file of lines. Throws `storage` at a line that is too long to be taken as one. */
+function boundedLines(bytes: Readable): Readable {
+  const chunks = async function* (): AsyncGenerator<Buffer> {
+    let length = 0;
+    for await (const chunk of bytes as AsyncIterable<Buffer>) {
+      const last = chunk.lastIndexOf(10);
+      if (length + (last === -1 ? chunk.length : chunk.indexOf(10)) > wholeFileBytesMax)
+        throw new AppError(`a line has more than ${wholeFileBytesMax} bytes`, { code: 'storage' });
+      length = last === -1 ? length + chunk.length : chunk.length - last - 1;
+      yield chunk;
+    }
+  };
+  return Readable.from(chunks(), { objectMode: false });
 }
 
 /** Decodes one line of a JSON lines file. Throws `storage` when it is not JSON. */

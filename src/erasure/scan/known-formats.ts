@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import type { Identifier } from '../../contract/identity.ts';
 import { readJson } from '../../core/exact-json.ts';
 import { readCheckpoint } from '../../ledger/checkpoint.ts';
@@ -10,6 +9,7 @@ import { Current, Manifest } from '../../snapshot/manifest.ts';
 import { currentPlace, placeOf, publishedFileAt } from '../../snapshot/published-files.ts';
 import { readCertificate } from '../proof/certificate.ts';
 import { keyIdentifiers } from './identity-index.ts';
+import { readWholeFile } from '../../core/folder.ts';
 
 /** What a file of a known format can hold of persons. All else in it is fixed by the format. */
 export type KnownContent = {
@@ -43,7 +43,7 @@ export function isLedger(place: string): boolean {
 /** What a known file can hold of persons; undefined if a byte differs from its format. Throws system errors. */
 export function readKnownFile({ path, place }: { path: string; place: string }): KnownContent | undefined {
   const [, contentOf] = formats.find(([isOf]) => isOf(place)) ?? [];
-  return contentOf?.(readFileSync(path, 'utf8'), place);
+  return contentOf?.(readWholeFile(path).toString(), place);
 }
 
 /** What the ledger can hold of persons: request ids, lines that are no entries, half a line. Throws system errors. */

@@ -156,8 +156,9 @@ function createOwners(capacity: number): {
 } {
   // The newest owner of a shingle, and the owner before each; 0 is none.
   const latest = new Int32Array(capacity);
-  const before: number[] = [0];
-  const owners: number[] = [0];
+  let before = new Int32Array(capacity + 1);
+  let owners = new Int32Array(capacity + 1);
+  let size = 1;
   const subjectAt = (at: number): number => Math.floor((owners[at] ?? 0) / encodings.length);
   function* of(shingle: number): Generator<Owner> {
     for (let at = latest[shingle] ?? 0; at !== 0; at = before[at] ?? 0)
@@ -169,10 +170,19 @@ function createOwners(capacity: number): {
       const known = latest[shingle] ?? 0;
       // The same bytes can stand in two forms or two texts of a subject: they are searched for once.
       if (known !== 0 && subjectAt(known) === subject) return;
-      latest[shingle] = owners.push(subject * encodings.length + encodings.indexOf(encoding)) - 1;
-      before.push(known);
+      if (size === owners.length) [before, owners] = [longer(before), longer(owners)];
+      owners[size] = subject * encodings.length + encodings.indexOf(encoding);
+      before[size] = known;
+      latest[shingle] = size;
+      size += 1;
     },
   };
+}
+
+function longer(numbers: Int32Array<ArrayBuffer>): Int32Array<ArrayBuffer> {
+  const twice = new Int32Array(2 * numbers.length);
+  twice.set(numbers);
+  return twice;
 }
 
 /** One form of a text, as bytes. */

@@ -33,7 +33,8 @@ export function createShingleSearch(shinglesMax: number, bytesEach = shingleByte
   const filterLog2 = Math.min(Math.max(log2Above(shinglesMax * filterBitsEach), 10), filterBitsLog2Max);
   const filter = new Int32Array(2 ** (filterLog2 - 5));
   const filterShift = 37 - filterLog2;
-  const slotsLog2 = Math.max(log2Above(shinglesMax * 2), 4);
+  // Up to two thirds of the slots are taken: fewer would be found sooner, and take twice the memory.
+  const slotsLog2 = Math.max(log2Above(shinglesMax * 1.5), 4);
   const slots = new Int32Array(2 ** slotsLog2);
   const slotsShift = 32 - slotsLog2;
   const hashes = new Int32Array(shinglesMax);
