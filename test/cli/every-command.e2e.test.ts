@@ -90,6 +90,11 @@ it('export, snapshots and status: the snapshots have as many rows as the mirror'
   expect(paths.filter((path) => !existsSync(path))).toEqual([]);
   expect((await run('snapshots', ['--sql', 'duckdb'])).stdout).toContain('CREATE OR REPLACE TABLE "recordings"');
   expect((await run('snapshots', ['persons', '--dbt'])).stdout).toContain('name: analytics_mirror');
+  const copy = join(workspace.dataDir, 'snapshots');
+  expect((await run('snapshots', ['--verify', copy])).stdout).toContain('the copy is what is published now');
+  expect((await run('snapshots', ['--verify', join(copy, 'persons', 'x')], 2)).stderr).toContain(
+    'cannot read the folder',
+  );
   expect((await run('status')).stdout).toMatch(/persons/);
   expect(existsSync(join(workspace.dataDir, 'snapshots', 'CURRENT.json'))).toBe(true);
 });

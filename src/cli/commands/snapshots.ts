@@ -1,42 +1,61 @@
 import { Argument, Option, type Command } from 'commander';
 import { publishedDatasets, type PublishedDataset } from '../../contract/datasets.ts';
 import { AppError } from '../../core/errors.ts';
-import { bytesText, minuteText } from '../../core/words.ts';
+import { bytesText, countedText, minuteText, printableLines } from '../../core/words.ts';
 import { listCurrentSnapshots, type CurrentSnapshot } from '../../snapshot/current-snapshots.ts';
 import { dbtSources, duckDbScript } from '../../snapshot/load-sql.ts';
 import { publishedFilesIn } from '../../snapshot/published-files.ts';
-import type { CommandAction } from '../command.ts';
+import { verifyCopy, type CopyCheck, type CopyProblem } from '../../status/verify-copy.ts';
+import type { CommandAction, CommandContext } from '../command.ts';
+import { exitCodes } from '../errors.ts';
 import { formatTable } from '../table.ts';
 
 /** How the snapshots are shown. */
-type SnapshotsFlags = { files?: boolean; sql?: 'duckdb'; dbt?: boolean };
+type SnapshotsFlags = { files?: boolean; sql?: 'duckdb'; dbt?: boolean; verify?: string };
 
 /** Defines `snapshots`: shows the published files that readers should load now. */
-export function define(command: Command): CommandAction {
+export function define(command: Command, context: CommandContext): CommandAction {
   command
     .addArgument(new Argument('[datasets...]', 'the datasets; by default all').choices(publishedDatasets))
     .addOption(new Option('--files', 'print the path of each file').conflicts(['sql', 'dbt']))
     .addOption(
       new Option('--sql <engine>', 'print statements that load the files').choices(['duckdb']).conflicts('dbt'),
     )
-    .option('--dbt', 'print the sources of a dbt project that reads the files (adapter dbt-duckdb)');
+    .option('--dbt', 'print the sources of a dbt project that reads the files (adapter dbt-duckdb)')
+    .addOption(
+      new Option('--verify <folder>', "hold a consumer's copy of the files against what is published now").conflicts([
+        'files',
+        'sql',
+        'dbt',
+      ]),
+    );
   return {
     help: `
 Files have other names after the next export and after an erasure: ask again before each load. The rows of a dataset are its
 full snapshot and the deltas that follow it; the statements of --sql and --dbt put them together, and leave out the rows
 that have left since.
+--verify reads the copy, wherever persons/<snapshot id>/part-00001.parquet and the others lie below the folder. It names files
+that are missing or differ, and files that an erasure has replaced or that are no longer published: they may hold erased
+people, so delete them.
+Exit codes: 0 done, 4 the copy differs.
 
 Examples:
   analytics-mirror snapshots
   analytics-mirror snapshots persons --files
   analytics-mirror snapshots --sql duckdb | duckdb warehouse.duckdb
-  analytics-mirror snapshots --dbt > models/sources.yml`,
-    run: ({ settings: { dataDir } }, given: PublishedDataset[], flags: SnapshotsFlags) => {
+  analytics-mirror snapshots --dbt > models/sources.yml
+  analytics-mirror snapshots --verify /mnt/lake/analytics`,
+    run: async ({ settings: { dataDir } }, given: PublishedDataset[], flags: SnapshotsFlags) => {
       const wanted = given.length > 0 ? given : publishedDatasets;
       const all = listCurrentSnapshots(publishedFilesIn(dataDir));
       const snapshots = all.filter(({ dataset }) => wanted.includes(dataset));
       if (snapshots.length === 0)
         throw new AppError('nothing is published', { code: 'storage', hint: 'run `analytics-mirror export` first' });
+      if (flags.verify !== undefined) {
+        const verified = await verifyCopy(publishedFilesIn(dataDir), flags.verify, wanted, context.signal);
+        if (verified.problems.length > 0) context.setExitCode(exitCodes.incomplete);
+        return { json: { verified }, text: copyText(verified) };
+      }
       return { json: { snapshots }, text: textOf(all, snapshots, wanted, flags) };
     },
   };
@@ -62,4 +81,17 @@ function textOf(
       minuteText(createdAt),
     ]),
   );
+}
+
+const problemWords: Readonly<Record<CopyProblem['problem'], string>> = {
+  missing: 'is missing: readers should load it now',
+  differs: 'has other bytes than the published file: copy it again',
+  replaced: 'was replaced by an erasure, and may hold erased people: delete it',
+  retired: 'is no longer published, and may hold erased people: delete it',
+};
+
+function copyText({ files, bytes, problems }: CopyCheck): string {
+  const lines = problems.map(({ file, problem }) => `${printableLines(file)} ${problemWords[problem]}\n`);
+  const read = `${countedText(files, 'published file was', 'published files were')} read, ${bytesText(bytes)}`;
+  return `${lines.join('')}${read}: ${lines.length === 0 ? 'the copy is what is published now' : countedText(lines.length, 'difference')}.\n`;
 }
