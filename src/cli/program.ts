@@ -156,15 +156,31 @@ function addAction(context: CommandContext, command: Command, action: CommandAct
     const { createApp } = await import('../app.ts');
     const options = command.optsWithGlobals<GlobalOptions>();
     const app = createApp({ ...context, wait: options.wait }, settingsFlags(options, context.environment));
-    return withApp(app, async () => printResult(context, command, await action.run(app, ...(given as never[]))));
+    return withApp(app, async () => {
+      const { json, text } = await action.run(app, ...(given as never[]));
+      // What these two print are data.
+      const isData = ['query', 'call'].includes(command.name());
+      printResult(context, command, { json, text: isData ? text : forProject(text, options) });
+    });
   });
+}
+
+const firstWords = [...new Set(Object.keys(commands).map((name) => name.split(' ')[0]))].join('|');
+const commandPattern = new RegExp(`\\banalytics-mirror (?=(?:${firstWords})\\b)`, 'g');
+
+/** Names the project in every command of a text, where the command line has named it: else the command would not run. */
+function forProject(text: string, { project }: GlobalOptions): string {
+  return project === undefined || !/^[\w-]+$/.test(project)
+    ? text
+    : text.replaceAll(commandPattern, `analytics-mirror --project ${project} `);
 }
 
 /** Shows the error that a command ended with, and sets the exit code. After a signal, the signal is the reason. */
 function showError(thrown: unknown, options: GlobalOptions, asJson: boolean, context: CommandContext): void {
   const error = whatEnded(thrown, context.signal);
   context.setExitCode(exitCodeOf(error));
-  const { code, message, hint } = presentError(error);
+  const { code, message, hint: given } = presentError(error);
+  const hint = given === null ? null : forProject(given, options);
   if (asJson) context.stdout.write(`${printableJson(JSON.stringify({ error: { code, message, hint } }))}\n`);
   context.stderr.write(printableLines(`error: ${message}\n${hint === null ? '' : `  ${hint}\n`}`));
   const level = options.logLevel ?? context.environment['MIRROR_LOG_LEVEL'];

@@ -18,6 +18,13 @@ type ProjectTree = {
 /** The name of the only project if none is configured. */
 export const onlyName = 'default';
 
+/** Names the project in every command of a text, unless there is only one. Commands stand between backticks. */
+export function forProject(text: string, project: string): string {
+  return project === onlyName
+    ? text
+    : text.replaceAll('`analytics-mirror ', `\`analytics-mirror --project ${project} `);
+}
+
 /** The groups of settings that a project may have of its own. */
 const ownGroups = ['service', 'budget', ...mirroredDatasets, 'export', 'erasure', 'schedule'];
 const ownNames = ['name', 'dataDir', 'apiKeyFile', ...ownGroups];

@@ -1,6 +1,6 @@
 import { alertSeverities, type AlertKind } from '../config/settings.ts';
 import { datasets } from '../contract/datasets.ts';
-import { onlyName } from '../config/projects.ts';
+import { forProject } from '../config/projects.ts';
 import { countedText, minuteText } from '../core/words.ts';
 import { serviceCauses } from '../job/service-cause.ts';
 import type { Overview, ProjectOverview } from './overview.ts';
@@ -103,13 +103,6 @@ function mergeAlike(reasons: readonly Reason[]): Reason[] {
     const [first] = same;
     return first ? [{ ...first, projects: same.flatMap(({ projects }) => projects) }] : [];
   });
-}
-
-/** Names the project in every command of a text, unless there is only one. Commands stand between backticks. */
-export function forProject(text: string, project: string): string {
-  return project === onlyName
-    ? text
-    : text.replaceAll('`analytics-mirror ', `\`analytics-mirror --project ${project} `);
 }
 
 function reasonsOf({ name, alerts, problem, content, jobs }: ProjectOverview): Reason[] {

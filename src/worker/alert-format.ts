@@ -1,4 +1,5 @@
 import { alertSeverities, type AlertFormat } from '../config/settings.ts';
+import { forProject } from '../config/projects.ts';
 import type { AlertChange } from './alerts.ts';
 
 /** The receiver's format, and the routing key that `pagerduty` needs. */
@@ -14,12 +15,13 @@ export type AlertMessage = { body: object | string; path: string };
  */
 export function alertMessage({ format, routingKey }: AlertTarget, change: AlertChange): AlertMessage | null {
   const { event, project, at } = change;
-  const { kind, job, message, todo } = change.alert;
+  const { kind, job, message } = change.alert;
+  const todo = forProject(change.alert.todo, project);
   switch (format) {
     case 'json':
       return { body: { event, project, alert: kind, job, message, todo, at }, path: '' };
     case 'slack':
-      return { body: { text: slackText(change) }, path: '' };
+      return { body: { text: slackText(change, todo) }, path: '' };
     case 'pagerduty':
       return {
         body: {
@@ -48,7 +50,7 @@ export function signOfLife({ format }: AlertTarget): AlertMessage | null {
   return format === 'healthchecks' ? { body: 'no alert is open', path: '' } : null;
 }
 
-function slackText({ event, project, alert: { message, todo } }: AlertChange): string {
+function slackText({ event, project, alert: { message } }: AlertChange, todo: string): string {
   const escaped = (text: string): string =>
     text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
   const head = `*${escaped(project)}*: ${escaped(message)}`;

@@ -238,7 +238,8 @@ describe('where', () => {
   it('gives out all that is held, to a file that only its owner can read', async () => {
     const { uuid, distinct_ids: ids, properties } = personAt(60);
     const out = join(workspace.folder, 'access.json');
-    const ended = await run(['where', '--file', fileOf(`uuid,${uuid}`), '--export', out]);
+    const page = join(workspace.folder, 'access.html');
+    const ended = await run(['where', '--file', fileOf(`uuid,${uuid}`), '--export', out, '--page', page]);
     expect(ended).toMatchObject({ code: 0, stderr: '' });
     expect((statSync(out).mode & 0o777).toString(8)).toBe('600');
     const access = JSON.parse(readFileSync(out, 'utf8')) as {
@@ -251,6 +252,8 @@ describe('where', () => {
     const held = new Set(access.files.map(({ file: path }) => path.split('/')[1]));
     expect(held).toEqual(new Set(['distinct_ids', 'persons']));
     expect(JSON.stringify(access.files)).toContain(JSON.stringify(ids[0]));
+    expect((statSync(page).mode & 0o777).toString(8)).toBe('600');
+    expect(readFileSync(page, 'utf8')).toContain(`<dd>${uuid}</dd>`);
   });
 
   it('says so where nothing is held', async () => {

@@ -182,7 +182,7 @@ describe('run', () => {
         alert: 'refused',
         job: null,
         message: expect.stringMatching(/^the service refuses the key since .+ UTC: head$/),
-        todo: expect.stringContaining('analytics-mirror doctor'),
+        todo: expect.stringContaining('`analytics-mirror --project revoked doctor`'),
         at: expect.any(String),
       },
     ]);

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { alertKinds } from '../../src/config/settings.ts';
+import { forProject } from '../../src/config/projects.ts';
 import { readinessOf } from '../../src/status/verdict.ts';
-import { forProject, judge, judgeProject } from '../../src/status/verdict.ts';
+import { judge, judgeProject } from '../../src/status/verdict.ts';
 import { alertOf } from '../../src/worker/alerts.ts';
 import { worlds } from './worlds.ts';
 

@@ -23,7 +23,7 @@ it('json tells what an alert is, in the words of this program', () => {
       alert: 'stale',
       job: 'full',
       message: 'full is <old> & slow',
-      todo: alertOf('stale', '').todo,
+      todo: alertOf('stale', '').todo.replace('analytics-mirror ', 'analytics-mirror --project shop '),
       at: '2026-11-20T12:00:00.000Z',
     },
   });
@@ -35,7 +35,7 @@ it('slack gets one text, in which nothing of ours becomes a link or a mention', 
     return typeof body === 'object' && 'text' in body ? body.text : undefined;
   };
   expect(text('began')).toMatch(
-    /^:red_circle: \*shop\*: full is &lt;old&gt; &amp; slow\.\n.+`analytics-mirror doctor`/,
+    /^:red_circle: \*shop\*: full is &lt;old&gt; &amp; slow\.\n.+`analytics-mirror --project shop doctor`/,
   );
   expect(text('ended')).toBe(':large_green_circle: Over: *shop*: full is &lt;old&gt; &amp; slow.');
 });

@@ -1,5 +1,7 @@
 import type { Command } from 'commander';
+import { accessPage } from '../../audit/access-page.ts';
 import { replaceFile } from '../../core/atomic-file.ts';
+import { isoTime } from '../../core/clock.ts';
 import { stringifyExactJson } from '../../core/exact-json.ts';
 import { countText, secondText } from '../../core/words.ts';
 import { whereIs, type Whereabouts } from '../../erasure/find/where.ts';
@@ -13,16 +15,17 @@ import { formatTable } from '../table.ts';
 export function define(command: Command, context: CommandContext): CommandAction {
   addGivenOptions(command)
     .argument('[source]', '- reads kind,value lines from standard input: identifiers of one person')
-    .option('--export <file>', 'write all data of the person to this JSON file (mode 0600)');
+    .option('--export <file>', 'write all data of the person to this JSON file (mode 0600)')
+    .option('--page <file>', 'write the data to this HTML file, a page for the person to read (mode 0600)');
   return {
     help: `
 Searches the mirror, the quarantine, every published file of every generation, and the erasure requests.
 
 Examples:
   analytics-mirror where --email ann@example.com
-  analytics-mirror where --file ann.csv --export ann.json --json`,
-    run: async (app, source: string | undefined, options: GivenOptions & { export?: string }) => {
-      const { export: file } = options;
+  analytics-mirror where --file ann.csv --export ann.json --page ann.html`,
+    run: async (app, source: string | undefined, options: GivenOptions & { export?: string; page?: string }) => {
+      const { export: file, page } = options;
       const given = await requireGiven(options, source);
       const { whereabouts, access } = await whereIs(
         {
@@ -35,12 +38,20 @@ Examples:
         given,
       );
       if (file !== undefined) replaceFile(file, `${stringifyExactJson(access, 2)}\n`);
-      return { json: { ...whereabouts, exported: file ?? null }, text: whereText(whereabouts, file) };
+      const { baseUrl, projectId } = app.settings.service;
+      const service = baseUrl === null ? null : `project ${projectId ?? ''} of ${new URL(baseUrl).host}`;
+      if (page !== undefined)
+        replaceFile(page, accessPage({ access, whereabouts, service, at: isoTime(app.clock.now()) }));
+      const written = [file, page].filter((one) => one !== undefined);
+      return {
+        json: { ...whereabouts, exported: file ?? null, page: page ?? null },
+        text: whereText(whereabouts, written),
+      };
     },
   };
 }
 
-function whereText(whereabouts: Whereabouts, file: string | undefined): string {
+function whereText(whereabouts: Whereabouts, written: readonly string[]): string {
   const { places, requests, erasedBy, isShared, searched } = whereabouts;
   return [
     places.length === 0
@@ -62,6 +73,6 @@ function whereText(whereabouts: Whereabouts, file: string | undefined): string {
     ...(isShared ? ['\nan identifier of this person also belongs to a living person\n'] : []),
     heldText('the identifiers', whereabouts),
     `\nsearched the mirror and ${countText(searched.files)} published files\n`,
-    ...(file === undefined ? [] : [`all of it is written to ${file}\n`]),
+    ...written.map((file) => `all of it is written to ${file}\n`),
   ].join('');
 }
