@@ -6,6 +6,9 @@ import type { Command } from 'commander';
 import type { Environment } from '../config/environment.ts';
 import { AppError } from '../core/errors.ts';
 
+/** What people type for this program: built JavaScript is the installed command, TypeScript is a checkout. */
+export const typedAs = import.meta.url.endsWith('.ts') ? 'npm run --silent mirror --' : 'analytics-mirror';
+
 const lookEveryMs = 500;
 const packageFile = fileURLToPath(new URL('../../package.json', import.meta.url));
 

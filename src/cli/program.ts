@@ -140,7 +140,7 @@ async function addCommands(program: Command, argv: readonly string[], context: C
     const command = parent
       .command(words.at(-1) ?? '')
       .description(does)
-      .addHelpText('after', help);
+      .addHelpText('after', ({ command: helped }) => wrapHelp(helped, help));
     added.set(name, command);
     if (file === null || !words.every((word) => argv.includes(word))) continue;
     const { define } = (await import(`./commands/${file}.ts`)) as CommandFile;
@@ -148,21 +148,30 @@ async function addCommands(program: Command, argv: readonly string[], context: C
   }
 }
 
+/** The last part of a help text, as wide as its options. Indented lines, such as examples, stay as they are. */
+function wrapHelp(command: Command, text: string): string {
+  const width = command.configureOutput().getOutHelpWidth?.() ?? 80;
+  const paragraphs = text.replaceAll(/([^\n])\n(?=(?!Exit codes)[^\s])/g, '$1 ').split('\n');
+  return paragraphs.map((line) => (line.startsWith(' ') ? line : command.createHelp().boxWrap(line, width))).join('\n');
+}
+
 /** Gives a command its help and its action. The program of a `run` is built from the options, and closed after it. */
 function addAction(context: CommandContext, command: Command, action: CommandAction): void {
-  command.addHelpText('after', action.help).action(async (...given: unknown[]) => {
-    if ('act' in action) return action.act(...(given as never[]));
-    // Help, and what a wrong command line is told, need no program.
-    const { createApp } = await import('../app.ts');
-    const options = command.optsWithGlobals<GlobalOptions>();
-    const app = createApp({ ...context, wait: options.wait }, settingsFlags(options, context.environment));
-    return withApp(app, async () => {
-      const { json, text } = await action.run(app, ...(given as never[]));
-      // What these two print are data.
-      const isData = ['query', 'call'].includes(command.name());
-      printResult(context, command, { json, text: isData ? text : forProject(text, options) });
+  command
+    .addHelpText('after', () => wrapHelp(command, action.help))
+    .action(async (...given: unknown[]) => {
+      if ('act' in action) return action.act(...(given as never[]));
+      // Help, and what a wrong command line is told, need no program.
+      const { createApp } = await import('../app.ts');
+      const options = command.optsWithGlobals<GlobalOptions>();
+      const app = createApp({ ...context, wait: options.wait }, settingsFlags(options, context.environment));
+      return withApp(app, async () => {
+        const { json, text } = await action.run(app, ...(given as never[]));
+        // What these two print are data.
+        const isData = ['query', 'call'].includes(command.name());
+        printResult(context, command, { json, text: isData ? text : forProject(text, options) });
+      });
     });
-  });
 }
 
 const firstWords = [...new Set(Object.keys(commands).map((name) => name.split(' ')[0]))].join('|');

@@ -214,7 +214,7 @@ export const metricCatalogue: readonly Metric[] = [
     {},
     {
       analytics_mirror_ledger_writable: [
-        'Whether the ledger can be written; while it cannot, nobody is erased.',
+        'Whether the ledger can be written. While it cannot, no person is erased.',
         ({ isLedgerWritable }) => isLedgerWritable,
       ],
       analytics_mirror_disk_free_bytes: [

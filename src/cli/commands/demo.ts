@@ -12,6 +12,7 @@ import { demoSettings, runDemo, serveDemo } from '../../rehearsal/demo.ts';
 import { besideSandbox } from '../../rehearsal/embedded-sandbox.ts';
 import { printResult, withApp, type CommandAction, type CommandContext } from '../command.ts';
 import { settingsFlags, type GlobalOptions } from '../global-options.ts';
+import { typedAs } from '../npm.ts';
 import { formatTable } from '../table.ts';
 import { exportNow } from './export.ts';
 import { runWorker } from './run.ts';
@@ -100,9 +101,9 @@ ${queries
       )}`,
   )
   .join('\n')}
-The erased people:   npm run --silent mirror -- erase list --data-dir ${dataDir}
-Check the proof:     npm run --silent mirror -- audit verify --data-dir ${dataDir}
-Where things stand:  npm run --silent mirror -- status --data-dir ${dataDir}
+The erased people:   ${typedAs} erase list --data-dir ${dataDir}
+Check the proof:     ${typedAs} audit verify --data-dir ${dataDir}
+Where things stand:  ${typedAs} status --data-dir ${dataDir}
 Remove it all:       rm -r ${dataDir}
 `;
 }
@@ -140,9 +141,7 @@ function remainderText(counts: DemoReport['counts']): string {
 }
 
 function tryIt(on: string, sql: string, dataDir: string): string {
-  return on === 'SQLite'
-    ? `  npm run --silent mirror -- query --data-dir ${dataDir} "${sql}"\n`
-    : `  duckdb -c "${sql}"\n`;
+  return on === 'SQLite' ? `  ${typedAs} query --data-dir ${dataDir} "${sql}"\n` : `  duckdb -c "${sql}"\n`;
 }
 
 function indent(text: string): string {

@@ -37,12 +37,12 @@ Examples:
 export function planText({ passes, requests, seconds, finishAt, requestsLeft }: PassPlan): string {
   const unknown = '?';
   const table = formatTable(
-    ['full pass', 'rows', 'says', 'requests', { right: 'takes' }, 'ends'],
+    ['full pass', 'rows', 'count from', 'requests', { right: 'takes' }, 'ends'],
     [
       ...passes.map((pass) => [
         pass.dataset,
         pass.rows ?? unknown,
-        pass.rowsFrom === null ? 'nobody' : `the ${pass.rowsFrom}`,
+        pass.rowsFrom === null ? 'no answer has it' : `the ${pass.rowsFrom}`,
         pass.requests ?? unknown,
         pass.seconds === null ? unknown : durationText(pass.seconds * 1000),
         pass.finishAt === null ? unknown : secondText(pass.finishAt),

@@ -5,6 +5,7 @@ import { faultKinds, type FaultKind } from '../../sandbox/faults/fault-plan.ts';
 import { profileNames, type ProfileName } from '../../sandbox/open-sandbox-store.ts';
 import { parseRateLimits, type RateLimit } from '../../sandbox/rate-limits.ts';
 import { startSandbox } from '../../sandbox/sandbox.ts';
+import { typedAs } from '../npm.ts';
 import { printResult, type CommandAction, type CommandContext } from '../command.ts';
 
 type SandboxFlags = {
@@ -64,7 +65,7 @@ In another terminal:
 
   export MIRROR_BASE_URL=${url} MIRROR_PROJECT_ID=${projectId}
   export MIRROR_API_KEY=${apiKey}
-  npm run --silent mirror -- sync
+  ${typedAs} sync
 
 Stop it with Ctrl+C.
 `,
