@@ -58,7 +58,7 @@ budget:
 # schedule:        when \`analytics-mirror run\` does each job, in UTC
 #   full: 0 2 * * *
 # export:          person properties that become columns, and those that are not published
-#   promote: [plan]
+#   promote: [plan, { property: address.city, as: city, type: string }]
 #   mask: [phone]
 `;
 }

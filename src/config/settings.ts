@@ -130,6 +130,23 @@ function checkOverlap({ pageSize, overlap: shared }: z.output<typeof list>, cont
   context.addIssue({ code: 'custom', path: [path], message });
 }
 
+/**
+ * A property of persons that becomes a column of its own: a key, as a column of strings, or a key or a path between dots with
+ * the name and the type of its column.
+ */
+export const Promotion = z.union(
+  [
+    z.string().min(1),
+    z.strictObject({
+      property: z.string().min(1),
+      as: z.string().min(1).optional(),
+      type: z.enum(['string', 'int64', 'double', 'boolean', 'timestamp', 'json']).default('string'),
+    }),
+  ],
+  'is a property, or has `property`, and `as` and `type` (string, int64, double, boolean, timestamp, json) if you want',
+);
+export type Promotion = z.infer<typeof Promotion>;
+
 /** Every setting, checked and complete. `config/default.yaml` explains each one beside its default. */
 export const Settings = z.strictObject({
   dataDir: z.string().min(1),
@@ -186,7 +203,7 @@ export const Settings = z.strictObject({
     partRows: count,
     keep: count,
     deltasMax: z.int().min(0),
-    promote: z.array(z.string().min(1)),
+    promote: z.array(Promotion),
     mask: z.array(z.string().min(1)),
   }),
   erasure: z.strictObject({

@@ -69,7 +69,7 @@ export async function exportDataset(request: ExportRequest): Promise<ExportResul
   const rows = request.rows[Symbol.iterator]();
   let snapshotId: string | undefined;
   try {
-    const { shape, publish, publishTexts, decided, replaced } = publicationOf(dataset, settings);
+    const { shape, publish, publishTexts, decided, replaced, misfits } = publicationOf(dataset, settings);
     const isDelta = basedOn !== undefined;
     // All of them always, so that each keeps its number.
     const numbered = request.numbering([...shape.columns, ...deltaColumns]);
@@ -100,6 +100,7 @@ export async function exportDataset(request: ExportRequest): Promise<ExportResul
       files,
       columns,
       ...(Object.keys(replaced).length > 0 && { replaced }),
+      ...(Object.keys(misfits).length > 0 && { misfits }),
       publication: { ...decided, part_rows: settings.partRows },
       generator: { name: packageJson.name, version: packageJson.version },
     };

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { Promotion } from '../config/settings.ts';
 import { AppError } from '../core/errors.ts';
 import { readJson } from '../core/exact-json.ts';
 import { columnTypes } from './columns.ts';
@@ -52,9 +53,11 @@ export const Manifest = z.strictObject({
   columns: z.array(PublishedColumn).min(1),
   /** Characters of JSON columns, by column, in whose place U+FFFD was published: NUL and unpaired surrogates. */
   replaced: z.record(z.string(), count).optional(),
+  /** Values of promoted columns, by column, that are none of the column's type: null there, and whole in the properties. */
+  misfits: z.record(z.string(), count).optional(),
   /** The settings that decided the rows' values and files; missing in snapshots of earlier versions. */
   publication: z
-    .strictObject({ layout: count, promote: z.array(z.string()), mask: z.array(z.string()), part_rows: count })
+    .strictObject({ layout: count, promote: z.array(Promotion), mask: z.array(z.string()), part_rows: count })
     .optional(),
   generator: z.strictObject({ name: z.string(), version: z.string() }),
 });

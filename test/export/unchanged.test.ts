@@ -75,7 +75,7 @@ test.for<[string, (world: World) => Settings | void, string[]]>([
   ['deletions were forgotten', ({ db, clock }) => void expireDeletionFeed(db, isoTime(clock.now())), ['deletions']],
   ['somebody was erased', ({ db }) => setEpoch(db, 1), [...publishedDatasets]],
   ['an older mirror was put back', ({ db }) => void db.exec('DELETE FROM changes'), [...publishedDatasets]],
-  ['another property is promoted', (world) => withExport(world, { promote: ['plan'] }), ['persons']],
+  ['another property is promoted', (world) => withExport(world, { promote: ['plan'] }), ['persons', 'recordings']],
   ['a property is masked', (world) => withExport(world, { mask: ['plan'] }), ['persons', 'recordings']],
   ['parts have another size', (world) => withExport(world, { partRows: 7 }), [...publishedDatasets]],
   [

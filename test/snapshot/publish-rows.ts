@@ -1,3 +1,4 @@
+import type { Promotion } from '../../src/config/settings.ts';
 import { exportDataset } from '../../src/export/export-dataset.ts';
 import type { PublishedDataset } from '../../src/contract/datasets.ts';
 import type { Row } from '../../src/snapshot/columns.ts';
@@ -8,7 +9,7 @@ import { exportRequest } from '../export/export-fixture.ts';
 import { type ReadRow, readWithHyparquet } from './parquet-readers.ts';
 
 /** How rows are published, where it matters. */
-type PublishOptions = { partRows?: number; promote?: readonly string[] };
+type PublishOptions = { partRows?: number; promote?: readonly Promotion[] };
 
 /** Publishes a snapshot of a dataset and keeps all before it; returns its id. */
 export async function publishRows(

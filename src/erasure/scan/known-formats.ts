@@ -71,7 +71,12 @@ function manifestContent(text: string, place: string): KnownContent | undefined 
   // The feed of deletions may hold keys of any dataset and of any person, until its rows expire.
   const personal = dataset === 'deletions' ? [] : keys;
   return {
-    texts: [...keys, ...columns.map(({ name }) => name), ...(publication?.promote ?? []), ...(publication?.mask ?? [])],
+    texts: [
+      ...keys,
+      ...columns.map(({ name }) => name),
+      ...(publication?.promote ?? []).map((one) => (typeof one === 'string' ? one : one.property)),
+      ...(publication?.mask ?? []),
+    ],
     identifiers: personal.flatMap((key) => keyIdentifiers(dataset, key)),
     values: personal.filter((key) => keyIdentifiers(dataset, key).length === 0),
   };
