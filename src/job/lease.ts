@@ -6,6 +6,7 @@ import { isoTime, type Clock } from '../core/clock.ts';
 import { sha256 } from '../core/digest.ts';
 import { AppError, systemCode } from '../core/errors.ts';
 import type { Database } from '../mirror/database.ts';
+import { makeMissingIndexes } from '../mirror/first-pass.ts';
 import { beatLease, readLease, releaseLease, takeLease, type LeaseHolder } from '../mirror/runs.ts';
 
 /** A holder whose process cannot be looked at from here is gone when it has not beaten for this long. */
@@ -38,6 +39,7 @@ export function acquireLease(db: Database, job: string, clock: Clock, onLost: (e
       `another run holds the data folder: ${present.job}, process ${present.pid} on ${present.host}, since ${present.takenAt}`,
       { code: 'busy', hint: 'try again when it has ended, or add --wait' },
     );
+  makeMissingIndexes(db);
   const timer = setInterval(() => {
     try {
       if (beatLease(db, wanted.holder, isoTime(clock.now()))) return;

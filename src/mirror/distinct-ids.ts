@@ -1,5 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import { textListOf } from '../contract/tolerant-reader.ts';
+import type { FirstPass } from './first-pass.ts';
+import { prepareFindOwner } from './tables.ts';
 
 /** A person as a page shows it: its surrogate key, its distinct ids, and the pass. */
 type Shown = { rowKey: number; distinctIds: readonly string[]; passId: number };
@@ -26,19 +28,21 @@ export type DistinctIdOwners = {
  * shows it with two persons, both would take it from each other at every pass. So the person that loses a distinct id after
  * the same pass has shown it there does not take it back by only showing it again.
  */
-export function prepareOwnDistinctIds(db: Database): DistinctIdOwners {
+export function prepareOwnDistinctIds(db: Database, firstPass?: FirstPass): DistinctIdOwners {
   const owned = db
     .prepare<[number], string>(/*sql*/ `SELECT distinct_id FROM distinct_id_owners WHERE person_row_key = ?`)
     .pluck();
-  const add = db.prepare<[number, string]>(
-    /*sql*/ `INSERT INTO distinct_id_owners (person_row_key, distinct_id) VALUES (?, ?) ON CONFLICT (distinct_id) DO NOTHING`,
+  const insert = db.prepare<[number, string]>(
+    /*sql*/ `INSERT INTO distinct_id_owners (person_row_key, distinct_id) VALUES (?, ?)`,
   );
+  const add = (rowKey: number, distinctId: string): void => {
+    insert.run(rowKey, distinctId);
+    firstPass?.noteOwner(distinctId, rowKey);
+  };
   const release = db.prepare<[number, string]>(
     /*sql*/ `DELETE FROM distinct_id_owners WHERE person_row_key = ? AND distinct_id = ?`,
   );
-  const ownerOf = db
-    .prepare<[string], number>(/*sql*/ `SELECT person_row_key FROM distinct_id_owners WHERE distinct_id = ?`)
-    .pluck();
+  const ownerOf = firstPass?.ownerOf ?? prepareFindOwner(db);
   const list = db.prepare<[number], { uuid: string; distinct_ids: string | null }>(
     /*sql*/ `SELECT uuid, distinct_ids FROM persons WHERE row_key = ?`,
   );
@@ -52,14 +56,16 @@ export function prepareOwnDistinctIds(db: Database): DistinctIdOwners {
   const regain = db.prepare<[number, string]>(
     /*sql*/ `DELETE FROM distinct_ids_lost WHERE person_row_key = ? AND distinct_id = ?`,
   );
-  const disputed = db
-    .prepare<
-      [number],
-      string
-    >(/*sql*/ `SELECT distinct_id FROM distinct_ids_lost AS lost JOIN distinct_id_owners AS owner USING (distinct_id)
-        WHERE lost.person_row_key = ? AND shown_pass IS NOT NULL
-          AND NOT EXISTS (SELECT 1 FROM suspects WHERE dataset = 'persons' AND row_key = owner.person_row_key)`)
+  const lostAndShown = db
+    .prepare<[number], string>(
+      /*sql*/ `SELECT distinct_id FROM distinct_ids_lost WHERE person_row_key = ? AND shown_pass IS NOT NULL`,
+    )
     .pluck();
+  const isSuspect = db.prepare<[number]>(/*sql*/ `SELECT 1 FROM suspects WHERE dataset = 'persons' AND row_key = ?`);
+  const isDisputed = (distinctId: string): boolean => {
+    const owner = ownerOf(distinctId);
+    return owner !== undefined && isSuspect.get(owner) === undefined;
+  };
   const showDisputed = db.prepare<[number, number, string]>(
     /*sql*/ `UPDATE distinct_ids_lost SET shown_pass = ? WHERE person_row_key = ? AND distinct_id = ?`,
   );
@@ -77,7 +83,9 @@ export function prepareOwnDistinctIds(db: Database): DistinctIdOwners {
   return {
     settle: ({ rowKey, distinctIds, passId }) => {
       const shown = new Set(distinctIds);
-      const others = new Set(disputed.all(rowKey).filter((distinctId) => shown.has(distinctId)));
+      const others = new Set(
+        lostAndShown.all(rowKey).filter((distinctId) => shown.has(distinctId) && isDisputed(distinctId)),
+      );
       for (const distinctId of others) showDisputed.run(passId, rowKey, distinctId);
       return others.size === 0 ? distinctIds : distinctIds.filter((distinctId) => !others.has(distinctId));
     },
@@ -93,18 +101,18 @@ export function prepareOwnDistinctIds(db: Database): DistinctIdOwners {
           release.run(rowKey, distinctId);
           const other = stillShownBy.get(distinctId);
           if (other === undefined) continue;
-          add.run(other, distinctId);
+          add(other, distinctId);
           regain.run(other, distinctId);
           note(returned, other, distinctId);
         }
       }
       for (const distinctId of wanted) {
         if (!isNew) regain.run(rowKey, distinctId);
-        if (add.run(rowKey, distinctId).changes === 1) continue;
-        const owner = ownerOf.get(distinctId);
-        if (owner === undefined || owner === rowKey) continue;
-        release.run(owner, distinctId);
-        add.run(rowKey, distinctId);
+        const owner = ownerOf(distinctId);
+        if (owner === rowKey) continue;
+        if (owner !== undefined) release.run(owner, distinctId);
+        add(rowKey, distinctId);
+        if (owner === undefined) continue;
         noteLost.run(owner, distinctId, isShown(owner) ? passId : null);
         note(lost, owner, distinctId);
       }

@@ -41,6 +41,13 @@ export function prepareFindKey(db: Database, dataset: MirroredDataset): (rowKey:
   return (rowKey) => find.get(rowKey);
 }
 
+/** Prepares the look-up of the person, by the surrogate key, who holds a distinct id. */
+export function prepareFindOwner(db: Database): (distinctId: string) => number | undefined {
+  const sql = /*sql*/ `SELECT person_row_key FROM distinct_id_owners WHERE distinct_id = ?`;
+  const find = db.prepare<[string], number>(sql).pluck();
+  return (distinctId) => find.get(distinctId);
+}
+
 /** Prepares the look-up of a row's surrogate key; undefined when the mirror does not hold the row. */
 export function prepareFindRowKey(db: Database, dataset: MirroredDataset): (key: string) => number | undefined {
   const sql = /*sql*/ `SELECT row_key FROM ${dataset} WHERE ${datasets[dataset].key} = ?`;

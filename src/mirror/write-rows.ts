@@ -4,6 +4,7 @@ import { textListOf, type Columns, type ColumnValue } from '../contract/tolerant
 import { prepareAdmission, type Admit } from './admit-rows.ts';
 import { prepareOwnDistinctIds, type DistinctIdOwners } from './distinct-ids.ts';
 import { asHolder, refuseStaleHolder } from './runs.ts';
+import type { FirstPass } from './first-pass.ts';
 import { KnownRow, type Fingerprints, type SentBytes } from './fingerprints.ts';
 import type { PageCounts } from './passes.ts';
 import { boundUnread, prepareQuarantine, type QuarantinedRow } from './quarantine.ts';
@@ -30,16 +31,20 @@ export type PageOutcome = PageCounts & { unchangedRun: number; isQuarantineFull:
 /** Writes rows. Returns what changed, and how many of the rows the pass had not seen before. */
 export type WriteRows = (shown: ShownRows, passId: number) => { outcome: PageOutcome; newRows: number };
 
+/** What a pass has besides: fingerprints to know rows by, and what answers for indexes that are absent. */
+type WriteParts = { fingerprints?: Fingerprints | undefined; firstPass?: FirstPass };
+
 /**
  * Prepares what writes shown rows: rows, owners, quarantine, feed, pass. Call it inside a transaction. A known row whose
  * fingerprint still stands is unchanged, as it would be if it were read.
  */
-export function prepareWriteRows(db: Database, dataset: MirroredDataset, fingerprints?: Fingerprints): WriteRows {
+export function prepareWriteRows(db: Database, dataset: MirroredDataset, parts: WriteParts = {}): WriteRows {
+  const { fingerprints, firstPass } = parts;
   const { key: keyColumn, heldIds } = datasets[dataset];
-  const owners = heldIds ? prepareOwnDistinctIds(db) : undefined;
+  const owners = heldIds ? prepareOwnDistinctIds(db, firstPass) : undefined;
   const admission = prepareAdmission(db, dataset);
-  const writeRow = prepareWriteRow(db, dataset, { admit: admission.row, settle: owners?.settle });
-  const findRowKey = prepareFindRowKey(db, dataset);
+  const writeRow = prepareWriteRow(db, dataset, { admit: admission.row, settle: owners?.settle, firstPass });
+  const findRowKey = firstPass?.findRowKey ?? prepareFindRowKey(db, dataset);
   const { isSeen, markSeen } = prepareSeen(db, dataset);
   const quarantine = prepareQuarantine(db, dataset);
   const appendChanges = db.prepare<[string, string, string]>(
@@ -137,20 +142,29 @@ type WriteRow = (row: Readonly<Columns>, passId: number, at: string) => WrittenR
 export function prepareWriteRow(
   db: Database,
   dataset: MirroredDataset,
-  { admit, settle }: { admit?: Admit<Readonly<Columns>> | undefined; settle?: DistinctIdOwners['settle'] | undefined },
+  {
+    admit,
+    settle,
+    firstPass,
+  }: {
+    admit?: Admit<Readonly<Columns>> | undefined;
+    settle?: DistinctIdOwners['settle'] | undefined;
+    firstPass?: FirstPass | undefined;
+  },
 ): WriteRow {
   const { key: keyColumn, fields, heldIds } = datasets[dataset];
   const written = fields.filter(({ name }) => name !== keyColumn);
   const names = written.map(({ name }) => name);
   // A list may leave the integer id out that another answer has shown.
   const newValue = ({ name, kind }: DatasetField): string => (kind === 'integer_id' ? `coalesce(?, ${name})` : '?');
-  const find = db
+  const findRowKey = firstPass?.findRowKey ?? prepareFindRowKey(db, dataset);
+  const hold = db
     .prepare<
       ColumnValue[],
-      [rowKey: number, isEqual: 0 | 1]
-    >(/*sql*/ `SELECT row_key, ${written.map((column) => `${column.name} IS ${newValue(column)}`).join(' AND ')}
-        FROM ${dataset} WHERE ${keyColumn} = ?`)
-    .raw();
+      0 | 1
+    >(/*sql*/ `SELECT ${written.map((column) => `${column.name} IS ${newValue(column)}`).join(' AND ')}
+        FROM ${dataset} WHERE row_key = ?`)
+    .pluck();
   const add = db.prepare<
     ColumnValue[]
   >(/*sql*/ `INSERT INTO ${dataset} (${names.join(', ')}, ${keyColumn}, first_seen_pass, changed_at)
@@ -160,9 +174,9 @@ export function prepareWriteRow(
   >(/*sql*/ `UPDATE ${dataset} SET ${written.map((column) => `${column.name} = ${newValue(column)}`).join(', ')}, changed_at = ?
       WHERE row_key = ?`);
   const compare = (row: Readonly<Columns>) => {
-    const values = [...names.map((column) => row[column] ?? null), row[keyColumn] ?? null];
-    const [rowKey, isEqual] = find.get(...values) ?? [];
-    return { values, rowKey, isEqual: isEqual === 1 };
+    const values = names.map((column) => row[column] ?? null);
+    const rowKey = findRowKey(String(row[keyColumn]));
+    return { values, rowKey, isEqual: rowKey !== undefined && hold.get(...values, rowKey) === 1 };
   };
   return (shown, passId, at) => {
     let row = shown;
@@ -183,11 +197,12 @@ export function prepareWriteRow(
       if (settled !== distinctIds) tryInstead({ ...row, [heldIds.name]: JSON.stringify(settled) });
     }
     if (rowKey === undefined) {
-      const { lastInsertRowid } = add.run(...values, passId, at);
-      return { rowKey: Number(lastInsertRowid), change: 'added', row };
+      const added = Number(add.run(...values, row[keyColumn] ?? null, passId, at).lastInsertRowid);
+      firstPass?.note(String(row[keyColumn]), added);
+      return { rowKey: added, change: 'added', row };
     }
     if (isEqual) return { rowKey, change: 'none', row };
-    replace.run(...values.slice(0, -1), at, rowKey);
+    replace.run(...values, at, rowKey);
     return { rowKey, change: 'changed', row };
   };
 }

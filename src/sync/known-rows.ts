@@ -4,9 +4,12 @@ import { datasets, type PagedDataset } from '../contract/datasets.ts';
 import { readWhole, type JsonReader } from '../client/service.ts';
 import type { Database } from '../mirror/database.ts';
 import type { FindKnown, Fingerprints } from '../mirror/fingerprints.ts';
-import { prepareFindKey, prepareFindRowKey } from '../mirror/tables.ts';
+import { prepareFindKey } from '../mirror/tables.ts';
 import type { PageView } from './seam.ts';
 import { seamRowsMax, type AcceptedPage } from './walk-state.ts';
+
+/** The surrogate key of a stored row. */
+type FindRowKey = (key: string) => number | undefined;
 
 /** A row of a page that was parsed, and the place of its bytes. */
 export class SentRow {
@@ -27,8 +30,8 @@ export class SentRow {
  * Prepares the reader of a page whose unchanged rows are not parsed: `results` then holds each row as a `KnownRow` or a
  * `SentRow`. Whatever is unusual about a page is left to the reader of whole answers: all of its rows are then plain values.
  */
-export function prepareReadRows(db: Database, dataset: PagedDataset, fingerprints: Fingerprints): JsonReader {
-  const findNear = prepareFindNear(db, dataset);
+export function prepareReadRows(dataset: PagedDataset, fingerprints: Fingerprints, findRowKey: FindRowKey): JsonReader {
+  const findNear = prepareFindNear(dataset, findRowKey);
   return (bytes, bounds) => {
     const page = readByRow(bytes, bounds, fingerprints.beginFind(), findNear());
     return page ?? readWhole(bytes, bounds);
@@ -76,10 +79,9 @@ type FindNear = {
  * Rows stand in the order of their surrogate keys, but for new ones. After a row that was read, the next one is mostly the one
  * behind it; after more of them, the row is looked up, in a long run of them only each sixteenth.
  */
-function prepareFindNear(db: Database, dataset: PagedDataset): () => FindNear {
+function prepareFindNear(dataset: PagedDataset, findRowKey: FindRowKey): () => FindNear {
   const { key, fields } = datasets[dataset];
   const isUuid = fields.some(({ name, kind }) => name === key && kind === 'uuid');
-  const findRowKey = prepareFindRowKey(db, dataset);
   return () => {
     let readInARow = 0;
     const near: FindNear = {
@@ -116,8 +118,8 @@ export function unnamed(rowKey: number): string {
 export function prepareNameKnown(
   db: Database,
   dataset: PagedDataset,
+  findRowKey: FindRowKey,
 ): (view: PageView, previous: AcceptedPage | null) => PageView {
-  const findRowKey = prepareFindRowKey(db, dataset);
   const findKey = prepareFindKey(db, dataset);
   return (view, previous) => {
     if (!view.keys.some(isUnnamed)) return view;

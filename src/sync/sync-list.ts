@@ -16,6 +16,7 @@ import {
   type Pass,
   type PassMode,
 } from '../mirror/passes.ts';
+import { beginFirstPass } from '../mirror/first-pass.ts';
 import { openFingerprints } from '../mirror/fingerprints.ts';
 import { nominateSuspects } from '../mirror/suspects.ts';
 import { prepareWriteRows } from '../mirror/write-rows.ts';
@@ -37,8 +38,8 @@ export type SyncListParts = {
   clock: Clock;
   signal: AbortSignal;
   onProgress: WalkParts['onProgress'];
-  /** Parses every row: the reference that tests hold the fingerprints against. */
-  parsesEveryRow?: boolean;
+  /** Reads every row and keeps every index: the reference that tests hold fingerprints and first passes against. */
+  isReference?: boolean;
 };
 
 /** A list that shows an older row than this is not limited to a service's own default of days: live services show three. */
@@ -46,14 +47,16 @@ const defaultDaysMax = 30;
 
 /** Makes one pass over a list and returns it, ended, with its verdict. Only a complete pass nominates unseen rows. */
 export async function syncList(parts: SyncListParts): Promise<Pass> {
-  const { dataset, mode, db, service, settings, clock, signal, onProgress, parsesEveryRow = false } = parts;
+  const { dataset, mode, db, service, settings, clock, signal, onProgress, isReference = false } = parts;
   const plan = planOf(settings, dataset);
   const extraQuery = extraQueryOf(settings, dataset);
   const { passId, state } = beginOrResume(parts, plan, JSON.stringify({ ...plan, query: extraQuery }));
-  const fingerprints = parsesEveryRow ? undefined : openFingerprints(db, dataset, settings.service.jsonDepthMax);
-  const readJson = fingerprints && prepareReadRows(db, dataset, fingerprints);
-  const nameKnown = prepareNameKnown(db, dataset);
-  const writeRows = prepareWriteRows(db, dataset, fingerprints);
+  const fingerprints = isReference ? undefined : openFingerprints(db, dataset, settings.service.jsonDepthMax);
+  const firstPass = beginFirstPass(db, dataset, { isFull: mode === 'full' && !isReference });
+  const { findRowKey } = firstPass;
+  const readJson = fingerprints && prepareReadRows(dataset, fingerprints, findRowKey);
+  const nameKnown = prepareNameKnown(db, dataset, findRowKey);
+  const writeRows = prepareWriteRows(db, dataset, { fingerprints, firstPass });
   const savePass = prepareSavePass(db, passId);
   const fetchPage = async (query: Window, abort: AbortSignal): Promise<Page> => {
     try {
@@ -71,6 +74,7 @@ export async function syncList(parts: SyncListParts): Promise<Pass> {
   };
   const endPass = (reason: IncompleteReason | null): Pass => {
     const at = isoTime(clock.now());
+    firstPass.end();
     const oldDay = isoTime(clock.now() - defaultDaysMax * 86_400_000);
     const isWhole = datasets[dataset].showsAll || 'date_from' in extraQuery || mode === 'head';
     if (!isWhole && !hasSeenBefore(db, dataset, passId, oldDay)) markDefaultWindow(db, passId);

@@ -6,7 +6,7 @@ type PassStep = Extract<Step, { do: 'pass' }>;
 /** A full pass in which nothing happens, but for what is named. */
 export function pass(other: Partial<PassStep> = {}): Step {
   const step = { mode: 'full', resume: true, changes: [], killedAfter: null, form: 'plain' } as const;
-  return { do: 'pass', ...step, ignoresOffset: false, jsonDepthMax: 200, ...other };
+  return { do: 'pass', ...step, ignoresOffset: false, jsonDepthMax: 200, pageSize: 12, ...other };
 }
 
 const change = (each: Change): Step => ({ do: 'change', change: each });

@@ -29,6 +29,7 @@ type PassStep = {
   form: PageForm;
   ignoresOffset: boolean;
   jsonDepthMax: number;
+  pageSize: number;
 };
 
 export type Step =
@@ -79,6 +80,7 @@ const pass: fc.Arbitrary<Step> = fc.record({
     { weight: 8, arbitrary: fc.constant('plain' as const) },
     { weight: 1, arbitrary: fc.constantFrom(...pageForms) },
   ),
+  pageSize: fc.constantFrom(12, 12, 12, 120),
   ignoresOffset: fc.nat({ max: 12 }).map((n) => n === 0),
   jsonDepthMax: fc.nat({ max: 24 }).map((n) => (n === 0 ? 6 : 200)),
 });
@@ -241,7 +243,7 @@ class Mirror {
   private async pass(step: PassStep): Promise<unknown> {
     const { dataset, mode, resume, jsonDepthMax } = { dataset: this.dataset, ...step };
     const set = [
-      { path: `${dataset}.pageSize`, value: 12 },
+      { path: `${dataset}.pageSize`, value: step.pageSize },
       { path: `${dataset}.overlap`, value: 4 },
       { path: 'sync.headUnchangedRows', value: 15 },
       { path: 'sync.roundsMax', value: 3 },
@@ -254,7 +256,7 @@ class Mirror {
     this.played.passes += 1;
     try {
       const parts = { dataset, mode, resume, db: this.db, service, settings, clock: this.clock, signal: stop.signal };
-      return await syncList({ ...parts, onProgress: () => undefined, parsesEveryRow: !this.isFast });
+      return await syncList({ ...parts, onProgress: () => undefined, isReference: !this.isFast });
     } catch (error) {
       if (error === killed) return 'killed';
       if (error instanceof AppError) return [error.code, error.message];

@@ -13,6 +13,12 @@ it.each(['persons', 'recordings'] as const)('reads of unchanged %s only the firs
   expect(rowsKnown - once.rowsKnown).toBe(80);
 });
 
+it('joins long pages, of which only the last hundred rows are named', async () => {
+  const [one, moved] = [pass({ pageSize: 110 }), { do: 'change', change: { do: 'delete', at: 1 } } as const];
+  const { rowsKnown } = await playHistory({ dataset: 'persons', size: 220, steps: [one, one, moved, one] });
+  expect(rowsKnown).toBeGreaterThan(400);
+});
+
 it('is as if every row were read, over a life in which everything happens', async () => {
   const steps = [pass(), pass(), ...lives.flatMap(([, each]) => each), pass({ mode: 'head' })];
   expect((await playHistory({ dataset: 'persons', size: 20, steps })).rowsKnown).toBeGreaterThan(200);
