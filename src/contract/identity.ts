@@ -19,6 +19,8 @@ export const Sighting = z.strictObject({
   distinct_ids: texts,
   recording_id: z.string().nullable(),
   values: texts,
+  /** How many texts `values` has not, since their row has far more than are searched for; none unless given. */
+  left_out: z.int().min(1).optional(),
   email: z.string().optional(),
 });
 export type Sighting = z.infer<typeof Sighting>;

@@ -82,7 +82,9 @@ function shownPerson(dataset: PublishedDataset, row: Row): ShownPerson {
   const list = held && row[held.name];
   const heldIdsOf = typeof list === 'string' ? (textListOf(list) ?? []) : textsOf(list);
   const properties = row['properties'];
-  const email = typeof properties === 'string' ? emailOf({ properties: readJson(properties) }) : person.email;
+  // Without the word, which JSON spells in one way here, a text of 50 MB is not read.
+  const shown = typeof properties === 'string' && properties.includes('"email"') ? readJson(properties) : undefined;
+  const email = typeof properties === 'string' ? emailOf({ properties: shown }) : person.email;
   return {
     person_uuid: idsOf('person_uuid')[0] ?? null,
     person_id: idsOf('person_id')[0] ?? person.id,
@@ -92,14 +94,17 @@ function shownPerson(dataset: PublishedDataset, row: Row): ShownPerson {
 }
 
 /** What a row shows beside its person: the recording that it is about, and its personal texts. */
-function ownOf(dataset: PublishedDataset, row: Row): Pick<Sighting, 'recording_id' | 'values'> {
+function ownOf(dataset: PublishedDataset, row: Row): Pick<Sighting, 'recording_id' | 'values' | 'left_out'> {
   const { identifiers } = datasets[dataset];
   const roles = rolesOf[dataset];
+  const texts = Object.entries(row)
+    .flatMap(([name, value]) => (!roles?.has(name) || roles.get(name) === 'personal' ? textsOf(value) : []))
+    .map(boundText);
+  const leftOut = texts.reduce((sum, text) => sum + text.leftOut, 0);
   return {
     recording_id: identifiers.flatMap(({ role, name }) => (role === 'recording_id' ? idOf(row[name]) : []))[0] ?? null,
-    values: Object.entries(row).flatMap(([name, value]) =>
-      !roles?.has(name) || roles.get(name) === 'personal' ? textsOf(value) : [],
-    ),
+    values: texts.flatMap(({ text }) => text ?? []),
+    ...(leftOut > 0 ? { left_out: leftOut } : {}),
   };
 }
 
@@ -112,6 +117,28 @@ const rolesOf: Readonly<Record<string, ReadonlyMap<string, FieldRole | undefined
 
 function idOf(value: unknown): string[] {
   return typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint' ? [String(value)] : [];
+}
+
+/** More than are searched for of one person: neither a longer text is kept, nor more of the texts within one that is JSON. */
+const charactersMax = 262_144;
+
+/** A text that is kept in memory of a row, of which there can be many, and how many texts of it are left out. */
+function boundText(text: string): { text?: string; leftOut: number } {
+  if (text.length <= charactersMax) return { text, leftOut: 0 };
+  if (!/^\s*[[{"]/.test(text)) return { leftOut: 1 };
+  const kept = new Set<string>();
+  let [room, leftOut] = [charactersMax, 0];
+  // Its texts are told from the names of fields by what follows: a tree of all would take several times its memory.
+  for (const [quoted, colon] of text.matchAll(/"[^"\\]*(?:\\.[^"\\]*)*"(\s*:)?/g)) {
+    if (colon !== undefined) continue;
+    const leaf = quoted.includes('\\') ? readJson(quoted) : quoted.slice(1, -1);
+    if (typeof leaf !== 'string' || leaf.length > room) leftOut += 1;
+    else if (!kept.has(leaf)) {
+      room -= leaf.length;
+      kept.add(leaf);
+    }
+  }
+  return { text: JSON.stringify([...kept]), leftOut };
 }
 
 function textsOf(value: unknown): string[] {

@@ -135,7 +135,11 @@ function receiveDeletion(context: ReceiveContext, dataset: PagedDataset, key: st
   receive(
     context,
     'upstream',
-    { ...newBox([{ kind: given, value: key }], identity), values: row.values },
+    {
+      ...newBox([{ kind: given, value: key }], identity),
+      values: row.values,
+      ...(row.left_out === undefined ? {} : { leftOut: row.left_out }),
+    },
     { basis: 'deleted_upstream', by: 'sync', deleteEvents: false },
   );
 }

@@ -1,6 +1,5 @@
 import { isoTime } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
-import { spareHeapNoMore } from '../core/heap.ts';
 import { explainStorageError } from '../core/storage-error.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { SetAttributes } from '../log/tracer.ts';
@@ -66,7 +65,6 @@ export async function runJob<Context extends JobContext, Result extends JobResul
       }),
     );
   } finally {
-    spareHeapNoMore();
     lease.release();
   }
 }

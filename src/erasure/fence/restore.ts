@@ -1,5 +1,5 @@
 import { isoTime } from '../../core/clock.ts';
-import { identityOf, type IdentifierKind, type Identity } from '../../contract/identity.ts';
+import { identityOf, type IdentifierKind, type Identity, type Sighting } from '../../contract/identity.ts';
 import type { JobContext } from '../../job/job-context.ts';
 import type { LedgerRecord } from '../../ledger/record.ts';
 import type { RequestHistory } from '../../ledger/request-history.ts';
@@ -77,7 +77,7 @@ export function replayErasures(context: JobContext, { differences, inFiles }: Fo
       if (own) {
         result.rows += eraseRows(id, own.identity, [], at);
         insertUnknown(context, id, history);
-        nameAgain(context, id, own.identity, own.values);
+        nameAgain(context, id, own.identity, own);
       }
       restartUpstream(context, id, history, from < to || ended.includes(id));
       // A file with an intent needs a result, even if only that the file is gone.
@@ -204,30 +204,32 @@ function restartUpstream(
 function nameFound(
   db: Database,
   found: readonly FencedIdentifier[],
-): Map<string, { identity: Identity; values: string[] }> {
-  const texts = new Map<string, string[]>();
-  const learn = (kind: IdentifierKind, value: string | null, values: readonly string[]): void => {
+): Map<string, { identity: Identity; values: string[]; leftOut: number }> {
+  const rows = new Map<string, Sighting[]>();
+  const learn = (kind: IdentifierKind, value: string | null, row: Sighting): void => {
     if (value === null) return;
-    const known = texts.get(`${kind} ${value}`);
-    if (known) known.push(...values);
-    else texts.set(`${kind} ${value}`, [...values]);
+    const known = rows.get(`${kind} ${value}`);
+    if (known) known.push(row);
+    else rows.set(`${kind} ${value}`, [row]);
   };
   // Once for all requests: each of the two reads a whole table.
   const allFound = identityOfFound(found);
-  for (const { person_uuid: uuid, person_id: id, distinct_ids: distinctIds, values } of findPersons(db, allFound)) {
-    learn('person_uuid', uuid, values);
-    learn('person_id', id, values);
-    for (const distinctId of distinctIds) learn('distinct_id', distinctId, values);
+  for (const row of findPersons(db, allFound)) {
+    learn('person_uuid', row.person_uuid, row);
+    learn('person_id', row.person_id, row);
+    for (const distinctId of row.distinct_ids) learn('distinct_id', distinctId, row);
   }
-  for (const { recording_id: id, person_uuid: uuid, recordedUnder, values } of findRecordings(db, allFound)) {
-    learn('recording_id', id, values);
-    learn('person_uuid', uuid, values);
-    learn('distinct_id', recordedUnder, values);
+  for (const row of findRecordings(db, allFound)) {
+    learn('recording_id', row.recording_id, row);
+    learn('person_uuid', row.person_uuid, row);
+    learn('distinct_id', row.recordedUnder, row);
   }
   return new Map(
     [...Map.groupBy(found, ({ requestId }) => requestId)].map(([requestId, own]) => {
-      const values = own.flatMap(({ kind, value }) => texts.get(`${kind} ${value}`) ?? []);
-      return [requestId, { identity: identityOfFound(own), values: [...new Set(values)] }];
+      const about = [...new Set(own.flatMap(({ kind, value }) => rows.get(`${kind} ${value}`) ?? []))];
+      const leftOut = about.reduce((sum, { left_out: left = 0 }) => sum + left, 0);
+      const values = [...new Set(about.flatMap((row) => row.values))];
+      return [requestId, { identity: identityOfFound(own), values, leftOut }];
     }),
   );
 }

@@ -167,7 +167,13 @@ function scopeOf(
   const identity = unionOf([closed, { ...nobody, distinct_id: keys }]);
   const texts = planSearchedTexts(identity, places, quarantined);
   const kept = new Set(places.flatMap((row) => row.kept ?? []));
-  const dropped = [...kept].reduce((sum, { dropped: count }) => sum + count(), 0);
+  // The same row can stand in the mirror, in several files, and at the service: what is left out of it counts once.
+  const cut = new Map(
+    places.map(({ kept: of, values, left_out: left = 0 }) => [of ?? values.join('\0'), of ? 0 : left]),
+  );
+  const dropped =
+    [...kept].reduce((sum, { dropped: count }) => sum + count(), 0) +
+    [...cut.values()].reduce((sum, left) => sum + left, 0);
   return {
     start: start.identity,
     identity,

@@ -74,7 +74,8 @@ export type KeptTexts = {
   values: ReadonlySet<string>;
   /** How many texts, at most, there was no room for. */
   dropped: () => number;
-  keep: (values: readonly string[]) => void;
+  /** `leftOut`: how many texts the row has beside these. */
+  keep: (values: readonly string[], leftOut?: number) => void;
 };
 
 /** More than one subject's room: each kind of text gets its share of that. */
@@ -107,6 +108,14 @@ export function keepTexts(): (person: Sighting) => KeptTexts {
       }
       values.add(value);
     };
-    return { values, dropped: () => dropped, keep: (more) => more.forEach(keep) };
+    return {
+      values,
+      dropped: () => dropped,
+      keep: (more, leftOut = 0) => {
+        // Rows repeat their texts: what is left out of them counts once.
+        if (leftOut > 0 && !more.every((value) => values.has(value) || remembered.has(value))) dropped += leftOut;
+        more.forEach(keep);
+      },
+    };
   };
 }

@@ -1,5 +1,4 @@
 import { setImmediate } from 'node:timers/promises';
-import { spareHeap } from '../../core/heap.ts';
 import { pausing } from '../../core/pausing.ts';
 import { keyKind } from '../../contract/datasets.ts';
 import {
@@ -42,9 +41,6 @@ export type SeenRows = {
   searched: () => { files: number; rows: number; bytes: number };
 };
 
-/** Beyond so many rows of subjects, memory counts more than time. */
-const manyRows = 50_000;
-
 /** Prepares an empty record, for subjects that begin with these identities. What was searched for once is not again. */
 export function seenRows(
   { db, published, signal }: Pick<JobContext, 'db' | 'published' | 'signal'>,
@@ -57,10 +53,7 @@ export function seenRows(
   const sought = new Map<IdentifierKind, Set<string>>();
   let searched = { files: 0, rows: 0, bytes: 0 };
   let isSearched = false;
-  let rowsTaken = 0;
   const take = (place: SeenPlace, key: string, row: Sighting): void => {
-    rowsTaken += 1;
-    if (rowsTaken === manyRows) spareHeap();
     if (isOfRecording(row)) recordings.take(place, row);
     else if (!others.has(key)) others.set(key, { ...row, place });
   };
@@ -188,7 +181,7 @@ export function alikeRecordings(starts: Iterable<Identity>): AlikeRecordings {
       add(row.recording_id, group);
       const texts = shown.texts.get(begun) ?? textsOf(shown.person);
       shown.texts.set(begun, texts);
-      texts.keep(row.values);
+      texts.keep(row.values, row.left_out);
     },
     isSeenAt: (place, id) => alikeTo(id).groups.some((group) => group.place === place),
     unasked: (ids) =>

@@ -2,7 +2,6 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { emailKey } from '../../contract/email.ts';
 import { AppError } from '../../core/errors.ts';
-import { spareHeap } from '../../core/heap.ts';
 import { pausing } from '../../core/pausing.ts';
 import { decryptText, textDecryption, textEncryption } from '../../core/secret-key.ts';
 import type { Database } from '../../mirror/database.ts';
@@ -64,8 +63,6 @@ export type Besides = Omit<Box, 'identity'>;
 
 /** So many identifiers are encrypted as one text. A box with more has them in parts. */
 const identifiersEach = 5_000;
-/** Beyond so many parts of a box, memory counts more than time. */
-const manyParts = 10;
 
 /** How a request names its subject. */
 export type GivenIdentifier = Box['given'][number];
@@ -160,11 +157,8 @@ export async function openBoxes(
     const opened = open(request.id);
     if (!opened) continue;
     const joined = joinIdentities();
-    let parts = 0;
     for (const identity of opened.identities()) {
       joined.add(identity);
-      parts += 1;
-      if (parts === manyParts) spareHeap();
       await pause();
     }
     found.push({ request, box: { ...opened.besides, identity: joined.identity } });

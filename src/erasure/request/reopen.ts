@@ -105,11 +105,17 @@ export function nameAgain(
   { db, settings, clock }: Pick<JobContext, 'db' | 'clock' | 'settings'>,
   id: string,
   found: Identity,
-  values: readonly string[] = [],
+  { values = [], leftOut = 0 }: { values?: readonly string[]; leftOut?: number } = {},
 ): void {
   const known = boxOf({ db, settings }, id);
   const box = known ?? newBox([], nobody);
-  const whole = { ...box, identity: unionOf([box.identity, found]), values: [...new Set([...box.values, ...values])] };
+  const left = (box.leftOut ?? 0) + leftOut;
+  const whole = {
+    ...box,
+    identity: unionOf([box.identity, found]),
+    values: [...new Set([...box.values, ...values])],
+    ...(left > 0 ? { leftOut: left } : {}),
+  };
   updateRequest(db, id, {
     box: closeBox({ db, settings }, id, whole),
     ...(known ? {} : { reopenedAt: isoTime(clock.now()) }),

@@ -18,18 +18,31 @@ export type Leaf = {
 
 /** Every text and number in a value, also in texts that are JSON. Not recursive: a file decides on the depth. */
 export function* leavesOf(name: string, owner: string, value: unknown): Generator<Leaf> {
-  const open: { name: string; owner: string; value: unknown }[] = [{ name, owner, value }];
-  for (let next = open.pop(); next; next = open.pop()) {
-    const { name, owner, value } = next;
+  // One at a time: a person can have half a million properties.
+  const open: Iterator<Node>[] = [[{ name, owner, value }].values()];
+  for (let within = open.at(-1); within; within = open.at(-1)) {
+    const { done, value: node } = within.next();
+    if (done === true) {
+      open.pop();
+      continue;
+    }
+    const { name, owner, value } = node;
     if (typeof value === 'string') {
       yield { name, owner, value };
       const parsed = readJsonText(value);
-      if (parsed !== undefined) open.push({ name, owner, value: parsed });
+      if (parsed !== undefined) open.push([{ name, owner, value: parsed }].values());
     } else if (typeof value === 'number' || typeof value === 'bigint') yield { name, owner, value };
-    else if (Array.isArray(value)) for (const item of value as unknown[]) open.push({ name, owner, value: item });
-    else if (typeof value === 'object' && value !== null && !ArrayBuffer.isView(value))
-      for (const [key, child] of Object.entries(value)) open.push({ name: key, owner: name, value: child });
+    else if (typeof value === 'object' && value !== null && !ArrayBuffer.isView(value)) open.push(childrenOf(node));
   }
+}
+
+type Node = { name: string; owner: string; value: unknown };
+
+function* childrenOf({ name, owner, value }: Node): Generator<Node> {
+  if (Array.isArray(value)) for (const item of value as unknown[]) yield { name, owner, value: item };
+  else
+    for (const key of Object.keys(value as object))
+      yield { name: key, owner: name, value: (value as Record<string, unknown>)[key] };
 }
 
 const uuid = z.regexes.guid;
