@@ -8,7 +8,7 @@ const layers = [
   ['contract'],
   ['config', 'log', 'markup', 'ledger'],
   ['client', 'mirror', 'snapshot', 'sandbox'],
-  ['job', 'anchor'],
+  ['job', 'anchor', 'bucket'],
   ['sync', 'export', 'erasure'],
   ['worker', 'status', 'audit'],
   ['app'],
@@ -20,6 +20,7 @@ const layers = [
 
 /** Where each package may be imported. The sandbox is a program of its own, with its own server, store and schedule. */
 const packageHomes: Record<string, readonly string[]> = {
+  '@aws-sdk/client-s3': ['bucket'],
   '@duckdb/node-api': ['snapshot'],
   '@hono/node-server': ['sandbox', 'status'],
   '@opentelemetry/api': ['log'],
@@ -169,10 +170,17 @@ describe('the architecture', () => {
     expect(filesWith(/process\.exit\(/)).toEqual(['main.ts']);
   });
 
-  it('loads at most eight modules by their name at run time', () => {
+  // Nine: the SDK of a bucket is loaded only where one is set.
+  it('loads at most nine modules by their name at run time', () => {
     const imports = sources.flatMap(({ path, text }) => [...text.matchAll(/await import\(/g)].map(() => path));
     expect(imports.length).toBeGreaterThan(0);
-    expect(imports.length).toBeLessThanOrEqual(8);
+    expect(imports.length).toBeLessThanOrEqual(9);
+  });
+
+  it('loads what a bucket needs, and DuckDB, at run time only', () => {
+    const late = /^\s*import (?!type)[^;]*?from\s*'(?:@aws-sdk|@duckdb)\//m;
+    expect(late.test("import { S3Client } from '@aws-sdk/client-s3';")).toBe(true);
+    expect(sources.filter(({ text }) => late.test(text)).map(({ path }) => path)).toEqual([]);
   });
 
   it('is the table of docs/architecture.md', () => {

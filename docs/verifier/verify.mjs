@@ -32,7 +32,7 @@ const isTimeText = matches(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 const isTime = (value) =>
   isTimeText(value) && !Number.isNaN(Date.parse(value)) && new Date(value).toISOString() === value;
 const isFixedTarget = oneOf(
-  'upstream.person upstream.events upstream.recordings upstream.playlists mirror aux',
+  'upstream.person upstream.events upstream.recordings upstream.playlists mirror aux bucket',
 );
 const isFileTarget = matches(
   /^snapshot:(persons|recordings|distinct_ids|deletions)\/\d{8}T\d{6}\.\d{3}Z\/part-\d{5,}\.parquet$/,
@@ -47,7 +47,7 @@ const fields = {
   ),
   ...all(isCount, 'entries rows rows_before rows_removed rows_each passed_over left_out steps items'),
   ...all(isHex, 'subject authorisation mac encrypted readmitted_reason old_key new_key report'),
-  ...all(isTime, 'at due_at events_expected_by'),
+  ...all(isTime, 'at due_at events_expected_by until'),
   request: isUuid,
   requests: someOf(isUuid),
   generation: (value) => isCount(value) && value > 0,
@@ -62,14 +62,15 @@ const fields = {
   refused_reason: oneOf('unknown_subject already_erased'),
   attention_reason: oneOf(
     'events_unconfirmed events_overdue reader_holds_wal residue_found outcome_unknown ' +
-      'upstream_refuses recreated life_exceeded restored listed_again file_differs',
+      'upstream_refuses recreated life_exceeded restored listed_again file_differs ' +
+      'bucket_unreachable bucket_refuses bucket_locked',
   ),
   fence: someOf((value) => hasFields(value, 'kind encrypted') || hasFields(value, 'kind mac')),
   kind: oneOf('person_uuid person_id distinct_id recording_id'),
   target: (value) => isFixedTarget(value) || isFileTarget(value),
   result: oneOf(
     'deleted already_absent still_present confirmed not_verifiable unconfirmed kept absent not_deletable_via_api ' +
-      'deletion_requested removed purged rewritten file_gone not_applicable',
+      'deletion_requested removed purged rewritten file_gone locked not_applicable',
   ),
   assurance: oneOf('not_verifiable asserted_by_upstream observed verified'),
   phase: oneOf('control verify'),
@@ -99,7 +100,7 @@ const records = {
   fencing: 'request generation epoch fence continued?',
   fenced: 'request generation epoch',
   intent: 'requests target',
-  result: 'requests target result assurance rows_before? rows_removed? rows_each?',
+  result: 'requests target result assurance rows_before? rows_removed? rows_each? until?',
   scan: 'requests phase files bytes needles hits passed_over? left_out?',
   locally_verified: 'request generation',
   awaiting_upstream: 'request generation events_expected_by',
@@ -204,7 +205,7 @@ function recordOrder({ isAlone = false } = {}) {
     if (!words(executing).includes(phase)) return 'wrong_order';
     if (type === 'intent') {
       intents.add(target);
-      if (target.startsWith('upstream.')) return undefined;
+      if (target.startsWith('upstream.') || target === 'bucket') return undefined;
       // What was scanned before says nothing of what is there after this.
       return void Object.assign(request, { isClean: false, phase: phase === 'verified' ? 'fenced' : phase });
     }
@@ -707,6 +708,65 @@ const laterSentences = {
     'It is not proven that this target was reached. The service was asked to delete the session recordings together with the person, and this program has not seen that they are gone.',
 };
 
+const regulatorSentences = {
+  ...laterSentences,
+  kept: 'This target was not reached. The request left these data at the service.',
+  summary: {
+    here: 'Erased here on {day}',
+    'upstream.person deleted': 'deleted at the service on {day}',
+    deleted_before: 'deleted at the service on {day}',
+    'upstream.person already_absent': 'already gone at the service',
+    'upstream.person still_present': 'still at the service when last asked',
+    'upstream.events kept': 'events kept, as requested',
+    kept_unasked: 'events left at the service',
+    'upstream.events confirmed': 'events deleted, as the service says',
+    'upstream.events not_verifiable': 'deletion of the events not verifiable',
+    'upstream.events unconfirmed': 'deletion of the events not confirmed',
+    'upstream.recordings not_deletable_via_api': 'session recordings still at the service',
+    'upstream.recordings deletion_requested': 'deletion of the session recordings requested, but not seen',
+    not_reached: 'not everything reached',
+    wait_dropped: 'deletion of the events, due by {day}, not waited for',
+    late: 'later than due ({day})',
+  },
+  wait_dropped:
+    'The service should have deleted the events by the given time. This program did not wait for that time.',
+  legal_ground: {
+    consent_withdrawn: 'Legal ground: Art. 17(1)(b) GDPR. The person withdrew the consent.',
+    objection: 'Legal ground: Art. 17(1)(c) GDPR. The person objected to the processing.',
+    no_longer_needed: 'Legal ground: Art. 17(1)(a) GDPR. The data are no longer needed.',
+    unlawful: 'Legal ground: Art. 17(1)(d) GDPR. The data were processed unlawfully.',
+    legal_obligation: 'Legal ground: Art. 17(1)(e) GDPR. A law requires the erasure.',
+    child_consent: 'Legal ground: Art. 17(1)(f) GDPR. The data were collected from a child.',
+    consumer_request:
+      'Legal ground: Section 1798.105 of the California Civil Code (CCPA). The consumer asked for the deletion.',
+    deleted_upstream: 'Legal ground: none is recorded. This program followed a deletion at the service.',
+    restored_backup:
+      'Legal ground: none is recorded. This program repeated an erasure after an older copy had been restored.',
+    other: 'Legal ground: no article is recorded. The operator gave a code of its own.',
+  },
+  authorised_by: {
+    manual:
+      'Authorised by: an operator, under a reference. The ledger holds a keyed hash of this reference, not the reference itself.',
+    upstream: 'Authorised by: no person. This program made the request, because the service had deleted the person.',
+    restore:
+      'Authorised by: no person. This program made the request, because an older copy had brought the person back.',
+  },
+  method: {
+    clear:
+      'Method "clear" of NIST SP 800-88r2, within files: the program overwrote the freed space of the database and wrote the database anew.',
+    below_clear:
+      'Method below "clear" of NIST SP 800-88r2: the program wrote the file anew without the data and deleted the old file, without overwriting the blocks of the old file.',
+    by_service: 'Method not known: the service deleted the data, and it does not say by which method.',
+  },
+  exception:
+    'Data were kept. Which exception allows this (Art. 17(3) GDPR, Section 1798.105(d) of the California Civil Code) is not recorded.',
+  identity_check: 'Identity: how the identity of the person was checked is not recorded.',
+  recipients:
+    'Recipients (Art. 19 GDPR): none is recorded as told. The dataset deletions names the rows to delete to the recipients that read it.',
+  retention:
+    'Retention: the program keeps this certificate and the ledger without a time limit. The operator decides how long they stay.',
+};
+
 /** The sentences of each format version, by what they are about: a code, an assurance or a result. */
 const sentences = {
   1: {
@@ -729,71 +789,19 @@ const sentences = {
   },
   2: plainSentences,
   3: laterSentences,
-  4: {
-    ...laterSentences,
-    kept: 'This target was not reached. The request left these data at the service.',
-    summary: {
-      here: 'Erased here on {day}',
-      'upstream.person deleted': 'deleted at the service on {day}',
-      deleted_before: 'deleted at the service on {day}',
-      'upstream.person already_absent': 'already gone at the service',
-      'upstream.person still_present': 'still at the service when last asked',
-      'upstream.events kept': 'events kept, as requested',
-      kept_unasked: 'events left at the service',
-      'upstream.events confirmed': 'events deleted, as the service says',
-      'upstream.events not_verifiable': 'deletion of the events not verifiable',
-      'upstream.events unconfirmed': 'deletion of the events not confirmed',
-      'upstream.recordings not_deletable_via_api': 'session recordings still at the service',
-      'upstream.recordings deletion_requested': 'deletion of the session recordings requested, but not seen',
-      not_reached: 'not everything reached',
-      wait_dropped: 'deletion of the events, due by {day}, not waited for',
-      late: 'later than due ({day})',
-    },
-    wait_dropped:
-      'The service should have deleted the events by the given time. This program did not wait for that time.',
-    legal_ground: {
-      consent_withdrawn: 'Legal ground: Art. 17(1)(b) GDPR. The person withdrew the consent.',
-      objection: 'Legal ground: Art. 17(1)(c) GDPR. The person objected to the processing.',
-      no_longer_needed: 'Legal ground: Art. 17(1)(a) GDPR. The data are no longer needed.',
-      unlawful: 'Legal ground: Art. 17(1)(d) GDPR. The data were processed unlawfully.',
-      legal_obligation: 'Legal ground: Art. 17(1)(e) GDPR. A law requires the erasure.',
-      child_consent: 'Legal ground: Art. 17(1)(f) GDPR. The data were collected from a child.',
-      consumer_request:
-        'Legal ground: Section 1798.105 of the California Civil Code (CCPA). The consumer asked for the deletion.',
-      deleted_upstream: 'Legal ground: none is recorded. This program followed a deletion at the service.',
-      restored_backup:
-        'Legal ground: none is recorded. This program repeated an erasure after an older copy had been restored.',
-      other: 'Legal ground: no article is recorded. The operator gave a code of its own.',
-    },
-    authorised_by: {
-      manual:
-        'Authorised by: an operator, under a reference. The ledger holds a keyed hash of this reference, not the reference itself.',
-      upstream: 'Authorised by: no person. This program made the request, because the service had deleted the person.',
-      restore:
-        'Authorised by: no person. This program made the request, because an older copy had brought the person back.',
-    },
-    method: {
-      clear:
-        'Method "clear" of NIST SP 800-88r2, within files: the program overwrote the freed space of the database and wrote the database anew.',
-      below_clear:
-        'Method below "clear" of NIST SP 800-88r2: the program wrote the file anew without the data and deleted the old file, without overwriting the blocks of the old file.',
-      by_service: 'Method not known: the service deleted the data, and it does not say by which method.',
-    },
-    exception:
-      'Data were kept. Which exception allows this (Art. 17(3) GDPR, Section 1798.105(d) of the California Civil Code) is not recorded.',
-    identity_check: 'Identity: how the identity of the person was checked is not recorded.',
-    recipients:
-      'Recipients (Art. 19 GDPR): none is recorded as told. The dataset deletions names the rows to delete to the recipients that read it.',
-    retention:
-      'Retention: the program keeps this certificate and the ledger without a time limit. The operator decides how long they stay.',
+  4: regulatorSentences,
+  5: {
+    ...regulatorSentences,
+    locked:
+      'This target was not reached. A lock in the bucket keeps old versions of the published files until the given time, or until it is lifted.',
   },
 };
 
 /** Results of a target that was left as it was, where a version has a sentence for them. */
-const notReached = words('not_deletable_via_api kept still_present deletion_requested');
+const notReached = words('not_deletable_via_api kept still_present deletion_requested locked');
 
-/** Results of a target that version 4 says was not reached. */
-const left = words('not_deletable_via_api kept still_present');
+/** Results of a target that version 4, and later ones, say was not reached. */
+const left = words('not_deletable_via_api kept still_present locked');
 const evidences = words('not_reached not_verifiable asserted_by_upstream observed verified');
 const methods = words('clear below_clear by_service');
 
@@ -804,7 +812,7 @@ function requestHistories() {
     if (entry.type === 'received') {
       const { request, generation, origin, basis, subject, authorisation, due_at } = entry;
       const about = { request, generation, origin, basis, subject, authorisation, received_at: entry.at, due_at };
-      histories.set(id, { ...about, entries: { received: seq }, targets: new Map(), own: new Map() });
+      histories.set(id, { ...about, entries: { received: seq }, targets: new Map(), own: new Map(), until: new Map() });
     }
     const history = histories.get(id);
     if (!history) return;
@@ -820,10 +828,11 @@ function requestHistories() {
       history.entries.fenced = seq;
     }
     if (type === 'result') {
-      const { target, result, assurance, rows_before = null, rows_removed = null, rows_each } = entry;
+      const { target, result, assurance, rows_before = null, rows_removed = null, rows_each, until = null } = entry;
       const own = rows_each ?? (isFixedTarget(target) ? rows_removed : null);
       history.targets.set(target, { target, result, assurance, rows_before, rows_removed, ended_at: at });
       history.own.set(target, own);
+      history.until.set(target, until);
       if (target === 'upstream.person' && result === 'deleted') history.deleted_upstream_at = at;
     }
     if (type === 'scan') {
@@ -909,7 +918,12 @@ function deriveCertificate(history, { version, until, origin, stated }) {
   const { authorisation, deleted_upstream_at = null } = history;
   const ofTarget = ({ target, result, assurance }) => {
     if (notReached.includes(result) && said[result])
-      return [{ code: 'target_not_reached', target, result, says: said[result] }];
+      return [
+        {
+          ...{ code: 'target_not_reached', target, result, says: said[result] },
+          ...(result === 'locked' ? { until: history.until.get(target) } : {}),
+        },
+      ];
     if (assurance === 'verified') return [];
     return [{ code: 'target_below_verified', target, assurance, says: said[assurance] }];
   };

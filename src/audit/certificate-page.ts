@@ -169,7 +169,10 @@ function notProvenPanel({ not_proven: notProven }: Certificate): Markup {
     <ul>
       ${[...below].map(
         ([says, items]) =>
-          html`<li><b>${[...new Set(items.map(({ target }) => nameOf(target)))].join('; ')}.</b> ${says}</li>`,
+          html`<li>
+            <b>${[...new Set(items.map(({ target }) => nameOf(target)))].join('; ')}.</b>
+            ${says}${items.map((item) => ('until' in item && item.until !== null ? html` <b>Until ${minuteText(item.until)}.</b>` : ''))}
+          </li>`,
       )}
       ${general.map(
         (item) => html`<li>${item.says}${'until' in item ? html` <b>Until ${minuteText(item.until)}.</b>` : ''}</li>`,

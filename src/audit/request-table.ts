@@ -16,11 +16,14 @@ const targetColumns = [
   { kind: 'mirror', heading: 'Mirror' },
   { kind: 'aux', heading: 'Other files' },
   { kind: 'snapshot', heading: 'Published files' },
+  { kind: 'bucket', heading: 'Bucket' },
 ] as const;
 
 /** Every request of a report, with its targets, in one table. Each leads to its certificate, where there is a way to it. */
 export function everyRequest({ requests }: Pick<AuditReport, 'requests'>, certificates: string | null): Markup {
   if (requests.length === 0) return html``;
+  const hasBucket = requests.some(({ targets }) => targets.some(({ target }) => target === 'bucket'));
+  const columns = targetColumns.filter(({ kind }) => kind !== 'bucket' || hasBucket);
   return html`<section aria-labelledby="requests">
     <h2 id="requests">Every request</h2>
     <p>
@@ -36,7 +39,7 @@ export function everyRequest({ requests }: Pick<AuditReport, 'requests'>, certif
         'State',
         { heading: 'Until erased here', is: 'number' },
         { heading: 'Until complete', is: 'number' },
-        ...targetColumns.map(({ heading }) => ({ heading: heading.replace('-', '\u00ad'), is: 'letter' as const })),
+        ...columns.map(({ heading }) => ({ heading: heading.replace('-', '\u00ad'), is: 'letter' as const })),
         'Kept out since',
       ],
       requests.map((request) => [
@@ -46,7 +49,7 @@ export function everyRequest({ requests }: Pick<AuditReport, 'requests'>, certif
         ${request.isOverdue ? html`<span class="late">overdue</span>` : ''}`,
         durationText(request.hereMs),
         durationText(request.completeMs),
-        ...targetColumns.map(({ kind }) => targetCell(request, kind)),
+        ...columns.map(({ kind }) => targetCell(request, kind)),
         request.fence.hits,
       ]),
     )}

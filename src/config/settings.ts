@@ -205,6 +205,22 @@ export const Settings = z.strictObject({
     deltasMax: z.int().min(0),
     promote: z.array(Promotion),
     mask: z.array(z.string().min(1)),
+    destination: z
+      .string()
+      .regex(
+        /^s3:\/\/[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](\/[\w=-][\w.=-]*)*\/?$/,
+        'must look like s3://bucket/prefix, the prefix of letters, digits, and . _ = - between slashes',
+      )
+      .transform((location) => location.replace(/\/$/, ''))
+      .nullable(),
+    s3: z.strictObject({
+      endpoint: outsideUrl.nullable(),
+      region: z
+        .string()
+        .regex(/^[a-z0-9-]+$/, 'is the name of a region, such as eu-central-1')
+        .nullable(),
+      forcePathStyle: z.boolean(),
+    }),
   }),
   erasure: z.strictObject({
     deleteEvents: z.boolean(),

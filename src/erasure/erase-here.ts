@@ -2,7 +2,7 @@ import { isoTime } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
 import { unionOf, type Sighting } from '../contract/identity.ts';
 import type { JobContext } from '../job/job-context.ts';
-import { isFile, isUpstream, spellTarget, type FileTarget, type FixedTarget } from '../ledger/target.ts';
+import { isFile, isHere, spellTarget, type FileTarget, type FixedTarget } from '../ledger/target.ts';
 import { hasBox, listRequests, type ErasureRequest, alignStates, updateRequest } from '../mirror/erasure-requests.ts';
 import { listTargets, renewTarget, type ErasureTarget } from '../mirror/erasure-targets.ts';
 import { purgeDeleted } from '../mirror/purge.ts';
@@ -189,7 +189,7 @@ async function verify(
   rewritten: ReadonlySet<string>,
 ): Promise<void> {
   const ready = subjects.filter(({ targets }) =>
-    targets.every(({ target, status }) => isUpstream(target) || status === 'done' || status === 'intended'),
+    targets.every(({ target, status }) => !isHere(target) || status === 'done' || status === 'intended'),
   );
   if (ready.length === 0) return;
   const open = boxOpener(context);

@@ -3,6 +3,7 @@ import { noteWait, waitReasonOf } from './request/waits.ts';
 import type { JobContext } from '../job/job-context.ts';
 import type { RequestState } from '../ledger/vocabulary.ts';
 import { listRequests, findRequest, alignStates, updateRequest } from '../mirror/erasure-requests.ts';
+import { eraseBucket } from './erase-bucket.ts';
 import { eraseHere, type LocalResult } from './erase-here.ts';
 import { recordStandingFence, type FenceResult } from './fence/fence-requests.ts';
 import { finishRequests, type FinishResult } from './finish.ts';
@@ -30,6 +31,7 @@ export type ErasureResult = FenceResult &
 /** The whole way of the open erasure requests: plan, erase here, ask the service, finish. `only`: the ids of those meant. */
 export async function reconcileErasure(context: JobContext, only?: ReadonlySet<string>): Promise<ErasureResult> {
   const here = await eraseHere(context, await planErasure(context, only));
+  await eraseBucket(context);
   return { ...here, ...(await askServiceAndFinish(context)) };
 }
 

@@ -1,6 +1,6 @@
 import { collectPublications } from './publications.ts';
 import type { FindingCode } from './finding.ts';
-import { fixedTargets } from './target.ts';
+import { fixedTargets, isHere, readTarget, type TargetName } from './target.ts';
 import type { TargetResult } from './vocabulary.ts';
 import { isOfRequest, type LedgerRecord, type RequestRecord } from './record.ts';
 
@@ -189,10 +189,10 @@ function takeStep(request: Request, record: Step): void {
   if (record.type === 'attention' && record.reason === 'life_exceeded') request.isOverdue = true;
 }
 
-function takeIntent(request: Request, target: string): FindingCode | undefined {
+function takeIntent(request: Request, target: TargetName): FindingCode | undefined {
   if (!executing.includes(request.phase)) return 'wrong_order';
   request.intents.add(target);
-  if (!target.startsWith('upstream.')) {
+  if (isHere(readTarget(target))) {
     // Something here is destroyed after all: what was scanned before says nothing of what is there afterwards.
     request.isClean = false;
     if (request.phase === 'verified') request.phase = 'fenced';

@@ -101,6 +101,8 @@ export const LedgerRecord = z.discriminatedUnion('type', [
     rows_before: count.optional(),
     rows_removed: count.optional(),
     rows_each: count.optional(),
+    /** Of what is `locked`: until when, where that is known. */
+    until: Time.optional(),
   }),
   /** A scan: `control` before the purge has to find the values, `verify` after it must not. */
   z.strictObject({

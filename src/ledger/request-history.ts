@@ -16,6 +16,8 @@ export type EndedTarget = {
   rowsRemoved: number | null;
   /** Those of this request alone. */
   rowsOwn: number | null;
+  /** When the lock ends that keeps it; null where none does, or no end is known. */
+  until: string | null;
   endedAt: string;
 };
 
@@ -204,9 +206,11 @@ function takeEntry(history: RequestHistory, entry: Step, fenceEntries: number): 
       return;
     case 'result': {
       const { target, result, assurance, rows_before: rowsBefore = null, rows_removed: rowsRemoved = null } = entry;
+      const until = entry.until ?? null;
       const rowsOwn = entry.rows_each ?? (target.startsWith('snapshot:') ? null : rowsRemoved);
       history.intended = history.intended.filter((intended) => intended !== target);
-      history.targets.set(target, { target, result, assurance, rowsBefore, rowsRemoved, rowsOwn, endedAt: entry.at });
+      const ended = { target, result, assurance, rowsBefore, rowsRemoved, rowsOwn, until, endedAt: entry.at };
+      history.targets.set(target, ended);
       if (target === 'upstream.person' && result === 'deleted') history.deletedUpstreamAt = entry.at;
       return goOn(target);
     }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { publishedDatasets, type PublishedDataset } from '../contract/datasets.ts';
 
-/** The targets that every erasure request has. Published files are targets of their own. */
+/** The targets that every erasure request has. Published files are targets of their own, and so is a bucket that follows them. */
 export const fixedTargets = [
   'upstream.person',
   'upstream.events',
@@ -10,7 +10,7 @@ export const fixedTargets = [
   'mirror',
   'aux',
 ] as const;
-export type FixedTarget = (typeof fixedTargets)[number];
+export type FixedTarget = (typeof fixedTargets)[number] | 'bucket';
 
 /** The targets that only the service can reach. */
 export type UpstreamTarget = Extract<FixedTarget, `upstream.${string}`>;
@@ -25,11 +25,11 @@ const filePattern = new RegExp(`^(${publishedDatasets.join('|')})/(\\d{8}T\\d{6}
 const filePrefix = 'snapshot:';
 
 /**
- * A target as the ledger and the table `erasure_targets` spell it: `mirror`, `upstream.events`,
+ * A target as the ledger and the table `erasure_targets` spell it: `mirror`, `bucket`, `upstream.events`,
  * `snapshot:persons/20261120T125500.123Z/part-00001.parquet`.
  */
 export const TargetName = z.union([
-  z.enum(fixedTargets),
+  z.enum([...fixedTargets, 'bucket']),
   z.templateLiteral([filePrefix, z.string().regex(filePattern)]),
 ]);
 export type TargetName = z.infer<typeof TargetName>;
@@ -42,7 +42,7 @@ export function spellTarget(target: Target): TargetName {
 
 /** The target that a text spells. Throws when it spells none: this program has written the text. */
 export function readTarget(text: string): Target {
-  const fixed = fixedTargets.find((target) => target === text);
+  const fixed = [...fixedTargets, 'bucket' as const].find((target) => target === text);
   if (fixed) return fixed;
   const [, name = '', snapshotId = '', file = ''] = filePattern.exec(text.slice(filePrefix.length)) ?? [];
   const dataset = publishedDatasets.find((known) => known === name);
@@ -53,6 +53,11 @@ export function readTarget(text: string): Target {
 /** Whether only the service can reach a target. */
 export function isUpstream(target: Target): target is UpstreamTarget {
   return typeof target === 'string' && target.startsWith('upstream.');
+}
+
+/** Whether a target lies in the data folder, where a scan shows whether it was reached. */
+export function isHere(target: Target): boolean {
+  return target !== 'bucket' && !isUpstream(target);
 }
 
 /** Whether a target is a published file. */

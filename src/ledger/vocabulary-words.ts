@@ -49,6 +49,7 @@ const targetWords: Readonly<Record<FixedTarget | 'snapshot', string>> = {
   'upstream.playlists': 'Entries in playlists at the service',
   mirror: 'The local mirror (mirror.db)',
   aux: 'Quarantine, temporary files and reports',
+  bucket: 'The bucket that follows the published files',
   snapshot: 'Published files',
 };
 
@@ -98,6 +99,7 @@ const resultWords: Readonly<Record<TargetResult, string>> = {
   purged: 'purged',
   rewritten: 'rewritten without the person',
   file_gone: 'the file is gone',
+  locked: 'still there: a lock keeps it',
   not_applicable: 'nothing to do',
 };
 
@@ -111,7 +113,7 @@ export const evidenceWords: Readonly<Record<Evidence, { name: string; means: str
   not_reached: {
     name: 'Not reached',
     means:
-      'The data are still there. The request left them, or the service offers no way to delete them, or it still had the person when last asked.',
+      'The data are still there. The request left them, or the service offers no way to delete them, or it still had the person when last asked, or a lock in the bucket keeps them.',
   },
   not_verifiable: { name: 'Not verifiable', means: 'This program cannot check it: there is nothing to look at.' },
   asserted_by_upstream: {
@@ -176,6 +178,12 @@ const advice: Readonly<Record<RequestReason, string>> = {
     'the service lists the person again, although it had said that the person is gone. `erase readmit` lets the person in again. To erase the person at the service, `erase add` the person by uuid. `erase approve` ends this request without a new certificate',
   file_differs:
     'a published file is not the one that the ledger has. Reconcile, and the person is taken out of it again',
+  bucket_unreachable:
+    'the bucket could not be made equal to the published files. `doctor` says what it answers. Reconcile again',
+  bucket_refuses:
+    'the bucket refuses to be listed, written or emptied, or an earlier one still holds files. `doctor` says what is missing. Mend it, and reconcile again',
+  bucket_locked:
+    'a lock keeps old versions of published files in the bucket. `doctor` says until when. The program tries again',
   shared_identifier:
     'a living person shares something with this person. `erase approve` erases the rest and leaves the shared part to the other person',
   several_persons:

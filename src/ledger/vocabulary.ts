@@ -66,6 +66,8 @@ export const targetResults = [
   // published files
   'rewritten',
   'file_gone',
+  // bucket, beside `absent`
+  'locked',
   // any target: there was nothing to do
   'not_applicable',
 ] as const;
@@ -79,7 +81,7 @@ export type Assurance = (typeof assurances)[number];
 export const evidences = ['not_reached', ...assurances] as const;
 export type Evidence = (typeof evidences)[number];
 
-const leaving: readonly TargetResult[] = ['kept', 'not_deletable_via_api', 'still_present'];
+const leaving: readonly TargetResult[] = ['kept', 'not_deletable_via_api', 'still_present', 'locked'];
 
 /** The evidence for a target. A target that was left as it was is not reached, however sure that is. */
 export function evidenceOf({ result, assurance }: { result: TargetResult; assurance: Evidence }): Evidence {
@@ -107,6 +109,9 @@ export const attentionReasons = [
   'restored',
   'listed_again',
   'file_differs',
+  'bucket_unreachable',
+  'bucket_refuses',
+  'bucket_locked',
 ] as const;
 export type AttentionReason = (typeof attentionReasons)[number];
 

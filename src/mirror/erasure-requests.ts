@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import type { Identity } from '../contract/identity.ts';
-import { isUpstream } from '../ledger/target.ts';
+import { isHere } from '../ledger/target.ts';
 import {
   basisCode,
   type Origin,
@@ -213,7 +213,7 @@ export function requestState(
   }
   if (targets.some(({ status }) => status === 'attention')) return 'attention';
   if (facts.certifiedAt !== null) return 'certified';
-  const local = targets.filter(({ target }) => !isUpstream(target));
+  const local = targets.filter(({ target }) => isHere(target));
   if (local.every(({ status }) => status === 'pending')) return 'fenced';
   if (facts.verifiedAt === null || local.some(({ status }) => status !== 'done')) return 'executing';
   const open = targets.filter(({ status }) => status !== 'done');

@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, utimesSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative, sep } from 'node:path';
 import { AppError } from '../core/errors.ts';
 import { replaceFile, syncToDisk } from '../core/atomic-file.ts';
 import { sha256 } from '../core/digest.ts';
@@ -28,6 +28,8 @@ export type PublishedFiles = {
   listSnapshots(dataset: string): FoundSnapshot[];
   /** The names of all files of a snapshot; none where there is no such snapshot. */
   listFiles(snapshot: SnapshotName): string[];
+  /** Every file of the folder, drafts left out: what a copy elsewhere has to hold. */
+  listPaths(): PublishedPath[];
   /** Whether CURRENT is there. */
   hasCurrent(): boolean;
   /** What is published; nothing where nothing ever was. Throws `storage` when CURRENT is damaged. */
@@ -62,6 +64,12 @@ export type PublishedFiles = {
   /** Deletes every draft of a dataset, and what is left of snapshots whose removal was cut off. */
   removeDrafts(dataset: string): void;
 };
+
+/**
+ * A file by its path below the folder of snapshots, with slashes; its place relative to the data folder; where it can be read
+ * from; and its bytes.
+ */
+type PublishedPath = { path: string; place: string; from: string; bytes: number };
 
 /** A file of a snapshot. */
 export type PublishedFile = SnapshotName & { readonly name: string };
@@ -100,6 +108,15 @@ export function publishedFilesIn(dataDir: string): PublishedFiles {
         .toSorted()
         .map((id) => ({ id, hasManifest: existsSync(join(root, dataset, id, manifestName)) })),
     listFiles: (snapshot) => namesIn(folderOf(snapshot)),
+    listPaths: () =>
+      (existsSync(root) ? readdirSync(root, { withFileTypes: true, recursive: true }) : [])
+        .filter((entry) => entry.isFile() && !entry.name.includes('.draft-'))
+        .map(({ parentPath, name }) => {
+          const from = join(parentPath, name);
+          const path = relative(root, from).replaceAll(sep, '/');
+          return { path, place: `snapshots/${path}`, from, bytes: statSync(from).size };
+        })
+        .toSorted((a, b) => (a.path < b.path ? -1 : 1)),
     hasCurrent: () => existsSync(currentPath),
     readCurrent: () => {
       if (!existsSync(currentPath)) return { format_version: 1, snapshots: {} };

@@ -24,6 +24,9 @@ import { databasePath, type Database } from '../mirror/database.ts';
 import { countTable } from '../mirror/read-rows.ts';
 import { checkStructure } from '../mirror/run-query.ts';
 import { isLogHeld, readLogBytes } from '../mirror/log-size.ts';
+import { destinationOf } from '../bucket/keep.ts';
+import { listDestinations } from '../mirror/destinations.ts';
+import { checkBucket } from './bucket-check.ts';
 import type { Check, Found } from './check.ts';
 import { checkProjects } from './project-check.ts';
 import { askToChangePlaylists, askToDelete } from './scope-check.ts';
@@ -73,10 +76,31 @@ export async function examine(parts: DoctorParts): Promise<Check[]> {
         });
       return `${files} published files, ${bytes} bytes, all match their manifests`;
     }),
+    ...(await examineBuckets(attempt, parts, hasMirror)),
     ...(await examineService(attempt, parts)),
     ...('date_from' in settings.recordings.query
       ? []
       : [await attempt('recordings', () => recordingsWindow(hasMirror ? openReader() : null))]),
+  ];
+}
+
+/** Checks the bucket that follows the published files, and names those that were left. */
+async function examineBuckets(
+  attempt: Attempt,
+  { settings, openReader, signal }: DoctorParts,
+  hasMirror: boolean,
+): Promise<Check[]> {
+  const destination = destinationOf(settings.export);
+  const known = hasMirror ? listDestinations(openReader()) : [];
+  const left = known.filter(({ location }) => location !== settings.export.destination);
+  return [
+    ...(destination ? [await attempt('bucket', () => checkBucket(destination, settings, signal))] : []),
+    ...left.map(({ location }): Check => ({
+      check: 'bucket',
+      state: 'warning',
+      detail: `${location} may still hold published files, and export.destination does not name it`,
+      fix: 'name it there again; or delete what is below it, versions included, and run `analytics-mirror reconcile`',
+    })),
   ];
 }
 

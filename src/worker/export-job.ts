@@ -1,3 +1,4 @@
+import { bucketBehind, bucketCounts, keepBuckets, type BucketReport } from '../bucket/keep.ts';
 import { feedBegin } from '../erasure/plan.ts';
 import { datasets as table, type PublishedDataset } from '../contract/datasets.ts';
 import { refuseUnbound } from '../erasure/fence/restore-guard.ts';
@@ -11,13 +12,15 @@ import { lastCompletePasses } from '../mirror/passes.ts';
 import type { Database } from '../mirror/database.ts';
 
 /**
- * The published snapshots. Incomplete when the last pass over the list of one of them was not complete, or when a dataset was
- * not published.
+ * The published snapshots. Incomplete when the last pass over the list of one of them was not complete, when a dataset was
+ * not published, or when the bucket could not follow.
  */
 export type ExportJobResult = JobResult & {
   snapshots: MirrorExport[];
   /** The datasets that were not published, since no full pass over their list has ever been complete. */
   neverComplete: PublishedDataset[];
+  /** How the bucket followed; null where there is none. */
+  bucket: BucketReport | null;
 };
 
 /** What to publish of which datasets, and from where. */
@@ -55,7 +58,10 @@ export function runExportJob(
       const counts = Object.fromEntries(snapshots.map(({ dataset, rows }) => [dataset, rows]));
       const neverComplete = datasets.filter((dataset) => !isSeenWhole(dataset));
       const isProved = neverComplete.length === 0 && snapshots.every(({ verdict }) => verdict === 'complete');
-      return { outcome: isProved ? 'done' : 'incomplete', counts, snapshots, neverComplete };
+      const bucket = await keepBuckets(own);
+      const result = { counts: { ...counts, ...bucketCounts(bucket) }, snapshots, neverComplete, bucket };
+      if (bucket?.error) return { outcome: 'incomplete', reason: bucket.error.finding ?? bucketBehind, ...result };
+      return { outcome: isProved ? 'done' : 'incomplete', ...result };
     }),
   );
 }

@@ -5,6 +5,8 @@ import { AppError } from '../core/errors.ts';
 import { countedText } from '../core/words.ts';
 import { endLostRequests } from '../erasure/fence/restore-guard.ts';
 import { pagedDatasets } from '../contract/datasets.ts';
+import { bucketBehind, bucketCounts, keepBuckets, type BucketReport } from '../bucket/keep.ts';
+import { eraseBucket } from '../erasure/erase-bucket.ts';
 import { eraseHere } from '../erasure/erase-here.ts';
 import { settleUnnamed } from '../erasure/settle-unnamed.ts';
 import { planErasure, type ErasurePlan } from '../erasure/plan.ts';
@@ -50,6 +52,8 @@ export type ReconcileJobResult = JobResult & {
   lost: string[];
   erasure: ErasureResult;
   absence: AbsenceResult;
+  /** How the bucket followed; null where there is none. */
+  bucket: BucketReport | null;
 };
 
 /** Works out what a reconciliation would do now. Changes nothing. */
@@ -142,6 +146,7 @@ async function reconcile(
   await settleUnnamed(context);
   const { plan, planned } = await planReconcile(context);
   const here = await eraseHere(context, planned);
+  await eraseBucket(context);
   const requestsBefore = new Set(listRequests(db, 'all').map(({ id }) => id));
   const absence: AbsenceResult = service
     ? await reconcileAbsence({ ...context, service, onDeletion: deletionReceiver(context) })
@@ -151,17 +156,21 @@ async function reconcile(
   const found = listRequests(db, 'open').filter(({ id }) => !requestsBefore.has(id));
   const later = found.length > 0 ? await reconcileErasure(context, new Set(found.map(({ id }) => id))) : null;
   const erasure = later ? sumOfRounds({ ...here, ...there }, later) : { ...here, ...there };
-  const isHeld = absence.held.length + erasure.attention + lost.length > 0;
+  // Last: feeds have lost rows, and files of the feeds were rewritten.
+  const bucket = await keepBuckets(context);
+  const isHeld = absence.held.length + erasure.attention + lost.length > 0 || bucket?.error;
   const { held, ...counts } = absence;
   return {
     outcome: isHeld ? 'held' : 'done',
-    counts: { ...counts, ...erasure },
+    ...(bucket?.error ? { reason: bucket.error.finding ?? bucketBehind } : {}),
+    counts: { ...counts, ...erasure, ...bucketCounts(bucket) },
     plan,
     replayed,
     mended,
     lost,
     erasure,
     absence,
+    bucket,
   };
 }
 

@@ -54,6 +54,13 @@ CREATE TABLE deletions (
   request_id TEXT
 ) STRICT;
 
+CREATE TABLE destinations (
+  location TEXT PRIMARY KEY,
+  -- How it is reached, as JSON: endpoint, region, forcePathStyle.
+  reached_by TEXT NOT NULL,
+  followed_at TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE distinct_id_owners (
   person_row_key INTEGER NOT NULL,
   distinct_id TEXT NOT NULL,

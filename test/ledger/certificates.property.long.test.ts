@@ -45,11 +45,16 @@ const facts: fc.Arbitrary<LedgerRecord> = fc.oneof(
     .record({
       of: fc.record({
         requests: fc.constantFrom<string[]>([request], [request, requestId(2)]),
-        target: fc.constantFrom(...fixedTargets, ...files),
+        target: fc.constantFrom(...fixedTargets, ...files, 'bucket' as const),
         result: fc.constantFrom(...targetResults),
         assurance: fc.constantFrom(...assurances),
       }),
-      counts: fc.record({ rows_before: rows, rows_removed: rows, rows_each: rows }),
+      counts: fc.record({
+        rows_before: rows,
+        rows_removed: rows,
+        rows_each: rows,
+        until: fc.constantFrom('2033-01-01T00:00:00.000Z', undefined),
+      }),
     })
     .map(resultOf),
   fc.constantFrom(...bases).map(amendedTo),

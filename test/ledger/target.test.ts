@@ -7,7 +7,7 @@ const files = publishedDatasets.map(
 );
 
 describe('a target', () => {
-  it.each([...fixedTargets, ...files])('%s is read and spelled the same', (name) => {
+  it.each([...fixedTargets, 'bucket', ...files])('%s is read and spelled the same', (name) => {
     expect(spellTarget(readTarget(name))).toBe(name);
     expect(TargetName.safeParse(name).success).toBe(true);
     expect(isFile(readTarget(name))).toBe(name.startsWith('snapshot:'));

@@ -44,7 +44,11 @@ const records: LedgerRecord[] = [
       due_at: '2026-12-20T12:00:00.000Z',
     })),
   ),
-  ...[...fixedTargets, ...files].map((target): LedgerRecord => ({ type: 'intent', requests, target })),
+  ...[...fixedTargets, 'bucket' as const, ...files].map((target): LedgerRecord => ({
+    type: 'intent',
+    requests,
+    target,
+  })),
   ...targetResults.flatMap((result) =>
     assurances.map((assurance): LedgerRecord => ({ type: 'result', requests, target: 'aux', result, assurance })),
   ),
@@ -97,7 +101,7 @@ test('and so does its description', () => {
   const format = read('FORMAT.md') + read('RECORDS.md') + read('ORDER.md') + read('VERDICTS.md');
   const types = LedgerRecord.options.map(({ shape }) => shape.type.value);
   expect(new Set(records.map(({ type }) => type))).toEqual(new Set(types));
-  const words = [...types, ...origins, ...bases, ...fixedTargets, ...publishedDatasets, ...targetResults];
+  const words = [...types, ...origins, ...bases, ...fixedTargets, 'bucket', ...publishedDatasets, ...targetResults];
   for (const word of [
     ...words,
     ...assurances,

@@ -33,6 +33,24 @@ function life(more: Partial<Extract<LedgerRecord, { type: 'received' }>> = {}, i
   return lifeOf(1, 1).flat().map(changed);
 }
 
+/** The same life with a bucket: what the ledger says of it comes after the scan, and needs no further one. */
+function lifeWithBucket(end: object): LedgerRecord[] {
+  const bucket = { requests: [requestId(1)], target: 'bucket' as const };
+  const about = { request: requestId(1), generation: 1 };
+  return life().flatMap((record): LedgerRecord[] =>
+    record.type === 'awaiting_upstream'
+      ? [
+          { type: 'intent', ...bucket },
+          { type: 'attention', ...about, target: 'bucket', reason: 'bucket_refuses' },
+          { type: 'result', ...bucket, result: 'absent', assurance: 'observed', ...end },
+          record,
+        ]
+      : [record],
+  );
+}
+
+const locked = { result: 'locked', until: '2033-01-01T00:00:00.000Z' };
+
 /** A data folder of its own for `make`. */
 function within<T>(make: (dataDir: string) => T): T {
   const dataDir = mkdtempSync(join(tmpdir(), 'mirror-proofs-'));
@@ -126,6 +144,19 @@ export function writeProofVectors(target: string): void {
       bundle(version, life()),
       null,
     ]),
+    ['bundle-bucket', bundle(5, lifeWithBucket({})), null],
+    ['bundle-bucket-locked', bundle(5, lifeWithBucket(locked)), null],
+    ['bundle-bucket-held', bundle(5, lifeWithBucket({ result: 'locked' })), null],
+    [
+      'bundle-boasting-bucket',
+      bundle(5, lifeWithBucket(locked), (own) => ({
+        ...own,
+        not_proven: (own['not_proven'] as Json[]).map((one) =>
+          one['result'] === 'locked' ? Object.assign(one, { until: null }) : one,
+        ),
+      })),
+      'says_otherwise',
+    ],
     ['bundle-events-kept', bundle(4, life({}, true)), null],
     ['bundle-other-ground', bundle(4, life({ basis: 'consumer_request', origin: 'manual' })), null],
     ['bundle-of-a-restore', bundle(4, life({ basis: 'restored_backup', origin: 'restore' }, true)), null],

@@ -5,6 +5,7 @@ import { bytesText, secondText } from '../../core/words.ts';
 import type { OnProgress } from '../../job/job-context.ts';
 import { runExportJob, type ExportJobResult } from '../../worker/export-job.ts';
 import type { CommandAction, CommandContext } from '../command.ts';
+import { bucketJson, bucketText } from '../bucket-text.ts';
 import { exitCodes } from '../errors.ts';
 import { reportProgress } from '../progress.ts';
 import { formatTable } from '../table.ts';
@@ -24,14 +25,16 @@ A snapshot shows the mirror at one moment. Readers follow snapshots/CURRENT.json
 the newest snapshot of persons or of recordings. A full snapshot is made instead where the changes since then are unknown,
 and for the other datasets. Where nothing has changed, nothing new is published; unchangedSince of --json says since when.
 A dataset is published only after a full pass over its list was complete once.
-Exit codes: 0 published, 4 not published, or published although the last pass over the list was not complete.
+A bucket (export.destination) is made equal to the folder at the end.
+Exit codes: 0 published, 4 not published, or published although the last pass over the list was not complete, or the bucket
+could not follow.
 
 Examples:
   analytics-mirror export
   analytics-mirror export --kind delta
   analytics-mirror export persons --set export.partRows=250000`,
     run: async (app, datasets: PublishedDataset[], { kind }: { kind: 'full' | 'delta' }) => {
-      const { outcome, snapshots, neverComplete } = await exportNow(
+      const { outcome, snapshots, neverComplete, bucket } = await exportNow(
         app,
         context,
         datasets.length > 0 ? datasets : publishedDatasets,
@@ -39,8 +42,8 @@ Examples:
       );
       if (outcome === 'incomplete') context.setExitCode(exitCodes.incomplete);
       const shown = snapshots.length === 0 ? '' : snapshotTable(snapshots);
-      const text = `${shown}${unchangedText(snapshots)}${neverCompleteText(neverComplete)}`;
-      return { json: { outcome, snapshots, neverComplete }, text };
+      const text = `${shown}${unchangedText(snapshots)}${neverCompleteText(neverComplete)}${bucketText(bucket)}`;
+      return { json: { outcome, snapshots, neverComplete, bucket: bucketJson(bucket) }, text };
     },
   };
 }

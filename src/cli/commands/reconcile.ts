@@ -15,6 +15,7 @@ import {
 } from '../../worker/reconcile-job.ts';
 import { absenceText, heldText } from '../sync-text.ts';
 import type { CommandAction, CommandContext } from '../command.ts';
+import { bucketJson, bucketText } from '../bucket-text.ts';
 import { exitCodes } from '../errors.ts';
 import { formatTable } from '../table.ts';
 
@@ -32,6 +33,7 @@ nothing is left; then the service is asked to delete the persons. The steps here
 continues a killed run.
 Deletions: a row leaves the mirror only after the service has answered 404 for it often enough (deletions.confirmations),
 far enough apart (deletions.confirmAfterSeconds). It is then erased from the published files too.
+A bucket (export.destination) is made equal to the published files, old versions and unfinished uploads included.
 Exit codes: 0 done, 4 something needs you (see \`erase list\`, or a held plan).
 
 Examples:
@@ -54,7 +56,8 @@ Examples:
       const result = await runReconcileJob(app.jobContext(context.signal), approve);
       if (result.outcome === 'held') context.setExitCode(exitCodes.incomplete);
       const { outcome, plan, replayed, mended, lost, erasure, absence } = result;
-      return { json: { outcome, plan, replayed, mended, lost, erasure, absence }, text: resultText(result) };
+      const bucket = bucketJson(result.bucket);
+      return { json: { outcome, plan, replayed, mended, lost, erasure, absence, bucket }, text: resultText(result) };
     },
   };
 }
@@ -100,7 +103,7 @@ function erasurePlanText({ requests, files, searched, upstream, feedExpires }: E
   return `${lines.join('')}\n`;
 }
 
-function resultText({ replayed, mended, lost, erasure, absence, plan }: ReconcileJobResult): string {
+function resultText({ replayed, mended, lost, erasure, absence, plan, bucket }: ReconcileJobResult): string {
   const texts = [
     ...mended.map((sentence) => `mended: ${sentence}\n`),
     replayed === null
@@ -111,6 +114,7 @@ function resultText({ replayed, mended, lost, erasure, absence, plan }: Reconcil
       : `LOST: this mirror is older than these requests, and only the lost mirror named their persons. Add them again:\n${lost.map((id) => `  ${id}\n`).join('')}`,
     plan.erasure.requests.length === 0 && erasure.fenced === 0 ? '' : erasureText(erasure, plan.erasure.searched.files),
     absenceText(absence),
+    bucketText(bucket),
   ];
   return texts.join('') || 'nothing is pending\n';
 }

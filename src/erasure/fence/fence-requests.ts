@@ -5,6 +5,7 @@ import type { JobContext } from '../../job/job-context.ts';
 import type { LedgerRecord } from '../../ledger/record.ts';
 import { fixedTargets, type FixedTarget } from '../../ledger/target.ts';
 import { listRequests, updateRequest } from '../../mirror/erasure-requests.ts';
+import { listDestinations } from '../../mirror/destinations.ts';
 import { addTarget, renewTarget, statusOf } from '../../mirror/erasure-targets.ts';
 import type { Database } from '../../mirror/database.ts';
 import { fenceIdentifiers, readEpoch, setEpoch, standingFence } from '../../mirror/fence.ts';
@@ -71,6 +72,8 @@ async function raiseFence(context: JobContext, going: readonly DecidedRequest[])
   const ledger = context.ledger();
   const epoch = ledger.epoch() + 1;
   const at = isoTime(clock.now());
+  const hasBucket = settings.export.destination !== null || listDestinations(db).length > 0;
+  const bucket = hasBucket ? (['bucket'] as const) : [];
   let rows = 0;
   await longTransaction(db, signal, async (pause) => {
     for (const { request, box } of going)
@@ -93,7 +96,7 @@ async function raiseFence(context: JobContext, going: readonly DecidedRequest[])
       }
       releaseQuarantined(db, scope.quarantined);
       endPassesThatName(db, box.identity, at);
-      for (const target of fixedTargets) addTarget(db, id, target, null, at);
+      for (const target of [...fixedTargets, ...bucket]) addTarget(db, id, target, null, at);
       for (const { rows: expected, ...file } of scope.files)
         renewTarget(db, id, { kind: 'file', ...file }, expected, at);
       const closing = closingBox(context, id, box);

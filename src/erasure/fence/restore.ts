@@ -21,7 +21,7 @@ import { listStandingManifests, unrecordedResults, type Difference } from '../bo
 import { isFenceBehind, type Found } from '../bound/find-unbound.ts';
 import { countParts } from '../bound/hold.ts';
 import { nameAgain, reopenRequest } from '../request/reopen.ts';
-import { isFile, isUpstream, readTarget, spellTarget } from '../../ledger/target.ts';
+import { isFile, isHere, readTarget, spellTarget } from '../../ledger/target.ts';
 import { endRequests } from './restore-guard.ts';
 
 /** What an older copy of the mirror or of published files had brought back. */
@@ -185,7 +185,7 @@ function nextGeneration(history: RequestHistory | undefined): number {
 }
 
 /**
- * The service may have answered since an older copy of the mirror was made, so every open target there begins again. So does
+ * Service and bucket may have changed since an older copy of the mirror was made, so every open target there begins again. So does
  * one with a result that the ledger does not have. A mirror that is not older keeps what it waits for.
  */
 function restartUpstream(
@@ -196,7 +196,7 @@ function restartUpstream(
 ): void {
   const unrecorded = history ? unrecordedResults(db, history) : [];
   for (const { target, status } of listTargets(db, id))
-    if (isUpstream(target) && (status === 'done' ? unrecorded.includes(spellTarget(target)) : isOlder))
+    if (!isHere(target) && (status === 'done' ? unrecorded.includes(spellTarget(target)) : isOlder))
       restartTarget(db, id, target, isoTime(clock.now()));
 }
 

@@ -17,7 +17,8 @@ export type CertificateSentences = Readonly<{
   belowVerified: Readonly<Record<Exclude<Assurance, 'verified'>, string>>;
   /** What is said of a target that was left as it was, by its result. */
   notReached: Readonly<
-    Record<'not_deletable_via_api' | 'kept' | 'still_present', string> & Partial<Record<'deletion_requested', string>>
+    Record<'not_deletable_via_api' | 'kept' | 'still_present', string> &
+      Partial<Record<'deletion_requested' | 'locked', string>>
   >;
   /** From version 4 on: what a certificate says for those who supervise the operator. */
   forRegulators?: RegulatorSentences;
@@ -83,6 +84,71 @@ const laterSentences = {
   },
 } as const satisfies CertificateSentences;
 
+/** The sentences of version 4. */
+const regulatorSentences = {
+  ...laterSentences,
+  notReached: {
+    ...laterSentences.notReached,
+    kept: 'This target was not reached. The request left these data at the service.',
+  },
+  forRegulators: {
+    summary: {
+      here: 'Erased here on {day}',
+      'upstream.person deleted': 'deleted at the service on {day}',
+      deleted_before: 'deleted at the service on {day}',
+      'upstream.person already_absent': 'already gone at the service',
+      'upstream.person still_present': 'still at the service when last asked',
+      'upstream.events kept': 'events kept, as requested',
+      kept_unasked: 'events left at the service',
+      'upstream.events confirmed': 'events deleted, as the service says',
+      'upstream.events not_verifiable': 'deletion of the events not verifiable',
+      'upstream.events unconfirmed': 'deletion of the events not confirmed',
+      'upstream.recordings not_deletable_via_api': 'session recordings still at the service',
+      'upstream.recordings deletion_requested': 'deletion of the session recordings requested, but not seen',
+      not_reached: 'not everything reached',
+      wait_dropped: 'deletion of the events, due by {day}, not waited for',
+      late: 'later than due ({day})',
+    },
+    waitDropped:
+      'The service should have deleted the events by the given time. This program did not wait for that time.',
+    legalGround: {
+      consent_withdrawn: 'Legal ground: Art. 17(1)(b) GDPR. The person withdrew the consent.',
+      objection: 'Legal ground: Art. 17(1)(c) GDPR. The person objected to the processing.',
+      no_longer_needed: 'Legal ground: Art. 17(1)(a) GDPR. The data are no longer needed.',
+      unlawful: 'Legal ground: Art. 17(1)(d) GDPR. The data were processed unlawfully.',
+      legal_obligation: 'Legal ground: Art. 17(1)(e) GDPR. A law requires the erasure.',
+      child_consent: 'Legal ground: Art. 17(1)(f) GDPR. The data were collected from a child.',
+      consumer_request:
+        'Legal ground: Section 1798.105 of the California Civil Code (CCPA). The consumer asked for the deletion.',
+      deleted_upstream: 'Legal ground: none is recorded. This program followed a deletion at the service.',
+      restored_backup:
+        'Legal ground: none is recorded. This program repeated an erasure after an older copy had been restored.',
+      other: 'Legal ground: no article is recorded. The operator gave a code of its own.',
+    },
+    authorisedBy: {
+      manual:
+        'Authorised by: an operator, under a reference. The ledger holds a keyed hash of this reference, not the reference itself.',
+      upstream: 'Authorised by: no person. This program made the request, because the service had deleted the person.',
+      restore:
+        'Authorised by: no person. This program made the request, because an older copy had brought the person back.',
+    },
+    method: {
+      clear:
+        'Method "clear" of NIST SP 800-88r2, within files: the program overwrote the freed space of the database and wrote the database anew.',
+      below_clear:
+        'Method below "clear" of NIST SP 800-88r2: the program wrote the file anew without the data and deleted the old file, without overwriting the blocks of the old file.',
+      by_service: 'Method not known: the service deleted the data, and it does not say by which method.',
+    },
+    exception:
+      'Data were kept. Which exception allows this (Art. 17(3) GDPR, Section 1798.105(d) of the California Civil Code) is not recorded.',
+    identityCheck: 'Identity: how the identity of the person was checked is not recorded.',
+    recipients:
+      'Recipients (Art. 19 GDPR): none is recorded as told. The dataset deletions names the rows to delete to the recipients that read it.',
+    retention:
+      'Retention: the program keeps this certificate and the ledger without a time limit. The operator decides how long they stay.',
+  },
+} as const satisfies CertificateSentences;
+
 /**
  * The sentences of each format version. They are part of the bytes whose SHA-256 is on the ledger, so a version that was
  * ever issued never changes and never goes. Other words are a new entry here: new certificates are issued in the last one.
@@ -113,68 +179,13 @@ export const certificateSentences = {
   },
   2: plainSentences,
   3: laterSentences,
-  4: {
-    ...laterSentences,
+  4: regulatorSentences,
+  5: {
+    ...regulatorSentences,
     notReached: {
-      ...laterSentences.notReached,
-      kept: 'This target was not reached. The request left these data at the service.',
-    },
-    forRegulators: {
-      summary: {
-        here: 'Erased here on {day}',
-        'upstream.person deleted': 'deleted at the service on {day}',
-        deleted_before: 'deleted at the service on {day}',
-        'upstream.person already_absent': 'already gone at the service',
-        'upstream.person still_present': 'still at the service when last asked',
-        'upstream.events kept': 'events kept, as requested',
-        kept_unasked: 'events left at the service',
-        'upstream.events confirmed': 'events deleted, as the service says',
-        'upstream.events not_verifiable': 'deletion of the events not verifiable',
-        'upstream.events unconfirmed': 'deletion of the events not confirmed',
-        'upstream.recordings not_deletable_via_api': 'session recordings still at the service',
-        'upstream.recordings deletion_requested': 'deletion of the session recordings requested, but not seen',
-        not_reached: 'not everything reached',
-        wait_dropped: 'deletion of the events, due by {day}, not waited for',
-        late: 'later than due ({day})',
-      },
-      waitDropped:
-        'The service should have deleted the events by the given time. This program did not wait for that time.',
-      legalGround: {
-        consent_withdrawn: 'Legal ground: Art. 17(1)(b) GDPR. The person withdrew the consent.',
-        objection: 'Legal ground: Art. 17(1)(c) GDPR. The person objected to the processing.',
-        no_longer_needed: 'Legal ground: Art. 17(1)(a) GDPR. The data are no longer needed.',
-        unlawful: 'Legal ground: Art. 17(1)(d) GDPR. The data were processed unlawfully.',
-        legal_obligation: 'Legal ground: Art. 17(1)(e) GDPR. A law requires the erasure.',
-        child_consent: 'Legal ground: Art. 17(1)(f) GDPR. The data were collected from a child.',
-        consumer_request:
-          'Legal ground: Section 1798.105 of the California Civil Code (CCPA). The consumer asked for the deletion.',
-        deleted_upstream: 'Legal ground: none is recorded. This program followed a deletion at the service.',
-        restored_backup:
-          'Legal ground: none is recorded. This program repeated an erasure after an older copy had been restored.',
-        other: 'Legal ground: no article is recorded. The operator gave a code of its own.',
-      },
-      authorisedBy: {
-        manual:
-          'Authorised by: an operator, under a reference. The ledger holds a keyed hash of this reference, not the reference itself.',
-        upstream:
-          'Authorised by: no person. This program made the request, because the service had deleted the person.',
-        restore:
-          'Authorised by: no person. This program made the request, because an older copy had brought the person back.',
-      },
-      method: {
-        clear:
-          'Method "clear" of NIST SP 800-88r2, within files: the program overwrote the freed space of the database and wrote the database anew.',
-        below_clear:
-          'Method below "clear" of NIST SP 800-88r2: the program wrote the file anew without the data and deleted the old file, without overwriting the blocks of the old file.',
-        by_service: 'Method not known: the service deleted the data, and it does not say by which method.',
-      },
-      exception:
-        'Data were kept. Which exception allows this (Art. 17(3) GDPR, Section 1798.105(d) of the California Civil Code) is not recorded.',
-      identityCheck: 'Identity: how the identity of the person was checked is not recorded.',
-      recipients:
-        'Recipients (Art. 19 GDPR): none is recorded as told. The dataset deletions names the rows to delete to the recipients that read it.',
-      retention:
-        'Retention: the program keeps this certificate and the ledger without a time limit. The operator decides how long they stay.',
+      ...regulatorSentences.notReached,
+      locked:
+        'This target was not reached. A lock in the bucket keeps old versions of the published files until the given time, or until it is lifted.',
     },
   },
 } as const satisfies Readonly<Record<number, CertificateSentences>>;

@@ -40,7 +40,7 @@ function notProvenIn({
   neverProven,
   downstreamCopies,
   belowVerified,
-  notReached,
+  notReached: { locked, ...left },
   forRegulators: regulated,
 }: CertificateSentences) {
   return z.union([
@@ -57,9 +57,21 @@ function notProvenIn({
         says,
       }),
     ),
-    ...entriesOf(notReached).map(([result, says]) =>
+    ...entriesOf(left).map(([result, says]) =>
       z.strictObject({ code: z.literal('target_not_reached'), target: TargetName, result: z.literal(result), says }),
     ),
+    ...(locked === undefined
+      ? []
+      : [
+          z.strictObject({
+            code: z.literal('target_not_reached'),
+            target: TargetName,
+            result: z.literal('locked'),
+            says: z.literal(locked),
+            /** Null where no end is known. */
+            until: Time.nullable(),
+          }),
+        ]),
   ]);
 }
 
@@ -79,7 +91,7 @@ const endedTarget = z.strictObject({
   ended_at: Time,
 });
 
-const certificateIn = (version: Exclude<FormatVersion, 4>) =>
+const certificateIn = (version: FormatVersion) =>
   z.strictObject({
     format_version: z.literal(version),
     request: z.guid().lowercase(),
@@ -119,8 +131,7 @@ const certificateIn = (version: Exclude<FormatVersion, 4>) =>
       .min(Object.keys(certificateSentences[version].neverProven).length + 1),
   });
 
-const newest = certificateSentences[4];
-const { legalGround, authorisedBy, method: methodSentences, ...plain } = newest.forRegulators;
+const { legalGround, authorisedBy, method: methodSentences, ...plain } = certificateSentences[5].forRegulators;
 
 /** What the operator says of itself. No ledger shows it. */
 const Stated = z.strictObject({
@@ -133,46 +144,50 @@ export type Stated = z.infer<typeof Stated>;
 
 const says = (sentences: readonly string[]) => z.enum(sentences as [string, ...string[]]);
 
-const regulatorCertificate = certificateIn(3)
-  .omit({ not_proven: true })
-  .extend({
-    format_version: z.literal(4),
-    /** HMAC-SHA-256 of the reference under which an operator authorised the request, under the request's own key. */
-    authorisation: hex,
-    /** When this program last deleted the person at the service. */
-    deleted_upstream_at: Time.nullable(),
-    weakest_assurance: z.enum(evidences),
-    targets: z.array(endedTarget.extend({ assurance: z.enum(evidences), method: z.enum(methods).nullable() })).min(1),
-    not_proven: z.array(notProvenIn(newest)).min(5),
-    stated: Stated,
-    statements: z
-      .array(
-        z.union([
-          z.strictObject({ code: z.literal('legal_ground'), says: says(Object.values(legalGround)) }),
-          z.strictObject({ code: z.literal('authorised_by'), says: says(Object.values(authorisedBy)) }),
-          z.strictObject({ code: z.literal('identity_check'), says: z.literal(plain.identityCheck) }),
-          z.strictObject({ code: z.literal('exception'), says: z.literal(plain.exception) }),
-          z.strictObject({
-            code: z.literal('method'),
-            method: z.enum(methods),
-            says: says(Object.values(methodSentences)),
-          }),
-          z.strictObject({ code: z.literal('recipients'), says: z.literal(plain.recipients) }),
-          z.strictObject({ code: z.literal('retention'), says: z.literal(plain.retention) }),
-        ]),
-      )
-      .min(5),
-    /** What was done, in one sentence. */
-    summary: z.string(),
-  })
-  .refine((certificate) => certificate.summary === summaryOf(certificate));
+const regulatorCertificate = (version: 4 | 5) =>
+  certificateIn(version)
+    .extend({
+      /** HMAC-SHA-256 of the reference under which an operator authorised the request, under the request's own key. */
+      authorisation: hex,
+      /** When this program last deleted the person at the service. */
+      deleted_upstream_at: Time.nullable(),
+      weakest_assurance: z.enum(evidences),
+      targets: z.array(endedTarget.extend({ assurance: z.enum(evidences), method: z.enum(methods).nullable() })).min(1),
+      stated: Stated,
+      statements: z
+        .array(
+          z.union([
+            z.strictObject({ code: z.literal('legal_ground'), says: says(Object.values(legalGround)) }),
+            z.strictObject({ code: z.literal('authorised_by'), says: says(Object.values(authorisedBy)) }),
+            z.strictObject({ code: z.literal('identity_check'), says: z.literal(plain.identityCheck) }),
+            z.strictObject({ code: z.literal('exception'), says: z.literal(plain.exception) }),
+            z.strictObject({
+              code: z.literal('method'),
+              method: z.enum(methods),
+              says: says(Object.values(methodSentences)),
+            }),
+            z.strictObject({ code: z.literal('recipients'), says: z.literal(plain.recipients) }),
+            z.strictObject({ code: z.literal('retention'), says: z.literal(plain.retention) }),
+          ]),
+        )
+        .min(5),
+      /** What was done, in one sentence. */
+      summary: z.string(),
+    })
+    .refine((certificate) => certificate.summary === summaryOf(certificate));
 
 /**
  * What was done for a request, and what that does not prove, in any format version. A public format: enums, integers, times,
  * uuids, hex and fixed sentences, so that no personal data can enter, but by what the operator says of itself. All of it but
  * that and `until` follows from the ledger.
  */
-export const Certificate = z.union([regulatorCertificate, certificateIn(1), certificateIn(2), certificateIn(3)]);
+export const Certificate = z.union([
+  regulatorCertificate(5),
+  regulatorCertificate(4),
+  certificateIn(1),
+  certificateIn(2),
+  certificateIn(3),
+]);
 export type Certificate = z.infer<typeof Certificate>;
 
 /** A certificate as its bytes: canonical JSON (RFC 8785), so that the ledger's SHA-256 is of these and no others. */

@@ -135,11 +135,12 @@ function scanOf({
 }
 
 function notProvenOf(
-  { target, result, assurance }: EndedTarget,
+  { target, result, assurance, until }: EndedTarget,
   { belowVerified, notReached }: Pick<CertificateSentences, 'belowVerified' | 'notReached'>,
-): Record<string, string>[] {
+): Record<string, string | null>[] {
   const says = Object.hasOwn(notReached, result) ? notReached[result as keyof typeof notReached] : undefined;
-  if (says !== undefined) return [{ code: 'target_not_reached', target, result, says }];
+  if (says !== undefined)
+    return [{ code: 'target_not_reached', target, result, says, ...(result === 'locked' ? { until } : {}) }];
   return assurance === 'verified'
     ? []
     : [{ code: 'target_below_verified', target, assurance, says: belowVerified[assurance] }];

@@ -19,7 +19,7 @@ export function reopenRequest(
 ): LedgerRecord {
   const at = isoTime(clock.now());
   for (const { target } of listTargets(db, id))
-    if (target === 'mirror' || target === 'aux') restartTarget(db, id, target, at);
+    if (target === 'mirror' || target === 'aux' || target === 'bucket') restartTarget(db, id, target, at);
   updateRequest(db, id, {
     generation,
     scopedAt: at,
@@ -48,7 +48,8 @@ export function reopenUnnamed(
 ): LedgerRecord[] {
   const at = isoTime(clock.now());
   const generation = before + 1;
-  restartTarget(db, id, target, at);
+  for (const other of listTargets(db, id))
+    if (other.target === target || other.target === 'bucket') restartTarget(db, id, other.target, at);
   changeTarget(db, id, target, { status: 'attention', reason }, at);
   updateRequest(db, id, {
     generation,

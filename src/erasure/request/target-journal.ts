@@ -46,9 +46,11 @@ export function settle(
     rowsRemoved?: number;
     /** Of each request. */
     rowsEach?: number;
+    /** When a lock ends. */
+    until?: string;
   },
 ): void {
-  const { result, assurance, rowsBefore, rowsRemoved, rowsEach } = end;
+  const { result, assurance, rowsBefore, rowsRemoved, rowsEach, until } = end;
   const change = { status: 'done', result, assurance, reason: null, notBefore: null } as const;
   refuseForbidden(context, requests, target, change);
   context
@@ -63,6 +65,7 @@ export function settle(
         ...(rowsBefore === undefined ? {} : { rows_before: rowsBefore }),
         ...(rowsRemoved === undefined ? {} : { rows_removed: rowsRemoved }),
         ...(rowsEach === undefined ? {} : { rows_each: rowsEach }),
+        ...(until === undefined ? {} : { until }),
       },
     ]);
   changeAll(context, requests, target, change);

@@ -53,6 +53,7 @@ export const fixedWords: readonly string[] = [
     ...bases,
     ...reasons,
     ...fixedTargets,
+    'bucket',
     ...targetResults,
     ...assurances,
     ...waitReasons,

@@ -1,0 +1,277 @@
+import { createReadStream } from 'node:fs';
+import { createHash } from 'node:crypto';
+import type { Readable } from 'node:stream';
+import type { ObjectVersion as s3Version, S3Client } from '@aws-sdk/client-s3';
+import type { Settings } from '../config/settings.ts';
+import type { Clock } from '../core/clock.ts';
+import { retry } from '../core/retry.ts';
+import { AppError } from '../core/errors.ts';
+import { explainBucketError, objectLocked } from './bucket-error.ts';
+
+/** The place of a bucket, and how it is reached. */
+export type Destination = { location: string } & Settings['export']['s3'];
+
+/** A version of an object, or a delete marker. `path` is below the prefix. */
+export type ObjectVersion = {
+  path: string;
+  /** Undefined where the store gives none. */
+  versionId: string | undefined;
+  isLatest: boolean;
+  isMarker: boolean;
+  etag: string;
+  bytes: number;
+  /** When it was put, by the store's clock. */
+  putAt: string;
+};
+
+/** What an object is. `sha256`: as the store has checked and kept it; null where it has not. `publisher`: as `put` wrote it. */
+export type ObjectFacts = { etag: string; sha256: string | null; publisher: string | null };
+
+/** What keeps a version from being deleted; `until` is null where no end is known. */
+export type Lock = { until: string | null };
+
+/** A file to put. The store refuses bytes with another SHA-256, and takes it only where `over` (an ETag, or nothing) stands. */
+export type NewObject = { path: string; from: string; bytes: number; sha256: string; over: string | null };
+
+/**
+ * The objects below the prefix of a bucket. Each call is one request or a page of them, repeated where that helps. Calls throw
+ * an `AppError` that names the operation and no secret.
+ */
+export type Bucket = {
+  readonly location: string;
+  /** Every version and every delete marker below the prefix. */
+  listVersions(): Promise<ObjectVersion[]>;
+  /** The uploads in parts that were begun and neither ended nor aborted. */
+  listUploads(): Promise<{ path: string; uploadId: string }[]>;
+  /** The facts of the object that readers find at a path; undefined where there is none. */
+  describe(path: string): Promise<ObjectFacts | undefined>;
+  /** SHA-256 of the bytes that stand at a path now, as they come. */
+  read(path: string): Promise<string>;
+  /** Puts a file. Returns whether it was taken: not where something else stands than `over` says. */
+  put(object: NewObject, publisher: string): Promise<boolean>;
+  /** Deletes one version for good. Returns what locks it, where it cannot be deleted. */
+  removeVersion(version: Pick<ObjectVersion, 'path' | 'versionId' | 'isMarker' | 'putAt'>): Promise<Lock | undefined>;
+  abortUpload(upload: { path: string; uploadId: string }): Promise<void>;
+  /** For how long the bucket locks each new object, in words; null where it does not. */
+  describeLock(): Promise<string | null>;
+  close(): void;
+};
+
+/** What calls are repeated by, and ended by. */
+export type BucketTools = { clock: Clock; retry: Settings['retry']; signal: AbortSignal };
+
+const connectionTimeoutMs = 10_000;
+const silenceMs = 60_000;
+
+const dayMs = 86_400_000;
+
+const silent = (): void => undefined;
+
+/** Opens a bucket; asks nothing of it yet. The SDK is loaded here, and nowhere else: it costs a tenth of a second. */
+export async function openBucket(
+  { location, endpoint, region, forcePathStyle }: Destination,
+  { clock, retry: limits, signal }: BucketTools,
+): Promise<Bucket> {
+  const { bucket: Bucket, prefix } = placeOf(location);
+  const s3 = await import('@aws-sdk/client-s3');
+  const client: S3Client = new s3.S3Client({
+    ...(endpoint === null ? {} : { endpoint, region: region ?? 'us-east-1' }),
+    ...(region === null ? {} : { region }),
+    forcePathStyle,
+    // Repeated here: the SDK does not repeat what it streams, and its errors are of another kind.
+    maxAttempts: 1,
+    // Otherwise it writes to the console.
+    logger: { trace: silent, debug: silent, info: silent, warn: silent, error: silent },
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+    responseChecksumValidation: 'WHEN_REQUIRED',
+    requestHandler: { connectionTimeout: connectionTimeoutMs, socketTimeout: silenceMs },
+  });
+  const send = <T>(operation: string, act: (options: { abortSignal: AbortSignal }) => Promise<T>): Promise<T> =>
+    retry(
+      () =>
+        act({ abortSignal: signal }).catch((error: unknown) => {
+          signal.throwIfAborted();
+          throw explainBucketError(error, { operation, location });
+        }),
+      limits,
+      { clock, random: Math.random, signal },
+    );
+  const keyOf = (path: string): string => `${prefix}${path}`;
+  const pathOf = (key: string | undefined): string => (key ?? '').slice(prefix.length);
+  const below = { Bucket, ...(prefix === '' ? {} : { Prefix: prefix }) };
+  const at = (path: string): { Bucket: string; Key: string } => ({ Bucket, Key: keyOf(path) });
+  const isMissing = (error: unknown): boolean => error instanceof AppError && error.status === 404;
+
+  /** What a store tells of a lock; undefined where there is none, or the store knows none. */
+  const ifLocked = async <T>(asked: Promise<T>): Promise<T | undefined> => {
+    try {
+      return await asked;
+    } catch (error) {
+      if (error instanceof AppError && [400, 404, 501].includes(error.status ?? 0)) return undefined;
+      throw error;
+    }
+  };
+  const lockOf = async (path: string, versionId: string | undefined): Promise<Lock | undefined> => {
+    const version = { ...at(path), VersionId: versionId };
+    const hold = await ifLocked(
+      send('s3:GetObjectLegalHold', (options) => client.send(new s3.GetObjectLegalHoldCommand(version), options)),
+    );
+    if (hold?.LegalHold?.Status === 'ON') return { until: null };
+    const retention = await ifLocked(
+      send('s3:GetObjectRetention', (options) => client.send(new s3.GetObjectRetentionCommand(version), options)),
+    );
+    const until = retention?.Retention?.RetainUntilDate;
+    return until && until.getTime() > clock.now() ? { until: until.toISOString() } : undefined;
+  };
+
+  /** How the bucket locks a new object; null where it has no locks. */
+  const defaultLock = async (): Promise<{ mode?: string | undefined; days?: number } | null> => {
+    const asked = send('s3:GetBucketObjectLockConfiguration', (options) =>
+      client.send(new s3.GetObjectLockConfigurationCommand({ Bucket }), options),
+    );
+    const found = (await ifLocked(asked))?.ObjectLockConfiguration;
+    if (found?.ObjectLockEnabled !== 'Enabled') return null;
+    const { Mode: mode, Days, Years } = found.Rule?.DefaultRetention ?? {};
+    const days = Days ?? (Years === undefined ? undefined : Years * 365);
+    return days === undefined ? {} : { mode, days };
+  };
+
+  return {
+    location,
+    listVersions: async () => {
+      const found: ObjectVersion[] = [];
+      let from: { KeyMarker?: string; VersionIdMarker?: string } | undefined = {};
+      while (from) {
+        const start: { KeyMarker?: string; VersionIdMarker?: string } = from;
+        const page = await send('s3:ListBucketVersions', (options) =>
+          client.send(new s3.ListObjectVersionsCommand({ ...below, ...start }), options),
+        );
+        for (const { ETag, Size, ...version } of page.Versions ?? [])
+          found.push({ ...nameOf(version), isMarker: false, etag: ETag ?? '', bytes: Size ?? 0 });
+        for (const marker of page.DeleteMarkers ?? [])
+          found.push({ ...nameOf(marker), isMarker: true, etag: '', bytes: 0 });
+        from = page.IsTruncated
+          ? {
+              ...(page.NextKeyMarker === undefined ? {} : { KeyMarker: page.NextKeyMarker }),
+              ...(page.NextVersionIdMarker === undefined ? {} : { VersionIdMarker: page.NextVersionIdMarker }),
+            }
+          : undefined;
+      }
+      return found;
+    },
+    listUploads: async () => {
+      const found: { path: string; uploadId: string }[] = [];
+      let from: { KeyMarker?: string; UploadIdMarker?: string } | undefined = {};
+      while (from) {
+        const start: { KeyMarker?: string; UploadIdMarker?: string } = from;
+        const page = await send('s3:ListBucketMultipartUploads', (options) =>
+          client.send(new s3.ListMultipartUploadsCommand({ ...below, ...start }), options),
+        );
+        for (const { Key, UploadId = '' } of page.Uploads ?? []) found.push({ path: pathOf(Key), uploadId: UploadId });
+        from = page.IsTruncated
+          ? {
+              ...(page.NextKeyMarker === undefined ? {} : { KeyMarker: page.NextKeyMarker }),
+              ...(page.NextUploadIdMarker === undefined ? {} : { UploadIdMarker: page.NextUploadIdMarker }),
+            }
+          : undefined;
+      }
+      return found;
+    },
+    describe: async (path) => {
+      try {
+        const head = await send('s3:GetObject', (options) =>
+          client.send(new s3.HeadObjectCommand({ ...at(path), ChecksumMode: 'ENABLED' }), options),
+        );
+        const sha256 = head.ChecksumSHA256 === undefined ? null : hexOf(head.ChecksumSHA256);
+        return { etag: head.ETag ?? '', sha256, publisher: head.Metadata?.['publisher'] ?? null };
+      } catch (error) {
+        if (isMissing(error)) return undefined;
+        throw error;
+      }
+    },
+    read: (path) =>
+      send('s3:GetObject', async (options) => {
+        const { Body } = await client.send(new s3.GetObjectCommand(at(path)), options);
+        const hash = createHash('sha256');
+        for await (const chunk of Body as Readable) hash.update(chunk as Buffer);
+        return hash.digest('hex');
+      }),
+    put: async ({ path, from, bytes, sha256, over }, publisher) => {
+      try {
+        await send('s3:PutObject', (options) =>
+          client.send(
+            new s3.PutObjectCommand({
+              ...at(path),
+              Body: createReadStream(from),
+              ContentLength: bytes,
+              ChecksumSHA256: Buffer.from(sha256, 'hex').toString('base64'),
+              Metadata: { publisher },
+              ...(over === null ? { IfNoneMatch: '*' } : { IfMatch: over }),
+            }),
+            options,
+          ),
+        );
+        return true;
+      } catch (error) {
+        // 404: If-Match where nothing stands any more.
+        if (error instanceof AppError && (error.status === 412 || isMissing(error))) return false;
+        throw error;
+      }
+    },
+    removeVersion: async ({ path, versionId, isMarker, putAt }) => {
+      try {
+        await send('s3:DeleteObjectVersion', (options) =>
+          client.send(new s3.DeleteObjectCommand({ ...at(path), VersionId: versionId }), options),
+        );
+        return undefined;
+      } catch (error) {
+        if (isMissing(error)) return undefined;
+        if (!(error instanceof AppError) || error.code !== 'refused' || isMarker) throw error;
+        const lock = await lockOf(path, versionId);
+        if (lock) return lock;
+        if (error.finding !== objectLocked) throw error;
+        // Some stores lock by the rule of the bucket, and keep nothing with the object.
+        const { days } = (await defaultLock()) ?? {};
+        return { until: days === undefined ? null : new Date(Date.parse(putAt) + days * dayMs).toISOString() };
+      }
+    },
+    abortUpload: async ({ path, uploadId }) => {
+      try {
+        await send('s3:AbortMultipartUpload', (options) =>
+          client.send(new s3.AbortMultipartUploadCommand({ ...at(path), UploadId: uploadId }), options),
+        );
+      } catch (error) {
+        if (!isMissing(error)) throw error;
+      }
+    },
+    describeLock: async () => {
+      const lock = await defaultLock();
+      return lock && (lock.days === undefined ? 'without a default' : `${lock.mode}, ${lock.days} days`);
+    },
+    close: () => client.destroy(),
+  };
+
+  function nameOf({
+    Key,
+    VersionId: versionId,
+    IsLatest,
+    LastModified,
+  }: Pick<s3Version, 'Key' | 'VersionId' | 'IsLatest' | 'LastModified'>): Pick<
+    ObjectVersion,
+    'path' | 'versionId' | 'isLatest' | 'putAt'
+  > {
+    // Without a time, it may have been put before anything else.
+    const putAt = (LastModified ?? new Date(0)).toISOString();
+    return { path: pathOf(Key), versionId, isLatest: IsLatest === true, putAt };
+  }
+}
+
+/** Bucket and prefix of a location that the settings have checked; the prefix ends with a slash, or is empty. */
+function placeOf(location: string): { bucket: string; prefix: string } {
+  const [, bucket = '', path = ''] = /^s3:\/\/([^/]+)\/?(.*?)\/?$/.exec(location) ?? [];
+  return { bucket, prefix: path === '' ? '' : `${path}/` };
+}
+
+function hexOf(base64: string): string {
+  return Buffer.from(base64, 'base64').toString('hex');
+}

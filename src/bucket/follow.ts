@@ -1,0 +1,189 @@
+import { sha256File } from '../core/digest.ts';
+import { AppError } from '../core/errors.ts';
+import { inBatches } from '../core/batches.ts';
+import { checkPartSize, listPublishedParts } from '../snapshot/published-parts.ts';
+import { placeOf, type PublishedFiles } from '../snapshot/published-files.ts';
+import type { Bucket, Lock, NewObject, ObjectFacts, ObjectVersion } from './bucket.ts';
+import { compare, inOrder, isOurs, type Comparison, type LocalFile } from './follow-plan.ts';
+
+/** What made bucket and folder equal. `foreign`: objects below the prefix that this program does not know, and leaves. */
+export type Followed = {
+  put: number;
+  removed: number;
+  aborted: number;
+  foreign: string[];
+  /** What a lock keeps, and when it was put. */
+  locked: Locked[];
+};
+
+type Locked = Lock & Pick<ObjectVersion, 'path' | 'putAt'>;
+
+/** What a bucket is compared with and follows. `publisher`: the name of the ledger, which alone may publish below the prefix. */
+export type Following = { published: PublishedFiles; bucket: Bucket; publisher: string; signal: AbortSignal };
+
+/** What stands below the prefix of a bucket, beside the files of the folder. */
+export type Standing = Comparison & { uploads: { path: string; uploadId: string }[]; foreign: string[] };
+
+const pointer = 'CURRENT.json';
+const partOfSnapshot = /\/part-\d{5,}\.parquet$/;
+const atOnce = 8;
+// Put and remove; remove what was replaced; see that all is equal; and once more for what others did meanwhile.
+const roundsMax = 4;
+const outrunBy = 'bucket_outrun';
+
+/**
+ * Makes a bucket equal to the published files: each file once, in one version, and no upload. New files come first, pointers
+ * last, by conditions, and only then is removed what the folder does not have. Killed or failed at any request, readers find
+ * what was published or what now is, and the next call goes on. Nothing else may write published files meanwhile.
+ * Resolves when a last look has seen them equal but for what is locked. Throws `storage` for a damaged folder, `busy` where
+ * another publisher was faster, `refused` where the prefix is another's, and what `Bucket` throws.
+ */
+export async function followFolder(following: Following): Promise<Followed> {
+  const { bucket, signal } = following;
+  const files = await listLocalFiles(following);
+  const put: NewObject[] = [];
+  const locks = new Map<string, Locked>();
+  const seen: Seen = new Map();
+  let removed = 0;
+  let aborted = 0;
+  for (let round = 1; round <= roundsMax; round += 1) {
+    const standing = await look(following, files, seen);
+    const { missing, different, uploads, foreign } = standing;
+    const superfluous = standing.superfluous.filter((version) => !locks.has(nameOf(version)));
+    if (missing.length + different.length + superfluous.length + uploads.length === 0) {
+      await readBack(following, put);
+      return { put: put.length, removed, aborted, foreign, locked: [...locks.values()] };
+    }
+    put.push(...(await putFiles(following, standing)));
+    await inBatches(uploads, { atOnce, signal }, (upload) => bucket.abortUpload(upload));
+    aborted += uploads.length;
+    for (const group of inOrder(superfluous).toReversed())
+      await inBatches(group, { atOnce, signal }, async (version) => {
+        const lock = await bucket.removeVersion(version);
+        if (lock) locks.set(nameOf(version), { path: version.path, putAt: version.putAt, ...lock });
+        else removed += 1;
+      });
+  }
+  throw outrun(bucket);
+}
+
+function nameOf({ path, versionId, etag }: ObjectVersion): string {
+  return JSON.stringify([path, versionId, etag]);
+}
+
+/** Reads what was put: the store's word for a checksum is not its bytes. */
+async function readBack({ bucket, signal }: Following, put: readonly NewObject[]): Promise<void> {
+  await inBatches(put, { atOnce: 2, signal }, async ({ path, sha256 }) => {
+    if ((await bucket.read(path)) === sha256) return;
+    throw new AppError(`${bucket.location} holds other bytes of ${path} than were put there`, {
+      code: 'service',
+      hint: 'see who else writes there, and what the store does with what it takes',
+    });
+  });
+}
+
+/** Compares a bucket with the published files; `standing` are those that it has. Changes nothing. */
+export async function compareWithFolder(
+  following: Following,
+): Promise<Standing & { files: number; standing: LocalFile[] }> {
+  const files = await listLocalFiles(following);
+  const found = await look(following, files, new Map());
+  const others = new Set([...found.missing, ...found.different].map(({ path }) => path));
+  return { files: files.length, standing: files.filter(({ path }) => !others.has(path)), ...found };
+}
+
+/** The published files, of which none may be damaged: what the folder has lost must not be removed elsewhere. */
+async function listLocalFiles({ published, signal }: Following): Promise<LocalFile[]> {
+  const digests = new Map<string, string>();
+  for (const part of listPublishedParts(published)) {
+    checkPartSize(published, part);
+    digests.set(placeOf({ ...part, name: part.file.name }), part.file.sha256);
+  }
+  // A part that no manifest names is what a kill has left.
+  const paths = published
+    .listPaths()
+    .filter(({ path, place }) => isOurs(path) && (digests.has(place) || !partOfSnapshot.test(path)));
+  return inBatches(paths, { atOnce, signal }, async ({ path, place, from, bytes }) => ({
+    path,
+    from,
+    bytes,
+    sha256: digests.get(place) ?? (await sha256File(from)),
+  }));
+}
+
+/** What was seen of objects before, by path, version and ETag. */
+type Seen = Map<string, ObjectFacts>;
+
+async function look(
+  { bucket, publisher, signal }: Following,
+  files: readonly LocalFile[],
+  seen: Seen,
+): Promise<Standing> {
+  const versions = await bucket.listVersions();
+  const uploads = await bucket.listUploads();
+  const bytesOf = new Map(files.map(({ path, bytes }) => [path, bytes]));
+  const alike = versions.filter(
+    ({ path, bytes, isLatest, isMarker }) => isLatest && !isMarker && (bytesOf.get(path) === bytes || path === pointer),
+  );
+  const facts = new Map<string, ObjectFacts>();
+  await inBatches(alike, { atOnce, signal }, async (version) => {
+    const { path } = version;
+    const found = seen.get(nameOf(version)) ?? (await bucket.describe(path));
+    if (!found) return;
+    // Some stores keep no checksum.
+    const whole = { ...found, sha256: found.sha256 ?? (await bucket.read(path)) };
+    if (found.etag === version.etag) seen.set(nameOf(version), whole);
+    facts.set(path, whole);
+  });
+  if ((facts.get(pointer)?.publisher ?? publisher) !== publisher)
+    throw new AppError(`${bucket.location} belongs to another data folder`, {
+      code: 'refused',
+      hint: 'set export.destination to a prefix of its own; or empty this one, versions included, if its publisher is gone',
+      finding: 'bucket_of_another',
+    });
+  return {
+    ...compare(files, versions, facts),
+    uploads: uploads.filter(({ path }) => isOurs(path)),
+    foreign: [...new Set(versions.flatMap(({ path }) => (isOurs(path) ? [] : [path])))].toSorted(),
+  };
+}
+
+/**
+ * Puts what is missing or different, in order, pointers last. Returns what it has put. Where another publisher was faster, what
+ * it has added is removed again: readers cannot have seen it.
+ */
+async function putFiles(following: Following, { missing, different }: Comparison): Promise<NewObject[]> {
+  const { bucket, publisher, signal } = following;
+  const done: NewObject[] = [];
+  try {
+    for (const group of inOrder([...missing, ...different]))
+      await inBatches(group, { atOnce, signal }, async (object) => {
+        if (await bucket.put(object, publisher)) done.push(object);
+        // After an answer that was lost, a second attempt finds the first one's object.
+        else if ((await bucket.describe(object.path))?.sha256 !== object.sha256) throw outrun(bucket);
+      });
+    return done;
+  } catch (error) {
+    if (error instanceof AppError && error.finding === outrunBy && (await isOfAnother(following)))
+      await withdraw(following, new Set(done.filter(({ over }) => over === null).map(({ path }) => path)));
+    throw error;
+  }
+}
+
+async function isOfAnother({ bucket, publisher }: Following): Promise<boolean> {
+  return ((await bucket.describe(pointer))?.publisher ?? publisher) !== publisher;
+}
+
+async function withdraw({ bucket, signal }: Following, paths: ReadonlySet<string>): Promise<void> {
+  const added = (await bucket.listVersions()).filter(({ path }) => paths.has(path));
+  for (const group of inOrder(added).toReversed())
+    await inBatches(group, { atOnce, signal }, (version) => bucket.removeVersion(version));
+}
+
+function outrun({ location }: Bucket): AppError {
+  return new AppError(`another run has published to ${location} meanwhile`, {
+    code: 'busy',
+    hint: 'let only one data folder publish there, and try again',
+    finding: outrunBy,
+  });
+}

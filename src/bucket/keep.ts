@@ -1,0 +1,118 @@
+import type { Settings } from '../config/settings.ts';
+import { isoTime, type Clock } from '../core/clock.ts';
+import { AppError } from '../core/errors.ts';
+import { ledgerOrigin } from '../ledger/checkpoint.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { Database } from '../mirror/database.ts';
+import { forgetDestination, listDestinations, noteDestination } from '../mirror/destinations.ts';
+import { listRequests } from '../mirror/erasure-requests.ts';
+import { addTarget } from '../mirror/erasure-targets.ts';
+import type { PublishedFiles } from '../snapshot/published-files.ts';
+import { openBucket, type Destination } from './bucket.ts';
+import { followFolder, type Followed } from './follow.ts';
+import { isOurs } from './follow-plan.ts';
+
+/** What a job gives to the bucket. */
+export type BucketContext = {
+  db: Database;
+  published: PublishedFiles;
+  settings: Pick<Settings, 'dataDir' | 'export' | 'retry'>;
+  clock: Clock;
+  signal: AbortSignal;
+  ledger: () => Pick<Ledger, 'checkpoint'>;
+};
+
+/** How a bucket followed; `error` where it could not. What was done before an error is not counted. */
+export type BucketReport = { destination: string; followed: Followed | null; error: AppError | null };
+
+/** Why a run is not done whose bucket could not follow. */
+export const bucketBehind = 'bucket_behind';
+
+/** What a report adds to the counts of a run. */
+export function bucketCounts(report: BucketReport | null): Record<string, number> {
+  const { put, removed, locked } = report?.followed ?? {};
+  return put === undefined ? {} : { bucketPut: put, bucketRemoved: removed ?? 0, bucketLocked: locked?.length ?? 0 };
+}
+
+/** The destination that the settings name; null where they name none. */
+export function destinationOf({ destination, s3 }: Settings['export']): Destination | null {
+  return destination === null ? null : { location: destination, ...s3 };
+}
+
+/**
+ * Makes the bucket that the settings name equal to the published files, and sees that a bucket which they named before holds
+ * none; null where there never was one. Trouble with a bucket is reported, not thrown: the folder is published, and the next
+ * call goes on.
+ */
+export async function keepBuckets(context: BucketContext): Promise<BucketReport | null> {
+  const kept = await keepBucket(context);
+  const left = await leaveOldBuckets(context);
+  return kept?.error || left === null ? kept : { ...left, followed: kept?.followed ?? null };
+}
+
+/** First notes that the bucket may hold everybody who is not yet gone from the folder: open requests have to reach it. */
+async function keepBucket(context: BucketContext): Promise<BucketReport | null> {
+  const { db, published, settings, clock, signal, ledger } = context;
+  const destination = destinationOf(settings.export);
+  if (destination === null) return null;
+  const { location, ...reachedBy } = destination;
+  const at = isoTime(clock.now());
+  db.transaction(() => {
+    noteDestination(db, { location, reachedBy: JSON.stringify(reachedBy) }, at);
+    for (const { id, fencedAt, certifiedAt } of listRequests(db, 'open'))
+      if (fencedAt !== null && certifiedAt === null) addTarget(db, id, 'bucket', null, at);
+  }).immediate();
+  const publisher = ledgerOrigin(settings.dataDir, ledger());
+  return reported(context, location, async () => {
+    const bucket = await openBucket(destination, { clock, retry: settings.retry, signal });
+    try {
+      return await followFolder({ published, bucket, publisher, signal });
+    } finally {
+      bucket.close();
+    }
+  });
+}
+
+/**
+ * Looks at the places that were followed once and are not now. Those that hold nothing of this program any more are forgotten.
+ * Returns a report of the first of the others; null where there is none.
+ */
+async function leaveOldBuckets(context: BucketContext): Promise<BucketReport | null> {
+  const { db, settings, clock, signal } = context;
+  for (const { location, reachedBy } of listDestinations(db)) {
+    if (location === settings.export.destination) continue;
+    const report = await reported(context, location, async () => {
+      const reach = JSON.parse(reachedBy) as Settings['export']['s3'];
+      const bucket = await openBucket({ location, ...reach }, { clock, retry: settings.retry, signal });
+      try {
+        const standing = [...(await bucket.listVersions()), ...(await bucket.listUploads())];
+        if (standing.some(({ path }) => isOurs(path)))
+          throw new AppError(`${location} still holds published files, and export.destination no longer names it`, {
+            code: 'refused',
+            hint: 'set export.destination to it again; or delete what is below it, versions and uploads included',
+            finding: 'bucket_left',
+          });
+        return null;
+      } finally {
+        bucket.close();
+      }
+    });
+    if (report.error) return report;
+    forgetDestination(db, location);
+  }
+  return null;
+}
+
+async function reported(
+  { signal }: BucketContext,
+  destination: string,
+  act: () => Promise<Followed | null>,
+): Promise<BucketReport> {
+  try {
+    return { destination, followed: await act(), error: null };
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof AppError) return { destination, followed: null, error };
+    throw error;
+  }
+}

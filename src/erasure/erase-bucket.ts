@@ -1,0 +1,65 @@
+import { lastEnd } from '../bucket/follow-plan.ts';
+import { keepBuckets, type BucketReport } from '../bucket/keep.ts';
+import { isoTime } from '../core/clock.ts';
+import type { AppError } from '../core/errors.ts';
+import type { JobContext } from '../job/job-context.ts';
+import type { AttentionReason } from '../ledger/vocabulary.ts';
+import { alignStates, listRequests, type ErasureRequest } from '../mirror/erasure-requests.ts';
+import { listTargets, type ErasureTarget } from '../mirror/erasure-targets.ts';
+import { callAttention, intend, note, settle } from './request/target-journal.ts';
+import { eachTogether, together } from './request/together.ts';
+
+/** No store takes a request from a clock that differs by more. */
+const clockDifferenceMs = 15 * 60_000;
+
+type AtBucket = { request: ErasureRequest; target: ErasureTarget };
+
+/**
+ * Lets the bucket forget those who are proved gone from here: it is made equal to the folder, so that no version of an object
+ * and no upload is left that the scan has not seen as a file. Where it cannot, the requests stay open and call for attention.
+ * What a lock keeps beyond the day on which a request is due is certified as locked. Returns null where nothing was to be done.
+ */
+export async function eraseBucket(context: JobContext): Promise<BucketReport | null> {
+  const ready = openAtBucket(context);
+  if (ready.length === 0) return null;
+  const begun = ready.filter(({ target }) => target.status === 'pending').map(({ request }) => request);
+  if (begun.length > 0) together(context, (own) => intend(own, begun, 'bucket'));
+  const report = await keepBuckets(context);
+  await eachTogether(context, ready, (own, each) => conclude(own, each, report));
+  alignStates(context.db);
+  return report;
+}
+
+function openAtBucket({ db }: JobContext): AtBucket[] {
+  return listRequests(db, 'open')
+    .filter(({ verifiedAt, certifiedAt }) => verifiedAt !== null && certifiedAt === null)
+    .flatMap((request) =>
+      listTargets(db, request.id)
+        .filter(({ target, status }) => target === 'bucket' && status !== 'done')
+        .map((target) => ({ request, target })),
+    );
+}
+
+function conclude(context: JobContext, { request, target }: AtBucket, report: BucketReport | null): void {
+  if (report?.error) return attend(context, { request, target }, reasonOf(report.error));
+  // What was put later was made of a folder without the person.
+  const cleanAt = isoTime(Date.parse(request.verifiedAt ?? '') + clockDifferenceMs);
+  const locked = (report?.followed?.locked ?? []).filter(({ putAt }) => putAt <= cleanAt);
+  if (locked.length === 0) return settle(context, [request], 'bucket', { result: 'absent', assurance: 'observed' });
+  const until = lastEnd(locked);
+  if (until !== null && until <= request.dueAt) {
+    attend(context, { request, target }, 'bucket_locked');
+    return note(context, request, 'bucket', { notBefore: until });
+  }
+  const lockedUntil = until === null ? {} : { until };
+  settle(context, [request], 'bucket', { result: 'locked', assurance: 'observed', ...lockedUntil });
+}
+
+/** The ledger has each reason once, however often it is met. */
+function attend(context: JobContext, { request, target }: AtBucket, reason: AttentionReason): void {
+  if (target.status !== 'attention' || target.reason !== reason) callAttention(context, request, 'bucket', reason);
+}
+
+function reasonOf({ retryable, code }: AppError): AttentionReason {
+  return retryable || code === 'unreachable' || code === 'busy' ? 'bucket_unreachable' : 'bucket_refuses';
+}

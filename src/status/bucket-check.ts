@@ -1,0 +1,75 @@
+import { compareWithFolder } from '../bucket/follow.ts';
+import { openBucket, type Bucket, type Destination } from '../bucket/bucket.ts';
+import { systemClock } from '../core/clock.ts';
+import { AppError } from '../core/errors.ts';
+import { countedText } from '../core/words.ts';
+import type { Settings } from '../config/settings.ts';
+import { readLedgerOrigin } from '../ledger/checkpoint.ts';
+import { publishedFilesIn } from '../snapshot/published-files.ts';
+import type { Found } from './check.ts';
+
+const namedMax = 3;
+
+/**
+ * Compares a bucket with the published files, and tries what an erasure will need: listing and deleting versions, listing
+ * uploads, and writes that keep to their conditions. What it tries leaves the bucket as it is.
+ */
+export async function checkBucket(
+  destination: Destination,
+  { dataDir, retry }: Settings,
+  signal: AbortSignal,
+): Promise<Found> {
+  const bucket = await openBucket(destination, { clock: systemClock, retry: { ...retry, attemptsMax: 2 }, signal });
+  try {
+    const published = publishedFilesIn(dataDir);
+    const publisher = readLedgerOrigin(dataDir) ?? '';
+    const { files, standing, missing, different, superfluous, uploads, foreign } = await compareWithFolder({
+      published,
+      bucket,
+      publisher,
+      signal,
+    });
+    await bucket.removeVersion({ path: 'version-that-is-not-there', versionId: 'null', isMarker: true, putAt: '' });
+    // A manifest that is equal on both sides: a store that takes it again has only what it had.
+    const equal = standing.find(({ path }) => path.endsWith('/manifest.json'));
+    if (equal && (await bucket.put({ ...equal, over: null }, publisher)))
+      throw new AppError(`${bucket.location} takes a file over one that is there, although it was asked not to`, {
+        code: 'service',
+        hint: 'use a store that keeps to If-None-Match and If-Match: two publishers would overwrite each other',
+      });
+    const locks = await locksOf(bucket);
+    const differs = [
+      named('missing', missing),
+      named('different', different),
+      named('old or stray', superfluous),
+      uploads.length === 0 ? '' : countedText(uploads.length, 'unfinished upload'),
+    ].filter(Boolean);
+    const told = `${countedText(files, 'file')}, versions can be listed and deleted, conditions are kept${locks}`;
+    const others = named(
+      'not of this program',
+      foreign.map((path) => ({ path })),
+    );
+    if (differs.length > 0)
+      return {
+        state: 'warning',
+        detail: `differs from the published files: ${differs.join(', ')}; ${told}`,
+        fix: 'run `analytics-mirror reconcile`, which makes it equal, or says what a lock keeps',
+      };
+    if (others === '') return `${bucket.location} is equal to the published files: ${told}`;
+    const fix = 'look at them: this program neither reads nor removes them, and they may hold erased people';
+    return { state: 'warning', detail: `${told}; ${others}`, fix };
+  } finally {
+    bucket.close();
+  }
+}
+
+async function locksOf(bucket: Bucket): Promise<string> {
+  const lock = await bucket.describeLock();
+  return lock === null ? '' : `; Object Lock (${lock}) keeps old versions of erased people until it ends`;
+}
+
+function named(what: string, objects: readonly { path: string }[]): string {
+  if (objects.length === 0) return '';
+  const paths = objects.slice(0, namedMax).map(({ path }) => path);
+  return `${objects.length} ${what} (${paths.join(', ')}${objects.length > namedMax ? ', …' : ''})`;
+}

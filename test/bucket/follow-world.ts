@@ -1,0 +1,109 @@
+import { readFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { expect, onTestFinished } from 'vitest';
+import { openBucket, type Bucket } from '../../src/bucket/bucket.ts';
+import { followFolder, type Followed } from '../../src/bucket/follow.ts';
+import { sha256 as digest } from '../../src/core/digest.ts';
+import type { Current, Manifest } from '../../src/snapshot/manifest.ts';
+import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
+import { freshFolder } from '../mirror/open-test-mirror.ts';
+import { publishRows } from '../snapshot/publish-rows.ts';
+import { startS3Model, type S3Model } from './s3-model.ts';
+
+/** Keys that the model takes; the official chain finds them in the environment. */
+export function setCredentials(): void {
+  const { env } = process;
+  const before = { ...env };
+  Object.assign(env, {
+    AWS_ACCESS_KEY_ID: 'AKIDTEST',
+    AWS_SECRET_ACCESS_KEY: 'secret-of-test',
+    AWS_REGION: 'us-east-1',
+  });
+  onTestFinished(() => {
+    for (const name of ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_REGION'])
+      if (before[name] === undefined) delete env[name];
+      else env[name] = before[name];
+  });
+}
+
+/** A bucket of the model, below a prefix, that tries each request once. */
+export async function modelBucket(model: S3Model, attemptsMax = 1): Promise<Bucket> {
+  setCredentials();
+  const clock = { now: () => Date.now(), sleep: () => Promise.resolve() };
+  const bucket = await openBucket(
+    { location: 's3://bucket/mirror', endpoint: model.endpoint, region: null, forcePathStyle: true },
+    {
+      clock,
+      retry: { attemptsMax, totalMs: 1e6, delayBaseMs: 1, delayMaxMs: 1, retryAfterMaxMs: 1 },
+      signal: new AbortController().signal,
+    },
+  );
+  onTestFinished(() => bucket.close());
+  return bucket;
+}
+
+/** A model that ends with the test. */
+export async function freshModel(options: { isVersioned?: boolean } = {}): Promise<S3Model> {
+  const model = await startS3Model(options);
+  onTestFinished(() => model.close());
+  return model;
+}
+
+/** Lets a bucket follow a folder. */
+export function follow(dataDir: string, bucket: Bucket, publisher = 'mirror/1'): Promise<Followed> {
+  return followFolder({
+    published: publishedFilesIn(dataDir),
+    bucket,
+    publisher,
+    signal: new AbortController().signal,
+  });
+}
+
+/** A folder with a published snapshot of some rows. */
+export async function folderWith(...distinctIds: string[]): Promise<string> {
+  const dataDir = freshFolder();
+  await publishDistinct(dataDir, distinctIds);
+  return dataDir;
+}
+
+/** Publishes a snapshot with these distinct ids. */
+export function publishDistinct(dataDir: string, distinctIds: readonly string[]): Promise<string> {
+  const rows = distinctIds.map((id, index) => ({
+    distinct_id: id,
+    person_uuid: `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`,
+  }));
+  return publishRows(dataDir, 'distinct_ids', rows, { partRows: 2 });
+}
+
+/** The published files of a folder, by the keys that they have to have in the bucket. */
+export function filesOf(dataDir: string): Map<string, Buffer> {
+  return new Map(
+    publishedFilesIn(dataDir)
+      .listPaths()
+      .map(({ path, from }) => [`mirror/${path}`, readFileSync(from)]),
+  );
+}
+
+/** The bucket has each file of the folder once, in one version, and no upload. */
+export function expectEqual(model: S3Model, dataDir: string): void {
+  const hex = (bytes: Buffer | null): string | undefined => bytes?.toString('hex');
+  const stand = [...model.versions].map(([key, versions]) => [key, versions.map(({ bytes }) => hex(bytes))] as const);
+  const files = [...filesOf(dataDir)].map(([key, bytes]) => [key, [hex(bytes)]] as const);
+  expect(new Map(stand)).toEqual(new Map(files));
+  expect(model.uploads).toEqual([]);
+}
+
+/** A reader finds all that CURRENT names, whole. */
+export function expectReadable(model: S3Model): void {
+  const current = model.current();
+  const pointer = current.get('mirror/CURRENT.json');
+  if (!pointer) return;
+  const { snapshots } = JSON.parse(String(pointer)) as Current;
+  for (const { manifest } of Object.values(snapshots)) {
+    const { files } = JSON.parse(String(current.get(`mirror/${manifest}`))) as Manifest;
+    for (const { name, sha256 } of files) {
+      const bytes = current.get(`mirror/${dirname(manifest)}/${name}`) ?? Buffer.alloc(0);
+      expect(digest(bytes)).toBe(sha256);
+    }
+  }
+}

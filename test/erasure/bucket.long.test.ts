@@ -1,0 +1,176 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { certificatePath } from '../../src/erasure/proof/certificate-file.ts';
+import { readCertificate, type Certificate } from '../../src/erasure/proof/certificate.ts';
+import { listDestinations } from '../../src/mirror/destinations.ts';
+import { isFile } from '../../src/ledger/target.ts';
+import { listTargets } from '../../src/mirror/erasure-targets.ts';
+import { findRequest } from '../../src/mirror/erasure-requests.ts';
+import { runReconcileJob } from '../../src/worker/reconcile-job.ts';
+import { expectEqual, freshModel, setCredentials } from '../bucket/follow-world.ts';
+import type { S3Model } from '../bucket/s3-model.ts';
+import { loadStandAlone } from '../ledger/ledger-fixture.ts';
+import { openErasureWorld, type ErasureWorld } from './erasure-world.ts';
+
+type Scene = { world: ErasureWorld; model: S3Model; id: string };
+
+/** A person is in two snapshots of the bucket, and is asked to be erased. */
+async function openScene(prepare: (model: S3Model, world: ErasureWorld) => void = () => undefined): Promise<Scene> {
+  const model = await freshModel();
+  setCredentials();
+  const world = await openErasureWorld(5, [
+    { path: 'export.destination', value: 's3://bucket/mirror' },
+    { path: 'export.s3.endpoint', value: model.endpoint },
+    { path: 'export.s3.forcePathStyle', value: true },
+  ]);
+  model.now = () => world.clock.now();
+  prepare(model, world);
+  const [uuid = ''] = world.sandbox.act({ do: 'create', distinct_ids: ['ann'] }).created;
+  await world.sync();
+  await world.publish();
+  await world.publish();
+  const [added] = await world.request([{ kind: 'uuid', value: uuid }], undefined, false);
+  return { world, model, id: added?.id ?? '' };
+}
+
+function bucketOf({ world, id }: Scene) {
+  return listTargets(world.db(), id).find(({ target }) => target === 'bucket');
+}
+
+/** The certificate of the request, which the verifier alone must hold good. */
+async function certificateOf({ world, id }: Scene): Promise<Certificate | undefined> {
+  const bytes = readFileSync(certificatePath(world.dataDir, id, 1));
+  const task = { folder: join(world.dataDir, 'ledger'), certificates: { own: bytes }, now: world.clock.now() };
+  expect((await loadStandAlone())(task as never).problems).toEqual([]);
+  return readCertificate(String(bytes));
+}
+
+describe('an erasure with a bucket', () => {
+  it('removes every version of what was rewritten, and is certified as it was seen', async () => {
+    const scene = await openScene();
+    const { world, model } = scene;
+    model.uploads.push({ key: 'mirror/persons/20261118T090000.000Z/part-00001.parquet', id: 'left over' });
+    const result = await world.reconcile();
+    expect(result?.bucket).toMatchObject({ error: null });
+    expectEqual(model, world.dataDir);
+    const keys = listTargets(world.db(), scene.id).flatMap(({ target }) =>
+      isFile(target) ? [`mirror/${target.dataset}/${target.snapshotId}/${target.name}`] : [],
+    );
+    expect(keys.length).toBeGreaterThan(1);
+    expect(model.asked.filter((asked) => keys.some((key) => asked.startsWith(`PUT /bucket/${key}`)))).toHaveLength(
+      keys.length,
+    );
+    expect(keys.filter((key) => model.versions.has(key))).toEqual([]);
+    const certificate = await certificateOf(scene);
+    expect(certificate?.targets).toContainEqual(
+      expect.objectContaining({ target: 'bucket', result: 'absent', assurance: 'observed' }),
+    );
+    expect(certificate?.not_proven).toContainEqual(
+      expect.objectContaining({ code: 'target_below_verified', target: 'bucket', assurance: 'observed' }),
+    );
+  });
+
+  it('is not done while the bucket does not answer, and is done when it does', async () => {
+    const scene = await openScene();
+    const { world, model, id } = scene;
+    model.fault = () => 'cut before';
+    const result = await world.reconcile();
+    expect(result).toMatchObject({ outcome: 'held', bucket: { error: { code: 'unreachable' } } });
+    expect(findRequest(world.db(), id)).toMatchObject({
+      state: 'attention',
+      reason: 'bucket_unreachable',
+      certifiedAt: null,
+    });
+    await world.reconcile();
+    model.fault = () => undefined;
+    expect((await world.reconcile())?.outcome).toBe('done');
+    expect(bucketOf(scene)).toMatchObject({ status: 'done', result: 'absent' });
+    expectEqual(model, world.dataDir);
+    await certificateOf(scene);
+    const entries = readFileSync(join(world.dataDir, 'ledger', 'entries.jsonl'), 'utf8');
+    expect(entries.match(/"bucket_unreachable"/g)).toHaveLength(1);
+  });
+
+  it('names a missing right, and keeps the request open', async () => {
+    const scene = await openScene();
+    const { world, model, id } = scene;
+    model.fault = (_index, asked) => (asked.startsWith('DELETE') ? [403, 'AccessDenied'] : undefined);
+    const result = await world.reconcile();
+    expect(result?.bucket?.error).toMatchObject({
+      code: 'refused',
+      message: 's3://bucket/mirror refuses s3:DeleteObjectVersion',
+    });
+    expect(findRequest(world.db(), id)).toMatchObject({ state: 'attention', reason: 'bucket_refuses' });
+  });
+
+  it('certifies what a lock keeps beyond the day on which it is due, and until when', async () => {
+    const until = '2033-01-01T00:00:00.000Z';
+    const scene = await openScene((model) => {
+      model.locksUntil = Date.parse(until);
+    });
+    expect((await scene.world.reconcile())?.bucket?.followed?.locked.length).toBeGreaterThan(0);
+    expect(bucketOf(scene)).toMatchObject({ status: 'done', result: 'locked', assurance: 'observed' });
+    const certificate = await certificateOf(scene);
+    expect(certificate).toMatchObject({
+      weakest_assurance: 'not_reached',
+      summary: expect.stringContaining('not everything reached') as string,
+    });
+    expect(certificate?.not_proven).toContainEqual(
+      expect.objectContaining({ code: 'target_not_reached', target: 'bucket', result: 'locked', until }),
+    );
+    // The program goes on to remove it: when the lock ends, no version is left.
+    for (const version of [...scene.model.versions.values()].flat()) version.until = 0;
+    await scene.world.reconcile();
+    expectEqual(scene.model, scene.world.dataDir);
+  });
+
+  it('does not mind what a lock keeps of what was put later', async () => {
+    const scene = await openScene();
+    const { world, model } = scene;
+    model.fault = () => 'cut before';
+    await world.reconcile();
+    model.fault = () => undefined;
+    world.pass(1);
+    model.locksUntil = Date.parse('2033-01-01T00:00:00.000Z');
+    model.put('mirror/persons/20200101T000000.000Z/part-00001.parquet', 'put after the person had left the folder');
+    model.locksUntil = 0;
+    expect((await world.reconcile())?.bucket?.followed?.locked).toHaveLength(1);
+    expect(bucketOf(scene)?.result).toBe('absent');
+  });
+
+  it('waits for a lock that ends before that day', async () => {
+    const until = '2026-11-25T00:00:00.000Z';
+    const scene = await openScene((model) => {
+      model.locksUntil = Date.parse(until);
+    });
+    const { world } = scene;
+    await world.reconcile();
+    expect(bucketOf(scene)).toMatchObject({ status: 'attention', reason: 'bucket_locked', notBefore: until });
+    scene.model.locksUntil = 0;
+    world.pass(8);
+    expect((await world.reconcile())?.outcome).toBe('done');
+    expect(bucketOf(scene)).toMatchObject({ status: 'done', result: 'absent' });
+    expectEqual(scene.model, world.dataDir);
+    await certificateOf(scene);
+  });
+
+  it('is not done while an earlier bucket still holds files, which the settings name no more', async () => {
+    const scene = await openScene();
+    const { world, model } = scene;
+    const reconcile = () =>
+      world.look((context) => {
+        const { settings } = context;
+        return runReconcileJob(
+          { ...context, settings: { ...settings, export: { ...settings.export, destination: null } } },
+          undefined,
+        );
+      });
+    expect((await reconcile()).bucket?.error).toMatchObject({ finding: 'bucket_left' });
+    expect(bucketOf(scene)).toMatchObject({ status: 'attention', reason: 'bucket_refuses' });
+    model.versions.clear();
+    expect((await reconcile()).outcome).toBe('done');
+    expect(listDestinations(world.db())).toEqual([]);
+    expect(bucketOf(scene)).toMatchObject({ status: 'done', result: 'absent' });
+  });
+});
