@@ -25,7 +25,7 @@ const personNames: Readonly<Record<string, string>> = {
   distinct_ids: 'Identifiers on your devices and accounts',
   uuid: 'Number of your profile (UUID)',
   id: 'Number of your profile',
-  properties: 'Properties of your profile',
+  changed_at: 'Last changed in this copy',
 };
 const recordingNames: Readonly<Record<string, string>> = {
   recording_duration: 'length in seconds',
@@ -36,6 +36,8 @@ const recordingNames: Readonly<Record<string, string>> = {
   keypress_count: 'keys pressed',
   mouse_activity_count: 'mouse events',
   distinct_id: 'identifier',
+  viewers: 'viewed by',
+  changed_at: 'last changed in this copy',
 };
 const shownApart = new Set(['id', 'start_time', 'end_time', 'person']);
 
@@ -70,7 +72,7 @@ export function accessPage({ access, whereabouts: { requests, searched }, servic
           ? html`<section>
               <h2>Requests to erase your data</h2>
               ${table(
-                'Requests to erase your data',
+                'Each request',
                 ['Request', 'Received', 'State'],
                 requests.map(({ id, state, receivedAt }) => [
                   html`<code>${id}</code>`,
@@ -106,12 +108,11 @@ function profile(person: Row, number: string): Markup {
     ${factList(rest.map(([name, value]) => [personNames[name] ?? name, valueOf(value)]))}
     ${
       isObject(properties)
-        ? html`<h3>${personNames['properties'] ?? ''}</h3>
-            ${table(
-              'Properties of your profile',
-              ['Property', 'Value'],
-              Object.entries(properties).map(([name, value]) => [name, valueOf(value)]),
-            )}`
+        ? table(
+            'Properties of your profile',
+            ['Property', 'Value'],
+            Object.entries(properties).map(([name, value]) => [name, valueOf(value)]),
+          )
         : ''
     }
   </section>`;
@@ -126,7 +127,7 @@ function recordingList(recordings: readonly Row[]): Markup {
       ${newest.length > rowsMax ? `The ${countText(rowsMax)} newest are here. The data file (JSON) has all ${countText(newest.length)}.` : ''}
     </p>
     ${table(
-      'Your session recordings',
+      'Recordings, the newest first',
       [{ heading: 'Began', is: 'when' }, { heading: 'Took', is: 'when' }, 'Recording', 'What is stored of it'],
       newest.slice(0, rowsMax).map((row) => [
         valueOf(row['start_time']),
@@ -134,18 +135,24 @@ function recordingList(recordings: readonly Row[]): Markup {
         html`<code>${textOrEmpty(row['id'])}</code>`,
         Object.entries(row)
           .filter(([name, value]) => !shownApart.has(name) && value !== null)
-          .map(([name, value]) => `${recordingNames[name] ?? name.replaceAll('_', ' ')}: ${plainText(value)}`)
+          .map(([name, value]) => `${recordingNames[name] ?? name.replaceAll('_', ' ')}: ${storedText(name, value)}`)
           .join('; '),
       ]),
     )}
   </section>`;
 }
 
+/** A value of a recording. People of the service who viewed it are counted: the answer is not about them. */
+function storedText(name: string, value: unknown): string {
+  if (name === 'viewers' && Array.isArray(value)) return countedText(value.length, 'person', 'persons');
+  return name === 'viewed' || name === 'ongoing' ? (value === 1 ? 'yes' : 'no') : plainText(value);
+}
+
 function playlistList(playlists: SubjectAccess['playlists']): Markup {
   return html`<section>
     <h2>Lists that hold your session recordings</h2>
     ${table(
-      'Lists that hold your session recordings',
+      'Each list and recording',
       ['List', 'Recording'],
       playlists.slice(0, rowsMax).map(({ shortId, recordingId }) => [shortId, html`<code>${recordingId}</code>`]),
     )}
@@ -157,7 +164,7 @@ function fileList(files: SubjectAccess['files']): Markup {
     <h2>Files that repeat these data</h2>
     <p>The copy publishes files for reports. These files hold rows about you.</p>
     ${table(
-      'Files that repeat these data',
+      'Each file',
       ['File', 'Rows about you'],
       files.slice(0, rowsMax).map(({ file, rows }) => [html`<code>${file}</code>`, rows.length]),
     )}
@@ -177,6 +184,7 @@ function valueOf(value: unknown): Markup | string {
 }
 
 function plainText(value: unknown): string {
+  if (value === null) return 'empty';
   if (typeof value !== 'string') return stringifyExactJson(value);
   return /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/.test(value) && !Number.isNaN(Date.parse(value))
     ? secondText(new Date(value).toISOString())

@@ -151,7 +151,7 @@ export function renderPage(page: {
             ${page.lead}
           </header>
           <main id="content" tabindex="-1">${page.content}</main>
-          <footer><p>${page.footer}</p></footer>
+          <footer><p>${page.footer} analytics-mirror ${packageJson.version}.</p></footer>
         </body>
       </html> `,
   );

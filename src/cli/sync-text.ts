@@ -7,9 +7,9 @@ import { formatTable } from './table.ts';
 /** A table of passes: the rows of each, its verdict and the reason; the rows that the fence kept out, where there are any. */
 export function passTable(passes: readonly PassReport[]): string {
   const isFenced = passes.some(({ rowsFenced }) => rowsFenced > 0);
-  const setAside = isFenced ? ['quarantined', 'kept out'] : ['quarantined'];
+  const setAside = isFenced ? ['in quarantine', 'kept out'] : ['in quarantine'];
   const table = formatTable(
-    ['pass', 'verdict', 'rows', 'new', 'changed', ...setAside, 'pages', 'step-backs', 'ended'],
+    ['pass', 'verdict', 'rows', 'new', 'changed', ...setAside, 'pages', 'steps back', 'ended'],
     passes.map((pass) => [
       `${pass.dataset} ${pass.mode}`,
       verdictCell(pass),

@@ -8,7 +8,8 @@ export type TableColumn = string | { right: string };
 
 /**
  * Lays out rows under headings, by the width that a terminal shows. Control characters become spaces. A table that is wider
- * than the terminal has its widest texts broken between words; in a pipe every row is one line.
+ * than the terminal has its widest texts broken between words. Where that is not enough, each cell stands on a line of its
+ * own behind its heading. In a pipe every row is one line.
  */
 export function formatTable(
   columns: readonly TableColumn[],
@@ -24,9 +25,11 @@ export function formatTable(
   const widest = (measure: (text: string) => number): number[] =>
     columns.map((_column, index) => Math.max(...lines.map((line) => measure(line[index] ?? ''))));
   const wanted = widest(widthOf);
-  const excess = wanted.reduce((sum, width) => sum + width, 2 * (columns.length - 1)) - widthMax;
+  const sum = (all: readonly number[]): number => all.reduce((total, width) => total + width, 2 * (columns.length - 1));
+  const excess = sum(wanted) - widthMax;
   const longestWord = (text: string): number => Math.max(...text.split(' ').map(widthOf));
   const widths = excess > 0 ? narrowed(wanted, widest(longestWord), excess) : wanted;
+  if (sum(widths) > widthMax && rows.length > 0) return formatCells(headings, texts);
   const padded = (line: readonly string[]): string[] =>
     columns.map((_column, index) => {
       const cell = line[index] ?? '';
@@ -42,6 +45,16 @@ export function formatTable(
           return Array.from({ length: height }, (_, row) => cells.map((cell) => cell[row] ?? ''));
         });
   return broken.map((line) => `${padded(line).join('  ').trimEnd()}\n`).join('');
+}
+
+/** Each row as lines of heading and cell, with an empty line between rows. */
+function formatCells(headings: readonly string[], rows: readonly (readonly string[])[]): string {
+  const width = Math.max(...headings.map(widthOf)) + 2;
+  const lineOf = (heading: string, cell: string): string =>
+    `${heading}${' '.repeat(width - widthOf(heading))}${printable(cell)}`.trimEnd();
+  return rows
+    .map((row) => headings.map((heading, index) => `${lineOf(heading, row[index] ?? '')}\n`).join(''))
+    .join('\n');
 }
 
 /** Narrows the widest column that may be narrowed, again and again, until all fit or each is as narrow as its longest word. */

@@ -1,12 +1,13 @@
+import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
 import { z } from 'zod';
 import { AppError } from '../core/errors.ts';
-import type { JsonObject } from '../core/exact-json.ts';
+import { isJsonObject, type JsonObject } from '../core/exact-json.ts';
 import { problemText } from '../core/words.ts';
 import { readSecret, readSigningKeys, secretVariables, type Environment, type Secrets } from './environment.ts';
 import { readProjects } from './projects.ts';
 import { httpUrlProblem, Settings } from './settings.ts';
-import { assign, holdsPath, merge, readYaml } from './settings-tree.ts';
+import { assign, holdsPath, merge, ownValue, readYaml } from './settings-tree.ts';
 
 /** The settings of the command line: a file, and single settings by their dotted path. */
 export type SettingsFlags = {
@@ -30,12 +31,14 @@ const settingVariables: Readonly<Record<string, string>> = {
 };
 const otherVariables = ['MIRROR_CONFIG', ...secretVariables.flatMap((name) => [name, `${name}_FILE`])];
 
+const defaults = new URL('../../config/default.yaml', import.meta.url);
+
 /** Reads defaults, file, environment, flags and projects; later ones win. Throws one `usage` with every problem. */
 export function loadProjects(environment: Environment, flags: SettingsFlags = {}): LoadedProjects {
-  const tree = readYaml(new URL('../../config/default.yaml', import.meta.url));
+  const tree = readYaml(defaults);
   const file = flags.configFile ?? (environment['MIRROR_CONFIG'] || undefined);
-  if (file !== undefined) merge(tree, readYaml(file));
   const problems = unknownVariables(environment);
+  if (file !== undefined) mergeFile(tree, readYaml(file), problems);
   for (const [variable, path] of Object.entries(settingVariables)) {
     const value = environment[variable];
     if (value !== undefined && value !== '') assign(tree, path, value);
@@ -82,10 +85,17 @@ export function formatSettings(settings: Settings): string {
   return stringify(settings);
 }
 
+/** Lays a configuration file over the defaults. Says once where it has something else in the place of a group of settings. */
+function mergeFile(tree: JsonObject, file: JsonObject, problems: string[]): void {
+  const wrong = Object.keys(file).filter((name) => isJsonObject(ownValue(tree, name)) && !isJsonObject(file[name]));
+  problems.push(...wrong.map((name) => `${name}: has to be a map of settings`));
+  merge(tree, Object.fromEntries(Object.entries(file).filter(([name]) => !wrong.includes(name))));
+}
+
 function configurationError(problems: readonly string[]): AppError {
   return new AppError(
     `the configuration has ${problems.length === 1 ? 'a problem' : `${problems.length} problems`}:\n${problems.map((problem) => `  ${problem}`).join('\n')}`,
-    { code: 'usage', hint: 'config/default.yaml explains every setting' },
+    { code: 'usage', hint: `${fileURLToPath(defaults)} explains every setting` },
   );
 }
 
@@ -104,7 +114,9 @@ function problemsOf(issue: z.core.$ZodIssue, { path: projectPath, own }: { path:
 /** The settings that resemble an unknown one, as a question; empty where none does. */
 function similarTo(path: string): string {
   const names = Object.entries(Settings.shape).flatMap(([name, setting]) =>
-    setting instanceof z.ZodObject ? Object.keys(setting.shape).map((inner) => `${name}.${inner}`) : [name],
+    setting instanceof z.ZodObject
+      ? [name].concat(Object.keys(setting.shape).map((inner) => `${name}.${inner}`))
+      : [name],
   );
   const letters = (text: string): string => text.toLowerCase().replaceAll(/[^a-z]/g, '');
   const wanted = letters(path);

@@ -21,7 +21,8 @@ export function readHistory(db: Database, atMs: number): History {
   const rows = select.all(dayBefore(daysMax - 1));
   const values = new Map(rows.map(({ day, series, value }) => [`${day} ${series}`, value]));
   const all = Array.from({ length: daysMax }, (_day, index) => dayBefore(daysMax - 1 - index));
-  const days = all.slice(Math.min(daysMax - daysMin, Math.max(0, all.indexOf(rows[0]?.day ?? ''))));
+  const first = rows[0] ? all.indexOf(rows[0].day) : daysMax;
+  const days = all.slice(Math.min(daysMax - daysMin, first));
   const seriesOf = (series: HistorySeries): (number | null)[] => {
     const isList = mirroredDatasets.some((dataset) => dataset === series);
     let last: number | null = isList ? null : 0;

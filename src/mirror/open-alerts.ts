@@ -12,7 +12,7 @@ const Alert = z.object({
   todo: z.string(),
 });
 
-/** Something that calls for a person. Holds no personal data. */
+/** Something that needs an operator. Holds no personal data. */
 export type Alert = z.infer<typeof Alert>;
 
 /** The alerts that were last kept, without those of kinds or jobs that this program does not know. */

@@ -121,7 +121,12 @@ function configurationFound({ service }: Settings): Check {
   if (missing.length === 0) return { check: 'configuration', state: 'ok', detail };
   const named = missing.map((name) => `service.${name}`).join(' and ');
   const fix = 'set it, or run `analytics-mirror init`';
-  return { check: 'configuration', state: 'warning', detail: `${detail}, but ${named} is not set`, fix };
+  return {
+    check: 'configuration',
+    state: 'warning',
+    detail: `${detail}, but ${named} ${missing.length === 1 ? 'is' : 'are'} not set`,
+    fix,
+  };
 }
 
 /** Checks that no reader keeps the write-ahead log from being written back. */

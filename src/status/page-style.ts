@@ -98,6 +98,7 @@ a.card .icon { width: 1.8rem; height: 1.8rem; }
 ${plotStyle}
 .history { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 20rem), 1fr)); gap: .9rem; }
 .history figcaption { margin-bottom: .8rem; font-weight: 600; }
+.history .plot { margin-right: .8rem; }
 .history .plot svg { height: 6rem; }
 .limits { display: grid; grid-template-columns: repeat(auto-fit, minmax(11rem, 1fr)); gap: .3rem 1.4rem; margin-top: .9rem; }
 .held { margin-top: .6rem; }

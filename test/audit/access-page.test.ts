@@ -32,6 +32,8 @@ const all: AccessPage = {
         end_time: '2026-11-01T10:02:03Z',
         start_url: hostile,
         click_count: 7,
+        viewed: 1,
+        viewers: ['staff@example.org'],
         person: { name: 'left out' },
       },
       { id: 'newer', start_time: '2026-11-02T10:00:00+02:00', end_time: null, keypress_count: null },
@@ -56,6 +58,7 @@ test('shows every value with its digits, times with their zone, and nothing unes
     '2026-11-02 08:00:00 UTC',
     'ann@example.com',
     'clicks: 7',
+    'viewed: yes; viewed by: 1 person',
     '2 min',
     'abc123',
     'part-00001.parquet',
@@ -66,7 +69,7 @@ test('shows every value with its digits, times with their zone, and nothing unes
   ])
     expect(page).toContain(text);
   expect(page.match(/&lt;script&gt;alert\(1\)&lt;\/script&gt;/g)).toHaveLength(4);
-  expect(page).not.toMatch(/<script|<b>\{|\[object|undefined|left out|src=|url\(/);
+  expect(page).not.toMatch(/<script|<b>\{|\[object|undefined|left out|staff@|src=|url\(/);
   expect(page).toContain(`content="default-src 'none'; style-src 'sha256-`);
   expect(page.indexOf('newer')).toBeLessThan(page.indexOf('older'));
 });

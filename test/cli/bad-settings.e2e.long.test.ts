@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -40,7 +41,7 @@ describe.concurrent('a wrong command line', () => {
 });
 
 describe.concurrent('wrong settings', () => {
-  const hint = '  config/default.yaml explains every setting';
+  const hint = `  ${fileURLToPath(new URL('../../config/default.yaml', import.meta.url))} explains every setting`;
 
   it('are all told at once, by path, without their values', async () => {
     const path = file(

@@ -33,7 +33,7 @@ test('a pass is a line with its verdict and the reason against it', () => {
     .split('\n')
     .map((line) => line.split(/ {2,}/));
   expect(cells).toEqual([
-    ['pass', 'verdict', 'rows', 'new', 'changed', 'quarantined', 'pages', 'step-backs', 'ended'],
+    ['pass', 'verdict', 'rows', 'new', 'changed', 'in quarantine', 'pages', 'steps back', 'ended'],
     ['persons full', 'complete', '1,020,400', '10', '20', '3', '1,021', '2', '2026-01-01 00:01:00 UTC'],
     [
       'persons full',

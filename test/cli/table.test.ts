@@ -50,7 +50,11 @@ test('a table that is wider than the terminal has its widest texts broken betwee
   expect(formatTable(['table', 'rows', 'what it is'], rows, 32)).toBe(
     ['table    rows  what it is', 'persons    12  the mirror, one', '               SQLite file', ''].join('\n'),
   );
-  const lines = formatTable(['table', 'rows', 'what it is'], rows, 5).split('\n');
-  expect(Math.max(...lines.map(({ length }) => length))).toBe('persons    12  mirror,'.length);
+  const narrow = formatTable(['table', 'rows', 'what it is'], [...rows, ['x', 1, '\n']], 21);
+  expect(narrow).toBe(
+    ['table       persons', 'rows        12', 'what it is  the mirror, one SQLite file', '']
+      .join('\n')
+      .concat(['', 'table       x', 'rows        1', 'what it is', ''].join('\n')),
+  );
   expect(formatTable(['table', 'rows', 'what it is'], rows).split('\n')).toHaveLength(3);
 });

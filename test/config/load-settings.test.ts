@@ -218,6 +218,15 @@ test('a flag value that is not YAML is refused', () => {
   expect(usageError(() => parseSettingValue('[')).message).toBe('the value of the setting is not valid YAML');
 });
 
+test('something else in the place of a group is one problem, also beside a variable of that group', () => {
+  const configFile = file('service: [1]\nbudgett: {}\n__proto__: 1\n');
+  expect(problems(() => loadSettings({ MIRROR_BASE_URL: 'https://a.example' }, { configFile })).toSorted()).toEqual([
+    '__proto__: unknown setting',
+    'budgett: unknown setting (did you mean budget?)',
+    'service: has to be a map of settings',
+  ]);
+});
+
 test('an unknown setting is told with those that resemble it, a wrong type with what is expected', () => {
   const set = [
     { path: 'persons.pagesize', value: 5 },

@@ -52,6 +52,10 @@ test('counts a request when it is received and each time that it is complete', (
   expect(series.complete.slice(-4)).toEqual([0, 0, 1, 0]);
 });
 
+test('is short before the first pass', () => {
+  expect(readHistory(openTestMirror().db, nowMs).days).toHaveLength(14);
+});
+
 test('is bounded, however long a mirror is kept', () => {
   const { db } = openTestMirror();
   for (const daysAgo of [400, 200, 89, 0]) pass(db, daysAgo, 1);

@@ -119,7 +119,7 @@ function erasureTable(erasure: DemoErasure): string {
       ['pieces of them that a scan found before', erasure.foundBefore],
       ['pieces of them that a scan finds now', erasure.foundAfter],
       ['came back at the service, and kept out', erasure.keptOut],
-      ['a mirror.db from before, put back', erasure.olderCopy],
+      ['restoring an older mirror.db', erasure.olderCopy],
       ['ledger, certificate and files', erasure.isVerified ? 'verified' : 'NOT VERIFIED'],
     ],
   );

@@ -92,6 +92,7 @@ function erasureText({ states, overdue, nextDueAt, eventsExpectedBy, fence }: St
 }
 
 function snapshotText(snapshots: StatusReport['snapshots']): string {
+  const isUnchanged = snapshots.some(({ unchangedAt }) => unchangedAt !== null);
   return formatTable(
     [
       'snapshot',
@@ -102,7 +103,7 @@ function snapshotText(snapshots: StatusReport['snapshots']): string {
       'published',
       'deltas',
       'newest',
-      'unchanged',
+      ...(isUnchanged ? ['unchanged'] : []),
     ],
     snapshots.map(({ dataset, rows, files, bytes, verdict, createdAt, deltas, updatedAt, unchangedAt }) => [
       dataset,
@@ -113,7 +114,7 @@ function snapshotText(snapshots: StatusReport['snapshots']): string {
       secondText(createdAt),
       deltas,
       secondText(updatedAt),
-      unchangedAt === null ? '' : `at ${secondText(unchangedAt)}`,
+      ...(isUnchanged ? [unchangedAt === null ? '' : `at ${secondText(unchangedAt)}`] : []),
     ]),
   );
 }
