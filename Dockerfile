@@ -18,7 +18,7 @@ ENV NODE_ENV=production \
 COPY --from=build /app /app
 RUN ln -s /app/dist/main.js /usr/local/bin/analytics-mirror \
   && mkdir /data && chown node:node /data && chmod 700 /data
-WORKDIR /data
+WORKDIR /app
 # The user `node`, as a number: Kubernetes can then check that it is not root.
 USER 1000:1000
 VOLUME /data
