@@ -35,8 +35,9 @@ export function nominateSuspects(db: Database, dataset: PagedDataset, passId: nu
     ? /*sql*/ `1`
     : /*sql*/ `${sortTime} >= (SELECT min(${sortTime}) FROM ${dataset} JOIN ${dataset}_seen USING (row_key)
         WHERE pass_id = @passId)`;
+  // The narrow table outside: the wide one is read only for rows that the pass did not see.
   const sql = /*sql*/ `INSERT OR IGNORE INTO suspects (dataset, row_key, nominated_pass, nominated_at)
-        SELECT @dataset, row_key, @passId, @at FROM ${dataset} JOIN ${dataset}_seen USING (row_key)
+        SELECT @dataset, row_key, @passId, @at FROM ${dataset}_seen CROSS JOIN ${dataset} USING (row_key)
         WHERE pass_id < @passId AND ${inList}`;
   return db.prepare(sql).run({ dataset, passId, at }).changes;
 }

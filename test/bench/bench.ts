@@ -1,107 +1,168 @@
 import { mkdtempSync, rmSync } from 'node:fs';
-import { availableParallelism, tmpdir } from 'node:os';
+import { availableParallelism, cpus, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import type { CaseName, Measurement } from './case.ts';
-import { measure, startPageServer } from './measure.ts';
+import type { CaseName, CaseParameters, Measurement } from './case.ts';
+import { measure, measureCommand, measureDlt, startPageServer } from './measure.ts';
 import { type BenchReport, formatReport, type Line, lineOf } from './report.ts';
+import { writePages } from './write-pages.ts';
 
 // Every case once a round, one after the other, so that each ratio is of cases that ran beside each other:
-// `npm run bench -- [--persons N] [--export-rows N] [--rounds N] [--json]`.
+// `npm run bench -- [--persons N] [--sizes N,N] [--export-rows N] [--rounds N] [--dlt PYTHON] [--json] [--write]`.
 
 const { values } = parseArgs({
   options: {
     persons: { type: 'string', default: '200000' },
+    sizes: { type: 'string', default: '' },
     'export-rows': { type: 'string', default: '1000000' },
     rounds: { type: 'string', default: '5' },
+    dlt: { type: 'string' },
     json: { type: 'boolean', default: false },
+    write: { type: 'boolean', default: false },
   },
 });
-const persons = positive('--persons', values.persons);
-const exportRows = positive('--export-rows', values['export-rows']);
 const rounds = positive('--rounds', values.rounds);
+const sizes = values.sizes === '' ? [] : values.sizes.split(',').map((size) => positive('--sizes', size));
 
 const folder = mkdtempSync(join(tmpdir(), 'analytics-mirror-bench-'));
 // An interrupt ends the case that runs, and so this run, by way of its `finally`.
 process.once('SIGINT', () => undefined);
 try {
+  const persons = positive('--persons', values.persons);
+  const exportRows = positive('--export-rows', values['export-rows']);
   const report: BenchReport = {
+    at: new Date().toISOString().slice(0, 10),
     node: process.versions.node,
-    processors: availableParallelism(),
+    machine: `${availableParallelism()} × ${cpus()[0]?.model ?? 'unknown'}`,
+    load: loadavg()[0] ?? 0,
     rounds,
     persons,
     exportRows,
     sync: await benchSync(persons),
+    growth: await benchGrowth(sizes),
     export: await benchExport(exportRows),
+    loadAfter: loadavg()[0] ?? 0,
   };
+  if (values.write) writePages(report);
   process.stdout.write(values.json ? `${JSON.stringify(report)}\n` : formatReport(report));
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }
 
-/** A case of a round, under the name that the report gives it. */
-type RoundCase = { line: string; name: CaseName; mirror?: string; generation?: number; fence?: number };
+/** A case of a round: its name in the report, and what measures it. */
+type RoundCase = { line: string; run: () => Promise<Measurement> };
 
 /** Runs the cases in turn, as often as there are rounds, and puts each beside the baselines. */
 async function benchRounds(
   cases: readonly RoundCase[],
-  { rows, origin, baselines, keep }: { rows: number; origin: string; baselines: Record<string, string>; keep: boolean },
+  { rows, baselines, begin }: { rows: number; baselines: Record<string, string>; begin: () => void },
 ): Promise<Line[]> {
   const measured = new Map<string, Measurement[]>(cases.map(({ line }) => [line, []]));
   for (let round = 0; round < rounds; round += 1) {
-    for (const { line, name, mirror = 'none', generation = 0, fence = 0 } of cases) {
-      const dataDir = join(folder, mirror);
-      measured.get(line)?.push(await measure(name, { rows, dataDir, origin, generation, fence }));
+    begin();
+    for (const { line, run } of cases) {
+      const measurement = await run();
+      measured.get(line)?.push(measurement);
+      process.stderr.write(`${line}: ${((measurement.cpuMs * 1000) / rows).toFixed(2)} µs a row\n`);
     }
-    if (!keep)
-      for (const { mirror } of cases) if (mirror) rmSync(join(folder, mirror), { recursive: true, force: true });
   }
   const besides = Object.fromEntries(Object.entries(baselines).map(([name, line]) => [name, measured.get(line) ?? []]));
   return cases.map(({ line }) => lineOf(line, rows, measured.get(line) ?? [], besides));
 }
 
-/** Ceilings, and passes into a mirror: empty, with a fence, nothing changed since, one row in twenty changed since. */
+/** One of this folder's own cases. */
+function own(name: CaseName, parameters: Partial<CaseParameters>): () => Promise<Measurement> {
+  return () => measure(name, { rows: 0, dataDir: '', origin: '', generation: 0, fence: 0, ...parameters });
+}
+
+/** Ceilings, and the command `sync`: first, nothing changed since, one row in twenty changed since; a fence; dlt beside it. */
 async function benchSync(rows: number): Promise<Line[]> {
-  const { origin, stop } = await startPageServer(rows);
+  const { origin, show, stop } = await startPageServer(rows);
+  const dataDir = join(folder, 'sync');
+  const sync = (generation: number) => async (): Promise<Measurement> => {
+    await show(generation);
+    return measureCommand(['sync', 'persons', '--fresh'], origin, dataDir);
+  };
+  const pass = (mirror: string, fence: number): (() => Promise<Measurement>) =>
+    own('syncPass', { rows, origin, fence, dataDir: join(folder, mirror) });
+  const { dlt } = values;
+  const peers = (['duckdb', 'parquet'] as const).map((into) => ({
+    line: `dlt, into ${into === 'duckdb' ? 'DuckDB' : 'Parquet'}`,
+    run: () => measureDlt(dlt ?? '', into, origin),
+  }));
   const lines = await benchRounds(
     [
-      { line: 'fetch alone, bytes', name: 'bytesAlone' },
-      { line: 'fetch + JSON.parse alone', name: 'fetchAlone' },
-      { line: 'first pass', name: 'syncPass', mirror: 'sync' },
-      { line: 'unchanged pass', name: 'syncPass', mirror: 'sync' },
-      { line: '5 % changed pass', name: 'syncPass', mirror: 'sync', generation: 1 },
-      { line: 'first pass, a fence of 1,000', name: 'syncPass', mirror: 'fenced', fence: 1000 },
+      { line: 'fetch alone, bytes', run: own('bytesAlone', { rows, origin }) },
+      { line: 'fetch + JSON.parse alone', run: own('fetchAlone', { rows, origin }) },
+      { line: 'first pass', run: sync(0) },
+      { line: 'unchanged pass', run: sync(0) },
+      { line: 'export of persons, after it', run: () => measureCommand(['export', 'persons'], origin, dataDir) },
+      { line: '5 % changed pass', run: sync(1) },
+      { line: 'first pass, no command', run: pass('plain', 0) },
+      { line: 'the same, a fence of 1,000', run: pass('fenced', 1000) },
+      ...(dlt === undefined ? [] : peers),
     ],
     {
       rows,
-      origin,
-      baselines: { 'of fetch + parse': 'fetch + JSON.parse alone', 'of first pass': 'first pass' },
-      keep: false,
+      baselines: {
+        'of fetch + parse': 'fetch + JSON.parse alone',
+        'of first pass': 'first pass',
+        'of the same without a fence': 'first pass, no command',
+      },
+      begin: () => {
+        for (const mirror of ['sync', 'plain', 'fenced'])
+          rmSync(join(folder, mirror), { recursive: true, force: true });
+      },
     },
   );
   await stop();
   return lines;
 }
 
+/** The command at several sizes, once a round each. */
+async function benchGrowth(of: readonly number[]): Promise<{ rows: number; lines: Line[] }[]> {
+  const grown: { rows: number; lines: Line[] }[] = [];
+  for (const rows of of) {
+    const { origin, stop } = await startPageServer(rows);
+    const dataDir = join(folder, `grown-${rows}`);
+    const sync = (): Promise<Measurement> => measureCommand(['sync', 'persons', '--fresh'], origin, dataDir);
+    const lines = await benchRounds(
+      [
+        { line: 'fetch + JSON.parse alone', run: own('fetchAlone', { rows, origin }) },
+        { line: 'first pass', run: sync },
+        { line: 'unchanged pass', run: sync },
+        { line: 'status', run: () => measureCommand(['status', '--json'], origin, dataDir) },
+      ],
+      {
+        rows,
+        baselines: { 'of fetch + parse': 'fetch + JSON.parse alone' },
+        begin: () => rmSync(dataDir, { recursive: true, force: true }),
+      },
+    );
+    await stop();
+    grown.push({ rows, lines });
+  }
+  return grown;
+}
+
 /** One mirror, published by the program, by DuckDB alone from a table of its own, and by parquetjs-lite. */
 async function benchExport(rows: number): Promise<Line[]> {
-  const parameters = { rows, dataDir: join(folder, 'export'), origin: '', generation: 0, fence: 0 };
+  const parameters = { rows, dataDir: join(folder, 'export') };
   // DuckDB's own table is made of what the program has published.
-  for (const name of ['fillMirror', 'exportPersons', 'fillDuckDb'] as const) await measure(name, parameters);
+  for (const name of ['fillMirror', 'exportPersons', 'fillDuckDb'] as const) await own(name, parameters)();
   return benchRounds(
     [
-      { line: 'export, from the mirror', name: 'exportPersons', mirror: 'export' },
-      { line: 'DuckDB COPY alone, of its own table', name: 'copyAlone', mirror: 'export' },
-      { line: 'parquetjs-lite, from the mirror, snappy', name: 'parquetjsAlone', mirror: 'export' },
+      { line: 'export, from the mirror', run: own('exportPersons', parameters) },
+      { line: 'DuckDB COPY alone, of its own table', run: own('copyAlone', parameters) },
+      { line: 'parquetjs-lite, from the mirror, snappy', run: own('parquetjsAlone', parameters) },
     ],
     {
       rows,
-      origin: '',
       baselines: {
         'of COPY': 'DuckDB COPY alone, of its own table',
         'of parquetjs-lite': 'parquetjs-lite, from the mirror, snappy',
       },
-      keep: true,
+      begin: () => undefined,
     },
   );
 }

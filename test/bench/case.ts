@@ -1,3 +1,5 @@
+import { usageOfProcess, type Usage } from './usage.ts';
+
 // One case in a process of its own, so that its peak memory and its writes are its own.
 // Arguments: the case's name, and its parameters as JSON. Sends the measurement to its parent.
 
@@ -7,11 +9,8 @@ export type CaseParameters = { rows: number; dataDir: string; origin: string; ge
 /** What a case found out by itself: how long it took, and the size of what it made. */
 export type CaseResult = { ms: number; bytes?: number };
 
-/**
- * What is known of a case that ran, of its whole process: processor time, peak memory, and what it gave the disk to
- * write (0 where the system does not tell).
- */
-export type Measurement = CaseResult & { cpuMs: number; peakRssBytes: number; writtenBytes: number };
+/** What is known of a case that ran, of its whole process. */
+export type Measurement = CaseResult & Usage;
 
 // The program's own flags of the heap: without them, another program would be measured.
 await import('../../src/start-up.ts');
@@ -32,11 +31,4 @@ export type CaseName = keyof typeof cases;
 const [, , name, parameters = '{}'] = process.argv;
 const run = await cases[name as CaseName]();
 const result = await run(JSON.parse(parameters) as CaseParameters);
-const { userCPUTime, systemCPUTime, maxRSS, fsWrite } = process.resourceUsage();
-const measurement: Measurement = {
-  ...result,
-  cpuMs: (userCPUTime + systemCPUTime) / 1000,
-  peakRssBytes: maxRSS * 1024,
-  writtenBytes: fsWrite * 512,
-};
-process.send?.(measurement);
+process.send?.({ ...result, ...usageOfProcess() } satisfies Measurement);

@@ -1,6 +1,9 @@
-import { fork, type ChildProcess } from 'node:child_process';
+import { fork, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync, rmSync } from 'node:fs';
+import { createInterface } from 'node:readline';
 import type { CaseName, CaseParameters, Measurement } from './case.ts';
+import type { Usage } from './usage.ts';
 
 /** Runs one case in a process of its own. Rejects when it ends without a measurement; its words are on stderr. */
 export async function measure(name: CaseName, parameters: CaseParameters): Promise<Measurement> {
@@ -10,12 +13,67 @@ export async function measure(name: CaseName, parameters: CaseParameters): Promi
   return measurement;
 }
 
-/** Starts the server of ready-made pages. */
-export async function startPageServer(rows: number): Promise<{ origin: string; stop: () => Promise<void> }> {
+const main = new URL('../../src/main.ts', import.meta.url);
+const preload = new URL('measured.ts', import.meta.url);
+
+/** Runs a command of the program in a data folder, from its start to its end. Rejects unless it ends with 0. */
+export async function measureCommand(
+  command: readonly string[],
+  origin: string,
+  dataDir: string,
+): Promise<Measurement> {
+  const file = `${dataDir}.usage.json`;
+  const startedAt = performance.now();
+  const child = spawn(
+    process.execPath,
+    ['--import', preload.href, main.pathname, ...command, '--data-dir', dataDir, '--set', 'budget.windows=[]'],
+    {
+      stdio: ['ignore', 'ignore', 'inherit'],
+      env: {
+        ...process.env,
+        MIRROR_BASE_URL: origin,
+        MIRROR_PROJECT_ID: '1',
+        MIRROR_API_KEY: 'bench',
+        MIRROR_LOG_LEVEL: 'silent',
+        BENCH_RESULT: file,
+      },
+    },
+  );
+  const [code] = (await once(child, 'exit')) as [number | null];
+  const ms = performance.now() - startedAt;
+  if (code !== 0) throw new Error(`${command.join(' ')} ended with ${String(code)}`);
+  const usage = JSON.parse(readFileSync(file, 'utf8')) as Usage;
+  rmSync(file);
+  return { ms, ...usage };
+}
+
+/** Runs dlt over the same server, by a Python that has it. `into`: `duckdb` or `parquet`. */
+export async function measureDlt(
+  python: string,
+  into: string,
+  origin: string,
+): Promise<Measurement & { rows: number }> {
+  const script = new URL('dlt-case.py', import.meta.url).pathname;
+  const startedAt = performance.now();
+  const child = spawn(python, [script, origin, into], { stdio: ['ignore', 'pipe', 'inherit'] });
+  let last = '';
+  for await (const line of createInterface({ input: child.stdout })) last = line;
+  const ms = performance.now() - startedAt;
+  return { ms, ...(JSON.parse(last) as Usage & { rows: number }) };
+}
+
+/** Starts the server of ready-made pages. `show` says which of its two lists it shows as project 1. */
+export async function startPageServer(
+  rows: number,
+): Promise<{ origin: string; show: (generation: number) => Promise<void>; stop: () => Promise<void> }> {
   const child = fork(new URL('./page-server.ts', import.meta.url), [String(rows)]);
   const origin = await firstMessage<string>(child, 'page server');
   return {
     origin,
+    show: async (generation) => {
+      child.send(generation);
+      await once(child, 'message');
+    },
     stop: async () => {
       child.disconnect();
       await once(child, 'exit');

@@ -10,9 +10,11 @@ type List = { bytes: Buffer; ends: number[] };
 const rows = Number(process.argv[2]);
 const lists = [0, 1].map(makeList);
 
+let shown = 0;
+
 const server = createServer((request, response) => {
-  const { pathname, searchParams } = new URL(request.url ?? '/', 'http://service.invalid');
-  const list = lists[Number(pathname.split('/')[3])];
+  const { searchParams } = new URL(request.url ?? '/', 'http://service.invalid');
+  const list = lists[shown];
   if (!list) return void response.writeHead(404).end();
   const offset = Number(searchParams.get('offset'));
   const end = Math.min(rows, offset + Number(searchParams.get('limit')));
@@ -27,6 +29,10 @@ const server = createServer((request, response) => {
 });
 server.listen(0, '127.0.0.1', () => {
   process.send?.(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+});
+process.on('message', (generation: number) => {
+  shown = generation;
+  process.send?.('shown');
 });
 process.once('disconnect', () => process.exit());
 

@@ -23,12 +23,19 @@ export type Line = {
 
 /** Everything that one run of the bench found out. */
 export type BenchReport = {
+  /** The day. */
+  at: string;
   node: string;
-  processors: number;
+  machine: string;
+  /** The load of the machine over a minute, before and after: ratios bear it, seconds do not. */
+  load: number;
+  loadAfter: number;
   rounds: number;
   persons: number;
   exportRows: number;
   sync: Line[];
+  /** The command at other sizes. */
+  growth: { rows: number; lines: Line[] }[];
   export: Line[];
 };
 
@@ -62,11 +69,12 @@ export function lineOf(
 
 /** The report for people. */
 export function formatReport(report: BenchReport): string {
-  const { node, processors, rounds, persons, exportRows } = report;
+  const { node, machine, load, loadAfter, rounds, persons, exportRows } = report;
   return [
-    `Node ${node}, ${processors} processors. Medians of ${rounds} rounds with the least and the greatest; ratios are of`,
+    `Node ${node}, ${machine}, load ${load.toFixed(1)} to ${loadAfter.toFixed(1)}. Medians of ${rounds} rounds with the least and the greatest; ratios are of`,
     `processor time within a round. Every case is a process of its own, and its start is counted.\n`,
     `Sync of ${countText(persons)} persons, pages of 1,000, from a server in another process\n${formatLines(report.sync)}`,
+    ...report.growth.map(({ rows, lines }) => `Sync of ${countText(rows)} persons\n${formatLines(lines)}`),
     `Export of ${countText(exportRows)} persons\n${formatLines(report.export)}`,
   ].join('\n');
 }

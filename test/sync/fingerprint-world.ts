@@ -294,7 +294,10 @@ class Mirror {
   /** Everything that a pass writes, but for the fingerprints. */
   dump(): Record<string, unknown[]> {
     const rows = (sql: string): unknown[] => this.db.prepare(sql).raw().all();
+    // The indexes that a first pass leaves out are there again when it has a verdict.
+    const isUnfinished = rows(`SELECT 1 FROM passes WHERE verdict IS NULL`).length > 0;
     return {
+      indexes: isUnfinished ? [] : rows(`SELECT name, sql FROM sqlite_schema WHERE type = 'index' ORDER BY name`),
       rows: rows(`SELECT * FROM ${this.dataset} ORDER BY row_key`),
       changes: rows(`SELECT * FROM changes ORDER BY seq`),
       passes: rows(`SELECT * FROM passes ORDER BY id`),
