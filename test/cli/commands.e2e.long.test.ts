@@ -66,7 +66,10 @@ describe('what jobs print', () => {
   it('is a table on standard output, and a log of one JSON object a line on standard error', async () => {
     for (const [job, table] of [
       ['sync', /^pass .*\npersons full +complete +120 +0 +0 .*UTC\n$/],
-      ['export', /^dataset .*\npersons +\d{8}T\d{6}\.\d{3}Z +full +120 +1 .*complete\n$/],
+      [
+        'export',
+        /^dataset .*\npersons +\d{8}T\d{6}\.\d{3}Z +full +120 +1 .*complete\nUnchanged, .* persons since .*\n$/,
+      ],
     ] as const) {
       const { code, stdout, stderr } = await workspace.run([job, 'persons']);
       expect(code).toBe(0);

@@ -31,6 +31,6 @@ it('the package brings no Node, names one version, and starts with what an older
     "process from 'node:process'",
     "{ exit, stderr, versions } from 'node:process'",
     "{ fileURLToPath } from 'node:url'",
-    "{ setFlagsFromString } from 'node:v8'",
+    "{ getHeapStatistics, setFlagsFromString } from 'node:v8'",
   ]);
 });

@@ -65,3 +65,19 @@ test('after a complete pass, an incomplete one is published with its verdict', a
     neverComplete: [],
   });
 });
+
+test('an unchanged mirror is not published again; an incomplete pass since then is told all the same', async () => {
+  const { pass, run } = openExport();
+  pass('persons', null);
+  const first = await run(['persons']);
+  expect(first).toMatchObject({ outcome: 'done', snapshots: [{ unchangedSince: null }] });
+  const again = { snapshotId: first.snapshots[0]?.snapshotId, unchangedSince: expect.any(String) as string };
+  pass('persons', 'seam_not_joined');
+  for (const kind of ['full', 'delta'] as const)
+    expect(await run(['persons'], kind)).toMatchObject({
+      outcome: 'incomplete',
+      snapshots: [{ verdict: 'incomplete', ...again }],
+    });
+  pass('persons', null);
+  expect(await run(['persons'])).toMatchObject({ outcome: 'done', snapshots: [{ verdict: 'complete', ...again }] });
+});
