@@ -29,6 +29,7 @@ const packageHomes: Record<string, readonly string[]> = {
   '@opentelemetry/resources': ['log'],
   '@opentelemetry/sdk-trace': ['log'],
   asn1js: ['anchor'],
+  avsc: ['snapshot'],
   'better-sqlite3': ['mirror', 'sandbox'],
   commander: ['cli'],
   'csv-parse': ['cli'],

@@ -221,6 +221,11 @@ export const Settings = z.strictObject({
         .nullable(),
       forcePathStyle: z.boolean(),
     }),
+    iceberg: z.boolean(),
+    publicRoot: z
+      .string()
+      .regex(/^\P{Cc}+$/u)
+      .nullable(),
   }),
   erasure: z.strictObject({
     deleteEvents: z.boolean(),

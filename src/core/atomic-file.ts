@@ -29,7 +29,7 @@ export function syncToDisk(path: string): void {
  * Replaces a file whole, for its owner only, safe against power cuts. A link in its place is replaced, not followed. The draft
  * may lie in another folder. Throws system errors; the old file stays.
  */
-export function replaceFile(path: string, content: string, draftFolder = dirname(path)): void {
+export function replaceFile(path: string, content: string | Uint8Array, draftFolder = dirname(path)): void {
   fromDraft(path, draftFolder, content, (draft) => renameSync(draft, path));
 }
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
+import { closeSync, constants, createReadStream, openSync, readSync } from 'node:fs';
 
 /** SHA-256 of a text or of bytes, as lower-case hex. */
 export function sha256(content: string | Buffer): string {
@@ -9,6 +9,20 @@ export function sha256(content: string | Buffer): string {
 /** SHA-256 of a file's bytes, as lower-case hex, read in constant memory. Rejects with the system's error. */
 export async function sha256File(path: string): Promise<string> {
   return (await measureFile(path)).sha256;
+}
+
+/** The same, at once: for a change of files that must not be interrupted. Throws the system's error. */
+export function measureFileNow(path: string): { bytes: number; sha256: string } {
+  const hash = createHash('sha256');
+  const chunk = Buffer.alloc(1 << 20);
+  const descriptor = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  let bytes = 0;
+  try {
+    for (let read = 0; (read = readSync(descriptor, chunk)) > 0; bytes += read) hash.update(chunk.subarray(0, read));
+  } finally {
+    closeSync(descriptor);
+  }
+  return { bytes, sha256: hash.digest('hex') };
 }
 
 /** How many bytes a file has, and their SHA-256 as `sha256File` reads it. */

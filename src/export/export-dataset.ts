@@ -1,3 +1,4 @@
+import { dirname, join } from 'node:path';
 import packageJson from '../../package.json' with { type: 'json' };
 import { type Clock, isoTime } from '../core/clock.ts';
 import { explainStorageError } from '../core/storage-error.ts';
@@ -5,7 +6,10 @@ import type { PublishedDataset } from '../contract/datasets.ts';
 import { RowText } from '../contract/row-text.ts';
 import { deltaColumns, type Column, type Row } from '../snapshot/columns.ts';
 import { nextSnapshotId } from '../snapshot/file-names.ts';
-import type { Manifest, PublishedColumn } from '../snapshot/manifest.ts';
+import { type Manifest, type PublishedColumn, currentIds, snapshotOf } from '../snapshot/manifest.ts';
+import { withDuckDb } from '../snapshot/duckdb.ts';
+import { type PreparedTable, prepareTable } from '../snapshot/iceberg/prepare-table.ts';
+import { readTable } from '../snapshot/iceberg/table-files.ts';
 import { publishSnapshot } from '../snapshot/publish.ts';
 import type { PublishedFiles } from '../snapshot/published-files.ts';
 import { type PublicationSettings, publicationOf } from './promote-and-mask.ts';
@@ -38,6 +42,8 @@ export type ExportRequest = {
   changes: Manifest['changes'];
   /** For a delta: the snapshot since which the rows were added or changed. It is the newest one. */
   basedOn: string | undefined;
+  /** The table to publish, and for a delta the keys whose rows have left since; null for none. */
+  table: { location: string; gone: () => Iterable<string> } | null;
   /** Calls `publish`, or throws when the rows must not be published any more. */
   publishing: (publish: () => void) => void;
   clock: Clock;
@@ -45,6 +51,9 @@ export type ExportRequest = {
   /** Called every few thousand rows with the number of rows written so far. */
   onProgress: (rows: number) => void;
 };
+
+/** The memory that DuckDB may use for the metadata of a table. */
+const memoryMaxMb = 256;
 
 /** What an export published. */
 export type ExportResult = {
@@ -104,7 +113,9 @@ export async function exportDataset(request: ExportRequest): Promise<ExportResul
       publication: { ...decided, part_rows: settings.partRows },
       generator: { name: packageJson.name, version: packageJson.version },
     };
-    request.publishing(() => publishSnapshot(published, manifest));
+    const table = await prepareExportedTable(request, manifest, folder);
+    signal.throwIfAborted();
+    request.publishing(() => publishSnapshot(published, manifest, table));
     const removed = removeExpired(published, dataset, { keep: settings.keep, mask: [] });
     return { snapshotId, kind: manifest.kind, ...sums, files: files.length, removed };
   } catch (error) {
@@ -113,6 +124,31 @@ export async function exportDataset(request: ExportRequest): Promise<ExportResul
   } finally {
     rows.return?.();
   }
+}
+
+function prepareExportedTable(
+  { published, dataset, table, signal }: ExportRequest,
+  manifest: Manifest,
+  draft: string,
+): Promise<PreparedTable | undefined> {
+  if (!table) return Promise.resolve(undefined);
+  const isDelta = manifest.kind === 'delta';
+  const before = isDelta ? currentIds(published.readCurrent(), dataset) : [];
+  const chain = [...before.map((snapshotId) => published.readManifest({ dataset, snapshotId })), manifest];
+  const limits = { folders: [published.localFolder, dirname(draft)], memoryMaxMb, threads: 1, signal };
+  return withDuckDb(limits, (connection) =>
+    prepareTable(connection, {
+      published,
+      dataset,
+      location: table.location,
+      chain,
+      written: manifest,
+      pathOf: (of, { name }) => (of === manifest ? join(draft, name) : published.localPath(snapshotOf(of), name)),
+      previous: readTable(published, dataset),
+      keepsHistory: true,
+      change: isDelta ? { is: 'delta', gone: table.gone() } : { is: 'full' },
+    }),
+  );
 }
 
 function clearQuietly(published: PublishedFiles, dataset: string, snapshotId: string | undefined): void {

@@ -8,6 +8,7 @@ import { exportDataset } from './export-dataset.ts';
 import { findUnchanged, isMadeAlike } from './find-unchanged.ts';
 import type { ExportContext, MirrorExport, MirrorExportTask } from './mirror-export.ts';
 import { publicationOf } from './promote-and-mask.ts';
+import { isTableAsWanted, tableLocation } from './table-location.ts';
 
 /** The snapshot that a delta goes on from, and the newest change that this snapshot shows. */
 type DeltaBase = { snapshotId: string; changes: NonNullable<Manifest['changes']> };
@@ -38,6 +39,7 @@ function exportMoment(
   { source: connection, dataset, kind, onProgress }: MirrorExportTask,
 ): Promise<MirrorExport | 'outdated'> {
   const { db, published, settings, clock, signal } = context;
+  const location = tableLocation(context, dataset);
   const base = kind === 'delta' ? findDeltaBase(context, dataset) : undefined;
   const { publishTexts } = publicationOf(dataset, settings.export);
   const reading = { since: base?.changes ?? null, textsOfPart: publishTexts ? settings.export.partRows : null };
@@ -54,6 +56,7 @@ function exportMoment(
         pass,
         erasureEpoch,
         changes,
+        table: location === null ? null : { location, gone: source.gone },
         basedOn: source.kind === 'delta' ? base?.snapshotId : undefined,
         publishing: (publish) => {
           if (!whileEpoch(db, erasureEpoch, publish)) throw outdated;
@@ -73,14 +76,15 @@ function exportMoment(
 /**
  * The snapshot that a delta of a dataset can go on from now. Undefined where a full snapshot has to be published: nothing is
  * published yet, or there are `export.deltasMax` deltas already; the full snapshot is older than half the time that rows stay
- * in the feed of deletions, without which a reader would miss deletions; or columns or values are made otherwise now. Throws
+ * in the feed of deletions, without which a reader would miss deletions; columns or values are made otherwise now; or
+ * the table is not as wanted. Throws
  * `storage` when CURRENT or a manifest is damaged.
  */
 function findDeltaBase(context: ExportContext, dataset: PublishedDataset): DeltaBase | undefined {
   const { published, settings, clock } = context;
   const { deltasMax } = settings.export;
   const [fullId, ...deltaIds] = currentIds(published.readCurrent(), dataset);
-  if (fullId === undefined || deltaIds.length >= deltasMax) return undefined;
+  if (fullId === undefined || deltaIds.length >= deltasMax || !isTableAsWanted(context, dataset)) return undefined;
   const full = published.readManifest({ dataset, snapshotId: fullId });
   const oldestMs = clock.now() - (settings.erasure.feedRetentionDays / 2) * dayMs;
   if (Date.parse(full.created_at) < oldestMs) return undefined;

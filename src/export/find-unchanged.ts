@@ -10,10 +10,11 @@ import { verifySnapshot } from '../snapshot/verify.ts';
 import type { ExportContext, MirrorExport, MirrorExportTask } from './mirror-export.ts';
 import { publicationOf } from './promote-and-mask.ts';
 import { removeExpired } from './retire-snapshots.ts';
+import { isTableAsWanted } from './table-location.ts';
 
 /**
  * The newest snapshot of a kind, where a new one would be no other: no row has changed since, no person was erased, the settings
- * and the layout are the same, its files are whole, and the newest pass proves no more than its own did. Undefined
+ * and the layout are the same, its files and those of its table are whole, and the newest pass proves no more than its own did. Undefined
  * otherwise, and where that cannot be told. Snapshots whose time is over are removed also then.
  */
 export async function findUnchanged(
@@ -33,6 +34,7 @@ export async function findUnchanged(
   const isAsSplit = manifest.publication?.part_rows === settings.export.partRows;
   const isOfNow = manifest.erasure_epoch === readEpoch(source);
   if (kind === 'full' && !(isAsProved && isAsSplit && isOfNow)) return undefined;
+  if (!isTableAsWanted(context, dataset)) return undefined;
   // A chain of deltas has more rows than the mirror.
   const rowsThen = ids.length === 1 ? manifest.rows : undefined;
   if (manifest.changes === undefined || !isUnchangedSince(source, dataset, manifest.changes, rowsThen))

@@ -1,5 +1,6 @@
 import { AppError } from '../core/errors.ts';
 import type { SnapshotName } from '../snapshot/file-names.ts';
+import { forgetSnapshots, settleTables } from '../snapshot/iceberg/publish-table.ts';
 import { currentIds, type Manifest } from '../snapshot/manifest.ts';
 import type { PublishedFiles } from '../snapshot/published-files.ts';
 import { type RetentionPlan, planRetention } from './retention-plan.ts';
@@ -7,6 +8,7 @@ import { type RetentionPlan, planRetention } from './retention-plan.ts';
 /** Deletes what an export of the dataset left that did not come to its end. Never touches what was published. */
 export function clearUnpublished(published: PublishedFiles, dataset: string): void {
   published.removeDrafts(dataset);
+  settleTables(published);
   published.removeSnapshots(dataset, planNow(published, dataset, { keep: Infinity, mask: [] }).abandoned);
 }
 
@@ -16,6 +18,7 @@ type Retention = { keep: number; mask: readonly string[] };
 /** Deletes the published snapshots beyond those to keep, never the current one; returns their ids. */
 export function removeExpired(published: PublishedFiles, dataset: string, retention: Retention): string[] {
   const { expired } = planNow(published, dataset, retention);
+  forgetSnapshots(published, dataset, expired);
   published.removeSnapshots(dataset, expired);
   return expired;
 }

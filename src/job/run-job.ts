@@ -18,6 +18,7 @@ const lookEveryMs = 1_000;
 const changingFiles = [
   'addSnapshot',
   'addParts',
+  'writeFile',
   'writeManifest',
   'writeCurrent',
   'removeFiles',

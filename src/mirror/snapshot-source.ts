@@ -75,6 +75,8 @@ export type SnapshotSource = {
   rowCount: number;
   /** Rows in the byte order of their key, integers as bigint, streamed: to be read once. Texts where they were asked for. */
   rows: IterableIterator<Columns | RowText>;
+  /** Of a delta: the keys of the rows that have left since. Of all rows: none. To be called when the rows were read. */
+  gone: () => Iterable<string>;
 };
 
 /** What to read of a dataset, and how. */
@@ -127,6 +129,7 @@ export async function withSnapshotSource<T>(
         changes: newestChange(db),
         rowCount,
         rows,
+        gone: () => (isDelta ? readGone(db, dataset, since.seq) : []),
       });
     } finally {
       rows.return?.();
@@ -134,4 +137,13 @@ export async function withSnapshotSource<T>(
   } finally {
     db.exec(/*sql*/ `COMMIT`);
   }
+}
+
+function readGone(db: Database, dataset: PublishedDataset, since: number): Iterable<string> {
+  const { key } = datasets[dataset];
+  return db
+    .prepare<[string, number], string>(/*sql*/ `SELECT DISTINCT key FROM changes WHERE dataset = ? AND seq > ? 
+        AND NOT EXISTS (SELECT 1 FROM ${dataset} WHERE ${dataset}.${key} = changes.key)`)
+    .pluck()
+    .iterate(dataset, since);
 }

@@ -7,6 +7,9 @@ export const snapshotIdPattern = /^\d{8}T\d{6}\.\d{3}Z$/;
 /** Matches the name of a part, and captures its number. */
 export const partPattern = /^part-(\d{5,})\.parquet$/;
 
+/** Matches the name of a file of a table: its metadata, its manifest list, its manifests, the rows that readers pass over. */
+export const tableFilePattern = /^(?:v\d+\.metadata\.json|\d+-(?:list|parts|deletes)\.avro|\d+-deletes\.parquet)$/;
+
 /** The file that says what a snapshot holds. A snapshot without one was never published. */
 export const manifestName = 'manifest.json';
 

@@ -3,7 +3,7 @@ import { Promotion } from '../config/settings.ts';
 import { AppError } from '../core/errors.ts';
 import { readJson } from '../core/exact-json.ts';
 import { columnTypes } from './columns.ts';
-import { type SnapshotName, partPattern, snapshotIdPattern } from './file-names.ts';
+import { type SnapshotName, partPattern, snapshotIdPattern, tableFilePattern } from './file-names.ts';
 
 const snapshotId = z.string().regex(snapshotIdPattern);
 const count = z.int().min(0);
@@ -63,6 +63,18 @@ export const Manifest = z.strictObject({
 });
 export type Manifest = z.infer<typeof Manifest>;
 
+const TableEntry = z.strictObject({
+  version: z.int().min(1),
+  files: z.array(
+    z.strictObject({
+      name: z.string().regex(tableFilePattern),
+      bytes: count,
+      sha256: z.string().regex(/^[0-9a-f]{64}$/),
+    }),
+  ),
+});
+export type TableEntry = z.infer<typeof TableEntry>;
+
 const Reference = z.strictObject({ snapshot_id: snapshotId, manifest: z.string() });
 
 /** `CURRENT.json`, a public format: each dataset's full snapshot and its deltas, oldest first. Paths are relative. */
@@ -72,6 +84,8 @@ export const Current = z.strictObject({
     z.string().regex(/^[a-z_]+$/),
     z.strictObject({ ...Reference.shape, deltas: z.array(Reference).optional() }),
   ),
+  /** The Iceberg table of a dataset: the version of its metadata, and every file of it but the hint. */
+  tables: z.record(z.string().regex(/^[a-z_]+$/), TableEntry).optional(),
 });
 export type Current = z.infer<typeof Current>;
 

@@ -1,27 +1,32 @@
-import { type Current, type Manifest, type ManifestFile, snapshotOf, currentIds } from './manifest.ts';
+import { type Current, type Manifest, snapshotOf, currentIds } from './manifest.ts';
 import { manifestName, type SnapshotName, partNumber } from './file-names.ts';
 import type { PublishedFiles } from './published-files.ts';
+import type { PreparedTable } from './iceberg/prepare-table.ts';
+import { addTableFiles, forgetSnapshots, nameTable, settleTables, showTable } from './iceberg/publish-table.ts';
 import { publishedDatasets } from '../contract/datasets.ts';
 import { listPublishedSnapshots } from './published-parts.ts';
 
 /**
  * Makes the finished draft of a snapshot the dataset's current snapshot, or the newest delta of it. Parts come first, then
  * the manifest, then CURRENT: killed at any point, also by a power cut, readers find what was published or what now is,
- * whole. Synchronous, so that no other publish of this process comes between reading and replacing CURRENT. Throws the
+ * whole; the hint of the table comes last. Synchronous, so that no other publish of this process comes between reading and replacing CURRENT. Throws the
  * system's error, and then CURRENT is as it was.
  */
-export function publishSnapshot(published: PublishedFiles, manifest: Manifest): void {
+export function publishSnapshot(published: PublishedFiles, manifest: Manifest, table: PreparedTable | undefined): void {
   const { dataset, snapshot_id: snapshotId } = manifest;
   published.addSnapshot(
     snapshotOf(manifest),
     manifest.files.map(({ name }) => name),
   );
+  if (table) addTableFiles(published, dataset, table);
   published.writeManifest(manifest);
   const current = published.readCurrent();
   const reference = { snapshot_id: snapshotId, manifest: `${dataset}/${snapshotId}/${manifestName}` };
   current.snapshots[dataset] =
     manifest.kind === 'full' ? reference : withDelta(current.snapshots[dataset], reference, manifest);
+  nameTable(current, dataset, table);
   published.writeCurrent(current);
+  showTable(published, dataset);
 }
 
 function withDelta(
@@ -36,25 +41,32 @@ function withDelta(
 }
 
 /**
- * Puts parts of the draft in the place of old parts of a published snapshot, all at once: the manifest is replaced when
- * the new parts are durably there, and only then are the old ones deleted. Killed at any point, readers find the old parts or
+ * Puts parts of the draft in the place of old parts of a published snapshot, all at once: the manifest is replaced by the
+ * given one when the new parts are durably there, then the table, if there is one, and only then are the old parts deleted. Killed at any point, readers find the old parts or
  * the new ones, whole, and `removeUnnamedParts` clears the rest. Throws the system's error.
  */
 export function replaceParts(
   published: PublishedFiles,
   manifest: Manifest,
-  replacements: ReadonlyMap<string, ManifestFile>,
-  epoch: number,
+  replaced: readonly string[],
+  table: PreparedTable | undefined,
 ): void {
   const snapshot = snapshotOf(manifest);
+  const { dataset } = manifest;
+  const there = new Set(published.listFiles(snapshot));
   published.addParts(
     snapshot,
-    [...replacements.values()].map(({ name }) => name),
+    manifest.files.flatMap(({ name }) => (there.has(name) ? [] : [name])),
   );
-  const files = manifest.files.map((file) => replacements.get(file.name) ?? file);
-  const rows = files.reduce((sum, file) => sum + file.rows, 0);
-  published.writeManifest({ ...manifest, erasure_epoch: epoch, rows, files });
-  published.removeFiles(snapshot, [...replacements.keys()]);
+  if (table) addTableFiles(published, dataset, table);
+  published.writeManifest(manifest);
+  const current = published.readCurrent();
+  if (table || current.tables?.[dataset]) {
+    nameTable(current, dataset, table);
+    published.writeCurrent(current);
+  }
+  showTable(published, dataset);
+  published.removeFiles(snapshot, replaced);
 }
 
 /**
@@ -69,7 +81,12 @@ export function removeDamaged(published: PublishedFiles, damaged: readonly Snaps
     const at = currentIds(current, dataset).indexOf(snapshotId);
     if (at === 0) delete current.snapshots[dataset];
     if (named && at > 0) named.deltas = named.deltas?.slice(0, at - 1);
-    if (at >= 0) published.writeCurrent(current);
+    if (at >= 0) {
+      nameTable(current, dataset, undefined);
+      published.writeCurrent(current);
+      showTable(published, dataset);
+    }
+    forgetSnapshots(published, dataset, [snapshotId]);
     if (published.listSnapshots(dataset).some(({ id }) => id === snapshotId))
       published.removeSnapshots(dataset, [snapshotId]);
   }
@@ -97,7 +114,9 @@ export function removeUnnamedOf(published: PublishedFiles, manifest: Manifest): 
  * does not name, drafts, and snapshots that were never published. Nothing else may write snapshots meanwhile. Throws `storage` when CURRENT or a manifest is damaged, and then has deleted nothing.
  */
 export function removeUnnamedParts(published: PublishedFiles): void {
-  for (const { manifest } of listPublishedSnapshots(published)) removeUnnamedOf(published, manifest);
+  const snapshots = listPublishedSnapshots(published);
+  settleTables(published);
+  for (const { manifest } of snapshots) removeUnnamedOf(published, manifest);
   const current = published.readCurrent();
   for (const dataset of publishedDatasets) {
     published.removeDrafts(dataset);

@@ -2,8 +2,8 @@ import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, utime
 import { join, relative, sep } from 'node:path';
 import { AppError } from '../core/errors.ts';
 import { replaceFile, syncToDisk } from '../core/atomic-file.ts';
-import { sha256 } from '../core/digest.ts';
-import { temporaryFolder, readWholeFile, wholeFileBytesMax } from '../core/folder.ts';
+import { measureFileNow, sha256 } from '../core/digest.ts';
+import { isRegularFile, temporaryFolder, readWholeFile, wholeFileBytesMax } from '../core/folder.ts';
 import { type SnapshotName, manifestName, snapshotIdPattern } from './file-names.ts';
 import { Current, Manifest, parseFile, snapshotOf } from './manifest.ts';
 import { storageError } from './storage-error.ts';
@@ -40,6 +40,10 @@ export type PublishedFiles = {
   digestOfManifest(snapshot: SnapshotName): string | null;
   /** A local path of a file, since DuckDB reads local files only. There may be no file. */
   localPath(snapshot: SnapshotName, name: string): string;
+  /** The content of a small file; undefined when it is missing. Throws `storage` for one that no program like this wrote. */
+  readFile(snapshot: SnapshotName, name: string): Buffer | undefined;
+  /** The bytes of a file and their SHA-256; undefined when it is missing. */
+  measure(snapshot: SnapshotName, name: string): { bytes: number; sha256: string } | undefined;
   /** Bytes of a file; undefined when it is missing. */
   sizeOf(snapshot: SnapshotName, name: string): number | undefined;
   /** Whether anything was done to a part after its manifest: since that was written, or since `noteWhole`. */
@@ -53,6 +57,8 @@ export type PublishedFiles = {
   addSnapshot(snapshot: SnapshotName, names: readonly string[]): void;
   /** Moves parts from the draft to a snapshot that is there. No reader finds them before the manifest names them. */
   addParts(snapshot: SnapshotName, names: readonly string[]): void;
+  /** Writes a small file, or replaces it whole, in a folder that is made for it. */
+  writeFile(snapshot: SnapshotName, name: string, content: Buffer): void;
   /** Writes a snapshot's manifest, or replaces it whole. On an error the old manifest is as it was. */
   writeManifest(manifest: Manifest): void;
   /** Replaces CURRENT whole. On an error it is as it was. */
@@ -134,6 +140,14 @@ export function publishedFilesIn(dataDir: string): PublishedFiles {
       return statSync(path).size > wholeFileBytesMax ? '' : sha256(readWholeFile(path));
     },
     localPath: (snapshot, name) => join(folderOf(snapshot), name),
+    readFile: (snapshot, name) => {
+      const path = join(folderOf(snapshot), name);
+      return isRegularFile(path) ? readWholeFile(path) : undefined;
+    },
+    measure: (snapshot, name) => {
+      const path = join(folderOf(snapshot), name);
+      return isRegularFile(path) ? measureFileNow(path) : undefined;
+    },
     sizeOf: (snapshot, name) => statSync(join(folderOf(snapshot), name), { throwIfNoEntry: false })?.size,
     // By the times of their inodes: unlike those of their contents, nobody can set them.
     isTouched: (snapshot, name) => {
@@ -170,6 +184,15 @@ export function publishedFilesIn(dataDir: string): PublishedFiles {
         renameSync(path, join(folderOf(snapshot), name));
       }
       syncToDisk(folderOf(snapshot));
+    },
+    writeFile: (snapshot, name, content) => {
+      const folder = folderOf(snapshot);
+      if (!existsSync(folder)) {
+        mkdirSync(folder, { recursive: true, mode: 0o700 });
+        syncToDisk(datasetFolder(snapshot.dataset));
+        syncToDisk(root);
+      }
+      replaceFile(join(folder, name), content);
     },
     writeManifest: (manifest) => {
       const text = fileText(manifest);

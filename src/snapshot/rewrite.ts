@@ -1,14 +1,19 @@
+import type { DuckDBConnection } from '@duckdb/node-api';
 import type { PublishedDataset } from '../contract/datasets.ts';
 import { unionOf, type Identity } from '../contract/identity.ts';
 import { isoToMicros } from '../core/time.ts';
 import { sqlText, withDuckDb } from './duckdb.ts';
 import { type RowChange, encodePart } from './encode-part.ts';
 import { listPublishedSnapshots } from './published-parts.ts';
-import { type Manifest, type ManifestFile, snapshotOf } from './manifest.ts';
+import { prepareRemovedRows, noteRemovedRows } from './iceberg/position-deletes.ts';
+import { type PreparedTable, prepareTable } from './iceberg/prepare-table.ts';
+import { settleTables } from './iceberg/publish-table.ts';
+import { readTable, tableFolder } from './iceberg/table-files.ts';
+import { type Manifest, type ManifestFile, currentIds, snapshotOf } from './manifest.ts';
 import type { PublishedFiles } from './published-files.ts';
 import { countOwned, loadOwners } from './owned-rows.ts';
 import { countMarks, emptyMarks, markSubjectRows, registerTrim } from './subject-rows.ts';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { AppError } from '../core/errors.ts';
 import { explainStorageError } from '../core/storage-error.ts';
 import { type SnapshotName, partName, partNumber } from './file-names.ts';
@@ -130,32 +135,44 @@ async function rewriteParts(
   const { snapshot_id: snapshotId, columns } = manifest;
   const snapshot = { dataset, snapshotId };
   published.removeDraft(snapshot);
+  settleTables(published);
   removeUnnamedOf(published, manifest);
   if (files.length === 0) return [];
   const draft = published.openDraft(snapshot);
   let number = Math.max(...manifest.files.map(({ name }) => partNumber(name) ?? 0));
   const replacements = new Map<string, ManifestFile>();
+  const after = (): Manifest => {
+    const all = manifest.files.map((file) => replacements.get(file.name) ?? file);
+    const rows = all.reduce((sum, file) => sum + file.rows, 0);
+    return { ...manifest, erasure_epoch: epoch, rows, files: all };
+  };
   try {
     // One thread: the rows stay in their order.
-    const limits = { folders: [published.localFolder, draft], memoryMaxMb, threads: 1, signal };
-    const rewritten = await withDuckDb(limits, async (connection) => {
+    const limits = { folders: [published.localFolder, dirname(draft)], memoryMaxMb, threads: 1, signal };
+    const { parts: rewritten, table } = await withDuckDb(limits, async (connection) => {
       await prepare(connection);
+      await prepareRemovedRows(connection);
       const parts: RewrittenPart[] = [];
       for (const file of files) {
         signal.throwIfAborted();
         const part = { dataset, snapshotId, file, path: published.localPath(snapshot, file.name) };
         const newName = partName((number += 1));
         const to = { name: newName, path: join(draft, newName) };
-        const encoded = await encodePart(connection, part, columns, to, mark);
+        const encoded = await encodePart(connection, part, columns, to, async (on, path) => {
+          const marked = await mark(on, path);
+          if (path === part.path) await noteRemovedRows(on, to.path);
+          return marked;
+        });
         replacements.set(file.name, encoded.file);
         const { name, rows: rowsBefore } = file;
         const { removed: rowsRemoved, removedOf: rowsRemovedOf } = encoded;
         parts.push({ snapshotId, name, newName, rowsBefore, rowsRemoved, rowsRemovedOf });
       }
-      return parts;
+      const table = await rewrittenTable(connection, published, dataset, after(), draft, replacements);
+      return { parts, table };
     });
     signal.throwIfAborted();
-    replaceParts(published, manifest, replacements, epoch);
+    replaceParts(published, after(), [...replacements.keys()], table);
     return rewritten;
   } catch (error) {
     if (signal.aborted || error instanceof AppError) throw error;
@@ -165,10 +182,41 @@ async function rewriteParts(
   }
 }
 
+/** The table of a dataset after a rewrite: its history begins again, so that nothing of it names an erased person. */
+async function rewrittenTable(
+  connection: DuckDBConnection,
+  published: PublishedFiles,
+  dataset: PublishedDataset,
+  after: Manifest,
+  draft: string,
+  replacements: ReadonlyMap<string, ManifestFile>,
+): Promise<PreparedTable | undefined> {
+  const { snapshot_id: snapshotId } = after;
+  const previous = readTable(published, dataset);
+  if (!previous) return undefined;
+  const replaced = new Map([...replacements].map(([old, { name }]) => [name, old]));
+  return prepareTable(connection, {
+    published,
+    dataset,
+    location: previous.metadata.location,
+    chain: currentIds(published.readCurrent(), dataset).map((id) =>
+      id === snapshotId ? after : published.readManifest({ dataset, snapshotId: id }),
+    ),
+    written: after,
+    pathOf: (manifest, { name }) =>
+      manifest === after && replaced.has(name) ? join(draft, name) : published.localPath(snapshotOf(manifest), name),
+    previous,
+    keepsHistory: false,
+    change: { is: 'rewrite', snapshotId, replaced },
+  });
+}
+
 /** Deletes what this rewrite left: its draft, and either the new parts or the old ones. */
 function clearQuietly(published: PublishedFiles, snapshot: SnapshotName): void {
   try {
     published.removeDraft(snapshot);
+    published.removeDraft(tableFolder(snapshot.dataset));
+    settleTables(published);
     removeUnnamedOf(published, published.readManifest(snapshot));
   } catch {
     // The first error is the one to report, and the next run clears again.

@@ -3,16 +3,18 @@ import { AppError } from '../core/errors.ts';
 import { publishedDatasets } from '../contract/datasets.ts';
 import { sqlText } from './duckdb.ts';
 import { type SnapshotName, manifestName } from './file-names.ts';
-import { type Manifest, type ManifestFile, currentIds, snapshotOf } from './manifest.ts';
+import { readHint, strayTableFiles } from './iceberg/publish-table.ts';
+import { hintName, metadataName, problemOfFile, readTable, tableFolder } from './iceberg/table-files.ts';
+import { type Manifest, type ManifestFile, type TableEntry, currentIds, snapshotOf } from './manifest.ts';
 import { queryParquet } from './read-parquet.ts';
 import { placeOf, type PublishedFiles } from './published-files.ts';
 import { unnamedParts } from './publish.ts';
 
-/** What is wrong with a published file. An `unnamed` part is in no manifest: not read, but it can hold persons. */
+/** What is wrong with a published file, or with one of a table (`snapshotId` is then `metadata`). An `unnamed` part is in no manifest: not read, but it can hold persons. */
 export type SnapshotProblem = {
   dataset: string;
   snapshotId: string;
-  /** `manifest.json` or a part's name. */
+  /** `manifest.json`, a part's name, or the name of a table's file. */
   file: string;
   problem: 'damaged' | 'missing' | 'size' | 'sha256' | 'unreadable' | 'rows' | 'unnamed' | 'unpublished';
 };
@@ -20,11 +22,11 @@ export type SnapshotProblem = {
 const problemWords: Readonly<Record<SnapshotProblem['problem'], string>> = {
   damaged: 'cannot be read, or is not of this snapshot',
   missing: 'is missing',
-  size: 'has another size than its manifest says',
-  sha256: 'has other bytes than its manifest says',
+  size: 'has another size than its manifest or CURRENT says',
+  sha256: 'has other bytes than its manifest or CURRENT says',
   unreadable: 'matches its manifest, but it cannot be read',
   rows: 'has another number of rows than its manifest says',
-  unnamed: 'is named by no manifest, and it may hold personal data',
+  unnamed: 'is named by no manifest and not by CURRENT, and it may hold personal data',
   unpublished: 'stands, but snapshots/CURRENT.json is missing, so that no reader finds it',
 };
 
@@ -38,7 +40,8 @@ export type SnapshotCheck = { files: number; bytes: number; problems: SnapshotPr
 
 /**
  * Reads every file of every generation of every dataset, and compares it with its manifest: size, SHA-256, and the rows that
- * its own footer counts. Also finds parts that no manifest names, which a kill can leave. Throws `storage` only when
+ * its own footer counts. Compares the files of each table with CURRENT. Also finds parts
+ * that no manifest names and files of tables that CURRENT does not name, which a kill can leave. Throws `storage` only when
  * CURRENT itself is damaged; the signal's reason when aborted.
  */
 export async function verifySnapshots(published: PublishedFiles, signal?: AbortSignal): Promise<SnapshotCheck> {
@@ -58,7 +61,43 @@ export async function verifySnapshots(published: PublishedFiles, signal?: AbortS
     for (const file of unnamedParts(published, snapshot, found?.manifest))
       check.problems.push({ ...snapshot, file, problem: 'unnamed' });
   }
+  const { tables = {} } = published.readCurrent();
+  for (const { files } of Object.values(tables)) {
+    check.files += files.length + 1;
+    check.bytes += files.reduce((sum, { bytes }) => sum + bytes, 0);
+  }
+  // Without CURRENT nothing says what a table is.
+  for (const dataset of published.hasCurrent() ? new Set([...publishedDatasets, ...Object.keys(tables)]) : []) {
+    const problems = tableProblems(published, dataset, tables[dataset]);
+    const isSound = ![...check.problems, ...problems].some((problem) => problem.dataset === dataset);
+    check.problems.push(...problems);
+    // A table of snapshots that are not as published is not to be judged.
+    const { [dataset]: entry } = tables;
+    if (!entry || !isSound || readTable(published, dataset)) continue;
+    const { snapshotId } = tableFolder(dataset);
+    check.problems.push({ dataset, snapshotId, file: metadataName(entry.version), problem: 'damaged' });
+  }
   return check;
+}
+
+function tableProblems(published: PublishedFiles, dataset: string, entry: TableEntry | undefined): SnapshotProblem[] {
+  const { snapshotId } = tableFolder(dataset);
+  const problems = strayTableFiles(published, dataset).map((file): SnapshotProblem => ({
+    dataset,
+    snapshotId,
+    file,
+    problem: 'unnamed',
+  }));
+  const add = (file: string, problem: SnapshotProblem['problem'] | undefined): void => {
+    if (problem) problems.push({ dataset, snapshotId, file, problem });
+  };
+  if (!entry) return problems;
+  for (const file of entry.files) add(file.name, problemOfFile(published, dataset, file));
+  const hint = readHint(published, dataset);
+  if (hint === undefined) add(hintName, 'missing');
+  // Killed before the hint was replaced, readers find the version before, which still stands.
+  else if (!entry.files.some(({ name }) => name === `v${hint}.metadata.json`)) add(hintName, 'damaged');
+  return problems;
 }
 
 /** How much of a part is compared with its manifest: each of these includes the one before it. */

@@ -6,6 +6,8 @@ import { AppError } from '../../src/core/errors.ts';
 import { verifySnapshots } from '../../src/snapshot/verify.ts';
 import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
 import { breakDisk } from '../kill/broken-disk.ts';
+import { filesWithoutSnapshot, readIcebergTable } from '../snapshot/iceberg/table-reader.ts';
+import { datasetFolder } from '../snapshot/paths.ts';
 import { temporaryFolder } from '../snapshot/temporary-folder.ts';
 import { exportCount, listAll, publishedRows } from './export-fixture.ts';
 
@@ -24,6 +26,12 @@ function copyOfPublished(): string {
   const dataDir = temporaryFolder();
   cpSync(published, dataDir, { recursive: true });
   return dataDir;
+}
+
+/** The rows that a reader of the table finds; undefined where there is no table. */
+async function tableRows(dataDir: string): Promise<unknown[] | undefined> {
+  const folder = datasetFolder(dataDir, 'distinct_ids');
+  return existsSync(join(folder, 'metadata/version-hint.text')) ? (await readIcebergTable(folder)).rows : undefined;
 }
 
 /** Exports 3 rows while disk changes fail as `isBroken` says; the words of its error, undefined when it came through. */
@@ -57,6 +65,7 @@ test('one failed disk change at any step: a storage error, and the old snapshot 
     expect((await verifySnapshots(publishedFilesIn(dataDir))).problems).toEqual([]);
     const rows = await publishedRows(dataDir);
     expect([2, 3]).toContain(rows?.length);
+    expect(await tableRows(dataDir)).toEqual(rows);
     const isUntouched = rows?.length === 2;
     untouched += isUntouched ? 1 : 0;
     expect(isUntouched ? listAll(dataDir) : before).toEqual(before);
@@ -68,22 +77,30 @@ test('one failed disk change at any step: a storage error, and the old snapshot 
 });
 
 test('dead from any step on: readers find a whole snapshot, and the next export clears the rest', async () => {
+  let behind = 0;
   const steps = await sweep(async (faultAt) => {
     const dataDir = copyOfPublished();
     const outcome = await exportWithFaults(dataDir, (step) => step >= faultAt);
     const rows = await publishedRows(dataDir);
     expect([2, 3]).toContain(rows?.length);
+    // The hint comes after CURRENT: whoever follows it finds the old table or the new one.
+    const found = await tableRows(dataDir);
+    expect([2, rows?.length]).toContain(found?.length);
+    if (found?.length !== rows?.length) behind += 1;
     const { problems } = await verifySnapshots(publishedFilesIn(dataDir));
     expect(problems.filter(({ problem }) => problem !== 'unnamed')).toEqual([]);
     const { snapshotId } = await exportCount(dataDir, 4, keep);
     expect(await publishedRows(dataDir)).toHaveLength(4);
-    const snapshots = listAll(join(dataDir, 'snapshots', 'distinct_ids')).filter((path) => !path.includes('/'));
+    expect(await tableRows(dataDir)).toHaveLength(4);
+    expect(await filesWithoutSnapshot(datasetFolder(dataDir, 'distinct_ids'))).toEqual([]);
+    const snapshots = listAll(join(dataDir, 'snapshots', 'distinct_ids')).filter((path) => /^\d[^/]*$/.test(path));
     expect(snapshots).toHaveLength(keep);
     expect(snapshots.at(-1)).toBe(snapshotId);
     expect(listAll(join(dataDir, 'tmp'))).toEqual([]);
     return outcome;
   });
   expect(steps).toBeGreaterThan(20);
+  expect(behind).toBeGreaterThan(0);
 });
 
 test('one failed disk change at any step of the first export: nothing published, or all of it', async () => {
@@ -92,8 +109,11 @@ test('one failed disk change at any step of the first export: nothing published,
     const outcome = await exportWithFaults(dataDir, (step) => step === faultAt);
     const rows = await publishedRows(dataDir);
     expect([undefined, 3]).toContain(rows?.length);
+    expect(await tableRows(dataDir)).toEqual(rows);
     const snapshots = join(dataDir, 'snapshots', 'distinct_ids');
-    expect(existsSync(snapshots) ? listAll(snapshots).length > 0 : false).toBe(rows !== undefined);
+    expect(existsSync(snapshots) ? listAll(snapshots).some((path) => path.includes('/')) : false).toBe(
+      rows !== undefined,
+    );
     return outcome;
   });
   expect(steps).toBeGreaterThan(15);

@@ -53,6 +53,7 @@ test('writes bounded parts, a manifest that describes them, and CURRENT', async 
   expect(JSON.parse(readFileSync(currentPath(dataDir), 'utf8'))).toEqual({
     format_version: 1,
     snapshots: { distinct_ids: { snapshot_id: idNow, manifest: `distinct_ids/${idNow}/manifest.json` } },
+    tables: { distinct_ids: { version: 1, files: expect.any(Array) as unknown } },
   });
   expect(result).toEqual({
     snapshotId: idNow,
@@ -111,6 +112,7 @@ test('keeps the newest snapshots, and tells which it removed', async () => {
   expect(listAll(join(dataDir, 'snapshots', 'distinct_ids')).filter((path) => !path.includes('/'))).toEqual([
     '20261120T125500.124Z',
     '20261120T125500.125Z',
+    'metadata',
   ]);
   const fourth = await exportCount(dataDir, 4, 1);
   expect(fourth.removed).toEqual(['20261120T125500.124Z', '20261120T125500.125Z']);

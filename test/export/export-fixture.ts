@@ -8,7 +8,7 @@ import {
   exportDataset,
 } from '../../src/export/export-dataset.ts';
 import type { Row } from '../../src/snapshot/columns.ts';
-import { snapshotFolder } from '../snapshot/paths.ts';
+import { datasetFolder, snapshotFolder } from '../snapshot/paths.ts';
 import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
 import { distinctIdRows } from '../snapshot/rows.ts';
 import { readWithHyparquet } from '../snapshot/parquet-readers.ts';
@@ -37,6 +37,7 @@ export function exportRequest(dataDir: string, changes: Partial<ExportRequest> =
     erasureEpoch: 3,
     changes: null,
     basedOn: undefined,
+    table: { location: datasetFolder(dataDir, changes.dataset ?? 'distinct_ids'), gone: () => [] },
     publishing: (publish) => publish(),
     clock: stoppedClock,
     signal: new AbortController().signal,

@@ -93,7 +93,7 @@ test('somebody is erased while an export runs: it is made anew, and never publis
   expect(rows.flat().map(({ person_uuid: uuid }) => uuid)).toEqual(['bob']);
   expect(manifest.erasure_epoch).toBe(1);
   expect(exports).toBe(2);
-  expect(readdirSync(datasetFolder(world.dataDir, 'persons'))).toEqual([snapshotId]);
+  expect(readdirSync(datasetFolder(world.dataDir, 'persons'))).toEqual([snapshotId, 'metadata']);
 });
 
 test('erased again and again, an export ends as busy, and has published nothing', async () => {

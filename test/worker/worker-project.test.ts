@@ -27,8 +27,8 @@ it('signs the ledger, and reads back what the data folder has published', async 
   await run();
 
   expect(listRuns(db, 9).map(({ outcome, reason, counts }) => [outcome, reason, counts])).toEqual([
-    ['done', null, '{"entries":0,"files":3,"problems":0}'],
-    ['incomplete', 'files_damaged', '{"entries":0,"files":3,"problems":1}'],
-    ['done', null, '{"entries":0,"files":3,"problems":0}'],
+    ['done', null, '{"entries":0,"files":7,"problems":0}'],
+    ['incomplete', 'files_damaged', '{"entries":0,"files":7,"problems":1}'],
+    ['done', null, '{"entries":0,"files":7,"problems":0}'],
   ]);
 });

@@ -7,6 +7,7 @@ import { readJson } from '../../core/exact-json.ts';
 import type { Database } from '../../mirror/database.ts';
 import { readEveryRow } from '../../mirror/read-rows.ts';
 import { publishedFileAt, publishedFilesIn } from '../../snapshot/published-files.ts';
+import { isTableFile, isTablePath } from '../../snapshot/iceberg/table-content.ts';
 import { readParquetRows } from '../../snapshot/read-parquet.ts';
 import type { RowJudge } from './judge-rows.ts';
 import { isOwnPlace } from './known-formats.ts';
@@ -45,7 +46,13 @@ export async function decodeParquet(dataDir: string, { path, place }: ListedFile
   const { dataset, origin } = partOf(dataDir, place);
   let count = 0;
   judge.takeFixedWords(place, footerWords(path));
-  for await (const { columns, rows } of readParquetRows(path)) {
+  const published = publishedFileAt(place);
+  for await (const { columns, rows: all } of readParquetRows(path)) {
+    // The rows that readers of a table pass over: a path of this program's, and a row's number.
+    const isOwn = ([file]: readonly unknown[]): boolean =>
+      published !== undefined && isTableFile(published) && String(columns) === 'file_path,pos' && isTablePath(file);
+    const rows = all.filter((row) => !isOwn(row));
+    judge.takeFixedWords(place, [...new Set(all.filter(isOwn).map(([file]) => file as string))]);
     // The file holds the names of its columns too.
     if (count === 0 && origin === 'rightful')
       judge.takeRow({ file: place, dataset, origin, columns: [''], values: [columns] });

@@ -5,6 +5,7 @@ import { readLines } from '../../ledger/entry-file.ts';
 import { entriesIn } from '../../ledger/entry.ts';
 import { readVkeys } from '../../ledger/key-chain.ts';
 import { manifestName } from '../../snapshot/file-names.ts';
+import { isTableFile, readTableContent } from '../../snapshot/iceberg/table-content.ts';
 import { Current, Manifest } from '../../snapshot/manifest.ts';
 import { currentPlace, placeOf, publishedFileAt } from '../../snapshot/published-files.ts';
 import { readCertificate } from '../proof/certificate.ts';
@@ -22,8 +23,9 @@ export type KnownContent = {
 };
 
 const ledgerName = /^analytics-mirror\/[0-9a-f]+$/;
-const formats: readonly [(place: string) => boolean, (text: string, place: string) => KnownContent | undefined][] = [
+const formats: readonly [(place: string) => boolean, (bytes: Buffer, place: string) => KnownContent | undefined][] = [
   [(place) => publishedFileAt(place)?.name === manifestName, manifestContent],
+  [isTablePlace, tableContent],
   [(place) => place === currentPlace, currentContent],
   [(place) => /^ledger\/checkpoints\/\d+\.txt$/.test(place), checkpointContent],
   [(place) => place === 'ledger/public-keys.txt', keysContent],
@@ -43,7 +45,7 @@ export function isLedger(place: string): boolean {
 /** What a known file can hold of persons; undefined if a byte differs from its format. Throws system errors. */
 export function readKnownFile({ path, place }: { path: string; place: string }): KnownContent | undefined {
   const [, contentOf] = formats.find(([isOf]) => isOf(place)) ?? [];
-  return contentOf?.(readWholeFile(path).toString(), place);
+  return contentOf?.(readWholeFile(path), place);
 }
 
 /** What the ledger can hold of persons: request ids, lines that are no entries, half a line. Throws system errors. */
@@ -61,29 +63,43 @@ export function* readLedgerContent(path: string): Generator<{ ids: readonly stri
   if (torn) yield { line: torn };
 }
 
-function manifestContent(text: string, place: string): KnownContent | undefined {
-  const manifest = inOneSpelling(Manifest, text);
+function manifestContent(bytes: Buffer, place: string): KnownContent | undefined {
+  const manifest = inOneSpelling(Manifest, bytes);
   if (!manifest) return undefined;
   const { dataset, snapshot_id: snapshotId, files, columns, publication, generator } = manifest;
   const isOurs = generator.name === 'analytics-mirror' && /^\d+\.\d+\.\d+$/.test(generator.version);
   if (place !== placeOf({ dataset, snapshotId, name: manifestName }) || !isOurs) return undefined;
   const keys = files.flatMap((file) => [file.min_key ?? [], file.max_key ?? []].flat());
+  return contentOfKeys(dataset, keys, [
+    ...columns.map(({ name }) => name),
+    ...(publication?.promote ?? []).map((one) => (typeof one === 'string' ? one : one.property)),
+    ...(publication?.mask ?? []),
+  ]);
+}
+
+function isTablePlace(place: string): boolean {
+  const file = publishedFileAt(place);
+  return file !== undefined && isTableFile(file) && !place.endsWith('.parquet');
+}
+
+function tableContent(bytes: Buffer, place: string): KnownContent | undefined {
+  const file = publishedFileAt(place);
+  const content = file && readTableContent(file, bytes);
+  return content && contentOfKeys(file.dataset, content.keys, content.names);
+}
+
+function contentOfKeys(dataset: string, keys: readonly string[], names: readonly string[]): KnownContent {
   // The feed of deletions may hold keys of any dataset and of any person, until its rows expire.
   const personal = dataset === 'deletions' ? [] : keys;
   return {
-    texts: [
-      ...keys,
-      ...columns.map(({ name }) => name),
-      ...(publication?.promote ?? []).map((one) => (typeof one === 'string' ? one : one.property)),
-      ...(publication?.mask ?? []),
-    ],
+    texts: [...keys, ...names],
     identifiers: personal.flatMap((key) => keyIdentifiers(dataset, key)),
     values: personal.filter((key) => keyIdentifiers(dataset, key).length === 0),
   };
 }
 
-function currentContent(text: string): KnownContent | undefined {
-  const current = inOneSpelling(Current, text);
+function currentContent(bytes: Buffer): KnownContent | undefined {
+  const current = inOneSpelling(Current, bytes);
   const isPath = (dataset: string, { snapshot_id: id, manifest }: { snapshot_id: string; manifest: string }) =>
     manifest === `${dataset}/${id}/manifest.json`;
   const areOurs = Object.entries(current?.snapshots ?? {}).every(([dataset, { deltas = [], ...full }]) =>
@@ -92,18 +108,18 @@ function currentContent(text: string): KnownContent | undefined {
   return current && areOurs ? nothing : undefined;
 }
 
-function checkpointContent(text: string): KnownContent | undefined {
-  const checkpoint = readCheckpoint(text);
+function checkpointContent(bytes: Buffer): KnownContent | undefined {
+  const checkpoint = readCheckpoint(bytes.toString());
   const names = checkpoint && [checkpoint.origin, ...checkpoint.note.signatures.map(({ name }) => name)];
   return names?.every((name) => ledgerName.test(name)) ? nothing : undefined;
 }
 
-function keysContent(text: string): KnownContent | undefined {
-  return readVkeys(text)?.every(({ name }) => ledgerName.test(name)) ? nothing : undefined;
+function keysContent(bytes: Buffer): KnownContent | undefined {
+  return readVkeys(bytes.toString())?.every(({ name }) => ledgerName.test(name)) ? nothing : undefined;
 }
 
-function certificateContent(text: string): KnownContent | undefined {
-  const certificate = readCertificate(text);
+function certificateContent(bytes: Buffer): KnownContent | undefined {
+  const certificate = readCertificate(bytes.toString());
   if (!certificate || !ledgerName.test(certificate.ledger.origin)) return undefined;
   const controller = 'stated' in certificate ? certificate.stated.controller : null;
   return {
@@ -116,7 +132,8 @@ function certificateContent(text: string): KnownContent | undefined {
 const nothing: KnownContent = { texts: [], identifiers: [], values: [] };
 
 /** What a text says in a JSON format, if it is spelled as this program spells it, so that nothing else stands in it. */
-function inOneSpelling<T>(format: { safeParse: (value: unknown) => { data?: T } }, text: string): T | undefined {
+function inOneSpelling<T>(format: { safeParse: (value: unknown) => { data?: T } }, bytes: Buffer): T | undefined {
+  const text = bytes.toString();
   const value = readJson(text);
   return `${JSON.stringify(value, null, 2)}\n` === text ? format.safeParse(value).data : undefined;
 }

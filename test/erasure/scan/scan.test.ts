@@ -528,21 +528,24 @@ describe('the fence', () => {
       fenceIdentifiers(db, { id: 'r', epoch: 1, at: '2026-11-20' }, identifiersIn(identity));
     });
     const { fenced } = await scan(dataDir, { subjects: [] });
-    expect(fenced.map(({ place, kind }) => `${kind} ${place}`).toSorted()).toEqual([
-      'distinct_id mirror.db:distinct_id_owners.distinct_id',
-      'distinct_id mirror.db:persons.distinct_ids',
-      'distinct_id mirror.db:recordings.distinct_id',
-      'distinct_id mirror.db:recordings.person',
-      `distinct_id ${folder}/manifest.json`,
-      `distinct_id ${folder}/part-00001.parquet:distinct_id`,
-      'person_id mirror.db:persons.id',
-      'person_id mirror.db:recordings.person',
-      'person_uuid mirror.db:persons.uuid',
-      'person_uuid mirror.db:recordings.person',
-      'person_uuid mirror.db:recordings.person_uuid',
-      `person_uuid ${folder}/part-00001.parquet:person_uuid`,
-      'recording_id mirror.db:recordings.id',
-    ]);
+    expect(fenced.map(({ place, kind }) => `${kind} ${place.replace(/\d+(?=-parts\.avro)/, 'ID')}`).toSorted()).toEqual(
+      [
+        'distinct_id mirror.db:distinct_id_owners.distinct_id',
+        'distinct_id mirror.db:persons.distinct_ids',
+        'distinct_id mirror.db:recordings.distinct_id',
+        'distinct_id mirror.db:recordings.person',
+        `distinct_id ${folder}/manifest.json`,
+        `distinct_id ${folder}/part-00001.parquet:distinct_id`,
+        'distinct_id snapshots/distinct_ids/metadata/ID-parts.avro',
+        'person_id mirror.db:persons.id',
+        'person_id mirror.db:recordings.person',
+        'person_uuid mirror.db:persons.uuid',
+        'person_uuid mirror.db:recordings.person',
+        'person_uuid mirror.db:recordings.person_uuid',
+        `person_uuid ${folder}/part-00001.parquet:person_uuid`,
+        'recording_id mirror.db:recordings.id',
+      ],
+    );
     expect((await scan(dataDir, { subjects: [], fence: false })).fenced).toEqual([]);
     inMirror(dataDir, (db) => removePeople(db, [canary]));
     const after = await scan(dataDir, { subjects: [] });

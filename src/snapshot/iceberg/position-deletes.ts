@@ -1,0 +1,86 @@
+import type { DuckDBConnection } from '@duckdb/node-api';
+import { loadTexts, sqlName, sqlText } from '../duckdb.ts';
+
+/**
+ * A part of a table: its path here, as readers see it, and as the table has named it until now. `isNew`: it comes with this
+ * snapshot.
+ */
+export type TablePart = { local: string; path: string; oldPath: string; isNew: boolean };
+
+/** How the rows that no longer count change: `superseded` by the new parts and the keys that are gone, or only moved. */
+export type DeletesTask = {
+  parts: readonly TablePart[];
+  /** The file of until now; undefined where there is none. */
+  old: string | undefined;
+  superseded: { key: string; gone: Iterable<string> } | null;
+  /** Where the new file is written. */
+  to: string;
+};
+
+/** Prepares the connection's record of the rows that a rewrite removes. */
+export async function prepareRemovedRows(connection: DuckDBConnection): Promise<void> {
+  await connection.run(`CREATE TEMP TABLE IF NOT EXISTS removed_rows (local VARCHAR, row BIGINT)`);
+}
+
+/** Notes the rows of a part that are marked as `gone`. `local`: where the part without them is. */
+export async function noteRemovedRows(connection: DuckDBConnection, local: string): Promise<void> {
+  await connection.run(`INSERT INTO removed_rows SELECT ${sqlText(local)}, row FROM gone`);
+}
+
+/**
+ * Writes the file of the rows in parts that a reader has to pass over: those of the old file, moved where rows before them were
+ * removed, and those that the new parts replace. Returns how many; 0 writes no file. For a connection with one thread.
+ */
+export async function writePositionDeletes(
+  connection: DuckDBConnection,
+  { parts, old, superseded, to }: DeletesTask,
+): Promise<number> {
+  // Iceberg wants the rows by path, then by place.
+  const ordered = parts.toSorted((a, b) => (a.path < b.path ? -1 : 1));
+  await loadTexts(
+    connection,
+    'table_parts',
+    ['place', 'local', 'old_path'],
+    ordered.map(({ local, oldPath }, place) => [String(place), local, oldPath]),
+  );
+  await connection.run(`CREATE OR REPLACE TEMP TABLE passed_over (place INTEGER, pos BIGINT)`);
+  await prepareRemovedRows(connection);
+  if (old !== undefined) await connection.run(movedSql(old));
+  if (superseded) await markSuperseded(connection, parts, superseded);
+  const counted = await connection.runAndReadAll(`SELECT count(*) FROM (SELECT DISTINCT * FROM passed_over)`);
+  const rows = Number(counted.getRows()[0]?.[0]);
+  if (rows === 0) return 0;
+  // Paths are put in after the order is made, which so takes little memory. A scan knows them as this program's in plain pages.
+  const paths = ordered.map(({ path }) => sqlText(path)).join(', ');
+  await connection.run(`COPY (SELECT [${paths}][place + 1] AS file_path, pos
+      FROM (SELECT DISTINCT place, pos FROM passed_over ORDER BY place, pos))
+    TO ${sqlText(to)} (FORMAT parquet, COMPRESSION uncompressed, USE_TMP_FILE false,
+      FIELD_IDS {file_path: 2147483546, pos: 2147483545})`);
+  return rows;
+}
+
+function movedSql(old: string): string {
+  return `INSERT INTO passed_over SELECT place, pos - coalesce(before, 0)
+    FROM (SELECT CAST(place AS INTEGER) AS place, local, pos FROM read_parquet(${sqlText(old)})
+      JOIN table_parts ON file_path = old_path) AS known
+    ASOF LEFT JOIN (SELECT local, row, row_number() OVER (PARTITION BY local ORDER BY row) AS before
+      FROM removed_rows) AS removed ON known.local = removed.local AND known.pos >= removed.row
+    WHERE removed.row IS DISTINCT FROM known.pos`;
+}
+
+async function markSuperseded(
+  connection: DuckDBConnection,
+  parts: readonly TablePart[],
+  { key, gone }: { key: string; gone: Iterable<string> },
+): Promise<void> {
+  const list = (some: readonly TablePart[]): string => `[${some.map(({ local }) => sqlText(local)).join(', ')}]`;
+  const [added, earlier] = [parts.filter(({ isNew }) => isNew), parts.filter(({ isNew }) => !isNew)];
+  const rows = function* (): Generator<string[]> {
+    for (const one of gone) yield [one];
+  };
+  await loadTexts(connection, 'gone_keys', ['key'], rows());
+  await connection.run(`INSERT INTO gone_keys SELECT ${sqlName(key)} FROM read_parquet(${list(added)})`);
+  await connection.run(`INSERT INTO passed_over SELECT CAST(place AS INTEGER), row
+    FROM (SELECT filename AS local, file_row_number AS row FROM read_parquet(${list(earlier)})
+      WHERE ${sqlName(key)} IN (SELECT key FROM gone_keys)) JOIN table_parts USING (local)`);
+}

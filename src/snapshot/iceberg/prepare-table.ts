@@ -1,0 +1,232 @@
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import type { DuckDBConnection } from '@duckdb/node-api';
+import type { PublishedDataset } from '../../contract/datasets.ts';
+import { measureFile, sha256 } from '../../core/digest.ts';
+import { AppError } from '../../core/errors.ts';
+import { datasets } from '../columns.ts';
+import { type Manifest, type ManifestFile, type TableEntry, snapshotOf } from '../manifest.ts';
+import { type PublishedFiles, fileText } from '../published-files.ts';
+import { dataFileOf, deletesFileOf, encodeSnapshot, listName } from './encode-snapshot.ts';
+import type { ManifestEntry } from './manifest-schemas.ts';
+import { measureParts } from './part-metrics.ts';
+import { type TablePart, writePositionDeletes } from './position-deletes.ts';
+import {
+  describe,
+  digestOfChain,
+  isFileOf,
+  metadataBytes,
+  metadataName,
+  type PublishedTable,
+  tableFolder,
+} from './table-files.ts';
+import { type NumberedColumn, type TableMetadata, type TableSnapshot, schemaOf } from './table-metadata.ts';
+
+/** What a table is to show. */
+export type TableTask = {
+  published: PublishedFiles;
+  dataset: PublishedDataset;
+  /** Where readers see the folder of the dataset: a path or an address. */
+  location: string;
+  /** The manifests of the full snapshot and its deltas, as they will be. */
+  chain: readonly Manifest[];
+  /** The manifest that is written together with the table. The others of the chain are on disk. */
+  written: Manifest;
+  /** The local path of a part, which may still be in a draft. */
+  pathOf: (manifest: Manifest, file: ManifestFile) => string;
+  /** The table of until now. */
+  previous: PublishedTable | undefined;
+  /** Whether the table's older snapshots stay, so that readers can look back. */
+  keepsHistory: boolean;
+  /**
+   * What is new: a full snapshot; the last delta, and the keys whose rows have left since the snapshot before it; or parts that
+   * replace others (each by its old name), whose removed rows are in `removedRows`.
+   */
+  change:
+    | { is: 'full' }
+    | { is: 'delta'; gone: Iterable<string> }
+    | { is: 'rewrite'; snapshotId: string; replaced: ReadonlyMap<string, string> };
+};
+
+/** Files of a table that are not published yet: contents, the names of those in the draft, and what CURRENT is to say. */
+export type PreparedTable = {
+  files: readonly { name: string; content: Buffer }[];
+  drafts: readonly string[];
+  entry: TableEntry;
+};
+
+type Part = TablePart & { file: ManifestFile; generation: number };
+
+/** Makes the files of a table, and publishes none. Throws DuckDB's errors. */
+export async function prepareTable(connection: DuckDBConnection, task: TableTask): Promise<PreparedTable> {
+  const { published, dataset, location, chain, previous } = task;
+  const newest = chain.at(-1);
+  const [full] = chain;
+  if (!newest || !full) throw new Error('a table of no snapshot');
+  // A delta has columns of its own, which say what it is.
+  const columns = numbered(full);
+  const last = previous?.metadata;
+  const version = (previous?.entry.version ?? 0) + 1;
+  const sequence = Math.max((last?.['last-sequence-number'] ?? 0) + 1, chain.length);
+  const atMs = Math.max(Date.parse(newest.created_at), (last?.['last-updated-ms'] ?? 0) + 1);
+  const id = Math.max(atMs, (last?.['current-snapshot-id'] ?? 0) + 1);
+  const at = (name: string): string => `${location}/${tableFolder(dataset).snapshotId}/${name}`;
+  const kept = task.keepsHistory ? (last?.snapshots ?? []) : [];
+  const parts = partsOf(task);
+  const keyId = columns.find(({ name }) => name === datasets[dataset].key.name)?.id ?? 0;
+  const metrics = await measureParts(
+    connection,
+    parts.map(({ local }) => local),
+    columns,
+  );
+  const deletes = await prepareDeletes(connection, task, parts, `${id}-deletes.parquet`);
+
+  const key = { name: datasets[dataset].key.name, repeats: datasets[dataset].keyRepeats === true };
+  const schemas = (last?.schemas ?? []).filter((schema) =>
+    kept.some((snapshot) => snapshot['schema-id'] === schema['schema-id']),
+  );
+  const known = schemas.find(
+    (schema) => JSON.stringify(schema) === JSON.stringify(schemaOf(columns, key, schema['schema-id'])),
+  );
+  const schema =
+    known ?? schemaOf(columns, key, Math.max(-1, ...(last?.schemas ?? []).map((each) => each['schema-id'])) + 1);
+  const addedBy = (manifest: Manifest | undefined): number | undefined =>
+    kept.find(({ summary }) => summary['analytics-mirror.snapshot'] === manifest?.snapshot_id)?.['snapshot-id'];
+  const entryOf = (generation: number, isNew: boolean): Omit<ManifestEntry, 'data_file'> => ({
+    status: isNew ? 1 : 0,
+    snapshot_id: isNew ? id : (addedBy(chain[generation]) ?? last?.['current-snapshot-id'] ?? id),
+    sequence_number: sequence - (chain.length - 1 - generation),
+    file_sequence_number: sequence - (chain.length - 1 - generation),
+  });
+  const parent = kept.at(-1)?.['snapshot-id'];
+  const files = encodeSnapshot({
+    id,
+    parent,
+    sequence,
+    schema,
+    at,
+    parts: parts.map((part) => ({
+      ...entryOf(part.generation, part.isNew),
+      data_file: dataFileOf(part, keyId, metrics.get(part.local)),
+    })),
+    deletes: deletes && {
+      ...entryOf(chain.length - 1, true),
+      data_file: deletesFileOf(at(deletes.name), deletes.rows, deletes.bytes),
+    },
+  });
+  const snapshot: TableSnapshot = {
+    'sequence-number': sequence,
+    'snapshot-id': id,
+    ...(parent === undefined ? {} : { 'parent-snapshot-id': parent }),
+    'timestamp-ms': atMs,
+    'manifest-list': at(listName(id)),
+    summary: {
+      operation: parent === undefined ? 'append' : 'overwrite',
+      'total-data-files': String(parts.length),
+      'total-records': String(parts.reduce((sum, { file }) => sum + file.rows, 0)),
+      'total-delete-files': deletes ? '1' : '0',
+      'total-position-deletes': String(deletes?.rows ?? 0),
+      'analytics-mirror.full': full.snapshot_id,
+      'analytics-mirror.snapshot': newest.snapshot_id,
+    },
+    'schema-id': schema['schema-id'],
+  };
+  const snapshots = [...kept, snapshot];
+  const digests = chain.map((manifest) => ({
+    id: manifest.snapshot_id,
+    manifest: manifest === task.written ? sha256(fileText(manifest)) : published.digestOfManifest(snapshotOf(manifest)),
+  }));
+  const metadata: TableMetadata = {
+    'format-version': 2,
+    'table-uuid': last?.['table-uuid'] ?? randomUUID(),
+    location,
+    'last-sequence-number': sequence,
+    'last-updated-ms': atMs,
+    'last-column-id': Math.max(
+      last?.['last-column-id'] ?? 0,
+      ...[...columns, ...numbered(newest)].map((column) => column.element_id ?? column.id),
+    ),
+    'current-schema-id': schema['schema-id'],
+    schemas: known ? schemas : [...schemas, schema],
+    'default-spec-id': 0,
+    'partition-specs': [{ 'spec-id': 0, fields: [] }],
+    'last-partition-id': 999,
+    'default-sort-order-id': 0,
+    'sort-orders': [{ 'order-id': 0, fields: [] }],
+    properties: { 'analytics-mirror.manifests': digestOfChain(digests) },
+    'current-snapshot-id': id,
+    refs: { main: { 'snapshot-id': id, type: 'branch' } },
+    snapshots,
+    'snapshot-log': snapshots.map((each) => ({
+      'timestamp-ms': each['timestamp-ms'],
+      'snapshot-id': each['snapshot-id'],
+    })),
+    'metadata-log':
+      last && kept.length > 0
+        ? [{ 'timestamp-ms': last['last-updated-ms'], 'metadata-file': at(metadataName(version - 1)) }]
+        : [],
+  };
+  files.push({ name: metadataName(version), content: metadataBytes(metadata) });
+  // A reader that has just been told the version before finds it.
+  const stays = (name: string): boolean =>
+    kept.some((each) => isFileOf(name, each['snapshot-id'])) || (kept.length > 0 && name === metadataName(version - 1));
+  const entry: TableEntry = {
+    version,
+    files: [
+      ...(previous?.entry.files.filter(({ name }) => stays(name)) ?? []),
+      ...files.map(describe),
+      ...(deletes ? [{ name: deletes.name, bytes: deletes.bytes, sha256: deletes.sha256 }] : []),
+    ],
+  };
+  return { files, drafts: deletes ? [deletes.name] : [], entry };
+}
+
+/** The columns of a manifest, which have numbers unless it was written before there were any. */
+function numbered({ dataset, columns }: Manifest): NumberedColumn[] {
+  return columns.map(({ id, ...column }) => {
+    if (id !== undefined) return { ...column, id };
+    throw new AppError(`the columns of ${dataset} have no numbers yet`, {
+      code: 'storage',
+      hint: `export ${dataset} again`,
+    });
+  });
+}
+
+function partsOf({ location, chain, pathOf, change }: TableTask): Part[] {
+  return chain.flatMap((manifest, generation) =>
+    manifest.files.map((file): Part => {
+      const place = (name: string): string => `${location}/${manifest.snapshot_id}/${name}`;
+      const isRewritten = change.is === 'rewrite' && change.snapshotId === manifest.snapshot_id;
+      const oldName = isRewritten ? change.replaced.get(file.name) : undefined;
+      const isNew = change.is !== 'delta' || generation === chain.length - 1;
+      return {
+        local: pathOf(manifest, file),
+        path: place(file.name),
+        oldPath: place(oldName ?? file.name),
+        isNew,
+        file,
+        generation,
+      };
+    }),
+  );
+}
+
+async function prepareDeletes(
+  connection: DuckDBConnection,
+  { published, dataset, chain, previous, change }: TableTask,
+  parts: readonly Part[],
+  name: string,
+): Promise<{ name: string; rows: number; bytes: number; sha256: string } | undefined> {
+  if (chain.length < 2 || change.is === 'full') return undefined;
+  const folder = tableFolder(dataset);
+  const id = previous?.metadata['current-snapshot-id'] ?? 0;
+  const old = previous?.entry.files.find((file) => file.name === `${id}-deletes.parquet`);
+  const to = join(published.openDraft(folder), name);
+  const rows = await writePositionDeletes(connection, {
+    parts,
+    old: old && published.localPath(folder, old.name),
+    superseded: change.is === 'delta' ? { key: datasets[dataset].key.name, gone: change.gone } : null,
+    to,
+  });
+  return rows === 0 ? undefined : { name, rows, ...(await measureFile(to)) };
+}

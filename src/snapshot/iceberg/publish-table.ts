@@ -1,0 +1,133 @@
+import { publishedDatasets } from '../../contract/datasets.ts';
+import type { Current } from '../manifest.ts';
+import type { PublishedFiles } from '../published-files.ts';
+import type { PreparedTable } from './prepare-table.ts';
+import type { TableMetadata, TableSnapshot } from './table-metadata.ts';
+import {
+  chainOf,
+  describe,
+  digestOfChain,
+  hintName,
+  isFileOf,
+  metadataBytes,
+  metadataName,
+  readMetadata,
+  readTable,
+  tableFolder,
+} from './table-files.ts';
+
+/** Puts the files of a prepared table beside those of the published one. No reader looks at them yet. */
+export function addTableFiles(published: PublishedFiles, dataset: string, { files, drafts }: PreparedTable): void {
+  const folder = tableFolder(dataset);
+  for (const { name, content } of files) published.writeFile(folder, name, content);
+  if (drafts.length > 0) published.addParts(folder, drafts);
+  published.removeDraft(folder);
+}
+
+/** Makes CURRENT name a table of a dataset, or none. Does not write CURRENT. */
+export function nameTable(current: Current, dataset: string, table: PreparedTable | undefined): void {
+  const { [dataset]: _old, ...others } = current.tables ?? {};
+  const tables = table ? { ...others, [dataset]: table.entry } : others;
+  if (Object.keys(tables).length > 0) current.tables = tables;
+  else delete current.tables;
+}
+
+/**
+ * Makes the files of a table be those that CURRENT names: writes the hint that readers without a catalog follow, then removes
+ * every other file.
+ */
+export function showTable(published: PublishedFiles, dataset: string): void {
+  const entry = published.readCurrent().tables?.[dataset];
+  const folder = tableFolder(dataset);
+  if (entry && readHint(published, dataset) !== String(entry.version))
+    published.writeFile(folder, hintName, Buffer.from(String(entry.version)));
+  const stray = strayTableFiles(published, dataset);
+  if (entry) published.removeFiles(folder, stray);
+  else if (stray.length > 0) published.removeSnapshots(dataset, [folder.snapshotId]);
+}
+
+/** What the hint of a table says; undefined where there is none. */
+export function readHint(published: PublishedFiles, dataset: string): string | undefined {
+  return published.readFile(tableFolder(dataset), hintName)?.toString();
+}
+
+/** The files beside a table that CURRENT does not name. */
+export function strayTableFiles(published: PublishedFiles, dataset: string): string[] {
+  const entry = published.readCurrent().tables?.[dataset];
+  const named = new Set(entry ? [hintName, ...entry.files.map(({ name }) => name)] : []);
+  return published.listFiles(tableFolder(dataset)).filter((name) => !named.has(name));
+}
+
+/**
+ * Finishes what a kill has left of tables. A table whose snapshots were rewritten is replaced by the one that was prepared for
+ * them; where there is none, nothing is named as the table, and the next export makes it again from a full snapshot.
+ */
+export function settleTables(published: PublishedFiles): void {
+  const current = published.readCurrent();
+  for (const dataset of new Set([...publishedDatasets, ...Object.keys(current.tables ?? {})])) {
+    const entry = current.tables?.[dataset];
+    if (entry) {
+      const wanted = digestOfChain(chainOf(published, current, dataset));
+      const isShown = (version: number): boolean =>
+        readMetadata(published, dataset, metadataName(version))?.properties['analytics-mirror.manifests'] === wanted;
+      if (!isShown(entry.version)) {
+        const next = entry.version + 1;
+        nameTable(current, dataset, isShown(next) ? preparedTable(published, dataset, next) : undefined);
+        published.writeCurrent(current);
+      }
+    }
+    showTable(published, dataset);
+  }
+}
+
+/** Makes a table forget its snapshots of published snapshots that are about to be deleted. The newest one is not among them. */
+export function forgetSnapshots(published: PublishedFiles, dataset: string, ids: readonly string[]): void {
+  const table = ids.length > 0 ? readTable(published, dataset) : undefined;
+  if (!table) return;
+  const { entry, metadata } = table;
+  const isGone = ({ summary }: TableSnapshot): boolean =>
+    ids.includes(summary['analytics-mirror.full']) || ids.includes(summary['analytics-mirror.snapshot']);
+  const gone = metadata.snapshots.filter(isGone).map((snapshot) => snapshot['snapshot-id']);
+  if (gone.length === 0) return;
+  const snapshots = metadata.snapshots.filter((snapshot) => !isGone(snapshot));
+  const next: TableMetadata = {
+    ...metadata,
+    schemas: metadata.schemas.filter((schema) => snapshots.some((each) => each['schema-id'] === schema['schema-id'])),
+    snapshots,
+    'snapshot-log': metadata['snapshot-log'].filter((log) => !gone.includes(log['snapshot-id'])),
+    'metadata-log': [
+      {
+        'timestamp-ms': metadata['last-updated-ms'],
+        'metadata-file': `${metadata.location}/metadata/${metadataName(entry.version)}`,
+      },
+    ],
+  };
+  const stays = (name: string): boolean =>
+    name === metadataName(entry.version) ||
+    (!/^v\d/.test(name) && !gone.some((snapshotId) => isFileOf(name, snapshotId)));
+  const file = { name: metadataName(entry.version + 1), content: metadataBytes(next) };
+  const prepared: PreparedTable = {
+    files: [file],
+    drafts: [],
+    entry: { version: entry.version + 1, files: [...entry.files.filter(({ name }) => stays(name)), describe(file)] },
+  };
+  addTableFiles(published, dataset, prepared);
+  const current = published.readCurrent();
+  nameTable(current, dataset, prepared);
+  published.writeCurrent(current);
+  showTable(published, dataset);
+}
+
+/** A table that was prepared for a rewrite, whose only snapshot it is. */
+function preparedTable(published: PublishedFiles, dataset: string, version: number): PreparedTable | undefined {
+  const folder = tableFolder(dataset);
+  const id = readMetadata(published, dataset, metadataName(version))?.['current-snapshot-id'];
+  const names = published
+    .listFiles(folder)
+    .filter((name) => name === metadataName(version) || isFileOf(name, id ?? -1));
+  const files = names.flatMap((name) => {
+    const measured = published.measure(folder, name);
+    return measured ? [{ name, bytes: measured.bytes, sha256: measured.sha256 }] : [];
+  });
+  return { files: [], drafts: [], entry: { version, files } };
+}

@@ -1,0 +1,144 @@
+import { existsSync, readFileSync, readdirSync, statSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import avsc from 'avsc';
+import { asyncBufferFromFile, parquetMetadataAsync } from 'hyparquet';
+import { type ReadRow, readWithHyparquet } from '../parquet-readers.ts';
+
+// A reader of Iceberg tables of its own, by the specification, which shares nothing with the program that writes them.
+
+type Pair = { key: number; value: Buffer };
+type Entry = {
+  status: number;
+  sequence_number: number;
+  data_file: {
+    content: number;
+    file_path: string;
+    record_count: number;
+    file_size_in_bytes: number;
+    lower_bounds: Pair[] | null;
+    upper_bounds: Pair[] | null;
+  };
+};
+type Manifest = { manifest_path: string; manifest_length: number; content: number; sequence_number: number };
+type Field = { id: number; name: string; required: boolean; type: string | { type: string } };
+type Metadata = {
+  location: string;
+  'current-snapshot-id': number;
+  'last-column-id': number;
+  'current-schema-id': number;
+  schemas: { 'schema-id': number; fields: Field[] }[];
+  snapshots: { 'snapshot-id': number; 'manifest-list': string; 'sequence-number': number; 'schema-id': number }[];
+};
+
+/** A table as a reader finds it. */
+export type ReadTable = { metadata: Metadata; rows: ReadRow[]; snapshotIds: number[] };
+
+/** Reads a table by its hint, or one of its snapshots. Throws where anything in it does not fit together. */
+export async function readIcebergTable(folder: string, snapshotId?: number): Promise<ReadTable> {
+  const version = readFileSync(join(folder, 'metadata/version-hint.text'), 'utf8');
+  const metadata = JSON.parse(readFileSync(join(folder, `metadata/v${version}.metadata.json`), 'utf8')) as Metadata;
+  const snapshots = metadata.snapshots.map((each) => each['snapshot-id']);
+  const snapshot = metadata.snapshots.find(
+    (each) => each['snapshot-id'] === (snapshotId ?? metadata['current-snapshot-id']),
+  );
+  if (!snapshot) throw new Error('a table without its snapshot');
+  const local = (path: string): string => join(folder, path.slice(metadata.location.length));
+  const manifests = await readAvro<Manifest>(local(snapshot['manifest-list']));
+  const entries: Entry[] = [];
+  for (const manifest of manifests) {
+    if (statSync(local(manifest.manifest_path)).size !== manifest.manifest_length)
+      throw new Error('a manifest of another size');
+    entries.push(...(await readAvro<Entry>(local(manifest.manifest_path))));
+  }
+  const fields = metadata.schemas.find((schema) => schema['schema-id'] === snapshot['schema-id'])?.fields ?? [];
+  const gone = new Map<string, { sequence: number; rows: Set<bigint> }[]>();
+  for (const { sequence_number: sequence, data_file: file } of entries.filter(
+    (entry) => entry.data_file.content === 1,
+  )) {
+    const rows = (await readFile(local(file.file_path), file)) as { file_path: string; pos: bigint }[];
+    const places = rows.map(({ file_path: path, pos }) => `${path} ${String(pos).padStart(9, '0')}`);
+    if (String(places) !== String([...new Set(places)].toSorted()))
+      throw new Error('deleted rows out of order, or twice');
+    for (const [path, some] of Map.groupBy(rows, ({ file_path: path }) => path))
+      gone.set(path, [...(gone.get(path) ?? []), { sequence, rows: new Set(some.map(({ pos }) => pos)) }]);
+  }
+  const found: ReadRow[] = [];
+  for (const { sequence_number: sequence, data_file: file } of entries.filter(
+    (entry) => entry.data_file.content === 0,
+  )) {
+    const rows = await readFile(local(file.file_path), file);
+    const passed = (gone.get(file.file_path) ?? []).filter((deletes) => deletes.sequence >= sequence);
+    for (const deletes of passed)
+      for (const row of deletes.rows) if (row >= BigInt(rows.length)) throw new Error('no such row');
+    const named = await renamed(local(file.file_path), rows, fields);
+    checkBounds(file, named, fields);
+    found.push(...named.filter((_row, index) => !passed.some((deletes) => deletes.rows.has(BigInt(index)))));
+  }
+  for (const path of gone.keys())
+    if (!entries.some(({ data_file: file }) => file.file_path === path))
+      throw new Error('deleted rows of an unknown part');
+  return { metadata, rows: found, snapshotIds: snapshots };
+}
+
+/** Every file beside a table that no snapshot of it leads to. */
+export async function filesWithoutSnapshot(folder: string): Promise<string[]> {
+  const { metadata } = await readIcebergTable(folder);
+  const known = new Set([
+    'version-hint.text',
+    `v${readFileSync(join(folder, 'metadata/version-hint.text'), 'utf8')}.metadata.json`,
+  ]);
+  for (const snapshot of metadata.snapshots) {
+    known.add(basename(snapshot['manifest-list']));
+    for (const { manifest_path: path, content } of await readAvro<Manifest>(
+      join(folder, 'metadata', basename(snapshot['manifest-list'])),
+    )) {
+      known.add(basename(path));
+      if (content === 1)
+        for (const { data_file: file } of await readAvro<Entry>(join(folder, 'metadata', basename(path))))
+          known.add(basename(file.file_path));
+    }
+  }
+  return readdirSync(join(folder, 'metadata')).filter(
+    (name) => !known.has(name) && !/^v\d+\.metadata\.json$/.test(name),
+  );
+}
+
+async function readAvro<T>(path: string): Promise<T[]> {
+  const records: T[] = [];
+  const decoder = new avsc.streams.BlockDecoder({ parseHook: (schema: unknown) => typeOf(schema) });
+  decoder.on('data', (record: T) => records.push(record));
+  const ended = new Promise((resolve, reject) => decoder.on('end', resolve).on('error', reject));
+  decoder.end(readFileSync(path));
+  await ended;
+  return records;
+}
+
+function typeOf(schema: unknown): avsc.Type {
+  return avsc.Type.forSchema(schema as never, { wrapUnions: false });
+}
+
+async function readFile(path: string, file: Entry['data_file']): Promise<ReadRow[]> {
+  if (!existsSync(path)) throw new Error(`${basename(dirname(path))}/${basename(path)} is missing`);
+  if (statSync(path).size !== file.file_size_in_bytes) throw new Error('a file of another size');
+  const rows = await readWithHyparquet(path);
+  if (rows.length !== file.record_count) throw new Error('a file with other rows');
+  return rows;
+}
+
+/** The rows by the names of the table, which knows the columns of files by their numbers. */
+async function renamed(path: string, rows: readonly ReadRow[], fields: readonly Field[]): Promise<ReadRow[]> {
+  const { schema } = await parquetMetadataAsync(await asyncBufferFromFile(path));
+  const names = new Map(schema.map(({ name, field_id: id }) => [id, name]));
+  return rows.map((row) => Object.fromEntries(fields.map(({ id, name }) => [name, row[names.get(id) ?? ''] ?? null])));
+}
+
+function checkBounds(file: Entry['data_file'], rows: readonly ReadRow[], fields: readonly Field[]): void {
+  for (const { key, value } of [...(file.lower_bounds ?? []), ...(file.upper_bounds ?? [])]) {
+    const field = fields.find(({ id }) => id === key);
+    if (!field) throw new Error('a bound of no column');
+    const bound = field.type === 'timestamptz' ? value.readBigInt64LE() : value.toString();
+    if (!rows.some((row) => row[field.name] === bound)) throw new Error(`a bound of ${field.name} that no row has`);
+  }
+  for (const { name, required } of fields)
+    if (required && rows.some((row) => row[name] === null)) throw new Error(`a row without ${name}`);
+}

@@ -1,0 +1,216 @@
+import { readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import * as fc from 'fast-check';
+import { expect } from 'vitest';
+import { loadSettings } from '../../../src/config/load-settings.ts';
+import type { PublishedDataset } from '../../../src/contract/datasets.ts';
+import { nobody } from '../../../src/contract/identity.ts';
+import { type Clock, isoTime } from '../../../src/core/clock.ts';
+import { exportMirror } from '../../../src/export/export-mirror.ts';
+import { openDatabaseReadOnly } from '../../../src/mirror/database.ts';
+import { prepareRemoveRow } from '../../../src/mirror/remove-rows.ts';
+import { prepareWriteRows } from '../../../src/mirror/write-rows.ts';
+import { publishedFilesIn } from '../../../src/snapshot/published-files.ts';
+import { rewriteSnapshot } from '../../../src/snapshot/rewrite.ts';
+import { verifySnapshots } from '../../../src/snapshot/verify.ts';
+import { openTestMirror } from '../../mirror/open-test-mirror.ts';
+import { datasetFolder } from '../paths.ts';
+import { filesWithoutSnapshot, readIcebergTable } from './table-reader.ts';
+
+/** What happens to a mirror and to its tables. Persons are few, so that they meet. */
+export type TableStep =
+  | { do: 'show'; numbers: number[]; name: string }
+  | { do: 'remove'; number: number }
+  | { do: 'export'; kind: 'full' | 'delta' }
+  | { do: 'erase'; numbers: number[] }
+  | { do: 'promote'; keys: string[] }
+  | { do: 'keep'; keep: number };
+
+const number = fc.integer({ min: 1, max: 8 });
+const tableStep: fc.Arbitrary<TableStep> = fc.oneof(
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      do: fc.constant('show' as const),
+      numbers: fc.uniqueArray(number, { minLength: 1, maxLength: 5 }),
+      name: fc.constantFrom('a', 'b', 'c'),
+    }),
+  },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant('remove' as const), number }) },
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      do: fc.constant('export' as const),
+      kind: fc.constantFrom('full' as const, 'delta' as const, 'delta' as const, 'delta' as const),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant('erase' as const),
+      numbers: fc.uniqueArray(number, { minLength: 1, maxLength: 2 }),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      do: fc.constant('promote' as const),
+      keys: fc.uniqueArray(fc.constantFrom('plan', 'city'), { maxLength: 2 }),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('keep' as const), keep: fc.integer({ min: 1, max: 3 }) }) },
+);
+
+const uuidOf = (person: number): string => `00000000-0000-4000-8000-00000000000${person}`;
+const tables = ['persons', 'distinct_ids', 'deletions'] as const satisfies PublishedDataset[];
+const keys = { persons: 'person_uuid', distinct_ids: 'distinct_id', deletions: 'key' } as const;
+type Shown = Map<string, string>;
+
+/** A mirror, its tables, and what these have to show. */
+export function openTableWorld(datasets: readonly (typeof tables)[number][] = tables) {
+  const { db, dataDir } = openTestMirror();
+  const published = publishedFilesIn(dataDir);
+  let nowMs = Date.UTC(2026, 10, 1);
+  const clock: Clock = { now: () => (nowMs += 1), sleep: () => Promise.resolve() };
+  const set = Object.entries({ dataDir, 'export.partRows': 3 }).map(([path, value]) => ({ path, value }));
+  const { settings } = loadSettings({}, { set });
+  const { signal } = new AbortController();
+  const options: { promote: string[]; keep: number; iceberg?: boolean; publicRoot?: string | null } = {
+    promote: [],
+    keep: 2,
+  };
+  const shown = new Map<string, Shown>();
+  const counts = { delta: 0, erase: 0, lookedBack: 0 };
+
+  const remove = (person: number, reason: 'merged' | 'deleted'): void => {
+    const rowKey = db
+      .prepare<[string], number>(`SELECT row_key FROM persons WHERE uuid = ?`)
+      .pluck()
+      .get(uuidOf(person));
+    if (rowKey !== undefined) prepareRemoveRow(db, 'persons')(rowKey, reason, isoTime(clock.now()));
+  };
+  const mirrored = (dataset: (typeof tables)[number]): Shown => {
+    const sql = {
+      persons: `SELECT uuid, name || distinct_ids FROM persons`,
+      distinct_ids: `SELECT distinct_id, person_uuid FROM person_distinct_ids`,
+      deletions: `SELECT key, reason FROM deletions WHERE seq IN (SELECT max(seq) FROM deletions GROUP BY dataset, key)`,
+    }[dataset];
+    return new Map(db.prepare<[], [string, string]>(sql).raw().all());
+  };
+  const publish = async (kind: 'full' | 'delta'): Promise<void> => {
+    const source = openDatabaseReadOnly(dataDir);
+    const context = {
+      db,
+      published,
+      settings: { ...settings, export: { ...settings.export, ...options } },
+      clock,
+      signal,
+    };
+    try {
+      for (const dataset of datasets) {
+        const made = await exportMirror(context, { source, dataset, kind, onProgress: () => undefined });
+        counts.delta += made.kind === 'delta' ? 1 : 0;
+        shown.set(dataset, mirrored(dataset));
+      }
+    } finally {
+      source.close();
+    }
+  };
+  const erase = async (persons: readonly number[]): Promise<void> => {
+    const identities = persons.map((person) => ({
+      ...nobody,
+      person_uuid: [uuidOf(person)],
+      distinct_id: [`d${person}`],
+    }));
+    db.transaction(() => persons.forEach((person) => remove(person, 'deleted')))();
+    for (const dataset of datasets.filter((one) => one !== 'deletions')) {
+      for (const { id } of published.listSnapshots(dataset)) {
+        const parts = published.readManifest({ dataset, snapshotId: id }).files.map(({ name }) => name);
+        await rewriteSnapshot(published, dataset, id, parts, identities, { epoch: (counts.erase += 1), signal });
+      }
+      for (const person of persons) shown.get(dataset)?.delete(dataset === 'persons' ? uuidOf(person) : `d${person}`);
+      if (published.listSnapshots(dataset).length > 0) expectGone(dataDir, dataset, persons);
+    }
+  };
+  const perform = async (step: TableStep): Promise<void> => {
+    if (step.do === 'show') {
+      const rows = step.numbers.map((person) => ({
+        uuid: uuidOf(person),
+        id: person,
+        name: step.name,
+        distinct_ids: JSON.stringify([`d${person}`]),
+        properties: JSON.stringify({ plan: step.name, city: step.name }),
+        created_at: `2026-01-0${person}T00:00:00.123456Z`,
+        extra: null,
+      }));
+      db.transaction(() => prepareWriteRows(db, 'persons')({ rows, quarantined: [], at: isoTime(clock.now()) }, 1))();
+    } else if (step.do === 'remove') db.transaction(() => remove(step.number, 'merged'))();
+    else if (step.do === 'promote') options.promote = step.keys;
+    else if (step.do === 'keep') options.keep = step.keep;
+    else if (step.do === 'export') await publish(step.kind);
+    else await erase(step.numbers);
+  };
+  /** Every table, as an independent reader finds it, is what it has to be; every snapshot that it knows can be read. */
+  const check = async (): Promise<void> => {
+    for (const [dataset, expected] of shown) {
+      const folder = datasetFolder(dataDir, dataset);
+      const { rows, snapshotIds } = await readIcebergTable(folder);
+      const valueOf = (row: Record<string, unknown>): unknown =>
+        dataset === 'persons'
+          ? `${String(row['name'])}${JSON.stringify(row['distinct_ids'])}`
+          : (row['person_uuid'] ?? row['reason']);
+      const key = keys[dataset as keyof typeof keys];
+      const columns = {
+        persons: valueOf,
+        distinct_ids: valueOf,
+        deletions: (row: Record<string, unknown>) => row['reason'],
+      };
+      const found = rows.map((row) => [row[key], columns[dataset as keyof typeof columns](row)]);
+      expect(new Map(found as [string, string][])).toEqual(expected);
+      expect(rows).toHaveLength(expected.size);
+      if (options.promote.length > 0 && dataset === 'persons' && rows[0] && 'property_plan' in rows[0])
+        for (const row of rows) expect(row['property_plan']).toBe(row['name']);
+      for (const id of snapshotIds.slice(0, -1)) {
+        await readIcebergTable(folder, id);
+        counts.lookedBack += 1;
+      }
+      expect(await filesWithoutSnapshot(folder)).toEqual([]);
+    }
+    expect((await verifySnapshots(published)).problems).toEqual([]);
+    expect(readdirSync(join(dataDir, 'tmp'))).toEqual([]);
+  };
+  return { db, dataDir, published, perform, check, counts, options };
+}
+
+/** No byte of a file of a table holds a key that was erased; its parts are searched by the tests of rewriting. */
+function expectGone(dataDir: string, dataset: string, persons: readonly number[]): void {
+  const folder = join(datasetFolder(dataDir, dataset), 'metadata');
+  for (const name of readdirSync(folder))
+    for (const person of persons) expect(readFileSync(join(folder, name)).includes(uuidOf(person))).toBe(false);
+}
+
+/** Plays random steps; after each that publishes, every table has to be what it should be. */
+export async function playTables(
+  runs: number,
+  steps: number,
+  datasets: readonly (typeof tables)[number][],
+): Promise<{ delta: number; erase: number; lookedBack: number }> {
+  const sums = { delta: 0, erase: 0, lookedBack: 0 };
+  await fc.assert(
+    fc.asyncProperty(fc.array(tableStep, { minLength: steps / 2, maxLength: steps }), async (happens) => {
+      const world = openTableWorld(datasets);
+      // The last export is a delta, whatever was before it.
+      const ending = ['y', 'z'].flatMap((name): TableStep[] => [
+        { do: 'show', numbers: [1], name },
+        { do: 'export', kind: 'delta' },
+      ]);
+      for (const step of [...happens, ...ending]) {
+        await world.perform(step);
+        if (step.do === 'export' || step.do === 'erase') await world.check();
+      }
+      for (const name of ['delta', 'erase', 'lookedBack'] as const) sums[name] += world.counts[name];
+    }),
+    { numRuns: runs },
+  );
+  return sums;
+}

@@ -1,0 +1,165 @@
+import { appendFileSync, cpSync, existsSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { nobody } from '../../../src/contract/identity.ts';
+import { scanDataFolder } from '../../../src/erasure/scan/scan.ts';
+import { removeUnnamedParts } from '../../../src/snapshot/publish.ts';
+import { verifySnapshots } from '../../../src/snapshot/verify.ts';
+import { datasetFolder } from '../paths.ts';
+import { readIcebergTable } from './table-reader.ts';
+import { openTableWorld, type TableStep } from './table-world.ts';
+
+const show = (name: string, ...numbers: number[]): TableStep => ({ do: 'show', name, numbers });
+const full: TableStep = { do: 'export', kind: 'full' };
+const delta: TableStep = { do: 'export', kind: 'delta' };
+
+/** A table of persons, after some steps. */
+async function openTable(...steps: readonly TableStep[]) {
+  const world = openTableWorld(['persons']);
+  for (const step of steps) await world.perform(step);
+  const folder = datasetFolder(world.dataDir, 'persons');
+  return { ...world, folder, metadata: join(folder, 'metadata') };
+}
+
+test('a person who left and came back between two deltas stays, and one who left after that goes', async () => {
+  const world = await openTable(show('a', 1, 2, 3), full, { do: 'remove', number: 1 }, delta, show('b', 1), delta);
+  await world.check();
+  const { rows, snapshotIds } = await readIcebergTable(world.folder);
+  expect(rows.map(({ person_id: id, name }) => [id, name])).toEqual([
+    [2n, 'a'],
+    [3n, 'a'],
+    [1n, 'b'],
+  ]);
+  expect(world.counts.delta).toBe(2);
+  const looked = await Promise.all(
+    snapshotIds.map(async (id) => (await readIcebergTable(world.folder, id)).rows.length),
+  );
+  expect(looked).toEqual([3, 2, 3]);
+  await world.perform({ do: 'remove', number: 1 });
+  await world.perform(delta);
+  await world.check();
+});
+
+test('an erasure moves the rows that readers pass over, and leaves one snapshot with other file names', async () => {
+  const world = await openTable(show('a', 1, 2, 3, 4, 5, 6), full, show('b', 2, 6), { do: 'remove', number: 5 }, delta);
+  const before = readdirSync(world.metadata);
+  await world.perform({ do: 'erase', numbers: [1, 4] });
+  await world.check();
+  expect((await readIcebergTable(world.folder)).snapshotIds).toHaveLength(1);
+  expect(readdirSync(world.metadata).filter((name) => before.includes(name))).toEqual(['version-hint.text']);
+});
+
+test('the numbers of columns stay those of the files: a promoted column that comes back is another one', async () => {
+  const world = await openTable();
+  const idsOf = async (): Promise<Record<string, number>> => {
+    const { metadata } = await readIcebergTable(world.folder);
+    const schema = metadata.schemas.find((each) => each['schema-id'] === metadata['current-schema-id']);
+    return Object.fromEntries((schema?.fields ?? []).map(({ name, id }) => [name, id]));
+  };
+  const numbers: (number | undefined)[] = [];
+  for (const keys of [['plan'], [], ['plan']]) {
+    for (const step of [show(keys.join(), 1, 2), { do: 'promote', keys } as const, delta]) await world.perform(step);
+    await world.check();
+    numbers.push((await idsOf())['property_plan']);
+  }
+  expect(numbers).toEqual([10, undefined, 13]);
+  expect(await idsOf()).toMatchObject({ person_uuid: 1, distinct_ids: 4, properties: 6 });
+});
+
+test('the key is required, and identifies rows', async () => {
+  const world = await openTable(show('a', 1), full);
+  const { metadata } = await readIcebergTable(world.folder);
+  expect(metadata.schemas).toMatchObject([
+    {
+      'identifier-field-ids': [1],
+      fields: [{ name: 'person_uuid', required: true }, { required: false }, {}, {}, {}, {}, {}, {}],
+    },
+  ]);
+});
+
+test.for<[string, (metadata: string, parts: string) => void, string, string]>([
+  ['a manifest with another byte', (metadata, parts) => appendFileSync(join(metadata, parts), 'x'), 'PARTS', 'size'],
+  ['a manifest that is missing', (metadata, parts) => rmSync(join(metadata, parts)), 'PARTS', 'missing'],
+  ['a hint that is missing', (metadata) => rmSync(join(metadata, 'version-hint.text')), 'version-hint.text', 'missing'],
+  [
+    'a hint of no version',
+    (metadata) => writeFileSync(join(metadata, 'version-hint.text'), '7'),
+    'version-hint.text',
+    'damaged',
+  ],
+  [
+    'a stray file',
+    (metadata, parts) => cpSync(join(metadata, parts), join(metadata, '9-parts.avro')),
+    '9-parts.avro',
+    'unnamed',
+  ],
+])('%s is found, and mended by the next export', async ([, damage, file, problem]) => {
+  const world = await openTable(show('a', 1, 2), full);
+  const parts = readdirSync(world.metadata).find((name) => name.endsWith('-parts.avro')) ?? '';
+  damage(world.metadata, parts);
+  const name = file === 'PARTS' ? parts : file;
+  expect((await verifySnapshots(world.published)).problems).toEqual([
+    { dataset: 'persons', snapshotId: 'metadata', file: name, problem },
+  ]);
+  await world.perform(show('b', 1));
+  await world.perform(delta);
+  await world.check();
+});
+
+test('metadata of before an erasure, put back, are no table: they are found, and removed', async () => {
+  const world = await openTable(show('a', 1, 2), full);
+  const kept = `${world.dataDir}-kept`;
+  cpSync(join(world.dataDir, 'snapshots'), kept, { recursive: true });
+  await world.perform({ do: 'erase', numbers: [1] });
+  // All of the table, and CURRENT with it.
+  rmSync(world.metadata, { recursive: true });
+  cpSync(join(kept, 'persons/metadata'), world.metadata, { recursive: true });
+  cpSync(join(kept, 'CURRENT.json'), join(world.dataDir, 'snapshots/CURRENT.json'));
+  rmSync(kept, { recursive: true });
+  expect((await verifySnapshots(world.published)).problems).toMatchObject([
+    { file: 'v1.metadata.json', problem: 'damaged' },
+  ]);
+  removeUnnamedParts(world.published);
+  expect(existsSync(world.metadata)).toBe(false);
+  expect((await verifySnapshots(world.published)).problems).toEqual([]);
+  await world.perform(delta);
+  await world.check();
+});
+
+test('without tables nothing of them is left, and a table that is to lie elsewhere is made again', async () => {
+  const world = await openTable(show('a', 1, 2), full);
+  Object.assign(world.options, { publicRoot: 's3://lake/mirror/' });
+  await world.perform(delta);
+  const { metadata, rows } = await readIcebergTable(world.folder);
+  expect([metadata.location, metadata.snapshots.length, rows.length]).toEqual(['s3://lake/mirror/persons', 2, 2]);
+  Object.assign(world.options, { iceberg: false });
+  await world.perform(delta);
+  expect(existsSync(world.metadata)).toBe(false);
+  expect(world.published.readCurrent().tables).toBeUndefined();
+  expect((await verifySnapshots(world.published)).problems).toEqual([]);
+});
+
+test('the numbers and words of a table are nobody, and the bounds of its keys are found', async () => {
+  const world = await openTable(show('a', 5, 6, 7), full, show('b', 6), { do: 'remove', number: 7 }, delta);
+  const scan = (identity: object) =>
+    scanDataFolder({
+      dataDir: world.dataDir,
+      phase: 'verify',
+      subjects: [
+        { request: 'r', identity: { ...nobody, ...identity }, values: ['manifest_entry analytics-mirror.manifests'] },
+      ],
+      fence: false,
+      extraPaths: [],
+    });
+  const words = ['timestamptz', 'overwrite', 'current-snapshot-id', '/snapshots/persons/', 'POSITION_DELETES'];
+  const stranger = await scan({ person_id: ['0', '1', '2', '3', '4', '100', '134'], distinct_id: words });
+  expect([stranger.unreadable, stranger.subjects[0]?.places]).toEqual([[], []]);
+  const { places = [] } = (await scan({ person_uuid: ['00000000-0000-4000-8000-000000000005'] })).subjects[0] ?? {};
+  const found = places.map(({ place }) => place).filter((place) => place.includes('/metadata/'));
+  const lists = readdirSync(world.metadata).filter((name) => name.endsWith('-parts.avro'));
+  expect(lists).toHaveLength(2);
+  expect(new Set(found)).toEqual(new Set(lists.map((name) => `snapshots/persons/metadata/${name}`)));
+  expect(readFileSync(join(world.metadata, lists[0] ?? '')).includes('00000000-0000-4000-8000-000000000005')).toBe(
+    true,
+  );
+});
