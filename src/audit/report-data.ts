@@ -7,7 +7,7 @@ import { listCheckpointFiles, readCheckpointFile, readLedgerOrigin, sizeOfFile }
 import { ledgerFolder } from '../ledger/entry-file.ts';
 import type { LedgerEntry } from '../ledger/entry.ts';
 import { readLedger } from '../ledger/ledger.ts';
-import { readHistories, type RequestHistory } from '../ledger/request-history.ts';
+import type { RequestHistory } from '../ledger/request-history.ts';
 import type { Database } from '../mirror/database.ts';
 import { readDeletionFeed, type DeletionFeed } from '../mirror/feeds.ts';
 import { readFenceUse, type FenceUse } from '../mirror/fence.ts';
@@ -100,10 +100,8 @@ export function gatherReport(
   const { dataDir, erasure } = settings;
   const madeAt = new Date(nowMs).toISOString();
   const ledger = readLedger(dataDir);
-  const drills: ReportedDrill[] = [];
-  const histories = [...readHistories(notingDrills(ledger.entries(), drills)).all()].toSorted(
-    (a, b) => a.received.entry - b.received.entry,
-  );
+  const { drills, state } = readBesides(ledger.entries());
+  const histories = [...ledger.histories.all()].toSorted((a, b) => a.received.entry - b.received.entry);
   const to = period.to ?? madeAt.slice(0, 10);
   const from = period.from ?? (histories[0]?.received.at ?? madeAt).slice(0, 10);
   const all = histories.map((history) => reportRequest(db, history, madeAt));
@@ -140,11 +138,7 @@ export function gatherReport(
       ...requestDifferences(db, ledger).map(({ sentence }) => sentence),
       ...histories.flatMap((history) => emptiedFence(db, history)),
     ],
-    state: [...ledger.entries()].flatMap((entry) =>
-      (entry.type === 'differs' || entry.type === 'mended') && isWithin(entry.at, from, to)
-        ? [{ at: entry.at, event: entry.type, part: entry.part, items: entry.items }]
-        : [],
-    ),
+    state: state.filter(({ at }) => isWithin(at, from, to)),
     drills: drills.filter(({ at }) => isWithin(at, from, to)),
     requests,
   };
@@ -156,15 +150,17 @@ function emptiedFence(db: Database, { request, fence, isReadmitted }: RequestHis
   return [`mirror.db, table fence: it has no entry of request ${request}; the ledger says ${fence.entries}`];
 }
 
-/** Yields the same entries and collects the drills among them. */
-function* notingDrills(entries: Iterable<LedgerEntry>, drills: ReportedDrill[]): Generator<LedgerEntry> {
-  for (const entry of entries) {
+/** What the ledger has beside the requests: drills, and what was found not to be as it says, or mended. */
+function readBesides(entries: Iterable<LedgerEntry>): { drills: ReportedDrill[]; state: ReportedState[] } {
+  const drills: ReportedDrill[] = [];
+  const state: ReportedState[] = [];
+  for (const entry of entries)
     if (entry.type === 'drill') {
       const { at, outcome, steps, report } = entry;
       drills.push({ at, outcome, steps, report });
-    }
-    yield entry;
-  }
+    } else if (entry.type === 'differs' || entry.type === 'mended')
+      state.push({ at: entry.at, event: entry.type, part: entry.part, items: entry.items });
+  return { drills, state };
 }
 
 function isWithin(at: string, from: string, to: string): boolean {

@@ -3,6 +3,7 @@ import type { Database } from 'better-sqlite3';
 import type { Clock } from '../core/clock.ts';
 import { keepTemporaryFiles } from './database.ts';
 import { vacuum } from './run-query.ts';
+import { withoutWaiting } from './runs.ts';
 
 const checkpointTries = 50;
 const checkpointWaitMs = 100;
@@ -42,14 +43,10 @@ export async function purgeDeleted(
 
 /** Tries once, without waiting for a reader as other statements do: nothing else could run meanwhile. */
 function truncateLog(db: Database): boolean {
-  const timeoutMs = Number(db.pragma('busy_timeout', { simple: true }));
-  db.pragma('busy_timeout = 0');
-  try {
+  return withoutWaiting(db, () => {
     const [result] = db.pragma('wal_checkpoint(TRUNCATE)') as { busy: number }[];
     return result?.busy === 0;
-  } finally {
-    db.pragma(`busy_timeout = ${timeoutMs}`);
-  }
+  });
 }
 
 /** `ANALYZE` copies keys into tables of its own. */

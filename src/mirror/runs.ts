@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import { z } from 'zod';
-import { AppError } from '../core/errors.ts';
+import { AppError, systemCode } from '../core/errors.ts';
 import { columnsAs } from './tables.ts';
 
 /** The holder of the right to write. Times are ISO 8601 UTC. */
@@ -50,9 +50,29 @@ export function takeLease(db: Database, wanted: LeaseHolder, isStale: (present: 
     .immediate();
 }
 
-/** Says that the holder lives. Returns whether it still holds the lease. */
+/**
+ * Says that the holder lives. Returns whether it still holds the lease. While another process writes, such as the VACUUM of a
+ * large mirror, which takes minutes, nothing is said: neither this process nor its run may wait for that.
+ */
 export function beatLease(db: Database, holder: string, at: string): boolean {
-  return db.prepare(/*sql*/ `UPDATE lease SET beat_at = ? WHERE holder = ?`).run(at, holder).changes === 1;
+  const beat = db.prepare<[string, string]>(/*sql*/ `UPDATE lease SET beat_at = ? WHERE holder = ?`);
+  try {
+    return withoutWaiting(db, () => beat.run(at, holder).changes === 1);
+  } catch (error) {
+    if (systemCode(error)?.startsWith('SQLITE_BUSY') === true) return true;
+    throw error;
+  }
+}
+
+/** Runs statements that throw `SQLITE_BUSY` at once, where others wait for another process. */
+export function withoutWaiting<T>(db: Database, act: () => T): T {
+  const timeoutMs = Number(db.pragma('busy_timeout', { simple: true }));
+  db.pragma('busy_timeout = 0');
+  try {
+    return act();
+  } finally {
+    db.pragma(`busy_timeout = ${timeoutMs}`);
+  }
 }
 
 /**

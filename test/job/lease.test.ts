@@ -2,6 +2,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
+import { dirname } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { AppError } from '../../src/core/errors.ts';
 import { preparePageCommit } from '../mirror/commit-page.ts';
@@ -20,6 +21,7 @@ import { acquireLease, livingHolder, processSpace } from '../../src/job/lease.ts
 import { finishPass, startPass } from '../../src/mirror/passes.ts';
 import { replacePlaylistRecordings } from '../../src/mirror/write-rows.ts';
 import { prepareRemoveRow } from '../../src/mirror/remove-rows.ts';
+import { openDatabase } from '../../src/mirror/database.ts';
 import { openTestMirror, stillClock } from '../mirror/open-test-mirror.ts';
 
 const holder = (name: string): LeaseHolder => ({
@@ -178,6 +180,27 @@ describe('a lease that is held', () => {
     expect(losses).toEqual([expect.objectContaining({ code: 'busy' })]);
     lease.release();
     expect(db.prepare(`SELECT holder FROM lease`).pluck().get()).toBe('other');
+  });
+
+  it('is kept, and nothing waits, while another process writes for minutes: its VACUUM of a large mirror does', () => {
+    const { db, lease, losses } = held();
+    const other = openDatabase(dirname(db.name), stillClock);
+    other.exec(`BEGIN IMMEDIATE`);
+    vi.useRealTimers();
+    const beganAtMs = performance.now();
+    vi.useFakeTimers();
+    expect(beatLease(db, readLease(db)?.holder ?? '', '2026-01-01T00:01:00Z')).toBe(true);
+    vi.useRealTimers();
+    expect(performance.now() - beganAtMs).toBeLessThan(2000);
+    vi.useFakeTimers();
+    expect(readLease(db)?.beatAt).not.toBe('2026-01-01T00:01:00Z');
+    other.exec(`COMMIT`);
+    other.close();
+    expect(beatLease(db, readLease(db)?.holder ?? '', '2026-01-01T00:02:00Z')).toBe(true);
+    expect(readLease(db)?.beatAt).toBe('2026-01-01T00:02:00Z');
+    expect(db.pragma('busy_timeout', { simple: true })).toBe(10_000);
+    expect(losses).toEqual([]);
+    lease.release();
   });
 
   it('is lost, and the program not, when a beat cannot be written', () => {
