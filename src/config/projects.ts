@@ -77,6 +77,11 @@ function readProject(
   return [{ name, tree: merged, own, path, apiKey }];
 }
 
+/** Where the files of a project are put, beside its folder; null where nowhere. */
+function destinationIn({ export: own }: JsonObject): unknown {
+  return isJsonObject(own) ? (own['destination'] ?? null) : null;
+}
+
 /** Checks that projects differ in name and folder, and that projects with the same key have the same budget. */
 function conflicts(projects: readonly ProjectTree[]): string[] {
   return projects.flatMap(({ name, path, tree, apiKey }, index) => {
@@ -88,9 +93,12 @@ function conflicts(projects: readonly ProjectTree[]): string[] {
         typeof other.tree['dataDir'] === 'string' &&
         resolve(other.tree['dataDir']) === resolve(folder),
     );
+    const destination = destinationIn(tree);
+    const isShared = destination !== null && earlier.some((other) => destinationIn(other.tree) === destination);
     const sameKey = earlier.find((other) => apiKey !== null && other.apiKey === apiKey);
     return [
       ...(earlier.some((other) => other.name === name) ? [`${path}name: another project has the same`] : []),
+      ...(isShared ? [`${path}export.destination: another project has the same; give each a prefix of its own`] : []),
       ...(isTaken ? [`${path}dataDir: another project has the same`] : []),
       ...(sameKey && !isDeepStrictEqual(sameKey.tree['budget'], tree['budget'])
         ? [`${path}budget: differs from that of project ${sameKey.name}, which has the same key`]

@@ -103,6 +103,15 @@ projects:
   expect(problemsOf('projects: { name: a }')).toEqual(['projects']);
 });
 
+test('projects do not share a destination: each would remove the files of the other', () => {
+  const shared = 'export: { destination: s3://bucket/mirror }';
+  expect(problemsOf(`${shared}\nprojects: [{ name: shop }, { name: blog }]`)).toEqual([
+    'projects.1.export.destination',
+  ]);
+  const own = 'export: { destination: s3://bucket/blog }';
+  expect(problemsOf(`${shared}\nprojects: [{ name: shop }, { name: blog, ${own} }]`)).toEqual([]);
+});
+
 test('projects with one key have one budget', () => {
   const yaml = 'projects: [{ name: a }, { name: b, budget: { concurrency: 9 } }]';
   expect(problemsOf(yaml, { MIRROR_API_KEY: 'phx_same' })).toEqual(['projects.1.budget']);
