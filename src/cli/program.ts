@@ -148,11 +148,11 @@ async function addCommands(program: Command, argv: readonly string[], context: C
   }
 }
 
-/** The last part of a help text, as wide as its options. Indented lines, such as examples, stay as they are. */
+/** The last part of a help text, as wide as its options. Examples and tables stay as they are. */
 function wrapHelp(command: Command, text: string): string {
   const width = command.configureOutput().getOutHelpWidth?.() ?? 80;
-  const paragraphs = text.replaceAll(/([^\n])\n(?=(?!Exit codes)[^\s])/g, '$1 ').split('\n');
-  return paragraphs.map((line) => (line.startsWith(' ') ? line : command.createHelp().boxWrap(line, width))).join('\n');
+  const paragraphs = text.replaceAll(/([^\n:])\n(?=(?!Exit codes)\S)/g, '$1 ').split('\n');
+  return paragraphs.map((line) => (/^ | {2}/.test(line) ? line : command.createHelp().boxWrap(line, width))).join('\n');
 }
 
 /** Gives a command its help and its action. The program of a `run` is built from the options, and closed after it. */

@@ -88,9 +88,10 @@ function endpointTable(): string {
     ['name', 'method', 'path', 'scope'],
     names.map((name) => {
       const { method, path, scope } = callable[name];
-      return [`  ${name}`, method, path, scope ?? 'any key'];
+      return [name, method, path, scope ?? 'any key'];
     }),
-  );
+    Infinity,
+  ).replaceAll(/^(?=.)/gm, '  ');
 }
 
 function parseBody(text: string): unknown {

@@ -24,7 +24,7 @@ export function define(command: Command, context: CommandContext): CommandAction
     .option('--keep', 'afterwards run the worker beside the sandbox, with its status page, until it is stopped')
     .option('--hostile', 'generate values that many programs cannot read, as `sandbox --hostile` does');
   return {
-    help: '\nExamples:\n  npm run demo\n  npm run demo -- --keep\n  analytics-mirror demo --data-dir ./demo --json',
+    help: '\nExamples:\n  analytics-mirror demo\n  analytics-mirror demo --keep\n  analytics-mirror demo --data-dir ./demo --json',
     act: async () => {
       const flags = command.optsWithGlobals<GlobalOptions & { keep?: boolean; hostile?: boolean }>();
       const dataDir = flags.dataDir ?? mkdtempSync(join(tmpdir(), 'analytics-mirror-demo-'));
