@@ -27,7 +27,8 @@ describe('following a folder', () => {
     const puts = model.asked.filter((asked) => asked.startsWith('PUT'));
     expect(puts).toHaveLength(filesOf(dataDir).size);
     expect(puts.at(-1)).toContain('/mirror/CURRENT.json');
-    expect(puts.at(-2)).toContain('/manifest.json');
+    expect(puts.at(-2)).toContain('/metadata/version-hint.text');
+    expect(puts.slice(-4, -2).join()).toMatch(/manifest\.json/);
     expect(await follow(dataDir, bucket)).toEqual({ put: 0, removed: 0, aborted: 0, foreign: [], locked: [] });
     expect(model.asked.filter((asked) => asked.startsWith('PUT'))).toEqual(puts);
   });
@@ -185,8 +186,8 @@ describe('what cannot be removed', () => {
     publishedFilesIn(dataDir).removeSnapshots('distinct_ids', [first?.id ?? '']);
     const { locked } = await follow(dataDir, bucket);
     const until = new Date(model.locksUntil).toISOString();
-    // Two parts, a manifest, and the pointer that was replaced.
-    expect(locked.map((each) => each.until)).toEqual([until, until, until, until]);
+    // Two parts, a manifest, and two pointers that were replaced: CURRENT, and the hint of the table.
+    expect(locked.map((each) => each.until)).toEqual([until, until, until, until, until]);
     for (const versions of model.versions.values()) for (const version of versions) version.until = 0;
     expect((await follow(dataDir, bucket)).locked).toEqual([]);
     expectEqual(model, dataDir);
