@@ -27,7 +27,7 @@ Object.assign(process.env, keys);
 
 const endpoint = await startStore();
 const client = new S3Client({ endpoint: endpoint.url, region: 'us-east-1', forcePathStyle: true });
-const sandbox = await startSandbox({ persons: 1500, recordings: 60, seed: 7, port: 0 });
+const sandbox = await startSandbox({ persons: 800, recordings: 40, seed: 7, port: 0 });
 try {
   await client.send(new CreateBucketCommand({ Bucket: 'versioned' }));
   await client.send(
@@ -141,7 +141,7 @@ async function run(
   };
   const command = [join(root, 'src/main.ts'), ...args, '--json', ...set];
   const { status, stdout, stderr } = await new Promise<{ status: unknown; stdout: string; stderr: string }>((resolve) =>
-    execFile(process.execPath, command, { cwd: folder, env, maxBuffer: 1e9, timeout: 60_000 }, (error, out, err) =>
+    execFile(process.execPath, command, { cwd: folder, env, maxBuffer: 1e9, timeout: 240_000 }, (error, out, err) =>
       resolve({ status: error === null ? 0 : error.code, stdout: out, stderr: err }),
     ),
   );

@@ -24,8 +24,8 @@ const versionsOf = (model: S3Model): string => JSON.stringify([...model.versions
 test('a bucket that is equal is well, and stays as it is', async () => {
   const { model, check } = await openScene();
   const before = versionsOf(model);
-  expect(await check()).toBe(
-    's3://bucket/mirror is equal to the published files: 3 files, versions can be listed and deleted, conditions are kept',
+  expect(await check()).toMatch(
+    /^s3:\/\/bucket\/mirror is equal to the published files: \d+ files, versions can be listed and deleted, conditions are kept$/,
   );
   expect(versionsOf(model)).toBe(before);
 });
