@@ -42,7 +42,9 @@ export function watchFiles(folder: string, pass: Pass): () => void {
 
   replace('openSync', (execute, [path, flags]) => {
     const place = placeOf(path);
-    if (place === undefined) return execute();
+    // Bounded reading opens with numbers. It changes nothing, and a failure of it is none of the disk's changes.
+    const isReading = typeof flags === 'number' && (flags & (fs.constants.O_WRONLY | fs.constants.O_RDWR)) === 0;
+    if (place === undefined || isReading) return execute();
     const descriptor = passFile(`open ${place}`, execute, { isEffect: false, isChange: flags !== 'r' });
     open.set(descriptor, place);
     return descriptor;

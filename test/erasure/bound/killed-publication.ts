@@ -34,12 +34,16 @@ export async function openKillableWorld(): Promise<KillableWorld> {
   world.pass(14);
   await world.reconcile();
   expect(listRequests(world.db(), 'all').map(({ state }) => state)).toEqual(['sealed']);
-  for (let times = 0; times < 3; times += 1) await world.publish();
+  for (let times = 0; times < 3; times += 1) {
+    changeSomebody(world);
+    await world.publish();
+  }
   await world.request([{ kind: 'uuid', value: bert }]);
   const putBack = keepCopy(world);
   let published = 4;
   const publish: typeof world.publish = (kill) => {
     published += 1;
+    changeSomebody(world);
     return world.publish(kill);
   };
   const run = { publish, reconcile: world.reconcile, mend: world.reconcile, sync: world.sync };
@@ -94,6 +98,16 @@ export async function openKillableWorld(): Promise<KillableWorld> {
       }
     },
   };
+}
+
+/** A row of each list has changed: an unchanged mirror would not be published again. */
+function changeSomebody(world: ErasureWorld): void {
+  for (const [dataset, key] of [
+    ['persons', 'uuid'],
+    ['recordings', 'id'],
+  ])
+    world.db().exec(`INSERT INTO changes (dataset, key, op, at)
+      SELECT '${dataset}', ${key}, 'upsert', '2026-01-01T00:00:00Z' FROM ${dataset} ORDER BY ${key} DESC LIMIT 1`);
 }
 
 function isKilled(ended: unknown): boolean {
