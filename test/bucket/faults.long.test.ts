@@ -19,7 +19,7 @@ const faults = [
   [403, 'AccessDenied'],
 ] as const;
 
-const requestsMax = 100;
+const requestsMax = 400;
 
 /**
  * A bucket that has followed, with an old version, a marker and an unfinished upload; and a folder that has published anew

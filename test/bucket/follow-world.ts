@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { basename, dirname } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
 import { openBucket, type Bucket } from '../../src/bucket/bucket.ts';
 import { followFolder, type Followed } from '../../src/bucket/follow.ts';
@@ -93,7 +93,7 @@ export function expectEqual(model: S3Model, dataDir: string): void {
   expect(model.uploads).toEqual([]);
 }
 
-/** A reader finds all that CURRENT names, whole. */
+/** A reader finds all that CURRENT names, whole, and the lists that the hints of tables lead to. */
 export function expectReadable(model: S3Model): void {
   const current = model.current();
   const pointer = current.get('mirror/CURRENT.json');
@@ -105,5 +105,15 @@ export function expectReadable(model: S3Model): void {
       const bytes = current.get(`mirror/${dirname(manifest)}/${name}`) ?? Buffer.alloc(0);
       expect(digest(bytes)).toBe(sha256);
     }
+  }
+  for (const [key, hint] of current) {
+    const [, folder = ''] = /^(.*\/metadata\/)version-hint\.text$/.exec(key) ?? [];
+    if (folder === '') continue;
+    const table = JSON.parse(String(current.get(`${folder}v${String(hint).trim()}.metadata.json`))) as {
+      snapshots: { 'manifest-list': string }[];
+    };
+    expect(table.snapshots.length).toBeGreaterThan(0);
+    for (const { 'manifest-list': list } of table.snapshots)
+      expect(current.has(`${folder}${basename(list)}`)).toBe(true);
   }
 }
