@@ -85,8 +85,11 @@ function partOf(dataDir: string, place: string): { dataset: string; origin: RowO
  */
 export async function decodeJson({ path, place }: ListedFile, judge: RowJudge): Promise<void> {
   const isFeed = publishedFileAt(place)?.dataset === feedDataset;
-  const isSmall = statSync(path).size <= wholeFileBytesMax;
-  const whole = isSmall && place.endsWith('.json') ? readJson(readFileSync(path, 'utf8')) : undefined;
+  const isWhole = place.endsWith('.json');
+  const isLarge = isWhole && statSync(path).size > jsonBytesMax;
+  // A report of this program has a line for each value. In one line of another file, a short identifier could be missed.
+  if (isLarge && !place.startsWith('reports/')) throw tooLong('the file', jsonBytesMax);
+  const whole = isWhole && !isLarge ? readJson(readFileSync(path, 'utf8')) : undefined;
   if (whole !== undefined) judge.takeJson(place, whole, isFeed);
   else if (isOwnPlace(place)) throw notJson();
   else
@@ -101,12 +104,19 @@ function boundedLines(bytes: Readable): Readable {
     for await (const chunk of bytes as AsyncIterable<Buffer>) {
       const last = chunk.lastIndexOf(10);
       if (length + (last === -1 ? chunk.length : chunk.indexOf(10)) > wholeFileBytesMax)
-        throw new AppError(`a line has more than ${wholeFileBytesMax} bytes`, { code: 'storage' });
+        throw tooLong('a line', wholeFileBytesMax);
       length = last === -1 ? length + chunk.length : chunk.length - last - 1;
       yield chunk;
     }
   };
   return Readable.from(chunks(), { objectMode: false });
+}
+
+/** A larger value takes more memory than a scan may have. */
+const jsonBytesMax = 4 * wholeFileBytesMax;
+
+function tooLong(what: string, bytesMax: number): AppError {
+  return new AppError(`${what} has more than ${bytesMax} bytes`, { code: 'storage' });
 }
 
 /** Decodes one line of a JSON lines file. Throws `storage` when it is not JSON. */
