@@ -95,8 +95,8 @@ function tableProblems(published: PublishedFiles, dataset: string, entry: TableE
   for (const file of entry.files) add(file.name, problemOfFile(published, dataset, file));
   const hint = readHint(published, dataset);
   if (hint === undefined) add(hintName, 'missing');
-  // Killed before the hint was replaced, readers find the version before, which still stands.
-  else if (!entry.files.some(({ name }) => name === `v${hint}.metadata.json`)) add(hintName, 'damaged');
+  // Killed before the hint was replaced, readers find the version before, whose files still stand.
+  else if (published.sizeOf(tableFolder(dataset), `v${hint}.metadata.json`) === undefined) add(hintName, 'damaged');
   return problems;
 }
 

@@ -69,6 +69,11 @@ export async function assertReadable(dataDir: string): Promise<void> {
 function strayFiles(dataDir: string): string[] {
   const named = new Set([
     join(dataDir, 'snapshots', 'CURRENT.json'),
+    ...Object.entries(publishedFilesIn(dataDir).readCurrent().tables ?? {}).flatMap(([dataset, { files }]) =>
+      [{ name: 'version-hint.text' }, ...files].map(({ name }) =>
+        join(dataDir, 'snapshots', dataset, 'metadata', name),
+      ),
+    ),
     ...listPublishedParts(publishedFilesIn(dataDir)).map(({ path }) => path),
     ...listPublishedSnapshots(publishedFilesIn(dataDir)).map(({ dataset, snapshotId }) =>
       join(dataDir, 'snapshots', dataset, snapshotId, 'manifest.json'),
