@@ -3,8 +3,7 @@ import './start-up.ts';
 import process from 'node:process';
 
 // Loaded after `start-up.ts` has run: an older Node could not read these modules, and only now are they kept compiled.
-const { AppError, systemCode } = await import('./core/errors.ts');
-const { exitCodes } = await import('./cli/errors.ts');
+const { exitCodes, interruptedError } = await import('./cli/errors.ts');
 const { standWhereNpmWasCalled, whenNpmIsGone } = await import('./cli/npm.ts');
 
 // Only the owner may read the files that are written, also those that DuckDB writes.
@@ -15,9 +14,7 @@ let signals = 0;
 const onSignal = (): void => {
   signals += 1;
   if (signals > 1) process.exit(exitCodes.interrupted);
-  interruption.abort(
-    new AppError('interrupted', { code: 'interrupted', hint: 'run it again to go on where it stopped' }),
-  );
+  interruption.abort(interruptedError());
 };
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, onSignal);
 standWhereNpmWasCalled(process.env);
@@ -25,10 +22,10 @@ whenNpmIsGone(process.env, () => {
   if (signals === 0) onSignal();
 });
 
-process.stdout.on('error', (error) => {
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   // A reader such as `head` closes the pipe when it has enough; that is no error.
-  if (systemCode(error) === 'EPIPE') process.exit();
-  process.stderr.write(`error: standard output cannot be written (${systemCode(error) ?? error.name})\n`);
+  if (error.code === 'EPIPE') process.exit();
+  process.stderr.write(`error: standard output cannot be written (${error.code ?? error.name})\n`);
   process.exit(exitCodes.failed);
 });
 process.stderr.on('error', () => undefined);

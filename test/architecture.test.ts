@@ -171,11 +171,10 @@ describe('the architecture', () => {
     expect(filesWith(/process\.exit\(/)).toEqual(['main.ts']);
   });
 
-  // Nine: the SDK of a bucket is loaded only where one is set.
-  it('loads at most nine modules by their name at run time', () => {
+  it('loads at most eight modules by their name at run time', () => {
     const imports = sources.flatMap(({ path, text }) => [...text.matchAll(/await import\(/g)].map(() => path));
     expect(imports.length).toBeGreaterThan(0);
-    expect(imports.length).toBeLessThanOrEqual(9);
+    expect(imports.length).toBeLessThanOrEqual(8);
   });
 
   it('loads what a bucket needs, and DuckDB, at run time only', () => {

@@ -31,6 +31,11 @@ export function exitCodeOf(error: unknown): number {
   return exitCodes[error instanceof AppError ? exits[error.code] : 'failed'];
 }
 
+/** The error that a signal ends a command with. */
+export function interruptedError(): AppError {
+  return new AppError('interrupted', { code: 'interrupted', hint: 'run it again to go on where it stopped' });
+}
+
 /** The error that a command ended with, as an `AppError` where it can be explained. `where` is the data folder. */
 export function explainError(error: unknown, where: string): unknown {
   return error instanceof AppError ? error : (explainStorageError(error, where) ?? error);
