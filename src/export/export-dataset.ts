@@ -1,12 +1,19 @@
-import { dirname, join } from 'node:path';
-import packageJson from '../../package.json' with { type: 'json' };
+import { join, dirname } from 'node:path';
+import { measureFile } from '../core/digest.ts';
+import { type DatasetShape, type Row, deltaColumns, type Column } from '../snapshot/columns.ts';
+import { partName, nextSnapshotId } from '../snapshot/file-names.ts';
+import {
+  type ManifestFile,
+  type PublishedColumn,
+  type Manifest,
+  currentIds,
+  snapshotOf,
+} from '../snapshot/manifest.ts';
+import { writeParquetFile } from '../snapshot/parquet-file.ts';
 import { type Clock, isoTime } from '../core/clock.ts';
 import { explainStorageError } from '../core/storage-error.ts';
 import type { PublishedDataset } from '../contract/datasets.ts';
 import { RowText } from '../contract/row-text.ts';
-import { deltaColumns, type Column, type Row } from '../snapshot/columns.ts';
-import { nextSnapshotId } from '../snapshot/file-names.ts';
-import { type Manifest, type PublishedColumn, currentIds, snapshotOf } from '../snapshot/manifest.ts';
 import { withDuckDb } from '../snapshot/duckdb.ts';
 import { type PreparedTable, prepareTable } from '../snapshot/iceberg/prepare-table.ts';
 import { readTable } from '../snapshot/iceberg/table-files.ts';
@@ -14,7 +21,8 @@ import { publishSnapshot } from '../snapshot/publish.ts';
 import type { PublishedFiles } from '../snapshot/published-files.ts';
 import { type PublicationSettings, publicationOf } from './promote-and-mask.ts';
 import { clearUnpublished, removeExpired, withdrawSnapshot } from './retire-snapshots.ts';
-import { splitRows, writeParts } from './write-parts.ts';
+
+import packageJson from '../../package.json' with { type: 'json' };
 
 /** How a dataset is exported. */
 type ExportSettings = PublicationSettings & {
@@ -158,4 +166,67 @@ function clearQuietly(published: PublishedFiles, dataset: string, snapshotId: st
   } catch {
     // The first error is the one to report, and the next export clears again.
   }
+}
+
+/** The parts of a snapshot that is not published yet, and their sums. */
+export type WrittenParts = {
+  files: ManifestFile[];
+  rows: number;
+  bytes: number;
+  /** Values written as null since their column's type cannot hold them. */
+  unrepresentable: number;
+};
+
+/** How parts are written. */
+export type WriteOptions = {
+  folder: string;
+  shape: DatasetShape;
+  columns: readonly PublishedColumn[];
+  signal: AbortSignal;
+  /** Called with the number of rows written so far, over all parts. */
+  onProgress: (rows: number) => void;
+};
+
+/** Writes one file for each part. Throws as `writeParquetFile` does, or the system's error; then the folder stays. */
+export async function writeParts(
+  parts: Iterable<Iterable<Row | RowText>>,
+  { folder, shape, columns, signal, onProgress }: WriteOptions,
+): Promise<WrittenParts> {
+  const sums: WrittenParts = { files: [], rows: 0, bytes: 0, unrepresentable: 0 };
+  for (const rows of parts) {
+    const name = partName(sums.files.length + 1);
+    const path = join(folder, name);
+    const onRows = (count: number): void => onProgress(sums.rows + count);
+    const written = await writeParquetFile({ path, shape, columns, rows, signal, onRows });
+    const { bytes, sha256 } = await measureFile(path);
+    const { minKey, maxKey } = written;
+    sums.files.push({ name, rows: written.rows, bytes, sha256, min_key: minKey, max_key: maxKey });
+    sums.rows += written.rows;
+    sums.bytes += bytes;
+    sums.unrepresentable += written.unrepresentable;
+  }
+  return sums;
+}
+
+/**
+ * Splits a stream of rows into parts of at most `partRows` rows, each row made by `make`, and holds only one row at a time.
+ * A text of rows is in one part: its reader ends it where a part ends.
+ * There is always a first part, which may be empty; every further part has a row. A part must be read to its end before
+ * the next part.
+ */
+export function* splitRows<Row, Made>(
+  rows: Iterator<Row>,
+  partRows: number,
+  make: (row: Row) => Made,
+): Generator<Iterable<Made>, void> {
+  let next = rows.next();
+  do {
+    yield (function* () {
+      for (let taken = 0; taken < partRows && !next.done;) {
+        taken += next.value instanceof RowText ? next.value.rows : 1;
+        yield make(next.value);
+        next = rows.next();
+      }
+    })();
+  } while (!next.done);
 }

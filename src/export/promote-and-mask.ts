@@ -1,12 +1,12 @@
+import { datasets, type PublishedDataset } from '../contract/datasets.ts';
+import { rowMarks, RowText } from '../contract/row-text.ts';
+import { cleanJson, mayNeedCleaning } from '../core/clean-json.ts';
+import { type Row, type DatasetShape, datasets as shapes } from '../snapshot/columns.ts';
 import type { Promotion } from '../config/settings.ts';
-import type { RowText } from '../contract/row-text.ts';
 import type { ColumnValue } from '../contract/tolerant-reader.ts';
 import { AppError } from '../core/errors.ts';
 import { isJsonObject, parseExactJson, type JsonObject } from '../core/exact-json.ts';
-import type { PublishedDataset } from '../contract/datasets.ts';
-import { type DatasetShape, type Row, datasets } from '../snapshot/columns.ts';
 import type { Manifest } from '../snapshot/manifest.ts';
-import { rowCleaner } from './clean-rows.ts';
 import { promotedColumns, type PromotedColumn } from './promotion.ts';
 
 /**
@@ -44,7 +44,7 @@ type Publication = {
  * Throws `usage` when the promoted keys cannot all be columns; publishing throws `storage` at a row that is not JSON.
  */
 export function publicationOf(dataset: PublishedDataset, { promote, mask }: PublicationSettings): Publication {
-  const shape = datasets[dataset];
+  const shape = shapes[dataset];
   const masked = new Set(mask);
   const { cleanRow, cleanText, replaced } = rowCleaner(dataset);
   const misfits: Record<string, number> = {};
@@ -118,4 +118,41 @@ function parseObject(text: ColumnValue | undefined): JsonObject | undefined {
 
 function objectOf(value: unknown): JsonObject | undefined {
   return isJsonObject(value) ? value : undefined;
+}
+
+/** Makes the JSON columns of rows such that every engine reads them. `replaced` counts the characters, by column. */
+type RowCleaner = {
+  cleanRow: (row: Row) => Row;
+  cleanText: (rows: RowText) => RowText;
+  replaced: Readonly<Record<string, number>>;
+};
+
+/** What cleans the rows of a dataset. A row, or a text of rows, that needs nothing is returned as it is. */
+function rowCleaner(dataset: PublishedDataset): RowCleaner {
+  const fields = datasets[dataset].publishedFields;
+  const replaced: Record<string, number> = {};
+  const counters = fields.map(({ kind, column }) =>
+    kind === 'json' ? (count: number) => void (replaced[column] = (replaced[column] ?? 0) + count) : undefined,
+  );
+  const json = fields.flatMap(({ name }, at) => (counters[at] ? [{ name, count: counters[at] }] : []));
+  const cleanRow = (row: Row): Row => {
+    const cleaned = json.flatMap(({ name, count }) => {
+      const text = row[name];
+      return typeof text === 'string' && mayNeedCleaning(text) ? [[name, cleanJson(text, count)] as const] : [];
+    });
+    return cleaned.length === 0 ? row : { ...row, ...Object.fromEntries(cleaned) };
+  };
+  // As Latin-1, every byte is a character: marks and escapes are found all the same.
+  const cleanText = (rows: RowText): RowText => {
+    if (!rows.bytes.includes('\\u')) return rows;
+    const text = rows.bytes.toString('latin1');
+    if (!mayNeedCleaning(text)) return rows;
+    const cleanField = (field: string, at: number): string =>
+      counters[at] ? cleanJson(field, counters[at], '\u00EF\u00BF\u00BD') : field;
+    const lines = text
+      .split(rowMarks.row)
+      .map((line) => (mayNeedCleaning(line) ? line.split(rowMarks.field).map(cleanField).join(rowMarks.field) : line));
+    return new RowText(Buffer.from(lines.join(rowMarks.row), 'latin1'), rows);
+  };
+  return { cleanRow, cleanText, replaced };
 }

@@ -1,9 +1,8 @@
 import { hash } from 'node:crypto';
 import type { Database } from 'better-sqlite3';
 import packageJson from '../../package.json' with { type: 'json' };
-import { shallowJson } from '../core/deep-json.ts';
+import { shallowJson, parseRow } from '../core/deep-json.ts';
 import { sha256 } from '../core/digest.ts';
-import { parseRow } from '../core/json-rows.ts';
 import { datasets, type PagedDataset } from '../contract/datasets.ts';
 import { rowReaders } from '../contract/row-readers.ts';
 import type { Columns } from '../contract/tolerant-reader.ts';

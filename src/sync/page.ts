@@ -1,16 +1,25 @@
-import { shallowJson } from '../core/deep-json.ts';
+import {
+  findObjectEnd,
+  parseRow,
+  splitResults,
+  type JsonBounds,
+  type ObjectSpan,
+  shallowJson,
+} from '../core/deep-json.ts';
+import { readWhole, type JsonReader } from '../client/service.ts';
+import type { Database } from '../mirror/database.ts';
+import { type FindKnown, type Fingerprints, KnownRow, type SentBytes } from '../mirror/fingerprints.ts';
+import { prepareFindKey } from '../mirror/tables.ts';
+import { type PageView, placeUntimed } from './seam.ts';
+import { seamRowsMax, type AcceptedPage, type Window } from './walk-state.ts';
 import { AppError } from '../core/errors.ts';
 import { isJsonObject } from '../core/exact-json.ts';
 import { isoToMicros } from '../core/time.ts';
 import { datasets, type PagedDataset } from '../contract/datasets.ts';
 import { rowReaders } from '../contract/row-readers.ts';
 import { readEnvelope, type Envelope } from '../contract/tolerant-reader.ts';
-import { KnownRow, type SentBytes } from '../mirror/fingerprints.ts';
 import type { QuarantinedRow } from '../mirror/quarantine.ts';
 import type { ShownRow } from '../mirror/write-rows.ts';
-import { SentRow, unnamed } from './known-rows.ts';
-import { placeUntimed, type PageView } from './seam.ts';
-import type { Window } from './walk-state.ts';
 
 /**
  * A page that was read: the rows for the mirror, and the view by which the walk judges the page. `sent`: the bytes of the rows
@@ -108,4 +117,136 @@ function offsetOf(next: string | null | undefined, window: Window): number | nul
       { code: 'service', hint: 'the list cannot be walked to its end; nothing was judged absent' },
     );
   return offset;
+}
+
+/** The surrogate key of a stored row. */
+type FindRowKey = (key: string) => number | undefined;
+
+/** A row of a page that was parsed, and the place of its bytes. */
+class SentRow {
+  readonly page: Buffer;
+  readonly from: number;
+  readonly to: number;
+  readonly value: unknown;
+
+  constructor(page: Buffer, from: number, to: number, value: unknown) {
+    this.page = page;
+    this.from = from;
+    this.to = to;
+    this.value = value;
+  }
+}
+
+/**
+ * Prepares the reader of a page whose unchanged rows are not parsed: `results` then holds each row as a `KnownRow` or a
+ * `SentRow`. Whatever is unusual about a page is left to the reader of whole answers: all of its rows are then plain values.
+ */
+export function prepareReadRows(dataset: PagedDataset, fingerprints: Fingerprints, findRowKey: FindRowKey): JsonReader {
+  const findNear = prepareFindNear(dataset, findRowKey);
+  return (bytes, bounds) => {
+    const page = readByRow(bytes, bounds, fingerprints.beginFind(), findNear());
+    return page ?? readWhole(bytes, bounds);
+  };
+}
+
+/** Undefined where the page is to be read whole. */
+function readByRow(bytes: Buffer, bounds: JsonBounds, find: FindKnown, near: FindNear): object | undefined {
+  const rows: unknown[] = [];
+  const span: ObjectSpan = { to: 0, values: 0, isPlain: true };
+  let values = 0;
+  try {
+    const envelope = splitResults(bytes, bounds, (_bytes, from) => {
+      const known = near.expected === undefined ? undefined : find(bytes, from, near.expected);
+      if (known) {
+        near.wasKnown(known.rowKey);
+        values += 1;
+        rows.push(known);
+        return values > bounds.jsonValuesMax ? undefined : known.to;
+      }
+      if (!findObjectEnd(bytes, from, bounds, span)) return undefined;
+      values += span.values;
+      if (values > bounds.jsonValuesMax) return undefined;
+      const value = parseRow(bytes, from, span.to, span.isPlain, bounds.jsonDepthMax);
+      near.wasRead(value);
+      rows.push(new SentRow(bytes, from, span.to, value));
+      return span.to;
+    });
+    return envelope && { ...envelope, results: rows };
+  } catch {
+    // The reader of whole answers says what is wrong.
+    return undefined;
+  }
+}
+
+/** Where the fingerprint of the next row is looked for. */
+type FindNear = {
+  /** The surrogate key that is most likely the next row's; undefined when nothing is known. */
+  expected: number | undefined;
+  wasKnown: (rowKey: number) => void;
+  wasRead: (row: unknown) => void;
+};
+
+/**
+ * Rows stand in the order of their surrogate keys, but for new ones. After a row that was read, the next one is mostly the one
+ * behind it; after more of them, the row is looked up, in a long run of them only each sixteenth.
+ */
+function prepareFindNear(dataset: PagedDataset, findRowKey: FindRowKey): () => FindNear {
+  const { key, fields } = datasets[dataset];
+  const isUuid = fields.some(({ name, kind }) => name === key && kind === 'uuid');
+  return () => {
+    let readInARow = 0;
+    const near: FindNear = {
+      expected: undefined,
+      wasKnown: (rowKey) => {
+        readInARow = 0;
+        near.expected = rowKey + 1;
+      },
+      wasRead: (row) => {
+        readInARow += 1;
+        if (near.expected !== undefined && readInARow === 1) {
+          near.expected += 1;
+          return;
+        }
+        if (readInARow > 4 && readInARow % 16 !== 0) return;
+        const shown = isJsonObject(row) ? row[key] : undefined;
+        const rowKey = typeof shown === 'string' ? findRowKey(isUuid ? shown.toLowerCase() : shown) : undefined;
+        near.expected = rowKey === undefined ? undefined : rowKey + 1;
+      },
+    };
+    return near;
+  };
+}
+
+/** What stands in a view for the key of a known row, which was not read. No key begins like this. */
+function unnamed(rowKey: number): string {
+  return `\0${rowKey}`;
+}
+
+/**
+ * Prepares what puts keys into a view wherever the walk compares them: at the rows of the page before, and at the last rows of
+ * the page itself. Every other known row keeps its stand-in, which is equal to no key.
+ */
+export function prepareNameKnown(
+  db: Database,
+  dataset: PagedDataset,
+  findRowKey: FindRowKey,
+): (view: PageView, previous: AcceptedPage | null) => PageView {
+  const findKey = prepareFindKey(db, dataset);
+  return (view, previous) => {
+    if (!view.keys.some(isUnnamed)) return view;
+    const names = new Map<string, string>();
+    for (const { key } of previous?.rows ?? []) {
+      const rowKey = findRowKey(key);
+      if (rowKey !== undefined) names.set(unnamed(rowKey), key);
+    }
+    for (const key of view.keys.slice(-seamRowsMax)) {
+      const name = isUnnamed(key) && !names.has(key) ? findKey(Number(key.slice(1))) : undefined;
+      if (name !== undefined) names.set(key, name);
+    }
+    return { ...view, keys: view.keys.map((key) => names.get(key) ?? key) };
+  };
+}
+
+function isUnnamed(key: string): boolean {
+  return key.startsWith('\0');
 }

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { parseDeepJson } from '../../src/core/deep-json.ts';
-import { findObjectEnd, parseRow, splitResults, type ObjectSpan } from '../../src/core/json-rows.ts';
+import { parseDeepJson, findObjectEnd, parseRow, splitResults, type ObjectSpan } from '../../src/core/deep-json.ts';
 
 const bounds = { jsonDepthMax: 6, jsonValuesMax: 1000 };
 

@@ -5,7 +5,7 @@ import { pagedDatasets, type PagedDataset } from '../../src/contract/datasets.ts
 import type { ColumnValue } from '../../src/contract/tolerant-reader.ts';
 import { RowText } from '../../src/contract/row-text.ts';
 import { isoToUtc } from '../../src/core/time.ts';
-import { splitRows, writeParts } from '../../src/export/write-parts.ts';
+import { splitRows, writeParts } from '../../src/export/export-dataset.ts';
 import type { Database } from '../../src/mirror/database.ts';
 import { withSnapshotSource } from '../../src/mirror/snapshot-source.ts';
 import { datasets } from '../../src/snapshot/columns.ts';

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { splitRows } from '../../src/export/write-parts.ts';
+import { splitRows } from '../../src/export/export-dataset.ts';
 
 function split(rows: readonly number[], partRows: number): number[][] {
   return Array.from(
