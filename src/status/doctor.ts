@@ -84,6 +84,15 @@ export async function examine(parts: DoctorParts): Promise<Check[]> {
   ];
 }
 
+function knownDestinations(openReader: DoctorParts['openReader']): ReturnType<typeof listDestinations> {
+  try {
+    return listDestinations(openReader());
+  } catch {
+    // The check of the mirror says what is wrong with it.
+    return [];
+  }
+}
+
 /** Checks the bucket that follows the published files, and names those that were left. */
 async function examineBuckets(
   attempt: Attempt,
@@ -91,7 +100,7 @@ async function examineBuckets(
   hasMirror: boolean,
 ): Promise<Check[]> {
   const destination = destinationOf(settings.export);
-  const known = hasMirror ? listDestinations(openReader()) : [];
+  const known = hasMirror ? knownDestinations(openReader) : [];
   const left = known.filter(({ location }) => location !== settings.export.destination);
   return [
     ...(destination ? [await attempt('bucket', () => checkBucket(destination, settings, signal))] : []),

@@ -32,8 +32,8 @@ function cleaned(value: unknown): unknown {
 
 /** A service may escape any character, in either case. */
 const escaped = (text: string, isEscaped: (at: number) => boolean): string =>
-  text.replaceAll(/\\u[0-9a-f]{4}|[^\x20-\x7e]/gu, (found, at: number) => {
-    if (!isEscaped(at)) return found;
+  text.replaceAll(/\\[^u]|\\u[0-9a-f]{4}|[^\x20-\x7e]/gu, (found, at: number) => {
+    if (!isEscaped(at) || /^\\[^u]/.test(found)) return found;
     if (found.startsWith('\\')) return found.toUpperCase().replace('U', 'u');
     return found
       .split('')
