@@ -1,0 +1,5 @@
+import { test } from 'vitest';
+import { checkHistories } from './delta-histories.ts';
+
+test('whatever happens between them, a full snapshot and its deltas, loaded as documented, are the mirror', () =>
+  checkHistories(40));
