@@ -92,8 +92,11 @@ const someone: Step = { do: 'show persons', persons: [{ number: 7, name: 'g', di
 const full: Step = { do: 'export', kind: 'full' };
 const delta: Step = { do: 'export', kind: 'delta' };
 
-/** Plays random histories: whatever is published in between, loaded as documented, is the mirror. */
-export async function checkHistories(numRuns: number): Promise<void> {
+/**
+ * Plays random histories: whatever is published in between, loaded as documented, has to be the mirror. Returns how many deltas
+ * were published.
+ */
+export async function checkHistories(numRuns: number): Promise<number> {
   let deltas = 0;
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 14 }), async (steps) => {
@@ -109,5 +112,5 @@ export async function checkHistories(numRuns: number): Promise<void> {
     }),
     { numRuns },
   );
-  expect(deltas).toBeGreaterThan(numRuns / 3);
+  return deltas;
 }
