@@ -1,12 +1,12 @@
 import { AppError } from '../core/errors.ts';
 import type { PublishedDataset } from '../contract/datasets.ts';
 import { whileEpoch } from '../mirror/fence.ts';
-import { numberFields } from '../mirror/field-ids.ts';
 import { withSnapshotSource } from '../mirror/snapshot-source.ts';
 import { currentIds, type Manifest } from '../snapshot/manifest.ts';
 import { exportDataset } from './export-dataset.ts';
 import { findUnchanged, isMadeAlike } from './find-unchanged.ts';
 import type { ExportContext, MirrorExport, MirrorExportTask } from './mirror-export.ts';
+import { numberColumns } from './number-columns.ts';
 import { publicationOf } from './promote-and-mask.ts';
 import { isTableAsWanted, tableLocation } from './table-location.ts';
 
@@ -52,7 +52,7 @@ function exportMoment(
         dataset,
         rows,
         settings: settings.export,
-        numbering: (columns) => numberFields(db, dataset, columns),
+        numbering: (columns) => numberColumns(context, dataset, columns),
         pass,
         erasureEpoch,
         changes,

@@ -1,13 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import { datasets, type PublishedDataset } from '../contract/datasets.ts';
 import { readEpoch } from '../mirror/fence.ts';
-import { numberFields } from '../mirror/field-ids.ts';
 import { lastJudgedPass } from '../mirror/passes.ts';
 import { isUnchangedSince } from '../mirror/snapshot-source.ts';
 import { deltaColumns } from '../snapshot/columns.ts';
 import { currentIds, type Manifest } from '../snapshot/manifest.ts';
 import { verifySnapshot } from '../snapshot/verify.ts';
 import type { ExportContext, MirrorExport, MirrorExportTask } from './mirror-export.ts';
+import { numberColumns } from './number-columns.ts';
 import { publicationOf } from './promote-and-mask.ts';
 import { removeExpired } from './retire-snapshots.ts';
 import { isTableAsWanted } from './table-location.ts';
@@ -59,12 +59,12 @@ export async function findUnchanged(
 
 /** Whether a snapshot was made with the columns, settings and layout that a new one would have. Parts may be of another size. */
 export function isMadeAlike(
-  { db, settings }: ExportContext,
+  context: ExportContext,
   dataset: PublishedDataset,
   { columns, publication }: Manifest,
 ): boolean {
-  const { shape, decided } = publicationOf(dataset, settings.export);
-  const wanted = numberFields(db, dataset, [...shape.columns, ...deltaColumns]).slice(0, shape.columns.length);
+  const { shape, decided } = publicationOf(dataset, context.settings.export);
+  const wanted = numberColumns(context, dataset, [...shape.columns, ...deltaColumns]).slice(0, shape.columns.length);
   const found = columns.filter(({ name }) => !deltaColumns.some((one) => one.name === name));
   return isDeepStrictEqual({ wanted, ...decided, part_rows: 0 }, { wanted: found, ...publication, part_rows: 0 });
 }

@@ -8,12 +8,14 @@ type Kept = { id: number; name: string; type: string; elementId: number | null; 
 
 /**
  * Numbers the columns of a dataset. A column keeps its number. A new column, one of another type and one that was away for a
- * time get numbers that none has ever had, so that an older file never means something else.
+ * time get numbers that none has ever had, so that an older file never means something else. `lastPublished`: the greatest number
+ * in the files that there are. It is asked for where a column is new: an older copy of the mirror knows fewer numbers.
  */
 export function numberFields<Type extends string>(
   db: Database,
   dataset: string,
   columns: readonly { readonly name: string; readonly type: Type }[],
+  lastPublished: () => number,
 ): NumberedField<Type>[] {
   const kept = db
     .prepare<[string], Kept>(
@@ -23,7 +25,8 @@ export function numberFields<Type extends string>(
   const live = kept.filter(({ isRetired }) => isRetired === 0);
   const known = (column: { name: string; type: string }): Kept | undefined =>
     live.find(({ name, type }) => name === column.name && type === column.type);
-  let last = Math.max(0, ...kept.map(({ id, elementId }) => elementId ?? id));
+  const isComplete = columns.every((column) => known(column));
+  let last = Math.max(isComplete ? 0 : lastPublished(), ...kept.map(({ id, elementId }) => elementId ?? id));
   const numbered = columns.map(({ name, type }) => {
     const { id, elementId } = known({ name, type }) ?? {
       id: (last += 1),

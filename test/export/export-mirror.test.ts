@@ -78,6 +78,26 @@ test('a promoted column that was away is another column when it comes back, and 
   expect(await idsOf(['email', 'plan'], 'delta')).toEqual({ ...all, property_email: 13, property_plan: 14 });
 });
 
+test('an older copy of the mirror gives no number of a published column to another one', async () => {
+  const world = openMirror();
+  const columnsOf = async (promote: string[]): Promise<(readonly [string, number | undefined])[]> => {
+    const settings = { ...world.settings, export: { ...world.settings.export, promote } };
+    const { snapshotId } = await exportMirror({ ...world, settings }, world);
+    const { columns } = world.published.readManifest({ dataset: 'persons', snapshotId });
+    return columns.map(({ name, id }) => [name, id]);
+  };
+  await columnsOf([]);
+  const older = world.db.prepare(/*sql*/ `SELECT * FROM published_fields`).all();
+  const plan = await columnsOf(['plan']);
+  world.db.exec(/*sql*/ `DELETE FROM published_fields`);
+  const add = world.db.prepare(/*sql*/ `INSERT INTO published_fields (dataset, id, name, type, element_id, is_retired)
+    VALUES (@dataset, @id, @name, @type, @element_id, @is_retired)`);
+  for (const row of older) add.run(row);
+  const city = await columnsOf(['city']);
+  expect(city.at(-1)?.[0]).toBe('property_city');
+  expect(plan.map(([, id]) => id)).not.toContain(city.at(-1)?.[1]);
+});
+
 test('somebody is erased while an export runs: it is made anew, and never published with that person', async () => {
   const world = openMirror();
   let exports = 0;
