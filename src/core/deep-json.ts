@@ -1,5 +1,5 @@
 import { AppError } from './errors.ts';
-import { isJsonObject, parseExactJson } from './exact-json.ts';
+import { isJsonObject, parseExactJson, parseJson } from './exact-json.ts';
 import { countText } from './words.ts';
 
 const quote = 0x22;
@@ -61,7 +61,7 @@ export function whyUnkept(error: unknown): string | undefined {
  */
 export function parseDeepJson(text: string, depthMax: number, valuesMax = Number.POSITIVE_INFINITY): unknown {
   const { cuts, isPlain } = findUnkept(text, depthMax, valuesMax);
-  if (cuts.length === 0) return isPlain ? JSON.parse(text) : parseExactJson(text);
+  if (cuts.length === 0) return isPlain ? parseJson(text) : parseExactJson(text);
   const mark = crypto.randomUUID();
   let [kept, at] = ['', 0];
   for (const { from, to, by } of cuts) {
@@ -197,7 +197,7 @@ export function splitResults(bytes: Buffer, bounds: JsonBounds, takeRow: TakeRow
 /** Reads a row of `splitResults`. Throws as `parseDeepJson` does. */
 export function parseRow(bytes: Buffer, from: number, to: number, isPlain: boolean, jsonDepthMax: number): unknown {
   const text = bytes.toString('utf8', from, to);
-  return isPlain ? JSON.parse(text) : parseDeepJson(text, jsonDepthMax - levelsAroundRows);
+  return isPlain ? parseJson(text) : parseDeepJson(text, jsonDepthMax - levelsAroundRows);
 }
 
 /**

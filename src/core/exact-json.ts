@@ -15,21 +15,66 @@ const json = JSON as unknown as {
 // without a bound: of a text with millions of digits, the search would need too much stack.
 const riskyNumber = /(?:^|[:[,])\s*-?(?:[\d.]{16}|[\d.]{1,15}[eE])/;
 
+// An escape, and the end of the name of a field that it stands in: after a value, there is no colon.
+const escapeInName = /\\(?:u[0-9a-fA-F]{4}|[^u])[^"\\]*"\s*:/;
+const quotedTexts = /"[^"\\]*(?:\\.[^"\\]*)*"(\s*:)?/g;
+
+/**
+ * `JSON.parse` that keeps each name of a field. V8 of Node 24 compares the characters of a name as they stand in the text with a
+ * name that it has seen in an earlier object: it takes `\"` for a name that is one backslash. So a name with an escape
+ * is read with a mark behind it, which is taken off again. Throws `SyntaxError` as `JSON.parse` does.
+ */
+export function parseJson(text: string, parse: (text: string) => unknown = JSON.parse): unknown {
+  if (!text.includes('\\') || !escapeInName.test(text)) return parse(text);
+  // Its first character completes no escape that is cut short.
+  const mark = `#${crypto.randomUUID()}`;
+  const marked = text.replaceAll(quotedTexts, (quoted: string, colon: string | undefined) =>
+    colon !== undefined && quoted.includes('\\')
+      ? `${quoted.slice(0, quoted.lastIndexOf('"'))}${mark}"${colon}`
+      : quoted,
+  );
+  return withoutMark(parse(marked), mark);
+}
+
+/** Takes the mark off the names of all fields, in the value itself. Not recursive: the text decides on the depth. */
+function withoutMark(value: unknown, mark: string): unknown {
+  const open = [value];
+  while (open.length > 0) {
+    const next = open.pop();
+    if (Array.isArray(next)) for (const item of next as unknown[]) open.push(item);
+    if (!isJsonObject(next)) continue;
+    const fields = Object.entries(next);
+    for (const [, child] of fields) open.push(child);
+    if (!fields.some(([name]) => name.endsWith(mark))) continue;
+    for (const [name] of fields) Reflect.deleteProperty(next, name);
+    for (const [name, child] of fields)
+      Object.defineProperty(next, name.endsWith(mark) ? name.slice(0, -mark.length) : name, {
+        value: child,
+        configurable: true,
+        enumerable: true,
+        writable: true,
+      });
+  }
+  return value;
+}
+
 /**
  * `JSON.parse` that never rounds: a number which a double cannot hold comes back as a `RawNumber`, which
  * `JSON.stringify` writes digit for digit. Costs nothing where the text has no such number.
  * Throws `SyntaxError` as `JSON.parse` does.
  */
 export function parseExactJson(text: string): unknown {
-  if (!riskyNumber.test(text)) return JSON.parse(text);
-  return json.parse(text, (_key, value, { source }) => {
-    if (typeof value !== 'number' || source === undefined || isSameNumber(value, source)) return value;
-    return json.rawJSON(source);
-  });
+  if (!riskyNumber.test(text)) return parseJson(text);
+  return parseJson(text, (whole) =>
+    json.parse(whole, (_key, value, { source }) => {
+      if (typeof value !== 'number' || source === undefined || isSameNumber(value, source)) return value;
+      return json.rawJSON(source);
+    }),
+  );
 }
 
 /** The value of a JSON text; undefined if the text is not JSON. Never throws, so that no error can quote the text. */
-export function readJson(text: string, parse: (text: string) => unknown = JSON.parse): unknown {
+export function readJson(text: string, parse: (text: string) => unknown = parseJson): unknown {
   try {
     return parse(text);
   } catch {
