@@ -134,7 +134,7 @@ it.concurrent.each(smallDisks)(
     fill 1000000; "$@" sync; echo "sync without room: $?"
     "$@" query "SELECT count(*) >= 1000 AS kept FROM persons"
     free; "$@" sync > /dev/null; echo "sync: $?"; "$@" export persons > /dev/null; echo "published: $?"
-    fill 250000; "$@" export persons; echo "export without room: $?"
+    fill 250000; "$@" export persons --set 'export.promote=["plan"]'; echo "export without room: $?"
     free; "$@" status | grep -o "^persons  *4,000 "; "$@" export > /dev/null; echo "export: $?"
     "$@" query "SELECT count(*) AS persons, (SELECT count(*) FROM quarantine) AS quarantine FROM persons"`;
     const { code, stdout, stderr } = await workspace.run([...unlimited, '--set', 'persons.overlap=20'], {

@@ -32,7 +32,7 @@ test('plan is a table for people', async () => {
   const { code, stdout } = await workspace.run(['plan', ...windows]);
   expect(code).toBe(0);
   expect(stdout.replaceAll(/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d/g, 'TIME'))
-    .toBe(`full pass   rows  says          requests  takes  ends
+    .toBe(`full pass   rows  count from    requests  takes  ends
 persons      320  the service          1    0 s  TIME UTC
 recordings    30  the service          1    0 s  TIME UTC
 playlists      0  the settings         0    0 s  TIME UTC

@@ -110,6 +110,8 @@ it('the verifier alone derives the certificates that the program derives, and re
   let derived = 0;
   fc.assert(
     fc.property(lives, ({ facts: more, at, origin, dueAt, version, isStated, boast }) => {
+      // Programs that wrote earlier versions knew no bucket.
+      if (version < 5 && more.some((fact) => fact.type === 'result' && fact.result === 'locked')) return;
       run += 1;
       const dataDir = join(root, String(run));
       mkdirSync(dataDir);

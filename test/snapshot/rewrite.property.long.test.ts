@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { cleanJson } from '../../src/core/clean-json.ts';
 import type { Identity } from '../../src/contract/identity.ts';
 import { type Row, datasets } from '../../src/snapshot/columns.ts';
 import { locateIdentity } from '../../src/snapshot/subject-rows.ts';
@@ -118,6 +119,12 @@ const run = fc
     }),
   );
 
+/** A row whose embedded person is as it is published. */
+function cleaned(row: object): object {
+  const { person } = row as { person?: unknown };
+  return typeof person === 'string' ? { ...row, person: cleanJson(person, () => undefined) } : row;
+}
+
 test('whatever the rows and whoever goes: exactly their rows go, the others stay equal and in order', async () => {
   await fc.assert(
     fc.asyncProperty(run, async ({ dataset, rows, subject, partRows }) => {
@@ -140,7 +147,7 @@ test('whatever the rows and whoever goes: exactly their rows go, the others stay
 
       const left = models.filter((row) => row !== undefined);
       const after = await rowsOfSnapshot(dataDir, dataset, snapshotId);
-      expect(after.parts.flat()).toEqual(expectedRows(datasets[dataset], left));
+      expect(after.parts.flat().map(cleaned)).toEqual(expectedRows(datasets[dataset], left).map(cleaned));
       expect(after.manifest).toEqual({
         ...before.manifest,
         rows: left.length,
@@ -155,7 +162,7 @@ test('whatever the rows and whoever goes: exactly their rows go, the others stay
       expect(sum(rewritten.map(({ rowsRemoved }) => rowsRemoved))).toBe(rows.length - left.length);
       expect((await locateIdentity(publishedFilesIn(dataDir), subject, { signal })).parts).toEqual([]);
       expect((await verifySnapshots(publishedFilesIn(dataDir))).problems).toEqual([]);
-      expect(publishedFilesIn(dataDir).readCurrent()).toEqual(current);
+      expect(publishedFilesIn(dataDir).readCurrent().snapshots).toEqual(current.snapshots);
     }),
     { numRuns: 25 },
   );

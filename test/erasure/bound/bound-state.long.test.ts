@@ -64,7 +64,11 @@ describe('an older folder of published files', () => {
     const { world } = await worldAfterErasure();
     const copy = join(freshFolder(), 'snapshots');
     cpSync(join(world.dataDir, 'snapshots'), copy, { recursive: true });
-    for (let times = 0; times < 6; times += 1) await world.publish();
+    for (let times = 0; times < 6; times += 1) {
+      world.sandbox.act({ do: 'create', distinct_ids: [`newcomer-${times}`] });
+      await world.sync();
+      await world.publish();
+    }
     cpSync(copy, join(world.dataDir, 'snapshots'), { recursive: true, force: false });
     await expectRefused(world, /is not on the ledger: it was retired/);
     await world.reconcile();

@@ -29,7 +29,8 @@ async function worldAfterErasure() {
 
 /** The folder of the one snapshot of persons. */
 function personsFolder(root: string): string {
-  return join(root, 'persons', readdirSync(join(root, 'persons')).at(-1) ?? '');
+  const snapshots = readdirSync(join(root, 'persons')).filter((name) => /^\d/.test(name));
+  return join(root, 'persons', snapshots.at(-1) ?? '');
 }
 
 const partsIn = (folder: string): string[] => readdirSync(folder).filter((name) => name.startsWith('part-'));
@@ -129,8 +130,7 @@ describe('CURRENT.json of another project', () => {
     const path = join(world.dataDir, 'snapshots/CURRENT.json');
     writeFileSync(path, readFileSync(path, 'utf8').replaceAll(/2026(?=\d{4}T)/g, '2025'));
     expect((await problemsOf(world)).join('\n')).toMatch(/snapshots\/persons\/2025\S+\/manifest\.json cannot be read/);
-    // A delta has nothing to continue; a full snapshot has.
-    await expect(world.publish()).rejects.toThrow(/cannot read \S+manifest\.json/);
+    // A delta has nothing to continue: it becomes a full snapshot.
     await world.publish();
     expect(await problemsOf(world)).toEqual([]);
   });
