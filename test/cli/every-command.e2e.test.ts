@@ -278,6 +278,6 @@ it('no command of the program is without a story here', async () => {
   const groups = ['erase', 'audit', 'config'];
   const names = (await namesIn()).filter((name) => !groups.includes(name));
   for (const group of groups) names.push(...(await namesIn(group)).map((name) => `${group} ${name}`));
-  // `demo.e2e.test.ts` has the demo, `init.e2e.long.test.ts` the first hour.
+  // `demo.e2e.long.test.ts` has the demo, `init.e2e.long.test.ts` the first hour.
   expect(names.toSorted()).toEqual([...seen, 'demo', 'init'].toSorted());
 });
