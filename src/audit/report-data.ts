@@ -3,7 +3,7 @@ import type { Settings } from '../config/settings.ts';
 import { readTarget } from '../ledger/target.ts';
 import { kindOfTarget, type TargetKind } from '../ledger/vocabulary-words.ts';
 import type { BoundPart, Evidence, RequestState, TargetResult } from '../ledger/vocabulary.ts';
-import { listCheckpointFiles, readCheckpointFile, readLedgerOrigin, sizeOfFile } from '../ledger/checkpoint.ts';
+import { listCheckpointSizes, readCheckpointFile, readLedgerOrigin } from '../ledger/checkpoint.ts';
 import { ledgerFolder } from '../ledger/entry-file.ts';
 import type { LedgerEntry } from '../ledger/entry.ts';
 import { readLedger } from '../ledger/ledger.ts';
@@ -206,8 +206,7 @@ function publishedFeed(dataDir: string): AuditReport['feed']['published'] {
 
 function newestCheckpoint(dataDir: string): AuditReport['ledger']['checkpoint'] {
   const folder = ledgerFolder(dataDir);
-  const sizes = listCheckpointFiles(folder).flatMap((file) => sizeOfFile(file) ?? []);
-  const entries = sizes.at(-1);
+  const entries = listCheckpointSizes(folder).at(-1);
   const text = entries === undefined ? undefined : readCheckpointFile(folder, entries);
   return entries === undefined || text === undefined ? null : { entries, text };
 }

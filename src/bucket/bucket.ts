@@ -54,7 +54,7 @@ export type Bucket = {
   abortUpload(upload: { path: string; uploadId: string }): Promise<void>;
   /** For how long the bucket locks each new object, in words; null where it does not. */
   describeLock(): Promise<string | null>;
-  close(): void;
+  [Symbol.dispose](): void;
 };
 
 /** What calls are repeated by, and ended by. */
@@ -138,45 +138,30 @@ export async function openBucket(
 
   return {
     location,
-    listVersions: async () => {
-      const found: ObjectVersion[] = [];
-      let from: { KeyMarker?: string; VersionIdMarker?: string } | undefined = {};
-      while (from) {
-        const start: { KeyMarker?: string; VersionIdMarker?: string } = from;
-        const page = await send('s3:ListBucketVersions', (options) =>
-          client.send(new s3.ListObjectVersionsCommand({ ...below, ...start }), options),
-        );
-        for (const { ETag, Size, ...version } of page.Versions ?? [])
-          found.push({ ...nameOf(version), isMarker: false, etag: ETag ?? '', bytes: Size ?? 0 });
-        for (const marker of page.DeleteMarkers ?? [])
-          found.push({ ...nameOf(marker), isMarker: true, etag: '', bytes: 0 });
-        from = page.IsTruncated
-          ? {
-              ...(page.NextKeyMarker === undefined ? {} : { KeyMarker: page.NextKeyMarker }),
-              ...(page.NextVersionIdMarker === undefined ? {} : { VersionIdMarker: page.NextVersionIdMarker }),
-            }
-          : undefined;
-      }
-      return found;
-    },
-    listUploads: async () => {
-      const found: { path: string; uploadId: string }[] = [];
-      let from: { KeyMarker?: string; UploadIdMarker?: string } | undefined = {};
-      while (from) {
-        const start: { KeyMarker?: string; UploadIdMarker?: string } = from;
-        const page = await send('s3:ListBucketMultipartUploads', (options) =>
-          client.send(new s3.ListMultipartUploadsCommand({ ...below, ...start }), options),
-        );
-        for (const { Key, UploadId = '' } of page.Uploads ?? []) found.push({ path: pathOf(Key), uploadId: UploadId });
-        from = page.IsTruncated
-          ? {
-              ...(page.NextKeyMarker === undefined ? {} : { KeyMarker: page.NextKeyMarker }),
-              ...(page.NextUploadIdMarker === undefined ? {} : { UploadIdMarker: page.NextUploadIdMarker }),
-            }
-          : undefined;
-      }
-      return found;
-    },
+    listVersions: () =>
+      collectPages(
+        (from) =>
+          send('s3:ListBucketVersions', (options) =>
+            client.send(new s3.ListObjectVersionsCommand({ ...below, ...from }), options),
+          ),
+        ({ Versions = [], DeleteMarkers = [] }) => [
+          ...Versions.map(({ ETag, Size, ...version }) => ({
+            ...nameOf(version),
+            isMarker: false,
+            etag: ETag ?? '',
+            bytes: Size ?? 0,
+          })),
+          ...DeleteMarkers.map((marker) => ({ ...nameOf(marker), isMarker: true, etag: '', bytes: 0 })),
+        ],
+      ),
+    listUploads: () =>
+      collectPages(
+        (from) =>
+          send('s3:ListBucketMultipartUploads', (options) =>
+            client.send(new s3.ListMultipartUploadsCommand({ ...below, ...from }), options),
+          ),
+        ({ Uploads = [] }) => Uploads.map(({ Key, UploadId = '' }) => ({ path: pathOf(Key), uploadId: UploadId })),
+      ),
     describe: async (path) => {
       try {
         const head = await send('s3:GetObject', (options) =>
@@ -248,7 +233,7 @@ export async function openBucket(
       const lock = await defaultLock();
       return lock && (lock.days === undefined ? 'without a default' : `${lock.mode}, ${lock.days} days`);
     },
-    close: () => client.destroy(),
+    [Symbol.dispose]: () => client.destroy(),
   };
 
   function nameOf({
@@ -264,6 +249,33 @@ export async function openBucket(
     const putAt = (LastModified ?? new Date(0)).toISOString();
     return { path: pathOf(Key), versionId, isLatest: IsLatest === true, putAt };
   }
+}
+
+/** Where a page of a list begins, and where the next one does. */
+type Markers = { KeyMarker?: string; VersionIdMarker?: string; UploadIdMarker?: string };
+type Page = { IsTruncated?: boolean | undefined } & {
+  [key in keyof Markers as `Next${key}`]?: string | undefined;
+};
+
+/** The items of all pages of a list. */
+async function collectPages<P extends Page, T>(
+  ask: (from: Markers) => Promise<P>,
+  itemsOf: (page: P) => readonly T[],
+): Promise<T[]> {
+  const found: T[] = [];
+  for (let from: Markers | undefined = {}; from;) {
+    const page: P = await ask(from);
+    found.push(...itemsOf(page));
+    const { NextKeyMarker, NextVersionIdMarker, NextUploadIdMarker } = page;
+    from = page.IsTruncated
+      ? {
+          ...(NextKeyMarker === undefined ? {} : { KeyMarker: NextKeyMarker }),
+          ...(NextVersionIdMarker === undefined ? {} : { VersionIdMarker: NextVersionIdMarker }),
+          ...(NextUploadIdMarker === undefined ? {} : { UploadIdMarker: NextUploadIdMarker }),
+        }
+      : undefined;
+  }
+  return found;
 }
 
 /** Bucket and prefix of a location that the settings have checked; the prefix ends with a slash, or is empty. */

@@ -50,7 +50,7 @@ export async function keepBuckets(context: BucketContext): Promise<BucketReport 
   return kept?.error || left === null ? kept : { ...left, followed: kept?.followed ?? null };
 }
 
-/** First notes that the bucket may hold everybody who is not yet gone from the folder: open requests have to reach it. */
+/** Makes the bucket equal to the folder. First adds the bucket to the places that each open request has to reach. */
 async function keepBucket(context: BucketContext): Promise<BucketReport | null> {
   const { db, published, settings, clock, signal, ledger } = context;
   const destination = destinationOf(settings.export);
@@ -64,12 +64,8 @@ async function keepBucket(context: BucketContext): Promise<BucketReport | null> 
   }).immediate();
   const publisher = ledgerOrigin(settings.dataDir, ledger());
   return reported(context, location, async () => {
-    const bucket = await openBucket(destination, { clock, retry: settings.retry, signal });
-    try {
-      return await followFolder({ published, bucket, publisher, signal });
-    } finally {
-      bucket.close();
-    }
+    using bucket = await openBucket(destination, { clock, retry: settings.retry, signal });
+    return await followFolder({ published, bucket, publisher, signal });
   });
 }
 
@@ -83,19 +79,15 @@ async function leaveOldBuckets(context: BucketContext): Promise<BucketReport | n
     if (location === settings.export.destination) continue;
     const report = await reported(context, location, async () => {
       const reach = JSON.parse(reachedBy) as Settings['export']['s3'];
-      const bucket = await openBucket({ location, ...reach }, { clock, retry: settings.retry, signal });
-      try {
-        const standing = [...(await bucket.listVersions()), ...(await bucket.listUploads())];
-        if (standing.some(({ path }) => isOurs(path)))
-          throw new AppError(`${location} still holds published files, and export.destination no longer names it`, {
-            code: 'refused',
-            hint: 'set export.destination to it again; or delete what is below it, versions and uploads included',
-            finding: 'bucket_left',
-          });
-        return null;
-      } finally {
-        bucket.close();
-      }
+      using bucket = await openBucket({ location, ...reach }, { clock, retry: settings.retry, signal });
+      const standing = [...(await bucket.listVersions()), ...(await bucket.listUploads())];
+      if (standing.some(({ path }) => isOurs(path)))
+        throw new AppError(`${location} still holds published files, and export.destination no longer names it`, {
+          code: 'refused',
+          hint: 'set export.destination to it again; or delete what is below it, versions and uploads included',
+          finding: 'bucket_left',
+        });
+      return null;
     });
     if (report.error) return report;
     forgetDestination(db, location);

@@ -1,4 +1,5 @@
 import { join, dirname } from 'node:path';
+import packageJson from '../../package.json' with { type: 'json' };
 import { measureFile } from '../core/digest.ts';
 import { type DatasetShape, type Row, deltaColumns, type Column } from '../snapshot/columns.ts';
 import { partName, nextSnapshotId } from '../snapshot/file-names.ts';
@@ -21,8 +22,6 @@ import { publishSnapshot } from '../snapshot/publish.ts';
 import type { PublishedFiles } from '../snapshot/published-files.ts';
 import { type PublicationSettings, publicationOf } from './promote-and-mask.ts';
 import { clearUnpublished, removeExpired, withdrawSnapshot } from './retire-snapshots.ts';
-
-import packageJson from '../../package.json' with { type: 'json' };
 
 /** How a dataset is exported. */
 type ExportSettings = PublicationSettings & {

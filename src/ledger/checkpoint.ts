@@ -59,6 +59,12 @@ export function listCheckpointFiles(folder: string): string[] {
   return namesIn(checkpointsFolder(folder));
 }
 
+/** The sizes of the checkpoints in the ledger's folder, from the smallest; files of other names are left out. */
+export function listCheckpointSizes(folder: string): number[] {
+  const sizes = listCheckpointFiles(folder).flatMap((file) => sizeOfFile(file) ?? []);
+  return sizes.toSorted((one, other) => one - other);
+}
+
 /** The text of a file in the folder of checkpoints; undefined where there is none of that name, or something else. */
 export function readCheckpointText(folder: string, file: string): string | undefined {
   return readRegularFile(join(checkpointsFolder(folder), file));

@@ -2,10 +2,10 @@ import { closeSync, existsSync, fstatSync, openSync, readSync, statSync } from '
 import { join } from 'node:path';
 import {
   checkpointsFolder,
-  listCheckpointFiles,
+  checkpointName,
+  listCheckpointSizes,
   readCheckpoint,
   readCheckpointFile,
-  sizeOfFile,
 } from './checkpoint.ts';
 import { entriesPath } from './entry-file.ts';
 import { lineBytesMax, readEntry } from './entry.ts';
@@ -56,11 +56,10 @@ function lastEntry(path: string): { seq: number; at: string } | undefined {
 }
 
 function newestCheckpoint(folder: string): LedgerHead['checkpoint'] {
-  const file = listCheckpointFiles(folder).findLast((name) => sizeOfFile(name) !== undefined);
-  const size = file === undefined ? undefined : sizeOfFile(file);
-  if (file === undefined || size === undefined) return null;
+  const size = listCheckpointSizes(folder).at(-1);
+  if (size === undefined) return null;
   const checkpoint = readCheckpoint(readCheckpointFile(folder, size) ?? '');
   if (!checkpoint) return null;
-  const at = statSync(join(checkpointsFolder(folder), file)).mtime.toISOString();
+  const at = statSync(join(checkpointsFolder(folder), `${checkpointName(size)}.txt`)).mtime.toISOString();
   return { size, root: checkpoint.root.toString('hex'), at };
 }

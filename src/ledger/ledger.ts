@@ -7,10 +7,9 @@ import {
   checkpointName,
   checkpointText,
   createCheckpointFile,
-  listCheckpointFiles,
+  listCheckpointSizes,
   readCheckpoint,
   readCheckpointFile,
-  sizeOfFile,
 } from './checkpoint.ts';
 import { appendLines, cutTo, entriesPath, ledgerFolder, readLines } from './entry-file.ts';
 import { entriesIn, entryLine, type LedgerEntry } from './entry.ts';
@@ -183,9 +182,7 @@ function* readingState(folder: string): Generator<void, LedgerState> {
     histories: collectHistories(),
     bound: collectBoundState(),
   };
-  const sizes = listCheckpointFiles(folder)
-    .map(sizeOfFile)
-    .filter((size) => size !== undefined);
+  const sizes = listCheckpointSizes(folder);
   const isCheckpointed = new Set(sizes);
   for (const { entries, line } of readLedgerLines(folder)) {
     state.bytes += line.length + 1;
@@ -199,7 +196,7 @@ function* readingState(folder: string): Generator<void, LedgerState> {
     if (isCheckpointed.has(state.tree.size())) checkCheckpoint(folder, state.tree);
     yield;
   }
-  state.signed = sizes.reduce((most, size) => Math.max(most, size), 0);
+  state.signed = sizes.at(-1) ?? 0;
   if (state.signed > state.tree.size())
     throw damaged(
       `checkpoint ${checkpointName(state.signed)} covers more entries than the ${state.tree.size()} that there are`,

@@ -1,10 +1,4 @@
-import {
-  listCheckpointFiles,
-  readCheckpoint,
-  readCheckpointFile,
-  readTimeStampFiles,
-  sizeOfFile,
-} from './checkpoint.ts';
+import { listCheckpointSizes, readCheckpoint, readCheckpointFile, readTimeStampFiles } from './checkpoint.ts';
 import type { LedgerReader } from './ledger.ts';
 import { inclusionProofs } from './merkle-proof.ts';
 import { proofText } from './proof.ts';
@@ -14,9 +8,7 @@ export type ProvedEntry = { line: string; proof: string };
 
 /** The size of the oldest checkpoint of a ledger's folder that covers an entry; undefined where none does. */
 export function sizeCovering(folder: string, entry: number): number | undefined {
-  return listCheckpointFiles(folder)
-    .map(sizeOfFile)
-    .find((size) => size !== undefined && size > entry);
+  return listCheckpointSizes(folder).find((size) => size > entry);
 }
 
 /**
@@ -30,9 +22,7 @@ export function proveEntries(
   wanted: readonly number[],
   ofSize?: number,
 ): { entries: ProvedEntry[]; timeStamps: Buffer[] } {
-  const sizes = listCheckpointFiles(folder)
-    .flatMap((file) => sizeOfFile(file) ?? [])
-    .filter((size) => size <= sizeOf());
+  const sizes = listCheckpointSizes(folder).filter((size) => size <= sizeOf());
   const newest = sizes.at(-1) ?? 0;
   const stamps = readTimeStampFiles(folder).map(({ file, token }) => ({ size: Number(file.split('-')[0]), token }));
   const isStamped = new Set(stamps.map(({ size }) => size));

@@ -24,10 +24,8 @@ import { databasePath, type Database } from '../mirror/database.ts';
 import { countTable } from '../mirror/read-rows.ts';
 import { checkStructure } from '../mirror/run-query.ts';
 import { isLogHeld, readLogBytes } from '../mirror/log-size.ts';
-import { destinationOf } from '../bucket/keep.ts';
-import { listDestinations } from '../mirror/destinations.ts';
-import { checkBucket } from './bucket-check.ts';
-import type { Check, Found } from './check.ts';
+import { checkBuckets } from './bucket-check.ts';
+import type { Attempt, Check, Found } from './check.ts';
 import { checkProjects } from './project-check.ts';
 import { askToChangePlaylists, askToDelete } from './scope-check.ts';
 import { publishedFilesIn } from '../snapshot/published-files.ts';
@@ -76,40 +74,11 @@ export async function examine(parts: DoctorParts): Promise<Check[]> {
         });
       return `${files} published files, ${bytes} bytes, all match their manifests`;
     }),
-    ...(await examineBuckets(attempt, parts, hasMirror)),
+    ...(await checkBuckets(attempt, settings, hasMirror ? openReader : null, signal)),
     ...(await examineService(attempt, parts)),
     ...('date_from' in settings.recordings.query
       ? []
       : [await attempt('recordings', () => recordingsWindow(hasMirror ? openReader() : null))]),
-  ];
-}
-
-function knownDestinations(openReader: DoctorParts['openReader']): ReturnType<typeof listDestinations> {
-  try {
-    return listDestinations(openReader());
-  } catch {
-    // The check of the mirror says what is wrong with it.
-    return [];
-  }
-}
-
-/** Checks the bucket that follows the published files, and names those that were left. */
-async function examineBuckets(
-  attempt: Attempt,
-  { settings, openReader, signal }: DoctorParts,
-  hasMirror: boolean,
-): Promise<Check[]> {
-  const destination = destinationOf(settings.export);
-  const known = hasMirror ? knownDestinations(openReader) : [];
-  const left = known.filter(({ location }) => location !== settings.export.destination);
-  return [
-    ...(destination ? [await attempt('bucket', () => checkBucket(destination, settings, signal))] : []),
-    ...left.map(({ location }): Check => ({
-      check: 'bucket',
-      state: 'warning',
-      detail: `${location} may still hold published files, and export.destination does not name it`,
-      fix: 'name it there again; or delete what is below it, versions included, and run `analytics-mirror reconcile`',
-    })),
   ];
 }
 
@@ -287,8 +256,6 @@ function diskSpace(settings: Settings): string {
   refuseLowDisk(settings);
   return `${bytesText(freeBytesAt(settings.dataDir))} free`;
 }
-
-type Attempt = (check: string, run: () => Found | Promise<Found>) => Promise<Check>;
 
 async function attemptIn(dataDir: string, check: string, run: () => Found | Promise<Found>): Promise<Check> {
   try {

@@ -2,36 +2,21 @@ import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { BrowserContextOptions, Page } from 'playwright-core';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { endpointNames } from '../../src/contract/endpoints.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import { ask, smallSandbox } from '../sandbox/sandbox-requests.ts';
-import { browser } from './open-page.ts';
+import { openWatched } from './open-page.ts';
 
 const axeSource = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
 const pictures = process.env['PICTURES'];
 
-/** Opens the API page of a sandbox. The test fails for anything that is asked of another host, or complained of. */
+/** Opens the API page of a sandbox. */
 async function openApiPage(
   sandbox: Sandbox,
   options: BrowserContextOptions = {},
 ): Promise<{ page: Page; picture: (name: string) => Promise<void> }> {
-  const context = await (await browser()).newContext({ reducedMotion: 'reduce', ...options });
-  const page = await context.newPage();
-  const problems: string[] = [];
-  page.on('console', (message) => {
-    if (['error', 'warning'].includes(message.type())) problems.push(message.text());
-  });
-  page.on('pageerror', (error) => problems.push(String(error)));
-  page.on('request', (request) => {
-    if (!request.url().startsWith(sandbox.url) && !request.url().startsWith('data:'))
-      problems.push(`asks for ${request.url()}`);
-  });
-  onTestFinished(async () => {
-    expect(problems).toEqual([]);
-    await context.close();
-  });
-  await page.goto(sandbox.url);
+  const page = await openWatched(sandbox.url, options);
   await page.locator('#reference[aria-busy="false"]').waitFor();
   return {
     page,

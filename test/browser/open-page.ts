@@ -40,6 +40,26 @@ const quickClock: Clock = {
   sleep: (ms, signal) => systemClock.sleep(ms / 20, signal),
 };
 
+/** Opens an address. The test fails for anything that is asked of another host, or complained of. */
+export async function openWatched(url: string, options: BrowserContextOptions): Promise<Page> {
+  const context = await (await browser()).newContext({ reducedMotion: 'reduce', ...options });
+  const page = await context.newPage();
+  const problems: string[] = [];
+  page.on('console', (message) => {
+    if (['error', 'warning'].includes(message.type())) problems.push(message.text());
+  });
+  page.on('pageerror', (error) => problems.push(String(error)));
+  page.on('request', (request) => {
+    if (![url, 'data:'].some((start) => request.url().startsWith(start))) problems.push(`asks for ${request.url()}`);
+  });
+  onTestFinished(async () => {
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+  await page.goto(url);
+  return page;
+}
+
 /** Opens the page of a real status server, in a browser of its own settings. */
 export async function openPage(overview: Overview, options: BrowserContextOptions = {}): Promise<OpenPage> {
   let shown = overview;
@@ -54,22 +74,8 @@ export async function openPage(overview: Overview, options: BrowserContextOption
       throw error;
     },
   });
-  const context = await (await browser()).newContext({ reducedMotion: 'reduce', ...options });
-  const page = await context.newPage();
-  const problems: string[] = [];
-  page.on('console', (message) => {
-    if (['error', 'warning'].includes(message.type())) problems.push(message.text());
-  });
-  page.on('pageerror', (error) => problems.push(String(error)));
-  page.on('request', (request) => {
-    if (!request.url().startsWith(server.url)) problems.push(`asks for ${request.url()}`);
-  });
-  onTestFinished(async () => {
-    expect(problems).toEqual([]);
-    await context.close();
-    await server.close();
-  });
-  await page.goto(server.url);
+  onTestFinished(() => server.close());
+  const page = await openWatched(server.url, options);
   return {
     page,
     server,

@@ -38,7 +38,7 @@ export async function modelBucket(model: S3Model, attemptsMax = 1): Promise<Buck
       signal: new AbortController().signal,
     },
   );
-  onTestFinished(() => bucket.close());
+  onTestFinished(() => bucket[Symbol.dispose]());
   return bucket;
 }
 

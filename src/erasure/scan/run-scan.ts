@@ -18,7 +18,7 @@ const scanProcess = fileURLToPath(new URL('./scan-process.ts', import.meta.url))
 /** Longer than a scan of any data folder that fits on one machine. */
 const lastsMaxMs = 6 * 3_600_000;
 const reportBytesMax = 256 * 1024 * 1024;
-// The same flags as `start-up.ts` sets for the program itself.
+// A scanner keeps its heap near what is in use, as `start-up.ts` does for a large heap: memory counts more than time.
 const heapFlags = ['--semi-space-growth-factor=1', '--heap-growing-percent=20'];
 
 /** How a scan is run. */

@@ -12,6 +12,7 @@ import type { ManifestEntry } from './manifest-schemas.ts';
 import { measureParts } from './part-metrics.ts';
 import { type TablePart, writePositionDeletes } from './position-deletes.ts';
 import {
+  addressOf,
   describe,
   digestOfChain,
   isFileOf,
@@ -70,7 +71,7 @@ export async function prepareTable(connection: DuckDBConnection, task: TableTask
   const sequence = Math.max((last?.['last-sequence-number'] ?? 0) + 1, chain.length);
   const atMs = Math.max(Date.parse(newest.created_at), (last?.['last-updated-ms'] ?? 0) + 1);
   const id = Math.max(atMs, (last?.['current-snapshot-id'] ?? 0) + 1);
-  const at = (name: string): string => `${location}/${tableFolder(dataset).snapshotId}/${name}`;
+  const at = (name: string): string => addressOf(location, name);
   const kept = task.keepsHistory ? (last?.snapshots ?? []) : [];
   const parts = partsOf(task);
   const keyId = columns.find(({ name }) => name === datasets[dataset].key.name)?.id ?? 0;

@@ -9,6 +9,7 @@ import {
   digestOfChain,
   hintName,
   isFileOf,
+  addressOf,
   metadataBytes,
   metadataName,
   readMetadata,
@@ -98,7 +99,7 @@ export function forgetSnapshots(published: PublishedFiles, dataset: string, ids:
     'metadata-log': [
       {
         'timestamp-ms': metadata['last-updated-ms'],
-        'metadata-file': `${metadata.location}/metadata/${metadataName(entry.version)}`,
+        'metadata-file': addressOf(metadata.location, metadataName(entry.version)),
       },
     ],
   };

@@ -23,6 +23,11 @@ export function isFileOf(name: string, snapshotId: number): boolean {
   return name.startsWith(`${snapshotId}-`);
 }
 
+/** The address of a table's file, below the address of the table. */
+export function addressOf(location: string, name: string): string {
+  return `${location}/metadata/${name}`;
+}
+
 /** A table as it is published. */
 export type PublishedTable = { entry: TableEntry; metadata: TableMetadata };
 
