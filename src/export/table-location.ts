@@ -1,4 +1,3 @@
-import { resolve } from 'node:path';
 import type { PublishedDataset } from '../contract/datasets.ts';
 import { readTable } from '../snapshot/iceberg/table-files.ts';
 import type { ExportContext } from './mirror-export.ts';
@@ -6,7 +5,7 @@ import type { ExportContext } from './mirror-export.ts';
 /** Where readers see the Iceberg table of a dataset; null where none is wanted. */
 export function tableLocation({ published, settings }: ExportContext, dataset: PublishedDataset): string | null {
   const { iceberg, publicRoot, destination } = settings.export;
-  const root = publicRoot?.replace(/\/+$/, '') ?? destination ?? resolve(published.localFolder);
+  const root = publicRoot?.replace(/\/+$/, '') ?? destination ?? published.realFolder();
   return iceberg ? `${root}/${dataset}` : null;
 }
 

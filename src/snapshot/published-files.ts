@@ -1,5 +1,5 @@
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, utimesSync } from 'node:fs';
-import { join, relative, sep } from 'node:path';
+import { existsSync, mkdirSync, readdirSync, realpathSync, renameSync, rmSync, statSync, utimesSync } from 'node:fs';
+import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { AppError } from '../core/errors.ts';
 import { replaceFile, syncToDisk } from '../core/atomic-file.ts';
 import { measureFileNow, sha256 } from '../core/digest.ts';
@@ -23,6 +23,8 @@ export type PublishedFiles = {
   readonly location: string;
   /** The local folder below which every published file can be read: what DuckDB may be given to read. */
   readonly localFolder: string;
+  /** The same folder without links: one path by whichever it is reached. */
+  realFolder(): string;
 
   /** The snapshots of a dataset, oldest first. What is not named as a snapshot is not listed. */
   listSnapshots(dataset: string): FoundSnapshot[];
@@ -107,6 +109,7 @@ export function publishedFilesIn(dataDir: string): PublishedFiles {
   return {
     location: dataDir,
     localFolder: root,
+    realFolder: () => withoutLinks(root),
 
     listSnapshots: (dataset) =>
       namesIn(datasetFolder(dataset))
@@ -245,4 +248,9 @@ function readText(path: string): string {
 /** The text of a manifest's file, or of CURRENT's. */
 export function fileText(content: Manifest | Current): string {
   return `${JSON.stringify(content, null, 2)}\n`;
+}
+
+/** A path without links. What it leads to may not be there yet. */
+function withoutLinks(path: string): string {
+  return existsSync(path) ? realpathSync(path) : join(withoutLinks(dirname(resolve(path))), basename(path));
 }

@@ -75,10 +75,14 @@ export function openTableWorld(datasets: readonly (typeof tables)[number][] = ta
   const set = Object.entries({ dataDir, 'export.partRows': 3 }).map(([path, value]) => ({ path, value }));
   const { settings } = loadSettings({}, { set });
   const { signal } = new AbortController();
-  const options: { promote: string[]; keep: number; iceberg?: boolean; publicRoot?: string | null } = {
-    promote: [],
-    keep: 2,
-  };
+  const options: {
+    promote: string[];
+    keep: number;
+    iceberg?: boolean;
+    publicRoot?: string | null;
+    /** The path by which the data folder is reached. */
+    reachedBy?: string;
+  } = { promote: [], keep: 2 };
   const shown = new Map<string, Shown>();
   const counts = { delta: 0, erase: 0, lookedBack: 0 };
 
@@ -101,7 +105,7 @@ export function openTableWorld(datasets: readonly (typeof tables)[number][] = ta
     const source = openDatabaseReadOnly(dataDir);
     const context = {
       db,
-      published,
+      published: publishedFilesIn(options.reachedBy ?? dataDir),
       settings: { ...settings, export: { ...settings.export, ...options } },
       clock,
       signal,

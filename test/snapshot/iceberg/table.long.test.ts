@@ -1,6 +1,16 @@
-import { appendFileSync, cpSync, existsSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import {
+  appendFileSync,
+  cpSync,
+  existsSync,
+  readFileSync,
+  readdirSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join, relative } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
 import { nobody } from '../../../src/contract/identity.ts';
 import { scanDataFolder } from '../../../src/erasure/scan/scan.ts';
 import { removeUnnamedParts } from '../../../src/snapshot/publish.ts';
@@ -137,6 +147,23 @@ test('without tables nothing of them is left, and a table that is to lie elsewhe
   expect(existsSync(world.metadata)).toBe(false);
   expect(world.published.readCurrent().tables).toBeUndefined();
   expect((await verifySnapshots(world.published)).problems).toEqual([]);
+});
+
+test('a folder that is reached by its path or through a link has one table, at one place', async () => {
+  const world = await openTable();
+  const link = `${world.dataDir}-link`;
+  symlinkSync(world.dataDir, link);
+  onTestFinished(() => rmSync(link));
+  const locations = new Set<string>();
+  for (const reachedBy of [link, world.dataDir, link, relative(process.cwd(), link)]) {
+    Object.assign(world.options, { reachedBy });
+    await world.perform(show(reachedBy, 1, 2));
+    await world.perform(delta);
+    await world.check();
+    locations.add((await readIcebergTable(world.folder)).metadata.location);
+  }
+  expect([...locations]).toEqual([realpathSync(world.folder)]);
+  expect(world.counts.delta).toBe(3);
 });
 
 test('the numbers and words of a table are nobody, and the bounds of its keys are found', async () => {
