@@ -29,7 +29,7 @@ export default defineConfig({
           ...everywhere,
           name: 'fast',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/**/*.long.test.ts', 'test/**/*.slow.test.ts', 'test/browser/**'],
+          exclude: ['test/**/*.long.test.ts', 'test/**/*.slow.test.ts', 'test/browser/**', 'test/cluster/**'],
           isolate: false,
         },
       },

@@ -1,9 +1,11 @@
 import { existsSync } from 'node:fs';
-import { createBudget, type Budget } from './client/budget.ts';
-import { memoryRequestTimes, type RequestTimes } from './client/request-times.ts';
+import { createBudget, startsWithinMs, type Budget } from './client/budget.ts';
+import { memoryRequestTimes, type Kept, type RequestTimes } from './client/request-times.ts';
 import { deprecationHint, type Deprecation } from './client/deprecation.ts';
 import { createService, type Service } from './client/service.ts';
 import { openTransport } from './client/transport.ts';
+import { openClusterDatabase, type ClusterDatabase } from './cluster/cluster-database.ts';
+import { sharedRequestTimes } from './cluster/shared-request-times.ts';
 import type { Environment, Secrets } from './config/environment.ts';
 import { loadProjects, loadSettings, type LoadedSettings, type SettingsFlags } from './config/load-settings.ts';
 import { isLoopback, type Settings } from './config/settings.ts';
@@ -65,10 +67,11 @@ export function createApp(surroundings: AppSurroundings, flags: SettingsFlags): 
 }
 
 /** The parts that all projects share. */
-type Shared = Pick<App, 'log' | 'clock'> & Pick<JobContext, 'tracer' | 'wait'> & { environment: Environment };
+type Shared = Pick<App, 'log' | 'clock'> &
+  Pick<JobContext, 'tracer' | 'wait'> & { environment: Environment; cluster: ClusterDatabase | null };
 
 function shareParts(
-  { settings }: LoadedSettings,
+  { settings, secrets }: LoadedSettings & { secrets: Secrets },
   { environment, isTerminal, clock = systemClock, wait }: AppSurroundings,
 ): Shared {
   const log = createLogger({ level: settings.log.level, isTerminal });
@@ -77,7 +80,9 @@ function shareParts(
     now: () => systemClock.now(),
     onLost: (spans, reason) => log.warn({ spans, reason }, 'traces were lost'),
   });
-  return { log, tracer, clock, wait, environment };
+  const address = secrets.clusterDatabase ?? settings.cluster.database;
+  const cluster = address === null ? null : openClusterDatabase(address);
+  return { log, tracer, clock, wait, environment, cluster };
 }
 
 /** The program for each configured project, and what they have in common. Those with one key share one budget. */
@@ -88,7 +93,7 @@ export function createProjectApps(surroundings: AppSurroundings, flags: Settings
   const { projects, secrets } = loadProjects(surroundings.environment, flags);
   const [first, ...others] = projects;
   const budgets: SharedBudgets = new Map();
-  const shared = shareParts(first, surroundings);
+  const shared = shareParts({ ...first, secrets }, surroundings);
   const { log, clock } = shared;
   const assemble = (loaded: LoadedSettings): App => {
     const own = others.length === 0 ? log : log.child({ project: loaded.name });
@@ -105,10 +110,10 @@ const bytesPerValue = 16;
 
 function assembleApp(
   { name, settings, apiKey }: LoadedSettings,
-  { log, tracer, clock, wait, environment, secrets }: Shared & { secrets: Pick<Secrets, 'signingKeys'> },
+  { log, tracer, clock, wait, environment, cluster, secrets }: Shared & { secrets: Pick<Secrets, 'signingKeys'> },
   budgets: SharedBudgets,
 ): App {
-  const closers: (() => unknown)[] = [() => tracer.close()];
+  const closers: (() => unknown)[] = [() => tracer.close(), () => cluster?.close()];
   let database: Database | undefined;
   let service: Service | undefined;
   let deprecation: Deprecation | null = null;
@@ -117,19 +122,25 @@ function assembleApp(
     closers.push(() => db.close());
     return db;
   };
+  const timeoutMs = settings.service.totalTimeoutMs + startsWithinMs;
   /** Request times are shared by all processes that use the mirror; without a writable mirror this process counts alone. */
-  const requestTimes = (): RequestTimes => {
-    if (!existsSync(databasePath(settings.dataDir))) return memoryRequestTimes();
+  const ownRequestTimes = (clock: Clock, kept: Kept): RequestTimes => {
+    if (!existsSync(databasePath(settings.dataDir))) return memoryRequestTimes(clock, kept);
     try {
       const db = opened(openDatabase(settings.dataDir, clock));
-      return openRequestTimes(db, settings.service.totalTimeoutMs);
+      return openRequestTimes(db, clock, { ...kept, timeoutMs });
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
       log.warn({ code: error.code }, 'the mirror cannot be written, requests of other processes are not counted');
-      return memoryRequestTimes();
+      return memoryRequestTimes(clock, kept);
     }
   };
-  const account = sha256(JSON.stringify([settings.service.baseUrl, apiKey]));
+  const { baseUrl } = settings.service;
+  const account = sha256(JSON.stringify([baseUrl === null ? null : new URL(baseUrl).origin, apiKey]));
+  const requestTimes = (clock: Clock, kept: Kept): RequestTimes => {
+    const own = ownRequestTimes(clock, kept);
+    return cluster === null ? own : sharedRequestTimes(cluster, { account, timeoutMs }, kept, own);
+  };
   const budget = budgets.get(account) ?? createBudget(settings.budget, clock, requestTimes);
   budgets.set(account, budget);
   const openService = (): Service => {

@@ -1,6 +1,7 @@
 import { globSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import browser from '../config/vitest.browser.config.ts';
+import cluster from '../config/vitest.cluster.config.ts';
 import both from '../config/vitest.config.ts';
 import slow from '../config/vitest.slow.config.ts';
 import packageJson from '../package.json' with { type: 'json' };
@@ -13,6 +14,7 @@ const sets: Record<string, Patterns> = {
   ...Object.fromEntries(projects.map(({ test: { name, ...patterns } }) => [name, patterns])),
   slow: slow.test ?? {},
   browser: browser.test ?? {},
+  cluster: cluster.test ?? {},
 };
 
 function filesOf({ include = [], exclude = [] }: Patterns): string[] {
@@ -26,7 +28,7 @@ test('every test file belongs to exactly one set', () => {
 });
 
 test('every set has files and a script', () => {
-  expect(Object.keys(sets)).toEqual(['fast', 'long', 'slow', 'browser']);
+  expect(Object.keys(sets)).toEqual(['fast', 'long', 'slow', 'browser', 'cluster']);
   for (const patterns of Object.values(sets)) expect(filesOf(patterns).length).toBeGreaterThan(0);
   expect(packageJson.scripts).toMatchObject({
     test: expect.stringMatching(/vitest\.config\.ts --project fast$/),
@@ -34,5 +36,6 @@ test('every set has files and a script', () => {
     'test:all': expect.stringMatching(/vitest\.config\.ts$/),
     'test:slow': expect.stringMatching(/vitest\.slow\.config\.ts$/),
     'test:browser': expect.stringMatching(/vitest\.browser\.config\.ts$/),
+    'test:cluster': expect.stringMatching(/vitest\.cluster\.config\.ts$/),
   });
 });

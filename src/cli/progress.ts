@@ -32,19 +32,27 @@ export async function reportProgress<T, Part extends string>(
   context: CommandContext,
   job: string,
   work: (onProgress: OnProgress<Part>) => Promise<T>,
-  requestsLeft: (part: Part) => number | null = () => null,
+  requestsLeft: (part: Part) => Promise<number | null> = () => Promise.resolve(null),
 ): Promise<T> {
   if (!context.isTerminal) return work(() => undefined);
   let current: { part: Part | null; startedAt: number } = { part: null, startedAt: 0 };
   let drawnAt = 0;
+  let left: number | null = null;
   const draw: OnProgress<Part> = (part, done, total) => {
     const now = performance.now();
-    if (part !== current.part) current = { part, startedAt: now };
-    else if (now - drawnAt < redrawMs) return;
+    if (part !== current.part) {
+      current = { part, startedAt: now };
+      left = null;
+    } else if (now - drawnAt < redrawMs) return;
     drawnAt = now;
     const elapsedMs = now - current.startedAt;
     const label = `${job} ${part}`;
-    const line = progressLine({ label, done, total, elapsedMs, requestsLeft: requestsLeft(part) });
+    // What is asked at one drawing is shown at the next one of the same part.
+    const show = (requests: number | null): void => {
+      if (part === current.part) left = requests;
+    };
+    void requestsLeft(part).then(show, () => show(null));
+    const line = progressLine({ label, done, total, elapsedMs, requestsLeft: left });
     context.stderr.write(`\r\u001B[2K${line.slice(0, context.terminalColumns - 1)}`);
   };
   try {

@@ -3,7 +3,7 @@ import type { Clock } from '../core/clock.ts';
 import { createLimiter, type Limiter } from './limiter.ts';
 import type { RateWindow } from './rate-limit.ts';
 import type { Lane } from '../contract/datasets.ts';
-import { memoryRequestTimes, type RequestTimes } from './request-times.ts';
+import { type EndRequest, memoryRequestTimes, type Kept, type RequestTimes } from './request-times.ts';
 
 /** Which request starts first when not all may start: the one with the higher number. */
 const urgency = { deletion: 2, head: 1, full: 0 } as const;
@@ -33,7 +33,7 @@ export type BudgetLimits = {
 export function createBudget(
   { concurrency, windows, recordings }: BudgetLimits,
   clock: Clock,
-  openTimes: () => RequestTimes = memoryRequestTimes,
+  openTimes: (clock: Clock, kept: Kept) => RequestTimes = memoryRequestTimes,
 ): Budget {
   const limiter = createLimiter({ general: windows, 'recordings list': recordings.windows }, clock, openTimes);
   const underWay = new PQueue({ concurrency });
@@ -42,25 +42,42 @@ export function createBudget(
     general: new PQueue({ concurrency: 1 }),
     'recordings list': new PQueue({ concurrency: 1 }),
   };
-  const begin = async (lane: Lane, signal: AbortSignal | undefined): Promise<() => void> => {
+  const begin = async (lane: Lane, signal: AbortSignal | undefined): Promise<Begun> => {
     await underWay.onSizeLessThan(1);
     for (;;) {
       signal?.throwIfAborted();
-      const begun = limiter.tryToBegin(lane);
-      if (typeof begun === 'function') return begun;
-      await clock.sleep(begun, signal);
+      const askedAtMs = clock.now();
+      const begun = await limiter.tryToBegin(lane);
+      if (typeof begun === 'number') await clock.sleep(begun, signal);
+      else if (signal?.aborted) await begun();
+      else return { end: begun, byMs: askedAtMs + startsWithinMs };
     }
   };
   return {
     ...limiter,
-    run: async (request, { lane, priority, signal }) => {
+    run: async <T>(request: () => Promise<T>, { lane, priority, signal }: Turn): Promise<T> => {
       const options = { priority: urgency[priority], ...(signal ? { signal } : {}) };
-      const end = await gates[lane].add(() => begin(lane, signal), options);
-      try {
-        return await underWay.add(request, options);
-      } finally {
-        end();
+      for (;;) {
+        const { end, byMs } = await gates[lane].add(() => begin(lane, signal), options);
+        try {
+          const done = await underWay.add(
+            async () => (clock.now() > byMs ? undefined : { result: await request() }),
+            options,
+          );
+          if (done) return done.result;
+        } finally {
+          await end();
+        }
       }
     },
   };
 }
+
+/** A request that may start, and by when: the times of others count on it. */
+type Begun = { end: EndRequest; byMs: number };
+
+/**
+ * A request starts so soon after it was allowed to, or is begun again: a process may be stopped in between for longer than its
+ * place in the windows is kept.
+ */
+export const startsWithinMs = 10_000;

@@ -10,86 +10,74 @@ import {
   type RateWindow,
 } from './rate-limit.ts';
 import type { Lane } from '../contract/datasets.ts';
-import type { RequestTimes } from './request-times.ts';
+import type { EndRequest, Kept, RequestTimes } from './request-times.ts';
 import { throttleAt, throttledWindows, throttleMore, unthrottled } from './throttle.ts';
 
 /** Says when requests may start. */
 export type Limiter = {
   /** Begins a request and returns the function that ends it, or how many milliseconds it is too early. */
-  tryToBegin(lane: Lane): (() => void) | number;
+  tryToBegin(lane: Lane): Promise<EndRequest | number>;
   /** Starts no request for as long as an answer 429 asks, and fewer requests than before for a while after that. */
   slowDown(pauseMs: number, sentAtMs: number): void;
   /** How many requests of a lane may begin now; null where no window limits it. */
-  left(lane: Lane): number | null;
+  left(lane: Lane): Promise<number | null>;
   /** When a request of a lane can begin, in milliseconds since 1970; null if it can begin now or in a moment. */
-  usedUpUntilMs(lane: Lane): number | null;
+  usedUpUntilMs(lane: Lane): Promise<number | null>;
   /** As `forecastStarts`, from now on and with the configured windows. */
-  forecast(steps: readonly ForecastStep[]): number[];
+  forecast(steps: readonly ForecastStep[]): Promise<number[]>;
 };
 
 /** The windows of each lane. A request for the list of recordings must also pass the general windows. */
 type LaneWindows = Readonly<Record<Lane, readonly RateWindow[]>>;
 
 /** Limits requests by windows over request times, which other processes may share. They are opened at first use. */
-export function createLimiter(windows: LaneWindows, clock: Clock, openTimes: () => RequestTimes): Limiter {
-  const keptMs = longestWindowMs([...windows.general, ...windows['recordings list']]);
+export function createLimiter(
+  windows: LaneWindows,
+  clock: Clock,
+  openTimes: (clock: Clock, kept: Kept) => RequestTimes,
+): Limiter {
+  const kept: Kept = {
+    ms: longestWindowMs([...windows.general, ...windows['recordings list']]),
+    requests: { general: timesKept(windows.general), 'recordings list': timesKept(windows['recordings list']) },
+  };
   let opened: RequestTimes | undefined;
   let throttle = unthrottled;
 
+  const times = (): RequestTimes => (opened ??= openTimes(clock, kept));
+  const isLimited = (lane: Lane): boolean => lanesOver(lane).some((lane) => windows[lane].length > 0);
   const pausedUntilMs = (): number => {
     throttle = throttleAt(throttle, clock.now());
     return throttle.pausedUntilMs;
   };
-  const timesThatCount = (lane: Lane, nowMs: number): number[] => {
-    const most = timesKept(windows[lane]);
-    if (most === 0) return [];
-    opened ??= openTimes();
-    return opened.latest(lane === 'general' ? undefined : lane, most, nowMs);
-  };
-  const waitMsFor = (lane: Lane, nowMs: number): number =>
-    waitMsUntilFree(timesThatCount(lane, nowMs), throttledWindows(throttle, windows[lane], nowMs), nowMs);
+  const inForce = (lane: Lane): readonly RateWindow[] => throttledWindows(throttle, windows[lane], clock.now());
 
-  const forecast: Limiter['forecast'] = (steps) => {
-    const nowMs = clock.now();
-    const times = {
-      general: timesThatCount('general', nowMs),
-      'recordings list': timesThatCount('recordings list', nowMs),
-    };
-    return forecastStarts(steps, windows, times, Math.max(nowMs, pausedUntilMs()));
+  const forecast: Limiter['forecast'] = async (steps) => {
+    if (!isLimited('recordings list')) return steps.map(() => Math.max(clock.now(), pausedUntilMs()));
+    const { nowMs, ends } = await times().read();
+    return forecastStarts(steps, windows, ends, Math.max(nowMs, pausedUntilMs()));
   };
 
   return {
     forecast,
-    tryToBegin: (lane) => {
+    tryToBegin: async (lane) => {
       const pauseMs = pausedUntilMs() - clock.now();
       if (pauseMs > 0) return pauseMs;
-      const lanes = lanesOver(lane);
-      if (lanes.every((lane) => windows[lane].length === 0)) return () => undefined;
-      const times = (opened ??= openTimes());
-      return times.atomically(() => {
-        // The clock is read only now: before the wait, the ends of another process would lie in the future.
-        const nowMs = clock.now();
-        times.confine(nowMs - keptMs, nowMs + clockStepMs);
-        const waitMs = Math.max(...lanes.map((lane) => waitMsFor(lane, nowMs)));
-        if (waitMs > 0) return waitMs;
-        const id = times.begin(lane, nowMs);
-        return () => times.end(id, clock.now() + clockStepMs);
-      });
+      if (!isLimited(lane)) return () => Promise.resolve();
+      return times().tryToBegin(lane, ({ nowMs, ends }) =>
+        Math.max(...lanesOver(lane).map((lane) => waitMsUntilFree(ends[lane], inForce(lane), nowMs))),
+      );
     },
     slowDown: (pauseMs, sentAtMs) => {
       throttle = throttleMore(throttle, { pauseMs, sentAtMs, nowMs: clock.now() });
     },
-    left: (lane) => {
-      const nowMs = clock.now();
-      const isPaused = pausedUntilMs() > nowMs;
-      const left = lanesOver(lane).flatMap((lane) => {
-        const used = throttledWindows(throttle, windows[lane], nowMs);
-        return requestsLeft(timesThatCount(lane, nowMs), used, nowMs) ?? [];
-      });
-      return left.length === 0 ? null : isPaused ? 0 : Math.min(...left);
+    left: async (lane) => {
+      if (!isLimited(lane)) return null;
+      const { nowMs, ends } = await times().read();
+      const left = lanesOver(lane).flatMap((lane) => requestsLeft(ends[lane], inForce(lane), nowMs) ?? []);
+      return pausedUntilMs() > clock.now() ? 0 : Math.min(...left);
     },
-    usedUpUntilMs: (lane) => {
-      const [freeAtMs = 0] = forecast([{ lane, requests: 1 }]);
+    usedUpUntilMs: async (lane) => {
+      const [freeAtMs = 0] = await forecast([{ lane, requests: 1 }]);
       return freeAtMs - clock.now() > momentMs ? freeAtMs : null;
     },
   };
@@ -97,6 +85,3 @@ export function createLimiter(windows: LaneWindows, clock: Clock, openTimes: () 
 
 /** A wait too short to be shown: a window of about a second is full now and then. */
 const momentMs = 2000;
-
-/** The clock cuts off fractions of a millisecond, so an end is counted one millisecond later. */
-const clockStepMs = 1;

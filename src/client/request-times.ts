@@ -1,49 +1,67 @@
+import type { Clock } from '../core/clock.ts';
 import type { Lane } from '../contract/datasets.ts';
 
+/** When the latest requests of each lane ended, the oldest first; `general` has those of all lanes. */
+type LatestEnds = Readonly<Record<Lane, readonly number[]>>;
+
 /**
- * When requests were made, by all processes that share the limits. All times are milliseconds of one clock. A request
- * reaches the service between its beginning and its end, so the end is the latest moment at which the service can
- * count it.
+ * What the shared times say at a moment of their clock. A request reaches the service between its beginning and its end, so the
+ * end is the latest moment at which the service can count it; a request under way ends at `nowMs`. Milliseconds since 1970.
  */
+export type Reading = { nowMs: number; ends: LatestEnds };
+
+/** Notes the end of a request. */
+export type EndRequest = () => Promise<void>;
+
+/** Which times are kept: how long after its end a request can count, and how many of each lane can. */
+export type Kept = { ms: number; requests: Readonly<Record<Lane, number>> };
+
+/** When requests were made, by all processes that share the limits. Rejects with an `AppError` where they cannot be read. */
 export type RequestTimes = {
-  /** Does `work` while no other process reads or writes times. */
-  atomically<T>(work: () => T): T;
-  /** Forgets requests that ended before `oldestMs`. An end after `nowMs` (the clock was set back) becomes `nowMs`. */
-  confine(oldestMs: number, nowMs: number): void;
-  /** The ends of the latest requests, at most `most`, oldest first. A request under way ends `nowMs`. */
-  latest(lane: Lane | undefined, most: number, nowMs: number): number[];
-  /** Records that a request begins, and returns the id by which it is ended. */
-  begin(lane: Lane, nowMs: number): number;
-  end(id: number, endedAtMs: number): void;
+  read(): Promise<Reading>;
+  /**
+   * Begins a request of a lane, unless `tooEarlyMs` says of the reading that it is so many milliseconds too early. Nobody else
+   * begins one between reading and beginning. Returns those milliseconds, or what notes the end of the request.
+   */
+  tryToBegin(lane: Lane, tooEarlyMs: (reading: Reading) => number): Promise<EndRequest | number>;
 };
 
+/** The clock cuts off fractions of a millisecond, so an end is counted one millisecond later. */
+const clockStepMs = 1;
+
 /** Request times of this process alone, kept in memory. */
-export function memoryRequestTimes(): RequestTimes {
-  let nextId = 0;
-  const underWay = new Map<number, Lane>();
+export function memoryRequestTimes(clock: Clock, kept: Kept): RequestTimes {
+  const underWay = new Set<{ lane: Lane }>();
   let ended: { lane: Lane; atMs: number }[] = [];
-  const isOf = (lane: Lane | undefined) => (other: Lane) => lane === undefined || lane === other;
+  const read = (): Reading => {
+    const nowMs = clock.now();
+    // Where the clock was set back, an end in the future is taken for one just now, once and for all.
+    ended = ended
+      .filter(({ atMs }) => atMs >= nowMs - kept.ms)
+      .map(({ lane, atMs }) => ({ lane, atMs: Math.min(atMs, nowMs + clockStepMs) }));
+    const endsOf = (lane: Lane): number[] => {
+      const counts = (other: { lane: Lane }): boolean => lane === 'general' || lane === other.lane;
+      const past = ended.filter(counts).map(({ atMs }) => atMs);
+      const present = [...underWay].filter(counts).map(() => nowMs);
+      return latest([...past.toSorted((a, b) => a - b), ...present], kept.requests[lane]);
+    };
+    return { nowMs, ends: { general: endsOf('general'), 'recordings list': endsOf('recordings list') } };
+  };
   return {
-    atomically: (work) => work(),
-    confine: (oldestMs, nowMs) => {
-      ended = ended
-        .filter(({ atMs }) => atMs >= oldestMs)
-        .map(({ lane, atMs }) => ({ lane, atMs: Math.min(atMs, nowMs) }));
-    },
-    latest: (lane, most, nowMs) => {
-      const past = ended.filter((request) => isOf(lane)(request.lane)).map(({ atMs }) => atMs);
-      const present = [...underWay.values()].filter(isOf(lane)).map(() => nowMs);
-      return [...past.toSorted((a, b) => a - b), ...present].slice(-most);
-    },
-    begin: (lane) => {
-      underWay.set((nextId += 1), lane);
-      return nextId;
-    },
-    end: (id, atMs) => {
-      const lane = underWay.get(id);
-      if (lane === undefined) return;
-      underWay.delete(id);
-      ended.push({ lane, atMs });
+    read: () => Promise.resolve(read()),
+    tryToBegin: (lane, tooEarlyMs) => {
+      const waitMs = tooEarlyMs(read());
+      if (waitMs > 0) return Promise.resolve(waitMs);
+      const request = { lane };
+      underWay.add(request);
+      return Promise.resolve(() => {
+        if (underWay.delete(request)) ended.push({ lane, atMs: clock.now() + clockStepMs });
+        return Promise.resolve();
+      });
     },
   };
+}
+
+function latest(ends: readonly number[], most: number): number[] {
+  return ends.slice(Math.max(0, ends.length - most));
 }

@@ -19,6 +19,8 @@ export type Secrets = {
   alertWebhook: string | null;
   /** The routing key of the receiver of alerts; null if it has none. */
   alertRoutingKey: string | null;
+  /** The address of the cluster's database, with its password; null where the settings have it, or there is none. */
+  clusterDatabase: string | null;
   /** The seeds of the keys that sign the ledger, the present one and perhaps the next; none where they are elsewhere. */
   signingKeys: readonly Buffer[];
   /** The token that the status page asks for; null if it asks for none. */
@@ -32,6 +34,7 @@ export const secretVariables = [
   'MIRROR_ALERT_ROUTING_KEY',
   'MIRROR_STATUS_TOKEN',
   'MIRROR_SIGNING_KEY',
+  'MIRROR_CLUSTER_DATABASE',
 ] as const;
 
 /** A secret from its file or its variable; null without one. Notes wrong characters. Throws `usage` for a bad file. */

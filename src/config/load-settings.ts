@@ -6,7 +6,7 @@ import { isJsonObject, type JsonObject } from '../core/exact-json.ts';
 import { problemText } from '../core/words.ts';
 import { readSecret, readSigningKeys, secretVariables, type Environment, type Secrets } from './environment.ts';
 import { readProjects } from './projects.ts';
-import { httpUrlProblem, Settings } from './settings.ts';
+import { httpUrlProblem, postgresUrlProblem, Settings } from './settings.ts';
 import { assign, holdsPath, merge, ownValue, readYaml } from './settings-tree.ts';
 
 /** The settings of the command line: a file, and single settings by their dotted path. */
@@ -147,8 +147,12 @@ function readSecrets(environment: Environment, problems: string[]): Secrets {
   const alertWebhook = readSecret(environment, 'MIRROR_ALERT_WEBHOOK', 'address of the webhook', problems);
   const problem = alertWebhook === null ? null : httpUrlProblem(alertWebhook);
   if (problem !== null) problems.push(`MIRROR_ALERT_WEBHOOK: ${problem}`);
+  const clusterDatabase = readSecret(environment, 'MIRROR_CLUSTER_DATABASE', 'address of the database', problems);
+  const wrong = clusterDatabase === null ? null : postgresUrlProblem(clusterDatabase);
+  if (wrong !== null) problems.push(`MIRROR_CLUSTER_DATABASE: ${wrong}`);
   return {
     alertWebhook,
+    clusterDatabase,
     alertRoutingKey: readSecret(environment, 'MIRROR_ALERT_ROUTING_KEY', 'routing key', problems),
     statusToken: readSecret(environment, 'MIRROR_STATUS_TOKEN', 'token', problems),
     signingKeys: readSigningKeys(environment, problems),

@@ -67,6 +67,25 @@ const baseUrl = z.string().superRefine((value, context) => {
     return refuse('must end after the host and port; the path belongs in service.pathPrefix');
 });
 
+/** What is wrong with the address of a Postgres database; null if it is right. */
+export function postgresUrlProblem(value: string): string | null {
+  if (!/^postgres(?:ql)?:\/\//.test(value) || !URL.canParse(value))
+    return 'must look like postgres://user@host:5432/database?sslmode=verify-full';
+  const { hostname, searchParams } = new URL(value);
+  const isLocal = hostname === '' || isLoopback(hostname);
+  return isLocal || searchParams.get('sslmode') === 'verify-full'
+    ? null
+    : 'must end with ?sslmode=verify-full: the password would travel readable, or to an impostor';
+}
+
+const databaseUrl = z.string().superRefine((value, context) => {
+  const isKeptSecret = !URL.canParse(value) || new URL(value).password === '';
+  const problem = isKeptSecret
+    ? postgresUrlProblem(value)
+    : 'must not hold a password; put the whole address into MIRROR_CLUSTER_DATABASE_FILE';
+  if (problem !== null) context.addIssue({ code: 'custom', message: problem });
+});
+
 const outsideUrl = z.string().superRefine((value, context) => {
   const problem = httpUrlProblem(value);
   if (problem !== null) context.addIssue({ code: 'custom', message: problem });
@@ -178,6 +197,7 @@ export const Settings = z.strictObject({
     concurrency: count.max(64),
     recordings: z.strictObject({ windows: limitWindows }),
   }),
+  cluster: z.strictObject({ database: databaseUrl.nullable() }),
   persons: list.superRefine(checkOverlap),
   recordings: list
     .extend({

@@ -1,13 +1,23 @@
 import type { Database } from 'better-sqlite3';
+import type { Clock } from '../core/clock.ts';
 import type { Lane } from '../contract/datasets.ts';
 
-/** The times in a mirror, over a connection of their own. A request whose process died ends with its time out. */
-export function openRequestTimes(db: Database, requestTimeoutMs: number) {
+/** How the times in a mirror are kept. `ms`, `requests`: what can still count; `timeoutMs`: when a request ends at the latest. */
+type Kept = { ms: number; requests: Readonly<Record<Lane, number>>; timeoutMs: number };
+
+/** The clock cuts off fractions of a millisecond, so an end is counted one millisecond later. */
+const clockStepMs = 1;
+
+/**
+ * The times in a mirror, over a connection of their own, for all processes that use it. A request whose process died ends with
+ * its time out.
+ */
+export function openRequestTimes(db: Database, clock: Clock, { ms: keptMs, requests, timeoutMs }: Kept) {
   // Losing the last of them in a power cut is no loss, and waiting for the disk twice a request would be.
   db.pragma('synchronous = NORMAL');
   const forget = db.prepare(/*sql*/ `DELETE FROM request_times WHERE ended_at_ms < ?`);
-  const setBack = db.prepare(/*sql*/ `UPDATE request_times SET ended_at_ms = @nowMs + is_under_way * @requestTimeoutMs
-      WHERE ended_at_ms > @nowMs AND ended_at_ms > @nowMs + is_under_way * @requestTimeoutMs`);
+  const setBack = db.prepare(/*sql*/ `UPDATE request_times SET ended_at_ms = @nowMs + is_under_way * @timeoutMs
+      WHERE ended_at_ms > @nowMs AND ended_at_ms > @nowMs + is_under_way * @timeoutMs`);
   const columns = /*sql*/ `min(ended_at_ms, @nowMs) FROM request_times`;
   const newestFirst = /*sql*/ `ORDER BY ended_at_ms DESC LIMIT @most`;
   const latest = db.prepare<object, number>(/*sql*/ `SELECT ${columns} ${newestFirst}`).pluck();
@@ -16,22 +26,39 @@ export function openRequestTimes(db: Database, requestTimeoutMs: number) {
     .pluck();
   const begin = db.prepare(/*sql*/ `INSERT INTO request_times (lane, is_under_way, ended_at_ms) VALUES (?, 1, ?)`);
   const end = db.prepare(/*sql*/ `UPDATE request_times SET is_under_way = 0, ended_at_ms = @endedAtMs WHERE id = @id`);
-  return {
-    /** Does `work` in one transaction, while no other process writes. */
-    atomically: <T>(work: () => T): T => db.transaction(work).immediate(),
-    /** Forgets what ended before `oldestMs`. What ends later than it can (the clock was set back) ends at `nowMs`. */
-    confine: (oldestMs: number, nowMs: number): void => {
-      forget.run(oldestMs);
-      setBack.run({ nowMs, requestTimeoutMs });
-    },
-    /** When the latest requests ended, at most `most`, oldest first: those of one lane, or of all. None is after `nowMs`. */
-    latest: (lane: Lane | undefined, most: number, nowMs: number): number[] =>
-      (lane === undefined ? latest.all({ most, nowMs }) : latestOfLane.all({ lane, most, nowMs })).toReversed(),
-    begin: (lane: Lane, nowMs: number): number => Number(begin.run(lane, nowMs + requestTimeoutMs).lastInsertRowid),
-    end: (id: number, endedAtMs: number): void => {
+  const readAt = (nowMs: number): { nowMs: number; ends: Record<Lane, number[]> } => {
+    const ofLane = (lane: Lane): number[] => latestOfLane.all({ lane, most: requests[lane], nowMs }).toReversed();
+    return {
+      nowMs,
+      ends: {
+        general: latest.all({ most: requests.general, nowMs }).toReversed(),
+        'recordings list': ofLane('recordings list'),
+      },
+    };
+  };
+  const tryToBegin = (
+    lane: Lane,
+    tooEarlyMs: (reading: ReturnType<typeof readAt>) => number,
+  ): (() => Promise<void>) | number => {
+    // The clock is read only now: before the wait for other processes, their ends would lie in the future.
+    const nowMs = clock.now();
+    forget.run(nowMs - keptMs);
+    // What ends later than it can (the clock was set back) ends now.
+    setBack.run({ nowMs: nowMs + clockStepMs, timeoutMs });
+    const waitMs = tooEarlyMs(readAt(nowMs));
+    if (waitMs > 0) return waitMs;
+    const id = Number(begin.run(lane, nowMs + timeoutMs).lastInsertRowid);
+    return () => {
       // A request that ends after its mirror was closed keeps the latest end that it could have had.
-      if (db.open) end.run({ id, endedAtMs });
-    },
+      if (db.open) end.run({ id, endedAtMs: clock.now() + clockStepMs });
+      return Promise.resolve();
+    };
+  };
+  return {
+    read: () => Promise.resolve(readAt(clock.now())),
+    /** In one transaction, while no other process writes. */
+    tryToBegin: async (...given: Parameters<typeof tryToBegin>): Promise<(() => Promise<void>) | number> =>
+      Promise.resolve(db.transaction(tryToBegin).immediate(...given)),
   };
 }
 

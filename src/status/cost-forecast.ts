@@ -51,7 +51,7 @@ export async function planPasses(parts: PlanParts): Promise<PassPlan> {
   // One request for the playlist, one for the recordings in it.
   counted.push({ dataset: 'playlists', rows: playlists, rowsFrom: 'settings', requests: playlists * 2 });
   const startedAtMs = nowMs();
-  const finishesMs = budget.forecast(
+  const finishesMs = await budget.forecast(
     counted.map(({ dataset, requests }) => ({ lane: datasets[dataset].lane, requests: requests ?? 0 })),
   );
   const passes = counted.map(({ dataset, rows, rowsFrom, requests }, index): PassForecast => {
@@ -63,7 +63,7 @@ export async function planPasses(parts: PlanParts): Promise<PassPlan> {
   });
   const finishMs = finishesMs.at(-1) ?? startedAtMs;
   return {
-    requestsLeft: budget.left('general'),
+    requestsLeft: await budget.left('general'),
     passes,
     requests: passes.reduce((sum, { requests }) => sum + (requests ?? 0), 0),
     seconds: secondsBetween(startedAtMs, finishMs),
@@ -98,7 +98,7 @@ async function countList(parts: PlanParts, dataset: PagedDataset): Promise<Count
 /** The service's answer for one row of a list; undefined where the budget is used up. */
 async function askFirstRow({ settings, service, budget, signal }: PlanParts, dataset: PagedDataset): Promise<unknown> {
   const { lane, list } = datasets[dataset];
-  if (budget.usedUpUntilMs(lane) !== null) return undefined;
+  if ((await budget.usedUpUntilMs(lane)) !== null) return undefined;
   const query = { limit: 1, offset: 0 };
   const extraQuery = extraQueryOf(settings, dataset);
   const { body } = await service.call(list, { query, extraQuery, signal });

@@ -176,8 +176,8 @@ async function examineService(
   const first = { limit: 1, offset: 0 };
   /** Does not wait for the budget: that may take an hour, and it says nothing about the service. */
   const ask = (check: string, lane: Lane, run: () => Promise<Found>): Promise<Check> =>
-    attempt(check, () => {
-      const untilMs = budget.usedUpUntilMs(lane);
+    attempt(check, async () => {
+      const untilMs = await budget.usedUpUntilMs(lane);
       if (untilMs === null) return run();
       return { state: 'skipped', detail: `not asked: the budget is used up until ${isoTime(untilMs)}` };
     });

@@ -1,5 +1,5 @@
 import { Writable } from 'node:stream';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { progressLine, reportProgress } from '../../src/cli/progress.ts';
 import type { OnProgress } from '../../src/job/job-context.ts';
 
@@ -78,14 +78,19 @@ test('a new part is drawn at once, soon after it nothing, and the line is cleare
 });
 
 test('what is left of the budget is asked for by the part that is under way', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  onTestFinished(() => void vi.useRealTimers());
   const { context, written } = surroundings(true);
   const left: Record<string, number | null> = { persons: 7, recordings: null };
   const work = async (onProgress: OnProgress) => {
     onProgress('persons', 0, null);
+    await vi.advanceTimersByTimeAsync(200);
+    onProgress('persons', 0, null);
     onProgress('recordings', 0, null);
   };
-  await reportProgress(context, 'sync', work, (part) => left[part] ?? null);
-  expect(written.slice(0, 2)).toEqual([
+  await reportProgress(context, 'sync', work, (part) => Promise.resolve(left[part] ?? null));
+  expect(written.slice(0, 3)).toEqual([
+    `${clearLine}sync persons  0 rows  0/s`,
     `${clearLine}sync persons  0 rows  0/s  7 requests free`,
     `${clearLine}sync recordings  0 rows  0/s`,
   ]);

@@ -26,8 +26,8 @@ const transport = openTransport(origin, 'key', concurrency, {
   totalTimeoutMs: requestTimeoutMs,
   bodyBytesMax: 1000,
 });
-const budget = createBudget({ concurrency, windows, recordings: { windows: [] } }, systemClock, () =>
-  openRequestTimes(openDatabase(dataDir, systemClock), requestTimeoutMs),
+const budget = createBudget({ concurrency, windows, recordings: { windows: [] } }, systemClock, (clock, kept) =>
+  openRequestTimes(openDatabase(dataDir, clock), clock, { ...kept, timeoutMs: requestTimeoutMs }),
 );
 /** A request that is not answered in time has still been made. */
 async function ask(): Promise<void> {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createBudget, type BudgetLimits, type Priority } from '../../src/client/budget.ts';
+import { createBudget, startsWithinMs, type BudgetLimits, type Priority } from '../../src/client/budget.ts';
 import type { Lane } from '../../src/contract/datasets.ts';
 import { memoryRequestTimes } from '../../src/client/request-times.ts';
 import { mostInSpan } from './most-in-span.ts';
@@ -219,8 +219,8 @@ test('a list that waits for its own windows holds no place', async () => {
 test('a pause holds everybody, whatever their lane, and then half of each window is used', async () => {
   const { clock, budget, starts, start } = timedBudget({ windows: [{ requests: 4, perSeconds: 10 }] });
   budget.slowDown(5000, clock.now());
-  expect(budget.left('general')).toBe(0);
-  expect(budget.forecast([{ lane: 'general', requests: 1 }])).toEqual([6000]);
+  expect(await budget.left('general')).toBe(0);
+  expect(await budget.forecast([{ lane: 'general', requests: 1 }])).toEqual([6000]);
   const all = [start('list', 'recordings list'), ...['a', 'b'].map((name) => start(name))];
   await clock.settle(Promise.all(all));
   expect(starts.map(({ name, atMs }) => [name, atMs])).toEqual([
@@ -233,7 +233,7 @@ test('a pause holds everybody, whatever their lane, and then half of each window
 test('a pause holds where no window does', async () => {
   const { clock, budget, starts, start } = timedBudget({});
   budget.slowDown(5000, clock.now());
-  expect(budget.left('general')).toBeNull();
+  expect(await budget.left('general')).toBeNull();
   await clock.settle(start('a'));
   expect(starts.map(({ atMs }) => atMs)).toEqual([5000]);
 });
@@ -246,10 +246,10 @@ test('what is left is what the tightest window of the lane leaves', async () => 
     ],
     recordings: { windows: [{ requests: 2, perSeconds: 10 }] },
   });
-  expect([budget.left('general'), budget.left('recordings list')]).toEqual([4, 2]);
+  expect([await budget.left('general'), await budget.left('recordings list')]).toEqual([4, 2]);
   await clock.settle(Promise.all([start('a'), start('b'), start('list', 'recordings list')]));
-  expect([budget.left('general'), budget.left('recordings list')]).toEqual([1, 1]);
-  expect(budget.forecast([{ lane: 'general', requests: 2 }])).toEqual([101_001]);
+  expect([await budget.left('general'), await budget.left('recordings list')]).toEqual([1, 1]);
+  expect(await budget.forecast([{ lane: 'general', requests: 2 }])).toEqual([101_001]);
 });
 
 test('a lane is used up where its next request would wait for more than a moment, and says until when', async () => {
@@ -260,22 +260,23 @@ test('a lane is used up where its next request would wait for more than a moment
     ],
     recordings: { windows: [{ requests: 1, perSeconds: 3600 }] },
   });
-  const usedUp = (): unknown[] => [budget.usedUpUntilMs('general'), budget.usedUpUntilMs('recordings list')];
-  expect(usedUp()).toEqual([null, null]);
+  const usedUp = (): Promise<unknown[]> =>
+    Promise.all([budget.usedUpUntilMs('general'), budget.usedUpUntilMs('recordings list')]);
+  expect(await usedUp()).toEqual([null, null]);
   await clock.settle(start('a', 'recordings list'));
-  expect(usedUp()).toEqual([null, 1000 + 3_600_001]);
+  expect(await usedUp()).toEqual([null, 1000 + 3_600_001]);
   await clock.settle(Promise.all([start('b'), start('c')]));
-  expect(usedUp()).toEqual([1000 + 60_001, 1000 + 3_600_001]);
+  expect(await usedUp()).toEqual([1000 + 60_001, 1000 + 3_600_001]);
   await clock.settle(clock.sleep(58_500));
-  expect(usedUp()[0]).toBeNull();
+  expect((await usedUp())[0]).toBeNull();
 });
 
 test('without windows no times are opened; with them, at the first request', async () => {
   const clock = virtualClock();
   let opened = 0;
-  const openTimes = () => {
+  const openTimes: typeof memoryRequestTimes = (...given) => {
     opened += 1;
-    return memoryRequestTimes();
+    return memoryRequestTimes(...given);
   };
   const run = (limits: BudgetLimits) => createBudget(limits, clock, openTimes).run(() => Promise.resolve(), general);
   await run(unlimited);
@@ -287,21 +288,40 @@ test('without windows no times are opened; with them, at the first request', asy
 
 test('times that cannot be kept fail the requests that wait for them, and no other', async () => {
   const clock = virtualClock();
-  const times = memoryRequestTimes();
   const failure = new Error('disk full');
-  const failing = {
-    ...times,
-    begin: (...args: Parameters<typeof times.begin>) => {
-      if (clock.now() < 1000) throw failure;
-      return times.begin(...args);
-    },
+  const openFailing: typeof memoryRequestTimes = (...given) => {
+    const times = memoryRequestTimes(...given);
+    return {
+      ...times,
+      tryToBegin: async (lane, tooEarlyMs) => {
+        if (clock.now() < 1000) throw failure;
+        return times.tryToBegin(lane, tooEarlyMs);
+      },
+    };
   };
   const limits = { ...unlimited, windows: [{ requests: 1, perSeconds: 1 }] };
-  const budget = createBudget(limits, clock, () => failing);
+  const budget = createBudget(limits, clock, openFailing);
   const run = () => budget.run(() => Promise.resolve('done'), general);
   expect(await reasonOf(run())).toBe(failure);
   clock.setTo(1000);
   expect(await run()).toBe('done');
+});
+
+test('a request whose process was stopped right after it might begin takes another turn', async () => {
+  const clock = virtualClock();
+  const said: string[] = [];
+  const openTimes: typeof memoryRequestTimes = () => ({
+    read: () => Promise.reject(new Error('not asked for')),
+    tryToBegin: () => {
+      said.push('begin');
+      if (said.length === 1) clock.setTo(clock.now() + startsWithinMs + 1);
+      return Promise.resolve(() => Promise.resolve(void said.push('end')));
+    },
+  });
+  const budget = createBudget({ ...unlimited, windows: [{ requests: 9, perSeconds: 1 }] }, clock, openTimes);
+  const request = (): Promise<string> => Promise.resolve(String(said.push('request')));
+  await budget.run(request, general);
+  expect(said).toEqual(['begin', 'end', 'begin', 'request', 'end']);
 });
 
 test('a clock that is set back makes nobody wait for longer than a window', async () => {

@@ -87,7 +87,7 @@ test('after a 429 every request pauses as long as it asks, and it is told of onc
   expect(await call).toMatchObject({ body: { id: 12 } });
   expect(pauses).toEqual([7000]);
   expect(retried.map(({ status, retryAfterMs }) => [status, retryAfterMs])).toEqual([[429, 7000]]);
-  expect(budget.forecast([{ lane: 'general', requests: 1 }])).toEqual([before + 7000]);
+  expect(await budget.forecast([{ lane: 'general', requests: 1 }])).toEqual([before + 7000]);
 });
 
 test.for([{}, { 'retry-after': 'soon' }, { 'retry-after': '61' }])(

@@ -123,11 +123,13 @@ test('secrets come from the environment or a file, and are in no setting', () =>
     MIRROR_ALERT_WEBHOOK: 'https://hooks.example.com/secret',
     MIRROR_ALERT_ROUTING_KEY_FILE: file('secret-key\n'),
     MIRROR_STATUS_TOKEN_FILE: file('secret-token\n'),
+    MIRROR_CLUSTER_DATABASE: 'postgres://mirror:secret@127.0.0.1/mirror',
   };
   const { projects, secrets } = loadProjects(environment);
   expect(secrets).toEqual({
     alertWebhook: 'https://hooks.example.com/secret',
     alertRoutingKey: 'secret-key',
+    clusterDatabase: 'postgres://mirror:secret@127.0.0.1/mirror',
     signingKeys: [],
     statusToken: 'secret-token',
   });
@@ -141,6 +143,23 @@ test.for(['ftp://example.com/secret', 'http://example.com/secret', 'https://u:se
     expect(() => loadProjects({ MIRROR_ALERT_WEBHOOK: url })).toThrow(/^(?!.*secret)/s);
   },
 );
+
+test.for([
+  ['postgres://mirror@127.0.0.1/mirror', true],
+  ['postgresql://db.example.com/mirror?sslmode=verify-full', true],
+  ['postgres://mirror@db.example.com/mirror', false],
+  ['postgres://mirror@db.example.com/mirror?sslmode=require', false],
+  ['mysql://127.0.0.1/mirror', false],
+  ['postgres://mirror:secret@127.0.0.1/mirror', false],
+] as const)('the database of a cluster is a safe address without a password: %s %s', ([address, isRight]) => {
+  expect(problemsOf(`cluster: { database: '${address}' }`)).toEqual(isRight ? [] : ['cluster.database']);
+  const withPassword = address.replace(/mirror@/, 'mirror:secret@');
+  const isRightSecret = isRight || address.includes(':secret@');
+  expect(problemsOf('', { MIRROR_CLUSTER_DATABASE: withPassword })).toEqual(
+    isRightSecret ? [] : ['MIRROR_CLUSTER_DATABASE'],
+  );
+  expect(() => loadProjects({ MIRROR_CLUSTER_DATABASE: 'mysql://secret' })).toThrow(/^(?!.*secret)/s);
+});
 
 test('the check of certificates cannot be turned off', () => {
   expect(() => refuseUnsafeTls({ NODE_TLS_REJECT_UNAUTHORIZED: '0' })).toThrow(

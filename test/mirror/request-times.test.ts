@@ -1,60 +1,82 @@
 import { expect, it } from 'vitest';
+import type { Database } from '../../src/mirror/database.ts';
 import { openDatabase } from '../../src/mirror/database.ts';
 import { openRequestTimes } from '../../src/mirror/request-times.ts';
+import { virtualClock, type VirtualClock } from '../core/virtual-clock.ts';
 import { freshFolder, openTestMirror, stillClock } from './open-test-mirror.ts';
 
-const timeoutMs = 1000;
+const kept = { ms: 10_000, requests: { general: 9, 'recordings list': 9 }, timeoutMs: 1000 };
 
-it('shares times between connections, and keeps them', () => {
+type Times = ReturnType<typeof openRequestTimes>;
+const never = (): number => 0;
+const open = (db: Database, clock: VirtualClock): Times => openRequestTimes(db, clock, kept);
+const endsAt = async (times: Times, clock: VirtualClock, ms: number): Promise<number[]> => {
+  clock.setTo(ms);
+  return (await times.read()).ends.general;
+};
+
+it('shares times between connections, and keeps them', async () => {
+  const clock = virtualClock(100);
   const dataDir = freshFolder();
   const one = openTestMirror(dataDir).db;
-  const other = openTestMirror(dataDir).db;
-  const id = openRequestTimes(one, timeoutMs).begin('general', 100);
-  expect(openRequestTimes(other, timeoutMs).latest(undefined, 9, 150)).toEqual([150]);
-  openRequestTimes(one, timeoutMs).end(id, 120);
+  const other = open(openTestMirror(dataDir).db, clock);
+  const end = await open(one, clock).tryToBegin('general', never);
+  expect(await endsAt(other, clock, 150)).toEqual([150]);
+  clock.setTo(120);
+  if (typeof end === 'function') await end();
   one.close();
-  expect(openRequestTimes(other, timeoutMs).latest(undefined, 9, 150)).toEqual([120]);
+  expect(await endsAt(other, clock, 150)).toEqual([121]);
 });
 
-it('counts the request of a process that died as ending with its time out', () => {
+it('counts the request of a process that died as ending with its time out', async () => {
+  const clock = virtualClock(100);
   const { db } = openTestMirror();
-  openRequestTimes(db, timeoutMs).begin('general', 100);
-  const later = openRequestTimes(db, timeoutMs);
-  expect(later.latest(undefined, 9, 900)).toEqual([900]);
-  expect(later.latest(undefined, 9, 5000)).toEqual([1100]);
-  later.confine(1101, 5000);
-  expect(later.latest(undefined, 9, 5000)).toEqual([]);
+  await open(db, clock).tryToBegin('general', never);
+  const later = open(db, clock);
+  expect(await endsAt(later, clock, 900)).toEqual([900]);
+  expect(await endsAt(later, clock, 5000)).toEqual([1100]);
+  clock.setTo(11_101);
+  await later.tryToBegin('general', () => 1);
+  expect(await endsAt(later, clock, 11_101)).toEqual([]);
 });
 
-it('gives a request that is under way its whole time again when the clock is set back', () => {
-  const { db } = openTestMirror();
-  const times = openRequestTimes(db, timeoutMs);
-  times.begin('general', 100_000);
-  times.confine(0, 5000);
-  expect(times.latest(undefined, 9, 5500)).toEqual([5500]);
-  expect(times.latest(undefined, 9, 50_000)).toEqual([6000]);
+it('gives a request that is under way its whole time again when the clock is set back', async () => {
+  const clock = virtualClock(100_000);
+  const times = open(openTestMirror().db, clock);
+  await times.tryToBegin('general', never);
+  clock.setTo(5000);
+  await times.tryToBegin('general', () => 1);
+  expect(await endsAt(times, clock, 5500)).toEqual([5500]);
+  expect(await endsAt(times, clock, 50_000)).toEqual([6001]);
 });
 
-it('lets nobody else write while it decides', () => {
+it('lets nobody else write while it decides', async () => {
+  const clock = virtualClock(1);
   const dataDir = freshFolder();
+  const times = open(openTestMirror(dataDir).db, clock);
   const { db } = openTestMirror(dataDir);
-  const other = openTestMirror(dataDir).db;
-  other.pragma('busy_timeout = 0');
-  const times = openRequestTimes(other, timeoutMs);
-  openRequestTimes(db, timeoutMs).atomically(() => {
-    expect(() => times.begin('general', 1)).toThrow(/locked/);
+  db.pragma('busy_timeout = 0');
+  let seen: unknown;
+  await times.tryToBegin('general', () => {
+    try {
+      db.prepare(`DELETE FROM request_times`).run();
+    } catch (error) {
+      seen = error;
+    }
+    return 0;
   });
-  expect(times.begin('general', 1)).toBeGreaterThan(0);
+  expect(String(seen)).toMatch(/locked/);
 });
 
-it('takes the end of a request whose mirror was closed for unknown', () => {
+it('takes the end of a request whose mirror was closed for unknown', async () => {
+  const clock = virtualClock(100);
   const dataDir = freshFolder();
   const db = openDatabase(dataDir, stillClock);
-  const times = openRequestTimes(db, timeoutMs);
-  const id = times.begin('general', 100);
+  const end = await open(db, clock).tryToBegin('general', never);
   db.close();
-  expect(() => times.end(id, 120)).not.toThrow();
-  expect(openRequestTimes(openTestMirror(dataDir).db, timeoutMs).latest(undefined, 9, 5000)).toEqual([1100]);
+  clock.setTo(120);
+  if (typeof end === 'function') await end();
+  expect(await endsAt(open(openTestMirror(dataDir).db, clock), clock, 5000)).toEqual([1100]);
 });
 
 it('asks the index, however many requests there are', () => {

@@ -41,7 +41,7 @@ async function examined(
   dataDir: string,
   openService: () => Service = () => serviceThat(well).service,
   signal = new AbortController().signal,
-  usedUpUntilMs: Budget['usedUpUntilMs'] = () => null,
+  usedUpUntilMs: Budget['usedUpUntilMs'] = () => Promise.resolve(null),
   { query, deprecation = null }: { query?: object; deprecation?: Deprecation | null } = {},
 ): Promise<Map<string, Check>> {
   const { settings } = loadSettings(
@@ -237,7 +237,7 @@ test('a service that is not configured is a finding', async () => {
 test('what the budget leaves nothing for is skipped, and not waited for', async () => {
   const { service, calls } = serviceThat(well);
   const { signal } = new AbortController();
-  const usedUp = (lane: string) => (lane === 'recordings list' ? Date.UTC(2026, 0, 1, 1) : null);
+  const usedUp = (lane: string) => Promise.resolve(lane === 'recordings list' ? Date.UTC(2026, 0, 1, 1) : null);
   const narrow = await examined(freshFolder(), () => service, signal, usedUp);
   expect(narrow.get('service: recordings')).toEqual({
     check: 'service: recordings',
@@ -255,7 +255,7 @@ test('what the budget leaves nothing for is skipped, and not waited for', async 
     freshFolder(),
     () => service,
     signal,
-    () => 0,
+    () => Promise.resolve(0),
   );
   expect(statesOf(wide)).toMatchObject({
     'service: persons': 'skipped',

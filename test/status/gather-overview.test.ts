@@ -15,6 +15,8 @@ import { gatherOverview } from '../../src/status/gather-overview.ts';
 import type { ProjectContent } from '../../src/status/overview.ts';
 import { exportCount } from '../export/export-fixture.ts';
 import { freshFolder, openTestMirror, stillClock } from '../mirror/open-test-mirror.ts';
+import { virtualClock } from '../core/virtual-clock.ts';
+import type { Lane } from '../../src/contract/datasets.ts';
 
 const nowMs = stillClock.now();
 const hourMs = 3_600_000;
@@ -203,18 +205,26 @@ test('published files count as checked by a checkpoint that found all of them wh
 
 test('requests are counted by the minute, and against each window', async () => {
   const mirror = openTestMirror();
-  const times = openRequestTimes(mirror.db, 1000);
+  const clock = virtualClock();
+  const requests = { general: 0, 'recordings list': 0 };
+  const times = openRequestTimes(mirror.db, clock, { ms: 2 * hourMs, requests, timeoutMs: 1000 });
+  const makeRequest = async (lane: Lane, endedAtMs: number): Promise<void> => {
+    clock.setTo(endedAtMs - 1);
+    const end = await times.tryToBegin(lane, () => 0);
+    if (typeof end === 'function') await end();
+  };
   for (const [lane, agoMs] of [
-    ['general', 10],
-    ['general', 59_000],
-    ['general', 60_500],
-    ['recordings list', 61_000],
-    ['recordings list', 59.5 * 60_000],
     ['general', 61 * 60_000],
+    ['recordings list', 59.5 * 60_000],
+    ['recordings list', 61_000],
+    ['general', 60_500],
+    ['general', 59_000],
+    ['general', 10],
   ] as const)
-    times.end(times.begin(lane, nowMs - agoMs), nowMs - agoMs);
+    await makeRequest(lane, nowMs - agoMs);
   // One that is under way ends later than now.
-  times.begin('general', nowMs);
+  clock.setTo(nowMs);
+  await times.tryToBegin('general', () => 0);
   const { minutes, windows } = await contentOf(mirror);
   expect(minutes.general.slice(-2)).toEqual([1, 3]);
   expect(minutes.general.slice(0, -2)).toEqual(Array.from({ length: 58 }, () => 0));
