@@ -112,20 +112,19 @@ function resultText({ replayed, mended, lost, erasure, absence, plan, bucket }: 
     lost.length === 0
       ? ''
       : `LOST: this mirror is older than these requests, and only the lost mirror named their persons. Add them again:\n${lost.map((id) => `  ${id}\n`).join('')}`,
-    plan.erasure.requests.length === 0 && erasure.fenced === 0 ? '' : erasureText(erasure, plan.erasure.searched.files),
+    plan.erasure.requests.length === 0 && erasure.fenced === 0 ? '' : erasureText(erasure),
     absenceText(absence),
     bucketText(bucket),
   ];
   return texts.join('') || 'nothing is pending\n';
 }
 
-/** The steps that were done for erasure requests, as text. `searched` is how many files were searched. */
-function erasureText(erasure: ErasureResult, searched: number): string {
-  const ofSearched = searched === 0 ? '' : ` of ${countText(searched)} searched`;
+/** The steps that were done for erasure requests, as text. */
+function erasureText(erasure: ErasureResult): string {
   const lines: [count: number, what: string][] = [
     [erasure.fenced, 'fenced and taken out of the mirror'],
     [erasure.rowsErased, 'rows of persons and recordings erased'],
-    [erasure.filesRewritten, `published files rewritten${ofSearched}, without ${countText(erasure.rowsRemoved)} rows`],
+    [erasure.filesRewritten, `published files rewritten, without ${countText(erasure.rowsRemoved)} rows`],
     [erasure.verified, 'proved gone from here by a scan'],
     [erasure.certified, 'reached everything'],
     [erasure.sealed, 'sealed: their identifiers are destroyed'],
