@@ -1,3 +1,4 @@
+import type { CatalogReport } from '../bucket/catalog.ts';
 import { lastEnd } from '../bucket/follow-plan.ts';
 import type { BucketReport } from '../bucket/keep.ts';
 import { countedText, minuteText } from '../core/words.ts';
@@ -8,6 +9,19 @@ export function bucketJson(report: BucketReport | null): object | null {
   if (report === null) return null;
   const { destination, followed, error } = report;
   return { destination, ...followed, error: error === null ? null : presentError(error) };
+}
+
+/** What a catalog was told, for `--json`; null where there is none. */
+export function catalogJson(report: CatalogReport | null): object | null {
+  return report && { ...report, error: report.error === null ? null : presentError(report.error) };
+}
+
+/** What a catalog was told, in words; nothing where there is none, or nothing was to be told. */
+export function catalogText(report: CatalogReport | null): string {
+  const { uri, told, error } = report ?? { uri: '', told: [], error: null };
+  if (error !== null)
+    return `THE CATALOG IS BEHIND: ${error.message}\n${error.hint === undefined ? '' : `${error.hint}\n`}`;
+  return told.length === 0 ? '' : `${uri}: leads to ${told.join(', ')} as published now\n`;
 }
 
 /** What a bucket did, in words; nothing where there is none, or nothing was to be done. */

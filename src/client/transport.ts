@@ -46,10 +46,10 @@ export type Transport = {
 
 const decompressors = { gzip: createGunzip, deflate: createInflate, br: createBrotliDecompress } as const;
 
-/** Opens a pool of connections to the service. Nothing is sent before the first call. No proxy of the environment is used. */
+/** Opens a pool of connections to the service. `apiKey`: null for none. Nothing is sent before the first call. No proxy of the environment is used. */
 export function openTransport(
   origin: string,
-  apiKey: string,
+  apiKey: string | null,
   connections: number,
   limits: TransportLimits,
   pool: Undici.Dispatcher = openPool(origin, connections, limits),
@@ -63,7 +63,7 @@ export function openTransport(
           method,
           path,
           headers: {
-            authorization: `Bearer ${apiKey}`,
+            ...(apiKey === null ? {} : { authorization: `Bearer ${apiKey}` }),
             accept: 'application/json',
             'accept-encoding': 'gzip, deflate, br',
             'user-agent': 'analytics-mirror',

@@ -246,6 +246,12 @@ export const Settings = z.strictObject({
       .string()
       .regex(/^\P{Cc}+$/u)
       .nullable(),
+    catalog: z.strictObject({
+      uri: outsideUrl.nullable(),
+      warehouse: z.string().min(1).nullable(),
+      namespace: z.string().regex(/^[\w-]+(\.[\w-]+)*$/, 'must look like analytics or lake.analytics'),
+      tokenFile: z.string().min(1).nullable(),
+    }),
   }),
   erasure: z.strictObject({
     deleteEvents: z.boolean(),

@@ -1,3 +1,4 @@
+import { visitCatalog } from '../bucket/catalog.ts';
 import { compareWithFolder } from '../bucket/follow.ts';
 import { openBucket, type Bucket, type Destination } from '../bucket/bucket.ts';
 import { destinationOf } from '../bucket/keep.ts';
@@ -13,7 +14,7 @@ import type { Attempt, Check, Found } from './check.ts';
 
 const namedMax = 3;
 
-/** Checks the bucket that follows the published files, and names those that were left. `openReader`: null without a mirror. */
+/** Checks the bucket that follows the published files, and the catalog; names buckets that were left. `openReader`: null without a mirror. */
 export async function checkBuckets(
   attempt: Attempt,
   settings: Settings,
@@ -24,6 +25,7 @@ export async function checkBuckets(
   const left = knownDestinations(openReader).filter(({ location }) => location !== settings.export.destination);
   return [
     ...(destination ? [await attempt('bucket', () => checkBucket(destination, settings, signal))] : []),
+    ...(settings.export.catalog.uri === null ? [] : [await attempt('catalog', () => checkCatalog(settings, signal))]),
     ...left.map(({ location }): Check => ({
       check: 'bucket',
       state: 'warning',
@@ -31,6 +33,17 @@ export async function checkBuckets(
       fix: 'name it there again; or delete what is below it, versions included, and run `analytics-mirror reconcile`',
     })),
   ];
+}
+
+async function checkCatalog(settings: Settings, signal: AbortSignal): Promise<Found> {
+  const tools = { published: publishedFilesIn(settings.dataDir), clock: systemClock, signal };
+  const retry = { ...settings.retry, attemptsMax: 2 };
+  const report = await visitCatalog({ ...tools, settings: { ...settings, retry } }, 'look');
+  if (report?.error) throw report.error;
+  const { uri, told } = report ?? { uri: '', told: [] };
+  if (told.length === 0) return `${uri} leads to the tables as they are published`;
+  const fix = 'run `analytics-mirror reconcile`, which tells it';
+  return { state: 'warning', detail: `${uri} leads to older tables, or none: ${told.join(', ')}`, fix };
 }
 
 function knownDestinations(openReader: (() => Database) | null): ReturnType<typeof listDestinations> {

@@ -1,3 +1,4 @@
+import { catalogBehind, tellCatalog, type CatalogReport } from '../bucket/catalog.ts';
 import { bucketBehind, bucketCounts, keepBuckets, type BucketReport } from '../bucket/keep.ts';
 import { feedBegin } from '../erasure/plan.ts';
 import { datasets as table, type PublishedDataset } from '../contract/datasets.ts';
@@ -13,7 +14,7 @@ import type { Database } from '../mirror/database.ts';
 
 /**
  * The published snapshots. Incomplete when the last pass over the list of one of them was not complete, when a dataset was
- * not published, or when the bucket could not follow.
+ * not published, or when the bucket or the catalog could not follow.
  */
 export type ExportJobResult = JobResult & {
   snapshots: MirrorExport[];
@@ -21,6 +22,8 @@ export type ExportJobResult = JobResult & {
   neverComplete: PublishedDataset[];
   /** How the bucket followed; null where there is none. */
   bucket: BucketReport | null;
+  /** What a catalog was told; null where there is none. */
+  catalog: CatalogReport | null;
 };
 
 /** What to publish of which datasets, and from where. */
@@ -59,8 +62,10 @@ export function runExportJob(
       const neverComplete = datasets.filter((dataset) => !isSeenWhole(dataset));
       const isProved = neverComplete.length === 0 && snapshots.every(({ verdict }) => verdict === 'complete');
       const bucket = await keepBuckets(own);
-      const result = { counts: { ...counts, ...bucketCounts(bucket) }, snapshots, neverComplete, bucket };
+      const catalog = await tellCatalog(own, bucket);
+      const result = { counts: { ...counts, ...bucketCounts(bucket) }, snapshots, neverComplete, bucket, catalog };
       if (bucket?.error) return { outcome: 'incomplete', reason: bucket.error.finding ?? bucketBehind, ...result };
+      if (catalog?.error) return { outcome: 'incomplete', reason: catalogBehind, ...result };
       return { outcome: isProved ? 'done' : 'incomplete', ...result };
     }),
   );

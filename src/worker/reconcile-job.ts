@@ -5,6 +5,7 @@ import { AppError } from '../core/errors.ts';
 import { countedText } from '../core/words.ts';
 import { endLostRequests } from '../erasure/fence/restore-guard.ts';
 import { pagedDatasets } from '../contract/datasets.ts';
+import { catalogBehind, tellCatalog, type CatalogReport } from '../bucket/catalog.ts';
 import { bucketBehind, bucketCounts, keepBuckets, type BucketReport } from '../bucket/keep.ts';
 import { eraseBucket } from '../erasure/erase-bucket.ts';
 import { eraseHere } from '../erasure/erase-here.ts';
@@ -54,6 +55,8 @@ export type ReconcileJobResult = JobResult & {
   absence: AbsenceResult;
   /** How the bucket followed; null where there is none. */
   bucket: BucketReport | null;
+  /** What a catalog was told; null where there is none. */
+  catalog: CatalogReport | null;
 };
 
 /** Works out what a reconciliation would do now. Changes nothing. */
@@ -146,7 +149,8 @@ async function reconcile(
   await settleUnnamed(context);
   const { plan, planned } = await planReconcile(context);
   const here = await eraseHere(context, planned);
-  await eraseBucket(context);
+  // Old metadata is gone now. A catalog that cannot be told is asked once more at the end.
+  await tellCatalog(context, await eraseBucket(context));
   const requestsBefore = new Set(listRequests(db, 'all').map(({ id }) => id));
   const absence: AbsenceResult = service
     ? await reconcileAbsence({ ...context, service, onDeletion: deletionReceiver(context) })
@@ -158,11 +162,13 @@ async function reconcile(
   const erasure = later ? sumOfRounds({ ...here, ...there }, later) : { ...here, ...there };
   // Last: feeds have lost rows, and files of the feeds were rewritten.
   const bucket = await keepBuckets(context);
-  const isHeld = absence.held.length + erasure.attention + lost.length > 0 || bucket?.error;
+  const catalog = await tellCatalog(context, bucket);
+  const behind = bucket?.error ? (bucket.error.finding ?? bucketBehind) : catalog?.error ? catalogBehind : undefined;
+  const isHeld = absence.held.length + erasure.attention + lost.length > 0 || behind !== undefined;
   const { held, ...counts } = absence;
   return {
     outcome: isHeld ? 'held' : 'done',
-    ...(bucket?.error ? { reason: bucket.error.finding ?? bucketBehind } : {}),
+    ...(behind === undefined ? {} : { reason: behind }),
     counts: { ...counts, ...erasure, ...bucketCounts(bucket) },
     plan,
     replayed,
@@ -171,6 +177,7 @@ async function reconcile(
     erasure,
     absence,
     bucket,
+    catalog,
   };
 }
 

@@ -3,6 +3,9 @@
     engines.py DATA_DIR base|deltas             the tables are the mirror
     engines.py DATA_DIR remember                picks a person and prints the uuid; keeps the keys of the mirror
     engines.py DATA_DIR erasure UUID            the tables are the mirror without the person, and no file of them names the person
+
+With the variables TABLES (s3://bucket/prefix), AWS_ENDPOINT_URL and OBJECTS (the folder in which the store keeps what is below that
+prefix), the tables are read from a bucket. With CATALOG (an address) and NAMESPACE, pyiceberg also finds them through a REST catalog.
 """
 
 import glob
@@ -13,50 +16,68 @@ import sqlite3
 import sys
 
 folder, step, *person = sys.argv[1:]
-folder = os.path.abspath(folder)
+folder = os.path.realpath(folder)
 # ClickHouse reads files below the working folder only.
 os.chdir("/")
+root = os.environ.get("TABLES", f"{folder}/snapshots")
+objects = os.environ.get("OBJECTS", f"{folder}/snapshots")
+is_bucket = root.startswith("s3://")
+endpoint, key_id, secret = (os.environ.get(name, "") for name in ["AWS_ENDPOINT_URL", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"])
+storage = {"s3.endpoint": endpoint, "s3.access-key-id": key_id, "s3.secret-access-key": secret, "s3.region": "us-east-1"}
 keys = {"persons": "person_uuid", "recordings": "id", "distinct_ids": "distinct_id", "deletions": "key"}
-tables = [name for name in keys if os.path.exists(f"{folder}/snapshots/{name}/metadata/version-hint.text")]
 kept = f"{folder}/../kept.json"
 
 
 def table_of(name):
-    return os.path.abspath(f"{folder}/snapshots/{name}")
+    return f"{root}/{name}"
 
 
 def metadata_of(name):
-    with open(f"{table_of(name)}/metadata/version-hint.text") as hint:
-        return f"{table_of(name)}/metadata/v{hint.read()}.metadata.json"
+    from pyiceberg.io import load_file_io
+
+    with load_file_io(storage if is_bucket else {}).new_input(f"{table_of(name)}/metadata/version-hint.text").open() as hint:
+        return f"{table_of(name)}/metadata/v{hint.read().decode()}.metadata.json"
 
 
 def duckdb(name, key):
     import duckdb
 
     connection = duckdb.connect(config={"autoinstall_known_extensions": "false"})
-    for extension in ["parquet", "avro", "iceberg"]:
+    for extension in ["parquet", "avro", "httpfs", "iceberg"]:
         home = os.path.dirname(importlib.import_module(f"duckdb_extension_{extension}").__file__)
         [path] = glob.glob(f"{home}/**/*.duckdb_extension", recursive=True)
         connection.execute(f"LOAD '{path}'")
+    if is_bucket:
+        place = endpoint.removeprefix("http://")
+        connection.execute(
+            f"CREATE SECRET (TYPE s3, KEY_ID '{key_id}', SECRET '{secret}', REGION 'us-east-1', ENDPOINT '{place}', URL_STYLE 'path', USE_SSL false)"
+        )
     return [row[0] for row in connection.execute(f"SELECT {key} FROM iceberg_scan('{table_of(name)}')").fetchall()]
 
 
 def pyiceberg(name, key):
     from pyiceberg.table import StaticTable
 
-    return StaticTable.from_metadata(metadata_of(name)).scan(selected_fields=(key,)).to_arrow()[key].to_pylist()
+    table = StaticTable.from_metadata(metadata_of(name), storage if is_bucket else {})
+    # Every reader follows the same addresses, which have to be those of the place that is read.
+    if table.location() != table_of(name):
+        raise ValueError(f"the table says that it lies in {table.location()}")
+    return table.scan(selected_fields=(key,)).to_arrow()[key].to_pylist()
 
 
 def polars(name, key):
     import polars
 
-    return polars.scan_iceberg(metadata_of(name)).select(key).collect()[key].to_list()
+    options = storage if is_bucket else None
+    return polars.scan_iceberg(metadata_of(name), storage_options=options).select(key).collect()[key].to_list()
 
 
 def clickhouse(name, key):
     import chdb
 
-    found = chdb.query(f"SELECT {key} FROM icebergLocal('{table_of(name)}')", "JSONCompactStrings")
+    place = table_of(name).replace("s3://", f"{endpoint}/")
+    table = f"icebergS3('{place}/', '{key_id}', '{secret}')" if is_bucket else f"icebergLocal('{place}')"
+    found = chdb.query(f"SELECT {key} FROM {table}", "JSONCompactStrings")
     return [row[0] for row in json.loads(str(found))["data"]]
 
 
@@ -68,17 +89,34 @@ def spark(name, key):
     if session is None:
         from pyspark.sql import SparkSession
 
-        session = (
-            SparkSession.builder.master("local[1]")
-            .config("spark.jars.packages", "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0")
-            .config("spark.ui.enabled", "false")
-            .getOrCreate()
-        )
+        packages = ["org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0"]
+        config = {"spark.ui.enabled": "false", "spark.driver.memory": "1g", "spark.driver.host": "127.0.0.1"}
+        if is_bucket:
+            packages += ["org.apache.hadoop:hadoop-aws:3.4.2"]
+            config |= {
+                "spark.hadoop.fs.s3.impl": "org.apache.hadoop.fs.s3a.S3AFileSystem",
+                "spark.hadoop.fs.s3a.endpoint": endpoint,
+                "spark.hadoop.fs.s3a.endpoint.region": "us-east-1",
+                "spark.hadoop.fs.s3a.path.style.access": "true",
+                "spark.hadoop.fs.s3a.access.key": key_id,
+                "spark.hadoop.fs.s3a.secret.key": secret,
+            }
+        builder = SparkSession.builder.master("local[1]").config("spark.jars.packages", ",".join(packages))
+        session = builder.config(map=config).getOrCreate()
         session.sparkContext.setLogLevel("ERROR")
     return [row[0] for row in session.read.format("iceberg").load(table_of(name)).select(key).collect()]
 
 
+def catalog(name, key):
+    from pyiceberg.catalog import load_catalog
+
+    table = load_catalog("rest", uri=os.environ["CATALOG"], **storage).load_table((os.environ["NAMESPACE"], name))
+    return table.scan(selected_fields=(key,)).to_arrow()[key].to_pylist()
+
+
 engines = [duckdb, pyiceberg, polars, clickhouse]
+if "CATALOG" in os.environ:
+    engines.append(catalog)
 if importlib.util.find_spec("pyspark"):
     engines.append(spark)
 
@@ -94,24 +132,34 @@ def mirrored(name):
         return sorted(row[0] for row in mirror.execute(sql))
 
 
+def merged(name):
+    with sqlite3.connect(f"file:{folder}/mirror.db?mode=ro", uri=True) as mirror:
+        sql = "SELECT key FROM deletions WHERE dataset = ? AND reason <> 'deleted'"
+        return [row[0] for row in mirror.execute(sql, [name])]
+
+
 if step == "remember":
     # The least key is a bound.
     person = [mirrored("persons")[0]]
     print(person[0])
-    left = {name: mirrored(name) for name in tables}
+    left = {name: mirrored(name) for name in keys}
     with open(kept, "w") as file:
         json.dump(left, file)
     sys.exit(0)
 
-expected = {name: mirrored(name) for name in tables}
+expected = {name: mirrored(name) for name in keys}
 if step == "erasure":
-    # What the service has deleted meanwhile is erased by the same run. The feed of deletions is published by the next export only.
+    # What the service has deleted meanwhile is erased by the same run. What it has merged leaves with the next export, which also
+    # publishes the feed of deletions.
     with open(kept) as file:
-        expected["deletions"] = json.load(file)["deletions"]
+        before = json.load(file)
+    expected["deletions"] = before["deletions"]
+    for name in ["persons", "recordings"]:
+        expected[name] = sorted(set(expected[name]) | set(before[name]).intersection(merged(name)))
     if person[0] in expected["persons"]:
         sys.exit("the mirror still has the person")
-failed = not tables
-for name in tables:
+failed = False
+for name in keys:
     for engine in engines:
         try:
             found = sorted(engine(name, keys[name]))
@@ -119,9 +167,9 @@ for name in tables:
         except Exception as error:  # an engine that cannot read is what is looked for
             verdict = f"FAILED: {str(error)[:300]}"
         failed = failed or not verdict.endswith("rows") or verdict.startswith("WRONG")
-        print(f"{step:8} {name:13} {engine.__name__:11} {verdict}")
+        print(f"{'bucket' if is_bucket else 'folder'} {step:8} {name:13} {engine.__name__:11} {verdict}", flush=True)
 if step == "erasure":
-    for path in glob.glob(f"{folder}/snapshots/*/metadata/*"):
+    for path in glob.glob(f"{objects}/*/metadata/*"):
         with open(path, "rb") as file:
             if "/deletions/" not in path and person[0].encode() in file.read():
                 failed = True

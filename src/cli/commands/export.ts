@@ -5,7 +5,7 @@ import { bytesText, secondText } from '../../core/words.ts';
 import type { OnProgress } from '../../job/job-context.ts';
 import { runExportJob, type ExportJobResult } from '../../worker/export-job.ts';
 import type { CommandAction, CommandContext } from '../command.ts';
-import { bucketJson, bucketText } from '../bucket-text.ts';
+import { bucketJson, bucketText, catalogJson, catalogText } from '../bucket-text.ts';
 import { exitCodes } from '../errors.ts';
 import { reportProgress } from '../progress.ts';
 import { formatTable } from '../table.ts';
@@ -27,14 +27,14 @@ and for the other datasets. Where nothing has changed, nothing new is published;
 A dataset is published only after a full pass over its list was complete once.
 A bucket (export.destination) is made equal to the folder at the end.
 Exit codes: 0 published, 4 not published, or published although the last pass over the list was not complete, or the bucket
-could not follow.
+or the catalog could not follow.
 
 Examples:
   analytics-mirror export
   analytics-mirror export --kind delta
   analytics-mirror export persons --set export.partRows=250000`,
     run: async (app, datasets: PublishedDataset[], { kind }: { kind: 'full' | 'delta' }) => {
-      const { outcome, snapshots, neverComplete, bucket } = await exportNow(
+      const { outcome, snapshots, neverComplete, bucket, catalog } = await exportNow(
         app,
         context,
         datasets.length > 0 ? datasets : publishedDatasets,
@@ -42,8 +42,9 @@ Examples:
       );
       if (outcome === 'incomplete') context.setExitCode(exitCodes.incomplete);
       const shown = snapshots.length === 0 ? '' : snapshotTable(snapshots);
-      const text = `${shown}${unchangedText(snapshots)}${neverCompleteText(neverComplete)}${bucketText(bucket)}`;
-      return { json: { outcome, snapshots, neverComplete, bucket: bucketJson(bucket) }, text };
+      const text = `${shown}${unchangedText(snapshots)}${neverCompleteText(neverComplete)}${bucketText(bucket)}${catalogText(catalog)}`;
+      const json = { outcome, snapshots, neverComplete, bucket: bucketJson(bucket), catalog: catalogJson(catalog) };
+      return { json, text };
     },
   };
 }

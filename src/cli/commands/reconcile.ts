@@ -15,7 +15,7 @@ import {
 } from '../../worker/reconcile-job.ts';
 import { absenceText, heldText } from '../sync-text.ts';
 import type { CommandAction, CommandContext } from '../command.ts';
-import { bucketJson, bucketText } from '../bucket-text.ts';
+import { bucketJson, bucketText, catalogJson, catalogText } from '../bucket-text.ts';
 import { exitCodes } from '../errors.ts';
 import { formatTable } from '../table.ts';
 
@@ -56,8 +56,8 @@ Examples:
       const result = await runReconcileJob(app.jobContext(context.signal), approve);
       if (result.outcome === 'held') context.setExitCode(exitCodes.incomplete);
       const { outcome, plan, replayed, mended, lost, erasure, absence } = result;
-      const bucket = bucketJson(result.bucket);
-      return { json: { outcome, plan, replayed, mended, lost, erasure, absence, bucket }, text: resultText(result) };
+      const places = { bucket: bucketJson(result.bucket), catalog: catalogJson(result.catalog) };
+      return { json: { outcome, plan, replayed, mended, lost, erasure, absence, ...places }, text: resultText(result) };
     },
   };
 }
@@ -103,7 +103,7 @@ function erasurePlanText({ requests, files, searched, upstream, feedExpires }: E
   return `${lines.join('')}\n`;
 }
 
-function resultText({ replayed, mended, lost, erasure, absence, plan, bucket }: ReconcileJobResult): string {
+function resultText({ replayed, mended, lost, erasure, absence, plan, bucket, catalog }: ReconcileJobResult): string {
   const texts = [
     ...mended.map((sentence) => `mended: ${sentence}\n`),
     replayed === null
@@ -115,6 +115,7 @@ function resultText({ replayed, mended, lost, erasure, absence, plan, bucket }: 
     plan.erasure.requests.length === 0 && erasure.fenced === 0 ? '' : erasureText(erasure),
     absenceText(absence),
     bucketText(bucket),
+    catalogText(catalog),
   ];
   return texts.join('') || 'nothing is pending\n';
 }

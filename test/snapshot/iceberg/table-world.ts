@@ -1,4 +1,4 @@
-import { readFileSync, readdirSync } from 'node:fs';
+import { cpSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { expect } from 'vitest';
@@ -10,10 +10,12 @@ import { exportMirror } from '../../../src/export/export-mirror.ts';
 import { openDatabaseReadOnly } from '../../../src/mirror/database.ts';
 import { prepareRemoveRow } from '../../../src/mirror/remove-rows.ts';
 import { prepareWriteRows } from '../../../src/mirror/write-rows.ts';
+import { removeUnnamedParts } from '../../../src/snapshot/publish.ts';
 import { publishedFilesIn } from '../../../src/snapshot/published-files.ts';
 import { rewriteSnapshot } from '../../../src/snapshot/rewrite.ts';
 import { verifySnapshots } from '../../../src/snapshot/verify.ts';
-import { openTestMirror } from '../../mirror/open-test-mirror.ts';
+import { freshFolder, openTestMirror } from '../../mirror/open-test-mirror.ts';
+import { type ReadRow } from '../parquet-readers.ts';
 import { datasetFolder } from '../paths.ts';
 import { filesWithoutSnapshot, readIcebergTable } from './table-reader.ts';
 
@@ -24,7 +26,10 @@ export type TableStep =
   | { do: 'export'; kind: 'full' | 'delta' }
   | { do: 'erase'; numbers: number[] }
   | { do: 'promote'; keys: string[] }
-  | { do: 'keep'; keep: number };
+  | { do: 'keep'; keep: number }
+  /** Keeps a copy of the published files; puts the last copy back, and erases again who was erased since. */
+  | { do: 'copy' }
+  | { do: 'restore' };
 
 const number = fc.integer({ min: 1, max: 8 });
 const tableStep: fc.Arbitrary<TableStep> = fc.oneof(
@@ -59,6 +64,7 @@ const tableStep: fc.Arbitrary<TableStep> = fc.oneof(
     }),
   },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('keep' as const), keep: fc.integer({ min: 1, max: 3 }) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constantFrom('copy' as const, 'restore' as const) }) },
 );
 
 const uuidOf = (person: number): string => `00000000-0000-4000-8000-00000000000${person}`;
@@ -66,8 +72,16 @@ const tables = ['persons', 'distinct_ids', 'deletions'] as const satisfies Publi
 const keys = { persons: 'person_uuid', distinct_ids: 'distinct_id', deletions: 'key' } as const;
 type Shown = Map<string, string>;
 
+/** Reads a table with engines of others; each gives its rows. */
+type AskEngines = (folder: string) => Promise<ReadRow[][]>;
+
+/** A row as any reader finds it: the mirror's columns that are text. */
+function comparable(row: ReadRow): string {
+  return JSON.stringify(Object.entries(row).filter(([, value]) => typeof value === 'string'));
+}
+
 /** A mirror, its tables, and what these have to show. */
-export function openTableWorld(datasets: readonly (typeof tables)[number][] = tables) {
+export function openTableWorld(datasets: readonly (typeof tables)[number][] = tables, askEngines?: AskEngines) {
   const { db, dataDir } = openTestMirror();
   const published = publishedFilesIn(dataDir);
   let nowMs = Date.UTC(2026, 10, 1);
@@ -84,7 +98,10 @@ export function openTableWorld(datasets: readonly (typeof tables)[number][] = ta
     reachedBy?: string;
   } = { promote: [], keep: 2 };
   const shown = new Map<string, Shown>();
-  const counts = { delta: 0, erase: 0, lookedBack: 0 };
+  const counts = { delta: 0, erase: 0, lookedBack: 0, restore: 0, others: 0 };
+  const files = join(dataDir, 'snapshots');
+  const kept = join(freshFolder(), 'copy');
+  let copy: { shown: Map<string, Shown>; erasedSince: Set<number> } | undefined;
 
   const remove = (person: number, reason: 'merged' | 'deleted'): void => {
     const rowKey = db
@@ -120,13 +137,27 @@ export function openTableWorld(datasets: readonly (typeof tables)[number][] = ta
       source.close();
     }
   };
+  const restore = async (): Promise<void> => {
+    if (!copy) return;
+    rmSync(files, { recursive: true });
+    cpSync(kept, files, { recursive: true });
+    shown.clear();
+    for (const [dataset, rows] of copy.shown) shown.set(dataset, new Map(rows));
+    removeUnnamedParts(published);
+    await eraseFiles([...copy.erasedSince]);
+    counts.restore += 1;
+  };
   const erase = async (persons: readonly number[]): Promise<void> => {
+    db.transaction(() => persons.forEach((person) => remove(person, 'deleted')))();
+    for (const person of persons) copy?.erasedSince.add(person);
+    await eraseFiles(persons);
+  };
+  const eraseFiles = async (persons: readonly number[]): Promise<void> => {
     const identities = persons.map((person) => ({
       ...nobody,
       person_uuid: [uuidOf(person)],
       distinct_id: [`d${person}`],
     }));
-    db.transaction(() => persons.forEach((person) => remove(person, 'deleted')))();
     for (const dataset of datasets.filter((one) => one !== 'deletions')) {
       for (const { id } of published.listSnapshots(dataset)) {
         const parts = published.readManifest({ dataset, snapshotId: id }).files.map(({ name }) => name);
@@ -152,13 +183,23 @@ export function openTableWorld(datasets: readonly (typeof tables)[number][] = ta
     else if (step.do === 'promote') options.promote = step.keys;
     else if (step.do === 'keep') options.keep = step.keep;
     else if (step.do === 'export') await publish(step.kind);
-    else await erase(step.numbers);
+    else if (step.do === 'restore') await restore();
+    else if (step.do === 'erase') await erase(step.numbers);
+    else if (shown.size > 0) {
+      rmSync(kept, { recursive: true, force: true });
+      cpSync(files, kept, { recursive: true });
+      copy = { shown: new Map([...shown].map(([dataset, rows]) => [dataset, new Map(rows)])), erasedSince: new Set() };
+    }
   };
   /** Every table, as an independent reader finds it, is what it has to be; every snapshot that it knows can be read. */
   const check = async (): Promise<void> => {
     for (const [dataset, expected] of shown) {
       const folder = datasetFolder(dataDir, dataset);
       const { rows, snapshotIds } = await readIcebergTable(folder);
+      for (const others of (await askEngines?.(folder)) ?? []) {
+        expect(others.map(comparable).toSorted()).toEqual(rows.map(comparable).toSorted());
+        counts.others += 1;
+      }
       const valueOf = (row: Record<string, unknown>): unknown =>
         dataset === 'persons'
           ? `${String(row['name'])}${JSON.stringify(row['distinct_ids'])}`
@@ -198,11 +239,12 @@ export async function playTables(
   runs: number,
   steps: number,
   datasets: readonly (typeof tables)[number][],
-): Promise<{ delta: number; erase: number; lookedBack: number }> {
-  const sums = { delta: 0, erase: 0, lookedBack: 0 };
+  askEngines?: AskEngines,
+): Promise<ReturnType<typeof openTableWorld>['counts']> {
+  const sums = { delta: 0, erase: 0, lookedBack: 0, restore: 0, others: 0 };
   await fc.assert(
     fc.asyncProperty(fc.array(tableStep, { minLength: steps / 2, maxLength: steps }), async (happens) => {
-      const world = openTableWorld(datasets);
+      const world = openTableWorld(datasets, askEngines);
       // The last export is a delta, whatever was before it.
       const ending = ['y', 'z'].flatMap((name): TableStep[] => [
         { do: 'show', numbers: [1], name },
@@ -210,9 +252,10 @@ export async function playTables(
       ]);
       for (const step of [...happens, ...ending]) {
         await world.perform(step);
-        if (step.do === 'export' || step.do === 'erase') await world.check();
+        if (['export', 'erase', 'restore'].includes(step.do)) await world.check();
       }
-      for (const name of ['delta', 'erase', 'lookedBack'] as const) sums[name] += world.counts[name];
+      for (const name of ['delta', 'erase', 'lookedBack', 'restore', 'others'] as const)
+        sums[name] += world.counts[name];
     }),
     { numRuns: runs },
   );

@@ -1,0 +1,151 @@
+import { z } from 'zod';
+import { readPrivateFile } from '../config/private-file.ts';
+import type { Settings } from '../config/settings.ts';
+import { openTransport, type Transport, type TransportRequest } from '../client/transport.ts';
+import { publishedDatasets } from '../contract/datasets.ts';
+import { AppError } from '../core/errors.ts';
+import { readJson } from '../core/exact-json.ts';
+import { retry } from '../core/retry.ts';
+import { addressOf, metadataName, readMetadata } from '../snapshot/iceberg/table-files.ts';
+import type { BucketContext, BucketReport } from './keep.ts';
+
+/** The tables that a catalog was told of; `error` where it could not be told of one. */
+export type CatalogReport = { uri: string; told: string[]; error: AppError | null };
+
+/** Why a run is not done whose catalog leads to an older table. */
+export const catalogBehind = 'catalog_behind';
+
+type Context = Pick<BucketContext, 'published' | 'clock' | 'signal'> & {
+  settings: Pick<Settings, 'service' | 'export' | 'retry'>;
+};
+type Catalog = {
+  uri: string;
+  /** The status and the value of an answer. 404 and 409 are answers; other failures throw. */
+  ask: (method: TransportRequest['method'], path: string, body?: object) => Promise<{ status: number; value: unknown }>;
+};
+
+const Configured = z.looseObject({
+  defaults: z.looseObject({ prefix: z.string().optional() }).optional(),
+  overrides: z.looseObject({ prefix: z.string().optional() }).optional(),
+});
+const Loaded = z.looseObject({
+  'metadata-location': z.string().nullish(),
+  metadata: z.looseObject({ 'table-uuid': z.string(), location: z.string() }),
+});
+
+/**
+ * Makes the Iceberg REST catalog that the settings name lead to the published tables; null where they name none, and while the
+ * bucket in which the tables are read is behind. Trouble is reported, not thrown: the next call goes on.
+ */
+export async function tellCatalog(context: Context, bucket: BucketReport | null): Promise<CatalogReport | null> {
+  const isBehind = context.settings.export.destination !== null && !bucket?.followed;
+  return isBehind ? null : await visitCatalog(context, 'tell');
+}
+
+/** Does the same, or only looks: `told` are then the tables of which the catalog has to be told. */
+export async function visitCatalog(context: Context, purpose: 'tell' | 'look'): Promise<CatalogReport | null> {
+  const { catalog: where } = context.settings.export;
+  if (where.uri === null) return null;
+  const report: CatalogReport = { uri: where.uri, told: [], error: null };
+  let transport: Transport | undefined;
+  try {
+    const token = where.tokenFile === null ? null : readPrivateFile(where.tokenFile, 'export.catalog.tokenFile').trim();
+    transport = openTransport(new URL(where.uri).origin, token, 1, context.settings.service);
+    const catalog = catalogBy(transport, where.uri, context);
+    const tables = await openNamespace(catalog, where);
+    for (const dataset of publishedDatasets)
+      if (await tables.lead(context, dataset, purpose)) report.told.push(dataset);
+  } catch (error) {
+    context.signal.throwIfAborted();
+    if (!(error instanceof AppError)) throw error;
+    report.error = error;
+  } finally {
+    await transport?.close();
+  }
+  return report;
+}
+
+function catalogBy(transport: Transport, uri: string, { settings, clock, signal }: Context): Catalog {
+  const base = new URL(uri).pathname.replace(/\/$/, '');
+  const failed = (
+    code: 'refused' | 'service' | 'unreachable',
+    says: string,
+    hint: string,
+    retryable = false,
+  ): AppError => new AppError(`the catalog at ${uri} ${says}`, { code, hint, retryable });
+  const ask = async (method: TransportRequest['method'], path: string, body?: object) => {
+    const request = { method, path: `${base}/v1/${path}`, body: body && JSON.stringify(body), signal };
+    const answer = await transport.send(request).catch((error: unknown): never => {
+      if (!(error instanceof AppError)) throw error;
+      throw failed('unreachable', 'does not answer', 'see that export.catalog.uri is right and the catalog runs', true);
+    });
+    const { status, bytes } = answer;
+    if (status < 300 || status === 404 || status === 409) return { status, value: readJson(bytes.toString()) };
+    const what = `answers ${method} with ${status}`;
+    if (status === 401 || status === 403)
+      throw failed('refused', what, 'give it a token that may register and drop tables: export.catalog.tokenFile');
+    throw failed('service', what, 'see the log of the catalog', status >= 500 || status === 429);
+  };
+  const tools = { clock, random: Math.random, signal };
+  return { uri, ask: (...call) => retry(() => ask(...call), settings.retry, tools) };
+}
+
+async function openNamespace(catalog: Catalog, { warehouse, namespace }: Settings['export']['catalog']) {
+  const { uri, ask } = catalog;
+  const wrong = (what: string, hint: string): AppError =>
+    new AppError(`the catalog at ${uri} ${what}`, { code: 'service', hint });
+  const query = warehouse === null ? '' : `?warehouse=${encodeURIComponent(warehouse)}`;
+  const { status, value } = await ask('GET', `config${query}`);
+  const configured = status === 200 ? Configured.safeParse(value).data : undefined;
+  if (!configured)
+    throw wrong('gives no configuration', 'set export.catalog.uri to a REST catalog of Iceberg, and its warehouse');
+  const prefix = configured.overrides?.prefix ?? configured.defaults?.prefix;
+  const root = `${prefix === undefined ? '' : `${prefix}/`}namespaces`;
+  const names = namespace.split('.');
+  // The specification separates the names of a namespace by this character.
+  const folder = `${root}/${encodeURIComponent(names.join('\u001F'))}`;
+
+  /** Makes the catalog lead to a table as it is published now. Returns whether there was anything to be told. */
+  const lead = async ({ published }: Context, dataset: string, purpose: 'tell' | 'look'): Promise<boolean> => {
+    const version = published.readCurrent().tables?.[dataset]?.version;
+    const metadata = version === undefined ? undefined : readMetadata(published, dataset, metadataName(version));
+    if (version === undefined || !metadata) return false;
+    const at = addressOf(metadata.location, metadataName(version));
+    const table = `${folder}/tables/${dataset}`;
+    const found = await ask('GET', `${table}?snapshots=refs`);
+    const known = found.status === 404 ? undefined : Loaded.safeParse(found.value).data;
+    if (found.status !== 404 && !known) throw wrong(`gives no table for ${namespace}.${dataset}`, 'look at it there');
+    if (known?.['metadata-location'] === at) return false;
+    if (
+      known &&
+      known.metadata['table-uuid'] !== metadata['table-uuid'] &&
+      known.metadata.location !== metadata.location
+    )
+      throw new AppError(`the catalog at ${uri} has another table as ${namespace}.${dataset}`, {
+        code: 'refused',
+        hint: 'drop it there without its files, or set export.catalog.namespace to a namespace of its own',
+      });
+    if (purpose === 'look') return true;
+    const register = async (): Promise<number> => {
+      const body = { name: dataset, 'metadata-location': at, overwrite: true };
+      return (await ask('POST', `${folder}/register`, body)).status;
+    };
+    let registered = await register();
+    if (registered === 404) {
+      await ask('POST', root, { namespace: names, properties: {} });
+      registered = await register();
+    }
+    if (registered === 409 && known) {
+      // Not every catalog knows `overwrite`. Without `purge`, no file goes with the entry.
+      await ask('DELETE', `${table}?purgeRequested=false`);
+      registered = await register();
+    }
+    if (registered >= 300)
+      throw wrong(
+        `answers the registration of ${namespace}.${dataset} with ${registered}`,
+        'see the log of the catalog',
+      );
+    return true;
+  };
+  return { lead };
+}

@@ -1,0 +1,74 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { onTestFinished } from 'vitest';
+
+/** A table in a catalog. */
+type Entry = { 'metadata-location': string; metadata: { 'table-uuid': string; location: string } };
+
+/** A small Iceberg REST catalog in this process. It reads no file, so `uuidOf` says which table a location is. */
+export async function startCatalog({
+  knowsOverwrite = true,
+  prefix,
+}: { knowsOverwrite?: boolean; prefix?: string } = {}) {
+  const catalog = {
+    uri: '',
+    namespaces: new Set<string>(),
+    tables: new Map<string, Entry>(),
+    /** Each request: method and path. */
+    asked: [] as string[],
+    tokens: new Set<string | undefined>(),
+    /** Judges each request: an answer instead of the true one, or none. */
+    fault: (_asked: string): number | 'cut' | undefined => undefined,
+    uuidOf: (_location: string): string => '00000000-0000-4000-8000-000000000001',
+  };
+  const judge = (
+    method: string,
+    path: readonly string[],
+    body: Record<string, unknown>,
+  ): [status: number, value?: unknown] => {
+    const root = ['v1', ...(prefix === undefined ? [] : [prefix]), 'namespaces'];
+    if (path[1] === 'config') return [200, { defaults: {}, overrides: prefix === undefined ? {} : { prefix } }];
+    if (root.some((part, index) => path[index] !== part)) return [400];
+    const [namespace, kind, table = ''] = path.slice(root.length);
+    if (namespace === undefined) {
+      catalog.namespaces.add((body['namespace'] as string[]).join('\u001F'));
+      return [200, {}];
+    }
+    if (!catalog.namespaces.has(namespace)) return [404, {}];
+    if (kind === 'register') {
+      const [name, location] = [String(body['name']), String(body['metadata-location'])];
+      if (catalog.tables.has(name) && !(knowsOverwrite && body['overwrite'] === true)) return [409, {}];
+      const metadata = { 'table-uuid': catalog.uuidOf(location), location: location.replace(/\/metadata\/.*/, '') };
+      catalog.tables.set(name, { 'metadata-location': location, metadata });
+      return [200, catalog.tables.get(name)];
+    }
+    const entry = catalog.tables.get(table);
+    if (!entry) return [404, {}];
+    if (method === 'DELETE') catalog.tables.delete(table);
+    return method === 'DELETE' ? [204] : [200, entry];
+  };
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      const asked = `${request.method} ${request.url}`;
+      catalog.asked.push(asked);
+      catalog.tokens.add(request.headers.authorization);
+      const fault = catalog.fault(asked);
+      if (fault === 'cut') return void request.socket.destroy();
+      const path = (request.url ?? '').replace(/\?.*/, '').split('/').slice(2).map(decodeURIComponent);
+      const text = Buffer.concat(chunks).toString();
+      const body = (text === '' ? {} : JSON.parse(text)) as Record<string, unknown>;
+      const [status, value] =
+        fault === undefined ? judge(request.method ?? '', path, body) : [fault, { error: 'secret words' }];
+      response.writeHead(status, { 'content-type': 'application/json' });
+      response.end(value === undefined ? undefined : JSON.stringify(value));
+    });
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  onTestFinished(() => server.close().closeAllConnections());
+  catalog.uri = `http://127.0.0.1:${(server.address() as AddressInfo).port}/iceberg`;
+  return catalog;
+}
