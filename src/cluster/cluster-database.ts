@@ -120,6 +120,18 @@ function explain(error: unknown): AppError {
       code: 'usage',
       hint: 'set cluster.database (or MIRROR_CLUSTER_DATABASE) to an address that can be used',
     });
+  // Node names the errors of certificates so; the driver's own have no code.
+  if (
+    /CERT|SIGNATURE|ALTNAME|^ERR_(?:SSL|TLS)/.test(state) ||
+    (error instanceof Error && /\bSSL\b/.test(error.message))
+  )
+    return new AppError(
+      `the database of the cluster offers no connection that can be trusted${state && ` (${state})`}`,
+      {
+        code: 'usage',
+        hint: 'turn TLS on there; for a certificate authority of your own, set NODE_EXTRA_CA_CERTS to its file',
+      },
+    );
   if (state === '42501')
     return new AppError('the user of the cluster database may not make or change its tables (42501)', {
       code: 'usage',

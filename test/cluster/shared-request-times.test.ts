@@ -95,11 +95,15 @@ test('a connection that breaks between reading and beginning undoes both, and th
 });
 
 test.for([
-  ['postgres://nobody@127.0.0.1:9/none', { code: 'unreachable', retryable: true }],
-  ['missing database', { code: 'usage' }],
-] as const)('%s: one sentence without the address', async ([address, error]) => {
-  const given = address.startsWith('postgres:') ? address : (await freshDatabase()).replace(/test_\w+/, 'not_there');
-  const failing = open(given).query('SELECT 1', []);
+  ['a server that is not there', () => 'postgres://nobody@127.0.0.1:9/none', { code: 'unreachable', retryable: true }],
+  ['a missing database', (fresh: string) => fresh.replace(/test_\w+/, 'not_there'), { code: 'usage' }],
+  [
+    'a server without TLS',
+    (fresh: string) => `${fresh}?sslmode=verify-full`,
+    { code: 'usage', message: expect.stringContaining('can be trusted') },
+  ],
+] as const)('%s: one sentence without the address', async ([, addressOf, error]) => {
+  const failing = open(addressOf(await freshDatabase())).query('SELECT 1', []);
   await expect(failing).rejects.toMatchObject(error);
   await expect(failing).rejects.not.toThrow(/127\.0\.0\.1|not_there|nobody/);
 });
