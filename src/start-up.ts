@@ -30,5 +30,13 @@ setInterval(() => {
   if (isLarge !== wasLarge) setFlagsFromString(`--heap-growing-percent=${isLarge ? 20 : 100}`);
 }, 100).unref();
 
+// Nothing is optimised until the program first waits, for an answer or for the disk: a short command has ended before. Measured
+// (`status` on a million persons): 0.38 CPU seconds with it, 0.31 without.
+const optimise = (isOn: boolean): void => {
+  for (const compiler of ['opt', 'maglev']) setFlagsFromString(isOn ? `--${compiler}` : `--no-${compiler}`);
+};
+optimise(false);
+setImmediate(() => optimise(true));
+
 // Beside the code, where only those may write who may change the code. Where nobody may, there is no cache.
 module.enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/analytics-mirror', import.meta.url)));

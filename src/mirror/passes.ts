@@ -2,6 +2,7 @@ import type { Database } from 'better-sqlite3';
 import { z } from 'zod';
 import { datasets, mirroredDatasets, type MirroredDataset, type PagedDataset } from '../contract/datasets.ts';
 import { asHolder } from './runs.ts';
+import { seenRows } from './seen.ts';
 import { columnsAs } from './tables.ts';
 
 /** `full` walks to the end of the list, `head` only as far as something is new. */
@@ -158,7 +159,7 @@ export function prepareSavePass(
 /** Whether a pass has seen a row whose time in the list is before another time (ISO 8601 UTC). */
 export function hasSeenBefore(db: Database, dataset: PagedDataset, passId: number, time: string): boolean {
   const { sortTime } = datasets[dataset];
-  const sql = /*sql*/ `SELECT 1 FROM ${dataset} JOIN ${dataset}_seen USING (row_key) WHERE pass_id = ? AND ${sortTime} < ?`;
+  const sql = /*sql*/ `SELECT 1 FROM ${seenRows(dataset)} WHERE pass_id = ? AND ${sortTime} < ?`;
   return db.prepare(sql).get(passId, time) !== undefined;
 }
 

@@ -5,6 +5,7 @@ import { withoutDistinctIds } from '../contract/embedded-person.ts';
 import { identifierKinds, type Identity } from '../contract/identity.ts';
 import { refuseStaleHolder } from './runs.ts';
 import type { QuarantinedSighting } from './quarantine.ts';
+import { forgetSeen, seenRows } from './seen.ts';
 import { namesSought, recordingsInParts } from './sightings.ts';
 import { prepareFindRowKey, sideTables } from './tables.ts';
 
@@ -22,15 +23,15 @@ export function prepareRemoveRow(
     /*sql*/ `DELETE FROM ${dataset} WHERE row_key = ? RETURNING ${key} AS key, ${personUuid} AS personUuid`,
   );
   const dependents = [
-    /*sql*/ `DELETE FROM ${dataset}_seen WHERE row_key = ?`,
-    /*sql*/ `DELETE FROM suspects WHERE dataset = '${dataset}' AND row_key = ?`,
+    ...forgetSeen(dataset),
+    /*sql*/ `DELETE FROM suspects WHERE dataset = '${dataset}' AND row_key = @rowKey`,
     ...(heldIds
       ? [
-          /*sql*/ `DELETE FROM distinct_id_owners WHERE person_row_key = ?`,
-          /*sql*/ `DELETE FROM distinct_ids_lost WHERE person_row_key = ?`,
+          /*sql*/ `DELETE FROM distinct_id_owners WHERE person_row_key = @rowKey`,
+          /*sql*/ `DELETE FROM distinct_ids_lost WHERE person_row_key = @rowKey`,
         ]
       : []),
-  ].map((sql) => db.prepare<[number]>(sql));
+  ].map((sql) => db.prepare<{ rowKey: number }>(sql));
   const appendDeletion =
     db.prepare(/*sql*/ `INSERT INTO deletions (dataset, key, person_uuid, reason, deleted_at, request_id)
       VALUES (@dataset, @key, @personUuid, @reason, @at, @requestId)`);
@@ -40,7 +41,7 @@ export function prepareRemoveRow(
   return (rowKey, reason, at, requestId) => {
     refuseStaleHolder(db);
     const removed = remove.get(rowKey);
-    for (const dependent of dependents) dependent.run(rowKey);
+    for (const dependent of dependents) dependent.run({ rowKey });
     if (removed === undefined) return;
     appendDeletion.run({ dataset, ...removed, reason, at, requestId: requestId ?? null });
     appendChange.run({ dataset, key: removed.key, at });
@@ -49,7 +50,7 @@ export function prepareRemoveRow(
 
 /** The recordings (surrogate keys) that began before a time and that the newest complete pass did not see. */
 export function listExpiredRecordings(db: Database, startTime: string): number[] {
-  const sql = /*sql*/ `SELECT row_key FROM recordings JOIN recordings_seen USING (row_key)
+  const sql = /*sql*/ `SELECT row_key FROM ${seenRows('recordings')}
       WHERE start_time < ? AND pass_id <
         (SELECT max(id) FROM passes WHERE dataset = 'recordings' AND verdict = 'complete')`;
   return db.prepare<[string], number>(sql).pluck().all(startTime);

@@ -2,6 +2,7 @@ import type { Database } from 'better-sqlite3';
 import { z } from 'zod';
 import { datasets, pagedDatasets, type PagedDataset } from '../contract/datasets.ts';
 import { textListOf } from '../contract/tolerant-reader.ts';
+import { seenPass, seenRows } from './seen.ts';
 import { columnsAs } from './tables.ts';
 
 const Suspect = z.object({
@@ -33,19 +34,16 @@ export function nominateSuspects(db: Database, dataset: PagedDataset, passId: nu
   const { sortTime, showsAll } = datasets[dataset];
   const inList = showsAll
     ? /*sql*/ `1`
-    : /*sql*/ `${sortTime} >= (SELECT min(${sortTime}) FROM ${dataset} JOIN ${dataset}_seen USING (row_key)
-        WHERE pass_id = @passId)`;
-  // The narrow table outside: the wide one is read only for rows that the pass did not see.
+    : /*sql*/ `${sortTime} >= (SELECT min(${sortTime}) FROM ${seenRows(dataset)} WHERE pass_id = @passId)`;
   const sql = /*sql*/ `INSERT OR IGNORE INTO suspects (dataset, row_key, nominated_pass, nominated_at)
-        SELECT @dataset, row_key, @passId, @at FROM ${dataset}_seen CROSS JOIN ${dataset} USING (row_key)
+        SELECT @dataset, row_key, @passId, @at FROM ${seenRows(dataset)}
         WHERE pass_id < @passId AND ${inList}`;
   return db.prepare(sql).run({ dataset, passId, at }).changes;
 }
 
 /** Whether a pass has seen a suspect since it was nominated. */
 function isSeenAgain(dataset: PagedDataset): string {
-  return /*sql*/ `EXISTS (SELECT 1 FROM ${dataset}_seen AS seen
-    WHERE seen.row_key = suspects.row_key AND seen.pass_id >= nominated_pass)`;
+  return /*sql*/ `coalesce(${seenPass(dataset, 'suspects.row_key')} >= nominated_pass, 0)`;
 }
 
 /** Lets go of suspects that a pass has seen since they were nominated. Returns how many. */

@@ -8,6 +8,7 @@ import type { FirstPass } from './first-pass.ts';
 import { KnownRow, type Fingerprints, type SentBytes } from './fingerprints.ts';
 import type { PageCounts } from './passes.ts';
 import { boundUnread, prepareQuarantine, type QuarantinedRow } from './quarantine.ts';
+import { prepareSeen } from './seen.ts';
 import { prepareFindRowKey } from './tables.ts';
 
 /** A row of a page: its columns, or a known row that was not read. */
@@ -121,9 +122,8 @@ export function prepareWriteRows(db: Database, dataset: MirroredDataset, parts: 
     }
     prints?.save();
     if (changed.length > 0) appendChanges.run(dataset, at, JSON.stringify(changed));
-    const rowKeys = JSON.stringify(present);
-    owners?.noteShown(rowKeys, passId);
-    return { outcome, newRows: markSeen(rowKeys, passId) };
+    owners?.noteShown(JSON.stringify(present), passId);
+    return { outcome, newRows: markSeen(present, passId) };
   };
 }
 
@@ -204,23 +204,6 @@ export function prepareWriteRow(
     if (isEqual) return { rowKey, change: 'none', row };
     replace.run(...values, at, rowKey);
     return { rowKey, change: 'changed', row };
-  };
-}
-
-/** Whether a pass has seen a row, and a note that it has seen rows (a JSON list of surrogate keys): returns how many first. */
-type Seen = {
-  isSeen: (rowKey: number, passId: number) => boolean;
-  markSeen: (rowKeys: string, passId: number) => number;
-};
-
-function prepareSeen(db: Database, dataset: MirroredDataset): Seen {
-  const find = db.prepare<[number, number]>(/*sql*/ `SELECT 1 FROM ${dataset}_seen WHERE row_key = ? AND pass_id = ?`);
-  const mark = db.prepare<[number, string]>(/*sql*/ `INSERT INTO ${dataset}_seen (row_key, pass_id)
-      SELECT value, ? FROM json_each(?) WHERE true
-      ON CONFLICT (row_key) DO UPDATE SET pass_id = excluded.pass_id WHERE pass_id < excluded.pass_id`);
-  return {
-    isSeen: (rowKey, passId) => find.get(rowKey, passId) !== undefined,
-    markSeen: (rowKeys, passId) => mark.run(passId, rowKeys).changes,
   };
 }
 

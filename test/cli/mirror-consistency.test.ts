@@ -30,8 +30,8 @@ describe('contradictions in a mirror', () => {
       `INSERT INTO distinct_ids_lost SELECT *, NULL FROM distinct_id_owners`,
     ],
     ['a distinct id lost by a person who is not there', `INSERT INTO distinct_ids_lost VALUES (9, 'x', NULL)`],
-    ['a row of persons that no pass saw', `DELETE FROM persons_seen WHERE row_key = 1`],
-    ['a sight of a row that persons lacks', `INSERT INTO persons_seen VALUES (9, 1)`],
+    ['a row of persons that no pass saw', `UPDATE persons_seen SET from_key = 2`],
+    ['a sight of a row that persons lacks', `INSERT INTO persons_seen VALUES (9, 9, 1)`],
     ['a row of persons whose last change is not told', `DELETE FROM changes WHERE key = 'a'`],
     [
       'a change of a row that left persons without a word',

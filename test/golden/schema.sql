@@ -211,7 +211,7 @@ CREATE TABLE persons (
   changed_at TEXT NOT NULL
 ) STRICT;
 
-CREATE TABLE persons_seen (row_key INTEGER PRIMARY KEY, pass_id INTEGER NOT NULL) STRICT;
+CREATE TABLE persons_seen (from_key INTEGER PRIMARY KEY, to_key INTEGER NOT NULL, pass_id INTEGER NOT NULL) STRICT;
 
 CREATE TABLE persons_shown (block INTEGER PRIMARY KEY, prints BLOB NOT NULL) STRICT;
 
@@ -241,7 +241,7 @@ CREATE TABLE playlists (
   changed_at TEXT NOT NULL
 ) STRICT;
 
-CREATE TABLE playlists_seen (row_key INTEGER PRIMARY KEY, pass_id INTEGER NOT NULL) STRICT;
+CREATE TABLE playlists_seen (from_key INTEGER PRIMARY KEY, to_key INTEGER NOT NULL, pass_id INTEGER NOT NULL) STRICT;
 
 CREATE TABLE published_fields (
   dataset TEXT NOT NULL,
@@ -299,7 +299,7 @@ CREATE TABLE recordings (
   changed_at TEXT NOT NULL
 ) STRICT;
 
-CREATE TABLE recordings_seen (row_key INTEGER PRIMARY KEY, pass_id INTEGER NOT NULL) STRICT;
+CREATE TABLE recordings_seen (from_key INTEGER PRIMARY KEY, to_key INTEGER NOT NULL, pass_id INTEGER NOT NULL) STRICT;
 
 CREATE TABLE recordings_shown (block INTEGER PRIMARY KEY, prints BLOB NOT NULL) STRICT;
 

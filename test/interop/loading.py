@@ -19,8 +19,7 @@ if page.name == 'remove':
     for row, uuid in db.execute('SELECT row_key, uuid FROM persons ORDER BY uuid LIMIT 7').fetchall():
         for table in ('distinct_id_owners', 'distinct_ids_lost'):
             db.execute(f'DELETE FROM {table} WHERE person_row_key = ?', (row,))
-        for table in ('persons_seen', 'persons'):
-            db.execute(f'DELETE FROM {table} WHERE row_key = ?', (row,))
+        db.execute('DELETE FROM persons WHERE row_key = ?', (row,))
         db.execute("INSERT INTO deletions (dataset, key, person_uuid, reason, deleted_at) VALUES ('persons', ?1, ?1, 'merged', ?2)", (uuid, at))
         db.execute("INSERT INTO changes (dataset, key, op, at) VALUES ('persons', ?, 'delete', ?)", (uuid, at))
     db.commit()

@@ -100,7 +100,7 @@ describe('an erased person', () => {
     expect(commit(db, 'persons', [row, person('bob')])).toMatchObject({ received: 2, added: 1, fenced: 1 });
     expect(list(db, `SELECT uuid FROM persons`)).toEqual(['bob']);
     expect(list(db, `SELECT key FROM changes`)).toEqual(['bob']);
-    expect(list(db, `SELECT count(*) FROM persons_seen`)).toEqual([1]);
+    expect(list(db, `SELECT sum(to_key - from_key + 1) FROM persons_seen`)).toEqual([1]);
     expect(list(db, `SELECT rows_fenced FROM passes`)).toEqual([1]);
   });
 

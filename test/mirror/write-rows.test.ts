@@ -6,6 +6,7 @@ import type { PageOutcome, ShownRows } from '../../src/mirror/write-rows.ts';
 import { findUnfinishedPass, finishPass, noEvidence, startPass } from '../../src/mirror/passes.ts';
 import { countQuarantine } from '../../src/mirror/quarantine.ts';
 import { nominateSuspects } from '../../src/mirror/suspects.ts';
+import { seenRows } from '../../src/mirror/seen.ts';
 import { preparePageCommit } from './commit-page.ts';
 import { openTestMirror } from './open-test-mirror.ts';
 
@@ -110,7 +111,7 @@ describe('a page that enters the mirror', () => {
     begin().commit([person(1), person(2)]);
     begin().commit([person(2)]);
     const seen = db
-      .prepare(`SELECT uuid, pass_id FROM persons_seen JOIN persons USING (row_key) ORDER BY uuid`)
+      .prepare(`SELECT uuid, pass_id FROM ${seenRows('persons')} ORDER BY uuid`)
       .raw()
       .all();
     expect(seen).toEqual([

@@ -21,7 +21,7 @@ function setUp({ old, young }: { old: number; young: number }) {
   for (const at of ['2025-12-20T00:00:00Z', '2026-01-01T00:00:00Z'])
     finishPass(db, startPass(db, { dataset: 'recordings', mode: 'full', plan: '{}', at }), null, at);
   // The newest pass saw the young ones only.
-  db.exec(`INSERT INTO recordings_seen SELECT row_key, 1 + (start_time >= '2025-12-02') FROM recordings`);
+  db.exec(`INSERT INTO recordings_seen SELECT row_key, row_key, 1 + (start_time >= '2025-12-02') FROM recordings`);
   const controller = new AbortController();
   const reconcile = (clock: Clock = stillClock): Promise<AbsenceResult> => {
     const { settings } = loadSettings({}, { set: [{ path: 'recordings.retentionDays', value: 30 }] });
@@ -44,7 +44,7 @@ it('lets go of recordings that the service keeps no longer, without asking, and 
 
 it('keeps those that the service lists longer than it promises', async () => {
   const { db, reconcile, count } = setUp({ old: 12, young: 7 });
-  db.exec(`UPDATE recordings_seen SET pass_id = 2 WHERE row_key <= 5`);
+  db.exec(`UPDATE recordings_seen SET pass_id = 2 WHERE to_key <= 5`);
   expect(await reconcile()).toMatchObject({ expired: 7 });
   expect(count('recordings')).toBe(12);
 });

@@ -301,7 +301,7 @@ class Mirror {
       rows: rows(`SELECT * FROM ${this.dataset} ORDER BY row_key`),
       changes: rows(`SELECT * FROM changes ORDER BY seq`),
       passes: rows(`SELECT * FROM passes ORDER BY id`),
-      seen: rows(`SELECT * FROM ${this.dataset}_seen ORDER BY row_key`),
+      seen: rows(`SELECT * FROM ${this.dataset}_seen ORDER BY from_key`),
       suspects: rows(`SELECT * FROM suspects ORDER BY dataset, row_key`),
       quarantine: rows(`SELECT * FROM quarantine ORDER BY dataset, row_id`),
       owners: rows(`SELECT * FROM distinct_id_owners ORDER BY 1, 2`),
