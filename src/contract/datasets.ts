@@ -7,6 +7,7 @@ import {
   DistinctIdOwner,
   Person,
   Playlist,
+  PlaylistRecording,
   Recording,
   type FieldKind,
   type FieldRole,
@@ -19,8 +20,9 @@ export type Lane = 'general' | 'recordings list';
 type Definition = {
   /** Its rows as the service shows them, or as the mirror makes them. */
   resource: z.ZodObject;
-  /** The field that a row is known by: unique, and never changed. In `deletions` it repeats. */
+  /** The field that a row is known by: never changed, and unique unless `keyRepeats`. */
   key: string;
+  keyRepeats: boolean;
   /** The field that the service's list is sorted by, newest first; null where there is no such list. */
   sortTime: string | null;
   /** The endpoint of its paged list; null where the service has none. */
@@ -35,8 +37,8 @@ type Definition = {
   fullJob: string | null;
   /** The field that embeds a person; the mirror takes `person_uuid` from it. */
   embeddedPerson: string | null;
-  /** Null: not published. `pass`: the dataset whose pass vouches for the rows. `names`: of renamed columns. */
-  published: { pass: 'persons' | 'recordings'; names: Readonly<Record<string, string>> } | null;
+  /** `pass`: the dataset whose pass vouches for the published rows. `names`: of renamed columns. */
+  published: { pass: 'persons' | 'recordings' | 'playlists'; names: Readonly<Record<string, string>> };
 };
 
 /** A field of a row of the mirror. `column`: its name in published files. */
@@ -75,6 +77,7 @@ export const deltaFields = ['_op', '_snapshot_id'].map((name): DatasetField => (
 
 /** What the datasets have in common that only the mirror makes: the service knows nothing of them. */
 const made = {
+  keyRepeats: false,
   sortTime: null,
   list: null,
   showsAll: false,
@@ -89,6 +92,7 @@ export const datasets = {
   persons: dataset({
     resource: Person,
     key: 'uuid',
+    keyRepeats: false,
     sortTime: 'created_at',
     list: 'persons.list',
     showsAll: true,
@@ -101,6 +105,7 @@ export const datasets = {
   recordings: dataset({
     resource: Recording,
     key: 'id',
+    keyRepeats: false,
     sortTime: 'start_time',
     list: 'recordings.list',
     showsAll: false,
@@ -113,6 +118,7 @@ export const datasets = {
   playlists: dataset({
     resource: Playlist,
     key: 'short_id',
+    keyRepeats: false,
     sortTime: null,
     list: null,
     showsAll: false,
@@ -120,7 +126,7 @@ export const datasets = {
     lane: 'general',
     fullJob: 'playlists',
     embeddedPerson: null,
-    published: null,
+    published: { pass: 'playlists', names: {} },
   }),
   distinct_ids: dataset({
     resource: DistinctIdOwner,
@@ -128,7 +134,21 @@ export const datasets = {
     ...made,
     published: { pass: 'persons', names: {} },
   }),
-  deletions: dataset({ resource: Deletion, key: 'key', ...made, published: { pass: 'persons', names: {} } }),
+  playlist_recordings: dataset({
+    resource: PlaylistRecording,
+    key: 'recording_id',
+    ...made,
+    keyRepeats: true,
+    published: { pass: 'playlists', names: {} },
+  }),
+  deletions: dataset({
+    resource: Deletion,
+    key: 'key',
+    ...made,
+    // A recording may have the id of a person.
+    keyRepeats: true,
+    published: { pass: 'persons', names: {} },
+  }),
 };
 
 type DatasetWith<P extends keyof Definition> = {
@@ -139,15 +159,15 @@ type DatasetWith<P extends keyof Definition> = {
 export type MirroredDataset = DatasetWith<'retrieve'>;
 /** A mirrored dataset that is read by walking a paged list, so that rows can be absent from it. */
 export type PagedDataset = DatasetWith<'list'>;
-/** A dataset that is published as files. */
-export type PublishedDataset = DatasetWith<'published'>;
+/** A dataset that is published as files: each is. */
+export type PublishedDataset = keyof typeof datasets;
 
 /** The mirrored datasets, in the order in which they are read. */
 export const mirroredDatasets = namesOf((one): one is MirroredDataset => datasets[one].retrieve !== null);
 /** The datasets whose lists are walked. */
 export const pagedDatasets = namesOf((one): one is PagedDataset => datasets[one].list !== null);
-/** The datasets that are published. */
-export const publishedDatasets = namesOf((one): one is PublishedDataset => datasets[one].published !== null);
+/** The datasets that are published, in the order in which they are. */
+export const publishedDatasets = namesOf((one): one is PublishedDataset => one in datasets);
 
 /** The lane of an endpoint. */
 export function laneOf(endpoint: string): Lane {
@@ -179,7 +199,7 @@ export function dataset<const T extends Definition>(definition: T): T & Derived 
     const { kind, role } = describeField(schema);
     if (role === undefined && ['text', 'uuid', 'text_list', 'json'].includes(kind))
       throw new Error(`the field ${name} is neither personal nor declared not to be`);
-    return { name, kind, role, column: published?.names[name] ?? name };
+    return { name, kind, role, column: published.names[name] ?? name };
   };
   const own = Object.entries(resource.shape).map(([name, schema]) => field(name, schema));
   const extra: DatasetField = { name: 'extra', kind: 'json', role: 'personal', column: 'extra' };

@@ -135,6 +135,13 @@ export const PlaylistChange = Playlist.pick({
 /** Of which person a distinct id is: made by the mirror, published as `distinct_ids`. */
 export const DistinctIdOwner = z.object({ distinct_id: as('distinct_id', text), person_uuid: as('person_uuid', uuid) });
 
+/** A recording in a playlist, as the mirror keeps it. By its person, an erasure reaches a recording that the mirror does not have. */
+export const PlaylistRecording = z.object({
+  recording_id: as('recording_id', text),
+  short_id: notPersonal(text),
+  person_uuid: as('person_uuid', uuid),
+});
+
 /** A row that has left the mirror, as `deletions` publishes it. `key` stays: copies of the row are deleted by it. */
 export const Deletion = z.object({
   key: notPersonal(text),

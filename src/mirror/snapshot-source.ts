@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import { datasets, type PagedDataset, type PublishedDataset } from '../contract/datasets.ts';
+import { datasets, type MirroredDataset, type PublishedDataset } from '../contract/datasets.ts';
 import type { RowText } from '../contract/row-text.ts';
 import type { Columns } from '../contract/tolerant-reader.ts';
 import { hasChange, newestChange, type ChangePosition } from './feeds.ts';
@@ -8,33 +8,53 @@ import { lastJudgedPass } from './passes.ts';
 import { readRowTexts } from './row-texts.ts';
 import { columnsOf } from './tables.ts';
 
-/** SQL: the rows of the published datasets that are made by the mirror. A row that has left several times is one. */
-const made: Readonly<Record<Exclude<PublishedDataset, PagedDataset>, string>> = {
-  distinct_ids: /*sql*/ `SELECT distinct_id, person_uuid FROM person_distinct_ids ORDER BY distinct_id`,
-  deletions: /*sql*/ `SELECT key, dataset, person_uuid, reason, deleted_at, request_id FROM deletions
-    WHERE seq IN (SELECT max(seq) FROM deletions GROUP BY dataset, key) ORDER BY key, dataset`,
+/**
+ * SQL: the rows of a dataset, as many rows to be counted, which entries of the feed of changes tell of them, and the rows that
+ * changed after a change (undefined where only all rows can be told).
+ */
+type SourceSql = { all: string; counted: string; told: string; changed: string | undefined };
+
+/** The published datasets that are made by the mirror. */
+const made: Readonly<Record<Exclude<PublishedDataset, MirroredDataset>, SourceSql>> = {
+  distinct_ids: {
+    all: /*sql*/ `SELECT distinct_id, person_uuid FROM person_distinct_ids ORDER BY distinct_id`,
+    // Each has its person: beside persons, millions would be counted for seconds.
+    counted: /*sql*/ `SELECT 1 FROM distinct_id_owners`,
+    told: /*sql*/ `dataset = 'persons'`,
+    changed: undefined,
+  },
+  playlist_recordings: {
+    all: /*sql*/ `SELECT recording_id, short_id, person_uuid FROM playlist_recordings ORDER BY recording_id, short_id`,
+    counted: /*sql*/ `SELECT 1 FROM playlist_recordings`,
+    told: /*sql*/ `dataset = 'playlists'`,
+    changed: undefined,
+  },
+  deletions: {
+    // A row that has left several times is one.
+    all: /*sql*/ `SELECT key, dataset, person_uuid, reason, deleted_at, request_id FROM deletions
+      WHERE seq IN (SELECT max(seq) FROM deletions GROUP BY dataset, key) ORDER BY key, dataset`,
+    counted: /*sql*/ `SELECT 1 FROM deletions GROUP BY dataset, key`,
+    told: /*sql*/ `op = 'delete'`,
+    changed: undefined,
+  },
 };
 
-/**
- * SQL: the rows of a dataset, as many rows to be counted, and those that changed after a change (undefined where no feed tells
- * of changes). Each distinct id has its person: beside persons, millions would be counted for seconds.
- */
-function sqlOf(dataset: PublishedDataset): { all: string; counted: string; changed: string | undefined } {
-  if (dataset === 'distinct_ids')
-    return { all: made[dataset], counted: /*sql*/ `SELECT 1 FROM distinct_id_owners`, changed: undefined };
-  if (dataset === 'deletions') return { all: made[dataset], counted: made[dataset], changed: undefined };
+function isMade(dataset: PublishedDataset): dataset is keyof typeof made {
+  return Object.hasOwn(made, dataset);
+}
+
+function sqlOf(dataset: PublishedDataset): SourceSql {
+  if (isMade(dataset)) return made[dataset];
   const { key } = datasets[dataset];
   const rows = /*sql*/ `SELECT ${columnsOf(dataset)} FROM ${dataset}`;
   return {
     all: /*sql*/ `${rows} ORDER BY ${key}`,
     counted: rows,
+    told: /*sql*/ `dataset = '${dataset}'`,
     changed: /*sql*/ `${rows} WHERE ${key} IN (SELECT key FROM changes WHERE dataset = '${dataset}' AND seq > ?)
       ORDER BY ${key}`,
   };
 }
-
-/** SQL: which entries of the feed of changes tell of the rows of a dataset that the mirror makes. */
-const changesOfMade: typeof made = { distinct_ids: /*sql*/ `dataset = 'persons'`, deletions: /*sql*/ `op = 'delete'` };
 
 /**
  * Whether no row of a dataset was added, changed or removed since a change, and there are as many rows as then, where `rows`
@@ -51,13 +71,12 @@ export function isUnchangedSince(
       .prepare<number[], number>(/*sql*/ `SELECT count(*) FROM (${sql})`)
       .pluck()
       .get(...seq);
-  const told =
-    dataset === 'distinct_ids' || dataset === 'deletions' ? changesOfMade[dataset] : `dataset = '${dataset}'`;
+  const { counted, told } = sqlOf(dataset);
   const later = /*sql*/ `SELECT 1 FROM changes WHERE seq > ? AND ${told} LIMIT 1`;
   const isUnchanged = db.transaction(() => {
     if (since === null ? newestChange(db) !== null : !hasChange(db, since)) return false;
     // The feed of deletions forgets rows without an entry.
-    return count(later, since?.seq ?? 0) === 0 && (rows === undefined || count(sqlOf(dataset).counted) === rows);
+    return count(later, since?.seq ?? 0) === 0 && (rows === undefined || count(counted) === rows);
   });
   return isUnchanged();
 }
@@ -110,9 +129,8 @@ export async function withSnapshotSource<T>(
         .pluck()
         .get(...parameters) ?? 0;
     const table = dataset === 'distinct_ids' ? 'person_distinct_ids' : dataset;
-    // A row of the feed may repeat its key.
     const rows =
-      isDelta || textsOfPart === null || dataset === 'deletions'
+      isDelta || textsOfPart === null || datasets[dataset].keyRepeats
         ? db
             .prepare<number[], Columns>(sql)
             .safeIntegers()

@@ -7,6 +7,7 @@ export const sideTables: readonly { table: string; column: string; kind: Identif
   { table: 'distinct_id_owners', column: 'distinct_id', kind: 'distinct_id' },
   { table: 'distinct_ids_lost', column: 'distinct_id', kind: 'distinct_id' },
   { table: 'playlist_recordings', column: 'recording_id', kind: 'recording_id' },
+  { table: 'playlist_recordings', column: 'person_uuid', kind: 'person_uuid' },
 ];
 
 /** SQL: each recording beside each distinct id of the person that it embeds. */

@@ -207,14 +207,42 @@ export function prepareWriteRow(
   };
 }
 
-/** Replaces what is known of a playlist's recordings, fenced ones excepted, in one transaction. Returns whether anything changed. */
-export function replacePlaylistRecordings(db: Database, shortId: string, recordingIds: readonly string[]): boolean {
-  const wanted = JSON.stringify(recordingIds);
-  const remove = db.prepare(
-    /*sql*/ `DELETE FROM playlist_recordings WHERE short_id = ? AND recording_id NOT IN (SELECT value FROM json_each(?))`,
+/** A recording as a playlist shows it. */
+export type Member = { id: string; person_uuid: string | null; distinct_id: string | null };
+
+/**
+ * Replaces what is known of a playlist's recordings, fenced ones excepted, in one transaction, and tells the feed of changes.
+ * Returns whether anything changed. A recording that is shown without its person has the one that the mirror knows.
+ */
+export function replacePlaylistRecordings(
+  db: Database,
+  shortId: string,
+  members: readonly Member[],
+  at: string,
+): boolean {
+  const isFenced = (kind: string, name: keyof Member): string =>
+    /*sql*/ `EXISTS (SELECT 1 FROM fence WHERE kind = '${kind}' AND mac = fence_mac('${kind}', value ->> '${name}'))`;
+  const admit = db
+    .prepare<[string], string>(/*sql*/ `SELECT value FROM json_each(?) WHERE NOT (${isFenced('recording_id', 'id')}
+      OR ${isFenced('person_uuid', 'person_uuid')} OR ${isFenced('distinct_id', 'distinct_id')})`)
+    .pluck();
+  const remove = db.prepare(/*sql*/ `DELETE FROM playlist_recordings
+    WHERE short_id = ? AND recording_id NOT IN (SELECT value ->> 'id' FROM json_each(?))`);
+  const add = db.prepare(/*sql*/ `INSERT INTO playlist_recordings (short_id, recording_id, person_uuid)
+    SELECT ?, value ->> 'id', coalesce(value ->> 'person_uuid',
+      (SELECT recordings.person_uuid FROM recordings WHERE recordings.id = value ->> 'id'))
+    FROM json_each(?) WHERE true
+    ON CONFLICT DO UPDATE SET person_uuid = excluded.person_uuid
+      WHERE excluded.person_uuid IS NOT NULL AND person_uuid IS NOT excluded.person_uuid`);
+  const touch = db.prepare(/*sql*/ `UPDATE playlists SET changed_at = ? WHERE short_id = ?`);
+  const appendChange = db.prepare(
+    /*sql*/ `INSERT INTO changes (dataset, key, op, at) VALUES ('playlists', ?, 'upsert', ?)`,
   );
-  const add =
-    db.prepare(/*sql*/ `INSERT OR IGNORE INTO playlist_recordings (short_id, recording_id) SELECT ?, value FROM json_each(?)
-      WHERE NOT EXISTS (SELECT 1 FROM fence WHERE kind = 'recording_id' AND mac = fence_mac('recording_id', value))`);
-  return asHolder(db, () => remove.run(shortId, wanted).changes + add.run(shortId, wanted).changes > 0);
+  return asHolder(db, () => {
+    const admitted = `[${admit.all(JSON.stringify(members)).join(',')}]`;
+    if (remove.run(shortId, admitted).changes + add.run(shortId, admitted).changes === 0) return false;
+    touch.run(at, shortId);
+    appendChange.run(shortId, at);
+    return true;
+  });
 }

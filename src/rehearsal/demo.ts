@@ -13,7 +13,7 @@ export type DemoCommands = {
   signal: AbortSignal;
   say: (line: string) => void;
   sync: (app: App, job: SyncJob) => Promise<SyncJobResult>;
-  publish: (app: App, datasets: readonly PublishedDataset[]) => Promise<ExportJobResult>;
+  publish: (app: App, datasets: readonly PublishedDataset[] | null) => Promise<ExportJobResult>;
 };
 
 const persons = 20_000;
@@ -66,7 +66,7 @@ async function publishGenerations(
   { sync, publish }: DemoCommands,
 ): Promise<ExportJobResult> {
   for (let generation = 1; ; generation += 1) {
-    const published = await publish(app, ['persons', 'recordings', 'distinct_ids']);
+    const published = await publish(app, null);
     if (generation === generations) return published;
     const [first, second] = [...sandbox.living()].slice(generation * 10);
     if (first && second) sandbox.act({ do: 'merge', loser: first.uuid, survivor: second.uuid });

@@ -19,7 +19,7 @@ export type Column = { readonly name: string; readonly type: ColumnType; readonl
 export type Row = Readonly<Record<string, ColumnValue>>;
 
 /** A published dataset. Its key is the first column; rows stand in the key's byte order, and keys may repeat. */
-export type DatasetShape = { readonly key: Column; readonly columns: readonly Column[]; readonly keyRepeats?: true };
+export type DatasetShape = { readonly key: Column; readonly columns: readonly Column[]; readonly keyRepeats: boolean };
 
 // JSON stays a plain string: columns that are marked as JSON are read by few engines.
 const typeOfKind: Readonly<Record<FieldKind, ColumnType>> = {
@@ -51,8 +51,7 @@ function shapeOf(name: PublishedDataset): DatasetShape {
   const columns = contract[name].publishedFields.map(columnOf);
   const [key] = columns;
   if (!key) throw new Error('a dataset without columns');
-  // A recording may have the id of a person.
-  return { key, columns, ...(name === 'deletions' && { keyRepeats: true }) };
+  return { key, columns, keyRepeats: contract[name].keyRepeats };
 }
 
 function columnOf({ name, kind, column: published }: DatasetField): Column {

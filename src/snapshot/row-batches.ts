@@ -53,7 +53,7 @@ export function* batchRows(
       yield row;
       continue;
     }
-    countRow(row[key.field], written, keyRepeats === true);
+    countRow(row[key.field], written, keyRepeats);
     for (const { field, valueOf, values } of fills) {
       const value = row[field];
       if (value === undefined) throw new Error(`a row without the field ${field}`);

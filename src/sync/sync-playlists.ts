@@ -5,7 +5,7 @@ import type { Columns } from '../contract/tolerant-reader.ts';
 import { bodyOrMissing, type Service } from '../client/service.ts';
 import type { Database } from '../mirror/database.ts';
 import { finishPass, noEvidence, prepareSavePass, startPass, type Pass } from '../mirror/passes.ts';
-import { prepareWriteRows, replacePlaylistRecordings } from '../mirror/write-rows.ts';
+import { prepareWriteRows, replacePlaylistRecordings, type Member } from '../mirror/write-rows.ts';
 import type { QuarantinedRow } from '../mirror/quarantine.ts';
 import { rowReaders } from '../contract/row-readers.ts';
 
@@ -22,7 +22,7 @@ export type SyncPlaylistsParts = {
 export type SyncPlaylistsResult = { pass: Pass; membershipsTold: number };
 
 const Membership = z.object({
-  results: z.array(z.object({ id: z.string() })),
+  results: z.array(z.looseObject({ id: z.string() })),
   next: z.null().optional(),
   has_next: z.literal(false).optional(),
 });
@@ -59,11 +59,7 @@ export async function syncPlaylists({
     const membership = Membership.safeParse(members.body);
     if (!membership.success) continue;
     membershipsTold += 1;
-    replacePlaylistRecordings(
-      db,
-      shortId,
-      membership.data.results.map(({ id }) => id),
-    );
+    replacePlaylistRecordings(db, shortId, membership.data.results.map(memberOf), isoTime(clock.now()));
   }
   const evidence = { ...noEvidence, windows: shortIds.length };
   const at = isoTime(clock.now());
@@ -76,4 +72,13 @@ export async function syncPlaylists({
     .immediate();
   const reason = isQuarantineFull ? 'too_many_unreadable' : isMissingOne ? 'not_found' : null;
   return { pass: finishPass(db, passId, reason, at), membershipsTold };
+}
+
+function memberOf(shown: { id: string }): Member {
+  const recording = rowReaders.recordings(shown);
+  const textOf = (name: string): string | null => {
+    const value = recording.ok ? recording.columns[name] : null;
+    return typeof value === 'string' ? value : null;
+  };
+  return { id: shown.id, person_uuid: textOf('person_uuid'), distinct_id: textOf('distinct_id') };
 }

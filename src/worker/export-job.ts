@@ -1,7 +1,7 @@
 import { catalogBehind, tellCatalog, type CatalogReport } from '../bucket/catalog.ts';
 import { bucketBehind, bucketCounts, keepBuckets, type BucketReport } from '../bucket/keep.ts';
 import { feedBegin } from '../erasure/plan.ts';
-import { datasets as table, type PublishedDataset } from '../contract/datasets.ts';
+import { datasets as table, publishedDatasets, type PublishedDataset } from '../contract/datasets.ts';
 import { refuseUnbound } from '../erasure/fence/restore-guard.ts';
 import { exportMirror } from '../export/export-mirror.ts';
 import type { MirrorExport } from '../export/mirror-export.ts';
@@ -28,7 +28,8 @@ export type ExportJobResult = JobResult & {
 
 /** What to publish of which datasets, and from where. */
 type ExportTask = {
-  datasets: readonly PublishedDataset[];
+  /** Null: all of them. Those of playlists are only meant where playlists are configured, or were read as a whole. */
+  datasets: readonly PublishedDataset[] | null;
   kind: 'full' | 'delta';
   /** A connection to the mirror for reading only. */
   source: Database;
@@ -41,7 +42,7 @@ type ExportTask = {
  */
 export function runExportJob(
   context: JobContext,
-  { datasets, kind, source, onProgress: onRows }: ExportTask,
+  { datasets: named, kind, source, onProgress: onRows }: ExportTask,
 ): Promise<ExportJobResult> {
   return runJob(
     context,
@@ -52,6 +53,9 @@ export function runExportJob(
       const snapshots: MirrorExport[] = [];
       const seenWhole = new Set(lastCompletePasses(db).map((pass) => pass.dataset));
       const isSeenWhole = (dataset: PublishedDataset): boolean => seenWhole.has(table[dataset].published.pass);
+      const isMeant = (dataset: PublishedDataset): boolean =>
+        table[dataset].published.pass !== 'playlists' || settings.playlists.shortIds.length > 0 || isSeenWhole(dataset);
+      const datasets = named ?? publishedDatasets.filter(isMeant);
       for (const dataset of datasets.filter(isSeenWhole)) {
         const onProgress = (done: number, total: number | null): void => onRows?.(dataset, done, total);
         snapshots.push(await exportMirror(own, { source, dataset, kind, onProgress }));

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { scheduleOf, type ScheduledJob, type Settings } from '../config/settings.ts';
-import { datasets, mirroredDatasets, pagedDatasets, publishedDatasets } from '../contract/datasets.ts';
+import { datasets, mirroredDatasets, pagedDatasets } from '../contract/datasets.ts';
 import { isoTime, type Clock } from '../core/clock.ts';
 import { assertNever } from '../core/errors.ts';
 import { freeBytesAt, isWritable } from '../core/folder.ts';
@@ -91,7 +91,7 @@ function runScheduledJob(job: ScheduledJob, context: ServiceContext, runDrill: R
 async function exportAll(context: JobContext, kind: 'full' | 'delta'): Promise<JobResult> {
   const source = openDatabaseReadOnly(context.settings.dataDir);
   try {
-    return await runExportJob(context, { kind, datasets: publishedDatasets, source });
+    return await runExportJob(context, { kind, datasets: null, source });
   } finally {
     source.close();
   }

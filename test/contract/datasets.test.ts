@@ -29,7 +29,14 @@ describe('every text of a dataset', () => {
 test('the datasets are mirrored, paged and published in this order', () => {
   expect(mirroredDatasets).toEqual(['persons', 'recordings', 'playlists']);
   expect(pagedDatasets).toEqual(['persons', 'recordings']);
-  expect(publishedDatasets).toEqual(['persons', 'recordings', 'distinct_ids', 'deletions']);
+  expect(publishedDatasets).toEqual([
+    'persons',
+    'recordings',
+    'playlists',
+    'distinct_ids',
+    'playlist_recordings',
+    'deletions',
+  ]);
 });
 
 test('the key of a row identifies it, but in playlists and in the feed of deletions', () => {
@@ -38,6 +45,7 @@ test('the key of a row identifies it, but in playlists and in the feed of deleti
     ['recordings', 'recording_id'],
     ['playlists', undefined],
     ['distinct_ids', 'distinct_id'],
+    ['playlist_recordings', 'recording_id'],
     ['deletions', undefined],
   ]);
   expect(keyKind('constructor')).toBeUndefined();

@@ -1,14 +1,14 @@
 import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { expect } from 'vitest';
-import type { PublishedDataset } from '../../src/contract/datasets.ts';
+import { publishedDatasets, type PublishedDataset } from '../../src/contract/datasets.ts';
 import type { Database } from '../../src/mirror/database.ts';
 import { listCurrentSnapshots } from '../../src/snapshot/current-snapshots.ts';
 import { withDuckDb } from '../../src/snapshot/duckdb.ts';
 import { duckDbScript } from '../../src/snapshot/load-sql.ts';
 import { snapshotFolder, snapshotsFolder } from '../snapshot/paths.ts';
 import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
-import { exportAll, exported, openWorld, perform, type Step } from './exported-world.ts';
+import { exportAll, openWorld, perform, type Step } from './exported-world.ts';
 
 const number = fc.integer({ min: 1, max: 6 });
 const step: fc.Arbitrary<Step> = fc.oneof(
@@ -70,22 +70,31 @@ export function partsOf(dataDir: string, dataset: PublishedDataset): string[] {
 export function load(dataDir: string): Promise<unknown[]> {
   const limits = { folders: [snapshotsFolder(dataDir)], memoryMaxMb: 512, threads: 1 };
   return withDuckDb({ ...limits, signal: new AbortController().signal }, async (connection) => {
-    await connection.run(duckDbScript(listCurrentSnapshots(publishedFilesIn(dataDir)), exported));
+    const current = listCurrentSnapshots(publishedFilesIn(dataDir));
+    await connection.run(duckDbScript(current, publishedDatasets));
     const rows = await connection.runAndReadAll(`
       SELECT person_uuid, name, CAST(to_json(distinct_ids) AS VARCHAR), epoch_ms(changed_at) FROM persons ORDER BY ALL`);
     const recordings = await connection.runAndReadAll(`
       SELECT id, person_uuid, click_count, epoch_ms(changed_at) FROM recordings ORDER BY ALL`);
-    return [rows.getRowsJson(), recordings.getRowsJson()];
+    if (!current.some(({ dataset }) => dataset === 'playlists')) return [rows.getRowsJson(), recordings.getRowsJson()];
+    const playlists = await connection.runAndReadAll(`
+      SELECT short_id, name, epoch_ms(changed_at) FROM playlists ORDER BY ALL`);
+    const members = await connection.runAndReadAll(`
+      SELECT short_id, recording_id, person_uuid FROM playlist_recordings ORDER BY ALL`);
+    return [rows, recordings, playlists, members].map((read) => read.getRowsJson());
   });
 }
 
-export function mirrored(db: Database): unknown[] {
+/** What the mirror has of what `load` loads. `datasets`: how many of them. */
+export function mirrored(db: Database, datasets = 2): unknown[] {
   const ms = `CAST(CAST(round((julianday(changed_at) - 2440587.5) * 86400000) AS INTEGER) AS TEXT)`;
   const read = (sql: string): unknown[] => db.prepare(sql).raw().all();
   return [
     read(`SELECT uuid, name, distinct_ids, ${ms} FROM persons ORDER BY uuid`),
     read(`SELECT id, person_uuid, CAST(click_count AS TEXT), ${ms} FROM recordings ORDER BY id`),
-  ];
+    read(`SELECT short_id, name, ${ms} FROM playlists ORDER BY 1`),
+    read(`SELECT short_id, recording_id, person_uuid FROM playlist_recordings ORDER BY 1, 2`),
+  ].slice(0, datasets);
 }
 
 const someone: Step = { do: 'show persons', persons: [{ number: 7, name: 'g', distinctIds: ['d7'] }] };

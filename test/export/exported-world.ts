@@ -6,7 +6,7 @@ import { exportMirror } from '../../src/export/export-mirror.ts';
 import type { MirrorExport } from '../../src/export/mirror-export.ts';
 import { openDatabaseReadOnly, type Database } from '../../src/mirror/database.ts';
 import { prepareRemoveRow } from '../../src/mirror/remove-rows.ts';
-import { prepareWriteRows } from '../../src/mirror/write-rows.ts';
+import { prepareWriteRows, replacePlaylistRecordings } from '../../src/mirror/write-rows.ts';
 import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
 import { openTestMirror } from '../mirror/open-test-mirror.ts';
 
@@ -14,6 +14,7 @@ import { openTestMirror } from '../mirror/open-test-mirror.ts';
 export type Step =
   | { do: 'show persons'; persons: { number: number; name: string; distinctIds: string[] }[] }
   | { do: 'show recordings'; recordings: { number: number; person: number; clicks: number }[] }
+  | { do: 'show playlist'; number: number; name: string; recordings: number[] }
   | { do: 'remove'; dataset: 'persons' | 'recordings'; number: number }
   | { do: 'export'; kind: 'full' | 'delta' };
 
@@ -56,7 +57,7 @@ export function perform({ db, clock }: World, happens: Exclude<Step, { do: 'expo
       prepareWriteRows(db, 'recordings')(
         {
           rows: happens.recordings.map(({ number: id, person, clicks }) => ({
-            ...emptyRecording(db),
+            ...emptyRow(db, 'recordings'),
             id: `recording-${id}`,
             person_uuid: uuid(person),
             click_count: clicks,
@@ -66,7 +67,17 @@ export function perform({ db, clock }: World, happens: Exclude<Step, { do: 'expo
         },
         1,
       );
-    else {
+    else if (happens.do === 'show playlist') {
+      const shortId = `list-${happens.number}`;
+      const members = happens.recordings.map((id) => ({
+        id: `recording-${id}`,
+        person_uuid: id % 2 === 0 ? uuid(id) : null,
+        distinct_id: null,
+      }));
+      replacePlaylistRecordings(db, shortId, members, at);
+      const row = { ...emptyRow(db, 'playlists'), short_id: shortId, name: happens.name };
+      prepareWriteRows(db, 'playlists')({ rows: [row], quarantined: [], at }, 1);
+    } else {
       const { dataset } = happens;
       const [column, key] =
         dataset === 'persons' ? ['uuid', uuid(happens.number)] : ['id', `recording-${happens.number}`];
@@ -79,13 +90,13 @@ export function perform({ db, clock }: World, happens: Exclude<Step, { do: 'expo
   })();
 }
 
-function emptyRecording(db: Database): Record<string, null> {
-  const names = db.prepare<[], string>(`SELECT name FROM pragma_table_info('recordings')`).pluck().all();
+function emptyRow(db: Database, table: string): Record<string, null> {
+  const names = db.prepare<[string], string>(`SELECT name FROM pragma_table_info(?)`).pluck().all(table);
   return Object.fromEntries(names.map((name) => [name, null]));
 }
 
 /** The datasets that `exportAll` exports. */
-export const exported = ['persons', 'recordings', 'deletions'] as const;
+const exported = ['persons', 'recordings', 'deletions'] as const;
 
 /** Exports each dataset, as the jobs do. */
 export async function exportAll(

@@ -217,7 +217,7 @@ CREATE TABLE persons_shown (block INTEGER PRIMARY KEY, prints BLOB NOT NULL) STR
 
 CREATE TABLE playlist_recordings (
   short_id TEXT NOT NULL,
-  recording_id TEXT NOT NULL,
+  recording_id TEXT NOT NULL, person_uuid TEXT,
   PRIMARY KEY (short_id, recording_id)
 ) STRICT, WITHOUT ROWID;
 

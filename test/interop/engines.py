@@ -24,7 +24,8 @@ objects = os.environ.get("OBJECTS", f"{folder}/snapshots")
 is_bucket = root.startswith("s3://")
 endpoint, key_id, secret = (os.environ.get(name, "") for name in ["AWS_ENDPOINT_URL", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"])
 storage = {"s3.endpoint": endpoint, "s3.access-key-id": key_id, "s3.secret-access-key": secret, "s3.region": "us-east-1"}
-keys = {"persons": "person_uuid", "recordings": "id", "distinct_ids": "distinct_id", "deletions": "key"}
+keys = {"persons": "person_uuid", "recordings": "id", "playlists": "short_id", "distinct_ids": "distinct_id", "playlist_recordings": "recording_id", "deletions": "key"}
+keys = {name: key for name, key in keys.items() if os.path.exists(f"{folder}/snapshots/{name}")}
 kept = f"{folder}/../kept.json"
 
 
@@ -126,6 +127,8 @@ def mirrored(name):
         sql = {
             "persons": "SELECT uuid FROM persons",
             "recordings": "SELECT id FROM recordings",
+            "playlists": "SELECT short_id FROM playlists",
+            "playlist_recordings": "SELECT recording_id FROM playlist_recordings",
             "distinct_ids": "SELECT distinct_id FROM person_distinct_ids",
             "deletions": "SELECT key FROM deletions WHERE seq IN (SELECT max(seq) FROM deletions GROUP BY dataset, key)",
         }[name]

@@ -84,7 +84,7 @@ describe('a stale holder, once somebody else has taken over', () => {
     ['move a fence', ({ stale }) => setEpoch(stale, 7)],
     ['publish a snapshot', ({ stale }) => whileEpoch(stale, 0, () => undefined)],
     ['change a request', ({ stale }) => changeRequest(stale, 'x', { reason: null })],
-    ['replace a playlist', ({ stale }) => replacePlaylistRecordings(stale, 'x', [])],
+    ['replace a playlist', ({ stale }) => replacePlaylistRecordings(stale, 'x', [], '2026-11-20T11:00:00.000Z')],
   ] satisfies [string, (around: ReturnType<typeof takenOver>) => unknown][])('cannot %s', (_what, write) => {
     const around = takenOver();
     expect(() => write(around)).toThrow(expect.objectContaining({ code: 'busy' }));

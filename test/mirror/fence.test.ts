@@ -189,9 +189,23 @@ describe('a recording', () => {
 
   it('in a playlist is no member any more', () => {
     const db = fencedMirror();
-    replacePlaylistRecordings(db, 'list', ['rec-1', 'rec-11']);
+    const members = ['rec-1', 'rec-11'].map((id) => ({ id, person_uuid: null, distinct_id: null }));
+    replacePlaylistRecordings(db, 'list', members, fencedAt);
     expect(list(db, `SELECT recording_id FROM playlist_recordings`)).toEqual(['rec-11']);
-    expect(replacePlaylistRecordings(db, 'list', ['rec-1', 'rec-11'])).toBe(false);
+    expect(replacePlaylistRecordings(db, 'list', members, fencedAt)).toBe(false);
+  });
+
+  it('in a playlist is no member any more where only the playlist shows whose it is', () => {
+    const db = fencedMirror();
+    const other = { id: 'other', person_uuid: 'other', distinct_id: 'other' };
+    const members = ann.flatMap(({ kind, value }) =>
+      kind === 'person_uuid' || kind === 'distinct_id' ? { ...other, id: `of ${value}`, [kind]: value } : [],
+    );
+    expect(members.length).toBeGreaterThan(1);
+    const before = members.map(({ id }) => ({ id, person_uuid: null, distinct_id: null }));
+    replacePlaylistRecordings(db, 'list', [...before, other], fencedAt);
+    expect(replacePlaylistRecordings(db, 'list', [...members, other], fencedAt)).toBe(true);
+    expect(list(db, `SELECT recording_id FROM playlist_recordings`)).toEqual(['other']);
   });
 });
 

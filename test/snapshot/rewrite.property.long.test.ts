@@ -14,7 +14,7 @@ import { personRow, recordingRow } from './rows.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 /** A dataset whose rows an erasure takes away. */
-type PersonalDataset = Exclude<PublishedDataset, 'deletions'>;
+type PersonalDataset = Exclude<PublishedDataset, 'playlists' | 'deletions'>;
 
 const { signal } = new AbortController();
 
@@ -78,6 +78,11 @@ const tables: Record<PersonalDataset, fc.Arbitrary<Row[]>> = {
     person_uuid: null,
     ...fields,
   })),
+  playlist_recordings: table(
+    recordingIds,
+    fc.record({ person_uuid: orNull(fc.constantFrom(...uuids)) }),
+    (key, fields) => ({ recording_id: key, short_id: 'list', person_uuid: null, ...fields }),
+  ),
 };
 
 /** What should be left of a row: nothing, all of it, or the row without what names the identity. */
@@ -89,6 +94,7 @@ function modelOf(dataset: PersonalDataset, row: Row, subject: Identity): Row | u
     recordings:
       is('recording_id', row['id']) || is('person_uuid', row['person_uuid']) || is('distinct_id', row['distinct_id']),
     distinct_ids: is('distinct_id', row['distinct_id']) || is('person_uuid', row['person_uuid']),
+    playlist_recordings: is('recording_id', row['recording_id']) || is('person_uuid', row['person_uuid']),
   }[dataset];
   if (isOwn) return undefined;
   if (dataset === 'persons' && typeof row['distinct_ids'] === 'string') {
@@ -109,7 +115,7 @@ function modelOf(dataset: PersonalDataset, row: Row, subject: Identity): Row | u
 }
 
 const run = fc
-  .constantFrom<PersonalDataset>('persons', 'recordings', 'distinct_ids')
+  .constantFrom<PersonalDataset>('persons', 'recordings', 'distinct_ids', 'playlist_recordings')
   .chain((dataset) =>
     fc.record({
       dataset: fc.constant(dataset),

@@ -10,18 +10,18 @@ import { openTestMirror, stillClock } from '../mirror/open-test-mirror.ts';
 
 const at = '2026-01-01T00:00:00.000Z';
 
-function openExport() {
+function openExport(more: { path: string; value: unknown }[] = []) {
   const { db, dataDir } = openTestMirror();
-  const { settings } = loadSettings({}, { set: [{ path: 'dataDir', value: dataDir }] });
+  const { settings } = loadSettings({}, { set: [{ path: 'dataDir', value: dataDir }, ...more] });
   return {
     pass: (
-      dataset: 'persons' | 'recordings',
+      dataset: 'persons' | 'recordings' | 'playlists',
       reason: IncompleteReason | null,
       mode: 'full' | 'head' = 'full',
     ): void => {
       finishPass(db, startPass(db, { dataset, mode, plan: '{}', at }), reason, at);
     },
-    run: async (datasets: readonly PublishedDataset[] = publishedDatasets, kind: 'full' | 'delta' = 'full') => {
+    run: async (datasets: readonly PublishedDataset[] | null = publishedDatasets, kind: 'full' | 'delta' = 'full') => {
       const source = openDatabaseReadOnly(dataDir);
       try {
         return await runExportJob(jobContext({ db, settings, clock: stillClock }, {}), { datasets, kind, source });
@@ -48,12 +48,25 @@ test.each(['full', 'delta'] as const)(
     expect(await run(undefined, kind)).toMatchObject({
       outcome: 'incomplete',
       snapshots: [{ dataset: 'recordings' }],
-      neverComplete: ['persons', 'distinct_ids', 'deletions'],
+      neverComplete: ['persons', 'playlists', 'distinct_ids', 'playlist_recordings', 'deletions'],
     });
     expect(published()).toEqual(['recordings']);
     expect(await run(['recordings'], kind)).toMatchObject({ outcome: 'done', neverComplete: [] });
   },
 );
+
+test('all datasets are those of playlists too where some are configured, or were read as a whole', async () => {
+  const without = openExport();
+  without.pass('persons', null);
+  without.pass('recordings', null);
+  expect(await without.run(null)).toMatchObject({ outcome: 'done', neverComplete: [] });
+  expect(without.published()).toEqual(['deletions', 'distinct_ids', 'persons', 'recordings']);
+  without.pass('playlists', null);
+  expect(await without.run(null)).toMatchObject({ outcome: 'done' });
+  expect(without.published()).toHaveLength(publishedDatasets.length);
+  const configured = openExport([{ path: 'playlists.shortIds', value: ['list'] }]);
+  expect(await configured.run(null)).toMatchObject({ outcome: 'incomplete', neverComplete: publishedDatasets });
+});
 
 test('after a complete pass, an incomplete one is published with its verdict', async () => {
   const { pass, run } = openExport();

@@ -22,7 +22,7 @@ export function define(command: Command, context: CommandContext): CommandAction
   return {
     help: `
 A snapshot shows the mirror at one moment. Readers follow snapshots/CURRENT.json, which is replaced last. A delta continues
-the newest snapshot of persons or of recordings. A full snapshot is made instead where the changes since then are unknown,
+the newest snapshot of persons, recordings or playlists. A full snapshot is made instead where the changes since then are unknown,
 and for the other datasets. Where nothing has changed, nothing new is published; unchangedSince of --json says since when.
 A dataset is published only after a full pass over its list was complete once.
 A bucket (export.destination) is made equal to the folder at the end.
@@ -37,7 +37,7 @@ Examples:
       const { outcome, snapshots, neverComplete, bucket, catalog } = await exportNow(
         app,
         context,
-        datasets.length > 0 ? datasets : publishedDatasets,
+        datasets.length > 0 ? datasets : null,
         kind,
       );
       if (outcome === 'incomplete') context.setExitCode(exitCodes.incomplete);
@@ -53,7 +53,7 @@ Examples:
 export function exportNow(
   app: App,
   context: CommandContext,
-  datasets: readonly PublishedDataset[],
+  datasets: readonly PublishedDataset[] | null,
   kind: 'full' | 'delta' = 'full',
 ): Promise<ExportJobResult> {
   return reportProgress(context, 'export', async (onProgress: OnProgress<PublishedDataset>) => {

@@ -134,12 +134,13 @@ export async function scopeSubjects(context: ScopeContext, subjects: readonly So
       const held = quarantined.filter(
         ({ identifiers, sure }) => isNamed(identifiers) || (isNameless(sure) && closure.emails.has(sure.email ?? '')),
       );
-      const memberships: Scope['memberships'] = [];
-      for (const some of partsOf({ ...nobody, recording_id: closure.identity.recording_id }, recordingsAtOnce)) {
-        memberships.push(...findMemberships(db, some));
+      const memberships = new Map<string, Scope['memberships'][number]>();
+      const { person_uuid, recording_id } = closure.identity;
+      for (const some of partsOf({ ...nobody, person_uuid, recording_id }, recordingsAtOnce)) {
+        for (const one of findMemberships(db, some)) memberships.set(JSON.stringify(one), one);
         await pause();
       }
-      scopes.set(subject.id, scopeOf(subject.identity, start, closure, held, memberships));
+      scopes.set(subject.id, scopeOf(subject.identity, start, closure, held, [...memberships.values()]));
       await pause();
     }
     return { scopes, searched: rows.searched() };

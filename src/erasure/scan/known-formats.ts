@@ -1,3 +1,4 @@
+import { datasets, keyKind } from '../../contract/datasets.ts';
 import type { Identifier } from '../../contract/identity.ts';
 import { readJson } from '../../core/exact-json.ts';
 import { readCheckpoint } from '../../ledger/checkpoint.ts';
@@ -89,8 +90,8 @@ function tableContent(bytes: Buffer, place: string): KnownContent | undefined {
 }
 
 function contentOfKeys(dataset: string, keys: readonly string[], names: readonly string[]): KnownContent {
-  // The feed of deletions may hold keys of any dataset and of any person, until its rows expire.
-  const personal = dataset === 'deletions' ? [] : keys;
+  // The feed of deletions may hold keys of any dataset and of any person, until its rows expire. The key of a playlist is nobody's.
+  const personal = dataset in datasets && keyKind(dataset) === undefined ? [] : keys;
   return {
     texts: [...keys, ...names],
     identifiers: personal.flatMap((key) => keyIdentifiers(dataset, key)),

@@ -82,7 +82,7 @@ export async function prepareTable(connection: DuckDBConnection, task: TableTask
   );
   const deletes = await prepareDeletes(connection, task, parts, `${id}-deletes.parquet`);
 
-  const key = { name: datasets[dataset].key.name, repeats: datasets[dataset].keyRepeats === true };
+  const key = { name: datasets[dataset].key.name, repeats: datasets[dataset].keyRepeats };
   const schemas = (last?.schemas ?? []).filter((schema) =>
     kept.some((snapshot) => snapshot['schema-id'] === schema['schema-id']),
   );
