@@ -1,9 +1,9 @@
 import { createReadStream } from 'node:fs';
-import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import type { ObjectVersion as s3Version, S3Client } from '@aws-sdk/client-s3';
 import type { Settings } from '../config/settings.ts';
 import type { Clock } from '../core/clock.ts';
+import { measureStream, type Measured } from '../core/digest.ts';
 import { retry } from '../core/retry.ts';
 import { AppError } from '../core/errors.ts';
 import { explainBucketError, objectLocked } from './bucket-error.ts';
@@ -39,14 +39,14 @@ export type NewObject = { path: string; from: string; bytes: number; sha256: str
  */
 export type Bucket = {
   readonly location: string;
-  /** Every version and every delete marker below the prefix. */
+  /** Every version and every delete marker below the prefix. Throws `oversize` for more than a million. */
   listVersions(): Promise<ObjectVersion[]>;
   /** The uploads in parts that were begun and neither ended nor aborted. */
   listUploads(): Promise<{ path: string; uploadId: string }[]>;
   /** The facts of the object that readers find at a path; undefined where there is none. */
   describe(path: string): Promise<ObjectFacts | undefined>;
-  /** SHA-256 of the bytes that stand at a path now, as they come. */
-  read(path: string): Promise<string>;
+  /** Measures the bytes that stand at a path now, as they come; of more than `bytesMax`, little more than that. */
+  read(path: string, bytesMax?: number): Promise<Measured>;
   /** Puts a file. Returns whether it was taken: not where something else stands than `over` says. */
   put(object: NewObject, publisher: string): Promise<boolean>;
   /** Deletes one version for good. Returns what locks it, where it cannot be deleted. */
@@ -64,6 +64,8 @@ const connectionTimeoutMs = 10_000;
 const silenceMs = 60_000;
 
 const dayMs = 86_400_000;
+/** A list goes no further. */
+const itemsMax = 1_000_000;
 
 const silent = (): void => undefined;
 
@@ -174,12 +176,10 @@ export async function openBucket(
         throw error;
       }
     },
-    read: (path) =>
+    read: (path, bytesMax) =>
       send('s3:GetObject', async (options) => {
         const { Body } = await client.send(new s3.GetObjectCommand(at(path)), options);
-        const hash = createHash('sha256');
-        for await (const chunk of Body as Readable) hash.update(chunk as Buffer);
-        return hash.digest('hex');
+        return measureStream(Body as Readable, bytesMax);
       }),
     put: async ({ path, from, bytes, sha256, over }, publisher) => {
       try {
@@ -266,6 +266,11 @@ async function collectPages<P extends Page, T>(
   for (let from: Markers | undefined = {}; from;) {
     const page: P = await ask(from);
     found.push(...itemsOf(page));
+    if (found.length > itemsMax)
+      throw new AppError(`the bucket lists more than ${itemsMax} objects and versions below the prefix`, {
+        code: 'oversize',
+        hint: 'give a prefix below which only the published files lie',
+      });
     const { NextKeyMarker, NextVersionIdMarker, NextUploadIdMarker } = page;
     from = page.IsTruncated
       ? {

@@ -74,7 +74,7 @@ function nameOf({ path, versionId, etag }: ObjectVersion): string {
 /** Reads what was put: the store's word for a checksum is not its bytes. */
 async function readBack({ bucket, signal }: Following, put: readonly NewObject[]): Promise<void> {
   await inBatches(put, { atOnce: 2, signal }, async ({ path, sha256 }) => {
-    if ((await bucket.read(path)) === sha256) return;
+    if ((await bucket.read(path)).sha256 === sha256) return;
     throw new AppError(`${bucket.location} holds other bytes of ${path} than were put there`, {
       code: 'service',
       hint: 'see who else writes there, and what the store does with what it takes',
@@ -131,7 +131,7 @@ async function look(
     const found = seen.get(nameOf(version)) ?? (await bucket.describe(path));
     if (!found) return;
     // Some stores keep no checksum.
-    const whole = { ...found, sha256: found.sha256 ?? (await bucket.read(path)) };
+    const whole = { ...found, sha256: found.sha256 ?? (await bucket.read(path)).sha256 };
     if (found.etag === version.etag) seen.set(nameOf(version), whole);
     facts.set(path, whole);
   });

@@ -12,7 +12,7 @@ export async function sha256File(path: string): Promise<string> {
 }
 
 /** The same, at once: for a change of files that must not be interrupted. Throws the system's error. */
-export function measureFileNow(path: string): { bytes: number; sha256: string } {
+export function measureFileNow(path: string): Measured {
   const hash = createHash('sha256');
   const chunk = Buffer.alloc(1 << 20);
   const descriptor = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
@@ -26,12 +26,21 @@ export function measureFileNow(path: string): { bytes: number; sha256: string } 
 }
 
 /** How many bytes a file has, and their SHA-256 as `sha256File` reads it. */
-export async function measureFile(path: string): Promise<{ bytes: number; sha256: string }> {
+export function measureFile(path: string): Promise<Measured> {
+  return measureStream(createReadStream(path));
+}
+
+/** Bytes and their SHA-256. */
+export type Measured = { bytes: number; sha256: string };
+
+/** Counts and hashes bytes as they come. Of a stream that is longer than `bytesMax`, reads little more than that. */
+export async function measureStream(stream: AsyncIterable<unknown>, bytesMax = Infinity): Promise<Measured> {
   const hash = createHash('sha256');
   let bytes = 0;
-  for await (const chunk of createReadStream(path)) {
+  for await (const chunk of stream) {
     bytes += (chunk as Buffer).length;
     hash.update(chunk as Buffer);
+    if (bytes > bytesMax) break;
   }
   return { bytes, sha256: hash.digest('hex') };
 }

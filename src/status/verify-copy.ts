@@ -1,86 +1,139 @@
-import { readdirSync } from 'node:fs';
-import { join, relative, sep } from 'node:path';
 import type { PublishedDataset } from '../contract/datasets.ts';
-import { measureFile } from '../core/digest.ts';
-import { AppError } from '../core/errors.ts';
-import { manifestName, partNumber, snapshotIdPattern } from '../snapshot/file-names.ts';
+import { inBatches } from '../core/batches.ts';
+import type { Measured } from '../core/digest.ts';
+import type { LedgerReader } from '../ledger/ledger.ts';
+import { manifestName, partName, partNumber, snapshotIdPattern, tableFilePattern } from '../snapshot/file-names.ts';
+import { hintName, tableFolder } from '../snapshot/iceberg/table-files.ts';
 import { currentIds } from '../snapshot/manifest.ts';
 import type { PublishedFiles } from '../snapshot/published-files.ts';
 import { listPublishedSnapshots } from '../snapshot/published-parts.ts';
-import { storageError } from '../snapshot/storage-error.ts';
+import type { CopySource } from './copy-source.ts';
 
 /**
  * What is wrong with a file of a copy. `missing`: readers should load it now. `differs`: it has other bytes than the published
- * one. `replaced`: its snapshot stands without it, since an erasure has put another part in its place. `retired`: its snapshot
- * is published no more.
+ * one. `replaced`: its snapshot stands without it, since an erasure has put another part in its place. `retired`: it is
+ * published no more. `older`: the store keeps an older version of it, with other bytes.
  */
-export type CopyProblem = { file: string; problem: 'missing' | 'differs' | 'replaced' | 'retired' };
+export type CopyProblem = { file: string; problem: 'missing' | 'differs' | 'replaced' | 'retired' | 'older' };
 
-/** How much of a copy was read, and what is wrong with it. */
-export type CopyCheck = { files: number; bytes: number; problems: CopyProblem[] };
+/** How much of a copy was read, whether all names below its place were seen, and what is wrong with it. */
+export type CopyCheck = { files: number; bytes: number; isListed: boolean; problems: CopyProblem[] };
+
+/** What a copy is held against. `gone`: snapshots that were published once, newest last. */
+export type PublishedCopy = {
+  published: PublishedFiles;
+  datasets: readonly PublishedDataset[];
+  gone: () => readonly string[];
+};
+
+/** A published file: whether a copy is whole without it. Readers of a table need its files; others do not. */
+type Known = Measured & { need: 'always' | 'table' | 'never' };
+
+const atOnce = 4;
+/** Where nothing can be listed, so many old snapshots are asked for. */
+const goneMax = 1000;
 
 /**
  * Holds the copy of a consumer against what is published now, byte by byte. Its files are known by the ends of their paths,
- * `<dataset>/<snapshot id>/<file>`, wherever they lie below the folder; files of other names are not looked at. Older
- * snapshots may be there as long as they are published. Throws `usage` where there is no such folder, `storage` where a file
- * cannot be read or a manifest is damaged, and the signal's reason when aborted.
+ * `<dataset>/<snapshot id>/<file>`, wherever they lie below the place; files of other names are not looked at. Older
+ * snapshots may be there as long as they are published. A place that cannot be listed is asked for each published file, and for
+ * the old ones whose names are known. No file is read further than the published one is long. Throws what the source throws,
+ * `storage` where a manifest is damaged, and the signal's reason when aborted.
  */
 export async function verifyCopy(
-  published: PublishedFiles,
-  folder: string,
-  datasets: readonly PublishedDataset[],
+  { published, datasets, gone }: PublishedCopy,
+  source: CopySource,
   signal: AbortSignal,
 ): Promise<CopyCheck> {
-  const current = published.readCurrent();
-  const snapshots = listPublishedSnapshots(published).filter(({ dataset }) => datasets.includes(dataset));
-  const digests = new Map<string, string | null>();
-  const missing = new Set<string>();
-  for (const { dataset, snapshotId, manifest } of snapshots) {
-    const isCurrent = currentIds(current, dataset).includes(snapshotId);
-    const place = (name: string): string => `${dataset}/${snapshotId}/${name}`;
-    // A copy needs no manifest. One that is there names keys, and erased ones if it is old.
-    digests.set(place(manifestName), published.digestOfManifest({ dataset, snapshotId }));
-    for (const { name, sha256 } of manifest.files) {
-      digests.set(place(name), sha256);
-      if (isCurrent) missing.add(place(name));
-    }
+  const known = knownFiles(published, datasets);
+  const standing = new Set([...known.keys()].map(folderOf));
+  const listing = await source.list();
+  const asked = listing?.paths ?? [...known.keys(), ...oldNames(known, gone().slice(-goneMax))];
+  const check: CopyCheck = { files: 0, bytes: 0, isListed: listing !== null, problems: [] };
+  const seen = new Set<string>();
+  const look = async (file: string): Promise<CopyProblem[]> => {
+    const place = placeIn(file, datasets);
+    if (place === undefined) return [];
+    const expected = known.get(place);
+    const old = standing.has(folderOf(place)) && partNumber(nameOf(place)) !== undefined ? 'replaced' : 'retired';
+    if (!expected && listing) return [{ file, problem: old }];
+    const found = await source.measure(file, expected?.bytes ?? 0);
+    if (!found) return [];
+    if (!expected) return [{ file, problem: old }];
+    check.files += 1;
+    check.bytes += found.bytes;
+    seen.add(place);
+    return found.sha256 === expected.sha256 ? [] : [{ file, problem: 'differs' }];
+  };
+  check.problems = (await inBatches(asked.toSorted(), { atOnce, signal }, look)).flat();
+  for (const file of listing?.older.toSorted() ?? [])
+    if (placeIn(file, datasets) !== undefined) check.problems.push({ file, problem: 'older' });
+  for (const [file, { need }] of known) {
+    const isNeeded = need === 'always' || (need === 'table' && seen.has(`${folderOf(file)}/${hintName}`));
+    if (isNeeded && !seen.has(file)) check.problems.push({ file, problem: 'missing' });
   }
-  const standing = new Set(snapshots.map(({ dataset, snapshotId }) => `${dataset}/${snapshotId}`));
-  const check: CopyCheck = { files: 0, bytes: 0, problems: [] };
-  for (const path of filesBelow(folder)) {
-    const [dataset = '', snapshotId = '', name = ''] = path.split(sep).slice(-3);
-    const isOurs = datasets.some((one) => one === dataset) && snapshotIdPattern.test(snapshotId);
-    if (!isOurs || (partNumber(name) === undefined && name !== manifestName)) continue;
-    signal.throwIfAborted();
-    const place = `${dataset}/${snapshotId}/${name}`;
-    const digest = digests.get(place);
-    const add = (problem: CopyProblem['problem']): void => void check.problems.push({ file: path, problem });
-    if (digest === undefined) add(standing.has(`${dataset}/${snapshotId}`) ? 'replaced' : 'retired');
-    else {
-      const { bytes, sha256 } = await measureFile(join(folder, path)).catch((error: unknown) => {
-        throw storageError(`read ${join(folder, path)}`, error);
-      });
-      check.files += 1;
-      check.bytes += bytes;
-      missing.delete(place);
-      if (sha256 !== digest) add('differs');
-    }
-  }
-  for (const file of missing) check.problems.push({ file, problem: 'missing' });
   return check;
 }
 
-function filesBelow(folder: string): string[] {
-  try {
-    return readdirSync(folder, { recursive: true, withFileTypes: true })
-      .filter((entry) => !entry.isDirectory())
-      .map((entry) => relative(folder, join(entry.parentPath, entry.name)))
-      .toSorted();
-  } catch (error) {
-    throw new AppError(`cannot read the folder ${folder}`, {
-      code: 'usage',
-      hint: 'give the folder in which the copy of the published files lies',
-      cause: error,
-    });
+/** The snapshots that the ledger says were published once and are gone, by dataset and id, the oldest first. */
+export function goneSnapshots(ledger: Pick<LedgerReader, 'entries'>): string[] {
+  const gone = new Set<string>();
+  for (const entry of ledger.entries())
+    for (const { dataset, snapshot_id: id, manifest } of entry.type === 'published' ? entry.snapshots : [])
+      if (manifest === null) gone.add(`${dataset}/${id}`);
+  return [...gone];
+}
+
+/** Every published file by its path below the folder of snapshots. */
+function knownFiles(published: PublishedFiles, datasets: readonly PublishedDataset[]): Map<string, Known> {
+  const current = published.readCurrent();
+  const known = new Map<string, Known>();
+  for (const { dataset, snapshotId, manifest } of listPublishedSnapshots(published)) {
+    if (!datasets.includes(dataset)) continue;
+    const need = currentIds(current, dataset).includes(snapshotId) ? 'always' : 'never';
+    for (const { name, bytes, sha256 } of manifest.files)
+      known.set(`${dataset}/${snapshotId}/${name}`, { bytes, sha256, need });
+    // A copy needs no manifest. One that is there names keys, and erased ones if it is old.
+    const measured = published.measure({ dataset, snapshotId }, manifestName);
+    if (measured) known.set(`${dataset}/${snapshotId}/${manifestName}`, { ...measured, need: 'never' });
   }
+  for (const dataset of datasets) {
+    const folder = tableFolder(dataset);
+    const hint = published.measure(folder, hintName);
+    const files = [...(current.tables?.[dataset]?.files ?? []), ...(hint ? [{ name: hintName, ...hint }] : [])];
+    for (const { name, bytes, sha256 } of files)
+      known.set(`${dataset}/${folder.snapshotId}/${name}`, { bytes, sha256, need: 'table' });
+  }
+  return known;
+}
+
+/** Old files whose names are known: parts that were replaced, whose numbers are missing, and those of snapshots that are gone. */
+function oldNames(known: ReadonlyMap<string, Known>, gone: readonly string[]): string[] {
+  const last = new Map<string, number>();
+  for (const place of known.keys()) {
+    const number = partNumber(nameOf(place));
+    if (number !== undefined) last.set(folderOf(place), Math.max(number, last.get(folderOf(place)) ?? 0));
+  }
+  const parts = [...last].flatMap(([folder, count]) =>
+    Array.from({ length: count }, (_, index) => `${folder}/${partName(index + 1)}`),
+  );
+  const ofGone = gone.flatMap((folder) => [`${folder}/${manifestName}`, `${folder}/${partName(1)}`]);
+  return [...parts, ...ofGone].filter((place) => !known.has(place));
+}
+
+/** The path of a published file at the end of another path; undefined where the name is none of this program. */
+function placeIn(path: string, datasets: readonly PublishedDataset[]): string | undefined {
+  const [dataset = '', folder = '', name = ''] = path.split('/').slice(-3);
+  if (!datasets.some((one) => one === dataset)) return undefined;
+  const isPart = snapshotIdPattern.test(folder) && (partNumber(name) !== undefined || name === manifestName);
+  const isOfTable = folder === tableFolder(dataset).snapshotId && (tableFilePattern.test(name) || name === hintName);
+  return isPart || isOfTable ? `${dataset}/${folder}/${name}` : undefined;
+}
+
+function folderOf(place: string): string {
+  return place.slice(0, place.lastIndexOf('/'));
+}
+
+function nameOf(place: string): string {
+  return place.slice(place.lastIndexOf('/') + 1);
 }

@@ -1,37 +1,15 @@
-import { appendFileSync, cpSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { appendFileSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { loadSettings } from '../../src/config/load-settings.ts';
 import { publishedDatasets } from '../../src/contract/datasets.ts';
 import { nobody } from '../../src/contract/identity.ts';
-import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
 import { rewriteSnapshot } from '../../src/snapshot/rewrite.ts';
+import { folderSource, openCopySource } from '../../src/status/copy-source.ts';
 import { verifyCopy } from '../../src/status/verify-copy.ts';
 import { exportCount } from '../export/export-fixture.ts';
-import { snapshotsFolder } from '../snapshot/paths.ts';
-import { temporaryFolder } from '../snapshot/temporary-folder.ts';
-
-const { signal } = new AbortController();
-
-/** Ten distinct ids in three parts, and a consumer's copy of them deep in a folder of its own. */
-async function openCopy() {
-  const dataDir = temporaryFolder();
-  const { snapshotId } = await exportCount(dataDir, 10, 1);
-  const folder = temporaryFolder();
-  const copy = join(folder, 'lake', 'mirror');
-  const published = publishedFilesIn(dataDir);
-  return {
-    dataDir,
-    folder,
-    published,
-    /** Copies what is published now. */
-    copy: () => cpSync(snapshotsFolder(dataDir), copy, { recursive: true }),
-    path: (name: string, id = snapshotId) => join(copy, 'distinct_ids', id, name),
-    place: (name: string, id = snapshotId) => `distinct_ids/${id}/${name}`,
-    snapshotId,
-    verify: (datasets: readonly (typeof publishedDatasets)[number][] = publishedDatasets) =>
-      verifyCopy(published, folder, datasets, signal),
-  };
-}
+import { openCopy, signal } from './copy-fixture.ts';
 
 test('a whole copy has nothing wrong, with or without manifests, and beside files of others', async () => {
   const { copy, path, verify, folder, published, snapshotId } = await openCopy();
@@ -40,31 +18,33 @@ test('a whole copy has nothing wrong, with or without manifests, and beside file
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
   writeFileSync(join(folder, 'part-00001.parquet'), 'of somebody else');
   writeFileSync(path('_SUCCESS'), '');
-  expect(await verify()).toMatchObject({ files: 4, problems: [] });
+  expect(await verify()).toMatchObject({ files: 8, problems: [] });
   rmSync(path('manifest.json'));
-  expect(await verify()).toEqual({ files: 3, bytes, problems: [] });
+  expect(await verify()).toMatchObject({ problems: [] });
+  rmSync(path('', 'metadata'), { recursive: true });
+  expect(await verify()).toEqual({ files: 3, bytes, isListed: true, problems: [] });
 });
 
 test('what is missing and what differs is named', async () => {
-  const { copy, path, place, verify } = await openCopy();
+  const { copy, path, place, problems } = await openCopy();
   copy();
   rmSync(path('part-00001.parquet'));
   appendFileSync(path('part-00002.parquet'), 'x');
   appendFileSync(path('manifest.json'), ' ');
-  expect((await verify()).problems).toEqual([
+  expect(await problems()).toEqual([
     { file: join('lake', 'mirror', place('manifest.json')), problem: 'differs' },
     { file: join('lake', 'mirror', place('part-00002.parquet')), problem: 'differs' },
     { file: place('part-00001.parquet'), problem: 'missing' },
   ]);
-  expect((await verify(['persons'])).problems).toEqual([]);
+  expect(await problems(['persons'])).toEqual([]);
 });
 
 test('a part that an erasure has replaced, and the keys in an old manifest, are named', async () => {
-  const { copy, place, verify, published, snapshotId } = await openCopy();
+  const { copy, place, problems, published, snapshotId } = await openCopy();
   copy();
   const subject = { ...nobody, distinct_id: ['d00000000'] };
   await rewriteSnapshot(published, 'distinct_ids', snapshotId, ['part-00001.parquet'], [subject], { epoch: 4, signal });
-  expect((await verify()).problems).toEqual([
+  expect(await problems()).toEqual([
     { file: join('lake', 'mirror', place('manifest.json')), problem: 'differs' },
     { file: join('lake', 'mirror', place('part-00001.parquet')), problem: 'replaced' },
     { file: place('part-00004.parquet'), problem: 'missing' },
@@ -72,28 +52,61 @@ test('a part that an erasure has replaced, and the keys in an old manifest, are 
 });
 
 test('a snapshot that is published no more is named, and an older one that is published is not', async () => {
-  const { copy, dataDir, place, path, verify } = await openCopy();
+  const { copy, dataDir, place, path, problems } = await openCopy();
   copy();
   const newer = await exportCount(dataDir, 3, 2);
   copy();
-  expect((await verify()).problems).toEqual([]);
+  expect(await problems()).toEqual([]);
   const newest = await exportCount(dataDir, 2, 1);
   const gone = [
     ...['manifest.json', 'part-00001.parquet', 'part-00002.parquet', 'part-00003.parquet'].map((name) => place(name)),
     ...['manifest.json', 'part-00001.parquet'].map((name) => place(name, newer.snapshotId)),
   ].map((file) => ({ file: join('lake', 'mirror', file), problem: 'retired' }));
   const awaited = { file: place('part-00001.parquet', newest.snapshotId), problem: 'missing' };
-  expect((await verify()).problems).toEqual([...gone, awaited]);
+  expect(await problems()).toEqual([...gone, awaited]);
   // Under another name it is no copy of ours.
   renameSync(path('part-00001.parquet'), path('mine.parquet'));
-  expect((await verify()).problems).toHaveLength(6);
+  expect(await problems()).toHaveLength(6);
+});
+
+test('an old table is named file by file, and the files of the table that its hint leads to', async () => {
+  const { copy, dataDir, path, place, verify } = await openCopy();
+  copy();
+  await exportCount(dataDir, 3, 1);
+  const found = (await verify()).problems.filter(({ file }) => file.includes('/metadata/'));
+  const kinds = (problem: string) => found.filter((one) => one.problem === problem).map(({ file }) => file);
+  expect(kinds('differs')).toEqual([join('lake', 'mirror', place('version-hint.text', 'metadata'))]);
+  expect(kinds('retired').some((file) => file.endsWith('.metadata.json'))).toBe(true);
+  expect(kinds('missing').some((file) => file.endsWith('.metadata.json'))).toBe(true);
+  rmSync(path('', 'metadata'), { recursive: true });
+  expect((await verify()).problems.filter(({ file }) => file.includes('/metadata/'))).toEqual([]);
 });
 
 test('a folder that is not there is a mistake of the user', async () => {
   const { published, folder } = await openCopy();
   mkdirSync(join(folder, 'empty'));
-  await expect(verifyCopy(published, join(folder, 'none'), publishedDatasets, signal)).rejects.toMatchObject({
-    code: 'usage',
-  });
-  expect((await verifyCopy(published, join(folder, 'empty'), publishedDatasets, signal)).problems).toHaveLength(3);
+  const verify = (name: string) =>
+    verifyCopy({ published, datasets: publishedDatasets, gone: () => [] }, folderSource(join(folder, name)), signal);
+  await expect(verify('none')).rejects.toMatchObject({ code: 'usage' });
+  expect((await verify('empty')).problems).toHaveLength(3);
+});
+
+test('a pipe in the place of a file keeps nobody waiting', async () => {
+  const { copy, path, place, problems } = await openCopy();
+  copy();
+  rmSync(path('part-00001.parquet'));
+  execFileSync('mkfifo', [path('part-00001.parquet')]);
+  expect(await problems()).toEqual([{ file: place('part-00001.parquet'), problem: 'missing' }]);
+});
+
+test.each([
+  'http://warehouse.example/lake',
+  'https://ann:secret@warehouse.example/lake',
+  'https://warehouse.example/lake?sig=secret',
+  'gs://lake/mirror',
+  's3://Lake',
+])('%s is no place of a copy, and no secret of it is repeated', async (place) => {
+  const refused = openCopySource(place, loadSettings({}).settings, signal);
+  await expect(refused).rejects.toMatchObject({ code: 'usage' });
+  await expect(refused).rejects.not.toThrow(/secret/);
 });

@@ -1,11 +1,14 @@
 import { Argument, Option, type Command } from 'commander';
+import type { App } from '../../app.ts';
 import { publishedDatasets, type PublishedDataset } from '../../contract/datasets.ts';
 import { AppError } from '../../core/errors.ts';
 import { bytesText, countedText, minuteText, printableLines } from '../../core/words.ts';
 import { listCurrentSnapshots, type CurrentSnapshot } from '../../snapshot/current-snapshots.ts';
 import { dbtSources, duckDbScript } from '../../snapshot/load-sql.ts';
 import { publishedFilesIn } from '../../snapshot/published-files.ts';
-import { verifyCopy, type CopyCheck, type CopyProblem } from '../../status/verify-copy.ts';
+import { readLedger } from '../../ledger/ledger.ts';
+import { openCopySource } from '../../status/copy-source.ts';
+import { goneSnapshots, verifyCopy, type CopyCheck, type CopyProblem } from '../../status/verify-copy.ts';
 import type { CommandAction, CommandContext } from '../command.ts';
 import { exitCodes } from '../errors.ts';
 import { formatTable } from '../table.ts';
@@ -23,20 +26,20 @@ export function define(command: Command, context: CommandContext): CommandAction
     )
     .option('--dbt', 'print the sources of a dbt project that reads the files (adapter dbt-duckdb)')
     .addOption(
-      new Option('--verify <folder>', "hold a consumer's copy of the files against what is published now").conflicts([
-        'files',
-        'sql',
-        'dbt',
-      ]),
+      new Option(
+        '--verify <place>',
+        "hold a consumer's copy (a folder, s3://bucket/prefix or https://…) against what is published now",
+      ).conflicts(['files', 'sql', 'dbt']),
     );
   return {
     help: `
 Files have other names after the next export and after an erasure: ask again before each load. The rows of a dataset are its
 full snapshot and the deltas that follow it; the statements of --sql and --dbt put them together, and leave out the rows
 that have left since.
---verify reads the copy, wherever persons/<snapshot id>/part-00001.parquet and the others lie below the folder. It names files
+--verify reads the copy, wherever persons/<snapshot id>/part-00001.parquet and the others lie below the place. It names files
 that are missing or differ, and files that an erasure has replaced or that are no longer published: they may hold erased
-people, so delete them.
+people, so delete them. A bucket is reached as export.s3 says, and its older versions count. A web server lists nothing: it
+is asked for the published files, for the parts that erasures replaced, and for snapshots that were published once.
 Exit codes: 0 done, 4 the copy differs.
 
 Examples:
@@ -44,21 +47,38 @@ Examples:
   analytics-mirror snapshots persons --files
   analytics-mirror snapshots --sql duckdb | duckdb warehouse.duckdb
   analytics-mirror snapshots --dbt > models/sources.yml
-  analytics-mirror snapshots --verify /mnt/lake/analytics`,
-    run: async ({ settings: { dataDir } }, given: PublishedDataset[], flags: SnapshotsFlags) => {
+  analytics-mirror snapshots --verify /mnt/lake/analytics
+  analytics-mirror snapshots --verify s3://lake/analytics`,
+    run: async (app, given: PublishedDataset[], flags: SnapshotsFlags) => {
       const wanted = given.length > 0 ? given : publishedDatasets;
-      const all = listCurrentSnapshots(publishedFilesIn(dataDir));
+      const all = listCurrentSnapshots(publishedFilesIn(app.settings.dataDir));
       const snapshots = all.filter(({ dataset }) => wanted.includes(dataset));
       if (snapshots.length === 0)
         throw new AppError('nothing is published', { code: 'storage', hint: 'run `analytics-mirror export` first' });
       if (flags.verify !== undefined) {
-        const verified = await verifyCopy(publishedFilesIn(dataDir), flags.verify, wanted, context.signal);
+        const verified = await verifyAt(flags.verify, app, wanted, context.signal);
         if (verified.problems.length > 0) context.setExitCode(exitCodes.incomplete);
         return { json: { verified }, text: copyText(verified) };
       }
       return { json: { snapshots }, text: textOf(all, snapshots, wanted, flags) };
     },
   };
+}
+
+async function verifyAt(
+  place: string,
+  { settings }: Pick<App, 'settings'>,
+  datasets: readonly PublishedDataset[],
+  signal: AbortSignal,
+): Promise<CopyCheck> {
+  const { dataDir } = settings;
+  const source = await openCopySource(place, settings, signal);
+  try {
+    const gone = (): string[] => goneSnapshots(readLedger(dataDir));
+    return await verifyCopy({ published: publishedFilesIn(dataDir), datasets, gone }, source, signal);
+  } finally {
+    await source.close();
+  }
 }
 
 function textOf(
@@ -88,10 +108,13 @@ const problemWords: Readonly<Record<CopyProblem['problem'], string>> = {
   differs: 'has other bytes than the published file: copy it again',
   replaced: 'was replaced by an erasure, and may hold erased people: delete it',
   retired: 'is no longer published, and may hold erased people: delete it',
+  older: 'has an older version with other bytes, which may hold erased people: delete that version',
 };
 
-function copyText({ files, bytes, problems }: CopyCheck): string {
+function copyText({ files, bytes, isListed, problems }: CopyCheck): string {
   const lines = problems.map(({ file, problem }) => `${printableLines(file)} ${problemWords[problem]}\n`);
   const read = `${countedText(files, 'published file was', 'published files were')} read, ${bytesText(bytes)}`;
-  return `${lines.join('')}${read}: ${lines.length === 0 ? 'the copy is what is published now' : countedText(lines.length, 'difference')}.\n`;
+  const found = lines.length === 0 ? 'the copy is what is published now' : countedText(lines.length, 'difference');
+  const limit = isListed ? '' : 'The place cannot be listed: only files whose names are known were asked for.\n';
+  return `${lines.join('')}${read}: ${found}.\n${limit}`;
 }
