@@ -46,7 +46,7 @@ const fields = {
     'seq epoch epoch_from epoch_to persons distinct_ids recordings quarantined files bytes needles hits',
   ),
   ...all(isCount, 'entries rows rows_before rows_removed rows_each passed_over left_out steps items'),
-  ...all(isHex, 'subject authorisation mac encrypted readmitted_reason old_key new_key report'),
+  ...all(isHex, 'subject authorisation mac encrypted readmitted_reason note old_key new_key report'),
   ...all(isTime, 'at due_at events_expected_by until'),
   request: isUuid,
   requests: someOf(isUuid),
@@ -58,6 +58,7 @@ const fields = {
   ),
   delete_events: (value) => typeof value === 'boolean',
   continued: (value) => value === true,
+  consumer: matches(/^[a-z][a-z0-9_-]{0,39}$/),
   held_reason: oneOf('shared_identifier several_persons too_many'),
   refused_reason: oneOf('unknown_subject already_erased'),
   attention_reason: oneOf(
@@ -109,6 +110,7 @@ const records = {
   certified: 'request generation certificate',
   sealed: 'request generation',
   readmitted: 'request generation reason=readmitted_reason entries',
+  acknowledged: 'request generation consumer note?',
   replayed: 'epoch_from epoch_to rows',
   drill: 'outcome steps report',
   publishing: 'snapshots',
@@ -183,6 +185,7 @@ const steps = {
   certified: ['verified certified', 'certified'],
   sealed: ['certified refused cancelled sealed', 'sealed'],
   readmitted: [`${executing} certified sealed`],
+  acknowledged: [`${executing} certified sealed`],
 };
 
 /** A certificate says of each of these how it ended. */

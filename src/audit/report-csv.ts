@@ -27,6 +27,8 @@ const requestColumns: Readonly<Record<string, (request: ReportedRequest) => Cell
   fence_entries: ({ fence }) => fence.entries,
   fence_hits: ({ fence }) => fence.hits,
   fence_recreated: ({ fence }) => fence.recreated,
+  acknowledged_by: ({ acknowledgements }) => consumersOf(acknowledgements, true),
+  not_acknowledged_by: ({ acknowledgements }) => consumersOf(acknowledgements, false),
   certificate_sha256: ({ certificate }) => certificate,
 };
 
@@ -57,6 +59,11 @@ export function reportCsv({ requests }: Pick<AuditReport, 'requests'>): string {
     escape_formulas: true,
     record_delimiter: 'windows',
   });
+}
+
+function consumersOf(acknowledgements: ReportedRequest['acknowledgements'], have: boolean): string {
+  const ofThese = acknowledgements.filter(({ acknowledgedAt }) => (acknowledgedAt !== null) === have);
+  return ofThese.map(({ consumer }) => consumer).join(' ');
 }
 
 function hoursOf(ms: number | null): number | null {

@@ -87,7 +87,7 @@ type ReportedDrill = { at: string; outcome: 'passed' | 'failed'; steps: number; 
 type ReportedState = { at: string; event: 'differs' | 'mended'; part: BoundPart; items: number };
 
 /** The sources of a report. */
-export type ReportParts = { db: Database; settings: Pick<Settings, 'dataDir' | 'erasure'>; nowMs: number };
+export type ReportParts = { db: Database; settings: Pick<Settings, 'dataDir' | 'erasure' | 'export'>; nowMs: number };
 
 /**
  * Gathers the report of a period of days (`2026-11-20`), by default from the first request to today. Reads the ledger's
@@ -104,7 +104,7 @@ export function gatherReport(
   const histories = [...ledger.histories.all()].toSorted((a, b) => a.received.entry - b.received.entry);
   const to = period.to ?? madeAt.slice(0, 10);
   const from = period.from ?? (histories[0]?.received.at ?? madeAt).slice(0, 10);
-  const all = histories.map((history) => reportRequest(db, history, madeAt));
+  const all = histories.map((history) => reportRequest(db, history, { madeAt, consumers: settings.export.consumers }));
   const requests = all.filter(({ receivedAt }) => isWithin(receivedAt, from, to));
   const hereMs = requests.flatMap((request) => request.hereMs ?? []);
   const completeMs = requests.flatMap((request) => request.completeMs ?? []);

@@ -1,3 +1,4 @@
+import { acknowledgementsOf, type Acknowledgement } from '../erasure/acknowledge.ts';
 import { fixedTargets, type TargetName } from '../ledger/target.ts';
 import type { RequestHistory } from '../ledger/request-history.ts';
 import {
@@ -51,12 +52,18 @@ export type ReportedRequest = {
   weakestEvidence: Evidence | null;
   targets: ReportedTarget[];
   fence: FenceUse;
+  /** The consumers of published files: since when it is recorded that each says it has deleted too; null: it is not. */
+  acknowledgements: Acknowledgement[];
   /** SHA-256 of its newest certificate. */
   certificate: string | null;
 };
 
 /** The present state of a request, by the ledger alone. `db`: how often its fence was used, which no ledger tells. */
-export function reportRequest(db: Database, history: RequestHistory, madeAt: string): ReportedRequest {
+export function reportRequest(
+  db: Database,
+  history: RequestHistory,
+  { madeAt, consumers }: { madeAt: string; consumers: readonly string[] },
+): ReportedRequest {
   const { request, generation, dueAt, received, certified } = history;
   const issued = certified.find((each) => each.generation === generation);
   const completedAt = issued?.reachedAt ?? null;
@@ -96,6 +103,7 @@ export function reportRequest(db: Database, history: RequestHistory, madeAt: str
     weakestEvidence: targets[0]?.evidence ?? null,
     targets,
     fence: readFenceUse(db, request),
+    acknowledgements: acknowledgementsOf(history, consumers),
     certificate: issued?.sha256 ?? null,
   };
 }

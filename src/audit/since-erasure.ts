@@ -5,7 +5,12 @@ import type { AuditReport } from './report-data.ts';
 import { countText, countedText, minuteText } from '../core/words.ts';
 
 /** The time since the erasures: rows that the fence kept out, the feed for recipients, and the drills. */
-export function sinceErasure({ fence, feed, drills }: Pick<AuditReport, 'fence' | 'feed' | 'drills'>): Markup {
+export function sinceErasure({
+  fence,
+  feed,
+  drills,
+  requests,
+}: Pick<AuditReport, 'fence' | 'feed' | 'drills' | 'requests'>): Markup {
   return html`<section aria-labelledby="afterwards">
     <h2 id="afterwards">Since the erasure</h2>
     ${factList([
@@ -33,9 +38,29 @@ export function sinceErasure({ fence, feed, drills }: Pick<AuditReport, 'fence' 
           ? 'The feed was never published as files.'
           : `As files ${minuteText(feed.published.createdAt)}, with ${countedText(feed.published.rows, 'row')}.`,
       ],
+      ['Consumers', consumersText(requests)],
       ['Drills', drillsText(drills)],
     ])}
   </section>`;
+}
+
+/** What is recorded of each consumer: that an operator recorded its word, and no more. */
+function consumersText(requests: AuditReport['requests']): string {
+  const all = requests.flatMap(({ acknowledgements, fencedAt }) =>
+    acknowledgements.map((one) => ({ ...one, fencedAt: fencedAt ?? '' })),
+  );
+  if (all.length === 0) return 'No consumer of the published files is named (export.consumers).';
+  const told = [...Map.groupBy(all, ({ consumer }) => consumer)].toSorted(([a], [b]) => (a < b ? -1 : 1));
+  const sentences = told.map(([consumer, each]) => {
+    const silent = each.filter(({ acknowledgedAt }) => acknowledgedAt === null);
+    const [oldest] = silent.map(({ fencedAt }) => fencedAt).toSorted();
+    const open =
+      oldest === undefined
+        ? ''
+        : `; nothing is recorded for ${countText(silent.length)}, the oldest of ${minuteText(oldest)}`;
+    return `${consumer}: for ${countText(each.length - silent.length)} of ${countedText(each.length, 'request')}${open}.`;
+  });
+  return `Deleted too, as an operator recorded of them; this program has not seen their copies. ${sentences.join(' ')}`;
 }
 
 /** Drills show that erasures work, also in a month without requests. */

@@ -47,6 +47,10 @@ Examples:
     does: 'let held erasure requests go on; an identifier shared with a living person stays with that person',
     file: 'erase-steps',
   },
+  'erase acknowledge': {
+    does: 'record that a consumer of the published files says it has deleted people too',
+    file: 'erase-steps',
+  },
   'erase readmit': {
     does: 'let an erased person be mirrored again, if the service has that person',
     file: 'erase-steps',

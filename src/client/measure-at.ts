@@ -8,13 +8,12 @@ const silenceMs = 60_000;
 const bytesPerMs = 20;
 
 /** Measures what is at addresses, over one pool of connections. */
-export type Measuring = {
+type Measuring = AsyncDisposable & {
   /**
    * Measures what is at an address, without redirects, and through no proxy of the environment; of more than `bytesMax` bytes,
    * little more than that. Undefined where nothing is (404, 410). Throws an `AppError` for any other answer, and for none in time.
    */
   measure(url: URL, bytesMax: number, signal: AbortSignal): Promise<Measured | undefined>;
-  close(): Promise<void>;
 };
 
 /** Opens no connection yet. */
@@ -43,7 +42,7 @@ export function openMeasuring(): Measuring {
         });
       }
     },
-    close: () => dispatcher.destroy(),
+    [Symbol.asyncDispose]: () => dispatcher.destroy(),
   };
 }
 

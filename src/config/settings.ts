@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ConsumerName } from '../contract/consumer.ts';
 import { compileCron } from './cron.ts';
 import { datasets, mirroredDatasets } from '../contract/datasets.ts';
 
@@ -241,6 +242,10 @@ export const Settings = z.strictObject({
         .nullable(),
       forcePathStyle: z.boolean(),
     }),
+    consumers: z
+      .array(ConsumerName)
+      .max(100)
+      .refine((names) => new Set(names).size === names.length, 'names a consumer twice'),
     iceberg: z.boolean(),
     publicRoot: z
       .string()

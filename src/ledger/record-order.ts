@@ -48,6 +48,7 @@ const steps: Record<StepType, { from: readonly Phase[]; to: Phase | null }> = {
   certified: { from: ['verified', 'certified'], to: 'certified' },
   sealed: { from: ['certified', 'refused', 'cancelled', 'sealed'], to: 'sealed' },
   readmitted: { from: sinceFenced, to: null },
+  acknowledged: { from: sinceFenced, to: null },
 };
 
 /** Results that say that something was destroyed; the others say that there was nothing to do, or nothing to see. */

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { publishedDatasets } from '../contract/datasets.ts';
 import { identifierKinds } from '../contract/identity.ts';
+import { ConsumerName } from '../contract/consumer.ts';
 import { TargetName } from './target.ts';
 import {
   assurances,
@@ -130,6 +131,8 @@ export const LedgerRecord = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('sealed'), ...about }),
   /** The fence of a request was lifted. `reason`: an HMAC of the reason that was given. */
   z.strictObject({ type: z.literal('readmitted'), ...about, reason: hex, entries: count }),
+  /** An operator recorded that a consumer of the published files has deleted too. `note`: an HMAC of the reference given. */
+  z.strictObject({ type: z.literal('acknowledged'), ...about, consumer: ConsumerName, note: hex.optional() }),
   /** An older database was brought up to the ledger's epoch; so many rows had to leave it again. */
   z.strictObject({ type: z.literal('replayed'), epoch_from: count, epoch_to: count, rows: count }),
   /**

@@ -73,6 +73,8 @@ export type RequestHistory = Pick<
   /** When it was refused, given up, or ended by its age without a certificate. */
   endedAt: string | null;
   readmittedAt: string | null;
+  /** The consumers of published files that have said, of its newest generation, that they have deleted too; and when. */
+  acknowledged: Map<string, string>;
   /** Whether the fence was lifted, and no other has been raised since. */
   isReadmitted: boolean;
 };
@@ -153,6 +155,7 @@ function newHistory(entry: Extract<LedgerEntry, { type: 'received' }>): RequestH
     refused: null,
     endedAt: null,
     readmittedAt: null,
+    acknowledged: new Map(),
     isReadmitted: false,
   };
 }
@@ -239,6 +242,7 @@ function takeEntry(history: RequestHistory, entry: Step, fenceEntries: number): 
       history.verify = null;
       history.sealed = null;
       history.endedAt = null;
+      history.acknowledged.clear();
       return end('executing', entry.reason);
     case 'certified':
       takeCertified(history, mark, entry.certificate);
@@ -253,6 +257,9 @@ function takeEntry(history: RequestHistory, entry: Step, fenceEntries: number): 
     case 'readmitted':
       history.readmittedAt = entry.at;
       history.isReadmitted = true;
+      return;
+    case 'acknowledged':
+      history.acknowledged.set(entry.consumer, entry.at);
       return;
   }
 }

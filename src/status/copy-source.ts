@@ -14,12 +14,11 @@ import { storageError } from '../snapshot/storage-error.ts';
 type CopyListing = { paths: string[]; older: string[] };
 
 /** Where the copy of a consumer lies. */
-export type CopySource = {
+export type CopySource = AsyncDisposable & {
   /** What lies there; null where the place cannot be listed, but asked for a name only. */
   list(): Promise<CopyListing | null>;
   /** Measures a file; of one that has more than `bytesMax` bytes, little more than that. Undefined where there is none. */
   measure(path: string, bytesMax: number): Promise<Measured | undefined>;
-  close(): Promise<void>;
 };
 
 /** No part has the number 0. */
@@ -45,7 +44,7 @@ export function folderSource(folder: string): CopySource {
         throw storageError(`read ${from}`, error);
       });
     },
-    close: () => Promise.resolve(),
+    [Symbol.asyncDispose]: () => Promise.resolve(),
   };
 }
 
@@ -65,7 +64,7 @@ async function openS3Source(place: string, { export: { s3 }, retry: limits }: Se
       };
     },
     measure: (path: string, bytesMax: number) => bucket.read(path, bytesMax),
-    close: () => Promise.resolve(bucket.close()),
+    [Symbol.asyncDispose]: () => Promise.resolve(bucket[Symbol.dispose]()),
   };
 }
 
@@ -91,7 +90,7 @@ function openWebSource(place: string, { retry: limits }: Settings, signal: Abort
       });
     },
     measure: measureAt,
-    close: () => measuring.close(),
+    [Symbol.asyncDispose]: () => measuring[Symbol.asyncDispose](),
   };
 }
 

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { acknowledgeRequest } from '../../src/erasure/acknowledge.ts';
 import { bundleText } from '../../src/audit/bundle.ts';
 import { certificatePage } from '../../src/audit/certificate-page.ts';
 import { findCertificate } from '../../src/audit/issued-certificates.ts';
@@ -14,7 +15,7 @@ import { reportPage } from '../../src/audit/report-page.ts';
 import type { LedgerRecord } from '../../src/ledger/record.ts';
 import { collectHistories } from '../../src/ledger/request-history.ts';
 import { certificatePath } from '../../src/erasure/proof/certificate-file.ts';
-import { readLedger } from '../../src/ledger/ledger.ts';
+import { openLedger, readLedger } from '../../src/ledger/ledger.ts';
 import { issuing, lifeOf, requestId } from '../ledger/ledger-fixture.ts';
 import { freshFolder } from '../mirror/open-test-mirror.ts';
 import { archiveNowMs, writeArchive, type Archive } from './archive-fixture.ts';
@@ -242,6 +243,47 @@ it('a request in attention is so until the target that needed it goes on', () =>
     reason: null,
   });
   expect(history([attention, { type: 'locally_verified', ...about }])?.state).toBe('attention');
+});
+
+describe('consumers', () => {
+  const acknowledge = ({ db, settings, dataDir }: Archive, id: string, consumer: string, note?: string) => {
+    const ledger = openLedger(dataDir, { now: () => archiveNowMs, sleep: () => Promise.resolve() });
+    return acknowledgeRequest({ db, settings, ledger: () => ledger }, id, { consumer, note });
+  };
+
+  it('that have acknowledged, and those that have not, are in the report, its CSV and its page', () => {
+    const archive = archiveOf(1);
+    const [{ request } = { request: '' }] = reportOf(archive).requests;
+    for (let again = 0; again < 2; again += 1) acknowledge(archive, request, 'warehouse', 'TICKET-840');
+    const recorded = [...readLedger(archive.dataDir).entries()].filter(({ type }) => type === 'acknowledged');
+    expect(recorded).toMatchObject([
+      { consumer: 'warehouse', note: expect.stringMatching(/^[0-9a-f]{64}$/) as string },
+    ]);
+    const report = reportOf(archive);
+    expect(report.requests[0]?.acknowledgements).toEqual([
+      { consumer: 'crm-team', acknowledgedAt: null },
+      { consumer: 'warehouse', acknowledgedAt: new Date(archiveNowMs).toISOString() },
+    ]);
+    const [row] = parse(reportCsv(report), { columns: true }) as Record<string, string>[];
+    expect(row).toMatchObject({ acknowledged_by: 'warehouse', not_acknowledged_by: 'crm-team' });
+    expect(reportPage(report)).toContain('warehouse: for 1 of 1 request.');
+  });
+
+  it('of another name, with words for a note, or of a request of which nothing is erased are refused', () => {
+    const archive = archiveOf(40);
+    const { requests } = reportOf(archive);
+    const fenced = requests.find(({ fencedAt }) => fencedAt !== null);
+    const unfenced = requests.find(({ fencedAt }) => fencedAt === null);
+    const refused = { code: 'usage' };
+    const { size } = readLedger(archive.dataDir).head();
+    expect(() => acknowledge(archive, fenced?.request ?? '', 'ann-jones')).toThrow(expect.objectContaining(refused));
+    expect(() => acknowledge(archive, fenced?.request ?? '', 'warehouse', 'asked Ann')).toThrow(
+      expect.objectContaining(refused),
+    );
+    expect(() => acknowledge(archive, unfenced?.request ?? '', 'warehouse')).toThrow(expect.objectContaining(refused));
+    expect(readLedger(archive.dataDir).head().size).toBe(size);
+    expect(unfenced?.acknowledgements).toEqual([]);
+  });
 });
 
 describe('the CSV', () => {

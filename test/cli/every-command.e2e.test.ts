@@ -161,6 +161,20 @@ it('erase readmit: a person who comes back is kept out until the person is readm
   expect(await mirrored()).toContain(uuid);
 });
 
+it('erase acknowledge: a consumer that has deleted too is on the ledger, and named with those that have not', async () => {
+  const { requests } = await json('erase list', ['--all']);
+  const { id } = (requests as { id: string; state: string }[]).find(({ state }) => state === 'sealed') ?? { id: '' };
+  const given = ['--set', 'export.consumers=["crm","warehouse"]'];
+  await run('erase acknowledge', [id, '--consumer', 'warehouse', '--note', 'TICKET-840', ...given]);
+  expect((await run('erase acknowledge', [id, '--consumer', 'lake', ...given], 2)).stderr).toContain('crm, warehouse');
+  expect(await json('erase show', [id, ...given])).toMatchObject({
+    acknowledgements: [
+      { consumer: 'crm', acknowledgedAt: null },
+      { consumer: 'warehouse', acknowledgedAt: expect.any(String) as string },
+    ],
+  });
+});
+
 it('erase approve: a request that touches another person is held until it is approved', async () => {
   const index = persons.findIndex(({ distinct_ids: ids }, at) => at > 10 && ids.length > 2);
   workspace.sandbox.act({ do: 'split', uuid: uuidOf(index) });

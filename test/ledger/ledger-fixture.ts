@@ -99,6 +99,7 @@ export const issuing = {
   service: { baseUrl: 'https://analytics.example.com', projectId: '1' } as Settings['service'],
   audit: { controller: { name: 'Example GmbH', contact: 'privacy office, Berlin' } } as Settings['audit'],
   erasure: { feedRetentionDays: 30 },
+  export: { consumers: ['crm-team', 'warehouse'] },
 };
 
 /** The same, as a certificate states it. */

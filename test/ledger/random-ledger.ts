@@ -34,6 +34,7 @@ const oddRecord: fc.Arbitrary<LedgerRecord> = fc
       { type: 'certified', ...about, certificate: null },
       { type: 'sealed', ...about },
       { type: 'readmitted', ...about, reason: 'e'.repeat(64), entries: epoch },
+      { type: 'acknowledged', ...about, consumer: 'warehouse' },
       { type: 'replayed', epoch_from: 0, epoch_to: epoch, rows: 3 },
       { type: 'key_rotated', old_key: 'a'.repeat(64), new_key: 'b'.repeat(64), signature: 'c'.repeat(128) },
     );

@@ -63,6 +63,13 @@ const reopened = (generation: number): LedgerRecord => ({
   reason: 'residue_found',
 });
 
+const acknowledged = (generation: number): LedgerRecord => ({
+  type: 'acknowledged',
+  request,
+  generation,
+  consumer: 'warehouse',
+});
+
 describe('what may be recorded', () => {
   it('a whole life, and several at once', () => {
     expect(problemsOf(life)).toEqual([]);
@@ -89,6 +96,8 @@ describe('what may be recorded', () => {
     ['reopened and proved again', [...life, reopened(2), { ...scan(0) }, { ...verified, generation: 2 }]],
     ['an older database brought up', [...life, { type: 'replayed', epoch_from: 0, epoch_to: 1, rows: 3 }]],
     ['let in again', [...life, { type: 'readmitted', ...about, reason: 'e'.repeat(64), entries: 2 }]],
+    ['acknowledged by a consumer', [...life, acknowledged(1), acknowledged(1)]],
+    ['acknowledged again after it was reopened', [...life, acknowledged(1), reopened(2), acknowledged(2)]],
   ] satisfies [string, LedgerRecord[]][])('%s', (_what, records) => {
     expect(problemsOf(records)).toEqual([]);
   });
@@ -97,6 +106,8 @@ describe('what may be recorded', () => {
 describe('what may not', () => {
   it.each([
     ['a request that nobody made', [fenced], 'unknown_request'],
+    ['acknowledged before anything was erased', [...before('fenced'), acknowledged(1)], 'wrong_order'],
+    ['acknowledged of another generation', [...life, acknowledged(2)], 'wrong_generation'],
     ['fenced without an intent', [...before('fencing'), fenced], 'wrong_order'],
     ['fenced with what was not intended', [...before('fenced'), { ...fenced, epoch: 2 }], 'wrong_epoch'],
     ['a fence that continues none', [...before('fencing'), { ...fencing(1), continued: true }], 'wrong_order'],

@@ -66,6 +66,8 @@ const records: LedgerRecord[] = [
   { type: 'cancelled', ...about },
   { type: 'certified', ...about, certificate: null },
   { type: 'readmitted', ...about, reason: hash, entries: 1 },
+  { type: 'acknowledged', ...about, consumer: 'warehouse' },
+  { type: 'acknowledged', ...about, consumer: `a${'_-09z'.repeat(7)}9999`, note: hash },
   { type: 'replayed', epoch_from: 0, epoch_to: 1, rows: 0 },
   { type: 'drill', outcome: 'passed', steps: 10, report: hash },
   { type: 'drill', outcome: 'failed', steps: 10, report: hash },

@@ -1,6 +1,6 @@
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { loadSettings } from '../../src/config/load-settings.ts';
 import { publishedDatasets } from '../../src/contract/datasets.ts';
 import { nobody } from '../../src/contract/identity.ts';
@@ -42,9 +42,8 @@ async function verifyAt(
   { published, gone = [] }: { published: PublishedFiles; gone?: string[] },
   settings = testSettings(),
 ) {
-  const source = await openCopySource(place, settings, signal);
-  onTestFinished(() => source.close());
-  return verifyCopy({ published, datasets: publishedDatasets, gone: () => gone }, source, signal);
+  await using source = await openCopySource(place, settings, signal);
+  return await verifyCopy({ published, datasets: publishedDatasets, gone: () => gone }, source, signal);
 }
 
 test('on a web server, what is missing, changed, longer, replaced by an erasure or retired is named', async () => {

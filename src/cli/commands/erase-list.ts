@@ -1,8 +1,10 @@
 import type { Command } from 'commander';
 import { codeText, countText, secondText } from '../../core/words.ts';
+import { acknowledgementsOf, type Acknowledgement } from '../../erasure/acknowledge.ts';
 import { believed } from '../../erasure/bound/request-stage.ts';
 import { requireRequest } from '../../erasure/receive.ts';
 import { heldBecauseOf } from '../../erasure/request/box.ts';
+import type { LedgerEntry } from '../../ledger/entry.ts';
 import { readLedger } from '../../ledger/ledger.ts';
 import { evidenceOf } from '../../ledger/vocabulary.ts';
 import { spellTarget } from '../../ledger/target.ts';
@@ -41,8 +43,17 @@ function defineList(command: Command): CommandAction {
       const requests = known.filter(({ state }) => all === true || !finalStates.includes(state));
       const groups = [...Map.groupBy(known, ({ state }) => state)];
       const states = Object.fromEntries(groups.map(([state, { length }]) => [state, length]));
+      const { consumers } = app.settings.export;
+      const silentOf = ({ id }: ErasureRequest): string[] => {
+        const history = histories.of(id);
+        const all = history ? acknowledgementsOf(history, consumers) : [];
+        return all.flatMap(({ consumer, acknowledgedAt }) => (acknowledgedAt === null ? [consumer] : []));
+      };
       return {
-        json: { requests: requests.map((request) => ({ ...request, todo: todoOf(request) })), states },
+        json: {
+          requests: requests.map((one) => ({ ...one, todo: todoOf(one), unacknowledgedBy: silentOf(one) })),
+          states,
+        },
         text: requests.length === 0 ? 'no open request\n' : requestTable(requests),
       };
     },
@@ -88,7 +99,10 @@ function defineShow(command: Command): CommandAction {
       const targets = listTargets(db, request.id);
       const held = heldBecauseOf({ db, settings: app.settings }, request);
       const fence = readFenceUse(db, request.id);
-      const ledger = [...readLedger(app.settings.dataDir).entries()].filter(
+      const { histories, ...reader } = readLedger(app.settings.dataDir);
+      const history = histories.of(request.id);
+      const acknowledgements = history ? acknowledgementsOf(history, app.settings.export.consumers) : [];
+      const ledger = [...reader.entries()].filter(
         (entry) =>
           ('request' in entry && entry.request === request.id) ||
           ('requests' in entry && entry.requests.includes(request.id)),
@@ -113,22 +127,42 @@ function defineShow(command: Command): CommandAction {
           ? []
           : [`what to do: ${todoOf(request)}\n${request.reason === null ? '' : heldText('the request', held)}`]),
         targets.length === 0 ? 'no targets yet\n' : targetTable(targets),
+        ...(acknowledgements.length === 0 ? [] : [consumerTable(acknowledgements)]),
         formatTable(
           [{ right: 'entry' }, 'written', 'ledger', 'about'],
-          ledger.map((entry) => [
-            String(entry.seq),
-            secondText(entry.at),
-            entry.type,
-            'target' in entry ? entry.target : 'epoch' in entry ? `epoch ${entry.epoch}` : '',
-          ]),
+          ledger.map((entry) => [String(entry.seq), secondText(entry.at), entry.type, aboutText(entry)]),
         ),
       ].join('\n');
       return {
-        json: { request: { ...request, todo: todoOf(request) }, ...held, targets: targets.map(spelled), fence, ledger },
+        json: {
+          request: { ...request, todo: todoOf(request) },
+          ...held,
+          targets: targets.map(spelled),
+          acknowledgements,
+          fence,
+          ledger,
+        },
         text,
       };
     },
   };
+}
+
+function aboutText(entry: LedgerEntry): string {
+  if ('target' in entry) return entry.target;
+  if ('epoch' in entry) return `epoch ${entry.epoch}`;
+  return 'consumer' in entry ? entry.consumer : '';
+}
+
+/** What consumers said is recorded as said: this program has not seen their copies. */
+function consumerTable(acknowledgements: readonly Acknowledgement[]): string {
+  return formatTable(
+    ['consumer', 'says that it has deleted too, recorded'],
+    acknowledgements.map(({ consumer, acknowledgedAt }) => [
+      consumer,
+      acknowledgedAt === null ? 'not yet' : secondText(acknowledgedAt),
+    ]),
+  );
 }
 
 function spelled(target: ErasureTarget): Omit<ErasureTarget, 'target'> & { target: string } {

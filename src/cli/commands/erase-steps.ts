@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { App } from '../../app.ts';
 import { AppError } from '../../core/errors.ts';
+import { acknowledgeRequest } from '../../erasure/acknowledge.ts';
 import { approveRequest, cancelRequest, readmit } from '../../erasure/receive.ts';
 import { together } from '../../erasure/request/together.ts';
 import type { JobContext } from '../../job/job-context.ts';
@@ -10,7 +11,7 @@ import type { CommandAction, CommandContext, CommandResult } from '../command.ts
 
 const severalIds = "the requests' ids, or their first characters";
 
-/** Defines `erase cancel`, `erase approve` or `erase readmit`: what a person decides about requests. */
+/** Defines `erase cancel`, `erase approve`, `erase acknowledge` or `erase readmit`: what a person decides about requests. */
 export function define(command: Command, context: CommandContext): CommandAction {
   if (command.name() === 'cancel') {
     command.argument('<ids...>', severalIds);
@@ -28,6 +29,28 @@ export function define(command: Command, context: CommandContext): CommandAction
           throw new AppError('no request is named', { code: 'usage', hint: 'name requests, or give --all' });
         return decide(app, context, 'approved', (job) => (all ? heldIds(job) : ids), approveRequest);
       },
+    };
+  }
+  if (command.name() === 'acknowledge') {
+    command
+      .argument('<ids...>', severalIds)
+      .requiredOption('--consumer <name>', 'the consumer that says so, as export.consumers names it')
+      .option('--note <reference>', 'the ticket or role that has its word; the ledger keeps an HMAC of it');
+    return {
+      help: `
+The ledger then says that an operator recorded it, and when; not that the copies of the consumer are gone.
+
+Examples:
+  analytics-mirror erase acknowledge 3f2a --consumer warehouse
+  analytics-mirror erase acknowledge 3f2a 51c0 --consumer crm-team --note TICKET-840`,
+      run: (app, ids: string[], given: { consumer: string; note?: string }) =>
+        decide(
+          app,
+          context,
+          'acknowledged',
+          () => ids,
+          (job, id) => acknowledgeRequest(job, id, given),
+        ),
     };
   }
   command

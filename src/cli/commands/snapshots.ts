@@ -72,13 +72,9 @@ async function verifyAt(
   signal: AbortSignal,
 ): Promise<CopyCheck> {
   const { dataDir } = settings;
-  const source = await openCopySource(place, settings, signal);
-  try {
-    const gone = (): string[] => goneSnapshots(readLedger(dataDir));
-    return await verifyCopy({ published: publishedFilesIn(dataDir), datasets, gone }, source, signal);
-  } finally {
-    await source.close();
-  }
+  await using source = await openCopySource(place, settings, signal);
+  const gone = (): string[] => goneSnapshots(readLedger(dataDir));
+  return await verifyCopy({ published: publishedFilesIn(dataDir), datasets, gone }, source, signal);
 }
 
 function textOf(
