@@ -28,7 +28,7 @@ const known: Readonly<Record<Kind, (attempted: Attempted) => [message: string, d
   ],
   clock: ({ location }) => [
     `the clock of this machine is too far from that of the store of ${location}`,
-    { code: 'refused', hint: 'set the clock of this machine right', status: 403 },
+    { code: 'refused', hint: 'set the clock of this machine right, or that of the store', status: 403 },
   ],
   bytes: ({ location }) => [
     `the store of ${location} received other bytes than were published`,

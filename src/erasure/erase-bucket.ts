@@ -1,3 +1,4 @@
+import { clockDifferenceMs } from '../bucket/bucket.ts';
 import { lastEnd } from '../bucket/follow-plan.ts';
 import { keepBuckets, type BucketReport } from '../bucket/keep.ts';
 import { isoTime } from '../core/clock.ts';
@@ -8,9 +9,6 @@ import { alignStates, listRequests, type ErasureRequest } from '../mirror/erasur
 import { listTargets, type ErasureTarget } from '../mirror/erasure-targets.ts';
 import { callAttention, intend, note, settle } from './request/target-journal.ts';
 import { eachTogether, together } from './request/together.ts';
-
-/** No store takes a request from a clock that differs by more. */
-const clockDifferenceMs = 15 * 60_000;
 
 type AtBucket = { request: ErasureRequest; target: ErasureTarget };
 
@@ -44,7 +42,9 @@ function conclude(context: JobContext, { request, target }: AtBucket, report: Bu
   if (report?.error) return attend(context, { request, target }, reasonOf(report.error));
   // What was put later was made of a folder without the person.
   const cleanAt = isoTime(Date.parse(request.verifiedAt ?? '') + clockDifferenceMs);
-  const locked = (report?.followed?.locked ?? []).filter(({ putAt }) => putAt <= cleanAt);
+  // A time that is still to come is from a clock that was wrong, and tells nothing.
+  const soon = isoTime(context.clock.now() + clockDifferenceMs);
+  const locked = (report?.followed?.locked ?? []).filter(({ putAt }) => putAt <= cleanAt || putAt > soon);
   if (locked.length === 0) return settle(context, [request], 'bucket', { result: 'absent', assurance: 'observed' });
   const until = lastEnd(locked);
   if (until !== null && until <= request.dueAt) {

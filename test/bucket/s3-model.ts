@@ -86,14 +86,15 @@ export async function startS3Model({ isVersioned = true } = {}): Promise<S3Model
     const fault = model.fault(model.asked.length, asked);
     model.asked.push(asked);
     if (fault === 'cut before') return void request.socket.destroy();
-    if (Array.isArray(fault)) return reply(response, fault[0] as number, errorXml(String(fault[1])));
+    const date = { Date: new Date(model.now()).toUTCString() };
+    if (Array.isArray(fault)) return reply(response, fault[0] as number, errorXml(String(fault[1])), date);
     const [, bucket, ...rest] = decodeURIComponent(url.pathname).split('/');
     const [status, body, headers] =
       bucket === 'bucket'
         ? judge(request, { key: rest.join('/'), query: url.searchParams, body: Buffer.concat(chunks) })
         : ([404, errorXml('NoSuchBucket')] as const);
     if (fault === 'cut after') return void request.socket.destroy();
-    reply(response, status, body, headers, request.method === 'HEAD');
+    reply(response, status, body, { ...date, ...headers }, request.method === 'HEAD');
   }
 
   type Asked = { key: string; query: URLSearchParams; body: Buffer };

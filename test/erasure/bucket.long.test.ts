@@ -8,6 +8,7 @@ import { isFile } from '../../src/ledger/target.ts';
 import { listTargets } from '../../src/mirror/erasure-targets.ts';
 import { findRequest } from '../../src/mirror/erasure-requests.ts';
 import { runReconcileJob } from '../../src/worker/reconcile-job.ts';
+import { startCatalog } from '../bucket/catalog-model.ts';
 import { expectEqual, freshModel, setCredentials } from '../bucket/follow-world.ts';
 import type { S3Model } from '../bucket/s3-model.ts';
 import { loadStandAlone } from '../ledger/ledger-fixture.ts';
@@ -16,13 +17,17 @@ import { openErasureWorld, type ErasureWorld } from './erasure-world.ts';
 type Scene = { world: ErasureWorld; model: S3Model; id: string };
 
 /** A person is in two snapshots of the bucket, and is asked to be erased. */
-async function openScene(prepare: (model: S3Model, world: ErasureWorld) => void = () => undefined): Promise<Scene> {
+async function openScene(
+  prepare: (model: S3Model, world: ErasureWorld) => void = () => undefined,
+  set: { path: string; value: string }[] = [],
+): Promise<Scene> {
   const model = await freshModel();
   setCredentials();
   const world = await openErasureWorld(5, [
     { path: 'export.destination', value: 's3://bucket/mirror' },
     { path: 'export.s3.endpoint', value: model.endpoint },
     { path: 'export.s3.forcePathStyle', value: true },
+    ...set,
   ]);
   model.now = () => world.clock.now();
   prepare(model, world);
@@ -90,6 +95,46 @@ describe('an erasure with a bucket', () => {
     await certificateOf(scene);
     const entries = readFileSync(join(world.dataDir, 'ledger', 'entries.jsonl'), 'utf8');
     expect(entries.match(/"bucket_unreachable"/g)).toHaveLength(1);
+  });
+
+  it('is certified where a catalog cannot be told: the run says so, the certificate names no catalog, and the next run tells it', async () => {
+    const catalog = await startCatalog();
+    const scene = await openScene(undefined, [{ path: 'export.catalog.uri', value: catalog.uri }]);
+    const { world } = scene;
+    const isRead = (): boolean =>
+      [...catalog.tables.values()].every((entry) =>
+        scene.model.current().has(entry['metadata-location'].replace('s3://bucket/', '')),
+      );
+    catalog.fault = () => 500;
+    const result = await world.reconcile();
+    expect(result).toMatchObject({
+      outcome: 'held',
+      bucket: { error: null },
+      catalog: { told: [], error: { code: 'service', message: `the catalog at ${catalog.uri} answers GET with 500` } },
+    });
+    const certificate = await certificateOf(scene);
+    expect(certificate?.targets).toContainEqual(expect.objectContaining({ target: 'bucket', result: 'absent' }));
+    expect(JSON.stringify(certificate)).not.toContain('catalog');
+    expectEqual(scene.model, world.dataDir);
+    catalog.fault = () => undefined;
+    expect(await world.reconcile()).toMatchObject({ outcome: 'done', catalog: { error: null } });
+    expect([catalog.tables.size, isRead()]).toEqual([4, true]);
+  });
+
+  it('is certified by no wrong clock of the store: it is refused, and the times that it gave tell nothing', async () => {
+    const scene = await openScene();
+    const { world, model } = scene;
+    const right = model.now;
+    model.now = () => right() + 7_200_000;
+    model.locksUntil = Date.parse('2033-01-01T00:00:00.000Z');
+    model.put('mirror/persons/20200101T000000.000Z/part-00001.parquet', 'put before, two hours ahead');
+    model.locksUntil = 0;
+    const result = await world.reconcile();
+    expect(result?.bucket?.error).toMatchObject({ message: expect.stringContaining('clock') as string });
+    expect(findRequest(world.db(), scene.id)).toMatchObject({ state: 'attention', certifiedAt: null });
+    model.now = right;
+    await world.reconcile();
+    expect(bucketOf(scene)).toMatchObject({ status: 'done', result: 'locked' });
   });
 
   it('names a missing right, and keeps the request open', async () => {

@@ -75,9 +75,11 @@ type Shown = Map<string, string>;
 /** Reads a table with engines of others; each gives its rows. */
 type AskEngines = (folder: string) => Promise<ReadRow[][]>;
 
-/** A row as any reader finds it: the mirror's columns that are text. */
+/** A row as any reader finds it. JSON of others has no bigint. */
 function comparable(row: ReadRow): string {
-  return JSON.stringify(Object.entries(row).filter(([, value]) => typeof value === 'string'));
+  return JSON.stringify(Object.entries(row), (_name, value: unknown) =>
+    typeof value === 'bigint' ? Number(value) : value,
+  );
 }
 
 /** A mirror, its tables, and what these have to show. */
