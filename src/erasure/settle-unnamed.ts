@@ -22,7 +22,7 @@ export async function settleUnnamed(context: JobContext): Promise<void> {
       generation > 1 && fencedAt !== null && verifiedAt === null && !hasBox(db, id),
   );
   if (unnamed.length === 0) return;
-  const fenced = [...findFencedIdentifiers(db), ...(await findFencedInFiles(context))];
+  const fenced = [...(await findFencedIdentifiers(db, signal)), ...(await findFencedInFiles(context))];
   const found = Map.groupBy(fenced, ({ requestId }) => requestId);
   const nameless = unnamed.filter((request) => {
     const own = found.get(request.id);

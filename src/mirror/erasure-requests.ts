@@ -11,6 +11,7 @@ import {
 import { listTargets, type ErasureTarget } from './erasure-targets.ts';
 import { refuseStaleHolder } from './runs.ts';
 import { markPurgeOwed } from './purge.ts';
+import { prepared } from './prepared.ts';
 import { assignmentsOf } from './tables.ts';
 
 /** A request to erase one subject. The subject's identifiers are in the box. Times are ISO 8601 UTC. */
@@ -80,7 +81,7 @@ export function listRequests(db: Database, which: 'all' | 'open'): ErasureReques
 export function findRequest(db: Database, idOrPrefix: string): ErasureRequest | undefined {
   if (!/^[0-9a-f-]{4,36}$/i.test(idOrPrefix)) return undefined;
   const sql = /*sql*/ `SELECT ${columns} FROM erasure_requests WHERE id GLOB ? LIMIT 2`;
-  const found = db.prepare<[string], RequestRow>(sql).all(`${idOrPrefix.toLowerCase()}*`);
+  const found = prepared<[string], RequestRow>(db, sql).all(`${idOrPrefix.toLowerCase()}*`);
   return found.length === 1 && found[0] ? requestOf(found[0]) : undefined;
 }
 
@@ -93,11 +94,10 @@ export type NewRequest = Pick<
 /** Adds a request, in the state `received`. */
 export function insertRequest(db: Database, request: NewRequest): void {
   refuseStaleHolder(db);
-  db.prepare(/*sql*/ `INSERT INTO erasure_requests
+  const sql = /*sql*/ `INSERT INTO erasure_requests
       (id, generation, origin, basis, authorised_by, delete_events, state, received_at, due_at, box)
-    VALUES (@id, @generation, @origin, @basis, @authorisedBy, @deleteEvents, 'received', @receivedAt, @dueAt, @box)`).run(
-    { ...request, deleteEvents: request.deleteEvents ? 1 : 0 },
-  );
+    VALUES (@id, @generation, @origin, @basis, @authorisedBy, @deleteEvents, 'received', @receivedAt, @dueAt, @box)`;
+  prepared(db, sql).run({ ...request, deleteEvents: request.deleteEvents ? 1 : 0 });
 }
 
 /** What may be changed of a request; what is not given stays. */
@@ -114,7 +114,8 @@ export function changeRequest(db: Database, id: string, change: RequestChange): 
     removeBoxParts(db, id);
     markPurgeOwed(db);
   }
-  db.prepare(/*sql*/ `UPDATE erasure_requests SET ${assignmentsOf(change)} WHERE id = @id`).run({ ...change, id });
+  const sql = /*sql*/ `UPDATE erasure_requests SET ${assignmentsOf(change)} WHERE id = @id`;
+  prepared(db, sql).run({ ...change, id });
 }
 
 /** The encrypted box of a request; undefined once it is sealed. */
@@ -125,27 +126,24 @@ export function readBox(db: Database, id: string): Buffer | undefined {
 /** Whether a request has a box. */
 export function hasBox(db: Database, id: string): boolean {
   const sql = /*sql*/ `SELECT box IS NOT NULL FROM erasure_requests WHERE id = ?`;
-  return db.prepare<[string], number>(sql).pluck().get(id) === 1;
+  return prepared<[string], number>(db, sql).pluck().get(id) === 1;
 }
 
 /** Keeps a part of the identifiers of a request's box, encrypted. Call it in the transaction that changes the box. */
 export function addBoxPart(db: Database, requestId: string, part: number, encrypted: Buffer): void {
-  db.prepare(/*sql*/ `INSERT INTO box_parts (request_id, part, encrypted) VALUES (?, ?, ?)`).run(
-    requestId,
-    part,
-    encrypted,
-  );
+  const sql = /*sql*/ `INSERT INTO box_parts (request_id, part, encrypted) VALUES (?, ?, ?)`;
+  prepared(db, sql).run(requestId, part, encrypted);
 }
 
 /** Removes the parts of a request's box. */
 export function removeBoxParts(db: Database, requestId: string): void {
-  db.prepare(/*sql*/ `DELETE FROM box_parts WHERE request_id = ?`).run(requestId);
+  prepared(db, /*sql*/ `DELETE FROM box_parts WHERE request_id = ?`).run(requestId);
 }
 
 /** A part of the identifiers of a request's box, encrypted. */
 export function readBoxPart(db: Database, requestId: string, part: number): Buffer | undefined {
   const sql = /*sql*/ `SELECT encrypted FROM box_parts WHERE request_id = ? AND part = ?`;
-  return db.prepare<[string, number], Buffer>(sql).pluck().get(requestId, part);
+  return prepared<[string, number], Buffer>(db, sql).pluck().get(requestId, part);
 }
 
 /** The identifiers of the row in which the service listed the person again, encrypted; undefined where it did not. */
@@ -154,8 +152,8 @@ export function readListedAgain(db: Database, id: string): Buffer | undefined {
 }
 
 function readEncrypted(db: Database, id: string, column: 'box' | 'listed_again'): Buffer | undefined {
-  const select = db.prepare<[string], Buffer | null>(/*sql*/ `SELECT ${column} FROM erasure_requests WHERE id = ?`);
-  return select.pluck().get(id) ?? undefined;
+  const sql = /*sql*/ `SELECT ${column} FROM erasure_requests WHERE id = ?`;
+  return prepared<[string], Buffer | null>(db, sql).pluck().get(id) ?? undefined;
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import { readTarget, spellTarget, type Target } from '../ledger/target.ts';
+import { prepared } from './prepared.ts';
 import { assignmentsOf } from './tables.ts';
 import type { Assurance, AttentionReason, TargetResult, TargetStatus } from '../ledger/vocabulary.ts';
 
@@ -36,8 +37,10 @@ type TargetRow = Omit<ErasureTarget, 'target'> & { target: string };
 
 /** The targets that a condition, with its order, holds for. */
 function selectTargets(db: Database, where: string, ...values: string[]): ErasureTarget[] {
-  const rows = db.prepare<string[], TargetRow>(/*sql*/ `SELECT ${columns} FROM erasure_targets WHERE ${where}`);
-  return rows.all(...values).map(targetOf);
+  const sql = /*sql*/ `SELECT ${columns} FROM erasure_targets WHERE ${where}`;
+  return prepared<string[], TargetRow>(db, sql)
+    .all(...values)
+    .map(targetOf);
 }
 
 function targetOf(row: TargetRow): ErasureTarget {
@@ -57,8 +60,9 @@ export function listOpenTargets(db: Database): ErasureTarget[] {
 
 /** Adds a target; one that the request has already stays as it is. */
 export function addTarget(db: Database, requestId: string, target: Target, rows: number | null, at: string): void {
-  db.prepare(/*sql*/ `INSERT OR IGNORE INTO erasure_targets (request_id, target, status, rows, updated_at)
-      VALUES (?, ?, 'pending', ?, ?)`).run(requestId, spellTarget(target), rows, at);
+  const sql = /*sql*/ `INSERT OR IGNORE INTO erasure_targets (request_id, target, status, rows, updated_at)
+    VALUES (?, ?, 'pending', ?, ?)`;
+  prepared(db, sql).run(requestId, spellTarget(target), rows, at);
 }
 
 /** Adds a target. A target that the request has already begins again. */
@@ -77,7 +81,7 @@ export function restartTarget(db: Database, requestId: string, target: Target, a
 /** How far a target of a request is. Throws when the request has no such target. */
 export function statusOf(db: Database, requestId: string, target: Target): TargetStatus {
   const sql = /*sql*/ `SELECT status FROM erasure_targets WHERE request_id = ? AND target = ?`;
-  const status = db.prepare<[string, string], TargetStatus>(sql).pluck().get(requestId, spellTarget(target));
+  const status = prepared<[string, string], TargetStatus>(db, sql).pluck().get(requestId, spellTarget(target));
   if (!status) throw new Error('a request without that target');
   return status;
 }
@@ -90,6 +94,6 @@ export function changeTarget(db: Database, requestId: string, target: Target, ch
   const values = { ...change, updatedAt: at };
   const sql = /*sql*/ `UPDATE erasure_targets SET ${assignmentsOf(values)}
     WHERE request_id = @requestId AND target = @target`;
-  const changed = db.prepare(sql).run({ ...values, requestId, target: spellTarget(target) });
+  const changed = prepared(db, sql).run({ ...values, requestId, target: spellTarget(target) });
   if (changed.changes !== 1) throw new Error('a request without that target');
 }

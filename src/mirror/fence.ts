@@ -3,12 +3,15 @@ import { existsSync } from 'node:fs';
 import type { Database } from 'better-sqlite3';
 import { AppError } from '../core/errors.ts';
 import { pausing } from '../core/pausing.ts';
+import { readJson } from '../core/exact-json.ts';
 import { keyPath } from '../core/secret-key.ts';
 import { datasets, pagedDatasets } from '../contract/datasets.ts';
 import type { Identifier, IdentifierKind } from '../contract/identity.ts';
+import { prepareFenceFilter } from './fence-mac.ts';
 import { asHolder, refuseStaleHolder } from './runs.ts';
+import { prepared } from './prepared.ts';
 import { listQuarantined } from './quarantine.ts';
-import { namedInRecordings, sideTables } from './tables.ts';
+import { sideTables } from './tables.ts';
 
 /** The name of the key, in the data folder, under which boxes are encrypted. */
 export const boxKeyName = 'box.key';
@@ -109,7 +112,7 @@ export type FenceUse = { entries: number; hits: number; recreated: number; lastH
 /** How the entries of requests have been used. An entry that several of them share counts once. */
 export function readFenceUse(db: Database, ...requestIds: readonly string[]): FenceUse {
   const ofRequests = /*sql*/ `SELECT * FROM fence WHERE request_id IN (SELECT value FROM json_each(?))`;
-  return db.prepare(useOf(`(${ofRequests})`)).get(JSON.stringify(requestIds)) as FenceUse;
+  return prepared(db, useOf(`(${ofRequests})`)).get(JSON.stringify(requestIds)) as FenceUse;
 }
 
 /** SQL: how the entries of a table have been used. */
@@ -152,32 +155,59 @@ export function prepareFindFenced(db: Database): (identifiers: readonly Identifi
     );
 }
 
-/** Every place in the mirror where an identifier stands, by its kind. */
-const places: readonly { kind: IdentifierKind; value: string; table: string }[] = [
+/** Every place in the mirror where identifiers of a kind stand, the expression of its values (SQL), and the key of its rows. */
+const places: readonly { kind: IdentifierKind; value: string; table: string; key: readonly string[] }[] = [
   ...pagedDatasets.flatMap((table) =>
-    datasets[table].identifiers.map(({ role: kind, name }) => ({ kind, value: `${table}.${name}`, table })),
+    datasets[table].identifiers.map(({ role: kind, name: value }) => ({ kind, value, table, key: ['row_key'] })),
   ),
-  ...sideTables.map(({ table, column, kind }) => ({ kind, value: column, table })),
-  { kind: 'distinct_id', value: 'named.value', table: namedInRecordings },
+  ...sideTables.map(({ table, column, kind, key }) => ({ kind, value: column, table, key })),
+  { kind: 'distinct_id', value: /*sql*/ `person -> '$.distinct_ids'`, table: 'recordings', key: ['row_key'] },
 ];
+
+const rowsAtOnce = 5000;
+
+/** The values at a place, some thousand rows at a time. A value that is a list has its texts. */
+function* valuesAt(db: Database, { value, table, key }: (typeof places)[number]): Generator<string[]> {
+  const keys = key.join(', ');
+  const pageWhere = (condition: string) =>
+    db
+      .prepare<unknown[], [value: string | null, ...key: unknown[]]>(
+        /*sql*/ `SELECT CAST(${value} AS TEXT), ${keys} FROM ${table} WHERE ${condition} ORDER BY ${keys} LIMIT ${rowsAtOnce}`,
+      )
+      .raw();
+  const next = pageWhere(`(${keys}) > (${key.map(() => '?').join(', ')})`);
+  for (let rows = pageWhere('true').all(); rows.length > 0; rows = next.all(...(rows.at(-1)?.slice(1) ?? []))) {
+    const values = rows.flatMap(([text]) => text ?? []);
+    yield value.includes('->') ? values.flatMap(textsOf) : values;
+  }
+}
+
+/** A JSON text's own text, or those in its list. */
+function textsOf(json: string): string[] {
+  return [readJson(json)].flat().filter((item) => typeof item === 'string');
+}
 
 /**
  * Holds every identifier of the mirror against the fence, by MAC. It finds nothing
  * unless an older copy of the file was restored. What several requests have fenced is found for each of them.
- * Reads the whole mirror once for each kind.
+ * Reads the whole mirror once for each kind. Other work goes on meanwhile.
  */
-export function findFencedIdentifiers(db: Database): FencedIdentifier[] {
-  const found: FencedIdentifier[] = [];
-  for (const { kind, value, table } of places) {
-    // The rows outside, the fence inside: each row costs one MAC and one look-up.
-    const sql = /*sql*/ `SELECT CAST(${value} AS TEXT) AS value, request_id AS requestId
-        FROM ${table} CROSS JOIN fence ON kind = '${kind}' AND mac = fence_mac('${kind}', ${value})`;
-    const rows = db.prepare<[], { value: string; requestId: string }>(sql).all();
-    for (const row of rows) found.push({ kind, ...row });
-  }
+export async function findFencedIdentifiers(db: Database, signal?: AbortSignal): Promise<FencedIdentifier[]> {
+  const pause = pausing(signal);
+  const filter = prepareFenceFilter(db);
+  filter.refresh();
   const findFenced = prepareFindFenced(db);
-  for (const { identifiers } of listQuarantined(db)) found.push(...findFenced(identifiers));
-  return [...new Map(found.map((row) => [`${row.kind}\0${row.value}\0${row.requestId}`, row])).values()];
+  const found = new Map<string, FencedIdentifier>();
+  const compare = async (identifiers: readonly Identifier[]): Promise<void> => {
+    const suspected = identifiers.filter(({ kind, value }) => filter.mayHold(kind, value));
+    for (const each of findFenced(suspected)) found.set(`${each.kind}\0${each.value}\0${each.requestId}`, each);
+    await pause();
+  };
+  if (filter.isEmpty()) return [];
+  for (const place of places)
+    for (const values of valuesAt(db, place)) await compare(values.map((value) => ({ kind: place.kind, value })));
+  for (const { identifiers } of listQuarantined(db)) await compare(identifiers);
+  return [...found.values()];
 }
 
 /** How often the fence has grown in this database. An older copy of it has a lower one. */

@@ -2,6 +2,7 @@ import { dirname } from 'node:path';
 import type { Database } from 'better-sqlite3';
 import type { Clock } from '../core/clock.ts';
 import { keepTemporaryFiles } from './database.ts';
+import { prepared } from './prepared.ts';
 import { vacuum } from './run-query.ts';
 import { withoutWaiting } from './runs.ts';
 
@@ -62,7 +63,7 @@ function emptyStatistics(db: Database): void {
  * target `mirror`, that target stands.
  */
 export function markPurgeOwed(db: Database): void {
-  db.prepare(/*sql*/ `UPDATE purge_owed SET marked = marked + 1`).run();
+  prepared(db, /*sql*/ `UPDATE purge_owed SET marked = marked + 1`).run();
 }
 
 /** Whether something was deleted since the last purge that was done. */

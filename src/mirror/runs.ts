@@ -1,6 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import { z } from 'zod';
 import { AppError, systemCode } from '../core/errors.ts';
+import { prepared } from './prepared.ts';
 import { columnsAs } from './tables.ts';
 
 /** The holder of the right to write. Times are ISO 8601 UTC. */
@@ -82,7 +83,7 @@ export function withoutWaiting<T>(db: Database, act: () => T): T {
 export function refuseStaleHolder(db: Database): void {
   const held = tokens.get(db);
   if (held === undefined) return;
-  const present = db.prepare<[], number>(/*sql*/ `SELECT token FROM lease_token`).pluck().get();
+  const present = prepared<[], number>(db, /*sql*/ `SELECT token FROM lease_token`).pluck().get();
   if (present !== held)
     throw new AppError('another run took the data folder over', { code: 'busy', hint: 'run only one at a time' });
 }

@@ -2,17 +2,13 @@ import type { Database } from 'better-sqlite3';
 import { datasets, type MirroredDataset } from '../contract/datasets.ts';
 import type { IdentifierKind } from '../contract/identity.ts';
 
-/** The tables beside those of the datasets that hold identifiers, and in which column. */
-export const sideTables: readonly { table: string; column: string; kind: IdentifierKind }[] = [
-  { table: 'distinct_id_owners', column: 'distinct_id', kind: 'distinct_id' },
-  { table: 'distinct_ids_lost', column: 'distinct_id', kind: 'distinct_id' },
-  { table: 'playlist_recordings', column: 'recording_id', kind: 'recording_id' },
-  { table: 'playlist_recordings', column: 'person_uuid', kind: 'person_uuid' },
+/** The tables beside those of the datasets that hold identifiers, in which column, and the key of their rows. */
+export const sideTables: readonly { table: string; column: string; kind: IdentifierKind; key: readonly string[] }[] = [
+  { table: 'distinct_id_owners', column: 'distinct_id', kind: 'distinct_id', key: ['person_row_key', 'distinct_id'] },
+  { table: 'distinct_ids_lost', column: 'distinct_id', kind: 'distinct_id', key: ['person_row_key', 'distinct_id'] },
+  { table: 'playlist_recordings', column: 'recording_id', kind: 'recording_id', key: ['short_id', 'recording_id'] },
+  { table: 'playlist_recordings', column: 'person_uuid', kind: 'person_uuid', key: ['short_id', 'recording_id'] },
 ];
-
-/** SQL: each recording beside each distinct id of the person that it embeds. */
-export const namedInRecordings = /*sql*/ `recordings JOIN json_each(recordings.person, '$.distinct_ids') AS named
-  ON typeof(named.value) = 'text'`;
 
 /** SQL: the columns of a dataset's rows, and when each row last changed. */
 export function columnsOf(dataset: MirroredDataset): string {

@@ -63,7 +63,7 @@ export async function examine(parts: DoctorParts): Promise<Check[]> {
     ...(hasMirror ? [await attempt('log', () => checkLog(dataDir))] : []),
     await attempt('ledger', () => checkLedger(dataDir)),
     ...(settings.audit.anchors.length > 0 ? [await attempt('anchors', () => checkAnchors(settings))] : []),
-    ...(hasMirror ? [await attempt('erasures', () => checkErasures(openReader(), dataDir, ledger()))] : []),
+    ...(hasMirror ? [await attempt('erasures', () => checkErasures(openReader(), dataDir, ledger(), signal))] : []),
     await attempt('state', () => checkState(hasMirror ? openReader() : null, dataDir, ledger())),
     await attempt('snapshots', async () => {
       const { files, bytes, problems } = await verifySnapshots(publishedFilesIn(dataDir), signal);
@@ -142,10 +142,11 @@ async function checkAnchors(settings: Settings): Promise<string> {
 }
 
 /** Checks that the mirror holds no erased person, and that the service lists none again. */
-function checkErasures(db: Database, dataDir: string, ledger: LedgerReader): Found {
+async function checkErasures(db: Database, dataDir: string, ledger: LedgerReader, signal: AbortSignal): Promise<Found> {
   refuseLostFenceKey(db, dataDir);
   refuseRestored(db, ledger);
-  const found = new Set(findFencedIdentifiers(db).map(({ kind, value }) => `${kind} ${value}`)).size;
+  const fenced = await findFencedIdentifiers(db, signal);
+  const found = new Set(fenced.map(({ kind, value }) => `${kind} ${value}`)).size;
   const listed = listRequests(db, 'all').filter(({ listedAgainAt }) => listedAgainAt !== null).length;
   if (found === 0 && listed > 0) {
     const detail = `the service lists ${listed} erased persons again, which speaks against their certificates`;

@@ -7,6 +7,7 @@ import { readLedger } from '../../src/ledger/ledger.ts';
 import { spellTarget } from '../../src/ledger/target.ts';
 import { verifyLedger } from '../../src/ledger/verify.ts';
 import { findFencedIdentifiers } from '../../src/mirror/fence.ts';
+import { openDatabaseReadOnly } from '../../src/mirror/database.ts';
 import { listRequests } from '../../src/mirror/erasure-requests.ts';
 import { listTargets } from '../../src/mirror/erasure-targets.ts';
 import { listPublishedParts, listPublishedSnapshots } from '../../src/snapshot/published-parts.ts';
@@ -48,10 +49,9 @@ export async function assertErased(
   { dataDir }: Pick<Workspace, 'dataDir'>,
   subjects: readonly Subject[],
 ): Promise<void> {
-  reading(dataDir, (db) => {
-    expect(contradictionsIn(db)).toEqual([]);
-    expect(findFencedIdentifiers(db)).toEqual([]);
-  });
+  const db = openDatabaseReadOnly(dataDir);
+  expect(contradictionsIn(db)).toEqual([]);
+  expect(await findFencedIdentifiers(db).finally(() => db.close())).toEqual([]);
   expect(strayFiles(dataDir)).toEqual([]);
   const { problems, certificates } = await verifyDataFolder(dataDir, {}, new AbortController().signal);
   expect(problems).toEqual([]);

@@ -13,6 +13,7 @@ import {
   fencedBy,
   fenceDigests,
   fenceIdentifiers,
+  findFencedIdentifiers,
   liftFence,
   readFenceUse,
   standingFence,
@@ -392,5 +393,47 @@ describe('the fence', () => {
       )
       .all();
     expect(plan.map(({ detail }) => detail)).toEqual(['SEARCH fence USING PRIMARY KEY (kind=? AND mac=?)']);
+  });
+});
+
+describe('every identifier of the mirror is held against the fence', () => {
+  it('wherever it stands, for each request that fenced it', async () => {
+    const { db } = openTestMirror();
+    commit(db, 'persons', [person(annUuid, { id: 2n ** 60n + 1n, distinct_ids: '["device"]' }), person('bob')]);
+    const viewed = { distinct_ids: ['unknown', 'embedded', 7] };
+    commit(db, 'recordings', [
+      recording('rec-1', { distinct_id: 'other', person: JSON.stringify(viewed) }),
+      recording('rec-3', { person: '{"distinct_ids":"alone"}' }),
+    ]);
+    replacePlaylistRecordings(db, '!', ['rec-2']);
+    const everywhere: Identifier[] = [
+      { kind: 'person_uuid', value: annUuid },
+      { kind: 'person_id', value: String(2n ** 60n + 1n) },
+      { kind: 'distinct_id', value: 'device' },
+      { kind: 'distinct_id', value: 'embedded' },
+      { kind: 'distinct_id', value: 'alone' },
+      { kind: 'distinct_id', value: 'other' },
+      { kind: 'recording_id', value: 'rec-1' },
+      { kind: 'recording_id', value: 'rec-2' },
+    ];
+    fenceIdentifiers(db, { id: 'request', epoch: 1, at: fencedAt }, everywhere);
+    fenceIdentifiers(db, { id: 'later', epoch: 2, at: fencedAt }, [{ kind: 'distinct_id', value: 'embedded' }]);
+    const found = (await findFencedIdentifiers(db)).map(
+      ({ kind, value, requestId }) => `${kind} ${value} ${requestId}`,
+    );
+    expect(found.toSorted()).toEqual(
+      [...everywhere.map(({ kind, value }) => `${kind} ${value} request`), 'distinct_id embedded later'].toSorted(),
+    );
+  });
+
+  it('while other work goes on, and no longer than a signal lets it', async () => {
+    const db = fencedMirror();
+    db.exec(`INSERT INTO distinct_id_owners WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000)
+      SELECT 1, 'device of one person ' || i FROM n`);
+    let beats = 0;
+    const beating = setInterval(() => (beats += 1), 1);
+    expect(await findFencedIdentifiers(db).finally(() => clearInterval(beating))).toEqual([]);
+    expect(beats).toBeGreaterThan(1);
+    await expect(findFencedIdentifiers(db, AbortSignal.abort(new Error('stop')))).rejects.toThrow('stop');
   });
 });

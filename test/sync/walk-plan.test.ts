@@ -57,6 +57,14 @@ describe('overlapOf', () => {
 });
 
 describe('judgePage', () => {
+  it('keeps no more of a page than its last hundred keys, whatever a service calls its rows', () => {
+    // The longest key that is read, of characters that JSON writes as six.
+    const keys = Array.from({ length: 1000 }, (_, n) => String(n).padStart(1000, '\u0001'));
+    const view = { ...page(''), keys, times: keys.map((_, n) => BigInt(-n)), received: 1000 };
+    const large = { ...plan, pageSize: 1000 };
+    expect(JSON.stringify(judged(beginWalk(large), view, large)).length).toBeLessThan(610_000);
+  });
+
   const second = judged(beginWalk(plan), page('abcdefghij'));
 
   it('begins the next window before the end of the window', () => {

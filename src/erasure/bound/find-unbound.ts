@@ -2,7 +2,14 @@ import { macCipher, readKey } from '../../core/secret-key.ts';
 import type { JobContext } from '../../job/job-context.ts';
 import type { LedgerReader } from '../../ledger/ledger.ts';
 import type { Database } from '../../mirror/database.ts';
-import { addFence, liftFence, readEpoch, type FencedIdentifier, type FenceEntry } from '../../mirror/fence.ts';
+import {
+  addFence,
+  findFencedIdentifiers,
+  liftFence,
+  readEpoch,
+  type FencedIdentifier,
+  type FenceEntry,
+} from '../../mirror/fence.ts';
 import { restoreKeyName } from '../../mirror/restore-key.ts';
 import { removeDamaged } from '../../snapshot/publish.ts';
 import { refuseOlderLedger } from '../fence/restore-guard.ts';
@@ -10,27 +17,34 @@ import { differingFences, type Difference } from './differences.ts';
 import { bindKeys, differenceError, holdAgainstLedger } from './hold.ts';
 import { findFencedInFiles } from './find-in-files.ts';
 
-/** What was found not to be as the ledger says, and the erased persons that were found in published files. */
-export type Found = { differences: readonly Difference[]; inFiles: readonly FencedIdentifier[] };
+/** What was found not to be as the ledger says, and the erased persons that were found in the mirror and in published files. */
+export type Found = {
+  differences: readonly Difference[];
+  inMirror: readonly FencedIdentifier[];
+  inFiles: readonly FencedIdentifier[];
+};
 
 /**
  * Finds what is not as the ledger says, and the erased persons in published files that differ from it. The suppression list
- * is made as the ledger has it before, and damaged snapshots, which nothing can be searched in, are deleted. A folder of an
+ * is made as the ledger has it before, and damaged snapshots, which nothing can be searched in, are deleted. Where the list
+ * differed, every identifier of the mirror is compared with it. A folder of an
  * earlier version is searched whole, once. Throws `storage` for what the program cannot mend.
  */
 export async function findUnbound(context: JobContext): Promise<Found> {
-  const { db, published } = context;
+  const { db, published, signal } = context;
   const { dataDir } = context.settings;
   const ledger = context.ledger();
   refuseOlderLedger(readEpoch(db), ledger);
-  if (ledger.size() === 0) return { differences: [], inFiles: [] };
+  if (ledger.size() === 0) return { differences: [], inMirror: [], inFiles: [] };
   bindKeys(context);
   const differences = await holdAgainstLedger(context);
   const beyond = differences.filter(({ remedy }) => remedy !== undefined);
   if (beyond.length > 0) throw differenceError(beyond);
+  let inMirror: FencedIdentifier[] = [];
   if (isFenceBehind(db, ledger)) {
     const differing = await differingFences(db, ledger, dataDir);
     db.transaction(() => raiseFencesAgain(db, ledger, dataDir, differing)).immediate();
+    inMirror = await findFencedIdentifiers(db, signal);
   }
   const isFirst = !ledger.bound.publications.isBegun();
   const snapshots = differences.filter(({ part }) => part === 'snapshots');
@@ -44,7 +58,7 @@ export async function findUnbound(context: JobContext): Promise<Found> {
   const wanted = new Set(snapshots.map(({ id }) => id));
   const isSearched = ledger.bound.fences.size > 0 && (isFirst || wanted.size > 0);
   const inFiles = isSearched ? await findFencedInFiles(context, (id) => isFirst || wanted.has(id)) : [];
-  return { differences, inFiles };
+  return { differences, inMirror, inFiles };
 }
 
 /** Whether the suppression list was not as the ledger has it; also where a kill came after it was mended. */

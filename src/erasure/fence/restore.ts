@@ -13,7 +13,7 @@ import {
   updateRequest,
 } from '../../mirror/erasure-requests.ts';
 import { listTargets, renewTarget, restartTarget } from '../../mirror/erasure-targets.ts';
-import { findFencedIdentifiers, readEpoch, setEpoch, type FencedIdentifier } from '../../mirror/fence.ts';
+import { readEpoch, setEpoch, type FencedIdentifier } from '../../mirror/fence.ts';
 import { findQuarantined } from '../../mirror/quarantine.ts';
 import { endPassesThatName, prepareEraseRows, releaseQuarantined, trimRecordings } from '../../mirror/remove-rows.ts';
 import { findPersons, findRecordings } from '../../mirror/sightings.ts';
@@ -38,7 +38,7 @@ export type ReplayResult = {
  * leaves the mirror and is erased again, as the next generation of the same request. So is a request that is not as far as
  * the ledger says, or farther. The manifests that stand are recorded then. Returns null where nobody was erased again.
  */
-export function replayErasures(context: JobContext, { differences, inFiles }: Found): ReplayResult | null {
+export function replayErasures(context: JobContext, { differences, inMirror, inFiles }: Found): ReplayResult | null {
   const { db, clock } = context;
   const ledger = context.ledger();
   const from = readEpoch(db);
@@ -55,7 +55,7 @@ export function replayErasures(context: JobContext, { differences, inFiles }: Fo
   const result: ReplayResult = { requests: 0, rows: 0, lost: [] };
   db.transaction(() => {
     const eraseRows = prepareEraseRows(db);
-    const found = [...(isFenceMended ? findFencedIdentifiers(db) : []), ...inFiles];
+    const found = [...inMirror, ...inFiles];
     const named = nameFound(db, found);
     const records: LedgerRecord[] = [];
     const differing = differences.flatMap(({ part, id }) => (part === 'requests' ? [id] : []));
