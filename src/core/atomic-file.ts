@@ -25,16 +25,19 @@ export function syncToDisk(path: string): void {
   }
 }
 
+/** What is written into a file: whole, or in pieces, where all of it would take much memory. */
+type Content = string | Uint8Array | Iterable<string>;
+
 /**
  * Replaces a file whole, for its owner only, safe against power cuts. A link in its place is replaced, not followed. The draft
  * may lie in another folder. Throws system errors; the old file stays.
  */
-export function replaceFile(path: string, content: string | Uint8Array, draftFolder = dirname(path)): void {
+export function replaceFile(path: string, content: Content, draftFolder = dirname(path)): void {
   fromDraft(path, draftFolder, content, (draft) => renameSync(draft, path));
 }
 
 /** Makes a file as `replaceFile` does, unless there is one: that one stays as it is. */
-export function createFile(path: string, content: string | Uint8Array, draftFolder = dirname(path)): void {
+export function createFile(path: string, content: Content, draftFolder = dirname(path)): void {
   fromDraft(path, draftFolder, content, (draft) => {
     try {
       linkSync(draft, path);
@@ -45,12 +48,13 @@ export function createFile(path: string, content: string | Uint8Array, draftFold
 }
 
 /** A draft's name cannot be guessed, and nothing may be in its place: another user may be allowed to write into the folder. */
-function fromDraft(path: string, folder: string, content: string | Uint8Array, put: (draft: string) => void): void {
+function fromDraft(path: string, folder: string, content: Content, put: (draft: string) => void): void {
   const draft = join(folder, `${basename(path)}.draft-${randomUUID()}`);
   const descriptor = openSync(draft, 'wx', 0o600);
   try {
     try {
-      writeFileSync(descriptor, content);
+      for (const piece of typeof content === 'string' || content instanceof Uint8Array ? [content] : content)
+        writeFileSync(descriptor, piece);
       fsyncSync(descriptor);
     } finally {
       closeSync(descriptor);
@@ -81,7 +85,7 @@ export function removeOldDrafts(folder: string, beforeMs: number): void {
 }
 
 /** Writes a file that a command was asked for, making its folder. Throws `usage` when it cannot be written. */
-export function writeRequestedFile(file: string, content: string): void {
+export function writeRequestedFile(file: string, content: Content): void {
   try {
     makeFolder(dirname(file));
     replaceFile(file, content);

@@ -73,7 +73,9 @@ export function prepareFenceFilter(db: Database): FenceFilter {
     },
     isEmpty: () => heads.size === 0,
     mayHold: (kind, value) => {
-      const mac = macOf?.(kind, value);
+      // A connection without it here may have the SQL function, which then decides.
+      if (!macOf) return true;
+      const mac = macOf(kind, value);
       return mac !== undefined && heads.has(headOf(mac));
     },
   };

@@ -11,6 +11,7 @@ import { findCertificate } from '../../src/audit/issued-certificates.ts';
 import { reportCsv } from '../../src/audit/report-csv.ts';
 import { gatherReport, type AuditReport } from '../../src/audit/report-data.ts';
 import { reportAnswer } from '../../src/audit/report-answer.ts';
+import { reportJson } from '../../src/audit/report-json.ts';
 import { reportPage } from '../../src/audit/report-page.ts';
 import type { LedgerRecord } from '../../src/ledger/record.ts';
 import { collectHistories } from '../../src/ledger/request-history.ts';
@@ -100,6 +101,7 @@ describe('a report', () => {
     expect(page).toContain('Only the kept checkpoint detects');
     expect(page).not.toContain('<svg class="plot"');
     expect(parse(reportCsv(report))).toHaveLength(1);
+    expect([...reportJson(report)].join('')).toBe(`${JSON.stringify(report, null, 2)}\n`);
   });
 
   it('of one request is this page', async () => {
@@ -146,6 +148,12 @@ describe('a report', () => {
       expect(report.requests.filter(({ request }) => !page.includes(request))).toEqual([]);
       expect(page).toContain('2026-08-14, overdue');
       expect(page.length).toBeLessThan(1_500_000);
+    });
+
+    it('is written as JSON request by request', () => {
+      const pieces = [...reportJson(report)];
+      expect(pieces.join('')).toBe(`${JSON.stringify(report, null, 2)}\n`);
+      expect(Math.max(...pieces.map(({ length }) => length))).toBeLessThan(20_000);
     });
 
     it('has a row of CSV for each target', () => {

@@ -405,9 +405,10 @@ describe('every identifier of the mirror is held against the fence', () => {
       recording('rec-1', { distinct_id: 'other', person: JSON.stringify(viewed) }),
       recording('rec-3', { person: '{"distinct_ids":"alone"}' }),
     ]);
-    replacePlaylistRecordings(db, '!', ['rec-2']);
+    replacePlaylistRecordings(db, '!', [{ id: 'rec-2', person_uuid: 'member', distinct_id: null }], fencedAt);
     const everywhere: Identifier[] = [
       { kind: 'person_uuid', value: annUuid },
+      { kind: 'person_uuid', value: 'member' },
       { kind: 'person_id', value: String(2n ** 60n + 1n) },
       { kind: 'distinct_id', value: 'device' },
       { kind: 'distinct_id', value: 'embedded' },

@@ -4,10 +4,10 @@ import { InvalidArgumentError, Option, type Command } from 'commander';
 import { reportAnswer } from '../../audit/report-answer.ts';
 import { reportCsv } from '../../audit/report-csv.ts';
 import { gatherReport, type AuditReport } from '../../audit/report-data.ts';
+import { reportJson } from '../../audit/report-json.ts';
 import { reportPage } from '../../audit/report-page.ts';
 import { writeRequestedFile } from '../../core/atomic-file.ts';
 import { AppError } from '../../core/errors.ts';
-import { stringifyExactJson } from '../../core/exact-json.ts';
 import { isoToMicros } from '../../core/time.ts';
 import { durationText } from '../../core/words.ts';
 import { certificatesFolder, reportsFolder } from '../../erasure/proof/certificate-file.ts';
@@ -55,8 +55,12 @@ Examples:
   };
 }
 
-function render(report: AuditReport, format: (typeof formats)[number], certificates: string): string {
-  if (format === 'json') return `${stringifyExactJson(report, 2)}\n`;
+function render(
+  report: AuditReport,
+  format: (typeof formats)[number],
+  certificates: string,
+): string | Iterable<string> {
+  if (format === 'json') return reportJson(report);
   return format === 'csv' ? reportCsv(report) : reportPage(report, certificates);
 }
 
