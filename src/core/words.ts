@@ -1,9 +1,11 @@
 import type { z } from 'zod';
 
-const grouped = new Intl.NumberFormat('en');
+/** Made when it is first needed: that takes as long as loading ten files. */
+let grouped: Intl.NumberFormat | undefined;
 
 /** A number with its thousands grouped. */
 export function countText(count: number): string {
+  grouped ??= new Intl.NumberFormat('en');
   return grouped.format(count);
 }
 

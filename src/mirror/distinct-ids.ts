@@ -19,8 +19,8 @@ export type DistinctIdOwners = {
    * persons, each once. `isShown` tells whether the pass has shown a person already.
    */
   own: (shown: Shown, options: { isNew: boolean; isShown: (rowKey: number) => boolean; at: string }) => OtherPerson[];
-  /** Notes that the pass has shown persons (surrogate keys as JSON): those that no longer show an id have lost it for good. */
-  noteShown: (rowKeys: string, passId: number) => void;
+  /** Notes that the pass has shown persons: those that no longer show an id have lost it for good. */
+  noteShown: (rowKeys: readonly number[], passId: number) => void;
 };
 
 /**
@@ -76,6 +76,7 @@ export function prepareOwnDistinctIds(db: Database, firstPass?: FirstPass): Dist
     >(/*sql*/ `SELECT person_row_key FROM distinct_ids_lost WHERE distinct_id = ? AND shown_pass IS NOT NULL
         ORDER BY shown_pass DESC LIMIT 1`)
     .pluck();
+  const hasDisputes = db.prepare(/*sql*/ `SELECT 1 FROM distinct_ids_lost WHERE shown_pass IS NOT NULL LIMIT 1`);
   const endDisputes = db.prepare<
     [number, string]
   >(/*sql*/ `UPDATE distinct_ids_lost INDEXED BY distinct_ids_disputed SET shown_pass = NULL
@@ -127,6 +128,8 @@ export function prepareOwnDistinctIds(db: Database, firstPass?: FirstPass): Dist
       }
       return others;
     },
-    noteShown: (rowKeys, passId) => void endDisputes.run(passId, rowKeys),
+    noteShown: (rowKeys, passId) => {
+      if (hasDisputes.get() !== undefined) endDisputes.run(passId, JSON.stringify(rowKeys));
+    },
   };
 }

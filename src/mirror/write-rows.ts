@@ -122,7 +122,7 @@ export function prepareWriteRows(db: Database, dataset: MirroredDataset, parts: 
     }
     prints?.save();
     if (changed.length > 0) appendChanges.run(dataset, at, JSON.stringify(changed));
-    owners?.noteShown(JSON.stringify(present), passId);
+    owners?.noteShown(present, passId);
     return { outcome, newRows: markSeen(present, passId) };
   };
 }

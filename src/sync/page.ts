@@ -232,16 +232,23 @@ export function prepareNameKnown(
   findRowKey: FindRowKey,
 ): (view: PageView, previous: AcceptedPage | null) => PageView {
   const findKey = prepareFindKey(db, dataset);
+  // Most often, the page before is the one that was named last: no row gets another surrogate key while a pass is on.
+  let namedLast = new Map<string, string>();
   return (view, previous) => {
     if (!view.keys.some(isUnnamed)) return view;
     const names = new Map<string, string>();
     for (const { key } of previous?.rows ?? []) {
-      const rowKey = findRowKey(key);
-      if (rowKey !== undefined) names.set(unnamed(rowKey), key);
+      const rowKey = namedLast.has(key) ? undefined : findRowKey(key);
+      const standIn = rowKey === undefined ? namedLast.get(key) : unnamed(rowKey);
+      if (standIn !== undefined) names.set(standIn, key);
     }
+    namedLast = new Map();
     for (const key of view.keys.slice(-seamRowsMax)) {
-      const name = isUnnamed(key) && !names.has(key) ? findKey(Number(key.slice(1))) : undefined;
-      if (name !== undefined) names.set(key, name);
+      if (!isUnnamed(key)) continue;
+      const name = names.get(key) ?? findKey(Number(key.slice(1)));
+      if (name === undefined) continue;
+      names.set(key, name);
+      namedLast.set(name, key);
     }
     return { ...view, keys: view.keys.map((key) => names.get(key) ?? key) };
   };

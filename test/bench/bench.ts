@@ -1,7 +1,9 @@
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { availableParallelism, cpus, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { openDatabaseReadOnly } from '../../src/mirror/database.ts';
 import type { CaseName, CaseParameters, Measurement } from './case.ts';
 import { measure, measureCommand, measureDlt, startPageServer } from './measure.ts';
 import { type BenchReport, formatReport, type Line, lineOf } from './report.ts';
@@ -21,8 +23,13 @@ const { values } = parseArgs({
     write: { type: 'boolean', default: false },
   },
 });
+/** How many persons are deleted after each page of a drifting list: fewer than two pages overlap by. */
+const deletedAfterPage = 7;
 const rounds = positive('--rounds', values.rounds);
 const sizes = values.sizes === '' ? [] : values.sizes.split(',').map((size) => positive('--sizes', size));
+
+// What is measured is what users run: the package.
+execFileSync(process.execPath, [new URL('../../config/build.ts', import.meta.url).pathname], { stdio: 'inherit' });
 
 const folder = mkdtempSync(join(tmpdir(), 'analytics-mirror-bench-'));
 // An interrupt ends the case that runs, and so this run, by way of its `finally`.
@@ -39,6 +46,7 @@ try {
     persons,
     exportRows,
     sync: await benchSync(persons),
+    missed: await benchMissed(persons),
     growth: await benchGrowth(sizes),
     export: await benchExport(exportRows),
     loadAfter: loadavg()[0] ?? 0,
@@ -117,6 +125,31 @@ async function benchSync(rows: number): Promise<Line[]> {
   );
   await stop();
   return lines;
+}
+
+/** What the command and dlt miss of a list whose first persons are deleted meanwhile, once each. */
+async function benchMissed(rows: number): Promise<BenchReport['missed']> {
+  const { origin, show, stop } = await startPageServer(rows);
+  const dataDir = join(folder, 'drift');
+  await show(0, deletedAfterPage);
+  await measureCommand(['sync', 'persons', '--fresh'], origin, dataDir);
+  const left = async (): Promise<{ gone: number; left: number }> => {
+    const gone = Number(await (await fetch(`${origin}/gone`)).text());
+    return { gone, left: rows - gone };
+  };
+  const ours = await left();
+  const db = openDatabaseReadOnly(dataDir);
+  const found = db.prepare<[number], number>(`SELECT count(*) FROM persons WHERE id > ?`).pluck().get(ours.gone) ?? 0;
+  db.close();
+  const missed = [{ name: 'this program', missed: ours.left - found, left: ours.left }];
+  if (values.dlt !== undefined) {
+    await show(0, deletedAfterPage);
+    const peer = await measureDlt(values.dlt, 'duckdb', origin);
+    const { left: all } = await left();
+    missed.push({ name: 'dlt', missed: all - peer.kept, left: all });
+  }
+  await stop();
+  return missed;
 }
 
 /** The command at several sizes, once a round each. */

@@ -1,4 +1,5 @@
-"""dlt over the server of the bench: the address, and `duckdb` or `parquet`. Prints what it has used, as JSON."""
+"""dlt over the server of the bench: the address, and `duckdb` or `parquet`. Prints what it has used, as JSON, and how many
+persons it has of those that were not deleted meanwhile (in DuckDB)."""
 
 import json
 import os
@@ -6,6 +7,7 @@ import resource
 import sys
 import tempfile
 import time
+import urllib.request
 
 import dlt
 from dlt.sources.rest_api import rest_api_source
@@ -35,9 +37,15 @@ pipeline = dlt.pipeline(
 )
 pipeline.run(source, loader_file_format="parquet")
 rows = pipeline.last_trace.last_normalize_info.row_counts["persons"]
+kept = 0
+if into == "duckdb":
+    gone = int(urllib.request.urlopen(f"{origin}/gone").read())
+    with pipeline.sql_client() as client:
+        kept = client.execute_sql(f"SELECT count(*) FROM persons WHERE id > {gone}")[0][0]
 own, children = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
 print(json.dumps({
     "rows": rows,
+    "kept": kept,
     "cpuMs": 1000 * sum(each.ru_utime + each.ru_stime for each in (own, children)),
     "peakRssBytes": 1024 * max(own.ru_maxrss, children.ru_maxrss),
     "writtenBytes": 512 * (own.ru_oublock + children.ru_oublock),

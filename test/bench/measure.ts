@@ -13,7 +13,8 @@ export async function measure(name: CaseName, parameters: CaseParameters): Promi
   return measurement;
 }
 
-const main = new URL('../../src/main.ts', import.meta.url);
+/** The program as the package ships it. */
+const main = new URL('../../dist/main.js', import.meta.url);
 const preload = new URL('measured.ts', import.meta.url);
 
 /** Runs a command of the program in a data folder, from its start to its end. Rejects unless it ends with 0. */
@@ -52,26 +53,26 @@ export async function measureDlt(
   python: string,
   into: string,
   origin: string,
-): Promise<Measurement & { rows: number }> {
+): Promise<Measurement & { rows: number; kept: number }> {
   const script = new URL('dlt-case.py', import.meta.url).pathname;
   const startedAt = performance.now();
   const child = spawn(python, [script, origin, into], { stdio: ['ignore', 'pipe', 'inherit'] });
   let last = '';
   for await (const line of createInterface({ input: child.stdout })) last = line;
   const ms = performance.now() - startedAt;
-  return { ms, ...(JSON.parse(last) as Usage & { rows: number }) };
+  return { ms, ...(JSON.parse(last) as Usage & { rows: number; kept: number }) };
 }
 
-/** Starts the server of ready-made pages. `show` says which of its two lists it shows as project 1. */
+/** Starts the server of ready-made pages. `show` says which of its two lists it shows, and how many persons go after each page. */
 export async function startPageServer(
   rows: number,
-): Promise<{ origin: string; show: (generation: number) => Promise<void>; stop: () => Promise<void> }> {
+): Promise<{ origin: string; show: (generation: number, drift?: number) => Promise<void>; stop: () => Promise<void> }> {
   const child = fork(new URL('./page-server.ts', import.meta.url), [String(rows)]);
   const origin = await firstMessage<string>(child, 'page server');
   return {
     origin,
-    show: async (generation) => {
-      child.send(generation);
+    show: async (generation, drift = 0) => {
+      child.send({ generation, drift });
       await once(child, 'message');
     },
     stop: async () => {

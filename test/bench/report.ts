@@ -34,6 +34,8 @@ export type BenchReport = {
   persons: number;
   exportRows: number;
   sync: Line[];
+  /** Who has missed how many of the persons that are still there, while the first of them were deleted after each page. */
+  missed: { name: string; missed: number; left: number }[];
   /** The command at other sizes. */
   growth: { rows: number; lines: Line[] }[];
   export: Line[];
@@ -74,9 +76,18 @@ export function formatReport(report: BenchReport): string {
     `Node ${node}, ${machine}, load ${load.toFixed(1)} to ${loadAfter.toFixed(1)}. Medians of ${rounds} rounds with the least and the greatest; ratios are of`,
     `processor time within a round. Every case is a process of its own, and its start is counted.\n`,
     `Sync of ${countText(persons)} persons, pages of 1,000, from a server in another process\n${formatLines(report.sync)}`,
+    ...missedTexts(report),
     ...report.growth.map(({ rows, lines }) => `Sync of ${countText(rows)} persons\n${formatLines(lines)}`),
     `Export of ${countText(exportRows)} persons\n${formatLines(report.export)}`,
   ].join('\n');
+}
+
+/** What each program has missed, a sentence each. */
+export function missedTexts({ missed }: BenchReport): string[] {
+  return missed.map(
+    (each) =>
+      `While the first persons of the list were deleted, ${each.name} missed ${countText(each.missed)} of the ${countText(each.left)} that were left.\n`,
+  );
 }
 
 function formatLines(lines: readonly Line[]): string {

@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { countText } from '../../src/core/words.ts';
-import type { BenchReport, Line } from './report.ts';
+import { missedTexts, type BenchReport, type Line } from './report.ts';
 
 const docs = new URL('../../docs/', import.meta.url);
 
@@ -28,7 +28,8 @@ each line means.
 ## Sync of ${countText(persons)} persons
 ${tableOf(report.sync)}
 ![Sync](pictures/benchmark-sync.svg)
-${grown.length === 0 ? '' : `\n## Growth\n${tableOf(grown)}`}
+
+${missedTexts(report).join('')}${grown.length === 0 ? '' : `\n## Growth\n${tableOf(grown)}`}
 ## Export of ${countText(exportRows)} persons
 ${tableOf(report.export)}
 ![Export](pictures/benchmark-export.svg)
