@@ -137,7 +137,7 @@ def mirrored(name):
 
 def merged(name):
     with sqlite3.connect(f"file:{folder}/mirror.db?mode=ro", uri=True) as mirror:
-        sql = "SELECT key FROM deletions WHERE dataset = ? AND reason <> 'deleted'"
+        sql = "SELECT key FROM deletions WHERE dataset = ? AND reason = 'merged'"
         return [row[0] for row in mirror.execute(sql, [name])]
 
 
