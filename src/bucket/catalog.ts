@@ -20,8 +20,12 @@ type Context = Pick<BucketContext, 'published' | 'clock' | 'signal'> & {
 };
 type Catalog = {
   uri: string;
-  /** The status and the value of an answer. 404 and 409 are answers; other failures throw. */
-  ask: (method: TransportRequest['method'], path: string, body?: object) => Promise<{ status: number; value: unknown }>;
+  /** The status and the value of an answer. 404 and 409 are answers; so is a failure that names `place`. Others throw. */
+  ask: (
+    method: TransportRequest['method'],
+    path: string,
+    more?: { body?: object; place?: string },
+  ) => Promise<{ status: number; value: unknown; namesPlace: boolean }>;
 };
 
 const Configured = z.looseObject({
@@ -73,14 +77,17 @@ function catalogBy(transport: Transport, uri: string, { settings, clock, signal 
     hint: string,
     retryable = false,
   ): AppError => new AppError(`the catalog at ${uri} ${says}`, { code, hint, retryable });
-  const ask = async (method: TransportRequest['method'], path: string, body?: object) => {
+  const ask: Catalog['ask'] = async (method, path, { body, place } = {}) => {
     const request = { method, path: `${base}/v1/${path}`, body: body && JSON.stringify(body), signal };
     const answer = await transport.send(request).catch((error: unknown): never => {
       if (!(error instanceof AppError)) throw error;
       throw failed('unreachable', 'does not answer', 'see that export.catalog.uri is right and the catalog runs', true);
     });
     const { status, bytes } = answer;
-    if (status < 300 || status === 404 || status === 409) return { status, value: readJson(bytes.toString()) };
+    const text = bytes.toString();
+    const namesPlace = status >= 400 && place !== undefined && text.includes(place);
+    if (status < 300 || status === 404 || status === 409 || namesPlace)
+      return { status, value: readJson(text), namesPlace };
     const what = `answers ${method} with ${status}`;
     if (status === 401 || status === 403)
       throw failed('refused', what, 'give it a token that may register and drop tables: export.catalog.tokenFile');
@@ -112,9 +119,10 @@ async function openNamespace(catalog: Catalog, { warehouse, namespace }: Setting
     if (version === undefined || !metadata) return false;
     const at = addressOf(metadata.location, metadataName(version));
     const table = `${folder}/tables/${dataset}`;
-    const found = await ask('GET', `${table}?snapshots=refs`);
-    const known = found.status === 404 ? undefined : Loaded.safeParse(found.value).data;
-    if (found.status !== 404 && !known) throw wrong(`gives no table for ${namespace}.${dataset}`, 'look at it there');
+    // Some catalogs read the metadata that they lead to, and say where they miss it: an erasure has removed it.
+    const found = await ask('GET', `${table}?snapshots=refs`, { place: addressOf(metadata.location, 'v') });
+    const known = found.status < 300 ? Loaded.safeParse(found.value).data : undefined;
+    if (found.status < 300 && !known) throw wrong(`gives no table for ${namespace}.${dataset}`, 'look at it there');
     if (known?.['metadata-location'] === at) return false;
     if (
       known &&
@@ -128,14 +136,14 @@ async function openNamespace(catalog: Catalog, { warehouse, namespace }: Setting
     if (purpose === 'look') return true;
     const register = async (): Promise<number> => {
       const body = { name: dataset, 'metadata-location': at, overwrite: true };
-      return (await ask('POST', `${folder}/register`, body)).status;
+      return (await ask('POST', `${folder}/register`, { body })).status;
     };
     let registered = await register();
     if (registered === 404) {
-      await ask('POST', root, { namespace: names, properties: {} });
+      await ask('POST', root, { body: { namespace: names, properties: {} } });
       registered = await register();
     }
-    if (registered === 409 && known) {
+    if (registered === 409 && (known || found.namesPlace)) {
       // Not every catalog knows `overwrite`. Without `purge`, no file goes with the entry.
       await ask('DELETE', `${table}?purgeRequested=false`);
       registered = await register();

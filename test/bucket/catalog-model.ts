@@ -17,8 +17,8 @@ export async function startCatalog({
     /** Each request: method and path. */
     asked: [] as string[],
     tokens: new Set<string | undefined>(),
-    /** Judges each request: an answer instead of the true one, or none. */
-    fault: (_asked: string): number | 'cut' | undefined => undefined,
+    /** Judges each request: a status instead of the true answer, no answer, or a failure with these words. */
+    fault: (_asked: string): number | string | undefined => undefined,
     uuidOf: (_location: string): string => '00000000-0000-4000-8000-000000000001',
   };
   const judge = (
@@ -60,7 +60,11 @@ export async function startCatalog({
       const text = Buffer.concat(chunks).toString();
       const body = (text === '' ? {} : JSON.parse(text)) as Record<string, unknown>;
       const [status, value] =
-        fault === undefined ? judge(request.method ?? '', path, body) : [fault, { error: 'secret words' }];
+        fault === undefined
+          ? judge(request.method ?? '', path, body)
+          : typeof fault === 'string'
+            ? [500, { error: { message: fault } }]
+            : [fault, { error: 'secret words' }];
       response.writeHead(status, { 'content-type': 'application/json' });
       response.end(value === undefined ? undefined : JSON.stringify(value));
     });

@@ -98,6 +98,27 @@ test('what another program has committed through the catalog is replaced by what
   expect(catalog.tables.get('distinct_ids')?.['metadata-location']).toBe(published(dataDir));
 });
 
+test('an entry whose metadata an erasure has removed is replaced, and one that leads elsewhere is left', async () => {
+  const catalog = await startCatalog({ knowsOverwrite: false });
+  const dataDir = await folderWith('a');
+  await tell(dataDir, catalog);
+  const before = published(dataDir);
+  await publishDistinct(dataDir, ['b']);
+  // As Iceberg's own catalog says it, which reads the metadata for each answer.
+  const missing = (location: string) => (asked: string) =>
+    asked.startsWith('GET') &&
+    asked.includes('/tables/') &&
+    catalog.tables.get('distinct_ids')?.['metadata-location'] === before
+      ? `Location does not exist: ${location}`
+      : undefined;
+  catalog.fault = missing('s3://of/another/metadata/v1.metadata.json');
+  expect(await tell(dataDir, catalog)).toMatchObject({ told: [], error: { code: 'service' } });
+  expect(catalog.tables.get('distinct_ids')?.['metadata-location']).toBe(before);
+  catalog.fault = missing(before);
+  expect(await tell(dataDir, catalog)).toMatchObject({ told: ['distinct_ids'], error: null });
+  expect(catalog.tables.get('distinct_ids')?.['metadata-location']).toBe(published(dataDir));
+});
+
 test('a catalog is not told of files that the bucket does not have yet', async () => {
   const catalog = await startCatalog();
   const dataDir = await folderWith('a');
