@@ -24,7 +24,7 @@ const deaths: Record<keyof DeletionCommands, [moment: KillPoint['moment'], patte
   reconcile: [
     ['before', /^UPDATE suspects SET confirmations/],
     ['before', /^DELETE FROM persons WHERE/],
-    ['before', /^DELETE FROM persons_seen/],
+    ['before', /^DELETE FROM persons_seen WHERE from_key = @rowKey/],
     ['before', /^DELETE FROM suspects WHERE dataset = '?persons/],
     ['before', /^DELETE FROM distinct_id_owners WHERE person_row_key = @rowKey$/],
     ['before', /^DELETE FROM distinct_ids_lost WHERE person_row_key = @rowKey$/],
