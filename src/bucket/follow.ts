@@ -8,6 +8,8 @@ import { compare, inOrder, isOurs, type Comparison, type LocalFile } from './fol
 
 /** What made bucket and folder equal. `foreign`: objects below the prefix that this program does not know, and leaves. */
 export type Followed = {
+  /** The published files, each of which is in the bucket. */
+  files: number;
   put: number;
   removed: number;
   aborted: number;
@@ -52,7 +54,7 @@ export async function followFolder(following: Following): Promise<Followed> {
     const superfluous = standing.superfluous.filter((version) => !locks.has(nameOf(version)));
     if (missing.length + different.length + superfluous.length + uploads.length === 0) {
       await readBack(following, put);
-      return { put: put.length, removed, aborted, foreign, locked: [...locks.values()] };
+      return { files: files.length, put: put.length, removed, aborted, foreign, locked: [...locks.values()] };
     }
     put.push(...(await putFiles(following, standing)));
     await inBatches(uploads, { atOnce, signal }, (upload) => bucket.abortUpload(upload));

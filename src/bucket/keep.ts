@@ -1,15 +1,15 @@
 import type { Settings } from '../config/settings.ts';
 import { isoTime, type Clock } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
-import { ledgerOrigin } from '../ledger/checkpoint.ts';
+import { ledgerOrigin, readLedgerOrigin } from '../ledger/checkpoint.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Database } from '../mirror/database.ts';
-import { forgetDestination, listDestinations, noteDestination } from '../mirror/destinations.ts';
+import { forgetDestination, listDestinations, noteBehind, noteDestination, noteEqual } from '../mirror/destinations.ts';
 import { listRequests } from '../mirror/erasure-requests.ts';
 import { addTarget } from '../mirror/erasure-targets.ts';
 import type { PublishedFiles } from '../snapshot/published-files.ts';
 import { openBucket, type Destination } from './bucket.ts';
-import { followFolder, type Followed } from './follow.ts';
+import { compareWithFolder, followFolder, type Followed } from './follow.ts';
 import { isOurs } from './follow-plan.ts';
 
 /** What a job gives to the bucket. */
@@ -96,15 +96,44 @@ async function leaveOldBuckets(context: BucketContext): Promise<BucketReport | n
 }
 
 async function reported(
-  { signal }: BucketContext,
+  { db, clock, signal }: BucketContext,
   destination: string,
   act: () => Promise<Followed | null>,
 ): Promise<BucketReport> {
   try {
-    return { destination, followed: await act(), error: null };
+    const followed = await act();
+    if (followed) noteEqual(db, destination, followed.files, isoTime(clock.now()));
+    return { destination, followed, error: null };
   } catch (error) {
     signal.throwIfAborted();
-    if (error instanceof AppError) return { destination, followed: null, error };
-    throw error;
+    if (!(error instanceof AppError)) throw error;
+    noteBehind(db, destination, error.message, isoTime(clock.now()));
+    return { destination, followed: null, error };
   }
+}
+
+/** What a reconciliation would do to a bucket: the files that it would put, and the objects that it would remove for good. */
+export type BucketPlan = { destination: string; put: string[]; remove: string[] };
+
+/**
+ * Plans what makes the bucket equal to the folder once published files have been rewritten (`dataset/snapshot id/name`). Changes
+ * nothing; null where no bucket follows. Throws as `compareWithFolder` does.
+ */
+export async function planBucket(
+  { published, settings, clock, signal }: Omit<BucketContext, 'db' | 'ledger'>,
+  rewritten: readonly string[],
+): Promise<BucketPlan | null> {
+  const destination = destinationOf(settings.export);
+  if (destination === null) return null;
+  using bucket = await openBucket(destination, { clock, retry: settings.retry, signal });
+  const publisher = readLedgerOrigin(settings.dataDir) ?? '';
+  const compared = await compareWithFolder({ published, bucket, publisher, signal });
+  const going = compared.standing.filter(({ path }) => rewritten.includes(path));
+  const pathsOf = (items: readonly { path: string }[]): string[] =>
+    [...new Set(items.map(({ path }) => path))].toSorted();
+  return {
+    destination: destination.location,
+    put: pathsOf([...compared.missing, ...compared.different]),
+    remove: pathsOf([...compared.superfluous, ...compared.uploads, ...going]),
+  };
 }

@@ -1,8 +1,26 @@
 import type { CatalogReport } from '../bucket/catalog.ts';
 import { lastEnd } from '../bucket/follow-plan.ts';
-import type { BucketReport } from '../bucket/keep.ts';
-import { countedText, minuteText } from '../core/words.ts';
+import type { BucketPlan, BucketReport } from '../bucket/keep.ts';
+import { AppError } from '../core/errors.ts';
+import { countedText, minuteText, secondText } from '../core/words.ts';
+import type { DestinationStanding } from '../mirror/destinations.ts';
 import { presentError } from './errors.ts';
+
+/** Whether a bucket follows, in words. */
+export function standingText({ location, equalAt, files, behindSince, cause }: DestinationStanding): string {
+  const last = equalAt === null ? 'never seen equal' : `last seen equal ${secondText(equalAt)}`;
+  if (behindSince === null) return `${location} follows: ${countedText(files ?? 0, 'file')}, ${last}\n`;
+  return `${location} IS BEHIND since ${secondText(behindSince)}, ${last}: ${cause ?? 'a run is under way, or was ended'}\n`;
+}
+
+/** What a plan would do to a bucket, in words; nothing where there is none. */
+export function bucketPlanText(plan: BucketPlan | AppError | null): string {
+  if (plan === null) return '';
+  if (plan instanceof AppError) return `the bucket cannot be looked at: ${plan.message}\n${plan.hint ?? ''}\n`;
+  const { destination, put, remove } = plan;
+  const lines = [...put.map((path) => `  to be put: ${path}\n`), ...remove.map((path) => `  to be removed: ${path}\n`)];
+  return lines.length === 0 ? '' : `${destination}\n${lines.join('')}`;
+}
 
 /** What a bucket did, for `--json`; null where there is none. */
 export function bucketJson(report: BucketReport | null): object | null {

@@ -9,10 +9,43 @@ export function listDestinations(db: Database): KnownDestination[] {
   return db.prepare<[], KnownDestination>(sql).all();
 }
 
-/** Notes that published files are about to be put to a place. */
+/**
+ * How a place stands to the folder. `equalAt`: when both were last seen equal, with so many `files`. `behindSince`: since when
+ * it may hold something else, null where it follows. `cause`: why; null while a run is under way, or was killed. Times are ISO 8601.
+ */
+export type DestinationStanding = {
+  location: string;
+  equalAt: string | null;
+  files: number | null;
+  behindSince: string | null;
+  cause: string | null;
+};
+
+/** How each place stands that may hold published files. */
+export function readStandings(db: Database): DestinationStanding[] {
+  const sql = /*sql*/ `SELECT location, equal_at AS equalAt, files, behind_since AS behindSince, cause
+    FROM destinations ORDER BY location`;
+  return db.prepare<[], DestinationStanding>(sql).all();
+}
+
+/** Notes that published files are about to be put to a place: until they are seen there, it is behind. */
 export function noteDestination(db: Database, { location, reachedBy }: KnownDestination, at: string): void {
-  db.prepare(/*sql*/ `INSERT INTO destinations (location, reached_by, followed_at) VALUES (?, ?, ?)
-    ON CONFLICT (location) DO UPDATE SET reached_by = excluded.reached_by`).run(location, reachedBy, at);
+  db.prepare(/*sql*/ `INSERT INTO destinations (location, reached_by, followed_at, behind_since)
+    VALUES (@location, @reachedBy, @at, @at)
+    ON CONFLICT (location) DO UPDATE SET reached_by = excluded.reached_by,
+      behind_since = coalesce(behind_since, excluded.behind_since)`).run({ location, reachedBy, at });
+}
+
+/** Notes that a place was seen to be equal to the folder, file by file. */
+export function noteEqual(db: Database, location: string, files: number, at: string): void {
+  db.prepare(/*sql*/ `UPDATE destinations SET equal_at = ?, files = ?, behind_since = NULL, cause = NULL
+    WHERE location = ?`).run(at, files, location);
+}
+
+/** Notes why a place is behind. */
+export function noteBehind(db: Database, location: string, cause: string, at: string): void {
+  db.prepare(/*sql*/ `UPDATE destinations SET behind_since = coalesce(behind_since, ?), cause = ?
+    WHERE location = ?`).run(at, cause, location);
 }
 
 /** Notes that a place holds no published files any more. */

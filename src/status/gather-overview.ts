@@ -7,6 +7,7 @@ import type { JobState, ProjectState, WorkerState } from '../job/worker-state.ts
 import { readLedgerHead } from '../ledger/ledger-head.ts';
 import { ledgerFolder } from '../ledger/entry-file.ts';
 import { databasePath, type Database } from '../mirror/database.ts';
+import { readStandings } from '../mirror/destinations.ts';
 import { listRequests } from '../mirror/erasure-requests.ts';
 import type { RequestReason, WaitReason } from '../ledger/vocabulary.ts';
 import { listOpenTargets } from '../mirror/erasure-targets.ts';
@@ -113,6 +114,7 @@ function gatherContent(
     erasure,
     openRequests: gatherOpenRequests(db),
     snapshots: readOr(null, () => reportSnapshots(db, dataDir)),
+    buckets: readStandings(db),
     snapshotsCheckedAt: histories.find(({ job }) => job === 'checkpoint')?.lastDoneAt ?? null,
     ledger: readOr('unreadable', () => readLedgerHead(ledgerFolder(dataDir)) ?? null),
   };

@@ -170,6 +170,28 @@ export const metricCatalogue: readonly Metric[] = [
     },
   ),
   ...metricsOf(
+    ofContent(({ buckets }) => (buckets.length === 0 ? [] : [buckets])),
+    {},
+    {
+      analytics_mirror_bucket_follows: [
+        'Whether each bucket was last seen equal to the published files (1), or one may be behind (0).',
+        (buckets) => buckets.every(({ behindSince }) => behindSince === null),
+      ],
+      analytics_mirror_bucket_behind_since_timestamp_seconds: [
+        'Since when a bucket may be behind the published files.',
+        (buckets) => secondsOf(buckets.flatMap(({ behindSince }) => behindSince ?? []).toSorted()[0] ?? null),
+      ],
+      analytics_mirror_bucket_equal_timestamp_seconds: [
+        'When each bucket was seen equal to the published files, the oldest of these times.',
+        (buckets) => secondsOf(buckets.flatMap(({ equalAt }) => equalAt ?? []).toSorted()[0] ?? null),
+      ],
+      analytics_mirror_bucket_objects: [
+        'Objects in the buckets when they were last seen equal.',
+        (buckets) => buckets.reduce((sum, { files }) => sum + (files ?? 0), 0),
+      ],
+    },
+  ),
+  ...metricsOf(
     ofContent((content) => [content]),
     {},
     {

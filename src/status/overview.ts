@@ -2,6 +2,7 @@ import type { ProjectState } from '../job/worker-state.ts';
 import type { MirroredDataset } from '../contract/datasets.ts';
 import type { LedgerHead } from '../ledger/ledger-head.ts';
 import type { RequestState } from '../ledger/vocabulary.ts';
+import type { DestinationStanding } from '../mirror/destinations.ts';
 import type { History } from '../mirror/history.ts';
 import type { RowCounts } from '../mirror/read-rows.ts';
 import type { JobTotals } from '../mirror/runs.ts';
@@ -59,6 +60,8 @@ export type ProjectContent = {
   openRequests: OpenRequest[];
   /** Null when what is published cannot be read. */
   snapshots: SnapshotReport[] | null;
+  /** The buckets that may hold published files, and whether each follows. */
+  buckets: DestinationStanding[];
   /** When the job `checkpoint` last read all published files and found that each matches its manifest. */
   snapshotsCheckedAt: string | null;
   /** Null before the first entry. */

@@ -1,12 +1,13 @@
 import { html } from 'hono/html';
 import type { JobState } from '../job/worker-state.ts';
+import type { DestinationStanding } from '../mirror/destinations.ts';
 import type { ProjectContent } from './overview.ts';
 import { table, type Markup } from '../markup/markup.ts';
 import { badge, figures, when, withCode, nextText, type Mark } from './page-parts.ts';
 import { bytesText, codeText, countText, countedText } from '../core/words.ts';
 
 /** The published snapshots, their sizes, and when their files were last checked. */
-export function snapshotsPart({ snapshots, snapshotsCheckedAt }: ProjectContent, now: string): Markup {
+export function snapshotsPart({ snapshots, buckets, snapshotsCheckedAt }: ProjectContent, now: string): Markup {
   if (snapshots === null) return html`<p>${badge('broken', 'A manifest is missing or damaged.')}</p>`;
   if (snapshots.length === 0)
     return html`<p class="soft">
@@ -25,6 +26,7 @@ export function snapshotsPart({ snapshots, snapshotsCheckedAt }: ProjectContent,
         verdict === null ? badge('plain', 'no pass') : badge(verdict === 'complete' ? 'well' : 'attention', verdict),
       ]),
     )}
+    ${buckets.map((bucket) => bucketPart(bucket, now))}
     <p class="small more">
       ${
         snapshotsCheckedAt === null
@@ -34,6 +36,18 @@ export function snapshotsPart({ snapshots, snapshotsCheckedAt }: ProjectContent,
           : html`All files were last read and found to match their manifests ${when(snapshotsCheckedAt, now)}.`
       }
     </p>`;
+}
+
+function bucketPart({ location, equalAt, files, behindSince, cause }: DestinationStanding, now: string): Markup {
+  const last = equalAt === null ? 'never seen equal' : html`last seen equal ${when(equalAt, now)}`;
+  if (behindSince === null)
+    return html`<p>
+      ${badge('well', 'follows')} <code>${location}</code>: ${countedText(files ?? 0, 'file')}, ${last}.
+    </p>`;
+  return html`<p>
+    ${badge('attention', 'behind')} <code>${location}</code> since ${when(behindSince, now)}, ${last}:
+    ${cause ?? 'a run is under way, or was ended'}.
+  </p>`;
 }
 
 /** The ledger's newest entry and checkpoint. */

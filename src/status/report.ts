@@ -2,6 +2,7 @@ import type { Database } from '../mirror/database.ts';
 import { datasets, type PagedDataset } from '../contract/datasets.ts';
 import type { RequestState } from '../ledger/vocabulary.ts';
 import { countRequests, listRequests } from '../mirror/erasure-requests.ts';
+import { readStandings, type DestinationStanding } from '../mirror/destinations.ts';
 import { countFence } from '../mirror/fence.ts';
 import { livingHolder } from '../job/lease.ts';
 import { lastExportOf, listRuns, settleRun, type LeaseHolder, type Run, type RunOutcome } from '../mirror/runs.ts';
@@ -86,6 +87,8 @@ export type StatusReport = MirrorReport & {
   /** Rows that a complete pass did not see. The service has still to be asked for each of them. */
   suspects: Record<PagedDataset, number>;
   snapshots: SnapshotReport[];
+  /** The buckets that may hold published files, and whether each follows. */
+  buckets: DestinationStanding[];
   runs: RunReport[];
   /** Null where no living process holds it. */
   lease: LeaseHolder | null;
@@ -104,6 +107,7 @@ export function gatherStatus(db: Database, dataDir: string, now: string): Status
     ...gatherMirror(db, now),
     suspects: countSuspects(db),
     snapshots: reportSnapshots(db, dataDir),
+    buckets: readStandings(db),
     runs: listRuns(db, runsShown).map((run) => reportRun(run, holder)),
     lease: holder ?? null,
     log: { bytes: logBytes, isHeld: isLogHeld(logBytes) },

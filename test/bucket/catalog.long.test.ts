@@ -13,7 +13,7 @@ import { folderWith, publishDistinct } from './follow-world.ts';
 
 const followed: BucketReport = {
   destination: 's3://bucket/mirror',
-  followed: { put: 0, removed: 0, aborted: 0, foreign: [], locked: [] },
+  followed: { files: 0, put: 0, removed: 0, aborted: 0, foreign: [], locked: [] },
   error: null,
 };
 

@@ -3,7 +3,9 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { certificatePath } from '../../src/erasure/proof/certificate-file.ts';
 import { readCertificate, type Certificate } from '../../src/erasure/proof/certificate.ts';
-import { listDestinations } from '../../src/mirror/destinations.ts';
+import { planBucket } from '../../src/bucket/keep.ts';
+import { listDestinations, readStandings } from '../../src/mirror/destinations.ts';
+import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
 import { isFile } from '../../src/ledger/target.ts';
 import { listTargets } from '../../src/mirror/erasure-targets.ts';
 import { findRequest } from '../../src/mirror/erasure-requests.ts';
@@ -56,9 +58,32 @@ describe('an erasure with a bucket', () => {
     const scene = await openScene();
     const { world, model } = scene;
     model.uploads.push({ key: 'mirror/persons/20261118T090000.000Z/part-00001.parquet', id: 'left over' });
+    const { db, dataDir, settings, clock } = world;
+    const plan = (rewritten: string[]) =>
+      planBucket(
+        { published: publishedFilesIn(dataDir), settings, clock, signal: new AbortController().signal },
+        rewritten,
+      );
+    const planned = [...model.versions.keys()].find((key) => /persons.*parquet$/.test(key)) ?? '';
+    const asked = model.asked.length;
+    expect(await plan([planned.replace('mirror/', '')])).toEqual({
+      destination: 's3://bucket/mirror',
+      put: [],
+      remove: [planned.replace('mirror/', ''), 'persons/20261118T090000.000Z/part-00001.parquet'].toSorted(),
+    });
+    expect(model.asked.slice(asked).filter((each) => !/^(?:GET|HEAD) /.test(each))).toEqual([]);
     const result = await world.reconcile();
     expect(result?.bucket).toMatchObject({ error: null });
     expectEqual(model, world.dataDir);
+    expect(readStandings(db())).toEqual([
+      {
+        location: 's3://bucket/mirror',
+        equalAt: expect.any(String) as string,
+        files: model.versions.size,
+        behindSince: null,
+        cause: null,
+      },
+    ]);
     const keys = listTargets(world.db(), scene.id).flatMap(({ target }) =>
       isFile(target) ? [`mirror/${target.dataset}/${target.snapshotId}/${target.name}`] : [],
     );
@@ -87,9 +112,17 @@ describe('an erasure with a bucket', () => {
       reason: 'bucket_unreachable',
       certifiedAt: null,
     });
+    const [first] = readStandings(world.db());
+    expect(first).toMatchObject({
+      equalAt: expect.any(String) as string,
+      behindSince: expect.any(String) as string,
+      cause: expect.stringMatching(/does not answer/) as string,
+    });
     await world.reconcile();
+    expect(readStandings(world.db())[0]?.behindSince).toBe(first?.behindSince);
     model.fault = () => undefined;
     expect((await world.reconcile())?.outcome).toBe('done');
+    expect(readStandings(world.db())[0]).toMatchObject({ behindSince: null, cause: null });
     expect(bucketOf(scene)).toMatchObject({ status: 'done', result: 'absent' });
     expectEqual(model, world.dataDir);
     await certificateOf(scene);

@@ -59,7 +59,7 @@ CREATE TABLE destinations (
   -- How it is reached, as JSON: endpoint, region, forcePathStyle.
   reached_by TEXT NOT NULL,
   followed_at TEXT NOT NULL
-) STRICT, WITHOUT ROWID;
+, equal_at TEXT, files INTEGER, behind_since TEXT, cause TEXT) STRICT, WITHOUT ROWID;
 
 CREATE TABLE distinct_id_owners (
   person_row_key INTEGER NOT NULL,

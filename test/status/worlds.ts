@@ -217,6 +217,16 @@ const freshContent: ProjectContent = {
     bytes: Number(bytes),
     verdict: 'complete',
   })),
+  buckets: [
+    {
+      location: 's3://lake/an-older-place',
+      equalAt: before(40 * dayMs),
+      files: 12,
+      behindSince: before(3 * dayMs),
+      cause: 's3://lake/an-older-place still holds published files, and export.destination no longer names it',
+    },
+    { location: 's3://warehouse/mirror', equalAt: before(6 * minuteMs), files: 31, behindSince: null, cause: null },
+  ],
   snapshotsCheckedAt: before(0.6 * dayMs),
   ledger: {
     entries: 1288,

@@ -1,4 +1,6 @@
 import type { Command } from 'commander';
+import { planBucket } from '../../bucket/keep.ts';
+import { AppError } from '../../core/errors.ts';
 import { bytesText, countText } from '../../core/words.ts';
 import { findDifferencesIn } from '../../erasure/bound/differences.ts';
 import type { ErasurePlan } from '../../erasure/plan.ts';
@@ -15,8 +17,8 @@ import {
 } from '../../worker/reconcile-job.ts';
 import { absenceText, heldText } from '../sync-text.ts';
 import type { CommandAction, CommandContext } from '../command.ts';
-import { bucketJson, bucketText, catalogJson, catalogText } from '../bucket-text.ts';
-import { exitCodes } from '../errors.ts';
+import { bucketJson, bucketPlanText, bucketText, catalogJson, catalogText } from '../bucket-text.ts';
+import { exitCodes, presentError } from '../errors.ts';
 import { formatTable } from '../table.ts';
 
 type ReconcileFlags = { dryRun?: boolean; approve?: string };
@@ -51,7 +53,12 @@ Examples:
         const held = listHeldPlans(db);
         const differs = (await findDifferencesIn(settings.dataDir, db)).map(({ sentence }) => sentence);
         const toBeMended = differs.map((sentence) => `to be mended: ${sentence}\n`).join('');
-        return { json: { plan, held, differs }, text: `${toBeMended}${planText(plan, held)}` };
+        const rewritten = plan.erasure.files.map(({ file }) => file.replace('snapshot:', ''));
+        const bucket = await planBucket({ published, settings, clock, signal }, rewritten).catch(asAppError);
+        return {
+          json: { plan, held, differs, bucket: bucket instanceof AppError ? { error: presentError(bucket) } : bucket },
+          text: `${toBeMended}${planText(plan, held)}${bucketPlanText(bucket)}`,
+        };
       }
       const result = await runReconcileJob(app.jobContext(context.signal), approve);
       if (result.outcome === 'held') context.setExitCode(exitCodes.incomplete);
@@ -60,6 +67,12 @@ Examples:
       return { json: { outcome, plan, replayed, mended, lost, erasure, absence, ...places }, text: resultText(result) };
     },
   };
+}
+
+/** What is wrong with a bucket is a part of the plan. */
+function asAppError(error: unknown): AppError {
+  if (error instanceof AppError) return error;
+  throw error;
 }
 
 function planText({ absence, erasure }: ReconcilePlan, held: readonly HeldPlan[]): string {

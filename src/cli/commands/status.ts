@@ -6,6 +6,7 @@ import { gatherStatus, type StatusReport } from '../../status/report.ts';
 import { reportSchedule, type ScheduleReport } from '../../worker/schedule-report.ts';
 import type { CommandAction, CommandContext, CommandResult } from '../command.ts';
 import type { GlobalOptions } from '../global-options.ts';
+import { standingText } from '../bucket-text.ts';
 import { heldText, passTable } from '../sync-text.ts';
 import { formatTable } from '../table.ts';
 
@@ -44,6 +45,7 @@ function statusText({
   held,
   passes,
   snapshots,
+  buckets,
   erasure,
   runs,
   lease,
@@ -61,6 +63,7 @@ function statusText({
         ]),
     ...held.map(heldText),
     snapshots.length === 0 ? 'no snapshot yet: run `analytics-mirror export`\n' : snapshotText(snapshots),
+    ...buckets.map(standingText),
     ...erasureText(erasure),
     runText(runs),
     ...(lease
