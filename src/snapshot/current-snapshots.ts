@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { publishedDatasets, type PublishedDataset } from '../contract/datasets.ts';
+import { metadataName, readTable } from './iceberg/table-files.ts';
 import { currentIds } from './manifest.ts';
 import type { PublishedFiles } from './published-files.ts';
 
@@ -40,4 +41,17 @@ export function listCurrentSnapshots(
       return { dataset, snapshotId, kind, createdAt, rows, files: listed };
     }),
   );
+}
+
+/** The Iceberg table of a dataset: where its readers see it, and the file of its metadata now. */
+export type CurrentTable = { dataset: PublishedDataset; location: string; metadata: string };
+
+/** The tables that CURRENT names and that are whole. Throws `storage` where CURRENT or a manifest is damaged. */
+export function listCurrentTables(published: PublishedFiles, datasets: readonly PublishedDataset[]): CurrentTable[] {
+  return datasets.flatMap((dataset) => {
+    const table = readTable(published, dataset);
+    if (!table) return [];
+    const { location } = table.metadata;
+    return [{ dataset, location, metadata: `${location}/metadata/${metadataName(table.entry.version)}` }];
+  });
 }

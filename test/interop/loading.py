@@ -57,18 +57,27 @@ def of_frame(dataset, frame):
     return [tuple(value if hasattr(value, '__len__') or value == value else None for value in row) for row in zip(*lists)]
 
 
+def hold_duckdb():
+    import duckdb
+
+    with duckdb.connect('warehouse.duckdb') as warehouse:
+        for dataset in columns:
+            hold(dataset, warehouse.execute(select(dataset, dataset)).fetchall())
+
+
 def run_duckdb():
     import duckdb
 
     for language, text in blocks:
+        if language == 'sql':
+            with duckdb.connect('warehouse.duckdb') as warehouse:
+                assert warehouse.execute(text).fetchall(), text
+            continue
         if language == 'sh':
             subprocess.run(['sh', '-eu', '-c', text], check=True)
         else:
-            with duckdb.connect('warehouse.duckdb') as warehouse:
-                assert warehouse.execute(text).fetchall(), text
-    with duckdb.connect('warehouse.duckdb') as warehouse:
-        for dataset in columns:
-            hold(dataset, warehouse.execute(select(dataset, dataset)).fetchall())
+            exec(compile(text, str(page), 'exec'), {})
+        hold_duckdb()
 
 
 def run_polars():
@@ -84,10 +93,10 @@ def run_clickhouse():
     names = {}
     for _language, text in blocks:
         exec(compile(text, str(page), 'exec'), names)
-    for dataset in columns:
-        # Integers of 64 bits come as texts.
-        answer = names['warehouse'].query(select(dataset, f'mirror.{dataset}').replace('recording_duration', 'toInt32(recording_duration)'), 'JSONCompactEachRow')
-        hold(dataset, [tuple(json.loads(line)) for line in str(answer).splitlines()])
+        for dataset in columns:
+            # Integers of 64 bits come as texts.
+            answer = names['warehouse'].query(select(dataset, f'mirror.{dataset}').replace('recording_duration', 'toInt32(recording_duration)'), 'JSONCompactEachRow')
+            hold(dataset, [tuple(json.loads(line)) for line in str(answer).splitlines()])
 
 
 def run_postgres():

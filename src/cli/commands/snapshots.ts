@@ -3,7 +3,7 @@ import type { App } from '../../app.ts';
 import { publishedDatasets, type PublishedDataset } from '../../contract/datasets.ts';
 import { AppError } from '../../core/errors.ts';
 import { bytesText, countedText, minuteText, printableLines } from '../../core/words.ts';
-import { listCurrentSnapshots, type CurrentSnapshot } from '../../snapshot/current-snapshots.ts';
+import { listCurrentSnapshots, listCurrentTables, type CurrentSnapshot } from '../../snapshot/current-snapshots.ts';
 import { dbtSources, duckDbScript } from '../../snapshot/load-sql.ts';
 import { publishedFilesIn } from '../../snapshot/published-files.ts';
 import { readLedger } from '../../ledger/ledger.ts';
@@ -60,7 +60,8 @@ Examples:
         if (verified.problems.length > 0) context.setExitCode(exitCodes.incomplete);
         return { json: { verified }, text: copyText(verified) };
       }
-      return { json: { snapshots }, text: textOf(all, snapshots, wanted, flags) };
+      const tables = listCurrentTables(publishedFilesIn(app.settings.dataDir), wanted);
+      return { json: { snapshots, tables }, text: textOf(all, snapshots, wanted, flags) };
     },
   };
 }
