@@ -100,8 +100,8 @@ export async function prepareErasure(): Promise<PreparedErasure> {
   const recorded = reading(dataDir, (db) =>
     db
       .prepare<[], string>(
-        `SELECT person_uuid FROM playlist_recordings JOIN recordings ON id = recording_id
-          WHERE person_uuid IS NOT NULL ORDER BY 1 LIMIT 1`,
+        `SELECT recordings.person_uuid FROM playlist_recordings JOIN recordings ON id = recording_id
+          WHERE recordings.person_uuid IS NOT NULL ORDER BY 1 LIMIT 1`,
       )
       .pluck()
       .get(),
