@@ -138,14 +138,17 @@ async function openNamespace(catalog: Catalog, { warehouse, namespace }: Setting
       const body = { name: dataset, 'metadata-location': at, overwrite: true };
       return (await ask('POST', `${folder}/register`, { body })).status;
     };
+    // Without `purge`, no file goes with the entry.
+    const drop = () => ask('DELETE', `${table}?purgeRequested=false`);
+    if (found.namesPlace) await drop();
     let registered = await register();
     if (registered === 404) {
       await ask('POST', root, { body: { namespace: names, properties: {} } });
       registered = await register();
     }
-    if (registered === 409 && (known || found.namesPlace)) {
-      // Not every catalog knows `overwrite`. Without `purge`, no file goes with the entry.
-      await ask('DELETE', `${table}?purgeRequested=false`);
+    if (registered === 409 && known) {
+      // Not every catalog knows `overwrite`.
+      await drop();
       registered = await register();
     }
     if (registered >= 300)

@@ -106,9 +106,7 @@ test('an entry whose metadata an erasure has removed is replaced, and one that l
   await publishDistinct(dataDir, ['b']);
   // As Iceberg's own catalog says it, which reads the metadata for each answer.
   const missing = (location: string) => (asked: string) =>
-    asked.startsWith('GET') &&
-    asked.includes('/tables/') &&
-    catalog.tables.get('distinct_ids')?.['metadata-location'] === before
+    /GET .*\/tables\/|\/register$/.test(asked) && catalog.tables.get('distinct_ids')?.['metadata-location'] === before
       ? `Location does not exist: ${location}`
       : undefined;
   catalog.fault = missing('s3://of/another/metadata/v1.metadata.json');
