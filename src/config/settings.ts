@@ -167,6 +167,13 @@ export const Promotion = z.union(
 );
 export type Promotion = z.infer<typeof Promotion>;
 
+/** A property of persons that is not published: left out, or replaced by its hash. */
+export const Mask = z.union(
+  [z.string().min(1), z.strictObject({ property: z.string().min(1), how: z.literal('hash') })],
+  'is a property to leave out, or has `property` and `how: hash`',
+);
+export type Mask = z.infer<typeof Mask>;
+
 /** Every setting, checked and complete. `config/default.yaml` explains each one beside its default. */
 export const Settings = z.strictObject({
   dataDir: z.string().min(1),
@@ -225,7 +232,7 @@ export const Settings = z.strictObject({
     keep: count,
     deltasMax: z.int().min(0),
     promote: z.array(Promotion),
-    mask: z.array(z.string().min(1)),
+    mask: z.array(Mask),
     destination: z
       .string()
       .regex(

@@ -41,7 +41,8 @@ function exportMoment(
   const { db, published, settings, clock, signal } = context;
   const location = tableLocation(context, dataset);
   const base = kind === 'delta' ? findDeltaBase(context, dataset) : undefined;
-  const { publishTexts } = publicationOf(dataset, settings.export);
+  const exporting = { ...settings.export, dataDir: settings.dataDir };
+  const { publishTexts } = publicationOf(dataset, exporting);
   const reading = { since: base?.changes ?? null, textsOfPart: publishTexts ? settings.export.partRows : null };
   return withSnapshotSource(connection, dataset, reading, async (source) => {
     const { pass, erasureEpoch, changes, rowCount, rows } = source;
@@ -51,7 +52,7 @@ function exportMoment(
         published,
         dataset,
         rows,
-        settings: settings.export,
+        settings: exporting,
         numbering: (columns) => numberColumns(context, dataset, columns),
         pass,
         erasureEpoch,

@@ -63,7 +63,8 @@ export function isMadeAlike(
   dataset: PublishedDataset,
   { columns, publication }: Manifest,
 ): boolean {
-  const { shape, decided } = publicationOf(dataset, context.settings.export);
+  const { dataDir, export: exporting } = context.settings;
+  const { shape, decided } = publicationOf(dataset, { ...exporting, dataDir });
   const wanted = numberColumns(context, dataset, [...shape.columns, ...deltaColumns]).slice(0, shape.columns.length);
   const found = columns.filter(({ name }) => !deltaColumns.some((one) => one.name === name));
   return isDeepStrictEqual({ wanted, ...decided, part_rows: 0 }, { wanted: found, ...publication, part_rows: 0 });

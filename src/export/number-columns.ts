@@ -11,7 +11,13 @@ export function numberColumns(
   dataset: PublishedDataset,
   columns: readonly Column[],
 ): PublishedColumn[] {
-  return numberFields(db, dataset, columns, () => lastNumberOf(published, dataset));
+  // A column of hashes means something else: it has a number of its own, as a column of another type has.
+  const meant = columns.map(({ name, type, hashedUnder }) => ({
+    name,
+    type: hashedUnder === undefined ? type : `${type} hashed ${hashedUnder}`,
+  }));
+  const numbered = numberFields(db, dataset, meant, () => lastNumberOf(published, dataset));
+  return numbered.map((field, index) => Object.assign(field, { type: columns[index]?.type ?? 'string' }));
 }
 
 /** The greatest number of a column in the snapshots of a dataset; 0 where there is none. */

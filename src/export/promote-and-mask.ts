@@ -1,12 +1,13 @@
 import { datasets, type PublishedDataset } from '../contract/datasets.ts';
 import { rowMarks, RowText } from '../contract/row-text.ts';
 import { cleanJson, mayNeedCleaning } from '../core/clean-json.ts';
-import { type Row, type DatasetShape, datasets as shapes } from '../snapshot/columns.ts';
-import type { Promotion } from '../config/settings.ts';
+import { type Column, type Row, type DatasetShape, datasets as shapes } from '../snapshot/columns.ts';
+import type { Mask, Promotion } from '../config/settings.ts';
 import type { ColumnValue } from '../contract/tolerant-reader.ts';
 import { AppError } from '../core/errors.ts';
 import { isJsonObject, parseExactJson, type JsonObject } from '../core/exact-json.ts';
 import type { Manifest } from '../snapshot/manifest.ts';
+import { type Masks, prepareMasks } from './masks.ts';
 import { promotedColumns, type PromotedColumn } from './promotion.ts';
 
 /**
@@ -15,12 +16,17 @@ import { promotedColumns, type PromotedColumn } from './promotion.ts';
  */
 const layout = 2;
 
-/** Which properties of persons become columns, and which are not published. */
+/** Which properties of persons become columns, and which are not published as they are. */
 export type PublicationSettings = {
   /** Each becomes a column of persons and of recordings: `property_<key>`, unless it is given a name. */
   promote: readonly Promotion[];
-  /** Top-level keys. Each is published as null, also in the persons embedded in recordings. `name` is the person's name field too. */
-  mask: readonly string[];
+  /**
+   * Top-level keys. Each is published as null or as a hash, also in the persons embedded in recordings. `name` is the person's
+   * name field too.
+   */
+  mask: readonly Mask[];
+  /** Where the key of hashes is; needed where a property is hashed. */
+  dataDir?: string;
 };
 
 /**
@@ -43,22 +49,30 @@ type Publication = {
  * Masking reaches names and properties; it does not reach distinct ids, nor `extra`.
  * Throws `usage` when the promoted keys cannot all be columns; publishing throws `storage` at a row that is not JSON.
  */
-export function publicationOf(dataset: PublishedDataset, { promote, mask }: PublicationSettings): Publication {
+export function publicationOf(dataset: PublishedDataset, { promote, mask, dataDir }: PublicationSettings): Publication {
   const shape = shapes[dataset];
-  const masked = new Set(mask);
   const { cleanRow, cleanText, replaced } = rowCleaner(dataset);
   const misfits: Record<string, number> = {};
   const add = publishers[dataset];
-  const promoted = add ? promotedColumns(promote, misfits) : [];
-  const isChanged = promoted.length + masked.size > 0;
+  const masks = add ? prepareMasks(mask, dataDir) : noMasks;
+  const promoted = add ? promotedColumns(promote, misfits, masks.hashedUnder) : [];
+  const isChanged = promoted.length + masks.of.size > 0;
   return {
-    shape: { ...shape, columns: [...shape.columns, ...promoted] },
-    publish: add && isChanged ? (row) => add(cleanRow(row), promoted, masked) : cleanRow,
+    shape: { ...shape, columns: [...shape.columns.map((column) => asHashed(column, masks)), ...promoted] },
+    publish: add && isChanged ? (row) => add(cleanRow(row), promoted, masks.of) : cleanRow,
     publishTexts: add && isChanged ? null : cleanText,
     replaced,
     misfits,
-    decided: { layout, promote: add ? [...promote] : [], mask: add ? [...masked].toSorted() : [] },
+    decided: { layout, promote: add ? [...promote] : [], mask: masks.decided },
   };
+}
+
+const noMasks = prepareMasks([], undefined);
+
+/** A column of the dataset's own. The name of a person can be published as a hash; the columns of JSON hold what they held. */
+function asHashed(column: Column, { hashedUnder }: Masks): Column {
+  const check = column.field === 'name' ? hashedUnder('name') : undefined;
+  return check === undefined ? column : { ...column, hashedUnder: check };
 }
 
 /** What promotes and masks in the rows of a dataset. */
@@ -67,21 +81,22 @@ const publishers: Partial<Record<PublishedDataset, typeof publishPerson>> = {
   recordings: publishRecording,
 };
 
-/** Adds the promoted columns to a row. What is masked is null there too. */
-function publishPerson(row: Row, promoted: readonly PromotedColumn[], masked: ReadonlySet<string>): Row {
+/** Adds the promoted columns to a row. What is masked is masked there too. */
+function publishPerson(row: Row, promoted: readonly PromotedColumn[], masked: Masks['of']): Row {
   const properties = parseObject(row['properties']);
   const isMasked = maskKeys(properties, masked);
+  const maskName = masked.get('name');
   return {
     ...row,
     ...(isMasked && { properties: JSON.stringify(properties) }),
-    ...(masked.has('name') && { name: null }),
+    ...(maskName && { name: row['name'] === null ? null : maskName(row['name']) }),
     ...valuesOf(promoted, properties),
   };
 }
 
-function publishRecording(row: Row, promoted: readonly PromotedColumn[], masked: ReadonlySet<string>): Row {
+function publishRecording(row: Row, promoted: readonly PromotedColumn[], masked: Masks['of']): Row {
   const person = parseObject(row['person']);
-  const hadName = masked.has('name') && maskKeys(person, new Set(['name']));
+  const hadName = maskKeys(person, new Map([...masked].filter(([key]) => key === 'name')));
   const properties = objectOf(person?.['properties']);
   const hadProperties = maskKeys(properties, masked);
   return {
@@ -95,11 +110,11 @@ function valuesOf(promoted: readonly PromotedColumn[], properties: JsonObject | 
   return Object.fromEntries(promoted.map(({ field, read }) => [field, read(properties)]));
 }
 
-/** Sets the masked keys of an object to null. Returns whether it has any. */
-function maskKeys(object: JsonObject | undefined, masked: ReadonlySet<string>): boolean {
+/** Masks the values of the masked keys of an object; null stays null. Returns whether it has any. */
+function maskKeys(object: JsonObject | undefined, masked: Masks['of']): boolean {
   if (!object) return false;
-  const found = [...masked].filter((key) => Object.hasOwn(object, key));
-  for (const key of found) object[key] = null;
+  const found = [...masked].filter(([key]) => Object.hasOwn(object, key));
+  for (const [key, mask] of found) object[key] = object[key] === null ? null : mask(object[key]);
   return found.length > 0;
 }
 

@@ -1,10 +1,11 @@
 import type { Promotion } from '../config/settings.ts';
-import { deltaFields, datasets as contract, publishedDatasets } from '../contract/datasets.ts';
+import { deltaFields, datasets as contract, pagedDatasets } from '../contract/datasets.ts';
 import type { ColumnValue } from '../contract/tolerant-reader.ts';
 import { AppError } from '../core/errors.ts';
 import { integerText, isJsonObject, type JsonObject } from '../core/exact-json.ts';
 import { isoToMicros } from '../core/time.ts';
 import { type Column, type ColumnType, column } from '../snapshot/columns.ts';
+import type { Masks } from './masks.ts';
 
 /** A property that becomes a column, and the column's value of each row. */
 export type PromotedColumn = Column & { readonly read: (properties: JsonObject | undefined) => ColumnValue };
@@ -32,8 +33,8 @@ function int64Of(value: unknown): bigint | undefined {
 
 const promotedMax = 200;
 
-/** Names that columns and fields of any dataset have: a reader could take a promoted column for one of them. */
-const ownNames = [...deltaFields, ...publishedDatasets.flatMap((dataset) => contract[dataset].publishedFields)].flatMap(
+/** Names that columns and fields of the datasets with promoted columns have: a reader could take a promoted column for one of them. */
+const ownNames = [...deltaFields, ...pagedDatasets.flatMap((dataset) => contract[dataset].publishedFields)].flatMap(
   ({ name, column: published }) => [name, published],
 );
 
@@ -41,7 +42,11 @@ const ownNames = [...deltaFields, ...publishedDatasets.flatMap((dataset) => cont
  * The columns that `export.promote` names, in its order. A value that is none of its type is null there, and counted in
  * `misfits` by column. Throws `usage` where they cannot all be columns.
  */
-export function promotedColumns(promote: readonly Promotion[], misfits: Record<string, number>): PromotedColumn[] {
+export function promotedColumns(
+  promote: readonly Promotion[],
+  misfits: Record<string, number>,
+  hashedUnder: Masks['hashedUnder'],
+): PromotedColumn[] {
   if (promote.length > promotedMax)
     throw badPromote(`names ${promote.length} properties; at most ${promotedMax} can be columns`);
   // Readers of Parquet, DuckDB among them, take `Email` and `email` for one name.
@@ -57,6 +62,9 @@ export function promotedColumns(promote: readonly Promotion[], misfits: Record<s
       );
     taken.add(name.toLowerCase());
     const { type: columnType, convert } = conversions[type];
+    const check = hashedUnder(property);
+    if (check !== undefined && columnType !== 'string')
+      throw badPromote(`has ${JSON.stringify(property)} as ${type}, but \`export.mask\` hashes it: a hash is a string`);
     const find = typeof one === 'string' ? ownValue : valueAt;
     const read: PromotedColumn['read'] = (properties) => {
       const value = find(properties, property);
@@ -65,7 +73,7 @@ export function promotedColumns(promote: readonly Promotion[], misfits: Record<s
       if (converted === undefined) misfits[name] = (misfits[name] ?? 0) + 1;
       return converted ?? null;
     };
-    return { ...column(name, columnType), read };
+    return { ...column(name, columnType), ...(check !== undefined && { hashedUnder: check }), read };
   });
 }
 

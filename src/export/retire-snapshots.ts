@@ -3,6 +3,7 @@ import type { SnapshotName } from '../snapshot/file-names.ts';
 import { forgetSnapshots, settleTables } from '../snapshot/iceberg/publish-table.ts';
 import { currentIds, type Manifest } from '../snapshot/manifest.ts';
 import type { PublishedFiles } from '../snapshot/published-files.ts';
+import { type DecidedMask, hidesAll } from './masks.ts';
 import { type RetentionPlan, planRetention } from './retention-plan.ts';
 
 /** Deletes what an export of the dataset left that did not come to its end. Never touches what was published. */
@@ -13,7 +14,7 @@ export function clearUnpublished(published: PublishedFiles, dataset: string): vo
 }
 
 /** How many full snapshots stay, and what those that stay must have masked. */
-type Retention = { keep: number; mask: readonly string[] };
+type Retention = { keep: number; mask: readonly DecidedMask[] };
 
 /** Deletes the published snapshots beyond those to keep, never the current one; returns their ids. */
 export function removeExpired(published: PublishedFiles, dataset: string, retention: Retention): string[] {
@@ -33,8 +34,12 @@ export function withdrawSnapshot(published: PublishedFiles, { dataset, snapshotI
 function planNow(published: PublishedFiles, dataset: string, { keep, mask }: Retention): RetentionPlan {
   const found = published.listSnapshots(dataset).map(({ id, hasManifest }) => {
     const manifest = readIfSound(published, { dataset, snapshotId: id });
-    const masked = new Set(manifest?.publication?.mask);
-    return { id, hasManifest, kind: manifest?.kind ?? 'full', isOutdated: mask.some((key) => !masked.has(key)) };
+    return {
+      id,
+      hasManifest,
+      kind: manifest?.kind ?? 'full',
+      isOutdated: !hidesAll(manifest?.publication?.mask ?? [], mask),
+    };
   });
   return planRetention(found, currentIds(published.readCurrent(), dataset), keep);
 }

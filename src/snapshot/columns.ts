@@ -13,7 +13,13 @@ export const columnTypes = ['string', 'int64', 'double', 'boolean', 'timestamp[u
 export type ColumnType = (typeof columnTypes)[number];
 
 /** A published column, and the field of a mirror row that it is filled from. */
-export type Column = { readonly name: string; readonly type: ColumnType; readonly field: string };
+export type Column = {
+  readonly name: string;
+  readonly type: ColumnType;
+  readonly field: string;
+  /** Of a column of hashes: the check value of their key. Hashes under another key are another column. */
+  readonly hashedUnder?: string;
+};
 
 /** A mirror row as SQLite keeps it, by field name. */
 export type Row = Readonly<Record<string, ColumnValue>>;

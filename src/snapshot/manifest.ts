@@ -29,6 +29,12 @@ const PublishedColumn = z.strictObject({
 });
 export type PublishedColumn = z.infer<typeof PublishedColumn>;
 
+/** A property that was left out, or hashed; `key` is the check value of the key that hashed it. */
+const DecidedMask = z.union([
+  z.string(),
+  z.strictObject({ property: z.string(), how: z.literal('hash'), key: z.string().regex(/^[0-9a-f]{32}$/) }),
+]);
+
 /** `manifest.json`: all that a reader needs to know of a snapshot and to check it. A public format. */
 export const Manifest = z.strictObject({
   format_version: z.literal(1),
@@ -57,7 +63,7 @@ export const Manifest = z.strictObject({
   misfits: z.record(z.string(), count).optional(),
   /** The settings that decided the rows' values and files; missing in snapshots of earlier versions. */
   publication: z
-    .strictObject({ layout: count, promote: z.array(Promotion), mask: z.array(z.string()), part_rows: count })
+    .strictObject({ layout: count, promote: z.array(Promotion), mask: z.array(DecidedMask), part_rows: count })
     .optional(),
   generator: z.strictObject({ name: z.string(), version: z.string() }),
 });

@@ -73,8 +73,9 @@ function manifestContent(bytes: Buffer, place: string): KnownContent | undefined
   const keys = files.flatMap((file) => [file.min_key ?? [], file.max_key ?? []].flat());
   return contentOfKeys(dataset, keys, [
     ...columns.map(({ name }) => name),
-    ...(publication?.promote ?? []).map((one) => (typeof one === 'string' ? one : one.property)),
-    ...(publication?.mask ?? []),
+    ...[...(publication?.promote ?? []), ...(publication?.mask ?? [])].map((one) =>
+      typeof one === 'string' ? one : one.property,
+    ),
   ]);
 }
 

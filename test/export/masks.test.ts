@@ -1,0 +1,101 @@
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { hashOf, hidesAll, prepareMasks } from '../../src/export/masks.ts';
+import { publicationOf } from '../../src/export/promote-and-mask.ts';
+import type { Mask } from '../../src/config/settings.ts';
+import { exportAll, openWorld, perform, type World } from './exported-world.ts';
+import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
+import { personRow, recordingRow } from '../snapshot/rows.ts';
+import { temporaryFolder } from '../snapshot/temporary-folder.ts';
+
+const email: Mask = { property: 'email', how: 'hash' };
+
+/** Also in docs/configuration.md. The hashes were made by Python's own HMAC. */
+test.for([
+  ['email', 'ann@example.com', 'h1:XKZvd4ltdzx_U3YN2IJLMM53Y6ozXVPRVcfd94vEnRU'],
+  ['email', 'Zoë 😀', 'h1:R509uOMNlMasAQaEN1k-yqcZW-oEQ0QDELGqEOmeIfY'],
+  ['age', 7, 'h1:NFpKFmD2wbAo0nVvpGTucy7gfI1jqtMTObNaiBXcBHU'],
+] as const)('the hash of %s %s under a known key is known', ([property, value, hash]) => {
+  const key = Buffer.from(Array.from({ length: 32 }, (_, index) => index));
+  expect(hashOf(key, property, value)).toBe(hash);
+});
+
+test('no two of property, type and value have the hash of others', () => {
+  const key = Buffer.alloc(32);
+  const hashes = [
+    hashOf(key, 'a', 'bc'),
+    hashOf(key, 'ab', 'c'),
+    hashOf(key, 'a', '7'),
+    hashOf(key, 'a', 7),
+    hashOf(key, 'b', 7),
+    hashOf(Buffer.alloc(32, 1), 'b', 7),
+  ];
+  expect(new Set(hashes).size).toBe(hashes.length);
+});
+
+test('a hashed property is the same text wherever it stands, and null and missing ones stay so', () => {
+  const dataDir = temporaryFolder();
+  const mask: Mask[] = [email, { property: 'name', how: 'hash' }, 'phone'];
+  const persons = publicationOf('persons', { promote: ['email'], mask, dataDir });
+  const properties = '{"email":"ann@example.com","name":"Ann","phone":"1","plan":12345678901234567890}';
+  const row = persons.publish(personRow('p1', { name: 'Ann', properties }));
+  const hash = String(row['property_email']);
+  expect(hash).toMatch(/^h1:[\w-]{43}$/);
+  const name = String(row['name']);
+  expect(name).toMatch(/^h1:/);
+  expect(row['properties']).toBe(`{"email":"${hash}","name":"${name}","phone":null,"plan":12345678901234567890}`);
+  const recordings = publicationOf('recordings', { promote: ['email'], mask, dataDir });
+  const person = `{"id":7,"name":"Ann","properties":${properties}}`;
+  expect(recordings.publish(recordingRow('r1', { person }))).toMatchObject({
+    property_email: hash,
+    person: `{"id":7,"name":"${name}","properties":${String(row['properties'])}}`,
+  });
+  const none = personRow('p2', { name: null, properties: '{"email":null}' });
+  expect(persons.publish(none)).toEqual({ ...none, property_email: null });
+  expect(statSync(join(dataDir, 'keys', 'mask.key')).mode & 0o777).toBe(0o600);
+});
+
+test('what is also left out is left out, and a hashed property is a column of strings only', () => {
+  const dataDir = temporaryFolder();
+  const { publish } = publicationOf('persons', { promote: [], mask: ['email', email], dataDir });
+  expect(publish(personRow('p1', { properties: '{"email":"a"}' }))['properties']).toBe('{"email":null}');
+  expect(() =>
+    publicationOf('persons', { promote: [{ property: 'email', type: 'int64' }], mask: [email], dataDir }),
+  ).toThrow(expect.objectContaining({ code: 'usage' }) as Error);
+  expect(prepareMasks(['email', email], dataDir).decided).toEqual(['email']);
+});
+
+test('a snapshot hides what another one hides where it has it left out, or hashed under the same key', () => {
+  const hashed = { property: 'email', how: 'hash', key: 'a'.repeat(32) } as const;
+  expect(hidesAll(['email'], [hashed])).toBe(true);
+  expect(hidesAll([hashed], [hashed])).toBe(true);
+  expect(hidesAll([hashed], ['email'])).toBe(false);
+  expect(hidesAll([{ ...hashed, key: 'b'.repeat(32) }], [hashed])).toBe(false);
+  expect(hidesAll([], [hashed])).toBe(false);
+});
+
+test('a column has another number once it is hashed, once the key is another one, and once it is plain again', async () => {
+  const world: World = openWorld();
+  perform(world, { do: 'show persons', persons: [{ number: 1, name: 'a', distinctIds: ['d'] }] });
+  const columnsOf = async (mask: Mask[], settings = world.settings): Promise<Record<string, number | undefined>> => {
+    const exporting = { ...settings, export: { ...settings.export, promote: ['email'], mask } };
+    const [made] = await exportAll(world, 'delta', exporting, ['persons']);
+    expect(made?.kind).toBe('full');
+    const { columns, publication } = publishedFilesIn(world.dataDir).readManifest({
+      dataset: 'persons',
+      snapshotId: made?.snapshotId ?? '',
+    });
+    expect(publication?.mask).toHaveLength(mask.length);
+    return Object.fromEntries(columns.map(({ name, id }) => [name, id]));
+  };
+  const both: Mask[] = [email, { property: 'name', how: 'hash' }];
+  const seen = [
+    await columnsOf([]),
+    await columnsOf(both),
+    await columnsOf(both, { ...world.settings, dataDir: temporaryFolder() }),
+    await columnsOf([]),
+  ];
+  for (const name of ['name', 'property_email']) expect(new Set(seen.map((columns) => columns[name])).size).toBe(4);
+  for (const name of ['person_uuid', 'properties']) expect(new Set(seen.map((columns) => columns[name])).size).toBe(1);
+});
