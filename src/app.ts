@@ -8,7 +8,8 @@ import { openClusterDatabase, type ClusterDatabase } from './cluster/cluster-dat
 import { sharedRequestTimes } from './cluster/shared-request-times.ts';
 import type { Environment, Secrets } from './config/environment.ts';
 import { loadProjects, loadSettings, type LoadedSettings, type SettingsFlags } from './config/load-settings.ts';
-import { isLoopback, type Settings } from './config/settings.ts';
+import { isLoopback } from './config/addresses.ts';
+import type { Settings } from './config/settings.ts';
 import { systemClock, type Clock } from './core/clock.ts';
 import { sha256 } from './core/digest.ts';
 import { AppError } from './core/errors.ts';

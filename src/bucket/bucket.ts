@@ -7,6 +7,7 @@ import { measureStream, type Measured } from '../core/digest.ts';
 import { retry } from '../core/retry.ts';
 import { AppError } from '../core/errors.ts';
 import { explainBucketError, objectLocked } from './bucket-error.ts';
+import { collectPages } from './list-pages.ts';
 
 /** The place of a bucket, and how it is reached. */
 export type Destination = { location: string } & Settings['export']['s3'];
@@ -64,8 +65,6 @@ const connectionTimeoutMs = 10_000;
 const silenceMs = 60_000;
 
 const dayMs = 86_400_000;
-/** A list goes no further. */
-const itemsMax = 1_000_000;
 
 /** The clocks of a store and of this machine differ by less: an answer from a clock that is farther away is an error. */
 export const clockDifferenceMs = 15 * 60_000;
@@ -263,38 +262,6 @@ export async function openBucket(
     const putAt = (LastModified ?? new Date(0)).toISOString();
     return { path: pathOf(Key), versionId, isLatest: IsLatest === true, putAt };
   }
-}
-
-/** Where a page of a list begins, and where the next one does. */
-type Markers = { KeyMarker?: string; VersionIdMarker?: string; UploadIdMarker?: string };
-type Page = { IsTruncated?: boolean | undefined } & {
-  [key in keyof Markers as `Next${key}`]?: string | undefined;
-};
-
-/** The items of all pages of a list. */
-async function collectPages<P extends Page, T>(
-  ask: (from: Markers) => Promise<P>,
-  itemsOf: (page: P) => readonly T[],
-): Promise<T[]> {
-  const found: T[] = [];
-  for (let from: Markers | undefined = {}; from;) {
-    const page: P = await ask(from);
-    found.push(...itemsOf(page));
-    if (found.length > itemsMax)
-      throw new AppError(`the bucket lists more than ${itemsMax} objects and versions below the prefix`, {
-        code: 'oversize',
-        hint: 'give a prefix below which only the published files lie',
-      });
-    const { NextKeyMarker, NextVersionIdMarker, NextUploadIdMarker } = page;
-    from = page.IsTruncated
-      ? {
-          ...(NextKeyMarker === undefined ? {} : { KeyMarker: NextKeyMarker }),
-          ...(NextVersionIdMarker === undefined ? {} : { VersionIdMarker: NextVersionIdMarker }),
-          ...(NextUploadIdMarker === undefined ? {} : { UploadIdMarker: NextUploadIdMarker }),
-        }
-      : undefined;
-  }
-  return found;
 }
 
 /** Bucket and prefix of a location that the settings have checked; the prefix ends with a slash, or is empty. */

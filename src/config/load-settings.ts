@@ -6,7 +6,8 @@ import { isJsonObject, type JsonObject } from '../core/exact-json.ts';
 import { problemText } from '../core/words.ts';
 import { readSecret, readSigningKeys, secretVariables, type Environment, type Secrets } from './environment.ts';
 import { readProjects } from './projects.ts';
-import { httpUrlProblem, postgresUrlProblem, Settings } from './settings.ts';
+import { httpUrlProblem, postgresUrlProblem } from './addresses.ts';
+import { Settings } from './settings.ts';
 import { assign, holdsPath, merge, ownValue, readYaml } from './settings-tree.ts';
 
 /** The settings of the command line: a file, and single settings by their dotted path. */

@@ -135,7 +135,7 @@ const idsAtOnce = 2_000;
 /** In which playlists recordings are, as far as the mirror knows. */
 export function findMemberships(db: Database, identity: Identity): { shortId: string; recordingId: string }[] {
   const sql = /*sql*/ `SELECT short_id AS shortId, recording_id AS recordingId
-      FROM playlist_recordings 
+      FROM playlist_recordings
       WHERE recording_id IN (SELECT value FROM json_each(@recording_id))
         OR person_uuid IN (SELECT value FROM json_each(@person_uuid)) ORDER BY 1, 2`;
   return db

@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { isLoopback } from '../config/settings.ts';
+import { isLoopback } from '../config/addresses.ts';
 import { AppError } from '../core/errors.ts';
 
 /** The rules of access: the names the server answers to, and the token it asks for. The token is null on loopback only. */

@@ -1,0 +1,36 @@
+import { AppError } from '../core/errors.ts';
+
+/** A list goes no further. */
+const itemsMax = 1_000_000;
+
+/** Where a page of a list begins, and where the next one does. */
+type Markers = { KeyMarker?: string; VersionIdMarker?: string; UploadIdMarker?: string };
+type Page = { IsTruncated?: boolean | undefined } & {
+  [key in keyof Markers as `Next${key}`]?: string | undefined;
+};
+
+/** The items of all pages of a list of the store. Throws `oversize` where there are too many of them. */
+export async function collectPages<P extends Page, T>(
+  ask: (from: Markers) => Promise<P>,
+  itemsOf: (page: P) => readonly T[],
+): Promise<T[]> {
+  const found: T[] = [];
+  for (let from: Markers | undefined = {}; from;) {
+    const page: P = await ask(from);
+    found.push(...itemsOf(page));
+    if (found.length > itemsMax)
+      throw new AppError(`the bucket lists more than ${itemsMax} objects and versions below the prefix`, {
+        code: 'oversize',
+        hint: 'give a prefix below which only the published files lie',
+      });
+    const { NextKeyMarker, NextVersionIdMarker, NextUploadIdMarker } = page;
+    from = page.IsTruncated
+      ? {
+          ...(NextKeyMarker === undefined ? {} : { KeyMarker: NextKeyMarker }),
+          ...(NextVersionIdMarker === undefined ? {} : { VersionIdMarker: NextVersionIdMarker }),
+          ...(NextUploadIdMarker === undefined ? {} : { UploadIdMarker: NextUploadIdMarker }),
+        }
+      : undefined;
+  }
+  return found;
+}
