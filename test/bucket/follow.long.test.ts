@@ -29,7 +29,14 @@ describe('following a folder', () => {
     expect(puts.at(-1)).toContain('/mirror/CURRENT.json');
     expect(puts.at(-2)).toContain('/metadata/version-hint.text');
     expect(puts.slice(-4, -2).join()).toMatch(/manifest\.json/);
-    expect(await follow(dataDir, bucket)).toEqual({ put: 0, removed: 0, aborted: 0, foreign: [], locked: [] });
+    expect(await follow(dataDir, bucket)).toEqual({
+      files: puts.length,
+      put: 0,
+      removed: 0,
+      aborted: 0,
+      foreign: [],
+      locked: [],
+    });
     expect(model.asked.filter((asked) => asked.startsWith('PUT'))).toEqual(puts);
   });
 

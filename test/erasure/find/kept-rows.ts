@@ -29,7 +29,7 @@ type Fields = Record<string, unknown>;
 export async function readKeptRows(dataDir: string): Promise<KeptRow[]> {
   const rows = rowsOfMirror(dataDir);
   for (const { dataset, snapshotId, file, path } of listPublishedParts(publishedFilesIn(dataDir))) {
-    if (dataset === 'deletions') continue;
+    if (!['persons', 'recordings', 'distinct_ids'].includes(dataset)) continue;
     const place = `${dataset}/${snapshotId}`;
     for (const row of await readWithHyparquet(path)) rows.push({ ...keptRow(place, row), part: file.name });
   }
