@@ -29,9 +29,13 @@ const heldOrLost = /*sql*/ `(SELECT json_group_array(distinct_id) FROM (
   SELECT value AS distinct_id FROM json_each(persons.distinct_ids) UNION
   SELECT distinct_id FROM distinct_ids_lost WHERE person_row_key = persons.row_key))`;
 
-/** Nominates rows unseen since a complete pass, in the span that the list shows. Returns how many. */
+/**
+ * Nominates rows unseen since a complete pass, in the span that the list shows. Returns how many. A suspect that was seen since
+ * it was nominated is a new one.
+ */
 export function nominateSuspects(db: Database, dataset: PagedDataset, passId: number, at: string): number {
   const { sortTime, showsAll } = datasets[dataset];
+  releaseSeenSuspects(db, dataset);
   const inList = showsAll
     ? /*sql*/ `1`
     : /*sql*/ `${sortTime} >= (SELECT min(${sortTime}) FROM ${seenRows(dataset)} WHERE pass_id = @passId)`;

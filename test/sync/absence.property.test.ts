@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { rmSync } from 'node:fs';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { loadSettings } from '../../src/config/load-settings.ts';
 import type { Clock } from '../../src/core/clock.ts';
 import { AppError } from '../../src/core/errors.ts';
@@ -160,6 +160,21 @@ class World {
 }
 
 describe('absence, over any history', () => {
+  it('takes a person out who was missing, came back, and is missing again, with no reconciliation between', async () => {
+    const world = new World();
+    onTestFinished(() => world.close());
+    await world.sync();
+    world.model.listIsEmpty = true;
+    await world.sync();
+    world.model.listIsEmpty = false;
+    await world.sync();
+    world.model.delete(0);
+    await world.sync();
+    expect(await world.reconcile()).toMatchObject({ asked: 1 });
+    world.wait(300);
+    expect(await world.reconcile()).toMatchObject({ deleted: 1 });
+  });
+
   it('never takes a living person out, and in the end everybody who is gone', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 30 }), async (steps) => {
