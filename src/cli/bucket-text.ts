@@ -37,17 +37,19 @@ export function catalogJson(report: CatalogReport | null): object | null {
 /** What a catalog was told, in words; nothing where there is none, or nothing was to be told. */
 export function catalogText(report: CatalogReport | null): string {
   const { uri, told, error } = report ?? { uri: '', told: [], error: null };
-  if (error !== null)
-    return `THE CATALOG IS BEHIND: ${error.message}\n${error.hint === undefined ? '' : `${error.hint}\n`}`;
+  if (error !== null) return troubleText('THE CATALOG IS BEHIND', error);
   return told.length === 0 ? '' : `${uri}: leads to ${told.join(', ')} as published now\n`;
+}
+
+function troubleText(what: string, { message, hint }: AppError): string {
+  return `${what}: ${message}\n${hint === undefined ? '' : `${hint}\n`}`;
 }
 
 /** What a bucket did, in words; nothing where there is none, or nothing was to be done. */
 export function bucketText(report: BucketReport | null): string {
   if (report === null) return '';
   const { destination, followed, error } = report;
-  if (error !== null)
-    return `THE BUCKET DOES NOT FOLLOW: ${error.message}\n${error.hint === undefined ? '' : `${error.hint}\n`}`;
+  if (error !== null) return troubleText('THE BUCKET DOES NOT FOLLOW', error);
   if (followed === null) return '';
   const { put, removed, aborted, foreign, locked } = followed;
   const until = lastEnd(locked);

@@ -1,4 +1,4 @@
-import type { Clock } from '../core/clock.ts';
+import { clockStepMs, type Clock } from '../core/clock.ts';
 import type { Lane } from '../contract/datasets.ts';
 
 /** When the latest requests of each lane ended, the oldest first; `general` has those of all lanes. */
@@ -25,9 +25,6 @@ export type RequestTimes = {
    */
   tryToBegin(lane: Lane, tooEarlyMs: (reading: Reading) => number): Promise<EndRequest | number>;
 };
-
-/** The clock cuts off fractions of a millisecond, so an end is counted one millisecond later. */
-const clockStepMs = 1;
 
 /** Request times of this process alone, kept in memory. */
 export function memoryRequestTimes(clock: Clock, kept: Kept): RequestTimes {

@@ -167,7 +167,7 @@ export const mirroredDatasets = namesOf((one): one is MirroredDataset => dataset
 /** The datasets whose lists are walked. */
 export const pagedDatasets = namesOf((one): one is PagedDataset => datasets[one].list !== null);
 /** The datasets that are published, in the order in which they are. */
-export const publishedDatasets = namesOf((one): one is PublishedDataset => one in datasets);
+export const publishedDatasets = Object.keys(datasets) as PublishedDataset[];
 
 /** The lane of an endpoint. */
 export function laneOf(endpoint: string): Lane {

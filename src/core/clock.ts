@@ -25,3 +25,6 @@ export const systemClock: Clock = {
 export function isoTime(ms: number): string {
   return new Date(ms).toISOString();
 }
+
+/** A clock cuts off fractions of a millisecond: what ends at a time that it tells may end so much later. */
+export const clockStepMs = 1;

@@ -1,12 +1,9 @@
 import type { Database } from 'better-sqlite3';
-import type { Clock } from '../core/clock.ts';
+import { clockStepMs, type Clock } from '../core/clock.ts';
 import type { Lane } from '../contract/datasets.ts';
 
 /** How the times in a mirror are kept. `ms`, `requests`: what can still count; `timeoutMs`: when a request ends at the latest. */
 type Kept = { ms: number; requests: Readonly<Record<Lane, number>>; timeoutMs: number };
-
-/** The clock cuts off fractions of a millisecond, so an end is counted one millisecond later. */
-const clockStepMs = 1;
 
 /**
  * The times in a mirror, over a connection of their own, for all processes that use it. A request whose process died ends with

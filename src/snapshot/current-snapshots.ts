@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { publishedDatasets, type PublishedDataset } from '../contract/datasets.ts';
-import { metadataName, readTable } from './iceberg/table-files.ts';
+import { addressOf, metadataName, readTable } from './iceberg/table-files.ts';
 import { currentIds } from './manifest.ts';
 import type { PublishedFiles } from './published-files.ts';
 
@@ -52,6 +52,6 @@ export function listCurrentTables(published: PublishedFiles, datasets: readonly 
     const table = readTable(published, dataset);
     if (!table) return [];
     const { location } = table.metadata;
-    return [{ dataset, location, metadata: `${location}/metadata/${metadataName(table.entry.version)}` }];
+    return [{ dataset, location, metadata: addressOf(location, metadataName(table.entry.version)) }];
   });
 }

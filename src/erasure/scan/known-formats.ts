@@ -91,7 +91,7 @@ function tableContent(bytes: Buffer, place: string): KnownContent | undefined {
 }
 
 function contentOfKeys(dataset: string, keys: readonly string[], names: readonly string[]): KnownContent {
-  // The feed of deletions may hold keys of any dataset and of any person, until its rows expire. The key of a playlist is nobody's.
+  // The feed of deletions may hold keys of any dataset and of any person, until its rows expire. The key of a playlist names no person.
   const personal = dataset in datasets && keyKind(dataset) === undefined ? [] : keys;
   return {
     texts: [...keys, ...names],
