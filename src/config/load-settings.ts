@@ -119,10 +119,17 @@ function similarTo(path: string): string {
       ? [name].concat(Object.keys(setting.shape).map((inner) => `${name}.${inner}`))
       : [name],
   );
-  const letters = (text: string): string => text.toLowerCase().replaceAll(/[^a-z]/g, '');
-  const wanted = letters(path);
-  const similar = names.filter((name) => editDistance(letters(name), wanted) <= 2 || name.endsWith(`.${path}`));
-  return similar.length === 0 ? '' : ` (did you mean ${similar.slice(0, 3).join(' or ')}?)`;
+  return questionOf(names.filter((name) => resembles(name, path) || name.endsWith(`.${path}`)));
+}
+
+function questionOf(names: readonly string[]): string {
+  return names.length === 0 ? '' : ` (did you mean ${names.slice(0, 3).join(' or ')}?)`;
+}
+
+/** Whether two names differ in two letters at most, and are alike in more. */
+function resembles(name: string, other: string): boolean {
+  const [a = '', b = ''] = [name, other].map((text) => text.toLowerCase().replaceAll(/[^a-z]/g, ''));
+  return editDistance(a, b) <= Math.min(2, (a.length - 1) / 2);
 }
 
 /** How many letters have to be added, removed or replaced to make one text of the other. */
@@ -138,10 +145,13 @@ function editDistance(a: string, b: string): number {
 }
 
 function unknownVariables(environment: Environment): string[] {
-  const known = new Set([...Object.keys(settingVariables), ...otherVariables]);
+  const known = [...Object.keys(settingVariables), ...otherVariables];
   return Object.keys(environment)
-    .filter((name) => name.startsWith('MIRROR_') && !known.has(name))
-    .map((name) => `${name}: unknown variable (known are ${[...known].join(', ')})`);
+    .filter((name) => name.startsWith('MIRROR_') && !known.includes(name))
+    .map((name) => {
+      const question = questionOf(known.filter((other) => resembles(other, name)));
+      return `${name}: unknown variable${question || ` (known are ${known.join(', ')})`}`;
+    });
 }
 
 function readSecrets(environment: Environment, problems: string[]): Secrets {

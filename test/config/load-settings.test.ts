@@ -232,6 +232,7 @@ test('an unknown setting is told with those that resemble it, a wrong type with 
     { path: 'persons.pagesize', value: 5 },
     { path: 'shortIds', value: ['a'] },
     { path: 'nonsense', value: 1 },
+    { path: 'foo', value: 1 },
     { path: 'query', value: [1] },
     { path: 'export.keep', value: 'three' },
   ];
@@ -241,5 +242,9 @@ test('an unknown setting is told with those that resemble it, a wrong type with 
     'query: has to be a map of settings',
     'shortIds: unknown setting (did you mean playlists.shortIds?)',
     'nonsense: unknown setting',
+    'foo: unknown setting',
+  ]);
+  expect(problems(() => loadSettings({ MIRROR_PROJCT_ID: '1' }, {}))).toEqual([
+    'MIRROR_PROJCT_ID: unknown variable (did you mean MIRROR_PROJECT_ID?)',
   ]);
 });
