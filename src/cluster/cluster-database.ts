@@ -6,6 +6,8 @@ import { AppError, systemCode } from '../core/errors.ts';
 export type ClusterDatabase = {
   /** Runs one statement. Rejects as `explain` says. */
   query: <Row extends QueryResultRow>(sql: string, values: readonly unknown[]) => Promise<Row[]>;
+  /** Runs several statements in one transaction. */
+  script: (sql: string) => Promise<void>;
   /** Runs statements in one transaction, while nobody else runs one under the same lock. An error undoes it. */
   locked: <T>(lock: string, work: (query: ClusterDatabase['query']) => Promise<T>) => Promise<T>;
   close: () => Promise<void>;
@@ -49,6 +51,10 @@ export function openClusterDatabase(address: string): ClusterDatabase {
     query: async (sql, values) => {
       const query = queryBy(await pool());
       return explained(() => query(sql, values));
+    },
+    script: async (sql) => {
+      const opened = await pool();
+      await explained(() => opened.query(sql));
     },
     locked: async (lock, work) => {
       const opened = await pool();

@@ -26,3 +26,11 @@ export async function run(address: string, sql: string, values: unknown[] = []):
     await client.end();
   }
 }
+
+/** Ends every other connection to a database, as a restart of its server does. */
+export async function cutConnections(address: string): Promise<void> {
+  await run(
+    address,
+    `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`,
+  );
+}

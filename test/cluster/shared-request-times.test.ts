@@ -4,7 +4,7 @@ import { openClusterDatabase, type ClusterDatabase } from '../../src/cluster/clu
 import { sharedRequestTimes } from '../../src/cluster/shared-request-times.ts';
 import { holdRequestTimes } from '../client/request-times-contract.ts';
 import { virtualClock } from '../core/virtual-clock.ts';
-import { freshDatabase, run } from './cluster-world.ts';
+import { cutConnections, freshDatabase, run } from './cluster-world.ts';
 
 const kept: Kept = { ms: 10_000, requests: { general: 9, 'recordings list': 9 } };
 const key = { account: 'a', timeoutMs: 100_000 };
@@ -84,10 +84,7 @@ test('a connection that breaks between reading and beginning undoes both, and th
       `INSERT INTO analytics_mirror.request_times (account, lane, ended_at_ms, under_way_ms) VALUES ('a', 'general', 9e12, 0)`,
       [],
     );
-    await run(
-      address,
-      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`,
-    );
+    await cutConnections(address);
     await query('SELECT 1', []);
   });
   await expect(broken).rejects.toMatchObject({ code: 'unreachable', retryable: true });

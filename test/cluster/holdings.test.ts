@@ -1,0 +1,183 @@
+import { spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { setTimeout as delay } from 'node:timers/promises';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { openClusterDatabase } from '../../src/cluster/cluster-database.ts';
+import { openHoldings, type Holding, type Holdings, type SharedProject } from '../../src/cluster/holdings.ts';
+import { clusterTiming, type ClusterTiming } from '../../src/cluster/timing.ts';
+import { cutConnections, freshDatabase, run } from './cluster-world.ts';
+import type { HolderOptions } from './holder.ts';
+
+const project: SharedProject = { id: 'p', name: 'shop' };
+const timing: ClusterTiming = { beatMs: 300, leaseMs: 4000 };
+
+/** A cluster: its database, and what opens the holdings of a machine in this process or in one of its own. */
+async function openCluster() {
+  const address = await freshDatabase();
+  const open = (machine: string, schema = 1): Holdings => {
+    const database = openClusterDatabase(address);
+    const holdings = openHoldings({ database, address, machine, schema, timing });
+    onTestFinished(async () => {
+      await holdings.close();
+      await database.close();
+    });
+    return holdings;
+  };
+  const start = (machine: string, { computeMs = 0, timing: own = timing } = {}) => {
+    const options: HolderOptions = { address, machine, timing: own, computeMs };
+    const program = fileURLToPath(new URL('holder.ts', import.meta.url));
+    const child = spawn(process.execPath, [program, JSON.stringify(options)], { stdio: ['pipe', 'pipe', 'inherit'] });
+    onTestFinished(() => void child.kill('SIGKILL'));
+    let said = '';
+    child.stdout.on('data', (bytes: Buffer) => (said += bytes.toString()));
+    const hear = async (text: string): Promise<string[]> => {
+      while (!said.includes(text)) await delay(5);
+      return said.split('\n');
+    };
+    return { child, hear };
+  };
+  return { address, open, start };
+}
+
+/** Takes the project as soon as it can be taken: how long that took, in milliseconds, and the holding. */
+async function takeWhenFree(holdings: Holdings): Promise<{ holding: Holding; afterMs: number }> {
+  const began = Date.now();
+  for (;;) {
+    const holding = await holdings.take(project, 'worker').catch(() => undefined);
+    if (holding) return { holding, afterMs: Date.now() - began };
+    await delay(50);
+  }
+}
+
+test('a project is held by one machine at a time, under a token that grows', async () => {
+  const { open } = await openCluster();
+  const [a, b] = [open('a'), open('b')];
+  const first = await a.take(project, 'worker');
+  await expect(b.take(project, 'sync')).rejects.toMatchObject({
+    code: 'busy',
+    message: 'the project shop cannot be taken now: a holds it (worker)',
+  });
+  await expect(a.take(project, 'sync')).rejects.toMatchObject({ code: 'busy' });
+  await first.release();
+  const second = await b.take(project, 'sync');
+  expect(second.token).toBe(first.token + 1);
+  // What is given up is no longer its former holder's to give.
+  await first.release();
+  await expect(a.take(project, 'worker')).rejects.toThrow('b holds it (sync)');
+  expect(() => second.check()).not.toThrow();
+});
+
+test('of many machines that take one project at once, one gets it', async () => {
+  const { open } = await openCluster();
+  const taken = await Promise.allSettled(['a', 'b', 'c', 'd'].map((name) => open(name).take(project, 'worker')));
+  expect(taken.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+});
+
+test('a holder that beats keeps its project for much longer than the lease, also while it computes without a pause', async () => {
+  const { open, start } = await openCluster();
+  const { hear } = start('a', { computeMs: timing.leaseMs * 2 });
+  await hear('taken 1');
+  await delay(timing.leaseMs * 1.5);
+  await expect(open('b').take(project, 'worker')).rejects.toThrow('a holds it');
+  const said = await hear('step');
+  expect(said.join()).not.toContain('lost');
+});
+
+describe('a holder that is killed', () => {
+  test('loses its project when its lease is over', async () => {
+    const { open, start } = await openCluster();
+    const { child, hear } = start('a');
+    await hear('taken 1');
+    child.kill('SIGKILL');
+    const { holding, afterMs } = await takeWhenFree(open('b'));
+    expect(holding.token).toBe(2);
+    expect(afterMs).toBeGreaterThan(timing.leaseMs - timing.beatMs - 300);
+    expect(afterMs).toBeLessThan(timing.leaseMs + 1000);
+  });
+
+  test('by the times of the program: within a minute', async () => {
+    const { open, start } = await openCluster();
+    const { child, hear } = start('a', { timing: clusterTiming });
+    await hear('taken 1');
+    child.kill('SIGKILL');
+    const { afterMs } = await takeWhenFree(open('b'));
+    process.stdout.write(`taken over ${(afterMs / 1000).toFixed(1)} s after the kill\n`);
+    expect(afterMs).toBeLessThan(60_000);
+  });
+});
+
+test('a holder that was stopped for longer than its lease notices before its next step', async () => {
+  const { open, start } = await openCluster();
+  const { child, hear } = start('a');
+  await hear('step');
+  child.kill('SIGSTOP');
+  await takeWhenFree(open('b'));
+  const steps = (await hear('step')).length;
+  child.kill('SIGCONT');
+  const said = await hear('lost');
+  // What it had said before it was stopped can still arrive.
+  expect(said.length - steps).toBeLessThan(4);
+  expect(said.at(-2)).toMatch(/^lost: .*another machine/);
+});
+
+test('a holder whose connections are cut goes on; one that cannot reach the database stops before others take over', async () => {
+  const { address, open } = await openCluster();
+  const [a, b] = [open('a'), open('b')];
+  const holding = await a.take(project, 'worker');
+  await delay(timing.beatMs * 2);
+  await cutConnections(address);
+  await delay(timing.leaseMs);
+  expect(() => holding.check()).not.toThrow();
+  await expect(b.take(project, 'worker')).rejects.toMatchObject({ code: 'busy' });
+  await run(address, `ALTER TABLE analytics_mirror.projects RENAME TO away`);
+  const cutAt = Date.now();
+  while (!holding.signal.aborted) await delay(10);
+  expect(Date.now() - cutAt).toBeLessThan(timing.leaseMs);
+  expect(() => holding.check()).toThrow('was not reached for too long');
+  await run(address, `ALTER TABLE analytics_mirror.away RENAME TO projects`);
+  const { holding: next } = await takeWhenFree(b);
+  expect(next.token).toBe(2);
+});
+
+test('a holding that another process has overtaken is lost at the next beat', async () => {
+  const { address, open } = await openCluster();
+  const holding = await open('a').take(project, 'worker');
+  await run(address, `UPDATE analytics_mirror.projects SET token = token + 1, machine = 'b'`);
+  while (!holding.signal.aborted) await delay(10);
+  expect(() => holding.check()).toThrow('another machine has taken the project over');
+});
+
+test('the clock of the database set back: a killed holder blocks nothing for longer than its lease', async () => {
+  const { address, open } = await openCluster();
+  await (await open('a').take(project, 'worker')).release();
+  await run(address, `UPDATE analytics_mirror.projects SET machine = 'a', held_until = now() + interval '1 hour'`);
+  expect((await open('b').take(project, 'worker')).token).toBe(2);
+});
+
+test('an older version takes nothing that a newer one has written', async () => {
+  const { open } = await openCluster();
+  await (await open('a', 24).take(project, 'worker')).release();
+  await expect(open('b', 23).take(project, 'worker')).rejects.toMatchObject({
+    code: 'usage',
+    message: 'the project shop was written by a newer version of analytics-mirror',
+  });
+  expect((await open('c', 25).take(project, 'worker')).token).toBe(2);
+});
+
+test('two workers do not run under one name; the one that follows a killed one does, when its time is over', async () => {
+  const { address, open } = await openCluster();
+  const first = open('a');
+  await first.live();
+  await delay(timing.leaseMs + timing.beatMs);
+  await expect(open('a').live()).rejects.toMatchObject({
+    code: 'busy',
+    message: 'another worker runs as the machine a',
+  });
+  await open('b').live();
+  await first.close();
+  await open('a').live();
+  expect(await run(address, `SELECT name FROM analytics_mirror.machines ORDER BY name`)).toEqual([
+    { name: 'a' },
+    { name: 'b' },
+  ]);
+});
