@@ -59,6 +59,8 @@ const fields = {
   delete_events: (value) => typeof value === 'boolean',
   continued: (value) => value === true,
   consumer: matches(/^[a-z][a-z0-9_-]{0,39}$/),
+  consumers: (value) =>
+    someOf(fields.consumer)(value) && value.every((name, at) => at === 0 || value[at - 1] < name),
   held_reason: oneOf('shared_identifier several_persons too_many'),
   refused_reason: oneOf('unknown_subject already_erased'),
   attention_reason: oneOf(
@@ -103,7 +105,7 @@ const records = {
   intent: 'requests target',
   result: 'requests target result assurance rows_before? rows_removed? rows_each? until?',
   scan: 'requests phase files bytes needles hits passed_over? left_out?',
-  locally_verified: 'request generation',
+  locally_verified: 'request generation consumers?',
   awaiting_upstream: 'request generation events_expected_by',
   attention: 'request generation target reason=attention_reason',
   reopened: 'request generation reason=attention_reason',
@@ -770,6 +772,12 @@ const regulatorSentences = {
     'Retention: the program keeps this certificate and the ledger without a time limit. The operator decides how long they stay.',
 };
 
+const bucketSentences = {
+  ...regulatorSentences,
+  locked:
+    'This target was not reached. A lock in the bucket keeps old versions of the published files until the given time, or until it is lifted.',
+};
+
 /** The sentences of each format version, by what they are about: a code, an assurance or a result. */
 const sentences = {
   1: {
@@ -793,10 +801,11 @@ const sentences = {
   2: plainSentences,
   3: laterSentences,
   4: regulatorSentences,
-  5: {
-    ...regulatorSentences,
-    locked:
-      'This target was not reached. A lock in the bucket keeps old versions of the published files until the given time, or until it is lifted.',
+  5: bucketSentences,
+  6: {
+    ...bucketSentences,
+    consumers:
+      'Recipients (Art. 19 GDPR): "consumers" names those that load the published files and had to delete the person too, and when an operator recorded that each of them has. Where it has no time, nothing was recorded before this certificate. The ledger holds what was recorded later. This program has not seen the copies of consumers.',
   },
 };
 
@@ -815,7 +824,8 @@ function requestHistories() {
     if (entry.type === 'received') {
       const { request, generation, origin, basis, subject, authorisation, due_at } = entry;
       const about = { request, generation, origin, basis, subject, authorisation, received_at: entry.at, due_at };
-      histories.set(id, { ...about, entries: { received: seq }, targets: new Map(), own: new Map(), until: new Map() });
+      const maps = words('targets own until consumers acknowledged').map((map) => [map, new Map()]);
+      histories.set(id, { ...about, entries: { received: seq }, ...Object.fromEntries(maps) });
     }
     const history = histories.get(id);
     if (!history) return;
@@ -846,10 +856,18 @@ function requestHistories() {
     if (type === 'locally_verified') {
       history.locally_verified_at = at;
       history.entries.locally_verified = seq;
+      for (const name of entry.consumers ?? []) history.consumers.set(name, history.consumers.get(name) ?? null);
     }
+    if (type === 'acknowledged') {
+      history.acknowledged.set(entry.consumer, at);
+      if (history.certified !== history.generation) history.consumers.set(entry.consumer, at);
+    }
+    if (type === 'certified') history.certified = entry.generation;
     if (type === 'awaiting_upstream') history.events_expected_by = entry.events_expected_by;
     if (type === 'reopened') {
       history.generation = entry.generation;
+      history.consumers.clear();
+      history.acknowledged.clear();
       for (const gone of words('control verify locally_verified_at')) delete history[gone];
     }
   };
@@ -957,6 +975,9 @@ function deriveCertificate(history, { version, until, origin, stated }) {
   if (!isRegulated) return certificate;
   const used = methods.filter((method) => targets.some((target) => target.method === method));
   const dropped = isDropped ? events_expected_by : null;
+  const consumers = [...history.consumers]
+    .map(([consumer, acknowledged_at]) => ({ consumer, acknowledged_at }))
+    .sort((a, b) => (a.consumer < b.consumer ? -1 : 1));
   return {
     ...certificate,
     ...{ authorisation, deleted_upstream_at, stated },
@@ -966,10 +987,11 @@ function deriveCertificate(history, { version, until, origin, stated }) {
       { code: 'authorised_by', says: said.authorised_by[cause] },
       never('identity_check'),
       ...used.map((method) => ({ code: 'method', method, says: said.method[method] })),
-      never('recipients'),
+      { code: 'recipients', says: (consumers.length > 0 && said.consumers) || said.recipients },
       never('retention'),
     ],
     summary: summaryOf({ ...certificate, deleted_upstream_at, dropped }, said.summary),
+    ...(said.consumers ? { consumers } : {}),
   };
 }
 
@@ -1006,6 +1028,13 @@ function certificateJudge(certificates, origin) {
         }
       histories.take(entry, seq);
     },
+    /** Of each certificate of a newest generation: the consumers that it names, and when the ledger says that each deleted. */
+    consumers: () =>
+      given.flatMap(({ name, named }) => {
+        const history = histories.of(named?.request);
+        if (!history || history.generation !== named.generation || !Array.isArray(named.consumers)) return [];
+        return [...history.consumers.keys()].map((consumer) => [name, consumer, history.acknowledged.get(consumer)]);
+      }),
     /** What is wrong with each, where anything is; `signed`: how many entries a good checkpoint covers. */
     problems: (signed) =>
       given.map(({ name, named, certified }) => {
@@ -1178,7 +1207,8 @@ export function verify({ folder, publicKey, checkpoint, receipt, certificates = 
   if (checkpoint === undefined && receipt === undefined) report.warning('ledger', 'no_kept_checkpoint');
   const { size, root } = entries;
   const counts = { size, rootHash: root.toString('hex'), checkpoints: files.length, signed };
-  return { ok: problems.length === 0, ...counts, problems, warnings };
+  const consumers = judged.consumers();
+  return { ok: problems.length === 0, ...counts, problems, warnings, ...(consumers.length > 0 ? { consumers } : {}) };
 }
 
 // ---- Bundles (CERTIFICATES.md, "Bundles") ----
@@ -1391,6 +1421,8 @@ function main(args) {
   for (const { where, problem } of verdict.warnings) console.log(`note: ${where}: ${problem}`);
   const count = Object.keys(certificates).length;
   if (count > 0) console.log(`${count} certificates held against the ledger`);
+  for (const [name, consumer, at] of verdict.consumers ?? [])
+    console.log(`certificate ${name}: ${consumer}: ${at ? `acknowledged ${at}` : 'nothing acknowledged'}, by this ledger`);
   console.log(verdict.ok ? 'OK' : 'NOT OK');
   return verdict.ok ? 0 : 1;
 }

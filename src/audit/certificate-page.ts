@@ -93,7 +93,7 @@ export function certificatePage({ certificate, sha256, entry }: IssuedCertificat
           'pairs',
         )}
       </section>
-      ${statements(certificate)}
+      ${statements(certificate)} ${consumers(certificate)}
       <section aria-labelledby="check">
         <h2 id="check">How to check it</h2>
         ${factList([
@@ -142,6 +142,26 @@ function statements(certificate: Certificate): Markup {
     <p class="soft">
       GDPR: Regulation (EU) 2016/679. CCPA: the California Consumer Privacy Act. NIST SP 800-88r2: Guidelines for Media
       Sanitization, whose methods are clear, purge and destroy.
+    </p>
+  </section>`;
+}
+
+/** The consumers of the published files that a certificate names, from version 6 on. */
+function consumers(certificate: Certificate): Markup {
+  if (!('consumers' in certificate) || certificate.consumers.length === 0) return html``;
+  return html`<section aria-labelledby="consumers">
+    <h2 id="consumers">Those that load the published files</h2>
+    ${table(
+      'Each consumer, and when an operator recorded that it has deleted the person too',
+      ['Consumer', { heading: 'Deleted too, as recorded', is: 'when' }],
+      certificate.consumers.map(({ consumer, acknowledged_at: at }) => [
+        codeText(consumer),
+        at === null ? 'nothing recorded before this certificate' : minuteText(at),
+      ]),
+    )}
+    <p class="soft">
+      What was recorded later is on the ledger: <code>node verify.mjs</code> with the ledger’s folder and this
+      certificate’s JSON shows it.
     </p>
   </section>`;
 }

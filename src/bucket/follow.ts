@@ -4,6 +4,7 @@ import { inBatches } from '../core/batches.ts';
 import { checkPartSize, listPublishedParts } from '../snapshot/published-parts.ts';
 import { placeOf, type PublishedFiles } from '../snapshot/published-files.ts';
 import type { Bucket, Lock, NewObject, ObjectFacts, ObjectVersion } from './bucket.ts';
+import { judgePointer, spellPublisher, type Publisher } from './publisher.ts';
 import { compare, inOrder, isOurs, type Comparison, type LocalFile } from './follow-plan.ts';
 
 /** What made bucket and folder equal. `foreign`: objects below the prefix that this program does not know, and leaves. */
@@ -20,8 +21,8 @@ export type Followed = {
 
 type Locked = Lock & Pick<ObjectVersion, 'path' | 'putAt'>;
 
-/** What a bucket is compared with and follows. `publisher`: the name of the ledger, which alone may publish below the prefix. */
-export type Following = { published: PublishedFiles; bucket: Bucket; publisher: string; signal: AbortSignal };
+/** What a bucket is compared with and follows. `publisher`: the ledger that alone may publish below the prefix. */
+export type Following = { published: PublishedFiles; bucket: Bucket; publisher: Publisher; signal: AbortSignal };
 
 /** What stands below the prefix of a bucket, beside the files of the folder. */
 export type Standing = Comparison & { uploads: { path: string; uploadId: string }[]; foreign: string[] };
@@ -38,7 +39,7 @@ const outrunBy = 'bucket_outrun';
  * last, by conditions, and only then is removed what the folder does not have. Killed or failed at any request, readers find
  * what was published or what now is, and the next call goes on. Nothing else may write published files meanwhile.
  * Resolves when a last look has seen them equal but for what is locked. Throws `storage` for a damaged folder, `busy` where
- * another publisher was faster, `refused` where the prefix is another's, and what `Bucket` throws.
+ * another publisher was faster, `refused` where the prefix is another's or was published by a newer copy of this folder, and what `Bucket` throws.
  */
 export async function followFolder(following: Following): Promise<Followed> {
   const { bucket, signal } = following;
@@ -116,11 +117,8 @@ async function listLocalFiles({ published, signal }: Following): Promise<LocalFi
 /** What was seen of objects before, by path, version and ETag. */
 type Seen = Map<string, ObjectFacts>;
 
-async function look(
-  { bucket, publisher, signal }: Following,
-  files: readonly LocalFile[],
-  seen: Seen,
-): Promise<Standing> {
+async function look(following: Following, files: readonly LocalFile[], seen: Seen): Promise<Standing> {
+  const { bucket, publisher, signal } = following;
   const versions = await bucket.listVersions();
   const uploads = await bucket.listUploads();
   const bytesOf = new Map(files.map(({ path, bytes }) => [path, bytes]));
@@ -134,20 +132,38 @@ async function look(
     if (!found) return;
     // Some stores keep no checksum.
     const whole = { ...found, sha256: found.sha256 ?? (await bucket.read(path)).sha256 };
-    if (found.etag === version.etag) seen.set(nameOf(version), whole);
+    // The same pointer can be put again, and then carries something else.
+    if (found.etag === version.etag && path !== pointer) seen.set(nameOf(version), whole);
     facts.set(path, whole);
   });
-  if ((facts.get(pointer)?.publisher ?? publisher) !== publisher)
-    throw new AppError(`${bucket.location} belongs to another data folder`, {
-      code: 'refused',
-      hint: 'set export.destination to a prefix of its own; or empty this one, versions included, if its publisher is gone',
-      finding: 'bucket_of_another',
-    });
+  const pointing = facts.get(pointer);
+  refuseOthers(following, pointing);
+  if (pointing && pointing.publisher !== spellPublisher(publisher)) facts.set(pointer, { ...pointing, sha256: null });
   return {
     ...compare(files, versions, facts),
     uploads: uploads.filter(({ path }) => isOurs(path)),
     foreign: [...new Set(versions.flatMap(({ path }) => (isOurs(path) ? [] : [path])))].toSorted(),
   };
+}
+
+/** Refuses a bucket whose pointer another ledger has put, or a newer copy of this one. */
+function refuseOthers({ bucket, publisher }: Following, pointing: ObjectFacts | undefined): void {
+  const whose = judgePointer(publisher, pointing?.publisher ?? null);
+  if (whose === 'another')
+    throw new AppError(`${bucket.location} belongs to another data folder`, {
+      code: 'refused',
+      hint: 'set export.destination to a prefix of its own; or empty this one, versions included, if its publisher is gone',
+      finding: 'bucket_of_another',
+    });
+  if (whose === 'ahead')
+    throw new AppError(
+      `${bucket.location} was published by a newer copy of this data folder: this one is an older copy`,
+      {
+        code: 'refused',
+        hint: 'put the newest copy of the data folder back, ledger/ included; if it is lost, docs/operations/restore.md says what to do first',
+        finding: 'bucket_ahead',
+      },
+    );
 }
 
 /**
@@ -160,7 +176,7 @@ async function putFiles(following: Following, { missing, different }: Comparison
   try {
     for (const group of inOrder([...missing, ...different]))
       await inBatches(group, { atOnce, signal }, async (object) => {
-        if (await bucket.put(object, publisher)) done.push(object);
+        if (await bucket.put(object, spellPublisher(publisher))) done.push(object);
         // After an answer that was lost, a second attempt finds the first one's object.
         else if ((await bucket.describe(object.path))?.sha256 !== object.sha256) throw outrun(bucket);
       });
@@ -173,7 +189,7 @@ async function putFiles(following: Following, { missing, different }: Comparison
 }
 
 async function isOfAnother({ bucket, publisher }: Following): Promise<boolean> {
-  return ((await bucket.describe(pointer))?.publisher ?? publisher) !== publisher;
+  return judgePointer(publisher, (await bucket.describe(pointer))?.publisher ?? null) !== 'own';
 }
 
 async function withdraw({ bucket, signal }: Following, paths: ReadonlySet<string>): Promise<void> {

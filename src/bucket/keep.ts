@@ -1,7 +1,6 @@
 import type { Settings } from '../config/settings.ts';
 import { isoTime, type Clock } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
-import { ledgerOrigin, readLedgerOrigin } from '../ledger/checkpoint.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Database } from '../mirror/database.ts';
 import { forgetDestination, listDestinations, noteBehind, noteDestination, noteEqual } from '../mirror/destinations.ts';
@@ -11,6 +10,7 @@ import type { PublishedFiles } from '../snapshot/published-files.ts';
 import { openBucket, type Destination } from './bucket.ts';
 import { compareWithFolder, followFolder, type Followed } from './follow.ts';
 import { isOurs } from './follow-plan.ts';
+import { publisherIn, publisherOf } from './publisher.ts';
 
 /** What a job gives to the bucket. */
 export type BucketContext = {
@@ -19,7 +19,7 @@ export type BucketContext = {
   settings: Pick<Settings, 'dataDir' | 'export' | 'retry'>;
   clock: Clock;
   signal: AbortSignal;
-  ledger: () => Pick<Ledger, 'checkpoint'>;
+  ledger: () => Pick<Ledger, 'checkpoint' | 'publishedHeads'>;
 };
 
 /** How a bucket followed; `error` where it could not. What was done before an error is not counted. */
@@ -62,7 +62,7 @@ async function keepBucket(context: BucketContext): Promise<BucketReport | null> 
     for (const { id, fencedAt, certifiedAt } of listRequests(db, 'open'))
       if (fencedAt !== null && certifiedAt === null) addTarget(db, id, 'bucket', null, at);
   }).immediate();
-  const publisher = ledgerOrigin(settings.dataDir, ledger());
+  const publisher = publisherOf(settings.dataDir, ledger());
   return reported(context, location, async () => {
     using bucket = await openBucket(destination, { clock, retry: settings.retry, signal });
     return await followFolder({ published, bucket, publisher, signal });
@@ -126,7 +126,7 @@ export async function planBucket(
   const destination = destinationOf(settings.export);
   if (destination === null) return null;
   using bucket = await openBucket(destination, { clock, retry: settings.retry, signal });
-  const publisher = readLedgerOrigin(settings.dataDir) ?? '';
+  const publisher = publisherIn(settings.dataDir);
   const compared = await compareWithFolder({ published, bucket, publisher, signal });
   const going = compared.standing.filter(({ path }) => rewritten.includes(path));
   const pathsOf = (items: readonly { path: string }[]): string[] =>

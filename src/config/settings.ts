@@ -20,6 +20,7 @@ export const alertSeverities = {
   overdue: 'critical',
   attention: 'warning',
   held: 'warning',
+  unacknowledged: 'warning',
   stale: 'warning',
   failing: 'warning',
 } as const;
@@ -265,7 +266,11 @@ export const Settings = z.strictObject({
     projectsAtOnce: count,
   }),
   query: z.strictObject({ secondsMax: z.number().positive(), temporaryBytesMax: z.int().min(0) }),
-  alerts: z.strictObject({ diskFreeBytesMin: z.int().min(0), format: z.enum(alertFormats) }),
+  alerts: z.strictObject({
+    diskFreeBytesMin: z.int().min(0),
+    acknowledgeDays: z.int().min(1).max(3650),
+    format: z.enum(alertFormats),
+  }),
   status: z.strictObject({
     host: z.string().min(1),
     port: z.int().min(0).max(65_535),

@@ -1,32 +1,61 @@
 import type { Settings } from '../config/settings.ts';
+import { isoTime } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
 import { reasonMac } from '../core/secret-key.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import type { LedgerRecord } from '../ledger/record.ts';
 import type { RequestHistory } from '../ledger/request-history.ts';
 import type { Database } from '../mirror/database.ts';
 import { boxKeyName } from '../mirror/fence.ts';
 import { requireRequest } from './receive.ts';
 import { requireReferences } from './request/reference.ts';
+import type { RequestRef } from './request/target-journal.ts';
+
+/**
+ * The record that a scan has proved a request's person gone from here. It names the consumers of the published files: whatever
+ * the settings say later, these had to delete the person too.
+ */
+export function provedGone(
+  { settings }: { settings: { export: Pick<Settings['export'], 'consumers'> } },
+  { id, generation }: RequestRef,
+): LedgerRecord {
+  const consumers = settings.export.consumers.toSorted();
+  const named = consumers.length === 0 ? {} : { consumers };
+  return { type: 'locally_verified', request: id, generation, ...named };
+}
 
 /** A consumer of the published files, and since when it is recorded that it has deleted the person too; null: it is not. */
 export type Acknowledgement = { consumer: string; acknowledgedAt: string | null };
 
 /**
- * The consumers that the settings name or that have acknowledged, by name. None before the person is fenced: until then there
+ * The consumers that the settings or the ledger name, by name. None before the person is fenced: until then there
  * is nothing for them to delete.
  */
 export function acknowledgementsOf(
-  { fence, acknowledged }: Pick<RequestHistory, 'fence' | 'acknowledged'>,
+  { fence, acknowledged, consumers: asked }: Pick<RequestHistory, 'fence' | 'acknowledged' | 'consumers'>,
   consumers: readonly string[],
 ): Acknowledgement[] {
   if (fence === null) return [];
-  const names = [...new Set([...consumers, ...acknowledged.keys()])].toSorted();
+  const names = [...new Set([...consumers, ...asked.keys(), ...acknowledged.keys()])].toSorted();
   return names.map((consumer) => ({ consumer, acknowledgedAt: acknowledged.get(consumer) ?? null }));
 }
 
 /**
+ * How many people were proved gone from here more than so many days ago, and one of the consumers that had to delete them too has
+ * acknowledged nothing. Consumers that the settings have named only since are not asked for them.
+ */
+export function countUnacknowledged(histories: Iterable<RequestHistory>, nowMs: number, days: number): number {
+  const limit = isoTime(nowMs - days * 86_400_000);
+  let count = 0;
+  for (const { verified, consumers, acknowledged, isReadmitted } of histories)
+    if (verified && verified.at < limit && !isReadmitted)
+      count += [...consumers.keys()].some((name) => !acknowledged.has(name)) ? 1 : 0;
+  return count;
+}
+
+/**
  * Records that a consumer says it has deleted a request's person too, once for each generation. Throws `usage` for a consumer
- * that the settings do not name, a request of which nothing is erased yet, and a note that is no reference.
+ * that neither the settings nor the ledger names, a request of which nothing is erased yet, and a note that is no reference.
  */
 export function acknowledgeRequest(
   {
@@ -43,13 +72,13 @@ export function acknowledgeRequest(
 ): { id: string } {
   requireReferences({ note });
   const { consumers } = settings.export;
-  if (!consumers.includes(consumer))
+  const { id } = requireRequest(db, idOrPrefix);
+  const history = ledger().histories.of(id);
+  if (!consumers.includes(consumer) && history?.consumers.has(consumer) !== true)
     throw new AppError('the settings name no such consumer', {
       code: 'usage',
       hint: consumers.length === 0 ? 'set export.consumers to their names first' : `they name: ${consumers.join(', ')}`,
     });
-  const { id } = requireRequest(db, idOrPrefix);
-  const history = ledger().histories.of(id);
   if (!history || history.fence?.generation !== history.generation)
     throw new AppError(`request ${id}: no one is erased yet, so there is nothing that a consumer could have deleted`, {
       code: 'usage',

@@ -1,3 +1,4 @@
+import { provedGone } from './acknowledge.ts';
 import { isoTime } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
 import { unionOf, type Sighting } from '../contract/identity.ts';
@@ -217,7 +218,7 @@ function judge(
   { subject, hits, record }: SubjectScan<FencedRequest>['found'][number],
 ): 'residue' | 'verified' {
   const { db, clock } = context;
-  const { id, generation } = subject;
+  const { id } = subject;
   const ledger = context.ledger();
   ledger.append([record]);
   if (hits > 0) {
@@ -229,7 +230,7 @@ function judge(
   const assurance = ledger.histories.of(id)?.isControlled === true ? 'verified' : 'observed';
   for (const target of ['mirror', 'aux'] as const)
     if (lacks(subject, target)) settle(context, [subject], target, { result: 'purged', assurance });
-  ledger.append([{ type: 'locally_verified', request: id, generation }]);
+  ledger.append([provedGone(context, subject)]);
   updateRequest(db, id, { verifiedAt: isoTime(clock.now()) });
   return 'verified';
 }

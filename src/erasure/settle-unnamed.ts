@@ -1,3 +1,4 @@
+import { provedGone } from './acknowledge.ts';
 import { isoTime } from '../core/clock.ts';
 import { identityOf } from '../contract/identity.ts';
 import type { JobContext } from '../job/job-context.ts';
@@ -52,7 +53,7 @@ export async function settleUnnamed(context: JobContext): Promise<void> {
       const needles = ledger.histories.of(request.id)?.fence?.entries ?? 0;
       ledger.append([{ type: 'scan', requests: [request.id], phase: 'verify', files, bytes, needles, hits: 0 }]);
       settle(context, [request], 'mirror', { result: 'purged', assurance: 'observed' });
-      ledger.append([{ type: 'locally_verified', request: request.id, generation: request.generation }]);
+      ledger.append([provedGone(context, request)]);
     }
     const change = isWhole && !left.has(request.id) ? { verifiedAt: isoTime(clock.now()) } : {};
     db.transaction(() => updateRequest(db, request.id, change)).immediate();

@@ -21,6 +21,11 @@ export type Masks = {
 /** The name of the key that hashes what is published. It serves nothing else. */
 const maskKeyName = 'mask.key';
 
+/** The check value of the key of the data folder that hashes what is published; undefined where it has none. */
+export function maskKeyCheck(dataDir: string): string | undefined {
+  return keyCheck(dataDir, maskKeyName);
+}
+
 /** Prepares masks. The first hashed property makes the key of the data folder. What is named as left out is left out, hashed or not. */
 export function prepareMasks(masks: readonly Mask[], dataDir: string | undefined): Masks {
   const leftOut = new Set(masks.filter((mask) => typeof mask === 'string'));
@@ -30,7 +35,7 @@ export function prepareMasks(masks: readonly Mask[], dataDir: string | undefined
   if (hashed.size === 0) return { of, hashedUnder: () => undefined, decided: [...leftOut].toSorted() };
   if (dataDir === undefined) throw new Error('a hashed mask without a data folder');
   const key = readOrMakeKey(dataDir, maskKeyName);
-  const check = keyCheck(dataDir, maskKeyName) ?? '';
+  const check = maskKeyCheck(dataDir) ?? '';
   for (const property of hashed) of.set(property, (value) => hashOf(key, property, value));
   return {
     of,

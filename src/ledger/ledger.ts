@@ -38,6 +38,8 @@ export type LedgerReader = {
   /** The greatest epoch whose fence was begun: after a kill, that is one more than `epoch`. */
   begunEpoch(): number;
   head(): TreeHead;
+  /** The root hash after each publication, by the size of the ledger then, in order. */
+  publishedHeads: ReadonlyMap<number, string>;
   /** The numbers of the entries that changed the signing key. */
   rotations(): readonly number[];
   /** Where the lines lie, and what they hash to: all that a proof of an entry needs, so that it does not read the ledger again. */
@@ -154,6 +156,7 @@ type LedgerState = {
   epoch: number;
   begunEpoch: number;
   tree: CompactTree;
+  publishedHeads: Map<number, string>;
   lines: LineIndex;
   rotations: Rotation[];
   histories: Histories;
@@ -177,6 +180,7 @@ function* readingState(folder: string): Generator<void, LedgerState> {
     epoch: 0,
     begunEpoch: 0,
     tree: compactTree(),
+    publishedHeads: new Map(),
     lines: lineIndex(entriesPath(folder)),
     rotations: [],
     histories: collectHistories(),
@@ -210,6 +214,7 @@ function take(state: LedgerState, record: LedgerEntry, leaf: Buffer | undefined)
   state.bound.take(record);
   if (record.type === 'fencing') state.begunEpoch = Math.max(state.begunEpoch, record.epoch);
   if (record.type === 'fenced') state.epoch = Math.max(state.epoch, record.epoch);
+  if (record.type === 'published') state.publishedHeads.set(state.tree.size(), headOf(state).rootHash);
   if (record.type === 'key_rotated') state.rotations.push(record);
 }
 
@@ -232,6 +237,7 @@ function readerOf(folder: string, state: LedgerState): LedgerReader {
     epoch: () => state.epoch,
     begunEpoch: () => state.begunEpoch,
     head: () => headOf(state),
+    publishedHeads: state.publishedHeads,
     rotations: () => state.rotations.map(({ seq }) => seq),
     lines: state.lines,
     histories: state.histories,

@@ -39,6 +39,12 @@ const snapshots = z.array(
   }),
 );
 
+/** Names, each once, in order. */
+const consumers = z
+  .array(ConsumerName)
+  .min(1)
+  .refine((names) => names.every((name, at) => at === 0 || (names[at - 1] ?? '') < name));
+
 /** An identifier that is fenced, by its MAC; `encrypted` is the MAC under the restore key. Earlier versions wrote `mac`. */
 const fenceEntry = z.union([
   z.strictObject({ kind: z.enum(identifierKinds), encrypted: hex }),
@@ -120,7 +126,8 @@ export const LedgerRecord = z.discriminatedUnion('type', [
     /** Texts of the person, at most, that were not searched for: there was no room for them. None unless given. */
     left_out: count.optional(),
   }),
-  z.strictObject({ type: z.literal('locally_verified'), ...about }),
+  /** A scan found nothing here any more. `consumers`: those of the published files, which have to delete the person too. */
+  z.strictObject({ type: z.literal('locally_verified'), ...about, consumers: consumers.optional() }),
   /** The service has taken the deletion of the events; by when its weekly batch should have run. */
   z.strictObject({ type: z.literal('awaiting_upstream'), ...about, events_expected_by: Time }),
   z.strictObject({ type: z.literal('attention'), ...about, target: TargetName, reason: z.enum(attentionReasons) }),

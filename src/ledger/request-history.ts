@@ -75,6 +75,11 @@ export type RequestHistory = Pick<
   readmittedAt: string | null;
   /** The consumers of published files that have said, of its newest generation, that they have deleted too; and when. */
   acknowledged: Map<string, string>;
+  /**
+   * The consumers that a certificate of its newest generation names: those that were asked, and those that had acknowledged
+   * before it was certified. Null: nothing was recorded by then.
+   */
+  consumers: Map<string, string | null>;
   /** Whether the fence was lifted, and no other has been raised since. */
   isReadmitted: boolean;
 };
@@ -156,6 +161,7 @@ function newHistory(entry: Extract<LedgerEntry, { type: 'received' }>): RequestH
     endedAt: null,
     readmittedAt: null,
     acknowledged: new Map(),
+    consumers: new Map(),
     isReadmitted: false,
   };
 }
@@ -226,6 +232,7 @@ function takeEntry(history: RequestHistory, entry: Step, fenceEntries: number): 
     }
     case 'locally_verified':
       history.verified = mark;
+      for (const name of entry.consumers ?? []) history.consumers.set(name, history.consumers.get(name) ?? null);
       return become('locally_verified');
     case 'awaiting_upstream':
       history.eventsExpectedBy = entry.events_expected_by;
@@ -243,6 +250,7 @@ function takeEntry(history: RequestHistory, entry: Step, fenceEntries: number): 
       history.sealed = null;
       history.endedAt = null;
       history.acknowledged.clear();
+      history.consumers.clear();
       return end('executing', entry.reason);
     case 'certified':
       takeCertified(history, mark, entry.certificate);
@@ -260,6 +268,8 @@ function takeEntry(history: RequestHistory, entry: Step, fenceEntries: number): 
       return;
     case 'acknowledged':
       history.acknowledged.set(entry.consumer, entry.at);
+      if (history.certified.every(({ generation }) => generation !== history.generation))
+        history.consumers.set(entry.consumer, entry.at);
       return;
   }
 }

@@ -2,11 +2,11 @@ import { visitCatalog } from '../bucket/catalog.ts';
 import { compareWithFolder } from '../bucket/follow.ts';
 import { openBucket, type Bucket, type Destination } from '../bucket/bucket.ts';
 import { destinationOf } from '../bucket/keep.ts';
+import { publisherIn, spellPublisher } from '../bucket/publisher.ts';
 import { systemClock } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
 import { countedText } from '../core/words.ts';
 import type { Settings } from '../config/settings.ts';
-import { readLedgerOrigin } from '../ledger/checkpoint.ts';
 import type { Database } from '../mirror/database.ts';
 import { listDestinations } from '../mirror/destinations.ts';
 import { publishedFilesIn } from '../snapshot/published-files.ts';
@@ -66,7 +66,7 @@ export async function checkBucket(
 ): Promise<Found> {
   using bucket = await openBucket(destination, { clock: systemClock, retry: { ...retry, attemptsMax: 2 }, signal });
   const published = publishedFilesIn(dataDir);
-  const publisher = readLedgerOrigin(dataDir) ?? '';
+  const publisher = publisherIn(dataDir);
   const { files, standing, missing, different, superfluous, uploads, foreign } = await compareWithFolder({
     published,
     bucket,
@@ -76,7 +76,7 @@ export async function checkBucket(
   await bucket.removeVersion({ path: 'version-that-is-not-there', versionId: 'null', isMarker: true, putAt: '' });
   // A manifest that is equal on both sides: a store that takes it again has only what it had.
   const equal = standing.find(({ path }) => path.endsWith('/manifest.json'));
-  if (equal && (await bucket.put({ ...equal, over: null }, publisher)))
+  if (equal && (await bucket.put({ ...equal, over: null }, spellPublisher(publisher))))
     throw new AppError(`${bucket.location} takes a file over one that is there, although it was asked not to`, {
       code: 'service',
       hint: 'use a store that keeps to If-None-Match and If-Match: two publishers would overwrite each other',

@@ -26,6 +26,7 @@ import { checkStructure } from '../mirror/run-query.ts';
 import { isLogHeld, readLogBytes } from '../mirror/log-size.ts';
 import { checkBuckets } from './bucket-check.ts';
 import type { Attempt, Check, Found } from './check.ts';
+import { checkMaskKey } from './mask-check.ts';
 import { checkProjects } from './project-check.ts';
 import { askToChangePlaylists, askToDelete } from './scope-check.ts';
 import { publishedFilesIn } from '../snapshot/published-files.ts';
@@ -74,6 +75,9 @@ export async function examine(parts: DoctorParts): Promise<Check[]> {
         });
       return `${files} published files, ${bytes} bytes, all match their manifests`;
     }),
+    ...(settings.export.mask.some((mask) => typeof mask !== 'string')
+      ? [await attempt('mask key', () => checkMaskKey(dataDir))]
+      : []),
     ...(await checkBuckets(attempt, settings, hasMirror ? openReader : null, signal)),
     ...(await examineService(attempt, parts)),
     ...('date_from' in settings.recordings.query

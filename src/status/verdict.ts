@@ -34,6 +34,7 @@ const alertTitles: Readonly<Record<AlertKind, readonly [title: string, section: 
   anchor_missing: ['The ledger is not anchored outside', 'ledger'],
   overdue: ['Erasure requests are past their due date', 'requests'],
   attention: ['Erasure requests need attention', 'requests'],
+  unacknowledged: ['A consumer has not acknowledged', 'requests'],
   held: ['Your approval is needed', 'requests'],
   stale: ['The data are getting old', 'freshness'],
   failing: ['A job keeps failing', 'runs'],

@@ -20,6 +20,9 @@ export const filesDamaged = 'files_damaged';
 export const anchorRefused = 'anchor_refused';
 export const anchorMissing = 'anchor_missing';
 
+/** The reason of a run that found consumers which have not acknowledged an erasure for long; it is done all the same. */
+export const consumersSilent = 'consumers_silent';
+
 /** What to do about each kind; commands stand between backticks. */
 const todos: Readonly<Record<AlertKind, string>> = {
   ledger_unwritable:
@@ -44,6 +47,8 @@ const todos: Readonly<Record<AlertKind, string>> = {
     'Run `analytics-mirror doctor`: it names each file. `analytics-mirror export` publishes new files; the alert ends when `checkpoint` finds no damaged file.',
   overdue: 'See `analytics-mirror erase list`; `analytics-mirror erase show ID` says what a request waits for.',
   attention: 'See `analytics-mirror erase list`; `analytics-mirror erase show ID` says what to do for a request.',
+  unacknowledged:
+    'Ask those whom `analytics-mirror erase list --all --json` names as `unacknowledgedBy`; then `analytics-mirror erase acknowledge ID --consumer NAME`.',
   held: 'See `analytics-mirror erase list` and `analytics-mirror reconcile --dry-run`; then `analytics-mirror erase approve ID`, or `analytics-mirror reconcile --approve PLAN`.',
   stale: "See the job's runs; if they fail, run `analytics-mirror doctor`.",
   failing: 'Run `analytics-mirror doctor`: it checks configuration, key, scopes, disk and files.',
@@ -104,6 +109,11 @@ export function alertsOf(
     ...jobs
       .filter(({ lastFound }) => lastFound === anchorMissing)
       .map(({ job }) => alertOf('anchor_missing', `${job} found entries that wait for an anchor since two days`, job)),
+    ...jobs
+      .filter(({ lastFound }) => lastFound === consumersSilent)
+      .map(({ job }) =>
+        alertOf('unacknowledged', `${job} found erasures that a consumer has not acknowledged in time`, job),
+      ),
     ...jobs
       .filter(({ lastFound }) => lastFound === filesDamaged)
       .map(({ job }) => alertOf('damaged', `${job} found published files that differ from their manifests`, job)),

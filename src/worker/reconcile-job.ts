@@ -7,6 +7,7 @@ import { endLostRequests } from '../erasure/fence/restore-guard.ts';
 import { pagedDatasets } from '../contract/datasets.ts';
 import { catalogBehind, tellCatalog, type CatalogReport } from '../bucket/catalog.ts';
 import { bucketBehind, bucketCounts, keepBuckets, type BucketReport } from '../bucket/keep.ts';
+import { countUnacknowledged } from '../erasure/acknowledge.ts';
 import { eraseBucket } from '../erasure/erase-bucket.ts';
 import { eraseHere } from '../erasure/erase-here.ts';
 import { settleUnnamed } from '../erasure/settle-unnamed.ts';
@@ -26,6 +27,7 @@ import { aboveDiskFloor } from '../job/disk-floor.ts';
 import { runJob, type JobResult } from '../job/run-job.ts';
 import { reopenListed } from '../erasure/request/reopen.ts';
 import { claimMirror } from '../mirror/runs.ts';
+import { consumersSilent } from './alerts.ts';
 import { listRequests } from '../mirror/erasure-requests.ts';
 import { removeUnnamedParts } from '../snapshot/publish.ts';
 import {
@@ -164,12 +166,15 @@ async function reconcile(
   const bucket = await keepBuckets(context);
   const catalog = await tellCatalog(context, bucket);
   const behind = bucket?.error ? (bucket.error.finding ?? bucketBehind) : catalog?.error ? catalogBehind : undefined;
+  const { settings, clock } = context;
+  const silent = countUnacknowledged(context.ledger().histories.all(), clock.now(), settings.alerts.acknowledgeDays);
+  const reason = behind ?? (silent > 0 ? consumersSilent : undefined);
   const isHeld = absence.held.length + erasure.attention + lost.length > 0 || behind !== undefined;
   const { held, ...counts } = absence;
   return {
     outcome: isHeld ? 'held' : 'done',
-    ...(behind === undefined ? {} : { reason: behind }),
-    counts: { ...counts, ...erasure, ...bucketCounts(bucket) },
+    ...(reason === undefined ? {} : { reason }),
+    counts: { ...counts, ...erasure, ...bucketCounts(bucket), ...(silent > 0 ? { unacknowledged: silent } : {}) },
     plan,
     replayed,
     mended,

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { acknowledgeRequest } from '../../src/erasure/acknowledge.ts';
+import { acknowledgeRequest, countUnacknowledged } from '../../src/erasure/acknowledge.ts';
 import { bundleText } from '../../src/audit/bundle.ts';
 import { certificatePage } from '../../src/audit/certificate-page.ts';
 import { findCertificate } from '../../src/audit/issued-certificates.ts';
@@ -275,6 +275,21 @@ describe('consumers', () => {
     const [row] = parse(reportCsv(report), { columns: true }) as Record<string, string>[];
     expect(row).toMatchObject({ acknowledged_by: 'warehouse', not_acknowledged_by: 'crm-team' });
     expect(reportPage(report)).toContain('warehouse: for 1 of 1 request.');
+  });
+
+  it('that the ledger names may acknowledge though the settings name them no more, and are counted until they do', () => {
+    const archive = archiveOf(1);
+    const [{ request } = { request: '' }] = reportOf(archive).requests;
+    const ledger = openLedger(archive.dataDir, { now: () => archiveNowMs, sleep: () => Promise.resolve() });
+    ledger.append([{ type: 'locally_verified', request, generation: 1, consumers: ['lake', 'warehouse'] }]);
+    const count = (days: number, later: number) =>
+      countUnacknowledged(readLedger(archive.dataDir).histories.all(), archiveNowMs + later * 86_400_000, days);
+    expect([count(30, 29), count(30, 31), count(90, 31)]).toEqual([0, 1, 0]);
+    expect(reportOf(archive).requests[0]?.acknowledgements.map(({ consumer }) => consumer)).toContain('lake');
+    acknowledge(archive, request, 'warehouse');
+    expect(count(30, 31)).toBe(1);
+    acknowledge(archive, request, 'lake');
+    expect(count(30, 31)).toBe(0);
   });
 
   it('of another name, with words for a note, or of a request of which nothing is erased are refused', () => {

@@ -50,11 +50,16 @@ export async function freshModel(options: { isVersioned?: boolean } = {}): Promi
 }
 
 /** Lets a bucket follow a folder. */
-export function follow(dataDir: string, bucket: Bucket, publisher = 'mirror/1'): Promise<Followed> {
+export function follow(
+  dataDir: string,
+  bucket: Bucket,
+  name = 'mirror/1',
+  heads: ReadonlyMap<number, string> = new Map(),
+): Promise<Followed> {
   return followFolder({
     published: publishedFilesIn(dataDir),
     bucket,
-    publisher,
+    publisher: { name, heads },
     signal: new AbortController().signal,
   });
 }

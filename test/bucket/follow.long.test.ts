@@ -147,6 +147,34 @@ describe('two publishers', () => {
     expect(JSON.stringify([...model.versions])).toBe(before);
   });
 
+  it.each([{ isVersioned: true }, { isVersioned: false }])(
+    'of which one is an older copy of the other: it is refused, and nothing changes: %o',
+    async (options) => {
+      const model = await freshModel(options);
+      const bucket = await modelBucket(model);
+      const heads = new Map([
+        [4, 'a'.repeat(64)],
+        [9, 'b'.repeat(64)],
+      ]);
+      const dataDir = await folderWith('a', 'b', 'c');
+      // As an earlier version put it, without a head.
+      await follow(dataDir, bucket);
+      await follow(dataDir, bucket, 'mirror/1', heads);
+      expect(await follow(dataDir, bucket, 'mirror/1', heads)).toMatchObject({ put: 0, removed: 0 });
+      expectEqual(model, dataDir);
+      const before = JSON.stringify([...model.versions]);
+      const refused = { code: 'refused', finding: 'bucket_ahead' };
+      const older = await folderWith('a', 'b', 'c', 'erased since');
+      const forked = new Map(heads).set(9, 'c'.repeat(64)).set(12, 'd'.repeat(64));
+      for (const others of [new Map<number, string>(), new Map([...heads].slice(0, 1)), forked])
+        await expect(follow(older, bucket, 'mirror/1', others)).rejects.toMatchObject(refused);
+      expect(JSON.stringify([...model.versions])).toBe(before);
+      // The folder that goes on may.
+      await follow(dataDir, bucket, 'mirror/1', heads.set(12, 'e'.repeat(64)));
+      await expect(follow(older, bucket, 'mirror/1', forked)).rejects.toMatchObject(refused);
+    },
+  );
+
   it('race for a fresh prefix: one wins, the other takes back what it had put', async () => {
     const model = await freshModel();
     const bucket = await modelBucket(model);

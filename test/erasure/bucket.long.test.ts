@@ -1,9 +1,12 @@
-import { readFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { certificatePath } from '../../src/erasure/proof/certificate-file.ts';
 import { readCertificate, type Certificate } from '../../src/erasure/proof/certificate.ts';
 import { planBucket } from '../../src/bucket/keep.ts';
+import { checkBucket } from '../../src/status/bucket-check.ts';
+import { freshFolder } from '../mirror/open-test-mirror.ts';
 import { listDestinations, readStandings } from '../../src/mirror/destinations.ts';
 import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
 import { isFile } from '../../src/ledger/target.ts';
@@ -39,6 +42,11 @@ async function openScene(
   await world.publish();
   const [added] = await world.request([{ kind: 'uuid', value: uuid }], undefined, false);
   return { world, model, id: added?.id ?? '' };
+}
+
+/** Copies a folder with its modes. */
+function copy(from: string, to: string): void {
+  execFileSync('cp', ['-a', from, to]);
 }
 
 function bucketOf({ world, id }: Scene) {
@@ -231,6 +239,52 @@ describe('an erasure with a bucket', () => {
     expect(bucketOf(scene)).toMatchObject({ status: 'done', result: 'absent' });
     expectEqual(scene.model, world.dataDir);
     await certificateOf(scene);
+  });
+
+  it('is refused where an older copy of mirror and ledger was put back, and the bucket keeps what it has', async () => {
+    const scene = await openScene();
+    const { world, model } = scene;
+    const older = join(freshFolder(), 'older');
+    world.db().close();
+    copy(world.dataDir, older);
+    world.reopen();
+    await world.reconcile();
+    expectEqual(model, world.dataDir);
+    const before = JSON.stringify([...model.versions]);
+    const newer = join(freshFolder(), 'newer');
+    world.db().close();
+    copy(world.dataDir, newer);
+    const putBack = (kept: string): void => {
+      rmSync(world.dataDir, { recursive: true });
+      copy(kept, world.dataDir);
+      world.reopen();
+    };
+    putBack(older);
+    const refused = { code: 'refused', finding: 'bucket_ahead' };
+    // Its ledger grows past the size of the lost one, and is still another.
+    for (let run = 0; run < 3; run += 1) {
+      expect((await world.reconcile())?.bucket?.error).toMatchObject(refused);
+      await world.sync();
+      await world.publish();
+    }
+    const { dataDir, settings, clock, db } = world;
+    const { signal } = new AbortController();
+    await expect(
+      planBucket({ published: publishedFilesIn(dataDir), settings, clock, signal }, []),
+    ).rejects.toMatchObject(refused);
+    const destination = { location: 's3://bucket/mirror', ...settings.export.s3 };
+    // The doctor goes by the clock of this machine.
+    model.now = () => Date.now();
+    await expect(checkBucket(destination, settings, signal)).rejects.toMatchObject(refused);
+    model.now = () => clock.now();
+    expect(readStandings(db())).toMatchObject([{ cause: expect.stringContaining('older copy') as string }]);
+    expect(JSON.stringify([...model.versions])).toBe(before);
+    db().close();
+    putBack(newer);
+    await world.sync();
+    await world.publish();
+    expect((await world.reconcile())?.bucket).toMatchObject({ error: null });
+    expectEqual(model, world.dataDir);
   });
 
   it('is not done while an earlier bucket still holds files, which the settings name no more', async () => {

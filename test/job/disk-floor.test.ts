@@ -6,12 +6,11 @@ import { freshFolder } from '../mirror/open-test-mirror.ts';
 
 it('refuses a disk below the setting, whatever it is, and no other', () => {
   const dataDir = freshFolder();
+  const alerts = { format: 'json' as const, acknowledgeDays: 30 };
   const free = freeBytesAt(`${dataDir}/not/there/yet`);
   expect(free).toBeGreaterThan(0);
-  expect(() =>
-    refuseLowDisk({ dataDir, alerts: { diskFreeBytesMin: Math.floor(free / 2), format: 'json' } }),
-  ).not.toThrow();
-  expect(() => refuseLowDisk({ dataDir, alerts: { diskFreeBytesMin: free * 2, format: 'json' } })).toThrow(
+  expect(() => refuseLowDisk({ dataDir, alerts: { ...alerts, diskFreeBytesMin: Math.floor(free / 2) } })).not.toThrow();
+  expect(() => refuseLowDisk({ dataDir, alerts: { ...alerts, diskFreeBytesMin: free * 2 } })).toThrow(
     expect.objectContaining({
       code: 'storage',
       finding: 'disk_low',

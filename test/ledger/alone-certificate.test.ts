@@ -9,9 +9,10 @@ import { certificateText } from '../../src/erasure/proof/certificate.ts';
 import { deriveCertificate } from '../../src/erasure/proof/derive-certificate.ts';
 import { canonicalJson } from '../../src/ledger/canonical-json.ts';
 import { ledgerOrigin } from '../../src/ledger/checkpoint.ts';
+import type { LedgerRecord } from '../../src/ledger/record.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
 import { temporaryFolder } from '../snapshot/temporary-folder.ts';
-import { lifeOf, requestId, stated, tickingClock } from './ledger-fixture.ts';
+import { lifeOf, naming, requestId, stated, tickingClock } from './ledger-fixture.ts';
 
 const verifier = fileURLToPath(new URL('../../docs/verifier/verify.mjs', import.meta.url));
 
@@ -31,12 +32,15 @@ function verifyAlone(...args: string[]): { code: number; output: string } {
 type Json = Record<string, unknown>;
 
 /** A ledger on which a request is certified with what `issue` makes of its true certificate; the file of that. */
-function certified({ isSigned = true, issue = (text: string) => text } = {}): { folder: string; file: string } {
+function certified({ isSigned = true, issue = (text: string) => text, records = lifeOf(1, 1).flat() } = {}): {
+  folder: string;
+  file: string;
+} {
   const dataDir = temporaryFolder();
   const ledger = openLedger(dataDir, tickingClock(Date.now() - 60_000));
   const facts = { ledgerOrigin: ledgerOrigin(dataDir, ledger), feedUntil: '2026-12-20T12:00:00.000Z', stated };
   const file = join(dataDir, 'certificate.json');
-  for (const record of lifeOf(1, 1).flat()) {
+  for (const record of records) {
     if (record.type === 'certified') {
       const history = ledger.histories.of(requestId(1));
       const certificate = history && deriveCertificate(history, facts);
@@ -110,6 +114,39 @@ describe('the verifier alone, given a certificate', () => {
     const { folder, file } = certified({ isSigned: false });
     const { code, output } = verifyAlone(folder, '--certificate', file);
     expect({ code, output }).toMatchObject({ code: 1, output: expect.stringContaining(': unsigned_certificate') });
+  });
+});
+
+test('the verifier alone tells which consumers have acknowledged since a certificate, by the ledger', () => {
+  const acknowledged = (consumer: string): LedgerRecord => ({
+    type: 'acknowledged',
+    request: requestId(1),
+    generation: 1,
+    consumer,
+  });
+  const life = lifeOf(1, 1)
+    .flat()
+    .map(naming(['billing', 'crm-team', 'warehouse']));
+  const at = life.findIndex(({ type }) => type === 'certified');
+  const records = [...life.toSpliced(at, 0, acknowledged('warehouse')), acknowledged('crm-team')];
+  const { folder, file } = certified({ records });
+  const time = expect.stringMatching(/^2.*Z$/) as string;
+  expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({
+    format_version: 6,
+    consumers: [
+      { consumer: 'billing', acknowledged_at: null },
+      { consumer: 'crm-team', acknowledged_at: null },
+      { consumer: 'warehouse', acknowledged_at: time },
+    ],
+  });
+  const { code, output } = verifyAlone(folder, '--certificate', file);
+  expect({ code, lines: output.split('\n').filter((line) => line.startsWith('certificate')) }).toEqual({
+    code: 0,
+    lines: [
+      `certificate ${file}: billing: nothing acknowledged, by this ledger`,
+      expect.stringMatching(/: crm-team: acknowledged 2.*Z, by this ledger$/),
+      expect.stringMatching(/: warehouse: acknowledged 2.*Z, by this ledger$/),
+    ],
   });
 });
 

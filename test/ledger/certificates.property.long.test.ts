@@ -35,6 +35,10 @@ function amendedBy(basis: (typeof bases)[number]): LedgerRecord {
   return { type: 'amended', ...about, basis, authorisation: 'e'.repeat(64) };
 }
 
+function acknowledgedBy(consumer: string): LedgerRecord {
+  return { type: 'acknowledged', ...about, consumer };
+}
+
 function awaiting(expected: string): LedgerRecord {
   return { type: 'awaiting_upstream', ...about, events_expected_by: expected };
 }
@@ -76,6 +80,8 @@ const facts: fc.Arbitrary<LedgerRecord> = fc.oneof(
   }),
   fc.constant<LedgerRecord>({ type: 'reopened', request, generation: 2, reason: 'restored' }),
   fc.constant<LedgerRecord>({ type: 'locally_verified', ...about }),
+  fc.constant<LedgerRecord>({ type: 'locally_verified', ...about, consumers: ['crm-team', 'warehouse'] }),
+  fc.constantFrom('billing', 'crm-team', 'warehouse').map(acknowledgedBy),
   fc.constant<LedgerRecord>({ type: 'attention', ...about, target: 'mirror', reason: 'restored' }),
 );
 
@@ -98,7 +104,7 @@ function boasting(certificate: Certificate, pick: number): string {
   if (typeof value === 'string') own[name] = `${value}.`;
   else if (typeof value === 'number') own[name] = value + 1;
   else if (typeof value === 'boolean') own[name] = !value;
-  else if (Array.isArray(value)) own[name] = value.slice(1);
+  else if (Array.isArray(value)) own[name] = value.length === 0 ? [{}] : value.slice(1);
   else own[name] = { more: 1, ...(value as object) };
   return canonicalJson(own);
 }

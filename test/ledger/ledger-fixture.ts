@@ -73,6 +73,11 @@ export function lifeOf(n: number, epoch: number): LedgerRecord[][] {
   ];
 }
 
+/** Lets the records of a life name consumers of the published files. */
+export function naming(consumers: string[]): (record: LedgerRecord) => LedgerRecord {
+  return (record) => (record.type === 'locally_verified' ? { ...record, consumers } : record);
+}
+
 /** Gives a data folder keys that are no secret, so that what is signed is the same each time. */
 export function plantKeys(dataDir: string, { next = '22' }: { next?: string } = {}): void {
   mkdirSync(join(dataDir, 'keys'), { recursive: true });

@@ -35,6 +35,7 @@ const oddRecord: fc.Arbitrary<LedgerRecord> = fc
       { type: 'sealed', ...about },
       { type: 'readmitted', ...about, reason: 'e'.repeat(64), entries: epoch },
       { type: 'acknowledged', ...about, consumer: 'warehouse' },
+      { type: 'locally_verified', ...about, consumers: ['crm-team', 'warehouse'] },
       { type: 'replayed', epoch_from: 0, epoch_to: epoch, rows: 3 },
       { type: 'key_rotated', old_key: 'a'.repeat(64), new_key: 'b'.repeat(64), signature: 'c'.repeat(128) },
     );
@@ -91,7 +92,7 @@ const oddValues = [
   requestId(9), requestId(9).toUpperCase(), 'A'.repeat(64), '2026-02-30T00:00:00.000Z', '2026-11-20T12:00:00Z',
   'snapshot:persons/20261120T125500.123Z/part-1.parquet', [{ kind: 'person_id', mac: 'c'.repeat(64), x: 1 }],
   [{ kind: 'person_id', mac: 'c'.repeat(64), encrypted: 'c'.repeat(64) }], [{ kind: 'person_id', encrypted: 'c'.repeat(64) }],
-  [JSON.parse('{"__proto__":1}')], '\ud800',
+  [JSON.parse('{"__proto__":1}')], '\ud800', ['warehouse', 'crm-team'], ['crm-team', 'crm-team'], ['crm-team'], ['Crm'],
 ]; // prettier-ignore
 
 function harmFolder(folder: string, { kind, pick: [a, b, c] }: { kind: string; pick: number[] }): void {

@@ -66,6 +66,7 @@ const records: LedgerRecord[] = [
   { type: 'cancelled', ...about },
   { type: 'certified', ...about, certificate: null },
   { type: 'readmitted', ...about, reason: hash, entries: 1 },
+  { type: 'locally_verified', ...about, consumers: ['crm-team', 'crm_team', 'warehouse'] },
   { type: 'acknowledged', ...about, consumer: 'warehouse' },
   { type: 'acknowledged', ...about, consumer: `a${'_-09z'.repeat(7)}9999`, note: hash },
   { type: 'replayed', epoch_from: 0, epoch_to: 1, rows: 0 },

@@ -14,7 +14,7 @@ import { ledgerOrigin } from '../../src/ledger/checkpoint.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
 import type { LedgerRecord } from '../../src/ledger/record.ts';
 import { openDatabase } from '../../src/mirror/database.ts';
-import { lifeOf, plantKeys, requestId, stated, tickingClock } from './ledger-fixture.ts';
+import { lifeOf, naming, plantKeys, requestId, stated, tickingClock } from './ledger-fixture.ts';
 
 type Json = Record<string, unknown>;
 
@@ -47,6 +47,23 @@ function lifeWithBucket(end: object): LedgerRecord[] {
         ]
       : [record],
   );
+}
+
+/** The same life with three consumers: one had deleted before the certificate, one did later, one never; another was not asked. */
+function lifeWithConsumers(): LedgerRecord[] {
+  const about = { request: requestId(1), generation: 1 };
+  const word = (consumer: string): LedgerRecord => ({ type: 'acknowledged', ...about, consumer });
+  return life()
+    .map(naming(['billing', 'crm-team', 'warehouse']))
+    .flatMap((record): LedgerRecord[] => {
+      if (record.type === 'awaiting_upstream') return [record, word('warehouse'), word('notebooks')];
+      return record.type === 'certified' ? [record, word('crm-team')] : [record];
+    });
+}
+
+/** Changes what a certificate says of its consumers. */
+function withConsumers(change: (consumers: Json[]) => Json[]): (own: Json) => Json {
+  return (own) => ({ ...own, consumers: change(own['consumers'] as Json[]) });
 }
 
 const locked = { result: 'locked', until: '2033-01-01T00:00:00.000Z' };
@@ -155,6 +172,26 @@ export function writeProofVectors(target: string): void {
           one['result'] === 'locked' ? Object.assign(one, { until: null }) : one,
         ),
       })),
+      'says_otherwise',
+    ],
+    ['bundle-consumers', bundle(6, lifeWithConsumers()), null],
+    ['bundle-consumers-version-5', bundle(5, lifeWithConsumers()), null],
+    [
+      'bundle-boasting-consumers',
+      bundle(
+        6,
+        lifeWithConsumers(),
+        withConsumers((all) => all.map((one) => ({ ...one, acknowledged_at: '2026-11-20T12:00:14.000Z' }))),
+      ),
+      'says_otherwise',
+    ],
+    [
+      'bundle-boasting-silent-consumer',
+      bundle(
+        6,
+        lifeWithConsumers(),
+        withConsumers((all) => all.filter((one) => one['acknowledged_at'] !== null)),
+      ),
       'says_otherwise',
     ],
     ['bundle-events-kept', bundle(4, life({}, true)), null],

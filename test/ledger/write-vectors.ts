@@ -11,7 +11,15 @@ import { privateKeyOf, publicKeyOf, vkeyOf } from '../../src/ledger/note.ts';
 import type { LedgerRecord } from '../../src/ledger/record.ts';
 import { verifyLedger, type VerifyTask } from '../../src/ledger/verify.ts';
 import { anchor, anchoredVectors, policyText, type AnchoredVector } from './anchored-vectors.ts';
-import { lifeOf, plantKeys, tickingClock, withoutSentences, writeSmallLedger } from './ledger-fixture.ts';
+import {
+  lifeOf,
+  naming,
+  plantKeys,
+  requestId,
+  tickingClock,
+  withoutSentences,
+  writeSmallLedger,
+} from './ledger-fixture.ts';
 
 /** A test vector: what is done to a good ledger, and what an auditor kept of it before. */
 type Vector = {
@@ -124,6 +132,8 @@ const vectors: Vector[] = [
     change: (folder) => appendPublications(folder, 'b'.repeat(64)),
     nowMs: inTheNextYear,
   },
+  { name: 'acknowledged', change: appendConsumers, nowMs: inTheNextYear },
+  { name: 'acknowledged-too-early', change: (folder) => appendConsumers(folder, 4), nowMs: inTheNextYear },
   {
     name: 'checkpoint-changed',
     change: (folder) => edit(folder, 'checkpoints/000000005.txt', (text) => text.replace('\n5\n', '\n6\n')),
@@ -155,6 +165,17 @@ function appendFence(folder: string, parts: readonly (true | undefined)[]): void
       const fence = record.fence.map(({ kind }) => ({ kind, encrypted: 'e'.repeat(64) }));
       return parts.map((continued) => ({ ...record, fence, ...(continued && { continued }) }));
     }),
+  );
+}
+
+/** A second request with two consumers of the published files, of which one has deleted too; `at`: after so many records. */
+function appendConsumers(folder: string, at = Infinity): void {
+  const life = lifeOf(2, 2)
+    .flat()
+    .map(naming(['crm-team', 'warehouse']));
+  const about = { request: requestId(2), generation: 1 };
+  openLedger(join(folder, '..'), tickingClock(Date.UTC(2027, 0, 1))).append(
+    life.toSpliced(at, 0, { type: 'acknowledged', ...about, consumer: 'warehouse', note: 'e'.repeat(64) }),
   );
 }
 

@@ -99,6 +99,7 @@ it.each([
   ['what a job found', { jobs: { lastFound: 'files_damaged' } }, ['damaged']],
   ['a witness that refused', { jobs: { lastFound: 'anchor_refused' } }, ['anchor_refused']],
   ['an anchor that is missing', { jobs: { lastFound: 'anchor_missing' } }, ['anchor_missing']],
+  ['a consumer that is silent', { jobs: { lastFound: 'consumers_silent' } }, ['unacknowledged']],
   ['an anchor that is away', { jobs: { lastFound: 'anchor_away' } }, []],
   ['two failures', { jobs: { consecutiveFailures: 2 } }, ['failing']],
   ['a held plan', { found: { heldPlans: 1 } }, ['held']],

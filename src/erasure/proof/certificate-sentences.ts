@@ -39,6 +39,8 @@ type RegulatorSentences = Readonly<{
   exception: string;
   identityCheck: string;
   recipients: string;
+  /** From version 6 on: instead of `recipients`, where consumers of the published files are named. */
+  consumers?: string;
   retention: string;
 }>;
 
@@ -149,6 +151,16 @@ const regulatorSentences = {
   },
 } as const satisfies CertificateSentences;
 
+/** The sentences of version 5. */
+const bucketSentences = {
+  ...regulatorSentences,
+  notReached: {
+    ...regulatorSentences.notReached,
+    locked:
+      'This target was not reached. A lock in the bucket keeps old versions of the published files until the given time, or until it is lifted.',
+  },
+} as const satisfies CertificateSentences;
+
 /**
  * The sentences of each format version. They are part of the bytes whose SHA-256 is on the ledger, so a version that was
  * ever issued never changes and never goes. Other words are a new entry here: new certificates are issued in the last one.
@@ -180,12 +192,13 @@ export const certificateSentences = {
   2: plainSentences,
   3: laterSentences,
   4: regulatorSentences,
-  5: {
-    ...regulatorSentences,
-    notReached: {
-      ...regulatorSentences.notReached,
-      locked:
-        'This target was not reached. A lock in the bucket keeps old versions of the published files until the given time, or until it is lifted.',
+  5: bucketSentences,
+  6: {
+    ...bucketSentences,
+    forRegulators: {
+      ...bucketSentences.forRegulators,
+      consumers:
+        'Recipients (Art. 19 GDPR): "consumers" names those that load the published files and had to delete the person too, and when an operator recorded that each of them has. Where it has no time, nothing was recorded before this certificate. The ledger holds what was recorded later. This program has not seen the copies of consumers.',
     },
   },
 } as const satisfies Readonly<Record<number, CertificateSentences>>;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ConsumerName } from '../../contract/consumer.ts';
 import { readJson } from '../../core/exact-json.ts';
 import { canonicalJson } from '../../ledger/canonical-json.ts';
 import { Time } from '../../ledger/record.ts';
@@ -131,7 +132,7 @@ const certificateIn = (version: FormatVersion) =>
       .min(Object.keys(certificateSentences[version].neverProven).length + 1),
   });
 
-const { legalGround, authorisedBy, method: methodSentences, ...plain } = certificateSentences[5].forRegulators;
+const { legalGround, authorisedBy, method: methodSentences, ...plain } = certificateSentences[6].forRegulators;
 
 /** What the operator says of itself. No ledger shows it. */
 const Stated = z.strictObject({
@@ -144,7 +145,10 @@ export type Stated = z.infer<typeof Stated>;
 
 const says = (sentences: readonly string[]) => z.enum(sentences as [string, ...string[]]);
 
-const regulatorCertificate = (version: 4 | 5) =>
+/** The consumers of the published files, and when it was recorded that each has deleted too; null: not by then. */
+const Consumers = z.array(z.strictObject({ consumer: ConsumerName, acknowledged_at: Time.nullable() }));
+
+const regulatorCertificate = (version: 4 | 5 | 6) =>
   certificateIn(version)
     .extend({
       /** HMAC-SHA-256 of the reference under which an operator authorised the request, under the request's own key. */
@@ -166,7 +170,7 @@ const regulatorCertificate = (version: 4 | 5) =>
               method: z.enum(methods),
               says: says(Object.values(methodSentences)),
             }),
-            z.strictObject({ code: z.literal('recipients'), says: z.literal(plain.recipients) }),
+            z.strictObject({ code: z.literal('recipients'), says: z.enum([plain.recipients, plain.consumers]) }),
             z.strictObject({ code: z.literal('retention'), says: z.literal(plain.retention) }),
           ]),
         )
@@ -182,6 +186,7 @@ const regulatorCertificate = (version: 4 | 5) =>
  * that and `until` follows from the ledger.
  */
 export const Certificate = z.union([
+  regulatorCertificate(6).safeExtend({ consumers: Consumers }),
   regulatorCertificate(5),
   regulatorCertificate(4),
   certificateIn(1),

@@ -51,6 +51,9 @@ export function deriveCertificate(
     })),
   };
   const droppedUntil = droppedWait(about);
+  const consumers = [...history.consumers]
+    .map(([consumer, at]) => ({ consumer, acknowledged_at: at }))
+    .toSorted((a, b) => (a.consumer < b.consumer ? -1 : 1));
   const regulated = { ...about, deleted_upstream_at: history.deletedUpstreamAt };
   return Certificate.parse({
     ...about,
@@ -86,8 +89,9 @@ export function deriveCertificate(
           authorisation: history.authorisation,
           deleted_upstream_at: history.deletedUpstreamAt,
           stated,
-          statements: statementsOf(history, about.targets, forRegulators),
+          statements: statementsOf({ ...history, consumers }, about.targets, forRegulators),
           summary: summaryOf(regulated),
+          ...(forRegulators.consumers === undefined ? {} : { consumers }),
         }
       : {}),
   });
@@ -102,7 +106,7 @@ function methodOf(target: TargetName, result: TargetResult): Method | null {
 
 /** What a certificate states beside what was reached: fixed sentences that the request's entries choose. */
 function statementsOf(
-  { basis, origin }: Pick<RequestHistory, 'basis' | 'origin'>,
+  { basis, origin, consumers }: Pick<RequestHistory, 'basis' | 'origin'> & { consumers: readonly object[] },
   targets: readonly { result: TargetResult; method?: Method | null }[],
   said: NonNullable<CertificateSentences['forRegulators']>,
 ): { code: string; method?: Method; says: string }[] {
@@ -113,7 +117,7 @@ function statementsOf(
     { code: 'authorised_by', says: said.authorisedBy[origin] },
     { code: 'identity_check', says: said.identityCheck },
     ...used.map((method) => ({ code: 'method', method, says: said.method[method] })),
-    { code: 'recipients', says: said.recipients },
+    { code: 'recipients', says: (consumers.length > 0 ? said.consumers : undefined) ?? said.recipients },
     { code: 'retention', says: said.retention },
   ];
 }

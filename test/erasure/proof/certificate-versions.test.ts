@@ -15,7 +15,16 @@ import { issueCertificate } from '../../../src/erasure/proof/certificate-file.ts
 import { readHistories } from '../../../src/ledger/request-history.ts';
 import { readKnownFile } from '../../../src/erasure/scan/known-formats.ts';
 import { openLedger, readLedger } from '../../../src/ledger/ledger.ts';
-import { issuing, loadStandAlone, plantKeys, requestId, stated, tickingClock } from '../../ledger/ledger-fixture.ts';
+import {
+  issuing,
+  lifeOf,
+  loadStandAlone,
+  naming,
+  plantKeys,
+  requestId,
+  stated,
+  tickingClock,
+} from '../../ledger/ledger-fixture.ts';
 import { freshFolder, openTestMirror } from '../../mirror/open-test-mirror.ts';
 
 /** A ledger and its certificates as version 1 left them: these files never change. */
@@ -31,6 +40,49 @@ function copyOfGolden(dataDir = freshFolder()): string {
   cpSync(golden, dataDir, { recursive: true });
   return dataDir;
 }
+
+it('a certificate names its consumers, and stays the one on the ledger when another acknowledges later', async () => {
+  const dataDir = freshFolder();
+  plantKeys(dataDir);
+  const ledger = openLedger(dataDir, tickingClock());
+  const id = requestId(1);
+  const acknowledge = (consumer: string): void =>
+    ledger.append([{ type: 'acknowledged', request: id, generation: 1, consumer }]);
+  const life = lifeOf(1, 1)
+    .flat()
+    .map(naming(['crm-team', 'warehouse']));
+  const end = life.findIndex(({ type }) => type === 'certified');
+  ledger.append(life.slice(0, end));
+  acknowledge('warehouse');
+  const issue = () =>
+    issueCertificate({ ledger: () => ledger, settings: settings(dataDir) } as never, { id, generation: 1 });
+  const certified = () => [{ type: 'certified' as const, request: id, generation: 1, certificate: issue() }];
+  ledger.append(certified());
+  const text = textOf(dataDir, id);
+  expect(readCertificate(text)).toMatchObject({
+    consumers: [
+      { consumer: 'crm-team', acknowledged_at: null },
+      { consumer: 'warehouse', acknowledged_at: expect.any(String) as string },
+    ],
+    statements: expect.arrayContaining([
+      { code: 'recipients', says: certificateSentences[6].forRegulators.consumers },
+    ]) as object[],
+  });
+  acknowledge('crm-team');
+  // As after a kill, the same word is written again.
+  rmSync(certificatePath(dataDir, id, 1));
+  ledger.append(certified());
+  expect(textOf(dataDir, id)).toBe(text);
+  rmSync(certificatePath(dataDir, id, 1));
+  ledger.checkpoint();
+  const found = findCertificate(settings(dataDir), ledger.entries(), id);
+  expect(found).toMatchObject({ text, sha256: sha256(text) });
+  const page = certificatePage(found, '{}\n');
+  expect(page).toContain('nothing recorded before this certificate');
+  expect(issue()).toBe(sha256(text));
+  const { problems } = await verifyDataFolder(dataDir, {}, new AbortController().signal);
+  expect(problems.filter((problem) => problem.startsWith('certificate'))).toEqual([]);
+});
 
 describe('a certificate of version 1', () => {
   it.each(requests)('of %s is read, and derived again to the byte', (request) => {

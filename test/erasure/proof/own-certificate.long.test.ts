@@ -31,7 +31,8 @@ it('a certificate counts its own rows alone, and begins with what was kept', asy
   expect(rowsOf('persons')).toEqual([1, 1, 1]);
   expect(rowsOf('distinct_ids')).toEqual([1, 2, 3]);
   expect(told[0]).toMatchObject({
-    format_version: 5,
+    format_version: 6,
+    consumers: [],
     summary: 'Erased here on 2026-11-18; deleted at the service on 2026-11-18; events kept, as requested.',
     weakest_assurance: 'not_reached',
     stated: { controller: null, service: null },
