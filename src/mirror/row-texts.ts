@@ -4,7 +4,7 @@ import { datasets, type DatasetField, type PublishedDataset } from '../contract/
 import { rowMarks, RowText } from '../contract/row-text.ts';
 import type { Columns } from '../contract/tolerant-reader.ts';
 
-/** The most rows of a text, as many as DuckDB takes at once, and about the most bytes. */
+/** The most rows of a text, as many as DuckDB takes at once, and the most bytes. */
 const textRowsMax = 2048;
 const textBytesMax = 8 * 1024 * 1024;
 /** With fewer rows than this, a text costs more than its rows one by one. */
@@ -31,42 +31,46 @@ type RowTextTask = {
 /**
  * Reads all rows of a table as texts, which SQLite joins: that costs a third of reading them value by value. Rows that a text
  * could not be split into again are read one by one (integers as bigint): rows with control characters, with lists that need
- * a backslash, or with bytes that are no UTF-8.
+ * a backslash, or with bytes that are no UTF-8; and large rows, with those beside them.
  */
 export function* readRowTexts({ db, dataset, table, partRows }: RowTextTask): Generator<RowText | Columns, void> {
   const fields = datasets[dataset].publishedFields;
   const names = fields.map(({ name }) => name).join(', ');
   const [key = ''] = fields.map(({ name }) => name);
-  const size = fields.map(({ name }) => `coalesce(octet_length(${name}), 1)`).join(' + ');
-  const largest = db.prepare<[], number | null>(/*sql*/ `SELECT max(${size}) FROM ${table}`).pluck().get() ?? 1;
-  const rowsMax = Math.min(textRowsMax, Math.floor(textBytesMax / largest));
   // The key as bytes: a key that is no UTF-8 would become another one as a string.
   const after = (last: Buffer | undefined): string => (last ? /*sql*/ `WHERE ${key} > CAST(@last AS TEXT)` : '');
+  const line = fields.map((field) => textOf(field)).join(` || char(${marks.field}) || `);
+  // A line that is too long is not joined, and only noted.
+  const textAfter = (
+    last: Buffer | undefined,
+  ): string => /*sql*/ `SELECT count(*) AS rows, max(octet_length(line)) AS longest,
+      max(is_odd) AS isOdd, CAST(max(last_key) AS BLOB) AS last,
+      CAST(group_concat(CASE WHEN octet_length(line) < @lineMax THEN line END, char(${marks.row})) AS BLOB) AS bytes
+    FROM (SELECT ${line} AS line, ${key} AS last_key, ${fields.flatMap(oddOf).join(' OR ')} AS is_odd
+      FROM ${table} ${after(last)} ORDER BY ${key} LIMIT @limit)`;
   const rowsAfter = (last: Buffer | undefined): string =>
     /*sql*/ `SELECT ${names} FROM ${table} ${after(last)} ORDER BY ${key} LIMIT @limit`;
-  if (rowsMax < textRowsMin) {
-    yield* db.prepare<{ limit: number }, Columns>(rowsAfter(undefined)).safeIntegers().iterate({ limit: -1 });
-    return;
-  }
-  const line = fields.map((field) => textOf(field)).join(` || char(${marks.field}) || `);
-  const textAfter = (last: Buffer | undefined): string => /*sql*/ `SELECT count(*) AS rows, sum(nulls) AS nulls,
-      max(is_odd) AS isOdd, CAST(max(last_key) AS BLOB) AS last, CAST(group_concat(line, char(${marks.row})) AS BLOB) AS bytes
-    FROM (SELECT ${line} AS line, ${key} AS last_key,
-        ${fields.map(({ name }) => `(${name} IS NULL)`).join(' + ')} AS nulls,
-        ${fields.flatMap(oddOf).join(' OR ') || '0'} AS is_odd
-      FROM ${table} ${after(last)} ORDER BY ${key} LIMIT @limit)`;
   let last: Buffer | undefined;
-  let read = db.prepare<Reading, JoinedRows>(textAfter(last));
+  let read = db.prepare<Reading & { lineMax: number }, JoinedRows>(textAfter(last));
+  let textRows = textRowsMax;
   for (let taken = 0; ;) {
-    const limit = Math.min(rowsMax, partRows - (taken % partRows));
-    const joined = read.get(last ? { limit, last } : { limit });
+    const leftInPart = partRows - (taken % partRows);
+    const limit = Math.min(textRows, leftInPart);
+    const lineMax = Math.floor(textBytesMax / limit);
+    const joined = read.get({ limit, lineMax, ...(last && { last }) });
     if (!joined?.last) return;
-    const text = joined.isOdd === 1 ? undefined : splittable(joined, fields.length);
+    const fitting = Math.floor(textBytesMax / (joined.longest + 1));
+    if (fitting < limit && fitting >= textRowsMin) {
+      textRows = fitting;
+      continue;
+    }
+    const text = fitting < limit || joined.isOdd === 1 ? undefined : splittable(joined, fields.length);
     if (text) yield text;
     else {
       const rows = db.prepare<Reading, Columns>(rowsAfter(last)).safeIntegers();
-      yield* rows.iterate(last ? { limit, last } : { limit });
+      yield* rows.iterate({ limit, ...(last && { last }) });
     }
+    textRows = fitting < limit ? textRowsMin : Math.min(textRowsMax, textRows * 2);
     if (!last) read = db.prepare(textAfter(joined.last));
     last = joined.last;
     taken += joined.rows;
@@ -74,7 +78,7 @@ export function* readRowTexts({ db, dataset, table, partRows }: RowTextTask): Ge
 }
 
 type Reading = { limit: number; last?: Buffer };
-type JoinedRows = { rows: number; nulls: number; isOdd: 0 | 1 | null; last: Buffer | null; bytes: Buffer };
+type JoinedRows = { rows: number; longest: number; isOdd: 0 | 1 | null; last: Buffer | null; bytes: Buffer };
 
 /** SQL: a field of a row as text. A number has as many digits as it takes to read it back exactly. */
 function textOf({ name, kind }: DatasetField): string {
@@ -87,33 +91,66 @@ function textOf({ name, kind }: DatasetField): string {
 /** SQL: the conditions under which a field makes its row one that must be read value by value. */
 function oddOf({ name, kind }: DatasetField): string[] {
   if (kind === 'time') return [/*sql*/ `${name} NOT GLOB ${plainTime}`];
-  return kind === 'text_list' ? [/*sql*/ `instr(${name}, '\\') > 0`] : [];
+  if (kind === 'integer' || kind === 'integer_id' || kind === 'real' || kind === 'boolean') return [];
+  const isNone = /*sql*/ `${name} = char(${marks.none})`;
+  return kind === 'text_list' ? [isNone, /*sql*/ `instr(${name}, '\\') > 0`] : [isNone];
 }
 
 /**
  * The text, if it can be split into exactly the rows that it was made of: a mark within a field would be one mark too many.
  * Throws where rows are not in ascending order of the key.
  */
-function splittable({ bytes, rows, nulls }: JoinedRows, fields: number): RowText | undefined {
-  if (!isUtf8(bytes) || countOf(bytes, marks.none) !== nulls) return undefined;
-  if (countOf(bytes, marks.row) !== rows - 1 || countOf(bytes, marks.field) !== rows * (fields - 1)) return undefined;
-  let keyStart = 0;
-  let keyEnd = bytes.indexOf(marks.field);
-  for (let at = bytes.indexOf(marks.row); at !== -1; at = bytes.indexOf(marks.row, at + 1)) {
-    const end = bytes.indexOf(marks.field, at);
-    if (bytes.compare(bytes, keyStart, keyEnd, at + 1, end) <= 0) throw new Error('rows out of key order');
-    keyStart = at + 1;
-    keyEnd = end;
+function splittable({ bytes, rows }: JoinedRows, fields: number): RowText | undefined {
+  if (!isUtf8(bytes)) return undefined;
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  const last = { start: 0, end: 0 };
+  const key = { start: 0, end: 0 };
+  let rowsFound = 0;
+  let marksInRow = 0;
+  for (let at = -1; at < bytes.length;) {
+    at = nextControl(view, at + 1);
+    const mark = at < bytes.length ? bytes[at] : marks.row;
+    if (mark === marks.field && (marksInRow += 1) === 1) key.end = at;
+    if (mark !== marks.row) continue;
+    if (marksInRow !== fields - 1) return undefined;
+    if (rowsFound > 0 && !isBefore(bytes, last, key)) throw new Error('rows out of key order');
+    rowsFound += 1;
+    marksInRow = 0;
+    last.start = key.start;
+    last.end = key.end;
+    key.start = at + 1;
   }
+  if (rowsFound !== rows) return undefined;
   return new RowText(bytes, {
     rows,
     firstKey: bytes.toString('utf8', 0, bytes.indexOf(marks.field)),
-    lastKey: bytes.toString('utf8', keyStart, keyEnd),
+    lastKey: bytes.toString('utf8', last.start, last.end),
   });
 }
 
-function countOf(bytes: Buffer, mark: number): number {
-  let count = 0;
-  for (let at = bytes.indexOf(mark); at !== -1; at = bytes.indexOf(mark, at + 1)) count += 1;
-  return count;
+/** Where the next control character stands, or the end. Four bytes are looked at in one: a text has few of them. */
+function nextControl(view: DataView, from: number): number {
+  const end = view.byteLength;
+  let at = from;
+  for (; at + 4 <= end; at += 4) {
+    const four = view.getInt32(at);
+    // Below 0x20, a byte becomes negative, and was not.
+    if (((four - 0x20202020) & ~four & 0x80808080) !== 0) break;
+  }
+  while (at < end && view.getUint8(at) >= 0x20) at += 1;
+  return at;
+}
+
+type Span = { start: number; end: number };
+
+/** Whether some of the bytes come before others, in byte order. Neighbours differ early, so no call to compare them is worth it. */
+function isBefore(bytes: Buffer, one: Span, other: Span): boolean {
+  let at = one.start;
+  let otherAt = other.start;
+  while (at < one.end && otherAt < other.end && bytes[at] === bytes[otherAt]) {
+    at += 1;
+    otherAt += 1;
+  }
+  if (at === one.end || otherAt === other.end) return at === one.end && otherAt < other.end;
+  return (bytes[at] ?? 0) < (bytes[otherAt] ?? 0);
 }

@@ -107,9 +107,15 @@ function feedFunction(shape: DatasetShape, nextBatch: () => Batch | undefined): 
     mainFunction: (_info, chunk) => {
       const batch = nextBatch();
       if (!batch) chunk.rowCount = 0;
-      else if (batch instanceof RowText)
+      else if (batch instanceof RowText) {
         chunk.setColumns([...shape.columns.map(() => [null]), [duckDbApi().blobValue(batch.bytes)]]);
-      else chunk.setColumns([...batch, batch[0]?.map(() => null) ?? []]);
+        release(batch.bytes);
+      } else chunk.setColumns([...batch, batch[0]?.map(() => null) ?? []]);
     },
   });
+}
+
+/** Gives the memory of bytes back at once, where no others share it: V8 would collect it dozens of megabytes later. */
+function release({ buffer, length }: Buffer): void {
+  if (buffer instanceof ArrayBuffer && buffer.byteLength === length) buffer.transfer(0);
 }

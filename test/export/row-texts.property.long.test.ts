@@ -161,3 +161,21 @@ test('large rows are read one by one, so that no text is larger than memory allo
   expect(texts).toBe(0);
   expect(rows).toEqual((await published(db, 'persons', 100, false)).rows);
 });
+
+test('rows in other places than a large one are read as texts, and a text of middling rows has fewer of them', async () => {
+  const { db } = openTestMirror();
+  const insert = db.prepare(
+    `INSERT INTO persons (uuid, properties, first_seen_pass, changed_at) VALUES (?, ?, 1, '2026-01-01T00:00:00.123Z')`,
+  );
+  const people = 2300;
+  const middling = 100;
+  db.transaction(() => {
+    for (let row = 0; row < people; row += 1) insert.run(`person ${String(row).padStart(4, '0')}`, '{}');
+    for (let row = 0; row < middling; row += 1) insert.run(`z ${row}`, JSON.stringify('y'.repeat(100 * 1024)));
+  })();
+  expect((await published(db, 'persons', 10_000, true)).texts).toBe(people + middling);
+  insert.run('a large one', JSON.stringify('x'.repeat(1024 * 1024)));
+  const { texts, rows } = await published(db, 'persons', 10_000, true);
+  expect(texts).toBe(people + middling + 1 - 2048);
+  expect(rows).toEqual((await published(db, 'persons', 10_000, false)).rows);
+});
