@@ -202,6 +202,8 @@ export async function openBucket(
               ...at(path),
               Body: createReadStream(from),
               ContentLength: bytes,
+              // A bucket with Object Lock asks for its name too.
+              ChecksumAlgorithm: 'SHA256',
               ChecksumSHA256: Buffer.from(sha256, 'hex').toString('base64'),
               Metadata: { publisher },
               ...(over === null ? { IfNoneMatch: '*' } : { IfMatch: over }),

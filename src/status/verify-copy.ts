@@ -12,9 +12,9 @@ import type { CopySource } from './copy-source.ts';
 /**
  * What is wrong with a file of a copy. `missing`: readers should load it now. `differs`: it has other bytes than the published
  * one. `replaced`: its snapshot stands without it, since an erasure has put another part in its place. `retired`: it is
- * published no more. `older`: the store keeps an older version of it, with other bytes.
+ * published no more. `stray`: it was never published, and readers of all Parquet files of its snapshot load it too. `older`: the store keeps an older version of it, with other bytes.
  */
-export type CopyProblem = { file: string; problem: 'missing' | 'differs' | 'replaced' | 'retired' | 'older' };
+export type CopyProblem = { file: string; problem: 'missing' | 'differs' | 'replaced' | 'retired' | 'stray' | 'older' };
 
 /** How much of a copy was read, whether all names below its place were seen, and what is wrong with it. */
 export type CopyCheck = { files: number; bytes: number; isListed: boolean; problems: CopyProblem[] };
@@ -35,7 +35,7 @@ const goneMax = 1000;
 
 /**
  * Holds the copy of a consumer against what is published now, byte by byte. Its files are known by the ends of their paths,
- * `<dataset>/<snapshot id>/<file>`, wherever they lie below the place; files of other names are not looked at. Older
+ * `<dataset>/<snapshot id>/<file>`, wherever they lie below the place; of other files, only Parquet beside them counts. Older
  * snapshots may be there as long as they are published. A place that cannot be listed is asked for each published file, and for
  * the old ones whose names are known. No file is read further than the published one is long. Throws what the source throws,
  * `storage` where a manifest is damaged, and the signal's reason when aborted.
@@ -55,7 +55,8 @@ export async function verifyCopy(
     const place = placeIn(file, datasets);
     if (place === undefined) return [];
     const expected = known.get(place);
-    const old = standing.has(folderOf(place)) && partNumber(nameOf(place)) !== undefined ? 'replaced' : 'retired';
+    const stray = partNumber(nameOf(place)) === undefined && isParquet(place) ? 'stray' : 'replaced';
+    const old = standing.has(folderOf(place)) && isParquet(place) ? stray : 'retired';
     if (!expected && listing) return [{ file, problem: old }];
     const found = await source.measure(file, expected?.bytes ?? 0);
     if (!found) return [];
@@ -125,9 +126,13 @@ function oldNames(known: ReadonlyMap<string, Known>, gone: readonly string[]): s
 function placeIn(path: string, datasets: readonly PublishedDataset[]): string | undefined {
   const [dataset = '', folder = '', name = ''] = path.split('/').slice(-3);
   if (!datasets.some((one) => one === dataset)) return undefined;
-  const isPart = snapshotIdPattern.test(folder) && (partNumber(name) !== undefined || name === manifestName);
+  const isPart = snapshotIdPattern.test(folder) && (isParquet(name) || name === manifestName);
   const isOfTable = folder === tableFolder(dataset).snapshotId && (tableFilePattern.test(name) || name === hintName);
   return isPart || isOfTable ? `${dataset}/${folder}/${name}` : undefined;
+}
+
+function isParquet(place: string): boolean {
+  return place.endsWith('.parquet');
 }
 
 function folderOf(place: string): string {

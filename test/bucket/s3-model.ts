@@ -125,6 +125,9 @@ export async function startS3Model({ isVersioned = true } = {}): Promise<S3Model
   function put(request: IncomingMessage, { key, body }: Asked): Answer {
     const { 'if-none-match': ifNone, 'if-match': ifMatch, 'x-amz-checksum-sha256': sum } = request.headers;
     if (sum !== createHash('sha256').update(body).digest('base64')) return [400, errorXml('BadDigest')];
+    // Amazon's documents ask for this header, or Content-MD5, where the bucket locks; moto refuses without it.
+    if (model.locksUntil > model.now() && request.headers['x-amz-sdk-checksum-algorithm'] !== 'SHA256')
+      return [400, errorXml('InvalidRequest')];
     const standing = model.versions.get(key)?.at(-1)?.bytes ?? null;
     if (model.vices.ignoresConditions !== true) {
       if (ifNone === '*' && standing !== null) return [412, errorXml('PreconditionFailed')];

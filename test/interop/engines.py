@@ -5,7 +5,8 @@
     engines.py DATA_DIR erasure UUID            the tables are the mirror without the person, and no file of them names the person
 
 With the variables TABLES (s3://bucket/prefix), AWS_ENDPOINT_URL and OBJECTS (the folder in which the store keeps what is below that
-prefix), the tables are read from a bucket. With CATALOG (an address) and NAMESPACE, pyiceberg also finds them through a REST catalog.
+prefix), the tables are read from a bucket. With CATALOG (an address) and NAMESPACE, pyiceberg also finds them through a REST catalog;
+with TRINO (an address), Trino does, as its catalog `lake`.
 """
 
 import glob
@@ -115,9 +116,27 @@ def catalog(name, key):
     return table.scan(selected_fields=(key,)).to_arrow()[key].to_pylist()
 
 
+def trino(name, key):
+    import urllib.request
+
+    sql = f'SELECT {key} FROM lake."{os.environ["NAMESPACE"]}".{name}'
+    asked = urllib.request.Request(f"{os.environ['TRINO']}/v1/statement", sql.encode(), {"X-Trino-User": "engines"})
+    rows = []
+    while asked:
+        with urllib.request.urlopen(asked) as answer:
+            page = json.load(answer)
+        if "error" in page:
+            raise ValueError(page["error"]["message"])
+        rows += page.get("data", [])
+        asked = page.get("nextUri")
+    return [row[0] for row in rows]
+
+
 engines = [duckdb, pyiceberg, polars, clickhouse]
 if "CATALOG" in os.environ:
     engines.append(catalog)
+if "TRINO" in os.environ:
+    engines.append(trino)
 if importlib.util.find_spec("pyspark"):
     engines.append(spark)
 

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { appendFileSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, copyFileSync, mkdirSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { loadSettings } from '../../src/config/load-settings.ts';
@@ -39,6 +39,23 @@ test('what is missing and what differs is named', async () => {
   expect(await problems(['persons'])).toEqual([]);
 });
 
+test('a part under another name, doubled, in the place of another, or of another snapshot is named', async () => {
+  const { copy, path, place, problems } = await openCopy();
+  copy();
+  const there = (name: string): string => join('lake', 'mirror', place(name));
+  renameSync(path('part-00001.parquet'), path('persons.parquet'));
+  copyFileSync(path('part-00002.parquet'), path('part-00002 (1).parquet'));
+  copyFileSync(path('part-00002.parquet'), path('part-00003.parquet'));
+  truncateSync(path('part-00002.parquet'), 100);
+  expect(await problems()).toEqual([
+    { file: there('part-00002 (1).parquet'), problem: 'stray' },
+    { file: there('part-00002.parquet'), problem: 'differs' },
+    { file: there('part-00003.parquet'), problem: 'differs' },
+    { file: there('persons.parquet'), problem: 'stray' },
+    { file: place('part-00001.parquet'), problem: 'missing' },
+  ]);
+});
+
 test('a part that an erasure has replaced, and the keys in an old manifest, are named', async () => {
   const { copy, place, problems, published, snapshotId } = await openCopy();
   copy();
@@ -64,9 +81,9 @@ test('a snapshot that is published no more is named, and an older one that is pu
   ].map((file) => ({ file: join('lake', 'mirror', file), problem: 'retired' }));
   const awaited = { file: place('part-00001.parquet', newest.snapshotId), problem: 'missing' };
   expect(await problems()).toEqual([...gone, awaited]);
-  // Under another name it is no copy of ours.
+  // Under another name it may hold erased people all the same.
   renameSync(path('part-00001.parquet'), path('mine.parquet'));
-  expect(await problems()).toHaveLength(6);
+  expect(await problems()).toHaveLength(7);
 });
 
 test('an old table is named file by file, and the files of the table that its hint leads to', async () => {

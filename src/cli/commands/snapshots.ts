@@ -104,6 +104,7 @@ const problemWords: Readonly<Record<CopyProblem['problem'], string>> = {
   missing: 'is missing: readers should load it now',
   differs: 'has other bytes than the published file: copy it again',
   replaced: 'was replaced by an erasure, and may hold erased people: delete it',
+  stray: 'is no published file, and may hold erased people: readers of the whole folder load it too; delete it',
   retired: 'is no longer published, and may hold erased people: delete it',
   older: 'has an older version with other bytes, which may hold erased people: delete that version',
 };
