@@ -48,6 +48,8 @@ export type App = {
   deprecation: () => Deprecation | null;
   /** Limits the service's calls, and tells how many are left. */
   budget: Budget;
+  /** What the machines of a cluster share; null where none is configured. */
+  clusterDatabase: ClusterDatabase | null;
   close: () => Promise<void>;
 };
 
@@ -205,6 +207,7 @@ function assembleApp(
     name,
     settings,
     budget,
+    clusterDatabase: cluster,
     hasApiKey: apiKey !== null,
     hasService,
     clock,

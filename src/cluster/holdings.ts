@@ -77,7 +77,7 @@ export function openHoldings({ database, address, machine, schema, timing = clus
   const lose = (id: string, message: string): void => {
     held
       .get(id)
-      ?.lost.abort(new AppError(message, { code: 'busy', hint: '`analytics-mirror cluster` says which one' }));
+      ?.lost.abort(new AppError(message, { code: 'busy', hint: '`analytics-mirror cluster list` says which one' }));
     held.delete(id);
     tell({ drop: id });
   };
@@ -153,7 +153,7 @@ export function openHoldings({ database, address, machine, schema, timing = clus
       if (!row)
         throw new AppError(`another worker runs as the machine ${machine}`, {
           code: 'busy',
-          hint: 'give each machine a name of its own: cluster.machine (MIRROR_CLUSTER_MACHINE)',
+          hint: 'give each machine a name of its own, in cluster.machine',
         });
       start();
       tell({ live: own });

@@ -59,7 +59,28 @@ export type ProjectState = {
   /** Null until there is a data folder to read it from. */
   condition: ProjectCondition | null;
   alerts: readonly Alert[];
+  /** Of a cluster: where the project is. */
+  cluster?: ClusterStanding;
 };
+
+/** Where a project of a cluster is. */
+export type ClusterStanding = {
+  /** The machine that holds it; null where none does. */
+  machine: string | null;
+  isHere: boolean;
+  isPaused: boolean;
+  /** When the holder last spoke of it, in ISO 8601 UTC; null where none has. */
+  at: string | null;
+  /** Whether that is too long ago: no machine works on it. */
+  isSilent: boolean;
+  /** Why this machine could not open it when it last tried; null where it could, or did not. */
+  failure: string | null;
+};
+
+/** Whether this machine works on a project: always, but for projects of a cluster that it does not hold. */
+export function isHere({ cluster }: Pick<ProjectState, 'cluster'>): boolean {
+  return cluster?.isHere ?? true;
+}
 
 /** The state of the worker, for alerts and the status page. Holds no personal data and no secret. */
 export type WorkerState = {

@@ -3,7 +3,7 @@ import type { Settings } from '../config/settings.ts';
 import { isoTime } from '../core/clock.ts';
 import { AppError, systemCode } from '../core/errors.ts';
 import { datasets, mirroredDatasets } from '../contract/datasets.ts';
-import type { JobState, ProjectState, WorkerState } from '../job/worker-state.ts';
+import { isHere, type JobState, type ProjectState, type WorkerState } from '../job/worker-state.ts';
 import { readLedgerHead } from '../ledger/ledger-head.ts';
 import { ledgerFolder } from '../ledger/entry-file.ts';
 import { databasePath, type Database } from '../mirror/database.ts';
@@ -66,7 +66,7 @@ export async function gatherOverview({
   const { startedAt, projects } = worker();
   const gathered: ProjectOverview[] = [];
   for (const project of projects) {
-    const source = project.problem === null ? sourceOf(project.name) : undefined;
+    const source = project.problem === null && isHere(project) ? sourceOf(project.name) : undefined;
     gathered.push(gatherProject(project, source && { ...source, namesHeld }, atMs));
     await pause();
   }

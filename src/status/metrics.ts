@@ -48,6 +48,20 @@ export const metricCatalogue: readonly Metric[] = [
     { analytics_mirror_alert: ['Whether an alert of this kind is open (1) or not (0).', ({ isOpen }) => isOpen] },
   ),
   ...metricsOf(
+    ({ cluster }) => (cluster ? [cluster] : []),
+    {},
+    {
+      analytics_mirror_project_here: [
+        'Of a cluster: whether this machine holds the project (1), or another one or none does (0).',
+        ({ isHere }) => isHere,
+      ],
+      analytics_mirror_project_silent: [
+        'Of a cluster: whether no machine has worked on the project for some minutes.',
+        ({ isSilent }) => isSilent,
+      ],
+    },
+  ),
+  ...metricsOf(
     ofContent(({ rows }) => Object.entries(rows)),
     { table: ([table]) => table },
     { analytics_mirror_rows: ['Rows of each table of the mirror.', ([, rows]) => rows] },

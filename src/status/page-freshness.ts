@@ -1,4 +1,5 @@
 import { html } from 'hono/html';
+import type { ClusterStanding } from '../job/worker-state.ts';
 import type { ListFreshness, ProjectContent, ProjectOverview } from './overview.ts';
 import type { Markup } from '../markup/markup.ts';
 import { badge, meter, when, nextText, type Mark } from './page-parts.ts';
@@ -56,13 +57,22 @@ function card(
       )}`;
 }
 
+/** Which machine of a cluster has a project, and how old that news is. */
+export function placeOf({ machine, at, isPaused }: ClusterStanding, now: string): Markup {
+  const told = at === null ? '' : html`, as of ${when(at, now)}`;
+  return isPaused
+    ? html`Paused by an operator${told}.`
+    : html`${machine === null ? 'On no machine' : html`On <b>${machine}</b>`}${told}.`;
+}
+
 /** A summary in one line: fresh lists, running and next jobs, open erasure requests. */
-export function summaryOf({ jobs, content }: ProjectOverview, now: string): Markup {
+export function summaryOf({ jobs, content, cluster }: ProjectOverview, now: string): Markup {
   const running = jobs.filter(({ runningSince }) => runningSince !== null).map(({ job }) => job);
   const [next] = jobs
     .filter(({ runningSince }) => runningSince === null)
     .toSorted((a, b) => (a.nextAt < b.nextAt ? -1 : 1));
   const upcoming = next === undefined ? '' : html`Next: <b>${next.job}</b> ${nextText(next.nextAt, now)}.`;
+  if (cluster && !cluster.isHere) return html`${placeOf(cluster, now)} ${upcoming}`;
   if (!content) return html`There is no mirror yet. ${upcoming}`;
   const fresh = content.lists.filter(({ state }) => state === 'fresh');
   const { overdue, nextDueAt } = content.erasure;

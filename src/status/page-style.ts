@@ -59,6 +59,7 @@ main { padding-block: 1.6rem 1rem; }
 .cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 19rem), 1fr)); gap: .9rem; }
 .card { padding: 1rem 1.15rem 1.1rem; background: var(--card); border: 1px solid var(--line); border-radius: .7rem; min-width: 0; }
 .card .name { display: flex; justify-content: space-between; align-items: baseline; gap: .8rem; font-weight: 600; }
+.names { columns: 14rem; margin-top: .6rem; padding-left: 0; list-style: none; }
 a.card { color: inherit; text-decoration: none; display: flex; gap: .8rem; align-items: center; }
 a.card:hover { border-color: var(--accent); }
 .project-card { display: grid; min-width: 0; overflow-wrap: anywhere; }

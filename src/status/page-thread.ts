@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
+import { isHere } from '../job/worker-state.ts';
 import { openDatabaseReadOnly, type Database } from '../mirror/database.ts';
 import { gatherOverview } from './gather-overview.ts';
 import type { FromPage, PageTask, ToPage } from './page.ts';
@@ -27,6 +28,11 @@ const sourceOf = (name: string) => {
     return opened;
   };
   return { db, settings: project };
+};
+/** Closes the connection to a data folder that is another machine's to fill now. */
+const forget = (name: string): void => {
+  readers.get(name)?.close();
+  readers.delete(name);
 };
 
 const close = async (server: StatusServer): Promise<void> => {
@@ -61,8 +67,10 @@ try {
     onError: (error) => tell({ failed: error instanceof AppError ? error.code : 'unexpected' }),
   });
   port.on('message', (message: ToPage) => {
-    if ('state' in message) state = message.state;
-    else if ('metrics' in message) for (const resolve of wanted.splice(0)) resolve(message.metrics);
+    if ('state' in message) {
+      state = message.state;
+      for (const { name } of state.projects.filter((project) => !isHere(project))) forget(name);
+    } else if ('metrics' in message) for (const resolve of wanted.splice(0)) resolve(message.metrics);
     else void close(server);
   });
   tell({ url: server.url });

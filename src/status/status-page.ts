@@ -4,7 +4,7 @@ import { onlyName } from '../config/projects.ts';
 import type { Overview, ProjectOverview } from './overview.ts';
 import { budgetChart } from './page-budget.ts';
 import { historyCharts } from './page-history.ts';
-import { freshnessCards, summaryOf } from './page-freshness.ts';
+import { freshnessCards, placeOf, summaryOf } from './page-freshness.ts';
 import { textOf, type Markup } from '../markup/markup.ts';
 import { icon, part, withCode } from './page-parts.ts';
 import { passRows } from './page-passes.ts';
@@ -139,10 +139,11 @@ function capital(text: string): string {
 }
 
 function projectCards(projects: readonly ProjectOverview[], now: string): Markup {
-  const cards = projects
+  const all = projects
     .map((project, index) => ({ project, index, verdict: judgeProject(project, now) }))
-    .toSorted((a, b) => (projects.length > cardsMax ? compareTones(a.verdict.tone, b.verdict.tone) : 0))
-    .slice(0, cardsMax);
+    .toSorted((a, b) => (projects.length > cardsMax ? compareTones(a.verdict.tone, b.verdict.tone) : 0));
+  const cards = all.slice(0, cardsMax);
+  const rest = all.slice(cardsMax);
   return html`<nav aria-label="Projects" id="projects" data-part>
     <ul class="cards">
       ${cards.map(
@@ -159,7 +160,16 @@ function projectCards(projects: readonly ProjectOverview[], now: string): Markup
           </li>`,
       )}
     </ul>
-    ${restText(projects.length - cardsMax, 'project')}
+    ${
+      rest.length === 0
+        ? ''
+        : html`<details id="rest" class="small">
+            <summary id="rest-summary">and ${countedText(rest.length, 'project')} more</summary>
+            <ul class="names">
+              ${rest.map(({ project: { name }, verdict: { tone } }) => html`<li><a href="${projectPath(name)}">${name}</a>${tone === 'well' ? '' : ` (${tone})`}</li>`)}
+            </ul>
+          </details>`
+    }
   </nav>`;
 }
 
@@ -182,7 +192,12 @@ function projectSection(project: ProjectOverview, now: string): Markup {
   return raw(name === onlyName ? text : text.replaceAll(code, `${code}--project ${textOf(html`${name}`)} `));
 }
 
-function detailsOf({ jobs, problem, content }: ProjectOverview, now: string): Markup {
+function detailsOf({ jobs, problem, content, cluster }: ProjectOverview, now: string): Markup {
+  if (cluster && !cluster.isHere)
+    return html`<section class="project">
+      ${part('none', 'On another machine', html`<p class="soft">${placeOf(cluster, now)} The page of that machine shows more.</p>`)}
+      ${part('schedule', 'Schedule', schedulePart(jobs, now))}
+    </section>`;
   if (!content)
     return html`<section class="project">
       ${part('none', 'Nothing to show yet', html`<p class="soft">${problem === null ? 'The first run makes the mirror.' : 'The data folder cannot be read.'}</p>`)}

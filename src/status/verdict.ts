@@ -3,6 +3,7 @@ import { datasets } from '../contract/datasets.ts';
 import { forProject } from '../config/projects.ts';
 import { countedText, minuteText } from '../core/words.ts';
 import { serviceCauses } from '../job/service-cause.ts';
+import { isHere } from '../job/worker-state.ts';
 import type { Overview, ProjectOverview } from './overview.ts';
 
 /** The state of things in one word; `new` before anything was mirrored. */
@@ -54,7 +55,11 @@ export function judge({ at, projects }: Pick<Overview, 'at' | 'projects'>): Verd
   const found = [...causeReasons(projects, at), ...projects.flatMap(reasonsOf)];
   const reasons = mergeAlike(found).toSorted((a, b) => compareTones(a.tone, b.tone));
   const [worst] = reasons;
-  const isNew = projects.every(({ content }) => !content || content.lists.every(({ state }) => state === 'never'));
+  const isNew = projects.every((project) =>
+    isHere(project)
+      ? (project.content?.lists ?? []).every(({ state }) => state === 'never')
+      : project.jobs.every(({ lastSuccessAt }) => lastSuccessAt === null),
+  );
   const tone = worst?.tone ?? (isNew ? 'new' : 'well');
   return { tone, sentence: sentenceOf(tone, reasons), reasons };
 }
@@ -106,7 +111,7 @@ function mergeAlike(reasons: readonly Reason[]): Reason[] {
   });
 }
 
-function reasonsOf({ name, alerts, problem, content, jobs }: ProjectOverview): Reason[] {
+function reasonsOf({ name, alerts, problem, content, jobs, cluster }: ProjectOverview): Reason[] {
   const reasons: Reason[] = [];
   const add = ([tone, title, section]: readonly [Tone, string, Section], message: string, todo: string): void =>
     void reasons.push({ tone, title, message, todo: forProject(todo, name), section, projects: [name] });
@@ -122,6 +127,12 @@ function reasonsOf({ name, alerts, problem, content, jobs }: ProjectOverview): R
       ['broken', 'The data folder cannot be read', 'schedule'],
       `the data folder cannot be read (${problem})`,
       'Run `analytics-mirror doctor`. It says why, and what to do.',
+    );
+  if (cluster?.isSilent)
+    add(
+      ['broken', 'No machine works on a project', 'schedule'],
+      `no machine has worked on it for some minutes${cluster.failure === null ? '' : `; this one cannot open it: ${cluster.failure}`}`,
+      'Run `analytics-mirror cluster list`. It lists the machines that live. See that each has this project in its configuration.',
     );
   const staleLists = (content?.lists ?? []).filter(
     ({ state, dataset }) => state === 'stale' && !caused.has(datasets[dataset].fullJob),
@@ -157,8 +168,11 @@ export function readinessOf({ projects }: Overview): Readiness {
   return { ready: reasons.length === 0, reasons };
 }
 
-function notReadyFor({ content, condition, problem }: ProjectOverview): string[] {
+function notReadyFor(project: ProjectOverview): string[] {
+  const { content, condition, problem, cluster } = project;
+  if (cluster?.isSilent) return ['no machine works on it'];
   if (problem !== null) return [`the data folder cannot be used (${problem})`];
+  if (!isHere(project)) return [];
   if (content === null) return ['nothing is mirrored yet'];
   return [
     ...content.lists.flatMap(({ dataset, state }) =>

@@ -25,6 +25,12 @@ export type WorkerSetup = {
 /** The worker: runs the jobs of every project by schedule until it is stopped. */
 export type Worker = {
   state(): WorkerState;
+  /** Works on one more project from now on. `signal`: aborts its jobs. */
+  add(project: WorkerProject, signal: AbortSignal): void;
+  /** Starts no more jobs of a project, and resolves when none runs. It is not in the state any more. */
+  remove(name: string): Promise<void>;
+  /** Whether no job of the project runs. */
+  isIdle(name: string): boolean;
   /** Resolves when it was stopped and has taken its last look; rejects when it cannot go on. */
   ended: Promise<void>;
   /** Starts no more jobs, aborts those that run, and waits at most `drainMs` ms. Resolves with whether all ended. */
@@ -38,9 +44,14 @@ const minuteMs = 60_000;
 export function startWorker(setup: WorkerSetup): Worker {
   const { clock, log, projectsAtOnce, waitMaxMs = minuteMs } = setup;
   const startedAtMs = clock.now();
-  const runners = setup.projects.map((project) =>
-    projectRunner(project, { clock, log: log.child({ project: project.name }), startedAtMs }),
-  );
+  const runners: ProjectRunner[] = [];
+  const aborts = new Map<ProjectRunner, AbortSignal>();
+  const add = (project: WorkerProject, signal?: AbortSignal): void => {
+    const runner = projectRunner(project, { clock, log: log.child({ project: project.name }), startedAtMs });
+    runners.push(runner);
+    if (signal) aborts.set(runner, signal);
+  };
+  for (const project of setup.projects) add(project);
   const underWay = new Map<ProjectRunner, { end: Promise<void>; abort: AbortController }>();
   const stopping = new AbortController();
   let wake = new AbortController();
@@ -68,7 +79,8 @@ export function startWorker(setup: WorkerSetup): Worker {
       const chosen = waiting.find((project) => project.name === name);
       if (!chosen) continue;
       const abort = new AbortController();
-      underWay.set(chosen.runner, { end: runToEnd(chosen.runner, job, abort.signal), abort });
+      const signal = AbortSignal.any([abort.signal, aborts.get(chosen.runner) ?? abort.signal]);
+      underWay.set(chosen.runner, { end: runToEnd(chosen.runner, job, signal), abort });
     }
   };
   const look = (): void => {
@@ -103,6 +115,19 @@ export function startWorker(setup: WorkerSetup): Worker {
   const ended = loop();
   return {
     state: stateNow,
+    add: (project, signal) => {
+      add(project, signal);
+      wake.abort('a project has come');
+    },
+    remove: async (name) => {
+      const at = runners.findIndex((runner) => runner.name === name);
+      const [runner] = at === -1 ? [] : runners.splice(at, 1);
+      if (!runner) return;
+      states = states.filter((state) => state.name !== name);
+      await underWay.get(runner)?.end;
+      aborts.delete(runner);
+    },
+    isIdle: (name) => ![...underWay.keys()].some((runner) => runner.name === name),
     ended,
     stop: async (drainMs) => {
       stopping.abort();

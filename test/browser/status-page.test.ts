@@ -35,6 +35,7 @@ const answers: Record<keyof typeof worlds, { sentence: string; tone: string; tod
   empty: { sentence: 'Nothing is mirrored yet', tone: 'new', todos: 0 },
   'no project': { sentence: 'Nothing is mirrored yet', tone: 'new', todos: 0 },
   'five hundred requests': { sentence: 'All is well', tone: 'well', todos: 0 },
+  cluster: { sentence: 'No machine works on a project', tone: 'broken', todos: 1 },
   'refused key': { sentence: 'The service refuses the key since 12:03 UTC', tone: 'broken', todos: 1 },
   'service down': {
     sentence: 'The service does not answer since 09:04 UTC. 1 more thing needs you',

@@ -63,6 +63,12 @@ async function mirrored(): Promise<string[]> {
   return (rows as string[][]).flat();
 }
 
+it('cluster and its orders: without a database that machines share, one sentence says so', async () => {
+  expect((await run('cluster list', [], 2)).stderr).toContain('no cluster is configured');
+  for (const order of ['pause', 'resume', 'drain', 'forget']) await run(`cluster ${order}`, ['shop'], 2);
+  await run('cluster move', ['shop', 'mirror-2'], 2);
+});
+
 it('config print, doctor and plan: the settings hold, the key works, a pass has its cost', async () => {
   expect((await run('config print')).stdout).toContain('pageSize');
   expect((await run('config print')).stdout).not.toContain(workspace.sandbox.apiKey);
@@ -289,7 +295,7 @@ it('no command of the program is without a story here', async () => {
     const [lines = ''] = listed.split('\n\n');
     return [...lines.matchAll(/^ {2}([a-z-]+)/gm)].map(([, name = '']) => name).filter((name) => name !== 'help');
   };
-  const groups = ['erase', 'audit', 'config'];
+  const groups = ['erase', 'audit', 'config', 'cluster'];
   const names = (await namesIn()).filter((name) => !groups.includes(name));
   for (const group of groups) names.push(...(await namesIn(group)).map((name) => `${group} ${name}`));
   // `demo.e2e.long.test.ts` has the demo, `init.e2e.long.test.ts` the first hour.

@@ -18,12 +18,13 @@ function samplesOf(text: string): Map<string, number> {
 }
 
 async function allNames(): Promise<Set<string>> {
-  const text = `${await metricsText(worlds.fresh)}${await processMetrics()()}`;
+  const text = `${await metricsText(worlds.cluster)}${await processMetrics()()}`;
   return new Set(Array.from(text.matchAll(/^# TYPE (\S+)/gm), ([, name]) => name ?? ''));
 }
 
 test('every metric of the catalogue has its type, its help and its samples', async () => {
-  const text = await metricsText(worlds.fresh);
+  const [project] = worlds.cluster.projects;
+  const text = await metricsText({ ...worlds.fresh, projects: project ? [project] : [] });
   for (const { name, help } of metricCatalogue) {
     expect(text).toContain(`# TYPE ${name} ${name.endsWith('_total') ? 'counter' : 'gauge'}`);
     expect(text).toContain(`# HELP ${name} ${help}`);

@@ -5,7 +5,7 @@ import { passRows } from '../../src/status/page-passes.ts';
 import { layOutRuns } from '../../src/status/page-runs.ts';
 import { pagePolicy, statusPage, tabIcon } from '../../src/status/status-page.ts';
 import { groupRuns, type RunGroup, type RunReport } from '../../src/status/report.ts';
-import { worlds } from './worlds.ts';
+import { thousandProjects, worlds } from './worlds.ts';
 
 const hashOf = (text: string): string => createHash('sha256').update(text).digest('base64');
 
@@ -158,4 +158,24 @@ test('runs of an hour that ended alike are one bar, which tells how many', () =>
   });
   expect(page).toContain('head: 2 done,');
   expect(page).toContain('head: 5 runs in 24 hours: 1 running, 3 done, 1 failed');
+});
+
+test('a thousand projects are one page: the worst first, most of them folded, and each can be found', () => {
+  const page = statusPage(thousandProjects);
+  expect(page.length).toBeLessThan(250_000);
+  expect(page.match(/class="card"/g)).toHaveLength(100);
+  expect(page.indexOf('href="/project/project-900"')).toBeLessThan(page.indexOf('href="/project/project-0"'));
+  expect(page).toContain('and 900 projects more');
+  for (let index = 0; index < 1000; index += 1) expect(page).toContain(`href="/project/project-${index}"`);
+});
+
+test('a project on another machine is shown by what that machine has said', () => {
+  const page = statusPage(worlds.cluster);
+  expect(page).toContain('On <b>mirror-2</b>');
+  expect(page).toContain('Paused by an operator');
+  const [, blog] = worlds.cluster.projects;
+  if (!blog) throw new Error('a world without a project');
+  const own = statusPage({ ...worlds.cluster, projects: [blog] });
+  expect(own).toContain('On another machine');
+  expect(own).toContain('The page of that machine shows more.');
 });

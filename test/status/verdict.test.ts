@@ -14,6 +14,7 @@ test.each([
   ['broken', 'broken', 'The ledger cannot be written. 3 more things need you'],
   ['empty', 'new', 'Nothing is mirrored yet'],
   ['no project', 'new', 'Nothing is mirrored yet'],
+  ['cluster', 'broken', 'No machine works on a project'],
 ] as const)('%s is judged %s: %s', (name, tone, sentence) => {
   expect(judge(worlds[name])).toMatchObject({ tone, sentence });
 });
@@ -102,4 +103,18 @@ test('ready is who is fresh, has disk left and can write the ledger', () => {
   expect(readinessOf({ ...worlds.empty, projects: [{ ...project, problem: 'storage' }] }).reasons).toEqual([
     'production: the data folder cannot be used (storage)',
   ]);
+});
+
+test('of a cluster, what no machine works on is red with its cause, and a machine is ready without what others hold', () => {
+  const { reasons } = judge(worlds.cluster);
+  expect(reasons).toMatchObject([
+    { projects: ['silent'], message: expect.stringContaining('cannot open it: the key is not that of the bucket') },
+  ]);
+  expect(readinessOf(worlds.cluster).reasons).toEqual(['silent: no machine works on it']);
+  const [, far] = worlds.cluster.projects;
+  if (!far) throw new Error('a world without a project');
+  expect(judgeProject(far, worlds.cluster.at).tone).toBe('well');
+  const [job] = far.jobs;
+  const unbegun = job ? [{ ...job, lastSuccessAt: null }] : [];
+  expect(judgeProject({ ...far, jobs: unbegun }, worlds.cluster.at).tone).toBe('new');
 });

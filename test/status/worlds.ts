@@ -7,7 +7,7 @@ import type {
   ProjectOverview,
 } from '../../src/status/overview.ts';
 import { groupRuns, type RunReport } from '../../src/status/report.ts';
-import type { JobState, ProjectCondition } from '../../src/job/worker-state.ts';
+import type { ClusterStanding, JobState, ProjectCondition } from '../../src/job/worker-state.ts';
 import type { Alert } from '../../src/mirror/open-alerts.ts';
 import { alertOf } from '../../src/worker/alerts.ts';
 import type { History } from '../../src/mirror/history.ts';
@@ -467,6 +467,22 @@ const broken = changed(
   { condition: { ...condition, diskFreeBytes: 212_000_000, isLedgerWritable: false } },
 );
 
+const nearStanding: ClusterStanding = {
+  machine: 'mirror-1',
+  isHere: true,
+  isPaused: false,
+  at: before(20_000),
+  isSilent: false,
+  failure: null,
+};
+const far: ProjectOverview = {
+  ...fresh,
+  content: null,
+  name: 'blog',
+  cluster: { ...nearStanding, machine: 'mirror-2', isHere: false },
+};
+const silentStanding = { ...nearStanding, machine: null, isHere: false, at: before(hourMs), isSilent: true };
+
 /** Every state of the world that the page has to show. */
 export const worlds = {
   fresh: world(fresh),
@@ -485,5 +501,20 @@ export const worlds = {
     { ...down, name: 'blog', jobs: failingJobs(['full', 'head'], 'unreachable', hourMs) },
   ),
   'five hundred requests': world(many),
+  cluster: world(
+    { ...fresh, cluster: nearStanding },
+    far,
+    { ...far, name: 'paused', cluster: { ...nearStanding, machine: null, isHere: false, isPaused: true } },
+    { ...far, name: 'silent', cluster: { ...silentStanding, failure: 'the key is not that of the bucket' } },
+  ),
   'two projects': world(fresh, { ...stale, name: 'staging with a rather long name of its own' }),
 } satisfies Record<string, Overview>;
+
+/** A cluster of a thousand projects on other machines; no machine works on one of them. */
+export const thousandProjects: Overview = world(
+  ...Array.from({ length: 1000 }, (_, index) => ({
+    ...far,
+    name: `project-${index}`,
+    ...(index === 900 ? { cluster: silentStanding } : {}),
+  })),
+);

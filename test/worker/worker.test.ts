@@ -265,3 +265,34 @@ it('goes on telling of alerts where they cannot be kept', async () => {
   expect(told(alerts)).toEqual(['began disk_low', 'ended disk_low']);
   await clock.settle(worker.stop(1000));
 });
+
+it('works on a project that comes later, and on none that was taken away, whose job it lets end', async () => {
+  const clock = virtualClock(startMs);
+  const { worker, pass } = rig(clock, []);
+  await pass(minute);
+  const shop = fakeProject(clock, { head: '0 * * * *' }, { work: () => ({ ms: 10 * minute }) });
+  worker.add(shop, new AbortController().signal);
+  await pass(minute);
+  expect(starts(shop)).toEqual(['head 12:01:00']);
+  expect([worker.isIdle('shop'), worker.state().projects.map(({ name }) => name)]).toEqual([false, ['shop']]);
+  const removed = worker.remove('shop').then(() => clock.now());
+  expect(worker.state().projects).toEqual([]);
+  await pass(3 * hour);
+  expect(await removed).toBe(startMs + 11 * minute);
+  expect(starts(shop)).toHaveLength(1);
+  expect(worker.isIdle('shop')).toBe(true);
+  await clock.settle(worker.stop(1000));
+});
+
+it('ends the job of a project that is lost', async () => {
+  const clock = virtualClock(startMs);
+  const { worker, pass } = rig(clock, []);
+  const lost = new AbortController();
+  const shop = fakeProject(clock, { head: '0 * * * *' }, { work: () => ({ ms: hour }) });
+  worker.add(shop, lost.signal);
+  await pass(minute);
+  lost.abort(new AppError('another machine has taken the project over', { code: 'busy' }));
+  await clock.settle(worker.remove('shop'));
+  expect(shop.runs).toMatchObject([{ job: 'head', outcome: 'failed', reason: 'busy' }]);
+  await clock.settle(worker.stop(1000));
+});

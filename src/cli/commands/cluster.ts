@@ -1,0 +1,139 @@
+import type { Command } from 'commander';
+import type { App } from '../../app.ts';
+import { clusterOrders, readRoster, type ClusterOrders, type Roster } from '../../cluster/roster.ts';
+import { AppError } from '../../core/errors.ts';
+import { countedText, secondText } from '../../core/words.ts';
+import type { CommandAction, CommandResult } from '../command.ts';
+import { formatTable } from '../table.ts';
+
+type Order = {
+  /** What it is about, as its arguments. */
+  about: readonly ('project' | 'machine')[];
+  help: string;
+  give: (orders: ClusterOrders, ...names: string[]) => Promise<string>;
+};
+
+const orders: Readonly<Record<string, Order>> = {
+  pause: {
+    about: ['project'],
+    help: `
+The holder ends the job that runs, puts the state into the bucket, and deletes its copy. Commands can still work on the
+project.
+
+Examples:
+  analytics-mirror cluster pause shop`,
+    give: async ({ pause }, project = '') => {
+      await pause(project, true);
+      return `${project} is paused: its jobs start no more until \`analytics-mirror cluster resume ${project}\``;
+    },
+  },
+  resume: {
+    about: ['project'],
+    help: '\nExamples:\n  analytics-mirror cluster resume shop',
+    give: async ({ pause }, project = '') => {
+      await pause(project, false);
+      return `${project} goes on as soon as a machine takes it`;
+    },
+  },
+  move: {
+    about: ['project', 'machine'],
+    help: `
+The holder ends the job that runs first. The project stays on that machine as long as it lives.
+
+Examples:
+  analytics-mirror cluster move shop mirror-2`,
+    give: async ({ move }, project = '', machine = '') => {
+      await move(project, machine);
+      return `${project} goes to ${machine} after the job that runs`;
+    },
+  },
+  drain: {
+    about: ['machine'],
+    help: `
+The machine gives up each project after the job that runs, and takes no other until its worker starts again.
+
+Examples:
+  analytics-mirror cluster drain mirror-2`,
+    give: async ({ drain }, machine = '') => {
+      await drain(machine);
+      return `${machine} gives up its projects, and takes none until its worker starts again`;
+    },
+  },
+  forget: {
+    about: ['machine'],
+    help: `
+Say this only of a machine whose disk is gone for good: certificates stop waiting for the copies on it.
+
+Examples:
+  analytics-mirror cluster forget mirror-2`,
+    give: async ({ forget }, machine = '') =>
+      `${machine} is forgotten, with ${countedText(await forget(machine), 'copy', 'copies')}`,
+  },
+};
+
+/** Defines `cluster list`, and the orders of an operator to a cluster. */
+export function define(command: Command): CommandAction {
+  const order = orders[command.name()];
+  if (!order)
+    return {
+      help: `
+A machine lives while its worker has been heard of for half a minute. A project that no machine holds is taken by the
+next one that has room for it.
+
+Examples:
+  analytics-mirror cluster list
+  analytics-mirror cluster list --json`,
+      run: async (app) => rosterResult(await readRoster(databaseOf(app))),
+    };
+  const names: Readonly<Record<string, string>> = {
+    project: 'its name in the configuration',
+    machine: 'its name, as `analytics-mirror cluster list` lists it',
+  };
+  for (const name of order.about) command.argument(`<${name}>`, names[name]);
+  return {
+    help: order.help,
+    run: async (app, ...given: string[]) => {
+      const named = given.slice(0, order.about.length);
+      const text = await order.give(clusterOrders(databaseOf(app)), ...named);
+      return { json: { done: command.name(), about: named }, text: `${text}\n` };
+    },
+  };
+}
+
+function databaseOf({ clusterDatabase }: App): NonNullable<App['clusterDatabase']> {
+  if (clusterDatabase) return clusterDatabase;
+  throw new AppError('no cluster is configured', {
+    code: 'usage',
+    hint: 'set cluster.database and cluster.storage (docs/cluster.md)',
+  });
+}
+
+function rosterResult(roster: Roster): CommandResult {
+  const { projects, machines } = roster;
+  const machineTable = formatTable(
+    ['machine', 'worker', { right: 'holds' }, { right: 'copies' }],
+    machines.map(({ name, isLive, isDraining, projects: holds, copies }) => [
+      name,
+      isLive ? (isDraining ? 'drains' : 'lives') : 'gone',
+      holds,
+      copies,
+    ]),
+  );
+  const projectTable = formatTable(
+    ['project', 'held by', 'for', 'since', 'note'],
+    projects.map(({ name, holder, purpose, since, isPaused, home, wantedBy }) => [
+      name,
+      holder ?? 'none',
+      purpose ?? '',
+      since === null ? '' : secondText(since),
+      [
+        ...(isPaused ? ['paused'] : []),
+        ...(home === null ? [] : [`moved to ${home}`]),
+        ...(wantedBy === null ? [] : [`wanted by ${wantedBy}`]),
+      ].join(', '),
+    ]),
+  );
+  const free = projects.filter(({ holder, isPaused }) => holder === null && !isPaused).length;
+  const sum = `${countedText(projects.length, 'project')}, ${countedText(machines.filter(({ isLive }) => isLive).length, 'machine')} alive${free === 0 ? '' : `, ${countedText(free, 'project')} on no machine`}\n`;
+  return { json: roster, text: [machineTable, projectTable, sum].join('\n') };
+}

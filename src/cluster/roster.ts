@@ -1,0 +1,138 @@
+import { AppError } from '../core/errors.ts';
+import type { ClusterDatabase } from './cluster-database.ts';
+import type { SeenMachine, SeenProject } from './share-plan.ts';
+import { isHeld, madeTables } from './tables.ts';
+
+/** A project with its holder. Times are ISO 8601 UTC, by the database's clock. */
+type RosterProject = SeenProject & { token: number; since: string | null };
+/** A machine: whether its worker lives, and how many projects it holds or has copies of. */
+type RosterMachine = SeenMachine & { isLive: boolean; projects: number; copies: number };
+/** The projects and machines of a cluster, by name, at a moment of the database's clock. */
+export type Roster = { at: string; projects: RosterProject[]; machines: RosterMachine[] };
+
+const iso = (time: string): string => /*sql*/ `to_char(${time} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
+
+const selectProjects = /*sql*/ `SELECT id, name, token::float8 AS token, is_paused AS "isPaused", home, schema,
+    CASE WHEN ${isHeld} THEN machine END AS holder, CASE WHEN ${isHeld} THEN purpose END AS purpose,
+    CASE WHEN ${isHeld} THEN ${iso('taken_at')} END AS since,
+    CASE WHEN wanted_until > clock_timestamp() THEN wanted_by END AS "wantedBy"
+  FROM analytics_mirror.projects ORDER BY name`;
+const selectMachines = /*sql*/ `SELECT known.name, coalesce(machine.is_draining, false) AS "isDraining",
+    coalesce(machine.live_until > clock_timestamp(), false) AS "isLive",
+    (SELECT count(*)::int FROM analytics_mirror.projects WHERE machine = known.name AND ${isHeld}) AS projects,
+    (SELECT count(*)::int FROM analytics_mirror.copies WHERE machine = known.name) AS copies
+  FROM (SELECT name FROM analytics_mirror.machines UNION SELECT machine FROM analytics_mirror.copies) AS known (name)
+    LEFT JOIN analytics_mirror.machines AS machine USING (name)
+  ORDER BY known.name`;
+
+/** Reads the projects and machines of a cluster. */
+export async function readRoster(database: ClusterDatabase): Promise<Roster> {
+  await madeTables(database);
+  const [now] = await database.query<{ at: string }>(/*sql*/ `SELECT ${iso('clock_timestamp()')} AS at`, []);
+  const projects = await database.query<RosterProject>(selectProjects, []);
+  return { at: now?.at ?? '', projects, machines: await database.query<RosterMachine>(selectMachines, []) };
+}
+
+/** Writes the rows of projects that no machine has taken yet, so that they can be shared out. */
+export async function enrol(
+  database: ClusterDatabase,
+  projects: readonly { id: string; name: string }[],
+): Promise<void> {
+  await madeTables(database);
+  await database.query(
+    /*sql*/ `INSERT INTO analytics_mirror.projects (id, name) SELECT * FROM unnest($1::text[], $2::text[])
+      ON CONFLICT (id) DO NOTHING`,
+    [projects.map(({ id }) => id), projects.map(({ name }) => name)],
+  );
+}
+
+/** What the holder of a project says of it. `at`: when, by the database's clock. */
+export type ToldState = { id: string; state: object; at: string };
+
+/** Stores what this machine says of the projects that it holds. A project that it has lost is left alone. */
+export async function tellStates(
+  database: ClusterDatabase,
+  told: readonly { id: string; token: number; state: object }[],
+): Promise<void> {
+  if (told.length === 0) return;
+  await database.query(
+    /*sql*/ `UPDATE analytics_mirror.projects AS project SET state = own.state::jsonb, state_at = clock_timestamp()
+      FROM unnest($1::text[], $2::bigint[], $3::text[]) AS own (id, token, state)
+      WHERE project.id = own.id AND project.token = own.token`,
+    [told.map(({ id }) => id), told.map(({ token }) => token), told.map(({ state }) => JSON.stringify(state))],
+  );
+}
+
+/** What holders have said since a time, the oldest first; all where it is null. */
+export function readStates(database: ClusterDatabase, since: string | null): Promise<ToldState[]> {
+  return database.query<ToldState>(
+    /*sql*/ `SELECT id, state, ${iso('state_at')} AS at FROM analytics_mirror.projects
+      WHERE state IS NOT NULL AND ($1::timestamptz IS NULL OR state_at > $1::timestamptz) ORDER BY state_at`,
+    [since],
+  );
+}
+
+/** What an operator can say of a project or a machine. Each rejects with `usage` where there is none of this name. */
+export type ClusterOrders = {
+  /** Asks for a project; the holder gives it up after its present job. Holds for 15 seconds, so it is said again and again. */
+  want: (id: string, purpose: string) => Promise<void>;
+  pause: (name: string, isPaused: boolean) => Promise<void>;
+  move: (name: string, machine: string) => Promise<void>;
+  drain: (machine: string) => Promise<void>;
+  /** Declares that a machine and its disk are gone. Returns how many copies it had. Rejects with `busy` while it lives. */
+  forget: (machine: string) => Promise<number>;
+};
+
+/** The orders of an operator, in the database. */
+export function clusterOrders(database: ClusterDatabase): ClusterOrders {
+  const change = async (what: string, name: string, sql: string, values: readonly unknown[]): Promise<void> => {
+    await madeTables(database);
+    if ((await database.query(`${sql} RETURNING 1 AS done`, values)).length > 0) return;
+    throw new AppError(`the cluster has no ${what} ${name}`, {
+      code: 'usage',
+      hint: '`analytics-mirror cluster list` lists projects and machines',
+    });
+  };
+  const ofLive = /*sql*/ `EXISTS (SELECT 1 FROM analytics_mirror.machines WHERE name = $2 AND live_until > clock_timestamp())`;
+  return {
+    want: async (id, purpose) => {
+      const until = /*sql*/ `clock_timestamp() + interval '15 seconds'`;
+      const sql = /*sql*/ `UPDATE analytics_mirror.projects SET wanted_by = $2, wanted_until = ${until} WHERE id = $1`;
+      await database.query(sql, [id, purpose]);
+    },
+    pause: (name, isPaused) =>
+      change('project', name, /*sql*/ `UPDATE analytics_mirror.projects SET is_paused = $2 WHERE name = $1`, [
+        name,
+        isPaused,
+      ]),
+    move: async (name, machine) => {
+      await change('project', name, /*sql*/ `UPDATE analytics_mirror.projects SET home = home WHERE name = $1`, [name]);
+      const sql = /*sql*/ `UPDATE analytics_mirror.projects SET home = $2 WHERE name = $1 AND ${ofLive}`;
+      await change('living machine', machine, sql, [name, machine]);
+    },
+    drain: (machine) =>
+      change(
+        'living machine',
+        machine,
+        /*sql*/ `UPDATE analytics_mirror.machines SET is_draining = true WHERE name = $1 AND live_until > clock_timestamp()`,
+        [machine],
+      ),
+    forget: async (machine) => {
+      const { machines } = await readRoster(database);
+      const found = machines.find(({ name }) => name === machine);
+      if (found && (found.isLive || found.projects > 0))
+        throw new AppError(`the machine ${machine} lives`, {
+          code: 'busy',
+          hint: `stop it first, or drain it: \`analytics-mirror cluster drain ${machine}\``,
+        });
+      if (!found)
+        await change('machine', machine, /*sql*/ `DELETE FROM analytics_mirror.machines WHERE name = $1`, [machine]);
+      await database.query(/*sql*/ `DELETE FROM analytics_mirror.machines WHERE name = $1`, [machine]);
+      const gone = await database.query(
+        /*sql*/ `DELETE FROM analytics_mirror.copies WHERE machine = $1 RETURNING project`,
+        [machine],
+      );
+      return gone.length;
+    },
+  };
+}
