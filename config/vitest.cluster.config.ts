@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config';
 
-/** What needs a real Postgres: `.ci/cluster` starts one, and gives its address as CLUSTER_DATABASE. */
+/** What needs a real Postgres or a real store: `.ci/cluster` starts them, and gives CLUSTER_DATABASE and BUCKET_STORE. */
 export default defineConfig({
   root: new URL('..', import.meta.url).pathname,
   test: {

@@ -5,6 +5,8 @@ import { deprecationHint, type Deprecation } from './client/deprecation.ts';
 import { createService, type Service } from './client/service.ts';
 import { openTransport } from './client/transport.ts';
 import { openClusterDatabase, type ClusterDatabase } from './cluster/cluster-database.ts';
+import type { SharedStorage } from './cluster/held-project.ts';
+import { openSeat, openStorage, type OpenLedger, type Seat } from './cluster/seat.ts';
 import { sharedRequestTimes } from './cluster/shared-request-times.ts';
 import type { Environment, Secrets } from './config/environment.ts';
 import { loadProjects, loadSettings, type LoadedSettings, type SettingsFlags } from './config/load-settings.ts';
@@ -50,6 +52,10 @@ export type App = {
   budget: Budget;
   /** What the machines of a cluster share; null where none is configured. */
   clusterDatabase: ClusterDatabase | null;
+  /** Of a cluster with a storage: takes the project, for `worker` or a command. Only then can a job run. */
+  hold: Seat['hold'];
+  /** Commits, deletes the copy, and lets other machines take the project. Does nothing where it is not held. */
+  giveUp: () => Promise<void>;
   close: () => Promise<void>;
 };
 
@@ -71,7 +77,11 @@ export function createApp(surroundings: AppSurroundings, flags: SettingsFlags): 
 
 /** The parts that all projects share. */
 type Shared = Pick<App, 'log' | 'clock'> &
-  Pick<JobContext, 'tracer' | 'wait'> & { environment: Environment; cluster: ClusterDatabase | null };
+  Pick<JobContext, 'tracer' | 'wait'> & {
+    environment: Environment;
+    cluster: ClusterDatabase | null;
+    storage: SharedStorage | null;
+  };
 
 function shareParts(
   { settings, secrets }: LoadedSettings & { secrets: Secrets },
@@ -85,7 +95,8 @@ function shareParts(
   });
   const address = secrets.clusterDatabase ?? settings.cluster.database;
   const cluster = address === null ? null : openClusterDatabase(address);
-  return { log, tracer, clock, wait, environment, cluster };
+  const storage = openStorage(settings.cluster, { database: cluster, address, key: secrets.clusterKey });
+  return { log, tracer, clock, wait, environment, cluster, storage };
 }
 
 /** The program for each configured project, and what they have in common. Those with one key share one budget. */
@@ -112,23 +123,46 @@ type SharedBudgets = Map<string, Budget>;
 const bytesPerValue = 16;
 
 function assembleApp(
-  { name, settings, apiKey }: LoadedSettings,
-  { log, tracer, clock, wait, environment, cluster, secrets }: Shared & { secrets: Pick<Secrets, 'signingKeys'> },
+  { name, settings: given, apiKey }: LoadedSettings,
+  {
+    log,
+    tracer,
+    clock,
+    wait,
+    environment,
+    cluster,
+    storage,
+    secrets,
+  }: Shared & { secrets: Pick<Secrets, 'signingKeys'> },
   budgets: SharedBudgets,
 ): App {
-  const closers: (() => unknown)[] = [() => tracer.close(), () => cluster?.close()];
+  const seat = openSeat(storage, name, given, clock);
+  const { settings } = seat;
+  const connections: Database[] = [];
+  const disconnect = (): void => {
+    for (const db of connections.splice(0)) db.close();
+    database = undefined;
+  };
+  const closers: (() => unknown)[] = [
+    () => tracer.close(),
+    () => cluster?.close(),
+    () => storage?.holdings.close(),
+    seat.close,
+    disconnect,
+  ];
   let database: Database | undefined;
   let service: Service | undefined;
   let deprecation: Deprecation | null = null;
   let pausedUntilMs = 0;
   const opened = (db: Database): Database => {
-    closers.push(() => db.close());
+    connections.push(db);
     return db;
   };
   const timeoutMs = settings.service.totalTimeoutMs + startsWithinMs;
   /** Request times are shared by all processes that use the mirror; without a writable mirror this process counts alone. */
   const ownRequestTimes = (clock: Clock, kept: Kept): RequestTimes => {
-    if (!existsSync(databasePath(settings.dataDir))) return memoryRequestTimes(clock, kept);
+    // The folder of a shared project comes and goes.
+    if (seat.isShared || !existsSync(databasePath(settings.dataDir))) return memoryRequestTimes(clock, kept);
     try {
       const db = opened(openDatabase(settings.dataDir, clock));
       return openRequestTimes(db, clock, { ...kept, timeoutMs });
@@ -184,20 +218,15 @@ function assembleApp(
   const hasService = apiKey !== null && settings.service.baseUrl !== null && settings.service.projectId !== null;
   const openMirror = (): Database => (database ??= opened(openDatabase(settings.dataDir, clock)));
   const signers = (): OutsideSigner[] => outsideSigners(settings, { ...secrets, environment });
-  const localContext = (signal: AbortSignal): JobContext => ({
-    db: openMirror(),
-    published: publishedFilesIn(settings.dataDir),
-    settings,
-    clock,
-    log,
-    tracer,
-    signal,
-    wait,
-    service: null,
-    project: null,
-    ledger: () => openLedger(settings.dataDir, clock, signers()),
-    openLedger: (stop) => openLedgerPausing(settings.dataDir, clock, signers(), stop),
-  });
+  const open: OpenLedger = {
+    now: (store) => openLedger(settings.dataDir, clock, signers(), store),
+    pausing: (stop, store) => openLedgerPausing(settings.dataDir, clock, signers(), stop, store),
+  };
+  const localContext = (signal: AbortSignal): JobContext => {
+    const context = { db: openMirror(), published: publishedFilesIn(settings.dataDir), settings, clock, log, tracer };
+    const own = { ...context, signal, wait, service: null, project: null, ledger: open.now, openLedger: open.pausing };
+    return seat.joined(own, open);
+  };
   const serviceContext = (signal: AbortSignal): ServiceContext => {
     // First: without a configured service, no mirror is made.
     const upstream = { service: openService(), project: mirroredProject(settings, apiKey) };
@@ -218,6 +247,8 @@ function assembleApp(
     deprecation: () => deprecation,
     jobContext: hasService ? serviceContext : localContext,
     serviceContext,
+    hold: seat.hold,
+    giveUp: () => (seat.isShared ? seat.giveUp(openMirror, disconnect) : Promise.resolve()),
     close: async () => {
       for (const close of closers.toReversed()) await close();
     },

@@ -31,8 +31,9 @@ const isUuid = matches(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
 const isTimeText = matches(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 const isTime = (value) =>
   isTimeText(value) && !Number.isNaN(Date.parse(value)) && new Date(value).toISOString() === value;
+const isMachine = matches(/^[a-z0-9][a-z0-9.-]{0,62}$/);
 const isFixedTarget = oneOf(
-  'upstream.person upstream.events upstream.recordings upstream.playlists mirror aux bucket',
+  'upstream.person upstream.events upstream.recordings upstream.playlists mirror aux bucket copies',
 );
 const isFileTarget = matches(
   /^snapshot:(persons|recordings|playlists|distinct_ids|playlist_recordings|deletions)\/\d{8}T\d{6}\.\d{3}Z\/part-\d{5,}\.parquet$/,
@@ -45,7 +46,7 @@ const fields = {
     isCount,
     'seq epoch epoch_from epoch_to persons distinct_ids recordings quarantined files bytes needles hits',
   ),
-  ...all(isCount, 'entries rows rows_before rows_removed rows_each passed_over left_out steps items'),
+  ...all(isCount, 'entries rows rows_before rows_removed rows_each passed_over left_out steps items token'),
   ...all(isHex, 'subject authorisation mac encrypted readmitted_reason note old_key new_key report'),
   ...all(isTime, 'at due_at events_expected_by until'),
   request: isUuid,
@@ -61,12 +62,14 @@ const fields = {
   consumer: matches(/^[a-z][a-z0-9_-]{0,39}$/),
   consumers: (value) =>
     someOf(fields.consumer)(value) && value.every((name, at) => at === 0 || value[at - 1] < name),
+  machine: isMachine,
+  machines: (value) => someOf(isMachine)(value) && value.length <= 1000,
   held_reason: oneOf('shared_identifier several_persons too_many'),
   refused_reason: oneOf('unknown_subject already_erased'),
   attention_reason: oneOf(
     'events_unconfirmed events_overdue reader_holds_wal residue_found outcome_unknown ' +
       'upstream_refuses recreated life_exceeded restored listed_again file_differs ' +
-      'bucket_unreachable bucket_refuses bucket_locked',
+      'bucket_unreachable bucket_refuses bucket_locked copy_elsewhere',
   ),
   fence: someOf((value) => hasFields(value, 'kind encrypted') || hasFields(value, 'kind mac')),
   kind: oneOf('person_uuid person_id distinct_id recording_id'),
@@ -103,7 +106,7 @@ const records = {
   fencing: 'request generation epoch fence continued?',
   fenced: 'request generation epoch',
   intent: 'requests target',
-  result: 'requests target result assurance rows_before? rows_removed? rows_each? until?',
+  result: 'requests target result assurance rows_before? rows_removed? rows_each? until? machines?',
   scan: 'requests phase files bytes needles hits passed_over? left_out?',
   locally_verified: 'request generation consumers?',
   awaiting_upstream: 'request generation events_expected_by',
@@ -121,6 +124,7 @@ const records = {
   differs: 'part items',
   mended: 'part items',
   key_rotated: 'old_key new_key signature',
+  taken_over: 'machine token',
 };
 
 /** Whether a value is an object with these fields, good ones, and no others. */
@@ -210,7 +214,7 @@ function recordOrder({ isAlone = false } = {}) {
     if (!words(executing).includes(phase)) return 'wrong_order';
     if (type === 'intent') {
       intents.add(target);
-      if (target.startsWith('upstream.') || target === 'bucket') return undefined;
+      if (target.startsWith('upstream.') || words('bucket copies').includes(target)) return undefined;
       // What was scanned before says nothing of what is there after this.
       return void Object.assign(request, { isClean: false, phase: phase === 'verified' ? 'fenced' : phase });
     }
@@ -841,9 +845,12 @@ function requestHistories() {
       history.entries.fenced = seq;
     }
     if (type === 'result') {
-      const { target, result, assurance, rows_before = null, rows_removed = null, rows_each, until = null } = entry;
+      const { target, result, assurance, rows_before = null, rows_removed = null, rows_each, until = null, machines } = entry;
       const own = rows_each ?? (isFixedTarget(target) ? rows_removed : null);
-      history.targets.set(target, { target, result, assurance, rows_before, rows_removed, ended_at: at });
+      history.targets.set(target, {
+        ...{ target, result, assurance, rows_before, rows_removed, ended_at: at },
+        ...(machines ? { machines } : {}),
+      });
       history.own.set(target, own);
       history.until.set(target, until);
       if (target === 'upstream.person' && result === 'deleted') history.deleted_upstream_at = at;

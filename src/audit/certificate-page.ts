@@ -216,7 +216,7 @@ function targetTable({ targets }: { targets: readonly CertifiedTarget[] }): Mark
         .at(-1) ?? end.ended_at;
     return [
       [
-        `${nameOf(end.target)}${isPublished ? ` (${countedText(ends.length, 'file')})` : ''}`,
+        `${nameOf(end.target)}${isPublished ? ` (${countedText(ends.length, 'file')})` : ''}${end.machines ? `: ${end.machines.join(', ')}` : ''}`,
         end.method ? `${resultText(end.result)} (method: ${codeText(end.method)})` : resultText(end.result),
         evidenceWords[evidenceOf(end)].name,
         removed.length === 0 ? '–' : removed.reduce((sum, count) => sum + count, 0),

@@ -3,7 +3,7 @@ import { certificateName } from '../erasure/proof/certificate-file.ts';
 import { table, type Markup } from '../markup/markup.ts';
 import type { AuditReport } from './report-data.ts';
 import type { ReportedRequest } from './reported-request.ts';
-import { readTarget } from '../ledger/target.ts';
+import { elsewhereTargets, readTarget } from '../ledger/target.ts';
 import { evidenceWords, kindOfTarget, resultText, stateText, type TargetKind } from '../ledger/vocabulary-words.ts';
 import { codeText, durationText, minuteText } from '../core/words.ts';
 
@@ -17,13 +17,16 @@ const targetColumns = [
   { kind: 'aux', heading: 'Other files' },
   { kind: 'snapshot', heading: 'Published files' },
   { kind: 'bucket', heading: 'Bucket' },
+  { kind: 'copies', heading: 'Copies' },
 ] as const;
 
 /** Every request of a report, with its targets, in one table. Each leads to its certificate, where there is a way to it. */
 export function everyRequest({ requests }: Pick<AuditReport, 'requests'>, certificates: string | null): Markup {
   if (requests.length === 0) return html``;
-  const hasBucket = requests.some(({ targets }) => targets.some(({ target }) => target === 'bucket'));
-  const columns = targetColumns.filter(({ kind }) => kind !== 'bucket' || hasBucket);
+  const isSeldom = (kind: TargetKind): boolean => elsewhereTargets.some((name) => name === kind);
+  const isThere = (kind: TargetKind): boolean =>
+    requests.some(({ targets }) => targets.some(({ target }) => target === kind));
+  const columns = targetColumns.filter(({ kind }) => !isSeldom(kind) || isThere(kind));
   return html`<section aria-labelledby="requests">
     <h2 id="requests">Every request</h2>
     <p>

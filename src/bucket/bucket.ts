@@ -1,5 +1,6 @@
-import { createReadStream } from 'node:fs';
+import { createReadStream, createWriteStream } from 'node:fs';
 import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import type { ObjectVersion as s3Version, S3Client } from '@aws-sdk/client-s3';
 import type { Settings } from '../config/settings.ts';
 import type { Clock } from '../core/clock.ts';
@@ -48,6 +49,10 @@ export type Bucket = {
   describe(path: string): Promise<ObjectFacts | undefined>;
   /** Measures the bytes that stand at a path now, as they come; of more than `bytesMax`, little more than that. */
   read(path: string, bytesMax?: number): Promise<Measured>;
+  /** Writes the object that stands at a path into a file, for its owner only. Undefined where there is none. */
+  fetch(path: string, to: string): Promise<Pick<ObjectFacts, 'publisher'> | undefined>;
+  /** Whether an object stands in the folder of a path, behind it by name. */
+  hasAfter(path: string): Promise<boolean>;
   /** Puts a file. Returns whether it was taken: not where something else stands than `over` says. */
   put(object: NewObject, publisher: string): Promise<boolean>;
   /** Deletes one version for good. Returns what locks it, where it cannot be deleted. */
@@ -194,6 +199,25 @@ export async function openBucket(
         const { Body } = await client.send(new s3.GetObjectCommand(at(path)), options);
         return measureStream(Body as Readable, bytesMax);
       }),
+    fetch: async (path, to) => {
+      try {
+        return await send('s3:GetObject', async (options) => {
+          const { Body, Metadata } = await client.send(new s3.GetObjectCommand(at(path)), options);
+          await pipeline(Body as Readable, createWriteStream(to, { mode: 0o600 }), { signal });
+          return { publisher: Metadata?.['publisher'] ?? null };
+        });
+      } catch (error) {
+        if (isMissing(error)) return undefined;
+        throw error;
+      }
+    },
+    hasAfter: async (path) => {
+      const from = { Prefix: keyOf(path.replace(/[^/]*$/, '')), StartAfter: keyOf(path), MaxKeys: 1 };
+      const { KeyCount = 0 } = await send('s3:ListBucket', (options) =>
+        client.send(new s3.ListObjectsV2Command({ Bucket, ...from }), options),
+      );
+      return KeyCount > 0;
+    },
     put: async ({ path, from, bytes, sha256, over }, publisher) => {
       try {
         await send('s3:PutObject', (options) =>

@@ -1,9 +1,10 @@
 import { Command, CommanderError } from 'commander';
+import type { App } from '../app.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { refuseUnsafeTls } from '../config/environment.ts';
 import { AppError } from '../core/errors.ts';
 import { printableJson, printableLines } from '../core/words.ts';
-import { printResult, withApp, type CommandAction, type CommandContext } from './command.ts';
+import { printResult, withApp, type CommandAction, type CommandContext, type CommandResult } from './command.ts';
 import { exitCodeOf, explainCommandLine, presentError, traceError } from './errors.ts';
 import { addGlobalOptions, settingsFlags, type GlobalOptions } from './global-options.ts';
 import { refuseTakenOptions } from './npm.ts';
@@ -14,15 +15,20 @@ type Entry = {
   /** Its file in commands/, where that is not named like the command; null for a word that only has commands below it. */
   file?: string | null;
   help?: string;
+  /** Of a cluster: whether it works on the project, which this machine then has to hold; or reads what is in its data folder. */
+  holds?: 'to write' | 'to read';
 };
 
 /** Every command by its words, in the order of the help. */
 const commands: Readonly<Record<string, Entry>> = {
   init: { does: 'write a configuration: asks the service which projects the key sees, and what it may do' },
   demo: { does: 'show sync, export and erasure on an embedded sandbox, in a fresh folder' },
-  sync: { does: 'bring the mirror up to date: one pass over each list' },
-  export: { does: 'publish a Parquet snapshot of each dataset' },
-  snapshots: { does: 'show the published files that readers should load now, or statements that load them' },
+  sync: { holds: 'to write', does: 'bring the mirror up to date: one pass over each list' },
+  export: { holds: 'to write', does: 'publish a Parquet snapshot of each dataset' },
+  snapshots: {
+    holds: 'to read',
+    does: 'show the published files that readers should load now, or statements that load them',
+  },
   erase: {
     does: 'erase people from the service, the mirror and every published file',
     file: null,
@@ -36,35 +42,48 @@ Examples:
   analytics-mirror reconcile
   analytics-mirror erase list`,
   },
-  'erase add': { does: 'receive erasure requests, and show where each person is found' },
-  'erase list': { does: 'list the open erasure requests' },
+  'erase add': { holds: 'to write', does: 'receive erasure requests, and show where each person is found' },
+  'erase list': { holds: 'to read', does: 'list the open erasure requests' },
   'erase show': {
+    holds: 'to read',
     does: 'show one erasure request: its targets, the rows that the fence kept out, its entries in the ledger',
     file: 'erase-list',
   },
-  'erase cancel': { does: 'cancel erasure requests that nothing has been done for yet', file: 'erase-steps' },
+  'erase cancel': {
+    holds: 'to write',
+    does: 'cancel erasure requests that nothing has been done for yet',
+    file: 'erase-steps',
+  },
   'erase approve': {
+    holds: 'to write',
     does: 'let held erasure requests go on; an identifier shared with a living person stays with that person',
     file: 'erase-steps',
   },
   'erase acknowledge': {
+    holds: 'to write',
     does: 'record that a consumer of the published files says it has deleted people too',
     file: 'erase-steps',
   },
   'erase readmit': {
+    holds: 'to write',
     does: 'let an erased person be mirrored again, if the service has that person',
     file: 'erase-steps',
   },
   'erase amend': {
+    holds: 'to write',
     does: 'mend the basis of an open erasure request, or its reference: the role or ticket that asks for it',
   },
-  'erase receipt': { does: 'write the receipt of an erasure request, while its identifiers are kept' },
-  'erase scan': { does: 'search every file that this program wrote for erased people' },
+  'erase receipt': {
+    holds: 'to write',
+    does: 'write the receipt of an erasure request, while its identifiers are kept',
+  },
+  'erase scan': { holds: 'to write', does: 'search every file that this program wrote for erased people' },
   'erase drill': {
+    holds: 'to write',
     does: 'show that erasing works: erase an invented person from an embedded service, and file the result',
   },
-  reconcile: { does: 'carry out erasure requests, and remove rows that the service no longer has' },
-  where: { does: 'show every place that holds data of a person, for access requests' },
+  reconcile: { holds: 'to write', does: 'carry out erasure requests, and remove rows that the service no longer has' },
+  where: { holds: 'to read', does: 'show every place that holds data of a person, for access requests' },
   audit: {
     does: 'show what was erased, and let others check it',
     file: null,
@@ -79,17 +98,28 @@ Examples:
   analytics-mirror audit certificate 3f2a`,
   },
   'audit report': {
+    holds: 'to read',
     does: 'report on the erasure requests of a period: the result of each, how long it took, which are open',
   },
   'audit certificate': {
+    holds: 'to read',
     does: 'show the certificate of an erasure request, as a page to print or as the JSON whose hash is on the ledger',
   },
-  'audit bundle': { does: 'write a certificate and all that proves it into one file, which verify.mjs checks alone' },
-  'audit open': { does: 'show with a receipt which erasure request and certificates are about a person' },
-  'audit checkpoint': { does: 'sign the ledger as it is now, for a person outside to keep' },
-  'audit anchor': { does: 'have the ledger anchored outside, by time-stamp authorities and witnesses' },
-  'audit verify': { does: 'check the ledger, every certificate and every published file' },
-  'audit rotate-key': { does: 'make a new signing key; the old key signs the change on the ledger' },
+  'audit bundle': {
+    holds: 'to read',
+    does: 'write a certificate and all that proves it into one file, which verify.mjs checks alone',
+  },
+  'audit open': {
+    holds: 'to read',
+    does: 'show with a receipt which erasure request and certificates are about a person',
+  },
+  'audit checkpoint': { holds: 'to write', does: 'sign the ledger as it is now, for a person outside to keep' },
+  'audit anchor': {
+    holds: 'to write',
+    does: 'have the ledger anchored outside, by time-stamp authorities and witnesses',
+  },
+  'audit verify': { holds: 'to read', does: 'check the ledger, every certificate and every published file' },
+  'audit rotate-key': { holds: 'to write', does: 'make a new signing key; the old key signs the change on the ledger' },
   run: { does: 'run every job of every project by schedule, until the process is stopped' },
   status: { does: 'show the state of the mirror: rows, passes and their verdicts, snapshots, runs' },
   cluster: { does: 'show a cluster, and say which machine works on what', file: null },
@@ -102,8 +132,11 @@ Examples:
   'cluster move': { does: 'have a machine take a project', file: 'cluster' },
   'cluster drain': { does: 'have a machine give up all projects, and take no other', file: 'cluster' },
   'cluster forget': { does: 'declare that a machine and its disk are gone', file: 'cluster' },
-  plan: { does: 'forecast the requests and the time that a full pass over each list costs under the budget' },
-  query: { does: 'run a SELECT statement on the mirror' },
+  plan: {
+    holds: 'to read',
+    does: 'forecast the requests and the time that a full pass over each list costs under the budget',
+  },
+  query: { holds: 'to read', does: 'run a SELECT statement on the mirror' },
   doctor: { does: 'check configuration, key, scopes, disk, database and published files' },
   config: { does: 'show the configuration', file: null },
   'config print': { does: 'print every setting in force, from defaults, file, environment and flags' },
@@ -148,7 +181,7 @@ function buildProgram(context: CommandContext): Command {
 /** Adds every command to the program, and loads those that the command line can mean. Others only stand in the help. */
 async function addCommands(program: Command, argv: readonly string[], context: CommandContext): Promise<void> {
   const added = new Map([['', program]]);
-  for (const [name, { does, file = name.replace(' ', '-'), help = '' }] of Object.entries(commands)) {
+  for (const [name, { does, file = name.replace(' ', '-'), help = '', holds }] of Object.entries(commands)) {
     const words = name.split(' ');
     const parent = added.get(words.slice(0, -1).join(' ')) ?? program;
     const command = parent
@@ -158,8 +191,22 @@ async function addCommands(program: Command, argv: readonly string[], context: C
     added.set(name, command);
     if (file === null || !words.every((word) => argv.includes(word))) continue;
     const { define } = (await import(`./commands/${file}.ts`)) as CommandFile;
-    addAction(context, command, define(command, context));
+    const action = define(command, context);
+    addAction(context, command, 'run' in action && holds ? holding(action, name, holds) : action);
   }
+}
+
+/** An action that holds its project first, where that is one of a cluster. */
+function holding(
+  action: Extract<CommandAction, { run: unknown }>,
+  name: string,
+  holds: NonNullable<Entry['holds']>,
+): CommandAction {
+  const run = async (app: App, ...given: never[]): Promise<CommandResult> => {
+    await app.hold(name, holds);
+    return action.run(app, ...given);
+  };
+  return { ...action, run };
 }
 
 /** The last part of a help text, as wide as its options. Examples and tables stay as they are. */

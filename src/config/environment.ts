@@ -21,6 +21,8 @@ export type Secrets = {
   alertRoutingKey: string | null;
   /** The address of the cluster's database, with its password; null where the settings have it, or there is none. */
   clusterDatabase: string | null;
+  /** The key under which the state of projects is in the bucket of the cluster; null where there is none. */
+  clusterKey: Buffer | null;
   /** The seeds of the keys that sign the ledger, the present one and perhaps the next; none where they are elsewhere. */
   signingKeys: readonly Buffer[];
   /** The token that the status page asks for; null if it asks for none. */
@@ -35,6 +37,7 @@ export const secretVariables = [
   'MIRROR_STATUS_TOKEN',
   'MIRROR_SIGNING_KEY',
   'MIRROR_CLUSTER_DATABASE',
+  'MIRROR_CLUSTER_KEY',
 ] as const;
 
 /** A secret from its file or its variable; null without one. Notes wrong characters. Throws `usage` for a bad file. */
@@ -59,6 +62,13 @@ export function readSigningKeys(environment: Environment, problems: string[]): B
   if (/^[0-9a-f]{64}(,[0-9a-f]{64})?$/.test(text)) return text.split(',').map((seed) => Buffer.from(seed, 'hex'));
   problems.push('MIRROR_SIGNING_KEY: is no key of 64 hex digits, nor two with a comma between');
   return [];
+}
+
+/** The key of the cluster: 64 hex digits; null without the variable. Notes what is no key. */
+export function readClusterKey(environment: Environment, problems: string[]): Buffer | null {
+  const text = readSecret(environment, 'MIRROR_CLUSTER_KEY', 'key of the cluster', problems);
+  if (text !== null && !/^[0-9a-f]{64}$/.test(text)) problems.push('MIRROR_CLUSTER_KEY: is no key of 64 hex digits');
+  return text === null ? null : Buffer.from(text, 'hex');
 }
 
 /** The secret in a file, which the setting or variable `name` names. Throws `usage` as `readPrivateFile` does. */

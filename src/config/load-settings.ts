@@ -4,7 +4,14 @@ import { z } from 'zod';
 import { AppError } from '../core/errors.ts';
 import { isJsonObject, type JsonObject } from '../core/exact-json.ts';
 import { problemText } from '../core/words.ts';
-import { readSecret, readSigningKeys, secretVariables, type Environment, type Secrets } from './environment.ts';
+import {
+  readClusterKey,
+  readSecret,
+  readSigningKeys,
+  secretVariables,
+  type Environment,
+  type Secrets,
+} from './environment.ts';
 import { readProjects } from './projects.ts';
 import { httpUrlProblem, postgresUrlProblem } from './addresses.ts';
 import { Settings } from './settings.ts';
@@ -28,6 +35,7 @@ const settingVariables: Readonly<Record<string, string>> = {
   MIRROR_BASE_URL: 'service.baseUrl',
   MIRROR_PROJECT_ID: 'service.projectId',
   MIRROR_DATA_DIR: 'dataDir',
+  MIRROR_CLUSTER_MACHINE: 'cluster.machine',
   MIRROR_LOG_LEVEL: 'log.level',
 };
 const otherVariables = ['MIRROR_CONFIG', ...secretVariables.flatMap((name) => [name, `${name}_FILE`])];
@@ -57,6 +65,11 @@ export function loadProjects(environment: Environment, flags: SettingsFlags = {}
     return [];
   });
   const [first, ...others] = loaded;
+  const { storage = null, database = null } = first?.settings.cluster ?? {};
+  if (storage !== null && (database ?? secrets.clusterDatabase) === null)
+    problems.push('cluster.storage: needs cluster.database, which says which machine holds a project');
+  if (storage !== null && secrets.clusterKey === null)
+    problems.push('cluster.storage: needs a key of 64 hex digits: set MIRROR_CLUSTER_KEY or MIRROR_CLUSTER_KEY_FILE');
   // A ledger is named after its first key: with one key, two ledgers would have one name.
   if (others.length > 0 && (secrets.signingKeys.length > 0 || first?.settings.audit.signer))
     problems.push('audit.signer, MIRROR_SIGNING_KEY: several projects cannot share a signing key');
@@ -164,6 +177,7 @@ function readSecrets(environment: Environment, problems: string[]): Secrets {
   return {
     alertWebhook,
     clusterDatabase,
+    clusterKey: readClusterKey(environment, problems),
     alertRoutingKey: readSecret(environment, 'MIRROR_ALERT_ROUTING_KEY', 'routing key', problems),
     statusToken: readSecret(environment, 'MIRROR_STATUS_TOKEN', 'token', problems),
     signingKeys: readSigningKeys(environment, problems),

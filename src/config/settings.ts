@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { httpUrlProblem, postgresUrlProblem } from './addresses.ts';
 import { ConsumerName } from '../contract/consumer.ts';
+import { MachineName } from '../contract/machine.ts';
 import { compileCron } from './cron.ts';
 import { datasets, mirroredDatasets } from '../contract/datasets.ts';
 
@@ -150,6 +151,22 @@ export const Mask = z.union(
 );
 export type Mask = z.infer<typeof Mask>;
 
+const bucketPlace = z
+  .string()
+  .regex(
+    /^s3:\/\/[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](\/[\w=-][\w.=-]*)*\/?$/,
+    'must look like s3://bucket/prefix, the prefix of letters, digits, and . _ = - between slashes',
+  )
+  .transform((location) => location.replace(/\/$/, ''));
+const bucketReach = z.strictObject({
+  endpoint: outsideUrl.nullable(),
+  region: z
+    .string()
+    .regex(/^[a-z0-9-]+$/, 'is the name of a region, such as eu-central-1')
+    .nullable(),
+  forcePathStyle: z.boolean(),
+});
+
 /** Every setting, checked and complete. `config/default.yaml` explains each one beside its default. */
 export const Settings = z.strictObject({
   dataDir: z.string().min(1),
@@ -181,7 +198,13 @@ export const Settings = z.strictObject({
     concurrency: count.max(64),
     recordings: z.strictObject({ windows: limitWindows }),
   }),
-  cluster: z.strictObject({ database: databaseUrl.nullable() }),
+  cluster: z.strictObject({
+    database: databaseUrl.nullable(),
+    machine: MachineName.nullable(),
+    storage: bucketPlace.nullable(),
+    s3: bucketReach,
+    commitMinutes: z.number().min(0),
+  }),
   persons: list.superRefine(checkOverlap),
   recordings: list
     .extend({
@@ -209,22 +232,8 @@ export const Settings = z.strictObject({
     deltasMax: z.int().min(0),
     promote: z.array(Promotion),
     mask: z.array(Mask),
-    destination: z
-      .string()
-      .regex(
-        /^s3:\/\/[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](\/[\w=-][\w.=-]*)*\/?$/,
-        'must look like s3://bucket/prefix, the prefix of letters, digits, and . _ = - between slashes',
-      )
-      .transform((location) => location.replace(/\/$/, ''))
-      .nullable(),
-    s3: z.strictObject({
-      endpoint: outsideUrl.nullable(),
-      region: z
-        .string()
-        .regex(/^[a-z0-9-]+$/, 'is the name of a region, such as eu-central-1')
-        .nullable(),
-      forcePathStyle: z.boolean(),
-    }),
+    destination: bucketPlace.nullable(),
+    s3: bucketReach,
     consumers: z
       .array(ConsumerName)
       .max(100)

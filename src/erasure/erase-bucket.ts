@@ -4,13 +4,16 @@ import { keepBuckets, type BucketReport } from '../bucket/keep.ts';
 import { isoTime } from '../core/clock.ts';
 import type { AppError } from '../core/errors.ts';
 import type { JobContext } from '../job/job-context.ts';
+import type { ElsewhereTarget } from '../ledger/target.ts';
 import type { AttentionReason } from '../ledger/vocabulary.ts';
+import type { Database } from '../mirror/database.ts';
 import { alignStates, listRequests, type ErasureRequest } from '../mirror/erasure-requests.ts';
 import { listTargets, type ErasureTarget } from '../mirror/erasure-targets.ts';
-import { callAttention, intend, note, settle } from './request/target-journal.ts';
+import { callAttention, intend, note, settle, type JournalContext } from './request/target-journal.ts';
 import { eachTogether, together } from './request/together.ts';
 
-type AtBucket = { request: ErasureRequest; target: ErasureTarget };
+/** An open request that is proved gone from here, and its target elsewhere. */
+type AtTarget = { request: ErasureRequest; target: ErasureTarget };
 
 /**
  * Lets the bucket forget those who are proved gone from here: it is made equal to the folder, so that no version of an object
@@ -18,7 +21,7 @@ type AtBucket = { request: ErasureRequest; target: ErasureTarget };
  * What a lock keeps beyond the day on which a request is due is certified as locked. Returns null where nothing was to be done.
  */
 export async function eraseBucket(context: JobContext): Promise<BucketReport | null> {
-  const ready = openAtBucket(context);
+  const ready = openAt(context.db, 'bucket');
   if (ready.length === 0) return null;
   const begun = ready.filter(({ target }) => target.status === 'pending').map(({ request }) => request);
   if (begun.length > 0) together(context, (own) => intend(own, begun, 'bucket'));
@@ -28,17 +31,18 @@ export async function eraseBucket(context: JobContext): Promise<BucketReport | n
   return report;
 }
 
-function openAtBucket({ db }: JobContext): AtBucket[] {
+/** The open requests that are proved gone from here, and not from that place. */
+export function openAt(db: Database, name: ElsewhereTarget): AtTarget[] {
   return listRequests(db, 'open')
     .filter(({ verifiedAt, certifiedAt }) => verifiedAt !== null && certifiedAt === null)
     .flatMap((request) =>
       listTargets(db, request.id)
-        .filter(({ target, status }) => target === 'bucket' && status !== 'done')
+        .filter(({ target, status }) => target === name && status !== 'done')
         .map((target) => ({ request, target })),
     );
 }
 
-function conclude(context: JobContext, { request, target }: AtBucket, report: BucketReport | null): void {
+function conclude(context: JobContext, { request, target }: AtTarget, report: BucketReport | null): void {
   if (report?.error) return attend(context, { request, target }, reasonOf(report.error));
   // What was put later was made of a folder without the person.
   const cleanAt = isoTime(Date.parse(request.verifiedAt ?? '') + clockDifferenceMs);
@@ -56,10 +60,11 @@ function conclude(context: JobContext, { request, target }: AtBucket, report: Bu
 }
 
 /** The ledger has each reason once, however often it is met. */
-function attend(context: JobContext, { request, target }: AtBucket, reason: AttentionReason): void {
-  if (target.status !== 'attention' || target.reason !== reason) callAttention(context, request, 'bucket', reason);
+export function attend(context: JournalContext, { request, target }: AtTarget, reason: AttentionReason): void {
+  if (target.status !== 'attention' || target.reason !== reason) callAttention(context, request, target.target, reason);
 }
 
-function reasonOf({ retryable, code }: AppError): AttentionReason {
+/** Why a bucket could not be written, as the ledger has it. */
+export function reasonOf({ retryable, code }: AppError): AttentionReason {
   return retryable || code === 'unreachable' || code === 'busy' ? 'bucket_unreachable' : 'bucket_refuses';
 }

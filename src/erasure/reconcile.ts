@@ -4,6 +4,7 @@ import type { JobContext } from '../job/job-context.ts';
 import type { RequestState } from '../ledger/vocabulary.ts';
 import { listRequests, findRequest, alignStates, updateRequest } from '../mirror/erasure-requests.ts';
 import { eraseBucket } from './erase-bucket.ts';
+import { eraseCopies } from './erase-copies.ts';
 import { eraseHere, type LocalResult } from './erase-here.ts';
 import { recordStandingFence, type FenceResult } from './fence/fence-requests.ts';
 import { finishRequests, type FinishResult } from './finish.ts';
@@ -32,6 +33,7 @@ export type ErasureResult = FenceResult &
 export async function reconcileErasure(context: JobContext, only?: ReadonlySet<string>): Promise<ErasureResult> {
   const here = await eraseHere(context, await planErasure(context, only));
   await eraseBucket(context);
+  await eraseCopies(context);
   return { ...here, ...(await askServiceAndFinish(context)) };
 }
 

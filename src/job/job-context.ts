@@ -29,6 +29,18 @@ export type JobContext = {
   ledger: () => Ledger;
   /** Opens the ledger for a run while other work goes on, as its first step. Otherwise it is opened when it is asked for. */
   openLedger?: ((signal: AbortSignal) => Promise<Ledger>) | undefined;
+  /** Of a cluster: the state of the project in the bucket. */
+  state?: SharedState | undefined;
+};
+
+/** The state of a project that this machine holds for all machines of a cluster. Call it under the lease only. */
+export type SharedState = {
+  /** When it was put into the bucket last, in milliseconds since 1970. */
+  committedMs: () => number;
+  /** Puts it into the bucket, and removes every older version there. Returns how many, and the locks of those that stay. */
+  commit: (db: Database) => Promise<{ removed: number; locked: { until: string | null; putAt: string }[] }>;
+  /** The other machines that may have a copy. `isForgotten`: whether an operator said so of one that has none any more. */
+  copiesElsewhere: () => Promise<{ machines: string[]; isForgotten: boolean }>;
 };
 
 /** The context of a job that cannot work without the service. */

@@ -39,7 +39,11 @@ export async function runJob<Context extends JobContext, Result extends JobResul
   const lost = new AbortController();
   const lease = await takeLease(context, job, (error) => lost.abort(error));
   let ledger: Ledger | undefined;
-  const held = (opened: Ledger): Ledger => whileHeld(opened, db, ['append', 'checkpoint', 'rotateKey']);
+  let sizeBefore = 0;
+  const held = (opened: Ledger): Ledger => {
+    sizeBefore = opened.size();
+    return whileHeld(opened, db, ['append', 'checkpoint', 'rotateKey']);
+  };
   const openLedgerOnce = (): Ledger => (ledger ??= held(context.ledger()));
   const published = whileHeld(context.published, db, changingFiles);
   const own = {
@@ -49,22 +53,36 @@ export async function runJob<Context extends JobContext, Result extends JobResul
     published: boundFiles(published, openLedgerOnce),
   };
   const about = { kind: 'internal', attributes: { 'analytics_mirror.job': job } } as const;
+  const commit = async (): Promise<void> => {
+    const { settings, clock, state } = context;
+    const isDue = clock.now() - (state?.committedMs() ?? 0) >= settings.cluster.commitMinutes * 60_000;
+    if (isDue || (ledger && ledger.size() > sizeBefore)) await state?.commit(db);
+  };
   try {
-    return await tracer.span(`run ${job}`, about, (set) =>
-      recordRun(own, job, set, async () => {
-        if (context.openLedger) ledger = held(await context.openLedger(own.signal));
-        const result = await work(own).catch((error: unknown) => {
-          try {
-            signGrown(ledger);
-          } catch {
-            // The first error is the one to report; the next run signs.
-          }
-          throw error;
-        });
-        signGrown(ledger);
-        return result;
-      }),
-    );
+    const result = await tracer
+      .span(`run ${job}`, about, (set) =>
+        recordRun(own, job, set, async () => {
+          if (context.openLedger) ledger = held(await context.openLedger(own.signal));
+          const result = await work(own).catch((error: unknown) => {
+            try {
+              signGrown(ledger);
+            } catch {
+              // The first error is the one to report; the next run signs.
+            }
+            throw error;
+          });
+          signGrown(ledger);
+          return result;
+        }),
+      )
+      .catch(async (error: unknown) => {
+        // The first error is the one to report; the next run commits.
+        await commit().catch(() => undefined);
+        throw error;
+      });
+    // Before anything is told of it.
+    await commit();
+    return result;
   } finally {
     lease.release();
   }

@@ -91,7 +91,7 @@ export function appendLines(path: string, lines: Iterable<Buffer>, bytesBefore: 
 const newline = Buffer.from('\n');
 
 /** Writes lines, a chunk at a time. Returns how many bytes they have with their newlines. */
-function writeLines(descriptor: number, lines: Iterable<Buffer>): number {
+export function writeLines(descriptor: number, lines: Iterable<Buffer>): number {
   let written = 0;
   let waiting: Buffer[] = [];
   let waitingBytes = 0;

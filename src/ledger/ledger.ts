@@ -1,29 +1,40 @@
 import { existsSync } from 'node:fs';
 import { isoTime, type Clock } from '../core/clock.ts';
-import { AppError } from '../core/errors.ts';
 import { pausing } from '../core/pausing.ts';
 import { explainStorageError } from '../core/storage-error.ts';
+import type { BoundState } from './bound-state.ts';
+import { checkpointText, createCheckpointFile, readCheckpointFile } from './checkpoint.ts';
+import { appendLines, cutTo, entriesPath, ledgerFolder } from './entry-file.ts';
+import { entryLine, type LedgerEntry } from './entry.ts';
 import {
-  checkpointName,
-  checkpointText,
-  createCheckpointFile,
-  listCheckpointSizes,
-  readCheckpoint,
-  readCheckpointFile,
-} from './checkpoint.ts';
-import { appendLines, cutTo, entriesPath, ledgerFolder, readLines } from './entry-file.ts';
-import { entriesIn, entryLine, type LedgerEntry } from './entry.ts';
-import { collectBoundState, type BoundState } from './bound-state.ts';
-import { compactTree, leafHash, type CompactTree } from './merkle.ts';
-import { lineIndex, type LineIndex } from './line-index.ts';
-import type { Rotation } from './key-chain.ts';
-import { splitRecord, type LedgerRecord } from './record.ts';
-import { collectHistories, type Histories } from './request-history.ts';
+  checkedLines,
+  damaged,
+  readingState,
+  readLedgerLines,
+  readState,
+  take,
+  type LedgerState,
+  type Written,
+} from './ledger-state.ts';
+import type { LineIndex } from './line-index.ts';
+import { leafHash } from './merkle.ts';
 import type { OutsideSigner } from './outside-signer.ts';
+import { splitRecord, type LedgerRecord } from './record.ts';
+import type { Histories } from './request-history.ts';
 import { prepareRotation, signingKey } from './signing-key.ts';
 
 /** How many entries there are, and what they hash to: the Merkle tree hash of RFC 6962, as hex. */
 type TreeHead = { size: number; rootHash: string };
+
+/** A place elsewhere that has each entry before this ledger has it. Its calls return when that is so for good, or throw. */
+export type EntryStore = {
+  /** Keeps lines under the number of the first one, where nothing stands yet. Returns them once more, to be written here. */
+  keep(seq: number, lines: Iterable<Buffer>): Iterable<Buffer>;
+  /** The lines that were kept together, the first with this number; undefined where none were. */
+  read(seq: number): Iterable<Buffer> | undefined;
+  /** Keeps the keys of the data folder: called before what they sign is seen. */
+  keepKeys(): void;
+};
 
 /** The ledger, to be read. */
 export type LedgerReader = {
@@ -40,6 +51,8 @@ export type LedgerReader = {
   head(): TreeHead;
   /** The root hash after each publication, by the size of the ledger then, in order. */
   publishedHeads: ReadonlyMap<number, string>;
+  /** The machines that took the project over, in order, and the numbers of those entries. */
+  holders(): readonly { machine: string; seq: number }[];
   /** The numbers of the entries that changed the signing key. */
   rotations(): readonly number[];
   /** Where the lines lie, and what they hash to: all that a proof of an entry needs, so that it does not read the ledger again. */
@@ -72,11 +85,16 @@ export type Ledger = LedgerReader & {
 
 /**
  * Opens the ledger of a data folder, reading all of it once. What a kill left after the last whole line is cut off. One
- * process at a time: the caller holds the lease. `outside`: the signing keys that are not in the data folder. Throws `storage` when an entry is damaged, or when the entries are not
- * those that a checkpoint was signed for.
+ * process at a time: the caller holds the lease. `outside`: the signing keys that are not in the data folder. `store`: what it has
+ * more is taken first. Throws `storage` when an entry is damaged, or when the entries are not those that a checkpoint was signed for.
  */
-export function openLedger(dataDir: string, clock: Clock, outside: readonly OutsideSigner[] = []): Ledger {
-  return ledgerOf(dataDir, clock, outside, readState(ledgerFolder(dataDir)));
+export function openLedger(
+  dataDir: string,
+  clock: Clock,
+  outside: readonly OutsideSigner[] = [],
+  store?: EntryStore,
+): Ledger {
+  return ledgerOf(dataDir, { clock, outside, store }, readState(ledgerFolder(dataDir)));
 }
 
 /** Opens the ledger as `openLedger` does. Other work goes on meanwhile: one person can have a million entries of the fence. */
@@ -85,23 +103,41 @@ export async function openLedgerPausing(
   clock: Clock,
   outside: readonly OutsideSigner[],
   signal: AbortSignal,
+  store?: EntryStore,
 ): Promise<Ledger> {
   const pause = pausing(signal);
   const reading = readingState(ledgerFolder(dataDir));
   let read = reading.next();
   for (; read.done !== true; read = reading.next()) await pause();
-  return ledgerOf(dataDir, clock, outside, read.value);
+  return ledgerOf(dataDir, { clock, outside, store }, read.value);
 }
 
-function ledgerOf(dataDir: string, clock: Clock, outside: readonly OutsideSigner[], state: LedgerState): Ledger {
+type LedgerTools = { clock: Clock; outside: readonly OutsideSigner[]; store: EntryStore | undefined };
+
+function ledgerOf(dataDir: string, { clock, outside, store }: LedgerTools, state: LedgerState): Ledger {
   const folder = ledgerFolder(dataDir);
   const path = entriesPath(folder);
   if (existsSync(path)) cutTo(path, state.bytes);
+  const write = (lines: Iterable<Buffer>, taken: readonly Written[]): void => {
+    state.bytes = appendLines(path, lines, state.bytes);
+    for (const { entry, leaf, bytes } of taken) {
+      state.lines.add(leaf, bytes);
+      take(state, entry, leaf);
+    }
+  };
+  for (;;) {
+    const size = state.tree.size();
+    const lines = store?.read(size);
+    if (!lines) break;
+    const taken: Written[] = [];
+    write(checkedLines(lines, size, taken), taken);
+    if (taken.length === 0) throw damaged(`nothing stands elsewhere in the place of entry ${size}`);
+  }
   const append: Ledger['append'] = (records) => {
     if (Array.isArray(records) && records.length === 0) return;
     const at = isoTime(clock.now());
     const size = state.tree.size();
-    const taken: { entry: LedgerEntry; leaf: Buffer; bytes: number }[] = [];
+    const taken: Written[] = [];
     const linesOf = function* (): Generator<Buffer> {
       for (const whole of records)
         for (const record of splitRecord(whole)) {
@@ -111,11 +147,7 @@ function ledgerOf(dataDir: string, clock: Clock, outside: readonly OutsideSigner
           yield line;
         }
     };
-    state.bytes = appendLines(path, linesOf(), state.bytes);
-    for (const { entry, leaf, bytes } of taken) {
-      state.lines.add(leaf, bytes);
-      take(state, entry, leaf);
-    }
+    write(store ? store.keep(size, linesOf()) : linesOf(), taken);
   };
   const checkpoint: Ledger['checkpoint'] = () => {
     const { size, rootHash } = headOf(state);
@@ -123,6 +155,7 @@ function ledgerOf(dataDir: string, clock: Clock, outside: readonly OutsideSigner
       const signer = signingKey(dataDir, state.rotations.at(-1), outside);
       const root = Buffer.from(rootHash, 'hex');
       const text = readCheckpointFile(folder, size) ?? checkpointText({ size, root }, signer);
+      store?.keepKeys();
       createCheckpointFile(folder, size, text);
       state.signed = size;
       return { size, rootHash, text };
@@ -150,80 +183,6 @@ export function readLedger(dataDir: string): LedgerReader {
   return readerOf(folder, readState(folder));
 }
 
-type LedgerState = {
-  bytes: number;
-  signed: number;
-  epoch: number;
-  begunEpoch: number;
-  tree: CompactTree;
-  publishedHeads: Map<number, string>;
-  lines: LineIndex;
-  rotations: Rotation[];
-  histories: Histories;
-  bound: ReturnType<typeof collectBoundState>;
-};
-
-/** What the folder holds now, once it is known to be what the checkpoints were signed for. */
-function readState(folder: string): LedgerState {
-  const reading = readingState(folder);
-  for (;;) {
-    const { done, value } = reading.next();
-    if (done === true) return value;
-  }
-}
-
-/** Does as `readState` does, and yields between the lines. */
-function* readingState(folder: string): Generator<void, LedgerState> {
-  const state: LedgerState = {
-    bytes: 0,
-    signed: 0,
-    epoch: 0,
-    begunEpoch: 0,
-    tree: compactTree(),
-    publishedHeads: new Map(),
-    lines: lineIndex(entriesPath(folder)),
-    rotations: [],
-    histories: collectHistories(),
-    bound: collectBoundState(),
-  };
-  const sizes = listCheckpointSizes(folder);
-  const isCheckpointed = new Set(sizes);
-  for (const { entries, line } of readLedgerLines(folder)) {
-    state.bytes += line.length + 1;
-    let leaf: Buffer | undefined = leafHash(line);
-    state.lines.add(leaf, line.length);
-    for (const entry of entries) {
-      take(state, entry, leaf);
-      // An older line that holds several entries is one leaf.
-      leaf = undefined;
-    }
-    if (isCheckpointed.has(state.tree.size())) checkCheckpoint(folder, state.tree);
-    yield;
-  }
-  state.signed = sizes.at(-1) ?? 0;
-  if (state.signed > state.tree.size())
-    throw damaged(
-      `checkpoint ${checkpointName(state.signed)} covers more entries than the ${state.tree.size()} that there are`,
-    );
-  return state;
-}
-
-function take(state: LedgerState, record: LedgerEntry, leaf: Buffer | undefined): void {
-  if (leaf) state.tree.append(leaf);
-  state.histories.take(record);
-  state.bound.take(record);
-  if (record.type === 'fencing') state.begunEpoch = Math.max(state.begunEpoch, record.epoch);
-  if (record.type === 'fenced') state.epoch = Math.max(state.epoch, record.epoch);
-  if (record.type === 'published') state.publishedHeads.set(state.tree.size(), headOf(state).rootHash);
-  if (record.type === 'key_rotated') state.rotations.push(record);
-}
-
-function checkCheckpoint(folder: string, tree: CompactTree): void {
-  const checkpoint = readCheckpoint(readCheckpointFile(folder, tree.size()) ?? '');
-  if (checkpoint?.size === tree.size() && checkpoint.root.equals(tree.rootHash())) return;
-  throw damaged(`checkpoint ${checkpointName(tree.size())} was not signed for the entries that there are`);
-}
-
 function headOf({ tree }: LedgerState): TreeHead {
   return { size: tree.size(), rootHash: tree.rootHash().toString('hex') };
 }
@@ -238,31 +197,10 @@ function readerOf(folder: string, state: LedgerState): LedgerReader {
     begunEpoch: () => state.begunEpoch,
     head: () => headOf(state),
     publishedHeads: state.publishedHeads,
+    holders: () => state.holders,
     rotations: () => state.rotations.map(({ seq }) => seq),
     lines: state.lines,
     histories: state.histories,
     bound: state.bound.state,
   };
-}
-
-function* readLedgerLines(folder: string): Generator<{ entries: Iterable<LedgerEntry>; line: Buffer }> {
-  const path = entriesPath(folder);
-  let seq = 0;
-  for (const line of readLines(path)) {
-    const entries = entriesIn(line);
-    if (typeof entries === 'string') throw damaged(`line ${seq + 1} of ${path} is damaged (${entries})`);
-    for (const entry of entries) {
-      if (entry.seq === seq) break;
-      throw damaged(`line ${seq + 1} of ${path} is numbered ${entry.seq}, expected ${seq}`);
-    }
-    yield { entries, line };
-    seq += 1;
-  }
-}
-
-function damaged(message: string): AppError {
-  return new AppError(`the ledger is damaged: ${message}`, {
-    code: 'storage',
-    hint: 'restore the folder ledger/ from a backup; `analytics-mirror audit verify` tells all that is wrong',
-  });
 }

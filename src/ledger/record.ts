@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { publishedDatasets } from '../contract/datasets.ts';
 import { identifierKinds } from '../contract/identity.ts';
 import { ConsumerName } from '../contract/consumer.ts';
+import { MachineName } from '../contract/machine.ts';
 import { TargetName } from './target.ts';
 import {
   assurances,
@@ -110,6 +111,8 @@ export const LedgerRecord = z.discriminatedUnion('type', [
     rows_each: count.optional(),
     /** Of what is `locked`: until when, where that is known. */
     until: Time.optional(),
+    /** Of `copies`: the machines that held the project since the request was received, in order. */
+    machines: z.array(MachineName).min(1).max(1000).optional(),
   }),
   /** A scan: `control` before the purge has to find the values, `verify` after it must not. */
   z.strictObject({
@@ -166,6 +169,8 @@ export const LedgerRecord = z.discriminatedUnion('type', [
     new_key: hex,
     signature: z.string().regex(/^[0-9a-f]{128}$/),
   }),
+  /** From here on this machine holds the project, and has the one copy of its data folder. `token` fences the one before. */
+  z.strictObject({ type: z.literal('taken_over'), machine: MachineName, token: count }),
 ]);
 export type LedgerRecord = z.infer<typeof LedgerRecord>;
 

@@ -18,6 +18,8 @@ export type EndedTarget = {
   rowsOwn: number | null;
   /** When the lock ends that keeps it; null where none does, or no end is known. */
   until: string | null;
+  /** The machines that had copies of it; null where that is not told. */
+  machines: readonly string[] | null;
   endedAt: string;
 };
 
@@ -215,10 +217,10 @@ function takeEntry(history: RequestHistory, entry: Step, fenceEntries: number): 
       return;
     case 'result': {
       const { target, result, assurance, rows_before: rowsBefore = null, rows_removed: rowsRemoved = null } = entry;
-      const until = entry.until ?? null;
+      const { until = null, machines = null } = entry;
       const rowsOwn = entry.rows_each ?? (target.startsWith('snapshot:') ? null : rowsRemoved);
       history.intended = history.intended.filter((intended) => intended !== target);
-      const ended = { target, result, assurance, rowsBefore, rowsRemoved, rowsOwn, until, endedAt: entry.at };
+      const ended = { target, result, assurance, rowsBefore, rowsRemoved, rowsOwn, until, machines, endedAt: entry.at };
       history.targets.set(target, ended);
       if (target === 'upstream.person' && result === 'deleted') history.deletedUpstreamAt = entry.at;
       return goOn(target);

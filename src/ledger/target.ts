@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { publishedDatasets, type PublishedDataset } from '../contract/datasets.ts';
 
-/** The targets that every erasure request has. Published files are targets of their own, and so is a bucket that follows them. */
+/** The targets that every erasure request has. Published files are targets of their own. */
 export const fixedTargets = [
   'upstream.person',
   'upstream.events',
@@ -10,7 +10,12 @@ export const fixedTargets = [
   'mirror',
   'aux',
 ] as const;
-export type FixedTarget = (typeof fixedTargets)[number] | 'bucket';
+
+/** Targets beyond the data folder, where there are any: the bucket that follows published files, and the copies of a cluster. */
+export const elsewhereTargets = ['bucket', 'copies'] as const;
+export type ElsewhereTarget = (typeof elsewhereTargets)[number];
+
+export type FixedTarget = (typeof fixedTargets)[number] | ElsewhereTarget;
 
 /** The targets that only the service can reach. */
 export type UpstreamTarget = Extract<FixedTarget, `upstream.${string}`>;
@@ -29,7 +34,7 @@ const filePrefix = 'snapshot:';
  * `snapshot:persons/20261120T125500.123Z/part-00001.parquet`.
  */
 export const TargetName = z.union([
-  z.enum([...fixedTargets, 'bucket']),
+  z.enum([...fixedTargets, ...elsewhereTargets]),
   z.templateLiteral([filePrefix, z.string().regex(filePattern)]),
 ]);
 export type TargetName = z.infer<typeof TargetName>;
@@ -42,7 +47,7 @@ export function spellTarget(target: Target): TargetName {
 
 /** The target that a text spells. Throws when it spells none: this program has written the text. */
 export function readTarget(text: string): Target {
-  const fixed = [...fixedTargets, 'bucket' as const].find((target) => target === text);
+  const fixed = [...fixedTargets, ...elsewhereTargets].find((target) => target === text);
   if (fixed) return fixed;
   const [, name = '', snapshotId = '', file = ''] = filePattern.exec(text.slice(filePrefix.length)) ?? [];
   const dataset = publishedDatasets.find((known) => known === name);
@@ -57,7 +62,7 @@ export function isUpstream(target: Target): target is UpstreamTarget {
 
 /** Whether a target lies in the data folder, where a scan shows whether it was reached. */
 export function isHere(target: Target): boolean {
-  return target !== 'bucket' && !isUpstream(target);
+  return typeof target !== 'string' || !(isUpstream(target) || elsewhereTargets.some((name) => name === target));
 }
 
 /** Whether a target is a published file. */

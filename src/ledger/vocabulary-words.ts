@@ -50,6 +50,7 @@ const targetWords: Readonly<Record<FixedTarget | 'snapshot', string>> = {
   mirror: 'The local mirror (mirror.db)',
   aux: 'Quarantine, temporary files and reports',
   bucket: 'The bucket that follows the published files',
+  copies: 'The state in the bucket of the cluster, and copies on its machines',
   snapshot: 'Published files',
 };
 
@@ -179,11 +180,12 @@ const advice: Readonly<Record<RequestReason, string>> = {
   file_differs:
     'a published file is not the one that the ledger has. Reconcile, and the person is taken out of it again',
   bucket_unreachable:
-    'the bucket could not be made equal to the published files. `doctor` says what it answers. Reconcile again',
+    'the bucket could not be made equal to what is here. `doctor` says what it answers. Reconcile again',
   bucket_refuses:
     'the bucket refuses to be listed, written or emptied, or an earlier one still holds files. `doctor` says what is missing. Mend it, and reconcile again',
-  bucket_locked:
-    'a lock keeps old versions of published files in the bucket. `doctor` says until when. The program tries again',
+  bucket_locked: 'a lock keeps old versions in the bucket. `doctor` says until when. The program tries again',
+  copy_elsewhere:
+    'a machine of the cluster may still have a copy. `cluster` names it. Start it, so that it deletes its copy; or `cluster forget` it, if it is gone for good',
   shared_identifier:
     'a living person shares something with this person. `erase approve` erases the rest and leaves the shared part to the other person',
   several_persons:

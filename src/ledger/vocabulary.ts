@@ -112,6 +112,7 @@ export const attentionReasons = [
   'bucket_unreachable',
   'bucket_refuses',
   'bucket_locked',
+  'copy_elsewhere',
 ] as const;
 export type AttentionReason = (typeof attentionReasons)[number];
 

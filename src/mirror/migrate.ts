@@ -38,6 +38,11 @@ export function pendingMigrations(db: Database): Migration[] {
   return migrations.slice(applied.length);
 }
 
+/** The version of the schema that this program writes: a project that a newer one has written cannot be taken. */
+export function schemaVersion(): number {
+  return readMigrations().length;
+}
+
 /** Brings a database to this program's schema, in one transaction. Throws what `pendingMigrations` throws. */
 export function migrate(db: Database, at: string): void {
   if (pendingMigrations(db).length === 0) return;

@@ -1,6 +1,6 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, statSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Database } from 'better-sqlite3';
@@ -66,6 +66,15 @@ export async function checkStructure(db: Database, signal: AbortSignal): Promise
 export async function vacuum(db: Database, signal: AbortSignal): Promise<void> {
   if (isLarge(db)) await writeApart(db, /*sql*/ `VACUUM`, signal);
   else db.exec(/*sql*/ `VACUUM`);
+}
+
+/** Writes a copy of the whole file, without what was deleted, to a path where nothing stands. An abort may leave a part of it. */
+export async function copyInto(db: Database, path: string, signal: AbortSignal): Promise<void> {
+  // For its owner only: SQLite fills an empty file.
+  closeSync(openSync(path, 'wx', 0o600));
+  const sql = /*sql*/ `VACUUM INTO '${path.replaceAll("'", "''")}'`;
+  if (isLarge(db)) await writeApart(db, sql, signal);
+  else db.exec(sql);
 }
 
 /** Copies the write-ahead log back into the file, as far as no reader needs it. */

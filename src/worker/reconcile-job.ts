@@ -9,6 +9,7 @@ import { catalogBehind, tellCatalog, type CatalogReport } from '../bucket/catalo
 import { bucketBehind, bucketCounts, keepBuckets, type BucketReport } from '../bucket/keep.ts';
 import { countUnacknowledged } from '../erasure/acknowledge.ts';
 import { eraseBucket } from '../erasure/erase-bucket.ts';
+import { eraseCopies } from '../erasure/erase-copies.ts';
 import { eraseHere } from '../erasure/erase-here.ts';
 import { settleUnnamed } from '../erasure/settle-unnamed.ts';
 import { planErasure, type ErasurePlan } from '../erasure/plan.ts';
@@ -153,6 +154,7 @@ async function reconcile(
   const here = await eraseHere(context, planned);
   // Old metadata is gone now. A catalog that cannot be told is asked once more at the end.
   await tellCatalog(context, await eraseBucket(context));
+  await eraseCopies(context);
   const requestsBefore = new Set(listRequests(db, 'all').map(({ id }) => id));
   const absence: AbsenceResult = service
     ? await reconcileAbsence({ ...context, service, onDeletion: deletionReceiver(context) })

@@ -124,16 +124,26 @@ test('secrets come from the environment or a file, and are in no setting', () =>
     MIRROR_ALERT_ROUTING_KEY_FILE: file('secret-key\n'),
     MIRROR_STATUS_TOKEN_FILE: file('secret-token\n'),
     MIRROR_CLUSTER_DATABASE: 'postgres://mirror:secret@127.0.0.1/mirror',
+    MIRROR_CLUSTER_KEY_FILE: file(`${'5e'.repeat(32)}\n`),
   };
   const { projects, secrets } = loadProjects(environment);
   expect(secrets).toEqual({
     alertWebhook: 'https://hooks.example.com/secret',
     alertRoutingKey: 'secret-key',
     clusterDatabase: 'postgres://mirror:secret@127.0.0.1/mirror',
+    clusterKey: Buffer.alloc(32, 0x5e),
     signingKeys: [],
     statusToken: 'secret-token',
   });
   expect(JSON.stringify(projects)).not.toContain('secret');
+});
+
+test('a storage of a cluster needs a database and a key, and its key is 64 hex digits', () => {
+  const storage = 'cluster: { storage: s3://bucket/cluster }';
+  expect(problemsOf(storage, {})).toEqual(['cluster.storage', 'cluster.storage']);
+  const environment = { MIRROR_CLUSTER_DATABASE: 'postgres://127.0.0.1/mirror', MIRROR_CLUSTER_KEY: 'secret' };
+  expect(problemsOf(storage, environment)).toEqual(['MIRROR_CLUSTER_KEY']);
+  expect(() => loadProjects(environment)).toThrow(/^(?!.*secret)/s);
 });
 
 test.for(['ftp://example.com/secret', 'http://example.com/secret', 'https://u:secret@example.com', 'a secret'])(

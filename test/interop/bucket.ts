@@ -1,7 +1,6 @@
 import { deepEqual, equal, match, ok } from 'node:assert/strict';
-import { execFile, spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { execFile } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
@@ -16,16 +15,17 @@ import {
 } from '@aws-sdk/client-s3';
 import { sha256 } from '../../src/core/digest.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
+import { startStore, storeKeys } from '../bucket/real-store.ts';
 
 // A real store (versitygw, on loopback) beside the real command: publish, delta, erase 100 people, list versions and uploads,
 // Object Lock. `.ci/bucket` builds the store.
 
 const root = new URL('../..', import.meta.url).pathname;
 const folder = mkdtempSync(join(tmpdir(), 'mirror-bucket-'));
-const keys = { AWS_ACCESS_KEY_ID: 'bucket-of-test', AWS_SECRET_ACCESS_KEY: 'secret-that-no-log-shows' };
+const keys = storeKeys;
 Object.assign(process.env, keys);
 
-const endpoint = await startStore();
+const endpoint = await startStore(folder);
 const client = new S3Client({ endpoint: endpoint.url, region: 'us-east-1', forcePathStyle: true });
 const sandbox = await startSandbox({ persons: 800, recordings: 40, seed: 7, port: 0 });
 try {
@@ -180,47 +180,4 @@ function equalToFolder(
   const files = new Set(filesOf(dataDir).keys());
   if (!isLocked) equal(objects.length, files.size);
   deepEqual(new Set([...names].filter((name) => !isLocked || files.has(name))), files);
-}
-
-/** Starts the store on a free port of loopback. */
-async function startStore(): Promise<{ url: string; stop: () => void }> {
-  const port = await new Promise<number>((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === 'object' ? (address?.port ?? 0) : 0));
-    });
-  });
-  for (const name of ['objects', 'versions']) mkdirSync(join(folder, name));
-  const child = spawn(
-    process.env['BUCKET_STORE'] ?? 'versitygw',
-    [
-      '--port',
-      `127.0.0.1:${port}`,
-      '--quiet',
-      'posix',
-      '--versioning-dir',
-      join(folder, 'versions'),
-      join(folder, 'objects'),
-    ],
-    {
-      stdio: ['ignore', 'ignore', 'inherit'],
-      env: {
-        PATH: process.env['PATH'],
-        ROOT_ACCESS_KEY: keys.AWS_ACCESS_KEY_ID,
-        ROOT_SECRET_KEY: keys.AWS_SECRET_ACCESS_KEY,
-      },
-    },
-  );
-  const url = `http://127.0.0.1:${port}`;
-  for (let tries = 0; tries < 100; tries += 1) {
-    if (
-      await fetch(url).then(
-        () => true,
-        () => false,
-      )
-    )
-      return { url, stop: () => child.kill() };
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
-  throw new Error('the store does not start');
 }

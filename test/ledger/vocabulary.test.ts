@@ -1,5 +1,5 @@
 import { mkdirSync, readFileSync } from 'node:fs';
-import { fixedTargets } from '../../src/ledger/target.ts';
+import { elsewhereTargets, fixedTargets } from '../../src/ledger/target.ts';
 import {
   assurances,
   attentionReasons,
@@ -44,7 +44,7 @@ const records: LedgerRecord[] = [
       due_at: '2026-12-20T12:00:00.000Z',
     })),
   ),
-  ...[...fixedTargets, 'bucket' as const, ...files].map((target): LedgerRecord => ({
+  ...[...fixedTargets, ...elsewhereTargets, ...files].map((target): LedgerRecord => ({
     type: 'intent',
     requests,
     target,
@@ -87,6 +87,8 @@ const records: LedgerRecord[] = [
     { type: 'differs', part, items: 1 },
     { type: 'mended', part, items: 1 },
   ]),
+  { type: 'taken_over', machine: `a${'.-9z'.repeat(15)}bc`, token: 1 },
+  { type: 'result', requests, target: 'copies', result: 'absent', assurance: 'observed', machines: ['0', 'pod-7'] },
   { type: 'key_rotated', old_key: hash, new_key: hash, signature: hash + hash },
 ];
 
@@ -104,7 +106,15 @@ test('and so does its description', () => {
   const format = read('FORMAT.md') + read('RECORDS.md') + read('ORDER.md') + read('VERDICTS.md');
   const types = LedgerRecord.options.map(({ shape }) => shape.type.value);
   expect(new Set(records.map(({ type }) => type))).toEqual(new Set(types));
-  const words = [...types, ...origins, ...bases, ...fixedTargets, 'bucket', ...publishedDatasets, ...targetResults];
+  const words = [
+    ...types,
+    ...origins,
+    ...bases,
+    ...fixedTargets,
+    ...elsewhereTargets,
+    ...publishedDatasets,
+    ...targetResults,
+  ];
   for (const word of [
     ...words,
     ...assurances,

@@ -73,7 +73,7 @@ async function raiseFence(context: JobContext, going: readonly DecidedRequest[])
   const epoch = ledger.epoch() + 1;
   const at = isoTime(clock.now());
   const hasBucket = settings.export.destination !== null || listDestinations(db).length > 0;
-  const bucket = hasBucket ? (['bucket'] as const) : [];
+  const elsewhere = [...(hasBucket ? (['bucket'] as const) : []), ...(context.state ? (['copies'] as const) : [])];
   let rows = 0;
   await longTransaction(db, signal, async (pause) => {
     for (const { request, box } of going)
@@ -96,7 +96,7 @@ async function raiseFence(context: JobContext, going: readonly DecidedRequest[])
       }
       releaseQuarantined(db, scope.quarantined);
       endPassesThatName(db, box.identity, at);
-      for (const target of [...fixedTargets, ...bucket]) addTarget(db, id, target, null, at);
+      for (const target of [...fixedTargets, ...elsewhere]) addTarget(db, id, target, null, at);
       for (const { rows: expected, ...file } of scope.files)
         renewTarget(db, id, { kind: 'file', ...file }, expected, at);
       const closing = closingBox(context, id, box);

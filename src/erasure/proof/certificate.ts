@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { ConsumerName } from '../../contract/consumer.ts';
+import { MachineName } from '../../contract/machine.ts';
 import { readJson } from '../../core/exact-json.ts';
 import { canonicalJson } from '../../ledger/canonical-json.ts';
 import { Time } from '../../ledger/record.ts';
@@ -90,6 +91,8 @@ const endedTarget = z.strictObject({
   /** Until version 3, of a file, those of all requests that were erased together; from version 4 on, of this request alone. */
   rows_removed: count.nullable(),
   ended_at: Time,
+  /** Of `copies`: the machines that had one since the request was received. */
+  machines: z.array(MachineName).min(1).optional(),
 });
 
 const certificateIn = (version: FormatVersion) =>

@@ -40,13 +40,14 @@ export function deriveCertificate(
     due_at: dueAt,
     is_late: certifiedAt > dueAt,
     events_expected_by: history.eventsExpectedBy,
-    targets: targets.map(({ target, result, evidence, rowsBefore, rowsRemoved, rowsOwn, endedAt }) => ({
+    targets: targets.map(({ target, result, evidence, rowsBefore, rowsRemoved, rowsOwn, machines, endedAt }) => ({
       target,
       result,
       assurance: evidence,
       rows_before: rowsBefore,
       rows_removed: forRegulators ? rowsOwn : rowsRemoved,
       ended_at: endedAt,
+      ...(machines === null ? {} : { machines: [...machines] }),
       ...(forRegulators ? { method: methodOf(target, result) } : {}),
     })),
   };

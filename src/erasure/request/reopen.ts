@@ -1,6 +1,7 @@
 import { isoTime } from '../../core/clock.ts';
 import type { JobContext } from '../../job/job-context.ts';
 import type { LedgerRecord } from '../../ledger/record.ts';
+import { elsewhereTargets } from '../../ledger/target.ts';
 import type { AttentionReason } from '../../ledger/vocabulary.ts';
 import { nobody, unionOf, type Identity } from '../../contract/identity.ts';
 import { findRequest, listRequests, type ErasureRequest, updateRequest } from '../../mirror/erasure-requests.ts';
@@ -19,7 +20,7 @@ export function reopenRequest(
 ): LedgerRecord {
   const at = isoTime(clock.now());
   for (const { target } of listTargets(db, id))
-    if (target === 'mirror' || target === 'aux' || target === 'bucket') restartTarget(db, id, target, at);
+    if (['mirror', 'aux', ...elsewhereTargets].some((name) => name === target)) restartTarget(db, id, target, at);
   updateRequest(db, id, {
     generation,
     scopedAt: at,
@@ -49,7 +50,7 @@ export function reopenUnnamed(
   const at = isoTime(clock.now());
   const generation = before + 1;
   for (const other of listTargets(db, id))
-    if (other.target === target || other.target === 'bucket') restartTarget(db, id, other.target, at);
+    if ([target, ...elsewhereTargets].some((name) => name === other.target)) restartTarget(db, id, other.target, at);
   changeTarget(db, id, target, { status: 'attention', reason }, at);
   updateRequest(db, id, {
     generation,

@@ -48,9 +48,11 @@ export function settle(
     rowsEach?: number;
     /** When a lock ends. */
     until?: string;
+    /** The machines that had copies. */
+    machines?: string[];
   },
 ): void {
-  const { result, assurance, rowsBefore, rowsRemoved, rowsEach, until } = end;
+  const { result, assurance, rowsBefore, rowsRemoved, rowsEach, until, machines } = end;
   const change = { status: 'done', result, assurance, reason: null, notBefore: null } as const;
   refuseForbidden(context, requests, target, change);
   context
@@ -66,6 +68,7 @@ export function settle(
         ...(rowsRemoved === undefined ? {} : { rows_removed: rowsRemoved }),
         ...(rowsEach === undefined ? {} : { rows_each: rowsEach }),
         ...(until === undefined ? {} : { until }),
+        ...(machines === undefined ? {} : { machines }),
       },
     ]);
   changeAll(context, requests, target, change);

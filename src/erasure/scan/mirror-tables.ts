@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { readJson } from '../../core/exact-json.ts';
 import { mirroredDatasets } from '../../contract/datasets.ts';
-import { TargetName, fixedTargets } from '../../ledger/target.ts';
+import { TargetName, elsewhereTargets, fixedTargets } from '../../ledger/target.ts';
 import {
   assurances,
   attentionReasons,
@@ -53,7 +53,7 @@ export const fixedWords: readonly string[] = [
     ...bases,
     ...reasons,
     ...fixedTargets,
-    'bucket',
+    ...elsewhereTargets,
     ...targetResults,
     ...assurances,
     ...waitReasons,

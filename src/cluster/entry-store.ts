@@ -1,0 +1,156 @@
+import { randomUUID } from 'node:crypto';
+import { closeSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Destination } from '../bucket/bucket.ts';
+import { measureFileNow, sha256 } from '../core/digest.ts';
+import { AppError } from '../core/errors.ts';
+import { makeFolder, temporaryFolder } from '../core/folder.ts';
+import { readLines, writeLines } from '../ledger/entry-file.ts';
+import type { EntryStore } from '../ledger/ledger.ts';
+import { damaged } from '../ledger/ledger-state.ts';
+import { listBelow, type ArchivedFile } from './archive.ts';
+import { noteLocalCopy, readLocalCopy } from './local-copy.ts';
+import { sealBytes } from './sealed-file.ts';
+import type { WaitingStore } from './waiting-store.ts';
+
+/** Where the state of a project stands and is copied to, with which key, and which machine holds it. */
+export type StatePlace = {
+  place: Destination;
+  key: Buffer;
+  dataDir: string;
+  holder: { machine: string; token: number };
+  /** Throws `busy` once the project is lost. */
+  check: () => void;
+};
+
+/** The object of the keys, beside that of the state. */
+export const keysFile = 'keys';
+
+/** What other files cannot be made again without: they are in the bucket before anything is signed or encrypted with them. */
+const keyFiles = ['restore.key', 'keys', 'ledger/public-keys.txt'];
+
+/**
+ * The entries of the ledger in the bucket: each append is one object, named by its first number, which is put where nothing
+ * stands. So of two machines that append after the same entry, one is refused. Where the end of a put stays unclear, nothing
+ * more is appended: the next opening of the ledger takes what stands.
+ */
+export function entryStore(parts: StatePlace & { waiting: WaitingStore }): EntryStore {
+  const { dataDir, holder, check, waiting } = parts;
+  const idOf = (): string => `${holder.machine}/${randomUUID()}`;
+  const keepKeys = (): void => {
+    const files = listBelow(dataDir, keyFiles);
+    const content = packNow(files);
+    const digest = sha256(content);
+    const note = readLocalCopy(dataDir);
+    if (!note || note.keys?.digest === digest) return;
+    check();
+    const path = `state/${keysFile}`;
+    const standing = waiting.describe(path);
+    if (standing && standing.publisher !== note.keys?.id && !isOwn(holder, standing.publisher)) throw stale(parts);
+    const sealed = sealBytes(content, { key: parts.key, about: `${parts.place.location} ${keysFile}` });
+    const id = idOf();
+    withDraft(dataDir, (from) => {
+      writeFileSync(from, sealed, { mode: 0o600 });
+      const put = { path, from, bytes: sealed.length, sha256: sha256(sealed), over: standing?.etag ?? null };
+      if (!waiting.put(put, id) && waiting.describe(path)?.publisher !== id) throw stale(parts);
+    });
+    noteLocalCopy(dataDir, { ...note, keys: { digest, id } });
+  };
+  return {
+    keepKeys,
+    keep: (seq, lines) => {
+      keepKeys();
+      check();
+      const kept = draft(dataDir);
+      try {
+        writeDraft(kept, lines);
+        const put = { path: nameOf(seq), from: kept, ...measureFileNow(kept), over: null };
+        const id = idOf();
+        if (!waiting.put(put, id)) {
+          const { publisher = null } = waiting.describe(put.path) ?? {};
+          // After an answer that was lost, a second attempt finds the first one's object.
+          if (publisher !== id) throw isOwn(holder, publisher) ? late() : stale(parts);
+        }
+        return linesOnce(kept);
+      } catch (error) {
+        rmSync(kept, { force: true });
+        throw error;
+      }
+    },
+    read: (seq) => {
+      check();
+      const fetched = draft(dataDir);
+      if (waiting.fetch(nameOf(seq), fetched)) return linesOnce(fetched);
+      rmSync(fetched, { force: true });
+      if (waiting.hasAfter(nameOf(seq))) throw damaged(`entry ${seq} is not in the bucket, and later ones are`);
+      return undefined;
+    },
+  };
+}
+
+/** Where an append stands, whose first entry has this number. */
+function nameOf(seq: number): string {
+  return `ledger/${String(seq).padStart(12, '0')}.jsonl`;
+}
+
+/** The error of a machine that another one has overtaken. Its copy is deleted when it is opened next. */
+export function stale({ dataDir, place }: Pick<StatePlace, 'dataDir' | 'place'>): AppError {
+  const note = readLocalCopy(dataDir);
+  if (note?.isWhole === true) noteLocalCopy(dataDir, { ...note, isWhole: false });
+  return new AppError(`another machine has taken over ${place.location}`, {
+    code: 'busy',
+    hint: 'the next command starts from what the bucket has; `analytics-mirror cluster` says which machine holds the project',
+    finding: 'taken_over',
+  });
+}
+
+/** An entry of an append that seemed to have failed has arrived since. */
+function late(): AppError {
+  return new AppError('an earlier entry of the ledger has reached the bucket late', {
+    code: 'unreachable',
+    hint: 'run the command again: it goes on behind that entry',
+    retryable: true,
+  });
+}
+
+function isOwn({ machine }: StatePlace['holder'], publisher: string | null): boolean {
+  return publisher?.startsWith(`${machine}/`) === true;
+}
+
+function writeDraft(path: string, lines: Iterable<Buffer>): void {
+  const descriptor = openSync(path, 'wx', 0o600);
+  try {
+    writeLines(descriptor, lines);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+function* linesOnce(path: string): Generator<Buffer> {
+  try {
+    yield* readLines(path);
+  } finally {
+    rmSync(path, { force: true });
+  }
+}
+
+function draft(dataDir: string): string {
+  makeFolder(temporaryFolder(dataDir));
+  return join(temporaryFolder(dataDir), `state-${randomUUID()}`);
+}
+
+function withDraft(dataDir: string, use: (path: string) => void): void {
+  const path = draft(dataDir);
+  try {
+    use(path);
+  } finally {
+    rmSync(path, { force: true });
+  }
+}
+
+/** The same bytes as those of `packFiles`, of few small files. */
+function packNow(files: readonly ArchivedFile[]): Buffer {
+  const contents = files.map(({ from }) => readFileSync(from));
+  const head = JSON.stringify(files.map(({ path }, index) => ({ path, bytes: contents[index]?.length })));
+  return Buffer.concat([Buffer.from(`${head}\n`), ...contents]);
+}

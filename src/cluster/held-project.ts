@@ -1,0 +1,85 @@
+import { openBucket, type Destination } from '../bucket/bucket.ts';
+import { fetchPublished } from '../bucket/fetch-published.ts';
+import { destinationOf } from '../bucket/keep.ts';
+import type { Settings } from '../config/settings.ts';
+import type { Clock } from '../core/clock.ts';
+import type { SharedState } from '../job/job-context.ts';
+import type { EntryStore, Ledger } from '../ledger/ledger.ts';
+import type { Database } from '../mirror/database.ts';
+import { publishedFilesIn } from '../snapshot/published-files.ts';
+import type { Copies } from './copies.ts';
+import type { Holdings, SharedProject } from './holdings.ts';
+import { openProjectState } from './project-state.ts';
+
+/** What machines share: who holds a project, which of them have a copy, and the key of the states in the bucket. */
+export type SharedStorage = { holdings: Holdings; copies: Copies; key: Buffer };
+
+/** A project that this machine holds, with its state in the data folder. */
+export type HeldProject = {
+  /** Aborted once another machine may hold the project. */
+  signal: AbortSignal;
+  state: SharedState;
+  store: EntryStore;
+  /** The ledger as it was opened over `store`. Throws `busy` where another machine has taken the project over. */
+  checked: (ledger: Ledger) => Ledger;
+  /** Whether the copy was made by this call, and so was not there before. */
+  isFresh: boolean;
+  /** Lets other machines take the project. The copy stays. */
+  release: () => Promise<void>;
+  /** Deletes the copy first. Its database must be closed, and what shall stay must have been committed. */
+  giveUp: () => Promise<void>;
+};
+
+/** Takes a project for a worker or a command, and makes the data folder its newest state. Rejects as the two steps do. */
+export async function holdProject(
+  { holdings, copies, key }: SharedStorage,
+  { project, purpose }: { project: SharedProject; purpose: string },
+  { place, settings, clock }: { place: Destination; settings: Settings; clock: Clock },
+): Promise<HeldProject> {
+  const { dataDir, retry } = settings;
+  const { machine } = holdings;
+  const holding = await holdings.take(project, purpose);
+  const { token, signal, check } = holding;
+  const tools = { clock, retry, signal };
+  let isFresh = false;
+  const fetchFiles = async (): Promise<void> => {
+    isFresh = true;
+    const destination = destinationOf(settings.export);
+    if (!destination) return;
+    using bucket = await openBucket(destination, tools);
+    await fetchPublished(bucket, publishedFilesIn(dataDir), signal);
+  };
+  try {
+    await copies.note(project.id, machine);
+    const setup = { place, key, dataDir, holder: { machine, token }, check, ...tools };
+    const state = await openProjectState(setup, fetchFiles);
+    const release = async (): Promise<void> => {
+      await state.close();
+      await holding.release();
+    };
+    return {
+      signal,
+      state: {
+        // What a command has changed is put there at once: its copy does not stay.
+        committedMs: () => (isFresh && purpose !== 'worker' ? 0 : state.committedMs()),
+        commit: (db: Database) => state.commit(db),
+        copiesElsewhere: async () => {
+          const others = (await copies.ofProject(project.id)).filter((copy) => copy.machine !== machine);
+          return { machines: others.map((copy) => copy.machine), isForgotten: false };
+        },
+      },
+      store: state.store,
+      checked: state.checked,
+      isFresh,
+      release,
+      giveUp: async () => {
+        state.discard();
+        await copies.forget(project.id, machine);
+        await release();
+      },
+    };
+  } catch (error) {
+    await holding.release();
+    throw error;
+  }
+}

@@ -1,0 +1,65 @@
+import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { replaceFile, syncToDisk } from '../core/atomic-file.ts';
+import { AppError } from '../core/errors.ts';
+import { makeFolder, readRegularFile } from '../core/folder.ts';
+
+const name = 'copy.json';
+
+/** What a machine notes of its copy of a project's state, in the data folder. */
+const LocalCopy = z.strictObject({
+  /** The place of the state, and the machine whose copy this is. */
+  location: z.string(),
+  machine: z.string(),
+  /** Whether the copy was fetched whole. One that is not, or that another machine has overtaken, is deleted. */
+  isWhole: z.boolean(),
+  /** The commits of which one stands in the bucket: the last that was seen there, then those that were tried since. */
+  commits: z.array(z.string()),
+  committedAt: z.string().nullable(),
+  /** Of the keys that were put there last, and which put that was. */
+  keys: z.strictObject({ digest: z.string(), id: z.string() }).nullable(),
+});
+export type LocalCopy = z.infer<typeof LocalCopy>;
+
+/** What is noted of the copy in a data folder; undefined where it is no copy. Throws `storage` where the note is damaged. */
+export function readLocalCopy(dataDir: string): LocalCopy | undefined {
+  const path = join(dataDir, name);
+  const text = readRegularFile(path);
+  if (text === undefined) return undefined;
+  try {
+    return LocalCopy.parse(JSON.parse(text));
+  } catch (cause) {
+    throw new AppError(`${path} is damaged`, {
+      code: 'storage',
+      hint: 'the data folder is a copy of what the bucket has: move it away, and start again',
+      cause,
+    });
+  }
+}
+
+/** Notes what a data folder is a copy of. */
+export function noteLocalCopy(dataDir: string, copy: LocalCopy): void {
+  makeFolder(dataDir);
+  replaceFile(join(dataDir, name), `${JSON.stringify(copy, null, 2)}\n`);
+}
+
+/** Whether a data folder holds a project. */
+export function holdsProject(dataDir: string): boolean {
+  return [...parts, 'keys', 'ledger', 'mirror.db', 'restore.key'].some((part) => existsSync(join(dataDir, part)));
+}
+
+const parts = ['snapshots', 'reports'];
+
+/**
+ * Deletes the copy of a project in a data folder. What nobody of this program has put there stays. The note goes last: after a kill,
+ * the next call goes on.
+ */
+export function deleteLocalCopy(dataDir: string): void {
+  if (!existsSync(dataDir)) return;
+  const isOwn = (each: string): boolean =>
+    [...parts, 'keys', 'ledger', 'restore.key', 'tmp'].includes(each) || each.startsWith('mirror.db');
+  for (const each of readdirSync(dataDir).filter(isOwn)) rmSync(join(dataDir, each), { recursive: true, force: true });
+  syncToDisk(dataDir);
+  rmSync(join(dataDir, name), { force: true });
+}

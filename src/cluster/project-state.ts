@@ -1,0 +1,250 @@
+import { randomUUID } from 'node:crypto';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { openBucket, type Bucket, type Destination, type Lock, type ObjectVersion } from '../bucket/bucket.ts';
+import type { Settings } from '../config/settings.ts';
+import { isoTime, type Clock } from '../core/clock.ts';
+import { measureFile, sha256 } from '../core/digest.ts';
+import { AppError } from '../core/errors.ts';
+import { makeFolder, temporaryFolder } from '../core/folder.ts';
+import { openLedger, readLedger, type EntryStore, type Ledger } from '../ledger/ledger.ts';
+import { copyInto } from '../mirror/run-query.ts';
+import { openDatabase, type Database } from '../mirror/database.ts';
+import { readLease, releaseLease } from '../mirror/runs.ts';
+import { listBelow, packFiles, unpackFiles } from './archive.ts';
+import { entryStore, keysFile, stale, type StatePlace } from './entry-store.ts';
+import { deleteLocalCopy, holdsProject, noteLocalCopy, readLocalCopy, type LocalCopy } from './local-copy.ts';
+import { openSealed, sealFile } from './sealed-file.ts';
+import { waitingStore } from './waiting-store.ts';
+
+/** How the state of a project is opened. `signal`: aborted with `busy` once the project is lost. */
+export type StateSetup = StatePlace & { clock: Clock; retry: Settings['retry']; signal: AbortSignal };
+
+/** What a commit has left in the bucket besides the state: nothing, or what a lock keeps. `removed`: older versions. */
+type Committed = { removed: number; locked: (Lock & { putAt: string })[] };
+
+/** The state of a project that this machine holds: a copy in the data folder, and the bucket that it is a copy of. */
+export type ProjectState = {
+  /** Opens the ledger so that each entry is in the bucket first. Throws `busy` where another machine holds the project. */
+  checked: (ledger: Ledger) => Ledger;
+  store: EntryStore;
+  /** When the last commit was, in milliseconds since 1970. */
+  committedMs: () => number;
+  /**
+   * Puts the mirror and the files beside it into the bucket, and removes every older version there. Nothing else may write to
+   * the data folder meanwhile. Throws `busy` where another machine has put its own since.
+   */
+  commit: (db: Database) => Promise<Committed>;
+  /** Deletes the copy. Its database must be closed; what was not committed is lost. */
+  discard: () => void;
+  close: () => Promise<void>;
+};
+
+const stateFile = 'project';
+/** Put to see what the store refuses; the next commit removes it. */
+const probeFile = 'probe';
+/** What is in an archive beside the mirror. */
+const archived = ['restore.key', 'keys', 'ledger', 'reports'];
+
+/**
+ * Opens the state of a project, which the caller holds: a copy that no other machine has overtaken is used as it is; otherwise the
+ * copy is made anew, and the state is claimed, so that no holder before can write any more. `fetchPublished` fetches the published
+ * files into the data folder. Throws `usage` for another key and for a data folder that is no copy, `busy` where another
+ * machine was faster, and what the bucket throws.
+ */
+export async function openProjectState(
+  setup: StateSetup,
+  fetchPublished: () => Promise<void> = () => Promise.resolve(),
+): Promise<ProjectState> {
+  const { place, dataDir, holder, clock, retry, signal } = setup;
+  const bucket = await openBucket(below(place, 'state'), { clock, retry, signal });
+  const waiting = waitingStore(place);
+  const store = entryStore({ ...setup, waiting });
+  const state: ProjectState = {
+    checked: (ledger) => {
+      if (ledger.holders().at(-1)?.machine !== holder.machine) throw stale(setup);
+      return ledger;
+    },
+    store,
+    committedMs: () => Date.parse(readLocalCopy(dataDir)?.committedAt ?? isoTime(0)),
+    commit: (db) => commitState(setup, { bucket, store }, db),
+    discard: () => deleteLocalCopy(dataDir),
+    close: async () => {
+      bucket[Symbol.dispose]();
+      await waiting.close();
+    },
+  };
+  try {
+    if (await isCurrent(setup, { bucket, store })) return state;
+    deleteLocalCopy(dataDir);
+    await refuseCareless(bucket, dataDir);
+    const found = await fetchState(setup, bucket);
+    await fetchPublished();
+    openLedger(dataDir, clock, [], store).append([{ type: 'taken_over', ...holder }]);
+    store.keepKeys();
+    noteLocalCopy(dataDir, { ...noteOf(dataDir), isWhole: true, commits: found });
+    using db = opened(dataDir, clock);
+    await state.commit(db.db);
+    return state;
+  } catch (error) {
+    await state.close();
+    throw error;
+  }
+}
+
+/** Whether the data folder is the newest copy of the state. Throws `usage` for one that is no copy of it. */
+async function isCurrent({ place, dataDir, holder, clock }: StateSetup, { bucket, store }: Parts): Promise<boolean> {
+  const copy = readLocalCopy(dataDir);
+  if (!copy) {
+    if (!holdsProject(dataDir)) return false;
+    throw new AppError(`the data folder ${dataDir} holds a project that is not in cluster.storage`, {
+      code: 'usage',
+      hint: 'move it there with `analytics-mirror cluster import`, or set another dataDir',
+    });
+  }
+  if (copy.location !== place.location)
+    throw new AppError(`the data folder ${dataDir} is a copy of ${copy.location}, not of ${place.location}`, {
+      code: 'usage',
+      hint: 'set another dataDir, or delete the folder',
+    });
+  if (!copy.isWhole || copy.machine !== holder.machine) return false;
+  const standing = await bucket.describe(stateFile);
+  // A bucket that has lost the state gets it back from here.
+  if (standing && !copy.commits.includes(standing.publisher ?? '')) {
+    refuseForgetful(dataDir, holder.machine, store);
+    return false;
+  }
+  return openLedger(dataDir, clock, [], store).holders().at(-1)?.machine === holder.machine;
+}
+
+/** Refuses to delete a copy for a bucket that was put back to a time before this machine held the project. */
+function refuseForgetful(dataDir: string, machine: string, store: EntryStore): void {
+  const last = readLedger(dataDir).holders().at(-1);
+  if (last?.machine !== machine || [...(store.read(last.seq) ?? [])].length > 0) return;
+  throw new AppError('the bucket knows less of the project than the copy of this machine', {
+    code: 'storage',
+    hint: `restore what is below cluster.storage; or delete the data folder ${dataDir}, which loses what only it has`,
+  });
+}
+
+type Parts = { bucket: Bucket; store: EntryStore };
+
+/** A store that takes what a condition forbids would let a holder that lost the project write over the next one's state. */
+async function refuseCareless(bucket: Bucket, dataDir: string): Promise<void> {
+  const from = draftPath(dataDir);
+  try {
+    writeFileSync(from, 'x', { mode: 0o600 });
+    const probe = { path: probeFile, from, bytes: 1, sha256: sha256('x') };
+    await bucket.put({ ...probe, over: null }, '');
+    const another = '"00000000000000000000000000000000"';
+    for (const over of [null, another])
+      if (await bucket.put({ ...probe, over }, ''))
+        throw new AppError(`the store of ${bucket.location} ignores the conditions of requests`, {
+          code: 'refused',
+          hint: 'use a store that keeps to If-Match and If-None-Match: else two machines would write over each other',
+        });
+  } finally {
+    rmSync(from, { force: true });
+  }
+}
+
+/** Fetches mirror, ledger, keys and reports as they were committed last, then newer keys. Returns the commit; none where none was. */
+async function fetchState({ place, key, dataDir, holder, clock }: StateSetup, bucket: Bucket): Promise<string[]> {
+  const { location } = place;
+  const { machine } = holder;
+  noteLocalCopy(dataDir, { location, machine, isWhole: false, commits: [], committedAt: null, keys: null });
+  const commits: string[] = [];
+  for (const path of [stateFile, keysFile]) {
+    const [from, clear] = [draftPath(dataDir), draftPath(dataDir)];
+    try {
+      const fetched = await bucket.fetch(path, from);
+      if (!fetched) continue;
+      const seal = { key, about: `${location} ${path}` };
+      await openSealed({ from, clear }, seal, (content) => unpackFiles(content, dataDir));
+      if (path === stateFile) commits.push(fetched.publisher ?? '');
+      else noteLocalCopy(dataDir, { ...noteOf(dataDir), keys: { digest: '', id: fetched.publisher ?? '' } });
+    } finally {
+      for (const draft of [from, clear]) rmSync(draft, { force: true });
+    }
+  }
+  using db = opened(dataDir, clock);
+  // Of the run that was under way when the state was committed.
+  const held = readLease(db.db);
+  if (held) releaseLease(db.db, held.holder);
+  return commits;
+}
+
+async function commitState(setup: StateSetup, { bucket, store }: Parts, db: Database): Promise<Committed> {
+  const { place, key, dataDir, holder, clock, signal, check } = setup;
+  store.keepKeys();
+  const [mirror, sealed] = [draftPath(dataDir), draftPath(dataDir)];
+  const id = `${holder.machine}/${randomUUID()}`;
+  try {
+    await copyInto(db, mirror, signal);
+    const files = [{ path: 'mirror.db', from: mirror }, ...listBelow(dataDir, archived)];
+    await sealFile(packFiles(files), sealed, { key, about: `${place.location} ${stateFile}` });
+    const standing = await bucket.describe(stateFile);
+    const note = noteOf(dataDir);
+    // A bucket that has lost the state gets it back.
+    if (standing && !note.commits.includes(standing.publisher ?? '')) throw stale(setup);
+    noteLocalCopy(dataDir, { ...note, commits: [...note.commits, id] });
+    const measured = await measureFile(sealed);
+    check();
+    const put = { path: stateFile, from: sealed, ...measured, over: standing?.etag ?? null };
+    if (!(await bucket.put(put, id)) && (await bucket.describe(stateFile))?.publisher !== id) throw stale(setup);
+    // The store's word for a checksum is not its bytes.
+    if ((await bucket.read(stateFile)).sha256 !== measured.sha256)
+      throw new AppError(`${bucket.location} holds other bytes than were put there`, {
+        code: 'service',
+        hint: 'see who else writes there, and what the store does with what it takes',
+      });
+    const committedAt = isoTime(clock.now());
+    noteLocalCopy(dataDir, { ...noteOf(dataDir), commits: [id], committedAt });
+  } finally {
+    for (const draft of [mirror, sealed]) rmSync(draft, { force: true });
+  }
+  return await removeOlder(bucket);
+}
+
+/** Removes for good what stands beside the newest state and keys. Returns what a last listing has shown. */
+async function removeOlder(bucket: Bucket): Promise<Committed> {
+  const listed = async (): Promise<ObjectVersion[]> =>
+    (await bucket.listVersions()).filter(
+      ({ path, isLatest, isMarker }) => isMarker || !isLatest || ![stateFile, keysFile].includes(path),
+    );
+  const locks = new Map<string | undefined, Committed['locked'][number]>();
+  let removed = 0;
+  for (const version of await listed()) {
+    const lock = await bucket.removeVersion(version);
+    if (lock) locks.set(version.versionId, { ...lock, putAt: version.putAt });
+    else removed += 1;
+  }
+  for (const upload of await bucket.listUploads()) await bucket.abortUpload(upload);
+  if ((await listed()).every(({ versionId }) => locks.has(versionId))) return { removed, locked: [...locks.values()] };
+  throw new AppError(`${bucket.location} still lists versions that were deleted`, {
+    code: 'service',
+    hint: 'see who else writes there; the next commit tries again',
+    retryable: true,
+  });
+}
+
+/** A place below another one, which is reached in the same way. */
+function below(place: Destination, folder: string): Destination {
+  return { ...place, location: `${place.location}/${folder}` };
+}
+
+function opened(dataDir: string, clock: Clock): { db: Database; [Symbol.dispose](): void } {
+  const db = openDatabase(dataDir, clock);
+  return { db, [Symbol.dispose]: () => void db.close() };
+}
+
+function draftPath(dataDir: string): string {
+  makeFolder(temporaryFolder(dataDir));
+  return join(temporaryFolder(dataDir), `state-${randomUUID()}`);
+}
+
+function noteOf(dataDir: string): LocalCopy {
+  const note = readLocalCopy(dataDir);
+  if (note) return note;
+  throw new AppError(`the data folder ${dataDir} is no copy any more`, { code: 'busy', hint: 'run the command again' });
+}

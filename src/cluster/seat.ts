@@ -1,0 +1,87 @@
+import type { Settings } from '../config/settings.ts';
+import type { Clock } from '../core/clock.ts';
+import type { JobContext } from '../job/job-context.ts';
+import type { EntryStore, Ledger } from '../ledger/ledger.ts';
+import type { Database } from '../mirror/database.ts';
+import type { ClusterDatabase } from './cluster-database.ts';
+import { openCopies } from './copies.ts';
+import type { HeldProject, SharedStorage } from './held-project.ts';
+import { openHoldings } from './holdings.ts';
+import { readLocalCopy } from './local-copy.ts';
+import { schemaVersion } from '../mirror/migrate.ts';
+import { machineName, placeOf, sharedProject } from './shared-project.ts';
+
+/** What a process needs to hold projects; null where the settings name no storage. Nothing is opened yet. */
+export function openStorage(
+  { storage, machine }: Settings['cluster'],
+  { database, address, key }: { database: ClusterDatabase | null; address: string | null; key: Buffer | null },
+): SharedStorage | null {
+  if (storage === null || !database || address === null || !key) return null;
+  const setup = { database, address, machine: machine ?? machineName(), schema: schemaVersion() };
+  return { holdings: openHoldings(setup), copies: openCopies(database), key };
+}
+
+/** Opens a ledger over a store of its entries, at once or while other work goes on. */
+export type OpenLedger = {
+  now: (store?: EntryStore) => Ledger;
+  pausing: (stop: AbortSignal, store?: EntryStore) => Promise<Ledger>;
+};
+
+/** A project's place among those that its machine may hold. */
+export type Seat = {
+  /** As given; the published files are followed beside the state, unless another place is named for them. */
+  settings: Settings;
+  /** Whether the state of the project is in the bucket of a cluster. */
+  isShared: boolean;
+  /** Takes the project, unless it is held or not shared, and makes the data folder its newest state. To read, any whole copy will do. */
+  hold: (purpose: string, how?: 'to write' | 'to read') => Promise<Pick<HeldProject, 'signal' | 'isFresh'> | null>;
+  /** A job's context, so that it works on what is held. Throws for a shared project that is not. */
+  joined: (context: JobContext, open: OpenLedger) => JobContext;
+  /** Commits, deletes the copy, and lets others take the project. */
+  giveUp: (openMirror: () => Database, disconnect: () => void) => Promise<void>;
+  /** Lets others take the project. A copy that was made for a command goes. */
+  close: () => Promise<void>;
+};
+
+/** The seat of a project. `storage` is null where none is shared. */
+export function openSeat(storage: SharedStorage | null, name: string, given: Settings, clock: Clock): Seat {
+  const project = sharedProject(name, given.service);
+  const { settings, place } = placeOf(given, project);
+  let held: HeldProject | undefined;
+  return {
+    settings,
+    isShared: place !== null,
+    hold: async (purpose, how = 'to write') => {
+      if (!place || !storage || (how === 'to read' && readLocalCopy(settings.dataDir)?.isWhole)) return null;
+      if (held) return held;
+      // Loaded for those who need it.
+      const loaded = import('./held-project.ts').then(({ holdProject }) =>
+        holdProject(storage, { project, purpose }, { place, settings, clock }),
+      );
+      return (held = await loaded);
+    },
+    joined: (context, open) => {
+      if (!place) return context;
+      if (!held) throw new Error('a job of a project that is not held');
+      const { store, checked, state } = held;
+      return {
+        ...context,
+        signal: AbortSignal.any([context.signal, held.signal]),
+        ledger: () => checked(open.now(store)),
+        openLedger: async (stop) => checked(await open.pausing(stop, store)),
+        state,
+      };
+    },
+    giveUp: async (openMirror, disconnect) => {
+      if (!held) return;
+      await held.state.commit(openMirror());
+      disconnect();
+      await held.giveUp();
+      held = undefined;
+    },
+    close: async () => {
+      await (held?.isFresh ? held.giveUp() : held?.release());
+      held = undefined;
+    },
+  };
+}

@@ -1,0 +1,76 @@
+import { lastEnd } from '../bucket/follow-plan.ts';
+import { isoTime } from '../core/clock.ts';
+import { AppError } from '../core/errors.ts';
+import type { JobContext, SharedState } from '../job/job-context.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import { alignStates, listRequests } from '../mirror/erasure-requests.ts';
+import { addTarget } from '../mirror/erasure-targets.ts';
+import { attend, openAt, reasonOf } from './erase-bucket.ts';
+import { intend, note, settle } from './request/target-journal.ts';
+import { eachTogether, together } from './request/together.ts';
+
+/**
+ * Of a cluster: puts the state without those who are proved gone from here into the bucket, where it then stands alone, and sees that
+ * no other machine has a copy. Where that cannot be, the requests stay open and call for attention.
+ */
+export async function eraseCopies(context: JobContext): Promise<void> {
+  const { db, clock, state } = context;
+  if (!state) return;
+  const at = isoTime(clock.now());
+  db.transaction(() => {
+    // A request that is older than the cluster has no such target yet.
+    for (const { id, fencedAt, certifiedAt } of listRequests(db, 'open'))
+      if (fencedAt !== null && certifiedAt === null) addTarget(db, id, 'copies', null, at);
+  }).immediate();
+  const ready = openAt(db, 'copies');
+  if (ready.length === 0) return;
+  const begun = ready.filter(({ target }) => target.status === 'pending').map(({ request }) => request);
+  if (begun.length > 0) together(context, (own) => intend(own, begun, 'copies'));
+  const found = await lookAtCopies(context, state);
+  await eachTogether(context, ready, (own, each) => {
+    if ('reason' in found) {
+      attend(own, each, found.reason);
+      if (found.until) note(own, each.request, 'copies', { notBefore: found.until });
+      return;
+    }
+    const machines = machinesSince(own.ledger(), each.request.id);
+    const assurance = found.isForgotten ? 'not_verifiable' : 'observed';
+    settle(own, [each.request], 'copies', {
+      result: 'absent',
+      assurance,
+      ...(machines.length > 0 ? { machines } : {}),
+    });
+  });
+  alignStates(db);
+}
+
+/** Commits, and looks for copies elsewhere. What keeps them is why a request waits. */
+async function lookAtCopies(
+  { db, log, signal }: JobContext,
+  state: SharedState,
+): Promise<{ reason: Parameters<typeof attend>[2]; until?: string | null } | { isForgotten: boolean }> {
+  try {
+    const { locked } = await state.commit(db);
+    if (locked.length > 0) return { reason: 'bucket_locked', until: lastEnd(locked) };
+    const { machines, isForgotten } = await state.copiesElsewhere();
+    if (machines.length === 0) return { isForgotten };
+    log.warn({ machines: machines.length }, 'other machines may still have copies');
+    return { reason: 'copy_elsewhere' };
+  } catch (error) {
+    signal.throwIfAborted();
+    // Another machine has taken the project over: nothing more may be written.
+    if (!(error instanceof AppError) || error.code === 'busy') throw error;
+    return { reason: reasonOf(error) };
+  }
+}
+
+/** The machines that held the project when a request was received, and since. */
+function machinesSince({ holders, histories }: Pick<Ledger, 'holders' | 'histories'>, id: string): string[] {
+  const all = holders();
+  const received = histories.of(id)?.received.entry ?? 0;
+  const first = Math.max(
+    0,
+    all.findLastIndex(({ seq }) => seq < received),
+  );
+  return [...new Set(all.slice(first).map(({ machine }) => machine))].slice(-1000);
+}

@@ -1,0 +1,127 @@
+import { AppError } from '../core/errors.ts';
+import { collectBoundState } from './bound-state.ts';
+import { checkpointName, listCheckpointSizes, readCheckpoint, readCheckpointFile } from './checkpoint.ts';
+import { entriesPath, readLines } from './entry-file.ts';
+import { entriesIn, readEntry, type LedgerEntry } from './entry.ts';
+import type { Rotation } from './key-chain.ts';
+import { lineIndex, type LineIndex } from './line-index.ts';
+import { compactTree, leafHash, type CompactTree } from './merkle.ts';
+import { collectHistories, type Histories } from './request-history.ts';
+
+/** An entry that is on disk from now on, with what the tree needs of its line. */
+export type Written = { entry: LedgerEntry; leaf: Buffer; bytes: number };
+
+/** Lines that were kept elsewhere, each of which has to be the next entry. What was read of them is added to `taken`. */
+export function* checkedLines(lines: Iterable<Buffer>, from: number, taken: Written[]): Generator<Buffer> {
+  for (const line of lines) {
+    const seq = from + taken.length;
+    const entry = readEntry(line);
+    if (typeof entry === 'string') throw damaged(`entry ${seq} is damaged where it was kept first (${entry})`);
+    if (entry.seq !== seq) throw damaged(`entry ${seq} is numbered ${entry.seq} where it was kept first`);
+    taken.push({ entry, leaf: leafHash(line), bytes: line.length });
+    yield line;
+  }
+}
+
+/** What the entries of a ledger come to. */
+export type LedgerState = {
+  bytes: number;
+  signed: number;
+  epoch: number;
+  begunEpoch: number;
+  tree: CompactTree;
+  publishedHeads: Map<number, string>;
+  lines: LineIndex;
+  holders: { machine: string; seq: number }[];
+  rotations: Rotation[];
+  histories: Histories;
+  bound: ReturnType<typeof collectBoundState>;
+};
+
+/** What the folder holds now, once it is known to be what the checkpoints were signed for. */
+export function readState(folder: string): LedgerState {
+  const reading = readingState(folder);
+  for (;;) {
+    const { done, value } = reading.next();
+    if (done === true) return value;
+  }
+}
+
+/** Does as `readState` does, and yields between the lines. */
+export function* readingState(folder: string): Generator<void, LedgerState> {
+  const state: LedgerState = {
+    bytes: 0,
+    signed: 0,
+    epoch: 0,
+    begunEpoch: 0,
+    tree: compactTree(),
+    publishedHeads: new Map(),
+    lines: lineIndex(entriesPath(folder)),
+    holders: [],
+    rotations: [],
+    histories: collectHistories(),
+    bound: collectBoundState(),
+  };
+  const sizes = listCheckpointSizes(folder);
+  const isCheckpointed = new Set(sizes);
+  for (const { entries, line } of readLedgerLines(folder)) {
+    state.bytes += line.length + 1;
+    let leaf: Buffer | undefined = leafHash(line);
+    state.lines.add(leaf, line.length);
+    for (const entry of entries) {
+      take(state, entry, leaf);
+      // An older line that holds several entries is one leaf.
+      leaf = undefined;
+    }
+    if (isCheckpointed.has(state.tree.size())) checkCheckpoint(folder, state.tree);
+    yield;
+  }
+  state.signed = sizes.at(-1) ?? 0;
+  if (state.signed > state.tree.size())
+    throw damaged(
+      `checkpoint ${checkpointName(state.signed)} covers more entries than the ${state.tree.size()} that there are`,
+    );
+  return state;
+}
+
+/** Takes the next entry. `leaf`: of its line, where it is the first of that. */
+export function take(state: LedgerState, record: LedgerEntry, leaf: Buffer | undefined): void {
+  if (leaf) state.tree.append(leaf);
+  state.histories.take(record);
+  state.bound.take(record);
+  if (record.type === 'fencing') state.begunEpoch = Math.max(state.begunEpoch, record.epoch);
+  if (record.type === 'fenced') state.epoch = Math.max(state.epoch, record.epoch);
+  if (record.type === 'published') state.publishedHeads.set(state.tree.size(), state.tree.rootHash().toString('hex'));
+  if (record.type === 'taken_over') state.holders.push({ machine: record.machine, seq: record.seq });
+  if (record.type === 'key_rotated') state.rotations.push(record);
+}
+
+function checkCheckpoint(folder: string, tree: CompactTree): void {
+  const checkpoint = readCheckpoint(readCheckpointFile(folder, tree.size()) ?? '');
+  if (checkpoint?.size === tree.size() && checkpoint.root.equals(tree.rootHash())) return;
+  throw damaged(`checkpoint ${checkpointName(tree.size())} was not signed for the entries that there are`);
+}
+
+/** The entries of a folder by their lines. Throws `storage` at one that is damaged. */
+export function* readLedgerLines(folder: string): Generator<{ entries: Iterable<LedgerEntry>; line: Buffer }> {
+  const path = entriesPath(folder);
+  let seq = 0;
+  for (const line of readLines(path)) {
+    const entries = entriesIn(line);
+    if (typeof entries === 'string') throw damaged(`line ${seq + 1} of ${path} is damaged (${entries})`);
+    for (const entry of entries) {
+      if (entry.seq === seq) break;
+      throw damaged(`line ${seq + 1} of ${path} is numbered ${entry.seq}, expected ${seq}`);
+    }
+    yield { entries, line };
+    seq += 1;
+  }
+}
+
+/** The error of a ledger that is not as it was written. */
+export function damaged(message: string): AppError {
+  return new AppError(`the ledger is damaged: ${message}`, {
+    code: 'storage',
+    hint: 'restore the folder ledger/ from a backup; `analytics-mirror audit verify` tells all that is wrong',
+  });
+}
