@@ -80,7 +80,8 @@ export function explainBucketError(error: unknown, attempted: Attempted): AppErr
     });
   // 409: two conditional requests at once, of which the store wants this one repeated.
   const retryable = status >= 500 || status === 429 || status === 409 || status === 408 || name === 'RequestTimeout';
-  return new AppError(`the store of ${location} answers ${operation} with ${status}`, {
+  const answer = status < 300 ? 'something that cannot be read' : String(status);
+  return new AppError(`the store of ${location} answers ${operation} with ${answer}`, {
     code: status === 501 ? 'rejected' : 'service',
     hint: status === 501 ? 'use a store that knows this request' : 'try again later',
     retryable: retryable && status !== 501,

@@ -23,6 +23,7 @@ describe('an error of a store', () => {
     ['AccessDenied', 403, 'refused', /refuses s3:ListBucketVersions/],
     ['BadDigest', 400, 'storage', /other bytes/],
     ['SlowDown', 503, 'service', /503/],
+    ['TypeError', 200, 'service', /with something that cannot be read/],
     ['NotImplemented', 501, 'rejected', /501/],
     ['TimeoutError', undefined, 'unreachable', /does not answer/],
   ])('%s (%s) is one sentence with its fix, without what the store said', (name, status, code, words) => {

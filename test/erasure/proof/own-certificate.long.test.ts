@@ -2,13 +2,15 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { verifyDataFolder } from '../../../src/audit/verify-data-folder.ts';
+import { acknowledgeRequest } from '../../../src/erasure/acknowledge.ts';
+import { runEraseJob } from '../../../src/erasure/fence/restore-guard.ts';
 import { certificatePath } from '../../../src/erasure/proof/certificate-file.ts';
 import { readCertificate } from '../../../src/erasure/proof/certificate.ts';
 import { loadStandAlone } from '../../ledger/ledger-fixture.ts';
 import { openErasureWorld } from '../erasure-world.ts';
 
 it('a certificate counts its own rows alone, and begins with what was kept', async () => {
-  const world = await openErasureWorld(5);
+  const world = await openErasureWorld(5, [{ path: 'export.consumers', value: ['warehouse', 'crm-team'] }]);
   const uuids = [['ann'], ['bob', 'bob-2'], ['cleo', 'cleo-2', 'cleo-3']].map(
     (distinctIds) => world.sandbox.act({ do: 'create', distinct_ids: distinctIds }).created[0] ?? '',
   );
@@ -18,6 +20,13 @@ it('a certificate counts its own rows alone, and begins with what was kept', asy
     (await world.request([{ kind: 'uuid', value: uuid }], undefined, deleteEvents))[0]?.id ?? '';
   const ids = [await request(uuids[0], false), await request(uuids[1]), await request(uuids[2])];
   await world.reconcile();
+  // The certificate of the second waits for the events; one consumer has deleted by then.
+  await world.look((context) =>
+    runEraseJob(context, (own) => {
+      acknowledgeRequest(own, ids[1] ?? '', { consumer: 'warehouse' });
+      return Promise.resolve({ outcome: 'done', counts: {} });
+    }),
+  );
   world.pass(14);
   await world.reconcile();
   const texts = ids.map((id) => readFileSync(certificatePath(world.dataDir, id, 1), 'utf8'));
@@ -32,10 +41,16 @@ it('a certificate counts its own rows alone, and begins with what was kept', asy
   expect(rowsOf('distinct_ids')).toEqual([1, 2, 3]);
   expect(told[0]).toMatchObject({
     format_version: 6,
-    consumers: [],
+    consumers: [
+      { consumer: 'crm-team', acknowledged_at: null },
+      { consumer: 'warehouse', acknowledged_at: null },
+    ],
     summary: 'Erased here on 2026-11-18; deleted at the service on 2026-11-18; events kept, as requested.',
     weakest_assurance: 'not_reached',
     stated: { controller: null, service: null },
+  });
+  expect(told[1]).toMatchObject({
+    consumers: [{ acknowledged_at: null }, { consumer: 'warehouse', acknowledged_at: expect.any(String) as string }],
   });
   expect(told[1]?.weakest_assurance).toBe('not_verifiable');
   expect(told[1]).toMatchObject({ summary: expect.stringContaining('events not verifiable.') as string });
