@@ -23,6 +23,8 @@ type Definition = {
   /** The field that a row is known by: never changed, and unique unless `keyRepeats`. */
   key: string;
   keyRepeats: boolean;
+  /** The fields by whose values rows stand in files, in the byte order of UTF-8. Together they are unique. Default: the key. */
+  sortedBy?: readonly string[];
   /** The field that the service's list is sorted by, newest first; null where there is no such list. */
   sortTime: string | null;
   /** The endpoint of its paged list; null where the service has none. */
@@ -58,6 +60,7 @@ type Derived = {
   readonly fields: readonly DatasetField[];
   /** The fields of a published row: the key first. */
   readonly publishedFields: readonly DatasetField[];
+  readonly sortedBy: readonly string[];
   /** The fields that hold one identifier: the key first, if it is one, then by kind. */
   readonly identifiers: readonly IdentifierField[];
   /** The field that lists the distinct ids that a person holds; undefined in datasets of anything else. */
@@ -132,6 +135,8 @@ export const datasets = {
     resource: DistinctIdOwner,
     key: 'distinct_id',
     ...made,
+    // An erasure writes every file that holds a row of the person again: so a person's rows stand together.
+    sortedBy: ['person_uuid', 'distinct_id'],
     published: { pass: 'persons', names: {} },
   }),
   playlist_recordings: dataset({
@@ -139,6 +144,7 @@ export const datasets = {
     key: 'recording_id',
     ...made,
     keyRepeats: true,
+    sortedBy: ['recording_id', 'short_id'],
     published: { pass: 'playlists', names: {} },
   }),
   deletions: dataset({
@@ -147,6 +153,7 @@ export const datasets = {
     ...made,
     // A recording may have the id of a person.
     keyRepeats: true,
+    sortedBy: ['key', 'dataset'],
     published: { pass: 'persons', names: {} },
   }),
 };
@@ -213,6 +220,7 @@ export function dataset<const T extends Definition>(definition: T): T & Derived 
   const identifying = fields.filter(isIdentifier);
   return {
     ...definition,
+    sortedBy: definition.sortedBy ?? [key],
     fields,
     publishedFields: [
       ...fields.filter(isKey),

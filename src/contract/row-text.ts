@@ -8,13 +8,22 @@ export const rowMarks = { row: '\u001E', field: '\u001F', none: '\u001D' } as co
 export class RowText {
   readonly bytes: Buffer;
   readonly rows: number;
-  readonly firstKey: string;
-  readonly lastKey: string;
+  /** What the first and the last row are sorted by. */
+  readonly first: SortValues;
+  readonly last: SortValues;
+  /** The least and the greatest key. */
+  readonly minKey: string;
+  readonly maxKey: string;
 
-  constructor(bytes: Buffer, { rows, firstKey, lastKey }: Pick<RowText, 'rows' | 'firstKey' | 'lastKey'>) {
+  constructor(bytes: Buffer, about: Omit<RowText, 'bytes'>) {
     this.bytes = bytes;
-    this.rows = rows;
-    this.firstKey = firstKey;
-    this.lastKey = lastKey;
+    this.rows = about.rows;
+    this.first = about.first;
+    this.last = about.last;
+    this.minKey = about.minKey;
+    this.maxKey = about.maxKey;
   }
 }
+
+/** The values of the fields that the rows of a dataset are sorted by. */
+export type SortValues = readonly string[];

@@ -2,7 +2,7 @@ import { AppError } from '../core/errors.ts';
 import type { JobContext } from '../job/job-context.ts';
 import { basisCode } from '../ledger/vocabulary.ts';
 import { type ErasureRequest, updateRequest } from '../mirror/erasure-requests.ts';
-import { markPurgeOwed, purgeDeleted } from '../mirror/purge.ts';
+import { markPurgeOwed, purgeOwed } from '../mirror/purge.ts';
 import { requireRequest } from './receive.ts';
 import { authorisationMac, besidesOf } from './request/box.ts';
 import { requireReferences } from './request/reference.ts';
@@ -36,9 +36,9 @@ export async function amendRequest(
       ...(by === undefined ? {} : { authorisedBy: by }),
       ...(basis === undefined ? {} : { basis }),
     });
-    markPurgeOwed(db);
+    markPurgeOwed(db, 'requests_');
   }).immediate();
-  if (!(await purgeDeleted(db, clock, signal)))
+  if (!(await purgeOwed(db, clock, signal)))
     throw new AppError(
       'the request is amended, but another process reads mirror.db, so its file still holds the old words',
       { code: 'storage', hint: 'end that process; the next `reconcile` purges the file' },

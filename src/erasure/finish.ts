@@ -4,7 +4,7 @@ import type { JobContext } from '../job/job-context.ts';
 import { expireDeletionFeed } from '../mirror/feeds.ts';
 import { listRequests, hasBox, type ErasureRequest, updateRequest, withoutWords } from '../mirror/erasure-requests.ts';
 import { listTargets } from '../mirror/erasure-targets.ts';
-import { isPurgeOwed, purgeDeleted } from '../mirror/purge.ts';
+import { purgeOwed } from '../mirror/purge.ts';
 import { expireDeletions } from '../snapshot/rewrite.ts';
 import { feedBegin } from './plan.ts';
 import { issueCertificate } from './proof/certificate-file.ts';
@@ -33,7 +33,7 @@ export async function finishRequests(context: JobContext): Promise<FinishResult>
     for (const request of sealing) updateRequest(db, request.id, withoutWords(request));
   }).immediate();
   // A reader that holds the old pages only delays this: the purge stays owed, and the next reconciliation tries again.
-  if (!isPurgeOwed(db) || (await purgeDeleted(db, clock, signal))) {
+  if (await purgeOwed(db, clock, signal)) {
     await eachTogether(context, sealing, (own, { id, generation }) => {
       own.ledger().append([{ type: 'sealed', request: id, generation }]);
       updateRequest(db, id, { sealedAt: isoTime(clock.now()) });

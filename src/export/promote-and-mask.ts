@@ -14,7 +14,7 @@ import { promotedColumns, type PromotedColumn } from './promotion.ts';
  * The version of what this program makes of the mirror's values. A new one for every change after which the same rows
  * are other files: it is how an export knows that it has to publish an unchanged mirror again.
  */
-const layout = 2;
+const layout = (dataset: PublishedDataset): number => (dataset === 'distinct_ids' ? 3 : 2);
 
 /** Which properties of persons become columns, and which are not published as they are. */
 export type PublicationSettings = {
@@ -63,7 +63,7 @@ export function publicationOf(dataset: PublishedDataset, { promote, mask, dataDi
     publishTexts: add && isChanged ? null : cleanText,
     replaced,
     misfits,
-    decided: { layout, promote: add ? [...promote] : [], mask: masks.decided },
+    decided: { layout: layout(dataset), promote: add ? [...promote] : [], mask: masks.decided },
   };
 }
 

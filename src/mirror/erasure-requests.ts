@@ -112,7 +112,7 @@ export function changeRequest(db: Database, id: string, change: RequestChange): 
   refuseStaleHolder(db);
   if (change.box === null) {
     removeBoxParts(db, id);
-    markPurgeOwed(db);
+    markPurgeOwed(db, 'requests_');
   }
   const sql = /*sql*/ `UPDATE erasure_requests SET ${assignmentsOf(change)} WHERE id = @id`;
   prepared(db, sql).run({ ...change, id });

@@ -4,7 +4,7 @@ import type { Clock } from '../core/clock.ts';
 import { keepTemporaryFiles } from './database.ts';
 import { prepared } from './prepared.ts';
 import { vacuum } from './run-query.ts';
-import { withoutWaiting } from './runs.ts';
+import { asHolder, withoutWaiting } from './runs.ts';
 
 const checkpointTries = 50;
 const checkpointWaitMs = 100;
@@ -31,10 +31,65 @@ export async function purgeDeleted(
   // Another project's data folder may have been opened meanwhile.
   keepTemporaryFiles(db, dirname(db.name));
   if (steps.vacuum) await vacuum(db, signal);
-  if (!steps.truncate) return true;
+  return !steps.truncate || endOfLog(db, clock, signal, endPurge);
+}
+
+/**
+ * Purges what is owed, as `purgeDeleted` does: the whole file, or only the tables of requests while those are small. Returns
+ * whether nothing is owed any more.
+ */
+export async function purgeOwed(db: Database, clock: Clock, signal: AbortSignal): Promise<boolean> {
+  const owed = prepared<[], { file: number; requests: number; bytes: number }>(
+    db,
+    /*sql*/ `SELECT marked > purged AS file, requests_marked > requests_purged AS requests,
+        (SELECT coalesce(sum(octet_length(encrypted)), 0) FROM box_parts) AS bytes FROM purge_owed`,
+  ).get();
+  if (!owed || owed.file + owed.requests === 0) return true;
+  if (owed.file === 1 || owed.bytes > boxBytesMax) return purgeDeleted(db, clock, signal);
+  const endPurge = beginPurge(db, ['requests_']);
+  keepTemporaryFiles(db, dirname(db.name));
+  rewriteRequests(db);
+  return endOfLog(db, clock, signal, endPurge);
+}
+
+/** More than these are not written in this process: VACUUM runs apart. */
+const boxBytesMax = 16_000_000;
+const requestTables = ['erasure_requests', 'box_parts'];
+
+/**
+ * Writes the tables of requests again: a table that is emptied as a whole gives its pages back, which `secure_delete` fills with
+ * zeros. So nothing is left in the gaps of their pages. Costs as much as there are requests, and VACUUM as the whole mirror.
+ */
+function rewriteRequests(db: Database): void {
+  // With foreign keys or triggers, rows would be deleted one by one, and counted as received once more.
+  db.pragma('foreign_keys = OFF');
+  try {
+    asHolder(db, () => {
+      for (const table of requestTables) {
+        const triggers = db
+          .prepare<[string], { name: string; sql: string }>(
+            /*sql*/ `SELECT name, sql FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = ?`,
+          )
+          .all(table);
+        for (const { name } of triggers) db.exec(/*sql*/ `DROP TRIGGER ${name}`);
+        // Every column, whichever a migration adds.
+        db.exec(/*sql*/ `CREATE TEMP TABLE kept AS SELECT * FROM main.${table};
+          DELETE FROM main.${table};
+          INSERT INTO main.${table} SELECT * FROM kept;
+          DROP TABLE kept`);
+        for (const { sql } of triggers) db.prepare(sql).run();
+      }
+    });
+  } finally {
+    db.pragma('foreign_keys = ON');
+  }
+}
+
+/** Copies the log back and empties it. Returns whether it could, before `end` was called. */
+async function endOfLog(db: Database, clock: Clock, signal: AbortSignal, end: () => void): Promise<boolean> {
   for (let tries = 1; ; tries += 1) {
     if (truncateLog(db)) {
-      endPurge();
+      end();
       return true;
     }
     if (tries === checkpointTries) return false;
@@ -57,22 +112,21 @@ function emptyStatistics(db: Database): void {
   for (const table of tables) db.exec(/*sql*/ `DELETE FROM ${table}`);
 }
 
+/** Where a purge is owed: anywhere in the file, or only in the tables of requests. */
+type PurgePlace = '' | 'requests_';
+
 /**
  * Notes that the file may still hold what was deleted, until it is purged. Call it in the transaction that deletes: then
  * neither a kill nor a reader that holds the old pages can hide that a purge is owed. For what is deleted under a request's
  * target `mirror`, that target stands.
  */
-export function markPurgeOwed(db: Database): void {
-  prepared(db, /*sql*/ `UPDATE purge_owed SET marked = marked + 1`).run();
-}
-
-/** Whether something was deleted since the last purge that was done. */
-export function isPurgeOwed(db: Database): boolean {
-  return db.prepare<[], number>(/*sql*/ `SELECT marked > purged FROM purge_owed`).pluck().get() === 1;
+export function markPurgeOwed(db: Database, place: PurgePlace = ''): void {
+  prepared(db, /*sql*/ `UPDATE purge_owed SET ${place}marked = ${place}marked + 1`).run();
 }
 
 /** Prepares the note that a purge which begins now is done: what is deleted until then is owed all the same. */
-function beginPurge(db: Database): () => void {
-  const marked = db.prepare<[], number>(/*sql*/ `SELECT marked FROM purge_owed`).pluck().get();
-  return () => void db.prepare(/*sql*/ `UPDATE purge_owed SET purged = ? WHERE purged < ?`).run(marked, marked);
+function beginPurge(db: Database, places: readonly PurgePlace[] = ['', 'requests_']): () => void {
+  const marked = db.prepare<[], Record<string, number>>(/*sql*/ `SELECT marked, requests_marked FROM purge_owed`).get();
+  const done = places.map((place) => `${place}purged = max(${place}purged, @${place}marked)`).join(', ');
+  return () => void db.prepare(/*sql*/ `UPDATE purge_owed SET ${done}`).run(marked);
 }

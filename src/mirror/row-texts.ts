@@ -19,7 +19,7 @@ const marks = {
 /** SQL: a time as the mirror writes it, in a year and with digits that DuckDB reads alike. */
 const plainTime = `'[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]T[0-9][0-9]:[0-9][0-9]:[0-9][0-9]*Z'`;
 
-/** The rows of a table of the mirror in the order of their key, several at a time. */
+/** The rows of a table of the mirror as they are sorted in files, several at a time. */
 type RowTextTask = {
   db: Database;
   dataset: PublishedDataset;
@@ -36,20 +36,24 @@ type RowTextTask = {
 export function* readRowTexts({ db, dataset, table, partRows }: RowTextTask): Generator<RowText | Columns, void> {
   const fields = datasets[dataset].publishedFields;
   const names = fields.map(({ name }) => name).join(', ');
-  const [key = ''] = fields.map(({ name }) => name);
-  // The key as bytes: a key that is no UTF-8 would become another one as a string.
-  const after = (last: Buffer | undefined): string => (last ? /*sql*/ `WHERE ${key} > CAST(@last AS TEXT)` : '');
+  const { sortedBy } = datasets[dataset];
+  const order = sortedBy.join(', ');
+  const place = sortedBy.join(` || char(0) || `);
+  // Places as bytes: one that is no UTF-8 would become another one as a string. Its first value leads to the row by the index.
+  const after = (last: Buffer | undefined): string =>
+    last ? /*sql*/ `WHERE ${sortedBy[0]} >= CAST(@first AS TEXT) AND ${place} > CAST(@last AS TEXT)` : '';
   const line = fields.map((field) => textOf(field)).join(` || char(${marks.field}) || `);
   // A line that is too long is not joined, and only noted.
   const textAfter = (
     last: Buffer | undefined,
   ): string => /*sql*/ `SELECT count(*) AS rows, max(octet_length(line)) AS longest,
-      max(is_odd) AS isOdd, CAST(max(last_key) AS BLOB) AS last,
+      max(is_odd) AS isOdd, CAST(max(place) AS BLOB) AS last,
       CAST(group_concat(CASE WHEN octet_length(line) < @lineMax THEN line END, char(${marks.row})) AS BLOB) AS bytes
-    FROM (SELECT ${line} AS line, ${key} AS last_key, ${fields.flatMap(oddOf).join(' OR ')} AS is_odd
-      FROM ${table} ${after(last)} ORDER BY ${key} LIMIT @limit)`;
+    FROM (SELECT ${line} AS line, ${place} AS place, ${fields.flatMap(oddOf).join(' OR ')} AS is_odd
+      FROM ${table} ${after(last)} ORDER BY ${order} LIMIT @limit)`;
   const rowsAfter = (last: Buffer | undefined): string =>
-    /*sql*/ `SELECT ${names} FROM ${table} ${after(last)} ORDER BY ${key} LIMIT @limit`;
+    /*sql*/ `SELECT ${names} FROM ${table} ${after(last)} ORDER BY ${order} LIMIT @limit`;
+  const places = sortedBy.map((name) => fields.findIndex((field) => field.name === name));
   let last: Buffer | undefined;
   let read = db.prepare<Reading & { lineMax: number }, JoinedRows>(textAfter(last));
   let textRows = textRowsMax;
@@ -57,18 +61,19 @@ export function* readRowTexts({ db, dataset, table, partRows }: RowTextTask): Ge
     const leftInPart = partRows - (taken % partRows);
     const limit = Math.min(textRows, leftInPart);
     const lineMax = Math.floor(textBytesMax / limit);
-    const joined = read.get({ limit, lineMax, ...(last && { last }) });
+    const from = last && { last, first: last.subarray(0, last.indexOf(0) === -1 ? last.length : last.indexOf(0)) };
+    const joined = read.get({ limit, lineMax, ...from });
     if (!joined?.last) return;
     const fitting = Math.floor(textBytesMax / (joined.longest + 1));
     if (fitting < limit && fitting >= textRowsMin) {
       textRows = fitting;
       continue;
     }
-    const text = fitting < limit || joined.isOdd === 1 ? undefined : splittable(joined, fields.length);
+    const text = fitting < limit || joined.isOdd === 1 ? undefined : splittable(joined, fields.length, places);
     if (text) yield text;
     else {
       const rows = db.prepare<Reading, Columns>(rowsAfter(last)).safeIntegers();
-      yield* rows.iterate({ limit, ...(last && { last }) });
+      yield* rows.iterate({ limit, ...from });
     }
     textRows = fitting < limit ? textRowsMin : Math.min(textRowsMax, textRows * 2);
     if (!last) read = db.prepare(textAfter(joined.last));
@@ -77,7 +82,7 @@ export function* readRowTexts({ db, dataset, table, partRows }: RowTextTask): Ge
   }
 }
 
-type Reading = { limit: number; last?: Buffer };
+type Reading = { limit: number; last?: Buffer; first?: Buffer };
 type JoinedRows = { rows: number; longest: number; isOdd: 0 | 1 | null; last: Buffer | null; bytes: Buffer };
 
 /** SQL: a field of a row as text. A number has as many digits as it takes to read it back exactly. */
@@ -98,34 +103,59 @@ function oddOf({ name, kind }: DatasetField): string[] {
 
 /**
  * The text, if it can be split into exactly the rows that it was made of: a mark within a field would be one mark too many.
- * Throws where rows are not in ascending order of the key.
+ * Throws where rows are not sorted by the fields at `places`. The key is the first field.
  */
-function splittable({ bytes, rows }: JoinedRows, fields: number): RowText | undefined {
+function splittable({ bytes, rows }: JoinedRows, fields: number, places: readonly number[]): RowText | undefined {
   if (!isUtf8(bytes)) return undefined;
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-  const last = { start: 0, end: 0 };
-  const key = { start: 0, end: 0 };
+  const textOfSpan = ({ start, end }: Span): string => bytes.toString('utf8', start, end);
+  const compared = Math.max(...places) + 1;
+  const spans = (): Span[] => Array.from({ length: compared }, () => ({ start: 0, end: 0 }));
+  let [row, last] = [spans(), spans()];
+  let first: string[] = [];
+  let min: Span = { start: 0, end: 0 };
+  let max = min;
   let rowsFound = 0;
-  let marksInRow = 0;
+  let field = 0;
   for (let at = -1; at < bytes.length;) {
     at = nextControl(view, at + 1);
     const mark = at < bytes.length ? bytes[at] : marks.row;
-    if (mark === marks.field && (marksInRow += 1) === 1) key.end = at;
-    if (mark !== marks.row) continue;
-    if (marksInRow !== fields - 1) return undefined;
-    if (rowsFound > 0 && !isBefore(bytes, last, key)) throw new Error('rows out of key order');
+    if (mark !== marks.field && mark !== marks.row) continue;
+    const span = row[field];
+    if (span) span.end = at;
+    if (mark === marks.field) {
+      field += 1;
+      const next = row[field];
+      if (next) next.start = at + 1;
+      continue;
+    }
+    if (field !== fields - 1) return undefined;
+    const [key = min] = row;
+    if (rowsFound === 0) {
+      first = places.map((place) => textOfSpan(row[place] ?? key));
+      min = max = { ...key };
+    } else if (!areInOrder(bytes, last, row, places)) throw new Error('rows out of order');
+    if (isBefore(bytes, max, key)) max = { ...key };
+    if (places[0] !== 0 && isBefore(bytes, key, min)) min = { ...key };
     rowsFound += 1;
-    marksInRow = 0;
-    last.start = key.start;
-    last.end = key.end;
-    key.start = at + 1;
+    field = 0;
+    [row, last] = [last, row];
+    if (row[0]) row[0].start = at + 1;
   }
   if (rowsFound !== rows) return undefined;
-  return new RowText(bytes, {
-    rows,
-    firstKey: bytes.toString('utf8', 0, bytes.indexOf(marks.field)),
-    lastKey: bytes.toString('utf8', last.start, last.end),
-  });
+  const lastTexts = places.map((place) => textOfSpan(last[place] ?? max));
+  return new RowText(bytes, { rows, first, last: lastTexts, minKey: textOfSpan(min), maxKey: textOfSpan(max) });
+}
+
+/** Whether one row comes before another, by the fields at `places`. */
+function areInOrder(bytes: Buffer, one: readonly Span[], other: readonly Span[], places: readonly number[]): boolean {
+  for (const place of places) {
+    const [a, b] = [one[place], other[place]];
+    if (!a || !b) return false;
+    if (isBefore(bytes, a, b)) return true;
+    if (isBefore(bytes, b, a)) return false;
+  }
+  return false;
 }
 
 /** Where the next control character stands, or the end. Four bytes are looked at in one: a text has few of them. */

@@ -9,8 +9,8 @@ import { readRowTexts } from './row-texts.ts';
 import { columnsOf } from './tables.ts';
 
 /**
- * SQL: the rows of a dataset, as many rows to be counted, which entries of the feed of changes tell of them, and the rows that
- * changed after a change (undefined where only all rows can be told).
+ * SQL: the rows of a dataset in no order, as many rows to be counted, which entries of the feed of changes tell of them, and the
+ * rows that changed after a change (undefined where only all rows can be told).
  */
 type SourceSql = { all: string; counted: string; told: string; changed: string | undefined };
 
@@ -20,14 +20,14 @@ const cacheKb = 2000;
 /** The published datasets that are made by the mirror. */
 const made: Readonly<Record<Exclude<PublishedDataset, MirroredDataset>, SourceSql>> = {
   distinct_ids: {
-    all: /*sql*/ `SELECT distinct_id, person_uuid FROM person_distinct_ids ORDER BY distinct_id`,
+    all: /*sql*/ `SELECT distinct_id, person_uuid FROM person_distinct_ids`,
     // Each has its person: beside persons, millions would be counted for seconds.
     counted: /*sql*/ `SELECT 1 FROM distinct_id_owners`,
     told: /*sql*/ `dataset = 'persons'`,
     changed: undefined,
   },
   playlist_recordings: {
-    all: /*sql*/ `SELECT recording_id, short_id, person_uuid FROM playlist_recordings ORDER BY recording_id, short_id`,
+    all: /*sql*/ `SELECT recording_id, short_id, person_uuid FROM playlist_recordings`,
     counted: /*sql*/ `SELECT 1 FROM playlist_recordings`,
     told: /*sql*/ `dataset = 'playlists'`,
     changed: undefined,
@@ -35,7 +35,7 @@ const made: Readonly<Record<Exclude<PublishedDataset, MirroredDataset>, SourceSq
   deletions: {
     // A row that has left several times is one.
     all: /*sql*/ `SELECT key, dataset, person_uuid, reason, deleted_at, request_id FROM deletions
-      WHERE seq IN (SELECT max(seq) FROM deletions GROUP BY dataset, key) ORDER BY key, dataset`,
+      WHERE seq IN (SELECT max(seq) FROM deletions GROUP BY dataset, key)`,
     counted: /*sql*/ `SELECT 1 FROM deletions GROUP BY dataset, key`,
     told: /*sql*/ `op = 'delete'`,
     changed: undefined,
@@ -51,11 +51,10 @@ function sqlOf(dataset: PublishedDataset): SourceSql {
   const { key } = datasets[dataset];
   const rows = /*sql*/ `SELECT ${columnsOf(dataset)} FROM ${dataset}`;
   return {
-    all: /*sql*/ `${rows} ORDER BY ${key}`,
+    all: rows,
     counted: rows,
     told: /*sql*/ `dataset = '${dataset}'`,
-    changed: /*sql*/ `${rows} WHERE ${key} IN (SELECT key FROM changes WHERE dataset = '${dataset}' AND seq > ?)
-      ORDER BY ${key}`,
+    changed: /*sql*/ `${rows} WHERE ${key} IN (SELECT key FROM changes WHERE dataset = '${dataset}' AND seq > ?)`,
   };
 }
 
@@ -95,7 +94,7 @@ export type SnapshotSource = {
   /** The newest change that the rows show; null before the first. */
   changes: ChangePosition | null;
   rowCount: number;
-  /** Rows in the byte order of their key, integers as bigint, streamed: to be read once. Texts where they were asked for. */
+  /** Rows as they are sorted in files, integers as bigint, streamed: to be read once. Texts where they were asked for. */
   rows: IterableIterator<Columns | RowText>;
   /** Of a delta: the keys of the rows that have left since. Of all rows: none. To be called when the rows were read. */
   gone: () => Iterable<string>;
@@ -126,7 +125,7 @@ export async function withSnapshotSource<T>(
     const pass = lastJudgedPass(db, datasets[dataset].published.pass);
     const erasureEpoch = readEpoch(db);
     const isDelta = changed !== undefined && since !== null && hasChange(db, since);
-    const sql = isDelta ? changed : all;
+    const sql = /*sql*/ `${isDelta ? changed : all} ORDER BY ${datasets[dataset].sortedBy.join(', ')}`;
     const parameters = isDelta ? [since.seq] : [];
     const rowCount =
       db

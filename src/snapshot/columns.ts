@@ -24,8 +24,13 @@ export type Column = {
 /** A mirror row as SQLite keeps it, by field name. */
 export type Row = Readonly<Record<string, ColumnValue>>;
 
-/** A published dataset. Its key is the first column; rows stand in the key's byte order, and keys may repeat. */
-export type DatasetShape = { readonly key: Column; readonly columns: readonly Column[]; readonly keyRepeats: boolean };
+/** A published dataset. Its key is the first column; rows stand in the order of the fields in `sortedBy`; keys may repeat. */
+export type DatasetShape = {
+  readonly key: Column;
+  readonly columns: readonly Column[];
+  readonly keyRepeats: boolean;
+  readonly sortedBy: readonly string[];
+};
 
 // JSON stays a plain string: columns that are marked as JSON are read by few engines.
 const typeOfKind: Readonly<Record<FieldKind, ColumnType>> = {
@@ -57,7 +62,8 @@ function shapeOf(name: PublishedDataset): DatasetShape {
   const columns = contract[name].publishedFields.map(columnOf);
   const [key] = columns;
   if (!key) throw new Error('a dataset without columns');
-  return { key, columns, keyRepeats: contract[name].keyRepeats };
+  const { keyRepeats, sortedBy } = contract[name];
+  return { key, columns, keyRepeats, sortedBy };
 }
 
 function columnOf({ name, kind, column: published }: DatasetField): Column {

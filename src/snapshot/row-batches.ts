@@ -1,5 +1,5 @@
 import type { DuckDBType, DuckDBValue } from '@duckdb/node-api';
-import { RowText } from '../contract/row-text.ts';
+import { RowText, type SortValues } from '../contract/row-text.ts';
 import { textListOf, type ColumnValue } from '../contract/tolerant-reader.ts';
 import { isoToMicros } from '../core/time.ts';
 import type { ColumnType, DatasetShape, Row } from './columns.ts';
@@ -23,11 +23,11 @@ const batchCharactersMax = 4 * 1024 * 1024;
 
 /**
  * Turns rows into values to write, in batches bounded by rows and by characters, and counts them in `written`. Throws at
- * rows that are not in ascending order of the key, or lack a field: readers rely on the order and on the bounds.
+ * rows that are not sorted as those of their dataset, or lack a field: readers rely on the order and on the bounds.
  */
 export function* batchRows(
   rows: Iterable<Row | RowText>,
-  { key, columns, keyRepeats }: DatasetShape,
+  { key, columns, sortedBy }: DatasetShape,
   written: WrittenRows,
 ): Generator<Batch, void> {
   const fills = columns.map(({ field, type }) => ({
@@ -44,16 +44,24 @@ export function* batchRows(
     charactersHeld = 0;
     return held;
   };
+  let before: SortValues | undefined;
+  const count = ({ first, last, rows: more, minKey, maxKey }: Omit<RowText, 'bytes'>): void => {
+    if (before && !areInOrder(before, first)) throw new Error('rows out of order');
+    before = last;
+    if (written.minKey === null || isBefore(minKey, written.minKey)) written.minKey = minKey;
+    if (written.maxKey === null || isBefore(written.maxKey, maxKey)) written.maxKey = maxKey;
+    written.rows += more;
+  };
   for (const row of rows) {
     if (row instanceof RowText) {
       if (rowsHeld > 0) yield takeHeld();
-      countRow(row.firstKey, written, false);
-      written.maxKey = row.lastKey;
-      written.rows += row.rows - 1;
+      count(row);
       yield row;
       continue;
     }
-    countRow(row[key.field], written, keyRepeats);
+    const own = textIn(row, key.field);
+    const sorted = sortedBy.map((field) => textIn(row, field));
+    count({ rows: 1, first: sorted, last: sorted, minKey: own, maxKey: own });
     for (const { field, valueOf, values } of fills) {
       const value = row[field];
       if (value === undefined) throw new Error(`a row without the field ${field}`);
@@ -68,14 +76,15 @@ export function* batchRows(
   if (rowsHeld > 0) yield takeHeld();
 }
 
-function countRow(key: Row[string] | undefined, written: WrittenRows, mayRepeat: boolean): void {
-  if (typeof key !== 'string') throw new Error('a row without its key');
-  const { maxKey } = written;
-  if (maxKey !== null && !isBefore(maxKey, key) && !(mayRepeat && key === maxKey))
-    throw new Error('rows out of key order');
-  written.minKey ??= key;
-  written.maxKey = key;
-  written.rows += 1;
+function textIn(row: Row, field: string): string {
+  const value = row[field];
+  if (typeof value !== 'string') throw new Error('a row without its key');
+  return value;
+}
+
+function areInOrder(one: SortValues, other: SortValues): boolean {
+  const at = one.findIndex((value, place) => value !== other[place]);
+  return isBefore(one[at] ?? '', other[at] ?? '');
 }
 
 /** Whether text `a` comes before `b` by UTF-8 bytes, as in SQLite and Parquet. JavaScript's `<` compares UTF-16. */

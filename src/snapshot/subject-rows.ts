@@ -1,11 +1,11 @@
-import type { DuckDBConnection, DuckDBListValue, DuckDBValue, JS } from '@duckdb/node-api';
-import { spelledInJson, withoutDistinctIds } from '../contract/embedded-person.ts';
+import type { DuckDBConnection, JS } from '@duckdb/node-api';
+import { spelledInJson } from '../contract/embedded-person.ts';
 import { datasets, keyKind, type PublishedDataset } from '../contract/datasets.ts';
 import { type Identity, identifiersIn, nobody, partsOf, type Sighting } from '../contract/identity.ts';
-import type { ColumnType } from './columns.ts';
 import { duckDbApi, loadTexts, sqlName, sqlText, withDuckDb } from './duckdb.ts';
 import type { ManifestFile } from './manifest.ts';
-import { isBefore, valueWriters } from './row-batches.ts';
+import { findHolding, mentionOf, ownCondition } from './holding-parts.ts';
+import { valueWriters } from './row-batches.ts';
 import { sightingsOf } from '../contract/row-readers.ts';
 import {
   type PublishedPart,
@@ -47,16 +47,15 @@ export async function searchIdentity(
   const search = (some: Identity): Promise<void> =>
     withDuckDb(limits, async (connection) => {
       await loadIdentity(connection, some);
-      for (const part of parts) {
+      for (const part of parts) checkPartSize(published, part);
+      for (const part of await findHolding(connection, parts, some, signal)) {
         signal.throwIfAborted();
         const { dataset, snapshotId, file } = part;
-        checkPartSize(published, part);
         const found = { dataset, snapshotId, name: file.name, rows: file.rows };
-        if (canHold(dataset, file, some))
-          await findRows(connection, part, some, (row) => onRow(found, row)).catch((error: unknown) => {
-            signal.throwIfAborted();
-            throw unreadablePart(part, error);
-          });
+        await findRows(connection, part, some, (row) => onRow(found, row)).catch((error: unknown) => {
+          signal.throwIfAborted();
+          throw unreadablePart(part, error);
+        });
       }
     });
   for (const some of comparedParts(identity)) await search(some);
@@ -94,18 +93,15 @@ async function findRows(
   const { dataset, path } = part;
   await checkPartRows(connection, part);
   const rows = `read_parquet(${sqlText(path)})`;
-  const isOwn = datasets[dataset].identifiers.flatMap(({ column, role: kind }) =>
-    identity[kind].length > 0
-      ? `coalesce(CAST(${sqlName(column)} AS VARCHAR) IN (SELECT value FROM subject WHERE kind = '${kind}'), false)`
-      : [],
+  const own = ownCondition(dataset, identity);
+  const canMention = mentionOf(dataset) !== undefined;
+  if (canMention) {
+    await emptyMarks(connection);
+    await markMentions(connection, dataset, rows, own, identity);
+  }
+  const found = await connection.stream(
+    `SELECT * FROM ${rows} WHERE ${own}${canMention ? ' OR file_row_number IN (SELECT row FROM trimmed)' : ''}`,
   );
-  const own = `(${[...isOwn, 'false'].join(' OR ')})`;
-  await emptyMarks(connection);
-  await markMentions(connection, dataset, rows, own, identity);
-  const counted = await connection.runAndReadAll(`SELECT count(*) FROM ${rows} WHERE ${own}`);
-  if (Number(counted.getRows()[0]?.[0]) + (await countMarks(connection)).trimmed === 0) return;
-  const found = await connection.stream(`SELECT * FROM ${rows}
-    WHERE ${own} OR file_row_number IN (SELECT row FROM trimmed)`);
   const read = foundRows(dataset);
   for await (const chunk of found.yieldRowObjectJs()) for (const row of chunk) onRow(read(row));
 }
@@ -118,57 +114,9 @@ export function foundRows(dataset: PublishedDataset): (row: Readonly<Record<stri
     read(Object.fromEntries(Object.entries(row).map(([column, value]) => [names.get(column) ?? column, value])));
 }
 
-/** A column in which rows of other persons can name a distinct id, and where in it. */
-type MentionColumn = {
-  readonly column: string;
-  readonly type: ColumnType;
-  /** SQL for texts of a value. When the value names a distinct id, at least one of them is in the table `subject`. */
-  readonly texts: string;
-  /** The kind of that text in `subject`: the distinct id, or its longest piece between quotes in a JSON text. */
-  readonly kind: 'distinct_id' | 'json_piece';
-  /** The value without the distinct ids; undefined when it names none of them. */
-  readonly without: (value: DuckDBValue, isGone: (id: string) => boolean) => DuckDBValue | undefined;
-};
-
-/** The column in which rows of a dataset can name distinct ids of other persons; undefined when there is none. */
-function mentionOf(dataset: PublishedDataset): MentionColumn | undefined {
-  const { heldIds, embeddedPerson } = datasets[dataset];
-  if (heldIds)
-    return {
-      column: heldIds.column,
-      type: 'list<string>',
-      texts: sqlName(heldIds.column),
-      kind: 'distinct_id',
-      without: (value, isGone) => {
-        const { items } = value as DuckDBListValue;
-        const kept = items.filter((id) => !isGone(String(id)));
-        return kept.length === items.length ? undefined : duckDbApi().listValue(kept);
-      },
-    };
-  if (embeddedPerson === null) return undefined;
-  return {
-    column: embeddedPerson,
-    type: 'string',
-    // DuckDB's own JSON refuses a lone surrogate, and a regular expression takes four times as long.
-    texts: `string_split(${sqlName(embeddedPerson)}, '"')`,
-    kind: 'json_piece',
-    without: (value, isGone) => withoutDistinctIds(value as string, isGone),
-  };
-}
-
 /** Whether rows of a dataset are about persons, so that an erasure removes them. Rows of the feed of deletions stay. */
 export function isPersonal(dataset: string): boolean {
   return keyKind(dataset) !== undefined;
-}
-
-/** Whether a part can hold a row of the identity, by the bounds of its key. */
-function canHold(dataset: PublishedDataset, file: ManifestFile, identity: Identity): boolean {
-  const [key, ...others] = datasets[dataset].identifiers;
-  const { min_key: least, max_key: greatest } = file;
-  if (!key || least === null || greatest === null) return false;
-  if (others.some(({ role }) => identity[role].length > 0)) return true;
-  if (mentionOf(dataset) && identity.distinct_id.length > 0) return true;
-  return identity[key.role].some((value) => !isBefore(value, least) && !isBefore(greatest, value));
 }
 
 /** Puts an identity into the connection's temporary table `subject`. */

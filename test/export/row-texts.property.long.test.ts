@@ -10,7 +10,7 @@ import type { Database } from '../../src/mirror/database.ts';
 import { withSnapshotSource } from '../../src/mirror/snapshot-source.ts';
 import { datasets } from '../../src/snapshot/columns.ts';
 import { openTestMirror } from '../mirror/open-test-mirror.ts';
-import { readWithDuckDb } from '../snapshot/parquet-readers.ts';
+import { readWithDuckDb, type ReadRow } from '../snapshot/parquet-readers.ts';
 import { temporaryFolder } from '../snapshot/temporary-folder.ts';
 
 /** Texts, control characters and lone surrogates among them, and the marks that stand between rows and fields. */
@@ -125,6 +125,53 @@ test.for([...pagedDatasets])('%s read as texts are published as when each value 
       texts += fast.texts;
     }),
     { numRuns: 30, examples: dataset === 'recordings' ? [[{ partRows: 1, rows: [['\u001D', nothing]] }]] : [] },
+  );
+  expect(texts).toBeGreaterThan(0);
+});
+
+test('distinct ids stand by person, read as texts as when each value is read, and their files say the least and greatest', async () => {
+  const { db } = openTestMirror();
+  const arbitrary = fc.record({
+    partRows: fc.integer({ min: 1, max: 40 }),
+    persons: fc.uniqueArray(fc.tuple(fc.uuid(), fc.uniqueArray(text, { maxLength: 6 })), {
+      selector: ([uuid]) => uuid,
+      maxLength: 12,
+    }),
+  });
+  const bytesOf = (value: unknown): Buffer => Buffer.from(String(value));
+  const inOrder = (rows: readonly ReadRow[], columns: readonly string[]): ReadRow[] => {
+    const place = (row: ReadRow): Buffer => Buffer.concat(columns.map((name) => bytesOf(row[name])));
+    return rows.toSorted((one, other) => Buffer.compare(place(one), place(other)));
+  };
+  let texts = 0;
+  await fc.assert(
+    fc.asyncProperty(arbitrary, async ({ partRows, persons }) => {
+      db.exec(`DELETE FROM distinct_id_owners; DELETE FROM persons`);
+      const taken = new Set<string>();
+      for (const [uuid, ids] of persons) {
+        const { lastInsertRowid: rowKey } = db
+          .prepare(`INSERT INTO persons (uuid, first_seen_pass, changed_at) VALUES (?, 1, '2026-01-01T00:00:00.123Z')`)
+          .run(uuid);
+        for (const id of ids) {
+          const bytes = bytesOf(id).toString('hex');
+          if (!taken.has(bytes)) db.prepare(`INSERT INTO distinct_id_owners VALUES (?, ?)`).run(rowKey, id);
+          taken.add(bytes);
+        }
+      }
+      const plain = await published(db, 'distinct_ids', partRows, false);
+      const fast = await published(db, 'distinct_ids', partRows, true);
+      expect(fast.rows).toEqual(plain.rows);
+      expect(fast.written).toEqual(plain.written);
+      const parts = fast.rows as ReadRow[][];
+      expect(parts.flat()).toHaveLength(taken.size);
+      expect(parts.flat()).toEqual(inOrder(parts.flat(), ['person_uuid', 'distinct_id']));
+      for (const [index, { min_key: min, max_key: max }] of fast.written.files.entries()) {
+        const keys = inOrder(parts[index] ?? [], ['distinct_id']).map((row) => row['distinct_id']);
+        expect([min, max]).toEqual([keys.at(0) ?? null, keys.at(-1) ?? null]);
+      }
+      texts += fast.texts;
+    }),
+    { numRuns: 30 },
   );
   expect(texts).toBeGreaterThan(0);
 });

@@ -257,7 +257,7 @@ CREATE TABLE purge_owed (
   only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
   marked INTEGER NOT NULL,
   purged INTEGER NOT NULL
-) STRICT;
+, requests_marked INTEGER NOT NULL DEFAULT 0, requests_purged INTEGER NOT NULL DEFAULT 0) STRICT;
 
 CREATE TABLE quarantine (
   dataset TEXT NOT NULL CHECK (dataset IN ('persons', 'recordings', 'playlists')),

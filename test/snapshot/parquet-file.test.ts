@@ -142,9 +142,9 @@ test('rows of a megabyte make small row groups', async () => {
 });
 
 test.for([
-  ['rows out of key order', [personRow('b'), personRow('a')], 'rows out of key order'],
-  ['a key twice', [personRow('a'), personRow('a')], 'rows out of key order'],
-  ['UTF-16 order', [personRow('😀'), personRow('\uffff')], 'rows out of key order'],
+  ['rows out of order', [personRow('b'), personRow('a')], 'rows out of order'],
+  ['a key twice', [personRow('a'), personRow('a')], 'rows out of order'],
+  ['UTF-16 order', [personRow('😀'), personRow('\uffff')], 'rows out of order'],
   ['a row without its key', [{ ...personRow('a'), uuid: null }], 'a row without its key'],
   ['a row without a field', [{ uuid: 'a', id: 1 }], 'a row without the field name'],
 ] as const)('refuses %s', async ([, rows, message]) => {

@@ -54,8 +54,12 @@ export function recordingRow(key: string, fields: Row = {}): Row {
   };
 }
 
-/** `count` distinct ids, in key order. */
+/** `count` distinct ids of persons who have three each, in order. */
 export function* distinctIdRows(count: number): Generator<Row, void> {
   for (let index = 0; index < count; index += 1)
-    yield { distinct_id: `d${String(index).padStart(8, '0')}`, person_uuid: `p${index % 97}` };
+    yield { distinct_id: `d${digits(index)}`, person_uuid: `p${digits(Math.floor(index / 3))}` };
+}
+
+function digits(number: number): string {
+  return String(number).padStart(8, '0');
 }
