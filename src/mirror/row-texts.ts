@@ -115,6 +115,7 @@ function splittable({ bytes, rows }: JoinedRows, fields: number, places: readonl
   let first: string[] = [];
   let min: Span = { start: 0, end: 0 };
   let max = min;
+  const isByKey = places[0] === 0;
   let rowsFound = 0;
   let field = 0;
   for (let at = -1; at < bytes.length;) {
@@ -135,14 +136,15 @@ function splittable({ bytes, rows }: JoinedRows, fields: number, places: readonl
       first = places.map((place) => textOfSpan(row[place] ?? key));
       min = max = { ...key };
     } else if (!areInOrder(bytes, last, row, places)) throw new Error('rows out of order');
-    if (isBefore(bytes, max, key)) max = { ...key };
-    if (places[0] !== 0 && isBefore(bytes, key, min)) min = { ...key };
+    if (!isByKey && isBefore(bytes, max, key)) max = { ...key };
+    if (!isByKey && isBefore(bytes, key, min)) min = { ...key };
     rowsFound += 1;
     field = 0;
     [row, last] = [last, row];
     if (row[0]) row[0].start = at + 1;
   }
   if (rowsFound !== rows) return undefined;
+  if (isByKey) [max = max] = last;
   const lastTexts = places.map((place) => textOfSpan(last[place] ?? max));
   return new RowText(bytes, { rows, first, last: lastTexts, minKey: textOfSpan(min), maxKey: textOfSpan(max) });
 }

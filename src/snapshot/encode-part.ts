@@ -67,8 +67,8 @@ function refused({ dataset, snapshotId, file }: PublishedPart, what: string): Ap
 type Reading = { key: string; columns: readonly string[]; trimmedColumn: string | undefined };
 
 /**
- * The rows of a part `where`, and the bounds of their keys. `print`: the sums of hashes of each row with its place among them. It
- * is the same as long as the rows and their order are the same.
+ * The rows of a part `where`, and the bounds of their keys. `print`: these and the sums of hashes of each row with its place among
+ * them. It is the same as long as the rows and their order are the same.
  */
 async function readRows(
   connection: DuckDBConnection,
@@ -82,9 +82,9 @@ async function readRows(
       sum(CASE WHEN ${sqlName(key)} IN (SELECT key FROM trimmed) THEN 0 ELSE ${hashOf(columns)} END),
       sum(${hashOf(columns.filter((name) => name !== trimmedColumn))})
     FROM (SELECT *, row_number() OVER () AS "row place" FROM read_parquet(${sqlText(path)}) WHERE ${where})`);
-  const [rows, minKey, maxKey, ...sums] = found.getRowsJS()[0] ?? [];
+  const [rows, minKey, maxKey] = found.getRowsJS()[0] ?? [];
   return {
-    print: String([rows, ...sums]),
+    print: String(found.getRows()[0]),
     rows: Number(rows),
     minKey: minKey as string | null,
     maxKey: maxKey as string | null,

@@ -78,7 +78,7 @@ export function* batchRows(
 
 function textIn(row: Row, field: string): string {
   const value = row[field];
-  if (typeof value !== 'string') throw new Error('a row without its key');
+  if (typeof value !== 'string') throw new Error(`a row without the field ${field}`);
   return value;
 }
 

@@ -145,7 +145,7 @@ test.for([
   ['rows out of order', [personRow('b'), personRow('a')], 'rows out of order'],
   ['a key twice', [personRow('a'), personRow('a')], 'rows out of order'],
   ['UTF-16 order', [personRow('😀'), personRow('\uffff')], 'rows out of order'],
-  ['a row without its key', [{ ...personRow('a'), uuid: null }], 'a row without its key'],
+  ['a row without its key', [{ ...personRow('a'), uuid: null }], 'a row without the field uuid'],
   ['a row without a field', [{ uuid: 'a', id: 1 }], 'a row without the field name'],
 ] as const)('refuses %s', async ([, rows, message]) => {
   await expect(write(persons, rows)).rejects.toThrow(message);

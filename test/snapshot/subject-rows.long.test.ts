@@ -115,6 +115,20 @@ test('recordings are found by id, person, distinct id, and by a distinct id of t
   });
 });
 
+test('generations with other columns are searched together, also where a column has a name that DuckDB takes', async () => {
+  const dataDir = temporaryFolder();
+  await publishRows(dataDir, 'persons', [ann, joann], { partRows: 1 });
+  await publishRows(dataDir, 'persons', [ann, joann], { promote: ['plan'] });
+  const third = await publishRows(dataDir, 'persons', [ann, joann], {
+    promote: [{ property: 'plan', as: 'filename', type: 'string' }],
+  });
+  const places = [`${first}/part-00001.parquet`, `${second}/part-00001.parquet`, `${third}/part-00001.parquet`];
+  const line = (place: string): string => `persons/${place}: a - ann@x,device`;
+  expect(await where(dataDir, { person_uuid: ['a'] })).toEqual(places.map(line));
+  expect(await where(dataDir, { person_id: ['1'] })).toEqual(places.map(line));
+  expect(await where(dataDir, { distinct_id: ['ann@x'] })).toEqual(places.map(line));
+});
+
 test('distinct ids are found by either column; the feed of deletions is not searched', async () => {
   const dataDir = temporaryFolder();
   await publishRows(dataDir, 'distinct_ids', [
