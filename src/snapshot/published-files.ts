@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, realpathSync, renameSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { AppError } from '../core/errors.ts';
-import { replaceFile, syncToDisk } from '../core/atomic-file.ts';
+import { isDraft, replaceFile, syncToDisk } from '../core/atomic-file.ts';
 import { measureFileNow, sha256 } from '../core/digest.ts';
 import { isRegularFile, temporaryFolder, readWholeFile, wholeFileBytesMax } from '../core/folder.ts';
 import { type SnapshotName, manifestName, snapshotIdPattern } from './file-names.ts';
@@ -69,7 +69,7 @@ export type PublishedFiles = {
   /** Deletes snapshots. Each is gone for readers at once, before its files are deleted. */
   removeSnapshots(dataset: string, snapshotIds: readonly string[]): void;
   removeDraft(snapshot: SnapshotName): void;
-  /** Deletes every draft of a dataset, and what is left of snapshots whose removal was cut off. */
+  /** Deletes every draft of a dataset and of CURRENT, and what is left of snapshots whose removal was cut off. */
   removeDrafts(dataset: string): void;
 };
 
@@ -228,6 +228,7 @@ export function publishedFilesIn(dataDir: string): PublishedFiles {
       mkdirSync(temporary, { recursive: true, mode: 0o700 });
       for (const name of readdirSync(temporary))
         if (name.startsWith(temporaryPrefix(dataset))) rmSync(join(temporary, name), { recursive: true });
+      for (const name of namesIn(root)) if (isDraft(name)) rmSync(join(root, name), { recursive: true, force: true });
     },
   };
 }

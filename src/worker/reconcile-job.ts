@@ -190,7 +190,7 @@ async function reconcile(
 
 /** Another process may be writing a draft now: only old ones were left by a kill. */
 function removeLeftDrafts({ settings: { dataDir }, clock }: JobContext): void {
-  for (const folder of ['', 'keys', 'ledger', 'snapshots', 'reports', 'reports/certificates', 'reports/drills'])
+  for (const folder of ['', 'keys', 'ledger', 'reports', 'reports/certificates', 'reports/drills'])
     removeOldDrafts(join(dataDir, folder), clock.now() - draftLivesMs);
 }
 

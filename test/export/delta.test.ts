@@ -1,4 +1,4 @@
-import { readdirSync, rmSync, statSync } from 'node:fs';
+import { readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Settings } from '../../src/config/settings.ts';
@@ -167,4 +167,15 @@ test('a delta without its manifest is damage, and no remnant to be cleared away'
     expect.objectContaining({ code: 'storage' }) as Error,
   );
   expect(readdirSync(folder)).toEqual(['part-00001.parquet']);
+});
+
+test('a draft of CURRENT that a kill has left a moment ago is cleared away, and CURRENT stays', async () => {
+  const world = openWorld();
+  show(world, ann);
+  await publish(world, 'full');
+  const folder = snapshotsFolder(world.dataDir);
+  const before = readdirSync(folder);
+  writeFileSync(join(folder, 'CURRENT.json.draft-aa85c9c4-37a1-47a0-9a86-1fb7fbe4606c'), '{');
+  removeUnnamedParts(publishedFilesIn(world.dataDir));
+  expect(readdirSync(folder)).toEqual(before);
 });
