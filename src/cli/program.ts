@@ -131,6 +131,8 @@ Examples:
   'cluster resume': { does: 'let machines work on a paused project again', file: 'cluster' },
   'cluster move': { does: 'have a machine take a project', file: 'cluster' },
   'cluster drain': { does: 'have a machine give up all projects, and take no other', file: 'cluster' },
+  'cluster import': { does: 'move a data folder into the bucket of the cluster' },
+  'cluster export': { does: 'make a data folder of a project of the cluster', holds: 'to write' },
   'cluster forget': { does: 'declare that a machine and its disk are gone', file: 'cluster' },
   plan: {
     holds: 'to read',

@@ -5,6 +5,9 @@ import { AppError } from '../core/errors.ts';
 /** A file of an archive: its path below the folder that the archive is of, with slashes, and where it can be read. */
 export type ArchivedFile = { path: string; from: string };
 
+/** What is in an archive beside the mirror. */
+export const archived = ['restore.key', 'keys', 'ledger', 'reports'];
+
 const headBytesMax = 16 * 1024 * 1024;
 
 /** The files below a folder whose first name is one of `names`. */

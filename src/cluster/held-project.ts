@@ -2,6 +2,7 @@ import { openBucket, type Destination } from '../bucket/bucket.ts';
 import { fetchPublished } from '../bucket/fetch-published.ts';
 import { destinationOf } from '../bucket/keep.ts';
 import type { Settings } from '../config/settings.ts';
+import { AppError } from '../core/errors.ts';
 import type { Clock } from '../core/clock.ts';
 import type { SharedState } from '../job/job-context.ts';
 import type { EntryStore, Ledger } from '../ledger/ledger.ts';
@@ -9,6 +10,7 @@ import type { Database } from '../mirror/database.ts';
 import { publishedFilesIn } from '../snapshot/published-files.ts';
 import type { Copies } from './copies.ts';
 import type { Holdings, SharedProject } from './holdings.ts';
+import { importProject } from './move-project.ts';
 import { openProjectState } from './project-state.ts';
 
 /** What machines share: who holds a project, which of them have a copy, and the key of the states in the bucket. */
@@ -33,7 +35,7 @@ export type HeldProject = {
 /** Takes a project for a worker or a command, and makes the data folder its newest state. Rejects as the two steps do. */
 export async function holdProject(
   { holdings, copies, key }: SharedStorage,
-  { project, purpose }: { project: SharedProject; purpose: string },
+  { project, purpose, importFrom }: { project: SharedProject; purpose: string; importFrom?: string | undefined },
   { place, settings, clock }: { place: Destination; settings: Settings; clock: Clock },
 ): Promise<HeldProject> {
   const { dataDir, retry } = settings;
@@ -41,9 +43,10 @@ export async function holdProject(
   const holding = await holdings.take(project, purpose);
   const { token, signal, check } = holding;
   const tools = { clock, retry, signal };
-  let isFresh = false;
-  const fetchFiles = async (): Promise<void> => {
-    isFresh = true;
+  const copy = { isFresh: false };
+  const fill: Parameters<typeof openProjectState>[1] = async (standing) => {
+    copy.isFresh = true;
+    if (importFrom !== undefined) return importProject(importFrom, { dataDir, clock, signal }, standing);
     const destination = destinationOf(settings.export);
     if (!destination) return;
     using bucket = await openBucket(destination, tools);
@@ -52,25 +55,30 @@ export async function holdProject(
   try {
     await copies.note(project.id, machine);
     const setup = { place, key, dataDir, holder: { machine, token }, check, ...tools };
-    const state = await openProjectState(setup, fetchFiles);
+    const state = await openProjectState(setup, fill);
     const release = async (): Promise<void> => {
       await state.close();
       await holding.release();
     };
+    if (importFrom !== undefined && !copy.isFresh)
+      throw new AppError('this machine has a copy of the project already', {
+        code: 'usage',
+        hint: 'a state is never replaced: work with the one that is there',
+      });
     return {
       signal,
       state: {
         // What a command has changed is put there at once: its copy does not stay.
-        committedMs: () => (isFresh && purpose !== 'worker' ? 0 : state.committedMs()),
+        committedMs: () => (copy.isFresh && purpose !== 'worker' ? 0 : state.committedMs()),
         commit: (db: Database) => state.commit(db),
         copiesElsewhere: async () => {
-          const others = (await copies.ofProject(project.id)).filter((copy) => copy.machine !== machine);
-          return { machines: others.map((copy) => copy.machine), isForgotten: false };
+          const others = (await copies.ofProject(project.id)).filter((other) => other.machine !== machine);
+          return { machines: others.map((other) => other.machine), isForgotten: false };
         },
       },
       store: state.store,
       checked: state.checked,
-      isFresh,
+      isFresh: copy.isFresh,
       release,
       giveUp: async () => {
         state.discard();

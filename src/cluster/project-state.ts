@@ -11,7 +11,7 @@ import { openLedger, readLedger, type EntryStore, type Ledger } from '../ledger/
 import { copyInto } from '../mirror/run-query.ts';
 import { openDatabase, type Database } from '../mirror/database.ts';
 import { readLease, releaseLease } from '../mirror/runs.ts';
-import { listBelow, packFiles, unpackFiles } from './archive.ts';
+import { archived, listBelow, packFiles, unpackFiles } from './archive.ts';
 import { entryStore, keysFile, stale, type StatePlace } from './entry-store.ts';
 import { deleteLocalCopy, holdsProject, noteLocalCopy, readLocalCopy, type LocalCopy } from './local-copy.ts';
 import { openSealed, sealFile } from './sealed-file.ts';
@@ -43,18 +43,16 @@ export type ProjectState = {
 const stateFile = 'project';
 /** Put to see what the store refuses; the next commit removes it. */
 const probeFile = 'probe';
-/** What is in an archive beside the mirror. */
-const archived = ['restore.key', 'keys', 'ledger', 'reports'];
 
 /**
  * Opens the state of a project, which the caller holds: a copy that no other machine has overtaken is used as it is; otherwise the
- * copy is made anew, and the state is claimed, so that no holder before can write any more. `fetchPublished` fetches the published
- * files into the data folder. Throws `usage` for another key and for a data folder that is no copy, `busy` where another
+ * copy is made anew, and the state is claimed, so that no holder before can write any more. `fill` fetches what else the data folder
+ * needs, or all of it where no state stands. Throws `usage` for another key and for a data folder that is no copy, `busy` where another
  * machine was faster, and what the bucket throws.
  */
 export async function openProjectState(
   setup: StateSetup,
-  fetchPublished: () => Promise<void> = () => Promise.resolve(),
+  fill: (standing: { isNew: boolean; store: EntryStore }) => Promise<void> = () => Promise.resolve(),
 ): Promise<ProjectState> {
   const { place, dataDir, holder, clock, retry, signal } = setup;
   const bucket = await openBucket(below(place, 'state'), { clock, retry, signal });
@@ -79,7 +77,7 @@ export async function openProjectState(
     deleteLocalCopy(dataDir);
     await refuseCareless(bucket, dataDir);
     const found = await fetchState(setup, bucket);
-    await fetchPublished();
+    await fill({ isNew: found.length === 0, store });
     openLedger(dataDir, clock, [], store).append([{ type: 'taken_over', ...holder }]);
     store.keepKeys();
     noteLocalCopy(dataDir, { ...noteOf(dataDir), isWhole: true, commits: found });
@@ -167,11 +165,15 @@ async function fetchState({ place, key, dataDir, holder, clock }: StateSetup, bu
       for (const draft of [from, clear]) rmSync(draft, { force: true });
     }
   }
+  if (commits.length > 0) endLease(dataDir, clock);
+  return commits;
+}
+
+/** Ends the lease of the run that was under way when a mirror was copied. */
+export function endLease(dataDir: string, clock: Clock): void {
   using db = opened(dataDir, clock);
-  // Of the run that was under way when the state was committed.
   const held = readLease(db.db);
   if (held) releaseLease(db.db, held.holder);
-  return commits;
 }
 
 async function commitState(setup: StateSetup, { bucket, store }: Parts, db: Database): Promise<Committed> {

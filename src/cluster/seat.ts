@@ -34,7 +34,11 @@ export type Seat = {
   /** Whether the state of the project is in the bucket of a cluster. */
   isShared: boolean;
   /** Takes the project, unless it is held or not shared, and makes the data folder its newest state. To read, any whole copy will do. */
-  hold: (purpose: string, how?: 'to write' | 'to read') => Promise<Pick<HeldProject, 'signal' | 'isFresh'> | null>;
+  hold: (
+    purpose: string,
+    how?: 'to write' | 'to read',
+    importFrom?: string,
+  ) => Promise<Pick<HeldProject, 'signal' | 'isFresh'> | null>;
   /** A job's context, so that it works on what is held. Throws for a shared project that is not. */
   joined: (context: JobContext, open: OpenLedger) => JobContext;
   /** Commits, deletes the copy, and lets others take the project. */
@@ -51,12 +55,12 @@ export function openSeat(storage: SharedStorage | null, name: string, given: Set
   return {
     settings,
     isShared: place !== null,
-    hold: async (purpose, how = 'to write') => {
+    hold: async (purpose, how = 'to write', importFrom) => {
       if (!place || !storage || (how === 'to read' && readLocalCopy(settings.dataDir)?.isWhole)) return null;
       if (held) return held;
       // Loaded for those who need it.
       const loaded = import('./held-project.ts').then(({ holdProject }) =>
-        holdProject(storage, { project, purpose }, { place, settings, clock }),
+        holdProject(storage, { project, purpose, importFrom }, { place, settings, clock }),
       );
       return (held = await loaded);
     },

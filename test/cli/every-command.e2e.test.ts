@@ -67,6 +67,8 @@ it('cluster and its orders: without a database that machines share, one sentence
   expect((await run('cluster list', [], 2)).stderr).toContain('no cluster is configured');
   for (const order of ['pause', 'resume', 'drain', 'forget']) await run(`cluster ${order}`, ['shop'], 2);
   await run('cluster move', ['shop', 'mirror-2'], 2);
+  await run('cluster import', ['--from', 'elsewhere'], 2);
+  await run('cluster export', ['--to', 'elsewhere'], 2);
 });
 
 it('config print, doctor and plan: the settings hold, the key works, a pass has its cost', async () => {

@@ -2,7 +2,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import { runCli, type Ended } from '../cli/run-cli.ts';
+import { runCli, startCli, type Ended, type Running } from '../cli/run-cli.ts';
 import { openWorkspace, unlimited, type Workspace } from '../cli/workspace.ts';
 import { storeKeys } from '../bucket/real-store.ts';
 import { freshFolder } from '../mirror/open-test-mirror.ts';
@@ -15,30 +15,23 @@ type Machines = (machine: string, args: readonly string[], code?: number) => Pro
 async function openMachines(
   workspace: Workspace,
   world: StoreWorld,
-): Promise<{ on: Machines; folderOf: (machine: string) => string }> {
+): Promise<{
+  on: Machines;
+  startOn: (machine: string, args: readonly string[]) => Running;
+  folderOf: (machine: string) => string;
+}> {
   const folder = freshFolder();
   const database = await freshDatabase();
   const folderOf = (machine: string): string => join(folder, machine);
   return {
     folderOf,
+    startOn: (machine, args) => {
+      const { command, env } = commandOn(machine, args);
+      return startCli(command, { env, timeoutMs: 300_000 });
+    },
     on: async (machine, args, code = 0) => {
-      const set = [
-        `cluster.storage=s3://state/cluster`,
-        `cluster.s3.endpoint=${world.place.endpoint}`,
-        'cluster.s3.region=us-east-1',
-        'cluster.s3.forcePathStyle=true',
-        'deletions.confirmAfterSeconds=0',
-        'export.partRows=50',
-      ].flatMap((setting) => ['--set', setting]);
-      const env = {
-        ...workspace.env,
-        ...storeKeys,
-        MIRROR_DATA_DIR: folderOf(machine),
-        MIRROR_CLUSTER_MACHINE: machine,
-        MIRROR_CLUSTER_DATABASE: database,
-        MIRROR_CLUSTER_KEY: clusterKey.toString('hex'),
-      };
-      const ended = await runCli([...args, '--json', ...unlimited, ...set], { env, timeoutMs: 300_000 });
+      const { command, env } = commandOn(machine, args);
+      const ended = await runCli(command, { env, timeoutMs: 300_000 });
       expect(
         ended.code,
         `${args.join(' ')} on ${machine}: ${ended.stdout.slice(-1500)}${ended.stderr.slice(-3000)}`,
@@ -46,6 +39,26 @@ async function openMachines(
       return { json: JSON.parse(ended.stdout) as unknown, ended };
     },
   };
+
+  function commandOn(machine: string, args: readonly string[]): { command: string[]; env: Record<string, string> } {
+    const set = [
+      `cluster.storage=s3://state/cluster`,
+      `cluster.s3.endpoint=${world.place.endpoint}`,
+      'cluster.s3.region=us-east-1',
+      'cluster.s3.forcePathStyle=true',
+      'deletions.confirmAfterSeconds=0',
+      'export.partRows=50',
+    ].flatMap((setting) => ['--set', setting]);
+    const env = {
+      ...workspace.env,
+      ...storeKeys,
+      MIRROR_DATA_DIR: folderOf(machine),
+      MIRROR_CLUSTER_MACHINE: machine,
+      MIRROR_CLUSTER_DATABASE: database,
+      MIRROR_CLUSTER_KEY: clusterKey.toString('hex'),
+    };
+    return { command: [...args, '--json', ...unlimited, ...set], env };
+  }
 }
 
 it('a person is erased by several machines in turn: the ledger, the certificate and the bucket say so', async () => {
@@ -77,3 +90,39 @@ it('a person is erased by several machines in turn: the ledger, the certificate 
   }
   expect(existsSync(join(folderOf('one'), 'mirror.db'))).toBe(false);
 }, 600_000);
+
+it('a folder moves into the cluster and back, with ledger, certificate and fence', async () => {
+  const world = await openStoreWorld();
+  await using workspace = await openWorkspace({ persons: 60, recordings: 10, hostile: false });
+  const { on, folderOf } = await openMachines(workspace, world);
+  const alone = async (args: readonly string[], dataDir = workspace.dataDir, code = 0): Promise<unknown> => {
+    const set = ['--set', 'deletions.confirmAfterSeconds=0'];
+    const env = { MIRROR_DATA_DIR: dataDir };
+    const ended = await workspace.run([...args, '--json', ...unlimited, ...set], { env, timeoutMs: 300_000 });
+    expect(ended.code, `${args.join(' ')}: ${ended.stdout.slice(-1500)}${ended.stderr.slice(-1500)}`).toBe(code);
+    return JSON.parse(ended.stdout);
+  };
+  await alone(['sync']);
+  await alone(['export']);
+  const people = await alone(['query', 'SELECT uuid FROM persons LIMIT 1']);
+  const [[uuid]] = z.object({ rows: z.tuple([z.tuple([z.string()])]) }).parse(people).rows;
+  await alone(['erase', 'add', '--uuid', uuid, '--basis', 'objection', '--by', 'the-test', '--keep-events']);
+  await alone(['reconcile']);
+  await alone(['reconcile']);
+  await on('one', ['cluster', 'import', '--from', workspace.dataDir]);
+  await on('two', ['cluster', 'import', '--from', workspace.dataDir], 2);
+  await on('two', ['audit', 'verify']);
+  await on('two', ['sync']);
+  const back = join(folderOf('back'), 'data');
+  await on('one', ['cluster', 'export', '--to', back]);
+  await on('one', ['cluster', 'export', '--to', back], 2);
+  await alone(['audit', 'verify'], back);
+  await alone(['sync'], back);
+  expect(await alone(['query', `SELECT count(*) FROM persons WHERE uuid = '${uuid}'`], back)).toMatchObject({
+    rows: [[0]],
+  });
+  const ledger = (dataDir: string): Promise<unknown> => alone(['erase', 'list', '--all'], dataDir);
+  expect(await ledger(back)).toMatchObject({
+    requests: [{ state: expect.stringMatching(/certified|sealed/) as string }],
+  });
+}, 900_000);

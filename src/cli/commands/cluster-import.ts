@@ -1,0 +1,43 @@
+import { resolve } from 'node:path';
+import type { Command } from 'commander';
+import type { App } from '../../app.ts';
+import { keepBuckets } from '../../bucket/keep.ts';
+import { AppError } from '../../core/errors.ts';
+import { runJob } from '../../job/run-job.ts';
+import type { CommandAction, CommandContext } from '../command.ts';
+
+/** Throws `usage` where the settings name no storage of a cluster. */
+export function requireStorage({ settings }: Pick<App, 'settings'>): void {
+  if (settings.cluster.storage !== null) return;
+  throw new AppError('no storage of a cluster is configured', {
+    code: 'usage',
+    hint: 'set cluster.storage (docs/cluster-state.md)',
+  });
+}
+
+/** Defines `cluster import`: moves a data folder into the bucket of the cluster. */
+export function define(command: Command, context: CommandContext): CommandAction {
+  command.requiredOption('--from <folder>', 'the data folder of the project, in which nothing runs');
+  return {
+    help: `
+The bucket gets all of the folder: mirror, ledger, keys, reports and published files. It must not have a state of the project yet.
+The folder stays as it is: delete it when the project is in the cluster, since no erasure reaches it any more.
+
+Examples:
+  analytics-mirror --project shop cluster import --from /srv/mirror/shop`,
+    run: async (app, { from }: { from: string }) => {
+      requireStorage(app);
+      await app.hold('cluster import', 'to write', resolve(from));
+      const { bucket, entries } = await runJob(app.jobContext(context.signal), 'import', async (own) => {
+        const report = await keepBuckets(own);
+        if (report?.error) throw report.error;
+        return { outcome: 'done', counts: {}, bucket: report?.followed ?? null, entries: own.ledger().size() };
+      });
+      const files = bucket?.files ?? 0;
+      return {
+        json: { imported: app.name, entries, files },
+        text: `${app.name} is in the cluster, with ${entries} entries of its ledger and ${files} published files; now delete ${resolve(from)}\n`,
+      };
+    },
+  };
+}

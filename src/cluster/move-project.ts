@@ -1,0 +1,75 @@
+import { cpSync, existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Clock } from '../core/clock.ts';
+import { AppError } from '../core/errors.ts';
+import { makeFolder } from '../core/folder.ts';
+import { livingHolder } from '../job/lease.ts';
+import { entriesPath, ledgerFolder, readLines } from '../ledger/entry-file.ts';
+import type { EntryStore } from '../ledger/ledger.ts';
+import { databasePath, openDatabase, type Database } from '../mirror/database.ts';
+import { listRequests } from '../mirror/erasure-requests.ts';
+import { copyInto } from '../mirror/run-query.ts';
+import { publishedFilesIn } from '../snapshot/published-files.ts';
+import { archived } from './archive.ts';
+import { endLease } from './project-state.ts';
+
+/**
+ * Fills the data folder of a project that the bucket does not have yet from a folder that is none of a cluster, and puts the entries of
+ * its ledger there. That folder stays as it is. Throws `usage` where a state stands already, `busy` while a run holds the folder.
+ */
+export async function importProject(
+  from: string,
+  { dataDir, clock, signal }: { dataDir: string; clock: Clock; signal: AbortSignal },
+  { isNew, store }: { isNew: boolean; store: EntryStore },
+): Promise<void> {
+  if (!existsSync(databasePath(from)))
+    throw new AppError(`there is no project in ${from}`, { code: 'usage', hint: 'name a data folder: --from FOLDER' });
+  if (!isNew || store.read(0))
+    throw new AppError('the bucket has a state of this project already', {
+      code: 'usage',
+      hint: 'a state is never replaced: give another cluster.storage, or work with the one that is there',
+    });
+  const db = openDatabase(from, clock);
+  try {
+    if (livingHolder(db, clock.now()))
+      throw new AppError(`a run holds ${from}`, { code: 'busy', hint: 'try again when it has ended' });
+    await copyProject(db, { from, to: dataDir }, { clock, signal });
+  } finally {
+    db.close();
+  }
+  for (const _line of store.keep(0, readLines(entriesPath(ledgerFolder(dataDir)))));
+}
+
+/** Makes a data folder of a project, for a program that works without a cluster. Nothing may write to the project meanwhile. */
+export async function exportProject(
+  db: Database,
+  { from, to }: { from: string; to: string },
+  tools: { clock: Clock; signal: AbortSignal },
+): Promise<void> {
+  if (existsSync(to) && readdirSync(to).length > 0)
+    throw new AppError(`${to} is not empty`, {
+      code: 'usage',
+      hint: 'name a folder that is not there yet: --to FOLDER',
+    });
+  if (listRequests(db, 'open').some(({ fencedAt, certifiedAt }) => fencedAt !== null && certifiedAt === null))
+    throw new AppError('erasure requests are open, which only the cluster can end', {
+      code: 'usage',
+      hint: 'run `analytics-mirror reconcile` until `analytics-mirror erase list` names none that was begun',
+    });
+  makeFolder(to);
+  await copyProject(db, { from, to }, tools);
+}
+
+/** The mirror comes last: a folder without one is no project. */
+async function copyProject(
+  db: Database,
+  { from, to }: { from: string; to: string },
+  { clock, signal }: { clock: Clock; signal: AbortSignal },
+): Promise<void> {
+  const beside = archived.map((name) => [join(from, name), join(to, name)] as const);
+  const published = [publishedFilesIn(from).localFolder, publishedFilesIn(to).localFolder] as const;
+  for (const [source, target] of [...beside, published])
+    if (existsSync(source)) cpSync(source, target, { recursive: true, preserveTimestamps: true });
+  await copyInto(db, databasePath(to), signal);
+  endLease(to, clock);
+}
