@@ -1,6 +1,6 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { runCli, startCli, type Ended, type Running } from '../cli/run-cli.ts';
 import { openWorkspace, unlimited, type Workspace } from '../cli/workspace.ts';
@@ -125,4 +125,38 @@ it('a folder moves into the cluster and back, with ledger, certificate and fence
   expect(await ledger(back)).toMatchObject({
     requests: [{ state: expect.stringMatching(/certified|sealed/) as string }],
   });
+}, 900_000);
+
+it('a machine dies after the fence, before a commit: the next one erases all the same, and waits for the copy', async () => {
+  const world = await openStoreWorld();
+  await using workspace = await openWorkspace({ persons: 60, recordings: 10, hostile: false });
+  const { on, startOn, folderOf } = await openMachines(workspace, world);
+  await on('one', ['sync']);
+  const people = await on('one', ['query', 'SELECT uuid FROM persons LIMIT 1']);
+  const [[uuid]] = z.object({ rows: z.tuple([z.tuple([z.string()])]) }).parse(people.json).rows;
+  await on('one', ['erase', 'add', '--uuid', uuid, '--basis', 'objection', '--by', 'the-test', '--keep-events']);
+  const dying = startOn('one', ['reconcile']);
+  // Something may go between the list and the look.
+  const isFenced = (): Promise<boolean> =>
+    world.everything().then(
+      (all) => all.some(({ key, bytes }) => key.includes('/ledger/') && bytes.includes('"type":"fenced"')),
+      () => false,
+    );
+  while (!(await isFenced())) expect(dying.child.exitCode).toBe(null);
+  dying.child.kill('SIGKILL');
+  await dying.ended;
+  // Its copy lies there, with a mirror in which the person may be; the state in the bucket has the person still.
+  expect(existsSync(join(folderOf('one'), 'mirror.db'))).toBe(true);
+  await vi.waitFor(() => on('two', ['sync'], 1), { timeout: 120_000, interval: 5_000 });
+  await on('two', ['reconcile'], 4);
+  const list = await on('two', ['erase', 'list', '--all']);
+  expect(JSON.stringify(list.json)).toContain('copy_elsewhere');
+  // It comes back: its copy goes.
+  await on('one', ['sync']);
+  expect(readdirSync(folderOf('one'))).toEqual([]);
+  await on('two', ['reconcile']);
+  const ended = await on('two', ['erase', 'list', '--all']);
+  expect(JSON.stringify(ended.json)).toMatch(/"state":"(?:certified|sealed)"/);
+  await on('two', ['audit', 'verify']);
+  for (const { key, bytes } of await world.everything()) expect([key, bytes.includes(uuid)]).toEqual([key, false]);
 }, 900_000);
