@@ -1,8 +1,8 @@
 import type { ClusterDatabase } from './cluster-database.ts';
 import { madeTables } from './tables.ts';
 
-/** A local copy of a project's data that a machine has, or may have. `since` is ISO 8601 UTC. */
-type Copy = { project: string; machine: string; since: string };
+/** A local copy of a project's data that a machine has, or may have. `since` is ISO 8601 UTC. `isForgotten`: an operator said that it is gone. */
+type Copy = { project: string; machine: string; since: string; isForgotten: boolean };
 
 /** The copies that machines have. A row stands there before a copy is made, until after it is deleted. */
 export type Copies = {
@@ -15,7 +15,7 @@ export type Copies = {
 };
 
 const select = /*sql*/ `SELECT project, machine,
-  to_char(since AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS since FROM analytics_mirror.copies`;
+  to_char(since AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS since, is_forgotten AS "isForgotten" FROM analytics_mirror.copies`;
 
 /** Keeps the copies in the database of the cluster. */
 export function openCopies(database: ClusterDatabase): Copies {
@@ -26,7 +26,8 @@ export function openCopies(database: ClusterDatabase): Copies {
   return {
     note: async (...copy) => {
       await ask(
-        /*sql*/ `INSERT INTO analytics_mirror.copies (project, machine) VALUES ($1, $2) ON CONFLICT DO NOTHING`,
+        /*sql*/ `INSERT INTO analytics_mirror.copies (project, machine) VALUES ($1, $2)
+          ON CONFLICT (project, machine) DO UPDATE SET is_forgotten = false`,
         copy,
       );
     },

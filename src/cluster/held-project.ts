@@ -73,7 +73,8 @@ export async function holdProject(
         commit: (db: Database) => state.commit(db),
         copiesElsewhere: async () => {
           const others = (await copies.ofProject(project.id)).filter((other) => other.machine !== machine);
-          return { machines: others.map((other) => other.machine), isForgotten: false };
+          const isForgotten = others.some((other) => other.isForgotten);
+          return { machines: others.flatMap((other) => (other.isForgotten ? [] : [other.machine])), isForgotten };
         },
       },
       store: state.store,

@@ -20,8 +20,8 @@ const selectProjects = /*sql*/ `SELECT id, name, token::float8 AS token, is_paus
 const selectMachines = /*sql*/ `SELECT known.name, coalesce(machine.is_draining, false) AS "isDraining",
     coalesce(machine.live_until > clock_timestamp(), false) AS "isLive",
     (SELECT count(*)::int FROM analytics_mirror.projects WHERE machine = known.name AND ${isHeld}) AS projects,
-    (SELECT count(*)::int FROM analytics_mirror.copies WHERE machine = known.name) AS copies
-  FROM (SELECT name FROM analytics_mirror.machines UNION SELECT machine FROM analytics_mirror.copies) AS known (name)
+    (SELECT count(*)::int FROM analytics_mirror.copies WHERE machine = known.name AND NOT is_forgotten) AS copies
+  FROM (SELECT name FROM analytics_mirror.machines UNION SELECT machine FROM analytics_mirror.copies WHERE NOT is_forgotten) AS known (name)
     LEFT JOIN analytics_mirror.machines AS machine USING (name)
   ORDER BY known.name`;
 
@@ -129,7 +129,7 @@ export function clusterOrders(database: ClusterDatabase): ClusterOrders {
         await change('machine', machine, /*sql*/ `DELETE FROM analytics_mirror.machines WHERE name = $1`, [machine]);
       await database.query(/*sql*/ `DELETE FROM analytics_mirror.machines WHERE name = $1`, [machine]);
       const gone = await database.query(
-        /*sql*/ `DELETE FROM analytics_mirror.copies WHERE machine = $1 RETURNING project`,
+        /*sql*/ `UPDATE analytics_mirror.copies SET is_forgotten = true WHERE machine = $1 AND NOT is_forgotten RETURNING project`,
         [machine],
       );
       return gone.length;

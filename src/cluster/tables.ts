@@ -33,6 +33,7 @@ const tables = /*sql*/ `
     project text NOT NULL,
     machine text NOT NULL,
     since timestamptz NOT NULL DEFAULT clock_timestamp(),
+    is_forgotten boolean NOT NULL DEFAULT false,
     PRIMARY KEY (project, machine)
   );
 `;

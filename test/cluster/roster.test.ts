@@ -107,7 +107,12 @@ test('orders about what the cluster does not have end with usage; a machine that
   expect((await readRoster(database)).machines).toMatchObject([{ name: 'a', isDraining: true }]);
   await a.close();
   expect(await orders.forget('a')).toBe(1);
+  expect(await orders.forget('a').catch(({ code }: { code: string }) => code)).toBe('usage');
   expect((await readRoster(database)).machines).toEqual([]);
+  // Certificates say from then on that an operator said so.
+  expect(await openCopies(database).ofProject('p1')).toMatchObject([{ machine: 'a', isForgotten: true }]);
+  await openCopies(database).note('p1', 'a');
+  expect(await openCopies(database).ofProject('p1')).toMatchObject([{ machine: 'a', isForgotten: false }]);
 });
 
 test('the commands show projects, holders and machines, and give the orders', async () => {
