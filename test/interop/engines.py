@@ -26,7 +26,9 @@ is_bucket = root.startswith("s3://")
 endpoint, key_id, secret = (os.environ.get(name, "") for name in ["AWS_ENDPOINT_URL", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"])
 storage = {"s3.endpoint": endpoint, "s3.access-key-id": key_id, "s3.secret-access-key": secret, "s3.region": "us-east-1"}
 keys = {"persons": "person_uuid", "recordings": "id", "playlists": "short_id", "distinct_ids": "distinct_id", "playlist_recordings": "recording_id", "deletions": "key"}
-keys = {name: key for name, key in keys.items() if os.path.exists(f"{folder}/snapshots/{name}")}
+unpublished = [name for name in keys if not os.path.exists(f"{folder}/snapshots/{name}")]
+if unpublished:
+    sys.exit(f"not published: {', '.join(unpublished)}")
 kept = f"{folder}/../kept.json"
 
 
