@@ -1,1 +1,0 @@
-import module from 'node:module'; module.enableCompileCache('/tmp/w/exp7r/cc'); const t=process.cpuUsage(); for (const m of process.argv.slice(2)) await import(m); const u=process.cpuUsage(t); console.log(process.argv.slice(2).join(), (u.user+u.system)/1000);
