@@ -76,8 +76,9 @@ export function openMirror({ environment = {}, configFile, project, settings = {
  */
 export async function sync(mirror: Mirror, options: SyncOptions = {}): Promise<Pass[]> {
   const { datasets = pagedDatasets, mode = 'full', signal = new AbortController().signal } = options;
-  const context = appOf(mirror).serviceContext(signal);
-  const { passes } = await runSyncJob(context, { datasets, mode, resume: true });
+  const app = appOf(mirror);
+  await app.hold('sync');
+  const { passes } = await runSyncJob(app.serviceContext(signal), { datasets, mode, resume: true });
   return passes.map(({ dataset, verdict, reason, rowsReceived, rowsAdded, rowsChanged }) => {
     return { dataset, verdict, reason, rowsReceived, rowsAdded, rowsChanged };
   });
