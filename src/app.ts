@@ -56,6 +56,10 @@ export type App = {
   hold: Seat['hold'];
   /** Commits, deletes the copy, and lets other machines take the project. Does nothing where it is not held. */
   giveUp: () => Promise<void>;
+  /** Of a cluster: closes the data folder of a project that is lost. What is in it stays. */
+  lose: () => Promise<void>;
+  /** Of a cluster: the project as all machines name it, and what this machine does besides holding it; else null. */
+  shared: (NonNullable<Seat['shared']> & Pick<Seat, 'clear'>) | null;
   close: () => Promise<void>;
 };
 
@@ -136,7 +140,7 @@ function assembleApp(
   }: Shared & { secrets: Pick<Secrets, 'signingKeys'> },
   budgets: SharedBudgets,
 ): App {
-  const seat = openSeat(storage, name, given, clock);
+  const seat = openSeat(storage, { name, given, clock, wait });
   const { settings } = seat;
   const connections: Database[] = [];
   const disconnect = (): void => {
@@ -185,8 +189,12 @@ function assembleApp(
     const { origin, key } = requireService(settings, apiKey);
     const transport = openTransport(origin, key, settings.budget.concurrency, settings.service);
     closers.push(() => transport.close());
+    const send: typeof transport.send = (request) => {
+      seat.check();
+      return transport.send(request);
+    };
     service = createService({
-      transport,
+      transport: { ...transport, send },
       budget,
       clock,
       tracer,
@@ -248,6 +256,11 @@ function assembleApp(
     jobContext: hasService ? serviceContext : localContext,
     serviceContext,
     hold: seat.hold,
+    lose: () => {
+      disconnect();
+      return seat.lose();
+    },
+    shared: seat.shared && { ...seat.shared, clear: seat.clear },
     giveUp: () => (seat.isShared ? seat.giveUp(openMirror, disconnect) : Promise.resolve()),
     close: async () => {
       for (const close of closers.toReversed()) await close();

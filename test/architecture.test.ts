@@ -38,7 +38,7 @@ const packageHomes: Record<string, readonly string[]> = {
   'd3-scale': ['markup'],
   'd3-shape': ['markup'],
   'node-cron': ['config', 'sandbox'],
-  'p-queue': ['client'],
+  'p-queue': ['client', 'worker'],
   pg: ['cluster'],
   pino: ['log'],
   pkijs: ['anchor'],

@@ -194,7 +194,7 @@ async function addCommands(program: Command, argv: readonly string[], context: C
     if (file === null || !words.every((word) => argv.includes(word))) continue;
     const { define } = (await import(`./commands/${file}.ts`)) as CommandFile;
     const action = define(command, context);
-    addAction(context, command, 'run' in action && holds ? holding(action, name, holds) : action);
+    addAction(context, command, 'run' in action && holds ? holding(action, name, holds, context.signal) : action);
   }
 }
 
@@ -203,9 +203,10 @@ function holding(
   action: Extract<CommandAction, { run: unknown }>,
   name: string,
   holds: NonNullable<Entry['holds']>,
+  signal: AbortSignal,
 ): CommandAction {
   const run = async (app: App, ...given: never[]): Promise<CommandResult> => {
-    await app.hold(name, holds);
+    await app.hold(name, holds, { signal });
     return action.run(app, ...given);
   };
   return { ...action, run };

@@ -18,8 +18,11 @@ export type SharedStorage = { holdings: Holdings; copies: Copies; key: Buffer };
 
 /** A project that this machine holds, with its state in the data folder. */
 export type HeldProject = {
+  token: number;
   /** Aborted once another machine may hold the project. */
   signal: AbortSignal;
+  /** Throws `busy` where another machine may hold the project. */
+  check: () => void;
   state: SharedState;
   store: EntryStore;
   /** The ledger as it was opened over `store`. Throws `busy` where another machine has taken the project over. */
@@ -66,7 +69,9 @@ export async function holdProject(
         hint: 'a state is never replaced: work with the one that is there',
       });
     return {
+      token,
       signal,
+      check,
       state: {
         // What a command has changed is put there at once: its copy does not stay.
         committedMs: () => (copy.isFresh && purpose !== 'worker' ? 0 : state.committedMs()),

@@ -27,6 +27,8 @@ export type Holdings = {
   machine: string;
   /** Takes a project for `worker`, or for a command by its words. Rejects with `busy` while another process holds it, with `usage` where a newer version has written it. */
   take: (project: SharedProject, purpose: string) => Promise<Holding>;
+  /** Asks for a project: the worker that holds it gives it up after its present job. Holds for 15 seconds, so it is said again. */
+  want: (id: string, purpose: string) => Promise<void>;
   /** Says that a worker of this machine lives. Rejects with `busy` while another process of this name does. */
   live: () => Promise<void>;
   /** Gives up all that is held, and stops beating. */
@@ -50,6 +52,9 @@ const takeIt = /*sql*/ `UPDATE analytics_mirror.projects SET token = token + 1, 
   RETURNING token`;
 const freeIt = /*sql*/ `UPDATE analytics_mirror.projects SET machine = NULL, purpose = NULL, held_until = NULL
   WHERE id = $1 AND token = $2`;
+const wantIt = /*sql*/ `UPDATE analytics_mirror.projects SET wanted_by = $2,
+    wanted_until = clock_timestamp() + interval '15 seconds'
+  WHERE id = $1`;
 const liveNow = /*sql*/ `INSERT INTO analytics_mirror.machines (name, process, live_until)
     VALUES ($1, $2, clock_timestamp() + $3 * interval '1 ms')
   ON CONFLICT (name) DO UPDATE SET process = $2, live_until = excluded.live_until, is_draining = false
@@ -146,6 +151,9 @@ export function openHoldings({ database, address, machine, schema, timing = clus
         lost.signal.throwIfAborted();
       };
       return { token, signal: lost.signal, check, release };
+    },
+    want: async (id, purpose) => {
+      await database.query(wantIt, [id, `${purpose} on ${machine}`]);
     },
     live: async () => {
       await madeTables(database);

@@ -74,8 +74,6 @@ export function readStates(database: ClusterDatabase, since: string | null): Pro
 
 /** What an operator can say of a project or a machine. Each rejects with `usage` where there is none of this name. */
 export type ClusterOrders = {
-  /** Asks for a project; the holder gives it up after its present job. Holds for 15 seconds, so it is said again and again. */
-  want: (id: string, purpose: string) => Promise<void>;
   pause: (name: string, isPaused: boolean) => Promise<void>;
   move: (name: string, machine: string) => Promise<void>;
   drain: (machine: string) => Promise<void>;
@@ -95,11 +93,6 @@ export function clusterOrders(database: ClusterDatabase): ClusterOrders {
   };
   const ofLive = /*sql*/ `EXISTS (SELECT 1 FROM analytics_mirror.machines WHERE name = $2 AND live_until > clock_timestamp())`;
   return {
-    want: async (id, purpose) => {
-      const until = /*sql*/ `clock_timestamp() + interval '15 seconds'`;
-      const sql = /*sql*/ `UPDATE analytics_mirror.projects SET wanted_by = $2, wanted_until = ${until} WHERE id = $1`;
-      await database.query(sql, [id, purpose]);
-    },
     pause: (name, isPaused) =>
       change('project', name, /*sql*/ `UPDATE analytics_mirror.projects SET is_paused = $2 WHERE name = $1`, [
         name,

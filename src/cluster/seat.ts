@@ -1,13 +1,14 @@
 import type { Settings } from '../config/settings.ts';
 import type { Clock } from '../core/clock.ts';
+import { AppError } from '../core/errors.ts';
 import type { JobContext } from '../job/job-context.ts';
 import type { EntryStore, Ledger } from '../ledger/ledger.ts';
 import type { Database } from '../mirror/database.ts';
 import type { ClusterDatabase } from './cluster-database.ts';
 import { openCopies } from './copies.ts';
 import type { HeldProject, SharedStorage } from './held-project.ts';
-import { openHoldings } from './holdings.ts';
-import { readLocalCopy } from './local-copy.ts';
+import { openHoldings, type Holdings, type SharedProject } from './holdings.ts';
+import { deleteLocalCopy, readLocalCopy } from './local-copy.ts';
 import { schemaVersion } from '../mirror/migrate.ts';
 import { machineName, placeOf, sharedProject } from './shared-project.ts';
 
@@ -37,32 +38,67 @@ export type Seat = {
   hold: (
     purpose: string,
     how?: 'to write' | 'to read',
-    importFrom?: string,
-  ) => Promise<Pick<HeldProject, 'signal' | 'isFresh'> | null>;
+    more?: { signal?: AbortSignal; importFrom?: string },
+  ) => Promise<Pick<HeldProject, 'token' | 'signal' | 'isFresh'> | null>;
   /** A job's context, so that it works on what is held. Throws for a shared project that is not. */
   joined: (context: JobContext, open: OpenLedger) => JobContext;
+  /** Of a shared project: how all machines name it, and what takes it here. */
+  shared: { project: SharedProject; holdings: Holdings } | null;
+  /** Throws `busy` where the project is held, but another machine may have taken it. */
+  check: () => void;
   /** Commits, deletes the copy, and lets others take the project. */
   giveUp: (openMirror: () => Database, disconnect: () => void) => Promise<void>;
+  /** Closes what is lost. The copy stays: it may still be the newest state. */
+  lose: () => Promise<void>;
+  /** Deletes the copy, if there is one, of a project that another machine holds. */
+  clear: () => Promise<void>;
   /** Lets others take the project. A copy that was made for a command goes. */
   close: () => Promise<void>;
 };
 
+/** A command waits so long for a project, unless it waits until it has it. A holder notices within seconds, and then commits. */
+const patienceMs = 20_000;
+
 /** The seat of a project. `storage` is null where none is shared. */
-export function openSeat(storage: SharedStorage | null, name: string, given: Settings, clock: Clock): Seat {
+export function openSeat(
+  storage: SharedStorage | null,
+  { name, given, clock, wait }: { name: string; given: Settings; clock: Clock; wait: boolean | undefined },
+): Seat {
   const project = sharedProject(name, given.service);
   const { settings, place } = placeOf(given, project);
   let held: HeldProject | undefined;
   return {
     settings,
     isShared: place !== null,
-    hold: async (purpose, how = 'to write', importFrom) => {
+    shared: storage && place ? { project, holdings: storage.holdings } : null,
+    check: () => held?.check(),
+    lose: async () => {
+      await held?.release();
+      held = undefined;
+    },
+    clear: async () => {
+      if (held || !storage || !place) return;
+      if (readLocalCopy(settings.dataDir)) deleteLocalCopy(settings.dataDir);
+      await storage.copies.forget(project.id, storage.holdings.machine);
+    },
+    hold: async (purpose, how = 'to write', { signal, importFrom } = {}) => {
       if (!place || !storage || (how === 'to read' && readLocalCopy(settings.dataDir)?.isWhole)) return null;
       if (held) return held;
-      // Loaded for those who need it.
-      const loaded = import('./held-project.ts').then(({ holdProject }) =>
-        holdProject(storage, { project, purpose, importFrom }, { place, settings, clock }),
-      );
-      return (held = await loaded);
+      const untilMs = wait ? Infinity : clock.now() + patienceMs;
+      for (;;) {
+        try {
+          // Loaded for those who need it.
+          const loaded = import('./held-project.ts').then(({ holdProject }) =>
+            holdProject(storage, { project, purpose, importFrom }, { place, settings, clock }),
+          );
+          return (held = await loaded);
+        } catch (error) {
+          const isBusy = error instanceof AppError && error.code === 'busy';
+          if (!isBusy || purpose === 'worker' || clock.now() >= untilMs) throw error;
+        }
+        await storage.holdings.want(project.id, purpose);
+        await clock.sleep(1_000, signal);
+      }
     },
     joined: (context, open) => {
       if (!place) return context;

@@ -27,11 +27,11 @@ async function openCluster() {
 }
 
 test('the roster has every project with its holder, and every machine with what it holds and copies', async () => {
-  const { database, machine, orders } = await openCluster();
+  const { database, machine } = await openCluster();
   const a = machine('a');
   await a.live();
   await a.take(shop, 'worker');
-  await orders.want('p1', 'sync on b');
+  await machine('b').want('p1', 'sync');
   const copies = openCopies(database);
   await copies.note('p1', 'a');
   await copies.note('p2', 'gone');
@@ -63,7 +63,7 @@ test('what a holder says of a project is seen by all; what a former holder says 
 test('a worker leaves a project that is paused, or that a command waits for, to that command', async () => {
   const { machine, orders } = await openCluster();
   const [a, b] = [machine('a'), machine('b')];
-  await orders.want('p1', 'sync on b');
+  await b.want('p1', 'sync');
   await expect(a.take(shop, 'worker')).rejects.toThrow('the project shop cannot be taken now: a command waits for it');
   const held = await b.take(shop, 'sync');
   await held.release();

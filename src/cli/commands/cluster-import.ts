@@ -27,7 +27,7 @@ Examples:
   analytics-mirror --project shop cluster import --from /srv/mirror/shop`,
     run: async (app, { from }: { from: string }) => {
       requireStorage(app);
-      await app.hold('cluster import', 'to write', resolve(from));
+      await app.hold('cluster import', 'to write', { signal: context.signal, importFrom: resolve(from) });
       const { bucket, entries } = await runJob(app.jobContext(context.signal), 'import', async (own) => {
         const report = await keepBuckets(own);
         if (report?.error) throw report.error;

@@ -1,9 +1,11 @@
 import type { Command } from 'commander';
-import type { App } from '../../app.ts';
+import { createProjectApps } from '../../app.ts';
+import type { ClusterDatabase } from '../../cluster/cluster-database.ts';
 import { clusterOrders, readRoster, type ClusterOrders, type Roster } from '../../cluster/roster.ts';
 import { AppError } from '../../core/errors.ts';
 import { countedText, secondText } from '../../core/words.ts';
-import type { CommandAction, CommandResult } from '../command.ts';
+import { printResult, type CommandAction, type CommandContext, type CommandResult } from '../command.ts';
+import { settingsFlags, type GlobalOptions } from '../global-options.ts';
 import { formatTable } from '../table.ts';
 
 type Order = {
@@ -72,7 +74,7 @@ Examples:
 };
 
 /** Defines `cluster list`, and the orders of an operator to a cluster. */
-export function define(command: Command): CommandAction {
+export function define(command: Command, context: CommandContext): CommandAction {
   const order = orders[command.name()];
   if (!order)
     return {
@@ -83,7 +85,7 @@ next one that has room for it.
 Examples:
   analytics-mirror cluster list
   analytics-mirror cluster list --json`,
-      run: async (app) => rosterResult(await readRoster(databaseOf(app))),
+      act: () => withDatabase(command, context, async (database) => rosterResult(await readRoster(database))),
     };
   const names: Readonly<Record<string, string>> = {
     project: 'its name in the configuration',
@@ -92,20 +94,34 @@ Examples:
   for (const name of order.about) command.argument(`<${name}>`, names[name]);
   return {
     help: order.help,
-    run: async (app, ...given: string[]) => {
-      const named = given.slice(0, order.about.length);
-      const text = await order.give(clusterOrders(databaseOf(app)), ...named);
-      return { json: { done: command.name(), about: named }, text: `${text}\n` };
-    },
+    act: (...given: string[]) =>
+      withDatabase(command, context, async (database) => {
+        const named = given.slice(0, order.about.length);
+        const text = await order.give(clusterOrders(database), ...named);
+        return { json: { done: command.name(), about: named }, text: `${text}\n` };
+      }),
   };
 }
 
-function databaseOf({ clusterDatabase }: App): NonNullable<App['clusterDatabase']> {
-  if (clusterDatabase) return clusterDatabase;
-  throw new AppError('no cluster is configured', {
-    code: 'usage',
-    hint: 'set cluster.database and cluster.storage (docs/cluster.md)',
-  });
+/** Works with the database of the cluster, whichever projects are configured. */
+async function withDatabase(
+  command: Command,
+  context: CommandContext,
+  work: (database: ClusterDatabase) => Promise<CommandResult>,
+): Promise<void> {
+  const flags = settingsFlags(command.optsWithGlobals<GlobalOptions>(), context.environment);
+  const { apps } = createProjectApps(context, flags);
+  const [{ clusterDatabase: database }] = apps;
+  try {
+    if (!database)
+      throw new AppError('no cluster is configured', {
+        code: 'usage',
+        hint: 'set cluster.database and cluster.storage (docs/cluster.md)',
+      });
+    printResult(context, command, await work(database));
+  } finally {
+    for (const app of apps.toReversed()) await app.close();
+  }
 }
 
 function rosterResult(roster: Roster): CommandResult {

@@ -1,14 +1,23 @@
 import { once } from 'node:events';
 import type { Command } from 'commander';
 import packageJson from '../../../package.json' with { type: 'json' };
-import { createProjectApps, type ProjectApps } from '../../app.ts';
+import { createProjectApps, type App, type ProjectApps } from '../../app.ts';
 import { postWebhook } from '../../client/webhook.ts';
+import { clusterTiming } from '../../cluster/timing.ts';
 import { isoTime } from '../../core/clock.ts';
 import { AppError } from '../../core/errors.ts';
 import { secondText } from '../../core/words.ts';
+import { schemaVersion } from '../../mirror/migrate.ts';
 import { runDrillJob } from '../../rehearsal/drill-job.ts';
 import { startStatusPage, type StatusPage } from '../../status/page.ts';
 import { alertPost, type AlertPost } from '../../worker/alert-post.ts';
+import {
+  startClusterWorker,
+  type ClusterWorker,
+  type ClusterWorkerSetup,
+  type SharableProject,
+} from '../../worker/cluster-worker.ts';
+import type { WorkerProject } from '../../worker/project-runner.ts';
 import { workerProject } from '../../worker/worker-project.ts';
 import { startWorker, type Worker } from '../../worker/worker.ts';
 import { printResult, type CommandAction, type CommandContext } from '../command.ts';
@@ -55,28 +64,42 @@ export async function runWorker(
     throw new AppError('nothing is scheduled', { code: 'usage', hint: 'set schedule.head and the others' });
   const posting = new AbortController();
   const post = alertPosting(programs, posting.signal);
+  const shared = apps.flatMap((app, index) => {
+    const work = projects[index];
+    return app.shared && work ? [sharable(app, app.shared, work)] : [];
+  });
   // First, so that a port in use ends this command before any job starts.
   const page = await serveStatus(programs);
   const worker = startWorker({
-    projects,
+    projects: shared.length > 0 ? [] : projects,
     clock,
     log,
     projectsAtOnce: run.projectsAtOnce,
     onAlert: (change) => post?.add(change),
     onLook: (state) => {
-      page.show(state);
+      if (shared.length === 0) page.show(state);
       post?.look(state);
     },
+  });
+  const joined = joinCluster(programs, shared, {
+    worker,
+    signal: context.signal,
+    onLook: (all) => page.show({ ...worker.state(), projects: all }),
   });
   announce(worker, page.url);
   const stopping = new AbortController();
   try {
     if (!context.signal.aborted)
-      await Promise.race([once(context.signal, 'abort', { signal: stopping.signal }), worker.ended]);
+      await Promise.race([
+        once(context.signal, 'abort', { signal: stopping.signal }),
+        worker.ended,
+        ...(joined ? [joined.ended] : []),
+      ]);
   } finally {
     stopping.abort();
     log.info({ drainSeconds: run.drainSeconds }, 'stopping');
     const isDrained = await worker.stop(run.drainSeconds * 1000);
+    await joined?.close();
     posting.abort(new AppError('interrupted', { code: 'interrupted' }));
     await page.close();
     if (isDrained) log.info('stopped');
@@ -85,6 +108,44 @@ export async function runWorker(
       context.exit(exitCodes.failed);
     }
   }
+}
+
+/** A project of the worker as one that it takes from a cluster and gives up again. */
+function sharable(app: App, { project, clear }: NonNullable<App['shared']>, work: WorkerProject): SharableProject {
+  const { name, service, dataDir } = work;
+  return {
+    ...project,
+    bare: { name, service, dataDir },
+    hold: async () => {
+      const held = await app.hold('worker');
+      if (!held) throw new Error('a project that is not shared');
+      return { work, token: held.token, signal: held.signal };
+    },
+    giveUp: app.giveUp,
+    lose: app.lose,
+    clear,
+  };
+}
+
+/** Begins to take projects of a cluster, where there is one. */
+function joinCluster(
+  { apps, clock, log }: ProjectApps,
+  projects: readonly SharableProject[],
+  more: Pick<ClusterWorkerSetup, 'worker' | 'signal' | 'onLook'>,
+): ClusterWorker | null {
+  const [{ clusterDatabase: database, shared }] = apps;
+  if (!database || !shared) return null;
+  const { holdings } = shared;
+  return startClusterWorker({
+    ...more,
+    database,
+    holdings,
+    projects,
+    schema: schemaVersion(),
+    clock,
+    log,
+    timing: clusterTiming,
+  });
 }
 
 /** Posts alerts where an address for them is configured. */
