@@ -6,8 +6,9 @@ export default defineConfig({
   test: {
     include: ['test/cluster/**/*.test.ts'],
     pool: 'forks',
-    maxWorkers: 1,
-    testTimeout: 60_000,
+    // Most of them wait: for leases that end, and for a store that does not answer.
+    maxWorkers: 4,
+    testTimeout: 120_000,
     hookTimeout: 60_000,
     reporters: ['default', './config/closing-line.ts'],
   },

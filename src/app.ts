@@ -140,7 +140,8 @@ function assembleApp(
   }: Shared & { secrets: Pick<Secrets, 'signingKeys'> },
   budgets: SharedBudgets,
 ): App {
-  const seat = openSeat(storage, { name, given, clock, wait });
+  const signers = (): OutsideSigner[] => outsideSigners(given, { ...secrets, environment });
+  const seat = openSeat(storage, { name, given, clock, wait, signers });
   const { settings } = seat;
   const connections: Database[] = [];
   const disconnect = (): void => {
@@ -225,7 +226,6 @@ function assembleApp(
   };
   const hasService = apiKey !== null && settings.service.baseUrl !== null && settings.service.projectId !== null;
   const openMirror = (): Database => (database ??= opened(openDatabase(settings.dataDir, clock)));
-  const signers = (): OutsideSigner[] => outsideSigners(settings, { ...secrets, environment });
   const open: OpenLedger = {
     now: (store) => openLedger(settings.dataDir, clock, signers(), store),
     pausing: (stop, store) => openLedgerPausing(settings.dataDir, clock, signers(), stop, store),

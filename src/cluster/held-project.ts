@@ -1,9 +1,8 @@
-import { openBucket, type Destination } from '../bucket/bucket.ts';
+import { openBucket } from '../bucket/bucket.ts';
 import { fetchPublished } from '../bucket/fetch-published.ts';
 import { destinationOf } from '../bucket/keep.ts';
 import type { Settings } from '../config/settings.ts';
 import { AppError } from '../core/errors.ts';
-import type { Clock } from '../core/clock.ts';
 import type { SharedState } from '../job/job-context.ts';
 import type { EntryStore, Ledger } from '../ledger/ledger.ts';
 import type { Database } from '../mirror/database.ts';
@@ -11,7 +10,7 @@ import { publishedFilesIn } from '../snapshot/published-files.ts';
 import type { Copies } from './copies.ts';
 import type { Holdings, SharedProject } from './holdings.ts';
 import { importProject } from './move-project.ts';
-import { openProjectState } from './project-state.ts';
+import { openProjectState, type StateSetup } from './project-state.ts';
 
 /** What machines share: who holds a project, which of them have a copy, and the key of the states in the bucket. */
 export type SharedStorage = { holdings: Holdings; copies: Copies; key: Buffer };
@@ -39,7 +38,7 @@ export type HeldProject = {
 export async function holdProject(
   { holdings, copies, key }: SharedStorage,
   { project, purpose, importFrom }: { project: SharedProject; purpose: string; importFrom?: string | undefined },
-  { place, settings, clock }: { place: Destination; settings: Settings; clock: Clock },
+  { place, settings, clock, signers }: Pick<StateSetup, 'place' | 'clock' | 'signers'> & { settings: Settings },
 ): Promise<HeldProject> {
   const { dataDir, retry } = settings;
   const { machine } = holdings;
@@ -57,7 +56,7 @@ export async function holdProject(
   };
   try {
     await copies.note(project.id, machine);
-    const setup = { place, key, dataDir, holder: { machine, token }, check, ...tools };
+    const setup = { place, key, dataDir, signers, holder: { machine, token }, check, ...tools };
     const state = await openProjectState(setup, fill);
     const release = async (): Promise<void> => {
       await state.close();

@@ -9,6 +9,7 @@ import { AppError } from '../core/errors.ts';
 import { makeFolder, temporaryFolder } from '../core/folder.ts';
 import { openLedger, readLedger, type EntryStore, type Ledger } from '../ledger/ledger.ts';
 import { copyInto } from '../mirror/run-query.ts';
+import type { OutsideSigner } from '../ledger/outside-signer.ts';
 import { openDatabase, type Database } from '../mirror/database.ts';
 import { readLease, releaseLease } from '../mirror/runs.ts';
 import { archived, listBelow, packFiles, unpackFiles } from './archive.ts';
@@ -18,7 +19,13 @@ import { openSealed, sealFile } from './sealed-file.ts';
 import { waitingStore } from './waiting-store.ts';
 
 /** How the state of a project is opened. `signal`: aborted with `busy` once the project is lost. */
-export type StateSetup = StatePlace & { clock: Clock; retry: Settings['retry']; signal: AbortSignal };
+export type StateSetup = StatePlace & {
+  clock: Clock;
+  retry: Settings['retry'];
+  signal: AbortSignal;
+  /** The signing keys that are not in the data folder. */
+  signers: () => OutsideSigner[];
+};
 
 /** What a commit has left in the bucket besides the state: nothing, or what a lock keeps. `removed`: older versions. */
 type Committed = { removed: number; locked: (Lock & { putAt: string })[] };
@@ -54,7 +61,7 @@ export async function openProjectState(
   setup: StateSetup,
   fill: (standing: { isNew: boolean; store: EntryStore }) => Promise<void> = () => Promise.resolve(),
 ): Promise<ProjectState> {
-  const { place, dataDir, holder, clock, retry, signal } = setup;
+  const { place, dataDir, holder, clock, retry, signal, signers } = setup;
   const bucket = await openBucket(below(place, 'state'), { clock, retry, signal });
   const waiting = waitingStore(place);
   const store = entryStore({ ...setup, waiting });
@@ -78,8 +85,10 @@ export async function openProjectState(
     await refuseCareless(bucket, dataDir);
     const found = await fetchState(setup, bucket);
     await fill({ isNew: found.length === 0, store });
-    openLedger(dataDir, clock, [], store).append([{ type: 'taken_over', ...holder }]);
-    store.keepKeys();
+    const ledger = openLedger(dataDir, clock, signers(), store);
+    ledger.append([{ type: 'taken_over', ...holder }]);
+    // A holder that was killed may have left entries that nothing vouches for.
+    ledger.checkpoint();
     noteLocalCopy(dataDir, { ...noteOf(dataDir), isWhole: true, commits: found });
     using db = opened(dataDir, clock);
     await state.commit(db.db);

@@ -1,5 +1,4 @@
 import type { Settings } from '../config/settings.ts';
-import type { Clock } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
 import type { JobContext } from '../job/job-context.ts';
 import type { EntryStore, Ledger } from '../ledger/ledger.ts';
@@ -9,6 +8,7 @@ import { openCopies } from './copies.ts';
 import type { HeldProject, SharedStorage } from './held-project.ts';
 import { openHoldings, type Holdings, type SharedProject } from './holdings.ts';
 import { deleteLocalCopy, readLocalCopy } from './local-copy.ts';
+import type { StateSetup } from './project-state.ts';
 import { schemaVersion } from '../mirror/migrate.ts';
 import { machineName, placeOf, sharedProject } from './shared-project.ts';
 
@@ -59,11 +59,11 @@ export type Seat = {
 /** A command waits so long for a project, unless it waits until it has it. A holder notices within seconds, and then commits. */
 const patienceMs = 20_000;
 
+/** `given`: the settings of the project. `wait`: whether a command waits until it has the project. */
+type SeatSetup = { name: string; given: Settings; wait: boolean | undefined } & Pick<StateSetup, 'clock' | 'signers'>;
+
 /** The seat of a project. `storage` is null where none is shared. */
-export function openSeat(
-  storage: SharedStorage | null,
-  { name, given, clock, wait }: { name: string; given: Settings; clock: Clock; wait: boolean | undefined },
-): Seat {
+export function openSeat(storage: SharedStorage | null, { name, given, clock, wait, signers }: SeatSetup): Seat {
   const project = sharedProject(name, given.service);
   const { settings, place } = placeOf(given, project);
   let held: HeldProject | undefined;
@@ -89,7 +89,7 @@ export function openSeat(
         try {
           // Loaded for those who need it.
           const loaded = import('./held-project.ts').then(({ holdProject }) =>
-            holdProject(storage, { project, purpose, importFrom }, { place, settings, clock }),
+            holdProject(storage, { project, purpose, importFrom }, { place, settings, clock, signers }),
           );
           return (held = await loaded);
         } catch (error) {

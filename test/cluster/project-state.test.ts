@@ -30,6 +30,8 @@ describe('the state of a project in a bucket', () => {
     const b = await hold(second);
     expect(remembered(b)).toEqual(['jane.doe@example.com']);
     expect(wordsOf(second)).toEqual(['one', 'drill', 'two']);
+    // An auditor needs no run in between.
+    expect(b.ledger().signed()).toBe(3);
     const origin = (checkpoint: string): string | undefined => checkpoint.split('\n')[0];
     // The key that signs is the same one.
     expect(origin(b.ledger().checkpoint().text)).toBe(origin(text));

@@ -81,6 +81,7 @@ export function machineOf(world: Pick<StoreWorld, 'place'>, name: string, more: 
     clock: systemClock,
     retry: { attemptsMax: 2, totalMs: 2_000, delayBaseMs: 50, delayMaxMs: 100, retryAfterMaxMs: 100 },
     signal: lost.signal,
+    signers: () => [],
     check: () => lost.signal.throwIfAborted(),
     lose: () => lost.abort(new Error('lost')),
     ...more,

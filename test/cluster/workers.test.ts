@@ -107,10 +107,8 @@ test('workers share projects, give them to commands and newcomers, take over wha
   expect(await one.ended).toMatchObject({ code: 0 });
   await until((held) => projects.every((name) => held[name] === null));
   for (const name of projects) expect([name, copyOf('one', name)]).toEqual([name, false]);
-  // A run signs what a machine that only took a project over has written.
-  for (const name of projects)
-    for (const command of [['sync'], ['audit', 'verify']]) {
-      const { code, stdout, stderr } = await on('three', ...command, '--project', name);
-      expect([name, code, code === 0 ? '' : stdout + stderr]).toEqual([name, 0, '']);
-    }
+  for (const name of projects) {
+    const { code, stdout, stderr } = await on('three', 'audit', 'verify', '--project', name);
+    expect([name, code, code === 0 ? '' : stdout + stderr]).toEqual([name, 0, '']);
+  }
 }, 600_000);
