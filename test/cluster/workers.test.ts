@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { openClusterDatabase } from '../../src/cluster/cluster-database.ts';
 import { readRoster, type Roster } from '../../src/cluster/roster.ts';
+import type { ElsewhereReport } from '../../src/status/report-elsewhere.ts';
 import { storeKeys } from '../bucket/real-store.ts';
 import { runCli, startCli, type Ended, type Running } from '../cli/run-cli.ts';
 import { openWorkspace, unlimited } from '../cli/workspace.ts';
@@ -66,12 +67,14 @@ async function openWorkers() {
   const on = (machine: string, ...args: string[]): Promise<Ended> =>
     runCli([...args, '--config', config, ...unlimited], { env: envOf(machine), timeoutMs: 300_000 });
   /** Waits until the cluster is so: how long that took, in seconds. */
-  const until = async (isSo: (held: Record<string, string | null>, roster: Roster) => boolean): Promise<number> => {
+  const until = async (
+    isSo: (held: Record<string, string | null>, roster: Roster) => boolean | Promise<boolean>,
+  ): Promise<number> => {
     const began = Date.now();
     for (;;) {
       const roster = await readRoster(database);
       const held = Object.fromEntries(roster.projects.map(({ name, holder }) => [name, holder]));
-      if (roster.projects.length > 0 && isSo(held, roster)) return (Date.now() - began) / 1000;
+      if (roster.projects.length > 0 && (await isSo(held, roster))) return (Date.now() - began) / 1000;
       if (Date.now() - began > 180_000) throw new Error(`not so: ${JSON.stringify(roster)}`);
       await delay(200);
     }
@@ -89,6 +92,16 @@ test('workers share projects, give them to commands and newcomers, take over wha
   const count = (held: Record<string, string | null>, machine: string): number =>
     projects.filter((name) => held[name] === machine).length;
   const shared = await until((held) => count(held, 'one') === 2 && count(held, 'two') === 2);
+  // `status` elsewhere tells what the holder says, and leaves the project with it.
+  await until(async () => {
+    const { code, stdout } = await on('three', 'status', '--project', 'p1', '--json');
+    const { said, ...report } = JSON.parse(stdout) as ElsewhereReport;
+    expect([code, report]).toMatchObject([0, { project: 'p1', holder: { purpose: 'worker' }, isPaused: false }]);
+    return said?.jobs.some(({ job }) => job === 'full') === true;
+  });
+  expect((await on('three', 'status', '--project', 'p1')).stdout).toMatch(
+    /^p1 is held by (?:one|two) \(worker\) since .*\n.*\n(?:ALERT: .*\n)*\nrun does/,
+  );
   // A command elsewhere works on a project that a worker holds, and the worker takes it back.
   const synced = await on('three', 'sync', '--project', 'p0', '--wait', '--json');
   expect(synced).toMatchObject({ code: 0 });

@@ -1,7 +1,10 @@
+import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
 import { isoTime } from '../../core/clock.ts';
 import { bytesText, countText, printableLines, secondText } from '../../core/words.ts';
 import { stateCounts } from '../../ledger/vocabulary-words.ts';
+import { databasePath } from '../../mirror/database.ts';
+import { reportElsewhere, type ElsewhereReport } from '../../status/report-elsewhere.ts';
 import { gatherStatus, type StatusReport } from '../../status/report.ts';
 import { reportSchedule, type ScheduleReport } from '../../worker/schedule-report.ts';
 import type { CommandAction, CommandContext, CommandResult } from '../command.ts';
@@ -19,7 +22,11 @@ export function define(command: Command, { stdout, signal }: CommandContext): Co
   return {
     help: '\nExamples:\n  analytics-mirror status\n  analytics-mirror status --watch\n  analytics-mirror status --json',
     run: async (app, { watch }: { watch?: boolean }) => {
-      const { settings, clock } = app;
+      const { settings, clock, clusterDatabase, shared } = app;
+      if (clusterDatabase && shared && !existsSync(databasePath(settings.dataDir))) {
+        const report = await reportElsewhere(clusterDatabase, shared.project);
+        return { json: report, text: elsewhereText(report) };
+      }
       const db = app.databaseReadOnly();
       const look = (): CommandResult => {
         const nowMs = clock.now();
@@ -36,6 +43,16 @@ export function define(command: Command, { stdout, signal }: CommandContext): Co
       return look();
     },
   };
+}
+
+/** What the holder of a project says of it, where this machine has no copy. */
+function elsewhereText({ project, holder, isPaused, said }: ElsewhereReport): string {
+  const held = holder ? `${holder.machine} (${holder.purpose}) since ${secondText(holder.since)}` : 'no machine';
+  const lines = [`${project} is held by ${held}${isPaused ? '; it is paused' : ''}\n`];
+  if (!said) return `${lines.join('')}no machine has said anything of it yet\n`;
+  const alerts = said.alerts.map(({ message, todo }) => `ALERT: ${message}; ${todo}\n`);
+  lines.push(`by what its holder said at ${secondText(said.at)}; all else is in its own status\n`, ...alerts);
+  return `${lines.join('')}${scheduleText(said.jobs, said.at)}`;
 }
 
 function statusText({
@@ -135,7 +152,10 @@ function runText(runs: StatusReport['runs']): string {
   );
 }
 
-function scheduleText(schedule: readonly ScheduleReport[], now: string): string {
+function scheduleText(
+  schedule: readonly Pick<ScheduleReport, 'job' | 'cron' | 'nextAt' | 'lastAt' | 'lastOutcome'>[],
+  now: string,
+): string {
   if (schedule.length === 0) return '';
   const table = formatTable(
     ['run does', 'at (UTC)', 'last', 'outcome', 'next'],

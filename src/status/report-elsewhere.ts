@@ -1,0 +1,34 @@
+import type { ClusterDatabase } from '../cluster/cluster-database.ts';
+import { readRoster, readStates } from '../cluster/roster.ts';
+import type { ProjectState } from '../job/worker-state.ts';
+
+/**
+ * A project of a cluster that this machine has no copy of: who holds it (null: no machine), and what its last holder said of it.
+ * `at`: when, in ISO 8601 UTC by the clock of the cluster's database. Null where none has said anything yet.
+ */
+export type ElsewhereReport = {
+  project: string;
+  holder: { machine: string; purpose: string; since: string } | null;
+  isPaused: boolean;
+  said: ({ at: string } & Pick<ProjectState, 'jobs' | 'alerts' | 'condition' | 'problem'>) | null;
+};
+
+/** Reports a project by the database of its cluster, without taking it. Rejects where the database does not answer. */
+export async function reportElsewhere(
+  database: ClusterDatabase,
+  { id, name }: { id: string; name: string },
+): Promise<ElsewhereReport> {
+  const { projects } = await readRoster(database);
+  const found = projects.find((project) => project.id === id);
+  const said = (await readStates(database, null)).find((told) => told.id === id);
+  const { jobs, alerts, condition, problem } = (said?.state ?? {}) as ProjectState;
+  return {
+    project: name,
+    holder:
+      !found || found.holder === null
+        ? null
+        : { machine: found.holder, purpose: found.purpose ?? '', since: found.since ?? '' },
+    isPaused: found?.isPaused ?? false,
+    said: said ? { at: said.at, jobs, alerts, condition, problem } : null,
+  };
+}
