@@ -52,7 +52,7 @@ export function holdsProject(dataDir: string): boolean {
 const parts = ['snapshots', 'reports'];
 
 /**
- * Deletes the copy of a project in a data folder. What nobody of this program has put there stays. The note goes last: after a kill,
+ * Deletes the copy of a project in a data folder. What this program has not put there stays. The note goes last: after a kill,
  * the next call goes on.
  */
 export function deleteLocalCopy(dataDir: string): void {

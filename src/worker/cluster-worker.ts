@@ -167,7 +167,7 @@ export function startClusterWorker(setup: ClusterWorkerSetup): ClusterWorker {
       newest = at;
     }
     roster = await readRoster(database);
-    // A project that no configuration has any more is nobody's.
+    // A project that no configuration has any more belongs to no machine.
     roster.projects = roster.projects.filter(({ id, holder }) => byId.has(id) || holder !== null);
     const idle = new Set([...held].flatMap(([id, { project }]) => (worker.isIdle(project.name) ? [id] : [])));
     const now = clock.now();
