@@ -1,5 +1,5 @@
 import type { ClusterDatabase } from './cluster-database.ts';
-import { madeTables } from './tables.ts';
+import { iso, madeTables } from './tables.ts';
 
 /** A local copy of a project's data that a machine has, or may have. `since` is ISO 8601 UTC. `isForgotten`: an operator said that it is gone. */
 type Copy = { project: string; machine: string; since: string; isForgotten: boolean };
@@ -14,8 +14,7 @@ export type Copies = {
   ofMachine: (machine: string) => Promise<Copy[]>;
 };
 
-const select = /*sql*/ `SELECT project, machine,
-  to_char(since AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS since, is_forgotten AS "isForgotten" FROM analytics_mirror.copies`;
+const select = /*sql*/ `SELECT project, machine, ${iso('since', 'MS')} AS since, is_forgotten AS "isForgotten" FROM analytics_mirror.copies`;
 
 /** Keeps the copies in the database of the cluster. */
 export function openCopies(database: ClusterDatabase): Copies {

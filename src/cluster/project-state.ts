@@ -53,7 +53,7 @@ const probeFile = 'probe';
 
 /**
  * Opens the state of a project, which the caller holds: a copy that no other machine has overtaken is used as it is; otherwise the
- * copy is made anew, and the state is claimed, so that no holder before can write any more. `fill` fetches what else the data folder
+ * copy is made again, and this holder claims the state, so that no earlier one can write any more. `fill` fetches what else the data folder
  * needs, or all of it where no state stands. Throws `usage` for another key and for a data folder that is no copy, `busy` where another
  * machine was faster, and what the bucket throws.
  */

@@ -1,7 +1,7 @@
 import { AppError } from '../core/errors.ts';
 import type { ClusterDatabase } from './cluster-database.ts';
 import type { SeenMachine, SeenProject } from './share-plan.ts';
-import { isHeld, madeTables } from './tables.ts';
+import { isHeld, iso, madeTables } from './tables.ts';
 
 /** A project with its holder. Times are ISO 8601 UTC, by the database's clock. */
 type RosterProject = SeenProject & { token: number; since: string | null };
@@ -9,8 +9,6 @@ type RosterProject = SeenProject & { token: number; since: string | null };
 type RosterMachine = SeenMachine & { isLive: boolean; projects: number; copies: number };
 /** The projects and machines of a cluster, by name, at a moment of the database's clock. */
 export type Roster = { at: string; projects: RosterProject[]; machines: RosterMachine[] };
-
-const iso = (time: string): string => /*sql*/ `to_char(${time} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
 
 const selectProjects = /*sql*/ `SELECT id, name, token::float8 AS token, is_paused AS "isPaused", home, schema,
     CASE WHEN ${isHeld} THEN machine END AS holder, CASE WHEN ${isHeld} THEN purpose END AS purpose,
@@ -61,6 +59,15 @@ export async function tellStates(
       WHERE project.id = own.id AND project.token = own.token`,
     [told.map(({ id }) => id), told.map(({ token }) => token), told.map(({ state }) => JSON.stringify(state))],
   );
+}
+
+/** What the last holder of a project has said of it. */
+export async function readState(database: ClusterDatabase, id: string): Promise<ToldState | undefined> {
+  const [told] = await database.query<ToldState>(
+    /*sql*/ `SELECT id, state, ${iso('state_at')} AS at FROM analytics_mirror.projects WHERE state IS NOT NULL AND id = $1`,
+    [id],
+  );
+  return told;
 }
 
 /** What holders have said since a time, the oldest first; all where it is null. */

@@ -41,6 +41,10 @@ const tables = /*sql*/ `
 /** Whether a process holds a row of `projects`. A time far ahead was written before the database's clock was set back. */
 export const isHeld = /*sql*/ `coalesce(held_until > clock_timestamp() AND held_until < clock_timestamp() + interval '10 minutes', false)`;
 
+/** A time as ISO 8601 UTC, with microseconds (US) or milliseconds (MS). */
+export const iso = (time: string, fraction: 'US' | 'MS' = 'US'): string =>
+  /*sql*/ `to_char(${time} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.${fraction}"Z"')`;
+
 const made = new WeakMap<ClusterDatabase, Promise<void>>();
 
 /** Makes the tables of the cluster where they are missing, once. A user who may not can use those that are there. */

@@ -80,7 +80,7 @@ export async function runJob<Context extends JobContext, Result extends JobResul
         await commit().catch(() => undefined);
         throw error;
       });
-    // Before anything is told of it.
+    // The bucket has what was done before the caller learns of it.
     await commit();
     return result;
   } finally {

@@ -1,5 +1,5 @@
 import type { ClusterDatabase } from '../cluster/cluster-database.ts';
-import { readRoster, readStates } from '../cluster/roster.ts';
+import { readRoster, readState } from '../cluster/roster.ts';
 import type { ProjectState } from '../job/worker-state.ts';
 
 /**
@@ -20,7 +20,7 @@ export async function reportElsewhere(
 ): Promise<ElsewhereReport> {
   const { projects } = await readRoster(database);
   const found = projects.find((project) => project.id === id);
-  const said = (await readStates(database, null)).find((told) => told.id === id);
+  const said = await readState(database, id);
   const { jobs, alerts, condition, problem } = (said?.state ?? {}) as ProjectState;
   return {
     project: name,
