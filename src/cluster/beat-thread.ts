@@ -3,6 +3,7 @@ import { workerData, type MessagePort } from 'node:worker_threads';
 import { setTimeout as delay } from 'node:timers/promises';
 import { AppError } from '../core/errors.ts';
 import { openClusterDatabase } from './cluster-database.ts';
+import { keepProjects, liveFurther } from './holding-rows.ts';
 import type { ClusterTiming } from './timing.ts';
 
 /** What the thread is given. `beat`: when the last statement began that reached the database, by the process's steady clock. */
@@ -13,15 +14,6 @@ export type ToBeat = { keep: string; token: number } | { drop: string } | { live
 
 /** What the thread tells: a holding that is another's now. */
 export type FromBeat = { lost: string; token: number };
-
-const keepThem = /*sql*/ `UPDATE analytics_mirror.projects AS project
-  SET held_until = clock_timestamp() + $3 * interval '1 ms'
-  FROM unnest($1::text[], $2::bigint[]) AS own (id, token)
-  WHERE project.id = own.id AND project.token = own.token AND project.machine IS NOT NULL
-  RETURNING project.id`;
-
-const liveOn = /*sql*/ `UPDATE analytics_mirror.machines SET live_until = clock_timestamp() + $2 * interval '1 ms'
-  WHERE process = $1`;
 
 // The thread that keeps what this process holds. Nothing that a job computes holds it up.
 const { address, timing, beat, port } = workerData as BeatTask;
@@ -37,14 +29,13 @@ port.unref();
 
 const beatOnce = async (): Promise<void> => {
   const began = process.hrtime.bigint();
-  const own = [...held];
-  const ids = own.map(([id]) => id);
-  const kept = await database.query<{ id: string }>(keepThem, [ids, own.map(([, token]) => token), timing.leaseMs]);
-  if (worker !== undefined) await database.query(liveOn, [worker, timing.leaseMs]);
+  const own = [...held].map(([id, token]) => ({ id, token }));
+  const lost = await keepProjects(database, own, timing.leaseMs);
+  if (worker !== undefined) await liveFurther(database, worker, timing.leaseMs);
   Atomics.store(beat, 0, began);
-  for (const [id, token] of own)
+  for (const { id, token } of lost)
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
-    if (!kept.some((row) => row.id === id)) port.postMessage({ lost: id, token } satisfies FromBeat);
+    port.postMessage({ lost: id, token } satisfies FromBeat);
 };
 
 for (;;) {

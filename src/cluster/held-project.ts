@@ -8,7 +8,8 @@ import type { EntryStore, Ledger } from '../ledger/ledger.ts';
 import type { Database } from '../mirror/database.ts';
 import { publishedFilesIn } from '../snapshot/published-files.ts';
 import type { Copies } from './copies.ts';
-import type { Holdings, SharedProject } from './holdings.ts';
+import type { SharedProject } from './holding-rows.ts';
+import type { Holdings } from './holdings.ts';
 import { importProject } from './move-project.ts';
 import { openProjectState, type StateSetup } from './project-state.ts';
 

@@ -4,11 +4,15 @@ import { receiveMessageOnPort, Worker } from 'node:worker_threads';
 import { AppError } from '../core/errors.ts';
 import type { BeatTask, FromBeat, ToBeat } from './beat-thread.ts';
 import type { ClusterDatabase } from './cluster-database.ts';
-import { isHeld, madeTables } from './tables.ts';
+import {
+  beginToLive,
+  freeProject,
+  liveNoLonger,
+  takeProject,
+  wantProject,
+  type SharedProject,
+} from './holding-rows.ts';
 import { clusterTiming, type ClusterTiming } from './timing.ts';
-
-/** A project as all machines name it: `id` is a digest of the service's address and the project there. */
-export type SharedProject = { id: string; name: string };
 
 /** A project that this process holds. */
 export type Holding = {
@@ -43,24 +47,6 @@ export type HoldingsSetup = {
   schema: number;
   timing?: ClusterTiming;
 };
-
-const takeIt = /*sql*/ `UPDATE analytics_mirror.projects SET token = token + 1, machine = $3, purpose = $4, name = $2,
-    held_until = clock_timestamp() + $5 * interval '1 ms', taken_at = clock_timestamp(), schema = greatest(schema, $6),
-    wanted_by = NULL, wanted_until = NULL, home = CASE WHEN $4 = 'worker' AND home <> $3 THEN NULL ELSE home END
-  WHERE id = $1 AND NOT ${isHeld} AND schema <= $6
-    AND ($4 <> 'worker' OR NOT is_paused AND coalesce(wanted_until < clock_timestamp(), true))
-  RETURNING token`;
-const freeIt = /*sql*/ `UPDATE analytics_mirror.projects SET machine = NULL, purpose = NULL, held_until = NULL
-  WHERE id = $1 AND token = $2`;
-const wantIt = /*sql*/ `UPDATE analytics_mirror.projects SET wanted_by = $2,
-    wanted_until = clock_timestamp() + interval '15 seconds'
-  WHERE id = $1`;
-const liveNow = /*sql*/ `INSERT INTO analytics_mirror.machines (name, process, live_until)
-    VALUES ($1, $2, clock_timestamp() + $3 * interval '1 ms')
-  ON CONFLICT (name) DO UPDATE SET process = $2, live_until = excluded.live_until, is_draining = false
-    WHERE machines.process = $2 OR machines.live_until < clock_timestamp()
-  RETURNING name`;
-const liveNoMore = /*sql*/ `UPDATE analytics_mirror.machines SET live_until = clock_timestamp() WHERE process = $1`;
 
 /** The holdings of this process. A thread keeps them, so that a statement of a job that computes for minutes loses none. */
 export function openHoldings({ database, address, machine, schema, timing = clusterTiming }: HoldingsSetup): Holdings {
@@ -126,23 +112,17 @@ export function openHoldings({ database, address, machine, schema, timing = clus
   return {
     machine,
     take: async (project, purpose) => {
-      const { id, name } = project;
-      await madeTables(database);
+      const { id } = project;
       start();
-      await database.query(
-        /*sql*/ `INSERT INTO analytics_mirror.projects (id, name) VALUES ($1, $2) ON CONFLICT (id) DO NOTHING`,
-        [id, name],
-      );
       const takenNs = process.hrtime.bigint();
-      const [row] = await database.query<{ token: string }>(takeIt, [id, name, machine, purpose, leaseMs, schema]);
-      if (!row) throw await explain(project);
-      const token = Number(row.token);
+      const token = await takeProject(database, project, { machine, purpose, schema, leaseMs });
+      if (token === null) throw await explain(project);
       const lost = new AbortController();
       const release = async (): Promise<void> => {
         if (held.get(id)?.token !== token) return;
         held.delete(id);
         tell({ drop: id });
-        await database.query(freeIt, [id, token]);
+        await freeProject(database, { id, token });
       };
       held.set(id, { token, lost, takenNs, release });
       tell({ keep: id, token });
@@ -152,13 +132,9 @@ export function openHoldings({ database, address, machine, schema, timing = clus
       };
       return { token, signal: lost.signal, check, release };
     },
-    want: async (id, purpose) => {
-      await database.query(wantIt, [id, `${purpose} on ${machine}`]);
-    },
+    want: (id, purpose) => wantProject(database, id, `${purpose} on ${machine}`),
     live: async () => {
-      await madeTables(database);
-      const [row] = await database.query(liveNow, [machine, own, leaseMs]);
-      if (!row)
+      if (!(await beginToLive(database, { machine, process: own }, leaseMs)))
         throw new AppError(`another worker runs as the machine ${machine}`, {
           code: 'busy',
           hint: 'give each machine a name of its own, in cluster.machine',
@@ -169,7 +145,7 @@ export function openHoldings({ database, address, machine, schema, timing = clus
     close: async () => {
       // A project that cannot be given up is free once its time is over.
       await Promise.allSettled([...held.values()].map(({ release }) => release()));
-      if (thread) await database.query(liveNoMore, [own]).catch(() => undefined);
+      if (thread) await liveNoLonger(database, own).catch(() => undefined);
       clearInterval(timer);
       port.close();
       await thread?.terminate();

@@ -2,7 +2,7 @@ import { hostname } from 'node:os';
 import type { Destination } from '../bucket/bucket.ts';
 import type { Settings } from '../config/settings.ts';
 import { sha256 } from '../core/digest.ts';
-import type { SharedProject } from './holdings.ts';
+import type { SharedProject } from './holding-rows.ts';
 
 /** The name of this machine where the settings give none: that of its host, as far as a machine may be named so. */
 export function machineName(): string {

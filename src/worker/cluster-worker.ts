@@ -1,6 +1,7 @@
 import PQueue from 'p-queue';
 import type { ClusterDatabase } from '../cluster/cluster-database.ts';
-import type { Holdings, SharedProject } from '../cluster/holdings.ts';
+import type { SharedProject } from '../cluster/holding-rows.ts';
+import type { Holdings } from '../cluster/holdings.ts';
 import { enrol, readRoster, readStates, tellStates, type Roster } from '../cluster/roster.ts';
 import { openCopies } from '../cluster/copies.ts';
 import { planShare } from '../cluster/share-plan.ts';

@@ -1,0 +1,95 @@
+import type { ClusterDatabase } from './cluster-database.ts';
+import { isHeld, madeTables } from './tables.ts';
+
+/** A project as all machines name it: `id` is a digest of the service's address and the project there. */
+export type SharedProject = { id: string; name: string };
+
+/** One holding of a project: the `token` of a later one is larger. */
+export type HeldToken = { id: string; token: number };
+
+/** What takes a project: a machine, for `worker` or a command by its words. `schema`: the version of the mirror's schema that it writes. */
+export type Taker = { machine: string; purpose: string; schema: number; leaseMs: number };
+
+/** A worker: the name of its machine, and what tells its process from any other. */
+export type LiveWorker = { machine: string; process: string };
+
+const takeIt = /*sql*/ `UPDATE analytics_mirror.projects SET token = token + 1, machine = $3, purpose = $4, name = $2,
+    held_until = clock_timestamp() + $5 * interval '1 ms', taken_at = clock_timestamp(), schema = greatest(schema, $6),
+    wanted_by = NULL, wanted_until = NULL, home = CASE WHEN $4 = 'worker' AND home <> $3 THEN NULL ELSE home END
+  WHERE id = $1 AND NOT ${isHeld} AND schema <= $6
+    AND ($4 <> 'worker' OR NOT is_paused AND coalesce(wanted_until < clock_timestamp(), true))
+  RETURNING token`;
+const freeIt = /*sql*/ `UPDATE analytics_mirror.projects SET machine = NULL, purpose = NULL, held_until = NULL
+  WHERE id = $1 AND token = $2`;
+const keepThem = /*sql*/ `UPDATE analytics_mirror.projects AS project
+  SET held_until = clock_timestamp() + $3 * interval '1 ms'
+  FROM unnest($1::text[], $2::bigint[]) AS own (id, token)
+  WHERE project.id = own.id AND project.token = own.token AND project.machine IS NOT NULL
+  RETURNING project.id`;
+const wantIt = /*sql*/ `UPDATE analytics_mirror.projects SET wanted_by = $2,
+    wanted_until = clock_timestamp() + interval '15 seconds'
+  WHERE id = $1`;
+const liveNow = /*sql*/ `INSERT INTO analytics_mirror.machines (name, process, live_until)
+    VALUES ($1, $2, clock_timestamp() + $3 * interval '1 ms')
+  ON CONFLICT (name) DO UPDATE SET process = $2, live_until = excluded.live_until, is_draining = false
+    WHERE machines.process = $2 OR machines.live_until < clock_timestamp()
+  RETURNING name`;
+const liveOn = /*sql*/ `UPDATE analytics_mirror.machines SET live_until = clock_timestamp() + $2 * interval '1 ms'
+  WHERE process = $1`;
+const liveNoMore = /*sql*/ `UPDATE analytics_mirror.machines SET live_until = clock_timestamp() WHERE process = $1`;
+
+/** Takes a project: the token of the holding, or null where it cannot be taken now. */
+export async function takeProject(
+  database: ClusterDatabase,
+  { id, name }: SharedProject,
+  { machine, purpose, schema, leaseMs }: Taker,
+): Promise<number | null> {
+  await madeTables(database);
+  await database.query(
+    /*sql*/ `INSERT INTO analytics_mirror.projects (id, name) VALUES ($1, $2) ON CONFLICT (id) DO NOTHING`,
+    [id, name],
+  );
+  const [row] = await database.query<{ token: string }>(takeIt, [id, name, machine, purpose, leaseMs, schema]);
+  return row ? Number(row.token) : null;
+}
+
+/** Lets other machines take a project. Does nothing where another holding has followed. */
+export async function freeProject(database: ClusterDatabase, { id, token }: HeldToken): Promise<void> {
+  await database.query(freeIt, [id, token]);
+}
+
+/** Keeps holdings for another lease. Returns those that are another's now. */
+export async function keepProjects(
+  database: ClusterDatabase,
+  held: readonly HeldToken[],
+  leaseMs: number,
+): Promise<HeldToken[]> {
+  const values = [held.map(({ id }) => id), held.map(({ token }) => token), leaseMs];
+  const kept = await database.query<{ id: string }>(keepThem, values);
+  return held.filter(({ id }) => !kept.some((row) => row.id === id));
+}
+
+/** Asks the holder of a project for it, for 15 seconds. `by`: the command that waits, and its machine. */
+export async function wantProject(database: ClusterDatabase, id: string, by: string): Promise<void> {
+  await database.query(wantIt, [id, by]);
+}
+
+/** Says that a worker lives, for one lease. Returns false while another worker has the name of its machine. */
+export async function beginToLive(
+  database: ClusterDatabase,
+  { machine, process }: LiveWorker,
+  leaseMs: number,
+): Promise<boolean> {
+  await madeTables(database);
+  return (await database.query(liveNow, [machine, process, leaseMs])).length > 0;
+}
+
+/** Says that a worker lives on, for another lease. */
+export async function liveFurther(database: ClusterDatabase, process: string, leaseMs: number): Promise<void> {
+  await database.query(liveOn, [process, leaseMs]);
+}
+
+/** Says that a worker has ended. */
+export async function liveNoLonger(database: ClusterDatabase, process: string): Promise<void> {
+  await database.query(liveNoMore, [process]);
+}
