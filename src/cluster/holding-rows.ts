@@ -19,7 +19,8 @@ const takeIt = /*sql*/ `UPDATE analytics_mirror.projects SET token = token + 1, 
   WHERE id = $1 AND NOT ${isHeld} AND schema <= $6
     AND ($4 <> 'worker' OR NOT is_paused AND coalesce(wanted_until < clock_timestamp(), true))
   RETURNING token`;
-const freeIt = /*sql*/ `UPDATE analytics_mirror.projects SET machine = NULL, purpose = NULL, held_until = NULL
+const freeIt = /*sql*/ `UPDATE analytics_mirror.projects SET machine = NULL, purpose = NULL, held_until = NULL,
+    taken_at = clock_timestamp()
   WHERE id = $1 AND token = $2`;
 const keepThem = /*sql*/ `UPDATE analytics_mirror.projects AS project
   SET held_until = clock_timestamp() + $3 * interval '1 ms'

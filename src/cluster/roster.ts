@@ -4,13 +4,23 @@ import type { SeenMachine, SeenProject } from './share-plan.ts';
 import { isHeld, iso, madeTables } from './tables.ts';
 
 /** A project with its holder. Times are ISO 8601 UTC, by the database's clock. */
-type RosterProject = SeenProject & { token: number; since: string | null };
+type RosterProject = SeenProject & {
+  token: number;
+  since: string | null;
+  /** Whether no machine has worked on it for three minutes, and whether that is announced. */
+  isSilent: boolean;
+  isAnnounced: boolean;
+};
 /** A machine: whether its worker lives, and how many projects it holds or has copies of. */
 type RosterMachine = SeenMachine & { isLive: boolean; projects: number; copies: number };
 /** The projects and machines of a cluster, by name, at a moment of the database's clock. */
 export type Roster = { at: string; projects: RosterProject[]; machines: RosterMachine[] };
 
+/** Of a project: for so long neither has a holder spoken of it nor has its holder changed. A command says nothing while it works. */
+const isSilent = /*sql*/ `(NOT is_paused AND NOT (${isHeld} AND purpose <> 'worker')
+    AND greatest(state_at, taken_at) < clock_timestamp() - interval '3 minutes')`;
 const selectProjects = /*sql*/ `SELECT id, name, token::float8 AS token, is_paused AS "isPaused", home, schema,
+    ${isSilent} AS "isSilent", alerted_at IS NOT NULL AS "isAnnounced",
     CASE WHEN ${isHeld} THEN machine END AS holder, CASE WHEN ${isHeld} THEN purpose END AS purpose,
     CASE WHEN ${isHeld} THEN ${iso('taken_at')} END AS since,
     CASE WHEN wanted_until > clock_timestamp() THEN wanted_by END AS "wantedBy"
@@ -41,6 +51,19 @@ export async function enrol(
     /*sql*/ `INSERT INTO analytics_mirror.projects (id, name) SELECT * FROM unnest($1::text[], $2::text[])
       ON CONFLICT (id) DO NOTHING`,
     [projects.map(({ id }) => id), projects.map(({ name }) => name)],
+  );
+}
+
+/** Notes which of these projects no machine works on. Returns each whose note has changed, to one of all machines that ask. */
+export function noteSilence(
+  database: ClusterDatabase,
+  ids: readonly string[],
+): Promise<{ id: string; isSilent: boolean }[]> {
+  return database.query(
+    /*sql*/ `UPDATE analytics_mirror.projects SET alerted_at = CASE WHEN alerted_at IS NULL THEN clock_timestamp() END
+      WHERE id = ANY($1) AND ${isSilent} <> (alerted_at IS NOT NULL)
+      RETURNING id, alerted_at IS NOT NULL AS "isSilent"`,
+    [ids],
   );
 }
 

@@ -1,8 +1,9 @@
 import type { ClusterDatabase } from './cluster-database.ts';
 
 /**
- * Which machine holds a project (`token` numbers the holdings), and what its holder says of it. `home`: the machine that an
- * operator has named for it. `wanted_by`: the command that waits for it, as long as it says so. All times are the database's.
+ * Which machine holds a project (`token` numbers the holdings), and what its holder says of it. `taken_at`: when the project was taken
+ * last, or given up, or written down. `home`: the machine that an operator has named for it. `wanted_by`: the command that waits for
+ * it, as long as it says so. `alerted_at`: since when it is announced that no machine works on it. All times are the database's.
  */
 const tables = /*sql*/ `
   SELECT pg_advisory_xact_lock(hashtextextended('analytics-mirror', 0));
@@ -14,14 +15,15 @@ const tables = /*sql*/ `
     machine text,
     purpose text,
     held_until timestamptz,
-    taken_at timestamptz,
+    taken_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     schema int NOT NULL DEFAULT 0,
     is_paused boolean NOT NULL DEFAULT false,
     home text,
     wanted_by text,
     wanted_until timestamptz,
     state jsonb,
-    state_at timestamptz
+    state_at timestamptz,
+    alerted_at timestamptz
   );
   CREATE TABLE IF NOT EXISTS analytics_mirror.machines (
     name text PRIMARY KEY,

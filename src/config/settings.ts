@@ -11,6 +11,7 @@ export const alertSeverities = {
   disk_low: 'critical',
   log_held: 'warning',
   unopened: 'critical',
+  unattended: 'critical',
   refused: 'critical',
   unreachable: 'critical',
   quota: 'critical',

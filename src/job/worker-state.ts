@@ -71,10 +71,6 @@ export type ClusterStanding = {
   isPaused: boolean;
   /** When the holder last spoke of it, in ISO 8601 UTC; null where none has. */
   at: string | null;
-  /** Whether that is too long ago: no machine works on it. */
-  isSilent: boolean;
-  /** Why this machine could not open it when it last tried; null where it could, or did not. */
-  failure: string | null;
 };
 
 /** Whether this machine works on a project: always, but for projects of a cluster that it does not hold. */

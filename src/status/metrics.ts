@@ -55,10 +55,6 @@ export const metricCatalogue: readonly Metric[] = [
         'Of a cluster: whether this machine holds the project (1), or another one or none does (0).',
         ({ isHere }) => isHere,
       ],
-      analytics_mirror_project_silent: [
-        'Of a cluster: whether no machine has worked on the project for some minutes.',
-        ({ isSilent }) => isSilent,
-      ],
     },
   ),
   ...metricsOf(

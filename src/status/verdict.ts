@@ -26,6 +26,7 @@ const alertTitles: Readonly<Record<AlertKind, readonly [title: string, section: 
   disk_low: ['The disk is nearly full', 'snapshots'],
   log_held: ['A reader makes the database grow', 'freshness'],
   unopened: ['The data folder cannot be used', 'schedule'],
+  unattended: ['No machine works on a project', 'schedule'],
   refused: ['The service refuses the key', 'schedule'],
   unreachable: ['The service does not answer', 'schedule'],
   quota: ['The quota at the service is used up', 'schedule'],
@@ -111,7 +112,7 @@ function mergeAlike(reasons: readonly Reason[]): Reason[] {
   });
 }
 
-function reasonsOf({ name, alerts, problem, content, jobs, cluster }: ProjectOverview): Reason[] {
+function reasonsOf({ name, alerts, problem, content, jobs }: ProjectOverview): Reason[] {
   const reasons: Reason[] = [];
   const add = ([tone, title, section]: readonly [Tone, string, Section], message: string, todo: string): void =>
     void reasons.push({ tone, title, message, todo: forProject(todo, name), section, projects: [name] });
@@ -127,12 +128,6 @@ function reasonsOf({ name, alerts, problem, content, jobs, cluster }: ProjectOve
       ['broken', 'The data folder cannot be read', 'schedule'],
       `the data folder cannot be read (${problem})`,
       'Run `analytics-mirror doctor`. It says why, and what to do.',
-    );
-  if (cluster?.isSilent)
-    add(
-      ['broken', 'No machine works on a project', 'schedule'],
-      `no machine has worked on it for some minutes${cluster.failure === null ? '' : `; this one cannot open it: ${cluster.failure}`}`,
-      'Run `analytics-mirror cluster list`. It lists the machines that live. See that each has this project in its configuration.',
     );
   const staleLists = (content?.lists ?? []).filter(
     ({ state, dataset }) => state === 'stale' && !caused.has(datasets[dataset].fullJob),
@@ -169,8 +164,8 @@ export function readinessOf({ projects }: Overview): Readiness {
 }
 
 function notReadyFor(project: ProjectOverview): string[] {
-  const { content, condition, problem, cluster } = project;
-  if (cluster?.isSilent) return ['no machine works on it'];
+  const { content, condition, problem, alerts } = project;
+  if (alerts.some(({ kind }) => kind === 'unattended')) return ['no machine works on it'];
   if (problem !== null) return [`the data folder cannot be used (${problem})`];
   if (!isHere(project)) return [];
   if (content === null) return ['nothing is mirrored yet'];

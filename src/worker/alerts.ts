@@ -31,6 +31,8 @@ const todos: Readonly<Record<AlertKind, string>> = {
   log_held:
     'End what reads mirror.db for so long (a query, a backup, a notebook): `lsof mirror.db-wal` lists it. The file shrinks at the next write after that.',
   unopened: 'Run `analytics-mirror doctor`: it says why, and what to do.',
+  unattended:
+    'Run `analytics-mirror cluster list`: it lists the machines that live. See that each has this project in its configuration.',
   refused:
     'Run `analytics-mirror doctor`: it says what the service refuses. Check `MIRROR_API_KEY` (or the file that `MIRROR_API_KEY_FILE` names), the scopes of the key, and `service.projectId`.',
   unreachable:

@@ -2,14 +2,16 @@ import PQueue from 'p-queue';
 import type { ClusterDatabase } from '../cluster/cluster-database.ts';
 import type { SharedProject } from '../cluster/holding-rows.ts';
 import type { Holdings } from '../cluster/holdings.ts';
-import { enrol, readRoster, readStates, tellStates, type Roster } from '../cluster/roster.ts';
+import { enrol, noteSilence, readRoster, readStates, tellStates, type Roster } from '../cluster/roster.ts';
 import { openCopies } from '../cluster/copies.ts';
 import { planShare } from '../cluster/share-plan.ts';
 import type { ClusterTiming } from '../cluster/timing.ts';
-import type { Clock } from '../core/clock.ts';
+import { isoTime, type Clock } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
 import type { ProjectState } from '../job/worker-state.ts';
 import type { Logger } from '../log/logger.ts';
+import type { Alert } from '../mirror/open-alerts.ts';
+import { alertOf, type AlertChange } from './alerts.ts';
 import type { WorkerProject } from './project-runner.ts';
 import type { Worker } from './worker.ts';
 
@@ -38,6 +40,8 @@ export type ClusterWorkerSetup = {
   log: Logger;
   /** Sees the state of all projects of the cluster after each look at it. */
   onLook: (projects: readonly ProjectState[]) => void;
+  /** Hears of each alert about a project that no machine works on; of all machines, one does. */
+  onAlert: (change: AlertChange) => void;
   timing: ClusterTiming;
   /** Ends the wait for the name of this machine. */
   signal: AbortSignal;
@@ -56,14 +60,15 @@ const movesAtOnce = 4;
 const takesAtOnce = 20;
 /** A project that could not be opened here is left to others for so long. */
 const pauseMs = 60_000;
-/** A holder speaks of its projects at least so often. Silence for longer than three of these is shown as trouble. */
+/** A holder speaks of its projects at least so often. Silence for three times as long is an alert. */
 const tellEveryMs = 60_000;
+const cutOffMs = 3 * tellEveryMs;
 
 type Held = Awaited<ReturnType<SharableProject['hold']>> & { project: SharableProject; told: string; toldMs: number };
 
 /** Starts to take projects. `ended` rejects with `busy` while another worker has the name of this machine. */
 export function startClusterWorker(setup: ClusterWorkerSetup): ClusterWorker {
-  const { worker, database, holdings, projects, clock, log, onLook, timing, schema } = setup;
+  const { worker, database, holdings, projects, clock, log, onLook, onAlert, timing, schema } = setup;
   const byId = new Map(projects.map((project) => [project.id, project]));
   const held = new Map<string, Held>();
   const moving = new Map<string, Promise<void>>();
@@ -73,7 +78,8 @@ export function startClusterWorker(setup: ClusterWorkerSetup): ClusterWorker {
   const told = new Map<string, { state: ProjectState; at: string }>();
   const stopping = new AbortController();
   let wake = new AbortController();
-  const startedMs = clock.now();
+  let lookedMs = clock.now();
+  let isCutOff = false;
   let newest: string | null = null;
   let roster: Roster | undefined;
 
@@ -136,12 +142,15 @@ export function startClusterWorker(setup: ClusterWorkerSetup): ClusterWorker {
     });
     await tellStates(database, news);
   };
+  const announce = (event: AlertChange['event'], project: string, alert: Alert): void => {
+    log.warn({ project, alert: alert.kind, event }, 'alert');
+    onAlert({ event, project, alert, at: isoTime(clock.now()) });
+  };
   const show = (): void => {
     if (!roster) return;
     const here = new Map(worker.state().projects.map((state) => [state.name, state]));
-    const atMs = Date.parse(roster.at);
     onLook(
-      roster.projects.map(({ id, name, holder, isPaused }): ProjectState => {
+      roster.projects.map(({ id, name, holder, isPaused, isSilent }): ProjectState => {
         const own = held.get(id);
         const state = here.get(byId.get(id)?.name ?? name);
         const seen = told.get(id);
@@ -151,12 +160,11 @@ export function startClusterWorker(setup: ClusterWorkerSetup): ClusterWorker {
           isHere: own !== undefined,
           isPaused,
           at: seen?.at ?? null,
-          failure: failures.get(id) ?? null,
-          isSilent:
-            !isPaused && !own && (seen ? atMs - Date.parse(seen.at) : clock.now() - startedMs) > 3 * tellEveryMs,
         };
         const nothing = { ...bare, problem: null, jobs: [], condition: null, alerts: [] } satisfies ProjectState;
-        return { ...((own && state) ?? seen?.state ?? nothing), cluster: standing };
+        const shown = (own && state) ?? seen?.state ?? nothing;
+        const unattended = isCutOff ? [cutOff] : isSilent ? [silent(failures.get(id))] : [];
+        return { ...shown, alerts: [...unattended, ...shown.alerts], cluster: standing };
       }),
     );
   };
@@ -168,6 +176,12 @@ export function startClusterWorker(setup: ClusterWorkerSetup): ClusterWorker {
       newest = at;
     }
     roster = await readRoster(database);
+    lookedMs = clock.now();
+    if (isCutOff) announce('ended', holdings.machine, cutOff);
+    isCutOff = false;
+    if (roster.projects.some(({ isSilent, isAnnounced }) => isSilent !== isAnnounced))
+      for (const { id, isSilent } of await noteSilence(database, [...byId.keys()]))
+        announce(isSilent ? 'began' : 'ended', byId.get(id)?.name ?? id, silent(failures.get(id)));
     // A project that no configuration has any more belongs to no machine.
     roster.projects = roster.projects.filter(({ id, holder }) => byId.has(id) || holder !== null);
     const idle = new Set([...held].flatMap(([id, { project }]) => (worker.isIdle(project.name) ? [id] : [])));
@@ -198,6 +212,12 @@ export function startClusterWorker(setup: ClusterWorkerSetup): ClusterWorker {
       } catch (error) {
         if (!(error instanceof AppError)) throw error;
         log.warn({ code: error.code }, 'the cluster cannot be looked at');
+        // The machines have nothing left by which one of them could be chosen: each says it for itself.
+        if (!isCutOff && clock.now() - lookedMs > cutOffMs) {
+          isCutOff = true;
+          announce('began', holdings.machine, cutOff);
+        }
+        show();
       }
       wake = new AbortController();
       await clock.sleep(timing.beatMs, AbortSignal.any([wake.signal, stopping.signal])).catch(() => undefined);
@@ -215,6 +235,21 @@ export function startClusterWorker(setup: ClusterWorkerSetup): ClusterWorker {
     },
   };
 }
+
+/** The alert about a project that no machine works on. `failure`: why this one could not take it when it last tried. */
+function silent(failure: string | undefined): Alert {
+  const why = failure === undefined ? '' : `; this machine cannot open it: ${failure}`;
+  return alertOf('unattended', `no machine has worked on it for 3 minutes${why}`);
+}
+
+/** The alert of a machine that can tell neither what the others do nor what it holds itself. */
+const cutOff: Alert = {
+  ...alertOf(
+    'unattended',
+    'the database of the cluster has not answered this machine for 3 minutes, so it works on no project',
+  ),
+  todo: 'See that Postgres runs and that this machine reaches it (`cluster.database`). The work goes on by itself then.',
+};
 
 /** Waits for an earlier process of this machine, which may have been killed, and then says that this one lives. */
 async function beginToLive({ holdings, clock, log, timing, signal }: ClusterWorkerSetup): Promise<void> {

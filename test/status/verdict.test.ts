@@ -108,7 +108,7 @@ test('ready is who is fresh, has disk left and can write the ledger', () => {
 test('of a cluster, what no machine works on is red with its cause, and a machine is ready without what others hold', () => {
   const { reasons } = judge(worlds.cluster);
   expect(reasons).toMatchObject([
-    { projects: ['silent'], message: expect.stringContaining('cannot open it: the key is not that of the bucket') },
+    { projects: ['silent'], tone: 'broken', message: 'no machine has worked on it for 3 minutes' },
   ]);
   expect(readinessOf(worlds.cluster).reasons).toEqual(['silent: no machine works on it']);
   const [, far] = worlds.cluster.projects;

@@ -467,21 +467,18 @@ const broken = changed(
   { condition: { ...condition, diskFreeBytes: 212_000_000, isLedgerWritable: false } },
 );
 
-const nearStanding: ClusterStanding = {
-  machine: 'mirror-1',
-  isHere: true,
-  isPaused: false,
-  at: before(20_000),
-  isSilent: false,
-  failure: null,
-};
+const nearStanding: ClusterStanding = { machine: 'mirror-1', isHere: true, isPaused: false, at: before(20_000) };
 const far: ProjectOverview = {
   ...fresh,
   content: null,
   name: 'blog',
   cluster: { ...nearStanding, machine: 'mirror-2', isHere: false },
 };
-const silentStanding = { ...nearStanding, machine: null, isHere: false, at: before(hourMs), isSilent: true };
+const silentProject: ProjectOverview = {
+  ...far,
+  cluster: { ...nearStanding, machine: null, isHere: false, at: before(hourMs) },
+  alerts: [alertOf('unattended', 'no machine has worked on it for 3 minutes')],
+};
 
 /** Every state of the world that the page has to show. */
 export const worlds = {
@@ -505,7 +502,7 @@ export const worlds = {
     { ...fresh, cluster: nearStanding },
     far,
     { ...far, name: 'paused', cluster: { ...nearStanding, machine: null, isHere: false, isPaused: true } },
-    { ...far, name: 'silent', cluster: { ...silentStanding, failure: 'the key is not that of the bucket' } },
+    { ...silentProject, name: 'silent' },
   ),
   'two projects': world(fresh, { ...stale, name: 'staging with a rather long name of its own' }),
 } satisfies Record<string, Overview>;
@@ -513,8 +510,7 @@ export const worlds = {
 /** A cluster of a thousand projects on other machines; no machine works on one of them. */
 export const thousandProjects: Overview = world(
   ...Array.from({ length: 1000 }, (_, index) => ({
-    ...far,
+    ...(index === 900 ? silentProject : far),
     name: `project-${index}`,
-    ...(index === 900 ? { cluster: silentStanding } : {}),
   })),
 );

@@ -10,7 +10,9 @@ import { secondText } from '../../core/words.ts';
 import { schemaVersion } from '../../mirror/migrate.ts';
 import { runDrillJob } from '../../rehearsal/drill-job.ts';
 import { startStatusPage, type StatusPage } from '../../status/page.ts';
+import type { WorkerState } from '../../job/worker-state.ts';
 import { alertPost, type AlertPost } from '../../worker/alert-post.ts';
+import type { AlertChange } from '../../worker/alerts.ts';
 import {
   startClusterWorker,
   type ClusterWorker,
@@ -70,21 +72,29 @@ export async function runWorker(
   });
   // First, so that a port in use ends this command before any job starts.
   const page = await serveStatus(programs);
+  const onAlert = (change: AlertChange): void => post?.add(change);
+  /** All projects, those of other machines too: a sign of life says that none of them has an alert. */
+  let all: WorkerState | null = null;
+  const show = (state: WorkerState): void => {
+    all = state;
+    page.show(state);
+  };
   const worker = startWorker({
     projects: shared.length > 0 ? [] : projects,
     clock,
     log,
     projectsAtOnce: run.projectsAtOnce,
-    onAlert: (change) => post?.add(change),
+    onAlert,
     onLook: (state) => {
-      if (shared.length === 0) page.show(state);
-      post?.look(state);
+      if (shared.length === 0) show(state);
+      if (all) post?.look(all);
     },
   });
   const joined = joinCluster(programs, shared, {
     worker,
     signal: context.signal,
-    onLook: (all) => page.show({ ...worker.state(), projects: all }),
+    onLook: (seen) => show({ ...worker.state(), projects: seen }),
+    onAlert,
   });
   announce(worker, page.url);
   const stopping = new AbortController();
@@ -131,7 +141,7 @@ function sharable(app: App, { project, clear }: NonNullable<App['shared']>, work
 function joinCluster(
   { apps, clock, log }: ProjectApps,
   projects: readonly SharableProject[],
-  more: Pick<ClusterWorkerSetup, 'worker' | 'signal' | 'onLook'>,
+  more: Pick<ClusterWorkerSetup, 'worker' | 'signal' | 'onLook' | 'onAlert'>,
 ): ClusterWorker | null {
   const [{ clusterDatabase: database, shared }] = apps;
   if (!database || !shared) return null;
