@@ -1,5 +1,6 @@
 import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
 import { alertKinds } from '../config/settings.ts';
+import { isHere } from '../job/worker-state.ts';
 import type { LedgerHead } from '../ledger/ledger-head.ts';
 import type { Overview, ProjectContent, ProjectOverview } from './overview.ts';
 import { openCount } from './page-freshness.ts';
@@ -285,9 +286,15 @@ export function metricsText({ version, startedAt, projects }: Overview): Promise
     const options = { name, help, labelNames: ['project', ...labels], registers };
     const metric = name.endsWith('_total') ? new Counter(options) : new Gauge(options);
     for (const project of projects)
-      for (const sample of read(project)) metric.inc({ project: project.name, ...sample.labels }, sample.value);
+      for (const sample of read(project).filter(({ labels: own }) => isOwn(project, name, own)))
+        metric.inc({ project: project.name, ...sample.labels }, sample.value);
   }
   return register.metrics();
+}
+
+/** Whether a sample is this machine's to give: of a project of a cluster that it does not hold, only that no machine works on it. */
+function isOwn(project: ProjectOverview, name: string, { kind }: Sample['labels']): boolean {
+  return isHere(project) || name === 'analytics_mirror_project_here' || kind === 'unattended';
 }
 
 /** Returns a reader of the process's own metrics (`process_*`, `nodejs_*`: memory, handles, load of the event loop). */

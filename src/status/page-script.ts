@@ -1,7 +1,7 @@
 /**
  * Keeps an open page up to date: it fetches the page again when the server reports a change, and every half minute so that
  * ages stay right. Open details stay open, and the focus stays where it was. A page that has lost its connection says so,
- * because it must not go on to say that all is well.
+ * because it must not go on to say that all is well. Of many projects, it shows those whose words a person has typed.
  */
 export const pageScript = `
 (() => {
@@ -13,6 +13,19 @@ export const pageScript = `
     if (live && live.textContent !== text) live.textContent = text;
   };
   const cut = () => say('cut', 'not up to date: no connection since ' + (root.dataset.at || '').slice(11, 19) + ' UTC');
+  const find = () => {
+    const field = document.getElementById('find');
+    if (!field) return;
+    field.parentElement.hidden = false;
+    const words = field.value.toLowerCase().split(' ').filter((word) => word !== '');
+    const all = Array.from(document.querySelectorAll('#projects li'));
+    for (const one of all) one.hidden = !words.every((word) => one.textContent.toLowerCase().includes(word));
+    const rest = document.getElementById('rest');
+    if (rest && words.length > 0) rest.open = true;
+    const text = words.length === 0 ? '' : all.filter((one) => !one.hidden).length + ' of ' + all.length;
+    const found = document.getElementById('found');
+    if (found.textContent !== text) found.textContent = text;
+  };
   const replace = (now, next) => {
     const focused = document.activeElement && document.activeElement.id;
     for (const details of next.querySelectorAll('details[id]')) {
@@ -36,6 +49,7 @@ export const pageScript = `
         const now = document.getElementById(part.id);
         if (now && !now.isEqualNode(part)) replace(now, part);
       }
+      find();
       const verdict = document.getElementById('verdict');
       if (verdict.textContent.trim() !== next.getElementById('verdict').textContent.trim())
         verdict.textContent = next.getElementById('verdict').textContent;
@@ -50,6 +64,8 @@ export const pageScript = `
       isBusy = false;
     }
   };
+  find();
+  document.getElementById('find')?.addEventListener('input', find);
   const events = new EventSource('/events');
   events.addEventListener('open', refresh);
   events.addEventListener('change', refresh);

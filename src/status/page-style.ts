@@ -52,13 +52,17 @@ h1 { font-size: clamp(1.6rem, 1.1rem + 2.6vw, 2.6rem); line-height: 1.1; letter-
 .todo .icon { width: 1.5rem; height: 1.5rem; }
 .todo p { max-width: 52rem; text-wrap: pretty; }
 .todo h2 { font-size: 1.05rem; }
-.todo .of { margin-left: .5rem; font-weight: 400; color: var(--soft); }
+.todo .of { display: inline-block; margin-left: .5rem; overflow-wrap: anywhere; font-weight: 400; color: var(--soft); }
 
 main { padding-block: 1.6rem 1rem; }
 .jump { display: flex; flex-wrap: wrap; gap: .3rem 1.3rem; padding-block: .2rem .4rem; font-size: .95rem; }
 .cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 19rem), 1fr)); gap: .9rem; }
 .card { padding: 1rem 1.15rem 1.1rem; background: var(--card); border: 1px solid var(--line); border-radius: .7rem; min-width: 0; }
 .card .name { display: flex; justify-content: space-between; align-items: baseline; gap: .8rem; font-weight: 600; }
+[hidden] { display: none !important; }
+.find { display: flex; flex-wrap: wrap; align-items: baseline; gap: .3rem .8rem; margin-bottom: 1rem; }
+.find input { flex: 0 1 22rem; min-width: 0; padding: .45rem .7rem; font: inherit; color: inherit; background: var(--card);
+  border: 1px solid var(--soft); border-radius: .4rem; }
 .names { columns: 14rem; margin-top: .6rem; padding-left: 0; list-style: none; }
 a.card { color: inherit; text-decoration: none; display: flex; gap: .8rem; align-items: center; }
 a.card:hover { border-color: var(--accent); }

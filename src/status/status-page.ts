@@ -13,7 +13,7 @@ import { runTimeline } from './page-runs.ts';
 import { pageScript } from './page-script.ts';
 import { ledgerPart, schedulePart, snapshotsPart } from './page-stores.ts';
 import { pageStyle } from './page-style.ts';
-import { compareTones, judge, judgeProject, type Reason, type Section, type Verdict } from './verdict.ts';
+import { compareTones, judge, judgeProject, namedMax, type Reason, type Section, type Verdict } from './verdict.ts';
 import { countedText, durationText } from '../core/words.ts';
 
 const hashOf = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
@@ -33,6 +33,8 @@ export const pagePolicy = [
 /** The most cards and reasons on a page, the worst first. The rest is counted. */
 const cardsMax = 100;
 const reasonsMax = 20;
+/** Among more projects than these one is found by its name. */
+const findMin = 12;
 
 /** The status page: the answer at the top, and the details below it. The page is complete without its script. */
 export function statusPage(overview: Overview): string {
@@ -62,7 +64,7 @@ export function statusPage(overview: Overview): string {
             </div>
           </header>
           <main class="wide" id="content" tabindex="-1">
-            ${projects.length > 1 ? projectCards(projects, at) : ''}
+            ${projects.length > findMin ? findField : ''} ${projects.length > 1 ? projectCards(projects, at) : ''}
             ${projects.length === 1 && only ? projectSection(only, at) : ''}
             ${projects.length === 0 ? html`<p>No project is configured. See <code>config/default.yaml</code>.</p>` : ''}
           </main>
@@ -120,12 +122,16 @@ function reasonText(
   { tone, message, todo, section, projects: named }: Reason,
   all: readonly ProjectOverview[],
 ): Markup {
-  const links = named.map(
-    (name) => html`<a class="of" href="${sectionPath(name, section, all)}">${all.length > 1 ? name : 'Show'}</a>`,
-  );
+  const links = named
+    .slice(0, namedMax)
+    .map((name) => html`<a class="of" href="${sectionPath(name, section, all)}">${all.length > 1 ? name : 'Show'}</a>`);
+  const more = named.length - links.length;
   return html`${icon(tone)}
     <div>
-      <h2>${sentence(message)} ${links}</h2>
+      <h2>
+        ${sentence(message)} ${links}
+        ${more > 0 ? html`<span class="of">and ${countedText(more, 'project')} more</span>` : ''}
+      </h2>
       <p class="small">${withCode(capital(todo))}</p>
     </div>`;
 }
@@ -137,6 +143,13 @@ function sentence(text: string): string {
 function capital(text: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 }
+
+/** Hidden until the script is there that makes it work. */
+const findField = html`<p class="find" hidden>
+  <label for="find">Find a project</label>
+  <input type="search" id="find" autocomplete="off" spellcheck="false" aria-describedby="found" />
+  <span id="found" class="small" role="status"></span>
+</p>`;
 
 function projectCards(projects: readonly ProjectOverview[], now: string): Markup {
   const all = projects

@@ -18,6 +18,9 @@ export type Section = 'freshness' | 'runs' | 'requests' | 'snapshots' | 'ledger'
 /** The answer to "is everything all right?": one sentence, and the reasons against it, the worst first. */
 export type Verdict = { tone: Tone; sentence: string; reasons: Reason[] };
 
+/** The most projects that a reason names; where there are more, it counts them. */
+export const namedMax = 5;
+
 const tones: readonly Tone[] = ['well', 'new', 'attention', 'broken'];
 
 /** The title of each alert, and the part of the page that shows more of it. */
@@ -26,7 +29,7 @@ const alertTitles: Readonly<Record<AlertKind, readonly [title: string, section: 
   disk_low: ['The disk is nearly full', 'snapshots'],
   log_held: ['A reader makes the database grow', 'freshness'],
   unopened: ['The data folder cannot be used', 'schedule'],
-  unattended: ['No machine works on a project', 'schedule'],
+  unattended: ['No machine is at work', 'schedule'],
   refused: ['The service refuses the key', 'schedule'],
   unreachable: ['The service does not answer', 'schedule'],
   quota: ['The quota at the service is used up', 'schedule'],
@@ -54,7 +57,7 @@ export function compareTones(a: Tone, b: Tone): number {
 /** Judges all projects together. */
 export function judge({ at, projects }: Pick<Overview, 'at' | 'projects'>): Verdict {
   const found = [...causeReasons(projects, at), ...projects.flatMap(reasonsOf)];
-  const reasons = mergeAlike(found).toSorted((a, b) => compareTones(a.tone, b.tone));
+  const reasons = mergeAlike(found, projects.length > manyProjects).toSorted((a, b) => compareTones(a.tone, b.tone));
   const [worst] = reasons;
   const isNew = projects.every((project) =>
     isHere(project)
@@ -74,8 +77,10 @@ function sentenceOf(tone: Tone, reasons: readonly Reason[]): string {
   const [first, ...more] = reasons;
   if (tone === 'new') return 'Nothing is mirrored yet';
   if (!first) return 'All is well';
-  if (more.length === 0) return first.title;
-  return `${first.title}. ${countedText(more.length, 'more thing needs', 'more things need')} you`;
+  const { title, projects } = first;
+  const told = projects.length > namedMax ? `${title} (${countedText(projects.length, 'project')})` : title;
+  if (more.length === 0) return told;
+  return `${told}. ${countedText(more.length, 'more thing needs', 'more things need')} you`;
 }
 
 /** The faults of the service, each once for all projects that it touches, since its first failure. */
@@ -92,7 +97,10 @@ function causeReasons(projects: readonly ProjectOverview[], at: string): Reason[
     const { kind, message, since } = first.cause;
     const [, section] = alertTitles[kind];
     const title = `${message.charAt(0).toUpperCase()}${message.slice(1)} since ${sinceText(since, at)}`;
-    const stopped = same.map(({ name, cause }) => `${same.length > 1 ? `${name}: ` : ''}${cause.jobs.join(', ')}`);
+    const stopped =
+      same.length > namedMax
+        ? [[...new Set(same.flatMap(({ cause }) => cause.jobs))].join(', ')]
+        : same.map(({ name, cause }) => `${same.length > 1 ? `${name}: ` : ''}${cause.jobs.join(', ')}`);
     const told = { tone: alertTone(kind), title, message: `${title}. These jobs fail: ${stopped.join('; ')}`, section };
     return [{ ...told, todo: first.todo, projects: same.map(({ name }) => name) }];
   });
@@ -103,12 +111,20 @@ function sinceText(iso: string, now: string): string {
   return iso.slice(0, 10) === now.slice(0, 10) ? `${iso.slice(11, 16)} UTC` : minuteText(iso);
 }
 
+/** Of more projects than these, reasons that differ in a number only become one. */
+const manyProjects = 20;
+
 /** Reasons of several projects that read alike become one. */
-function mergeAlike(reasons: readonly Reason[]): Reason[] {
-  const alike = Map.groupBy(reasons, ({ title, message }) => `${title}\n${message}`);
+function mergeAlike(reasons: readonly Reason[], areMany: boolean): Reason[] {
+  const alike = Map.groupBy(reasons, ({ title, message }) =>
+    areMany ? `${title}\n${message.replaceAll(/\d+/g, '#')}` : `${title}\n${message}`,
+  );
   return [...alike.values()].flatMap((same) => {
     const [first] = same;
-    return first ? [{ ...first, projects: same.flatMap(({ projects }) => projects) }] : [];
+    if (!first) return [];
+    const differ = same.some(({ message }) => message !== first.message);
+    const message = differ ? `${first.message}, or alike` : first.message;
+    return [{ ...first, message, projects: same.flatMap(({ projects }) => projects) }];
   });
 }
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
-import { worlds } from '../status/worlds.ts';
+import { thousandProjects, worlds } from '../status/worlds.ts';
 import { openPage } from './open-page.ts';
 
 const axeSource = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
@@ -18,6 +18,8 @@ async function violationsOf(page: Page): Promise<string[]> {
     nodes.map(({ html, failureSummary }) => `${id}: ${html.slice(0, 120)}: ${failureSummary}`),
   );
 }
+
+const silentAlerts = thousandProjects.projects[900]?.alerts ?? [];
 
 const looks: Record<string, BrowserContextOptions> = {
   light: { colorScheme: 'light', viewport: { width: 1200, height: 900 } },
@@ -35,7 +37,7 @@ const answers: Record<keyof typeof worlds, { sentence: string; tone: string; tod
   empty: { sentence: 'Nothing is mirrored yet', tone: 'new', todos: 0 },
   'no project': { sentence: 'Nothing is mirrored yet', tone: 'new', todos: 0 },
   'five hundred requests': { sentence: 'All is well', tone: 'well', todos: 0 },
-  cluster: { sentence: 'No machine works on a project', tone: 'broken', todos: 1 },
+  cluster: { sentence: 'No machine is at work', tone: 'broken', todos: 1 },
   'refused key': { sentence: 'The service refuses the key since 12:03 UTC', tone: 'broken', todos: 1 },
   'service down': {
     sentence: 'The service does not answer since 09:04 UTC. 1 more thing needs you',
@@ -94,6 +96,25 @@ describe('without JavaScript', () => {
     await page.locator('#pass-persons-full-summary').click();
     expect(await page.getByText('seams joined').first().isVisible()).toBe(true);
   });
+});
+
+it('of a thousand projects, one is found by what is typed, also after the page has changed', async () => {
+  const { page, show, picture } = await openPage(thousandProjects);
+  await expect.poll(() => page.locator('html').getAttribute('data-live')).toBe('on');
+  const shown = (): Promise<string[]> => page.locator('#projects li:visible a').allInnerTexts();
+  expect(await shown()).toHaveLength(100);
+  await page.getByLabel('Find a project').fill('project-777');
+  expect(await shown()).toEqual(['project-777']);
+  expect(await page.locator('#found').textContent()).toBe('1 of 1000');
+  await picture('find a project');
+  const projects = thousandProjects.projects.map((project) =>
+    project.name === 'project-777' ? Object.assign(structuredClone(project), { alerts: silentAlerts }) : project,
+  );
+  show({ ...thousandProjects, projects });
+  await expect.poll(async () => (await shown()).join()).toContain('No machine is at work');
+  expect(await shown()).toHaveLength(1);
+  await page.getByLabel('Find a project').fill('');
+  expect((await shown()).length).toBeGreaterThan(99);
 });
 
 describe('live', () => {

@@ -135,7 +135,11 @@ test('the commands show projects, holders and machines, and give the orders', as
   expect(told).toContain('2 projects, 1 machine alive\n');
   for (const line of told.split('\n')) expect(line.length).toBeLessThanOrEqual(80);
   await run('resume', 'blog');
-  expect(await run('list')).toContain('2 projects, 1 machine alive, 1 project on no machine\n');
+  const listed = await run('list');
+  expect(listed).toContain('2 projects, 1 machine alive, 1 project on no machine\n');
+  expect(listed.indexOf('blog')).toBeLessThan(listed.indexOf('shop'));
+  expect(await run('list', 'sho')).not.toContain('blog');
+  expect(await run('list', 'a')).toContain('1 project, 1 machine alive\n');
   expect(await run('forget', 'gone')).toBe('gone is forgotten, with 1 copy\n');
   expect(JSON.parse(await run('list', '--json'))).toMatchObject({
     projects: [

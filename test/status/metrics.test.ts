@@ -49,6 +49,18 @@ test('values are those of the overview', async () => {
   expect([...samples.values()].every(Number.isFinite)).toBe(true);
 });
 
+test('of a project that another machine holds, only whether no machine works on it: its holder gives the rest', async () => {
+  const samples = [...samplesOf(await metricsText(worlds.cluster))].filter(([name]) =>
+    /project="(?:blog|silent)"/.test(name),
+  );
+  expect(samples).toEqual([
+    ['analytics_mirror_alert{project="blog",kind="unattended"}', 0],
+    ['analytics_mirror_alert{project="silent",kind="unattended"}', 1],
+    ['analytics_mirror_project_here{project="blog"}', 0],
+    ['analytics_mirror_project_here{project="silent"}', 0],
+  ]);
+});
+
 test('what is not known has no sample', async () => {
   const samples = samplesOf(await metricsText(worlds.empty));
   expect([...samples.keys()].filter((name) => name.startsWith('analytics_mirror_rows'))).toEqual([]);

@@ -169,6 +169,23 @@ test('a thousand projects are one page: the worst first, most of them folded, an
   for (let index = 0; index < 1000; index += 1) expect(page).toContain(`href="/project/project-${index}"`);
 });
 
+test('what touches a thousand projects is said in a line: five of them are named, the others counted', () => {
+  const { projects } = thousandProjects;
+  const down = worlds['service down'].projects[0];
+  if (!down) throw new Error('a world without a project');
+  const page = statusPage({
+    ...thousandProjects,
+    projects: projects.map((project) =>
+      Object.assign(structuredClone(project), { alerts: down.alerts, jobs: down.jobs }),
+    ),
+  });
+  expect(page).toMatch(/<h1[^>]*>The service does not answer since 09:04 UTC \(1,000 projects\)/);
+  const [, todo = ''] = /<ul class="todo"[^>]*>(.*?)<\/ul>/s.exec(page) ?? [];
+  expect(todo.match(/class="of" href/g)).toHaveLength(10);
+  expect(todo).toContain('and 995 projects more');
+  expect(todo.length).toBeLessThan(6_000);
+});
+
 test('a project on another machine is shown by what that machine has said', () => {
   const page = statusPage(worlds.cluster);
   expect(page).toContain('On <b>mirror-2</b>');

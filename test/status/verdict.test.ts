@@ -4,7 +4,7 @@ import { forProject } from '../../src/config/projects.ts';
 import { readinessOf } from '../../src/status/verdict.ts';
 import { judge, judgeProject } from '../../src/status/verdict.ts';
 import { alertOf } from '../../src/worker/alerts.ts';
-import { worlds } from './worlds.ts';
+import { thousandProjects, worlds } from './worlds.ts';
 
 test.each([
   ['fresh', 'well', 'All is well'],
@@ -14,7 +14,7 @@ test.each([
   ['broken', 'broken', 'The ledger cannot be written. 3 more things need you'],
   ['empty', 'new', 'Nothing is mirrored yet'],
   ['no project', 'new', 'Nothing is mirrored yet'],
-  ['cluster', 'broken', 'No machine works on a project'],
+  ['cluster', 'broken', 'No machine is at work'],
 ] as const)('%s is judged %s: %s', (name, tone, sentence) => {
   expect(judge(worlds[name])).toMatchObject({ tone, sentence });
 });
@@ -103,6 +103,21 @@ test('ready is who is fresh, has disk left and can write the ledger', () => {
   expect(readinessOf({ ...worlds.empty, projects: [{ ...project, problem: 'storage' }] }).reasons).toEqual([
     'production: the data folder cannot be used (storage)',
   ]);
+});
+
+test('of many projects, reasons that differ in a number only are one', () => {
+  const { at, projects } = thousandProjects;
+  const failing = projects
+    .slice(0, 40)
+    .map((project, index) =>
+      Object.assign(structuredClone(project), {
+        alerts: [alertOf('failing', `full has failed ${2 + (index % 3)} times in a row (storage)`, 'full')],
+      }),
+    );
+  expect(judge({ at, projects: failing }).reasons).toMatchObject([
+    { message: 'full has failed 2 times in a row (storage), or alike', projects: { length: 40 } },
+  ]);
+  expect(judge({ at, projects: failing.slice(0, 3) }).reasons).toHaveLength(3);
 });
 
 test('of a cluster, what no machine works on is red with its cause, and a machine is ready without what others hold', () => {

@@ -76,17 +76,24 @@ Examples:
 /** Defines `cluster list`, and the orders of an operator to a cluster. */
 export function define(command: Command, context: CommandContext): CommandAction {
   const order = orders[command.name()];
-  if (!order)
+  if (!order) {
+    command.argument(
+      '[text]',
+      'only projects of this name or with it in their name, and those of the machine of this name',
+    );
     return {
       help: `
 A machine lives while its worker has been heard of for half a minute. A project that no machine holds is taken by the
-next one that has room for it.
+next one that has room for it. Projects that no machine works on stand first.
 
 Examples:
   analytics-mirror cluster list
+  analytics-mirror cluster list shop
   analytics-mirror cluster list --json`,
-      act: () => withDatabase(command, context, async (database) => rosterResult(await readRoster(database))),
+      act: (text = '') =>
+        withDatabase(command, context, async (database) => rosterResult(await readRoster(database), text)),
     };
+  }
   const names: Readonly<Record<string, string>> = {
     project: 'its name in the configuration',
     machine: 'its name, as `analytics-mirror cluster list` lists it',
@@ -124,8 +131,16 @@ async function withDatabase(
   }
 }
 
-function rosterResult(roster: Roster): CommandResult {
-  const { projects, machines } = roster;
+/** How much a project needs a person: the least first. */
+function rankOf({ isSilent, holder, isPaused, wantedBy }: Roster['projects'][number]): number {
+  return [isSilent, holder === null && !isPaused, wantedBy !== null, isPaused, true].indexOf(true);
+}
+
+function rosterResult({ projects: all, ...roster }: Roster, text: string): CommandResult {
+  const { machines } = roster;
+  const projects = all
+    .filter(({ name, holder }) => name.includes(text) || holder === text)
+    .toSorted((a, b) => rankOf(a) - rankOf(b));
   const machineTable = formatTable(
     ['machine', 'worker', { right: 'holds' }, { right: 'copies' }],
     machines.map(({ name, isLive, isDraining, projects: holds, copies }) => [
@@ -137,12 +152,13 @@ function rosterResult(roster: Roster): CommandResult {
   );
   const projectTable = formatTable(
     ['project', 'held by', 'for', 'since', 'note'],
-    projects.map(({ name, holder, purpose, since, isPaused, home, wantedBy }) => [
+    projects.map(({ name, holder, purpose, since, isPaused, isSilent, home, wantedBy }) => [
       name,
       holder ?? 'none',
       purpose ?? '',
       since === null ? '' : secondText(since),
       [
+        ...(isSilent ? ['silent'] : []),
         ...(isPaused ? ['paused'] : []),
         ...(home === null ? [] : [`moved to ${home}`]),
         ...(wantedBy === null ? [] : [`wanted by ${wantedBy}`]),
@@ -151,5 +167,5 @@ function rosterResult(roster: Roster): CommandResult {
   );
   const free = projects.filter(({ holder, isPaused }) => holder === null && !isPaused).length;
   const sum = `${countedText(projects.length, 'project')}, ${countedText(machines.filter(({ isLive }) => isLive).length, 'machine')} alive${free === 0 ? '' : `, ${countedText(free, 'project')} on no machine`}\n`;
-  return { json: roster, text: [machineTable, projectTable, sum].join('\n') };
+  return { json: { ...roster, projects }, text: [machineTable, projectTable, sum].join('\n') };
 }
