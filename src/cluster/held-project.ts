@@ -10,6 +10,7 @@ import { publishedFilesIn } from '../snapshot/published-files.ts';
 import type { Copies } from './copies.ts';
 import type { SharedProject } from './holding-rows.ts';
 import type { Holdings } from './holdings.ts';
+import { deleteLocalCopy, readLocalCopy } from './local-copy.ts';
 import { importProject } from './move-project.ts';
 import { openProjectState, type StateSetup } from './project-state.ts';
 
@@ -93,7 +94,20 @@ export async function holdProject(
       },
     };
   } catch (error) {
-    await holding.release();
+    await forgetFailed(copies, project.id, { dataDir, machine }).catch(() => undefined);
+    await holding.release(true);
     throw error;
   }
+}
+
+/** Deletes what there is of a copy that was not fetched whole, so that no erasure waits for it. */
+async function forgetFailed(
+  copies: Copies,
+  id: string,
+  { dataDir, machine }: { dataDir: string; machine: string },
+): Promise<void> {
+  const note = readLocalCopy(dataDir);
+  if (note?.isWhole === true) return;
+  if (note) deleteLocalCopy(dataDir);
+  await copies.forget(id, machine);
 }

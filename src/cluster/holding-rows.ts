@@ -7,20 +7,24 @@ export type SharedProject = { id: string; name: string };
 /** One holding of a project: the `token` of a later one is larger. */
 export type HeldToken = { id: string; token: number };
 
+/** What a row said before a project was taken. */
+export type RowBefore = { takenAt: Date; schema: number };
+
 /** What takes a project: a machine, for `worker` or a command by its words. `schema`: the version of the mirror's schema that it writes. */
 export type Taker = { machine: string; purpose: string; schema: number; leaseMs: number };
 
-/** A worker: the name of its machine, and what tells its process from any other. */
-export type LiveWorker = { machine: string; process: string };
+/** A worker: the name of its machine, what tells its process from any other, and the newest schema that it knows. */
+export type LiveWorker = { machine: string; process: string; schema: number };
 
-const takeIt = /*sql*/ `UPDATE analytics_mirror.projects SET token = token + 1, machine = $3, purpose = $4, name = $2,
+const takeIt = /*sql*/ `WITH before AS (SELECT taken_at, schema FROM analytics_mirror.projects WHERE id = $1)
+  UPDATE analytics_mirror.projects SET token = token + 1, machine = $3, purpose = $4, name = $2,
     held_until = clock_timestamp() + $5 * interval '1 ms', taken_at = clock_timestamp(), schema = greatest(schema, $6),
     wanted_by = NULL, wanted_until = NULL, home = CASE WHEN $4 = 'worker' AND home <> $3 THEN NULL ELSE home END
   WHERE id = $1 AND NOT ${isHeld} AND schema <= $6
     AND ($4 <> 'worker' OR NOT is_paused AND coalesce(wanted_until < clock_timestamp(), true))
-  RETURNING token`;
+  RETURNING token, (SELECT taken_at FROM before) AS "takenAt", (SELECT schema FROM before) AS schema`;
 const freeIt = /*sql*/ `UPDATE analytics_mirror.projects SET machine = NULL, purpose = NULL, held_until = NULL,
-    taken_at = clock_timestamp()
+    taken_at = coalesce($3::timestamptz, clock_timestamp()), schema = coalesce($4::int, schema)
   WHERE id = $1 AND token = $2`;
 const keepThem = /*sql*/ `UPDATE analytics_mirror.projects AS project
   SET held_until = clock_timestamp() + $3 * interval '1 ms'
@@ -30,33 +34,42 @@ const keepThem = /*sql*/ `UPDATE analytics_mirror.projects AS project
 const wantIt = /*sql*/ `UPDATE analytics_mirror.projects SET wanted_by = $2,
     wanted_until = clock_timestamp() + interval '15 seconds'
   WHERE id = $1`;
-const liveNow = /*sql*/ `INSERT INTO analytics_mirror.machines (name, process, live_until)
-    VALUES ($1, $2, clock_timestamp() + $3 * interval '1 ms')
-  ON CONFLICT (name) DO UPDATE SET process = $2, live_until = excluded.live_until, is_draining = false
+const liveNow = /*sql*/ `INSERT INTO analytics_mirror.machines (name, process, live_until, schema)
+    VALUES ($1, $2, clock_timestamp() + $3 * interval '1 ms', $4)
+  ON CONFLICT (name) DO UPDATE
+    SET process = $2, live_until = excluded.live_until, schema = $4, is_draining = false, is_able = true
     WHERE machines.process = $2 OR machines.live_until < clock_timestamp()
   RETURNING name`;
 const liveOn = /*sql*/ `UPDATE analytics_mirror.machines SET live_until = clock_timestamp() + $2 * interval '1 ms'
   WHERE process = $1`;
 const liveNoMore = /*sql*/ `UPDATE analytics_mirror.machines SET live_until = clock_timestamp() WHERE process = $1`;
 
-/** Takes a project: the token of the holding, or null where it cannot be taken now. */
+/** Takes a project: the token of the holding, and what the row said before; null where it cannot be taken now. */
 export async function takeProject(
   database: ClusterDatabase,
   { id, name }: SharedProject,
   { machine, purpose, schema, leaseMs }: Taker,
-): Promise<number | null> {
+): Promise<{ token: number; before: RowBefore } | null> {
   await madeTables(database);
   await database.query(
     /*sql*/ `INSERT INTO analytics_mirror.projects (id, name) VALUES ($1, $2) ON CONFLICT (id) DO NOTHING`,
     [id, name],
   );
-  const [row] = await database.query<{ token: string }>(takeIt, [id, name, machine, purpose, leaseMs, schema]);
-  return row ? Number(row.token) : null;
+  const values = [id, name, machine, purpose, leaseMs, schema];
+  const [row] = await database.query<{ token: string } & RowBefore>(takeIt, values);
+  return row ? { token: Number(row.token), before: row } : null;
 }
 
-/** Lets other machines take a project. Does nothing where another holding has followed. */
-export async function freeProject(database: ClusterDatabase, { id, token }: HeldToken): Promise<void> {
-  await database.query(freeIt, [id, token]);
+/**
+ * Lets other machines take a project. Does nothing where another holding has followed. `before`: what the row is to say again, where the
+ * project could not be opened.
+ */
+export async function freeProject(
+  database: ClusterDatabase,
+  { id, token }: HeldToken,
+  before?: RowBefore,
+): Promise<void> {
+  await database.query(freeIt, [id, token, before?.takenAt, before?.schema]);
 }
 
 /** Keeps holdings for another lease. Returns those that are another's now. */
@@ -78,16 +91,24 @@ export async function wantProject(database: ClusterDatabase, id: string, by: str
 /** Says that a worker lives, for one lease. Returns false while another worker has the name of its machine. */
 export async function beginToLive(
   database: ClusterDatabase,
-  { machine, process }: LiveWorker,
+  { machine, process, schema }: LiveWorker,
   leaseMs: number,
 ): Promise<boolean> {
   await madeTables(database);
-  return (await database.query(liveNow, [machine, process, leaseMs])).length > 0;
+  return (await database.query(liveNow, [machine, process, leaseMs, schema])).length > 0;
 }
 
 /** Says that a worker lives on, for another lease. */
 export async function liveFurther(database: ClusterDatabase, process: string, leaseMs: number): Promise<void> {
   await database.query(liveOn, [process, leaseMs]);
+}
+
+/** Says whether a worker can open projects. */
+export async function tellAble(database: ClusterDatabase, process: string, isAble: boolean): Promise<void> {
+  await database.query(/*sql*/ `UPDATE analytics_mirror.machines SET is_able = $2 WHERE process = $1`, [
+    process,
+    isAble,
+  ]);
 }
 
 /** Says that a worker has ended. */

@@ -9,6 +9,7 @@ import {
   freeProject,
   liveNoLonger,
   takeProject,
+  tellAble,
   wantProject,
   type SharedProject,
 } from './holding-rows.ts';
@@ -22,8 +23,8 @@ export type Holding = {
   signal: AbortSignal;
   /** Throws `busy` where another machine may hold the project, also before a timer could notice: a process may have slept. */
   check: () => void;
-  /** Lets other machines take the project. Does nothing where it is lost. */
-  release: () => Promise<void>;
+  /** Lets other machines take the project. Does nothing where it is lost. `isUnopened`: it could not be opened, and is as it was. */
+  release: (isUnopened?: boolean) => Promise<void>;
 };
 
 /** Takes projects for one machine, and keeps them. */
@@ -35,6 +36,8 @@ export type Holdings = {
   want: (id: string, purpose: string) => Promise<void>;
   /** Says that a worker of this machine lives. Rejects with `busy` while another process of this name does. */
   live: () => Promise<void>;
+  /** Says whether the worker of this machine can open projects: others count with it then. */
+  tellAble: (isAble: boolean) => Promise<void>;
   /** Gives up all that is held, and stops beating. */
   close: () => Promise<void>;
 };
@@ -115,14 +118,15 @@ export function openHoldings({ database, address, machine, schema, timing = clus
       const { id } = project;
       start();
       const takenNs = process.hrtime.bigint();
-      const token = await takeProject(database, project, { machine, purpose, schema, leaseMs });
-      if (token === null) throw await explain(project);
+      const taken = await takeProject(database, project, { machine, purpose, schema, leaseMs });
+      if (!taken) throw await explain(project);
+      const { token, before } = taken;
       const lost = new AbortController();
-      const release = async (): Promise<void> => {
+      const release = async (isUnopened = false): Promise<void> => {
         if (held.get(id)?.token !== token) return;
         held.delete(id);
         tell({ drop: id });
-        await freeProject(database, { id, token });
+        await freeProject(database, { id, token }, isUnopened ? before : undefined);
       };
       held.set(id, { token, lost, takenNs, release });
       tell({ keep: id, token });
@@ -134,7 +138,7 @@ export function openHoldings({ database, address, machine, schema, timing = clus
     },
     want: (id, purpose) => wantProject(database, id, `${purpose} on ${machine}`),
     live: async () => {
-      if (!(await beginToLive(database, { machine, process: own }, leaseMs)))
+      if (!(await beginToLive(database, { machine, process: own, schema }, leaseMs)))
         throw new AppError(`another worker runs as the machine ${machine}`, {
           code: 'busy',
           hint: 'give each machine a name of its own, in cluster.machine',
@@ -142,6 +146,7 @@ export function openHoldings({ database, address, machine, schema, timing = clus
       start();
       tell({ live: own });
     },
+    tellAble: (isAble) => tellAble(database, own, isAble),
     close: async () => {
       // A project that cannot be given up is free once its time is over.
       await Promise.allSettled([...held.values()].map(({ release }) => release()));

@@ -26,12 +26,18 @@ const selectProjects = /*sql*/ `SELECT id, name, token::float8 AS token, is_paus
     CASE WHEN wanted_until > clock_timestamp() THEN wanted_by END AS "wantedBy"
   FROM analytics_mirror.projects ORDER BY name`;
 const selectMachines = /*sql*/ `SELECT known.name, coalesce(machine.is_draining, false) AS "isDraining",
+    coalesce(machine.schema, 0) AS schema, coalesce(machine.is_able, true) AS "isAble",
     coalesce(machine.live_until > clock_timestamp(), false) AS "isLive",
     (SELECT count(*)::int FROM analytics_mirror.projects WHERE machine = known.name AND ${isHeld}) AS projects,
     (SELECT count(*)::int FROM analytics_mirror.copies WHERE machine = known.name AND NOT is_forgotten) AS copies
   FROM (SELECT name FROM analytics_mirror.machines UNION SELECT machine FROM analytics_mirror.copies WHERE NOT is_forgotten) AS known (name)
     LEFT JOIN analytics_mirror.machines AS machine USING (name)
   ORDER BY known.name`;
+
+/** Why this program leaves a project alone whose schema it does not know; null where it knows it. */
+export function newerReason({ schema }: Pick<SeenProject, 'schema'>, known: number): string | null {
+  return schema > known ? 'a newer version of analytics-mirror has written it' : null;
+}
 
 /** Reads the projects and machines of a cluster. */
 export async function readRoster(database: ClusterDatabase): Promise<Roster> {
@@ -58,11 +64,11 @@ export async function enrol(
 export function noteSilence(
   database: ClusterDatabase,
   ids: readonly string[],
-): Promise<{ id: string; isSilent: boolean }[]> {
+): Promise<{ id: string; schema: number; isSilent: boolean }[]> {
   return database.query(
     /*sql*/ `UPDATE analytics_mirror.projects SET alerted_at = CASE WHEN alerted_at IS NULL THEN clock_timestamp() END
       WHERE id = ANY($1) AND ${isSilent} <> (alerted_at IS NOT NULL)
-      RETURNING id, alerted_at IS NOT NULL AS "isSilent"`,
+      RETURNING id, schema, alerted_at IS NOT NULL AS "isSilent"`,
     [ids],
   );
 }

@@ -13,8 +13,8 @@ export type SeenProject = {
   schema: number;
 };
 
-/** A machine whose worker lives. */
-export type SeenMachine = { name: string; isDraining: boolean };
+/** A machine whose worker lives: the newest schema that it knows, and whether it could open a project lately. */
+export type SeenMachine = { name: string; isDraining: boolean; schema: number; isAble: boolean };
 
 /** What a machine knows of itself. `own`: the projects of its configuration. `idle`: those that it holds and that run no job. */
 export type Self = { machine: string; own: ReadonlySet<string>; idle: ReadonlySet<string>; schema: number };
@@ -24,21 +24,34 @@ export type SharePlan = { giveUp: string[]; take: string[] };
 
 /**
  * Shares the projects among the machines that live: none holds more than its part, rounded up, but for those that an operator has
- * moved to it. A machine gives up by itself what is too much for it, when that is idle, and takes what is free.
+ * moved to it. A machine gives up by itself what is too much for it, when that is idle, and takes what is free. A machine that can open
+ * nothing has no part, and what a newer version has written is shared among those machines that can read it.
  */
 export function planShare(projects: readonly SeenProject[], machines: readonly SeenMachine[], self: Self): SharePlan {
   const { machine, own, idle, schema } = self;
   const ready = new Set(machines.filter(({ isDraining }) => !isDraining).map(({ name }) => name));
   const homeOf = ({ home }: SeenProject): string | null => (home !== null && ready.has(home) ? home : null);
   const shared = projects.filter(({ isPaused }) => !isPaused);
-  const share = ready.has(machine) ? Math.ceil(shared.length / ready.size) : 0;
+  const able = machines.filter(({ name, isAble }) => isAble && ready.has(name));
+  // Where none is able, that is no fault of theirs.
+  const sharing = able.length > 0 ? able : machines.filter(({ name }) => ready.has(name));
+  /** How many more projects of this version or a newer one belong here than are here. */
+  const roomFor = (version: number, here: readonly SeenProject[]): number => {
+    const isOf = (each: { schema: number }): boolean => each.schema >= version;
+    const known = sharing.filter(isOf);
+    const isAmong = known.some(({ name }) => name === machine);
+    return (isAmong ? Math.ceil(shared.filter(isOf).length / known.length) : 0) - here.filter(isOf).length;
+  };
   const held = projects.filter(({ holder, purpose }) => holder === machine && purpose === 'worker');
   const isOut = (project: SeenProject): boolean =>
     project.isPaused || project.wantedBy !== null || !ready.has(machine) || ![null, machine].includes(homeOf(project));
   const out = held.filter(isOut);
   const stays = held.filter((project) => !isOut(project));
   const loose = stays.filter((project) => idle.has(project.id) && homeOf(project) === null);
-  const tooMany = loose.slice(0, Math.max(0, stays.length - share));
+  let here = stays;
+  for (const project of loose.toSorted((a, b) => a.schema - b.schema))
+    if (roomFor(0, here) < 0 && roomFor(project.schema, here) < 0) here = here.filter((each) => each !== project);
+  const tooMany = stays.filter((project) => !here.includes(project));
   const free = shared.filter(
     (project) =>
       project.holder === null &&
@@ -48,9 +61,10 @@ export function planShare(projects: readonly SeenProject[], machines: readonly S
       [null, machine].includes(homeOf(project)),
   );
   const mine = free.filter((project) => homeOf(project) === machine);
-  const others = free.filter((project) => homeOf(project) === null);
-  return {
-    giveUp: [...out, ...tooMany].map(({ id }) => id),
-    take: [...mine, ...others.slice(0, Math.max(0, share - stays.length - mine.length))].map(({ id }) => id),
-  };
+  const take = [...mine];
+  for (const project of free.filter((each) => homeOf(each) === null)) {
+    const soon = [...stays, ...take];
+    if (roomFor(0, soon) > 0 || roomFor(project.schema, soon) > 0) take.push(project);
+  }
+  return { giveUp: [...out, ...tooMany].map(({ id }) => id), take: take.map(({ id }) => id) };
 }

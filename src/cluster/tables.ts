@@ -3,7 +3,8 @@ import type { ClusterDatabase } from './cluster-database.ts';
 /**
  * Which machine holds a project (`token` numbers the holdings), and what its holder says of it. `taken_at`: when the project was taken
  * last, or given up, or written down. `home`: the machine that an operator has named for it. `wanted_by`: the command that waits for
- * it, as long as it says so. `alerted_at`: since when it is announced that no machine works on it. All times are the database's.
+ * it, as long as it says so. `alerted_at`: since when it is announced that no machine works on it. Of a
+ * machine, `schema` is the newest that it knows, `is_able` whether it can open projects. All times are the database's.
  */
 const tables = /*sql*/ `
   SELECT pg_advisory_xact_lock(hashtextextended('analytics-mirror', 0));
@@ -29,7 +30,9 @@ const tables = /*sql*/ `
     name text PRIMARY KEY,
     process text NOT NULL,
     live_until timestamptz NOT NULL,
-    is_draining boolean NOT NULL DEFAULT false
+    is_draining boolean NOT NULL DEFAULT false,
+    schema int NOT NULL DEFAULT 0,
+    is_able boolean NOT NULL DEFAULT true
   );
   CREATE TABLE IF NOT EXISTS analytics_mirror.copies (
     project text NOT NULL,

@@ -1,5 +1,6 @@
 import type { ClusterDatabase } from '../cluster/cluster-database.ts';
-import { readRoster, readState } from '../cluster/roster.ts';
+import { newerReason, readRoster, readState } from '../cluster/roster.ts';
+import { schemaVersion } from '../mirror/migrate.ts';
 import type { ProjectState } from '../job/worker-state.ts';
 
 /**
@@ -10,6 +11,8 @@ export type ElsewhereReport = {
   project: string;
   holder: { machine: string; purpose: string; since: string } | null;
   isPaused: boolean;
+  /** Why this program leaves it alone: a newer version has written it. */
+  newer: string | null;
   said: ({ at: string } & Pick<ProjectState, 'jobs' | 'alerts' | 'condition' | 'problem'>) | null;
 };
 
@@ -29,6 +32,7 @@ export async function reportElsewhere(
         ? null
         : { machine: found.holder, purpose: found.purpose ?? '', since: found.since ?? '' },
     isPaused: found?.isPaused ?? false,
+    newer: found ? newerReason(found, schemaVersion()) : null,
     said: said ? { at: said.at, jobs, alerts, condition, problem } : null,
   };
 }

@@ -2,7 +2,7 @@ import PQueue from 'p-queue';
 import type { ClusterDatabase } from '../cluster/cluster-database.ts';
 import type { SharedProject } from '../cluster/holding-rows.ts';
 import type { Holdings } from '../cluster/holdings.ts';
-import { enrol, noteSilence, readRoster, readStates, tellStates, type Roster } from '../cluster/roster.ts';
+import { enrol, newerReason, noteSilence, readRoster, readStates, tellStates, type Roster } from '../cluster/roster.ts';
 import { openCopies } from '../cluster/copies.ts';
 import { planShare } from '../cluster/share-plan.ts';
 import type { ClusterTiming } from '../cluster/timing.ts';
@@ -58,8 +58,9 @@ export type ClusterWorker = {
 /** So many projects are fetched or put away at the same time, and so many taken at one look: others may have come by the next. */
 const movesAtOnce = 4;
 const takesAtOnce = 20;
-/** A project that could not be opened here is left to others for so long. */
+/** A project that could not be opened here is left to others for so long; all are, where this machine could open none. */
 const pauseMs = 60_000;
+const unableMs = 10 * 60_000;
 /** A holder speaks of its projects at least so often. Silence for three times as long is an alert. */
 const tellEveryMs = 60_000;
 const cutOffMs = 3 * tellEveryMs;
@@ -80,16 +81,22 @@ export function startClusterWorker(setup: ClusterWorkerSetup): ClusterWorker {
   let wake = new AbortController();
   let lookedMs = clock.now();
   let isCutOff = false;
+  let unableUntilMs = 0;
+  let wasAble = true;
   let newest: string | null = null;
   let roster: Roster | undefined;
 
+  /** Whether a time is over. One that is further ahead than it can be was set before the clock was set back. */
+  const isOver = (untilMs: number, spanMs: number): boolean => {
+    const aheadMs = untilMs - clock.now();
+    return aheadMs <= 0 || aheadMs > spanMs;
+  };
   /** Acts on a project, one act at a time; a project that fails is left alone for a while. */
   const move = (id: string, act: () => Promise<void>): void => {
     if (moving.has(id)) return;
     const moved = act()
       .catch((error: unknown) => {
-        const code = error instanceof AppError ? error.code : 'unexpected';
-        log.error({ project: byId.get(id)?.name, code }, 'a project could not be taken or given up');
+        log.error({ project: byId.get(id)?.name, ...causeOf(error) }, 'a project could not be taken or given up');
         pausedUntilMs.set(id, clock.now() + pauseMs);
       })
       .finally(() => {
@@ -105,11 +112,13 @@ export function startClusterWorker(setup: ClusterWorkerSetup): ClusterWorker {
       held.set(id, { ...taken, project, told: '', toldMs: 0 });
       worker.add(taken.work, taken.signal);
       failures.delete(id);
+      unableUntilMs = 0;
       log.info({ project: name, token: taken.token }, 'project taken');
     } catch (error) {
       // Another machine was faster.
       if (error instanceof AppError && error.code === 'busy') return;
-      failures.set(id, error instanceof AppError ? error.message : 'unexpected');
+      failures.set(id, causeOf(error).cause);
+      if (held.size === 0) unableUntilMs = clock.now() + unableMs;
       throw error;
     }
   };
@@ -142,6 +151,14 @@ export function startClusterWorker(setup: ClusterWorkerSetup): ClusterWorker {
     });
     await tellStates(database, news);
   };
+  /** The alert about a project that no machine works on, with the reason why this one does not. */
+  const unattendedOf = (project: { id: string; schema: number }): Alert => {
+    const why = newerReason(project, schema) ?? failures.get(project.id);
+    return alertOf(
+      'unattended',
+      `no machine has worked on it for 3 minutes${why === undefined ? '' : `; this machine cannot open it: ${why}`}`,
+    );
+  };
   const announce = (event: AlertChange['event'], project: string, alert: Alert): void => {
     log.warn({ project, alert: alert.kind, event }, 'alert');
     onAlert({ event, project, alert, at: isoTime(clock.now()) });
@@ -150,7 +167,8 @@ export function startClusterWorker(setup: ClusterWorkerSetup): ClusterWorker {
     if (!roster) return;
     const here = new Map(worker.state().projects.map((state) => [state.name, state]));
     onLook(
-      roster.projects.map(({ id, name, holder, isPaused, isSilent }): ProjectState => {
+      roster.projects.map((project): ProjectState => {
+        const { id, name, holder, isPaused, isSilent } = project;
         const own = held.get(id);
         const state = here.get(byId.get(id)?.name ?? name);
         const seen = told.get(id);
@@ -163,7 +181,7 @@ export function startClusterWorker(setup: ClusterWorkerSetup): ClusterWorker {
         };
         const nothing = { ...bare, problem: null, jobs: [], condition: null, alerts: [] } satisfies ProjectState;
         const shown = (own && state) ?? seen?.state ?? nothing;
-        const unattended = isCutOff ? [cutOff] : isSilent ? [silent(failures.get(id))] : [];
+        const unattended = isCutOff ? [cutOff] : isSilent ? [unattendedOf(project)] : [];
         return { ...shown, alerts: [...unattended, ...shown.alerts], cluster: standing };
       }),
     );
@@ -175,18 +193,20 @@ export function startClusterWorker(setup: ClusterWorkerSetup): ClusterWorker {
       told.set(id, { state: state as ProjectState, at });
       newest = at;
     }
+    const isAble = isOver(unableUntilMs, unableMs);
+    if (isAble !== wasAble) await holdings.tellAble(isAble);
+    wasAble = isAble;
     roster = await readRoster(database);
     lookedMs = clock.now();
     if (isCutOff) announce('ended', holdings.machine, cutOff);
     isCutOff = false;
     if (roster.projects.some(({ isSilent, isAnnounced }) => isSilent !== isAnnounced))
-      for (const { id, isSilent } of await noteSilence(database, [...byId.keys()]))
-        announce(isSilent ? 'began' : 'ended', byId.get(id)?.name ?? id, silent(failures.get(id)));
+      for (const project of await noteSilence(database, [...byId.keys()]))
+        announce(project.isSilent ? 'began' : 'ended', byId.get(project.id)?.name ?? project.id, unattendedOf(project));
     // A project that no configuration has any more belongs to no machine.
     roster.projects = roster.projects.filter(({ id, holder }) => byId.has(id) || holder !== null);
     const idle = new Set([...held].flatMap(([id, { project }]) => (worker.isIdle(project.name) ? [id] : [])));
-    const now = clock.now();
-    const own = new Set([...byId.keys()].filter((id) => !held.has(id) && (pausedUntilMs.get(id) ?? 0) <= now));
+    const own = new Set([...byId.keys()].filter((id) => !held.has(id) && isOver(pausedUntilMs.get(id) ?? 0, pauseMs)));
     const machines = roster.machines.filter(({ isLive }) => isLive);
     const plan = planShare(roster.projects, machines, { machine: holdings.machine, own, idle, schema });
     for (const id of plan.giveUp) {
@@ -211,7 +231,7 @@ export function startClusterWorker(setup: ClusterWorkerSetup): ClusterWorker {
         await look();
       } catch (error) {
         if (!(error instanceof AppError)) throw error;
-        log.warn({ code: error.code }, 'the cluster cannot be looked at');
+        log.warn(causeOf(error), 'the cluster cannot be looked at');
         // The machines have nothing left by which one of them could be chosen: each says it for itself.
         if (!isCutOff && clock.now() - lookedMs > cutOffMs) {
           isCutOff = true;
@@ -236,12 +256,6 @@ export function startClusterWorker(setup: ClusterWorkerSetup): ClusterWorker {
   };
 }
 
-/** The alert about a project that no machine works on. `failure`: why this one could not take it when it last tried. */
-function silent(failure: string | undefined): Alert {
-  const why = failure === undefined ? '' : `; this machine cannot open it: ${failure}`;
-  return alertOf('unattended', `no machine has worked on it for 3 minutes${why}`);
-}
-
 /** The alert of a machine that can tell neither what the others do nor what it holds itself. */
 const cutOff: Alert = {
   ...alertOf(
@@ -250,6 +264,13 @@ const cutOff: Alert = {
   ),
   todo: 'See that Postgres runs and that this machine reaches it (`cluster.database`). The work goes on by itself then.',
 };
+
+/** What failed, for the log. The message of a foreign error may hold personal data. */
+function causeOf(error: unknown): { code: string; cause: string } {
+  return error instanceof AppError
+    ? { code: error.code, cause: error.message }
+    : { code: 'unexpected', cause: 'unexpected' };
+}
 
 /** Waits for an earlier process of this machine, which may have been killed, and then says that this one lives. */
 async function beginToLive({ holdings, clock, log, timing, signal }: ClusterWorkerSetup): Promise<void> {

@@ -68,6 +68,18 @@ test('a project is held by one machine at a time, under a token that grows', asy
   expect(() => second.check()).not.toThrow();
 });
 
+test('a project that could not be opened is as it was: not newer, and not younger', async () => {
+  const { address, open } = await openCluster();
+  await (await open('a').take(project, 'worker')).release();
+  const row = () => run(address, 'SELECT schema, taken_at, machine FROM analytics_mirror.projects');
+  const before = await row();
+  const held = await open('newer', 2).take(project, 'worker');
+  expect(await row()).toMatchObject([{ schema: 2, machine: 'newer' }]);
+  await held.release(true);
+  expect(await row()).toEqual(before);
+  await (await open('a').take(project, 'worker')).release();
+});
+
 test('of many machines that take one project at once, one gets it', async () => {
   const { open } = await openCluster();
   const taken = await Promise.allSettled(['a', 'b', 'c', 'd'].map((name) => open(name).take(project, 'worker')));

@@ -42,9 +42,23 @@ test('the roster has every project with its holder, and every machine with what 
     { name: 'shop', token: 1, holder: 'a', purpose: 'worker', since: expect.any(String), wantedBy: 'sync on b' },
   ]);
   expect(machines).toEqual([
-    { name: 'a', isLive: true, isDraining: false, projects: 1, copies: 1 },
-    { name: 'gone', isLive: false, isDraining: false, projects: 0, copies: 1 },
+    { name: 'a', isLive: true, isDraining: false, schema: 1, isAble: true, projects: 1, copies: 1 },
+    { name: 'gone', isLive: false, isDraining: false, schema: 0, isAble: true, projects: 0, copies: 1 },
   ]);
+});
+
+test('a machine that says it can open nothing is seen so, until it can or its worker starts again', async () => {
+  const { database, machine } = await openCluster();
+  const a = machine('a');
+  const isAble = async (): Promise<boolean | undefined> => (await readRoster(database)).machines[0]?.isAble;
+  await a.live();
+  await a.tellAble(false);
+  expect(await isAble()).toBe(false);
+  await a.tellAble(true);
+  expect(await isAble()).toBe(true);
+  await a.tellAble(false);
+  await a.live();
+  expect(await isAble()).toBe(true);
 });
 
 test('what a holder says of a project is seen by all; what a former holder says is not', async () => {

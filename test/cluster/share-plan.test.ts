@@ -7,7 +7,13 @@ function project(id: string, more: Partial<SeenProject> = {}): SeenProject {
   return { id, name: id, ...free, ...more };
 }
 
-const machine = (name: string, isDraining = false): SeenMachine => ({ name, isDraining });
+const machine = (name: string, isDraining = false, more: Partial<SeenMachine> = {}): SeenMachine => ({
+  name,
+  isDraining,
+  schema: 1,
+  isAble: true,
+  ...more,
+});
 
 function planOf(name: string, projects: readonly SeenProject[], machines: readonly SeenMachine[]) {
   const own = new Set(projects.filter(({ holder }) => holder !== name).map(({ id }) => id));
@@ -46,6 +52,34 @@ test('what is too much is given up only where no job runs', () => {
   const projects = ['a', 'b', 'c', 'd'].map((id) => project(id, { holder: 'one', purpose: 'worker' }));
   const self = { machine: 'one', own: new Set<string>(), idle: new Set(['c']), schema: 1 };
   expect(planShare(projects, [machine('one'), machine('two')], self).giveUp).toEqual(['c']);
+});
+
+test('a machine that can open nothing has no part; where none can, each has its own', () => {
+  const projects = ['a', 'b', 'c', 'd'].map((id) => project(id));
+  const unable = machine('two', false, { isAble: false });
+  expect(planOf('one', projects, [machine('one'), unable]).take).toEqual(['a', 'b', 'c', 'd']);
+  expect(planOf('two', projects, [machine('one'), unable]).take).toEqual([]);
+  expect(planOf('two', projects, [machine('one', false, { isAble: false }), unable]).take).toEqual(['a', 'b']);
+});
+
+test('what only a newer version can read is held by a machine that has it, also beyond its part', () => {
+  const mine = { holder: 'new', purpose: 'worker' };
+  const newer = ['a', 'b', 'c'].map((id) => project(id, { ...mine, schema: 2 }));
+  const older = ['d', 'e', 'f'].map((id) => project(id));
+  const machines = [machine('new', false, { schema: 2 }), machine('old-1'), machine('old-2')];
+  const planOfNewer = (projects: readonly SeenProject[]) => {
+    const ids = new Set(projects.map(({ id }) => id));
+    return planShare(projects, machines, { machine: 'new', own: ids, idle: ids, schema: 2 });
+  };
+  expect(planOfNewer([...newer, ...older])).toEqual({ giveUp: [], take: [] });
+  expect(planOf('old-1', [...newer, ...older], machines)).toEqual({ giveUp: [], take: ['d', 'e'] });
+  // Where it holds others, it takes those that are newer all the same, and then gives up others.
+  const full = ['d', 'e'].map((id) => project(id, mine)).concat(project('f'));
+  expect(planOfNewer([...newer.map((each) => project(each.id, { schema: 2 })), ...full])).toEqual({
+    giveUp: [],
+    take: ['a', 'b', 'c'],
+  });
+  expect(planOfNewer([...newer, ...full])).toEqual({ giveUp: ['d', 'e'], take: [] });
 });
 
 test('however machines come and go: soon each holds its share, all is held, and then nothing moves any more', () => {

@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
 import { createProjectApps } from '../../app.ts';
 import type { ClusterDatabase } from '../../cluster/cluster-database.ts';
-import { clusterOrders, readRoster, type ClusterOrders, type Roster } from '../../cluster/roster.ts';
+import { clusterOrders, newerReason, readRoster, type ClusterOrders, type Roster } from '../../cluster/roster.ts';
+import { schemaVersion } from '../../mirror/migrate.ts';
 import { AppError } from '../../core/errors.ts';
 import { countedText, secondText } from '../../core/words.ts';
 import { printResult, type CommandAction, type CommandContext, type CommandResult } from '../command.ts';
@@ -138,21 +139,22 @@ function rankOf({ isSilent, holder, isPaused, wantedBy }: Roster['projects'][num
 
 function rosterResult({ projects: all, ...roster }: Roster, text: string): CommandResult {
   const { machines } = roster;
+  const known = schemaVersion();
   const projects = all
     .filter(({ name, holder }) => name.includes(text) || holder === text)
     .toSorted((a, b) => rankOf(a) - rankOf(b));
   const machineTable = formatTable(
     ['machine', 'worker', { right: 'holds' }, { right: 'copies' }],
-    machines.map(({ name, isLive, isDraining, projects: holds, copies }) => [
+    machines.map(({ name, isLive, isDraining, isAble, projects: holds, copies }) => [
       name,
-      isLive ? (isDraining ? 'drains' : 'lives') : 'gone',
+      isLive ? (isDraining ? 'drains' : isAble ? 'lives' : 'opens nothing') : 'gone',
       holds,
       copies,
     ]),
   );
   const projectTable = formatTable(
     ['project', 'held by', 'for', 'since', 'note'],
-    projects.map(({ name, holder, purpose, since, isPaused, isSilent, home, wantedBy }) => [
+    projects.map(({ name, holder, purpose, since, isPaused, isSilent, home, wantedBy, schema }) => [
       name,
       holder ?? 'none',
       purpose ?? '',
@@ -162,6 +164,7 @@ function rosterResult({ projects: all, ...roster }: Roster, text: string): Comma
         ...(isPaused ? ['paused'] : []),
         ...(home === null ? [] : [`moved to ${home}`]),
         ...(wantedBy === null ? [] : [`wanted by ${wantedBy}`]),
+        ...(newerReason({ schema }, known) === null ? [] : ['of a newer version']),
       ].join(', '),
     ]),
   );

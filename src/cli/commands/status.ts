@@ -46,9 +46,10 @@ export function define(command: Command, { stdout, signal }: CommandContext): Co
 }
 
 /** What the holder of a project says of it, where this machine has no copy. */
-function elsewhereText({ project, holder, isPaused, said }: ElsewhereReport): string {
+function elsewhereText({ project, holder, isPaused, newer, said }: ElsewhereReport): string {
   const held = holder ? `${holder.machine} (${holder.purpose}) since ${secondText(holder.since)}` : 'no machine';
   const lines = [`${project} is held by ${held}${isPaused ? '; it is paused' : ''}\n`];
+  if (newer !== null) lines.push(`this machine leaves it alone: ${newer}\n`);
   if (!said) return `${lines.join('')}no machine has said anything of it yet\n`;
   const alerts = said.alerts.map(({ message, todo }) => `ALERT: ${message}; ${todo}\n`);
   lines.push(`by what its holder said at ${secondText(said.at)}; all else is in its own status\n`, ...alerts);
