@@ -153,10 +153,10 @@ function consumers(certificate: Certificate): Markup {
     <h2 id="consumers">Those that load the published files</h2>
     ${table(
       'Each consumer, and when an operator recorded that it has deleted the person too',
-      ['Consumer', { heading: 'Deleted too, as recorded', is: 'when' }],
+      ['Consumer', { heading: 'Deleted too', is: 'when' }],
       certificate.consumers.map(({ consumer, acknowledged_at: at }) => [
         codeText(consumer),
-        at === null ? 'nothing recorded before this certificate' : minuteText(at),
+        at === null ? 'nothing recorded before this certificate' : `asserted, recorded ${minuteText(at)}`,
       ]),
     )}
     <p class="soft">
