@@ -5,6 +5,8 @@ export default defineConfig({
   root: new URL('..', import.meta.url).pathname,
   test: {
     include: ['test/**/*.slow.test.ts'],
+    // They need what `.ci/cluster --large` starts.
+    exclude: ['test/cluster/**'],
     pool: 'forks',
     testTimeout: 2_400_000,
     hookTimeout: 120_000,

@@ -116,8 +116,9 @@ async function isCurrent({ place, dataDir, holder, clock }: StateSetup, { bucket
     });
   if (!copy.isWhole || copy.machine !== holder.machine) return false;
   const standing = await bucket.describe(stateFile);
-  // A bucket that has lost the state gets it back from here.
-  if (standing && !copy.commits.includes(standing.publisher ?? '')) {
+  // A bucket that has lost the state gets it back from here. It may be in another store now.
+  if (!standing) await refuseCareless(bucket, dataDir);
+  else if (!copy.commits.includes(standing.publisher ?? '')) {
     refuseForgetful(dataDir, holder.machine, store);
     return false;
   }

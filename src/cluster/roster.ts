@@ -16,9 +16,13 @@ type RosterMachine = SeenMachine & { isLive: boolean; projects: number; copies: 
 /** The projects and machines of a cluster, by name, at a moment of the database's clock. */
 export type Roster = { at: string; projects: RosterProject[]; machines: RosterMachine[] };
 
-/** Of a project: for so long neither has a holder spoken of it nor has its holder changed. A command says nothing while it works. */
+/**
+ * Of a project: for so long neither has a holder spoken of it nor has its holder changed. A command says nothing while it works. What is
+ * announced ends with a word: who takes the project may not be able to open it.
+ */
 const isSilent = /*sql*/ `(NOT is_paused AND NOT (${isHeld} AND purpose <> 'worker')
-    AND greatest(state_at, taken_at) < clock_timestamp() - interval '3 minutes')`;
+    AND coalesce(greatest(state_at, CASE WHEN alerted_at IS NULL THEN taken_at END), '-infinity')
+      < clock_timestamp() - interval '3 minutes')`;
 const selectProjects = /*sql*/ `SELECT id, name, token::float8 AS token, is_paused AS "isPaused", home, schema,
     ${isSilent} AS "isSilent", alerted_at IS NOT NULL AS "isAnnounced",
     CASE WHEN ${isHeld} THEN machine END AS holder, CASE WHEN ${isHeld} THEN purpose END AS purpose,

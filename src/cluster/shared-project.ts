@@ -15,7 +15,10 @@ export function machineName(): string {
 }
 
 /** A project as all machines name it, whatever their configuration calls it. */
-export function sharedProject(name: string, { baseUrl, projectId }: Settings['service']): SharedProject {
+export function sharedProject(
+  name: string,
+  { baseUrl, projectId }: Pick<Settings['service'], 'baseUrl' | 'projectId'>,
+): SharedProject {
   const service = baseUrl === null ? null : new URL(baseUrl).origin;
   return { id: sha256(JSON.stringify(projectId === null ? [name] : [service, projectId])).slice(0, 32), name };
 }

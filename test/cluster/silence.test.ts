@@ -64,10 +64,16 @@ test('of many machines that notice it at once, one is told that a project is sil
     (await Promise.all(Array.from({ length: 6 }, () => noteSilence(database, ids)))).flat();
   expect(await told()).toEqual([]);
   await age('p1', 4);
-  expect(await told()).toEqual([{ id: 'p1', isSilent: true }]);
+  expect(await told()).toEqual([{ id: 'p1', schema: 0, isSilent: true }]);
   expect(await told()).toEqual([]);
-  await holdings.take(shop, 'worker');
-  expect(await told()).toEqual([{ id: 'p1', isSilent: false }]);
+  // A worker that takes it may still fail to open it.
+  const failed = await holdings.take(shop, 'worker');
+  expect(await told()).toEqual([]);
+  await failed.release(true);
+  expect(await told()).toEqual([]);
+  const { token } = await holdings.take(shop, 'worker');
+  await tellStates(database, [{ id: 'p1', token, state: {} }]);
+  expect(await told()).toEqual([{ id: 'p1', schema: 1, isSilent: false }]);
   expect(await told()).toEqual([]);
 });
 

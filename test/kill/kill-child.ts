@@ -10,8 +10,8 @@ import { replaceMethod } from './replace-method.ts';
 import { watchFiles } from './watch-files.ts';
 import { watchSql } from './watch-sql.ts';
 
-// Preloaded into a process: kills it at KILL_POINT, or writes to KILL_RECORD what it executed. The folder that it works on is
-// that of `--data-dir`, or its last argument.
+// Preloaded into a process: kills it at KILL_POINT (or stops it, where KILL_SIGNAL says so), or writes to KILL_RECORD what it
+// executed. The folder that it works on is that of `--data-dir`, or its last argument.
 const point = JSON.parse(process.env['KILL_POINT'] ?? 'null') as KillPoint | null;
 const record = process.env['KILL_RECORD'];
 // A process that this one starts must not write over it.
@@ -21,7 +21,7 @@ const folder = process.argv.at(dataDirAt || -1) ?? '';
 
 function die(): void {
   if (point) writeSync(2, `killed ${pointText(point)}\n`);
-  process.kill(process.pid, 'SIGKILL');
+  process.kill(process.pid, process.env['KILL_SIGNAL'] ?? 'SIGKILL');
 }
 
 const { pass, executions } = countOperations(point, die);
@@ -54,6 +54,14 @@ for (const [channel, verb] of [
     const place = path.replace(/\?.*/, '').replaceAll(/\/[0-9a-f-]*\d[0-9a-f-]*(?=\/)/g, '/ID');
     passEvent('http', `${verb} ${method} ${place}`);
   });
+for (const [channel, verb] of [
+  ['http.client.request.start', 'send'],
+  ['http.client.response.finish', 'be answered'],
+] as const)
+  diagnostics.subscribe(channel, (message) => {
+    const { method, path } = (message as { request: { method: string; path: string } }).request;
+    passEvent('http', `${verb} ${method} ${placeInBucket(path)}`);
+  });
 namedPoints.subscribe((name) => passEvent('named', String(name)));
 
 function passEvent(kind: 'http' | 'named', name: string): void {
@@ -61,3 +69,16 @@ function passEvent(kind: 'http' | 'named', name: string): void {
 }
 
 if (record !== undefined) process.on('exit', () => writeFileSync(record, JSON.stringify(executions())));
+
+/** A path of a bucket, without what differs from one run to the next. */
+function placeInBucket(path: string): string {
+  return path
+    .replace(/\?.*/, '')
+    .replace(/[0-9a-f]{32}/, 'PROJECT')
+    .replace(/\d{12}\.jsonl/, 'NUMBER.jsonl')
+    .replace(/\d{8}T\d{6}\.\d{3}Z/, 'SNAPSHOT')
+    .replace(/part-\d{5}/, 'PART')
+    .replace(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/, 'ID')
+    .replace(/\bv\d+\.metadata/, 'VERSION.metadata')
+    .replace(/\d{9,}/, 'NUMBER');
+}

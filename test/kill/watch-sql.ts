@@ -14,7 +14,12 @@ export function watchSql(folder: string, pass: Pass): () => void {
   /** A statement in one line. */
   const nameOf = (source: string): string => {
     if (source === 'COMMIT') return `COMMIT after ${lastChange}`;
-    const name = names.get(source) ?? source.replace(/\s+/g, ' ').trim();
+    const name =
+      names.get(source) ??
+      source
+        .replace(/\s+/g, ' ')
+        .replace(/(?<=^VACUUM INTO ').*(?=')/, 'FILE')
+        .trim();
     names.set(source, name);
     return name;
   };
