@@ -3,27 +3,18 @@ import { readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { openTestMirror } from '../mirror/open-test-mirror.ts';
+import { packagesHook, ofClusters } from './loaded-packages.ts';
 
 const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 const compileCache = fileURLToPath(new URL('../../node_modules/.cache/compile', import.meta.url));
 const door = new URL('../../src/snapshot/duckdb.ts', import.meta.url).href;
 
-/** Says at the end of the process, as the last line of standard error, which packages it has loaded. */
-const hook = `data:text/javascript,${encodeURIComponent(`
-  import { Module } from 'node:module';
-  import { writeSync } from 'node:fs';
-  process.on('exit', () => {
-    const packages = Object.keys(Module._cache).map((path) => path.split('/node_modules/')[1]?.split('/')[0]);
-    writeSync(2, '\\n' + JSON.stringify([...new Set(packages.filter(Boolean))]));
-  });
-`)}`;
-
-/** The packages that a process has loaded, of those that are CommonJS, as DuckDB's is; and how the process ended. */
+/** The packages that a process has loaded in its main thread, and how the process ended. */
 function run(
   args: readonly string[],
   environment: Readonly<Record<string, string>> = { NODE_COMPILE_CACHE: compileCache },
 ): { code: number | null; packages: unknown } {
-  const { status, stderr } = spawnSync(process.execPath, ['--import', hook, ...args], {
+  const { status, stderr } = spawnSync(process.execPath, ['--import', packagesHook, ...args], {
     encoding: 'utf8',
     env: { PATH: process.env['PATH'], ...environment },
   });
@@ -42,13 +33,26 @@ describe('a command loads what it needs', () => {
     const { code, packages } = run([main, 'status', '--data-dir', dataDir]);
     expect(code).toBe(0);
     expect(packages).toContain('better-sqlite3');
-    for (const name of ['undici', 'pino-pretty', 'string-width']) expect(packages).not.toContain(name);
+    for (const name of ['undici', 'pino-pretty', 'string-width', ...ofClusters]) expect(packages).not.toContain(name);
   });
 
   it('from a compile cache beside the code', () => {
     run([main, '--help'], {});
     const folder = fileURLToPath(new URL('../../node_modules/.cache/analytics-mirror/', import.meta.url));
     expect(readdirSync(folder).length).toBeGreaterThan(0);
+  });
+});
+
+describe('what only a cluster or a bucket needs is loaded', () => {
+  it.each([
+    ['pg', 'cluster/cluster-database.ts', `openClusterDatabase('postgres://127.0.0.1:1/none').query('SELECT 1', [])`],
+    ['@aws-sdk', 'bucket/bucket.ts', `openBucket({ location: 's3://none' }, {})`],
+  ])('%s at its door, when it is used', (name, file, use) => {
+    const door = new URL(`../../src/${file}`, import.meta.url).href;
+    const at = (act: string): unknown =>
+      run(['--eval', `import(${JSON.stringify(door)}).then((all) => ${act}).catch(() => {})`]).packages;
+    expect(at('all')).not.toContain(name);
+    expect(at(`all.${use}`)).toContain(name);
   });
 });
 
