@@ -22,8 +22,8 @@ export type StoreWorld = {
   place: Destination;
   client: S3Client;
   pid: number;
-  /** Every version of every object, marker or not, with its bytes where it has some. */
-  everything: () => Promise<{ key: string; bytes: Buffer; isLatest: boolean }[]>;
+  /** Every version of every object whose key matches, marker or not, with its bytes where it has some. */
+  everything: (only?: RegExp) => Promise<{ key: string; bytes: Buffer; isLatest: boolean }[]>;
 };
 
 /** Starts a real store for one test. `.ci/cluster` builds it. */
@@ -41,13 +41,13 @@ export async function openStoreWorld(): Promise<StoreWorld> {
     place: { location: 's3://state/cluster/one', endpoint: store.url, region: 'us-east-1', forcePathStyle: true },
     client,
     pid: store.pid,
-    everything: async () => {
+    everything: async (only = /./) => {
       const found: ObjectVersion[] = [];
       for (let from: { KeyMarker?: string; VersionIdMarker?: string } | undefined = {}; from;) {
         const page: ListObjectVersionsCommandOutput = await client.send(
           new ListObjectVersionsCommand({ Bucket: 'state', ...from }),
         );
-        found.push(...(page.Versions ?? []));
+        found.push(...(page.Versions ?? []).filter(({ Key = '' }) => only.test(Key)));
         from = page.IsTruncated
           ? { KeyMarker: page.NextKeyMarker ?? '', VersionIdMarker: page.NextVersionIdMarker ?? '' }
           : undefined;
