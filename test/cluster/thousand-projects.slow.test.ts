@@ -37,7 +37,7 @@ test('a thousand projects on twenty machines that are killed, stopped, drained a
   };
 
   await at(4);
-  expect(await shares()).toEqual(new Map(machines.map(({ name }) => [name, 50])));
+  expect(await shares()).toEqual(new Map(machines.map(({ name }) => [name, projectsCount / machinesCount])));
   // At 6:10 all are due, and a machine works on four at a time; two machines die in the middle of it.
   await at(10);
   killed.kill();
@@ -52,7 +52,7 @@ test('a thousand projects on twenty machines that are killed, stopped, drained a
   expect((await shares()).has(stopped.name)).toBe(false);
   goOn();
   await at(24);
-  expect((await shares()).get(stopped.name)).toBeGreaterThan(40);
+  expect((await shares()).get(stopped.name)).toBeGreaterThan((projectsCount / machinesCount) * 0.8);
   // One is drained, and two come back as new machines.
   await real.query(`UPDATE analytics_mirror.machines SET is_draining = true WHERE name = $1`, [drained.name]);
   const newcomers = [start('n00'), start('n01')];
@@ -85,9 +85,8 @@ test('a thousand projects on twenty machines that are killed, stopped, drained a
   for (const machine of living.filter(({ name }) => name !== drained.name)) {
     const shown = machine.shown();
     expect(shown).toHaveLength(projectsCount);
-    expect(
-      shown.filter(({ alerts, problem, cluster }) => alerts.length > 0 || problem !== null || cluster?.isSilent),
-    ).toEqual([]);
+    expect(shown.filter(({ alerts, problem }) => alerts.length > 0 || problem !== null)).toEqual([]);
+    expect([machine.name, machine.alerts]).toEqual([machine.name, []]);
   }
   process.stdout.write(
     `${runs.length} runs, ${runs.filter(({ endMs }) => endMs === null).length} not ended; ` +

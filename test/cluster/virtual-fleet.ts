@@ -8,6 +8,7 @@ import {
   liveFurther,
   liveNoLonger,
   takeProject,
+  tellAble,
   wantProject,
   type SharedProject,
 } from '../../src/cluster/holding-rows.ts';
@@ -18,6 +19,7 @@ import { AppError } from '../../src/core/errors.ts';
 import { createLogger } from '../../src/log/logger.ts';
 import type { ProjectState } from '../../src/job/worker-state.ts';
 import type { WorkerProject } from '../../src/worker/project-runner.ts';
+import type { AlertChange } from '../../src/worker/alerts.ts';
 import { startClusterWorker } from '../../src/worker/cluster-worker.ts';
 import { startWorker } from '../../src/worker/worker.ts';
 import { fakeProject, type FakeJob, type FakeProject } from '../worker/fake-project.ts';
@@ -134,6 +136,8 @@ export type FleetMachine = {
   name: string;
   /** What its status page shows of all projects. */
   shown: () => readonly ProjectState[];
+  /** The alerts that it has posted. */
+  alerts: readonly string[];
   /** Nothing that it does has an effect any more, and nothing reaches it. */
   kill: () => void;
   /** It stands still, until the function that this returns is called. */
@@ -167,7 +171,10 @@ export function startMachine(
   const copies = openCopies(database);
   const log = createLogger({ level: 'silent', isTerminal: false });
   let shown: readonly ProjectState[] = [];
-  const worker = startWorker({ projects: [], clock, log, projectsAtOnce: 4, onAlert: () => undefined });
+  const alerts: string[] = [];
+  const onAlert = ({ event, project, alert }: AlertChange): void =>
+    void alerts.push(`${isoTime(time.clock.now())} ${event} ${project}: ${alert.kind}`);
+  const worker = startWorker({ projects: [], clock, log, projectsAtOnce: 4, onAlert });
   const held = new Map<string, Holding>();
   const clustered = startClusterWorker({
     worker,
@@ -179,6 +186,7 @@ export function startMachine(
     timing: clusterTiming,
     signal: new AbortController().signal,
     onLook: (all) => (shown = all),
+    onAlert,
     projects: projects.map((project) => {
       const { id, runOn } = project;
       const work = runOn({ name, clock });
@@ -210,6 +218,7 @@ export function startMachine(
   return {
     name,
     shown: () => shown,
+    alerts,
     kill: () => {
       standing = new Promise(() => undefined);
     },
@@ -263,8 +272,9 @@ function virtualHoldings(
       take: async (project, purpose) => {
         const { id } = project;
         const sinceMs = clock.now();
-        const token = await takeProject(database, project, { machine, purpose, schema: 1, leaseMs });
-        if (token === null) throw new AppError('another machine holds it', { code: 'busy' });
+        const taken = await takeProject(database, project, { machine, purpose, schema: 1, leaseMs });
+        if (taken === null) throw new AppError('another machine holds it', { code: 'busy' });
+        const { token } = taken;
         const lost = new AbortController();
         held.set(id, { token, lost, sinceMs });
         const release = async (): Promise<void> => {
@@ -274,9 +284,10 @@ function virtualHoldings(
         };
         return { token, signal: lost.signal, check: () => lost.signal.throwIfAborted(), release };
       },
+      tellAble: (isAble) => tellAble(database, machine, isAble),
       want: (id, purpose) => wantProject(database, id, `${purpose} on ${machine}`),
       live: async () => {
-        if (!(await beginToLive(database, { machine, process: machine }, leaseMs)))
+        if (!(await beginToLive(database, { machine, process: machine, schema: 1 }, leaseMs)))
           throw new AppError(`another worker runs as the machine ${machine} at ${isoTime(clock.now())}`, {
             code: 'busy',
           });
