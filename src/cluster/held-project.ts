@@ -94,18 +94,20 @@ export async function holdProject(
       },
     };
   } catch (error) {
-    await forgetFailed(copies, project.id, { dataDir, machine }).catch(() => undefined);
+    await forgetFailed(copies, project.id, { dataDir, machine, check }).catch(() => undefined);
     await holding.release(true);
     throw error;
   }
 }
 
-/** Deletes what there is of a copy that was not fetched whole, so that no erasure waits for it. */
+/** Deletes what there is of a copy that was not fetched whole, so that no erasure waits for it. What is lost is not touched. */
 async function forgetFailed(
   copies: Copies,
   id: string,
-  { dataDir, machine }: { dataDir: string; machine: string },
+  { dataDir, machine, check }: Pick<StateSetup, 'dataDir' | 'check'> & { machine: string },
 ): Promise<void> {
+  // Another process of this machine may have the folder by now.
+  check();
   const note = readLocalCopy(dataDir);
   if (note?.isWhole === true) return;
   if (note) deleteLocalCopy(dataDir);

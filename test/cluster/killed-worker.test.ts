@@ -3,11 +3,13 @@ import { openFaultWorld } from './fault-world.ts';
 import { assertTakenOver, type Fate } from './killed-worker.ts';
 import type { KillPoint } from '../kill/kill-point.ts';
 
+const bucket = '/state/cluster/PROJECT';
 const points: [Fate, KillPoint][] = [
-  ['SIGSTOP', { operation: 'send PUT /state/cluster/PROJECT/state/project', nth: 3, moment: 'before' }],
+  ['SIGSTOP', { operation: `send PUT ${bucket}/state/project`, nth: 3, moment: 'before' }],
   ['SIGKILL', { operation: 'send DELETE /api/environments/ID/persons/ID/', nth: 1, moment: 'before' }],
   ['SIGSTOP', { operation: 'be answered DELETE /api/environments/ID/persons/ID/', nth: 1, moment: 'before' }],
-  ['SIGKILL', { operation: 'be answered PUT /state/cluster/PROJECT/state/project', nth: 3, moment: 'before' }],
+  ['SIGSTOP', { operation: `send PUT ${bucket}/published/persons/SNAPSHOT/PART.parquet`, nth: 1, moment: 'before' }],
+  ['SIGKILL', { operation: `be answered PUT ${bucket}/state/project`, nth: 3, moment: 'before' }],
 ];
 
 it('a worker is killed or stopped where it matters, and another one takes over', async () => {
