@@ -45,7 +45,9 @@ export async function holdProject(
   const { dataDir, retry } = settings;
   const { machine } = holdings;
   const holding = await holdings.take(project, purpose);
-  const { token, signal, check } = holding;
+  const { token, signal, check, noteLedgerSize } = holding;
+  // What an operator moves in may be older than what the database knows.
+  const ledgerSize = importFrom === undefined ? holding.ledgerSize : 0;
   const tools = { clock, retry, signal };
   const copy = { isFresh: false };
   const fill: Parameters<typeof openProjectState>[1] = async (standing) => {
@@ -58,7 +60,17 @@ export async function holdProject(
   };
   try {
     await copies.note(project.id, machine);
-    const setup = { place, key, dataDir, signers, holder: { machine, token }, check, ...tools };
+    const setup = {
+      place,
+      key,
+      dataDir,
+      signers,
+      holder: { machine, token },
+      check,
+      ledgerSize,
+      noteLedgerSize,
+      ...tools,
+    };
     const state = await openProjectState(setup, fill);
     const release = async (): Promise<void> => {
       await state.close();

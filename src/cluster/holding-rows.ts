@@ -22,7 +22,7 @@ const takeIt = /*sql*/ `WITH before AS (SELECT taken_at, schema FROM analytics_m
     wanted_by = NULL, wanted_until = NULL, home = CASE WHEN $4 = 'worker' AND home <> $3 THEN NULL ELSE home END
   WHERE id = $1 AND NOT ${isHeld} AND schema <= $6
     AND ($4 <> 'worker' OR NOT is_paused AND coalesce(wanted_until < clock_timestamp(), true))
-  RETURNING token, (SELECT taken_at FROM before) AS "takenAt", (SELECT schema FROM before) AS schema`;
+  RETURNING token, ledger_size::float8 AS "ledgerSize", (SELECT taken_at FROM before) AS "takenAt", (SELECT schema FROM before) AS schema`;
 const freeIt = /*sql*/ `UPDATE analytics_mirror.projects SET machine = NULL, purpose = NULL, held_until = NULL,
     taken_at = coalesce($3::timestamptz, clock_timestamp()), schema = coalesce($4::int, schema)
   WHERE id = $1 AND token = $2`;
@@ -44,20 +44,29 @@ const liveOn = /*sql*/ `UPDATE analytics_mirror.machines SET live_until = clock_
   WHERE process = $1`;
 const liveNoMore = /*sql*/ `UPDATE analytics_mirror.machines SET live_until = clock_timestamp() WHERE process = $1`;
 
-/** Takes a project: the token of the holding, and what the row said before; null where it cannot be taken now. */
+/** Takes a project: the token of the holding, the size of its ledger that is noted, and what the row said before; null where it cannot be taken now. */
 export async function takeProject(
   database: ClusterDatabase,
   { id, name }: SharedProject,
   { machine, purpose, schema, leaseMs }: Taker,
-): Promise<{ token: number; before: RowBefore } | null> {
+): Promise<{ token: number; ledgerSize: number; before: RowBefore } | null> {
   await madeTables(database);
   await database.query(
     /*sql*/ `INSERT INTO analytics_mirror.projects (id, name) VALUES ($1, $2) ON CONFLICT (id) DO NOTHING`,
     [id, name],
   );
   const values = [id, name, machine, purpose, leaseMs, schema];
-  const [row] = await database.query<{ token: string } & RowBefore>(takeIt, values);
-  return row ? { token: Number(row.token), before: row } : null;
+  const [row] = await database.query<{ token: string; ledgerSize: number } & RowBefore>(takeIt, values);
+  return row ? { token: Number(row.token), ledgerSize: row.ledgerSize, before: row } : null;
+}
+
+/** Notes how many entries the ledger of a project has in the bucket. Does nothing where another holding has followed. */
+export async function noteLedgerSize(database: ClusterDatabase, { id, token }: HeldToken, size: number): Promise<void> {
+  await database.query(/*sql*/ `UPDATE analytics_mirror.projects SET ledger_size = $3 WHERE id = $1 AND token = $2`, [
+    id,
+    token,
+    size,
+  ]);
 }
 
 /**

@@ -8,6 +8,7 @@ import {
   beginToLive,
   freeProject,
   liveNoLonger,
+  noteLedgerSize,
   takeProject,
   tellAble,
   wantProject,
@@ -23,6 +24,10 @@ export type Holding = {
   signal: AbortSignal;
   /** Throws `busy` where another machine may hold the project, also before a timer could notice: a process may have slept. */
   check: () => void;
+  /** How many entries its ledger has at least, as far as the database knows. */
+  ledgerSize: number;
+  /** Notes how many it has in the bucket now. */
+  noteLedgerSize: (size: number) => Promise<void>;
   /** Lets other machines take the project. Does nothing where it is lost. `isUnopened`: it could not be opened, and is as it was. */
   release: (isUnopened?: boolean) => Promise<void>;
 };
@@ -120,7 +125,7 @@ export function openHoldings({ database, address, machine, schema, timing = clus
       const takenNs = process.hrtime.bigint();
       const taken = await takeProject(database, project, { machine, purpose, schema, leaseMs });
       if (!taken) throw await explain(project);
-      const { token, before } = taken;
+      const { token, ledgerSize, before } = taken;
       const lost = new AbortController();
       const release = async (isUnopened = false): Promise<void> => {
         if (held.get(id)?.token !== token) return;
@@ -134,7 +139,8 @@ export function openHoldings({ database, address, machine, schema, timing = clus
         look();
         lost.signal.throwIfAborted();
       };
-      return { token, signal: lost.signal, check, release };
+      const note = (size: number): Promise<void> => noteLedgerSize(database, { id, token }, size);
+      return { token, signal: lost.signal, check, ledgerSize, noteLedgerSize: note, release };
     },
     want: (id, purpose) => wantProject(database, id, `${purpose} on ${machine}`),
     live: async () => {
@@ -150,10 +156,11 @@ export function openHoldings({ database, address, machine, schema, timing = clus
     close: async () => {
       // A project that cannot be given up is free once its time is over.
       await Promise.allSettled([...held.values()].map(({ release }) => release()));
-      if (thread) await liveNoLonger(database, own).catch(() => undefined);
       clearInterval(timer);
       port.close();
       await thread?.terminate();
+      // Last: a beat would say that the worker lives on.
+      if (thread) await liveNoLonger(database, own).catch(() => undefined);
     },
   };
 }

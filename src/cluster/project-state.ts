@@ -7,6 +7,8 @@ import { isoTime, type Clock } from '../core/clock.ts';
 import { measureFile, sha256 } from '../core/digest.ts';
 import { AppError } from '../core/errors.ts';
 import { makeFolder, temporaryFolder } from '../core/folder.ts';
+import { ledgerFolder } from '../ledger/entry-file.ts';
+import { readLedgerHead } from '../ledger/ledger-head.ts';
 import { openLedger, readLedger, type EntryStore, type Ledger } from '../ledger/ledger.ts';
 import { copyInto } from '../mirror/run-query.ts';
 import type { OutsideSigner } from '../ledger/outside-signer.ts';
@@ -20,6 +22,9 @@ import { waitingStore } from './waiting-store.ts';
 
 /** How the state of a project is opened. `signal`: aborted with `busy` once the project is lost. */
 export type StateSetup = StatePlace & {
+  /** How many entries the ledger has at least: what the database knows, and how it learns of more. */
+  ledgerSize: number;
+  noteLedgerSize: (size: number) => Promise<void>;
   clock: Clock;
   retry: Settings['retry'];
   signal: AbortSignal;
@@ -84,8 +89,11 @@ export async function openProjectState(
     deleteLocalCopy(dataDir);
     await refuseCareless(bucket, dataDir);
     const found = await fetchState(setup, bucket);
+    const open = (): Ledger => refuseOlder(setup, openLedger(dataDir, clock, signers(), store));
+    // Refused before the published files are fetched.
+    const fetched = found.length > 0 ? open() : undefined;
     await fill({ isNew: found.length === 0, store });
-    const ledger = openLedger(dataDir, clock, signers(), store);
+    const ledger = fetched ?? open();
     ledger.append([{ type: 'taken_over', ...holder }]);
     // A holder that was killed may have left entries that nothing vouches for.
     ledger.checkpoint();
@@ -100,7 +108,8 @@ export async function openProjectState(
 }
 
 /** Whether the data folder is the newest copy of the state. Throws `usage` for one that is no copy of it. */
-async function isCurrent({ place, dataDir, holder, clock }: StateSetup, { bucket, store }: Parts): Promise<boolean> {
+async function isCurrent(setup: StateSetup, { bucket, store }: Parts): Promise<boolean> {
+  const { place, dataDir, holder, clock } = setup;
   const copy = readLocalCopy(dataDir);
   if (!copy) {
     if (!holdsProject(dataDir)) return false;
@@ -122,7 +131,21 @@ async function isCurrent({ place, dataDir, holder, clock }: StateSetup, { bucket
     refuseForgetful(dataDir, holder.machine, store);
     return false;
   }
-  return openLedger(dataDir, clock, [], store).holders().at(-1)?.machine === holder.machine;
+  const ledger = openLedger(dataDir, clock, [], store);
+  return ledger.holders().at(-1)?.machine === holder.machine && refuseOlder(setup, ledger) === ledger;
+}
+
+/** Refuses a bucket that was put back, ledger and all, to a time before the last commit: what has happened since would be undone. */
+function refuseOlder({ place, ledgerSize }: StateSetup, ledger: Ledger): Ledger {
+  const size = ledger.size();
+  if (size >= ledgerSize) return ledger;
+  throw new AppError(
+    `the bucket is older than what the database of the cluster knows: the ledger below ${place.location} has ${size} entries, and had ${ledgerSize}`,
+    {
+      code: 'storage',
+      hint: 'restore what was newest there; docs/cluster-state.md says what to do where that is lost',
+    },
+  );
 }
 
 /** Refuses to delete a copy for a bucket that was put back to a time before this machine held the project. */
@@ -212,6 +235,8 @@ async function commitState(setup: StateSetup, { bucket, store }: Parts, db: Data
       });
     const committedAt = isoTime(clock.now());
     noteLocalCopy(dataDir, { ...noteOf(dataDir), commits: [id], committedAt });
+    // The state is in the bucket, whether the database hears of it or not: the next commit tells it, too.
+    await setup.noteLedgerSize(readLedgerHead(ledgerFolder(dataDir))?.entries ?? 0).catch(() => undefined);
   } finally {
     for (const draft of [mirror, sealed]) rmSync(draft, { force: true });
   }

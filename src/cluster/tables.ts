@@ -3,7 +3,7 @@ import type { ClusterDatabase } from './cluster-database.ts';
 /**
  * Which machine holds a project (`token` numbers the holdings), and what its holder says of it. `taken_at`: when the project was taken
  * last, or given up, or written down. `home`: the machine that an operator has named for it. `wanted_by`: the command that waits for
- * it, as long as it says so. `alerted_at`: since when it is announced that no machine works on it. Of a
+ * it, as long as it says so. `alerted_at`: since when it is announced that no machine works on it. `ledger_size`: how many entries its ledger had at the last commit. Of a
  * machine, `schema` is the newest that it knows, `is_able` whether it can open projects. All times are the database's.
  */
 const tables = /*sql*/ `
@@ -24,7 +24,8 @@ const tables = /*sql*/ `
     wanted_until timestamptz,
     state jsonb,
     state_at timestamptz,
-    alerted_at timestamptz
+    alerted_at timestamptz,
+    ledger_size bigint NOT NULL DEFAULT 0
   );
   CREATE TABLE IF NOT EXISTS analytics_mirror.machines (
     name text PRIMARY KEY,

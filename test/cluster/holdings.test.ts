@@ -68,6 +68,18 @@ test('a project is held by one machine at a time, under a token that grows', asy
   expect(() => second.check()).not.toThrow();
 });
 
+test('the next holder hears how long the ledger was at the last commit, and nothing of what an overtaken one says', async () => {
+  const { open } = await openCluster();
+  const first = await open('a').take(project, 'worker');
+  expect(first.ledgerSize).toBe(0);
+  await first.noteLedgerSize(12);
+  await first.release();
+  const second = await open('b').take(project, 'worker');
+  await first.noteLedgerSize(99);
+  await second.release();
+  expect([second.ledgerSize, (await open('c').take(project, 'worker')).ledgerSize]).toEqual([12, 12]);
+});
+
 test('a project that could not be opened is as it was: not newer, and not younger', async () => {
   const { address, open } = await openCluster();
   await (await open('a').take(project, 'worker')).release();

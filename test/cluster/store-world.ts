@@ -83,6 +83,8 @@ export function machineOf(world: Pick<StoreWorld, 'place'>, name: string, more: 
     signal: lost.signal,
     signers: () => [],
     check: () => lost.signal.throwIfAborted(),
+    ledgerSize: 0,
+    noteLedgerSize: () => Promise.resolve(),
     lose: () => lost.abort(new Error('lost')),
     ...more,
   };
