@@ -282,7 +282,8 @@ function virtualHoldings(
           held.delete(id);
           await freeProject(database, { id, token });
         };
-        return { token, signal: lost.signal, check: () => lost.signal.throwIfAborted(), release };
+        const check = (): void => lost.signal.throwIfAborted();
+        return { token, signal: lost.signal, check, ledgerSize: 0, noteLedgerSize: () => Promise.resolve(), release };
       },
       tellAble: (isAble) => tellAble(database, machine, isAble),
       want: (id, purpose) => wantProject(database, id, `${purpose} on ${machine}`),
