@@ -1,23 +1,29 @@
-import process from 'node:process';
 import { defineConfig } from 'vitest/config';
 
-const slow = 'test/cluster/**/*.slow.test.ts';
-const isLarge = process.env['CLUSTER_LARGE'] === '1';
+const large = 'test/cluster/**/*.slow.test.ts';
+const everywhere = { pool: 'forks', hookTimeout: 60_000 } as const;
 
 /**
- * What needs a real Postgres or a real store: `.ci/cluster` starts them, and gives CLUSTER_DATABASE and BUCKET_STORE. With
- * CLUSTER_LARGE=1 (`.ci/cluster --large`), what takes minutes.
+ * What needs a real Postgres or a real store: `.ci/cluster` starts them, and gives CLUSTER_DATABASE and BUCKET_STORE. `cluster-large`
+ * is what takes minutes: `.ci/cluster --large`.
  */
 export default defineConfig({
   root: new URL('..', import.meta.url).pathname,
   test: {
-    include: [isLarge ? slow : 'test/cluster/**/*.test.ts'],
-    exclude: isLarge ? [] : [slow],
-    pool: 'forks',
     // Most of them wait: for leases that end, and for a store that does not answer.
-    maxWorkers: isLarge ? 2 : 4,
-    testTimeout: isLarge ? 3_600_000 : 120_000,
-    hookTimeout: 60_000,
+    maxWorkers: 4,
     reporters: ['default', './config/closing-line.ts'],
+    projects: [
+      {
+        test: {
+          ...everywhere,
+          name: 'cluster',
+          include: ['test/cluster/**/*.test.ts'],
+          exclude: [large],
+          testTimeout: 120_000,
+        },
+      },
+      { test: { ...everywhere, name: 'cluster-large', include: [large], testTimeout: 3_600_000 } },
+    ],
   },
 });

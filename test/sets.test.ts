@@ -8,13 +8,12 @@ import packageJson from '../package.json' with { type: 'json' };
 
 type Patterns = { include?: string[]; exclude?: string[] };
 
-const projects = both.test?.projects as { test: Patterns & { name: string } }[];
+const projects = [both, cluster].flatMap(({ test: set }) => set?.projects as { test: Patterns & { name: string } }[]);
 /** Every set of tests, by its name, with the patterns of its files. */
 const sets: Record<string, Patterns> = {
   ...Object.fromEntries(projects.map(({ test: { name, ...patterns } }) => [name, patterns])),
   slow: slow.test ?? {},
   browser: browser.test ?? {},
-  cluster: cluster.test ?? {},
 };
 
 function filesOf({ include = [], exclude = [] }: Patterns): string[] {
@@ -28,7 +27,7 @@ test('every test file belongs to exactly one set', () => {
 });
 
 test('every set has files and a script', () => {
-  expect(Object.keys(sets)).toEqual(['fast', 'long', 'slow', 'browser', 'cluster']);
+  expect(Object.keys(sets)).toEqual(['fast', 'long', 'cluster', 'cluster-large', 'slow', 'browser']);
   for (const patterns of Object.values(sets)) expect(filesOf(patterns).length).toBeGreaterThan(0);
   expect(packageJson.scripts).toMatchObject({
     test: expect.stringMatching(/vitest\.config\.ts --project fast$/),

@@ -158,7 +158,14 @@ export function startMachine(
     if (settled.status === 'rejected') throw settled.reason;
     return settled.value;
   };
-  const clock: Clock = { ...time.clock, sleep: (ms, signal) => passed(time.clock.sleep(ms, signal)) };
+  const clock: Clock = {
+    ...time.clock,
+    sleep: async (ms, signal) => {
+      await passed(time.clock.sleep(ms, signal));
+      // A machine that stood still has lost meanwhile what it held.
+      signal?.throwIfAborted();
+    },
+  };
   const shared = time.database(real);
   const database: ClusterDatabase = {
     ...shared,
