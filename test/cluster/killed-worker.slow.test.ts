@@ -30,3 +30,14 @@ it.each<Fate>(['SIGKILL', 'SIGSTOP'])('a worker that meets %s anywhere is follow
   // Some work is not done again in each run.
   expect(struck).toBeGreaterThan(pointsEach / 2);
 });
+
+const bucket = '/state/cluster/PROJECT';
+const points: [Fate, KillPoint][] = [
+  ['SIGSTOP', { operation: `send PUT ${bucket}/state/project`, nth: 3, moment: 'before' }],
+  ['SIGKILL', { operation: 'send DELETE /api/environments/ID/persons/ID/', nth: 1, moment: 'before' }],
+  ['SIGSTOP', { operation: `send PUT ${bucket}/published/persons/SNAPSHOT/PART.parquet`, nth: 1, moment: 'before' }],
+];
+
+it.each(points)('a worker meets %s where it matters: %o', async (fate, point) => {
+  expect(await assertTakenOver(await openFaultWorld(), point, fate)).toEqual(expect.any(Number));
+});

@@ -5,14 +5,11 @@ import type { KillPoint } from '../kill/kill-point.ts';
 
 const bucket = '/state/cluster/PROJECT';
 const points: [Fate, KillPoint][] = [
-  ['SIGSTOP', { operation: `send PUT ${bucket}/state/project`, nth: 3, moment: 'before' }],
-  ['SIGKILL', { operation: 'send DELETE /api/environments/ID/persons/ID/', nth: 1, moment: 'before' }],
   ['SIGSTOP', { operation: 'be answered DELETE /api/environments/ID/persons/ID/', nth: 1, moment: 'before' }],
-  ['SIGSTOP', { operation: `send PUT ${bucket}/published/persons/SNAPSHOT/PART.parquet`, nth: 1, moment: 'before' }],
   ['SIGKILL', { operation: `be answered PUT ${bucket}/state/project`, nth: 3, moment: 'before' }],
 ];
 
-it('a worker is killed or stopped where it matters, and another one takes over', async () => {
+it('a worker is stopped after a deletion, or killed after a commit, and another one takes over', async () => {
   const world = await openFaultWorld();
   for (const [fate, point] of points) {
     const began = Date.now();
