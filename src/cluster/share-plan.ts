@@ -35,13 +35,17 @@ export function planShare(projects: readonly SeenProject[], machines: readonly S
   const able = machines.filter(({ name, isAble }) => isAble && ready.has(name));
   // Where none is able, that is no fault of theirs.
   const sharing = able.length > 0 ? able : machines.filter(({ name }) => ready.has(name));
-  /** How many more projects of this version or a newer one belong here than are here. */
-  const roomFor = (version: number, here: readonly SeenProject[]): number => {
-    const isOf = (each: { schema: number }): boolean => each.schema >= version;
-    const known = sharing.filter(isOf);
+  /** By version: how many of the projects that are of it or newer belong here. */
+  const shares = new Map<number, number>();
+  for (const version of new Set([0, ...shared.map((project) => project.schema)])) {
+    const known = sharing.filter((each) => each.schema >= version);
     const isAmong = known.some(({ name }) => name === machine);
-    return (isAmong ? Math.ceil(shared.filter(isOf).length / known.length) : 0) - here.filter(isOf).length;
-  };
+    const count = shared.filter((each) => each.schema >= version).length;
+    shares.set(version, isAmong ? Math.ceil(count / known.length) : 0);
+  }
+  /** How many more projects of this version or a newer one belong here than are here. */
+  const roomFor = (version: number, here: readonly SeenProject[]): number =>
+    (shares.get(version) ?? 0) - here.filter((each) => each.schema >= version).length;
   const held = projects.filter(({ holder, purpose }) => holder === machine && purpose === 'worker');
   const isOut = (project: SeenProject): boolean =>
     project.isPaused || project.wantedBy !== null || !ready.has(machine) || ![null, machine].includes(homeOf(project));
@@ -61,10 +65,8 @@ export function planShare(projects: readonly SeenProject[], machines: readonly S
       [null, machine].includes(homeOf(project)),
   );
   const mine = free.filter((project) => homeOf(project) === machine);
-  const take = [...mine];
-  for (const project of free.filter((each) => homeOf(each) === null)) {
-    const soon = [...stays, ...take];
-    if (roomFor(0, soon) > 0 || roomFor(project.schema, soon) > 0) take.push(project);
-  }
-  return { giveUp: [...out, ...tooMany].map(({ id }) => id), take: take.map(({ id }) => id) };
+  const soon = [...stays, ...mine];
+  for (const project of free.filter((each) => homeOf(each) === null))
+    if (roomFor(0, soon) > 0 || roomFor(project.schema, soon) > 0) soon.push(project);
+  return { giveUp: [...out, ...tooMany].map(({ id }) => id), take: soon.slice(stays.length).map(({ id }) => id) };
 }

@@ -128,27 +128,22 @@ test('workers post a silent project once; each says for itself that the database
   );
   await until(() => expect(changes).toHaveLength(2));
   expect(changes[1]).toMatchObject({ event: 'ended', project: 'shop', alert: { kind: 'unattended', job: null } });
+  const eventsSince = (index: number): string[] =>
+    changes
+      .slice(index)
+      .map(({ event, project }) => `${project} ${event}`)
+      .toSorted();
   // Without the database no machine can tell what the others do.
   isAway = true;
   await delay(300);
   expect(changes).toHaveLength(2);
   clockMs = 181_000;
   await until(() => expect(changes).toHaveLength(4));
-  expect(
-    changes
-      .slice(2)
-      .map(({ event, project }) => `${project} ${event}`)
-      .toSorted(),
-  ).toEqual(['one began', 'two began']);
+  expect(eventsSince(2)).toEqual(['one began', 'two began']);
   expect(changes[3]?.alert.message).toContain('the database of the cluster has not answered');
   expect(alertsOf('one')).toHaveLength(2);
   isAway = false;
   await until(() => expect(changes).toHaveLength(6));
-  expect(
-    changes
-      .slice(4)
-      .map(({ event, project }) => `${project} ${event}`)
-      .toSorted(),
-  ).toEqual(['one ended', 'two ended']);
+  expect(eventsSince(4)).toEqual(['one ended', 'two ended']);
   await until(() => expect(alertsOf('one')).toEqual([]));
 }, 60_000);
