@@ -1,4 +1,4 @@
-import { createReadStream, createWriteStream } from 'node:fs';
+import { createWriteStream } from 'node:fs';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { ObjectVersion as s3Version, S3Client } from '@aws-sdk/client-s3';
@@ -8,6 +8,7 @@ import { measureStream, type Measured } from '../core/digest.ts';
 import { retry } from '../core/retry.ts';
 import { AppError } from '../core/errors.ts';
 import { explainBucketError, objectLocked } from './bucket-error.ts';
+import { sendFile } from './send-file.ts';
 import { collectPages } from './list-pages.ts';
 
 /** The place of a bucket, and how it is reached. */
@@ -51,8 +52,8 @@ export type Bucket = {
   read(path: string, bytesMax?: number): Promise<Measured>;
   /** Writes the object that stands at a path into a file, for its owner only. Undefined where there is none. */
   fetch(path: string, to: string): Promise<Pick<ObjectFacts, 'publisher'> | undefined>;
-  /** Whether an object stands in the folder of a path, behind it by name. */
-  hasAfter(path: string): Promise<boolean>;
+  /** The first paths, `max` at most, that stand in the folder of a path behind it by name. */
+  pathsAfter(path: string, max: number): Promise<string[]>;
   /** Puts a file. Returns whether it was taken: not where something else stands than `over` says. */
   put(object: NewObject, publisher: string): Promise<boolean>;
   /** Deletes one version for good. Returns what locks it, where it cannot be deleted. */
@@ -211,29 +212,26 @@ export async function openBucket(
         throw error;
       }
     },
-    hasAfter: async (path) => {
-      const from = { Prefix: keyOf(path.replace(/[^/]*$/, '')), StartAfter: keyOf(path), MaxKeys: 1 };
-      const { KeyCount = 0 } = await send('s3:ListBucket', (options) =>
+    pathsAfter: async (path, max) => {
+      const from = { Prefix: keyOf(path.replace(/[^/]*$/, '')), StartAfter: keyOf(path), MaxKeys: max };
+      const { Contents = [] } = await send('s3:ListBucket', (options) =>
         client.send(new s3.ListObjectsV2Command({ Bucket, ...from }), options),
       );
-      return KeyCount > 0;
+      return Contents.map(({ Key }) => pathOf(Key));
     },
     put: async ({ path, from, bytes, sha256, over }, publisher) => {
       try {
+        const about = {
+          ...at(path),
+          ContentLength: bytes,
+          // A bucket with Object Lock asks for its name too.
+          ChecksumAlgorithm: 'SHA256',
+          ChecksumSHA256: Buffer.from(sha256, 'hex').toString('base64'),
+          Metadata: { publisher },
+          ...(over === null ? { IfNoneMatch: '*' } : { IfMatch: over }),
+        } as const;
         await send('s3:PutObject', (options) =>
-          client.send(
-            new s3.PutObjectCommand({
-              ...at(path),
-              Body: createReadStream(from),
-              ContentLength: bytes,
-              // A bucket with Object Lock asks for its name too.
-              ChecksumAlgorithm: 'SHA256',
-              ChecksumSHA256: Buffer.from(sha256, 'hex').toString('base64'),
-              Metadata: { publisher },
-              ...(over === null ? { IfNoneMatch: '*' } : { IfMatch: over }),
-            }),
-            options,
-          ),
+          sendFile(from, (Body) => client.send(new s3.PutObjectCommand({ ...about, Body }), options)),
         );
         return true;
       } catch (error) {
