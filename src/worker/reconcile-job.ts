@@ -12,6 +12,7 @@ import { eraseBucket } from '../erasure/erase-bucket.ts';
 import { eraseCopies } from '../erasure/erase-copies.ts';
 import { eraseHere } from '../erasure/erase-here.ts';
 import { settleUnnamed } from '../erasure/settle-unnamed.ts';
+import { restoreCertificates } from '../erasure/proof/certificate-file.ts';
 import { planErasure, type ErasurePlan } from '../erasure/plan.ts';
 import {
   askServiceAndFinish,
@@ -93,6 +94,8 @@ export function runReconcileJob(context: JobContext, approve: string | undefined
       const startedAt = isoTime(clock.now());
       if (project) claimMirror(db, project, settings.service.movedFrom);
       if (approve !== undefined) approveHeldPlan(own, approve);
+      // First: once a request is open again, the ledger gives its earlier certificate no more.
+      if (own.state) restoreCertificates(own);
       const found = await findUnbound(own);
       const replayed = replayErasures(own, found);
       reopenListed(own);

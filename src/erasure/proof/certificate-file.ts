@@ -90,6 +90,24 @@ export function issueCertificate(
 }
 
 /**
+ * Writes the certificates that the ledger has and whose files are missing: a machine of a cluster can die after it has issued one, and
+ * before its state is in the bucket. Only the bytes that were issued are written: what gives others stays missing. Throws `storage`.
+ */
+export function restoreCertificates({ ledger, settings }: Pick<JobContext, 'ledger' | 'settings'>): void {
+  const { dataDir } = settings;
+  const present = new Set(namesIn(certificatesFolder(dataDir)));
+  const read = ledger();
+  for (const history of read.histories.all()) {
+    const about = { request: history.request, generation: history.generation };
+    const issued = history.certified.find(({ generation }) => generation === about.generation)?.sha256 ?? null;
+    if (issued === null || present.has(certificateName(about))) continue;
+    const facts = issueFacts(settings, history, ledgerOrigin(dataDir, read));
+    const text = facts && deriveIssuedText(history, facts, issued);
+    if (text !== undefined) writeCertificateFile(dataDir, about, text, () => false);
+  }
+}
+
+/**
  * Writes a certificate, on disk for good when this returns, and returns the SHA-256 of what its file holds. A file whose
  * SHA-256 is on the ledger stays as it is; any other is what a kill has left, and is replaced. Throws `storage`.
  */
