@@ -43,13 +43,12 @@ export function* readRowTexts({ db, dataset, table, partRows }: RowTextTask): Ge
   const after = (last: Buffer | undefined): string =>
     last ? /*sql*/ `WHERE ${sortedBy[0]} >= CAST(@first AS TEXT) AND ${place} > CAST(@last AS TEXT)` : '';
   const line = fields.map((field) => textOf(field)).join(` || char(${marks.field}) || `);
-  // A line that is too long is not joined, and only noted.
-  const textAfter = (
-    last: Buffer | undefined,
-  ): string => /*sql*/ `SELECT count(*) AS rows, max(octet_length(line)) AS longest,
-      max(is_odd) AS isOdd, CAST(max(place) AS BLOB) AS last,
-      CAST(group_concat(CASE WHEN octet_length(line) < @lineMax THEN line END, char(${marks.row})) AS BLOB) AS bytes
-    FROM (SELECT ${line} AS line, ${place} AS place, ${fields.flatMap(oddOf).join(' OR ')} AS is_odd
+  const size = fields.map(sizeOf).join(' + ');
+  // A line that is too long is neither made nor joined, and only noted.
+  const textAfter = (last: Buffer | undefined): string => /*sql*/ `SELECT count(*) AS rows, max(size) AS longest,
+      max(is_odd) AS isOdd, CAST(max(place) AS BLOB) AS last, CAST(group_concat(line, char(${marks.row})) AS BLOB) AS bytes
+    FROM (SELECT ${size} AS size, CASE WHEN ${size} < @lineMax THEN ${line} END AS line,
+        ${place} AS place, CASE WHEN ${size} < @lineMax THEN ${fields.flatMap(oddOf).join(' OR ')} END AS is_odd
       FROM ${table} ${after(last)} ORDER BY ${order} LIMIT @limit)`;
   const rowsAfter = (last: Buffer | undefined): string =>
     /*sql*/ `SELECT ${names} FROM ${table} ${after(last)} ORDER BY ${order} LIMIT @limit`;
@@ -91,6 +90,12 @@ function textOf({ name, kind }: DatasetField): string {
   if (kind !== 'real') return /*sql*/ `coalesce(${name}, ${none})`;
   // `format` makes 0.0 of null.
   return /*sql*/ `CASE WHEN ${name} IS NULL THEN ${none} ELSE format('%!.17g', ${name}) END`;
+}
+
+/** SQL: at least as many bytes as a field has in a line, with the mark behind it. */
+function sizeOf({ name, kind }: DatasetField): string {
+  if (kind === 'integer' || kind === 'integer_id' || kind === 'real' || kind === 'boolean') return '32';
+  return /*sql*/ `coalesce(octet_length(${name}), 1) + 1`;
 }
 
 /** SQL: the conditions under which a field makes its row one that must be read value by value. */
