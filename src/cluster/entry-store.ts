@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { closeSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Destination } from '../bucket/bucket.ts';
+import type { Bucket, Destination } from '../bucket/bucket.ts';
+import { inBatches } from '../core/batches.ts';
 import { measureFileNow, sha256 } from '../core/digest.ts';
 import { AppError } from '../core/errors.ts';
 import { makeFolder, temporaryFolder } from '../core/folder.ts';
@@ -29,13 +30,27 @@ export const keysFile = 'keys';
 /** What other files cannot be made again without: they are in the bucket before anything is signed or encrypted with them. */
 const keyFiles = ['restore.key', 'keys', 'ledger/public-keys.txt'];
 
+/** The entries of a ledger in the bucket. */
+export type StateEntries = EntryStore & {
+  /**
+   * Fetches the appends behind the first `size` entries, several at a time and while other work goes on. A ledger reads them one by
+   * one, and all else stands still for those that are not there yet.
+   */
+  fetchAhead: (bucket: Bucket, size: number, signal: AbortSignal) => Promise<void>;
+};
+
+const pathsAtOnce = 1_000;
+const fetchesAtOnce = 8;
+
 /**
  * The entries of the ledger in the bucket: each append is one object, named by its first number, which is put where nothing
  * stands. So of two machines that append after the same entry, one is refused. Where the end of a put stays unclear, nothing
  * more is appended: the next opening of the ledger takes what stands.
  */
-export function entryStore(parts: StatePlace & { waiting: WaitingStore }): EntryStore {
+export function entryStore(parts: StatePlace & { waiting: WaitingStore }): StateEntries {
   const { dataDir, holder, check, waiting } = parts;
+  /** By its path: where an append is that was fetched ahead. */
+  const ahead = new Map<string, string>();
   const idOf = (): string => `${holder.machine}/${randomUUID()}`;
   const keepKeys = (): void => {
     const files = listBelow(dataDir, keyFiles);
@@ -77,12 +92,26 @@ export function entryStore(parts: StatePlace & { waiting: WaitingStore }): Entry
         throw error;
       }
     },
+    fetchAhead: async (bucket, size, signal) => {
+      for (let after = size === 0 ? 'ledger/' : nameOf(size - 1); ;) {
+        const paths = await bucket.pathsAfter(after, pathsAtOnce);
+        await inBatches(paths, { atOnce: fetchesAtOnce, signal }, async (path) => {
+          const to = draft(dataDir);
+          if (await bucket.fetch(path, to)) ahead.set(path, to);
+        });
+        const last = paths.at(-1);
+        if (last === undefined) return;
+        after = last;
+      }
+    },
     read: (seq) => {
       check();
-      const fetched = draft(dataDir);
-      if (waiting.fetch(nameOf(seq), fetched)) return linesOnce(fetched);
+      const path = nameOf(seq);
+      const fetched = ahead.get(path) ?? draft(dataDir);
+      if (ahead.delete(path) || waiting.fetch(path, fetched)) return linesOnce(fetched);
       rmSync(fetched, { force: true });
-      if (waiting.hasAfter(nameOf(seq))) throw damaged(`entry ${seq} is not in the bucket, and later ones are`);
+      if (waiting.pathsAfter(path, 1).length > 0)
+        throw damaged(`entry ${seq} is not in the bucket, and later ones are`);
       return undefined;
     },
   };

@@ -8,6 +8,7 @@ import type { EntryStore, Ledger } from '../ledger/ledger.ts';
 import type { Database } from '../mirror/database.ts';
 import { publishedFilesIn } from '../snapshot/published-files.ts';
 import type { Copies } from './copies.ts';
+import { lockFolder } from './folder-lock.ts';
 import type { SharedProject } from './holding-rows.ts';
 import type { Holdings } from './holdings.ts';
 import { deleteLocalCopy, readLocalCopy } from './local-copy.ts';
@@ -50,6 +51,7 @@ export async function holdProject(
   const ledgerSize = importFrom === undefined ? holding.ledgerSize : 0;
   const tools = { clock, retry, signal };
   const copy = { isFresh: false };
+  let lock: ReturnType<typeof lockFolder> | undefined;
   const fill: Parameters<typeof openProjectState>[1] = async (standing) => {
     copy.isFresh = true;
     if (importFrom !== undefined) return importProject(importFrom, { dataDir, clock, signal }, standing);
@@ -59,6 +61,7 @@ export async function holdProject(
     await fetchPublished(bucket, publishedFilesIn(dataDir), signal);
   };
   try {
+    lock = lockFolder(dataDir);
     await copies.note(project.id, machine);
     const setup = {
       place,
@@ -74,6 +77,7 @@ export async function holdProject(
     const state = await openProjectState(setup, fill);
     const release = async (): Promise<void> => {
       await state.close();
+      lock?.release();
       await holding.release();
     };
     if (importFrom !== undefined && !copy.isFresh)
@@ -106,7 +110,8 @@ export async function holdProject(
       },
     };
   } catch (error) {
-    await forgetFailed(copies, project.id, { dataDir, machine, check }).catch(() => undefined);
+    if (lock) await forgetFailed(copies, project.id, { dataDir, machine }).catch(() => undefined);
+    lock?.release();
     await holding.release(true);
     throw error;
   }
@@ -116,10 +121,8 @@ export async function holdProject(
 async function forgetFailed(
   copies: Copies,
   id: string,
-  { dataDir, machine, check }: Pick<StateSetup, 'dataDir' | 'check'> & { machine: string },
+  { dataDir, machine }: { dataDir: string; machine: string },
 ): Promise<void> {
-  // Another process of this machine may have the folder by now.
-  check();
   const note = readLocalCopy(dataDir);
   if (note?.isWhole === true) return;
   if (note) deleteLocalCopy(dataDir);

@@ -89,6 +89,8 @@ export async function openProjectState(
     deleteLocalCopy(dataDir);
     await refuseCareless(bucket, dataDir);
     const found = await fetchState(setup, bucket);
+    using whole = await openBucket(place, { clock, retry, signal });
+    await store.fetchAhead(whole, readLedgerHead(ledgerFolder(dataDir))?.entries ?? 0, signal);
     const open = (): Ledger => refuseOlder(setup, openLedger(dataDir, clock, signers(), store));
     // Refused before the published files are fetched.
     const fetched = found.length > 0 ? open() : undefined;

@@ -5,6 +5,7 @@ import type { EntryStore, Ledger } from '../ledger/ledger.ts';
 import type { Database } from '../mirror/database.ts';
 import type { ClusterDatabase } from './cluster-database.ts';
 import { openCopies } from './copies.ts';
+import { lockFolder } from './folder-lock.ts';
 import type { HeldProject, SharedStorage } from './held-project.ts';
 import type { SharedProject } from './holding-rows.ts';
 import { openHoldings, type Holdings } from './holdings.ts';
@@ -51,7 +52,7 @@ export type Seat = {
   giveUp: (openMirror: () => Database, disconnect: () => void) => Promise<void>;
   /** Closes what is lost. The copy stays: it may still be the newest state. */
   lose: () => Promise<void>;
-  /** Deletes the copy, if there is one, of a project that another machine holds. */
+  /** Deletes the copy, if there is one, of a project that another machine holds. Throws `busy` while a process of this machine works in it. */
   clear: () => Promise<void>;
   /** Lets others take the project. A copy that was made for a command goes. */
   close: () => Promise<void>;
@@ -79,7 +80,12 @@ export function openSeat(storage: SharedStorage | null, { name, given, clock, wa
     },
     clear: async () => {
       if (held || !storage || !place) return;
-      if (readLocalCopy(settings.dataDir)) deleteLocalCopy(settings.dataDir);
+      const lock = lockFolder(settings.dataDir);
+      try {
+        if (readLocalCopy(settings.dataDir)) deleteLocalCopy(settings.dataDir);
+      } finally {
+        lock.release();
+      }
       await storage.copies.forget(project.id, storage.holdings.machine);
     },
     hold: async (purpose, how = 'to write', { signal, importFrom } = {}) => {

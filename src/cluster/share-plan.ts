@@ -11,6 +11,10 @@ export type SeenProject = {
   wantedBy: string | null;
   /** The version of the schema that was last written. */
   schema: number;
+  /** Since when it is held, in ISO 8601 UTC. */
+  since: string | null;
+  /** Whether no machine has worked on it for minutes. */
+  isSilent: boolean;
 };
 
 /** A machine whose worker lives: the newest schema that it knows, and whether it could open a project lately. */
@@ -25,7 +29,8 @@ export type SharePlan = { giveUp: string[]; take: string[] };
 /**
  * Shares the projects among the machines that live: none holds more than its part, rounded up, but for those that an operator has
  * moved to it. A machine gives up by itself what is too much for it, when that is idle, and takes what is free. A machine that can open
- * nothing has no part, and what a newer version has written is shared among those machines that can read it.
+ * nothing has no part, and what a newer version has written is shared among those machines that can read it. A project that no
+ * machine has worked on for minutes is one that the machine with room for it cannot open: a full one takes it, and gives up another.
  */
 export function planShare(projects: readonly SeenProject[], machines: readonly SeenMachine[], self: Self): SharePlan {
   const { machine, own, idle, schema } = self;
@@ -53,7 +58,9 @@ export function planShare(projects: readonly SeenProject[], machines: readonly S
   const stays = held.filter((project) => !isOut(project));
   const loose = stays.filter((project) => idle.has(project.id) && homeOf(project) === null);
   let here = stays;
-  for (const project of loose.toSorted((a, b) => a.schema - b.schema))
+  // What was taken last stays: it may be what another machine could not open.
+  const heldSince = ({ since }: SeenProject): number => Date.parse(since ?? '');
+  for (const project of loose.toSorted((a, b) => a.schema - b.schema || heldSince(a) - heldSince(b)))
     if (roomFor(0, here) < 0 && roomFor(project.schema, here) < 0) here = here.filter((each) => each !== project);
   const tooMany = stays.filter((project) => !here.includes(project));
   const free = shared.filter(
@@ -68,5 +75,8 @@ export function planShare(projects: readonly SeenProject[], machines: readonly S
   const soon = [...stays, ...mine];
   for (const project of free.filter((each) => homeOf(each) === null))
     if (roomFor(0, soon) > 0 || roomFor(project.schema, soon) > 0) soon.push(project);
+  const isSharing = sharing.some(({ name }) => name === machine);
+  const silent = free.find((project) => project.isSilent && homeOf(project) === null);
+  if (silent && isSharing && here.length === stays.length && soon.length === stays.length) soon.push(silent);
   return { giveUp: [...out, ...tooMany].map(({ id }) => id), take: soon.slice(stays.length).map(({ id }) => id) };
 }

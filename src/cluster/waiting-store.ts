@@ -3,7 +3,7 @@ import type { Bucket, Destination } from '../bucket/bucket.ts';
 import { AppError, type ErrorDetail } from '../core/errors.ts';
 import type { Settings } from '../config/settings.ts';
 
-type Operation = 'describe' | 'fetch' | 'hasAfter' | 'put';
+type Operation = 'describe' | 'fetch' | 'pathsAfter' | 'put';
 
 /** Some calls of a bucket, each of which returns when it is done: for what may not go on before. */
 export type WaitingStore = {
@@ -66,7 +66,7 @@ export function waitingStore(destination: Destination): WaitingStore {
   return {
     describe: (...given) => ask('describe', ...given) as ReturnType<WaitingStore['describe']>,
     fetch: (...given) => ask('fetch', ...given) as ReturnType<WaitingStore['fetch']>,
-    hasAfter: (...given) => ask('hasAfter', ...given) as ReturnType<WaitingStore['hasAfter']>,
+    pathsAfter: (...given) => ask('pathsAfter', ...given) as ReturnType<WaitingStore['pathsAfter']>,
     put: (...given) => ask('put', ...given) as ReturnType<WaitingStore['put']>,
     close: stop,
   };

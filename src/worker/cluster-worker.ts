@@ -4,6 +4,7 @@ import type { SharedProject } from '../cluster/holding-rows.ts';
 import type { Holdings } from '../cluster/holdings.ts';
 import { enrol, newerReason, noteSilence, readRoster, readStates, tellStates, type Roster } from '../cluster/roster.ts';
 import { openCopies } from '../cluster/copies.ts';
+import { folderInUse } from '../cluster/folder-lock.ts';
 import { planShare } from '../cluster/share-plan.ts';
 import type { ClusterTiming } from '../cluster/timing.ts';
 import { isoTime, type Clock } from '../core/clock.ts';
@@ -116,7 +117,7 @@ export function startClusterWorker(setup: ClusterWorkerSetup): ClusterWorker {
       log.info({ project: name, token: taken.token }, 'project taken');
     } catch (error) {
       // Another machine was faster.
-      if (error instanceof AppError && error.code === 'busy') return;
+      if (error instanceof AppError && error.code === 'busy' && error.finding !== folderInUse) return;
       failures.set(id, causeOf(error).cause);
       if (held.size === 0) unableUntilMs = clock.now() + unableMs;
       throw error;

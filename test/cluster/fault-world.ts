@@ -1,12 +1,9 @@
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { expect, onTestFinished } from 'vitest';
 import { verifyDataFolder } from '../../src/audit/verify-data-folder.ts';
 import { unpackFiles } from '../../src/cluster/archive.ts';
 import { sharedProject } from '../../src/cluster/shared-project.ts';
-import { openClusterDatabase } from '../../src/cluster/cluster-database.ts';
-import { readRoster, type Roster } from '../../src/cluster/roster.ts';
 import { openSealed } from '../../src/cluster/sealed-file.ts';
 import { listCheckpointSizes, readCheckpointFile } from '../../src/ledger/checkpoint.ts';
 import { ledgerFolder } from '../../src/ledger/entry-file.ts';
@@ -15,15 +12,15 @@ import { findFencedIdentifiers } from '../../src/mirror/fence.ts';
 import { openDatabaseReadOnly, type Database } from '../../src/mirror/database.ts';
 import { listRequests } from '../../src/mirror/erasure-requests.ts';
 import type { LivingPerson } from '../../src/sandbox/store/truth.ts';
-import { storeKeys } from '../bucket/real-store.ts';
 import { residueOf } from '../cli/erasure-invariants.ts';
 import { emailsIn, reading, type Subject } from '../cli/erasure-workspace.ts';
 import { contradictionsIn } from '../cli/mirror-consistency.ts';
-import { jsonOf, runCli, startCli, type Ended, type Running } from '../cli/run-cli.ts';
+import { jsonOf, type Ended } from '../cli/run-cli.ts';
 import { openWorkspace, unlimited } from '../cli/workspace.ts';
 import { freshFolder } from '../mirror/open-test-mirror.ts';
-import { freshDatabase, run } from './cluster-world.ts';
-import { clusterKey, openStoreWorld } from './store-world.ts';
+import { noJobs, openWorkers, type Ways } from './cluster-workers.ts';
+import { run } from './cluster-world.ts';
+import { clusterKey } from './store-world.ts';
 
 const preload = (file: string): string => `--import ${new URL(file, import.meta.url).href}`;
 /** Preloaded into every machine. */
@@ -35,8 +32,6 @@ const project = 'shop';
 /** What only a run that was killed leaves, or one that is not over. */
 const tolerated = /^(?:a run without an outcome|a pass that was not taken up to its end)$/;
 
-/** How a machine differs from the others: its environment, its ways to Postgres and the store, and the program that it runs. */
-export type Ways = { env?: Record<string, string>; database?: string; endpoint?: string; main?: string };
 export type FaultWorld = Awaited<ReturnType<typeof openFaultWorld>>;
 
 /**
@@ -44,70 +39,30 @@ export type FaultWorld = Awaited<ReturnType<typeof openFaultWorld>>;
  * that their service does not have.
  */
 export async function openFaultWorld({ others = [] }: { others?: readonly string[] } = {}) {
-  const store = await openStoreWorld();
-  const folder = freshFolder();
-  const address = await freshDatabase();
   const workspace = await openWorkspace({ persons: 60, recordings: 10, hostile: false });
   onTestFinished(() => workspace[Symbol.asyncDispose]());
   const { sandbox } = workspace;
-  const database = openClusterDatabase(address);
-  onTestFinished(() => database.close());
-  const config = join(folder, 'mirror.json');
   const service = { baseUrl: sandbox.url, projectId: sandbox.projectId };
   const schedule = { full: '*/2 * * * * *', export: '*/3 * * * * *', reconcile: '* * * * * *' };
-  writeFileSync(
-    config,
-    JSON.stringify({
-      cluster: { storage: 's3://state/cluster', s3: { region: 'us-east-1', forcePathStyle: true } },
-      status: { port: 0 },
+  const workers = await openWorkers({
+    projects: [
+      { name: project, service },
+      ...others.map((name) => ({ name, service: { ...service, projectId: name } })),
+    ],
+    apiKey: sandbox.apiKey,
+    settings: {
       deletions: { confirmAfterSeconds: 0, maxShare: 1 },
       export: { partRows: 25 },
       persons: { pageSize: 25 },
-      schedule: { head: null, recordings: null, checkpoint: null, drill: null, ...schedule },
-      projects: [
-        { name: project, service },
-        ...others.map((name) => ({ name, service: { ...service, projectId: name } })),
-      ],
-    }),
-  );
-  const folderOf = (machine: string): string => join(folder, machine);
-  const around = (machine: string, args: readonly string[], { env, ...ways }: Ways) => ({
-    args: [...args, '--config', config, '--data-dir', folderOf(machine), ...unlimited].concat(
-      '--set',
-      `cluster.s3.endpoint=${ways.endpoint ?? store.place.endpoint}`,
-    ),
-    surroundings: {
-      ...(ways.main === undefined ? {} : { shell: `node=$1; shift 2; exec "$node" ${ways.main} "$@"` }),
-      timeoutMs: 900_000,
-      env: {
-        ...storeKeys,
-        MIRROR_API_KEY: sandbox.apiKey,
-        MIRROR_CLUSTER_MACHINE: machine,
-        MIRROR_CLUSTER_DATABASE: ways.database ?? address,
-        MIRROR_CLUSTER_KEY: clusterKey.toString('hex'),
-        NODE_OPTIONS: quickly,
-        ...env,
-      },
+      schedule: { ...noJobs, ...schedule },
     },
+    flags: unlimited,
+    env: { NODE_OPTIONS: quickly },
   });
-  const workers: Running[] = [];
-  const worker = (machine: string, ways: Ways = {}): Running => {
-    const { args, surroundings } = around(machine, ['run'], ways);
-    const running = startCli(args, surroundings);
-    workers.push(running);
-    onTestFinished(() => void running.child.kill('SIGKILL'));
-    return running;
-  };
-  /** Kills all workers: what the last of them have logged. */
-  const lastWords = async (): Promise<string> => {
-    for (const { child } of workers) child.kill('SIGKILL');
-    const ended = await Promise.all(workers.slice(-3).map((running) => running.ended));
-    return ended.map(({ stderr }) => stderr.slice(-2500)).join('\n---\n');
-  };
-  const on = (machine: string, args: readonly string[], ways: Ways = {}): Promise<Ended> => {
-    const given = around(machine, [...args, '--project', project], ways);
-    return runCli(given.args, given.surroundings);
-  };
+  const { store, address, folderOf } = workers;
+  const folder = folderOf('.');
+  const on = (machine: string, args: readonly string[], ways?: Ways): Promise<Ended> =>
+    workers.on(machine, [...args, '--project', project], ways);
   const succeed = async (machine: string, ...args: string[]): Promise<unknown> => {
     const ended = await on(machine, [...args, '--json']);
     expect(ended.code, `${args.join(' ')}: ${ended.stdout.slice(-1500)}${ended.stderr.slice(-1500)}`).toBe(0);
@@ -119,16 +74,6 @@ export async function openFaultWorld({ others = [] }: { others?: readonly string
     return existsSync(join(dataDir, 'copy.json')) && existsSync(join(dataDir, 'mirror.db'))
       ? reading(dataDir, read)
       : undefined;
-  };
-  const until = async (what: string, isSo: (roster: Roster) => boolean | Promise<boolean>): Promise<number> => {
-    const began = Date.now();
-    for (;;) {
-      const roster = await readRoster(database);
-      if (await isSo(roster)) return (Date.now() - began) / 1000;
-      if (Date.now() - began > 400_000)
-        throw new Error(`not so: ${what}: ${JSON.stringify(roster)}\n${await lastWords()}`);
-      await delay(100);
-    }
   };
   const serviceRows = (): string[] =>
     [...sandbox.living()].map(({ uuid, distinct_ids: ids }) => [uuid, ...ids.toSorted()].join(' ')).toSorted();
@@ -217,32 +162,7 @@ export async function openFaultWorld({ others = [] }: { others?: readonly string
   const copies = (): Promise<unknown[]> =>
     run(address, 'SELECT machine, project FROM analytics_mirror.copies ORDER BY 1');
 
-  return {
-    store,
-    sandbox,
-    address,
-    database,
-    folderOf,
-    worker,
-    on,
-    succeed,
-    until,
-    copies,
-    mirrorOf,
-    isDone,
-    ask,
-    assertWhole,
-  };
-}
-
-/** Ends workers as an operator does. Fails where one ends otherwise than well. */
-export async function stopAll(workers: readonly Running[]): Promise<void> {
-  for (const { child } of workers) child.kill('SIGTERM');
-  for (const { ended } of workers) {
-    const { code, stderr } = await ended;
-    expect([code, code === 0 ? '' : stderr.slice(-3000)]).toEqual([0, '']);
-    expect(stderr).not.toMatch(/unexpected/);
-  }
+  return { ...workers, sandbox, on, succeed, copies, mirrorOf, isDone, ask, assertWhole };
 }
 
 function who({ uuid, distinct_ids: ids, properties }: LivingPerson): Omit<Subject, 'request'> {

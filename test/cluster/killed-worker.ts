@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { readFileSync } from 'node:fs';
 import { pointText, type Execution, type KillPoint } from '../kill/kill-point.ts';
-import { killable, stopAll, type FaultWorld } from './fault-world.ts';
+import { stopAll } from './cluster-workers.ts';
+import { killable, type FaultWorld } from './fault-world.ts';
 
 /** What happens to a worker at a point. */
 export type Fate = 'SIGKILL' | 'SIGSTOP';
@@ -31,6 +32,12 @@ export async function assertTakenOver(world: FaultWorld, point: KillPoint, fate:
   first.child.stderr.on('data', (bytes) => (seen.isStruck ||= String(bytes).includes(`killed ${pointText(point)}`)));
   try {
     await until('the point', () => seen.isStruck || isDone('one'));
+    const isEnding = !seen.isStruck;
+    if (isEnding) {
+      // The point may be in what a worker does at its end.
+      first.child.kill('SIGTERM');
+      await until('the point, or the end', () => seen.isStruck || first.child.exitCode !== null);
+    }
     if (!seen.isStruck) {
       await stopAll([first]);
       await world.assertWhole(['one']);
@@ -42,7 +49,9 @@ export async function assertTakenOver(world: FaultWorld, point: KillPoint, fate:
     if (fate === 'SIGSTOP') first.child.kill('SIGCONT');
     const again = fate === 'SIGSTOP' ? first : worker('one');
     await until('all is erased', () => isDone('one') || isDone('two'));
-    await stopAll([again, second]);
+    // One that was told to end already is not told again: that would end it at once.
+    if (isEnding && fate === 'SIGSTOP') await again.ended;
+    await stopAll(isEnding && fate === 'SIGSTOP' ? [second] : [again, second]);
     await world.assertWhole(['one', 'two']);
     return after;
   } catch (cause) {

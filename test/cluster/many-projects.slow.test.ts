@@ -29,7 +29,7 @@ test('two hundred projects on four workers, one killed, one stopped and continue
     name: `p${index + 1}`,
     service: { baseUrl: origin, projectId: String(index + 1) },
   }));
-  const { worker, on, until, store, folder, database } = await openWorkers({
+  const { worker, on, until, store, folderOf, database } = await openWorkers({
     projects,
     apiKey,
     settings: {
@@ -39,13 +39,14 @@ test('two hundred projects on four workers, one killed, one stopped and continue
     },
   });
   const machines = ['one', 'two', 'three', 'four'];
-  const running = machines.map(worker);
+  const running = machines.map((machine) => worker(machine));
   const [one, two, three, four] = running;
   if (!one || !two || !three || !four) throw new Error('there are four workers');
   const heldBy = (held: Record<string, string | null>, machine: string): number =>
     Object.values(held).filter((holder) => holder === machine).length;
   const shared = await until(
-    (held) =>
+    'shared',
+    (_roster, held) =>
       Object.keys(held).length === projectsCount &&
       machines.every((machine) => heldBy(held, machine) === projectsCount / machines.length),
     600_000,
@@ -53,6 +54,7 @@ test('two hundred projects on four workers, one killed, one stopped and continue
   /** Waits until each project was walked to the end since a time. */
   const walked = (sinceMs: number): Promise<number> =>
     until(
+      'walked',
       () =>
         sandboxes.every((sandbox) =>
           sandbox
@@ -73,7 +75,7 @@ test('two hundred projects on four workers, one killed, one stopped and continue
   });
   await shareOut(lanes, erased, async (lane, one) => {
     const ops = `ops${lane}`;
-    const kept = await on(ops, 'audit', 'checkpoint', '--project', one.name, '--wait');
+    const kept = await on(ops, ['audit', 'checkpoint', '--project', one.name, '--wait']);
     expect([kept.code, kept.code === 0 ? '' : kept.stderr]).toEqual([0, '']);
     one.checkpoint = kept.stdout;
     const add = [
@@ -87,22 +89,22 @@ test('two hundred projects on four workers, one killed, one stopped and continue
       'the-test',
       '--keep-events',
     ];
-    const added = await on(ops, ...add, '--project', one.name, '--wait', '--json');
+    const added = await on(ops, [...add, '--project', one.name, '--wait', '--json']);
     expect([added.code, added.code === 0 ? '' : added.stdout]).toEqual([0, '']);
     one.id = Requests.parse(JSON.parse(added.stdout)).requests[0]?.id ?? '';
   });
   // The requests are carried out at the next look: two machines fall out in the middle of it.
-  await until(() =>
+  await until('a deletion', () =>
     sandboxes.some((sandbox) => sandbox.requests().some(({ endpoint }) => endpoint === 'persons.delete')),
   );
   two.child.kill('SIGKILL');
   three.child.kill('SIGSTOP');
   const stoppedMs = Date.now();
   const [ofKilled, ofStopped] = await Promise.all([
-    until((held) => heldBy(held, 'two') === 0),
-    until((held) => heldBy(held, 'three') === 0),
+    until('none with the killed', (_roster, held) => heldBy(held, 'two') === 0),
+    until('none with the stopped', (_roster, held) => heldBy(held, 'three') === 0),
   ]);
-  await until((held) => heldBy(held, 'one') + heldBy(held, 'four') === projectsCount, 600_000);
+  await until('taken over', (_roster, held) => heldBy(held, 'one') + heldBy(held, 'four') === projectsCount, 600_000);
   const takenAfter = (Date.now() - stoppedMs) / 1000;
   expect(takenAfter).toBeLessThan(180);
   await delay(Math.max(0, stoppedMs + 60_000 - Date.now()));
@@ -110,22 +112,35 @@ test('two hundred projects on four workers, one killed, one stopped and continue
   // The killed one is started again: what it had goes.
   running[1] = worker('two');
   const back = await until(
-    (held) => machines.every((machine) => heldBy(held, machine) === projectsCount / machines.length),
+    'shared again',
+    (_roster, held) => machines.every((machine) => heldBy(held, machine) === projectsCount / machines.length),
     600_000,
   );
   for (const sandbox of sandboxes) sandbox.act({ do: 'create', distinct_ids: ['newcomer'] });
   const newMs = Date.now();
   const open = new Set(erased);
-  await until(async () => {
-    for (const each of open) {
-      const { code, stdout } = await on('ops1', 'erase', 'list', '--all', '--project', each.name, '--wait', '--json');
-      const { requests } = Requests.parse(JSON.parse(stdout));
-      expect([code, requests.length]).toEqual([0, 1]);
-      if (requests.some(({ state }) => /certified|sealed/.test(state))) open.delete(each);
-      else break;
-    }
-    return open.size === 0;
-  }, 900_000);
+  await until(
+    'erased',
+    async () => {
+      for (const each of open) {
+        const { code, stdout } = await on('ops1', [
+          'erase',
+          'list',
+          '--all',
+          '--project',
+          each.name,
+          '--wait',
+          '--json',
+        ]);
+        const { requests } = Requests.parse(JSON.parse(stdout));
+        expect([code, requests.length]).toEqual([0, 1]);
+        if (requests.some(({ state }) => /certified|sealed/.test(state))) open.delete(each);
+        else break;
+      }
+      return open.size === 0;
+    },
+    900_000,
+  );
   await walked(newMs);
   for (const { child } of running) child.kill('SIGTERM');
   for (const { ended } of running) expect(await ended).toMatchObject({ code: 0 });
@@ -146,7 +161,7 @@ test('two hundred projects on four workers, one killed, one stopped and continue
   }
   // No machine has a copy, and what they have left names nobody who was erased.
   for (const machine of machines)
-    for (const file of readdirSync(join(folder, machine), { recursive: true, withFileTypes: true }).filter((entry) =>
+    for (const file of readdirSync(folderOf(machine), { recursive: true, withFileTypes: true }).filter((entry) =>
       entry.isFile(),
     )) {
       expect([machine, file.name === 'mirror.db']).toEqual([machine, false]);

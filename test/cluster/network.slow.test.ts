@@ -1,7 +1,8 @@
 import { randomInt } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { openFaultWorld, stopAll } from './fault-world.ts';
+import { stopAll } from './cluster-workers.ts';
+import { openFaultWorld } from './fault-world.ts';
 import { faultyWays } from './network.ts';
 
 const rounds = 6;

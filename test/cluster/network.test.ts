@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { openFaultWorld, stopAll } from './fault-world.ts';
+import { stopAll } from './cluster-workers.ts';
+import { openFaultWorld } from './fault-world.ts';
 import { faultyWays } from './network.ts';
 
 it('a machine whose ways to Postgres and the store are cut, delayed and stalled loses nothing, nor does the one that takes over', async () => {

@@ -1,4 +1,4 @@
-import type { Ways } from './fault-world.ts';
+import type { Ways } from './cluster-workers.ts';
 import { openProxy, type TcpProxy } from './tcp-proxy.ts';
 import type { FaultWorld } from './fault-world.ts';
 

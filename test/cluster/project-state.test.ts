@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { kill } from 'node:process';
 import { DeleteObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
@@ -107,6 +107,24 @@ describe('the state of a project in a bucket', () => {
     expect(wordsOf(second)).toEqual(['one', 'drill', 'drill', 'two']);
     // What it signed with was there before.
     expect(b.ledger().checkpoint().text.split('\n')[0]).toBe(text.split('\n')[0]);
+  });
+
+  it('takes many such entries, more than are fetched at once, and leaves no drafts of them', async () => {
+    const world = await openStoreWorld();
+    const a = await hold(machineOf(world, 'one'));
+    await a.state.commit(a.db);
+    const ledger = a.ledger();
+    const numbers = Array.from({ length: 60 }, (_, index) => index);
+    for (const number of numbers) ledger.append([drill(number), drill(number)]);
+    await a.close();
+    const second = machineOf(world, 'two');
+    await hold(second);
+    const entries = [...readLedger(second.dataDir).entries()];
+    expect(entries.flatMap((entry) => ('steps' in entry ? entry.steps : []))).toEqual(
+      numbers.flatMap((number) => [number, number]),
+    );
+    expect(wordsOf(second).at(-1)).toBe('two');
+    expect(readdirSync(join(second.dataDir, 'tmp'))).toEqual([]);
   });
 
   it('tells another key from damage, and gives the project up without a trace of it', async () => {

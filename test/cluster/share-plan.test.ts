@@ -3,8 +3,8 @@ import { expect, test } from 'vitest';
 import { planShare, type SeenMachine, type SeenProject } from '../../src/cluster/share-plan.ts';
 
 function project(id: string, more: Partial<SeenProject> = {}): SeenProject {
-  const free = { holder: null, purpose: null, isPaused: false, home: null, wantedBy: null, schema: 1 };
-  return { id, name: id, ...free, ...more };
+  const free = { holder: null, purpose: null, since: null, isPaused: false, home: null, wantedBy: null };
+  return { id, name: id, schema: 1, isSilent: false, ...free, ...more };
 }
 
 const machine = (name: string, isDraining = false, more: Partial<SeenMachine> = {}): SeenMachine => ({
@@ -80,6 +80,23 @@ test('what only a newer version can read is held by a machine that has it, also 
     take: ['a', 'b', 'c'],
   });
   expect(planOfNewer([...newer, ...full])).toEqual({ giveUp: ['d', 'e'], take: [] });
+});
+
+test('what a machine with room cannot open goes to a full one, which gives up another for it', () => {
+  const machines = [machine('one'), machine('two')];
+  const held = (name: string, id: string, hour: number): SeenProject =>
+    project(id, { holder: name, purpose: 'worker', since: `2026-01-01T0${hour}:00:00.000Z` });
+  const theirs = [held('one', 'c', 1), held('two', 'd', 2), held('two', 'e', 1)];
+  const two = (projects: readonly SeenProject[]) => planOf('two', [...projects, ...theirs], machines);
+  const full = held('two', 'f', 3);
+  // As long as the machine with room may take it, the full one waits.
+  expect(two([project('a'), project('b'), full])).toEqual({ giveUp: [], take: [] });
+  // One at a look: the other machines look, too.
+  const silent = ['a', 'b'].map((id) => project(id, { isSilent: true }));
+  expect(two([...silent, full])).toEqual({ giveUp: [], take: ['a'] });
+  expect(two([project('a', { isSilent: true, isPaused: true })]).take).toEqual([]);
+  // The oldest goes, and not what was just taken.
+  expect(two([held('two', 'a', 9)])).toEqual({ giveUp: ['e'], take: [] });
 });
 
 test('however machines come and go: soon each holds its share, all is held, and then nothing moves any more', () => {

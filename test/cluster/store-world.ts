@@ -52,8 +52,10 @@ export async function openStoreWorld(): Promise<StoreWorld> {
           ? { KeyMarker: page.NextKeyMarker ?? '', VersionIdMarker: page.NextVersionIdMarker ?? '' }
           : undefined;
       }
+      // versitygw begins each further page with the last entry of the page before.
+      const once = new Map(found.map((each) => [`${each.Key} ${each.VersionId}`, each]));
       return Promise.all(
-        found.map(async ({ Key = '', VersionId, IsLatest = false }) => {
+        [...once.values()].map(async ({ Key = '', VersionId, IsLatest = false }) => {
           const { Body } = await client.send(
             new GetObjectCommand({ Bucket: 'state', Key, ...(VersionId === undefined ? {} : { VersionId }) }),
           );

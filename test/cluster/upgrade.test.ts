@@ -5,7 +5,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import type { Roster } from '../../src/cluster/roster.ts';
 import { freshFolder } from '../mirror/open-test-mirror.ts';
-import { openFaultWorld, stopAll } from './fault-world.ts';
+import { stopAll } from './cluster-workers.ts';
+import { openFaultWorld } from './fault-world.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 

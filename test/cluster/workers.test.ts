@@ -24,41 +24,41 @@ async function openFour(): Promise<Workers> {
 test('workers share projects, give them to commands and newcomers, take over what a killed one held, and leave nothing behind', async () => {
   const { worker, on, until, copyOf } = await openFour();
   const one = worker('one');
-  await until((held) => projects.every((name) => held[name] === 'one'));
+  await until('held by one', (_roster, held) => projects.every((name) => held[name] === 'one'));
   // A newcomer gets its share; the copies go with it.
   const two = worker('two');
   const count = (held: Held, machine: string): number => projects.filter((name) => held[name] === machine).length;
-  const shared = await until((held) => count(held, 'one') === 2 && count(held, 'two') === 2);
+  const shared = await until('shared', (_roster, held) => count(held, 'one') === 2 && count(held, 'two') === 2);
   // `status` elsewhere tells what the holder says, and leaves the project with it.
-  await until(async () => {
-    const { code, stdout } = await on('three', 'status', '--project', 'p1', '--json');
+  await until('said', async () => {
+    const { code, stdout } = await on('three', ['status', '--project', 'p1', '--json']);
     const { said, ...report } = JSON.parse(stdout) as ElsewhereReport;
     expect([code, report]).toMatchObject([0, { project: 'p1', holder: { purpose: 'worker' }, isPaused: false }]);
     return said?.jobs.some(({ job }) => job === 'full') === true;
   });
-  expect((await on('three', 'status', '--project', 'p1')).stdout).toMatch(
+  expect((await on('three', ['status', '--project', 'p1'])).stdout).toMatch(
     /^p1 is held by (?:one|two) \(worker\) since .*\n.*\n(?:ALERT: .*\n)*\nrun does/,
   );
   // A command elsewhere works on a project that a worker holds, and the worker takes it back.
-  const synced = await on('three', 'sync', '--project', 'p0', '--wait', '--json');
+  const synced = await on('three', ['sync', '--project', 'p0', '--wait', '--json']);
   expect(synced).toMatchObject({ code: 0 });
   expect(copyOf('three', 'p0')).toBe(false);
-  await until((held) => held['p0'] === 'one' || held['p0'] === 'two');
+  await until('held again', (_roster, held) => held['p0'] === 'one' || held['p0'] === 'two');
   // A machine that is killed loses its projects within a minute.
   two.child.kill('SIGKILL');
   await two.ended;
-  const taken = await until((held) => projects.every((name) => held[name] === 'one'));
+  const taken = await until('taken over', (_roster, held) => projects.every((name) => held[name] === 'one'));
   process.stdout.write(`shared after ${shared.toFixed(1)} s, taken over ${taken.toFixed(1)} s after the kill\n`);
   expect(taken).toBeLessThan(60);
-  const listed = await on('three', 'cluster', 'list');
+  const listed = await on('three', ['cluster', 'list']);
   expect(listed.stdout).toMatch(/two +gone/);
   // Stopped, a worker gives all up: nothing is left on its disk.
   one.child.kill('SIGTERM');
   expect(await one.ended).toMatchObject({ code: 0 });
-  await until((held) => projects.every((name) => held[name] === null));
+  await until('given up', (_roster, held) => projects.every((name) => held[name] === null));
   for (const name of projects) expect([name, copyOf('one', name)]).toEqual([name, false]);
   for (const name of projects) {
-    const { code, stdout, stderr } = await on('three', 'audit', 'verify', '--project', name);
+    const { code, stdout, stderr } = await on('three', ['audit', 'verify', '--project', name]);
     expect([name, code, code === 0 ? '' : stdout + stderr]).toEqual([name, 0, '']);
   }
 }, 600_000);

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { openFaultWorld, stopAll, type Ways } from './fault-world.ts';
+import { stopAll, type Ways } from './cluster-workers.ts';
+import { openFaultWorld } from './fault-world.ts';
 
 const aheadBy = (minutes: number): Ways => ({ env: { CLOCK_AHEAD_MS: String(minutes * 60_000) } });
 
