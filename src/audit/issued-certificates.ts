@@ -1,8 +1,7 @@
 import { sha256 } from '../core/digest.ts';
 import { AppError } from '../core/errors.ts';
 import { readCertificate } from '../erasure/proof/certificate.ts';
-import { issueFacts, readCertificateFile, type IssuingSettings } from '../erasure/proof/certificate-file.ts';
-import { deriveIssuedText } from '../erasure/proof/derive-certificate.ts';
+import { issuedText, readCertificateFile, type IssuingSettings } from '../erasure/proof/certificate-file.ts';
 import { readLedgerOrigin } from '../ledger/checkpoint.ts';
 import { readHistories, type RequestHistory } from '../ledger/request-history.ts';
 import type { LedgerEntry } from '../ledger/entry.ts';
@@ -27,7 +26,8 @@ export function findCertificate(
         : 'one is issued once everything is reached: `erase show` tells what is still open',
     });
   const present = readCertificateFile(settings.dataDir, history.request, issued.generation);
-  const text = present ?? deriveText(history, issued.sha256, settings);
+  const origin = readLedgerOrigin(settings.dataDir);
+  const text = present ?? (origin && issuedText(settings, history, { origin, digest: issued.sha256 }));
   const certificate = readCertificate(text ?? '');
   if (text === undefined || !certificate || sha256(text) !== issued.sha256)
     throw new AppError(
@@ -47,10 +47,4 @@ function requireHistory(histories: Iterable<RequestHistory>, idOrPrefix: string)
     code: 'usage',
     hint: '`erase list --all` shows every request with its id',
   });
-}
-
-function deriveText(history: RequestHistory, digest: string, settings: IssuingSettings): string | undefined {
-  const ledgerOrigin = readLedgerOrigin(settings.dataDir);
-  const facts = ledgerOrigin === undefined ? undefined : issueFacts(settings, history, ledgerOrigin);
-  return facts && deriveIssuedText(history, facts, digest);
 }

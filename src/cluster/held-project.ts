@@ -51,7 +51,7 @@ export async function holdProject(
   const ledgerSize = importFrom === undefined ? holding.ledgerSize : 0;
   const tools = { clock, retry, signal };
   const copy = { isFresh: false };
-  let lock: ReturnType<typeof lockFolder> | undefined;
+  let lock: Disposable | undefined;
   const fill: Parameters<typeof openProjectState>[1] = async (standing) => {
     copy.isFresh = true;
     if (importFrom !== undefined) return importProject(importFrom, { dataDir, clock, signal }, standing);
@@ -77,7 +77,7 @@ export async function holdProject(
     const state = await openProjectState(setup, fill);
     const release = async (): Promise<void> => {
       await state.close();
-      lock?.release();
+      lock?.[Symbol.dispose]();
       await holding.release();
     };
     if (importFrom !== undefined && !copy.isFresh)
@@ -111,7 +111,7 @@ export async function holdProject(
     };
   } catch (error) {
     if (lock) await forgetFailed(copies, project.id, { dataDir, machine }).catch(() => undefined);
-    lock?.release();
+    lock?.[Symbol.dispose]();
     await holding.release(true);
     throw error;
   }

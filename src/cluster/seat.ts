@@ -80,11 +80,9 @@ export function openSeat(storage: SharedStorage | null, { name, given, clock, wa
     },
     clear: async () => {
       if (held || !storage || !place) return;
-      const lock = lockFolder(settings.dataDir);
-      try {
+      {
+        using _lock = lockFolder(settings.dataDir);
         if (readLocalCopy(settings.dataDir)) deleteLocalCopy(settings.dataDir);
-      } finally {
-        lock.release();
       }
       await storage.copies.forget(project.id, storage.holdings.machine);
     },

@@ -59,8 +59,8 @@ export function planShare(projects: readonly SeenProject[], machines: readonly S
   const loose = stays.filter((project) => idle.has(project.id) && homeOf(project) === null);
   let here = stays;
   // What was taken last stays: it may be what another machine could not open.
-  const heldSince = ({ since }: SeenProject): number => Date.parse(since ?? '');
-  for (const project of loose.toSorted((a, b) => a.schema - b.schema || heldSince(a) - heldSince(b)))
+  const byAge = loose.toSorted((a, b) => Date.parse(a.since ?? '') - Date.parse(b.since ?? ''));
+  for (const project of byAge.toSorted((a, b) => a.schema - b.schema))
     if (roomFor(0, here) < 0 && roomFor(project.schema, here) < 0) here = here.filter((each) => each !== project);
   const tooMany = stays.filter((project) => !here.includes(project));
   const free = shared.filter(

@@ -10,6 +10,7 @@ export type Pause = () => Promise<void>;
 export function pausing(signal?: AbortSignal): Pause {
   let sinceMs = performance.now();
   return async () => {
+    signal?.throwIfAborted();
     if (performance.now() - sinceMs < stepMs) return;
     await setImmediate();
     signal?.throwIfAborted();

@@ -6,10 +6,10 @@ import { makeFolder } from '../core/folder.ts';
 import { explainStorageError } from '../core/storage-error.ts';
 
 /**
- * Locks a file (0600, made where it is missing) until it is released or this process ends, however it ends. Undefined while another
+ * Locks a file (0600, made where it is missing) until it is disposed of or this process ends, however it ends. Undefined while another
  * process of this machine has it. The file stays empty: SQLite is what Node has to ask for the system's lock. Throws `storage`.
  */
-export function lockFile(path: string): { release: () => void } | undefined {
+export function lockFile(path: string): Disposable | undefined {
   let db: Database | undefined;
   try {
     makeFolder(dirname(path));
@@ -23,5 +23,5 @@ export function lockFile(path: string): { release: () => void } | undefined {
     throw explainStorageError(error, dirname(path)) ?? error;
   }
   const locked = db;
-  return { release: () => void locked.close() };
+  return { [Symbol.dispose]: () => void locked.close() };
 }

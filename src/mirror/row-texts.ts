@@ -92,16 +92,20 @@ function textOf({ name, kind }: DatasetField): string {
   return /*sql*/ `CASE WHEN ${name} IS NULL THEN ${none} ELSE format('%!.17g', ${name}) END`;
 }
 
+function isNumber(kind: DatasetField['kind']): boolean {
+  return kind === 'integer' || kind === 'integer_id' || kind === 'real' || kind === 'boolean';
+}
+
 /** SQL: at least as many bytes as a field has in a line, with the mark behind it. */
 function sizeOf({ name, kind }: DatasetField): string {
-  if (kind === 'integer' || kind === 'integer_id' || kind === 'real' || kind === 'boolean') return '32';
+  if (isNumber(kind)) return '32';
   return /*sql*/ `coalesce(octet_length(${name}), 1) + 1`;
 }
 
 /** SQL: the conditions under which a field makes its row one that must be read value by value. */
 function oddOf({ name, kind }: DatasetField): string[] {
   if (kind === 'time') return [/*sql*/ `${name} NOT GLOB ${plainTime}`];
-  if (kind === 'integer' || kind === 'integer_id' || kind === 'real' || kind === 'boolean') return [];
+  if (isNumber(kind)) return [];
   const isNone = /*sql*/ `${name} = char(${marks.none})`;
   return kind === 'text_list' ? [isNone, /*sql*/ `instr(${name}, '\\') > 0`] : [isNone];
 }

@@ -19,6 +19,8 @@ export type WorkersSetup = {
   flags?: readonly string[];
   /** The environment of each machine, beside what a cluster needs. */
   env?: Record<string, string>;
+  /** How long a worker, any other command, and a wait may take, in milliseconds. */
+  limitsMs?: { worker: number; command: number; wait: number };
 };
 
 /** How a machine differs from the others: its environment, its ways to Postgres and the store, and the program that it runs. */
@@ -63,8 +65,7 @@ export const noJobs = {
   drill: null,
 };
 
-/** No test of workers may take longer. */
-const deadlineMs = 2_400_000;
+const usualLimitsMs = { worker: 2_400_000, command: 300_000, wait: 180_000 };
 
 /** Starts Postgres' database and the store of a cluster; its machines are started by the test. */
 export async function openWorkers({
@@ -73,6 +74,7 @@ export async function openWorkers({
   settings,
   flags = [],
   env = {},
+  limitsMs = usualLimitsMs,
 }: WorkersSetup): Promise<Workers> {
   const store = await openStoreWorld();
   const folder = freshFolder();
@@ -91,7 +93,7 @@ export async function openWorkers({
     const endpoint = ways.endpoint === undefined ? [] : ['--set', `cluster.s3.endpoint=${ways.endpoint}`];
     const running = startCli([...args, '--config', config, '--data-dir', folderOf(machine), ...flags, ...endpoint], {
       ...(ways.main === undefined ? {} : { shell: `node=$1; shift 2; exec "$node" ${ways.main} "$@"` }),
-      timeoutMs: deadlineMs,
+      timeoutMs: args[0] === 'run' ? limitsMs.worker : limitsMs.command,
       env: {
         ...storeKeys,
         MIRROR_API_KEY: apiKey,
@@ -122,7 +124,7 @@ export async function openWorkers({
     start,
     worker: (machine, ways) => start(machine, ['run'], ways),
     on: (machine, args, ways) => start(machine, args, ways).ended,
-    until: async (what, isSo, withinMs = 400_000) => {
+    until: async (what, isSo, withinMs = limitsMs.wait) => {
       const began = Date.now();
       for (;;) {
         const roster = await readRoster(database);

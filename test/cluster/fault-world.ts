@@ -58,6 +58,7 @@ export async function openFaultWorld({ others = [] }: { others?: readonly string
     },
     flags: unlimited,
     env: { NODE_OPTIONS: quickly },
+    limitsMs: { worker: 900_000, command: 900_000, wait: 400_000 },
   });
   const { store, address, folderOf } = workers;
   const folder = folderOf('.');

@@ -50,8 +50,9 @@ export async function assertTakenOver(world: FaultWorld, point: KillPoint, fate:
     const again = fate === 'SIGSTOP' ? first : worker('one');
     await until('all is erased', () => isDone('one') || isDone('two'));
     // One that was told to end already is not told again: that would end it at once.
-    if (isEnding && fate === 'SIGSTOP') await again.ended;
-    await stopAll(isEnding && fate === 'SIGSTOP' ? [second] : [again, second]);
+    const isTold = isEnding && again === first;
+    if (isTold) await again.ended;
+    await stopAll(isTold ? [second] : [again, second]);
     await world.assertWhole(['one', 'two']);
     return after;
   } catch (cause) {

@@ -15,7 +15,7 @@ it('a lock is one process at a time, and ends with its process', async () => {
   const held = lockFile(path);
   expect(lockFile(path)).toBeUndefined();
   expect(readdirSync(dirname(path))).toEqual(['copy.lock']);
-  held?.release();
+  held?.[Symbol.dispose]();
   const child = spawn(process.execPath, ['--input-type=module', '--eval', locking, path], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
@@ -27,7 +27,7 @@ it('a lock is one process at a time, and ends with its process', async () => {
   await once(child, 'exit');
   const again = lockFile(path);
   expect(again).toBeDefined();
-  again?.release();
+  again?.[Symbol.dispose]();
   expect([statSync(path).size, statSync(path).mode & 0o777]).toEqual([0, 0o600]);
 });
 

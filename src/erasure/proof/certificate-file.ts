@@ -70,6 +70,16 @@ export function issueFacts(
   };
 }
 
+/** The text of a certificate as it was issued, derived from the ledger of that origin; undefined where no version gives these bytes. */
+export function issuedText(
+  settings: IssuingSettings,
+  history: RequestHistory,
+  { origin, digest }: { origin: string; digest: string },
+): string | undefined {
+  const facts = issueFacts(settings, history, origin);
+  return facts && deriveIssuedText(history, facts, digest);
+}
+
 /**
  * Issues the certificate of a request that has reached everything: writes it into the data folder, and returns the SHA-256
  * of its bytes; null where the ledger does not hold the whole history of the request. Issued again, it is the same.
@@ -101,8 +111,7 @@ export function restoreCertificates({ ledger, settings }: Pick<JobContext, 'ledg
     const about = { request: history.request, generation: history.generation };
     const issued = history.certified.find(({ generation }) => generation === about.generation)?.sha256 ?? null;
     if (issued === null || present.has(certificateName(about))) continue;
-    const facts = issueFacts(settings, history, ledgerOrigin(dataDir, read));
-    const text = facts && deriveIssuedText(history, facts, issued);
+    const text = issuedText(settings, history, { origin: ledgerOrigin(dataDir, read), digest: issued });
     if (text !== undefined) writeCertificateFile(dataDir, about, text, () => false);
   }
 }
