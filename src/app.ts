@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { createBudget, startsWithinMs, type Budget } from './client/budget.ts';
+import { mirroredProject, requireService } from './client/configured-service.ts';
 import { memoryRequestTimes, type Kept, type RequestTimes } from './client/request-times.ts';
 import { deprecationHint, type Deprecation } from './client/deprecation.ts';
 import { createService, type Service } from './client/service.ts';
@@ -10,7 +11,6 @@ import { openSeat, openStorage, type OpenLedger, type Seat } from './cluster/sea
 import { sharedRequestTimes } from './cluster/shared-request-times.ts';
 import type { Environment, Secrets } from './config/environment.ts';
 import { loadProjects, loadSettings, type LoadedSettings, type SettingsFlags } from './config/load-settings.ts';
-import { isLoopback } from './config/addresses.ts';
 import type { Settings } from './config/settings.ts';
 import { systemClock, type Clock } from './core/clock.ts';
 import { sha256 } from './core/digest.ts';
@@ -21,7 +21,6 @@ import { commandSigner, seedSigner, type OutsideSigner } from './ledger/outside-
 import { createLogger, type Logger } from './log/logger.ts';
 import { openTracer } from './log/open-tracer.ts';
 import { databasePath, openDatabase, openDatabaseReadOnly, type Database } from './mirror/database.ts';
-import type { MirroredProject } from './mirror/runs.ts';
 import { openRequestTimes } from './mirror/request-times.ts';
 import { publishedFilesIn } from './snapshot/published-files.ts';
 import packageJson from '../package.json' with { type: 'json' };
@@ -280,33 +279,4 @@ function outsideSigners(
     ),
     ...signingKeys.map(seedSigner),
   ];
-}
-
-/** A service on this machine is often started again on another port, so its port is left out. */
-function mirroredProject(settings: Settings, apiKey: string | null): MirroredProject {
-  const { origin, projectId } = requireProject(settings, apiKey);
-  const { protocol, hostname } = new URL(origin);
-  return { origin: isLoopback(hostname) ? `${protocol}//${hostname}` : origin, projectId };
-}
-
-/** The service without a project, which is enough to list the projects. Throws with everything that is missing. */
-function requireService(settings: Settings, apiKey: string | null): { origin: string; key: string } {
-  const { baseUrl } = settings.service;
-  if (baseUrl === null || apiKey === null) return requireProject(settings, apiKey);
-  return { origin: new URL(baseUrl).origin, key: apiKey };
-}
-
-function requireProject(settings: Settings, apiKey: string | null): MirroredProject & { key: string } {
-  const { baseUrl, projectId } = settings.service;
-  const missing = [
-    ...(baseUrl === null ? ['the address of the service (service.baseUrl, MIRROR_BASE_URL)'] : []),
-    ...(projectId === null ? ['the project (service.projectId, MIRROR_PROJECT_ID)'] : []),
-    ...(apiKey === null ? ['the API key (MIRROR_API_KEY or MIRROR_API_KEY_FILE)'] : []),
-  ];
-  if (baseUrl === null || projectId === null || apiKey === null)
-    throw new AppError(`not configured: ${missing.join(', ')}`, {
-      code: 'usage',
-      hint: 'set what is missing; `analytics-mirror sandbox` serves a project to try things on',
-    });
-  return { origin: new URL(baseUrl).origin, projectId, key: apiKey };
 }

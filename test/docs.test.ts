@@ -9,7 +9,7 @@ import { loadProjects, loadSettings } from '../src/config/load-settings.ts';
 import { isJsonObject } from '../src/core/exact-json.ts';
 import { attentionReasons, heldReasons } from '../src/ledger/vocabulary.ts';
 import { metricsText } from '../src/status/metrics.ts';
-import { alertKinds } from '../src/config/settings.ts';
+import { alertKinds } from '../src/config/alert-kinds.ts';
 import { endpointNames } from '../src/contract/endpoints.ts';
 import { found, repository, texts, wordsOf } from './pages.ts';
 

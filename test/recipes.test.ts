@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { alertKinds } from '../src/config/settings.ts';
+import { alertKinds } from '../src/config/alert-kinds.ts';
 import { dataset, datasets, mirroredDatasets, pagedDatasets, publishedDatasets } from '../src/contract/datasets.ts';
 import { identifierKinds } from '../src/contract/identity.ts';
 import { Person, RecordingPerson } from '../src/contract/resources.ts';

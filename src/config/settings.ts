@@ -1,39 +1,10 @@
 import { z } from 'zod';
+import { alertFormats } from './alert-kinds.ts';
 import { httpUrlProblem, postgresUrlProblem } from './addresses.ts';
 import { ConsumerName } from '../contract/consumer.ts';
 import { MachineName } from '../contract/machine.ts';
 import { compileCron } from './cron.ts';
 import { datasets, mirroredDatasets } from '../contract/datasets.ts';
-
-/** The kinds of alert, the most urgent first. */
-export const alertSeverities = {
-  ledger_unwritable: 'critical',
-  disk_low: 'critical',
-  log_held: 'warning',
-  unopened: 'critical',
-  unattended: 'critical',
-  refused: 'critical',
-  unreachable: 'critical',
-  quota: 'critical',
-  state_differs: 'critical',
-  anchor_refused: 'critical',
-  damaged: 'critical',
-  anchor_missing: 'critical',
-  overdue: 'critical',
-  attention: 'warning',
-  held: 'warning',
-  unacknowledged: 'warning',
-  stale: 'warning',
-  failing: 'warning',
-} as const;
-
-/** All kinds of alerts, the most pressing first. */
-export const alertKinds = Object.keys(alertSeverities) as readonly AlertKind[];
-export type AlertKind = keyof typeof alertSeverities;
-
-/** The receivers of alerts that the worker can speak to. */
-const alertFormats = ['json', 'slack', 'pagerduty', 'healthchecks'] as const;
-export type AlertFormat = (typeof alertFormats)[number];
 
 /** The jobs that the worker runs by itself, in the order in which jobs run that are due at the same moment. */
 export const scheduledJobs = [

@@ -1,4 +1,5 @@
-import type { AlertKind, ScheduledJob } from '../config/settings.ts';
+import type { AlertKind } from '../config/alert-kinds.ts';
+import type { ScheduledJob } from '../config/settings.ts';
 import { datasets, mirroredDatasets } from '../contract/datasets.ts';
 import type { JobState } from './worker-state.ts';
 

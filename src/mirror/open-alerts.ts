@@ -1,6 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import { z } from 'zod';
-import { alertKinds, scheduledJobs } from '../config/settings.ts';
+import { alertKinds } from '../config/alert-kinds.ts';
+import { scheduledJobs } from '../config/settings.ts';
 
 const Alert = z.object({
   kind: z.enum(alertKinds),

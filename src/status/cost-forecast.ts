@@ -6,7 +6,7 @@ import { isoTime } from '../core/clock.ts';
 import { datasets, pagedDatasets, type MirroredDataset, type PagedDataset } from '../contract/datasets.ts';
 import { extraQueryOf } from '../sync/sync-list.ts';
 import type { RowCounts } from '../mirror/read-rows.ts';
-import { overlapOf } from '../sync/walk-plan.ts';
+import { overlapOf } from '../sync/walk-windows.ts';
 
 /** The cost of a full pass over one dataset. Values are null where the number of rows is unknown. */
 type PassForecast = {

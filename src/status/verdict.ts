@@ -1,4 +1,4 @@
-import { alertSeverities, type AlertKind } from '../config/settings.ts';
+import { alertSeverities, type AlertKind } from '../config/alert-kinds.ts';
 import { datasets } from '../contract/datasets.ts';
 import { forProject } from '../config/projects.ts';
 import { countedText, minuteText } from '../core/words.ts';

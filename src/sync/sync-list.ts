@@ -22,7 +22,8 @@ import { nominateSuspects } from '../mirror/suspects.ts';
 import { prepareWriteRows } from '../mirror/write-rows.ts';
 import { prepareNameKnown, prepareReadRows, readPage, type Page } from './page.ts';
 import { walk, type TakenPage, type WalkParts } from './walk.ts';
-import { beginWalk, judgePage, type WalkPlan, type WalkStep } from './walk-plan.ts';
+import { beginWalk, judgePage, type WalkStep } from './walk-plan.ts';
+import type { WalkPlan } from './walk-windows.ts';
 import { parseWalkState, type WalkState, type Window } from './walk-state.ts';
 
 /** What a pass over a list needs. */

@@ -1,27 +1,14 @@
 import { noEvidence, type IncompleteReason, type PassEvidence } from '../mirror/passes.ts';
 import { beginsAbove, endsBelow, hasSwappedTies, isEndOf, isNewestFirst, joins, type PageView } from './seam.ts';
 import { seamRowsMax, type WalkState, type Window } from './walk-state.ts';
-
-/** How a list is walked. */
-export type WalkPlan = {
-  /** Rows asked for at once; a service may serve fewer, and then fewer are asked for. */
-  pageSize: number;
-  /** How many rows a window shares with the page before it; `auto` is 2 % of a page, at least 5. 0 proves nothing. */
-  overlap: number | 'auto';
-  windowsMax: number;
-  /** How often the walk may return to the beginning of the list. From its first pages it may return more often. */
-  restartsMax: number;
-  /** How often a list that is not newest first is walked, until a round brings no new row. */
-  roundsMax: number;
-};
+import { mayServe, overlapOf, windowAfter, type WalkPlan } from './walk-windows.ts';
 
 /** The step after a page: another window, or the end. A reason says why the pass is incomplete. */
 export type WalkStep =
   | { next: 'window'; state: WalkState }
   | { next: 'end'; state: WalkState; reason: IncompleteReason | null };
 
-/** The least rows of a window, and the most pages. */
-const limitMin = 20;
+/** The most pages of a window. */
 const widestPages = 16;
 
 /** From the first `pages` pages, the walk may return to the beginning `times` times more. */
@@ -35,12 +22,6 @@ const stallsMax = 5;
 
 /** At most so many windows bring no progress, besides those that lead back to where the walk was. */
 const standstillMax = 100;
-
-/** The rows that two pages share: as given, or 2 % and at least 5; never more than half of a page. */
-export function overlapOf(overlap: number | 'auto', pageSize: number): number {
-  const rows = overlap === 'auto' ? Math.max(5, Math.ceil(pageSize * 0.02)) : overlap;
-  return Math.min(rows, Math.max(2, Math.floor(pageSize / 2)));
-}
 
 /** A walk's beginning. */
 export function beginWalk(plan: WalkPlan): WalkState {
@@ -60,31 +41,6 @@ export function beginWalk(plan: WalkPlan): WalkState {
     newRows: 0,
     evidence: noEvidence,
   };
-}
-
-/**
- * The windows to request at once: the state's own, and those that follow if each page is whole and joined. A walk's first
- * window goes alone, because its page tells how many rows the service serves. No window is requested ahead beyond the
- * service's count, or while the walk looks for a seam.
- */
-export function windowsAhead(plan: WalkPlan, state: WalkState, most: number): Window[] {
-  const windows = [state.window];
-  if (state.previous === null || state.previous.isLast || state.apart !== null) return windows;
-  const end = state.evidence.countReported ?? Number.POSITIVE_INFINITY;
-  let last = state.window;
-  while (windows.length < most && last.offset + mayServe(state, last.limit) < end) {
-    last = windowAfter(plan, state, last, mayServe(state, last.limit));
-    windows.push(last);
-  }
-  return windows;
-}
-
-/** Halves the window of a service that fails on large or deep windows; undefined where it is the smallest. */
-export function shrinkWindow(plan: WalkPlan, state: WalkState): WalkState | undefined {
-  const limit = Math.max(limitMin, Math.floor(state.window.limit / 2));
-  if (limit >= state.window.limit) return undefined;
-  const window = { ...state.window, limit };
-  return { ...state, window, limit: Math.min(limit, state.limit), stepBackRows: overlapOf(plan.overlap, limit) };
 }
 
 /**
@@ -180,11 +136,6 @@ function learnServed(state: WalkState, { nextOffset, isLast, received }: PageVie
     return served < window.limit ? { ...state, cap: served, limit: Math.min(limit, served) } : state;
   }
   return isLast || received === 0 ? state : { ...state, longest: Math.max(longest ?? 0, received) };
-}
-
-/** How many positions of the list a window of `limit` rows covers, judged by the longest page. */
-function mayServe({ longest }: WalkState, limit: number): number {
-  return Math.min(limit, longest ?? limit);
 }
 
 /** The state once a page is accepted: the next window begins before the end of this one. */
@@ -293,10 +244,4 @@ function endRound(plan: WalkPlan, state: WalkState): WalkStep {
 function goOn(plan: WalkPlan, state: WalkState): WalkStep {
   if (state.evidence.windows >= plan.windowsMax) return { next: 'end', state, reason: 'windows_limit' };
   return { next: 'window', state };
-}
-
-/** The next window begins `overlap` positions before the covered end, and always ends after this window. */
-function windowAfter(plan: WalkPlan, state: WalkState, window: Window, covered: number): Window {
-  const advance = Math.max(1, covered - overlapOf(plan.overlap, mayServe(state, state.limit)));
-  return { offset: window.offset + advance, limit: Math.max(state.limit, window.limit - advance) };
 }

@@ -2,7 +2,8 @@ import { AppError } from '../core/errors.ts';
 import type { PageOutcome } from '../mirror/write-rows.ts';
 import type { IncompleteReason } from '../mirror/passes.ts';
 import type { Page } from './page.ts';
-import { shrinkWindow, windowsAhead, type WalkPlan, type WalkStep } from './walk-plan.ts';
+import type { WalkStep } from './walk-plan.ts';
+import { shrinkWindow, windowsAhead, type WalkPlan } from './walk-windows.ts';
 import type { WalkState, Window } from './walk-state.ts';
 
 /** What a page changed in the mirror, and what follows from it for the walk. */

@@ -1,4 +1,4 @@
-import { alertSeverities, type AlertFormat } from '../config/settings.ts';
+import { alertSeverities, type AlertFormat } from '../config/alert-kinds.ts';
 import { forProject } from '../config/projects.ts';
 import type { AlertChange } from './alerts.ts';
 

@@ -1,4 +1,5 @@
-import { alertKinds, type AlertKind, type ScheduledJob } from '../config/settings.ts';
+import { alertKinds, type AlertKind } from '../config/alert-kinds.ts';
+import type { ScheduledJob } from '../config/settings.ts';
 import { stateDiffers } from '../erasure/bound/hold.ts';
 import { codeText, countedText, minuteText } from '../core/words.ts';
 import { isServiceCause, serviceCauses } from '../job/service-cause.ts';

@@ -1,4 +1,4 @@
-import { overlapOf } from '../../src/sync/walk-plan.ts';
+import { overlapOf } from '../../src/sync/walk-windows.ts';
 import type { Window } from '../../src/sync/walk-state.ts';
 
 const pageSize = 1000;

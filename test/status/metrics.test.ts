@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { metricCatalogue, metricsText, processMetrics } from '../../src/status/metrics.ts';
+import { metricCatalogue } from '../../src/status/metric-catalogue.ts';
+import { metricsText, processMetrics } from '../../src/status/metrics.ts';
 import { worlds } from './worlds.ts';
 
 /** Every sample of a text in Prometheus's format, by its name and labels. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { alertKinds } from '../../src/config/settings.ts';
+import { alertKinds } from '../../src/config/alert-kinds.ts';
 import { forProject } from '../../src/config/projects.ts';
 import { readinessOf } from '../../src/status/verdict.ts';
 import { judge, judgeProject } from '../../src/status/verdict.ts';

@@ -1,4 +1,5 @@
-import { judgePage, beginWalk, windowsAhead, type WalkPlan, type WalkStep } from '../../src/sync/walk-plan.ts';
+import { judgePage, beginWalk, type WalkStep } from '../../src/sync/walk-plan.ts';
+import { windowsAhead, type WalkPlan } from '../../src/sync/walk-windows.ts';
 import type { PageView } from '../../src/sync/seam.ts';
 import type { WalkState, Window } from '../../src/sync/walk-state.ts';
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { PageView } from '../../src/sync/seam.ts';
-import { beginWalk, judgePage, type WalkPlan } from '../../src/sync/walk-plan.ts';
+import { beginWalk, judgePage } from '../../src/sync/walk-plan.ts';
+import type { WalkPlan } from '../../src/sync/walk-windows.ts';
 import { parseWalkState, type Window } from '../../src/sync/walk-state.ts';
 
 const rows = 1000;

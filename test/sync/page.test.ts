@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { datasets } from '../../src/contract/datasets.ts';
 import { parseDeepJson } from '../../src/core/deep-json.ts';
 import { readPage } from '../../src/sync/page.ts';
-import { beginWalk, judgePage, type WalkPlan, type WalkStep } from '../../src/sync/walk-plan.ts';
+import { beginWalk, judgePage, type WalkStep } from '../../src/sync/walk-plan.ts';
+import type { WalkPlan } from '../../src/sync/walk-windows.ts';
 
 const window = { offset: 100, limit: 50 };
 const uuid = '00000000-0000-4000-8000-000000000001';

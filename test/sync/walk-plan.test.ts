@@ -1,12 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import {
-  beginWalk,
-  judgePage as judge,
-  overlapOf,
-  windowsAhead,
-  type WalkPlan,
-  type WalkStep,
-} from '../../src/sync/walk-plan.ts';
+import { beginWalk, judgePage as judge, type WalkStep } from '../../src/sync/walk-plan.ts';
+import { overlapOf, windowsAhead, type WalkPlan } from '../../src/sync/walk-windows.ts';
 import type { PageView } from '../../src/sync/seam.ts';
 import type { WalkState } from '../../src/sync/walk-state.ts';
 

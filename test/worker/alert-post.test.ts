@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { alertKinds } from '../../src/config/settings.ts';
+import { alertKinds } from '../../src/config/alert-kinds.ts';
 import { createLogger } from '../../src/log/logger.ts';
 import { alertMessage, signOfLife, type AlertMessage } from '../../src/worker/alert-format.ts';
 import { alertPost } from '../../src/worker/alert-post.ts';

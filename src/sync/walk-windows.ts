@@ -1,0 +1,59 @@
+import type { WalkState, Window } from './walk-state.ts';
+
+/** How a list is walked. */
+export type WalkPlan = {
+  /** Rows asked for at once; a service may serve fewer, and then fewer are asked for. */
+  pageSize: number;
+  /** How many rows a window shares with the page before it; `auto` is 2 % of a page, at least 5. 0 proves nothing. */
+  overlap: number | 'auto';
+  windowsMax: number;
+  /** How often the walk may return to the beginning of the list. From its first pages it may return more often. */
+  restartsMax: number;
+  /** How often a list that is not newest first is walked, until a round brings no new row. */
+  roundsMax: number;
+};
+
+/** The least rows of a window. */
+const limitMin = 20;
+
+/** The rows that two pages share: as given, or 2 % and at least 5; never more than half of a page. */
+export function overlapOf(overlap: number | 'auto', pageSize: number): number {
+  const rows = overlap === 'auto' ? Math.max(5, Math.ceil(pageSize * 0.02)) : overlap;
+  return Math.min(rows, Math.max(2, Math.floor(pageSize / 2)));
+}
+
+/**
+ * The windows to request at once: the state's own, and those that follow if each page is whole and joined. A walk's first
+ * window goes alone, because its page tells how many rows the service serves. No window is requested ahead beyond the
+ * service's count, or while the walk looks for a seam.
+ */
+export function windowsAhead(plan: WalkPlan, state: WalkState, most: number): Window[] {
+  const windows = [state.window];
+  if (state.previous === null || state.previous.isLast || state.apart !== null) return windows;
+  const end = state.evidence.countReported ?? Number.POSITIVE_INFINITY;
+  let last = state.window;
+  while (windows.length < most && last.offset + mayServe(state, last.limit) < end) {
+    last = windowAfter(plan, state, last, mayServe(state, last.limit));
+    windows.push(last);
+  }
+  return windows;
+}
+
+/** Halves the window of a service that fails on large or deep windows; undefined where it is the smallest. */
+export function shrinkWindow(plan: WalkPlan, state: WalkState): WalkState | undefined {
+  const limit = Math.max(limitMin, Math.floor(state.window.limit / 2));
+  if (limit >= state.window.limit) return undefined;
+  const window = { ...state.window, limit };
+  return { ...state, window, limit: Math.min(limit, state.limit), stepBackRows: overlapOf(plan.overlap, limit) };
+}
+
+/** How many positions of the list a window of `limit` rows covers, judged by the longest page. */
+export function mayServe({ longest }: WalkState, limit: number): number {
+  return Math.min(limit, longest ?? limit);
+}
+
+/** The next window begins `overlap` positions before the covered end, and always ends after this window. */
+export function windowAfter(plan: WalkPlan, state: WalkState, window: Window, covered: number): Window {
+  const advance = Math.max(1, covered - overlapOf(plan.overlap, mayServe(state, state.limit)));
+  return { offset: window.offset + advance, limit: Math.max(state.limit, window.limit - advance) };
+}
