@@ -1,6 +1,7 @@
 import { closeSync, constants, fstatSync, openSync, readSync, statfsSync, type Stats } from 'node:fs';
 import { resolve } from 'node:path';
 import { AppError, systemCode } from '../core/errors.ts';
+import { shellWord } from '../core/words.ts';
 
 /** No secret of this program is near as long. */
 const bytesMax = 16_384;
@@ -54,11 +55,14 @@ export function problemOf(
       fix: () => 'name a file that holds the secret and nothing else',
     };
   if (process.platform === 'win32') return undefined;
-  const give = (path: string): string => `run: chown ${uid} ${path} && chmod 400 ${path}`;
+  const give = (path: string): string => `run: chown ${uid} ${shellWord(path)} && chmod 400 ${shellWord(path)}`;
   if (stat.uid !== uid && stat.uid !== 0) return { found: 'belongs to another user', fix: give };
   const tooMuch = stat.uid !== 0 ? 0o077 : isInMemory ? 0o022 : 0o027;
   if ((stat.mode & tooMuch) !== 0)
-    return { found: 'is open to other users', fix: stat.uid === uid ? (path) => `run: chmod 600 ${path}` : give };
+    return {
+      found: 'is open to other users',
+      fix: stat.uid === uid ? (path) => `run: chmod 600 ${shellWord(path)}` : give,
+    };
   return undefined;
 }
 

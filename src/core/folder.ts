@@ -15,6 +15,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { AppError, systemCode } from './errors.ts';
+import { shellWord } from './words.ts';
 
 /** Makes a folder, and those above it, for the owner only. An existing path is not checked. Throws system errors. */
 export function makeFolder(path: string): void {
@@ -119,15 +120,15 @@ export function refuseOpenFolder(dataDir: string, uid = process.geteuid?.()): vo
   if (owner !== uid)
     throw new AppError(`the data folder belongs to user ${owner}, and this is user ${uid}`, {
       code: 'usage',
-      hint: `run the program as user ${owner}, or give the folder to this user: chown -R ${uid} ${dataDir}`,
+      hint: `run the program as user ${owner}, or give the folder to this user: chown -R ${uid} ${shellWord(dataDir)}`,
     });
   const keys = join(dataDir, 'keys');
   const names = existsSync(keys) ? readdirSync(keys) : [];
   const fixes = [
-    ...[dataDir, ...(names.length > 0 ? [keys] : [])].filter(isOpen).map((path) => `chmod 700 ${path}`),
+    ...[dataDir, ...(names.length > 0 ? [keys] : [])].filter(isOpen).map((path) => `chmod 700 ${shellWord(path)}`),
     ...[...names.map((name) => join(keys, name)), join(dataDir, 'restore.key')]
       .filter((path) => existsSync(path) && isOpen(path))
-      .map((path) => `chmod 600 ${path}`),
+      .map((path) => `chmod 600 ${shellWord(path)}`),
   ];
   if (fixes.length > 0)
     throw new AppError('other users may read the data folder or its keys', {

@@ -19,6 +19,11 @@ export function codeText(code: string): string {
   return code.replaceAll('_', ' ');
 }
 
+/** A text as one word of a shell line: quoted where a shell would change it. */
+export function shellWord(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
 /** A number of bytes in the unit that reads best (powers of 1,000). */
 export function bytesText(bytes: number): string {
   const units = ['B', 'kB', 'MB', 'GB', 'TB'];

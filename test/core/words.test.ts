@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import {
@@ -9,6 +10,7 @@ import {
   printableJson,
   printableLines,
   secondText,
+  shellWord,
 } from '../../src/core/words.ts';
 
 test.for([
@@ -85,4 +87,11 @@ describe('what a terminal is shown', () => {
       expect(JSON.parse(shown)).toEqual({ [hostile]: [hostile, '\\u202e'] });
     }
   });
+});
+
+test('a shell reads a word as the text that it stands for, and a plain path stays as it is', () => {
+  const text = `/Users/ann/Application Support/it's $(touch x) "here" \\ *?[a]{b,c} ~ !& ü\n`;
+  expect(execFileSync('sh', ['-c', `printf %s ${shellWord(text)}`]).toString()).toBe(text);
+  expect(execFileSync('sh', ['-c', `printf '<%s>' ${shellWord('')}`]).toString()).toBe('<>');
+  expect(shellWord('/data/mirror-1/keys')).toBe('/data/mirror-1/keys');
 });
