@@ -4,12 +4,13 @@ import { expect, it } from 'vitest';
 import { anchor, policyText } from '../ledger/anchored-vectors.ts';
 import { bundleFolder, bundleOf, checkBytes } from './bundle-fixture.ts';
 
-it('a bundle does not verify after any change of a single byte', () => {
+// `bundle.slow.test.ts` changes every byte. A step that is odd changes both cases of a letter.
+it('a bundle does not verify after a change of a byte, wherever it stands', () => {
   const { dataDir, keys } = bundleFolder();
-  const checked = checkBytes({ ...bundleOf(dataDir, 1), keys }, 1);
+  const checked = checkBytes({ ...bundleOf(dataDir, 1), keys }, 11);
   rmSync(dataDir, { recursive: true });
-  expect(checked).toBeGreaterThan(10_000);
-}, 600_000);
+  expect(checked).toBeGreaterThan(1000);
+});
 
 it('nor does one with anchors, by a policy that needs each of them', () => {
   const { dataDir, keys } = bundleFolder();
@@ -17,7 +18,7 @@ it('nor does one with anchors, by a policy that needs each of them', () => {
   anchor(folder, { atMs: Date.UTC(2026, 10, 22) });
   const policy = policyText(folder, { max_age_seconds: 400 * 86_400 });
   // Each byte of a time stamp is changed in a test of its own.
-  const checked = checkBytes({ ...bundleOf(dataDir, 1), keys, policy }, 5);
+  const checked = checkBytes({ ...bundleOf(dataDir, 1), keys, policy }, 41);
   rmSync(dataDir, { recursive: true });
-  expect(checked).toBeGreaterThan(2000);
-}, 600_000);
+  expect(checked).toBeGreaterThan(200);
+});

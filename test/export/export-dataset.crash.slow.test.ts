@@ -7,6 +7,7 @@ import { anyOperation } from '../kill/kill-point.ts';
 import { runUpTo } from '../kill/killed-run.ts';
 import { temporaryFolder } from '../snapshot/temporary-folder.ts';
 import { exportCount, listAll, publishedRows } from './export-fixture.ts';
+import { assertClears } from './failing-export.ts';
 
 const child = runScript(new URL('export-child.ts', import.meta.url));
 
@@ -40,3 +41,7 @@ test.for([1, 10_000, 12_000, 20_000, 30_000])(
     expect(await survivesKill(`${rows} rows`, 1)).toBe(true);
   },
 );
+
+test('dead from any step on: readers find a whole snapshot, and the next export clears the rest', async () => {
+  expect(await assertClears(1)).toBeGreaterThan(0);
+});

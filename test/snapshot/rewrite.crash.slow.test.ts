@@ -9,6 +9,7 @@ import { runScript } from '../cli/run-cli.ts';
 import { listAll } from '../export/export-fixture.ts';
 import { anyOperation } from '../kill/kill-point.ts';
 import { runUpTo } from '../kill/killed-run.ts';
+import { assertRecovers } from './failing-rewrite.ts';
 import { publishRows, rowsOfSnapshot } from './publish-rows.ts';
 import { personRow } from './rows.ts';
 import { temporaryFolder } from './temporary-folder.ts';
@@ -53,3 +54,9 @@ test('killed before any change of the disk, and again while it recovers: old par
   expect(kills).toBeGreaterThan(20);
   expect(found).toEqual(new Set([3, 5]));
 }, 120_000);
+
+test(
+  'dead from any step on, and again from any step of the recovery on: the next recovery clears it all',
+  () => assertRecovers(1),
+  480_000,
+);

@@ -5,17 +5,10 @@ import { openKillableWorld, type PublishingJob } from './killed-publication.ts';
 /** In the order in which a job passes them; `killed-publication.crash.slow.test.ts` has all the others. */
 const moments: readonly [PublishingJob, KillPoint['moment'], RegExp, 'sync' | PublishingJob][] = [
   ['publish', 'within', /^write ledger: publishing$/, 'sync'],
-  ['publish', 'after', /^write ledger: publishing$/, 'publish'],
-  ['publish', 'after', /^rename snapshots\/SNAPSHOT\/manifest\.json$/, 'sync'],
-  ['publish', 'before', /^write ledger: published$/, 'reconcile'],
   ['publish', 'before', /^rename snapshots\/CURRENT\.json$/, 'publish'],
-  ['publish', 'after', /^rename tmp\/snapshot-SNAPSHOT\.removed$/, 'reconcile'],
-  ['reconcile', 'after', /^rename snapshots\/SNAPSHOT\/PART/, 'sync'],
   ['reconcile', 'after', /^write ledger: publishing$/, 'reconcile'],
   ['reconcile', 'after', /^rename snapshots\/SNAPSHOT\/manifest\.json$/, 'publish'],
-  ['reconcile', 'after', /^remove snapshots\/SNAPSHOT\/PART/, 'sync'],
   ['mend', 'after', /^write ledger: differs/, 'sync'],
-  ['mend', 'after', /^write ledger: reopened/, 'publish'],
   ['mend', 'after', /^write ledger: reopened/, 'reconcile'],
 ];
 

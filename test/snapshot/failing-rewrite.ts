@@ -1,0 +1,118 @@
+import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect } from 'vitest';
+import { nobody } from '../../src/contract/identity.ts';
+import { removeUnnamedParts } from '../../src/snapshot/publish.ts';
+import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
+import { rewriteSnapshot } from '../../src/snapshot/rewrite.ts';
+import { listAll } from '../export/export-fixture.ts';
+import { breakDisk } from '../kill/broken-disk.ts';
+import { filesWithoutSnapshot, readIcebergTable } from './iceberg/table-reader.ts';
+import { datasetFolder, snapshotFolder } from './paths.ts';
+import { publishRows, rowsOfSnapshot } from './publish-rows.ts';
+import { personRow } from './rows.ts';
+import { temporaryFolder } from './temporary-folder.ts';
+
+/** Its id. */
+export const snapshotId = '20261120T125500.123Z';
+const options = { epoch: 4, signal: new AbortController().signal };
+const subject = { ...nobody, person_uuid: ['a', 'd'] };
+const oldParts = ['part-00001.parquet', 'part-00002.parquet', 'part-00003.parquet'];
+const newParts = ['part-00003.parquet', 'part-00004.parquet', 'part-00005.parquet'];
+
+/** A snapshot of three parts, two of which hold the subject. */
+const published = mkdtempSync(join(tmpdir(), 'mirror-published-'));
+
+beforeAll(async () => {
+  const rows = ['a', 'b', 'c', 'd', 'e'].map((key) => personRow(key));
+  await publishRows(published, 'persons', rows, { partRows: 2 });
+});
+afterAll(() => rmSync(published, { recursive: true }));
+
+/** A copy of that snapshot's data folder. */
+export function copyOfPublished(): string {
+  const dataDir = temporaryFolder();
+  cpSync(published, dataDir, { recursive: true });
+  return dataDir;
+}
+
+/** Runs `work` while disk changes fail as `isBroken` says; whether any did. */
+export async function meetsFault(isBroken: (step: number) => boolean, work: () => unknown): Promise<boolean> {
+  const disk = breakDisk(isBroken, 'EIO');
+  try {
+    await work();
+  } catch (error) {
+    if (disk.faults() === 0) throw error;
+  } finally {
+    disk.mend();
+  }
+  return disk.faults() > 0;
+}
+
+/** Runs `check` for the first step, and each so many steps further, until it meets no fault; how many it met. */
+export async function sweep(check: (faultAt: number) => Promise<boolean>, stride = 1): Promise<number> {
+  let met = 0;
+  while (await check(1 + met * stride)) met += 1;
+  return met;
+}
+
+/** Rewrites the snapshot without the subject. */
+export const rewrite = (dataDir: string) => (): Promise<unknown> =>
+  rewriteSnapshot(publishedFilesIn(dataDir), 'persons', snapshotId, oldParts.slice(0, 2), [subject], options);
+
+/** What readers find: the old rows or the new ones, whole. Returns which. */
+export async function readersFind(dataDir: string): Promise<'old' | 'new'> {
+  const { manifest, parts } = await rowsOfSnapshot(dataDir, 'persons', snapshotId);
+  const keys = parts.flat().map(({ person_uuid: key }) => key);
+  const isOld = keys.length === 5;
+  expect(keys).toEqual(isOld ? ['a', 'b', 'c', 'd', 'e'] : ['b', 'c', 'e']);
+  expect(manifest.erasure_epoch).toBe(isOld ? 3 : 4);
+  // The table follows the manifest.
+  const { rows } = await readIcebergTable(datasetFolder(dataDir, 'persons'));
+  const inTable = rows.map(({ person_uuid: key }) => key);
+  expect(isOld || inTable.length < 5 ? keys : ['a', 'b', 'c', 'd', 'e']).toEqual(inTable);
+  return isOld ? 'old' : 'new';
+}
+
+/** Nothing lies in the snapshot's folder but what its manifest names, nor anything in the temporary folder. */
+export async function expectClean(dataDir: string): Promise<void> {
+  const isOld = (await readersFind(dataDir)) === 'old';
+  const { rows } = await readIcebergTable(datasetFolder(dataDir, 'persons'));
+  expect(rows).toHaveLength(isOld ? 5 : 3);
+  expect(await filesWithoutSnapshot(datasetFolder(dataDir, 'persons'))).toEqual([]);
+  expect(listAll(snapshotFolder(dataDir, 'persons', snapshotId))).toEqual([
+    'manifest.json',
+    ...(isOld ? oldParts : newParts),
+  ]);
+  expect(listAll(join(dataDir, 'tmp'))).toEqual([]);
+}
+
+/** Dies from a step on, and again from a step of the recovery on, each so many steps: the next recovery clears it all. */
+export async function assertRecovers(stride: number): Promise<void> {
+  let recoveries = 0;
+  const steps = await sweep(async (faultAt) => {
+    const broken = copyOfPublished();
+    const isMet = await meetsFault((step) => step >= faultAt, rewrite(broken));
+    const state = await readersFind(broken);
+    recoveries += await sweep(async (secondFaultAt) => {
+      const dataDir = temporaryFolder();
+      cpSync(broken, dataDir, { recursive: true });
+      const isMetAgain = await meetsFault(
+        (step) => step >= secondFaultAt,
+        () => removeUnnamedParts(publishedFilesIn(dataDir)),
+      );
+      expect(await readersFind(dataDir)).toBe(state);
+      removeUnnamedParts(publishedFilesIn(dataDir));
+      await expectClean(dataDir);
+      return isMetAgain;
+    }, stride);
+    // Without a recovery before it, too.
+    await rewrite(broken)();
+    expect(await readersFind(broken)).toBe('new');
+    await expectClean(broken);
+    return isMet;
+  }, stride);
+  expect(steps).toBeGreaterThan(15 / stride);
+  expect(recoveries).toBeGreaterThan(steps / stride);
+}
