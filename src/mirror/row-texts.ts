@@ -30,8 +30,8 @@ type RowTextTask = {
 
 /**
  * Reads all rows of a table as texts, which SQLite joins: that costs a third of reading them value by value. Rows that a text
- * could not be split into again are read one by one (integers as bigint): rows with control characters, with lists that need
- * a backslash, or with bytes that are no UTF-8; and large rows, with those beside them.
+ * could not be split into again are read one by one (integers as bigint): rows with control characters, with lists that have
+ * a character by its number (`\u`), or with bytes that are no UTF-8; and large rows, with those beside them.
  */
 export function* readRowTexts({ db, dataset, table, partRows }: RowTextTask): Generator<RowText | Columns, void> {
   const fields = datasets[dataset].publishedFields;
@@ -56,6 +56,8 @@ export function* readRowTexts({ db, dataset, table, partRows }: RowTextTask): Ge
   let last: Buffer | undefined;
   let read = db.prepare<Reading & { lineMax: number }, JoinedRows>(textAfter(last));
   let textRows = textRowsMax;
+  // A text that was too large was read for nothing: from as many rows as it could have had, the next ones grow slowly.
+  let surelyFit = textRowsMax;
   for (let taken = 0; ;) {
     const leftInPart = partRows - (taken % partRows);
     const limit = Math.min(textRows, leftInPart);
@@ -65,7 +67,7 @@ export function* readRowTexts({ db, dataset, table, partRows }: RowTextTask): Ge
     if (!joined?.last) return;
     const fitting = Math.floor(textBytesMax / (joined.longest + 1));
     if (fitting < limit && fitting >= textRowsMin) {
-      textRows = fitting;
+      textRows = surelyFit = fitting;
       continue;
     }
     const text = fitting < limit || joined.isOdd === 1 ? undefined : splittable(joined, fields.length, places);
@@ -74,7 +76,8 @@ export function* readRowTexts({ db, dataset, table, partRows }: RowTextTask): Ge
       const rows = db.prepare<Reading, Columns>(rowsAfter(last)).safeIntegers();
       yield* rows.iterate({ limit, ...from });
     }
-    textRows = fitting < limit ? textRowsMin : Math.min(textRowsMax, textRows * 2);
+    const grown = textRows < surelyFit ? Math.min(surelyFit, textRows * 2) : textRows + Math.ceil(textRows / 16);
+    textRows = fitting < limit ? textRowsMin : Math.min(textRowsMax, grown);
     if (!last) read = db.prepare(textAfter(joined.last));
     last = joined.last;
     taken += joined.rows;
@@ -107,12 +110,13 @@ function oddOf({ name, kind }: DatasetField): string[] {
   if (kind === 'time') return [/*sql*/ `${name} NOT GLOB ${plainTime}`];
   if (isNumber(kind)) return [];
   const isNone = /*sql*/ `${name} = char(${marks.none})`;
-  return kind === 'text_list' ? [isNone, /*sql*/ `instr(${name}, '\\') > 0`] : [isNone];
+  // DuckDB reads the escapes of JSON, but refuses one half of a surrogate pair.
+  return kind === 'text_list' ? [isNone, /*sql*/ `instr(${name}, '\\u') > 0`] : [isNone];
 }
 
 /**
- * The text, if it can be split into exactly the rows that it was made of: a mark within a field would be one mark too many.
- * Throws where rows are not sorted by the fields at `places`. The key is the first field.
+ * The text, if it can be split into exactly the rows that it was made of: a mark within a field would be one mark too many. Rows that
+ * are not sorted by the fields at `places` are none of them. The key is the first field.
  */
 function splittable({ bytes, rows }: JoinedRows, fields: number, places: readonly number[]): RowText | undefined {
   if (!isUtf8(bytes)) return undefined;
@@ -144,7 +148,7 @@ function splittable({ bytes, rows }: JoinedRows, fields: number, places: readonl
     if (rowsFound === 0) {
       first = places.map((place) => textOfSpan(row[place] ?? key));
       min = max = { ...key };
-    } else if (!areInOrder(bytes, last, row, places)) throw new Error('rows out of order');
+    } else if (!areInOrder(bytes, last, row, places)) return undefined;
     if (!isByKey && isBefore(bytes, max, key)) max = { ...key };
     if (!isByKey && isBefore(bytes, key, min)) min = { ...key };
     rowsFound += 1;

@@ -92,7 +92,8 @@ const fromText: Readonly<Record<ColumnType, (text: string) => string>> = {
   boolean: (text) => `${text} = '1'`,
   'timestamp[us, UTC]': (text) => `CAST(${text} AS TIMESTAMPTZ)`,
   'list<string>': (text) =>
-    `CASE WHEN ${text} = '[]' THEN []::VARCHAR[] ELSE string_split(substring(${text}, 3, length(${text}) - 4), '","') END`,
+    `CASE WHEN ${text} = '[]' THEN []::VARCHAR[] WHEN contains(${text}, '\\') THEN from_json(${text}, '["VARCHAR"]')
+      ELSE string_split(substring(${text}, 3, length(${text}) - 4), '","') END`,
 };
 
 /** An SQL table function with the columns of the shape and one for texts of rows. It asks for a batch at a time. */

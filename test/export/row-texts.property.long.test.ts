@@ -171,7 +171,11 @@ test('distinct ids stand by person, read as texts as when each value is read, an
       }
       texts += fast.texts;
     }),
-    { numRuns: 20 },
+    {
+      numRuns: 20,
+      // What is between the marks of an id looks like a row of its own, and stands before the row that it is part of.
+      examples: [[{ partRows: 5, persons: [['00000000-0000-1000-8000-000000000000', ['\u001F\u001E', '']]] }]],
+    },
   );
   expect(texts).toBeGreaterThan(0);
 });
@@ -180,7 +184,7 @@ test('ordinary rows are read as texts, those with nulls too', async () => {
   const { db } = openTestMirror();
   db.exec(`INSERT INTO persons (uuid, first_seen_pass, changed_at) VALUES ('p1', 1, '2026-01-01T00:00:00.123Z');
     INSERT INTO persons (uuid, id, name, distinct_ids, properties, created_at, extra, first_seen_pass, changed_at)
-      VALUES ('p2', 7, 'Zoë 山田', '["a","b,[","ü"]', '{"a":"\\u001f\\"x"}', '2026-01-01T00:00:00.123456Z', '{}', 1, '2026-01-01T00:00:00Z');
+      VALUES ('p2', 7, 'Zoë 山田', '["a","b,[","ü","say \\"c\\"","d\\\\e\\n"]', '{"a":"\\u001f\\"x"}', '2026-01-01T00:00:00.123456Z', '{}', 1, '2026-01-01T00:00:00Z');
     INSERT INTO distinct_id_owners SELECT row_key, value FROM persons, json_each(persons.distinct_ids);
     INSERT INTO recordings (id, first_seen_pass, changed_at) VALUES ('r1', 1, '2026-01-01T00:00:00.123Z');
     INSERT INTO recordings (id, viewed, viewers, activity_score, start_time, first_seen_pass, changed_at)
@@ -188,7 +192,7 @@ test('ordinary rows are read as texts, those with nulls too', async () => {
   for (const [dataset, rows] of [
     ['persons', 2],
     ['recordings', 2],
-    ['distinct_ids', 3],
+    ['distinct_ids', 5],
   ] as const) {
     const fast = await published(db, dataset, 100, true);
     expect(fast.texts).toBe(rows);
