@@ -26,8 +26,8 @@ export function findCertificate(
         : 'one is issued once everything is reached: `erase show` tells what is still open',
     });
   const present = readCertificateFile(settings.dataDir, history.request, issued.generation);
-  const origin = readLedgerOrigin(settings.dataDir);
-  const text = present ?? (origin && issuedText(settings, history, { origin, digest: issued.sha256 }));
+  const text =
+    present ?? issuedText(settings, history, { origin: readLedgerOrigin(settings.dataDir), digest: issued.sha256 });
   const certificate = readCertificate(text ?? '');
   if (text === undefined || !certificate || sha256(text) !== issued.sha256)
     throw new AppError(

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { anchor, policyText } from '../ledger/anchored-vectors.ts';
 import { bundleFolder, bundleOf, checkBytes } from './bundle-fixture.ts';
 
-// `bundle.slow.test.ts` changes every byte. A step that is odd changes both cases of a letter.
+// `bundle.slow.test.ts` changes every byte. An odd step meets even and odd places, whose bytes change in different bits.
 it('a bundle does not verify after a change of a byte, wherever it stands', () => {
   const { dataDir, keys } = bundleFolder();
   const checked = checkBytes({ ...bundleOf(dataDir, 1), keys }, 11);

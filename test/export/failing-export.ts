@@ -6,6 +6,7 @@ import { AppError } from '../../src/core/errors.ts';
 import { verifySnapshots } from '../../src/snapshot/verify.ts';
 import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
 import { breakDisk } from '../kill/broken-disk.ts';
+import { sweep } from '../kill/sweep.ts';
 import { filesWithoutSnapshot, readIcebergTable } from '../snapshot/iceberg/table-reader.ts';
 import { datasetFolder } from '../snapshot/paths.ts';
 import { temporaryFolder } from '../snapshot/temporary-folder.ts';
@@ -52,13 +53,6 @@ export async function exportWithFaults(
   }
 }
 
-/** Runs `check` for a fault at the first step, and each so many steps further, until the export meets none; how many it met. */
-export async function sweep(check: (faultAt: number) => Promise<string | undefined>, stride = 1): Promise<number> {
-  let met = 0;
-  while ((await check(1 + met * stride)) !== undefined) met += 1;
-  return met;
-}
-
 /**
  * Dies from a step on, each so many steps: readers find a whole snapshot, and the next export clears the rest. Returns how often the
  * table was behind what is published.
@@ -84,7 +78,7 @@ export async function assertClears(stride: number): Promise<number> {
     expect(snapshots).toHaveLength(keep);
     expect(snapshots.at(-1)).toBe(snapshotId);
     expect(listAll(join(dataDir, 'tmp'))).toEqual([]);
-    return outcome;
+    return outcome !== undefined;
   }, stride);
   expect(steps).toBeGreaterThan(20 / stride);
   return behind;

@@ -8,6 +8,7 @@ import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
 import { rewriteSnapshot } from '../../src/snapshot/rewrite.ts';
 import { listAll } from '../export/export-fixture.ts';
 import { breakDisk } from '../kill/broken-disk.ts';
+import { sweep } from '../kill/sweep.ts';
 import { filesWithoutSnapshot, readIcebergTable } from './iceberg/table-reader.ts';
 import { datasetFolder, snapshotFolder } from './paths.ts';
 import { publishRows, rowsOfSnapshot } from './publish-rows.ts';
@@ -48,13 +49,6 @@ export async function meetsFault(isBroken: (step: number) => boolean, work: () =
     disk.mend();
   }
   return disk.faults() > 0;
-}
-
-/** Runs `check` for the first step, and each so many steps further, until it meets no fault; how many it met. */
-export async function sweep(check: (faultAt: number) => Promise<boolean>, stride = 1): Promise<number> {
-  let met = 0;
-  while (await check(1 + met * stride)) met += 1;
-  return met;
 }
 
 /** Rewrites the snapshot without the subject. */

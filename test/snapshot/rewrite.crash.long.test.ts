@@ -6,6 +6,7 @@ import { removeUnnamedParts } from '../../src/snapshot/publish.ts';
 import { verifySnapshots } from '../../src/snapshot/verify.ts';
 import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
 import { listAll } from '../export/export-fixture.ts';
+import { sweep } from '../kill/sweep.ts';
 import {
   assertRecovers,
   copyOfPublished,
@@ -14,7 +15,6 @@ import {
   readersFind,
   rewrite,
   snapshotId,
-  sweep,
 } from './failing-rewrite.ts';
 import { snapshotFolder } from './paths.ts';
 

@@ -70,13 +70,13 @@ export function issueFacts(
   };
 }
 
-/** The text of a certificate as it was issued, derived from the ledger of that origin; undefined where no version gives these bytes. */
+/** The text of a certificate as it was issued, derived from the ledger of that origin; undefined without one, or where no version gives these bytes. */
 export function issuedText(
   settings: IssuingSettings,
   history: RequestHistory,
-  { origin, digest }: { origin: string; digest: string },
+  { origin, digest }: { origin: string | undefined; digest: string },
 ): string | undefined {
-  const facts = issueFacts(settings, history, origin);
+  const facts = origin === undefined ? undefined : issueFacts(settings, history, origin);
   return facts && deriveIssuedText(history, facts, digest);
 }
 
