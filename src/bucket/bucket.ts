@@ -75,6 +75,10 @@ const dayMs = 86_400_000;
 /** The clocks of a store and of this machine differ by less: an answer from a clock that is farther away is an error. */
 export const clockDifferenceMs = 15 * 60_000;
 
+const missing = [404];
+/** An object has no lock, or the store knows no locks. */
+const noLock = [400, 404, 501];
+
 const silent = (): void => undefined;
 
 /** Opens a bucket; asks nothing of it yet. The SDK is loaded here, and nowhere else: it costs a tenth of a second. */
@@ -121,24 +125,24 @@ export async function openBucket(
   const pathOf = (key: string | undefined): string => (key ?? '').slice(prefix.length);
   const below = { Bucket, ...(prefix === '' ? {} : { Prefix: prefix }) };
   const at = (path: string): { Bucket: string; Key: string } => ({ Bucket, Key: keyOf(path) });
-  const isMissing = (error: unknown): boolean => error instanceof AppError && error.status === 404;
-
-  /** What a store tells of a lock; undefined where there is none, or the store knows none. */
-  const ifLocked = async <T>(asked: Promise<T>): Promise<T | undefined> => {
+  /** The answer of a store; undefined where it has one of these statuses. */
+  const unless = async <T>(statuses: readonly number[], asked: Promise<T>): Promise<T | undefined> => {
     try {
       return await asked;
     } catch (error) {
-      if (error instanceof AppError && [400, 404, 501].includes(error.status ?? 0)) return undefined;
+      if (error instanceof AppError && statuses.includes(error.status ?? 0)) return undefined;
       throw error;
     }
   };
   const lockOf = async (path: string, versionId: string | undefined): Promise<Lock | undefined> => {
     const version = { ...at(path), VersionId: versionId };
-    const hold = await ifLocked(
+    const hold = await unless(
+      noLock,
       send('s3:GetObjectLegalHold', (options) => client.send(new s3.GetObjectLegalHoldCommand(version), options)),
     );
     if (hold?.LegalHold?.Status === 'ON') return { until: null };
-    const retention = await ifLocked(
+    const retention = await unless(
+      noLock,
       send('s3:GetObjectRetention', (options) => client.send(new s3.GetObjectRetentionCommand(version), options)),
     );
     const until = retention?.Retention?.RetainUntilDate;
@@ -150,7 +154,7 @@ export async function openBucket(
     const asked = send('s3:GetBucketObjectLockConfiguration', (options) =>
       client.send(new s3.GetObjectLockConfigurationCommand({ Bucket }), options),
     );
-    const found = (await ifLocked(asked))?.ObjectLockConfiguration;
+    const found = (await unless(noLock, asked))?.ObjectLockConfiguration;
     if (found?.ObjectLockEnabled !== 'Enabled') return null;
     const { Mode: mode, Days, Years } = found.Rule?.DefaultRetention ?? {};
     const days = Days ?? (Years === undefined ? undefined : Years * 365);
@@ -184,34 +188,28 @@ export async function openBucket(
         ({ Uploads = [] }) => Uploads.map(({ Key, UploadId = '' }) => ({ path: pathOf(Key), uploadId: UploadId })),
       ),
     describe: async (path) => {
-      try {
-        const head = await send('s3:GetObject', (options) =>
-          client.send(new s3.HeadObjectCommand({ ...at(path), ChecksumMode: 'ENABLED' }), options),
-        );
-        const sha256 = head.ChecksumSHA256 === undefined ? null : hexOf(head.ChecksumSHA256);
-        return { etag: head.ETag ?? '', sha256, publisher: head.Metadata?.['publisher'] ?? null };
-      } catch (error) {
-        if (isMissing(error)) return undefined;
-        throw error;
-      }
+      const asked = send('s3:GetObject', (options) =>
+        client.send(new s3.HeadObjectCommand({ ...at(path), ChecksumMode: 'ENABLED' }), options),
+      );
+      const head = await unless(missing, asked);
+      if (!head) return undefined;
+      const sha256 = head.ChecksumSHA256 === undefined ? null : hexOf(head.ChecksumSHA256);
+      return { etag: head.ETag ?? '', sha256, publisher: head.Metadata?.['publisher'] ?? null };
     },
     read: (path, bytesMax) =>
       send('s3:GetObject', async (options) => {
         const { Body } = await client.send(new s3.GetObjectCommand(at(path)), options);
         return measureStream(Body as Readable, bytesMax);
       }),
-    fetch: async (path, to) => {
-      try {
-        return await send('s3:GetObject', async (options) => {
+    fetch: (path, to) =>
+      unless(
+        missing,
+        send('s3:GetObject', async (options) => {
           const { Body, Metadata } = await client.send(new s3.GetObjectCommand(at(path)), options);
           await pipeline(Body as Readable, createWriteStream(to, { mode: 0o600 }), { signal });
           return { publisher: Metadata?.['publisher'] ?? null };
-        });
-      } catch (error) {
-        if (isMissing(error)) return undefined;
-        throw error;
-      }
-    },
+        }),
+      ),
     pathsAfter: async (path, max) => {
       const from = { Prefix: keyOf(path.replace(/[^/]*$/, '')), StartAfter: keyOf(path), MaxKeys: max };
       const { Contents = [] } = await send('s3:ListBucket', (options) =>
@@ -220,34 +218,29 @@ export async function openBucket(
       return Contents.map(({ Key }) => pathOf(Key));
     },
     put: async ({ path, from, bytes, sha256, over }, publisher) => {
-      try {
-        const about = {
-          ...at(path),
-          ContentLength: bytes,
-          // A bucket with Object Lock asks for its name too.
-          ChecksumAlgorithm: 'SHA256',
-          ChecksumSHA256: Buffer.from(sha256, 'hex').toString('base64'),
-          Metadata: { publisher },
-          ...(over === null ? { IfNoneMatch: '*' } : { IfMatch: over }),
-        } as const;
-        await send('s3:PutObject', (options) =>
-          sendFile(from, (Body) => client.send(new s3.PutObjectCommand({ ...about, Body }), options)),
-        );
-        return true;
-      } catch (error) {
-        // 404: If-Match where nothing stands any more.
-        if (error instanceof AppError && (error.status === 412 || isMissing(error))) return false;
-        throw error;
-      }
+      const about = {
+        ...at(path),
+        ContentLength: bytes,
+        // A bucket with Object Lock asks for its name too.
+        ChecksumAlgorithm: 'SHA256',
+        ChecksumSHA256: Buffer.from(sha256, 'hex').toString('base64'),
+        Metadata: { publisher },
+        ...(over === null ? { IfNoneMatch: '*' } : { IfMatch: over }),
+      } as const;
+      const asked = send('s3:PutObject', (options) =>
+        sendFile(from, (Body) => client.send(new s3.PutObjectCommand({ ...about, Body }), options)),
+      );
+      // 404: If-Match where nothing stands any more.
+      return (await unless([404, 412], asked)) !== undefined;
     },
     removeVersion: async ({ path, versionId, isMarker, putAt }) => {
+      const asked = send('s3:DeleteObjectVersion', (options) =>
+        client.send(new s3.DeleteObjectCommand({ ...at(path), VersionId: versionId }), options),
+      );
       try {
-        await send('s3:DeleteObjectVersion', (options) =>
-          client.send(new s3.DeleteObjectCommand({ ...at(path), VersionId: versionId }), options),
-        );
+        await unless(missing, asked);
         return undefined;
       } catch (error) {
-        if (isMissing(error)) return undefined;
         if (!(error instanceof AppError) || error.code !== 'refused' || isMarker) throw error;
         const lock = await lockOf(path, versionId);
         if (lock) return lock;
@@ -258,13 +251,10 @@ export async function openBucket(
       }
     },
     abortUpload: async ({ path, uploadId }) => {
-      try {
-        await send('s3:AbortMultipartUpload', (options) =>
-          client.send(new s3.AbortMultipartUploadCommand({ ...at(path), UploadId: uploadId }), options),
-        );
-      } catch (error) {
-        if (!isMissing(error)) throw error;
-      }
+      const asked = send('s3:AbortMultipartUpload', (options) =>
+        client.send(new s3.AbortMultipartUploadCommand({ ...at(path), UploadId: uploadId }), options),
+      );
+      await unless(missing, asked);
     },
     describeLock: async () => {
       const lock = await defaultLock();
