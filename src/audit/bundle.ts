@@ -5,6 +5,7 @@ import { publicKeysPath } from '../ledger/checkpoint.ts';
 import { ledgerFolder } from '../ledger/entry-file.ts';
 import type { LedgerReader } from '../ledger/ledger.ts';
 import { proveEntries, type ProvedEntry } from '../ledger/prove-entries.ts';
+import { requestsOf } from '../ledger/record.ts';
 import { readWholeFile } from '../core/folder.ts';
 
 const bundleFormat = 'analytics-mirror/bundle@1';
@@ -21,9 +22,8 @@ export function bundleText(
 ): string {
   const needed: number[] = [];
   for (const entry of ledger.entries()) {
-    const isOwn =
-      'requests' in entry ? entry.requests.includes(request) : 'request' in entry && entry.request === request;
-    if ((isOwn && entry.seq <= last) || entry.type === 'key_rotated') needed.push(entry.seq);
+    const isOwn = requestsOf(entry).includes(request) && entry.seq <= last;
+    if (isOwn || entry.type === 'key_rotated') needed.push(entry.seq);
   }
   const { entries: proved, timeStamps } = proveEntries(ledgerFolder(dataDir), ledger, needed);
   const bundle = {

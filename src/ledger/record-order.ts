@@ -2,7 +2,7 @@ import { collectPublications } from './publications.ts';
 import type { FindingCode } from './finding.ts';
 import { fixedTargets, isHere, readTarget, type TargetName } from './target.ts';
 import type { TargetResult } from './vocabulary.ts';
-import { isOfRequest, type LedgerRecord, type RequestRecord } from './record.ts';
+import { isOfRequest, requestsOf, type LedgerRecord, type RequestRecord } from './record.ts';
 
 /** How far a request is, by the records of it so far. */
 type Phase =
@@ -147,10 +147,6 @@ function newRequest(): Request {
     ended: new Set(),
     results: new Map(),
   };
-}
-
-function requestsOf(record: RequestRecord): readonly string[] {
-  return 'requests' in record ? record.requests : [record.request];
 }
 
 type Step = Extract<LedgerRecord, { type: StepType }>;

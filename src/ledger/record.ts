@@ -177,6 +177,12 @@ export type LedgerRecord = z.infer<typeof LedgerRecord>;
 /** A record that is about requests. */
 export type RequestRecord = Extract<LedgerRecord, { request: string } | { requests: string[] }>;
 
+/** The requests that a record is about; none for a record about something else. */
+export function requestsOf(record: LedgerRecord): readonly string[] {
+  if ('requests' in record) return record.requests;
+  return 'request' in record ? [record.request] : [];
+}
+
 /** Whether a record is about requests. */
 export function isOfRequest<R extends LedgerRecord>(record: R): record is Extract<R, RequestRecord> {
   return 'request' in record || 'requests' in record;

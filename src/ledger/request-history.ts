@@ -1,5 +1,5 @@
 import type { LedgerEntry } from './entry.ts';
-import { isOfRequest, type LedgerRecord, type RequestRecord } from './record.ts';
+import { isOfRequest, requestsOf, type LedgerRecord, type RequestRecord } from './record.ts';
 import type { TargetName } from './target.ts';
 import type { Assurance, AttentionReason, RequestReason, RequestState, TargetResult } from './vocabulary.ts';
 
@@ -105,7 +105,7 @@ export function collectHistories(wanted?: ReadonlySet<string>): Histories {
         if (wanted?.has(entry.request) ?? true) histories.set(entry.request, newHistory(entry));
         return;
       }
-      for (const id of 'requests' in entry ? entry.requests : [entry.request]) {
+      for (const id of requestsOf(entry)) {
         const history = histories.get(id);
         if (!history) continue;
         if (entry.type === 'fencing')

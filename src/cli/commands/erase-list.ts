@@ -6,6 +6,7 @@ import { requireRequest } from '../../erasure/receive.ts';
 import { heldBecauseOf } from '../../erasure/request/box.ts';
 import type { LedgerEntry } from '../../ledger/entry.ts';
 import { readLedger } from '../../ledger/ledger.ts';
+import { requestsOf } from '../../ledger/record.ts';
 import { evidenceOf } from '../../ledger/vocabulary.ts';
 import { spellTarget } from '../../ledger/target.ts';
 import {
@@ -102,11 +103,7 @@ function defineShow(command: Command): CommandAction {
       const { histories, ...reader } = readLedger(app.settings.dataDir);
       const history = histories.of(request.id);
       const acknowledgements = history ? acknowledgementsOf(history, app.settings.export.consumers) : [];
-      const ledger = [...reader.entries()].filter(
-        (entry) =>
-          ('request' in entry && entry.request === request.id) ||
-          ('requests' in entry && entry.requests.includes(request.id)),
-      );
+      const ledger = [...reader.entries()].filter((entry) => requestsOf(entry).includes(request.id));
       const text = [
         `request ${request.id}, generation ${request.generation}\n`,
         formatTable(

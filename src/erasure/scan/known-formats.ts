@@ -5,6 +5,7 @@ import { readCheckpoint } from '../../ledger/checkpoint.ts';
 import { readLines } from '../../ledger/entry-file.ts';
 import { entriesIn } from '../../ledger/entry.ts';
 import { readVkeys } from '../../ledger/key-chain.ts';
+import { requestsOf } from '../../ledger/record.ts';
 import { manifestName } from '../../snapshot/file-names.ts';
 import { isTableFile, readTableContent } from '../../snapshot/iceberg/table-content.ts';
 import { Current, Manifest } from '../../snapshot/manifest.ts';
@@ -56,10 +57,7 @@ export function* readLedgerContent(path: string): Generator<{ ids: readonly stri
   for (const line of readLines(path, keepTorn)) {
     const entries = entriesIn(line);
     if (typeof entries === 'string') yield { line };
-    else
-      for (const entry of entries)
-        if ('requests' in entry) yield { ids: entry.requests };
-        else if ('request' in entry) yield { ids: [entry.request] };
+    else for (const entry of entries) yield { ids: requestsOf(entry) };
   }
   if (torn) yield { line: torn };
 }
