@@ -1,6 +1,7 @@
 import { hash, X509Certificate } from 'node:crypto';
 import { z } from 'zod';
 import { AppError } from '../core/errors.ts';
+import { readJson } from '../core/exact-json.ts';
 import { readTimeStampFiles, type Checkpoint } from '../ledger/checkpoint.ts';
 import { finding, type Finding, type FindingCode } from '../ledger/finding.ts';
 import { cosignedAt, readVkey, vkeyOf, type VerifierKey } from '../ledger/note.ts';
@@ -56,21 +57,13 @@ export type Policy = z.output<typeof Policy>;
 
 /** The policy in a text. Throws `usage` for one that is none. */
 export function readPolicy(text: string): Policy {
-  const parsed = Policy.safeParse(jsonIn(text));
+  const parsed = Policy.safeParse(readJson(text));
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   throw new AppError(`this is no policy: ${issue?.path.join('.') ?? ''} ${issue?.message ?? ''}`.replace('  ', ' '), {
     code: 'usage',
     hint: 'docs/verifier/ANCHORS.md describes a policy',
   });
-}
-
-function jsonIn(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** The time stamps in a ledger's folder that are right, and the names of the others. */
