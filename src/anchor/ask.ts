@@ -10,7 +10,7 @@ export type Answer = { result: 'anchored' | 'away' | 'refused'; says: string };
 // All anchors are asked at the same time, so a run waits for the slowest only, and a witness is asked twice at the most.
 const bounds = { timeoutMs: 10_000, bytesMax: 100_000 };
 
-/** Posts to an anchor. What is no answer in time, or too long, is `null`. Throws when the signal is aborted. */
+/** Posts to an anchor. An anchor that gives no answer in time, or a longer one than allowed, is `away`. Throws when the signal is aborted. */
 export async function askOutside(
   url: string,
   content: Pick<Post, 'body' | 'type'>,
