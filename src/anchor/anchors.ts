@@ -1,12 +1,6 @@
 import { AppError, systemCode } from '../core/errors.ts';
 import type { Settings } from '../config/settings.ts';
-import {
-  listCheckpointFiles,
-  readCheckpoint,
-  readCheckpointFile,
-  sizeOfFile,
-  type Checkpoint,
-} from '../ledger/checkpoint.ts';
+import { checkpointOfSize, listCheckpointSizes, type Checkpoint } from '../ledger/checkpoint.ts';
 import { entriesPath, readLines } from '../ledger/entry-file.ts';
 import { entriesIn } from '../ledger/entry.ts';
 import { cosignedAt, readVkey } from '../ledger/note.ts';
@@ -99,8 +93,8 @@ function entriesOf(line: Buffer): Iterable<{ at: string }> {
 
 /** The size of the newest checkpoint that is so; 0 for none. */
 function newestSize(folder: string, isSo: (checkpoint: Checkpoint) => boolean): number {
-  for (const file of listCheckpointFiles(folder).toReversed()) {
-    const checkpoint = readCheckpoint(readCheckpointFile(folder, sizeOfFile(file) ?? 0) ?? '');
+  for (const size of listCheckpointSizes(folder).toReversed()) {
+    const checkpoint = checkpointOfSize(folder, size);
     if (checkpoint && isSo(checkpoint)) return checkpoint.size;
   }
   return 0;
@@ -131,8 +125,8 @@ export async function askAnchors(
   const { stamps } = readTimeStamps(folder);
   const reaches = reachOf(folder, anchors);
   const newest = newestSize(folder, () => true);
-  const anchoredSizes = listCheckpointFiles(folder).flatMap((file) => {
-    const checkpoint = readCheckpoint(readCheckpointFile(folder, sizeOfFile(file) ?? 0) ?? '');
+  const anchoredSizes = listCheckpointSizes(folder).flatMap((size) => {
+    const checkpoint = checkpointOfSize(folder, size);
     return checkpoint && anchors.some((anchor) => anchor.isAnchored(checkpoint, stamps)) ? [checkpoint.size] : [];
   });
   return Promise.all(

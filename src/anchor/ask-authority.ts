@@ -1,5 +1,5 @@
 import { hash, randomBytes, type X509Certificate } from 'node:crypto';
-import { keepTimeStamp, readCheckpoint, readCheckpointFile } from '../ledger/checkpoint.ts';
+import { checkpointOfSize, keepTimeStamp } from '../ledger/checkpoint.ts';
 import { askOutside, type Answer, type Ask } from './ask.ts';
 import { readTimeStamp, timeStampQuery, tokenOfReply } from './time-stamp.ts';
 
@@ -12,7 +12,7 @@ export async function askAuthority(
   certificates: readonly X509Certificate[],
   { folder, size, signal }: Ask,
 ): Promise<Answer> {
-  const imprint = hash('sha256', readCheckpoint(readCheckpointFile(folder, size) ?? '')?.note.text ?? '', 'buffer');
+  const imprint = hash('sha256', checkpointOfSize(folder, size)?.note.text ?? '', 'buffer');
   const nonce = randomBytes(8);
   // A positive number without zeros in front, so that it has one spelling.
   nonce[0] = ((nonce[0] ?? 0) & 0x7f) | 0x40;

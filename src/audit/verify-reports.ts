@@ -7,7 +7,7 @@ import { sha256 } from '../core/digest.ts';
 import { namesIn, readRegularFile } from '../core/folder.ts';
 import { readCertificate } from '../erasure/proof/certificate.ts';
 import { reportsFolder } from '../erasure/proof/certificate-file.ts';
-import { publicKeysPath, readCheckpoint, readCheckpointFile, readTimeStampFiles } from '../ledger/checkpoint.ts';
+import { checkpointOfSize, publicKeysPath, readTimeStampFiles } from '../ledger/checkpoint.ts';
 import { entriesPath, ledgerFolder, readLines } from '../ledger/entry-file.ts';
 import type { LedgerEntry } from '../ledger/entry.ts';
 import { checkpointProving, readProof } from '../ledger/proof.ts';
@@ -124,7 +124,7 @@ function isProved(dataDir: string, bundle: Bundle, lines: ReadonlyMap<number, st
     const proof = readProof(text);
     if (!proof || lines.get(proof.index) !== line) return false;
     const checkpoint = checkpointProving(Buffer.from(line), proof);
-    const own = checkpoint && readCheckpoint(readCheckpointFile(folder, checkpoint.size) ?? '');
+    const own = checkpoint && checkpointOfSize(folder, checkpoint.size);
     // Witnesses may have signed it since.
     return own !== undefined && own.note.text === checkpoint?.note.text;
   };

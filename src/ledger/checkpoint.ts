@@ -75,6 +75,11 @@ export function readCheckpointFile(folder: string, size: number): string | undef
   return readCheckpointText(folder, `${checkpointName(size)}.txt`);
 }
 
+/** The checkpoint of a size in the ledger's folder, its signatures not verified; undefined where there is none. */
+export function checkpointOfSize(folder: string, size: number): Checkpoint | undefined {
+  return readCheckpoint(readCheckpointFile(folder, size) ?? '');
+}
+
 /** Makes the file of a checkpoint, whole or not at all. One that is there stays. Throws the system's error. */
 export function createCheckpointFile(folder: string, size: number, text: string): void {
   const place = checkpointsFolder(folder);

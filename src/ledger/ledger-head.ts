@@ -1,12 +1,6 @@
 import { closeSync, existsSync, fstatSync, openSync, readSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import {
-  checkpointsFolder,
-  checkpointName,
-  listCheckpointSizes,
-  readCheckpoint,
-  readCheckpointFile,
-} from './checkpoint.ts';
+import { checkpointOfSize, checkpointsFolder, checkpointName, listCheckpointSizes } from './checkpoint.ts';
 import { entriesPath } from './entry-file.ts';
 import { lineBytesMax, readEntry } from './entry.ts';
 
@@ -58,7 +52,7 @@ function lastEntry(path: string): { seq: number; at: string } | undefined {
 function newestCheckpoint(folder: string): LedgerHead['checkpoint'] {
   const size = listCheckpointSizes(folder).at(-1);
   if (size === undefined) return null;
-  const checkpoint = readCheckpoint(readCheckpointFile(folder, size) ?? '');
+  const checkpoint = checkpointOfSize(folder, size);
   if (!checkpoint) return null;
   const at = statSync(join(checkpointsFolder(folder), `${checkpointName(size)}.txt`)).mtime.toISOString();
   return { size, root: checkpoint.root.toString('hex'), at };

@@ -1,6 +1,6 @@
 import { AppError } from '../core/errors.ts';
 import { collectBoundState } from './bound-state.ts';
-import { checkpointName, listCheckpointSizes, readCheckpoint, readCheckpointFile } from './checkpoint.ts';
+import { checkpointName, checkpointOfSize, listCheckpointSizes } from './checkpoint.ts';
 import { entriesPath, readLines } from './entry-file.ts';
 import { entriesIn, readEntry, type LedgerEntry } from './entry.ts';
 import type { Rotation } from './key-chain.ts';
@@ -97,7 +97,7 @@ export function take(state: LedgerState, record: LedgerEntry, leaf: Buffer | und
 }
 
 function checkCheckpoint(folder: string, tree: CompactTree): void {
-  const checkpoint = readCheckpoint(readCheckpointFile(folder, tree.size()) ?? '');
+  const checkpoint = checkpointOfSize(folder, tree.size());
   if (checkpoint?.size === tree.size() && checkpoint.root.equals(tree.rootHash())) return;
   throw damaged(`checkpoint ${checkpointName(tree.size())} was not signed for the entries that there are`);
 }
