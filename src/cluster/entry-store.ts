@@ -51,7 +51,6 @@ export function entryStore(parts: StatePlace & { waiting: WaitingStore }): State
   const { dataDir, holder, check, waiting } = parts;
   /** By its path: where an append is that was fetched ahead. */
   const ahead = new Map<string, string>();
-  const idOf = (): string => `${holder.machine}/${randomUUID()}`;
   const keepKeys = (): void => {
     const files = listBelow(dataDir, keyFiles);
     const content = packNow(files);
@@ -63,7 +62,7 @@ export function entryStore(parts: StatePlace & { waiting: WaitingStore }): State
     const standing = waiting.describe(path);
     if (standing && standing.publisher !== note.keys?.id && !isOwn(holder, standing.publisher)) throw stale(parts);
     const sealed = sealBytes(content, { key: parts.key, about: `${parts.place.location} ${keysFile}` });
-    const id = idOf();
+    const id = putId(holder);
     withDraft(dataDir, (from) => {
       writeFileSync(from, sealed, { mode: 0o600 });
       const put = { path, from, bytes: sealed.length, sha256: sha256(sealed), over: standing?.etag ?? null };
@@ -76,11 +75,11 @@ export function entryStore(parts: StatePlace & { waiting: WaitingStore }): State
     keep: (seq, lines) => {
       keepKeys();
       check();
-      const kept = draft(dataDir);
+      const kept = draftPath(dataDir);
       try {
         writeDraft(kept, lines);
         const put = { path: nameOf(seq), from: kept, ...measureFileNow(kept), over: null };
-        const id = idOf();
+        const id = putId(holder);
         if (!waiting.put(put, id)) {
           const { publisher = null } = waiting.describe(put.path) ?? {};
           // After an answer that was lost, a second attempt finds the first one's object.
@@ -96,7 +95,7 @@ export function entryStore(parts: StatePlace & { waiting: WaitingStore }): State
       for (let after = size === 0 ? 'ledger/' : nameOf(size - 1); ;) {
         const paths = await bucket.pathsAfter(after, pathsAtOnce);
         await inBatches(paths, { atOnce: fetchesAtOnce, signal }, async (path) => {
-          const to = draft(dataDir);
+          const to = draftPath(dataDir);
           if (await bucket.fetch(path, to)) ahead.set(path, to);
         });
         const last = paths.at(-1);
@@ -107,7 +106,7 @@ export function entryStore(parts: StatePlace & { waiting: WaitingStore }): State
     read: (seq) => {
       check();
       const path = nameOf(seq);
-      const fetched = ahead.get(path) ?? draft(dataDir);
+      const fetched = ahead.get(path) ?? draftPath(dataDir);
       if (ahead.delete(path) || waiting.fetch(path, fetched)) return linesOnce(fetched);
       rmSync(fetched, { force: true });
       if (waiting.pathsAfter(path, 1).length > 0)
@@ -142,6 +141,11 @@ function late(): AppError {
   });
 }
 
+/** A name for a put of this machine, by which it knows its own object again. */
+export function putId({ machine }: StatePlace['holder']): string {
+  return `${machine}/${randomUUID()}`;
+}
+
 function isOwn({ machine }: StatePlace['holder'], publisher: string | null): boolean {
   return publisher?.startsWith(`${machine}/`) === true;
 }
@@ -163,13 +167,14 @@ function* linesOnce(path: string): Generator<Buffer> {
   }
 }
 
-function draft(dataDir: string): string {
+/** A path of its own for a file that is about to be put, or was fetched. */
+export function draftPath(dataDir: string): string {
   makeFolder(temporaryFolder(dataDir));
   return join(temporaryFolder(dataDir), `state-${randomUUID()}`);
 }
 
 function withDraft(dataDir: string, use: (path: string) => void): void {
-  const path = draft(dataDir);
+  const path = draftPath(dataDir);
   try {
     use(path);
   } finally {

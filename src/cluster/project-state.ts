@@ -1,12 +1,9 @@
-import { randomUUID } from 'node:crypto';
 import { rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { openBucket, type Bucket, type Destination, type Lock, type ObjectVersion } from '../bucket/bucket.ts';
 import type { Settings } from '../config/settings.ts';
 import { isoTime, type Clock } from '../core/clock.ts';
 import { measureFile, sha256 } from '../core/digest.ts';
 import { AppError } from '../core/errors.ts';
-import { makeFolder, temporaryFolder } from '../core/folder.ts';
 import { ledgerFolder } from '../ledger/entry-file.ts';
 import { readLedgerHead } from '../ledger/ledger-head.ts';
 import { openLedger, readLedger, type EntryStore, type Ledger } from '../ledger/ledger.ts';
@@ -15,7 +12,7 @@ import type { OutsideSigner } from '../ledger/outside-signer.ts';
 import { openDatabase, type Database } from '../mirror/database.ts';
 import { readLease, releaseLease } from '../mirror/runs.ts';
 import { archived, listBelow, packFiles, unpackFiles } from './archive.ts';
-import { entryStore, keysFile, stale, type StatePlace } from './entry-store.ts';
+import { draftPath, entryStore, keysFile, putId, stale, type StatePlace } from './entry-store.ts';
 import { deleteLocalCopy, holdsProject, noteLocalCopy, readLocalCopy, type LocalCopy } from './local-copy.ts';
 import { openSealed, sealFile } from './sealed-file.ts';
 import { waitingStore } from './waiting-store.ts';
@@ -215,7 +212,7 @@ async function commitState(setup: StateSetup, { bucket, store }: Parts, db: Data
   const { place, key, dataDir, holder, clock, signal, check } = setup;
   store.keepKeys();
   const [mirror, sealed] = [draftPath(dataDir), draftPath(dataDir)];
-  const id = `${holder.machine}/${randomUUID()}`;
+  const id = putId(holder);
   try {
     await copyInto(db, mirror, signal);
     const files = [{ path: 'mirror.db', from: mirror }, ...listBelow(dataDir, archived)];
@@ -275,11 +272,6 @@ function below(place: Destination, folder: string): Destination {
 function opened(dataDir: string, clock: Clock): { db: Database; [Symbol.dispose](): void } {
   const db = openDatabase(dataDir, clock);
   return { db, [Symbol.dispose]: () => void db.close() };
-}
-
-function draftPath(dataDir: string): string {
-  makeFolder(temporaryFolder(dataDir));
-  return join(temporaryFolder(dataDir), `state-${randomUUID()}`);
 }
 
 function noteOf(dataDir: string): LocalCopy {
