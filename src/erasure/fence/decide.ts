@@ -1,6 +1,6 @@
 import { isoTime } from '../../core/clock.ts';
 import { assertNever } from '../../core/errors.ts';
-import { identifierKinds, unionOf, type Identity } from '../../contract/identity.ts';
+import { identifiersIn, unionOf, type Identity } from '../../contract/identity.ts';
 import type { JobContext } from '../../job/job-context.ts';
 import type { LedgerRecord } from '../../ledger/record.ts';
 import { listRequests, type ErasureRequest, updateRequest, withoutWords } from '../../mirror/erasure-requests.ts';
@@ -83,8 +83,7 @@ function decideAll(
 
 /** The newest request that has fenced an identifier of a subject; null where none has. */
 function erasedBy(db: Database, id: string, identity: Identity): string | null {
-  const identifiers = identifierKinds.flatMap((kind) => identity[kind].map((value) => ({ kind, value })));
-  const requests = new Set(fencedBy(db, identifiers).filter((other) => other !== id));
+  const requests = new Set(fencedBy(db, [...identifiersIn(identity)]).filter((other) => other !== id));
   if (requests.size === 0) return null;
   return listRequests(db, 'all').findLast((request) => requests.has(request.id))?.id ?? null;
 }

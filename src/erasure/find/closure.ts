@@ -1,4 +1,4 @@
-import { identifierKinds, identityOf, type Identifier, type Identity, type Sighting } from '../../contract/identity.ts';
+import { identifiersIn, identityOf, type Identifier, type Identity, type Sighting } from '../../contract/identity.ts';
 
 /** The persons that live, as far as mirror and service tell, without the subjects of requests. */
 export type LivingOthers = {
@@ -88,7 +88,7 @@ export function closeIdentity<Seen extends Sighting>(
   // Recordings that show no person, and were found by their id or an address: they tell only of themselves. The distinct id
   // that such a recording was made under may be any person's.
   const anonymous = new Set<Seen>();
-  const frontier: Identifier[] = identifierKinds.flatMap((kind) => start[kind].map((value) => ({ kind, value })));
+  const frontier = [...identifiersIn(start)];
   const emails = [...known.email];
   const learn = ({ kind, value }: Lead): void => {
     if (known[kind].has(value)) return;

@@ -1,6 +1,6 @@
 import { parseExactJson, readJson } from '../../core/exact-json.ts';
 import { datasets, type PagedDataset } from '../../contract/datasets.ts';
-import { identifierKinds, nobody } from '../../contract/identity.ts';
+import { identifiersIn, nobody } from '../../contract/identity.ts';
 import type { Columns } from '../../contract/tolerant-reader.ts';
 import { listRequests, type ErasureRequest } from '../../mirror/erasure-requests.ts';
 import { fencedBy } from '../../mirror/fence.ts';
@@ -73,8 +73,7 @@ export async function whereIs(
     rows: found.length,
     rowsInAll: rows,
   }));
-  const identifiers = identifierKinds.flatMap((kind) => identity[kind].map((value) => ({ kind, value })));
-  const fencing = new Set(fencedBy(db, identifiers));
+  const fencing = new Set(fencedBy(db, [...identifiersIn(identity)]));
   const requests = listRequests(db, 'all');
   return {
     access,
