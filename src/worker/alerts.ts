@@ -57,6 +57,15 @@ const todos: Readonly<Record<AlertKind, string>> = {
   failing: 'Run `analytics-mirror doctor`: it checks configuration, key, scopes, disk and files.',
 };
 
+/** What a run can find, by its reason, and the alert for it. A run that differences ended has found them too. */
+const findings: readonly { reason: string; kind: AlertKind; what: string }[] = [
+  { reason: stateDiffers, kind: 'state_differs', what: 'keys, files or tables that are not as the ledger says' },
+  { reason: anchorRefused, kind: 'anchor_refused', what: 'a witness that has seen another ledger' },
+  { reason: anchorMissing, kind: 'anchor_missing', what: 'entries that have waited two days for an anchor' },
+  { reason: consumersSilent, kind: 'unacknowledged', what: 'erasures that a consumer has not acknowledged in time' },
+  { reason: filesDamaged, kind: 'damaged', what: 'published files that differ from their manifests' },
+];
+
 /** What alerts are judged by, besides the project. `detail` is the message and the hint of the project's problem. */
 export type AlertFacts = {
   nowMs: number;
@@ -101,25 +110,13 @@ export function alertsOf(
           ]
         : []),
     ]),
-    ...jobs
-      .filter(({ lastFound, lastReason }) => lastFound === stateDiffers || lastReason === stateDiffers)
-      .map(({ job }) =>
-        alertOf('state_differs', `${job} found keys, files or tables that are not as the ledger says`, job),
-      ),
-    ...jobs
-      .filter(({ lastFound }) => lastFound === anchorRefused)
-      .map(({ job }) => alertOf('anchor_refused', `${job} found a witness that has seen another ledger`, job)),
-    ...jobs
-      .filter(({ lastFound }) => lastFound === anchorMissing)
-      .map(({ job }) => alertOf('anchor_missing', `${job} found entries that wait for an anchor since two days`, job)),
-    ...jobs
-      .filter(({ lastFound }) => lastFound === consumersSilent)
-      .map(({ job }) =>
-        alertOf('unacknowledged', `${job} found erasures that a consumer has not acknowledged in time`, job),
-      ),
-    ...jobs
-      .filter(({ lastFound }) => lastFound === filesDamaged)
-      .map(({ job }) => alertOf('damaged', `${job} found published files that differ from their manifests`, job)),
+    ...findings.flatMap(({ reason, kind, what }) =>
+      jobs
+        .filter(
+          ({ lastFound, lastReason }) => lastFound === reason || (kind === 'state_differs' && lastReason === reason),
+        )
+        .map(({ job }) => alertOf(kind, `${job} found ${what}`, job)),
+    ),
   ];
   return alerts.toSorted((a, b) => alertKinds.indexOf(a.kind) - alertKinds.indexOf(b.kind));
 }
