@@ -1,6 +1,6 @@
 import { html } from 'hono/html';
-import { isRawNumber, stringifyExactJson } from '../core/exact-json.ts';
-import { countedText, countText, durationText, secondText } from '../core/words.ts';
+import { isJsonObject, stringifyExactJson } from '../core/exact-json.ts';
+import { codeText, countedText, countText, durationText, secondText } from '../core/words.ts';
 import type { SubjectAccess, Whereabouts } from '../erasure/find/where.ts';
 import { stateText } from '../ledger/vocabulary-words.ts';
 import { table, type Markup } from '../markup/markup.ts';
@@ -107,7 +107,7 @@ function profile(person: Row, number: string): Markup {
     <h2>Your profile${number}</h2>
     ${factList(rest.map(([name, value]) => [personNames[name] ?? name, valueOf(value)]))}
     ${
-      isObject(properties)
+      isJsonObject(properties)
         ? table(
             'Properties of your profile',
             ['Property', 'Value'],
@@ -135,7 +135,7 @@ function recordingList(recordings: readonly Row[]): Markup {
         html`<code>${textOrEmpty(row['id'])}</code>`,
         Object.entries(row)
           .filter(([name, value]) => !shownApart.has(name) && value !== null)
-          .map(([name, value]) => `${recordingNames[name] ?? name.replaceAll('_', ' ')}: ${storedText(name, value)}`)
+          .map(([name, value]) => `${recordingNames[name] ?? codeText(name)}: ${storedText(name, value)}`)
           .join('; '),
       ]),
     )}
@@ -178,9 +178,11 @@ function tookText({ start_time: start, end_time: end }: Row): string {
 
 /** A value of a row for the page: a time with its zone, a list as its items, an object as indented JSON. */
 function valueOf(value: unknown): Markup | string {
-  if (Array.isArray(value) && value.every((item) => !isObject(item) && !Array.isArray(item)))
+  if (Array.isArray(value) && value.every((item) => !isJsonObject(item) && !Array.isArray(item)))
     return value.map(plainText).join(', ');
-  return isObject(value) || Array.isArray(value) ? html`<pre>${stringifyExactJson(value, 2)}</pre>` : plainText(value);
+  return isJsonObject(value) || Array.isArray(value)
+    ? html`<pre>${stringifyExactJson(value, 2)}</pre>`
+    : plainText(value);
 }
 
 function plainText(value: unknown): string {
@@ -193,9 +195,4 @@ function plainText(value: unknown): string {
 
 function textOrEmpty(value: unknown): string {
   return typeof value === 'string' ? value : '';
-}
-
-/** An object of JSON, and no number that is kept as its digits. */
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && !isRawNumber(value);
 }
