@@ -1,3 +1,4 @@
+import { basename, dirname } from 'node:path/posix';
 import type { PublishedDataset } from '../contract/datasets.ts';
 import { inBatches } from '../core/batches.ts';
 import type { Measured } from '../core/digest.ts';
@@ -46,7 +47,7 @@ export async function verifyCopy(
   signal: AbortSignal,
 ): Promise<CopyCheck> {
   const known = knownFiles(published, datasets);
-  const standing = new Set([...known.keys()].map(folderOf));
+  const standing = new Set([...known.keys()].map(dirname));
   const listing = await source.list();
   const asked = listing?.paths ?? [...known.keys(), ...oldNames(known, gone().slice(-goneMax))];
   const check: CopyCheck = { files: 0, bytes: 0, isListed: listing !== null, problems: [] };
@@ -55,8 +56,8 @@ export async function verifyCopy(
     const place = placeIn(file, datasets);
     if (place === undefined) return [];
     const expected = known.get(place);
-    const stray = partNumber(nameOf(place)) === undefined && isParquet(place) ? 'stray' : 'replaced';
-    const old = standing.has(folderOf(place)) && isParquet(place) ? stray : 'retired';
+    const stray = partNumber(basename(place)) === undefined && isParquet(place) ? 'stray' : 'replaced';
+    const old = standing.has(dirname(place)) && isParquet(place) ? stray : 'retired';
     if (!expected && listing) return [{ file, problem: old }];
     const found = await source.measure(file, expected?.bytes ?? 0);
     if (!found) return [];
@@ -70,7 +71,7 @@ export async function verifyCopy(
   for (const file of listing?.older.toSorted() ?? [])
     if (placeIn(file, datasets) !== undefined) check.problems.push({ file, problem: 'older' });
   for (const [file, { need }] of known) {
-    const isNeeded = need === 'always' || (need === 'table' && seen.has(`${folderOf(file)}/${hintName}`));
+    const isNeeded = need === 'always' || (need === 'table' && seen.has(`${dirname(file)}/${hintName}`));
     if (isNeeded && !seen.has(file)) check.problems.push({ file, problem: 'missing' });
   }
   return check;
@@ -112,8 +113,8 @@ function knownFiles(published: PublishedFiles, datasets: readonly PublishedDatas
 function oldNames(known: ReadonlyMap<string, Known>, gone: readonly string[]): string[] {
   const last = new Map<string, number>();
   for (const place of known.keys()) {
-    const number = partNumber(nameOf(place));
-    if (number !== undefined) last.set(folderOf(place), Math.max(number, last.get(folderOf(place)) ?? 0));
+    const number = partNumber(basename(place));
+    if (number !== undefined) last.set(dirname(place), Math.max(number, last.get(dirname(place)) ?? 0));
   }
   const parts = [...last].flatMap(([folder, count]) =>
     Array.from({ length: count }, (_, index) => `${folder}/${partName(index + 1)}`),
@@ -133,12 +134,4 @@ function placeIn(path: string, datasets: readonly PublishedDataset[]): string | 
 
 function isParquet(place: string): boolean {
   return place.endsWith('.parquet');
-}
-
-function folderOf(place: string): string {
-  return place.slice(0, place.lastIndexOf('/'));
-}
-
-function nameOf(place: string): string {
-  return place.slice(place.lastIndexOf('/') + 1);
 }
