@@ -12,8 +12,11 @@ import type { BucketContext, BucketReport } from './keep.ts';
 /** The tables that a catalog was told of; `error` where it could not be told of one. */
 export type CatalogReport = { uri: string; told: string[]; error: AppError | null };
 
-/** Why a run is not done whose catalog leads to an older table. */
-export const catalogBehind = 'catalog_behind';
+/** Why a run is not done: its bucket could not follow, or its catalog leads to an older table; undefined where both are as they should. */
+export function behindReason(bucket: BucketReport | null, catalog: CatalogReport | null): string | undefined {
+  if (bucket?.error) return bucket.error.finding ?? 'bucket_behind';
+  return catalog?.error ? 'catalog_behind' : undefined;
+}
 
 type Context = Pick<BucketContext, 'published' | 'clock' | 'signal'> & {
   settings: Pick<Settings, 'service' | 'export' | 'retry'>;

@@ -25,9 +25,6 @@ export type BucketContext = {
 /** How a bucket followed; `error` where it could not. What was done before an error is not counted. */
 export type BucketReport = { destination: string; followed: Followed | null; error: AppError | null };
 
-/** Why a run is not done whose bucket could not follow. */
-export const bucketBehind = 'bucket_behind';
-
 /** What a report adds to the counts of a run. */
 export function bucketCounts(report: BucketReport | null): Record<string, number> {
   const { put, removed, locked } = report?.followed ?? {};

@@ -1,5 +1,5 @@
-import { catalogBehind, tellCatalog, type CatalogReport } from '../bucket/catalog.ts';
-import { bucketBehind, bucketCounts, keepBuckets, type BucketReport } from '../bucket/keep.ts';
+import { behindReason, tellCatalog, type CatalogReport } from '../bucket/catalog.ts';
+import { bucketCounts, keepBuckets, type BucketReport } from '../bucket/keep.ts';
 import { feedBegin } from '../erasure/plan.ts';
 import { datasets as table, publishedDatasets, type PublishedDataset } from '../contract/datasets.ts';
 import { refuseUnbound } from '../erasure/fence/restore-guard.ts';
@@ -68,8 +68,8 @@ export function runExportJob(
       const bucket = await keepBuckets(own);
       const catalog = await tellCatalog(own, bucket);
       const result = { counts: { ...counts, ...bucketCounts(bucket) }, snapshots, neverComplete, bucket, catalog };
-      if (bucket?.error) return { outcome: 'incomplete', reason: bucket.error.finding ?? bucketBehind, ...result };
-      if (catalog?.error) return { outcome: 'incomplete', reason: catalogBehind, ...result };
+      const reason = behindReason(bucket, catalog);
+      if (reason !== undefined) return { outcome: 'incomplete', reason, ...result };
       return { outcome: isProved ? 'done' : 'incomplete', ...result };
     }),
   );

@@ -5,8 +5,8 @@ import { AppError } from '../core/errors.ts';
 import { countedText } from '../core/words.ts';
 import { endLostRequests } from '../erasure/fence/restore-guard.ts';
 import { pagedDatasets } from '../contract/datasets.ts';
-import { catalogBehind, tellCatalog, type CatalogReport } from '../bucket/catalog.ts';
-import { bucketBehind, bucketCounts, keepBuckets, type BucketReport } from '../bucket/keep.ts';
+import { behindReason, tellCatalog, type CatalogReport } from '../bucket/catalog.ts';
+import { bucketCounts, keepBuckets, type BucketReport } from '../bucket/keep.ts';
 import { countUnacknowledged } from '../erasure/acknowledge.ts';
 import { eraseBucket } from '../erasure/erase-bucket.ts';
 import { eraseCopies } from '../erasure/erase-copies.ts';
@@ -161,7 +161,7 @@ async function reconcile(
   const requestsBefore = new Set(listRequests(db, 'all').map(({ id }) => id));
   const absence: AbsenceResult = service
     ? await reconcileAbsence({ ...context, service, onDeletion: deletionReceiver(context) })
-    : { ...nothingAsked };
+    : nothingAsked;
   const there = await askServiceAndFinish(context);
   // Deletions that the service has confirmed only now are not in the plan, but are carried out too.
   const found = listRequests(db, 'open').filter(({ id }) => !requestsBefore.has(id));
@@ -170,7 +170,7 @@ async function reconcile(
   // Last: feeds have lost rows, and files of the feeds were rewritten.
   const bucket = await keepBuckets(context);
   const catalog = await tellCatalog(context, bucket);
-  const behind = bucket?.error ? (bucket.error.finding ?? bucketBehind) : catalog?.error ? catalogBehind : undefined;
+  const behind = behindReason(bucket, catalog);
   const { settings, clock } = context;
   const silent = countUnacknowledged(context.ledger().histories.all(), clock.now(), settings.alerts.acknowledgeDays);
   const reason = behind ?? (silent > 0 ? consumersSilent : undefined);
