@@ -1,4 +1,4 @@
-import { countText, secondText } from '../core/words.ts';
+import { codeText, countText, secondText } from '../core/words.ts';
 import type { HeldPlan } from '../mirror/suspects.ts';
 import type { AbsenceResult } from '../sync/absence.ts';
 import { defaultWindow, type PassReport } from '../sync/pass-report.ts';
@@ -32,7 +32,7 @@ function verdictCell({ verdict, reason, rowsDistinct, countReported }: PassRepor
     return `${verdict} (${countText(rowsDistinct)} of ${countText(countReported)} rows seen)`;
   // A head pass ends where rows are known: that is no fault.
   if (reason === 'head') return 'done (head)';
-  return reason === null ? verdict : `${verdict} (${reason.replaceAll('_', ' ')})`;
+  return reason === null ? verdict : `${verdict} (${codeText(reason)})`;
 }
 
 /** The results for absent rows, as text; empty where there were none. */

@@ -1,5 +1,5 @@
-import { join } from 'node:path';
 import type { Command } from 'commander';
+import { publicKeysPath } from '../../ledger/checkpoint.ts';
 import { ledgerFolder } from '../../ledger/entry-file.ts';
 import { runEraseJob } from '../../erasure/fence/restore-guard.ts';
 import type { CommandAction, CommandContext } from '../command.ts';
@@ -19,7 +19,7 @@ Examples:
         ledger().rotateKey();
         return Promise.resolve({ outcome: 'done', counts: {}, ...ledger().checkpoint() } as const);
       });
-      const file = join(ledgerFolder(app.settings.dataDir), 'public-keys.txt');
+      const file = publicKeysPath(ledgerFolder(app.settings.dataDir));
       return {
         json: { publicKeys: file, entries: size },
         text: `the new key stands last in ${file}; the ledger of ${size} entries is signed with it\n`,

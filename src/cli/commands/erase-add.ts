@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { codeText } from '../../core/words.ts';
 import { addRequests, type AddedRequest } from '../../erasure/receive.ts';
 import { listRequests } from '../../mirror/erasure-requests.ts';
 import { keysOf, refuseInside, signReceipts, writeReceipts, type KeptKey } from '../../erasure/request/receipt.ts';
@@ -77,7 +78,7 @@ function addedTable(requests: readonly AddedRequest[]): string {
       String(request.line),
       request.kind,
       request.id,
-      `${request.state}${request.reason === null ? '' : ` (${request.reason.replaceAll('_', ' ')})`}${request.waitsFor === null ? '' : `, waits: ${request.waitsFor.replaceAll('_', ' ')}`}${request.erasedBy === null ? '' : `, by request ${request.erasedBy}`}${request.isKnown ? ', was open already' : ''}`,
+      `${request.state}${request.reason === null ? '' : ` (${codeText(request.reason)})`}${request.waitsFor === null ? '' : `, waits: ${codeText(request.waitsFor)}`}${request.erasedBy === null ? '' : `, by request ${request.erasedBy}`}${request.isKnown ? ', was open already' : ''}`,
       request.persons,
       request.recordings,
       request.files,

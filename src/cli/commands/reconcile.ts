@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { planBucket } from '../../bucket/keep.ts';
 import { AppError } from '../../core/errors.ts';
-import { bytesText, countText } from '../../core/words.ts';
+import { bytesText, codeText, countText } from '../../core/words.ts';
 import { findDifferencesIn } from '../../erasure/bound/differences.ts';
 import type { ErasurePlan } from '../../erasure/plan.ts';
 import type { ErasureResult } from '../../erasure/reconcile.ts';
@@ -91,7 +91,7 @@ function erasurePlanText({ requests, files, searched, upstream, feedExpires }: E
           ['request', 'next', 'persons', 'distinct ids', 'recordings', 'quarantined', 'files'],
           requests.map((request) => [
             request.id,
-            `${request.decision}${request.reason === null ? '' : ` (${request.reason.replaceAll('_', ' ')})`}`,
+            `${request.decision}${request.reason === null ? '' : ` (${codeText(request.reason)})`}`,
             request.persons,
             request.distinctIds,
             request.recordings,

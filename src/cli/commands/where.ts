@@ -3,7 +3,7 @@ import { accessPage } from '../../audit/access-page.ts';
 import { replaceFile } from '../../core/atomic-file.ts';
 import { isoTime } from '../../core/clock.ts';
 import { stringifyExactJson } from '../../core/exact-json.ts';
-import { countText, secondText } from '../../core/words.ts';
+import { codeText, countText, secondText } from '../../core/words.ts';
 import { whereIs, type Whereabouts } from '../../erasure/find/where.ts';
 import { publishedFilesIn } from '../../snapshot/published-files.ts';
 import type { CommandAction, CommandContext } from '../command.ts';
@@ -66,7 +66,7 @@ function whereText(whereabouts: Whereabouts, written: readonly string[]): string
           '\n',
           formatTable(
             ['request', 'state', 'received'],
-            requests.map(({ id, state, receivedAt }) => [id, state.replaceAll('_', ' '), secondText(receivedAt)]),
+            requests.map(({ id, state, receivedAt }) => [id, codeText(state), secondText(receivedAt)]),
           ),
         ]),
     ...(erasedBy === null ? [] : [`\nthe person was erased before, by request ${erasedBy}\n`]),
