@@ -4,8 +4,7 @@ import { AppError } from '../core/errors.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Database } from '../mirror/database.ts';
 import { forgetDestination, listDestinations, noteBehind, noteDestination, noteEqual } from '../mirror/destinations.ts';
-import { listRequests } from '../mirror/erasure-requests.ts';
-import { addTarget } from '../mirror/erasure-targets.ts';
+import { addTargetToFenced } from '../mirror/erasure-requests.ts';
 import type { PublishedFiles } from '../snapshot/published-files.ts';
 import { openBucket, type Destination } from './bucket.ts';
 import { compareWithFolder, followFolder, type Followed } from './follow.ts';
@@ -56,8 +55,7 @@ async function keepBucket(context: BucketContext): Promise<BucketReport | null> 
   const at = isoTime(clock.now());
   db.transaction(() => {
     noteDestination(db, { location, reachedBy: JSON.stringify(reachedBy) }, at);
-    for (const { id, fencedAt, certifiedAt } of listRequests(db, 'open'))
-      if (fencedAt !== null && certifiedAt === null) addTarget(db, id, 'bucket', null, at);
+    addTargetToFenced(db, 'bucket', at);
   }).immediate();
   const publisher = publisherOf(settings.dataDir, ledger());
   return reported(context, location, async () => {

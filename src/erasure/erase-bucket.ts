@@ -6,7 +6,6 @@ import type { AppError } from '../core/errors.ts';
 import type { JobContext } from '../job/job-context.ts';
 import type { ElsewhereTarget } from '../ledger/target.ts';
 import type { AttentionReason } from '../ledger/vocabulary.ts';
-import type { Database } from '../mirror/database.ts';
 import { alignStates, listRequests, type ErasureRequest } from '../mirror/erasure-requests.ts';
 import { listTargets, type ErasureTarget } from '../mirror/erasure-targets.ts';
 import { callAttention, intend, note, settle, type JournalContext } from './request/target-journal.ts';
@@ -21,25 +20,27 @@ type AtTarget = { request: ErasureRequest; target: ErasureTarget };
  * What a lock keeps beyond the day on which a request is due is certified as locked. Returns null where nothing was to be done.
  */
 export async function eraseBucket(context: JobContext): Promise<BucketReport | null> {
-  const ready = openAt(context.db, 'bucket');
+  const ready = beginAt(context, 'bucket');
   if (ready.length === 0) return null;
-  const begun = ready.filter(({ target }) => target.status === 'pending').map(({ request }) => request);
-  if (begun.length > 0) together(context, (own) => intend(own, begun, 'bucket'));
   const report = await keepBuckets(context);
   await eachTogether(context, ready, (own, each) => conclude(own, each, report));
   alignStates(context.db);
   return report;
 }
 
-/** The open requests that are proved gone from here, and not from that place. */
-export function openAt(db: Database, name: ElsewhereTarget): AtTarget[] {
-  return listRequests(db, 'open')
+/** The open requests that are proved gone from here, and not from that place. The ledger has the intent for each. */
+export function beginAt(context: JobContext, name: ElsewhereTarget): AtTarget[] {
+  const { db } = context;
+  const ready = listRequests(db, 'open')
     .filter(({ verifiedAt, certifiedAt }) => verifiedAt !== null && certifiedAt === null)
     .flatMap((request) =>
       listTargets(db, request.id)
         .filter(({ target, status }) => target === name && status !== 'done')
         .map((target) => ({ request, target })),
     );
+  const begun = ready.filter(({ target }) => target.status === 'pending').map(({ request }) => request);
+  if (begun.length > 0) together(context, (own) => intend(own, begun, name));
+  return ready;
 }
 
 function conclude(context: JobContext, { request, target }: AtTarget, report: BucketReport | null): void {

@@ -3,11 +3,10 @@ import { isoTime } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
 import type { JobContext, SharedState } from '../job/job-context.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { alignStates, listRequests } from '../mirror/erasure-requests.ts';
-import { addTarget } from '../mirror/erasure-targets.ts';
-import { attend, openAt, reasonOf } from './erase-bucket.ts';
-import { intend, note, settle } from './request/target-journal.ts';
-import { eachTogether, together } from './request/together.ts';
+import { addTargetToFenced, alignStates } from '../mirror/erasure-requests.ts';
+import { attend, beginAt, reasonOf } from './erase-bucket.ts';
+import { note, settle } from './request/target-journal.ts';
+import { eachTogether } from './request/together.ts';
 
 /**
  * Of a cluster: puts the state without those who are proved gone from here into the bucket, where it then stands alone, and sees that
@@ -16,16 +15,10 @@ import { eachTogether, together } from './request/together.ts';
 export async function eraseCopies(context: JobContext): Promise<void> {
   const { db, clock, state } = context;
   if (!state) return;
-  const at = isoTime(clock.now());
-  db.transaction(() => {
-    // A request that is older than the cluster has no such target yet.
-    for (const { id, fencedAt, certifiedAt } of listRequests(db, 'open'))
-      if (fencedAt !== null && certifiedAt === null) addTarget(db, id, 'copies', null, at);
-  }).immediate();
-  const ready = openAt(db, 'copies');
+  // A request that is older than the cluster has no such target yet.
+  db.transaction(() => addTargetToFenced(db, 'copies', isoTime(clock.now()))).immediate();
+  const ready = beginAt(context, 'copies');
   if (ready.length === 0) return;
-  const begun = ready.filter(({ target }) => target.status === 'pending').map(({ request }) => request);
-  if (begun.length > 0) together(context, (own) => intend(own, begun, 'copies'));
   const found = await lookAtCopies(context, state);
   await eachTogether(context, ready, (own, each) => {
     if ('reason' in found) {

@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import type { Identity } from '../contract/identity.ts';
-import { isHere } from '../ledger/target.ts';
+import { isHere, type ElsewhereTarget } from '../ledger/target.ts';
 import {
   basisCode,
   type Origin,
@@ -8,7 +8,7 @@ import {
   type RequestState,
   type WaitReason,
 } from '../ledger/vocabulary.ts';
-import { listTargets, type ErasureTarget } from './erasure-targets.ts';
+import { addTarget, listTargets, type ErasureTarget } from './erasure-targets.ts';
 import { refuseStaleHolder } from './runs.ts';
 import { markPurgeOwed } from './purge.ts';
 import { prepared } from './prepared.ts';
@@ -75,6 +75,12 @@ export function listRequests(db: Database, which: 'all' | 'open'): ErasureReques
   const filter = which === 'all' ? '' : `WHERE state NOT IN (${finalStates.map((state) => `'${state}'`).join(', ')})`;
   const sql = /*sql*/ `SELECT ${columns} FROM erasure_requests ${filter} ORDER BY received_at, id`;
   return db.prepare<[], RequestRow>(sql).all().map(requestOf);
+}
+
+/** Adds a target to each request that is fenced and not certified. One that has it already keeps it as it is. */
+export function addTargetToFenced(db: Database, target: ElsewhereTarget, at: string): void {
+  for (const { id, fencedAt, certifiedAt } of listRequests(db, 'open'))
+    if (fencedAt !== null && certifiedAt === null) addTarget(db, id, target, null, at);
 }
 
 /** One request by its id, or by the beginning of it where no other begins so. */
