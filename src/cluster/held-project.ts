@@ -5,7 +5,6 @@ import type { Settings } from '../config/settings.ts';
 import { AppError } from '../core/errors.ts';
 import type { SharedState } from '../job/job-context.ts';
 import type { EntryStore, Ledger } from '../ledger/ledger.ts';
-import type { Database } from '../mirror/database.ts';
 import { publishedFilesIn } from '../snapshot/published-files.ts';
 import type { Copies } from './copies.ts';
 import { lockFolder } from './folder-lock.ts';
@@ -92,7 +91,7 @@ export async function holdProject(
       state: {
         // What a command has changed is put there at once: its copy does not stay.
         committedMs: () => (copy.isFresh && purpose !== 'worker' ? 0 : state.committedMs()),
-        commit: (db: Database) => state.commit(db),
+        commit: state.commit,
         copiesElsewhere: async () => {
           const others = (await copies.ofProject(project.id)).filter((other) => other.machine !== machine);
           const isForgotten = others.some((other) => other.isForgotten);

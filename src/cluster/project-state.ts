@@ -1,9 +1,10 @@
 import { rmSync, writeFileSync } from 'node:fs';
-import { openBucket, type Bucket, type Destination, type Lock, type ObjectVersion } from '../bucket/bucket.ts';
+import { openBucket, type Bucket, type Destination, type ObjectVersion } from '../bucket/bucket.ts';
 import type { Settings } from '../config/settings.ts';
 import { isoTime, type Clock } from '../core/clock.ts';
 import { measureFile, sha256 } from '../core/digest.ts';
 import { AppError } from '../core/errors.ts';
+import type { SharedState } from '../job/job-context.ts';
 import { ledgerFolder } from '../ledger/entry-file.ts';
 import { readLedgerHead } from '../ledger/ledger-head.ts';
 import { openLedger, readLedger, type EntryStore, type Ledger } from '../ledger/ledger.ts';
@@ -29,21 +30,13 @@ export type StateSetup = StatePlace & {
   signers: () => OutsideSigner[];
 };
 
-/** What a commit has left in the bucket besides the state: nothing, or what a lock keeps. `removed`: older versions. */
-type Committed = { removed: number; locked: (Lock & { putAt: string })[] };
+type Committed = Awaited<ReturnType<SharedState['commit']>>;
 
 /** The state of a project that this machine holds: a copy in the data folder, and the bucket that it is a copy of. */
-export type ProjectState = {
+export type ProjectState = Pick<SharedState, 'committedMs' | 'commit'> & {
   /** Opens the ledger so that each entry is in the bucket first. Throws `busy` where another machine holds the project. */
   checked: (ledger: Ledger) => Ledger;
   store: EntryStore;
-  /** When the last commit was, in milliseconds since 1970. */
-  committedMs: () => number;
-  /**
-   * Puts the mirror and the files beside it into the bucket, and removes every older version there. Nothing else may write to
-   * the data folder meanwhile. Throws `busy` where another machine has put its own since.
-   */
-  commit: (db: Database) => Promise<Committed>;
   /** Deletes the copy. Its database must be closed; what was not committed is lost. */
   discard: () => void;
   close: () => Promise<void>;

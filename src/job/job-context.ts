@@ -37,7 +37,11 @@ export type JobContext = {
 export type SharedState = {
   /** When it was put into the bucket last, in milliseconds since 1970. */
   committedMs: () => number;
-  /** Puts it into the bucket, and removes every older version there. Returns how many, and the locks of those that stay. */
+  /**
+   * Puts the mirror and the files beside it into the bucket, and removes every older version there. Returns how many, and the
+   * locks of those that stay. Nothing else may write to the data folder meanwhile. Throws `busy` where another machine has put its
+   * own since.
+   */
   commit: (db: Database) => Promise<{ removed: number; locked: { until: string | null; putAt: string }[] }>;
   /** The other machines that may have a copy. `isForgotten`: whether an operator said so of one that has none any more. */
   copiesElsewhere: () => Promise<{ machines: string[]; isForgotten: boolean }>;
