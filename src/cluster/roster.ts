@@ -1,5 +1,6 @@
 import { AppError } from '../core/errors.ts';
 import type { ClusterDatabase } from './cluster-database.ts';
+import type { SharedProject } from './holding-rows.ts';
 import type { SeenMachine, SeenProject } from './share-plan.ts';
 import { isHeld, iso, madeTables } from './tables.ts';
 
@@ -52,10 +53,7 @@ export async function readRoster(database: ClusterDatabase): Promise<Roster> {
 }
 
 /** Writes the rows of projects that no machine has taken yet, so that they can be shared out. */
-export async function enrol(
-  database: ClusterDatabase,
-  projects: readonly { id: string; name: string }[],
-): Promise<void> {
+export async function enrol(database: ClusterDatabase, projects: readonly SharedProject[]): Promise<void> {
   await madeTables(database);
   await database.query(
     /*sql*/ `INSERT INTO analytics_mirror.projects (id, name) SELECT * FROM unnest($1::text[], $2::text[])

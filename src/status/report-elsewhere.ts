@@ -1,4 +1,5 @@
 import type { ClusterDatabase } from '../cluster/cluster-database.ts';
+import type { SharedProject } from '../cluster/holding-rows.ts';
 import { newerReason, readRoster, readState } from '../cluster/roster.ts';
 import { schemaVersion } from '../mirror/migrate.ts';
 import type { ProjectState } from '../job/worker-state.ts';
@@ -19,7 +20,7 @@ export type ElsewhereReport = {
 /** Reports a project by the database of its cluster, without taking it. Rejects where the database does not answer. */
 export async function reportElsewhere(
   database: ClusterDatabase,
-  { id, name }: { id: string; name: string },
+  { id, name }: SharedProject,
 ): Promise<ElsewhereReport> {
   const { projects } = await readRoster(database);
   const found = projects.find((project) => project.id === id);
