@@ -128,7 +128,7 @@ function preparedTable(published: PublishedFiles, dataset: string, version: numb
     .filter((name) => name === metadataName(version) || isFileOf(name, id ?? -1));
   const files = names.flatMap((name) => {
     const measured = published.measure(folder, name);
-    return measured ? [{ name, bytes: measured.bytes, sha256: measured.sha256 }] : [];
+    return measured ? [{ name, ...measured }] : [];
   });
   return { files: [], drafts: [], entry: { version, files } };
 }
