@@ -60,7 +60,7 @@ function consumersText(requests: AuditReport['requests']): string {
         : `; nothing is recorded for ${countText(silent.length)}, the oldest of ${minuteText(oldest)}`;
     return `${consumer}: for ${countText(each.length - silent.length)} of ${countedText(each.length, 'request')}${open}.`;
   });
-  return `Deleted too, as an operator recorded of them; this program has not seen their copies. ${sentences.join(' ')}`;
+  return `An operator recorded which consumers have deleted too. This program has not seen their copies. ${sentences.join(' ')}`;
 }
 
 /** Drills show that erasures work, also in a month without requests. */

@@ -58,7 +58,7 @@ function findDrills(dataDir: string, recorded: ReadonlyMap<string, string>, { pr
     else problems.push(`reports/drills/${name}: it is not on the ledger: it was changed, or it is of no drill`);
   }
   for (const at of missing.values())
-    problems.push(`drill of ${at}: it is on the ledger, but no file in reports/drills/ is the one of then`);
+    problems.push(`drill of ${at}: it is on the ledger, but no file in reports/drills/ is its report`);
 }
 
 function findPages(dataDir: string, certified: ReadonlyMap<string, number[]>, { problems, notes }: Findings): void {

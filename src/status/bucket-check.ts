@@ -42,7 +42,7 @@ async function checkCatalog(settings: Settings, signal: AbortSignal): Promise<Fo
   if (report?.error) throw report.error;
   const { uri, told } = report ?? { uri: '', told: [] };
   if (told.length === 0) return `${uri} leads to the tables as they are published`;
-  const fix = 'run `analytics-mirror reconcile`, which tells it';
+  const fix = 'run `analytics-mirror reconcile`, which registers the tables there again';
   return { state: 'warning', detail: `${uri} leads to older tables, or none: ${told.join(', ')}`, fix };
 }
 

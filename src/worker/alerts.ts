@@ -41,9 +41,9 @@ const todos: Readonly<Record<AlertKind, string>> = {
   quota:
     "Raise the quota in the service's own settings, or wait until it begins again. `analytics-mirror plan` says how many requests a full pass takes.",
   state_differs:
-    'Run `analytics-mirror doctor`: it names each. `analytics-mirror reconcile` takes erased people out again and records it; another key it cannot mend.',
+    'Run `analytics-mirror doctor`: it names each. `analytics-mirror reconcile` takes erased people out again and records it; it cannot mend a key that was replaced.',
   anchor_refused:
-    'Run `analytics-mirror audit anchor`: it names the witness. Put the newest copy of the folder ledger/ back; if there is none, somebody has written another past.',
+    'Run `analytics-mirror audit anchor`: it names the witness. Put the newest copy of the folder ledger/ back. If this is the newest one, somebody has rewritten it.',
   anchor_missing:
     'Run `analytics-mirror audit anchor`: it names each anchor and what it answers. Until they are anchored, the operator alone vouches for the entries.',
   damaged:
@@ -51,7 +51,7 @@ const todos: Readonly<Record<AlertKind, string>> = {
   overdue: 'See `analytics-mirror erase list`; `analytics-mirror erase show ID` says what a request waits for.',
   attention: 'See `analytics-mirror erase list`; `analytics-mirror erase show ID` says what to do for a request.',
   unacknowledged:
-    'Ask those whom `analytics-mirror erase list --all --json` names as `unacknowledgedBy`; then `analytics-mirror erase acknowledge ID --consumer NAME`.',
+    'Ask the consumers that `analytics-mirror erase list --all --json` names as `unacknowledgedBy`; then `analytics-mirror erase acknowledge ID --consumer NAME`.',
   held: 'See `analytics-mirror erase list` and `analytics-mirror reconcile --dry-run`; then `analytics-mirror erase approve ID`, or `analytics-mirror reconcile --approve PLAN`.',
   stale: "See the job's runs; if they fail, run `analytics-mirror doctor`.",
   failing: 'Run `analytics-mirror doctor`: it checks configuration, key, scopes, disk and files.',
