@@ -91,7 +91,7 @@ function entriesOf(line: Buffer): Iterable<{ at: string }> {
   return typeof entries === 'string' ? [] : entries;
 }
 
-/** The size of the newest checkpoint that is so; 0 for none. */
+/** The size of the newest checkpoint for which a condition holds; 0 for none. */
 function newestSize(folder: string, isSo: (checkpoint: Checkpoint) => boolean): number {
   for (const size of listCheckpointSizes(folder).toReversed()) {
     const checkpoint = checkpointOfSize(folder, size);
@@ -110,12 +110,12 @@ export function missingAnchors(reaches: readonly Reach[], nowMs: number): string
   });
 }
 
-/** What the anchors said, each of them in a sentence. */
+/** The answer of an anchor, in a sentence. */
 export type Anchored = { name: string; result: Answer['result']; entries: number; says: string };
 
 /**
  * Asks each anchor for the newest checkpoint, and first for those that another anchor has and it has not, so that each anchored
- * checkpoint gets all anchors. All are asked at the same time. None that is away makes this fail.
+ * checkpoint gets all anchors. All are asked at the same time. An anchor that is away does not make this fail.
  */
 export async function askAnchors(
   folder: string,

@@ -55,7 +55,7 @@ export function openReceipt(
   };
 }
 
-/** What is wrong with that which a receipt says was received. The ledger is taken as it is: `audit verify` verifies it. */
+/** Why a receipt does not prove what it says; null where it does. The ledger is taken as it is: `audit verify` verifies it. */
 function promiseProblem(
   dataDir: string,
   receipt: Receipt,

@@ -44,7 +44,7 @@ export function sinceErasure({
   </section>`;
 }
 
-/** What is recorded of each consumer: that an operator recorded its word, and no more. */
+/** For how many requests an operator has recorded that each consumer has deleted too. */
 function consumersText(requests: AuditReport['requests']): string {
   const all = requests.flatMap(({ acknowledgements, fencedAt }) =>
     acknowledgements.map((one) => ({ ...one, fencedAt: fencedAt ?? '' })),

@@ -160,7 +160,7 @@ function verifyCertificates(dataDir: string, signed: number): { checked: number;
   for (const entry of soundEntries(dataDir)) {
     if (entry.type === 'certified' && entry.certificate !== null) {
       const name = certificateName(entry);
-      // After a kill, the same record may stand on the ledger twice: what is right by one of them is right.
+      // After a kill, the same record may stand on the ledger twice. A certificate that fits one of them is right.
       if (found.get(name) !== null) found.set(name, problemOf(entry));
     }
     histories.take(entry);

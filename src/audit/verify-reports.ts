@@ -20,7 +20,7 @@ type Findings = { problems: string[]; notes: string[] };
 /**
  * Holds what lies in `reports/` beside the certificates against the ledger: each drill's file by its SHA-256, and each bundle
  * and page of a certificate by the proof that it carries. A page of this version has to be the one that is made again from
- * that. Leftover drafts are named. Reports show what was so when they were made, and are not checked.
+ * that. Leftover drafts are named. Reports show the state of the day on which they were made, and are not checked.
  */
 export function verifyReports(dataDir: string, entries: Iterable<LedgerEntry>): Findings {
   const found: Findings = { problems: [], notes: [] };

@@ -9,7 +9,7 @@ import { retry } from '../core/retry.ts';
 import { addressOf, metadataName, readMetadata } from '../snapshot/iceberg/table-files.ts';
 import type { BucketContext, BucketReport } from './keep.ts';
 
-/** The tables that a catalog was told of; `error` where it could not be told of one. */
+/** `told`: the tables to which the catalog was made to lead. `error`: why it could not be made to lead to one. */
 export type CatalogReport = { uri: string; told: string[]; error: AppError | null };
 
 /** Why a run is not done: its bucket could not follow, or its catalog leads to an older table; undefined where both are as they should. */
@@ -49,7 +49,7 @@ export async function tellCatalog(context: Context, bucket: BucketReport | null)
   return isBehind ? null : await visitCatalog(context, 'tell');
 }
 
-/** Does the same, or only looks: `told` are then the tables of which the catalog has to be told. */
+/** Does the same, or only looks: `told` are then the tables to which the catalog does not lead yet. */
 export async function visitCatalog(context: Context, purpose: 'tell' | 'look'): Promise<CatalogReport | null> {
   const { catalog: where } = context.settings.export;
   if (where.uri === null) return null;
@@ -115,7 +115,7 @@ async function openNamespace(catalog: Catalog, { warehouse, namespace }: Setting
   // The specification separates the names of a namespace by this character.
   const folder = `${root}/${encodeURIComponent(names.join('\u001F'))}`;
 
-  /** Makes the catalog lead to a table as it is published now. Returns whether there was anything to be told. */
+  /** Makes the catalog lead to a table as it is published now. Returns whether it did not lead there before. */
   const lead = async ({ published }: Context, dataset: string, purpose: 'tell' | 'look'): Promise<boolean> => {
     const version = published.readCurrent().tables?.[dataset]?.version;
     const metadata = version === undefined ? undefined : readMetadata(published, dataset, metadataName(version));

@@ -74,7 +74,7 @@ function nameOf({ path, versionId, etag }: ObjectVersion): string {
   return JSON.stringify([path, versionId, etag]);
 }
 
-/** Reads what was put: the store's word for a checksum is not its bytes. */
+/** Reads back the files that were put: the checksum that a store names does not prove its bytes. */
 async function readBack({ bucket, signal }: Following, put: readonly NewObject[]): Promise<void> {
   await inBatches(put, { atOnce: 2, signal }, async ({ path, sha256 }) => {
     if ((await bucket.read(path)).sha256 === sha256) return;

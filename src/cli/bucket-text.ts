@@ -22,19 +22,19 @@ export function bucketPlanText(plan: BucketPlan | AppError | null): string {
   return lines.length === 0 ? '' : `${destination}\n${lines.join('')}`;
 }
 
-/** What a bucket did, for `--json`; null where there is none. */
+/** The report on a bucket, for `--json`; null where there is none. */
 export function bucketJson(report: BucketReport | null): object | null {
   if (report === null) return null;
   const { destination, followed, error } = report;
   return { destination, ...followed, error: error === null ? null : presentError(error) };
 }
 
-/** What a catalog was told, for `--json`; null where there is none. */
+/** The report on a catalog, for `--json`; null where there is none. */
 export function catalogJson(report: CatalogReport | null): object | null {
   return report && { ...report, error: report.error === null ? null : presentError(report.error) };
 }
 
-/** What a catalog was told, in words; nothing where there is none, or nothing was to be told. */
+/** The report on a catalog, in words; empty where there is none, or where it led to all tables already. */
 export function catalogText(report: CatalogReport | null): string {
   const { uri, told, error } = report ?? { uri: '', told: [], error: null };
   if (error !== null) return troubleText('THE CATALOG IS BEHIND', error);
@@ -45,7 +45,7 @@ function troubleText(what: string, { message, hint }: AppError): string {
   return `${what}: ${message}\n${hint === undefined ? '' : `${hint}\n`}`;
 }
 
-/** What a bucket did, in words; nothing where there is none, or nothing was to be done. */
+/** The report on a bucket, in words; empty where there is none, or nothing was to be done. */
 export function bucketText(report: BucketReport | null): string {
   if (report === null) return '';
   const { destination, followed, error } = report;

@@ -225,7 +225,7 @@ function addAction(context: CommandContext, command: Command, action: CommandAct
     .addHelpText('after', () => wrapHelp(command, action.help))
     .action(async (...given: unknown[]) => {
       if ('act' in action) return action.act(...(given as never[]));
-      // Help, and what a wrong command line is told, need no program.
+      // Help, and the errors of a wrong command line, need no program.
       const { createApp } = await import('../app.ts');
       const options = command.optsWithGlobals<GlobalOptions>();
       const app = createApp({ ...context, wait: options.wait }, settingsFlags(options, context.environment));
@@ -260,7 +260,7 @@ function showError(thrown: unknown, options: GlobalOptions, asJson: boolean, con
   if (level === 'debug' || level === 'trace') context.stderr.write(traceError(thrown));
 }
 
-/** After a signal, whatever breaks breaks because of it. */
+/** After a signal, any unexpected error is a consequence of it. */
 function whatEnded(thrown: unknown, signal: AbortSignal): unknown {
   if (thrown instanceof CommanderError) return explainCommandLine(thrown);
   const interruption: unknown = signal.reason;

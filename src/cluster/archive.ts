@@ -39,7 +39,7 @@ export async function* packFiles(files: readonly ArchivedFile[]): AsyncGenerator
   }
 }
 
-/** Writes the files of an archive below a folder (0700, 0600). Nothing that stands there is replaced but by the same path. */
+/** Writes the files of an archive below a folder (0700, 0600). A file that stands there is replaced only by one of the same path. */
 export async function unpackFiles(content: AsyncIterable<Buffer>, folder: string): Promise<void> {
   let head: Buffer | undefined = Buffer.alloc(0);
   let files: { path: string; left: number }[] = [];

@@ -9,10 +9,10 @@ import type { ClusterTiming } from './timing.ts';
 /** What the thread is given. `beat`: when the last statement began that reached the database, by the process's steady clock. */
 export type BeatTask = { address: string; timing: ClusterTiming; beat: BigInt64Array; port: MessagePort };
 
-/** What the thread is told: to keep a holding, to let it go, or to say that a worker lives. */
+/** A message to the thread: keep a holding, let it go, or say that a worker lives. */
 export type ToBeat = { keep: string; token: number } | { drop: string } | { live: string };
 
-/** What the thread tells: a holding that is another's now. */
+/** A message from the thread: another machine has this holding now. */
 export type FromBeat = { lost: string; token: number };
 
 // The thread that keeps what this process holds. Nothing that a job computes holds it up.

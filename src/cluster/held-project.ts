@@ -116,7 +116,7 @@ export async function holdProject(
   }
 }
 
-/** Deletes what there is of a copy that was not fetched whole, so that no erasure waits for it. What is lost is not touched. */
+/** Deletes a copy that was not fetched whole, so that no erasure waits for it. A whole copy is not touched. */
 async function forgetFailed(
   copies: Copies,
   id: string,

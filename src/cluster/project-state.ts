@@ -219,7 +219,7 @@ async function commitState(setup: StateSetup, { bucket, store }: Parts, db: Data
     check();
     const put = { path: stateFile, from: sealed, ...measured, over: standing?.etag ?? null };
     if (!(await bucket.put(put, id)) && (await bucket.describe(stateFile))?.publisher !== id) throw stale(setup);
-    // The store's word for a checksum is not its bytes.
+    // The checksum that a store names does not prove its bytes.
     if ((await bucket.read(stateFile)).sha256 !== measured.sha256)
       throw new AppError(`${bucket.location} holds other bytes than were put there`, {
         code: 'service',
@@ -227,7 +227,7 @@ async function commitState(setup: StateSetup, { bucket, store }: Parts, db: Data
       });
     const committedAt = isoTime(clock.now());
     noteLocalCopy(dataDir, { ...noteOf(dataDir), commits: [id], committedAt });
-    // The state is in the bucket, whether the database hears of it or not: the next commit tells it, too.
+    // The state is in the bucket even where this fails. The next commit notes the size too.
     await setup.noteLedgerSize(readLedgerHead(ledgerFolder(dataDir))?.entries ?? 0).catch(() => undefined);
   } finally {
     for (const draft of [mirror, sealed]) rmSync(draft, { force: true });

@@ -16,8 +16,9 @@ type RosterMachine = SeenMachine & { isLive: boolean; projects: number; copies: 
 export type Roster = { at: string; projects: RosterProject[]; machines: RosterMachine[] };
 
 /**
- * Of a project: for so long neither has a holder spoken of it nor has its holder changed. A command says nothing while it works. What is
- * announced ends with a word: who takes the project may not be able to open it.
+ * Whether a project is silent: for three minutes, no holder has said anything of it, and its holder has not changed. A command says
+ * nothing while it works. An announced silence ends only when a holder says something: a machine that takes the project may be
+ * unable to open it.
  */
 const isSilent = /*sql*/ `(NOT is_paused AND NOT (${isHeld} AND purpose <> 'worker')
     AND coalesce(greatest(state_at, CASE WHEN alerted_at IS NULL THEN taken_at END), '-infinity')
@@ -28,7 +29,7 @@ const selectProjects = /*sql*/ `SELECT id, name, token::float8 AS token, is_paus
     CASE WHEN ${isHeld} THEN ${iso('taken_at')} END AS since,
     CASE WHEN wanted_until > clock_timestamp() THEN wanted_by END AS "wantedBy"
   FROM analytics_mirror.projects ORDER BY name`;
-/** Counted once for all machines: once for each, Postgres would compile the statement, which takes it half a second. */
+/** The counts are made once for all machines. A statement that makes them for each machine is compiled by Postgres, for half a second. */
 const selectMachines = /*sql*/ `SELECT known.name, coalesce(machine.is_draining, false) AS "isDraining",
     coalesce(machine.schema, 0) AS schema, coalesce(machine.is_able, true) AS "isAble",
     coalesce(machine.live_until > clock_timestamp(), false) AS "isLive",

@@ -42,7 +42,7 @@ export type Seat = {
     how?: 'to write' | 'to read',
     more?: { signal?: AbortSignal; importFrom?: string },
   ) => Promise<Pick<HeldProject, 'token' | 'signal' | 'isFresh'> | null>;
-  /** A job's context, so that it works on what is held. Throws for a shared project that is not. */
+  /** The context of a job on the held project. Throws for a shared project that is not held. */
   joined: (context: JobContext, open: OpenLedger) => JobContext;
   /** Of a shared project: how all machines name it, and what takes it here. */
   shared: { project: SharedProject; holdings: Holdings } | null;
@@ -50,7 +50,7 @@ export type Seat = {
   check: () => void;
   /** Commits, deletes the copy, and lets others take the project. */
   giveUp: (openMirror: () => Database, disconnect: () => void) => Promise<void>;
-  /** Closes what is lost. The copy stays: it may still be the newest state. */
+  /** Closes a project that is lost. The copy stays: it may still be the newest state. */
   lose: () => Promise<void>;
   /** Deletes the copy, if there is one, of a project that another machine holds. Throws `busy` while a process of this machine works in it. */
   clear: () => Promise<void>;

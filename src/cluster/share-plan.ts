@@ -38,7 +38,7 @@ export function planShare(projects: readonly SeenProject[], machines: readonly S
   const homeOf = ({ home }: SeenProject): string | null => (home !== null && ready.has(home) ? home : null);
   const shared = projects.filter(({ isPaused }) => !isPaused);
   const able = machines.filter(({ name, isAble }) => isAble && ready.has(name));
-  // Where none is able, that is no fault of theirs.
+  // Where no machine is able, the fault is not theirs.
   const sharing = able.length > 0 ? able : machines.filter(({ name }) => ready.has(name));
   /** By version: how many of the projects that are of it or newer belong here. */
   const shares = new Map<number, number>();
@@ -58,7 +58,7 @@ export function planShare(projects: readonly SeenProject[], machines: readonly S
   const stays = held.filter((project) => !isOut(project));
   const loose = stays.filter((project) => idle.has(project.id) && homeOf(project) === null);
   let here = stays;
-  // What was taken last stays: it may be what another machine could not open.
+  // The project that was taken last stays: another machine may have been unable to open it.
   const byAge = loose.toSorted((a, b) => Date.parse(a.since ?? '') - Date.parse(b.since ?? ''));
   for (const project of byAge.toSorted((a, b) => a.schema - b.schema))
     if (roomFor(0, here) < 0 && roomFor(project.schema, here) < 0) here = here.filter((each) => each !== project);

@@ -3,7 +3,7 @@ import type { ScheduledJob } from '../config/settings.ts';
 import { datasets, mirroredDatasets } from '../contract/datasets.ts';
 import type { JobState } from './worker-state.ts';
 
-/** A fault of the service or of its key, which makes several jobs fail. It is told once, for all of them. */
+/** A fault of the service or of its key, which makes several jobs fail. It is reported once, for all of them. */
 export type ServiceCause = {
   kind: Extract<AlertKind, 'refused' | 'unreachable' | 'quota'>;
   /** What is wrong, as the beginning of a sentence. */

@@ -35,7 +35,7 @@ export type OtlpSettings = {
   limits: SpanLimits;
 };
 
-/** What a tracer needs besides. `onLost` is told how many spans the collector has not taken; each span counts once. */
+/** What a tracer needs besides. `onLost` gets the number of spans that the collector has not taken; each span counts once. */
 export type TracerParts = { version: string; now: () => number; onLost: (spans: number, reason: string) => void };
 
 const kinds = { internal: SpanKind.INTERNAL, client: SpanKind.CLIENT } as const;

@@ -14,7 +14,7 @@ import { besideSandbox, startEmbeddedSandbox, unhurried } from './embedded-sandb
 /** One thing that the drill had to show. */
 type DrillStep = { step: string; passed: boolean };
 
-/** What a drill came to. The person in it is invented. Times are ISO 8601 UTC. */
+/** The result of a drill. The person in it is invented. Times are ISO 8601 UTC. */
 export type Drill = { startedAt: string; finishedAt: string; outcome: 'passed' | 'failed'; steps: DrillStep[] };
 
 const persons = 300;

@@ -24,7 +24,7 @@ export function guardConnections(
   });
   return (request, response) => {
     const { socket } = request;
-    // What is left of the same packet comes here too, though the connection was ended.
+    // The rest of the same packet comes here too, although the connection was ended.
     if (socket.destroyed) return;
     if (answers.get(socket)) {
       socket.destroy();

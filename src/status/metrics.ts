@@ -25,7 +25,7 @@ export function metricsText({ version, startedAt, projects }: Overview): Promise
   return register.metrics();
 }
 
-/** Whether a sample is this machine's to give: of a project of a cluster that it does not hold, only that no machine works on it. */
+/** Whether this machine gives a sample. Of a project of a cluster that it does not hold, it gives only that, and whether no machine works on it. */
 function isOwn(project: ProjectOverview, name: string, { kind }: Sample['labels']): boolean {
   return isHere(project) || name === 'analytics_mirror_project_here' || kind === 'unattended';
 }

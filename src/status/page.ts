@@ -20,10 +20,10 @@ export type PageSetup = {
 /** What the thread of the page is given. `beat` is when the jobs' thread was last heard of, in milliseconds since 1970. */
 export type PageTask = PageSetup & { beat: BigInt64Array };
 
-/** What the thread of the page is told. */
+/** A message to the thread of the page. */
 export type ToPage = { state: Pick<WorkerState, 'startedAt' | 'projects'> } | { metrics: string } | { close: true };
 
-/** What the thread of the page tells. */
+/** A message from the thread of the page. */
 export type FromPage =
   | { url: string }
   | { refused: { message: string; code: ErrorCode; hint: string | undefined } }

@@ -33,7 +33,7 @@ export type AbsenceParts = {
   settings: Settings;
   clock: Clock;
   signal: AbortSignal;
-  /** Told of each row whose deletion is certain, in the transaction that is about to remove it. */
+  /** Is called for each row whose deletion is certain, in the transaction that is about to remove it. */
   onDeletion?: ((dataset: PagedDataset, key: string) => void) | undefined;
 };
 

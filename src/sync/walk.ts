@@ -78,7 +78,7 @@ function redirect({ fetchPage, signal }: WalkParts, flights: readonly Flight[], 
     const stop = AbortSignal.any([signal, abort.signal]);
     const before = flown.at(-1)?.page;
     const page = before ? before.then(() => fetchPage(window, stop)) : fetchPage(window, stop);
-    // The reader of a page is told about its failure; a page that is dropped has no reader.
+    // The reader of a page gets its failure. A page that is dropped has no reader.
     page.catch(() => undefined);
     flown.push({ window, page, abort });
   }

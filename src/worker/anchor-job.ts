@@ -5,7 +5,7 @@ import { runJob, type JobResult } from '../job/run-job.ts';
 import { ledgerFolder } from '../ledger/entry-file.ts';
 import { anchorMissing, anchorRefused } from './alerts.ts';
 
-/** What the anchors said. */
+/** The answers of the anchors. */
 export type AnchorJobResult = JobResult & { anchors: Anchored[] };
 
 /**

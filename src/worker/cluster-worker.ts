@@ -56,7 +56,7 @@ export type ClusterWorker = {
   close: () => Promise<void>;
 };
 
-/** So many projects are fetched or put away at the same time, and so many taken at one look: others may have come by the next. */
+/** So many projects are fetched or put away at the same time, and so many taken at one look: by the next, other machines may have come. */
 const movesAtOnce = 4;
 const takesAtOnce = 20;
 /** A project that could not be opened here is left to others for so long; all are, where this machine could open none. */
@@ -233,7 +233,7 @@ export function startClusterWorker(setup: ClusterWorkerSetup): ClusterWorker {
       } catch (error) {
         if (!(error instanceof AppError)) throw error;
         log.warn(causeOf(error), 'the cluster cannot be looked at');
-        // The machines have nothing left by which one of them could be chosen: each says it for itself.
+        // Without the database, the machines cannot choose one that says it: each says it for itself.
         if (!isCutOff && clock.now() - lookedMs > cutOffMs) {
           isCutOff = true;
           announce('began', holdings.machine, cutOff);

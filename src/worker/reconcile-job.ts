@@ -155,7 +155,7 @@ async function reconcile(
   await settleUnnamed(context);
   const { plan, planned } = await planReconcile(context);
   const here = await eraseHere(context, planned);
-  // Old metadata is gone now. A catalog that cannot be told is asked once more at the end.
+  // Old metadata is gone now. A catalog that does not answer is asked once more at the end.
   await tellCatalog(context, await eraseBucket(context));
   await eraseCopies(context);
   const requestsBefore = new Set(listRequests(db, 'all').map(({ id }) => id));

@@ -108,7 +108,7 @@ Remove it all:       rm -r ${dataDir}
 `;
 }
 
-/** What erasing came to. */
+/** The result of the erasure. */
 function erasureTable(erasure: DemoErasure): string {
   return formatTable(
     ['erasing people', ''],

@@ -111,7 +111,7 @@ export async function differingFences(
   const encrypted = encrypt && (await fenceDigests(db, encrypt));
   const standsAs = (id: string, recorded: FenceDigest | undefined): boolean => {
     if (!recorded) return false;
-    // Without the key nothing can be told of the entries: it is the key that differs.
+    // Without the key, the entries cannot be compared. The missing key is a difference of its own.
     if (recorded.isEncrypted && !encrypted) return true;
     return (recorded.isEncrypted ? encrypted : plain)?.get(id) === recorded.digest;
   };

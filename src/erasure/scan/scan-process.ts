@@ -5,7 +5,7 @@ import { scanDataFolder } from './scan.ts';
 import { readTask, type ScanFailure } from './scan-task.ts';
 
 // The scanner as a process. The task comes on standard input, since every user of the machine can read arguments. The
-// report goes to standard output. Both are one JSON object. A failure is told without the words of its error, which may
+// report goes to standard output. Both are one JSON object. A failure is reported without the words of its error: they may
 // hold personal data.
 
 function fail(error: unknown): void {

@@ -119,7 +119,7 @@ export function forgetSnapshots(published: PublishedFiles, dataset: string, ids:
   showTable(published, dataset);
 }
 
-/** A table that was prepared for a rewrite, whose only snapshot it is. */
+/** A table that was prepared for a rewrite. It has one snapshot, that of the rewrite. */
 function preparedTable(published: PublishedFiles, dataset: string, version: number): PreparedTable | undefined {
   const folder = tableFolder(dataset);
   const id = readMetadata(published, dataset, metadataName(version))?.['current-snapshot-id'];
