@@ -4,7 +4,7 @@ import { isoTime } from '../core/clock.ts';
 import type { Database } from '../mirror/database.ts';
 import { livingHolder } from '../job/lease.ts';
 import { listRunsOfJob, newestSuccess } from '../mirror/runs.ts';
-import { historyOf, nextStartMs, runsLookedAt } from './schedule-plan.ts';
+import { historyOf, nextStartMs, runsLookedAt, type JobHistory } from './schedule-plan.ts';
 
 /** A scheduled job, as the worker would see it. Times are ISO 8601 UTC; `nextAt` is now where the job is due, and never past. */
 export type ScheduleReport = {
@@ -15,17 +15,21 @@ export type ScheduleReport = {
   lastOutcome: string | null;
 };
 
+/** The history of a job in the mirror, at a time in milliseconds since 1970. */
+export function readJobHistory(db: Database, job: ScheduledJob, nowMs: number): JobHistory {
+  return historyOf(listRunsOfJob(db, job, runsLookedAt, livingHolder(db, nowMs)), newestSuccess(db, job));
+}
+
 /** When each scheduled job is to run next, and when it last did, at a time in milliseconds since 1970. */
 export function reportSchedule(
   db: Database,
   settings: Pick<Settings, 'schedule' | 'playlists' | 'audit'>,
   nowMs: number,
 ): ScheduleReport[] {
-  const holder = livingHolder(db, nowMs);
   return Object.entries(scheduleOf(settings)).flatMap(([name, cron]): ScheduleReport[] => {
     if (cron === null) return [];
     const job = name as ScheduledJob;
-    const history = historyOf(listRunsOfJob(db, job, runsLookedAt, holder), newestSuccess(db, job));
+    const history = readJobHistory(db, job, nowMs);
     return [
       {
         job,

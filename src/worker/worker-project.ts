@@ -10,10 +10,8 @@ import type { ProjectCondition } from '../job/worker-state.ts';
 import { entriesPath, ledgerFolder } from '../ledger/entry-file.ts';
 import { openDatabaseReadOnly, type Database } from '../mirror/database.ts';
 import { countRequests, listRequests } from '../mirror/erasure-requests.ts';
-import { livingHolder } from '../job/lease.ts';
 import { readLogBytes } from '../mirror/log-size.ts';
 import { readOpenAlerts, replaceOpenAlerts } from '../mirror/open-alerts.ts';
-import { listRunsOfJob, newestSuccess } from '../mirror/runs.ts';
 import { listHeldPlans } from '../mirror/suspects.ts';
 import { verifySnapshots } from '../snapshot/verify.ts';
 import { filesDamaged } from './alerts.ts';
@@ -22,7 +20,7 @@ import { holdAgainstLedger, stateDiffers } from '../erasure/bound/hold.ts';
 import { runExportJob } from './export-job.ts';
 import type { WorkerProject } from './project-runner.ts';
 import { runReconcileJob } from './reconcile-job.ts';
-import { historyOf, runsLookedAt } from './schedule-plan.ts';
+import { readJobHistory } from './schedule-report.ts';
 import { runSyncJob } from './sync-job.ts';
 
 /** The functions of the program that a project of the worker needs. */
@@ -50,11 +48,7 @@ export function workerProject(
     dataDir: settings.dataDir,
     schedule: scheduleOf(settings),
     run: (job, signal) => runScheduledJob(job, serviceContext(signal), runDrill),
-    readHistory: (job) => {
-      const db = database();
-      const holder = livingHolder(db, clock.now());
-      return historyOf(listRunsOfJob(db, job, runsLookedAt, holder), newestSuccess(db, job));
-    },
+    readHistory: (job) => readJobHistory(database(), job, clock.now()),
     readCondition: () => readProjectCondition(database(), settings, clock),
     readAlerts: () => readOpenAlerts(database()),
     keepAlerts: (alerts) => replaceOpenAlerts(database(), alerts),
