@@ -1,4 +1,5 @@
 import { isoTime } from '../core/clock.ts';
+import { httpDateMs } from '../core/time.ts';
 
 /** That a service declares its address deprecated. Times are ISO 8601 UTC; null where the service names none. */
 export type Deprecation = { since: string | null; sunsetAt: string | null };
@@ -15,9 +16,7 @@ export function parseDeprecation(deprecation: string | undefined, sunset: string
 
 function timeOf(text: string): string | null {
   const seconds = /^\s*@(\d{1,11})\b/.exec(text)?.[1];
-  // Date.parse alone takes almost any text for a date.
-  const isDate = /^\s*[A-Z][a-z]+, [\w -]+ [\d:]+ GMT\s*$/.test(text);
-  const atMs = seconds === undefined ? (isDate ? Date.parse(text) : Number.NaN) : Number(seconds) * 1000;
+  const atMs = seconds === undefined ? httpDateMs(text) : Number(seconds) * 1000;
   return Number.isFinite(atMs) ? isoTime(atMs) : null;
 }
 

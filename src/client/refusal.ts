@@ -1,4 +1,5 @@
 import { AppError } from '../core/errors.ts';
+import { httpDateMs } from '../core/time.ts';
 import { harmlessWords } from '../contract/error-body.ts';
 import { endpoints, type Endpoint } from '../contract/endpoints.ts';
 
@@ -81,8 +82,7 @@ export function parseRetryAfterMs(value: string | undefined, nowMs: number, long
 
 function readRetryAfterMs(value: string, nowMs: number): number | undefined {
   if (/^\s*\d+(\.\d+)?\s*$/.test(value)) return Number(value) * 1000;
-  // Date.parse alone takes almost anything for a date: `try in 2099`.
-  const atMs = /^\s*[A-Z][a-z]+, [\w -]+ [\d:]+ GMT\s*$/.test(value) ? Date.parse(value) : Number.NaN;
+  const atMs = httpDateMs(value);
   return Number.isNaN(atMs) ? undefined : Math.max(0, atMs - nowMs);
 }
 

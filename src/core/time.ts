@@ -1,5 +1,10 @@
 const isoPattern = /^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(:\d\d(?:[.,](\d{1,9}))?)?([Zz]|[+-]\d\d:?\d\d)?$/;
 
+/** The time of an HTTP date, in milliseconds since 1970; NaN for any other text. `Date.parse` takes almost any text for a date. */
+export function httpDateMs(text: string): number {
+  return /^\s*[A-Z][a-z]+, [\w -]+ [\d:]+ GMT\s*$/.test(text) ? Date.parse(text) : Number.NaN;
+}
+
 const calendarCycleMs = 146_097 * 86_400_000;
 const secondsMin = Date.parse('0000-01-01T00:00:00Z') / 1000;
 const secondsMax = Date.parse('9999-12-31T23:59:59Z') / 1000;
