@@ -46,11 +46,11 @@ export function absenceText({ asked, held, ...counted }: AbsenceResult): string 
   ] as const;
   const counts = done.filter(([count]) => count > 0).map(([count, what]) => `${countText(count)} ${what}`);
   const line = `\nno longer in the lists: ${counts.join(', ')} (${countText(asked)} asked for)\n`;
-  return [...(counts.length === 0 ? [] : [line]), ...held.map(heldText)].join('');
+  return [...(counts.length === 0 ? [] : [line]), ...held.map(heldPlanText)].join('');
 }
 
 /** A held plan of deletions, and how to approve it. */
-export function heldText({ plan, dataset, rows, rowsTotal, heldAt }: HeldPlan): string {
+export function heldPlanText({ plan, dataset, rows, rowsTotal, heldAt }: HeldPlan): string {
   const share = rowsTotal > 0 ? ` of ${countText(rowsTotal)} (${((rows * 100) / rowsTotal).toFixed(1)} %)` : '';
   return `
 HELD since ${secondText(heldAt)}: ${countText(rows)} ${dataset}${share} are no longer in the list, more than deletions.maxShare or

@@ -15,7 +15,7 @@ import {
   type ReconcileJobResult,
   type ReconcilePlan,
 } from '../../worker/reconcile-job.ts';
-import { absenceText, heldText } from '../sync-text.ts';
+import { absenceText, heldPlanText } from '../sync-text.ts';
 import type { CommandAction, CommandContext } from '../command.ts';
 import { bucketJson, bucketPlanText, bucketText, catalogJson, catalogText } from '../bucket-text.ts';
 import { exitCodes, presentError } from '../errors.ts';
@@ -80,7 +80,7 @@ function planText({ absence, erasure }: ReconcilePlan, held: readonly HeldPlan[]
     ['no longer listed', 'to be asked for', 'too early', 'held', 'plan'],
     absence.map(({ dataset, ask, wait, hold }) => [dataset, ask, wait, hold?.rows ?? 0, hold?.plan ?? '']),
   );
-  return `${erasurePlanText(erasure)}${table}${held.map(heldText).join('')}`;
+  return `${erasurePlanText(erasure)}${table}${held.map(heldPlanText).join('')}`;
 }
 
 function erasurePlanText({ requests, files, searched, upstream, feedExpires }: ErasurePlan): string {

@@ -10,7 +10,7 @@ import { reportSchedule, type ScheduleReport } from '../../worker/schedule-repor
 import type { CommandAction, CommandContext, CommandResult } from '../command.ts';
 import type { GlobalOptions } from '../global-options.ts';
 import { standingText } from '../bucket-text.ts';
-import { heldText, passTable } from '../sync-text.ts';
+import { heldPlanText, passTable } from '../sync-text.ts';
 import { formatTable } from '../table.ts';
 
 const watchEveryMs = 2_000;
@@ -79,7 +79,7 @@ function statusText({
       : [
           `no longer listed, to be asked for: ${awaited.map(([dataset, count]) => `${countText(count)} ${dataset}`).join(', ')}\n`,
         ]),
-    ...held.map(heldText),
+    ...held.map(heldPlanText),
     snapshots.length === 0 ? 'no snapshot yet: run `analytics-mirror export`\n' : snapshotText(snapshots),
     ...buckets.map(standingText),
     ...erasureText(erasure),
