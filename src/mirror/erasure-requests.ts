@@ -70,6 +70,9 @@ function requestOf(row: RequestRow): ErasureRequest {
 /** States in which nothing more will happen. */
 export const finalStates: readonly RequestState[] = ['refused', 'cancelled', 'sealed'];
 
+/** States in which a request waits for nothing more; the identifiers of one that is certified are still to be destroyed. */
+export const endedStates: readonly RequestState[] = [...finalStates, 'certified'];
+
 /** Every request, oldest first; only the open ones where asked. */
 export function listRequests(db: Database, which: 'all' | 'open'): ErasureRequest[] {
   const filter = which === 'all' ? '' : `WHERE state NOT IN (${finalStates.map((state) => `'${state}'`).join(', ')})`;

@@ -2,6 +2,7 @@ import { html } from 'hono/html';
 import type { ClusterStanding } from '../job/worker-state.ts';
 import type { ListFreshness, ProjectContent, ProjectOverview } from './overview.ts';
 import type { Markup } from '../markup/markup.ts';
+import { endedStates } from '../mirror/erasure-requests.ts';
 import { badge, meter, when, nextText, type Mark } from './page-parts.ts';
 import { agoText, countText, countedText, durationText } from '../core/words.ts';
 
@@ -88,7 +89,7 @@ export function summaryOf({ jobs, content, cluster }: ProjectOverview, now: stri
 }
 
 /** The number of erasure requests that are neither complete nor refused nor cancelled. */
-export function openCount({ erasure }: ProjectContent): number {
-  const closed = ['certified', 'sealed', 'refused', 'cancelled'];
-  return Object.entries(erasure.states).reduce((sum, [state, count]) => sum + (closed.includes(state) ? 0 : count), 0);
+export function openCount({ erasure: { states } }: ProjectContent): number {
+  const isOpen = (state: string): boolean => !endedStates.some((ended) => ended === state);
+  return Object.entries(states).reduce((sum, [state, count]) => sum + (isOpen(state) ? count : 0), 0);
 }

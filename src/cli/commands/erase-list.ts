@@ -21,7 +21,7 @@ import {
   statusText,
   targetText,
 } from '../../ledger/vocabulary-words.ts';
-import { finalStates, listRequests, type ErasureRequest } from '../../mirror/erasure-requests.ts';
+import { endedStates, finalStates, listRequests, type ErasureRequest } from '../../mirror/erasure-requests.ts';
 import { listTargets, type ErasureTarget } from '../../mirror/erasure-targets.ts';
 import { readFenceUse } from '../../mirror/fence.ts';
 import type { CommandAction } from '../command.ts';
@@ -83,11 +83,9 @@ function stateCell({ state, reason, waitsFor, waitsSince, erasedBy }: ErasureReq
   return code === null ? stateText(state) : `${stateText(state)}: ${codeText(code)}${since}${earlier}`;
 }
 
-const ended: readonly string[] = ['refused', 'cancelled', 'sealed', 'certified'];
-
 /** What is to be done about a request; null where it has ended for no reason that needs an operator. */
 function todoOf(request: ErasureRequest): string | null {
-  return todoText(request) ?? (ended.includes(request.state) ? null : nextText(request.state));
+  return todoText(request) ?? (endedStates.includes(request.state) ? null : nextText(request.state));
 }
 
 function defineShow(command: Command): CommandAction {
