@@ -119,29 +119,21 @@ export async function addRequests(
 
 /** Receives a request for each confirmed deletion. Call it in the transaction that removes the row, before that. */
 export function deletionReceiver(context: ReceiveContext): (dataset: PagedDataset, key: string) => void {
-  return (dataset, key) => receiveDeletion(context, dataset, key);
-}
-
-function receiveDeletion(context: ReceiveContext, dataset: PagedDataset, key: string): void {
-  const kind = dataset === 'persons' ? 'person_uuid' : 'recording_id';
-  const own = identityOf((each) => (each === kind ? [key] : []));
-  const [row] = dataset === 'persons' ? findPersons(context.db, own) : findRecordings(context.db, own);
-  if (!row) return;
-  const identity =
-    dataset === 'persons'
-      ? { ...own, person_id: row.person_id === null ? [] : [row.person_id], distinct_id: row.distinct_ids }
-      : own;
-  const given = dataset === 'persons' ? 'uuid' : 'recording';
-  receive(
-    context,
-    'upstream',
-    {
-      ...newBox([{ kind: given, value: key }], identity),
-      values: row.values,
-      ...(row.left_out === undefined ? {} : { leftOut: row.left_out }),
-    },
-    { basis: 'deleted_upstream', by: 'sync', deleteEvents: false },
-  );
+  return (dataset, key) => {
+    const kind = dataset === 'persons' ? 'person_uuid' : 'recording_id';
+    const own = identityOf((each) => (each === kind ? [key] : []));
+    const [row] = dataset === 'persons' ? findPersons(context.db, own) : findRecordings(context.db, own);
+    if (!row) return;
+    const identity =
+      dataset === 'persons'
+        ? { ...own, person_id: row.person_id === null ? [] : [row.person_id], distinct_id: row.distinct_ids }
+        : own;
+    const given = dataset === 'persons' ? 'uuid' : 'recording';
+    const box = newBox([{ kind: given, value: key }], identity);
+    const found = { values: row.values, ...(row.left_out === undefined ? {} : { leftOut: row.left_out }) };
+    const authority = { basis: 'deleted_upstream', by: 'sync', deleteEvents: false };
+    receive(context, 'upstream', { ...box, ...found }, authority);
+  };
 }
 
 function receive(
@@ -264,7 +256,7 @@ function isListedAgain(db: Database, { id, state }: ErasureRequest): boolean {
 
 function settleListedAgain(context: Pick<ReceiveContext, 'db' | 'ledger' | 'clock'>, request: ErasureRequest): void {
   settle(context, [request], 'upstream.person', { result: 'still_present', assurance: 'observed' });
-  context.db.transaction(() => updateRequest(context.db, request.id, {})).immediate();
+  updateRequest(context.db, request.id, {});
 }
 
 /** The request with this id, or the only one whose id begins like this. Throws `usage` when there is none. */
