@@ -8,7 +8,7 @@ import type { ElsewhereTarget } from '../ledger/target.ts';
 import type { AttentionReason } from '../ledger/vocabulary.ts';
 import { alignStates, listRequests, type ErasureRequest } from '../mirror/erasure-requests.ts';
 import { listTargets, type ErasureTarget } from '../mirror/erasure-targets.ts';
-import { callAttention, intend, note, settle, type JournalContext } from './request/target-journal.ts';
+import { callAttentionOnce, intend, note, settle } from './request/target-journal.ts';
 import { eachTogether, together } from './request/together.ts';
 
 /** An open request that is proved gone from here, and its target elsewhere. */
@@ -44,7 +44,7 @@ export function beginAt(context: JobContext, name: ElsewhereTarget): AtTarget[] 
 }
 
 function conclude(context: JobContext, { request, target }: AtTarget, report: BucketReport | null): void {
-  if (report?.error) return attend(context, { request, target }, reasonOf(report.error));
+  if (report?.error) return callAttentionOnce(context, request, target, reasonOf(report.error));
   // What was put later was made of a folder without the person.
   const cleanAt = isoTime(Date.parse(request.verifiedAt ?? '') + clockDifferenceMs);
   // A time that is still to come is from a clock that was wrong, and tells nothing.
@@ -53,16 +53,11 @@ function conclude(context: JobContext, { request, target }: AtTarget, report: Bu
   if (locked.length === 0) return settle(context, [request], 'bucket', { result: 'absent', assurance: 'observed' });
   const until = lastEnd(locked);
   if (until !== null && until <= request.dueAt) {
-    attend(context, { request, target }, 'bucket_locked');
+    callAttentionOnce(context, request, target, 'bucket_locked');
     return note(context, request, 'bucket', { notBefore: until });
   }
   const lockedUntil = until === null ? {} : { until };
   settle(context, [request], 'bucket', { result: 'locked', assurance: 'observed', ...lockedUntil });
-}
-
-/** The ledger has each reason once, however often it is met. */
-export function attend(context: JournalContext, { request, target }: AtTarget, reason: AttentionReason): void {
-  if (target.status !== 'attention' || target.reason !== reason) callAttention(context, request, target.target, reason);
 }
 
 /** Why a bucket could not be written, as the ledger has it. */

@@ -3,9 +3,10 @@ import { isoTime } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
 import type { JobContext, SharedState } from '../job/job-context.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import type { AttentionReason } from '../ledger/vocabulary.ts';
 import { addTargetToFenced, alignStates } from '../mirror/erasure-requests.ts';
-import { attend, beginAt, reasonOf } from './erase-bucket.ts';
-import { note, settle } from './request/target-journal.ts';
+import { beginAt, reasonOf } from './erase-bucket.ts';
+import { callAttentionOnce, note, settle } from './request/target-journal.ts';
 import { eachTogether } from './request/together.ts';
 
 /**
@@ -22,7 +23,7 @@ export async function eraseCopies(context: JobContext): Promise<void> {
   const found = await lookAtCopies(context, state);
   await eachTogether(context, ready, (own, each) => {
     if ('reason' in found) {
-      attend(own, each, found.reason);
+      callAttentionOnce(own, each.request, each.target, found.reason);
       if (found.until) note(own, each.request, 'copies', { notBefore: found.until });
       return;
     }
@@ -41,7 +42,7 @@ export async function eraseCopies(context: JobContext): Promise<void> {
 async function lookAtCopies(
   { db, log, signal }: JobContext,
   state: SharedState,
-): Promise<{ reason: Parameters<typeof attend>[2]; until?: string | null } | { isForgotten: boolean }> {
+): Promise<{ reason: AttentionReason; until?: string | null } | { isForgotten: boolean }> {
   try {
     const { locked } = await state.commit(db);
     if (locked.length > 0) return { reason: 'bucket_locked', until: lastEnd(locked) };

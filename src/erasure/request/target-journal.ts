@@ -3,7 +3,7 @@ import type { JobContext } from '../../job/job-context.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { spellTarget, type Target } from '../../ledger/target.ts';
 import type { Assurance, AttentionReason, TargetResult, TargetStatus } from '../../ledger/vocabulary.ts';
-import { changeTarget, statusOf, type TargetChange } from '../../mirror/erasure-targets.ts';
+import { changeTarget, statusOf, type ErasureTarget, type TargetChange } from '../../mirror/erasure-targets.ts';
 
 /** What the steps of a target need of a job's context. `append` writes durably, or throws and has written nothing. */
 export type JournalContext = Pick<JobContext, 'db' | 'clock'> & { ledger: () => Pick<Ledger, 'append'> };
@@ -86,6 +86,16 @@ export function callAttention(
   refuseForbidden(context, [request], target, change);
   context.ledger().append([{ type: 'attention', request: id, generation, target: spellTarget(target), reason }]);
   changeAll(context, [request], target, change);
+}
+
+/** Records that an operator has to look at a target: once for each reason, however often it is met. */
+export function callAttentionOnce(
+  context: JournalContext,
+  request: RequestRef,
+  { target, status, reason: before }: Pick<ErasureTarget, 'target' | 'status' | 'reason'>,
+  reason: AttentionReason,
+): void {
+  if (status !== 'attention' || before !== reason) callAttention(context, request, target, reason);
 }
 
 /** Notes how far a target is, in the mirror only. */

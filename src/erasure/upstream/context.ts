@@ -7,7 +7,7 @@ import type { UpstreamTarget } from '../../ledger/target.ts';
 import type { AttentionReason } from '../../ledger/vocabulary.ts';
 import { listTargets, type ErasureTarget } from '../../mirror/erasure-targets.ts';
 import type { Subject } from '../request/box.ts';
-import { callAttention, note, type JournalContext, type RequestRef } from '../request/target-journal.ts';
+import { callAttentionOnce, note, type JournalContext, type RequestRef } from '../request/target-journal.ts';
 import { together } from '../request/together.ts';
 
 /** A step that could not be taken this time. Its target stays as it was. */
@@ -70,7 +70,7 @@ export function confirm(
   });
 }
 
-/** Calls for attention, unless it was called for the same reason already. */
+/** Calls for attention to a target that is open, once for each reason. */
 export function raise(
   context: UpstreamContext,
   subject: RequestRef,
@@ -78,8 +78,7 @@ export function raise(
   reason: AttentionReason,
 ): void {
   const target = openTarget(context, subject, name);
-  if (target && (target.status !== 'attention' || target.reason !== reason))
-    callAttention(context, subject, name, reason);
+  if (target) callAttentionOnce(context, subject, target, reason);
 }
 
 const refusedAgainAfterMs = 86_400_000;
