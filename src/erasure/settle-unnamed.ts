@@ -56,6 +56,6 @@ export async function settleUnnamed(context: JobContext): Promise<void> {
       ledger.append([provedGone(context, request)]);
     }
     const change = isWhole && !left.has(request.id) ? { verifiedAt: isoTime(clock.now()) } : {};
-    db.transaction(() => updateRequest(db, request.id, change)).immediate();
+    updateRequest(db, request.id, change);
   }
 }
