@@ -24,12 +24,9 @@ export type CurrentSnapshot = {
  * The snapshots that CURRENT names: of each dataset the full one, then the deltas that continue it, oldest first. Throws
  * `storage` where CURRENT or a manifest is damaged.
  */
-export function listCurrentSnapshots(
-  published: PublishedFiles,
-  datasets: readonly PublishedDataset[] = publishedDatasets,
-): CurrentSnapshot[] {
+export function listCurrentSnapshots(published: PublishedFiles): CurrentSnapshot[] {
   const current = published.readCurrent();
-  return datasets.flatMap((dataset) =>
+  return publishedDatasets.flatMap((dataset) =>
     currentIds(current, dataset).map((snapshotId): CurrentSnapshot => {
       const { kind, created_at: createdAt, rows, files } = published.readManifest({ dataset, snapshotId });
       const listed = files.map(({ name, rows: own, bytes, sha256 }) => ({
