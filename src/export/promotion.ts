@@ -5,6 +5,7 @@ import { AppError } from '../core/errors.ts';
 import { integerText, isJsonObject, type JsonObject } from '../core/exact-json.ts';
 import { isoToMicros } from '../core/time.ts';
 import { type Column, type ColumnType, column } from '../snapshot/columns.ts';
+import { rowPlaceNames } from '../snapshot/duckdb.ts';
 import type { Masks } from './masks.ts';
 
 /** A property that becomes a column, and the column's value of each row. */
@@ -33,10 +34,16 @@ function int64Of(value: unknown): bigint | undefined {
 
 const promotedMax = 200;
 
-/** Names that columns and fields of the datasets with promoted columns have: a reader could take a promoted column for one of them. */
-const ownNames = [...deltaFields, ...pagedDatasets.flatMap((dataset) => contract[dataset].publishedFields)].flatMap(
-  ({ name, column: published }) => [name, published],
-);
+/**
+ * Names that columns and fields of the datasets with promoted columns have, and those that DuckDB gives to what it knows of a row:
+ * a reader could take a promoted column for one of them.
+ */
+const ownNames = [
+  ...[...deltaFields, ...pagedDatasets.flatMap((dataset) => contract[dataset].publishedFields)].flatMap(
+    ({ name, column: published }) => [name, published],
+  ),
+  ...rowPlaceNames,
+];
 
 /**
  * The columns that `export.promote` names, in its order. A value that is none of its type is null there, and counted in

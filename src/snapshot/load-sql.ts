@@ -1,3 +1,4 @@
+import { AppError } from '../core/errors.ts';
 import { datasets, type PublishedDataset } from '../contract/datasets.ts';
 import type { CurrentSnapshot } from './current-snapshots.ts';
 import { sqlName, sqlText } from './duckdb.ts';
@@ -27,7 +28,10 @@ export function dbtSources(all: readonly CurrentSnapshot[], wanted: readonly Pub
   return `version: 2\nsources:\n  - name: analytics_mirror\n    tables:\n${tables.join('')}`;
 }
 
-/** The present rows of a dataset as a SELECT statement; null where the dataset is not published. */
+/**
+ * The present rows of a dataset as a SELECT statement; null where the dataset is not published. Throws `storage` where only
+ * `deletions`, which is not published, can say which rows have left.
+ */
 function rowsOf(all: readonly CurrentSnapshot[], dataset: PublishedDataset): string | null {
   const own = all.filter((snapshot) => snapshot.dataset === dataset);
   if (own.length === 0) return null;
@@ -35,6 +39,11 @@ function rowsOf(all: readonly CurrentSnapshot[], dataset: PublishedDataset): str
   const { key, published } = datasets[dataset];
   const column = sqlName(Object.entries(published.names).find(([name]) => name === key)?.[1] ?? key);
   const gone = all.filter((snapshot) => snapshot.dataset === 'deletions');
+  if (gone.length === 0)
+    throw new AppError(`${dataset} has deltas, and deletions, which says which of its rows have left, is not published`, {
+      code: 'storage',
+      hint: 'run `analytics-mirror export deletions` first',
+    });
   // The ids of snapshots are times, so the greatest path has the newest version. A row that came back has changed after it left.
   return `SELECT * EXCLUDE (filename) FROM ${filesText(own, ', filename = true')} AS version
 WHERE NOT EXISTS (

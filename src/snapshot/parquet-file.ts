@@ -73,11 +73,16 @@ export async function writeParquetFile(file: ParquetFile): Promise<WrittenRows> 
   return written;
 }
 
+/** The name of a column of the feed: none of a dataset's, whose promoted columns can have any name. */
+function feedColumn(index: number): string {
+  return `value_${index}`;
+}
+
 /** SQL: every row of the feed. A text becomes as many rows as it holds, in its order; any other row stays as it is. */
 function readFeed({ columns }: DatasetShape): string {
   const values = columns.map(({ name, type }, index) => {
     const field = `nullif(fields[${index + 1}], ${sqlText(rowMarks.none)})`;
-    return `CASE WHEN row_text IS NULL THEN ${sqlName(name)} ELSE ${fromText[type](field)} END AS ${sqlName(name)}`;
+    return `CASE WHEN row_text IS NULL THEN ${feedColumn(index)} ELSE ${fromText[type](field)} END AS ${sqlName(name)}`;
   });
   const lines = `CASE WHEN row_text IS NULL THEN [NULL] ELSE string_split(decode(row_text), ${sqlText(rowMarks.row)}) END`;
   return `SELECT ${values.join(', ')} FROM
@@ -96,12 +101,13 @@ const fromText: Readonly<Record<ColumnType, (text: string) => string>> = {
       ELSE string_split(substring(${text}, 3, length(${text}) - 4), '","') END`,
 };
 
-/** An SQL table function with the columns of the shape and one for texts of rows. It asks for a batch at a time. */
+/** An SQL table function with the columns of the shape, by number, and one for texts of rows. It asks for a batch at a time. */
 function feedFunction(shape: DatasetShape, nextBatch: () => Batch | undefined): DuckDBTableFunction {
   return duckDbApi().DuckDBTableFunction.create({
     name: 'feed',
     bindFunction: (bind) => {
-      for (const { name, type } of shape.columns) bind.addResultColumn(name, valueWriters[type].type());
+      for (const [index, { type }] of shape.columns.entries())
+        bind.addResultColumn(feedColumn(index), valueWriters[type].type());
       bind.addResultColumn('row_text', duckDbApi().BLOB);
     },
     initFunction: (init) => init.setMaxThreads(1),

@@ -130,6 +130,17 @@ test('typed columns are columns of their type in the file, and the manifest coun
   ]);
 });
 
+// A promoted column `row_text` was taken for the writer's own, and nothing was published.
+test('a promoted column may have any name that the writer of files uses itself', async () => {
+  const dataDir = temporaryFolder();
+  const names = ['row_text', 'line', 'fields', 'value_0', 'select', "it's", 'a "b"', 'x'.repeat(300)];
+  const promote = names.map((as) => ({ property: 'text', as, type: 'string' as const }));
+  const row = personRow('p1', { properties: typed });
+  const snapshotId = await publishRows(dataDir, 'persons', [row], { promote });
+  const { parts } = await rowsOfSnapshot(dataDir, 'persons', snapshotId);
+  expect(parts.flat()).toMatchObject([{ person_uuid: 'p1', ...Object.fromEntries(names.map((name) => [name, 'ann'])) }]);
+});
+
 test('a promoted string is itself, another value its JSON text, a missing or null one null', () => {
   const promote = ['email', 'plan', 'n', 'on', 'none', 'bad', 'missing', 'toString', '__proto__'];
   const published = publicationOf('persons', { promote, mask: [] }).publish(ann);
@@ -198,6 +209,10 @@ test.for([
   ['a column that there is', [{ property: 'plan', as: 'Properties', type: 'string' }]],
   ['a field of another dataset', [{ property: 'plan', as: 'uuid', type: 'string' }]],
   ['a column of deltas', [{ property: 'plan', as: '_op', type: 'string' }]],
+  // DuckDB would read the column in the place of the row's number: erasures failed, and a table passed over wrong rows.
+  ["DuckDB's name of a row's number", [{ property: 'plan', as: 'File_Row_Number', type: 'string' }]],
+  ["DuckDB's name of a row's file", [{ property: 'plan', as: 'filename', type: 'string' }]],
+  ["DuckDB's name of a file's number", [{ property: 'plan', as: 'file_index', type: 'string' }]],
   ['two columns of one name', ['plan', { property: 'seats', as: 'property_plan', type: 'int64' }]],
   ['too many keys', Array.from({ length: 201 }, (_, index) => `key${index}`)],
 ] as const)('refuses to promote %s', ([, promote]) => {

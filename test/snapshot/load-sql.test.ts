@@ -30,6 +30,14 @@ it('with a delta, the newest version of each row counts, by the key as the files
   expect(script).not.toContain('TABLE "deletions"');
 });
 
+// The statement had an empty list of files, at which DuckDB failed.
+it.for([duckDbScript, dbtSources])('deltas without deletions are refused, with the way out', (print) => {
+  const all = [snapshot('persons', 'full', '1'), snapshot('persons', 'delta', '2')];
+  expect(() => print(all, ['persons'])).toThrow(
+    expect.objectContaining({ code: 'storage', hint: 'run `analytics-mirror export deletions` first' }) as Error,
+  );
+});
+
 it('a source of dbt survives the braces of a folder', () => {
   const [source] = (
     parse(dbtSources([snapshot('persons', 'full', '/{a}/1')], ['persons'])) as {
