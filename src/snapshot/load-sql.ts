@@ -21,8 +21,8 @@ export function dbtSources(all: readonly CurrentSnapshot[], wanted: readonly Pub
   const tables = wanted.flatMap((dataset) => {
     const rows = rowsOf(all, dataset);
     if (rows === null) return [];
-    // dbt-duckdb replaces names between braces in this text. A text of JSON is one of YAML.
-    const place = JSON.stringify(`(${rows.replaceAll('{', '{{').replaceAll('}', '}}')})`);
+    // dbt renders this text with Jinja, and then dbt-duckdb replaces names between braces. A text of JSON is one of YAML.
+    const place = JSON.stringify(`(${rows.replaceAll(/[{}]/g, (brace) => `{{ '${brace}${brace}' }}`)})`);
     return [`      - name: ${dataset}\n        config:\n          external_location: ${place}\n`];
   });
   return `version: 2\nsources:\n  - name: analytics_mirror\n    tables:\n${tables.join('')}`;
