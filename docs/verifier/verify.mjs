@@ -1394,32 +1394,45 @@ function usage() {
   return 2;
 }
 
+/** What a good bundle proves, in lines. The words of a page around it are not checked: they may say something else. */
+function provedBy(text) {
+  const bundle = readBundle(text);
+  if (!bundle) return [];
+  const { request, generation, received_at, certified_at, due_at, summary, targets } = JSON.parse(bundle.certificate);
+  const below = targets.filter(({ assurance }) => assurance !== 'verified');
+  return [
+    ...(text.startsWith('{') ? [] : ['the words of the page are not checked; what it proves is this certificate:']),
+    `request ${request}, generation ${generation}: received ${received_at}, due ${due_at}, ended ${certified_at}`,
+    ...(summary === undefined ? [] : [summary]),
+    ...below.map(({ target, result, assurance }) => `${target}: ${result}, ${assurance}`),
+    `${targets.length - below.length} more targets: verified`,
+  ];
+}
+
 function main(args) {
   const [folder, ...rest] = args;
   const options = {};
-  for (const name of ['--public-key', '--checkpoint', '--policy']) {
+  for (const name of ['--public-key', '--checkpoint', '--receipt', '--policy']) {
     if (!rest.includes(name)) continue;
     const [, file] = rest.splice(rest.indexOf(name), 2);
     // An empty name, as of a variable that is not set, must not pass for a key that was checked.
     if (!file) return usage();
     options[name] = readFileSync(file, 'utf8');
   }
-  const [receipt] = rest.includes('--receipt') ? rest.splice(rest.indexOf('--receipt'), 2).slice(1) : [''];
-  if (receipt === undefined) return usage();
-  const held = receipt === '' ? undefined : readFileSync(receipt, 'utf8');
   const certificates = {};
   while (rest[0] === '--certificate' && rest.length > 1) {
     const [, file] = rest.splice(0, 2);
     certificates[file] = readFileSync(file);
   }
   if (!folder || !existsSync(folder) || rest.length > 0) return usage();
-  const { '--public-key': publicKey, '--checkpoint': checkpoint, '--policy': policy } = options;
+  const { '--public-key': publicKey, '--checkpoint': checkpoint, '--receipt': receipt, '--policy': policy } = options;
   const isBundle = statSync(folder).isFile();
-  if (isBundle && (checkpoint !== undefined || held !== undefined || Object.keys(certificates).length > 0)) return usage();
+  if (isBundle && (checkpoint !== undefined || receipt !== undefined || Object.keys(certificates).length > 0)) return usage();
+  const text = isBundle ? readFileSync(folder, 'utf8') : '';
   const verdict = isBundle
-    ? verifyBundle({ text: readFileSync(folder, 'utf8'), publicKey, policy })
-    : verify({ folder, publicKey, checkpoint, receipt: held, certificates, policy });
-  if (isBundle) console.log(`${verdict.entries} entries, each with its proof`);
+    ? verifyBundle({ text, publicKey, policy })
+    : verify({ folder, publicKey, checkpoint, receipt, certificates, policy });
+  if (isBundle) console.log(`${verdict.entries} entries`);
   else {
     console.log(`${verdict.size} entries, root ${verdict.rootHash}`);
     console.log(`${verdict.checkpoints} checkpoints, ${verdict.signed} entries covered by a good one`);
@@ -1430,6 +1443,7 @@ function main(args) {
   if (count > 0) console.log(`${count} certificates held against the ledger`);
   for (const [name, consumer, at] of verdict.consumers ?? [])
     console.log(`certificate ${name}: ${consumer}: ${at ? `acknowledged ${at}` : 'nothing acknowledged'}, by this ledger`);
+  if (isBundle && verdict.ok) for (const line of provedBy(text)) console.log(line);
   console.log(verdict.ok ? 'OK' : 'NOT OK');
   return verdict.ok ? 0 : 1;
 }

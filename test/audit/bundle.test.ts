@@ -1,6 +1,7 @@
 import { cpSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { canonicalJson } from '../../src/ledger/canonical-json.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
@@ -33,7 +34,11 @@ describe('a bundle', () => {
     const run = (...args: string[]) =>
       spawnSync(process.execPath, ['verify.mjs', ...args], { cwd: folder, encoding: 'utf8' });
     for (const file of ['bundle.json', 'page.html']) {
-      expect(run(file)).toMatchObject({ status: 0, stdout: expect.stringMatching(/own_keys_only\nOK\n$/), stderr: '' });
+      expect(run(file)).toMatchObject({
+        status: 0,
+        stdout: expect.stringMatching(/own_keys_only\n.*OK\n$/s),
+        stderr: '',
+      });
       expect(run(file, '--public-key', 'kept.pub')).toMatchObject({
         status: 0,
         stdout: expect.not.stringContaining('note'),
@@ -43,6 +48,27 @@ describe('a bundle', () => {
     expect(readdirSync(folder)).toHaveLength(4);
     writeFileSync(join(folder, 'page.html'), page.replace('"entries"', '"entrie"'));
     expect(run('page.html')).toMatchObject({ status: 1, stdout: expect.stringMatching(/not_a_bundle\n.*NOT OK\n$/s) });
+  });
+
+  it('is told by the verifier, so that a page whose words say something else misleads nobody', () => {
+    const run = (name: string, content: string): string => {
+      const file = join(freshFolder(), name);
+      writeFileSync(file, content);
+      const { status, stdout } = spawnSync(process.execPath, [fileURLToPath(verifier), file], { encoding: 'utf8' });
+      expect(status).toBe(0);
+      return stdout;
+    };
+    const [words = '', data = ''] = page.split(/(?=<script type="application\/json" id="bundle">)/);
+    const forged = words.replaceAll(requestId(1), requestId(2)).replaceAll(/not reached/gi, 'verified');
+    expect(forged).not.toBe(words);
+    const told = run('forged.html', forged + data);
+    expect(told).toContain('the words of the page are not checked; what it proves is this certificate:\n');
+    for (const stdout of [told, run('bundle.json', text)]) {
+      expect(stdout).toContain(`\nrequest ${requestId(1)}, generation 1: received 2026-`);
+      expect(stdout).toMatch(/\nErased here on [^\n]+\.\nupstream\.recordings: \w+, not_reached\n/);
+      expect(stdout).not.toContain(requestId(2));
+    }
+    expect(run('bundle.json', text)).not.toContain('words');
   });
 
   it('does not verify after a change of a byte, nor cut short', () => {

@@ -179,6 +179,7 @@ describe('the stand-alone verifier', () => {
       [folder, '--key', key],
       [folder, '--public-key', join(place, 'none')],
       [folder, '--public-key', ''],
+      [folder, '--receipt', ''],
       [folder, '--checkpoint'],
     ])
       expect(run(...args)).toMatchObject({ status: 2, stdout: '' });
