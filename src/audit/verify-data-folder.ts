@@ -121,7 +121,10 @@ async function findStateIn(dataDir: string): Promise<{ sentences: string[]; note
 }
 
 function openMirror(dataDir: string, notes: string[]): Database | null {
-  if (!existsSync(databasePath(dataDir))) return null;
+  if (!existsSync(databasePath(dataDir))) {
+    notes.push('mirror.db: it is missing, so its tables were not held against the ledger');
+    return null;
+  }
   try {
     return openDatabaseReadOnly(dataDir);
   } catch (error) {

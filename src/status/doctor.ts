@@ -3,7 +3,7 @@ import { isoTime } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
 import { explainStorageError } from '../core/storage-error.ts';
 import { freeBytesAt, nearestPath, refuseUnwritable } from '../core/folder.ts';
-import { bytesText } from '../core/words.ts';
+import { bytesText, countedText } from '../core/words.ts';
 import { refuseLowDisk } from '../job/disk-floor.ts';
 import type { Settings } from '../config/settings.ts';
 import type { Budget } from '../client/budget.ts';
@@ -55,12 +55,11 @@ export async function examine(parts: DoctorParts): Promise<Check[]> {
   const hasMirror = existsSync(databasePath(dataDir));
   let known: LedgerReader | undefined;
   const ledger = (): LedgerReader => (known ??= readLedger(dataDir));
-  const noMirror: Check = { check: 'mirror', state: 'skipped', detail: 'there is no mirror yet; `sync` makes it' };
   return [
     configurationFound(settings),
     await attempt('data folder', () => folderUse(dataDir)),
     await attempt('disk', () => diskSpace(settings)),
-    hasMirror ? await attempt('mirror', () => checkMirror(openReader(), signal)) : noMirror,
+    await attempt('mirror', () => (hasMirror ? checkMirror(openReader(), signal) : missingMirror(ledger()))),
     ...(hasMirror ? [await attempt('log', () => checkLog(dataDir))] : []),
     await attempt('ledger', () => checkLedger(dataDir)),
     ...(settings.audit.anchors.length > 0 ? [await attempt('anchors', () => checkAnchors(settings))] : []),
@@ -84,6 +83,16 @@ export async function examine(parts: DoctorParts): Promise<Check[]> {
       ? []
       : [await attempt('recordings', () => recordingsWindow(hasMirror ? openReader() : null))]),
   ];
+}
+
+/** No `sync` makes a mirror where persons were erased before: their fences have to stand in it first. */
+function missingMirror(ledger: LedgerReader): Found {
+  const recorded = ledger.epoch();
+  if (recorded === 0) return { state: 'skipped', detail: 'there is no mirror yet; `sync` makes it' };
+  throw new AppError(`mirror.db is missing, and the ledger knows of ${countedText(recorded, 'round')} of erasures`, {
+    code: 'storage',
+    hint: 'put it back; if it is lost, run `analytics-mirror reconcile`, which makes one that knows the erased persons, then `sync`',
+  });
 }
 
 /** Reads the whole file and checks its structure. */

@@ -6,6 +6,7 @@ import { verifyDataFolder } from '../../src/audit/verify-data-folder.ts';
 import { sha256 } from '../../src/core/digest.ts';
 import { certificatePath } from '../../src/erasure/proof/certificate-file.ts';
 import { issueCertificate } from '../../src/erasure/proof/certificate-file.ts';
+import { databasePath } from '../../src/mirror/database.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
 import { lifeOf, plantKeys, requestId, tickingClock } from '../ledger/ledger-fixture.ts';
 import { freshFolder } from '../mirror/open-test-mirror.ts';
@@ -26,6 +27,16 @@ it('a data folder as the program leaves it has nothing wrong', async () => {
   const verdict = await verifyDataFolder(dataDir, {}, signal);
   expect(verdict).toMatchObject({ ok: true, certificates: 5, problems: [] });
   expect(verdict.notes.some((note) => note.includes('Pass `--checkpoint`'))).toBe(true);
+});
+
+it('says so where there is no mirror to be held against the ledger', async () => {
+  const { db, dataDir } = writeArchive(freshFolder(), 12);
+  db.close();
+  rmSync(databasePath(dataDir));
+  expect(await verifyDataFolder(dataDir, {}, signal)).toMatchObject({
+    ok: true,
+    notes: expect.arrayContaining(['mirror.db: it is missing, so its tables were not held against the ledger']),
+  });
 });
 
 const first = (dataDir: string): string => certificatePath(dataDir, requestId(1), 1);

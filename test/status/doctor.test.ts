@@ -134,6 +134,18 @@ test('a mirror that is not there yet is no failure', async () => {
   expect(Object.values(statesOf(findings))).not.toContain('failed');
 });
 
+test('a mirror that is lost after erasures is a failure: no sync may make it before reconcile', async () => {
+  const dataDir = freshFolder();
+  const ledger = openLedger(dataDir, tickingClock());
+  for (const record of lifeOf(1, 1)) ledger.append(record);
+  ledger.checkpoint();
+  expect((await examined(dataDir)).get('mirror')).toMatchObject({
+    state: 'failed',
+    detail: 'mirror.db is missing, and the ledger knows of 1 round of erasures',
+    fix: expect.stringContaining('run `analytics-mirror reconcile`') as unknown,
+  });
+});
+
 test('a damaged mirror and a lost file are found in one examination', async () => {
   const { db, dataDir } = openTestMirror();
   const { snapshotId } = await exportCount(dataDir, 10);

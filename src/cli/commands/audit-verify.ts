@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { findMissingAnchors } from '../../anchor/missing-anchors.ts';
 import { verifyDataFolder, type FolderVerdict } from '../../audit/verify-data-folder.ts';
 import { AppError, systemCode } from '../../core/errors.ts';
-import { bytesText, countText } from '../../core/words.ts';
+import { bytesText, countedText } from '../../core/words.ts';
 import type { CommandAction, CommandContext } from '../command.ts';
 import { exitCodes } from '../errors.ts';
 import { readWholeFile } from '../../core/folder.ts';
@@ -55,9 +55,9 @@ function readKept(file: string | undefined): string | undefined {
 
 function verdictText({ ok, ledger, certificates, files, problems, notes }: FolderVerdict): string {
   return [
-    `checked ${countText(ledger.size)} entries, ${countText(ledger.checkpoints)} checkpoints, ${countText(certificates)} certificates, and ${countText(files.files)} published files (${bytesText(files.bytes)})\n`,
+    `checked ${countedText(ledger.size, 'entry', 'entries')}, ${countedText(ledger.checkpoints, 'checkpoint')}, ${countedText(certificates, 'certificate')}, and ${countedText(files.files, 'published file')} (${bytesText(files.bytes)})\n`,
     ...problems.map((problem) => `WRONG  ${problem}\n`),
     ...notes.map((note) => `note   ${note}\n`),
-    ok ? 'all is as it should be\n' : `${countText(problems.length)} problems\n`,
+    ok ? 'all is as it should be\n' : `${countedText(problems.length, 'problem')}\n`,
   ].join('');
 }

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { planBucket } from '../../bucket/keep.ts';
 import { AppError } from '../../core/errors.ts';
-import { bytesText, codeText, countText } from '../../core/words.ts';
+import { bytesText, codeText, countedText, countText } from '../../core/words.ts';
 import { findDifferencesIn } from '../../erasure/bound/differences.ts';
 import type { ErasurePlan } from '../../erasure/plan.ts';
 import type { ErasureResult } from '../../erasure/reconcile.ts';
@@ -121,7 +121,7 @@ function resultText({ replayed, mended, lost, erasure, absence, plan, bucket, ca
     ...mended.map((sentence) => `mended: ${sentence}\n`),
     replayed === null
       ? ''
-      : `something older was put back: ${countText(replayed.rows)} rows of ${countText(replayed.requests)} requests were erased again\n`,
+      : `something older was put back: ${countedText(replayed.rows, 'row')} of ${countedText(replayed.requests, 'request')} erased again\n`,
     lost.length === 0
       ? ''
       : `LOST: this mirror is older than these requests, and only the lost mirror named their persons. Add them again:\n${lost.map((id) => `  ${id}\n`).join('')}`,
