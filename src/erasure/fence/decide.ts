@@ -62,7 +62,7 @@ function decideAll(
     return scope ? [{ ...each, scope }] : [];
   });
   const decisions = planFence(
-    candidates.map(({ request, scope }) => ({
+    candidates.map(({ request, box, scope }) => ({
       id: request.id,
       state: request.state,
       isApproved: request.approvedAt !== null,
@@ -71,6 +71,9 @@ function decideAll(
       isShared: scope.isShared,
       erasedBy: erasedBy(db, request.id, scope.start),
       personsNamed: scope.personsNamed.length,
+      // A request that was fenced before cannot be held any more.
+      isNamedAnew:
+        request.generation === 1 && scope.personsNamed.some((uuid) => box.personsNamed?.includes(uuid) === false),
       persons: scope.persons,
     })),
     settings.erasure.maxBatch,
@@ -124,7 +127,8 @@ function recordDecision(
       const isRecorded = request.heldAt !== null && request.reason === reason;
       ledger().append([...scoped, ...(isRecorded ? [] : [{ type: 'held', ...about, reason } as const])]);
       // The operator who decides has to know how much was found, and of which persons.
-      update({ ...countsOf(scope), heldAt: request.heldAt ?? at, reason, box: closeBox(context, id, known) });
+      const counts = countsOf(scope);
+      update({ ...counts, heldAt: request.heldAt ?? at, approvedAt: null, reason, box: closeBox(context, id, known) });
       return;
     }
     case 'refuse':

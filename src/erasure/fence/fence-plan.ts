@@ -12,6 +12,8 @@ export type Candidate = {
   erasedBy: string | null;
   /** How many living persons the given identifier names. */
   personsNamed: number;
+  /** Whether one of them is not among those that the operator who approved was shown. */
+  isNamedAnew: boolean;
   /** How many persons are to be erased. */
   persons: number;
 };
@@ -26,14 +28,15 @@ export type Decision =
 /**
  * Decides which requests go on. A request is held for approval where it would touch another living person, where its
  * identifier names several persons, and where there are more requests or persons at once than `maxBatch`. An approval
- * covers all three. A request is refused only after the service has been asked.
+ * covers all three, of several persons those that were shown. A request is refused only after the service has been asked.
  */
 export function planFence(candidates: readonly Candidate[], maxBatch: number): Decision[] {
-  const decisions = candidates.map(({ id, isApproved, isFound, isShared, personsNamed, erasedBy }): Decision => {
+  const decisions = candidates.map((candidate): Decision => {
+    const { id, isApproved, isFound, isShared, personsNamed, isNamedAnew, erasedBy } = candidate;
     if (isFound === null) return { id, decision: 'wait', reason: 'service_not_asked' };
     if (!isFound) return { id, decision: 'refuse', reason: erasedBy === null ? 'unknown_subject' : 'already_erased' };
     // An attacker may have taken the identifier in order to have its owner erased.
-    if (personsNamed > 1 && !isApproved) return { id, decision: 'hold', reason: 'several_persons' };
+    if (personsNamed > 1 && (!isApproved || isNamedAnew)) return { id, decision: 'hold', reason: 'several_persons' };
     if (isShared && !isApproved) return { id, decision: 'hold', reason: 'shared_identifier' };
     return { id, decision: 'fence' };
   });

@@ -3,7 +3,7 @@ import { planFence, type Candidate } from '../../../src/erasure/fence/fence-plan
 
 function candidate(id: string, facts: Partial<Candidate> = {}): Candidate {
   const plain = { state: 'scoped', isApproved: false, isFound: true, isShared: false, erasedBy: null } as const;
-  return { id, ...plain, personsNamed: 1, persons: 1, ...facts };
+  return { id, ...plain, personsNamed: 1, isNamedAnew: false, persons: 1, ...facts };
 }
 
 /** What is decided about each, in short. */
@@ -21,6 +21,8 @@ describe('one request', () => {
     ['a hold several_persons', { personsNamed: 2 }],
     ['a hold several_persons', { personsNamed: 2, isShared: true }],
     ['a fence', { personsNamed: 2, isApproved: true }],
+    ['a hold several_persons', { personsNamed: 3, isApproved: true, isNamedAnew: true }],
+    ['a fence', { personsNamed: 1, isApproved: true, isNamedAnew: true }],
     ['a fence', { personsNamed: 0, persons: 0 }],
     ['a refuse unknown_subject', { isFound: false }],
     ['a refuse already_erased', { isFound: false, erasedBy: 'b' }],
