@@ -31,6 +31,7 @@ import {
   type HeldBecauseOf,
 } from './request/box.ts';
 import { decideRequests, recordDecisions } from './fence/decide.ts';
+import { findNamedAnew } from './find/named-anew.ts';
 import { requireReferences } from './request/reference.ts';
 import { reopenIfRecreated } from './request/reopen.ts';
 import { settle } from './request/target-journal.ts';
@@ -51,7 +52,7 @@ export type AddedRequest = {
   waitsFor: string | null;
   /** The earlier request that erased the same person. */
   erasedBy: string | null;
-  /** Whether there was already a request for the same identifier that asks for at least as much. */
+  /** Whether there was already a request for the same identifier, and the same persons, that asks for at least as much. */
   isKnown: boolean;
   persons: number;
   recordings: number;
@@ -80,14 +81,17 @@ export async function addRequests(
   for (const { request, box } of widestLast)
     for (const each of box.given)
       open.set(givenKey(each), { id: request.id, deleteEvents: request.deleteEvents, identity: box.identity });
+  const namedAnew = await findNamedAnew(context, opened, given);
   const receiveOne = (own: JobContext, identifier: GivenIdentifier, index: number) => {
-    const known = open.get(givenKey(identifier));
-    if (known !== undefined) reopenIfRecreated(own, known.id);
+    const key = givenKey(identifier);
+    const before = open.get(key);
+    const isReopened = before !== undefined && reopenIfRecreated(own, before.id);
+    const known = isReopened || !namedAnew.delete(key) ? before : undefined;
     const isKnown = known !== undefined && (known.deleteEvents || !authority.deleteEvents);
     // What the narrower request has found may be known nowhere else any more: here its subject is erased.
     const identity = known?.identity ?? nobody;
     const id = isKnown ? known.id : receive(own, 'manual', newBox([identifier], identity), authority);
-    if (!isKnown) open.set(givenKey(identifier), { id, deleteEvents: authority.deleteEvents, identity });
+    if (!isKnown) open.set(key, { id, deleteEvents: authority.deleteEvents, identity });
     return { line: index + 1, kind: identifier.kind, id, isKnown };
   };
   const received = await eachTogether(context, given, receiveOne);

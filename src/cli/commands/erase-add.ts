@@ -27,8 +27,8 @@ export function define(command: Command, context: CommandContext): CommandAction
     .option('--receipts <folder>', 'write a receipt of each request, for the person who asked (mode 0600)');
   return {
     help: `
-Each identifier makes one request, unless an open request names the same person and deletes at least as much. The column
-persons says how many persons were found; a request that finds several living persons is held. Prefer --file or standard
+Each identifier makes one request, unless an open request was made with it, for the same persons, and deletes at least as
+much. The column persons says how many persons were found; a request that finds several living persons is held. Prefer --file or standard
 input: other users of this machine can see a command line. The kinds in a file are uuid, id, distinct_id and email.
 --keep-events keeps events only: where the service can delete session recordings, they go with the person unless
 erasure.deleteRecordings is never. Identifiers are kept encrypted until the request is sealed, and are never

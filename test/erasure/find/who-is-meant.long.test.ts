@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { approveRequest } from '../../../src/erasure/receive.ts';
 import type { GivenIdentifier } from '../../../src/erasure/request/box.ts';
+import { ledgerFolder } from '../../../src/ledger/entry-file.ts';
+import { verifyLedger } from '../../../src/ledger/verify.ts';
 import { listRequests } from '../../../src/mirror/erasure-requests.ts';
 import { openErasureWorld, type ErasureWorld } from '../erasure-world.ts';
 
@@ -68,6 +70,24 @@ describe('an address that two people carry', () => {
     expect(mirrored(world).filter((uuid) => uuids.includes(uuid))).toEqual([]);
   });
 
+  it('is held again where a third person carries it by the time of the reconciliation: the approval was of two', async () => {
+    const world = await openErasureWorld(5);
+    const uuids = [1, 2].map((each) => create(world, [`canary-${each}`], { email: ann.value }));
+    await world.sync();
+    await world.request([ann]);
+    await world.approveHeld();
+    const third = create(world, ['canary-3'], { email: ann.value });
+    await world.sync();
+    await world.reconcile();
+    expect(listRequests(world.db(), 'all')).toMatchObject([{ state: 'held', reason: 'several_persons', persons: 3 }]);
+    expect(living(world)).toEqual(expect.arrayContaining([...uuids, third]));
+    expect(verifyLedger({ folder: ledgerFolder(world.dataDir) }).problems).toEqual([]);
+    await world.approveHeld();
+    await world.reconcile();
+    expect(living(world).filter((uuid) => [...uuids, third].includes(uuid))).toEqual([]);
+    expect(verifyLedger({ folder: ledgerFolder(world.dataDir) }).problems).toEqual([]);
+  });
+
   it('makes neither of them the subject of another’s request', async () => {
     const world = await openErasureWorld(5);
     const first = create(world, ['canary-first', 'canary-shared'], { email: ann.value });
@@ -81,6 +101,41 @@ describe('an address that two people carry', () => {
       { reason: 'several_persons' },
       { reason: 'shared_identifier' },
     ]);
+  });
+});
+
+describe('a person who signs up again while the request waits for the service, and asks again', () => {
+  it.each<[GivenIdentifier, string, boolean]>([
+    [{ kind: 'email', value: 'canary-ann@x.example' }, 'canary-other', true],
+    // The fence keeps this one out of the mirror: only the service has the person.
+    [{ kind: 'distinct_id', value: 'canary-ann' }, 'canary-ann', false],
+  ])('by %j is erased by a request of its own', async (given, distinctId, isMirrored) => {
+    const world = await openErasureWorld(5);
+    const properties = { email: 'canary-ann@x.example' };
+    const first = create(world, ['canary-ann'], properties);
+    await world.sync();
+    const [request] = await world.request([given]);
+    await world.reconcile();
+    expect(listRequests(world.db(), 'open')).toMatchObject([{ state: 'awaiting_upstream' }]);
+    expect(await world.request([given])).toMatchObject([{ id: request?.id, isKnown: true }]);
+    world.pass(1);
+    const second = create(world, [distinctId], properties);
+    await world.sync();
+    expect(mirrored(world).includes(second)).toBe(isMirrored);
+    const again = await world.request([given, given]);
+    expect(again).toMatchObject([
+      { isKnown: false, state: 'scoped' },
+      { isKnown: true, state: 'scoped' },
+    ]);
+    expect(new Set([request?.id, ...again.map(({ id }) => id)]).size).toBe(2);
+    await world.reconcile();
+    expect(await world.request([given])).toMatchObject([{ isKnown: true, id: again[0]?.id }]);
+    await world.sync();
+    for (const uuid of [first, second]) {
+      expect(living(world)).not.toContain(uuid);
+      expect(mirrored(world)).not.toContain(uuid);
+    }
+    expect(verifyLedger({ folder: ledgerFolder(world.dataDir) }).problems).toEqual([]);
   });
 });
 
