@@ -97,11 +97,15 @@ function timeOfUnread(row: unknown, timeColumn: string): bigint | undefined {
   return typeof time === 'string' ? isoToMicros(time) : undefined;
 }
 
-/** Whether the service says that no page follows. The length of a page does not tell. */
+/**
+ * Whether the service says that no page follows. The length of a page does not tell. Where only a count tells, the first page has
+ * to show as many rows, since a service may serve fewer than asked for; any later end is confirmed by one more window.
+ */
 function isLastPage(envelope: Envelope, { offset, limit }: Window): boolean {
   if (typeof envelope.has_next === 'boolean') return !envelope.has_next;
   if (envelope.next !== undefined) return envelope.next === null;
-  if (typeof envelope.count === 'number') return offset + limit >= envelope.count;
+  if (typeof envelope.count === 'number')
+    return offset + limit >= envelope.count && (offset > 0 || envelope.results.length >= envelope.count);
   return envelope.results.length === 0;
 }
 

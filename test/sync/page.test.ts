@@ -9,6 +9,13 @@ const window = { offset: 100, limit: 50 };
 const uuid = '00000000-0000-4000-8000-000000000001';
 const row = { id: 1, uuid, name: 'Ann', distinct_ids: ['a'], properties: {}, created_at: '2026-01-01T00:00:00.5Z' };
 
+/** The person at a place of a list that is newest first. */
+const personAt = (place: number) => ({
+  ...row,
+  uuid: `00000000-0000-4000-8000-${String(place).padStart(12, '0')}`,
+  created_at: new Date(Date.UTC(2026, 0, 1) - place * 1000).toISOString(),
+});
+
 describe('a page of a list', () => {
   it('gives rows, keys and times in list order', () => {
     const page = readPage({ count: 1, next: null, previous: null, results: [row] }, window, 'persons');
@@ -100,12 +107,7 @@ describe('a page of a list', () => {
 
   it('lets a walk go on over more unreadable rows in a row than the widest page has', () => {
     const plan: WalkPlan = { pageSize: 50, overlap: 'auto', windowsMax: 1000, restartsMax: 3, roundsMax: 5 };
-    const person = (number: number) => ({
-      ...row,
-      uuid: `00000000-0000-4000-8000-${String(number).padStart(12, '0')}`,
-      created_at: new Date(Date.UTC(2026, 0, 1) - number * 1000).toISOString(),
-      name: number >= 100 && number < 1500 ? 5 : 'Ann',
-    });
+    const person = (number: number) => ({ ...personAt(number), name: number >= 100 && number < 1500 ? 5 : 'Ann' });
     let step: WalkStep = { next: 'window', state: beginWalk(plan) };
     while (step.next === 'window') {
       const { offset, limit } = step.state.window;
@@ -116,6 +118,28 @@ describe('a page of a list', () => {
       step = judgePage(plan, step.state, view, rows.length, quarantined.length);
     }
     expect(step).toMatchObject({ reason: null, state: { evidence: { stepBacks: 0, isOrdered: true } } });
+  });
+
+  it.each([
+    ['serves fewer rows than asked for', 1040, 1040],
+    ['shows fewer rows than it counts', 1040, 997],
+    ['shows fewer rows than it counts, all on one page', 100, 97],
+  ])('is walked to its end where the service tells only a count, and %s', (_how, count, shown) => {
+    const plan: WalkPlan = { pageSize: 2000, overlap: 'auto', windowsMax: 1000, restartsMax: 3, roundsMax: 1 };
+    const seen = new Set<unknown>();
+    let step: WalkStep = { next: 'window', state: beginWalk(plan) };
+    while (step.next === 'window') {
+      const { offset, limit } = step.state.window;
+      const end = Math.min(shown, offset + Math.min(1000, limit));
+      const results = Array.from({ length: Math.max(0, end - offset) }, (_row, index) => personAt(offset + index));
+      const { view, rows, quarantined } = readPage({ results, count }, step.state.window, 'persons');
+      const before = seen.size;
+      for (const key of view.keys) seen.add(key);
+      expect(rows).toHaveLength(results.length);
+      step = judgePage(plan, step.state, view, seen.size - before, quarantined.length);
+    }
+    expect(step.reason).toBeNull();
+    expect(seen.size).toBe(shown);
   });
 
   it.each([
