@@ -3,8 +3,13 @@ import { AppError } from '../core/errors.ts';
 import { emailOf } from './email.ts';
 import { type JsonObject, integerText, isJsonObject, parseExactJson } from '../core/exact-json.ts';
 
-/** The identifiers of a person embedded in a recording (section 2.5). */
-export type EmbeddedPerson = { id: string | null; distinctIds: string[]; email: string | undefined };
+/** The identifiers of a person embedded in a recording (section 2.5), and when it was created, where it says so. */
+export type EmbeddedPerson = {
+  id: string | null;
+  distinctIds: string[];
+  email: string | undefined;
+  createdAt: string | undefined;
+};
 
 /** The identifiers in a recording's `person`; none without a person. Throws `storage` for a text that is not JSON. */
 export function embeddedPerson(text: string | null): EmbeddedPerson {
@@ -13,6 +18,7 @@ export function embeddedPerson(text: string | null): EmbeddedPerson {
     id: integerText(person?.['id']) ?? null,
     distinctIds: listOf(person).filter(isText),
     email: emailOf(person),
+    createdAt: isText(person?.['created_at']) ? person['created_at'] : undefined,
   };
 }
 

@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import { isoToMicros } from '../core/time.ts';
 import { datasets, type MirroredDataset } from '../contract/datasets.ts';
-import { withoutDistinctIds } from '../contract/embedded-person.ts';
+import { embeddedPerson, withoutDistinctIds } from '../contract/embedded-person.ts';
 import { nobody, type Identifier, type IdentifierKind, type Identity } from '../contract/identity.ts';
 import { sightingOf } from '../contract/row-readers.ts';
 import { textListOf, type Columns, type ColumnValue } from '../contract/tolerant-reader.ts';
@@ -31,12 +31,12 @@ export function prepareAdmission(db: Database, dataset: MirroredDataset): Admiss
 }
 
 /**
- * Prepares the check of rows that were read. A row is kept out when it is of a fenced person or recording, when it was recorded under a fenced distinct id, or when its person was created after the
- * erasure and holds a fenced distinct id. A person who lived before the erasure and has come by a fenced distinct id is let
- * in without it.
+ * Prepares the check of rows that were read. A row is kept out when it is of a fenced person or recording, when it was recorded
+ * under a fenced distinct id, or when its person, or the one that it embeds, was created after the erasure and holds a fenced
+ * distinct id. A person who lived before the erasure and has come by a fenced distinct id is let in without it.
  */
 function prepareAdmitRow(db: Database, dataset: MirroredDataset, fence: Fence): Admit<Readonly<Columns>> {
-  const { identifiers, sortTime, heldIds, embeddedPerson } = datasets[dataset];
+  const { identifiers, sortTime, heldIds, embeddedPerson: field } = datasets[dataset];
   if (sortTime === null || identifiers.length === 0) return (row) => row;
   const noteListedAgain = prepareNoteListedAgain(db);
   return (row, at) => {
@@ -54,7 +54,7 @@ function prepareAdmitRow(db: Database, dataset: MirroredDataset, fence: Fence): 
       return undefined;
     }
     if (heldIds) return admitHolder(fence, row, { at, list: heldIds.name, createdAt: row[sortTime] });
-    return embeddedPerson === null ? row : admitEmbedding(fence, row, embeddedPerson);
+    return field === null ? row : admitEmbedding(fence, row, field, at);
   };
 }
 
@@ -103,28 +103,53 @@ function admitHolder(
   { at, list, createdAt }: { at: string; list: string; createdAt: ColumnValue | undefined },
 ): Readonly<Columns> | undefined {
   const distinctIds = textListOf(row[list]) ?? [];
-  const hits = distinctIds.flatMap((value) => hitOf(fence, [['distinct_id', value]]) ?? []);
+  const hits = hitsOf(fence, distinctIds);
   if (hits.length === 0) return row;
-  const isRecreated = hits.some(({ fencedAt }) => isAfter(createdAt, fencedAt));
+  const isRecreated = isAfterAny(createdAt, hits);
   for (const hit of hits) fence.count(hit, at, isRecreated);
   if (isRecreated) return undefined;
   const fenced = new Set(hits.map(({ value }) => value));
   return { ...row, [list]: JSON.stringify(distinctIds.filter((value) => !fenced.has(value))) };
 }
 
-/** A row that embeds a person: without the fenced distinct ids that it names there. */
-function admitEmbedding(fence: Fence, row: Readonly<Columns>, field: string): Readonly<Columns> {
+/** A row that embeds a person, by the identifiers that it names there. */
+function admitEmbedding(
+  fence: Fence,
+  row: Readonly<Columns>,
+  field: string,
+  at: string,
+): Readonly<Columns> | undefined {
   const value = row[field];
   const person = typeof value === 'string' ? value : null;
-  const trimmed = withoutDistinctIds(person, (id) => fence.find('distinct_id', id) !== undefined);
-  return trimmed === undefined ? row : { ...row, [field]: trimmed };
+  const { id, distinctIds, createdAt } = embeddedPerson(person);
+  const own = hitOf(fence, [['person_id', id]]);
+  const hits = hitsOf(fence, distinctIds);
+  const isRecreated = isAfterAny(createdAt, hits);
+  if (own || isRecreated) {
+    for (const hit of own ? [own] : hits) fence.count(hit, at, isRecreated);
+    return undefined;
+  }
+  const fenced = new Set(hits.map(({ value }) => value));
+  return { ...row, [field]: withoutDistinctIds(person, (distinctId) => fenced.has(distinctId)) ?? person };
+}
+
+/** An identifier that is fenced, and since when. */
+type Hit = Identifier & { fencedAt: string };
+
+function hitsOf(fence: Fence, distinctIds: readonly string[]): Hit[] {
+  return distinctIds.flatMap((value) => hitOf(fence, [['distinct_id', value]]) ?? []);
+}
+
+/** Whether a person was created after one of its identifiers was fenced. */
+function isAfterAny(createdAt: ColumnValue | undefined, hits: readonly Hit[]): boolean {
+  return hits.some(({ fencedAt }) => isAfter(createdAt, fencedAt));
 }
 
 /** The first of a row's identifiers that is fenced, and since when. */
 function hitOf(
   fence: Fence,
   identifiers: readonly (readonly [IdentifierKind, ColumnValue | undefined])[],
-): (Identifier & { fencedAt: string }) | undefined {
+): Hit | undefined {
   for (const [kind, value] of identifiers) {
     if (value === undefined || value === null) continue;
     const fencedAt = fence.find(kind, String(value));

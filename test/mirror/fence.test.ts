@@ -163,6 +163,14 @@ describe('a recording', () => {
     ['that was fenced itself', recording('rec-1')],
     ['of an erased person', recording('new', { person_uuid: annUuid })],
     ['under a fenced distinct id, whoever it is shown with', recording('new', { distinct_id: 'device' })],
+    [
+      'that shows the integer id of an erased person, and no uuid',
+      recording('new', { person: '{"id":1,"name":"Ann"}' }),
+    ],
+    [
+      'under a new distinct id, of a person created after the erasure who holds a fenced one',
+      recording('new', { person: `{"name":"Ann","distinct_ids":["bob","device"],"created_at":"${after}"}` }),
+    ],
   ])('%s is kept out', (_which, row) => {
     const db = fencedMirror();
     expect(commit(db, 'recordings', [row, recording('other')])).toMatchObject({ fenced: 1, added: 1 });
@@ -183,6 +191,11 @@ describe('a recording', () => {
       '{"id":9007199254740993,"distinct_ids":["bob"],"a":1.5}',
     ],
     ['as a single text', '{"distinct_ids":"device"}', '{"distinct_ids":null}'],
+    [
+      'and lived before the erasure',
+      `{"distinct_ids":["bob","device"],"created_at":"${before}"}`,
+      `{"distinct_ids":["bob"],"created_at":"${before}"}`,
+    ],
   ])('of another, whose person names a fenced distinct id %s, is let in without it', (_how, shown, kept) => {
     const db = fencedMirror();
     expect(commit(db, 'recordings', [recording('r', { person: shown })])).toMatchObject({ fenced: 0, added: 1 });
