@@ -239,6 +239,14 @@ export async function bodyOrMissing(call: Promise<Reply>): Promise<unknown> {
   }
 }
 
+/** So many failed questions in one run are a failure of the service, and not of single rows or persons. */
+export const singleCasesMax = 10;
+
+/** Whether an error may be about the one thing that was asked for, so that it is worth asking for others. */
+export function isSingleCase(error: unknown): error is AppError {
+  return error instanceof AppError && ['service', 'rejected', 'oversize'].includes(error.code);
+}
+
 /** Asks for one row of a list. Rejects where the project does not answer: then a 404 by id says nothing about a row. */
 export async function askForProject(service: Service, dataset: PagedDataset, signal: AbortSignal): Promise<void> {
   const query = { limit: 1, offset: 0 };

@@ -43,6 +43,28 @@ export function unionOf(identities: Iterable<Identity>): Identity {
   });
 }
 
+/** Live services show no more distinct ids of a person in a list. */
+const listedDistinctIdsMax = 1000;
+
+/** Whether a person that a list shows with these distinct ids has one; null where the list may be cut, and cannot tell. */
+export function holdsDistinctId(distinctIds: readonly string[], distinctId: string): boolean | null {
+  if (distinctIds.includes(distinctId)) return true;
+  return distinctIds.length < listedDistinctIdsMax ? false : null;
+}
+
+/** So many distinct ids of a person are asked for: a merge moves them all, so that a few tell as much as thousands. */
+const askedDistinctIdsMax = 20;
+
+/** Whether a service can be asked for a distinct id: it takes an empty one for no question, and shows everybody. */
+export function isAskable(distinctId: string): boolean {
+  return distinctId !== '';
+}
+
+/** The distinct ids of one person that a service is asked for, once it has no such person by id. */
+export function someDistinctIds(distinctIds: readonly string[]): string[] {
+  return distinctIds.filter(isAskable).slice(0, askedDistinctIdsMax);
+}
+
 /** Every identifier of an identity. */
 export function* identifiersIn(identity: Identity): Generator<Identifier> {
   for (const kind of identifierKinds) for (const value of identity[kind]) yield { kind, value };

@@ -1,9 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isoTime, type Clock } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
-import { countText, secondText } from '../core/words.ts';
+import { countedText, countText, secondText } from '../core/words.ts';
 import { pagedDatasets, type PagedDataset } from '../contract/datasets.ts';
-import { askForProject, type Service } from '../client/service.ts';
+import { askForProject, isSingleCase, singleCasesMax, type Service } from '../client/service.ts';
 import type { Settings } from '../config/settings.ts';
 import type { Database } from '../mirror/database.ts';
 import { listExpiredRecordings, prepareRemoveRow } from '../mirror/remove-rows.ts';
@@ -114,19 +114,29 @@ export function approveHeldPlan(parts: Omit<AbsenceParts, 'service' | 'signal'>,
 /**
  * Takes every absent row as far as it can go now: held when they are too many, asked for when it is time, and out of
  * the mirror once the service has said often enough that it has no such row. An answer that says nothing about the row
- * (a refused key, a failing service) ends it with that error, and leaves every row where it was.
+ * leaves the row where it was. If it may be about that row only, the other rows go on, and the first such error is thrown at
+ * the end; a refused key, a service that cannot be reached, or too many of the former end it at once.
  */
 export async function reconcileAbsence(parts: AbsenceParts): Promise<AbsenceResult> {
   const { db, service, settings, signal } = parts;
   const expired = await expireRecordings(parts);
   const result: AbsenceResult = { asked: 0, alive: 0, deleted: 0, merged: 0, expired, waiting: 0, held: [] };
+  const failures: AppError[] = [];
+  const answerFor = async (dataset: PagedDataset, suspect: Suspect): Promise<Answer> => {
+    try {
+      return await askForRow(service, dataset, suspect, signal);
+    } catch (error) {
+      if (!isSingleCase(error) || failures.push(error) >= singleCasesMax) throw error;
+      return { verdict: 'unknown' };
+    }
+  };
   for (const dataset of pagedDatasets) {
     const { ask, wait } = holdAbsent(parts, dataset);
     result.waiting += wait.length;
     const apply = prepareApply(parts, dataset, result);
     const batches = resultsByBatch(ask, { atOnce: settings.budget.concurrency, signal }, async (suspect) => ({
       suspect,
-      answer: await askForRow(service, dataset, suspect, signal),
+      answer: await answerFor(dataset, suspect),
     }));
     for await (const answered of batches) {
       if (answered.some(({ answer: { verdict } }) => verdict === 'gone' || verdict === 'merged'))
@@ -134,7 +144,14 @@ export async function reconcileAbsence(parts: AbsenceParts): Promise<AbsenceResu
       for (const { suspect, answer } of answered) apply(suspect, answer);
     }
   }
+  if (failures[0]) throw withRowsLeft(failures[0], failures.length);
   return { ...result, held: listHeldPlans(db) };
+}
+
+/** The same error, whose hint also says what became of the rows. */
+function withRowsLeft(error: AppError, rows: number): AppError {
+  const left = `nothing was decided about ${countedText(rows, 'row')} that the lists no longer show; the others went on`;
+  return Object.assign(error, { hint: error.hint === undefined ? left : `${error.hint}; ${left}` });
 }
 
 /** Lets go of the recordings that the service keeps no longer, and returns how many. */

@@ -1,5 +1,13 @@
+import { AppError } from '../core/errors.ts';
 import { isoToMicros } from '../core/time.ts';
-import { readEnvelope, type Columns, type ColumnValue, type RowReader } from '../contract/tolerant-reader.ts';
+import { holdsDistinctId, someDistinctIds } from '../contract/identity.ts';
+import {
+  readEnvelope,
+  textListOf,
+  type Columns,
+  type ColumnValue,
+  type RowReader,
+} from '../contract/tolerant-reader.ts';
 import { bodyOrMissing, rowsOfOneMax, type Service } from '../client/service.ts';
 import { rowReaders } from '../contract/row-readers.ts';
 import type { PagedDataset } from '../contract/datasets.ts';
@@ -13,17 +21,23 @@ export type Answer =
   | { verdict: 'merged'; survivor: Columns }
   | { verdict: 'unknown' };
 
-/** So many distinct ids of a person are asked for: a merge moves them all, so that a few tell as much as thousands. */
-const distinctIdsMax = 20;
-
-/** Asks for one row. It is gone after a 404 by id, if no distinct id leads to it. Other refusals are thrown. */
+/**
+ * Asks for one row. It is gone after a 404 by id, if no distinct id leads to it. Unknown where its id can stand in no path: such a
+ * row can only be listed. Other refusals are thrown, and so is an answer about other distinct ids than the one asked for.
+ */
 export async function askForRow(
   service: Service,
   dataset: PagedDataset,
   suspect: Suspect,
   signal: AbortSignal,
 ): Promise<Answer> {
-  return dataset === 'persons' ? askForPerson(service, suspect, signal) : askForRecording(service, suspect, signal);
+  try {
+    if (dataset === 'persons') return await askForPerson(service, suspect, signal);
+    return await askForRecording(service, suspect, signal);
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'usage') return { verdict: 'unknown' };
+    throw error;
+  }
 }
 
 async function askForPerson(
@@ -36,21 +50,32 @@ async function askForPerson(
     service.call('persons.retrieve', { params: personParams(id ?? key), priority: 'deletion', signal }),
   );
   if (found !== undefined) return answerOf(rowReaders.persons(found), 'uuid', key);
-  for (const distinctId of distinctIds.slice(0, distinctIdsMax)) {
+  for (const distinctId of someDistinctIds(distinctIds)) {
     const { body } = await service.call('persons.list', {
       query: { distinct_id: distinctId },
       priority: 'deletion',
       signal,
     });
-    for (const result of readEnvelope(body, rowsOfOneMax).results) {
+    const { results } = readEnvelope(body, rowsOfOneMax);
+    for (const result of results) {
       const person = rowReaders.persons(result);
       if (!person.ok) return { verdict: 'unknown' };
       const row = person.columns;
       if (row['uuid'] === key) return { verdict: 'alive', row };
+      // Where its list of distinct ids may be cut, a person counts only if it is the only one.
+      const isHolder = holdsDistinctId(textListOf(row['distinct_ids']) ?? [], distinctId) ?? results.length === 1;
+      if (!isHolder) throw ignoredQuestion();
       if (mayBeSurvivor(row['created_at'], createdAt)) return { verdict: 'merged', survivor: row };
     }
   }
   return { verdict: 'gone' };
+}
+
+function ignoredQuestion(): AppError {
+  return new AppError('the service was asked for the person of one distinct id, and shows a person without it', {
+    code: 'service',
+    hint: 'a proxy may drop the query from the address; check service.baseUrl and service.pathPrefix',
+  });
 }
 
 async function askForRecording(service: Service, { key }: Suspect, signal: AbortSignal): Promise<Answer> {

@@ -5,6 +5,7 @@ import { AppError } from '../core/errors.ts';
 import { countedText } from '../core/words.ts';
 import { endLostRequests } from '../erasure/fence/restore-guard.ts';
 import { pagedDatasets } from '../contract/datasets.ts';
+import { isSingleCase } from '../client/service.ts';
 import { behindReason, tellCatalog, type CatalogReport } from '../bucket/catalog.ts';
 import { bucketCounts, keepBuckets, type BucketReport } from '../bucket/keep.ts';
 import { countUnacknowledged } from '../erasure/acknowledge.ts';
@@ -159,8 +160,14 @@ async function reconcile(
   await tellCatalog(context, await eraseBucket(context));
   await eraseCopies(context);
   const requestsBefore = new Set(listRequests(db, 'all').map(({ id }) => id));
+  // Rows that the service cannot be asked for stop neither the deletions of others nor any erasure.
+  let failure: AppError | undefined;
   const absence: AbsenceResult = service
-    ? await reconcileAbsence({ ...context, service, onDeletion: deletionReceiver(context) })
+    ? await reconcileAbsence({ ...context, service, onDeletion: deletionReceiver(context) }).catch((error: unknown) => {
+        if (!isSingleCase(error)) throw error;
+        failure = error;
+        return nothingAsked;
+      })
     : nothingAsked;
   const there = await askServiceAndFinish(context);
   // Deletions that the service has confirmed only now are not in the plan, but are carried out too.
@@ -170,6 +177,7 @@ async function reconcile(
   // Last: feeds have lost rows, and files of the feeds were rewritten.
   const bucket = await keepBuckets(context);
   const catalog = await tellCatalog(context, bucket);
+  if (failure) throw failure;
   const behind = behindReason(bucket, catalog);
   const { settings, clock } = context;
   const silent = countUnacknowledged(context.ledger().histories.all(), clock.now(), settings.alerts.acknowledgeDays);

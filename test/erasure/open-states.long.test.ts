@@ -127,3 +127,17 @@ it('a restored copy keeps the times and the origin that the ledger has', async (
   expect(last(world)?.receivedAt).toBe(history?.received.at);
   expect(receivedAt?.slice(0, 16)).toBe(history?.received.at.slice(0, 16));
 });
+
+it('an absent row that the service always fails at keeps nobody from being erased there', async () => {
+  const { world, uuid } = await worldWithPerson();
+  const absent = [...world.sandbox.living()].find((person) => person.uuid !== uuid);
+  await world.request([{ kind: 'uuid', value: uuid }]);
+  world.intercept((asked, send) =>
+    asked.path.includes(`/persons/${absent?.id}/`) ? Promise.resolve(answer(500)) : send(),
+  );
+  world.sandbox.act({ do: 'delete', uuid: absent?.uuid ?? '' });
+  await expect(world.sync()).rejects.toMatchObject({ status: 500 });
+  await expect(world.reconcile()).rejects.toMatchObject({ status: 500 });
+  expect([...world.sandbox.living()].map((person) => person.uuid)).not.toContain(uuid);
+  expect(last(world)?.state).toBe('awaiting_upstream');
+});

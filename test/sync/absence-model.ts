@@ -15,6 +15,10 @@ export class ModelService {
   listIsEmpty = false;
   outage: Outage | null = null;
   projectIsGone = false;
+  /** The integer ids that the service always fails at. */
+  readonly failsAt = new Set<number>();
+  /** Whether a question for one distinct id is answered as if nothing had been asked. */
+  ignoresFilter = false;
   private made = 0;
 
   create(distinctIds = 1): ModelPerson {
@@ -80,7 +84,7 @@ export class ModelService {
     const distinctId = query['distinct_id'];
     const all = this.listIsEmpty ? [] : this.persons;
     const found =
-      distinctId === undefined
+      distinctId === undefined || this.ignoresFilter
         ? all
         : this.persons.filter(({ distinctIds }) => distinctIds.some((held) => held === distinctId));
     const offset = Number(query['offset'] ?? 0);
@@ -90,6 +94,7 @@ export class ModelService {
   }
 
   private retrieve(id: number | string | undefined): unknown {
+    if (this.failsAt.has(Number(id))) throw outageError(500);
     const person = this.persons.find((candidate) => String(candidate.id) === String(id));
     if (!person) throw new AppError('no person', { code: 'rejected', status: 404 });
     return shown(person);

@@ -339,6 +339,44 @@ describe('absence', () => {
     world.close();
   });
 
+  it('lets other rows go on where the service always fails at one, and says so at the end', async () => {
+    const world = new World();
+    onTestFinished(() => world.close());
+    await world.sync();
+    const [failing, gone] = [world.model.persons[5], world.model.persons[6]];
+    world.model.failsAt.add(failing?.id ?? 0);
+    world.model.delete(5);
+    world.model.delete(5);
+    await world.sync();
+    for (let count = 0; count < 2; count += 1) {
+      await expect(world.reconcile()).rejects.toMatchObject({
+        status: 500,
+        hint: 'nothing was decided about 1 row that the lists no longer show; the others went on',
+      });
+      world.wait(300);
+    }
+    expect(world.deletions()).toEqual([gone?.uuid]);
+    expect(world.mirrored()).toContain(failing?.uuid);
+  });
+
+  it('takes nobody for merged into a person who has none of the distinct ids', async () => {
+    const world = new World();
+    onTestFinished(() => world.close());
+    await world.sync();
+    world.model.delete(5);
+    await world.sync();
+    world.model.ignoresFilter = true;
+    for (let count = 0; count < 2; count += 1) {
+      await expect(world.reconcile()).rejects.toMatchObject({ code: 'service' });
+      world.wait(300);
+    }
+    expect(world.mirrored()).toHaveLength(30);
+    world.model.ignoresFilter = false;
+    await world.reconcile();
+    world.wait(300);
+    expect(counts(await world.reconcile())).toMatchObject({ merged: 0, deleted: 1 });
+  });
+
   it('takes a project that vanishes for no answer, although every id is a 404', async () => {
     const world = new World();
     await world.sync();

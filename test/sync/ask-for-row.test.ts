@@ -7,14 +7,16 @@ import { askForRow } from '../../src/sync/ask-for-row.ts';
 const key = '00000000-0000-4000-8000-000000000001';
 const survivorKey = '00000000-0000-4000-8000-000000000002';
 
-const person = (uuid: string, createdAt = '2026-01-01T00:00:00Z') => ({
+const person = (uuid: string, createdAt = '2026-01-01T00:00:00Z', distinctIds: string[] = []) => ({
   uuid,
   id: 1,
   name: 'Ann',
-  distinct_ids: [],
+  distinct_ids: distinctIds,
   properties: {},
   created_at: createdAt,
 });
+
+const survivorWith = (...distinctIds: string[]) => person(survivorKey, undefined, distinctIds);
 
 function suspectWith(distinctIds: number): Suspect {
   return {
@@ -66,19 +68,44 @@ describe('a person that a pass did not see', () => {
   });
 
   it('is merged as soon as one distinct id leads to a survivor', async () => {
-    const holders = { d1: person(survivorKey), d2: person(survivorKey) };
+    const holders = { d1: survivorWith('d1'), d2: survivorWith('d2') };
     expect(await ask(suspectWith(5), undefined, holders)).toEqual({
       verdict: 'merged',
       asked: ['9007199254740993', 'd0', 'd1'],
     });
   });
 
+  it('is merged into a survivor that shows as many distinct ids as a list does, and not the one asked for', async () => {
+    const holders = { d0: survivorWith(...Array.from({ length: 1000 }, (_id, index) => `other${index}`)) };
+    expect(await ask(suspectWith(1), undefined, holders)).toMatchObject({ verdict: 'merged' });
+  });
+
+  it('is not judged where the service shows a person without the distinct id that it was asked for', async () => {
+    await expect(ask(suspectWith(1), undefined, { d0: survivorWith('other') })).rejects.toMatchObject({
+      code: 'service',
+    });
+  });
+
+  it('is not asked for by an empty distinct id, which is no question', async () => {
+    const suspect = { ...suspectWith(0), distinctIds: [''] };
+    const everybody = { '': person(survivorKey) };
+    expect(await ask(suspect, undefined, everybody)).toEqual({ verdict: 'gone', asked: ['9007199254740993'] });
+  });
+
   it('is gone where its distinct ids lead only to somebody who came later', async () => {
-    const holders = { d0: person(survivorKey, '2026-01-03T00:00:00Z') };
+    const holders = { d0: person(survivorKey, '2026-01-03T00:00:00Z', ['d0']) };
     expect(await ask(suspectWith(2), undefined, holders)).toMatchObject({ verdict: 'gone' });
   });
 
   it('is alive where its id is unknown but a distinct id leads to it', async () => {
     expect(await ask(suspectWith(2), undefined, { d1: person(key) })).toMatchObject({ verdict: 'alive' });
   });
+});
+
+it('a recording whose id can stand in no path is not judged', async () => {
+  const refuse = new AppError('needs a path parameter', { code: 'usage' });
+  const service: Service = { requestCount: () => 0, call: () => Promise.reject(refuse) };
+  const suspect = { ...suspectWith(0), key: '..' };
+  const signal = new AbortController().signal;
+  expect(await askForRow(service, 'recordings', suspect, signal)).toEqual({ verdict: 'unknown' });
 });

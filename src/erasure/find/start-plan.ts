@@ -1,5 +1,5 @@
 import { emailKey } from '../../contract/email.ts';
-import type { Sighting } from '../../contract/identity.ts';
+import { holdsDistinctId, type Sighting } from '../../contract/identity.ts';
 import type { GivenIdentifier } from '../request/box.ts';
 
 /** What the service says of a person that it was asked for by uuid or integer id. */
@@ -10,9 +10,6 @@ export type OwnerLook = Sighting | 'gone' | 'unknown';
  * does not show under it.
  */
 export type MirroredOwner = { uuid: string; given: GivenIdentifier; look: OwnerLook };
-
-// Live services show no more distinct ids of a person in a list.
-const listedDistinctIdsMax = 1000;
 
 /**
  * The persons that an answer shows under an identifier. Null where the answer cannot be used: a row without the identifier
@@ -65,6 +62,5 @@ function holds(person: Sighting, { kind, value }: GivenIdentifier): boolean | nu
   if (kind === 'uuid') return uuid === value.toLowerCase();
   if (kind === 'id') return id !== null && BigInt(id) === BigInt(value);
   if (kind === 'email') return email === emailKey(value);
-  if (kind === 'distinct_id' && distinctIds.includes(value)) return true;
-  return distinctIds.length < listedDistinctIdsMax ? false : null;
+  return kind === 'distinct_id' ? holdsDistinctId(distinctIds, value) : false;
 }

@@ -1,7 +1,7 @@
 import { isoTime } from '../../core/clock.ts';
 import { inBatches as inBatchesOf } from '../../core/batches.ts';
-import { AppError } from '../../core/errors.ts';
-import type { Service } from '../../client/service.ts';
+import type { AppError } from '../../core/errors.ts';
+import { isSingleCase, singleCasesMax, type Service } from '../../client/service.ts';
 import type { Settings } from '../../config/settings.ts';
 import type { UpstreamTarget } from '../../ledger/target.ts';
 import type { AttentionReason } from '../../ledger/vocabulary.ts';
@@ -24,9 +24,6 @@ export type UpstreamContext = JournalContext & {
   paths: { takeUuids: boolean };
   failed: FailedStep[];
 };
-
-/** More failed steps than this are a failure of the service, and not of single subjects. */
-const failuresMax = 10;
 
 /** A target of a request that is still open; undefined where it is done, or none of the request's. */
 export function openTarget(
@@ -104,7 +101,7 @@ export async function eachSubject<S extends RequestRef, T>(
     try {
       return [await step(subject)];
     } catch (error) {
-      if (!isSingleCase(error) || context.failed.length + 1 >= failuresMax) throw error;
+      if (!isSingleCase(error) || context.failed.length + 1 >= singleCasesMax) throw error;
       context.failed.push({ requestId: subject.id, target, error });
       return [];
     }
@@ -136,11 +133,6 @@ export async function eachSubjectTogether<S extends RequestRef>(
       together(context, (own) => outcomes.forEach((record) => record(own)));
     }
   }
-}
-
-/** Whether an error may be about the one thing that was asked for. */
-function isSingleCase(error: unknown): error is AppError {
-  return error instanceof AppError && ['service', 'rejected', 'oversize'].includes(error.code);
 }
 
 /** Does something with each item, as many at once as the budget allows. Throws once all that have begun have ended. */
