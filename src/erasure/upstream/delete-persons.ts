@@ -20,6 +20,8 @@ export type SentNow = {
   underWay: Map<string, string[]>;
   /** The requests whose persons a bulk deletion has failed for: each person is deleted by a call of its own. */
   oneByOne: Set<string>;
+  /** The requests whose deletions had no effect, in a row: how many, and what the service answered last. */
+  inVain: Map<string, { times: number; error: AppError }>;
 };
 
 const target = 'upstream.person';
@@ -56,7 +58,7 @@ async function deleteOne(
   const send = async (withRecordings: boolean) => {
     begin(context, [subject], withRecordings);
     sent.underWay.set(subject.id, [uuid]);
-    return await unlessFailed(context, [subject], () =>
+    return await unlessFailed(context, [subject], sent, () =>
       service.call('persons.delete', {
         params: personParams(ref),
         // The client leaves a false flag out: live services read it by its presence.
@@ -135,7 +137,7 @@ async function deleteBatch(
       subject.id,
       living.map(({ uuid }) => uuid),
     );
-  const reply = await unlessFailed(context, subjects, () =>
+  const reply = await unlessFailed(context, subjects, sent, () =>
     context.service.call('persons.bulk_delete', {
       body: { ids, ...(deleteEvents && { delete_events: true }), ...(withRecordings && { delete_recordings: true }) },
       priority: 'deletion',
@@ -189,10 +191,13 @@ function takeBack(context: UpstreamContext, subject: Subject): void {
 async function unlessFailed<T extends object>(
   context: UpstreamContext,
   subjects: readonly Subject[],
+  { inVain }: SentNow,
   call: () => Promise<T>,
 ): Promise<T | { failed: 'none' | 'refused' | 'unknown' }> {
   try {
-    return await call();
+    const reply = await call();
+    for (const { id } of subjects) inVain.delete(id);
+    return reply;
   } catch (error) {
     if (!(error instanceof AppError) || error.code === 'interrupted') throw error;
     const failed = effectOf(error);
@@ -211,6 +216,8 @@ async function unlessFailed<T extends object>(
     };
     context.db.transaction(() => subjects.forEach(takeAllBack)).immediate();
     if (error.code === 'refused' || error.code === 'quota') throw error;
+    if (failed === 'none')
+      for (const { id } of subjects) inVain.set(id, { times: (inVain.get(id)?.times ?? 0) + 1, error });
     return { failed };
   }
 }

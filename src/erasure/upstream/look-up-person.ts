@@ -1,6 +1,6 @@
 import { AppError } from '../../core/errors.ts';
 import { personParams } from '../../contract/endpoints.ts';
-import type { Identity } from '../../contract/identity.ts';
+import { isAskable, someDistinctIds, type Identity } from '../../contract/identity.ts';
 import { readEnvelope, textListOf } from '../../contract/tolerant-reader.ts';
 import { askForProject, bodyOrMissing, rowsOfOneMax } from '../../client/service.ts';
 import { isJsonObject } from '../../core/exact-json.ts';
@@ -28,8 +28,15 @@ function readPerson(row: unknown): ReturnType<typeof readIdentityOfPerson> {
   return person.ok || !isJsonObject(row) ? person : readIdentityOfPerson({ uuid: row['uuid'], id: row['id'] });
 }
 
-/** Every person that a subject is or was: by integer id, by uuid, or else by each distinct id. Rejects if unclear. */
-export async function lookUpPerson(context: UpstreamContext, identity: Identity): Promise<PersonLook> {
+/**
+ * Every person that a subject is or was: by integer id, by uuid, or else by each distinct id. Rejects if unclear. Once their
+ * deletion was sent (`isSent`), a few distinct ids are enough beside the id of each: a large person has a million.
+ */
+export async function lookUpPerson(
+  context: UpstreamContext,
+  identity: Identity,
+  { isSent }: { isSent: boolean },
+): Promise<PersonLook> {
   const { service, signal } = context;
   const living = new Map<string, LivingPerson>();
   const look: PersonLook = { living, leadsElsewhere: false, isHeldByAnother: false, isAskedById: false };
@@ -68,7 +75,10 @@ export async function lookUpPerson(context: UpstreamContext, identity: Identity)
     }
   });
   if (living.size === 0 && !look.leadsElsewhere) {
-    await inBatches(context, identity.distinct_id, async (distinctId) => {
+    const askable = identity.distinct_id.filter(isAskable);
+    const isEachAskedById = look.isAskedById && (context.paths.takeUuids || identity.person_uuid.length === 1);
+    const asked = isSent && isEachAskedById ? someDistinctIds(askable) : askable;
+    await inBatches(context, asked, async (distinctId) => {
       const { body } = await service.call('persons.list', {
         query: { distinct_id: distinctId },
         priority: 'deletion',
@@ -76,7 +86,7 @@ export async function lookUpPerson(context: UpstreamContext, identity: Identity)
       });
       for (const row of readEnvelope(body, rowsOfOneMax).results) take(row, distinctId);
     });
-    if (identity.distinct_id.length === 0) await askForProject(service, 'persons', signal);
+    if (asked.length === 0) await askForProject(service, 'persons', signal);
   }
   return look;
 }

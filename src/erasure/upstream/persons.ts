@@ -1,5 +1,5 @@
 import { isoTime } from '../../core/clock.ts';
-import { assertNever } from '../../core/errors.ts';
+import { assertNever, type AppError } from '../../core/errors.ts';
 import { bulkDeleteIdsMax } from '../../contract/optional-endpoints.ts';
 import { note, settle } from '../request/target-journal.ts';
 import { together } from '../request/together.ts';
@@ -27,7 +27,7 @@ const target = 'upstream.person';
 export async function advancePersons(context: UpstreamContext, subjects: readonly Subject[]): Promise<void> {
   const { service, signal } = context;
   const { retry, deletions, budget } = context.settings;
-  const sent: SentNow = { underWay: new Map(), oneByOne: new Set() };
+  const sent: SentNow = { underWay: new Map(), oneByOne: new Set(), inVain: new Map() };
   const resting = new Set<string>();
   // Each person may have to be sent, found there, and sent again; more is for the next time.
   const roundsMax = 2 * retry.attemptsMax + deletions.confirmations;
@@ -59,8 +59,21 @@ export async function advancePersons(context: UpstreamContext, subjects: readonl
         sent,
       );
     }
-    for (const { requestId } of context.failed) resting.add(requestId);
+    for (const [requestId, { times, error }] of sent.inVain)
+      if (times >= inVainMax(error, roundsMax)) context.failed.push({ requestId, target, error });
+    for (const { requestId } of context.failed) {
+      resting.add(requestId);
+      sent.inVain.delete(requestId);
+    }
   }
+}
+
+/**
+ * How many deletions of one person may have no effect in a row. A person can be gone by the time that its deletion is sent (404),
+ * and the next look-up tells; a person that is shown again, and not found again, is one that the service does not delete.
+ */
+function inVainMax({ status }: AppError, roundsMax: number): number {
+  return status === 404 ? 2 : roundsMax;
 }
 
 /** The uuids of the persons that some request deletes with their events. Requests that keep the events wait. */
@@ -74,8 +87,8 @@ function deletedWithEvents(context: UpstreamContext, subjects: readonly Subject[
 
 /** Looks a subject up. Where its person is gone without a trace, its events are doubted. */
 async function lookUp(context: UpstreamContext, subject: Subject, sent: SentNow): Promise<Looked> {
-  const look = await lookUpPerson(context, subject.identity);
   const person = openTarget(context, subject, target);
+  const look = await lookUpPerson(context, subject.identity, { isSent: (person?.attempts ?? 0) > 0 });
   if (person && look.isAskedById) {
     // After a restart it is unknown which deletion was under way: it may have been the deletion of any of the persons.
     const underWay = sent.underWay.get(subject.id) ?? subject.identity.person_uuid;

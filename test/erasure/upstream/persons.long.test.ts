@@ -124,6 +124,26 @@ describe.each(['documented', 'live'] as const)('a person of the %s service', (pr
     expect(world.changes()).toHaveLength(1);
   });
 
+  it('with thousands of distinct ids is gone after a few questions', async () => {
+    const world = await openUpstreamWorld({ profile });
+    const subject = world.request([world.person(1)]);
+    const distinctIds = Array.from({ length: 5000 }, (_id, index) => `many-${index}`);
+    await world.advance([{ ...subject, identity: { ...subject.identity, distinct_id: distinctIds } }]);
+    expect(world.target(subject, 'person')).toMatchObject({ status: 'waiting', confirmations: 1 });
+    expect(world.asked.length).toBeLessThan(30);
+  });
+
+  it('whose distinct id is empty is not looked for by it: services show everybody then', async () => {
+    const world = await openUpstreamWorld({ profile });
+    const subject = world.request([world.person(1)]);
+    const empty = { ...subject, identity: { ...subject.identity, distinct_id: [''] } };
+    await world.advance([empty]);
+    world.pass(300);
+    await world.advance([empty]);
+    expect(world.target(subject, 'person')).toMatchObject({ status: 'done', result: 'deleted' });
+    expect(world.asked.filter((line) => line.includes('distinct_id='))).toEqual([]);
+  });
+
   it('is not told to be gone by a list that shows whom it was not asked for', async () => {
     const world = await openUpstreamWorld({ profile });
     const [person, other] = [world.person(1), world.person(2)];

@@ -70,6 +70,21 @@ it('too many requests: the deletion is made once, after the pause, and counts on
   expect(world.target(subject, 'events').status).toBe('waiting');
 });
 
+it.each([
+  [404, 2],
+  [429, 8],
+])('a person whose deletion is answered %i again and again is not left without a word', async (status, times) => {
+  const world = await openUpstreamWorld();
+  const subject = world.request([world.person(0)]);
+  world.intercept((request, send) => (request.method === 'DELETE' ? Promise.resolve(answer(status)) : send()));
+  const { failed } = await world.advance([subject]);
+  expect(failed).toMatchObject([{ requestId: subject.id, target: 'upstream.person', error: { status } }]);
+  expect(world.changes()).toHaveLength(times);
+  world.heal();
+  expect((await world.advance([subject])).failed).toEqual([]);
+  expect(world.target(subject, 'person')).toMatchObject({ status: 'waiting', attempts: 1 });
+});
+
 it('a deletion that is refused for itself is for somebody to look at, and made again a day later', async () => {
   const world = await openUpstreamWorld();
   const subject = world.request([world.person(0)]);
