@@ -105,15 +105,18 @@ async function queuedDeletions(context: UpstreamContext, subject: Subject): Prom
 
 /**
  * Notes that the service has accepted a deletion, and by when it should have deleted the events, in one transaction: when
- * a person is gone without this note, its events may never have been queued. Where the answer has no `Date`, this machine's
- * clock counts. Not whole: some of the subject's persons are still to be deleted.
+ * a person is gone without this note, its events may never have been queued. Where the answer has no `Date`, or one that is more
+ * than a week off, this machine's clock counts: a wrong one would keep the request open for years. Not whole: some of the
+ * subject's persons are still to be deleted.
  */
 export function noteAccepted(
   context: UpstreamContext,
   subject: Subject,
   { date, isWhole }: { date: string | undefined; isWhole: boolean },
 ): void {
-  const timeMs = serviceTimeMs(date);
+  const nowMs = context.clock.now();
+  const shownMs = serviceTimeMs(date) ?? nowMs;
+  const timeMs = Math.abs(shownMs - nowMs) <= 7 * dayMs ? shownMs : nowMs;
   context.db
     .transaction(() => {
       note(context, subject, 'upstream.person', {
@@ -122,7 +125,7 @@ export function noteAccepted(
         confirmations: 0,
         notBefore: null,
       });
-      noteQueued(context, subject, timeMs ?? context.clock.now());
+      noteQueued(context, subject, timeMs);
     })
     .immediate();
 }
