@@ -166,7 +166,12 @@ function readReply(
 export const readWhole: JsonReader = (bytes, { jsonDepthMax, jsonValuesMax }) =>
   parseDeepJson(bytes.toString('utf8'), jsonDepthMax, jsonValuesMax);
 
-function readBody(contentType: string, bytes: Buffer, bounds: JsonBounds, readJson: JsonReader): unknown {
+/** What some servers write before a text in UTF-8. */
+const byteOrderMark = Buffer.from('\uFEFF');
+
+function readBody(contentType: string, sent: Buffer, bounds: JsonBounds, readJson: JsonReader): unknown {
+  const isMarked = sent.subarray(0, byteOrderMark.length).equals(byteOrderMark);
+  const bytes = isMarked ? sent.subarray(byteOrderMark.length) : sent;
   if (bytes.length === 0) return undefined;
   if (contentType.includes('json')) {
     try {

@@ -21,13 +21,20 @@ export type SyncPlaylistsParts = {
 /** The pass, and how many playlists the service told the recordings of (the documented answer has no body). */
 export type SyncPlaylistsResult = { pass: Pass; membershipsTold: number };
 
-const Membership = z.object({
-  results: z.array(z.looseObject({ id: z.string() })),
-  next: z.null().optional(),
-  has_next: z.literal(false).optional(),
-});
+/** All recordings of a playlist. A part of them tells nothing: the others would be taken for removed. */
+const Membership = z
+  .object({
+    results: z.array(z.looseObject({ id: z.string() })),
+    next: z.null().optional(),
+    has_next: z.literal(false).optional(),
+    count: z.number().nullish(),
+  })
+  .refine(({ results, count }) => results.length >= (count ?? 0));
 
-/** Reads the configured playlists and their recordings. An unknown playlist keeps its copy; the pass is incomplete. */
+/**
+ * Reads the configured playlists and their recordings. A playlist that the service does not know, or shows under another short
+ * id, keeps its copy; the pass is incomplete.
+ */
 export async function syncPlaylists({
   shortIds,
   db,
@@ -53,6 +60,10 @@ export async function syncPlaylists({
       continue;
     }
     const row = rowReaders.playlists(body);
+    if (row.ok && row.columns['short_id'] !== shortId) {
+      isMissingOne = true;
+      continue;
+    }
     if (row.ok) rows.push(row.columns);
     else quarantined.push({ key: shortId, reason: row.reason, payload: shallowJson(body) });
     const members = await service.call('playlists.recordings', { params, signal });

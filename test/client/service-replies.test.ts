@@ -12,6 +12,11 @@ test('a read that succeeds in the end is the answer, after the wait that was ask
   expect(sleeps).toEqual([7000, 100]);
 });
 
+test('a mark before the JSON of an answer is passed over', async () => {
+  const { service } = await serviceAt(json('\uFEFF{"id":12}'));
+  expect(await service.call('persons.retrieve', { params: { id: 12 } })).toMatchObject({ body: { id: 12 } });
+});
+
 test('numbers are passed on digit for digit, and the service’s own clock with them', async () => {
   const text = '{"count":12345678901234567890,"next":null,"results":[{"score":0.1234567890123456789}]}';
   const date = 'Thu, 01 Jan 2026 00:00:00 GMT';

@@ -247,6 +247,7 @@ describe('a pass over the playlists', () => {
     const { db } = openTestMirror();
     const [first = ''] = sandbox.playlists;
     let members = ['a', 'b'];
+    let more = {};
     const through: Service = {
       ...service,
       call: (name, args) =>
@@ -254,14 +255,32 @@ describe('a pass over the playlists', () => {
           ? Promise.resolve({
               status: 200,
               date: undefined,
-              body: { results: members.map((id) => ({ id })), has_next: false },
+              body: { results: members.map((id) => ({ id })), has_next: false, ...more },
             })
           : service.call(name, args),
     };
     expect((await playlists(db, [first], through)).membershipsTold).toBe(1);
     members = ['b', 'c'];
     await playlists(db, [first], through);
-    expect(db.prepare(`SELECT recording_id FROM playlist_recordings ORDER BY 1`).pluck().all()).toEqual(['b', 'c']);
+    const stored = db.prepare(`SELECT recording_id FROM playlist_recordings ORDER BY 1`).pluck();
+    expect(stored.all()).toEqual(['b', 'c']);
+    // A part of them is told.
+    [members, more] = [['c'], { count: 2 }];
+    expect((await playlists(db, [first], through)).membershipsTold).toBe(0);
+    expect(stored.all()).toEqual(['b', 'c']);
+  });
+
+  it('is incomplete when one is shown under another short id, and keeps its copy', async () => {
+    const { db } = openTestMirror();
+    const [first = '', second = ''] = sandbox.playlists;
+    await playlists(db, [first]);
+    const through: Service = {
+      ...service,
+      call: (name, args) => service.call(name, { ...args, params: { short_id: second } } as typeof args),
+    };
+    const { pass } = await playlists(db, [first], through);
+    expect(pass).toMatchObject({ verdict: 'incomplete', reason: 'not_found', rowsReceived: 0 });
+    expect(db.prepare(`SELECT short_id FROM playlists`).pluck().all()).toEqual([first]);
   });
 
   it('is incomplete when one is unknown, and keeps its copy', async () => {
