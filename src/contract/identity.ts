@@ -52,17 +52,9 @@ export function holdsDistinctId(distinctIds: readonly string[], distinctId: stri
   return distinctIds.length < listedDistinctIdsMax ? false : null;
 }
 
-/** So many distinct ids of a person are asked for: a merge moves them all, so that a few tell as much as thousands. */
-const askedDistinctIdsMax = 20;
-
-/** Whether a service can be asked for a distinct id: it takes an empty one for no question, and shows everybody. */
-export function isAskable(distinctId: string): boolean {
-  return distinctId !== '';
-}
-
-/** The distinct ids of one person that a service is asked for, once it has no such person by id. */
-export function someDistinctIds(distinctIds: readonly string[]): string[] {
-  return distinctIds.filter(isAskable).slice(0, askedDistinctIdsMax);
+/** The distinct ids that a service can be asked for, at most so many. It takes an empty one for no question, and shows everybody. */
+export function askableDistinctIds(distinctIds: readonly string[], most: number): string[] {
+  return distinctIds.filter((distinctId) => distinctId !== '').slice(0, most);
 }
 
 /** Every identifier of an identity. */

@@ -124,6 +124,7 @@ function admitEmbedding(
   const { id, distinctIds, createdAt } = embeddedPerson(person);
   const own = hitOf(fence, [['person_id', id]]);
   const hits = hitsOf(fence, distinctIds);
+  if (!own && hits.length === 0) return row;
   const isRecreated = isAfterAny(createdAt, hits);
   if (own || isRecreated) {
     for (const hit of own ? [own] : hits) fence.count(hit, at, isRecreated);

@@ -40,10 +40,10 @@ function rowsOf(all: readonly CurrentSnapshot[], dataset: PublishedDataset): str
   const column = sqlName(Object.entries(published.names).find(([name]) => name === key)?.[1] ?? key);
   const gone = all.filter((snapshot) => snapshot.dataset === 'deletions');
   if (gone.length === 0)
-    throw new AppError(`${dataset} has deltas, and deletions, which says which of its rows have left, is not published`, {
-      code: 'storage',
-      hint: 'run `analytics-mirror export deletions` first',
-    });
+    throw new AppError(
+      `${dataset} has deltas, and deletions, which says which of its rows have left, is not published`,
+      { code: 'storage', hint: 'run `analytics-mirror export deletions` first' },
+    );
   // The ids of snapshots are times, so the greatest path has the newest version. A row that came back has changed after it left.
   return `SELECT * EXCLUDE (filename) FROM ${filesText(own, ', filename = true')} AS version
 WHERE NOT EXISTS (

@@ -1,6 +1,6 @@
 import { AppError } from '../core/errors.ts';
 import { isoToMicros } from '../core/time.ts';
-import { holdsDistinctId, someDistinctIds } from '../contract/identity.ts';
+import { askableDistinctIds, holdsDistinctId } from '../contract/identity.ts';
 import {
   readEnvelope,
   textListOf,
@@ -20,6 +20,9 @@ export type Answer =
   | { verdict: 'gone' }
   | { verdict: 'merged'; survivor: Columns }
   | { verdict: 'unknown' };
+
+/** So many distinct ids of a person are asked for: a merge moves them all, so that a few tell as much as thousands. */
+const distinctIdsMax = 20;
 
 /**
  * Asks for one row. It is gone after a 404 by id, if no distinct id leads to it. Unknown where its id can stand in no path: such a
@@ -50,7 +53,7 @@ async function askForPerson(
     service.call('persons.retrieve', { params: personParams(id ?? key), priority: 'deletion', signal }),
   );
   if (found !== undefined) return answerOf(rowReaders.persons(found), 'uuid', key);
-  for (const distinctId of someDistinctIds(distinctIds)) {
+  for (const distinctId of askableDistinctIds(distinctIds, distinctIdsMax)) {
     const { body } = await service.call('persons.list', {
       query: { distinct_id: distinctId },
       priority: 'deletion',

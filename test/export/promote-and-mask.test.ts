@@ -138,7 +138,9 @@ test('a promoted column may have any name that the writer of files uses itself',
   const row = personRow('p1', { properties: typed });
   const snapshotId = await publishRows(dataDir, 'persons', [row], { promote });
   const { parts } = await rowsOfSnapshot(dataDir, 'persons', snapshotId);
-  expect(parts.flat()).toMatchObject([{ person_uuid: 'p1', ...Object.fromEntries(names.map((name) => [name, 'ann'])) }]);
+  expect(parts.flat()).toMatchObject([
+    { person_uuid: 'p1', ...Object.fromEntries(names.map((name) => [name, 'ann'])) },
+  ]);
 });
 
 test('a promoted string is itself, another value its JSON text, a missing or null one null', () => {

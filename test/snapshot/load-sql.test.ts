@@ -46,7 +46,5 @@ it('a source of dbt survives the braces of a folder', () => {
     }
   ).sources;
   expect(source?.tables.map(({ name }) => name)).toEqual(['persons']);
-  expect(source?.tables[0]?.config.external_location).toContain(
-    String.raw`'/{{ '{{' }}a{{ '}}' }}/1'`,
-  );
+  expect(source?.tables[0]?.config.external_location).toContain(String.raw`'/{{ '{{' }}a{{ '}}' }}/1'`);
 });

@@ -1,6 +1,6 @@
 import { AppError } from '../../core/errors.ts';
 import { personParams } from '../../contract/endpoints.ts';
-import { isAskable, someDistinctIds, type Identity } from '../../contract/identity.ts';
+import { askableDistinctIds, type Identity } from '../../contract/identity.ts';
 import { readEnvelope, textListOf } from '../../contract/tolerant-reader.ts';
 import { askForProject, bodyOrMissing, rowsOfOneMax } from '../../client/service.ts';
 import { isJsonObject } from '../../core/exact-json.ts';
@@ -28,9 +28,12 @@ function readPerson(row: unknown): ReturnType<typeof readIdentityOfPerson> {
   return person.ok || !isJsonObject(row) ? person : readIdentityOfPerson({ uuid: row['uuid'], id: row['id'] });
 }
 
+/** So many distinct ids are asked for besides the id of each person, once their deletion was sent. */
+const sentDistinctIdsMax = 100;
+
 /**
  * Every person that a subject is or was: by integer id, by uuid, or else by each distinct id. Rejects if unclear. Once their
- * deletion was sent (`isSent`), a few distinct ids are enough beside the id of each: a large person has a million.
+ * deletion was sent (`isSent`), not all distinct ids are asked for: a large person has a million.
  */
 export async function lookUpPerson(
   context: UpstreamContext,
@@ -75,9 +78,9 @@ export async function lookUpPerson(
     }
   });
   if (living.size === 0 && !look.leadsElsewhere) {
-    const askable = identity.distinct_id.filter(isAskable);
     const isEachAskedById = look.isAskedById && (context.paths.takeUuids || identity.person_uuid.length === 1);
-    const asked = isSent && isEachAskedById ? someDistinctIds(askable) : askable;
+    const most = isSent && isEachAskedById ? sentDistinctIdsMax : Number.POSITIVE_INFINITY;
+    const asked = askableDistinctIds(identity.distinct_id, most);
     await inBatches(context, asked, async (distinctId) => {
       const { body } = await service.call('persons.list', {
         query: { distinct_id: distinctId },
