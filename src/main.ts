@@ -16,7 +16,7 @@ const onSignal = (): void => {
   if (signals > 1) process.exit(exitCodes.interrupted);
   interruption.abort(interruptedError());
 };
-for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, onSignal);
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, onSignal);
 standWhereNpmWasCalled(process.env);
 whenNpmIsGone(process.env, () => {
   if (signals === 0) onSignal();
@@ -36,7 +36,10 @@ await runProgram(process.argv.slice(2), {
   stdout: process.stdout,
   stderr: process.stderr,
   isTerminal: process.stderr.isTTY,
-  terminalColumns: process.stderr.columns,
+  // A terminal can be resized, and a serial line says 0.
+  get terminalColumns() {
+    return process.stderr.columns || 80;
+  },
   signal: interruption.signal,
   setExitCode: (code) => {
     process.exitCode = code;

@@ -14,8 +14,8 @@ export type CommandContext = {
   stderr: Writable;
   /** Whether standard error is a terminal: progress bars and coloured lines are for people only. */
   isTerminal: boolean;
-  terminalColumns: number;
-  /** Aborted by the first SIGINT or SIGTERM. */
+  readonly terminalColumns: number;
+  /** Aborted by the first SIGINT, SIGTERM or SIGHUP. */
   signal: AbortSignal;
   setExitCode(code: number): void;
   /** Ends the process at once: for a job that does not end although it was aborted. */

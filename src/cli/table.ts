@@ -14,7 +14,7 @@ export type TableColumn = string | { right: string };
 export function formatTable(
   columns: readonly TableColumn[],
   rows: readonly (readonly (string | number | null)[])[],
-  widthMax: number = process.stdout.isTTY ? process.stdout.columns : Infinity,
+  widthMax: number = (process.stdout.isTTY && process.stdout.columns) || Infinity,
 ): string {
   const headings = columns.map((column) => (typeof column === 'string' ? column : column.right));
   const texts = rows.map((row) => row.map((cell) => (typeof cell === 'number' ? countText(cell) : (cell ?? ''))));

@@ -153,7 +153,9 @@ function unreachable(origin: string, reason: string, cause: unknown): AppError {
   return new AppError(`no answer from ${origin}: ${reason}`, {
     code: 'unreachable',
     retryable: true,
-    hint: 'check service.baseUrl (MIRROR_BASE_URL), the network, and that the service runs',
+    hint: /CERT|SIGNATURE/.test(reason)
+      ? 'the certificate of the service is not trusted: check service.baseUrl (MIRROR_BASE_URL) and the clock of this machine; for a certificate authority of your own, set NODE_EXTRA_CA_CERTS to its file'
+      : 'check service.baseUrl (MIRROR_BASE_URL), the network, and that the service runs',
     cause,
   });
 }

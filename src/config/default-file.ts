@@ -1,24 +1,40 @@
 import { statSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import process from 'node:process';
-import { AppError } from '../core/errors.ts';
+import { AppError, systemCode } from '../core/errors.ts';
 import type { Environment } from './environment.ts';
 
 const name = 'analytics-mirror.yaml';
 
-/** Where a configuration file is looked for when none is named: where the user stands, then the user's own folder. */
+/**
+ * Where a configuration file is looked for when none is named: where the user stands, then the user's own folder. Throws
+ * `usage` where the folder in which the user stands is gone.
+ */
 export function defaultFiles(environment: Environment): string[] {
   const { XDG_CONFIG_HOME: folder, HOME: home, APPDATA: windows } = environment;
   const own = folder || windows || (home ? join(home, '.config') : undefined);
-  return [resolve(name), ...(own ? [join(own, 'analytics-mirror', name)] : [])];
+  return [join(callingFolder(), name), ...(own ? [join(own, 'analytics-mirror', name)] : [])];
+}
+
+function callingFolder(): string {
+  try {
+    return process.cwd();
+  } catch (cause) {
+    throw new AppError('the folder in which this command was called is gone', {
+      code: 'usage',
+      hint: 'change to a folder that exists',
+      cause,
+    });
+  }
 }
 
 /**
  * The configuration file that is used when none is named; undefined without one. Throws `usage` for a file that another user
- * may have written: it says to which address the key is sent.
+ * may have written: it says to which address the key is sent. Also where this user may not look for one: it may say what is
+ * to be masked.
  */
 export function findDefaultFile(environment: Environment): string | undefined {
-  const file = defaultFiles(environment).find((path) => statSync(path, { throwIfNoEntry: false })?.isFile());
+  const file = defaultFiles(environment).find(isThere);
   if (file === undefined || process.getuid === undefined) return file;
   const { uid, mode } = statSync(file);
   if ((uid === process.getuid() || uid === 0) && (mode & 0o022) === 0) return file;
@@ -26,4 +42,17 @@ export function findDefaultFile(environment: Environment): string | undefined {
     code: 'usage',
     hint: `if it is yours, run: chmod go-w ${file}; otherwise name your own with --config`,
   });
+}
+
+/** Whether anything is there: a folder in the place of the file is refused when it is read. */
+function isThere(path: string): boolean {
+  try {
+    return statSync(path, { throwIfNoEntry: false }) !== undefined;
+  } catch (cause) {
+    throw new AppError(`the configuration file ${path} cannot be looked for (${systemCode(cause) ?? 'unknown'})`, {
+      code: 'usage',
+      hint: 'call the command in a folder that this user may enter, with HOME of this user, or name a file with --config',
+      cause,
+    });
+  }
 }

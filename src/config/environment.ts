@@ -71,9 +71,14 @@ export function readClusterKey(environment: Environment, problems: string[]): Bu
   return text === null ? null : Buffer.from(text, 'hex');
 }
 
-/** The secret in a file, which the setting or variable `name` names. Throws `usage` as `readPrivateFile` does. */
+/**
+ * The secret in a file, which the setting or variable `name` names; null without one. Notes wrong characters, and an empty file:
+ * without its token, a page would be open. Throws `usage` as `readPrivateFile` does.
+ */
 export function readSecretFile(path: string, name: string, what: string, problems: string[]): string | null {
-  return checked(readPrivateFile(path, name), name, what, problems);
+  const secret = checked(readPrivateFile(path, name), name, what, problems);
+  if (secret === null) problems.push(`${name}: ${path} is empty`);
+  return secret;
 }
 
 function checked(text: string, name: string, what: string, problems: string[]): string | null {

@@ -18,7 +18,7 @@ export type PresetName = keyof typeof presets;
 /** The words of `--preset`. */
 export const presetNames = Object.keys(presets) as PresetName[];
 
-/** What `init` writes: the settings that a user has to know first. `schema` is the path of the JSON Schema. */
+/** What `init` writes: the settings that a user has to know first. `schema` is the address of the JSON Schema. */
 type FirstSettings = Preset & { projectId: string; dataDir: string; schema: string };
 
 /** The text of a configuration file. */

@@ -1,24 +1,26 @@
+import { isUtf8 } from 'node:buffer';
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { YAMLParseError, parse } from 'yaml';
+import { parseDocument } from 'yaml';
 import { AppError, systemCode } from '../core/errors.ts';
 import { isJsonObject, type JsonObject } from '../core/exact-json.ts';
 
 /** Reads a configuration file. Throws `usage` if it cannot be read or is no map; the error does not quote the file. */
 export function readYaml(path: string | URL): JsonObject {
-  const text = readText(path, 'the configuration file');
-  let tree: unknown;
-  try {
-    tree = parse(text) ?? {};
-  } catch (error) {
-    const found =
-      error instanceof YAMLParseError
-        ? `at line ${error.linePos?.[0].line ?? '?'} (${error.code})`
-        : '(an alias that cannot be followed)';
-    throw new AppError(`the configuration file ${String(path)} is not valid YAML ${found}`, {
+  const document = parseDocument(readText(path, 'the configuration file'));
+  const refuse = (found: string): AppError =>
+    new AppError(`the configuration file ${String(path)} is not valid YAML ${found}`, {
       code: 'usage',
       hint: 'check the indentation, the quotes and the brackets there',
     });
+  // What is only warned of, such as an unknown tag, would be read as something else than it says.
+  const [problem] = [...document.errors, ...document.warnings];
+  if (problem) throw refuse(`at line ${problem.linePos?.[0].line ?? '?'} (${problem.code})`);
+  let tree: unknown;
+  try {
+    tree = document.toJS() ?? {};
+  } catch {
+    throw refuse('(an alias that cannot be followed)');
   }
   if (!isJsonObject(tree))
     throw new AppError(`the configuration file ${String(path)} must be a map of settings`, {
@@ -28,18 +30,20 @@ export function readYaml(path: string | URL): JsonObject {
   return tree;
 }
 
-/** Reads a file that the configuration names. Throws `usage` when it cannot be read. */
+/** Reads a file that the configuration names. Throws `usage` when it cannot be read, or is not UTF-8. */
 function readText(path: string | URL, what: string): string {
+  const tried = typeof path === 'string' ? resolve(path) : path.pathname;
   try {
-    return readFileSync(path, 'utf8');
+    const bytes = readFileSync(path);
+    if (isUtf8(bytes)) return bytes.toString();
   } catch (error) {
-    const tried = typeof path === 'string' ? resolve(path) : path.pathname;
     throw new AppError(`${what} cannot be read: ${tried} (${systemCode(error) ?? 'unknown error'})`, {
       code: 'usage',
       hint: 'check the path, and that this user may read the file',
       cause: error,
     });
   }
+  throw new AppError(`${what} is not UTF-8: ${tried}`, { code: 'usage', hint: 'save the file as UTF-8' });
 }
 
 /** Lays one tree over another: maps are merged (`recordings.query` too), everything else is replaced. */

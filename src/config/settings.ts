@@ -141,7 +141,12 @@ const bucketReach = z.strictObject({
 
 /** Every setting, checked and complete. `config/default.yaml` explains each one beside its default. */
 export const Settings = z.strictObject({
-  dataDir: z.string().min(1),
+  dataDir: z
+    .string()
+    .min(1)
+    .refine((path) => !/^~(?:\/|$)/.test(path), {
+      error: 'begins with ~, which only a shell replaces; write the whole path',
+    }),
   service: z.strictObject({
     baseUrl: baseUrl.nullable(),
     movedFrom: baseUrl.nullable(),

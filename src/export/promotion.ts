@@ -34,16 +34,10 @@ function int64Of(value: unknown): bigint | undefined {
 
 const promotedMax = 200;
 
-/**
- * Names that columns and fields of the datasets with promoted columns have, and those that DuckDB gives to what it knows of a row:
- * a reader could take a promoted column for one of them.
- */
-const ownNames = [
-  ...[...deltaFields, ...pagedDatasets.flatMap((dataset) => contract[dataset].publishedFields)].flatMap(
-    ({ name, column: published }) => [name, published],
-  ),
-  ...rowPlaceNames,
-];
+/** Names that columns and fields of the datasets with promoted columns have: a reader could take a promoted column for one of them. */
+const ownNames = [...deltaFields, ...pagedDatasets.flatMap((dataset) => contract[dataset].publishedFields)].flatMap(
+  ({ name, column: published }) => [name, published],
+);
 
 /**
  * The columns that `export.promote` names, in its order. A value that is none of its type is null there, and counted in
@@ -61,7 +55,8 @@ export function promotedColumns(
   return promote.map((one) => {
     const { property, type, ...given } = typeof one === 'string' ? { property: one, type: 'string' as const } : one;
     const name = ('as' in given ? given.as : undefined) ?? `property_${property}`;
-    if (property === '' || /\p{Cc}/u.test(name) || !name.isWellFormed())
+    const isRowPlace = rowPlaceNames.includes(name.toLowerCase());
+    if (property === '' || /\p{Cc}/u.test(name) || !name.isWellFormed() || isRowPlace)
       throw badPromote(`has ${JSON.stringify(name)}, which cannot be a column's name`);
     if (taken.has(name.toLowerCase()))
       throw badPromote(

@@ -1,5 +1,5 @@
 import { closeSync, existsSync, openSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import Sqlite, { type Database } from 'better-sqlite3';
 import { AppError } from '../core/errors.ts';
 import { isoTime, type Clock } from '../core/clock.ts';
@@ -117,7 +117,7 @@ export function keepTemporaryFiles(db: Database, dataDir: string): void {
 }
 
 function noMirror(path: string): AppError {
-  return new AppError(`there is no mirror yet: ${path}`, {
+  return new AppError(`there is no mirror yet: ${resolve(path)}`, {
     code: 'storage',
     hint: 'run `analytics-mirror sync` first, or set dataDir (MIRROR_DATA_DIR)',
   });

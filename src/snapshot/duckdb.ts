@@ -56,7 +56,7 @@ export async function openDuckDb({ folders, memoryMaxMb, threads }: DuckDbLimits
  * The names under which DuckDB tells where in which Parquet file a row stands. A column of a file with such a name would be read in
  * its place: then an erasure and a table would count rows by that column's values.
  */
-export const rowPlaceNames = ['filename', 'file_row_number', 'file_index'] as const;
+export const rowPlaceNames: readonly string[] = ['filename', 'file_row_number', 'file_index'];
 
 /** Runs queries in a database of their own. An abort interrupts them; then the signal's reason is thrown. */
 export async function withDuckDb<T>(

@@ -98,11 +98,13 @@ function timeOfUnread(row: unknown, timeColumn: string): bigint | undefined {
 }
 
 /**
- * Whether the service says that no page follows. The length of a page does not tell. Where only a count tells, the first page has
- * to show as many rows, since a service may serve fewer than asked for; any later end is confirmed by one more window.
+ * Whether the service says that no page follows. Where `has_next` and `next` contradict each other, one more page is asked for,
+ * until one is empty. The length of a page does not tell. Where only a count tells, the first page has to show as many rows, since a service may serve fewer than asked for; any
+ * later end is confirmed by one more window.
  */
 function isLastPage(envelope: Envelope, { offset, limit }: Window): boolean {
-  if (typeof envelope.has_next === 'boolean') return !envelope.has_next;
+  if (envelope.has_next === true) return false;
+  if (envelope.has_next === false) return typeof envelope.next !== 'string' || envelope.results.length === 0;
   if (envelope.next !== undefined) return envelope.next === null;
   if (typeof envelope.count === 'number')
     return offset + limit >= envelope.count && (offset > 0 || envelope.results.length >= envelope.count);

@@ -40,6 +40,25 @@ describe.concurrent('a wrong command line', () => {
   });
 });
 
+describe.concurrent('a place that cannot be used', () => {
+  it('a folder that is gone', async () => {
+    const gone = join(workspace.folder, 'gone');
+    const shell = `mkdir ${gone} && cd ${gone} && rmdir ${gone} && exec "$@"`;
+    for (const command of [['status'], ['init', '--yes']])
+      assertUsage(
+        await runCli(command, { shell }),
+        'error: the folder in which this command was called is gone',
+        '  change to a folder that exists',
+      );
+  });
+
+  it('no folder for what is temporary', async () => {
+    const ended = await runCli(['demo'], { env: { TMPDIR: '/missing' } });
+    expect(ended).toMatchObject({ code: 1, stdout: '' });
+    expect(ended.stderr).toMatch(/^error: the demo cannot make a folder in \/missing \(ENOENT\)\n {2}set TMPDIR /);
+  });
+});
+
 describe.concurrent('wrong settings', () => {
   const hint = `  ${fileURLToPath(new URL('../../config/default.yaml', import.meta.url))} explains every setting`;
 

@@ -288,6 +288,8 @@ it('audit anchor: an authority and a witness vouch for the ledger, and an audito
 
 it('completion: every shell gets every command', async () => {
   for (const shell of ['bash', 'zsh', 'fish']) expect((await run('completion', [shell])).stdout).toContain('reconcile');
+  // As a file in `fpath`, zsh runs it as the function of the first Tab, which has to complete too.
+  expect((await run('completion', ['zsh'])).stdout).toMatch(/= _analytics-mirror \]; then _bash_complete .*; fi\n$/);
 });
 
 it('no command of the program is without a story here', async () => {

@@ -1,6 +1,5 @@
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { parse } from 'yaml';
 import { expect, it } from 'vitest';
 import { loadSettings } from '../../src/config/load-settings.ts';
@@ -64,7 +63,7 @@ it('without an address, a key or a project it says what is missing, and writes n
 });
 
 it.each(Object.entries(presets))('what is written for %s are settings, and an editor knows them', (_name, preset) => {
-  const schema = fileURLToPath(new URL('../../config/settings.schema.json', import.meta.url));
+  const schema = new URL('../../config/settings.schema.json', import.meta.url).href;
   const baseUrl = preset.baseUrl ?? 'https://analytics.example.com';
   const text = firstConfiguration({ ...preset, baseUrl, projectId: '7', dataDir: '/srv/"mirror"', schema });
   const configFile = join(freshFolder(), 'written.yaml');
@@ -72,5 +71,5 @@ it.each(Object.entries(presets))('what is written for %s are settings, and an ed
   const { settings } = loadSettings({}, { configFile });
   expect(settings).toMatchObject({ dataDir: '/srv/"mirror"', service: { baseUrl, projectId: '7' } });
   expect(settings.budget.windows).toEqual(loadSettings({}).settings.budget.windows);
-  expect(existsSync(/^# yaml-language-server: \$schema=(.+)$/m.exec(text)?.[1] ?? '')).toBe(true);
+  expect(existsSync(new URL(/^# yaml-language-server: \$schema=(\S+)$/m.exec(text)?.[1] ?? ''))).toBe(true);
 });

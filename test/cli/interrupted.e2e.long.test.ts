@@ -93,6 +93,18 @@ describe('a sync under way', () => {
     expect((await ended).code).toBe(130);
   });
 
+  it('ends with 130 on SIGHUP, with its run recorded, when its terminal is gone', async () => {
+    const dataDir = join(workspace.folder, 'hung-up');
+    const { child, ended } = workspace.start(['sync', 'persons', '--data-dir', dataDir, ...smallPages, ...stuck]);
+    await untilReceived(dataDir, 30);
+    child.kill('SIGHUP');
+    expect((await ended).code).toBe(130);
+    expect(await statusOf(dataDir)).toMatchObject({
+      lease: null,
+      runs: [{ outcome: 'interrupted', reason: 'interrupted' }],
+    });
+  });
+
   it('can be killed again and again, and the mirror ends up as if nothing had been', async () => {
     const undisturbed = join(workspace.folder, 'undisturbed');
     const killed = join(workspace.folder, 'killed');

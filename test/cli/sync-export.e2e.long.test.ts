@@ -139,3 +139,25 @@ it('puts persons aside whose properties are nested too deeply, loses nobody else
   expect(Number(shallow['rowsAdded']) + Number(shallow['rowsQuarantined'])).toBe(700);
   expect(await sync()).toMatchObject({ rowsQuarantined: 0, rowsAdded: shallow['rowsQuarantined'] });
 });
+
+it('draws its progress as wide as the terminal is now: a line of an earlier width would wrap, and could not be cleared', async () => {
+  // Standard error is a terminal of 60 columns, which is made narrower after the first line of progress.
+  const terminal = `data:text/javascript,${encodeURIComponent(`
+    import { stderr } from 'node:process';
+    let columns = 60;
+    Object.defineProperties(stderr, { isTTY: { value: true }, columns: { get: () => columns } });
+    const write = stderr.write.bind(stderr);
+    stderr.write = (text) => { if (text.includes('sync persons')) columns = 20; return write(text); };
+  `)}`;
+  const synced = await workspace.run(['sync', '--fresh', ...unlimited], {
+    env: { NODE_OPTIONS: `--import=${terminal}` },
+  });
+  expect(synced.code).toBe(0);
+  const drawn = synced.stderr
+    .split(/[\r\n]/)
+    .map((line) => line.slice(line.indexOf('[2K') + '[2K'.length))
+    .filter((line) => line.startsWith('sync '));
+  expect(drawn[0]?.length).toBeGreaterThan(20);
+  expect(drawn.length).toBeGreaterThan(1);
+  for (const line of drawn.slice(1)) expect(line.length).toBeLessThan(20);
+});

@@ -58,3 +58,13 @@ test('a table that is wider than the terminal has its widest texts broken betwee
   );
   expect(formatTable(['table', 'rows', 'what it is'], rows).split('\n')).toHaveLength(3);
 });
+
+test('a terminal that does not know its width, such as a serial line, shows a table as wide as it is', () => {
+  const { isTTY, columns } = process.stdout;
+  Object.assign(process.stdout, { isTTY: true, columns: 0 });
+  try {
+    expect(formatTable(['table', 'rows'], [['persons', 12]])).toBe('table    rows\npersons    12\n');
+  } finally {
+    Object.assign(process.stdout, { isTTY, columns });
+  }
+});

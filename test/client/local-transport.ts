@@ -1,3 +1,4 @@
+import type { Dispatcher } from 'undici';
 import { onTestFinished } from 'vitest';
 import { openTransport, type Transport, type TransportLimits } from '../../src/client/transport.ts';
 import { localServer, type Answerer } from './local-server.ts';
@@ -22,9 +23,14 @@ export async function transportTo(
   return transportAt(origin, changed, connections);
 }
 
-/** A transport to an address, closed when the test has ended. */
-export function transportAt(origin: string, changed: Partial<TransportLimits> = {}, connections = 1): Transport {
-  const transport = openTransport(origin, apiKey, connections, { ...limits, ...changed });
+/** A transport to an address, through connections of its own or the given ones, closed when the test has ended. */
+export function transportAt(
+  origin: string,
+  changed: Partial<TransportLimits> = {},
+  connections = 1,
+  pool?: Dispatcher,
+): Transport {
+  const transport = openTransport(origin, apiKey, connections, { ...limits, ...changed }, pool);
   onTestFinished(() => transport.close());
   return transport;
 }

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { MockAgent } from 'undici';
 import { expect, test } from 'vitest';
 import { localServer, type Answerer } from './local-server.ts';
 import { apiKey, get, transportAt, transportTo, unreachable } from './local-transport.ts';
@@ -48,6 +49,20 @@ test('a service that does not run is unreachable, with the reason and without th
   expect(error).toMatchObject({ ...unreachable, message: `no answer from ${origin}: ECONNREFUSED` });
   expect(JSON.stringify(error)).not.toContain(apiKey);
 });
+
+test.for(['SELF_SIGNED_CERT_IN_CHAIN', 'UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'CERT_HAS_EXPIRED'])(
+  'the hint for a certificate that is not trusted (%s) names the variable for an own authority',
+  async (code) => {
+    const origin = 'https://analytics.example.com';
+    const pool = new MockAgent().get(origin);
+    pool.intercept({ path: get.path }).replyWithError(Object.assign(new Error('refused'), { code }));
+    await expect(transportAt(origin, {}, 1, pool).send(get)).rejects.toMatchObject({
+      ...unreachable,
+      message: `no answer from ${origin}: ${code}`,
+      hint: expect.stringContaining('set NODE_EXTRA_CA_CERTS'),
+    });
+  },
+);
 
 test('a redirect is an answer: it is not followed, and the key stays with its host', async () => {
   let asked = 0;

@@ -162,8 +162,27 @@ test.for([
   ['dataDir: [', /is not valid YAML at line 1/],
   ['a: 1\na: 2', /is not valid YAML at line 2 \(DUPLICATE_KEY\)/],
   ['a: *nobody', /is not valid YAML \(an alias/],
+  ['dataDir: !env HOME', /is not valid YAML at line 1 \(TAG_RESOLVE_FAILED\)/],
 ] as const)('a file with %j is refused', ([yaml, message]) => {
   expect(usageError(() => under(yaml)).message).toMatch(message);
+});
+
+test('a file that is not UTF-8 is refused: another spelling of a property would not mask it', () => {
+  for (const encoding of ['latin1', 'utf16le'] as const) {
+    const configFile = file('');
+    writeFileSync(configFile, Buffer.from('\ufeffexport: {mask: [größe]}', encoding));
+    expect(usageError(() => loadSettings({}, { configFile })).message).toBe(
+      `the configuration file is not UTF-8: ${configFile}`,
+    );
+  }
+});
+
+test('a folder that begins with ~ is refused: no shell has replaced it', () => {
+  for (const dataDir of ['~', '~/mirror'])
+    expect(problems(() => under(`dataDir: ${dataDir === '~' ? '"~"' : dataDir}`))).toEqual([
+      'dataDir: begins with ~, which only a shell replaces; write the whole path',
+    ]);
+  expect(under('dataDir: ./~').dataDir).toBe('./~');
 });
 
 test('a file that cannot be read is named with the reason', () => {
@@ -178,8 +197,17 @@ test('a file that cannot be read is named with the reason', () => {
 test('the key comes from its file before the environment, without the line feed at its end', () => {
   const environment = { MIRROR_API_KEY: 'other', MIRROR_API_KEY_FILE: file('phx_key\r\n') };
   expect(loadSettings(environment).apiKey).toBe('phx_key');
-  expect(loadSettings({ MIRROR_API_KEY_FILE: file('\n') }).apiKey).toBeNull();
 });
+
+test.for(['MIRROR_API_KEY_FILE', 'MIRROR_STATUS_TOKEN_FILE', 'MIRROR_ALERT_WEBHOOK_FILE', 'MIRROR_SIGNING_KEY_FILE'])(
+  'a file of %s that is empty is a problem, and not no secret',
+  (variable) => {
+    for (const text of ['', '\n']) {
+      const path = file(text);
+      expect(problems(() => loadSettings({ [variable]: path }))).toEqual([`${variable}: ${path} is empty`]);
+    }
+  },
+);
 
 test.for(['phx key', 'phx\nkey', 'phx\u0000key', 'phx-ключ'])('the key %j is refused and not shown', (key) => {
   for (const environment of [{ MIRROR_API_KEY: key }, { MIRROR_API_KEY_FILE: file(key) }]) {
@@ -210,6 +238,7 @@ test.for([
   ['auto', 'auto'],
   ['[a, b]', ['a', 'b']],
   ['', null],
+  ['* * * * *', '* * * * *'],
 ] as const)('the flag value %j is %j', ([text, value]) => {
   expect(parseSettingValue(text)).toEqual(value);
 });

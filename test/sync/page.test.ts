@@ -147,6 +147,8 @@ describe('a page of a list', () => {
     ['a next page', { results: [], next: 'http://x/?offset=150' }, false],
     ['a short page with a next page', { results: [row], next: '/persons/?offset=150&limit=50' }, false],
     ['has_next false', { results: [row], has_next: false }, true],
+    ['has_next false and a next', { results: [row], has_next: false, next: '?offset=150' }, false],
+    ['has_next false and a next after no row', { results: [], has_next: false, next: '?offset=150' }, true],
     ['has_next true and null next', { results: [], has_next: true, next: null }, false],
     ['only a count that reaches further', { results: [row], count: 151 }, false],
     ['only a count that ends here', { results: [row], count: 150 }, true],

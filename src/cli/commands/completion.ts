@@ -59,6 +59,8 @@ const fish = (words: Map<string, string>, options: string): string =>
 const scripts: Readonly<Record<Shell, (words: Map<string, string>, options: string) => string>> = {
   bash,
   zsh: (words, options) =>
-    `#compdef analytics-mirror\nautoload -U +X bashcompinit && bashcompinit\n${bash(words, options)}`,
+    // From its file, zsh reads the script at the first Tab, and then has to complete as well.
+    `#compdef analytics-mirror\nautoload -U +X bashcompinit && bashcompinit\n${bash(words, options)}` +
+    `if [ "\${funcstack[1]}" = _analytics-mirror ]; then _bash_complete -o default -F _analytics_mirror; fi\n`,
   fish,
 };

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { createApp, createProjectApps, type ProjectApps } from '../../app.ts';
-import { AppError } from '../../core/errors.ts';
+import { AppError, systemCode } from '../../core/errors.ts';
 import { bytesText, countedText } from '../../core/words.ts';
 import { databasePath } from '../../mirror/database.ts';
 import type { DemoErasure } from '../../rehearsal/demo-erasure.ts';
@@ -27,7 +27,7 @@ export function define(command: Command, context: CommandContext): CommandAction
     help: '\nExamples:\n  analytics-mirror demo\n  analytics-mirror demo --keep\n  analytics-mirror demo --data-dir ./demo --json',
     act: async () => {
       const flags = command.optsWithGlobals<GlobalOptions & { keep?: boolean; hostile?: boolean }>();
-      const dataDir = flags.dataDir ?? mkdtempSync(join(tmpdir(), 'analytics-mirror-demo-'));
+      const dataDir = flags.dataDir ?? temporaryFolder();
       // Invented persons must not be mixed with real ones.
       if (existsSync(databasePath(dataDir)))
         throw new AppError(`the demo needs a fresh folder, and this one has a mirror: ${dataDir}`, {
@@ -57,6 +57,18 @@ export function define(command: Command, context: CommandContext): CommandAction
       }
     },
   };
+}
+
+function temporaryFolder(): string {
+  try {
+    return mkdtempSync(join(tmpdir(), 'analytics-mirror-demo-'));
+  } catch (cause) {
+    throw new AppError(`the demo cannot make a folder in ${tmpdir()} (${systemCode(cause) ?? 'unknown'})`, {
+      code: 'storage',
+      hint: 'set TMPDIR to a folder that can be written, or name a folder with --data-dir',
+      cause,
+    });
+  }
 }
 
 /** Runs the worker beside the sandbox until it is stopped, and prints the address of its status page. */

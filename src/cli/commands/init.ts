@@ -1,7 +1,6 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import process from 'node:process';
-import { fileURLToPath } from 'node:url';
 import { Option, type Command } from 'commander';
 import { createApp, type App } from '../../app.ts';
 import { defaultFiles } from '../../config/default-file.ts';
@@ -29,7 +28,8 @@ type InitFlags = {
 /** The prefix that services name when they retire another. */
 const wantedPrefix = '/api/projects';
 
-const schema = fileURLToPath(new URL('../../../config/settings.schema.json', import.meta.url));
+/** An address, since editors end a path at its first blank. */
+const schema = new URL('../../../config/settings.schema.json', import.meta.url).href;
 
 /** Defines `init`: writes a configuration file, after the service has been asked about the key and its projects. */
 export function define(command: Command, context: CommandContext): CommandAction {

@@ -106,7 +106,7 @@ async function queuedDeletions(context: UpstreamContext, subject: Subject): Prom
 /**
  * Notes that the service has accepted a deletion, and by when it should have deleted the events, in one transaction: when
  * a person is gone without this note, its events may never have been queued. Where the answer has no `Date`, or one that is more
- * than a week past, this machine's clock counts: a wait that is too short would be certified as over, and one that is too long ends
+ * than a month past, this machine's clock counts: a wait that is too short would be certified as over, and one that is too long ends
  * with the request. Not whole: some of the subject's persons are still to be deleted.
  */
 export function noteAccepted(
@@ -116,7 +116,7 @@ export function noteAccepted(
 ): void {
   const nowMs = context.clock.now();
   const shownMs = serviceTimeMs(date) ?? nowMs;
-  const timeMs = shownMs < nowMs - 7 * dayMs ? nowMs : shownMs;
+  const timeMs = shownMs < nowMs - 30 * dayMs ? nowMs : shownMs;
   context.db
     .transaction(() => {
       note(context, subject, 'upstream.person', {

@@ -22,7 +22,7 @@ it('are not verifiable where nothing tells of the queue, once they should be gon
 // A clock of this machine that is years behind, and right again later, must not certify a batch that has not run.
 it.each([
   ['this machine', 'Thu, 01 Jan 1970 00:00:00 GMT', expectedBy],
-  ['the service', 'Mon, 01 Jun 2026 00:00:00 GMT', '2026-06-08T05:00:00Z'],
+  ['the service', 'Mon, 01 Jun 2026 00:00:00 GMT', '2026-06-08T05:00:00.000Z'],
 ])('are expected by the clock of %s where clocks are years apart: the later one', async (_whose, date, notBefore) => {
   const world = await openUpstreamWorld();
   const subject = world.request([world.person(0)]);
