@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import type { z } from 'zod';
 import { endpoints, type Endpoint } from '../contract/endpoints.ts';
 import { optionalEndpoints } from '../contract/optional-endpoints.ts';
@@ -173,7 +174,8 @@ function readBody(contentType: string, sent: Buffer, bounds: JsonBounds, readJso
   const isMarked = sent.subarray(0, byteOrderMark.length).equals(byteOrderMark);
   const bytes = isMarked ? sent.subarray(byteOrderMark.length) : sent;
   if (bytes.length === 0) return undefined;
-  if (contentType.includes('json')) {
+  // What is not UTF-8 would be read with other characters in their place: two distinct ids could become one.
+  if (contentType.includes('json') && isUtf8(bytes)) {
     try {
       return readJson(bytes, bounds);
     } catch (error) {
@@ -183,12 +185,13 @@ function readBody(contentType: string, sent: Buffer, bounds: JsonBounds, readJso
   return bytes.toString('utf8');
 }
 
-const commonTypes = 'application/json text/html text/plain text/csv text/xml application/xml application/octet-stream';
+const commonTypes = 'text/html text/plain text/csv text/xml application/xml application/octet-stream';
 
 /** What an answer is called in an error. The service's own words may hold anything, so only common types are named. */
 function kindOfBody(contentType: string): string {
   const type = contentType.split(';')[0]?.trim().toLowerCase() ?? '';
   if (type === '') return 'no body';
+  if (type.includes('json')) return 'text that is cut off, malformed or not UTF-8';
   return commonTypes.split(' ').includes(type) ? type : 'a body of another type';
 }
 

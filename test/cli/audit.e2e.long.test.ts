@@ -7,9 +7,8 @@ import type { LivingPerson } from '../../src/sandbox/store/truth.ts';
 import { jsonOf } from './run-cli.ts';
 import { openWorkspace, unlimited, type Workspace } from './workspace.ts';
 
-const monthMs = 30 * 86_400_000;
-/** The service lives a month ago, so that its weekly batch should long have run. */
-const clock = { ...systemClock, now: () => Date.now() - monthMs };
+/** The service lives three weeks ago, so that its weekly batch should long have run. */
+const clock = { ...systemClock, now: () => Date.now() - 21 * 86_400_000 };
 
 let workspace: Workspace;
 let person: LivingPerson;

@@ -54,7 +54,11 @@ export const hostileAnswers: Readonly<Record<string, HostileAnswer>> = {
     ...complete,
     send: gzipped(person(`,"properties":{"a":${'['.repeat(4e6)}${']'.repeat(4e6)}}`)),
   },
-  '8,000,000 brackets, open': { code: 1, says: /application\/json instead of JSON/, send: gzipped('['.repeat(8e6)) },
+  '8,000,000 brackets, open': {
+    code: 1,
+    says: /text that is cut off, malformed or not UTF-8/,
+    send: gzipped('['.repeat(8e6)),
+  },
   '480,000 properties': {
     ...complete,
     send: gzipped(person(`,"properties":{${filled(17, (index) => `"${digits(index, 12)}":1`)}}`)),

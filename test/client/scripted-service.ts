@@ -8,10 +8,10 @@ import type { Answerer } from './local-server.ts';
 import { transportTo } from './local-transport.ts';
 
 type Asked = { line: string; contentType: string | undefined; body: string };
-type Answer = { status?: number; type?: string; text?: string; headers?: Record<string, string> };
+type Answer = { status?: number; type?: string; text?: string | Buffer; headers?: Record<string, string> };
 
 /** A JSON answer. */
-export const json = (text: string): Answer => ({ type: 'application/json', text });
+export const json = (text: string | Buffer): Answer => ({ type: 'application/json', text });
 
 /** The service at a local server that gives these answers in turn, the last one for ever. */
 export const serviceAt = (...answers: Answer[]) => serviceBelow('/api/environments/1', ...answers);

@@ -42,8 +42,13 @@ test.for([
   ['a login page', { type: 'text/html; charset=utf-8', text: '<form>' }, 'text/html'],
   ['nothing', {}, 'no body'],
   ['plain text', { type: 'text/plain', text: '[]' }, 'text/plain'],
-  ['broken JSON', json('{"results":['), 'application/json'],
-  ['a JSON text', json('"ok"'), 'application/json'],
+  ['broken JSON', json('{"results":['), 'text that is cut off, malformed or not UTF-8'],
+  ['a JSON text', json('"ok"'), 'text that is cut off, malformed or not UTF-8'],
+  [
+    'JSON in Latin-1',
+    json(Buffer.from('{"results":["Zoë"]}', 'latin1')),
+    'text that is cut off, malformed or not UTF-8',
+  ],
 ] as const)('%s where JSON is expected is asked for again, and never an empty list', async ([, answer, found]) => {
   const { service, asked } = await serviceAt(answer);
   await expect(service.call('persons.list')).rejects.toMatchObject({

@@ -115,12 +115,12 @@ test('recordings are found by id, person, distinct id, and by a distinct id of t
   });
 });
 
-test('generations with other columns are searched together, also where a column has a name that DuckDB takes', async () => {
+test('generations with other columns are searched together, also where a column has a name that the writer of files uses', async () => {
   const dataDir = temporaryFolder();
   await publishRows(dataDir, 'persons', [ann, joann], { partRows: 1 });
   await publishRows(dataDir, 'persons', [ann, joann], { promote: ['plan'] });
   const third = await publishRows(dataDir, 'persons', [ann, joann], {
-    promote: [{ property: 'plan', as: 'filename', type: 'string' }],
+    promote: [{ property: 'plan', as: 'row_text', type: 'string' }],
   });
   const places = [`${first}/part-00001.parquet`, `${second}/part-00001.parquet`, `${third}/part-00001.parquet`];
   const line = (place: string): string => `persons/${place}: a - ann@x,device`;

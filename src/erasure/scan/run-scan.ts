@@ -5,6 +5,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
 import { AppError } from '../../core/errors.ts';
+import { shrinkHeap } from '../../core/heap.ts';
 import { readJson } from '../../core/exact-json.ts';
 import { ScanFailure, ScanReport, taskLines, type OrderedSubject, type ScanOrder } from './scan-task.ts';
 import type { JobContext } from '../../job/job-context.ts';
@@ -39,6 +40,7 @@ export async function runScan(
   { signal, timeoutMs = lastsMaxMs }: RunScanOptions,
 ): Promise<ScanReport> {
   signal.throwIfAborted();
+  shrinkHeap();
   const child = spawn(process.execPath, [...heapFlags, scanProcess], {
     // It needs nothing of the environment, where the API key is.
     env: {},
