@@ -5,8 +5,8 @@ import { runInNewContext } from 'node:vm';
 const largeHeapBytes = 96 * 1024 * 1024;
 
 /**
- * Gives the memory of a large heap that is not in use back to the system, before another process takes its share. V8 would keep
- * it for what comes next. Node tells the flag in its documentation of `--expose-gc`; without the function, nothing happens.
+ * Gives the memory of a large heap that is not in use back to the system, before another process or a writer of files takes its
+ * share. V8 would keep it for what comes next. Node tells the flag in its documentation of `--expose-gc`; without the function, nothing happens.
  */
 export function shrinkHeap(): void {
   if (getHeapStatistics().total_heap_size <= largeHeapBytes) return;

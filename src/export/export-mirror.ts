@@ -1,4 +1,5 @@
 import { AppError } from '../core/errors.ts';
+import { shrinkHeap } from '../core/heap.ts';
 import type { PublishedDataset } from '../contract/datasets.ts';
 import { whileEpoch } from '../mirror/fence.ts';
 import { withSnapshotSource } from '../mirror/snapshot-source.ts';
@@ -38,6 +39,7 @@ function exportMoment(
   context: ExportContext,
   { source: connection, dataset, kind, onProgress }: MirrorExportTask,
 ): Promise<MirrorExport | 'outdated'> {
+  shrinkHeap();
   const { db, published, settings, clock, signal } = context;
   const location = tableLocation(context, dataset);
   const base = kind === 'delta' ? findDeltaBase(context, dataset) : undefined;
