@@ -17,29 +17,6 @@ test('whatever happens between them, a full snapshot and its deltas, loaded as d
   expect(await checkHistories(3)).toBeGreaterThan(1);
 });
 
-test('playlists and their recordings, loaded as documented, are the mirror after each delta', async () => {
-  const world = openWorld();
-  const lists = (kind: 'full' | 'delta'): Promise<string[]> =>
-    publish(world, kind, world.settings, ['persons', 'recordings', 'playlists', 'playlist_recordings', 'deletions']);
-  const steps: [recordings: number[], name: string, kind: string | null][] = [
-    [[1, 2], 'a', 'full'],
-    [[2, 3], 'a', 'delta'],
-    [[2, 3], 'b', 'delta'],
-    [[2, 3], 'b', null],
-    [[], 'b', 'delta'],
-  ];
-  perform(world, { do: 'show playlist', number: 1, name: 'z', recordings: [2, 4] });
-  for (const [recordings, name, kind] of steps) {
-    perform(world, { do: 'show playlist', number: 2, name, recordings });
-    const before = publishedFilesIn(world.dataDir).listSnapshots('playlists').length;
-    const [, , published] = await lists(kind === 'full' ? 'full' : 'delta');
-    if (kind !== null) expect(published).toBe(kind);
-    expect(publishedFilesIn(world.dataDir).listSnapshots('playlists')).toHaveLength(before + (kind === null ? 0 : 1));
-    expect(await load(world.dataDir)).toEqual(mirrored(world.db, 4));
-  }
-  expect((await verifySnapshots(publishedFilesIn(world.dataDir))).problems).toEqual([]);
-});
-
 const [ann, bob]: Step[] = [
   { do: 'show persons', persons: [{ number: 1, name: 'a', distinctIds: ['d1'] }] },
   { do: 'show persons', persons: [{ number: 2, name: 'b', distinctIds: ['d2'] }] },
