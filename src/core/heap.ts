@@ -1,12 +1,12 @@
 import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
-/** As in `start-up.ts`, which imports nothing of this program. */
+/** The size in bytes that `start-up.ts` calls large too; that file imports nothing of this program. */
 const largeHeapBytes = 96 * 1024 * 1024;
 
 /**
  * Gives the memory of a large heap that is not in use back to the system, before another process or a writer of files takes its
- * share. V8 would keep it for what comes next. Node tells the flag in its documentation of `--expose-gc`; without the function, nothing happens.
+ * share. V8 would keep it for what comes next. Node hands out the collector only under `--expose-gc`; without it, nothing happens.
  */
 export function shrinkHeap(): void {
   if (getHeapStatistics().total_heap_size <= largeHeapBytes) return;

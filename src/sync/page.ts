@@ -98,9 +98,9 @@ function timeOfUnread(row: unknown, timeColumn: string): bigint | undefined {
 }
 
 /**
- * Whether the service says that no page follows. Where `has_next` and `next` contradict each other, one more page is asked for,
- * until one is empty. The length of a page does not tell. Where only a count tells, the first page has to show as many rows, since a service may serve fewer than asked for; any
- * later end is confirmed by one more window.
+ * Whether the service says that no page follows. The length of a page does not tell. Where `next` leads on beside a `has_next` that
+ * is false, pages are asked for until one is empty. Where only a count tells, the first page has to show as many rows, since a
+ * service may serve fewer than asked for; any later end is confirmed by one more window.
  */
 function isLastPage(envelope: Envelope, { offset, limit }: Window): boolean {
   if (envelope.has_next === true) return false;

@@ -65,7 +65,7 @@ const tableStep: fc.Arbitrary<TableStep> = fc.oneof(
   },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('keep' as const), keep: fc.integer({ min: 1, max: 3 }) }) },
   // A restore without a copy before it does nothing.
-  { weight: 3, arbitrary: fc.record({ do: fc.constantFrom('copy' as const, 'restore' as const) }) },
+  { weight: 6, arbitrary: fc.record({ do: fc.constantFrom('copy' as const, 'restore' as const) }) },
 );
 
 const uuidOf = (person: number): string => `00000000-0000-4000-8000-00000000000${person}`;

@@ -11,8 +11,7 @@ test('whatever happens to the mirror, every table is what was published, and nob
   expect(delta).toBeGreaterThan(10);
   expect(erase).toBeGreaterThan(10);
   expect(lookedBack).toBeGreaterThan(10);
-  // Histories are drawn at random: few of them may put an older copy back, not none.
-  expect(restore).toBeGreaterThan(0);
+  expect(restore).toBeGreaterThan(5);
 });
 
 // `.ci/engines` names a Python that has pyiceberg and DuckDB.
