@@ -1,16 +1,14 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { PassThrough } from 'node:stream';
-import { text } from 'node:stream/consumers';
 import { parseAllDocuments } from 'yaml';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { exitCodes } from '../src/cli/errors.ts';
-import { runProgram } from '../src/cli/program.ts';
 import { loadProjects, loadSettings } from '../src/config/load-settings.ts';
 import { isJsonObject } from '../src/core/exact-json.ts';
 import { attentionReasons, heldReasons } from '../src/ledger/vocabulary.ts';
 import { metricsText } from '../src/status/metrics.ts';
 import { alertKinds } from '../src/config/alert-kinds.ts';
 import { endpointNames } from '../src/contract/endpoints.ts';
+import { runCliHere } from './cli/run-cli.ts';
 import { found, repository, texts, wordsOf } from './pages.ts';
 
 /** The pages of those who run the worker, as one text. */
@@ -60,29 +58,11 @@ function namedMetrics(words: string): string[] {
 /** The metrics of the worker. */
 const metrics = new Set<string>();
 
-/** What `--help` says after these words. */
-async function helpOf(words: readonly string[]): Promise<string> {
-  const stdout = new PassThrough();
-  const stderr = new PassThrough();
-  await runProgram([...words, '--help'], {
-    environment: {},
-    stdout,
-    stderr,
-    isTerminal: false,
-    terminalColumns: 80,
-    signal: new AbortController().signal,
-    setExitCode: () => undefined,
-    exit: () => undefined,
-  });
-  stdout.end();
-  return text(stdout);
-}
-
 /** The help of every command by its words, as `erase add`. */
 const helps = new Map<string, string>();
 
 async function readHelps(words: readonly string[]): Promise<void> {
-  const help = await helpOf(words);
+  const { stdout: help } = await runCliHere([...words, '--help']);
   helps.set(words.join(' '), help);
   const listed = found(help.split(/^Commands:$/m)[1]?.split(/^\S/m)[0] ?? '', /^ {2}([a-z][a-z-]*)/gm);
   for (const name of listed.filter((each) => each !== 'help')) await readHelps([...words, name]);

@@ -1,7 +1,8 @@
 import { spawn, type ChildProcessByStdio } from 'node:child_process';
 import { once } from 'node:events';
-import type { Readable } from 'node:stream';
+import { Writable, type Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
+import { runProgram } from '../../src/cli/program.ts';
 
 const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 /** Starting takes half as long when Node keeps what it has compiled. */
@@ -70,6 +71,32 @@ export function runScript(script: URL): (args: readonly string[], surroundings?:
 /** Runs the command line to its end. */
 export function runCli(args: readonly string[], surroundings?: Surroundings): Promise<Ended> {
   return startCli(args, surroundings).ended;
+}
+
+/** Runs the command line to its end in this process, where its modules are loaded. Nobody can interrupt it. */
+export async function runCliHere(args: readonly string[], environment: Record<string, string> = {}): Promise<Ended> {
+  const ended = { code: 0, stdout: '', stderr: '' };
+  const collect = (stream: 'stdout' | 'stderr'): Writable =>
+    new Writable({
+      write: (chunk: Buffer, _encoding, done) => {
+        ended[stream] += chunk.toString('utf8');
+        done();
+      },
+    });
+  const setCode = (code: number): void => {
+    ended.code = code;
+  };
+  await runProgram(args, {
+    environment,
+    stdout: collect('stdout'),
+    stderr: collect('stderr'),
+    isTerminal: false,
+    terminalColumns: 80,
+    signal: new AbortController().signal,
+    setExitCode: setCode,
+    exit: setCode,
+  });
+  return ended;
 }
 
 /** The one JSON object that a command has printed. Throws when it printed anything else. */

@@ -19,7 +19,7 @@ import { runExportJob } from '../../src/worker/export-job.ts';
 import { runReconcileJob, type ReconcileJobResult } from '../../src/worker/reconcile-job.ts';
 import { runSyncJob } from '../../src/worker/sync-job.ts';
 import { jobContext } from '../job/job-context.ts';
-import { freshFolder } from '../mirror/open-test-mirror.ts';
+import { freshFolder, putEmptyMirror } from '../mirror/open-test-mirror.ts';
 import type { Interceptor } from './upstream/upstream-world.ts';
 import { scanInThisProcess } from './scan-in-this-process.ts';
 import type { KillPoint } from '../kill/kill-point.ts';
@@ -86,6 +86,7 @@ export async function openErasureWorld(
   const dataDir = freshFolder();
   const settings = settingsFor(dataDir, sandbox, more);
   const backup = join(freshFolder(), 'mirror.db');
+  putEmptyMirror(dataDir);
   let db = openDatabase(dataDir, clock);
   let interceptor: Interceptor = (_asked, send) => send();
   const restart = (): void => {

@@ -8,7 +8,7 @@ import { openDatabase, openDatabaseReadOnly, type Database } from '../../src/mir
 import { approvePlan, listSuspects } from '../../src/mirror/suspects.ts';
 import { planDatasetAbsence, reconcileAbsence, type AbsenceResult } from '../../src/sync/absence.ts';
 import { syncList } from '../../src/sync/sync-list.ts';
-import { freshFolder } from '../mirror/open-test-mirror.ts';
+import { freshFolder, putEmptyMirror } from '../mirror/open-test-mirror.ts';
 import { ModelService, type Outage } from './absence-model.ts';
 
 type Step =
@@ -67,6 +67,7 @@ class World {
   ).settings;
 
   constructor(persons = 30) {
+    putEmptyMirror(this.folder);
     this.db = openDatabase(this.folder, this.clock);
     for (let number = 0; number < persons; number += 1) this.model.create(1 + (number % 3));
   }

@@ -14,7 +14,7 @@ import type { PassMode } from '../../src/mirror/passes.ts';
 import { prepareEraseRows, prepareRemoveRow, trimRecordings } from '../../src/mirror/remove-rows.ts';
 import { prepareWriteRows } from '../../src/mirror/write-rows.ts';
 import { syncList } from '../../src/sync/sync-list.ts';
-import { freshFolder } from '../mirror/open-test-mirror.ts';
+import { freshFolder, putEmptyMirror } from '../mirror/open-test-mirror.ts';
 import { FingerprintList, pageForms, type Change, type PageForm } from './fingerprint-list.ts';
 
 /** A pass, and what the service does meanwhile. */
@@ -159,6 +159,7 @@ class Mirror {
     this.isFast = isFast;
     this.played = played;
     this.list = new FingerprintList(dataset, size);
+    putEmptyMirror(this.dataDir);
     this.db = openDatabase(this.dataDir, this.clock);
   }
 

@@ -17,7 +17,7 @@ import { fenceIdentifiers } from '../../../src/mirror/fence.ts';
 import type { Row } from '../../../src/snapshot/columns.ts';
 import { openDuckDb, sqlText } from '../../../src/snapshot/duckdb.ts';
 import { exportRequest } from '../../export/export-fixture.ts';
-import { freshFolder, stillClock } from '../../mirror/open-test-mirror.ts';
+import { freshFolder, putEmptyMirror, stillClock } from '../../mirror/open-test-mirror.ts';
 import { personRow, recordingRow } from '../../snapshot/rows.ts';
 import { tarOf, zipOf } from './packed.ts';
 import { addPeople, insert, personOf, placesOf, removePeople, subjectOf, type Person } from './canary.ts';
@@ -38,6 +38,7 @@ function inMirror(dataDir: string, change: (db: Database) => void): void {
 /** A data folder that holds some people, and nothing else. */
 function folderOf(...people: Person[]): string {
   const dataDir = freshFolder();
+  putEmptyMirror(dataDir);
   inMirror(dataDir, (db) => addPeople(db, people));
   return dataDir;
 }
@@ -103,32 +104,47 @@ describe('a person is found', () => {
 
   const { properties, name } = canary.row;
   const text = (JSON.parse(String(properties)) as { unicode: string }).unicode;
-  it.each<[string, string, string | Buffer, string[]]>([
+  const planted: [string, string, string | Buffer, string[]][] = [
     ['a draft', 'tmp/snapshot-persons-x/part-00001.draft', String(properties), ['json', 'utf-8']],
     ['a report', 'reports/day.html', `<p>${String(name)}</p>`, ['utf-8']],
     ['a log', 'logs/mirror.log', `{"error":${JSON.stringify(text)}}\n`, ['utf-8']],
     ['a log of addresses', 'logs/access.log', `GET /?q=${encodeURIComponent(text)}`, ['percent', 'utf-8']],
-    ['base64', 'anything', Buffer.from(`..${text}`).toString('base64'), ['base64']],
-    ['hex', 'anything', Buffer.from(text).toString('hex'), ['hex']],
+    ['base64', 'base64', Buffer.from(`..${text}`).toString('base64'), ['base64']],
+    ['hex', 'hex', Buffer.from(text).toString('hex'), ['hex']],
     ['compressed pages', 'tmp/pages', zstdCompressSync(Buffer.from(text.repeat(3))), ['utf-8']],
     ['a rotated log', 'logs/mirror.log.1.gz', gzipSync(text.repeat(3)), ['utf-8']],
     ['a zip archive', 'backup/logs.zip', zipOf({ 'a.log': Buffer.from(text.repeat(3)) }), ['utf-8']],
     ['an archive of archives', 'backup/logs.tgz', gzipSync(tarOf({ a: zipOf({ b: Buffer.from(text) }) })), ['utf-8']],
-    ['UTF-16', 'export.txt', Buffer.from(`name\r\n${text}\r\n`, 'utf16le'), ['utf-16']],
-    ['UTF-16, the big end first', 'export.txt', Buffer.from(`name\r\n${text}\r\n`, 'utf16le').swap16(), ['utf-16']],
-    ['UTF-16 with a mark', 'export.txt', Buffer.from(`\ufeff${text}`, 'utf16le'), ['utf-16']],
+    ['UTF-16', 'little.txt', Buffer.from(`name\r\n${text}\r\n`, 'utf16le'), ['utf-16']],
+    ['UTF-16, the big end first', 'big.txt', Buffer.from(`name\r\n${text}\r\n`, 'utf16le').swap16(), ['utf-16']],
+    ['UTF-16 with a mark', 'marked.txt', Buffer.from(`\ufeff${text}`, 'utf16le'), ['utf-16']],
     ['JSON in compressed UTF-16', 'a.gz', gzipSync(Buffer.from(String(properties), 'utf16le')), ['utf-16']],
     ['JSON lines that are none', 'snapshots/notes.jsonl', `{"a":1}\n{"a": ${text}`, ['utf-8']],
     ['a file that no one knows of', 'a/b/c/d', `${'x'.repeat(3_000_000)}${text}`, ['utf-8']],
-  ])('in %s', async (_what, place, content, encodings) => {
+  ];
+
+  /** What is found in a folder of all of those files, and once they are empty. */
+  let plantedScans: Promise<[string[], string[]]> | undefined;
+  async function scanPlanted(): Promise<[string[], string[]]> {
     const dataDir = folderOf(...others);
-    write(dataDir, place, content);
-    const expected = encodings.map((encoding) => `raw ${encoding} ${place}`);
+    for (const [, place, content] of planted) write(dataDir, place, content);
     const found = placesOf(await scan(dataDir));
-    expect(expected.filter((one) => !found.includes(one))).toEqual([]);
-    expect(found.every((one) => one.endsWith(` ${place}`))).toBe(true);
-    writeFileSync(join(dataDir, place), '');
-    expect(placesOf(await scan(dataDir))).toEqual([]);
+    for (const [, place] of planted) writeFileSync(join(dataDir, place), '');
+    return [found, placesOf(await scan(dataDir))];
+  }
+
+  it.each(planted)('in %s', async (_what, place, _content, encodings) => {
+    plantedScans ??= scanPlanted();
+    const [found, leftOver] = await plantedScans;
+    const foundHere = found.filter((one) => one.endsWith(` ${place}`));
+    expect(foundHere).toEqual(expect.arrayContaining(encodings.map((encoding) => `raw ${encoding} ${place}`)));
+    expect(leftOver).toEqual([]);
+  });
+
+  it('in those files only', async () => {
+    const [found] = await (plantedScans ??= scanPlanted());
+    const places = new Set(planted.map(([, place]) => place));
+    expect(found.filter((one) => !places.has(one.split(' ').at(-1) ?? ''))).toEqual([]);
   });
 
   it('in quarantine, by any of her identifiers; what nobody can be told from is another’s text', async () => {
