@@ -1,11 +1,10 @@
 import { appendFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { canonicalJson } from '../../src/ledger/canonical-json.ts';
 import { entriesPath, ledgerFolder } from '../../src/ledger/entry-file.ts';
 import { readLedgerHead } from '../../src/ledger/ledger-head.ts';
 import { openLedger, readLedger } from '../../src/ledger/ledger.ts';
 import { freshFolder } from '../mirror/open-test-mirror.ts';
-import { lifeOf, requestId, tickingClock } from './ledger-fixture.ts';
+import { lifeOf, tickingClock } from './ledger-fixture.ts';
 
 test('where there is no ledger, there is no head', () => {
   expect(readLedgerHead(ledgerFolder(freshFolder()))).toBeUndefined();
@@ -35,23 +34,4 @@ test('what is being written, or was left by a kill, is no entry yet', () => {
   openLedger(dataDir, tickingClock()).append(first);
   appendFileSync(entriesPath(ledgerFolder(dataDir)), '{"type":"sea');
   expect(readLedgerHead(ledgerFolder(dataDir))).toMatchObject({ entries: 1, checkpoint: null });
-});
-
-test('a fence of any size is not longer than what is looked at; a line of an earlier version can be, and is not guessed', () => {
-  const dataDir = freshFolder();
-  const folder = ledgerFolder(dataDir);
-  const fence = Array.from({ length: 30_000 }, (_entry, index) => ({
-    kind: 'distinct_id' as const,
-    mac: index.toString(16).padStart(64, '0'),
-  }));
-  const fencing = { type: 'fencing' as const, request: requestId(1), generation: 1, epoch: 1, fence };
-  openLedger(dataDir, tickingClock()).append(lifeOf(1, 1).slice(0, 3).flat());
-  appendFileSync(
-    entriesPath(folder),
-    `${canonicalJson({ ...fencing, seq: 3, at: '2026-11-20T12:00:02.000Z' })}\n{"type":"sea`,
-  );
-  expect(readLedgerHead(folder)).toEqual({ entries: null, lastEntryAt: null, checkpoint: null });
-  const ledger = openLedger(dataDir, tickingClock());
-  ledger.append([fencing]);
-  expect(readLedgerHead(folder)?.entries).toBe(10);
 });

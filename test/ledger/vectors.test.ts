@@ -1,12 +1,10 @@
-import { globSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { anchorJudge, readPolicy } from '../../src/anchor/policy.ts';
 import { verifyLedger } from '../../src/ledger/verify.ts';
-import { temporaryFolder } from '../snapshot/temporary-folder.ts';
 import { loadStandAlone, withoutSentences, type Verdict } from './ledger-fixture.ts';
-import { writeVectors } from './write-vectors.ts';
 
 const published = fileURLToPath(new URL('../../docs/verifier/vectors', import.meta.url));
 
@@ -18,11 +16,6 @@ type Vector = {
 };
 const vectors = JSON.parse(readFileSync(join(published, 'vectors.json'), 'utf8')) as Vector[];
 
-function contentOf(folder: string): Record<string, string> {
-  const files = globSync('**/*.{txt,jsonl,json,tst}', { cwd: folder }).toSorted();
-  return Object.fromEntries(files.map((file) => [file, readFileSync(join(folder, file), 'latin1')]));
-}
-
 /** The order of the lists says nothing. */
 function inOrder(verdict: Verdict): Verdict {
   const sorted = (places: Verdict['problems']): Verdict['problems'] =>
@@ -31,12 +24,6 @@ function inOrder(verdict: Verdict): Verdict {
 }
 
 describe('the published test vectors', () => {
-  it('are those that `node test/ledger/write-vectors.ts` writes', () => {
-    const folder = join(temporaryFolder(), 'vectors');
-    writeVectors(folder);
-    expect(contentOf(folder)).toEqual(contentOf(published));
-  });
-
   it('have good and damaged ledgers', () => {
     expect(vectors.filter(({ verdict }) => verdict.ok).length).toBeGreaterThan(4);
     expect(vectors.filter(({ verdict }) => !verdict.ok).length).toBeGreaterThan(12);
