@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { getHeapStatistics } from 'node:v8';
 import { expect, test } from 'vitest';
 import { shrinkHeap } from '../../src/core/heap.ts';
@@ -5,22 +6,30 @@ import { shrinkHeap } from '../../src/core/heap.ts';
 const million = 2 ** 20;
 const heapMebibytes = (): number => getHeapStatistics().total_heap_size / million;
 
-/** Uses so much memory, and no longer needs it. */
-function use(mebibytes: number): void {
-  const blocks = Array.from({ length: mebibytes }, () => Array.from({ length: million / 8 }, () => 0.5));
-  expect(blocks).toHaveLength(mebibytes);
+/** So much memory in use. */
+function allocate(mebibytes: number): number[][] {
+  return Array.from({ length: mebibytes }, () => Array.from({ length: million / 8 }, () => 0.5));
 }
 
-test('a large heap gives back what is not in use, and is looked through again only once it has grown', () => {
-  use(200);
+/** Whether a call of `shrinkHeap` collects what is not in use. */
+async function collects(): Promise<boolean> {
+  const unused = new WeakRef({});
+  // Until then, it is in use.
+  await setImmediate();
   shrinkHeap();
+  return unused.deref() === undefined;
+}
+
+test('a large heap gives back what is not in use, and is looked through again only once it has grown', async () => {
+  const inUse = allocate(100);
+  allocate(100);
+  expect(await collects()).toBe(true);
   const kept = heapMebibytes();
-  use(8);
-  const grown = heapMebibytes();
-  shrinkHeap();
-  expect(heapMebibytes()).toBe(grown);
-  use(200);
+  allocate(8);
+  expect(await collects()).toBe(false);
+  allocate(200);
   expect(heapMebibytes()).toBeGreaterThan(kept + 100);
-  shrinkHeap();
+  expect(await collects()).toBe(true);
   expect(heapMebibytes()).toBeLessThan(kept + 40);
+  expect(inUse).toHaveLength(100);
 });
