@@ -9,7 +9,8 @@ import type { IssuedCertificate } from './certificate-page.ts';
 
 /**
  * The newest certificate of the request that has this id, or whose id alone begins with it, and its text. Where its file is
- * gone, it is derived from the ledger. Throws `usage` when there is none, and `storage` when its SHA-256 is not on the ledger.
+ * gone, it is derived from the ledger and the settings. Throws `usage` when there is none, and `storage` when its SHA-256 is
+ * not on the ledger.
  */
 export function findCertificate(
   settings: IssuingSettings,
@@ -32,7 +33,14 @@ export function findCertificate(
   if (text === undefined || !certificate || sha256(text) !== issued.sha256)
     throw new AppError(
       `the certificate of request ${history.request} is ${present === undefined ? 'gone' : 'not the one on the ledger'}`,
-      { code: 'storage', hint: 'restore reports/certificates/ from a backup' },
+      {
+        code: 'storage',
+        hint:
+          'restore reports/certificates/ from a backup' +
+          (present === undefined
+            ? '; it is derived anew only where this version and service, audit.controller and erasure.feedRetentionDays are those of its day'
+            : ''),
+      },
     );
   return { certificate, text, sha256: issued.sha256, entry: issued.entry };
 }

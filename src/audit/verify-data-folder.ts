@@ -137,7 +137,7 @@ function openMirror(dataDir: string, notes: string[]): Database | null {
 /** What can be wrong with a certificate, as CERTIFICATES.md names it. */
 const certificateSentences = {
   missing:
-    'it is on the ledger, but its file is missing; restore reports/, or have `audit certificate --format json` derive it again',
+    'it is on the ledger, but its file is missing; restore reports/; where version and settings are those of its day, `audit certificate --format json` derives it again',
   unreadable: 'it is no file that can be read',
   not_on_ledger: 'it is not on the ledger, so nothing proves it',
   other_certificate: 'it is not the one on the ledger',

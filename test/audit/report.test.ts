@@ -360,6 +360,8 @@ it('a certificate whose file is gone is made anew from the ledger, and one that 
   expect(readFileSync(path, 'utf8')).toBe(text);
   rmSync(path);
   expect(find().text).toBe(text);
+  const later = { ...issuing, audit: { ...issuing.audit, controller: { name: 'another', contact: null } } };
+  expect(() => findCertificate({ dataDir, ...later }, readLedger(dataDir).entries(), requestId(1))).toThrow('is gone');
   writeFileSync(path, text.replace('"is_late":false', '"is_late":true'));
   expect(find).toThrow('is not the one on the ledger');
 });
