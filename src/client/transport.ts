@@ -89,11 +89,7 @@ export function openTransport(
       } catch (error) {
         signal?.throwIfAborted();
         if (error instanceof AppError) throw error;
-        throw unreachable(
-          origin,
-          timeout.aborted ? 'no whole answer in time' : (systemCode(error) ?? 'connection failed'),
-          error,
-        );
+        throw unreachable(origin, timeout.aborted ? 'no whole answer in time' : reasonOf(error), error);
       }
     },
     close: () => pool.destroy(),
@@ -147,6 +143,13 @@ function isKnownEncoding(encoding: string): encoding is keyof typeof decompresso
 
 function header(value: string | string[] | undefined): string | undefined {
   return Array.isArray(value) ? value[0] : value;
+}
+
+/** Why no whole answer came, in words or as the code that the system gives. */
+function reasonOf(error: unknown): string {
+  const code = systemCode(error) ?? 'connection failed';
+  // Codes of gzip, deflate and Brotli.
+  return /^(?:Z_|ERR__ERROR_)/.test(code) ? `its compressed answer is cut off or damaged (${code})` : code;
 }
 
 function unreachable(origin: string, reason: string, cause: unknown): AppError {

@@ -8,6 +8,11 @@ const explanations: readonly { pattern: RegExp; message: string; hint: string }[
     hint: 'free some space and run the command again; nothing that was committed is lost',
   },
   {
+    pattern: /^E[MN]FILE$/,
+    message: 'too many files are open',
+    hint: 'raise the limit of this process or machine (`ulimit -n`) and run the command again',
+  },
+  {
     pattern: /^EROFS$/,
     message: 'the disk is read-only',
     hint: 'a disk turns read-only after a fault: see the log of the system, and mount it for writing',

@@ -90,6 +90,17 @@ test.for([
 const packed = gzipSync('x'.repeat(10_000));
 const corrupt = Buffer.concat([packed.subarray(0, -8), Buffer.alloc(8)]);
 
+test.each([
+  ['cut off', packed.subarray(0, 20)],
+  ['damaged', corrupt],
+])('of a compressed answer that is %s, the error says so', async (_what, body) => {
+  const transport = await transportTo((_request, response) => {
+    response.writeHead(200, { 'content-encoding': 'gzip' });
+    response.end(body);
+  });
+  await expect(transport.send(get)).rejects.toThrow(/its compressed answer is cut off or damaged \(Z_\w+\)$/);
+});
+
 test.for([
   ['nothing', (_request, response) => response.destroy()],
   [

@@ -5,6 +5,8 @@ const withCode = (code: string) => Object.assign(new Error('words of the system'
 
 test.for([
   ['ENOSPC', 'storage', 'the disk is full'],
+  ['EMFILE', 'storage', 'too many files are open'],
+  ['ENFILE', 'storage', 'too many files are open'],
   ['EDQUOT', 'storage', 'the disk is full'],
   ['SQLITE_FULL', 'storage', 'the disk is full'],
   ['EACCES', 'storage', 'the data folder cannot be written'],

@@ -138,7 +138,7 @@ function erasureText(erasure: ErasureResult): string {
   const lines: [count: number, what: string][] = [
     [erasure.fenced, 'fenced and taken out of the mirror'],
     [erasure.rowsErased, 'rows of persons and recordings erased'],
-    [erasure.filesRewritten, `published files rewritten, without ${countText(erasure.rowsRemoved)} rows`],
+    [erasure.filesRewritten, `published files rewritten, without ${countedText(erasure.rowsRemoved, 'row')}`],
     [erasure.verified, 'proved gone from here by a scan'],
     [erasure.certified, 'reached everything'],
     [erasure.sealed, 'sealed: their identifiers are destroyed'],
