@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 
 /** The parts that are looked at of package-lock.json, of npm's audit, and of a bill of materials in CycloneDX. */
 type Lock = { packages: Record<string, { version: string; dev?: boolean }> };
@@ -14,7 +15,7 @@ type Sbom = {
   dependencies: { ref: string; dependsOn: string[] }[];
 };
 
-const root = new URL('..', import.meta.url).pathname;
+const root = fileURLToPath(new URL('..', import.meta.url));
 
 /** What npm prints on standard output, whatever it exits with. */
 function npm(...args: readonly string[]): string {

@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 
 const large = 'test/cluster/**/*.slow.test.ts';
@@ -8,7 +9,7 @@ const everywhere = { pool: 'forks', hookTimeout: 60_000 } as const;
  * is what takes minutes: `.ci/cluster --large`.
  */
 export default defineConfig({
-  root: new URL('..', import.meta.url).pathname,
+  root: fileURLToPath(new URL('..', import.meta.url)),
   test: {
     // Most of them wait: for leases that end, and for a store that does not answer.
     maxWorkers: 4,

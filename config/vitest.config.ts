@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
@@ -18,7 +19,7 @@ class LongestFirst extends BaseSequencer {
  * all files, so that each module is loaded once. `long` is `*.long.test.ts`: each file in a process of its own.
  */
 export default defineConfig({
-  root: new URL('..', import.meta.url).pathname,
+  root: fileURLToPath(new URL('..', import.meta.url)),
   test: {
     maxWorkers: '100%',
     sequence: { sequencer: LongestFirst },

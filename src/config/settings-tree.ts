@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { parseDocument } from 'yaml';
 import { AppError, systemCode } from '../core/errors.ts';
 import { isJsonObject, type JsonObject } from '../core/exact-json.ts';
@@ -32,7 +33,7 @@ export function readYaml(path: string | URL): JsonObject {
 
 /** Reads a file that the configuration names. Throws `usage` when it cannot be read, or is not UTF-8. */
 function readText(path: string | URL, what: string): string {
-  const tried = typeof path === 'string' ? resolve(path) : path.pathname;
+  const tried = typeof path === 'string' ? resolve(path) : fileURLToPath(path);
   try {
     const bytes = readFileSync(path);
     if (isUtf8(bytes)) return bytes.toString();

@@ -4,6 +4,8 @@ import type { App } from '../app.ts';
 import type { Service } from '../client/service.ts';
 import { isoTime } from '../core/clock.ts';
 import { queryMirror } from '../mirror/query.ts';
+import { listCurrentSnapshots } from '../snapshot/current-snapshots.ts';
+import { parquetRows } from '../snapshot/duckdb.ts';
 import { publishedFilesIn } from '../snapshot/published-files.ts';
 import { queryParquet } from '../snapshot/read-parquet.ts';
 import { gatherStatus, type StatusReport } from '../status/report.ts';
@@ -27,8 +29,9 @@ export async function describeDemo(app: App, erasure: DemoErasure): Promise<Demo
   const { rows, passes, snapshots } = gatherStatus(db, dataDir, isoTime(app.clock.now()));
   const served = await countServed(app.service());
   const published = publishedFilesIn(dataDir);
-  const snapshotId = published.readCurrent().snapshots['persons']?.snapshot_id ?? '';
-  const parquet = published.localPath({ dataset: 'persons', snapshotId }, '*.parquet');
+  const paths = listCurrentSnapshots(published).flatMap(({ dataset, files }) =>
+    dataset === 'persons' ? files.map(({ path }) => path) : [],
+  );
   const queries = [
     {
       on: 'SQLite',
@@ -40,7 +43,7 @@ export async function describeDemo(app: App, erasure: DemoErasure): Promise<Demo
     },
     {
       on: 'Parquet with DuckDB',
-      sql: `SELECT year(created_at) AS year, count(*) AS persons FROM '${parquet}' GROUP BY 1 ORDER BY 2 DESC LIMIT 3`,
+      sql: `SELECT year(created_at) AS year, count(*) AS persons FROM ${parquetRows(paths)} GROUP BY 1 ORDER BY 2 DESC LIMIT 3`,
     },
   ] as const;
   const answers = [];

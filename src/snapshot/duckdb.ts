@@ -42,7 +42,9 @@ export async function openDuckDb({ folders, memoryMaxMb, threads }: DuckDbLimits
     await connection.run(`SET preserve_insertion_order = false`);
     // The left side of a join stays the streamed side. On the other side, rows would change their order and fill the memory.
     await connection.run(`SET disabled_optimizers = 'build_side_probe_side,join_order'`);
-    await connection.run(`SET allowed_directories = [${folders.map(sqlText).join(', ')}]`);
+    // A folder is told as itself, to write in it, and as paths are told that are read.
+    const allowed = [...folders.map(sqlText), ...folders.map(sqlPath)];
+    await connection.run(`SET allowed_directories = [${allowed.join(', ')}]`);
     await connection.run(`SET enable_external_access = false`);
     await connection.run(`SET lock_configuration = true`);
     return database;
@@ -104,6 +106,24 @@ const rowsAtOnce = 1000;
 /** A text as an SQL literal. */
 export function sqlText(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
+}
+
+/** A path as SQL reads it, for this file alone: DuckDB takes `*`, `?` and `[` for a pattern, which files beside it can match. */
+function sqlPath(path: string): string {
+  return sqlText(path.replaceAll(/[*?[]/g, '[$&]'));
+}
+
+/** Paths of files that are read, as an SQL list. */
+export function sqlPaths(paths: readonly string[]): string {
+  return `[${paths.map(sqlPath).join(',\n  ')}]`;
+}
+
+/**
+ * The rows of Parquet files, as SQL. Only the files tell their columns: DuckDB would take a folder that is named like `name=acme` for
+ * the column `name`, in the place of the one that each file has. `options` are others of `read_parquet`.
+ */
+export function parquetRows(paths: readonly string[], ...options: string[]): string {
+  return `read_parquet(${[sqlPaths(paths), 'hive_partitioning = false', ...options].join(', ')})`;
 }
 
 /** A column's name as SQL writes it. */

@@ -1,7 +1,7 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { emailPlace, type PagedDataset } from '../contract/datasets.ts';
 import type { Sighting } from '../contract/identity.ts';
-import { loadTexts, sqlName, sqlText, withDuckDb } from './duckdb.ts';
+import { loadTexts, parquetRows, sqlName, withDuckDb } from './duckdb.ts';
 import { checkPartRows, checkPartSize, listPublishedParts, unreadablePart } from './published-parts.ts';
 import type { PublishedFiles } from './published-files.ts';
 import { foundRows, searchMemoryMaxMb } from './subject-rows.ts';
@@ -54,7 +54,7 @@ async function findRows(
   path: string,
   onlyUnnamed: boolean,
 ): Promise<Sighting[]> {
-  const part = `read_parquet(${sqlText(path)})`;
+  const part = parquetRows([path]);
   const { column } = emailPlace(dataset);
   const rows = await connection.runAndReadAll(`SELECT * FROM ${part} WHERE file_row_number IN (
     SELECT row FROM (

@@ -3,7 +3,7 @@ import { measureFile, sha256File } from '../core/digest.ts';
 import { AppError } from '../core/errors.ts';
 import { checkPartRows, damagedPart, type PublishedPart } from './published-parts.ts';
 import { datasets } from './columns.ts';
-import { sqlName, sqlText } from './duckdb.ts';
+import { parquetRows, sqlName, sqlText } from './duckdb.ts';
 import type { Manifest, ManifestFile } from './manifest.ts';
 import { copyOptions } from './parquet-file.ts';
 import { type MarkedRows, trimFunction } from './subject-rows.ts';
@@ -40,7 +40,7 @@ export async function encodePart(
   const kept = trimmed === 0 || trimmedColumn === undefined ? '*' : `* REPLACE (${trimSql(trimmedColumn)})`;
   const { print: before } = await readRows(connection, part.path, reading, isKept);
   await connection.run(
-    `COPY (SELECT ${kept} FROM read_parquet(${sqlText(part.path)}) WHERE ${isKept})
+    `COPY (SELECT ${kept} FROM ${parquetRows([part.path])} WHERE ${isKept})
       TO ${sqlText(to.path)} ${copyOptions(columns)}`,
   );
   const { print: after, rows, minKey, maxKey } = await readRows(connection, to.path, reading, 'true');
@@ -81,7 +81,7 @@ async function readRows(
   const found = await connection.runAndReadAll(`SELECT count(*), min(${sqlName(key)}), max(${sqlName(key)}),
       sum(CASE WHEN ${sqlName(key)} IN (SELECT key FROM trimmed) THEN 0 ELSE ${hashOf(columns)} END),
       sum(${hashOf(columns.filter((name) => name !== trimmedColumn))})
-    FROM (SELECT *, row_number() OVER () AS "row place" FROM read_parquet(${sqlText(path)}) WHERE ${where})`);
+    FROM (SELECT *, row_number() OVER () AS "row place" FROM ${parquetRows([path])} WHERE ${where})`);
   const [rows, minKey, maxKey] = found.getRowsJS()[0] ?? [];
   return {
     print: String(found.getRows()[0]),

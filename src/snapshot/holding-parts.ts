@@ -3,7 +3,7 @@ import { datasets, type PublishedDataset } from '../contract/datasets.ts';
 import { withoutDistinctIds } from '../contract/embedded-person.ts';
 import type { Identity } from '../contract/identity.ts';
 import type { ColumnType } from './columns.ts';
-import { duckDbApi, sqlName, sqlText } from './duckdb.ts';
+import { duckDbApi, parquetRows, sqlName, sqlPaths } from './duckdb.ts';
 import type { ManifestFile } from './manifest.ts';
 import type { PublishedPart } from './published-parts.ts';
 import { isBefore } from './row-batches.ts';
@@ -41,10 +41,12 @@ async function pathsThatHold(
   parts: readonly PublishedPart[],
   identity: Identity,
 ): Promise<Set<string>> {
-  const paths = `[${parts.map(({ path }) => sqlText(path)).join(', ')}]`;
+  const paths = parts.map(({ path }) => path);
   // Files of other versions have other columns.
-  const rows = `read_parquet(${paths}, filename = true, union_by_name = true)`;
-  const footers = await connection.runAndReadAll(`SELECT file_name, num_rows FROM parquet_file_metadata(${paths})`);
+  const rows = parquetRows(paths, 'filename = true', 'union_by_name = true');
+  const footers = await connection.runAndReadAll(
+    `SELECT file_name, num_rows FROM parquet_file_metadata(${sqlPaths(paths)})`,
+  );
   const rowsOf = new Map(footers.getRows().map(([path, count]) => [String(path), Number(count)]));
   const found = new Set(parts.flatMap(({ path, file }) => (rowsOf.get(path) === file.rows ? [] : path)));
   const queries = [`SELECT DISTINCT filename FROM ${rows} WHERE ${ownCondition(dataset, identity)}`];

@@ -1,7 +1,7 @@
 import { AppError } from '../core/errors.ts';
 import { datasets, type PublishedDataset } from '../contract/datasets.ts';
 import type { CurrentSnapshot } from './current-snapshots.ts';
-import { sqlName, sqlText } from './duckdb.ts';
+import { parquetRows, sqlName, sqlText } from './duckdb.ts';
 
 /**
  * Statements for DuckDB that make a table of each dataset, as the mirror was when its newest snapshot was made. `all` are the
@@ -45,7 +45,7 @@ function rowsOf(all: readonly CurrentSnapshot[], dataset: PublishedDataset): str
       { code: 'storage', hint: 'run `analytics-mirror export deletions` first' },
     );
   // The ids of snapshots are times, so the greatest path has the newest version. A row that came back has changed after it left.
-  return `SELECT * EXCLUDE (filename) FROM ${filesText(own, ', filename = true')} AS version
+  return `SELECT * EXCLUDE (filename) FROM ${filesText(own, 'filename = true')} AS version
 WHERE NOT EXISTS (
   FROM ${filesText(gone)} AS gone
   WHERE gone.dataset = ${sqlText(dataset)} AND gone.key = version.${column} AND gone.deleted_at >= version.changed_at
@@ -53,7 +53,9 @@ WHERE NOT EXISTS (
 QUALIFY row_number() OVER (PARTITION BY ${column} ORDER BY filename DESC) = 1`;
 }
 
-function filesText(snapshots: readonly CurrentSnapshot[], options = ''): string {
-  const paths = snapshots.flatMap(({ files }) => files.map(({ path }) => `\n  ${sqlText(path)}`));
-  return `read_parquet([${paths.join(',')}\n]${options})`;
+function filesText(snapshots: readonly CurrentSnapshot[], ...options: string[]): string {
+  return parquetRows(
+    snapshots.flatMap(({ files }) => files.map(({ path }) => path)),
+    ...options,
+  );
 }

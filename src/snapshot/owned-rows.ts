@@ -1,7 +1,7 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { datasets, type PublishedDataset } from '../contract/datasets.ts';
 import type { Identity } from '../contract/identity.ts';
-import { loadTexts, sqlName, sqlText } from './duckdb.ts';
+import { loadTexts, parquetRows, sqlName } from './duckdb.ts';
 import { knownTexts } from './subject-rows.ts';
 
 /** Puts the identities of several subjects, by their places in a list, into the connection's temporary table `owned`. */
@@ -23,7 +23,7 @@ export async function countOwned(
   const named = datasets[dataset].identifiers.map(
     ({ column, role }) =>
       `SELECT file_row_number AS row, '${role}' AS kind, CAST(${sqlName(column)} AS VARCHAR) AS value
-        FROM read_parquet(${sqlText(path)})`,
+        FROM ${parquetRows([path])}`,
   );
   const counts = await connection.runAndReadAll(`SELECT owner, count(DISTINCT row)
     FROM (${named.join(' UNION ALL ')}) JOIN owned USING (kind, value)

@@ -1,7 +1,7 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { AppError } from '../core/errors.ts';
 import { type PublishedDataset, publishedDatasets } from '../contract/datasets.ts';
-import { sqlText } from './duckdb.ts';
+import { sqlPaths } from './duckdb.ts';
 import { type Manifest, type ManifestFile, currentIds } from './manifest.ts';
 import type { PublishedFiles } from './published-files.ts';
 
@@ -64,7 +64,7 @@ export function checkPartSize(published: PublishedFiles, part: PublishedPart): v
 
 /** Throws `storage` when a part's own footer counts other rows than were published. */
 export async function checkPartRows(connection: DuckDBConnection, part: PublishedPart): Promise<void> {
-  const footer = await connection.runAndReadAll(`SELECT num_rows FROM parquet_file_metadata(${sqlText(part.path)})`);
+  const footer = await connection.runAndReadAll(`SELECT num_rows FROM parquet_file_metadata(${sqlPaths([part.path])})`);
   const rows = Number(footer.getRows()[0]?.[0]);
   if (rows !== part.file.rows) throw damagedPart(part, `has ${rows} rows, published were ${part.file.rows}`);
 }

@@ -1,6 +1,6 @@
 import { dirname } from 'node:path';
 import type { JS } from '@duckdb/node-api';
-import { openDuckDb, sqlName, sqlText } from './duckdb.ts';
+import { openDuckDb, parquetRows, sqlName } from './duckdb.ts';
 import { storageError } from './storage-error.ts';
 
 const memoryMaxMb = 512;
@@ -24,7 +24,7 @@ export async function* readParquetRows(path: string, names?: readonly string[]):
   try {
     using database = await openDuckDb({ folders: [dirname(path)], memoryMaxMb, threads: 1 });
     const selected = names?.map(sqlName).join(', ') ?? '*';
-    const result = await database.connection.stream(`SELECT ${selected} FROM read_parquet(${sqlText(path)})`);
+    const result = await database.connection.stream(`SELECT ${selected} FROM ${parquetRows([path])}`);
     const columns = result.columnNames();
     for await (const rows of result.yieldRowsJs()) yield { columns, rows };
   } catch (error) {

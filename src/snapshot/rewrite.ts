@@ -2,7 +2,7 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import type { PublishedDataset } from '../contract/datasets.ts';
 import { unionOf, type Identity } from '../contract/identity.ts';
 import { isoToMicros } from '../core/time.ts';
-import { sqlText, withDuckDb } from './duckdb.ts';
+import { parquetRows, withDuckDb } from './duckdb.ts';
 import { type RowChange, encodePart } from './encode-part.ts';
 import { listPublishedSnapshots } from './published-parts.ts';
 import { prepareRemovedRows, noteRemovedRows } from './iceberg/position-deletes.ts';
@@ -98,7 +98,7 @@ function withoutRowsBefore(micros: bigint): RowChange {
     prepare: () => Promise.resolve(),
     mark: async (connection, path) => {
       await emptyMarks(connection);
-      await connection.run(`INSERT INTO gone SELECT file_row_number FROM read_parquet(${sqlText(path)})
+      await connection.run(`INSERT INTO gone SELECT file_row_number FROM ${parquetRows([path])}
         WHERE epoch_us(deleted_at) < ${micros}`);
       return { ...(await countMarks(connection)), trimmedColumn: undefined };
     },

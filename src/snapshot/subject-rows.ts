@@ -2,7 +2,7 @@ import type { DuckDBConnection, JS } from '@duckdb/node-api';
 import { spelledInJson } from '../contract/embedded-person.ts';
 import { datasets, keyKind, type PublishedDataset } from '../contract/datasets.ts';
 import { type Identity, identifiersIn, nobody, partsOf, type Sighting } from '../contract/identity.ts';
-import { duckDbApi, loadTexts, sqlName, sqlText, withDuckDb } from './duckdb.ts';
+import { duckDbApi, loadTexts, parquetRows, sqlName, withDuckDb } from './duckdb.ts';
 import type { ManifestFile } from './manifest.ts';
 import { findHolding, mentionOf, ownCondition } from './holding-parts.ts';
 import { valueWriters } from './row-batches.ts';
@@ -92,7 +92,7 @@ async function findRows(
 ): Promise<void> {
   const { dataset, path } = part;
   await checkPartRows(connection, part);
-  const rows = `read_parquet(${sqlText(path)})`;
+  const rows = parquetRows([path]);
   const own = ownCondition(dataset, identity);
   const canMention = mentionOf(dataset) !== undefined;
   if (canMention) {
@@ -162,7 +162,7 @@ export async function markSubjectRows(
 ): Promise<MarkedRows> {
   const { identifiers } = datasets[dataset];
   const mention = mentionOf(dataset);
-  const part = `read_parquet(${sqlText(path)})`;
+  const part = parquetRows([path]);
   await emptyMarks(connection);
   for (const some of comparedParts(identity)) {
     await loadIdentity(connection, some);

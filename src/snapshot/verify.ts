@@ -1,7 +1,7 @@
 import { sha256File } from '../core/digest.ts';
 import { AppError } from '../core/errors.ts';
 import { publishedDatasets } from '../contract/datasets.ts';
-import { sqlText } from './duckdb.ts';
+import { sqlPaths } from './duckdb.ts';
 import { type SnapshotName, manifestName } from './file-names.ts';
 import { readHint, strayTableFiles } from './iceberg/publish-table.ts';
 import { hintName, metadataName, problemOfFile, readTable, tableFolder } from './iceberg/table-files.ts';
@@ -167,7 +167,7 @@ async function problemOf(
   try {
     const [footer] = await queryParquet(
       published.localFolder,
-      `SELECT num_rows FROM parquet_file_metadata(${sqlText(path)})`,
+      `SELECT num_rows FROM parquet_file_metadata(${sqlPaths([path])})`,
     );
     return footer?.['num_rows'] === BigInt(file.rows) ? undefined : 'rows';
   } catch (error) {

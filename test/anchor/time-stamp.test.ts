@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { readCertificates, readPolicy } from '../../src/anchor/policy.ts';
 import { readTimeStamp, timeStampQuery, tokenOfReply, type TimeStamp } from '../../src/anchor/time-stamp.ts';
@@ -9,7 +10,7 @@ import { alone, changedAndRead, readByBoth } from './read-by-both.ts';
 import { testKey, timeStampReply, timeStampToken, type TokenShape } from './time-stamp-authority.ts';
 
 const atMs = Date.UTC(2026, 10, 20, 12, 5);
-const goodVectors = new URL('../../docs/verifier/vectors/good', import.meta.url).pathname;
+const goodVectors = fileURLToPath(new URL('../../docs/verifier/vectors/good', import.meta.url));
 
 const shapes: TokenShape[] = [
   {},

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { availableParallelism, cpus, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { fileURLToPath } from 'node:url';
 import { openDatabaseReadOnly } from '../../src/mirror/database.ts';
 import type { CaseName, CaseParameters, Measurement } from './case.ts';
 import { measure, measureCommand, measureDlt, startPageServer } from './measure.ts';
@@ -29,7 +30,9 @@ const rounds = positive('--rounds', values.rounds);
 const sizes = values.sizes === '' ? [] : values.sizes.split(',').map((size) => positive('--sizes', size));
 
 // What is measured is what users run: the package.
-execFileSync(process.execPath, [new URL('../../config/build.ts', import.meta.url).pathname], { stdio: 'inherit' });
+execFileSync(process.execPath, [fileURLToPath(new URL('../../config/build.ts', import.meta.url))], {
+  stdio: 'inherit',
+});
 
 const folder = mkdtempSync(join(tmpdir(), 'analytics-mirror-bench-'));
 // An interrupt ends the case that runs, and so this run, by way of its `finally`.

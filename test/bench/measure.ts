@@ -2,6 +2,7 @@ import { fork, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, rmSync } from 'node:fs';
 import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
 import type { CaseName, CaseParameters, Measurement } from './case.ts';
 import type { Usage } from './usage.ts';
 
@@ -27,7 +28,7 @@ export async function measureCommand(
   const startedAt = performance.now();
   const child = spawn(
     process.execPath,
-    ['--import', preload.href, main.pathname, ...command, '--data-dir', dataDir, '--set', 'budget.windows=[]'],
+    ['--import', preload.href, fileURLToPath(main), ...command, '--data-dir', dataDir, '--set', 'budget.windows=[]'],
     {
       stdio: ['ignore', 'ignore', 'inherit'],
       env: {
@@ -54,7 +55,7 @@ export async function measureDlt(
   into: string,
   origin: string,
 ): Promise<Measurement & { rows: number; kept: number }> {
-  const script = new URL('dlt-case.py', import.meta.url).pathname;
+  const script = fileURLToPath(new URL('dlt-case.py', import.meta.url));
   const startedAt = performance.now();
   const child = spawn(python, [script, origin, into], { stdio: ['ignore', 'pipe', 'inherit'] });
   let last = '';

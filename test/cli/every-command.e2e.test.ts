@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { verifyBundle } from '../audit/bundle-fixture.ts';
 import { systemClock } from '../../src/core/clock.ts';
@@ -262,7 +263,7 @@ it('audit anchor: an authority and a witness vouch for the ledger, and an audito
     () => readFileSync(join(folder, 'public-keys.txt'), 'utf8').trim().split('\n'),
     Date.now,
   );
-  const certificates = new URL('../anchor/keys/authority-root.pem', import.meta.url).pathname;
+  const certificates = fileURLToPath(new URL('../anchor/keys/authority-root.pem', import.meta.url));
   const anchors = [
     { timeStampAuthority: authority.url, certificates },
     { witness: witness.url, key: witnessVkey() },

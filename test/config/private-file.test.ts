@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { loadSettings } from '../../src/config/load-settings.ts';
 import { problemOf } from '../../src/config/private-file.ts';
+import { shellWord } from '../../src/core/words.ts';
 import { temporaryFolder } from '../snapshot/temporary-folder.ts';
 
 const keyFrom = (file: string): string | null => loadSettings({ MIRROR_API_KEY_FILE: file }).apiKey;
@@ -46,7 +47,7 @@ test.runIf(process.platform !== 'win32')('a file that everybody may change is re
     expect.objectContaining({
       code: 'usage',
       message: `MIRROR_API_KEY_FILE: ${path} is open to other users`,
-      hint: `run: chmod 600 ${path}`,
+      hint: `run: chmod 600 ${shellWord(path)}`,
     }),
   );
   chmodSync(path, 0o600);

@@ -1,6 +1,7 @@
 import fs, { chmodSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
+import { shellWord } from '../../src/core/words.ts';
 import { freshFolder } from '../mirror/open-test-mirror.ts';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { refuseOpenFolder, refuseUnwritable } from '../../src/core/folder.ts';
@@ -25,7 +26,7 @@ test('whatever is wider is refused with the commands that mend it', () => {
   expect(() => refuseOpenFolder(folder)).toThrow(
     expect.objectContaining({
       code: 'usage',
-      hint: `run: chmod 700 ${folder} && chmod 700 ${keys} && chmod 600 ${key}`,
+      hint: `run: chmod 700 ${shellWord(folder)} && chmod 700 ${shellWord(keys)} && chmod 600 ${shellWord(key)}`,
     }),
   );
 });

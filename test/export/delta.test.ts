@@ -3,7 +3,7 @@ import { join, relative } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Settings } from '../../src/config/settings.ts';
 import { listCurrentSnapshots } from '../../src/snapshot/current-snapshots.ts';
-import { withDuckDb } from '../../src/snapshot/duckdb.ts';
+import { parquetRows, sqlText, withDuckDb } from '../../src/snapshot/duckdb.ts';
 import { snapshotFolder, snapshotsFolder } from '../snapshot/paths.ts';
 import { rowsOfSnapshot } from '../snapshot/publish-rows.ts';
 import { listPublishedSnapshots } from '../../src/snapshot/published-parts.ts';
@@ -115,8 +115,8 @@ async function withoutMarks({ dataDir }: World): Promise<void> {
   const path = join(snapshotFolder(dataDir, dataset, snapshotId), 'part-00001.parquet');
   const limits = { folders: [snapshotsFolder(dataDir)], memoryMaxMb: 256, threads: 1 };
   await withDuckDb({ ...limits, signal: new AbortController().signal }, async (connection) => {
-    await connection.run(`CREATE TABLE older AS SELECT * EXCLUDE (_op, _snapshot_id) FROM '${path}'`);
-    await connection.run(`COPY older TO '${path}' (FORMAT parquet)`);
+    await connection.run(`CREATE TABLE older AS SELECT * EXCLUDE (_op, _snapshot_id) FROM ${parquetRows([path])}`);
+    await connection.run(`COPY older TO ${sqlText(path)} (FORMAT parquet)`);
   });
   const files = manifest.files.map((file) => ({ ...file, bytes: statSync(path).size }));
   const columns = manifest.columns.filter(({ name }) => !name.startsWith('_'));

@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
 import Sqlite from 'better-sqlite3';
 import { systemClock } from '../../src/core/clock.ts';
 import { consistencyProof, inclusionProof, rootOf } from '../../src/ledger/merkle-proof.ts';
@@ -18,8 +19,8 @@ import { lifeOf, plantKeys } from '../ledger/ledger-fixture.ts';
 
 process.umask(0o077);
 const programs = process.env['ANCHOR_PROGRAMS'] ?? '';
-const keys = new URL('../anchor/keys', import.meta.url).pathname;
-const root = new URL('../..', import.meta.url).pathname;
+const keys = fileURLToPath(new URL('../anchor/keys', import.meta.url));
+const root = fileURLToPath(new URL('../..', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'mirror-interop-'));
 const dataDir = join(folder, 'data');
 const ledger = join(dataDir, 'ledger');

@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import {
   CreateBucketCommand,
   CreateMultipartUploadCommand,
@@ -20,7 +21,7 @@ import { startStore, storeKeys } from '../bucket/real-store.ts';
 // A real store (versitygw, on loopback) beside the real command: publish, delta, erase 100 people, list versions and uploads,
 // Object Lock. `.ci/bucket` builds the store.
 
-const root = new URL('../..', import.meta.url).pathname;
+const root = fileURLToPath(new URL('../..', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'mirror-bucket-'));
 const keys = storeKeys;
 Object.assign(process.env, keys);

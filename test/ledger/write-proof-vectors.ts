@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { fileURLToPath } from 'node:url';
 import { bundleText } from '../../src/audit/bundle.ts';
 import { sha256 } from '../../src/core/digest.ts';
 import { formatVersions, type FormatVersion } from '../../src/erasure/proof/certificate-sentences.ts';
@@ -231,4 +232,4 @@ export function writeProofVectors(target: string): void {
 
 // Run by itself, it writes those of the documentation.
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href)
-  writeProofVectors(new URL('../../docs/verifier/proofs', import.meta.url).pathname);
+  writeProofVectors(fileURLToPath(new URL('../../docs/verifier/proofs', import.meta.url)));

@@ -1,6 +1,7 @@
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { fileURLToPath } from 'node:url';
 import { anchorJudge, readPolicy } from '../../src/anchor/policy.ts';
 import { isoTime } from '../../src/core/clock.ts';
 import { checkpointText, readCheckpoint, readLedgerOrigin } from '../../src/ledger/checkpoint.ts';
@@ -250,4 +251,4 @@ export function writeVectors(target: string): void {
 
 // Run by itself, it writes those of the documentation.
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href)
-  writeVectors(new URL('../../docs/verifier/vectors', import.meta.url).pathname);
+  writeVectors(fileURLToPath(new URL('../../docs/verifier/vectors', import.meta.url)));

@@ -11,11 +11,16 @@ export const stillClock: Clock = {
   sleep: () => Promise.reject(new Error('nothing should sleep here')),
 };
 
-/** A fresh folder, gone when the test has ended. */
+/** DuckDB would take it for a pattern of names, and for a column of the persons that are published. */
+const awkwardName = "person_uuid=it's [1]*";
+
+/** A fresh folder with an awkward name, gone when the test has ended. */
 export function freshFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'analytics-mirror-test-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  return folder;
+  const awkward = join(folder, awkwardName);
+  mkdirSync(awkward, { mode: 0o700 });
+  return awkward;
 }
 
 let emptyMirror: Buffer | undefined;

@@ -1,7 +1,7 @@
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
-import { openDuckDb, sqlText, withDuckDb } from '../../src/snapshot/duckdb.ts';
+import { openDuckDb, parquetRows, sqlPaths, sqlText, withDuckDb } from '../../src/snapshot/duckdb.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 const refused = /disabled by configuration|disabled through configuration|configuration has been locked/;
@@ -18,7 +18,7 @@ test.for([
 ] as const)('refuses %s', async ([, sql]) => {
   const folder = temporaryFolder();
   using database = await openDuckDb({ folders: [folder], memoryMaxMb: 64, threads: 1 });
-  await expect(database.connection.run(sql.replace('FOLDER', folder))).rejects.toThrow(refused);
+  await expect(database.connection.run(sql.replace("'FOLDER", sqlText(folder).slice(0, -1)))).rejects.toThrow(refused);
 });
 
 test('reads inside its folder, whatever the name', async () => {
@@ -28,6 +28,26 @@ test('reads inside its folder, whatever the name', async () => {
   using database = await openDuckDb({ folders: [folder], memoryMaxMb: 64, threads: 1 });
   const reader = await database.connection.runAndReadAll(`SELECT content FROM read_text(${sqlText(path)})`);
   expect(reader.getRows()).toEqual([['inside']]);
+});
+
+test('a Parquet file is read for itself, with its own columns, whatever its folder and the files beside it are called', async () => {
+  const folder = temporaryFolder();
+  const path = join(folder, 'a[1]?/name=acme/part*.parquet');
+  using database = await openDuckDb({ folders: [folder], memoryMaxMb: 64, threads: 1 });
+  for (const place of [
+    'a[1]?/name=acme/part*.parquet',
+    'a[1]?/name=acme/part2.parquet',
+    'a1x/name=acme/part*.parquet',
+  ]) {
+    mkdirSync(dirname(join(folder, place)), { recursive: true });
+    await database.connection.run(`COPY (SELECT ${sqlText(place)} AS name) TO ${sqlText(join(folder, place))}`);
+  }
+  const rows = await database.connection.runAndReadAll(`SELECT * FROM ${parquetRows([path], 'filename = true')}`);
+  expect(rows.getRowObjectsJS()).toEqual([{ name: 'a[1]?/name=acme/part*.parquet', filename: path }]);
+  const footers = await database.connection.runAndReadAll(
+    `SELECT file_name FROM parquet_file_metadata(${sqlPaths([path])})`,
+  );
+  expect(footers.getRows()).toEqual([[path]]);
 });
 
 test('an abort interrupts a query, with its reason', async () => {

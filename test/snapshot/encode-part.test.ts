@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { nobody } from '../../src/contract/identity.ts';
 import { sha256File } from '../../src/core/digest.ts';
 import { datasets } from '../../src/snapshot/columns.ts';
-import { withDuckDb } from '../../src/snapshot/duckdb.ts';
+import { parquetRows, sqlText, withDuckDb } from '../../src/snapshot/duckdb.ts';
 import { type EncodedPart, encodePart } from '../../src/snapshot/encode-part.ts';
 import { type MarkedRows, emptyMarks, registerTrim } from '../../src/snapshot/subject-rows.ts';
 import { temporaryFolder } from './temporary-folder.ts';
@@ -29,7 +29,7 @@ function encode(
   return withDuckDb({ folders: [folder], memoryMaxMb: 256, threads: 1, signal }, async (connection) => {
     await connection.run(`COPY (SELECT unnest(['${keys.join("','")}']) AS person_uuid, 1::BIGINT AS person_id, 'n' AS name,
       ['ann', 'bob'] AS distinct_ids, '{}' AS properties, NULL::TIMESTAMPTZ AS created_at, NULL::VARCHAR AS extra,
-      NULL::TIMESTAMPTZ AS changed_at) TO '${path}' (FORMAT parquet)`);
+      NULL::TIMESTAMPTZ AS changed_at) TO ${sqlText(path)} (FORMAT parquet)`);
     registerTrim(connection, 'persons', { ...nobody, distinct_id: ['ann'] });
     const file = {
       name: 'part-00001.parquet',
@@ -66,7 +66,7 @@ test('the rows that stay keep their order, whatever it is', async () => {
   const mark = marking(`INSERT INTO gone VALUES (1)`, { gone: 1, trimmed: 0 });
   const keys: unknown[] = [];
   const { file } = await encode(['c', 'x', 'a', 'b'], async (connection, path) => {
-    const rows = await connection.runAndReadAll(`SELECT person_uuid FROM read_parquet('${path}')`);
+    const rows = await connection.runAndReadAll(`SELECT person_uuid FROM ${parquetRows([path])}`);
     keys.push(rows.getRows().flat());
     return mark(connection, path);
   });

@@ -17,8 +17,8 @@ const snapshot = (
 });
 
 it('a full snapshot is read as it is; nothing is said of a dataset that is not published', () => {
-  expect(duckDbScript([snapshot('persons', 'full', "/o'hara/1")], ['persons', 'recordings'])).toBe(
-    `CREATE OR REPLACE TABLE "persons" AS\nFROM read_parquet([\n  '/o''hara/1'\n]);\n`,
+  expect(duckDbScript([snapshot('persons', 'full', "/o'hara/[1]")], ['persons', 'recordings'])).toBe(
+    `CREATE OR REPLACE TABLE "persons" AS\nFROM read_parquet(['/o''hara/[[]1]'], hive_partitioning = false);\n`,
   );
 });
 

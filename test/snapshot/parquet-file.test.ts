@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { asyncBufferFromFile, parquetMetadataAsync } from 'hyparquet';
 import { expect, test } from 'vitest';
 import { type ColumnType, type DatasetShape, type Row, datasets } from '../../src/snapshot/columns.ts';
-import { sqlText } from '../../src/snapshot/duckdb.ts';
+import { parquetRows } from '../../src/snapshot/duckdb.ts';
 import { type ParquetFile, writeParquetFile } from '../../src/snapshot/parquet-file.ts';
 import { queryParquet } from '../../src/snapshot/read-parquet.ts';
 import type { WrittenRows } from '../../src/snapshot/row-batches.ts';
@@ -95,7 +95,7 @@ test('no rows give a valid file that has the schema', async () => {
   const { path, written } = await write(persons, []);
   expect(written).toEqual({ rows: 0, minKey: null, maxKey: null, unrepresentable: 0 });
   expect(await readWithHyparquet(path)).toEqual([]);
-  const described = await queryParquet(join(path, '..'), `DESCRIBE SELECT * FROM read_parquet(${sqlText(path)})`);
+  const described = await queryParquet(join(path, '..'), `DESCRIBE SELECT * FROM ${parquetRows([path])}`);
   expect(described.map((column) => [column['column_name'], column['column_type']])).toEqual(
     persons.columns.map(({ name, type }) => [name, duckDbTypes[type]]),
   );
@@ -127,7 +127,7 @@ test('a filter on an emoji finds its row among several row groups', async () => 
   const { path } = await write(persons, people());
   const found = await queryParquet(
     join(path, '..'),
-    `SELECT person_uuid FROM read_parquet(${sqlText(path)}) WHERE name = '😀'`,
+    `SELECT person_uuid FROM ${parquetRows([path])} WHERE name = '😀'`,
   );
   expect(found).toEqual([{ person_uuid: 'p033333' }]);
 });

@@ -4,7 +4,7 @@ import { asyncBufferFromFile, parquetReadObjects } from 'hyparquet';
 import { compressors } from 'hyparquet-compressors';
 import { isoToMicros } from '../../src/core/time.ts';
 import type { Column, DatasetShape, Row } from '../../src/snapshot/columns.ts';
-import { sqlText } from '../../src/snapshot/duckdb.ts';
+import { parquetRows, sqlText } from '../../src/snapshot/duckdb.ts';
 import { queryParquet } from '../../src/snapshot/read-parquet.ts';
 
 type ParquetjsReader = { getCursor(): { next(): Promise<ReadRow | null> }; close(): Promise<void> };
@@ -37,7 +37,7 @@ export async function readWithDuckDb(path: string, { columns }: DatasetShape): P
     const quoted = `"${name.replaceAll('"', '""')}"`;
     return type === 'timestamp[us, UTC]' ? `epoch_us(${quoted}) AS ${quoted}` : quoted;
   });
-  return queryParquet(dirname(path), `SELECT ${selected.join(', ')} FROM read_parquet(${sqlText(path)})`);
+  return queryParquet(dirname(path), `SELECT ${selected.join(', ')} FROM ${parquetRows([path])}`);
 }
 
 /**
@@ -63,7 +63,7 @@ async function copyWithSnappy(path: string): Promise<string> {
   const copy = `${path}.snappy`;
   await queryParquet(
     dirname(path),
-    `COPY (SELECT * FROM read_parquet(${sqlText(path)})) TO ${sqlText(copy)} (FORMAT parquet, COMPRESSION snappy)`,
+    `COPY (SELECT * FROM ${parquetRows([path])}) TO ${sqlText(copy)} (FORMAT parquet, COMPRESSION snappy)`,
   );
   return copy;
 }

@@ -4,7 +4,7 @@ import { cleanJson } from '../../src/core/clean-json.ts';
 import { measureFile } from '../../src/core/digest.ts';
 import type { Identity } from '../../src/contract/identity.ts';
 import { type Row, datasets } from '../../src/snapshot/columns.ts';
-import { sqlName, sqlText, withDuckDb } from '../../src/snapshot/duckdb.ts';
+import { parquetRows, sqlName, sqlText, withDuckDb } from '../../src/snapshot/duckdb.ts';
 import type { SnapshotName } from '../../src/snapshot/file-names.ts';
 import { copyOptions } from '../../src/snapshot/parquet-file.ts';
 import { locateIdentity } from '../../src/snapshot/subject-rows.ts';
@@ -213,7 +213,7 @@ async function sortByKey(dataDir: string, snapshot: SnapshotName, key: string): 
   for (const file of manifest.files) {
     const path = published.localPath(snapshot, file.name);
     await withDuckDb(limits, async (connection) => {
-      await connection.run(`CREATE TABLE part AS FROM read_parquet(${sqlText(path)})`);
+      await connection.run(`CREATE TABLE part AS FROM ${parquetRows([path])}`);
       await connection.run(
         `COPY (FROM part ORDER BY ${sqlName(key)}) TO ${sqlText(path)} ${copyOptions(manifest.columns)}`,
       );

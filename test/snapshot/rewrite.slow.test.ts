@@ -1,7 +1,7 @@
 import { dirname } from 'node:path';
 import { expect, test } from 'vitest';
 import { nobody } from '../../src/contract/identity.ts';
-import { sqlText } from '../../src/snapshot/duckdb.ts';
+import { parquetRows } from '../../src/snapshot/duckdb.ts';
 import { snapshotFolder } from './paths.ts';
 import { queryParquet } from '../../src/snapshot/read-parquet.ts';
 import { rewriteSnapshot } from '../../src/snapshot/rewrite.ts';
@@ -28,6 +28,6 @@ test('700 MB of rows of a megabyte each are rewritten as a stream', async () => 
   expect(rewritten).toMatchObject([{ rowsRemoved: 1 }]);
   const path = `${snapshotFolder(dataDir, 'persons', snapshotId)}/${rewritten[0]?.newName}`;
   const left = `SELECT count(*) AS rows, count(*) FILTER (WHERE list_contains(distinct_ids, 'ann')) AS untrimmed
-    FROM read_parquet(${sqlText(path)})`;
+    FROM ${parquetRows([path])}`;
   expect(await queryParquet(dirname(path), left)).toEqual([{ rows: 599n, untrimmed: 0n }]);
 }, 60_000);

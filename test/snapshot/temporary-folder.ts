@@ -1,11 +1,6 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { onTestFinished } from 'vitest';
+import { freshFolder } from '../mirror/open-test-mirror.ts';
 
-/** A new folder that is deleted when the test ends. */
+/** A fresh folder with an awkward name, gone when the test has ended. */
 export function temporaryFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'mirror-snapshot-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  return folder;
+  return freshFolder();
 }

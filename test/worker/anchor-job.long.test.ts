@@ -1,5 +1,6 @@
 import { cpSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { findMissingAnchors } from '../../src/anchor/missing-anchors.ts';
 import { anchorJudge, readPolicy } from '../../src/anchor/policy.ts';
@@ -17,7 +18,7 @@ import { policyText } from '../ledger/anchored-vectors.ts';
 import { lifeOf, loadStandAlone } from '../ledger/ledger-fixture.ts';
 import { openTestMirror } from '../mirror/open-test-mirror.ts';
 
-const rootFile = new URL('../anchor/keys/authority-root.pem', import.meta.url).pathname;
+const rootFile = fileURLToPath(new URL('../anchor/keys/authority-root.pem', import.meta.url));
 const dayMs = 86_400_000;
 
 /** A data folder with a request on its ledger, and an authority and a witness that it is anchored by. */
@@ -201,7 +202,7 @@ describe('the job anchor', () => {
     for (const wrong of [
       { witness: 'https://witness.example', key: 'witness.example+00000000+AAAA' },
       { timeStampAuthority: 'https://tsa.example', certificates: '/no/such/file' },
-      { timeStampAuthority: 'https://tsa.example', certificates: new URL(import.meta.url).pathname },
+      { timeStampAuthority: 'https://tsa.example', certificates: fileURLToPath(new URL(import.meta.url)) },
     ])
       await expect(findMissingAnchors(load(wrong))).rejects.toMatchObject({ code: 'usage' });
     expect(await findMissingAnchors(load())).toEqual([]);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { createApp, createProjectApps, type ProjectApps } from '../../app.ts';
 import { AppError, systemCode } from '../../core/errors.ts';
-import { bytesText, countedText } from '../../core/words.ts';
+import { bytesText, countedText, shellWord } from '../../core/words.ts';
 import { databasePath } from '../../mirror/database.ts';
 import type { DemoErasure } from '../../rehearsal/demo-erasure.ts';
 import type { DemoReport } from '../../rehearsal/demo-report.ts';
@@ -83,6 +83,7 @@ async function keepWorking(programs: ProjectApps, context: CommandContext, say: 
 }
 
 function demoText({ dataDir, files, counts, snapshots, erasure, queries }: DemoReport): string {
+  const folder = shellWord(dataDir);
   return `
 ${countTable(counts)}
 ${erasureTable(erasure)}
@@ -113,10 +114,10 @@ ${queries
       )}`,
   )
   .join('\n')}
-The erased people:   ${typedAs} erase list --data-dir ${dataDir}
-Check the proof:     ${typedAs} audit verify --data-dir ${dataDir}
-Where things stand:  ${typedAs} status --data-dir ${dataDir}
-Remove it all:       rm -r ${dataDir}
+The erased people:   ${typedAs} erase list --data-dir ${folder}
+Check the proof:     ${typedAs} audit verify --data-dir ${folder}
+Where things stand:  ${typedAs} status --data-dir ${folder}
+Remove it all:       rm -r ${folder}
 `;
 }
 
@@ -153,7 +154,9 @@ function remainderText(counts: DemoReport['counts']): string {
 }
 
 function tryIt(on: string, sql: string, dataDir: string): string {
-  return on === 'SQLite' ? `  ${typedAs} query --data-dir ${dataDir} "${sql}"\n` : `  duckdb -c "${sql}"\n`;
+  // Between double quotes, since the statement has single ones.
+  const word = `"${sql.replaceAll(/[$"\\`]/g, String.raw`\$&`)}"`;
+  return on === 'SQLite' ? `  ${typedAs} query --data-dir ${shellWord(dataDir)} ${word}\n` : `  duckdb -c ${word}\n`;
 }
 
 function indent(text: string): string {

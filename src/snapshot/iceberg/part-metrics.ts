@@ -1,5 +1,5 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { sqlText } from '../duckdb.ts';
+import { sqlPaths } from '../duckdb.ts';
 import type { Pair } from './manifest-schemas.ts';
 import type { NumberedColumn } from './table-metadata.ts';
 
@@ -24,7 +24,7 @@ export async function measureParts(
       epoch_us(min(least_at)), epoch_us(max(greatest_at)),
       count(*) FILTER (WHERE num_values > stats_null_count AND (least_at IS NULL OR greatest_at IS NULL))
     FROM (SELECT *, TRY_CAST(stats_min_value AS TIMESTAMPTZ) AS least_at, TRY_CAST(stats_max_value AS TIMESTAMPTZ) AS greatest_at
-      FROM parquet_metadata([${paths.map(sqlText).join(', ')}]))
+      FROM parquet_metadata(${sqlPaths(paths)}))
     GROUP BY ALL`);
   const byName = new Map(columns.map((column) => [column.name, column]));
   const metrics = new Map(

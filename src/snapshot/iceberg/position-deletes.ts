@@ -1,5 +1,5 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { loadTexts, sqlName, sqlText } from '../duckdb.ts';
+import { loadTexts, parquetRows, sqlName, sqlText } from '../duckdb.ts';
 
 /**
  * A part of a table: its path here, as readers see it, and as the table has named it until now. `isNew`: it comes with this
@@ -61,7 +61,7 @@ export async function writePositionDeletes(
 
 function movedSql(old: string): string {
   return `INSERT INTO passed_over SELECT place, pos - coalesce(before, 0)
-    FROM (SELECT CAST(place AS INTEGER) AS place, local, pos FROM read_parquet(${sqlText(old)})
+    FROM (SELECT CAST(place AS INTEGER) AS place, local, pos FROM ${parquetRows([old])}
       JOIN table_parts ON file_path = old_path) AS known
     ASOF LEFT JOIN (SELECT local, row, row_number() OVER (PARTITION BY local ORDER BY row) AS before
       FROM removed_rows) AS removed ON known.local = removed.local AND known.pos >= removed.row
@@ -73,14 +73,14 @@ async function markSuperseded(
   parts: readonly TablePart[],
   { key, gone }: { key: string; gone: Iterable<string> },
 ): Promise<void> {
-  const list = (some: readonly TablePart[]): string => `[${some.map(({ local }) => sqlText(local)).join(', ')}]`;
+  const rowsOf = (some: readonly TablePart[]): string => parquetRows(some.map(({ local }) => local));
   const [added, earlier] = [parts.filter(({ isNew }) => isNew), parts.filter(({ isNew }) => !isNew)];
   const rows = function* (): Generator<string[]> {
     for (const one of gone) yield [one];
   };
   await loadTexts(connection, 'gone_keys', ['key'], rows());
-  await connection.run(`INSERT INTO gone_keys SELECT ${sqlName(key)} FROM read_parquet(${list(added)})`);
+  await connection.run(`INSERT INTO gone_keys SELECT ${sqlName(key)} FROM ${rowsOf(added)}`);
   await connection.run(`INSERT INTO passed_over SELECT CAST(place AS INTEGER), row
-    FROM (SELECT filename AS local, file_row_number AS row FROM read_parquet(${list(earlier)})
+    FROM (SELECT filename AS local, file_row_number AS row FROM ${rowsOf(earlier)}
       WHERE ${sqlName(key)} IN (SELECT key FROM gone_keys)) JOIN table_parts USING (local)`);
 }
