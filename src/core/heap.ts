@@ -4,19 +4,12 @@ import { runInNewContext } from 'node:vm';
 /** The size in bytes that `start-up.ts` calls large too; that file imports nothing of this program. */
 const largeHeapBytes = 96 * 1024 * 1024;
 
-/** Exports and scans can follow each other at once: a heap is not looked through again before so many milliseconds. */
-const pauseMs = 5000;
-
-let shrunkAtMs = -Infinity;
-
 /**
  * Gives the memory of a large heap that is not in use back to the system, before another process or a writer of files takes its
  * share. V8 would keep it for what comes next. Node hands out the collector only under `--expose-gc`; without it, nothing happens.
  */
 export function shrinkHeap(): void {
-  const nowMs = performance.now();
-  if (getHeapStatistics().total_heap_size <= largeHeapBytes || nowMs - shrunkAtMs < pauseMs) return;
-  shrunkAtMs = nowMs;
+  if (getHeapStatistics().total_heap_size <= largeHeapBytes) return;
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('globalThis.gc') as NodeJS.GCFunction | undefined;
   setFlagsFromString('--no-expose-gc');

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { getHeapStatistics } from 'node:v8';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { shrinkHeap } from '../../src/core/heap.ts';
 
 const million = 2 ** 20;
@@ -20,15 +20,11 @@ async function collects(): Promise<boolean> {
   return unused.deref() === undefined;
 }
 
-test('a large heap gives back what is not in use, and is not looked through again at once', async () => {
-  vi.useFakeTimers({ toFake: ['performance'] });
+test('a large heap gives back what is not in use', async () => {
   const inUse = allocate(100);
   allocate(200);
   const before = heapMebibytes();
   expect(await collects()).toBe(true);
   expect(heapMebibytes()).toBeLessThan(before - 100);
-  expect(await collects()).toBe(false);
-  vi.advanceTimersByTime(5000);
-  expect(await collects()).toBe(true);
   expect(inUse).toHaveLength(100);
 });

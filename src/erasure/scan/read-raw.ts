@@ -1,5 +1,6 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { zstdDecompressSync } from 'node:zlib';
+import { applicationId } from '../../mirror/migrate.ts';
 import type { ReadAt } from './archive-formats.ts';
 import { contentLimits, searchPackedFile, searchUnpackedBytes } from './search-archives.ts';
 import type { ShingleStream } from './shingle-search.ts';
@@ -37,11 +38,31 @@ export async function readRaw(
     const { bytes, frames } = searchWhole(readAt, openSearch(true));
     const openPart = (): ShingleStream => openSearch(false);
     const inFrames = await searchFrames(readAt, frames, openPart);
+    if (frames.length > 0 && isMirror(path)) inFrames.clear();
     const inside = await searchPackedFile({ path, size: fstatSync(descriptor).size, readAt }, openPart, limits);
     return { bytes, problems: [...new Set([...inFrames, ...inside])] };
   } finally {
     closeSync(descriptor);
   }
+}
+
+/**
+ * Whether a file is a mirror, or its log. Its random bytes, as those of the fence, can begin like a frame by chance, once in 4 GB, and
+ * then are none. No text in it can: it is UTF-8.
+ */
+function isMirror(path: string): boolean {
+  const head = Buffer.alloc(72);
+  try {
+    const descriptor = openSync(path.replace(/-wal$/, ''), 'r');
+    try {
+      readSync(descriptor, head, 0, head.length, 0);
+    } finally {
+      closeSync(descriptor);
+    }
+  } catch {
+    return false;
+  }
+  return head.toString('latin1', 0, 16) === 'SQLite format 3\0' && head.readUInt32BE(68) === applicationId;
 }
 
 /** Searches all bytes, and returns the offsets where frames may begin. */
