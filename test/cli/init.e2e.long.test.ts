@@ -4,13 +4,14 @@ import { parse } from 'yaml';
 import { expect, it } from 'vitest';
 import { loadSettings } from '../../src/config/load-settings.ts';
 import { firstConfiguration, presets } from '../../src/config/presets.ts';
+import { shellWord } from '../../src/core/words.ts';
 import { freshFolder } from '../mirror/open-test-mirror.ts';
 import { jsonOf, runCli } from './run-cli.ts';
 import { openWorkspace } from './workspace.ts';
 
 /** Runs a command as a user does who stands in a folder. */
 const inFolder = (folder: string, env: Record<string, string>) => (line: string) =>
-  runCli(line.split(' '), { env: { HOME: folder, ...env }, shell: `cd '${folder}' && exec "$@"` });
+  runCli(line.split(' '), { env: { HOME: folder, ...env }, shell: `cd ${shellWord(folder)} && exec "$@"` });
 
 it('from an empty folder to the first snapshot: init, sync, export', async () => {
   await using workspace = await openWorkspace({ profile: 'live' });
