@@ -8,7 +8,7 @@ export type RawServer = { origin: string; answer: RawAnswer | undefined; close: 
 /** Starts one on loopback. It gives each request the answer that is set. */
 export async function openRawServer(): Promise<RawServer> {
   const sockets = new Set<Socket>();
-  const server = createServer((socket) => {
+  const server = createServer({ noDelay: true }, (socket) => {
     sockets.add(socket);
     socket.on('error', () => undefined).on('close', () => sockets.delete(socket));
     // A request has no body, so it comes in one piece.
