@@ -48,7 +48,9 @@ def make(data, lake):
     spark = session(lake)
     for name in ["persons", "recordings", "distinct_ids"]:
         spark.read.format("iceberg").load(f"{data}/snapshots/{name}").createOrReplaceTempView(name)
-    [(person, _)] = mirrored(data, "SELECT person_uuid, count(*) FROM recordings WHERE person_uuid IS NOT NULL GROUP BY 1 ORDER BY 2 DESC LIMIT 1")
+    # One who is still at the service.
+    listed = "SELECT uuid FROM persons WHERE rowid NOT IN (SELECT row_key FROM suspects WHERE dataset = 'persons')"
+    [(person,)] = mirrored(data, f"SELECT person_uuid FROM recordings WHERE person_uuid IN ({listed}) GROUP BY 1 ORDER BY count(*) DESC LIMIT 1")
     alone = f"IF(person_uuid = '{person}', 0, 1) AS part"
     merges = "TBLPROPERTIES ('write.delete.mode' = 'merge-on-read')"
     # The person's rows are files of their own in two tables, so that manifests have keys as bounds. One of them has one manifest.
