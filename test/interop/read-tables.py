@@ -21,7 +21,7 @@ for line in sys.stdin:
         metadata = f"{folder}/metadata/v{hint.read()}.metadata.json"
     found = [
         StaticTable.from_metadata(metadata).scan().to_arrow().to_pylist(),
-        connection.sql(f"SELECT * FROM iceberg_scan('{folder}')").to_arrow_table().to_pylist(),
+        connection.sql("SELECT * FROM iceberg_scan($1)", params=[folder]).to_arrow_table().to_pylist(),
     ]
     # Times in microseconds, as the tests have them.
     print(json.dumps(found, default=lambda time: round(time.timestamp() * 1e6)), flush=True)

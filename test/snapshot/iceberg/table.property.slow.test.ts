@@ -21,9 +21,11 @@ test.runIf(python)('pyiceberg and DuckDB find the same rows, whatever happens', 
   const engines = spawn(python ?? '', ['test/interop/read-tables.py'], { stdio: ['pipe', 'pipe', 'inherit'] });
   onTestFinished(() => void engines.kill());
   const lines = createInterface(engines.stdout);
+  const ended = once(engines, 'exit').then(([code]) => Promise.reject(new Error(`the engines ended with ${code}`)));
+  ended.catch(() => undefined);
   const { others } = await playTables(8, 16, datasets, async (folder) => {
     engines.stdin.write(`${folder}\n`);
-    const [line] = (await once(lines, 'line')) as [string];
+    const [line] = (await Promise.race([once(lines, 'line'), ended])) as [string];
     return JSON.parse(line) as Record<string, unknown>[][];
   });
   expect(others).toBeGreaterThan(50);
