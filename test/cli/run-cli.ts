@@ -4,7 +4,8 @@ import { Writable, type Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { runProgram } from '../../src/cli/program.ts';
 
-const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+/** The main file of this program. */
+export const mainScript = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 /** Starting takes half as long when Node keeps what it has compiled. */
 const compileCache = fileURLToPath(new URL('../../node_modules/.cache/compile', import.meta.url));
 
@@ -29,7 +30,7 @@ export type Running = {
 };
 
 /** Starts a script as a process of its own. `shell` may refer to it as `"$@"`. */
-function startScript(
+export function startScript(
   script: string,
   args: readonly string[],
   { env = {}, shell = 'exec "$@"', timeoutMs = deadlineMs }: Surroundings = {},
@@ -60,7 +61,7 @@ function startScript(
 
 /** Starts the command line as a process of its own. */
 export function startCli(args: readonly string[], surroundings?: Surroundings): Running {
-  return startScript(main, args, surroundings);
+  return startScript(mainScript, args, surroundings);
 }
 
 /** Runs a script to its end, with arguments that are given later. */

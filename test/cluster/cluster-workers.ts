@@ -4,9 +4,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
 import { openClusterDatabase, type ClusterDatabase } from '../../src/cluster/cluster-database.ts';
 import { readRoster, type Roster } from '../../src/cluster/roster.ts';
-import { shellWord } from '../../src/core/words.ts';
 import { storeKeys } from '../bucket/real-store.ts';
-import { startCli, type Ended, type Running } from '../cli/run-cli.ts';
+import { mainScript, startScript, type Ended, type Running } from '../cli/run-cli.ts';
 import { freshFolder } from '../mirror/open-test-mirror.ts';
 import { freshDatabase } from './cluster-world.ts';
 import { clusterKey, openStoreWorld, type StoreWorld } from './store-world.ts';
@@ -92,8 +91,8 @@ export async function openWorkers({
   const started: Running[] = [];
   const start: Workers['start'] = (machine, args, ways = {}) => {
     const endpoint = ways.endpoint === undefined ? [] : ['--set', `cluster.s3.endpoint=${ways.endpoint}`];
-    const running = startCli([...args, '--config', config, '--data-dir', folderOf(machine), ...flags, ...endpoint], {
-      ...(ways.main === undefined ? {} : { shell: `node=$1; shift 2; exec "$node" ${shellWord(ways.main)} "$@"` }),
+    const given = [...args, '--config', config, '--data-dir', folderOf(machine), ...flags, ...endpoint];
+    const running = startScript(ways.main ?? mainScript, given, {
       timeoutMs: args[0] === 'run' ? limitsMs.worker : limitsMs.command,
       env: {
         ...storeKeys,
