@@ -87,7 +87,9 @@ const limitWindows = z.array(
   }),
 );
 const overlap = z.union([z.literal('auto'), z.int().min(0)]);
-const list = z.strictObject({ pageSize: count.max(10_000), overlap });
+/** The most rows of a page. */
+export const pageSizeMax = 10_000;
+const list = z.strictObject({ pageSize: count.max(pageSizeMax), overlap });
 
 /** Refuses pages of which fewer than half of the rows would be new: walking a list would take too many requests. */
 function checkOverlap({ pageSize, overlap: shared }: z.output<typeof list>, context: z.RefinementCtx): void {

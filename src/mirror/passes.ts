@@ -18,6 +18,7 @@ const incompleteReasons = [
   'superseded',
   'not_found',
   'no_progress',
+  'moment_too_large',
   'count_not_reached',
   'too_many_unreadable',
 ] as const;
@@ -33,6 +34,8 @@ export const PassEvidence = z.strictObject({
   countReported: z.int().nullable(),
   /** The rows that the pass has seen, each counted once. Rows that are not stored may count more than once. */
   rowsDistinct: z.int(),
+  /** The rows of the largest moment that fits into no window, so that pages had to be joined inside it; 0 for none. */
+  momentRows: z.int(),
   isOrdered: z.boolean(),
 });
 export type PassEvidence = z.infer<typeof PassEvidence>;
@@ -46,6 +49,7 @@ export const noEvidence: PassEvidence = {
   rounds: 1,
   countReported: null,
   rowsDistinct: 0,
+  momentRows: 0,
   isOrdered: true,
 };
 
@@ -145,7 +149,7 @@ export function prepareSavePass(
 ): (evidence: PassEvidence, counts: PageCounts, cursor: string | null) => void {
   const save =
     db.prepare(/*sql*/ `UPDATE passes SET windows = @windows, seams = @seams, step_backs = @stepBacks, restarts = @restarts, rounds = @rounds,
-        count_reported = @countReported, rows_distinct = @rowsDistinct, is_ordered = @isOrdered, cursor = @cursor,
+        count_reported = @countReported, rows_distinct = @rowsDistinct, moment_rows = @momentRows, is_ordered = @isOrdered, cursor = @cursor,
         rows_received = rows_received + @received, rows_added = rows_added + @added,
         rows_changed = rows_changed + @changed, rows_quarantined = rows_quarantined + @quarantined,
         rows_fenced = rows_fenced + @fenced

@@ -18,6 +18,7 @@ import { ledgerFolder } from '../ledger/entry-file.ts';
 import { readLedger, type LedgerReader } from '../ledger/ledger.ts';
 import { verifyLedger } from '../ledger/verify.ts';
 import { listRequests } from '../mirror/erasure-requests.ts';
+import { pagedDatasets } from '../contract/datasets.ts';
 import { lastJudgedPass } from '../mirror/passes.ts';
 import { findFencedIdentifiers, readEpoch, refuseLostFenceKey } from '../mirror/fence.ts';
 import { databasePath, type Database } from '../mirror/database.ts';
@@ -31,7 +32,7 @@ import { checkProjects } from './project-check.ts';
 import { askToChangePlaylists, askToDelete } from './scope-check.ts';
 import { publishedFilesIn } from '../snapshot/published-files.ts';
 import { problemSentence, verifySnapshots } from '../snapshot/verify.ts';
-import { defaultWindow } from '../sync/pass-report.ts';
+import { defaultWindow, largeMomentOf, momentWords } from '../sync/pass-report.ts';
 
 /** What the checks work with. Each function throws an `AppError` when it fails. */
 export type DoctorParts = {
@@ -82,6 +83,7 @@ export async function examine(parts: DoctorParts): Promise<Check[]> {
     ...('date_from' in settings.recordings.query
       ? []
       : [await attempt('recordings', () => recordingsWindow(hasMirror ? openReader() : null))]),
+    ...(hasMirror ? [await attempt('passes', () => checkMoments(openReader()))] : []),
   ];
 }
 
@@ -250,6 +252,16 @@ function recordingsWindow(db: Database | null): Found {
   return isLimited
     ? { state: 'warning', ...defaultWindow }
     : 'the last full pass saw recordings of more than 30 days ago';
+}
+
+/** Whether the last full passes had to trust the service with the order of rows of one moment. */
+function checkMoments(db: Database): Found {
+  for (const dataset of pagedDatasets) {
+    const pass = lastJudgedPass(db, dataset);
+    const moment = pass ? largeMomentOf(pass) : null;
+    if (moment !== null) return { state: 'warning', ...momentWords(dataset, moment) };
+  }
+  return 'the last full passes showed the rows of each moment on one page';
 }
 
 /** Checks that the data folder, or the folder in which it will be made, can be written. */

@@ -1,6 +1,6 @@
 import { html } from 'hono/html';
 import { datasets } from '../contract/datasets.ts';
-import { defaultWindow, type PassReport } from '../sync/pass-report.ts';
+import { defaultWindow, momentWords, type PassReport } from '../sync/pass-report.ts';
 import type { Markup } from '../markup/markup.ts';
 import { badge, figures, when, withCode, type Mark } from './page-parts.ts';
 import { codeText, countText, countedText, durationText } from '../core/words.ts';
@@ -21,6 +21,8 @@ const reasonWords: Readonly<Record<string, string>> = {
   not_found: 'The service does not have this list.',
   no_progress:
     'The service showed the same rows again wherever a page began: it ignores or limits `offset`. It never showed the rows further down the list.',
+  moment_too_large:
+    'More rows are of one moment than one page can show, and the service showed them in changing order, so the pass may have missed rows.',
   count_not_reached: 'The list ended, but the service counts far more rows than it has shown.',
   too_many_unreadable: 'More rows could not be read than the quarantine keeps, so the pass was ended.',
 };
@@ -40,12 +42,19 @@ export function passRows(passes: readonly PassReport[], id: string, now: string)
         ${evidence(pass, now)}
       </details>`;
     })}
-    ${
-      passes.some(({ assumptions }) => assumptions.defaultWindow)
-        ? html`<p class="soft">${withCode(`${defaultWindow.detail}; \`${defaultWindow.fix}\``)}</p>`
-        : ''
-    }
+    ${remarksOf(passes).map(
+      ({ detail, fix }) =>
+        html`<p class="soft">${withCode(fix === undefined ? detail : `${detail}; \`${fix}\``)}</p>`,
+    )}
   </div>`;
+}
+
+/** What the passes took on trust, and the setting that helps. */
+function remarksOf(passes: readonly PassReport[]): { detail: string; fix?: string }[] {
+  const moments = passes.flatMap(({ dataset, assumptions: { keptMoment } }) =>
+    keptMoment === null ? [] : [momentWords(dataset, keptMoment)],
+  );
+  return passes.some(({ assumptions }) => assumptions.defaultWindow) ? [defaultWindow, ...moments] : moments;
 }
 
 function verdictBadge({ verdict, reason }: PassReport): Markup {

@@ -10,8 +10,8 @@ import { readWhole, type JsonReader } from '../client/service.ts';
 import type { Database } from '../mirror/database.ts';
 import { type FindKnown, type Fingerprints, KnownRow, type SentBytes } from '../mirror/fingerprints.ts';
 import { prepareFindKey } from '../mirror/tables.ts';
-import { type PageView, placeUntimed } from './seam.ts';
-import { seamRowsMax, type AcceptedPage, type Window } from './walk-state.ts';
+import { type PageView, placeUntimed, seamStart } from './seam.ts';
+import type { AcceptedPage, Window } from './walk-state.ts';
 import { AppError } from '../core/errors.ts';
 import { isJsonObject } from '../core/exact-json.ts';
 import { isoToMicros } from '../core/time.ts';
@@ -249,7 +249,7 @@ export function prepareNameKnown(
       if (standIn !== undefined) names.set(standIn, key);
     }
     namedLast = new Map();
-    for (const key of view.keys.slice(-seamRowsMax)) {
+    for (const key of view.keys.slice(seamStart(view.times))) {
       if (!isUnnamed(key)) continue;
       const name = names.get(key) ?? findKey(Number(key.slice(1)));
       if (name === undefined) continue;

@@ -1,20 +1,38 @@
+import { z } from 'zod';
+import { pageSizeMax } from '../config/settings.ts';
+import { countText } from '../core/words.ts';
 import type { Pass } from '../mirror/passes.ts';
+import { momentRowsMax, widestPages } from './walk-windows.ts';
 
 /** A pass as people and programs are shown it: its verdict, and the evidence for it. */
-export type PassReport = Omit<Pass, 'verdict' | 'plan' | 'isOrdered' | 'isDefaultWindow' | 'cursor'> & {
+export type PassReport = Omit<Pass, 'verdict' | 'plan' | 'isOrdered' | 'momentRows' | 'isDefaultWindow' | 'cursor'> & {
   /** `running` while the pass goes on, `unfinished` where it was interrupted and the next pass continues it. */
   verdict: 'complete' | 'incomplete' | 'running' | 'unfinished';
   /** `countReached`: whether the pass has seen as many rows as counted; null without a count or another end. */
-  assumptions: { newestFirst: boolean; countReached: boolean | null; defaultWindow: boolean };
+  assumptions: {
+    newestFirst: boolean;
+    countReached: boolean | null;
+    defaultWindow: boolean;
+    /** Where the service was trusted to keep the order of rows of one moment: the largest such moment. */
+    keptMoment: LargeMoment | null;
+  };
 };
+
+/** Rows of one moment, more than a window of a pass holds, and the page size that makes it hold them; null where none does. */
+export type LargeMoment = { rows: number; pageSize: number | null };
 
 /** Reports a pass of the mirror. */
 export function reportPass(pass: Pass): PassReport {
-  const { plan: _plan, cursor: _cursor, isOrdered, isDefaultWindow, ...shown } = pass;
+  const { plan: _plan, cursor: _cursor, isOrdered, momentRows: _rows, isDefaultWindow, ...shown } = pass;
   return {
     ...shown,
     verdict: pass.verdict ?? 'running',
-    assumptions: { newestFirst: isOrdered, countReached: isCountReached(pass), defaultWindow: isDefaultWindow },
+    assumptions: {
+      newestFirst: isOrdered,
+      countReached: isCountReached(pass),
+      defaultWindow: isDefaultWindow,
+      keptMoment: largeMomentOf(pass),
+    },
   };
 }
 
@@ -24,6 +42,27 @@ export const defaultWindow = {
     'no date_from is configured for recordings, and no older ones were shown: the service may show only its own default of days (3 on live services)',
   fix: 'set recordings.query: {date_from: -30d}',
 } as const;
+
+/** The largest moment of a pass of which no page showed all rows; null where each page began above the moment before it. */
+export function largeMomentOf({ momentRows: rows, plan }: Pick<Pass, 'momentRows' | 'plan'>): LargeMoment | null {
+  if (rows === 0) return null;
+  const { pageSize } = z.looseObject({ pageSize: z.int() }).parse(JSON.parse(plan));
+  const wanted = pageSizeFor(rows);
+  return { rows, pageSize: wanted > pageSize && wanted <= pageSizeMax ? wanted : null };
+}
+
+/** The least page size, in hundreds, at which a window shows so many rows of one moment. */
+function pageSizeFor(rows: number): number {
+  let pageSize = 100;
+  while (pageSize <= pageSizeMax && momentRowsMax(pageSize * widestPages) < rows) pageSize += 100;
+  return pageSize;
+}
+
+/** What is said of such a moment. `fix`: the setting that helps, undefined where the service serves too few rows at once. */
+export function momentWords(dataset: string, { rows, pageSize }: LargeMoment): { detail: string; fix?: string } {
+  const detail = `${countText(rows)} ${dataset} are of one moment, more than one page shows: it is trusted that the service keeps the order of these`;
+  return pageSize === null ? { detail } : { detail, fix: `set ${dataset}.pageSize: ${pageSize}` };
+}
 
 function isCountReached({ verdict, reason, countReported: count }: Pass): boolean | null {
   if (count === null) return null;

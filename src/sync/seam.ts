@@ -1,4 +1,4 @@
-import type { AcceptedPage } from './walk-state.ts';
+import { seamRowsMin, type AcceptedPage } from './walk-state.ts';
 
 /** What the walk needs to know of a page. Rows are in list order; a row without a readable key is left out. */
 export type PageView = {
@@ -15,20 +15,49 @@ export type PageView = {
 };
 
 /**
- * Whether a page is joined to the one before: they share two rows in the same order, and, in a list that is newest
- * first, the page begins no later than the other ended. A single shared row may have moved there.
+ * Where the rows of a page begin by which its seam is judged: the last hundred, and before these all of the same moment. A page
+ * shows the rows of one moment in any order, so that a part of them would tell nothing.
  */
-export function joins({ rows }: AcceptedPage, page: PageView, isOrdered: boolean): boolean {
-  const firstTime = page.times[0] ?? null;
-  const lastTime = rows.at(-1)?.time ?? null;
-  if (isOrdered && firstTime !== null && lastTime !== null && firstTime < BigInt(lastTime)) return false;
-  const places = sharedPlaces(rows, page);
-  return places.some((place, index) => index > 0 && place > (places[index - 1] ?? place));
+export function seamStart(times: PageView['times']): number {
+  let start = Math.max(0, times.length - seamRowsMin);
+  while (start > 0 && times[start] !== null && times[start - 1] === times[start]) start -= 1;
+  return start;
+}
+
+/** How many rows at the end of a page are of one moment. */
+export function countTied(times: PageView['times']): number {
+  const last = times.at(-1);
+  return times.length - 1 - times.findLastIndex((time) => time !== last);
+}
+
+/**
+ * Whether a page is joined to the one before. In a list that is newest first, it begins with a row that is newer than the end of the
+ * other, and both show a row that has not moved. Where the moment at that end fits into no window, the page may begin in it, and
+ * both show two such rows. In other lists, both show two rows in the same order: a single one may have moved there.
+ */
+export function joins(previous: AcceptedPage, page: PageView, isOrdered: boolean): boolean {
+  if (isOrdered) {
+    const shared = countUnmoved(previous, page);
+    if (beginsAbove(previous, page)) return shared > 0;
+    return shared > 1 && previous.isWithinMoment && beginsWithin(previous, page);
+  }
+  const places = new Map(previous.rows.map(({ key }, place) => [key, place]));
+  const shared = page.keys.flatMap((key) => places.get(key) ?? []);
+  return shared.some((place, index) => index > 0 && place > (shared[index - 1] ?? place));
+}
+
+/** How many rows a page shares with the one before. A row with another time has moved, and does not count. */
+export function countUnmoved({ rows }: AcceptedPage, page: PageView): number {
+  const times = new Map(rows.map(({ key, time }) => [key, time]));
+  return page.keys.filter((key, index) => {
+    const time = page.times[index] ?? null;
+    return time !== null && times.get(key) === timeText(time);
+  }).length;
 }
 
 /**
  * Whether a page begins with a row that is newer than the last one of the page before, in a list that is newest first:
- * then whatever follows that one is on this page or behind it. Asked when no two rows are left to be shared.
+ * then whatever is not newer than that one is on this page or behind it, in whatever order rows of one moment stand.
  */
 export function beginsAbove({ rows }: AcceptedPage, page: PageView): boolean {
   const firstTime = page.times[0] ?? null;
@@ -36,45 +65,45 @@ export function beginsAbove({ rows }: AcceptedPage, page: PageView): boolean {
   return firstTime !== null && lastTime !== null && firstTime > BigInt(lastTime);
 }
 
-/** Whether a page leads further down the list than the one before: it ends with a row that the other does not show. */
-export function endsBelow({ rows }: AcceptedPage, page: PageView, isOrdered: boolean): boolean {
-  const lastKey = page.keys.at(-1);
-  if (lastKey === undefined) return false;
-  const lastTime = page.times.at(-1) ?? null;
-  const before = rows.at(-1)?.time ?? null;
-  if (isOrdered && lastTime !== null && before !== null && lastTime > BigInt(before)) return false;
-  return !rows.some(({ key }) => key === lastKey);
+/** Whether a page begins in the moment in which the page before ends. */
+export function beginsWithin({ rows }: AcceptedPage, page: PageView): boolean {
+  const lastTime = rows.at(-1)?.time ?? null;
+  return lastTime !== null && timeText(page.times[0]) === lastTime;
 }
 
 /**
- * Whether a page confirms that the page before it was the end of the list: it shows the last rows of that page and
- * nothing else, but not all of them. A service that ignores or clamps the offset shows the same page once more.
+ * Whether a page leads further down the list than the one before: it ends in an older moment, or shows a row of the same moment
+ * that the other does not show. Where the list is not newest first, its last row is one that the other does not show.
  */
-export function isEndOf({ rows, shown }: AcceptedPage, page: PageView): boolean {
-  if (!page.isLast || page.keys.length >= shown) return false;
-  if (page.keys.length === 0) return shown === 1 && page.received === 0;
-  const end = rows.slice(-page.keys.length);
-  return (
-    end.length === page.keys.length &&
-    // A row that has moved to the end of the list has another time than it had.
-    end.every(({ key, time }, index) => key === page.keys[index] && time === (page.times[index]?.toString() ?? null))
-  );
+export function endsBelow({ rows }: AcceptedPage, page: PageView, isOrdered: boolean): boolean {
+  const lastTime = page.times.at(-1) ?? null;
+  const before = rows.at(-1)?.time ?? null;
+  const isComparable = isOrdered && lastTime !== null && before !== null;
+  if (isComparable && lastTime !== BigInt(before)) return lastTime < BigInt(before);
+  const known = new Set(rows.map(({ key }) => key));
+  return page.keys.slice(isComparable ? -countTied(page.times) : -1).some((key) => !known.has(key));
 }
 
-/** Whether two rows of one moment have changed places since the page before: then moments do not order the list. */
-export function hasSwappedTies(previous: AcceptedPage | null, page: PageView): boolean {
-  const rows = previous?.rows ?? [];
-  const places = sharedPlaces(rows, page);
-  return places.some((place, index) => {
-    const before = places[index - 1];
-    return before !== undefined && place < before && rows[place]?.time === rows[before]?.time;
-  });
+/**
+ * Whether a page confirms that the page before it was the end of the list: it shows the last rows of that page, those of one moment
+ * in any order, and nothing else, but not all of them. A service that ignores or clamps the offset shows the same page once more.
+ */
+export function isEndOf(previous: AcceptedPage, page: PageView): boolean {
+  const { rows, shown } = previous;
+  const { keys, times } = page;
+  if (!page.isLast || keys.length >= shown) return false;
+  if (keys.length === 0) return shown === 1 && page.received === 0;
+  const end = rows.slice(-keys.length);
+  // A row that has moved to the end of the list has another time than it had.
+  const hasSameTimes = end.length === keys.length && end.every(({ time }, index) => time === timeText(times[index]));
+  const known = new Map(rows.map(({ key, time }) => [key, time]));
+  const isKnown = (key: string, index: number): boolean => known.get(key) === timeText(times[index]);
+  return hasSameTimes && new Set(keys).size === keys.length && keys.every(isKnown);
 }
 
-/** Where the page's rows stood in the page before, in the order of this one; rows that did not are left out. */
-function sharedPlaces(rows: readonly { key: string }[], page: PageView): number[] {
-  const places = new Map(rows.map(({ key }, place) => [key, place]));
-  return page.keys.flatMap((key) => places.get(key) ?? []);
+/** A time as it is stored. */
+export function timeText(time: bigint | null | undefined): string | null {
+  return time?.toString() ?? null;
 }
 
 /**

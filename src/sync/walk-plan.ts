@@ -1,15 +1,24 @@
 import { noEvidence, type IncompleteReason, type PassEvidence } from '../mirror/passes.ts';
-import { beginsAbove, endsBelow, hasSwappedTies, isEndOf, isNewestFirst, joins, type PageView } from './seam.ts';
-import { seamRowsMax, type WalkState, type Window } from './walk-state.ts';
-import { mayServe, overlapOf, windowAfter, type WalkPlan } from './walk-windows.ts';
+import {
+  beginsAbove,
+  beginsWithin,
+  countTied,
+  countUnmoved,
+  endsBelow,
+  isEndOf,
+  isNewestFirst,
+  joins,
+  seamStart,
+  timeText,
+  type PageView,
+} from './seam.ts';
+import { seamRowsMin, type AcceptedPage, type WalkState, type Window } from './walk-state.ts';
+import { mayServe, overlapOf, windowAfter, windowAroundMoment, type WalkPlan } from './walk-windows.ts';
 
 /** The step after a page: another window, or the end. A reason says why the pass is incomplete. */
 export type WalkStep =
   | { next: 'window'; state: WalkState }
   | { next: 'end'; state: WalkState; reason: IncompleteReason | null };
-
-/** The most pages of a window. */
-const widestPages = 16;
 
 /** From the first `pages` pages, the walk may return to the beginning `times` times more. */
 const cheapRestart = { pages: 10, times: 50 };
@@ -39,6 +48,8 @@ export function beginWalk(plan: WalkPlan): WalkState {
     stalls: 0,
     standstill: 0,
     newRows: 0,
+    newest: null,
+    hasStrays: false,
     evidence: noEvidence,
   };
 }
@@ -56,7 +67,7 @@ export function judgePage(
   rowsNotStored = 0,
 ): WalkStep {
   const { previous, apart, window, frontier } = state;
-  const isOrdered = state.evidence.isOrdered && isNewestFirst(page.times) && !hasSwappedTies(previous, page);
+  const isOrdered = state.evidence.isOrdered && isNewestFirst(page.times);
   const isFirstRound = state.evidence.rounds === 1;
   const evidence: PassEvidence = {
     ...state.evidence,
@@ -67,7 +78,8 @@ export function judgePage(
   };
   const counted: WalkState = {
     ...state,
-    newRows: state.newRows + newRows,
+    newRows: state.newRows + newRows - (isOrdered && rowsNotStored === 0 ? addedAtTop(state, page) : 0),
+    newest: timeText(isOrdered ? newestOf(state, page) : null),
     evidence,
     standstill: state.standstill + 1,
     frontier: { ...frontier, windowsAgo: frontier.windowsAgo + 1 },
@@ -77,9 +89,9 @@ export function judgePage(
   const isFurther = previous === null || endsBelow(previous, page, isOrdered);
   // New rows at the top of the list are no progress. Rows that are not stored count as new: nothing tells them apart.
   const isForward = previous !== null && window.offset > previous.window.offset;
-  if (isFurther && isForward && newRows + rowsNotStored > 0) counted.standstill = 0;
-  if (counted.standstill > standstillMaxOf(plan, counted))
-    return { next: 'end', state: counted, reason: 'no_progress' };
+  const isWide = apart === null && window.limit > state.limit;
+  if (isFurther && (isForward || isWide) && newRows + rowsNotStored > 0) counted.standstill = 0;
+  if (counted.standstill > standstillMaxOf(plan, counted)) return endIncomplete(counted, 'no_progress');
   // A page that leads no further may answer another window. Its `next` is not used.
   const view = isFurther ? page : { ...page, nextOffset: null };
   const seen = isFurther ? learnServed(counted, view) : counted;
@@ -87,11 +99,20 @@ export function judgePage(
     previous !== null &&
     (joins(previous, page, isOrdered) || (isOrdered && apart !== null && beginsAbove(previous, page)));
   if (window.offset > 0 && !isJoined && state.hasGivenUp === 'no') return goOn(plan, lookForSeam(plan, seen));
-  const accepted = accept(plan, seen, view, isJoined);
-  const stalls = isFurther ? 0 : state.stalls + (isForward ? 1 : 0);
-  const next = { ...accepted, stalls };
-  if (stalls >= stallsMax) return { next: 'end', state: next, reason: 'no_progress' };
+  const stalls = isFurther ? 0 : state.stalls + (isForward || apart === null ? 1 : 0);
+  const known = isFirstRound ? page.keys.length - newRows - rowsNotStored : 0;
+  const next = accept(plan, { ...seen, stalls }, view, isJoined, known);
+  if (stalls >= stallsMax) return endIncomplete(next, 'no_progress');
   return page.isLast ? confirmEnd(plan, next, page, isOnlyPage(state)) : goOn(plan, next);
+}
+
+/** How many rows of a page are newer than all that the pass has seen: they were added to the list meanwhile. */
+function addedAtTop({ newest }: WalkState, { times }: PageView): number {
+  return newest === null ? 0 : times.filter((time) => time !== null && time > BigInt(newest)).length;
+}
+
+function newestOf({ newest }: WalkState, { times: [first = null] }: PageView): bigint | null {
+  return newest === null || (first !== null && first > BigInt(newest)) ? first : BigInt(newest);
 }
 
 /**
@@ -119,7 +140,7 @@ function isOnlyPage({ window, previous, evidence }: WalkState): boolean {
 function confirmEnd(plan: WalkPlan, state: WalkState, page: PageView, isOnly: boolean): WalkStep {
   if (isOnly || state.hasGap || !state.previous) return endRound(plan, state);
   // Fewer than the rows that are kept of the page, so that rows added meanwhile leave the window within them.
-  const shared = Math.min(seamRowsMax / 2, overlapOf(plan.overlap, mayServe(state, state.limit)));
+  const shared = Math.min(seamRowsMin / 2, overlapOf(plan.overlap, mayServe(state, state.limit)));
   const offset = state.previous.window.offset + Math.max(1, page.keys.length - shared);
   return goOn(plan, { ...state, window: { offset, limit: state.limit } });
 }
@@ -138,8 +159,11 @@ function learnServed(state: WalkState, { nextOffset, isLast, received }: PageVie
   return isLast || received === 0 ? state : { ...state, longest: Math.max(longest ?? 0, received) };
 }
 
-/** The state once a page is accepted: the next window begins before the end of this one. */
-function accept(plan: WalkPlan, state: WalkState, page: PageView, isJoined: boolean): WalkState {
+/**
+ * The state once a page is accepted: the next window begins before the end of this one. `known`: how many of its rows the pass had
+ * seen before.
+ */
+function accept(plan: WalkPlan, state: WalkState, page: PageView, isJoined: boolean, known: number): WalkState {
   const { window, previous, apart, evidence } = state;
   // Fewer positions than asked for, where the service serves no more.
   const served: Window = {
@@ -147,34 +171,56 @@ function accept(plan: WalkPlan, state: WalkState, page: PageView, isJoined: bool
     limit: page.nextOffset === null ? window.limit : Math.min(window.limit, page.nextOffset - window.offset),
   };
   const isStart = window.offset === 0;
-  const known = new Set(previous?.rows.map(({ key }) => key));
-  const lastKey = page.keys.at(-1);
+  const after = windowAfter(plan, state, served, page.nextOffset === null ? mayServe(state, served.limit) : served.limit);
+  const tied = evidence.isOrdered ? countTied(page.times) : 0;
+  const isLong = plan.overlap !== 0 && tied >= overlapOf(plan.overlap, mayServe(state, state.limit));
+  const around = isLong ? windowAroundMoment(plan, state, served, page) : undefined;
+  const isWithinMoment = isLong && around === undefined;
+  const isInside = isJoined && previous !== null && evidence.isOrdered && beginsWithin(previous, page);
+  const moment = isInside ? momentAfter(previous, page, window, known) : { rows: 0, hasStrays: false };
+  const start = seamStart(page.times);
   return {
     ...state,
-    window: windowAfter(plan, state, served, page.nextOffset === null ? mayServe(state, served.limit) : served.limit),
+    window: around ?? after,
+    cap: isWithinMoment && state.stalls > 0 ? (state.cap ?? state.longest) : state.cap,
     previous: {
       window: served,
-      rows: page.keys
-        .slice(-seamRowsMax)
-        .map((key, index) => ({
-          key,
-          time: page.times.at(index - Math.min(seamRowsMax, page.keys.length))?.toString() ?? null,
-        })),
-      isBarren: page.keys.length < 2 || lastKey === undefined || known.has(lastKey),
+      rows: page.keys.slice(start).map((key, index) => ({ key, time: timeText(page.times[start + index]) })),
+      isBarren: page.keys.length < 2 || (previous !== null && !endsBelow(previous, page, evidence.isOrdered)),
       shown: page.keys.length,
       isLast: page.isLast,
+      momentRows: isInside && tied === page.times.length ? moment.rows : tied,
+      isWithinMoment,
     },
     apart: null,
     stepBackRows: overlapOf(plan.overlap, mayServe(state, state.limit)),
     hasGivenUp: state.hasGivenUp === 'for good' ? 'for good' : 'no',
     hasGap: state.hasGap || !(isStart || isJoined),
+    hasStrays: state.hasStrays || moment.hasStrays,
     frontier: window.offset > state.frontier.offset ? { offset: window.offset, windowsAgo: 0 } : state.frontier,
     evidence: {
       ...evidence,
+      momentRows: Math.max(evidence.momentRows, moment.rows),
       seams: evidence.seams + (isJoined && !isStart ? 1 : 0),
       restarts: evidence.restarts + (isStart && apart !== null ? 1 : 0),
     },
   };
+}
+
+/**
+ * What a page shows of the moment in which the page before ended and it begins. In a list that keeps the order of its rows and did
+ * not move, both pages share the rows of the places that they share, and the page shows no other row that was seen before.
+ */
+function momentAfter(
+  previous: AcceptedPage,
+  page: PageView,
+  { offset }: Window,
+  known: number,
+): { rows: number; hasStrays: boolean } {
+  const shared = countUnmoved(previous, page);
+  const ofMoment = page.times.filter((time) => time === page.times[0]).length;
+  const places = previous.window.offset + previous.shown - offset;
+  return { rows: previous.momentRows + ofMoment - shared, hasStrays: shared !== places || known > shared };
 }
 
 /**
@@ -186,7 +232,7 @@ function accept(plan: WalkPlan, state: WalkState, page: PageView, isJoined: bool
 function lookForSeam(plan: WalkPlan, state: WalkState): WalkState {
   const { window, previous, stepBackRows, evidence } = state;
   const apart = state.apart ?? window;
-  const widest = state.cap ?? plan.pageSize * widestPages;
+  const widest = state.cap ?? plan.widestRows;
   const isBarren = previous !== null && previous.isBarren;
   const isWidening = isBarren && state.apart === null;
   const offset = isWidening ? previous.window.offset : Math.max(0, window.offset - stepBackRows);
@@ -199,7 +245,7 @@ function lookForSeam(plan: WalkPlan, state: WalkState): WalkState {
   const isGettingNowhere = state.frontier.windowsAgo > standstillMax + (4 * state.frontier.offset) / pageRows;
   if (isHopeless || isGettingNowhere || (offset === 0 && evidence.restarts >= restartsMax))
     return {
-      ...state,
+      ...withMoment(state),
       apart,
       window: { ...apart, limit: state.limit },
       hasGivenUp: isGettingNowhere ? 'for good' : 'this seam',
@@ -224,21 +270,37 @@ function isCountReached({ countReported, rowsDistinct }: PassEvidence): boolean 
 
 /** At the end of the list: the end of the walk, or another round. */
 function endRound(plan: WalkPlan, state: WalkState): WalkStep {
-  const { evidence, newRows, hasGap } = state;
-  if (hasGap) return { next: 'end', state, reason: 'seam_not_joined' };
+  const { evidence, newRows, hasGap, hasStrays } = state;
+  if (hasGap) return endIncomplete(state, 'seam_not_joined');
   // Joined seams prove a list that is newest first. In other lists, rows may change places during the walk.
-  if (evidence.isOrdered || (evidence.rounds > 1 && newRows === 0))
+  if ((evidence.isOrdered && !hasStrays) || (evidence.rounds > 1 && newRows === 0))
     return { next: 'end', state, reason: isCountReached(evidence) ? null : 'count_not_reached' };
-  if (evidence.rounds >= plan.roundsMax) return { next: 'end', state, reason: 'order_unstable' };
+  if (evidence.rounds >= plan.roundsMax) return endIncomplete(state, 'order_unstable');
   const again: WalkState = {
     ...beginWalk(plan),
     window: { offset: 0, limit: state.limit },
     limit: state.limit,
     cap: state.cap,
     longest: state.longest,
+    newest: state.newest,
+    hasStrays,
     evidence: { ...evidence, rounds: evidence.rounds + 1 },
   };
   return goOn(plan, again);
+}
+
+/** The state with the size of the moment in which the walk stands, where that fits into no window. */
+function withMoment(state: WalkState): WalkState {
+  const { previous, evidence } = state;
+  if (!previous?.isWithinMoment) return state;
+  return { ...state, evidence: { ...evidence, momentRows: Math.max(evidence.momentRows, previous.momentRows) } };
+}
+
+/** The end of a walk that is not complete. A moment that fits into no window is the reason, where there is one. */
+function endIncomplete(ended: WalkState, reason: IncompleteReason): WalkStep {
+  const state = withMoment(ended);
+  const { isOrdered, momentRows } = state.evidence;
+  return { next: 'end', state, reason: isOrdered && momentRows > 0 ? 'moment_too_large' : reason };
 }
 
 function goOn(plan: WalkPlan, state: WalkState): WalkStep {

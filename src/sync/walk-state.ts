@@ -5,8 +5,8 @@ import { PassEvidence } from '../mirror/passes.ts';
 export const Window = z.strictObject({ offset: z.int(), limit: z.int() });
 export type Window = z.infer<typeof Window>;
 
-/** A seam is judged by the last rows of the accepted page, at most these. Fewer rows can only prevent a join. */
-export const seamRowsMax = 100;
+/** A seam is judged by the last rows of the accepted page: at least these, where it has so many. Fewer can only prevent a join. */
+export const seamRowsMin = 100;
 
 /** The page accepted last: its window, and its last rows with their sort times (microseconds as text), in list order. */
 const AcceptedPage = z.strictObject({
@@ -16,6 +16,10 @@ const AcceptedPage = z.strictObject({
   /** How many rows with a readable key it showed, and whether the service said that nothing follows it. */
   shown: z.int(),
   isLast: z.boolean(),
+  /** How many rows the walk has seen of the moment in which the page ends. */
+  momentRows: z.int(),
+  /** Whether that moment has more rows than a window: then the next page begins in it. */
+  isWithinMoment: z.boolean(),
 });
 export type AcceptedPage = z.infer<typeof AcceptedPage>;
 
@@ -42,8 +46,12 @@ export const WalkState = z.strictObject({
   stalls: z.int(),
   /** How many windows ago the walk saw a row that was new to the pass. */
   standstill: z.int(),
-  /** Rows that this round has seen first in this pass. */
+  /** Rows that this round has seen first in this pass. In a list that is newest first, those added at its top do not count. */
   newRows: z.int(),
+  /** The newest time that the pass has seen (microseconds as text). */
+  newest: z.string().nullable(),
+  /** Whether rows of one moment were seen elsewhere than expected: then the service may keep no order among them. */
+  hasStrays: z.boolean(),
   evidence: PassEvidence,
 });
 export type WalkState = z.infer<typeof WalkState>;

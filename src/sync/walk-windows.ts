@@ -1,9 +1,12 @@
+import { countTied, type PageView } from './seam.ts';
 import type { WalkState, Window } from './walk-state.ts';
 
 /** How a list is walked. */
 export type WalkPlan = {
   /** Rows asked for at once; a service may serve fewer, and then fewer are asked for. */
   pageSize: number;
+  /** The most rows asked for at once, where a page does not reach far enough. */
+  widestRows: number;
   /** How many rows a window shares with the page before it; `auto` is 2 % of a page, at least 5. 0 proves nothing. */
   overlap: number | 'auto';
   windowsMax: number;
@@ -29,7 +32,10 @@ export function overlapOf(overlap: number | 'auto', pageSize: number): number {
  */
 export function windowsAhead(plan: WalkPlan, state: WalkState, most: number): Window[] {
   const windows = [state.window];
-  if (state.previous === null || state.previous.isLast || state.apart !== null) return windows;
+  const { previous } = state;
+  if (previous === null || previous.isLast || state.apart !== null) return windows;
+  // How far the window goes back after the next page depends on that page.
+  if (!previous.isWithinMoment && previous.momentRows >= overlapOf(plan.overlap, state.limit)) return windows;
   const end = state.evidence.countReported ?? Number.POSITIVE_INFINITY;
   let last = state.window;
   while (windows.length < most && last.offset + mayServe(state, last.limit) < end) {
@@ -44,7 +50,8 @@ export function shrinkWindow(plan: WalkPlan, state: WalkState): WalkState | unde
   const limit = Math.max(limitMin, Math.floor(state.window.limit / 2));
   if (limit >= state.window.limit) return undefined;
   const window = { ...state.window, limit };
-  return { ...state, window, limit: Math.min(limit, state.limit), stepBackRows: overlapOf(plan.overlap, limit) };
+  const cap = state.window.limit > state.limit ? limit : state.cap;
+  return { ...state, window, cap, limit: Math.min(limit, state.limit), stepBackRows: overlapOf(plan.overlap, limit) };
 }
 
 /** How many positions of the list a window of `limit` rows covers, judged by the longest page. */
@@ -57,3 +64,34 @@ export function windowAfter(plan: WalkPlan, state: WalkState, window: Window, co
   const advance = Math.max(1, covered - overlapOf(plan.overlap, mayServe(state, state.limit)));
   return { offset: window.offset + advance, limit: Math.max(state.limit, window.limit - advance) };
 }
+
+/**
+ * The window after a page of a list that is newest first. It begins above the moment in which the page ends, so that its page shows
+ * this moment whole: a moment's rows may stand in another order at each answer. Where the moment takes most of a page, the
+ * window is twice as wide. Undefined where it fits into no window, or where nothing above it was shown.
+ */
+export function windowAroundMoment(
+  plan: WalkPlan,
+  state: WalkState,
+  served: Window,
+  { times }: PageView,
+): Window | undefined {
+  const tied = countTied(times);
+  const widest = state.cap ?? plan.widestRows;
+  const isShownWhole = tied < times.length || served.offset === 0;
+  if (!isShownWhole || tied > momentRowsMax(widest) || state.stalls >= momentTriesMax) return undefined;
+  const offset = served.offset + Math.max(0, times.length - tied - 1);
+  const limit = Math.min(widest, Math.max(state.limit, 2 * (tied + 1)));
+  return offset + limit > served.offset + served.limit ? { offset, limit } : undefined;
+}
+
+/** The most pages of a window. */
+export const widestPages = 16;
+
+/** The most rows of a moment that a window of so many rows shows whole, with room for what follows. */
+export function momentRowsMax(rows: number): number {
+  return Math.floor((rows * 3) / 4) - 1;
+}
+
+/** So many windows around a moment may lead no further: a service may serve fewer rows than asked for, without a word. */
+const momentTriesMax = 3;

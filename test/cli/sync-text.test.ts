@@ -22,7 +22,7 @@ const pass: PassReport = {
   rowsFenced: 0,
   rowsQuarantined: 3,
   countReported: null,
-  assumptions: { newestFirst: true, countReached: null, defaultWindow: false },
+  assumptions: { newestFirst: true, countReached: null, defaultWindow: false, keptMoment: null },
 };
 
 test('a pass is a line with its verdict and the reason against it', () => {

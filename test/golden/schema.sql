@@ -177,7 +177,7 @@ CREATE TABLE "passes" (
   plan TEXT NOT NULL,
   verdict TEXT CHECK (verdict IN ('complete', 'incomplete')),
   reason TEXT CHECK (reason IN ('head', 'seam_not_joined', 'order_unstable', 'windows_limit', 'superseded', 'not_found',
-    'no_progress', 'count_not_reached', 'too_many_unreadable')),
+    'no_progress', 'count_not_reached', 'too_many_unreadable', 'moment_too_large')),
   started_at TEXT NOT NULL,
   finished_at TEXT,
   windows INTEGER NOT NULL DEFAULT 0,
@@ -195,6 +195,8 @@ CREATE TABLE "passes" (
   rows_fenced INTEGER NOT NULL DEFAULT 0,
   rows_distinct INTEGER NOT NULL DEFAULT 0,
   is_default_window INTEGER NOT NULL DEFAULT 0 CHECK (is_default_window IN (0, 1)),
+  -- The rows of the largest moment of which no page showed all; 0 for none.
+  moment_rows INTEGER NOT NULL DEFAULT 0,
   CHECK ((verdict IS NULL) = (finished_at IS NULL))
 ) STRICT;
 

@@ -10,6 +10,16 @@ export type Drift =
   | { kind: 'lose'; at: number; count: number }
   | { kind: 'quiet' };
 
+/** How many rows are of one moment, and in which order the service shows them. */
+export type Moments = {
+  /** Rows of each moment. */
+  rows: number;
+  /** So many of the oldest rows are of one moment. */
+  oldest: number;
+  /** The order of rows of one moment: kept; another on each page; another in the list at each answer. */
+  order: 'kept' | 'by page' | 'by answer';
+};
+
 /** How a list is served. */
 export type Serving = {
   /** More rows than this are not served at once, without a word. */
@@ -21,6 +31,7 @@ export type Serving = {
   tellsNext: boolean;
   /** Of how many rows in ten the time cannot be read. */
   untimed: number;
+  moments: Moments;
 };
 
 type Row = { key: string; time: bigint; isLost: boolean };
@@ -36,14 +47,16 @@ export class DriftingList {
   private newest: bigint;
   private created = 0;
   private readonly serving: Serving;
+  private readonly random: () => number;
 
   constructor(size: number, serving: Serving) {
     this.serving = serving;
+    const { rows, oldest } = serving.moments;
+    this.random = xorshift(size + rows);
     this.newest = BigInt(size) * 10n;
     this.rows = Array.from({ length: size }, (_value, index) => ({
       key: `row-${index}`,
-      // Some neighbours are of the same moment.
-      time: this.newest - BigInt(Math.floor(index / 2)) * 10n,
+      time: this.newest - BigInt(Math.floor(Math.min(index, Math.max(0, size - oldest)) / rows)) * 10n,
       isLost: false,
     }));
     this.stable = new Set(this.rows.map(({ key }) => key));
@@ -80,7 +93,10 @@ export class DriftingList {
 
   page({ offset, limit }: Window): PageView {
     const end = offset + Math.min(limit, this.serving.cap);
-    const rows = this.rows.slice(offset, end).filter(({ isLost }) => !isLost);
+    const { order } = this.serving.moments;
+    const list = order === 'by answer' ? this.shuffleMoments(this.rows) : this.rows;
+    const selected = list.slice(offset, end).filter(({ isLost }) => !isLost);
+    const rows = order === 'by page' ? this.shuffleMoments(selected) : selected;
     const isLast = this.serving.hasEmptyLastPage ? end > this.rows.length : end >= this.rows.length;
     const counts = { right: this.rows.length, wrong: Math.floor(this.rows.length / 3), missing: null };
     return {
@@ -91,6 +107,14 @@ export class DriftingList {
       nextOffset: isLast || !this.serving.tellsNext ? null : end,
       count: counts[this.serving.count],
     };
+  }
+
+  /** The rows in their order, and those of one moment in any. */
+  private shuffleMoments(rows: readonly Row[]): Row[] {
+    return rows
+      .map((row) => ({ row, draw: this.random() }))
+      .toSorted((a, b) => (a.row.time === b.row.time ? a.draw - b.draw : a.row.time > b.row.time ? -1 : 1))
+      .map(({ row }) => row);
   }
 
   private isUntimed({ key }: Row): boolean {
@@ -120,4 +144,15 @@ export class DriftingList {
       .concat({ ...survivor, time })
       .toSorted((a, b) => (a.time === b.time ? 0 : a.time > b.time ? -1 : 1));
   }
+}
+
+/** Numbers from 0 to 1, the same for each seed. */
+function xorshift(seed: number): () => number {
+  let state = (seed + 1) * 2_654_435_761;
+  return () => {
+    state ^= state << 13;
+    state ^= state >>> 17;
+    state ^= state << 5;
+    return (state >>> 0) / 2 ** 32;
+  };
 }

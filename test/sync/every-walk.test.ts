@@ -25,8 +25,12 @@ const wrongJudges: Record<string, Judge> = {
     const row = previous?.rows[shared];
     if (!previous || !row || previous.isLast) return judgePage(plan, state, page, newRows);
     const place = page.keys.indexOf(row.key);
-    const twin = { key: page.keys[place + 1] ?? page.keys[place - 1] ?? row.key, time: row.time };
-    const rows = [row, twin, ...previous.rows].map(({ key }) => ({ key, time: null }));
+    const twin = page.keys[place + 1] ?? page.keys[place - 1] ?? row.key;
+    const ofPage = (key: string): { key: string; time: string | null } => ({
+      key,
+      time: page.times[page.keys.indexOf(key)]?.toString() ?? row.time,
+    });
+    const rows = [ofPage(row.key), ofPage(twin), { key: 'the end', time: '-1' }];
     return judgePage(plan, { ...state, previous: { ...previous, rows } }, page, newRows);
   },
 };

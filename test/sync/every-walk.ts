@@ -13,8 +13,12 @@ export type SmallWorld = {
   pageSize?: number;
   /** Whether a service may answer windows in another order than they are asked for. */
   isAnyOrder?: boolean;
-  /** Whether neighbours are of the same moment. */
-  ties?: boolean;
+  /** How many rows of each moment there are. */
+  momentRows?: number;
+  /** The order of rows of one moment: kept in the list, and turned around on every other page; or another at each answer. */
+  order?: 'turned' | 'by answer';
+  /** The most rows of a window. */
+  widestRows?: number;
 };
 
 /** What the service says beside its rows, and whether what it says of the end follows the offset asked for or its own. */
@@ -34,7 +38,7 @@ export type EveryWalk = {
 };
 
 type Row = { key: string; time: bigint };
-type Change = { kind: 'delete'; at: number } | { kind: 'insert' } | { kind: 'merge'; survivor: number; loser: number };
+type Change = { kind: 'delete'; at: number } | { kind: 'insert'; at: number } | { kind: 'merge'; survivor: number; loser: number };
 
 type World = {
   list: readonly Row[];
@@ -51,11 +55,13 @@ export function everyWalk({
   inFlightMax,
   serving,
   judge = judgePage,
-  ties = false,
+  momentRows = 1,
+  order = 'turned',
   pageSize = 3,
+  widestRows = 16 * pageSize,
   isAnyOrder = false,
 }: SmallWorld): EveryWalk {
-  const plan: WalkPlan = { pageSize, overlap: 2, windowsMax: 400, restartsMax: 20, roundsMax: 4 };
+  const plan: WalkPlan = { pageSize, widestRows, overlap: 2, windowsMax: 400, restartsMax: 20, roundsMax: 4 };
   const result: EveryWalk = {
     walks: 0,
     pages: 0,
@@ -67,7 +73,7 @@ export function everyWalk({
   };
   const list = Array.from({ length: rows }, (_value, index) => ({
     key: `r${index}`,
-    time: BigInt((rows - (ties ? Math.floor(index / 2) * 2 : index)) * 10),
+    time: BigInt((rows - Math.floor(index / momentRows) * momentRows) * 10),
   }));
   const trail: string[] = [];
 
@@ -119,8 +125,17 @@ export function everyWalk({
       step(state, { ...next, lastAnswer: view }, after, seen, left, requests + 1);
       trail.pop();
     };
+    const turned = (view: PageView): PageView =>
+      order === 'turned' && requests % 2 === 1 ? turnMoments(view) : view;
     const serve = (at: World, left: number, what: string): void => {
-      go(at, pageOf(at, window, window.offset), left, what);
+      const lists = order === 'by answer' ? arrangements(at.list) : [at.list];
+      const views = new Map(
+        lists.map((arranged) => {
+          const view = pageOf({ ...at, list: arranged }, window, window.offset);
+          return [view.keys.toSorted().join(' '), view];
+        }),
+      );
+      for (const view of views.values()) go(at, turned(view), left, what);
       if (left === 0) return;
       const honest = pageOf(at, window, window.offset);
       // The answer itself is wrong.
@@ -205,7 +220,10 @@ export function everyWalk({
 }
 
 function changesOf({ list }: World): Change[] {
-  const changes: Change[] = [{ kind: 'insert' }];
+  // A row is added at the top, or to the moment of another row.
+  const changes: Change[] = [{ kind: 'insert', at: -1 }];
+  for (let at = 1; at < list.length; at += 1)
+    if (list[at]?.time === list[at - 1]?.time) changes.push({ kind: 'insert', at });
   for (let at = 0; at < list.length; at += 1) changes.push({ kind: 'delete', at });
   for (let survivor = 0; survivor < list.length; survivor += 1)
     for (let loser = survivor + 1; loser < list.length; loser += 1) changes.push({ kind: 'merge', survivor, loser });
@@ -217,8 +235,9 @@ function applied(world: World, change: Change): World {
   const stable = new Set(world.stable);
   switch (change.kind) {
     case 'insert': {
-      const time = (list[0]?.time ?? 0n) + 1000n;
-      return { ...world, inserted: world.inserted + 1, list: [{ key: `n${world.inserted}`, time }, ...list] };
+      const time = list[change.at]?.time ?? (list[0]?.time ?? 0n) + 1000n;
+      list.splice(Math.max(0, change.at), 0, { key: `n${world.inserted}`, time });
+      return { ...world, inserted: world.inserted + 1, list };
     }
     case 'delete': {
       const [gone] = list.splice(change.at, 1);
@@ -240,7 +259,31 @@ function applied(world: World, change: Change): World {
 function wordsOf({ list }: World, change: Change): string {
   if (change.kind === 'delete') return `delete ${list[change.at]?.key}`;
   if (change.kind === 'merge') return `${list[change.survivor]?.key} takes the place of ${list[change.loser]?.key}`;
-  return change.kind;
+  return change.at < 0 ? 'insert' : `insert beside ${list[change.at]?.key}`;
+}
+
+/** Every order of a list in which rows of one moment may stand. */
+function arrangements(list: readonly Row[]): Row[][] {
+  const [first] = list;
+  if (first === undefined) return [[]];
+  const size = list.filter(({ time }) => time === first.time).length;
+  const rests = arrangements(list.slice(size));
+  return permutations(list.slice(0, size)).flatMap((moment) => rests.map((rest) => [...moment, ...rest]));
+}
+
+function permutations(rows: readonly Row[]): Row[][] {
+  if (rows.length < 2) return [[...rows]];
+  return rows.flatMap((row, at) => permutations(rows.toSpliced(at, 1)).map((rest) => [row, ...rest]));
+}
+
+/** The same page, with the rows of each moment in the other order. */
+function turnMoments(view: PageView): PageView {
+  const places = view.keys.map((_key, place) => place);
+  const turned = places.toSorted((a, b) => {
+    const [one, other] = [view.times[a] ?? 0n, view.times[b] ?? 0n];
+    return one === other ? b - a : one > other ? -1 : 1;
+  });
+  return { ...view, keys: turned.map((place) => view.keys[place] ?? '') };
 }
 
 function without(view: PageView, place: number): PageView {

@@ -5,7 +5,14 @@ import type { WalkPlan } from '../../src/sync/walk-windows.ts';
 import { parseWalkState, type Window } from '../../src/sync/walk-state.ts';
 
 const rows = 1000;
-const plan: WalkPlan = { pageSize: 100, overlap: 'auto', windowsMax: 100_000, restartsMax: 20, roundsMax: 4 };
+const plan: WalkPlan = {
+  pageSize: 100,
+  widestRows: 1600,
+  overlap: 'auto',
+  windowsMax: 100_000,
+  restartsMax: 20,
+  roundsMax: 4,
+};
 
 /** What the service says about the end of its list. */
 const ends = ['by the offset asked for', 'by its own offset', 'never', 'always'] as const;

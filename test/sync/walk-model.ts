@@ -4,7 +4,7 @@ import { AppError } from '../../src/core/errors.ts';
 import { walk } from '../../src/sync/walk.ts';
 import { beginWalk, judgePage, type WalkStep } from '../../src/sync/walk-plan.ts';
 import type { WalkPlan } from '../../src/sync/walk-windows.ts';
-import type { PageView } from '../../src/sync/seam.ts';
+import { timeText, type PageView } from '../../src/sync/seam.ts';
 import type { WalkState, Window } from '../../src/sync/walk-state.ts';
 import { DriftingList, type Drift, type Serving } from './drifting-list.ts';
 
@@ -21,11 +21,15 @@ export type Run = {
   events: Event[];
 };
 
-/** How a walk ended: why it is not complete, the stable rows that it has not seen, and what it took. */
+/**
+ * How a walk ended: why it is not complete, the stable rows that it has not seen, and what it took. The reason is `trusted` where it
+ * is complete by trust that the service keeps the order of a moment's rows, and this service does not.
+ */
 export type Outcome = { reason: string | null; missed: string[]; requests: number };
 
 const fraction = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
-const drift: fc.Arbitrary<Drift> = fc.oneof(
+/** Any change of a list. */
+export const drift: fc.Arbitrary<Drift> = fc.oneof(
   { weight: 3, arbitrary: fc.record({ kind: fc.constant('delete' as const), at: fraction }) },
   {
     weight: 2,
@@ -52,6 +56,11 @@ export const anyRun: fc.Arbitrary<Run> = fc.record({
     tellsNext: fc.boolean(),
     count: fc.constantFrom('right' as const, 'missing' as const, 'wrong' as const),
     untimed: fc.constantFrom(0, 0, 2, 5),
+    moments: fc.record({
+      rows: fc.constantFrom(1, 2, 3, 50),
+      oldest: fc.constantFrom(0, 0, 21, 60, 300),
+      order: fc.constantFrom('kept' as const, 'by page' as const, 'by answer' as const),
+    }),
   }),
   events: fc.array(
     fc.record({ drift, answers: fraction, fails: fc.integer({ min: 0, max: 9 }).map((draw) => draw === 0) }),
@@ -61,7 +70,7 @@ export const anyRun: fc.Arbitrary<Run> = fc.record({
 
 /** The plan that a run is walked by. */
 export function planOf({ pageSize, overlap }: Run): WalkPlan {
-  return { pageSize, overlap, windowsMax: 2000, restartsMax: 20, roundsMax: 4 };
+  return { pageSize, widestRows: 16 * pageSize, overlap, windowsMax: 2000, restartsMax: 20, roundsMax: 4 };
 }
 
 /**
@@ -74,6 +83,7 @@ export async function walkDrifting(run: Run): Promise<Outcome> {
   const seen = new Set<string>();
   const waiting: { window: Window; answer: (view: PageView) => void; fail: (error: AppError) => void }[] = [];
   let requests = 0;
+  let momentRows = 0;
   const over = new AbortController();
   const answerOne = (): void => {
     const event = requests === 0 ? undefined : events.next().value;
@@ -100,6 +110,7 @@ export async function walkDrifting(run: Run): Promise<Outcome> {
       },
       takePage: ({ view }, state) => {
         const step = judgePage(planOf(run), state, view, takeNew(view, seen));
+        momentRows = step.state.evidence.momentRows;
         return {
           step,
           outcome: {
@@ -120,7 +131,7 @@ export async function walkDrifting(run: Run): Promise<Outcome> {
     beginWalk(planOf(run)),
   ).finally(() => over.abort());
   const [reason] = await Promise.all([walked, serve()]);
-  return { reason, missed: [...list.stable].filter((key) => !seen.has(key)), requests };
+  return { reason: reasonOf(run, reason, momentRows), missed: missedOf(list, seen), requests };
 }
 
 /** Takes a step as `judgePage` does; mutants take it wrongly. `isKnown`: whether any row of the page was seen before, `newRows`: how many were not. */
@@ -140,7 +151,11 @@ export function walkBy(run: Run, judge: Judge): Outcome {
     const step = judge(planOf(run), state, view, isKnown, takeNew(view, seen));
     state = step.state;
     if (step.next === 'end')
-      return { reason: step.reason, missed: [...list.stable].filter((key) => !seen.has(key)), requests };
+      return {
+        reason: reasonOf(run, step.reason, state.evidence.momentRows),
+        missed: missedOf(list, seen),
+        requests,
+      };
   }
 }
 
@@ -161,12 +176,21 @@ export const mutants: Record<string, Judge> = {
   'joining by any row already seen': (plan, state, page, isKnown, newRows) => {
     const { previous } = state;
     if (!isKnown || !previous || previous.isLast) return judgePage(plan, state, page, newRows);
-    // Two rows in order and no times: whatever the page begins with is taken for the end of the one before.
-    const known = page.keys.slice(0, 2).map((key) => ({ key, time: null }));
-    const rows = [...known, ...previous.rows.map(({ key }) => ({ key, time: null }))];
+    // Whatever the page begins with is taken for a row of the page before, which ended further down.
+    const known = page.keys.slice(0, 2).map((key, index) => ({ key, time: timeText(page.times[index]) }));
+    const rows = [...known, ...previous.rows, { key: 'the end', time: '-1' }];
     return judgePage(plan, { ...state, previous: { ...previous, rows } }, page, newRows);
   },
 };
+
+function reasonOf({ serving }: Run, reason: string | null, momentRows: number): string | null {
+  const isTrusted = serving.moments.order === 'by answer' && momentRows > 0;
+  return reason === null && isTrusted ? 'trusted' : reason;
+}
+
+function missedOf({ stable }: DriftingList, seen: ReadonlySet<string>): string[] {
+  return [...stable].filter((key) => !seen.has(key));
+}
 
 /** Notes the rows of a page as seen, and returns how many were new. */
 function takeNew({ keys }: PageView, seen: Set<string>): number {
